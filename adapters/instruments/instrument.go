@@ -1,0 +1,155 @@
+// Package instruments is the contract between campaignd and whatever performs
+// an experiment: a simulation, a table of past results, a person with a pipette,
+// a robot behind a program.
+//
+// # The life of a command
+//
+// The engine writes the command into the log, then calls Start, then Await. A
+// command's ID is unique for ever, and an instrument performs one command at
+// most once: that is the whole safety of the system. If campaignd is killed, a
+// new process asks what became of each dispatched command through [Recoverer];
+// an instrument that cannot say, or does not know, leaves the command to a
+// person. No command is ever sent again on a guess.
+//
+// # Obligations
+//
+//   - Start is idempotent by command ID: a second Start of the same command,
+//     even after it has completed, acts once and is not an error. A Start that
+//     returns an error other than [ErrRefused] may have acted.
+//   - Await may be called any number of times, also after completion, also
+//     from a new process on an instrument that can recover, and always gives
+//     the same outcome for the same command. It never starts anything.
+//   - All methods are safe for concurrent use and return soon after their
+//     context is done. A context that ends is an error, never an outcome, and
+//     never stops the experiment: only Cancel does.
+//   - An outcome is final. A late or second result for a command is dropped by
+//     the adapter.
+//   - Results are returned as they are. The engine checks names, units, ranges
+//     and NaN (see [Check]), and records what it refuses.
+//
+// # Optional capabilities
+//
+// [Recoverer] for instruments whose memory outlives the process, [Candidates]
+// for those that can only measure a list, io.Closer for those that hold
+// resources. adapters/instruments/instrumenttest holds the suite every
+// instrument passes; `campaignd instrument check` runs it.
+package instruments
+
+import (
+	"context"
+	"errors"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Instrument performs experiments. See the package documentation for its
+// obligations.
+type Instrument interface {
+	// Describe says what the instrument is and can do. It has no effect.
+	Describe(ctx context.Context) (Description, error)
+	// Start hands over a command. It returns nil once the instrument has
+	// accepted it (or had accepted it before), an error that wraps
+	// [ErrRefused] if it certainly did not and will not act, and any other
+	// error if nobody can tell.
+	Start(ctx context.Context, cmd Command) error
+	// Await waits for the outcome of a started command.
+	Await(ctx context.Context, cmd Command) (Outcome, error)
+	// Cancel asks the instrument to call the command off. Await then gives the
+	// outcome, which may still be a measurement. Cancelling a command that has
+	// ended, or was never started, does nothing.
+	Cancel(ctx context.Context, cmd Command) error
+}
+
+// Recoverer is an Instrument that can say, from a new process, what became of
+// a command.
+type Recoverer interface {
+	// Recover has no effect on the experiment.
+	Recover(ctx context.Context, cmd Command) (Fate, error)
+}
+
+// Candidates is an Instrument that can measure only the compositions it lists.
+type Candidates interface {
+	Candidates(ctx context.Context) ([]events.Point, error)
+}
+
+// Fate is what became of a command.
+type Fate string
+
+const (
+	FateNotStarted Fate = "not started" // certainly never acted on: Start is safe
+	FateRunning    Fate = "running"     // Await will give the outcome
+	FateFinished   Fate = "finished"    // Await gives the outcome at once
+	FateUnknown    Fate = "unknown"     // nobody can tell: a person must look
+)
+
+// Command is one experiment to perform.
+type Command struct {
+	// ID is unique for ever: "CAMPAIGN/e7".
+	ID string `json:"id"`
+	// Campaign and Experiment say where it comes from.
+	Campaign   string `json:"campaign"`
+	Experiment string `json:"experiment"`
+	// Parameters is the composition, in the campaign's units.
+	Parameters events.Point `json:"parameters"`
+	// Replicate counts runs of the same composition, from 1.
+	Replicate int `json:"replicate"`
+}
+
+// Description says what an instrument is and can do.
+type Description struct {
+	// Name is what it is called in the log, for example "simulated/electrolyte".
+	Name string `json:"name"`
+	// Identity names the device: model, serial number, firmware, calibration.
+	Identity string `json:"identity,omitempty"`
+	// Parameters it takes. Empty: whatever the campaign defines.
+	Parameters []ParameterSpec `json:"parameters,omitempty"`
+	// Outputs it measures, the objective among them. Empty: whatever the
+	// campaign defines.
+	Outputs []OutputSpec `json:"outputs,omitempty"`
+	// Capacity is how many commands it works on at once, at least 1.
+	Capacity int `json:"capacity"`
+	// Simulated is true where no physical action takes place.
+	Simulated bool `json:"simulated"`
+}
+
+// ParameterSpec is a parameter an instrument takes.
+type ParameterSpec struct {
+	Name string `json:"name"`
+	Unit string `json:"unit,omitempty"`
+	// Min and Max are its limits, in Unit; absent: none.
+	Min *float64 `json:"min,omitempty"`
+	Max *float64 `json:"max,omitempty"`
+	// Step is the resolution it can dose in, in Unit; 0: any.
+	Step float64 `json:"step,omitempty"`
+	// Categories lists the values of a categorical parameter.
+	Categories []string `json:"categories,omitempty"`
+}
+
+// OutputSpec is a quantity an instrument measures.
+type OutputSpec struct {
+	Name string `json:"name"`
+	Unit string `json:"unit,omitempty"`
+}
+
+// Status says how a command ended.
+type Status string
+
+const (
+	Measured  Status = "measured"
+	Failed    Status = "failed"    // it took place, or was tried, without a usable result
+	Cancelled Status = "cancelled" // it was called off and did not take place
+	Unknown   Status = "unknown"   // nobody can tell: a person must look
+)
+
+// Outcome is how a command ended.
+type Outcome struct {
+	Status Status `json:"status"`
+	// Measurement is set where Status is Measured.
+	Measurement *events.Measurement `json:"measurement,omitempty"`
+	// Cause says why, where Status is not Measured.
+	Cause string `json:"cause,omitempty"`
+}
+
+// ErrRefused is wrapped by the error of a Start that certainly did not and
+// will not act: the composition is out of limits, the instrument is not ready.
+var ErrRefused = errors.New("the instrument refused the command")

@@ -1,0 +1,114 @@
+package events
+
+// CampaignDefined opens a campaign: its complete definition, every default
+// written out, and the file it came from.
+type CampaignDefined struct {
+	Definition Definition `json:"definition"`
+	// Source is the campaign file as it was read.
+	Source string `json:"source,omitempty"`
+	// Build is the program that opened the campaign.
+	Build Build `json:"build"`
+}
+
+// Build identifies a program that computed something. Floating-point results
+// are promised bit for bit only between equal OS-independent builds: same Go
+// version, architecture and level.
+type Build struct {
+	Version string `json:"version"` // campaignd's version
+	Go      string `json:"go"`      // Go toolchain, for example "go1.26.8"
+	Arch    string `json:"arch"`    // architecture and level, for example "amd64/v1"
+}
+
+// CampaignAmended replaces the definition by an allowed change of it: budget,
+// tighter bounds, excluded regions, policy.
+type CampaignAmended struct {
+	// Definition is the whole definition that holds from here on.
+	Definition Definition `json:"definition"`
+	// Changes lists what differs from the definition before.
+	Changes []Change `json:"changes"`
+	// Reason is the person's reason.
+	Reason string `json:"reason,omitempty"`
+	Source string `json:"source,omitempty"`
+}
+
+// Change is one difference between two definitions.
+type Change struct {
+	// Path is the field as a JSON pointer, for example "/budget/experiments".
+	Path string `json:"path"`
+	// From and To are the values as JSON; empty where there was or is none.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+}
+
+// CampaignPaused says that no new experiment or question is started until
+// the campaign is resumed; what is under way goes on.
+type CampaignPaused struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// CampaignResumed ends a pause.
+type CampaignResumed struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// CampaignStopped ends the campaign at a person's word.
+type CampaignStopped struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// CampaignCompleted ends the campaign by its own rules.
+type CampaignCompleted struct {
+	// Reason is one of the Completed constants.
+	Reason string `json:"reason"`
+	// Detail says it in a sentence.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Reasons for which a campaign completes.
+const (
+	CompletedBudget    = "budget"    // the budget of experiments is spent
+	CompletedTime      = "time"      // the budget of time is spent
+	CompletedTarget    = "target"    // the target is reached
+	CompletedConverged = "converged" // the stopping rule sees no further improvement
+	CompletedExhausted = "exhausted" // every candidate has been measured or excluded
+)
+
+// RecoveryDone says that a new process took the campaign over and what became
+// of the commands that were under way.
+type RecoveryDone struct {
+	Build    Build              `json:"build"`
+	Commands []RecoveredCommand `json:"commands,omitempty"`
+}
+
+// RecoveredCommand is the fate of one command after a restart.
+type RecoveredCommand struct {
+	Experiment string `json:"experiment"`
+	Command    string `json:"command"`
+	// Fate is what the instrument said: "running", "finished", "unknown", "not started".
+	Fate string `json:"fate"`
+}
+
+// AnchorsDeclared lists points at which an expert trusts their own judgement
+// (Sinaga et al. 2026, §4).
+type AnchorsDeclared struct {
+	Expert string  `json:"expert"`
+	Points []Point `json:"points"`
+}
+
+// NoteAdded is a person's remark.
+type NoteAdded struct {
+	Text string `json:"text"`
+	// About names an experiment, question or decision, or is empty.
+	About string `json:"about,omitempty"`
+}
+
+// Kind implements Payload.
+func (CampaignDefined) Kind() Kind   { return KindCampaignDefined }
+func (CampaignAmended) Kind() Kind   { return KindCampaignAmended }
+func (CampaignPaused) Kind() Kind    { return KindCampaignPaused }
+func (CampaignResumed) Kind() Kind   { return KindCampaignResumed }
+func (CampaignStopped) Kind() Kind   { return KindCampaignStopped }
+func (CampaignCompleted) Kind() Kind { return KindCampaignCompleted }
+func (RecoveryDone) Kind() Kind      { return KindRecoveryDone }
+func (AnchorsDeclared) Kind() Kind   { return KindAnchorsDeclared }
+func (NoteAdded) Kind() Kind         { return KindNoteAdded }

@@ -1,0 +1,95 @@
+package events
+
+// Actions a decision can take.
+const (
+	ActionRun  = "run"  // run an experiment
+	ActionAsk  = "ask"  // ask an expert
+	ActionWait = "wait" // nothing to do until something arrives
+	ActionStop = "stop" // complete the campaign
+)
+
+// DecisionMade records a decision and everything needed to make it again: the
+// place in the log it was made from, the seed, the policy, the models, the
+// candidates it weighed and its reason.
+type DecisionMade struct {
+	// Decision is the identifier, "d1", "d2", … in order.
+	Decision string `json:"decision"`
+	// At is the campaign's sequence up to which events were read.
+	At     Sequence  `json:"at"`
+	Seed   uint64    `json:"seed,string"`
+	Policy PolicyRef `json:"policy"`
+	Build  Build     `json:"build"`
+	// Objective and Belief are the fits the decision used, if any.
+	Objective *ObjectiveFit `json:"objective,omitempty"`
+	Belief    *BeliefFit    `json:"belief,omitempty"`
+	// Candidates are the points that were weighed, in a fixed order.
+	Candidates []Candidate `json:"candidates,omitempty"`
+	// Action is one of the Action constants.
+	Action string `json:"action"`
+	// Chosen names the candidate the action is about.
+	Chosen string `json:"chosen,omitempty"`
+	// Expert is whom an "ask" addresses.
+	Expert string `json:"expert,omitempty"`
+	// Rule names the rule that settled it, in a word a program can match.
+	Rule string `json:"rule"`
+	// Reason says it in a sentence for people.
+	Reason string `json:"reason"`
+	// Tests are the comparisons the rule made, in order.
+	Tests []Test `json:"tests,omitempty"`
+	// Trust is the expert's dual variable λ after the decision, where there is one.
+	Trust *float64 `json:"trust,omitempty"`
+}
+
+// PolicyRef names a composed policy and its version. The version is raised
+// whenever the same view and seed could lead to another decision.
+type PolicyRef struct {
+	Next     string `json:"next"`
+	Trust    string `json:"trust"`
+	Handover string `json:"handover"`
+	Version  int    `json:"version"`
+}
+
+// Candidate is a point a decision weighed. Values of the objective are in the
+// campaign's unit and sense.
+type Candidate struct {
+	// Name is "unaided" (x_u, the optimum of the acquisition alone),
+	// "aided" (x_c, with the expert's belief) or "design".
+	Name       string `json:"name"`
+	Parameters Point  `json:"parameters"`
+	// Prediction is the objective model's, where there is one.
+	Prediction *Prediction `json:"prediction,omitempty"`
+	// Optimistic and Pessimistic are the confidence bounds of the objective at
+	// the point: for a minimised objective lower and upper, for a maximised
+	// one upper and lower.
+	Optimistic  *float64 `json:"optimistic,omitempty"`
+	Pessimistic *float64 `json:"pessimistic,omitempty"`
+	// Acquisition is the value the search optimised, in standardised units;
+	// smaller is better.
+	Acquisition *float64 `json:"acquisition,omitempty"`
+	// Belief bounds the expert's rejection score at the point, in logits.
+	Belief *Interval `json:"belief,omitempty"`
+}
+
+// Test is one comparison that a rule made: Left Relation Right.
+type Test struct {
+	// Name says what was compared, for example "no harm: optimistic bound".
+	Name     string  `json:"name"`
+	Left     float64 `json:"left"`
+	Relation string  `json:"relation"` // "<=", ">"
+	Right    float64 `json:"right"`
+	Holds    bool    `json:"holds"`
+}
+
+// TrustAdjusted says how far the expert is trusted from here on.
+type TrustAdjusted struct {
+	Expert   string `json:"expert"`
+	Decision string `json:"decision"`
+	// From and To are the dual variable λ (Xu et al. 2024, Alg. 1).
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	// Violation is the lower belief bound at the aided candidate, which moved it.
+	Violation float64 `json:"violation"`
+}
+
+func (DecisionMade) Kind() Kind  { return KindDecisionMade }
+func (TrustAdjusted) Kind() Kind { return KindTrustAdjusted }

@@ -1,0 +1,30 @@
+// Package events is the vocabulary of campaignd: everything that can happen in
+// a lab campaign, as immutable facts, and the contract of the log that keeps
+// them.
+//
+// # Events
+//
+// An [Event] is an envelope (who, when, why, in which campaign, at which place
+// of the log) around an opaque payload. The payload is the JSON form of one of
+// the Go types of this package; [Kind] and version say which one, through the
+// explicit table in kinds.go. Kind names are strings chosen once and kept for
+// ever: they are never derived from Go names, so that renaming a type cannot
+// break a log.
+//
+// An event states what happened, in the past tense. It is never changed or
+// removed: a correction is a new event that names the one it corrects.
+//
+// # Nouns
+//
+// One file per noun: campaign.go, definition.go, experiment.go, label.go,
+// model.go, decision.go. A campaign has experiments ("e7"), questions ("q12")
+// and decisions ("d31"); their identifiers count up within the campaign and do
+// not depend on the clock, so that a campaign that was killed and continued
+// names things exactly as the undisturbed one does.
+//
+// # The log
+//
+// [Log] is the contract; events/pebblelog keeps a log on disk, events/memlog in
+// memory, events/logtest is the suite both pass. events/bus carries a log's
+// events to Watermill handlers.
+package events

@@ -1,0 +1,97 @@
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Position is an event's place in a log, over all campaigns. Positions are
+// contiguous and start at 1; 0 means "before the first event".
+type Position uint64
+
+// Sequence is an event's place within its campaign. Sequences are contiguous
+// and start at 1; 0 means "before the first event".
+type Sequence uint64
+
+// Event is one immutable fact: an envelope around an opaque payload.
+//
+// The writer fills everything but Position and Sequence, which the log assigns
+// on Append. Two events are the same fact exactly when Campaign and ID agree.
+type Event struct {
+	// Position is the place in the log, assigned by Append.
+	Position Position
+	// Campaign names the stream the event belongs to.
+	Campaign string
+	// Sequence is the place within the campaign, assigned by Append.
+	Sequence Sequence
+	// ID identifies the event within its campaign. Where the writer leaves it
+	// empty, Append fills in the decimal sequence.
+	ID string
+	// Kind names what happened, for example "experiment.measured".
+	Kind Kind
+	// Version is the version of the payload's schema, from 1.
+	Version int
+	// Time is when the writer recorded the event: UTC, to the microsecond.
+	// No decision reads it except through the payload of another event.
+	Time time.Time
+	// Actor is who made it happen: "engine", "person:ada",
+	// "instrument:simulated/electrolyte", "expert:ada".
+	Actor string
+	// Cause is the ID of the event of the same campaign that led to this one;
+	// empty where nothing did.
+	Cause string
+	// Simulated marks a fact about a simulated world (a simulated instrument's
+	// measurement, a simulated expert's label); everything else is real.
+	Simulated bool
+	// Trace is a W3C traceparent, or empty.
+	Trace string
+	// Data is the payload: JSON for the kinds of this package. The bytes are
+	// stored, hashed and returned as they were written.
+	Data []byte
+}
+
+// New returns an event of the given campaign around payload, whose kind and
+// current version come from the table of kinds. It fails for a type that is
+// not in the table and for a payload that JSON cannot express (NaN, ±Inf).
+func New(campaign string, payload Payload) (Event, error) {
+	kind := payload.Kind()
+	entry, ok := lookup(kind)
+	if !ok {
+		return Event{}, fmt.Errorf("events: %T is not in the table of kinds", payload)
+	}
+	data, err := json.Marshal(payload)
+	if err != nil {
+		return Event{}, fmt.Errorf("events: encode %s: %w", kind, err)
+	}
+	return Event{Campaign: campaign, Kind: kind, Version: entry.version, Data: data}, nil
+}
+
+// Decode returns the typed payload of an event of this package: a pointer to
+// the Go type that the table of kinds names. A kind or version the table does
+// not know is an [UnknownKindError]: the event was written by a newer
+// campaignd, or is not a campaign event (for example a bus message).
+func Decode(e Event) (Payload, error) {
+	entry, ok := lookup(e.Kind)
+	if !ok || e.Version < 1 || e.Version > entry.version {
+		return nil, &UnknownKindError{Kind: e.Kind, Version: e.Version, Position: e.Position}
+	}
+	payload := entry.new()
+	if err := json.Unmarshal(e.Data, payload); err != nil {
+		return nil, fmt.Errorf("events: decode %s at position %d: %w", e.Kind, e.Position, err)
+	}
+	return payload, nil
+}
+
+// UnknownKindError reports an event whose kind or version this build does not
+// know.
+type UnknownKindError struct {
+	Kind     Kind
+	Version  int
+	Position Position
+}
+
+func (e *UnknownKindError) Error() string {
+	return fmt.Sprintf("events: position %d holds %q version %d, which this campaignd does not know; use the version that wrote the store, or a newer one",
+		e.Position, e.Kind, e.Version)
+}

@@ -1,0 +1,77 @@
+package events
+
+// Names of the models that are fitted.
+const (
+	ModelObjective = "objective" // the Gaussian process of the measured objective
+	ModelBelief    = "belief"    // the confidence set of an expert's belief
+)
+
+// ModelFitted records a fit: what it was made from, how, and what came out.
+// Projections read the result; audit makes the fit again and compares.
+type ModelFitted struct {
+	// Model is one of the Model constants.
+	Model string `json:"model"`
+	// Expert is whose belief it is; empty for the objective.
+	Expert string `json:"expert,omitempty"`
+	// At is the campaign's sequence up to which events were read.
+	At Sequence `json:"at"`
+	// Seed is the seed of the search.
+	Seed  uint64 `json:"seed,string"`
+	Build Build  `json:"build"`
+
+	Objective *ObjectiveFit `json:"objective,omitempty"`
+	Belief    *BeliefFit    `json:"belief,omitempty"`
+}
+
+// ObjectiveFit is the outcome of a Gaussian-process fit on unit-cube inputs
+// and standardised outputs.
+type ObjectiveFit struct {
+	// Kernel is "rbf", "matern52" or "matern32".
+	Kernel string `json:"kernel"`
+	// Lengthscales has one entry for each dimension of the encoded unit cube.
+	Lengthscales []float64 `json:"lengthscales"`
+	// OutputScale is the prior variance of the standardised objective.
+	OutputScale float64 `json:"output_scale"`
+	// Noise is the noise variance of the standardised objective; 0 where each
+	// observation's noise is known.
+	Noise float64 `json:"noise"`
+	// Mean is the constant prior mean of the standardised objective.
+	Mean float64 `json:"mean"`
+	// Shift and Scale standardise: z = (y − Shift)/Scale, y in the campaign's unit.
+	Shift float64 `json:"shift"`
+	Scale float64 `json:"scale"`
+	// LogPosterior is the attained log marginal likelihood plus log priors.
+	LogPosterior float64 `json:"log_posterior"`
+	// Observations is the number of measurements used.
+	Observations int `json:"observations"`
+	// Jitter is what had to be added to the diagonal for the factorisation.
+	Jitter float64 `json:"jitter,omitempty"`
+	// Evaluations counts likelihood evaluations over all starts.
+	Evaluations int `json:"evaluations"`
+}
+
+// BeliefFit is the outcome of adapting the confidence set of an expert's
+// belief (Xu et al. 2024, App. F).
+type BeliefFit struct {
+	// NormBound is B_g, the bound on the RKHS norm of g.
+	NormBound float64 `json:"norm_bound"`
+	// Confidence is c in α₁ = c√(n+1).
+	Confidence float64 `json:"confidence"`
+	// LogLikelihood is that of the norm-constrained maximum-likelihood estimate.
+	LogLikelihood float64 `json:"log_likelihood"`
+	// Labels is the number of labels used.
+	Labels int `json:"labels"`
+}
+
+// ModelFitFailed says that a fit did not succeed. The campaign goes on with
+// the model it had, or with space-filling experiments where it had none.
+type ModelFitFailed struct {
+	Model  string   `json:"model"`
+	Expert string   `json:"expert,omitempty"`
+	At     Sequence `json:"at"`
+	Seed   uint64   `json:"seed,string"`
+	Cause  string   `json:"cause"`
+}
+
+func (ModelFitted) Kind() Kind    { return KindModelFitted }
+func (ModelFitFailed) Kind() Kind { return KindModelFitFailed }
