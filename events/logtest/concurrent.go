@@ -1,0 +1,235 @@
+package logtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// together runs n functions at once and returns their errors.
+func together(n int, f func(i int) error) error {
+	errs := make([]error, n)
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { errs[i] = f(i) })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+func checkContention(s *subject) error {
+	const writers, wins = 8, 10
+	ctx, cancel := s.context()
+	defer cancel()
+	err := together(writers, func(i int) error {
+		for won := 0; won < wins; {
+			seen, err := s.LastSequence(ctx, "a")
+			if err != nil {
+				return err
+			}
+			stored, err := s.Append(ctx, "a", seen, plain(2)...)
+			var conflict *events.ConflictError
+			switch {
+			case errors.As(err, &conflict):
+				if conflict.Actual <= seen {
+					return fmt.Errorf("expecting %d conflicts with %d", seen, conflict.Actual)
+				}
+			case err != nil:
+				return err
+			case len(stored) != 2 || stored[0].Sequence != seen+1:
+				return fmt.Errorf("expecting %d, stored %d events from sequence %d", seen, len(stored), stored[0].Sequence)
+			default:
+				won++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	all, err := s.readAll(0)
+	if err != nil {
+		return err
+	}
+	if len(all) != 2*writers*wins {
+		return fmt.Errorf("%d events, want %d", len(all), 2*writers*wins)
+	}
+	return contiguous(all)
+}
+
+func checkAnySequence(s *subject) error {
+	const writers, each = 16, 20
+	ctx, cancel := s.context()
+	defer cancel()
+	err := together(writers, func(i int) error {
+		campaign := fmt.Sprintf("c%d", i%3)
+		for range each {
+			if _, err := s.Append(ctx, campaign, events.AnySequence, plain(1)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	all, err := s.readAll(0)
+	if err != nil {
+		return err
+	}
+	if len(all) != writers*each {
+		return fmt.Errorf("%d events, want %d", len(all), writers*each)
+	}
+	return contiguous(all)
+}
+
+func checkAtomic(s *subject) error {
+	const writers, batches, size = 4, 25, 5
+	ctx, cancel := s.context()
+	defer cancel()
+	writing, done := context.WithCancel(ctx)
+	reader := make(chan error, 1)
+	go func() {
+		for writing.Err() == nil {
+			if err := wholeBatches(ctx, s.Log, size); err != nil {
+				reader <- err
+				return
+			}
+		}
+		reader <- wholeBatches(ctx, s.Log, size)
+	}()
+	err := together(writers, func(i int) error {
+		for b := range batches {
+			batch := plain(size)
+			for j := range batch {
+				batch[j].ID = fmt.Sprintf("w%d-b%d-%d", i, b, j)
+				batch[j].Cause = fmt.Sprintf("w%d-b%d", i, b)
+			}
+			if _, err := s.Append(ctx, "a", events.AnySequence, batch...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	done()
+	return errors.Join(err, <-reader)
+}
+
+// wholeBatches reports a batch that is not there whole and in order. Each
+// batch has size events with the same cause.
+func wholeBatches(ctx context.Context, log events.Log, size int) error {
+	n, cause := 0, ""
+	for e, err := range log.Read(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if n%size == 0 {
+			cause = e.Cause
+		}
+		if want := fmt.Sprintf("%s-%d", cause, n%size); e.ID != want {
+			return fmt.Errorf("position %d holds %s, want %s of the same batch", e.Position, e.ID, want)
+		}
+		n++
+	}
+	if n%size != 0 {
+		return fmt.Errorf("the last batch has %d of its %d events", n%size, size)
+	}
+	return nil
+}
+
+func checkFollow(s *subject) error {
+	const writers, each, before = 16, 25, 100
+	const total = before + writers*each
+	ctx, cancel := s.context()
+	defer cancel()
+	if _, err := s.Append(ctx, "c0", 0, plain(before)...); err != nil {
+		return err
+	}
+	starts := []events.Position{0, before / 2, before, before + 50}
+	return together(writers+len(starts), func(i int) error {
+		if i >= writers {
+			return follow(ctx, s.Log, starts[i-writers], total)
+		}
+		for range each {
+			if _, err := s.Append(ctx, fmt.Sprintf("c%d", i%3), events.AnySequence, plain(1)...); err != nil {
+				return err
+			}
+		}
+		// The last writers follow too: they start when nearly all is written.
+		if i < 4 {
+			return follow(ctx, s.Log, 0, total)
+		}
+		return nil
+	})
+}
+
+// follow reports a gap or repeat among the events from start to total.
+func follow(ctx context.Context, log events.Log, start, total events.Position) error {
+	next := start + 1
+	for e, err := range log.Follow(ctx, start) {
+		if err != nil {
+			return err
+		}
+		if e.Position != next {
+			return fmt.Errorf("following after %d: got position %d, want %d", start, e.Position, next)
+		}
+		if last := log.Last(); e.Position > last {
+			return fmt.Errorf("following after %d: got position %d while Last is %d", start, e.Position, last)
+		}
+		if next++; e.Position == total {
+			return nil
+		}
+	}
+	return fmt.Errorf("following after %d: waited in vain for position %d", start, next)
+}
+
+func checkFollowEnds(s *subject) error {
+	all, err := s.fill(5)
+	if err != nil {
+		return err
+	}
+	patience, stop := s.context()
+	defer stop()
+
+	// In the middle, and while waiting.
+	for _, at := range []int{2, len(all)} {
+		ctx, cancel := context.WithCancel(patience)
+		n := 0
+		for _, err := range s.Follow(ctx, 0) {
+			if err != nil {
+				cancel()
+				return fmt.Errorf("Follow of a context that is done after %d events yielded the error %v", at, err)
+			}
+			if n++; n == at {
+				if at == len(all) {
+					go cancel()
+				} else {
+					cancel()
+				}
+			}
+		}
+		cancel()
+		if patience.Err() != nil {
+			return fmt.Errorf("Follow of a context that is done after %d events did not end", at)
+		}
+	}
+
+	// Closing the log while a reader waits.
+	var last error
+	n := 0
+	for _, err := range s.Follow(patience, 0) {
+		if last = err; err != nil {
+			continue
+		}
+		if n++; n == len(all) {
+			go func() { _ = s.Close() }()
+		}
+	}
+	if !errors.Is(last, events.ErrClosed) {
+		return fmt.Errorf("Follow of a log that was closed ended with %v, want ErrClosed", last)
+	}
+	return nil
+}

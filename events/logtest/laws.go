@@ -1,0 +1,376 @@
+package logtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+func checkOrder(s *subject) error {
+	if err := s.holds(nil); err != nil {
+		return fmt.Errorf("a new log: %w", err)
+	}
+	all, err := s.fill(40)
+	if err != nil {
+		return err
+	}
+	return s.holds(all)
+}
+
+func checkReadAfter(s *subject) error {
+	all, err := s.fill(12)
+	if err != nil {
+		return err
+	}
+	for after := range 15 {
+		got, err := s.readAll(events.Position(after))
+		if err != nil {
+			return err
+		}
+		if err := sameAll(got, all[min(after, len(all)):]); err != nil {
+			return fmt.Errorf("after %d: %w", after, err)
+		}
+	}
+	// A reader may stop early, and does not see what comes later.
+	ctx, cancel := s.context()
+	defer cancel()
+	early := s.Read(ctx, 0)
+	for _, err := range s.Read(ctx, 3) {
+		if err != nil {
+			return err
+		}
+		break
+	}
+	if _, err := s.Append(ctx, "a", events.AnySequence, plain(5)...); err != nil {
+		return err
+	}
+	n := 0
+	for _, err := range early {
+		if err != nil {
+			return err
+		}
+		n++
+	}
+	if n != len(all) {
+		return fmt.Errorf("Read was called on %d events and yielded %d", len(all), n)
+	}
+	return nil
+}
+
+func checkIdentity(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	batch := plain(12)
+	batch[3].ID = "mine"
+	stored, err := s.Append(ctx, "a", 0, batch...)
+	if err != nil {
+		return err
+	}
+	if stored[3].ID != "mine" || stored[0].ID != "1" || stored[11].ID != "12" {
+		return fmt.Errorf("IDs are %q, %q, %q; want mine, 1, 12", stored[3].ID, stored[0].ID, stored[11].ID)
+	}
+	if batch[0].ID != "" || batch[0].Position != 0 {
+		return errors.New("Append changed the caller's batch")
+	}
+	return s.holds(stored)
+}
+
+func checkTime(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	batch := plain(3)
+	batch[0].Time = time.Date(2024, 5, 6, 7, 8, 9, 123456789, time.FixedZone("", 3600))
+	batch[1].Time = time.Now()
+	batch[2].Time = time.Time{}
+	stored, err := s.Append(ctx, "a", 0, batch...)
+	if err != nil {
+		return err
+	}
+	for i := range batch {
+		if want := batch[i].Time.UTC().Truncate(time.Microsecond); stored[i].Time != want {
+			return fmt.Errorf("time %v became %v, want %v", batch[i].Time, stored[i].Time, want)
+		}
+	}
+	return s.holds(stored)
+}
+
+func checkMemory(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	batch := plain(2)
+	stored, err := s.Append(ctx, "a", 0, batch...)
+	if err != nil {
+		return err
+	}
+	batch[0].Data[0], batch[1].Kind = 'X', "test.changed"
+	got, err := s.readAll(0)
+	if err != nil {
+		return err
+	}
+	if len(got) != 2 || !bytes.Equal(got[0].Data, []byte(`{}`)) || !bytes.Equal(stored[0].Data, []byte(`{}`)) ||
+		got[1].Kind != "test.plain" {
+		return errors.New("changing a batch after Append changed the log")
+	}
+	return nil
+}
+
+func checkEmptyBatch(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	all, err := s.fill(3)
+	if err != nil {
+		return err
+	}
+	for _, expected := range []events.Sequence{events.AnySequence, 0} {
+		if stored, err := s.Append(ctx, "new", expected); err != nil || len(stored) != 0 {
+			return fmt.Errorf("an empty batch: %d events, %v", len(stored), err)
+		}
+	}
+	var conflict *events.ConflictError
+	if _, err := s.Append(ctx, "new", 7); !errors.As(err, &conflict) {
+		return fmt.Errorf("an empty batch that expects sequence 7 of a new campaign: %v, want a ConflictError", err)
+	}
+	return s.holds(all)
+}
+
+func checkInvalid(s *subject) error {
+	all, err := s.fill(2)
+	if err != nil {
+		return err
+	}
+	long := strings.Repeat("x", events.MaxStringSize+1)
+	for _, c := range []struct {
+		name     string
+		campaign string
+		change   func(*events.Event)
+	}{
+		{"no campaign", "", func(*events.Event) {}},
+		{"a long campaign", long, func(*events.Event) {}},
+		{"a campaign that is not UTF-8", "a\xff", func(*events.Event) {}},
+		{"another campaign", "a", func(e *events.Event) { e.Campaign = "b" }},
+		{"no kind", "a", func(e *events.Event) { e.Kind = "" }},
+		{"no version", "a", func(e *events.Event) { e.Version = 0 }},
+		{"a negative version", "a", func(e *events.Event) { e.Version = -1 }},
+		{"a long ID", "a", func(e *events.Event) { e.ID = long }},
+		{"a long actor", "a", func(e *events.Event) { e.Actor = long }},
+		{"a control character", "a", func(e *events.Event) { e.Actor = "person:\x1b[2J" }},
+		{"an impossible time", "a", func(e *events.Event) { e.Time = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }},
+		{"a large payload", "a", func(e *events.Event) { e.Data = make([]byte, events.MaxDataSize+1) }},
+	} {
+		batch := plain(3)
+		c.change(&batch[2]) // last, so that a log that stores as it goes is caught
+		ctx, cancel := s.context()
+		_, err := s.Append(ctx, c.campaign, events.AnySequence, batch...)
+		cancel()
+		if !errors.Is(err, events.ErrInvalidEvent) {
+			return fmt.Errorf("%s: %v, want ErrInvalidEvent", c.name, err)
+		}
+		if err := s.holds(all); err != nil {
+			return fmt.Errorf("after %s was refused: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
+func checkConflict(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	all, err := s.fill(20)
+	if err != nil {
+		return err
+	}
+	actual, err := s.LastSequence(ctx, "ab")
+	if err != nil {
+		return err
+	}
+	for _, expected := range []events.Sequence{0, actual - 1, actual + 1, 1 << 40} {
+		_, err := s.Append(ctx, "ab", expected, plain(2)...)
+		var conflict *events.ConflictError
+		if !errors.As(err, &conflict) {
+			return fmt.Errorf("expecting %d of a campaign at %d: %v, want a ConflictError", expected, actual, err)
+		}
+		if want := (events.ConflictError{Campaign: "ab", Expected: expected, Actual: actual}); *conflict != want {
+			return fmt.Errorf("the conflict says %+v, want %+v", *conflict, want)
+		}
+	}
+	if err := s.holds(all); err != nil {
+		return fmt.Errorf("after conflicts: %w", err)
+	}
+	_, err = s.Append(ctx, "ab", actual, plain(1)...)
+	return err
+}
+
+func checkCampaign(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	all, err := s.fill(40)
+	if err != nil {
+		return err
+	}
+	for _, campaign := range []string{"a", "ab", "a/ü", "never used", ""} {
+		for after := range events.Sequence(20) {
+			var got []events.Event
+			for e, err := range events.ReadCampaign(ctx, s.Log, campaign, after) {
+				if err != nil {
+					return err
+				}
+				got = append(got, e)
+			}
+			want := slices.Clone(all)
+			want = slices.DeleteFunc(want, func(e events.Event) bool { return e.Campaign != campaign || e.Sequence <= after })
+			if err := sameAll(got, want); err != nil {
+				return fmt.Errorf("campaign %q after %d: %w", campaign, after, err)
+			}
+		}
+	}
+	return nil
+}
+
+func checkOffsets(s *subject) error {
+	store, ok := s.Log.(events.OffsetStore)
+	if !ok {
+		return nil // optional
+	}
+	all, err := s.fill(5)
+	if err != nil {
+		return err
+	}
+	for _, set := range []struct {
+		consumer string
+		position events.Position
+	}{{"report", 3}, {"report2", 5}, {"report", 4}, {"report", 2}} {
+		if err := store.SetOffset(set.consumer, set.position); err != nil {
+			return err
+		}
+		if got, err := store.Offset(set.consumer); err != nil || got != set.position {
+			return fmt.Errorf("offset of %q is %d, %v; want %d", set.consumer, got, err, set.position)
+		}
+	}
+	for consumer, want := range map[string]events.Position{"report": 2, "report2": 5, "repor": 0, "": 0} {
+		if got, err := store.Offset(consumer); err != nil || got != want {
+			return fmt.Errorf("offset of %q is %d, %v; want %d", consumer, got, err, want)
+		}
+	}
+	if err := s.holds(all); err != nil {
+		return fmt.Errorf("offsets are not events: %w", err)
+	}
+	return nil
+}
+
+func checkCancelled(s *subject) error {
+	all, err := s.fill(5)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Append(ctx, "a", events.AnySequence, plain(1)...); !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("Append: %v, want context.Canceled", err)
+	} else if !errors.Is(err, events.ErrUncertain) {
+		if err := s.holds(all); err != nil {
+			return fmt.Errorf("a cancelled Append that is not uncertain: %w", err)
+		}
+	}
+	n := 0
+	for _, err := range s.Read(ctx, 0) {
+		if n++; !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("Read: %v, want context.Canceled", err)
+		}
+	}
+	if n != 1 {
+		return fmt.Errorf("a cancelled Read yielded %d times, want its error once", n)
+	}
+
+	// In the middle of reading, the error comes sooner or later, and ends it.
+	ctx, cancel = context.WithCancel(context.Background())
+	defer cancel()
+	var last error
+	for _, err := range s.Read(ctx, 0) {
+		if last != nil {
+			return errors.New("Read went on after an error")
+		}
+		cancel()
+		last = err
+	}
+	if last != nil && !errors.Is(last, context.Canceled) {
+		return fmt.Errorf("Read: %v, want context.Canceled", last)
+	}
+	return nil
+}
+
+func checkClosed(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	if _, err := s.fill(5); err != nil {
+		return err
+	}
+	before := s.Read(ctx, 0)
+	if err := s.Close(); err != nil {
+		return fmt.Errorf("Close: %w", err)
+	}
+	_, appendErr := s.Append(ctx, "a", events.AnySequence, plain(1)...)
+	_, sequenceErr := s.LastSequence(ctx, "a")
+	errs := map[string]error{"Append": appendErr, "LastSequence": sequenceErr}
+	for _, err := range before {
+		errs["a Read called before"] = err
+	}
+	for _, err := range s.Read(ctx, 0) {
+		errs["Read"] = err
+	}
+	for _, err := range s.Read(ctx, 99) {
+		errs["Read beyond the end"] = err
+	}
+	for _, err := range s.Follow(ctx, 0) {
+		errs["Follow"] = err
+	}
+	for _, err := range events.ReadCampaign(ctx, s.Log, "a", 0) {
+		errs["ReadCampaign"] = err
+	}
+	if store, ok := s.Log.(events.OffsetStore); ok {
+		_, errs["Offset"] = store.Offset("c")
+		errs["SetOffset"] = store.SetOffset("c", 1)
+	}
+	for _, name := range []string{"Append", "LastSequence", "a Read called before", "Read", "Read beyond the end", "Follow", "ReadCampaign", "Offset", "SetOffset"} {
+		if err, ok := errs[name]; ok && !errors.Is(err, events.ErrClosed) {
+			return fmt.Errorf("%s: %v, want ErrClosed", name, err)
+		}
+	}
+	for _, name := range []string{"a Read called before", "Read", "Read beyond the end", "Follow", "ReadCampaign"} {
+		if _, ok := errs[name]; !ok {
+			return fmt.Errorf("%s ended without a word", name)
+		}
+	}
+	if err := s.Close(); err != nil && !errors.Is(err, events.ErrClosed) {
+		return fmt.Errorf("closing again: %w", err)
+	}
+	return nil
+}
+
+func checkReopened(s *subject) error {
+	var all []events.Event
+	for range 3 {
+		ctx, cancel := s.context()
+		stored, err := s.Append(ctx, "a", events.AnySequence, plain(7)...)
+		cancel()
+		if err != nil {
+			return err
+		}
+		all = append(all, stored...)
+		if s.Log = s.reopen(s.Log); s.Log == nil {
+			return errors.New("the log does not open again")
+		}
+		if err := s.holds(all); err != nil {
+			return fmt.Errorf("after reopening: %w", err)
+		}
+	}
+	ctx, cancel := s.context()
+	defer cancel()
+	_, err := s.Append(ctx, "a", events.Sequence(len(all)), plain(1)...)
+	return err
+}

@@ -1,0 +1,228 @@
+// Package logtest is the conformance suite of [events.Log]: what every log
+// must do, whatever keeps it. A log's own tests call [Run]:
+//
+//	func TestConformance(t *testing.T) {
+//		logtest.Run(t, func(testing.TB) events.Log { return memlog.New() }, nil)
+//	}
+//
+// What only a disk can do wrong (crashes, damage, a failing fsync) is tested
+// beside the log that uses one.
+package logtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Run checks every law of the contract as a subtest.
+//
+// open returns a new, empty log; the suite closes it. reopen closes a log and
+// opens it again from what it stored; it is nil for a log that is not durable,
+// and the laws of durability are then left out.
+func Run(t *testing.T, open func(testing.TB) events.Log, reopen func(testing.TB, events.Log) events.Log) {
+	for _, l := range laws {
+		t.Run(l.name, func(t *testing.T) {
+			if l.durable && reopen == nil {
+				t.Skip("this log does not outlive its process")
+			}
+			s := &subject{Log: open(t), patience: 30 * time.Second}
+			if reopen != nil {
+				s.reopen = func(log events.Log) events.Log { return reopen(t, log) }
+			}
+			defer func() { _ = s.Close() }()
+			if err := l.check(s); err != nil {
+				t.Errorf("broken law: %s\n%v", l.law, err)
+			}
+		})
+	}
+}
+
+// law is one thing the contract promises, with the check that a log keeps it.
+// A check returns an error rather than failing a test, so that the suite can
+// be tested on logs that break the law.
+type law struct {
+	name, law string
+	durable   bool // needs subject.reopen
+	check     func(*subject) error
+}
+
+var laws = []law{
+	{"Order", "positions and sequences count up from 1 without a gap, and events come back as they were written", false, checkOrder},
+	{"ReadAfter", "Read yields exactly the events after a position that were there when it was called", false, checkReadAfter},
+	{"Identity", "an ID is kept, or is the decimal sequence where there was none", false, checkIdentity},
+	{"Time", "a time is stored in UTC, to the microsecond", false, checkTime},
+	{"Memory", "the log keeps its own copy of a payload", false, checkMemory},
+	{"EmptyBatch", "an empty batch stores nothing, and still reports a conflict", false, checkEmptyBatch},
+	{"Invalid", "a batch with an event that breaks the rules is refused whole", false, checkInvalid},
+	{"Conflict", "a writer that has not seen the newest event is told so, and nothing is stored", false, checkConflict},
+	{"Contention", "of the writers that expect the same sequence exactly one succeeds", false, checkContention},
+	{"AnySequence", "unconditional writers all succeed, in some order without a gap", false, checkAnySequence},
+	{"Atomic", "a reader sees all of a batch or nothing of it, with no event of the campaign in between", false, checkAtomic},
+	{"Follow", "Follow catches up and goes on, without gap or repeat, while 16 writers append", false, checkFollow},
+	{"FollowEnds", "a done context ends Follow without an error, closing the log with ErrClosed", false, checkFollowEnds},
+	{"Campaign", "ReadCampaign yields one campaign's events after a sequence", false, checkCampaign},
+	{"Offsets", "a consumer's offset is what it last set, and belongs to it alone", false, checkOffsets},
+	{"Cancelled", "a done context stops an operation with its error", false, checkCancelled},
+	{"Closed", "a closed log answers ErrClosed", false, checkClosed},
+	{"Reopened", "what was acknowledged is there after reopening, and the log goes on from it", true, checkReopened},
+}
+
+// subject is the log under test.
+type subject struct {
+	events.Log
+	reopen func(events.Log) events.Log
+	// patience is how long to wait for something that must happen before
+	// concluding that it never will.
+	patience time.Duration
+}
+
+// context returns a context that ends when patience does.
+func (s *subject) context() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), s.patience)
+}
+
+// sample returns an event whose every field is particular to i.
+func sample(i int) events.Event {
+	return events.Event{
+		ID:        fmt.Sprintf("id-%d", i),
+		Kind:      events.Kind(fmt.Sprintf("test.kind%d", i%3)),
+		Version:   1 + i%4,
+		Time:      time.Date(2024, 2, 29, 23, 59, 59, 123456000+i*1000, time.UTC),
+		Actor:     fmt.Sprintf("person:ada%d", i),
+		Cause:     fmt.Sprintf("cause-%d", i),
+		Simulated: i%2 == 0,
+		Trace:     fmt.Sprintf("00-%032x-%016x-01", i+1, i+1),
+		Data:      fmt.Appendf(nil, `{"i": %d,  "text":"é\u0000"}`, i),
+	}
+}
+
+// plain returns n small events without IDs.
+func plain(n int) []events.Event {
+	batch := make([]events.Event, n)
+	for i := range batch {
+		batch[i] = events.Event{Kind: "test.plain", Version: 1, Data: []byte(`{}`)}
+	}
+	return batch
+}
+
+// same reports how two events differ.
+func same(got, want events.Event) error {
+	gotData, wantData := got.Data, want.Data
+	got.Data, want.Data = nil, nil
+	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) || got.Time != want.Time || !bytes.Equal(gotData, wantData) {
+		got.Data, want.Data = gotData, wantData
+		return fmt.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	return nil
+}
+
+// sameAll reports how two sequences of events differ.
+func sameAll(got, want []events.Event) error {
+	for i := range min(len(got), len(want)) {
+		if err := same(got[i], want[i]); err != nil {
+			return fmt.Errorf("event %d of %d:\n%w", i+1, len(want), err)
+		}
+	}
+	if len(got) != len(want) {
+		return fmt.Errorf("got %d events, want %d", len(got), len(want))
+	}
+	return nil
+}
+
+// readAll returns the events after a position.
+func (s *subject) readAll(after events.Position) ([]events.Event, error) {
+	ctx, cancel := s.context()
+	defer cancel()
+	var all []events.Event
+	for e, err := range s.Read(ctx, after) {
+		if err != nil {
+			return all, fmt.Errorf("read after %d: %w", after, err)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// contiguous reports positions that do not count up from 1 and sequences that
+// do not count up within their campaign.
+func contiguous(all []events.Event) error {
+	last := map[string]events.Sequence{}
+	for i, e := range all {
+		if e.Position != events.Position(i)+1 {
+			return fmt.Errorf("event %d is at position %d", i+1, e.Position)
+		}
+		if e.Sequence != last[e.Campaign]+1 {
+			return fmt.Errorf("position %d: campaign %q goes from sequence %d to %d",
+				e.Position, e.Campaign, last[e.Campaign], e.Sequence)
+		}
+		last[e.Campaign] = e.Sequence
+	}
+	return nil
+}
+
+// holds reports whether the log holds exactly want, by every way of asking.
+func (s *subject) holds(want []events.Event) error {
+	got, err := s.readAll(0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(sameAll(got, want), contiguous(got)); err != nil {
+		return err
+	}
+	if last := s.Last(); last != events.Position(len(want)) {
+		return fmt.Errorf("Last is %d, want %d", last, len(want))
+	}
+	count := map[string]events.Sequence{"never used": 0}
+	for _, e := range want {
+		count[e.Campaign]++
+	}
+	ctx, cancel := s.context()
+	defer cancel()
+	for campaign, n := range count {
+		if got, err := s.LastSequence(ctx, campaign); err != nil || got != n {
+			return fmt.Errorf("LastSequence(%q) is %d, %v; want %d", campaign, got, err, n)
+		}
+	}
+	return nil
+}
+
+// fill appends n samples to three campaigns in batches of one to four and
+// returns them as stored.
+func (s *subject) fill(n int) ([]events.Event, error) {
+	ctx, cancel := s.context()
+	defer cancel()
+	var all []events.Event
+	for i := 0; len(all) < n; i++ {
+		campaign := []string{"a", "ab", "a/ü"}[i%3]
+		var batch []events.Event
+		for len(batch) < min(1+i%4, n-len(all)) {
+			batch = append(batch, sample(len(all)+len(batch)))
+		}
+		seen, err := s.LastSequence(ctx, campaign)
+		if err != nil {
+			return all, err
+		}
+		stored, err := s.Append(ctx, campaign, seen, batch...)
+		if err != nil {
+			return all, fmt.Errorf("append to %q after %d: %w", campaign, seen, err)
+		}
+		want := slices.Clone(batch)
+		for j := range want {
+			want[j].Campaign = campaign
+			want[j].Position = events.Position(len(all) + j + 1)
+			want[j].Sequence = seen + events.Sequence(j) + 1
+		}
+		if err := sameAll(stored, want); err != nil {
+			return all, fmt.Errorf("what Append returned: %w", err)
+		}
+		all = append(all, stored...)
+	}
+	return all, nil
+}

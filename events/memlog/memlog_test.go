@@ -1,0 +1,13 @@
+package memlog_test
+
+import (
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/logtest"
+	"github.com/campaignd/campaignd/events/memlog"
+)
+
+func TestConformance(t *testing.T) {
+	logtest.Run(t, func(testing.TB) events.Log { return memlog.New() }, nil)
+}
