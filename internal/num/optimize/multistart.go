@@ -1,0 +1,137 @@
+package optimize
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// MultiStartConfig tunes a global search. The zero value means the defaults.
+type MultiStartConfig struct {
+	// Searches is the number of local searches; default 10, at most the number of usable starts.
+	Searches int
+	// Seed decides which starts are searched from.
+	Seed uint64
+	// Eta is the inverse temperature of the choice, in standard deviations of f over the starts; default 1.
+	Eta float64
+	// Local tunes the local searches.
+	Local Config
+}
+
+// MultiStartResult is the best local result, and what the whole search cost.
+type MultiStartResult struct {
+	Result
+	// Start is the index of the start that led to the result.
+	Start int
+	// Searched holds the indices of the starts that were searched from, in order.
+	Searched []int
+	// Screened is the number of starts at which f was defined.
+	Screened int
+}
+
+// MultiStart evaluates f at every start, chooses some of them, searches from each and returns the best result; equal
+// results are decided for the earlier start. The best start is always chosen; the others are drawn without replacement
+// with probability ∝ exp(−η·(f − mean)/sd), as BoTorch's initialize_q_batch does (Balandat et al. 2020). Starts outside
+// the region are projected on it. The result is never worse than any start.
+//
+// It fails with ErrStart if f is finite at no start, and with the context's error, wrapped, if it is cancelled: never
+// with a shorter search.
+func MultiStart(ctx context.Context, f Func, region *Region, starts [][]float64, cfg MultiStartConfig) (MultiStartResult, error) {
+	if cfg.Searches == 0 {
+		cfg.Searches = 10
+	}
+	if cfg.Eta == 0 {
+		cfg.Eta = 1
+	}
+	m := newMinimizer(f, region, cfg.Local)
+
+	points := make([][]float64, len(starts))
+	values := make([]float64, len(starts))
+	var out MultiStartResult
+	evals := 0
+	for i, x := range starts {
+		if err := ctx.Err(); err != nil {
+			return MultiStartResult{}, fmt.Errorf("search cancelled after %d of %d starts: %w", i, len(starts), context.Cause(ctx))
+		}
+		points[i], values[i] = x, math.Inf(1)
+		if !(region.Violation(x) <= 0) {
+			points[i] = make([]float64, region.n)
+			if err := region.Project(points[i], x); err != nil {
+				return MultiStartResult{}, fmt.Errorf("start %d: %w", i, err)
+			}
+		}
+		if v := f(points[i], nil); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			values[i] = v
+			out.Screened++
+		}
+		evals++
+	}
+	if out.Screened == 0 {
+		return MultiStartResult{}, fmt.Errorf("%w: tried %d starts", ErrStart, len(starts))
+	}
+
+	out.Searched = boltzmann(values, min(cfg.Searches, out.Screened), cfg.Eta, cfg.Seed)
+	out.F = math.Inf(1)
+	iterations := 0
+	for _, i := range out.Searched {
+		r, err := m.run(ctx, points[i])
+		if err != nil {
+			return MultiStartResult{}, fmt.Errorf("search from start %d: %w", i, err)
+		}
+		iterations += r.Iterations
+		evals += r.Evaluations
+		if r.F < out.F {
+			out.Result, out.Start = r, i
+		}
+	}
+	out.Iterations, out.Evaluations = iterations, evals
+	return out, nil
+}
+
+// boltzmann returns k of the indices with a finite value, in increasing order: the first best one, and others drawn
+// without replacement with weights exp(−η·z), z the standardised value. Adding Gumbel noise to the log weights and taking
+// the k largest is that draw (Kool et al. 2019).
+func boltzmann(values []float64, k int, eta float64, seed uint64) []int {
+	var finite []int
+	var mean float64
+	for i, v := range values {
+		if !math.IsInf(v, 0) {
+			finite = append(finite, i)
+			mean += v
+		}
+	}
+	mean /= float64(len(finite))
+	best := finite[0]
+	var variance float64
+	for _, i := range finite {
+		if values[i] < values[best] {
+			best = i
+		}
+		variance += (values[i] - mean) * (values[i] - mean)
+	}
+	sd := math.Sqrt(variance / float64(len(finite)))
+	if !(sd > 0) || math.IsInf(sd, 0) {
+		sd = math.Inf(1) // all alike: an even draw
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x6d756c7469737461))
+	key := make([]float64, len(values))
+	for _, i := range finite {
+		gumbel := -math.Log(rng.ExpFloat64())
+		key[i] = gumbel - eta*(values[i]-mean)/sd
+	}
+	key[best] = math.Inf(1)
+	slices.SortStableFunc(finite, func(a, b int) int {
+		switch {
+		case key[a] > key[b]:
+			return -1
+		case key[a] < key[b]:
+			return 1
+		}
+		return a - b
+	})
+	chosen := finite[:k]
+	slices.Sort(chosen)
+	return chosen
+}

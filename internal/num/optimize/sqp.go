@@ -1,0 +1,252 @@
+package optimize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Func is a smooth function to minimise: it returns f(x) and, if grad is not nil, fills it with ∇f(x). It must not keep
+// or change x. A NaN or +Inf says that f is not defined at x: a search does not go there.
+type Func func(x, grad []float64) float64
+
+// Config tunes a local search. The zero value means the defaults.
+type Config struct {
+	// MaxIterations limits the quadratic subproblems; default 200.
+	MaxIterations int
+	// FTol stops the search when the decrease still to be had, as the quadratic model predicts it, is at most
+	// FTol·max(1, |f|); default 1e-12.
+	FTol float64
+	// FirstStep is the length of the first trial step; default a tenth of the region's diagonal.
+	FirstStep float64
+}
+
+func (c Config) withDefaults(r *Region) Config {
+	if c.MaxIterations == 0 {
+		c.MaxIterations = 200
+	}
+	if c.FTol == 0 {
+		c.FTol = 1e-12
+	}
+	if c.FirstStep == 0 {
+		c.FirstStep = 0.1 * r.size
+	}
+	return c
+}
+
+// Status says why a local search ended.
+type Status string
+
+// The ends of a search. Only Converged claims a stationary point; the others still hold the best point visited.
+const (
+	Converged      Status = "converged"       // the predicted decrease is below FTol
+	Stalled        Status = "stalled"         // no decrease along a descent direction: rounding, or a wrong gradient
+	IterationLimit Status = "iteration_limit" // MaxIterations spent
+)
+
+// Result is the outcome of a local search.
+type Result struct {
+	X []float64 // feasible; never worse than the start
+	F float64
+	// KKT is ‖x − P(x − ∇f(x))‖∞ with P the projection on the region: 0 exactly at a stationary point.
+	KKT         float64
+	Status      Status
+	Iterations  int
+	Evaluations int
+}
+
+// ErrStart reports that f is not finite at the start.
+var ErrStart = errors.New("the function is not finite at the start of the search")
+
+// Minimize searches a local minimum of f over the region from x0, which is projected on the region first if it lies
+// outside. Every point at which f is evaluated satisfies the bounds exactly and the other constraints to about 1e-12.
+//
+// Method: sequential quadratic programming with Powell's damped BFGS update (Nocedal and Wright 2006, Procedure 18.2)
+// and a backtracking line search on f alone.
+//
+// It fails with ErrStart, ErrConstraint (x0 not finite), or the context's error, wrapped: a cancelled search has no
+// result.
+func Minimize(ctx context.Context, f Func, region *Region, x0 []float64, cfg Config) (Result, error) {
+	m := newMinimizer(f, region, cfg)
+	return m.run(ctx, x0)
+}
+
+type minimizer struct {
+	f   Func
+	r   *Region
+	cfg Config
+	qp  *solver
+
+	x, g       []float64 // current point and gradient
+	y, gy      []float64 // trial point and gradient
+	h          []float64 // n×n BFGS matrix
+	hs, dx, dg []float64
+	evals      int
+}
+
+func newMinimizer(f Func, r *Region, cfg Config) *minimizer {
+	n := r.n
+	vec := func() []float64 { return make([]float64, n) }
+	qp := newSolver(r)
+	// The region is not empty, so a contradiction can only come from an ill-conditioned Hessian: better to forget that.
+	qp.conflicts = max(10*feasTol, 2*r.slop/r.scale)
+	return &minimizer{
+		f: f, r: r, cfg: cfg.withDefaults(r), qp: qp,
+		x: vec(), g: vec(), y: vec(), gy: vec(), h: make([]float64, n*n), hs: vec(), dx: vec(), dg: vec(),
+	}
+}
+
+func (m *minimizer) eval(x, g []float64) float64 {
+	m.evals++
+	v := m.f(x, g)
+	if math.IsNaN(v) {
+		return math.Inf(1)
+	}
+	for _, c := range g {
+		if math.IsNaN(c) || math.IsInf(c, 0) {
+			return math.Inf(1)
+		}
+	}
+	return v
+}
+
+func (m *minimizer) run(ctx context.Context, x0 []float64) (Result, error) {
+	m.r.check(x0)
+	copy(m.x, x0)
+	if m.r.Violation(m.x) <= feasTol*m.r.scale {
+		m.r.clip(m.x)
+	} else {
+		if err := m.r.Project(m.x, m.x); err != nil {
+			return Result{}, fmt.Errorf("start of the search: %w", err)
+		}
+	}
+	m.evals = 0
+	fx := m.eval(m.x, m.g)
+	if math.IsInf(fx, 0) {
+		return Result{}, fmt.Errorf("%w: f(%v) = %v", ErrStart, m.x, fx)
+	}
+
+	res := Result{Status: IterationLimit}
+	fresh := m.reset() // no curvature has been learned since the last reset
+	for res.Iterations < m.cfg.MaxIterations {
+		if err := ctx.Err(); err != nil {
+			return Result{}, fmt.Errorf("search cancelled after %d iterations: %w", res.Iterations, context.Cause(ctx))
+		}
+		res.Iterations++
+		if m.qp.solve(m.h, m.g, m.x) != nil {
+			if fresh {
+				res.Status = Stalled
+				break
+			}
+			fresh = m.reset()
+			continue
+		}
+		slope := dot(m.g, m.qp.p)
+		if -slope <= m.cfg.FTol*max(1, math.Abs(fx)) {
+			res.Status = Converged
+			break
+		}
+		fy, ok := m.lineSearch(fx, slope)
+		if !ok {
+			if fresh {
+				res.Status = Stalled
+				break
+			}
+			fresh = m.reset()
+			continue
+		}
+		for j := range m.x {
+			m.dx[j], m.dg[j] = m.y[j]-m.x[j], m.gy[j]-m.g[j]
+		}
+		m.update(fresh)
+		fresh = false
+		m.x, m.y = m.y, m.x
+		m.g, m.gy = m.gy, m.g
+		fx = fy
+	}
+
+	res.X = append([]float64(nil), m.x...)
+	res.F, res.Evaluations = fx, m.evals
+	for j := range m.y {
+		m.y[j] = m.x[j] - m.g[j]
+	}
+	if m.r.Project(m.y, m.y) != nil {
+		res.KKT = math.Inf(1) // the gradient is too large to say
+	} else {
+		for j, v := range m.y {
+			res.KKT = max(res.KKT, math.Abs(v-m.x[j]))
+		}
+	}
+	return res, nil
+}
+
+// reset forgets the curvature: H becomes the multiple of the identity whose steepest-descent step has length FirstStep.
+func (m *minimizer) reset() bool {
+	c := math.Sqrt(dot(m.g, m.g)) / m.cfg.FirstStep
+	if c == 0 {
+		c = 1
+	}
+	m.scaleIdentity(c)
+	return true
+}
+
+func (m *minimizer) scaleIdentity(c float64) {
+	clear(m.h)
+	for i := range m.r.n {
+		m.h[i*m.r.n+i] = c
+	}
+}
+
+// lineSearch finds y = x + t·p, t ≤ 1, with a sufficient decrease (Armijo, c₁ = 1e-4), and leaves f's gradient in gy.
+// It shortens by quadratic interpolation.
+func (m *minimizer) lineSearch(fx, slope float64) (float64, bool) {
+	const (
+		armijo = 1e-4
+		trials = 30
+	)
+	t := 1.0
+	for range trials {
+		m.qp.advance(m.y, m.x, t)
+		fy := m.eval(m.y, m.gy)
+		if fy <= fx+armijo*t*slope && fy < fx {
+			return fy, true
+		}
+		next := -slope * t * t / (2 * (fy - fx - slope*t)) // the minimum of the parabola; 0 or NaN where fy is infinite
+		t = min(max(next, 0.1*t), 0.5*t)
+		if math.IsNaN(next) {
+			t *= 0.1
+		}
+	}
+	return 0, false
+}
+
+// update makes H fit the change dg of the gradient over the step dx, damped so that H stays positive definite where f is
+// not convex.
+func (m *minimizer) update(first bool) {
+	n := m.r.n
+	sy := dot(m.dx, m.dg)
+	if first && sy > 0 {
+		// The curvature seen over the first step is a better scale than the guess (Nocedal and Wright, Eq. 6.20).
+		m.scaleIdentity(dot(m.dg, m.dg) / sy)
+	}
+	for i := range n {
+		m.hs[i] = dot(m.h[i*n:i*n+n], m.dx)
+	}
+	shs := dot(m.dx, m.hs)
+	if !(shs > 0) {
+		return
+	}
+	if sy < 0.2*shs {
+		theta := 0.8 * shs / (shs - sy)
+		for i := range n {
+			m.dg[i] = theta*m.dg[i] + (1-theta)*m.hs[i]
+		}
+		sy = dot(m.dx, m.dg)
+	}
+	for i := range n {
+		for j := range n {
+			m.h[i*n+j] += m.dg[i]*m.dg[j]/sy - m.hs[i]*m.hs[j]/shs
+		}
+	}
+}
