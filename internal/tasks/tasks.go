@@ -1,0 +1,199 @@
+// Package tasks holds the test problems of campaignd: functions whose optimum
+// is known, behind the simulated instrument, the simulated expert, the studies
+// and the tests.
+//
+// A task speaks the user's language: parameters with names, units and bounds,
+// an objective with a unit and a goal. Its value is noiseless; noise belongs to
+// the instrument.
+//
+// The mathematical test functions are minimised, in the form and with the
+// bounds of Xu et al. 2024, App. J.2.1 (with Adachi et al. 2024, App. G.1 for
+// Styblinski–Tang and Sinaga et al. 2026, §6 for Hartmann and Ackley 6); the
+// two chemical ones are maximised.
+package tasks
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// ErrPoint is wrapped by errors about a point at which a task has no value: a
+// parameter is missing, unknown or not a number, or the point lies outside the
+// task's space.
+var ErrPoint = errors.New("the task has no value at this composition")
+
+// Slack within which a point counts as inside the space, as a fraction of a
+// parameter's range and as the greatest error of a constraint. Compositions
+// come back from files and rounded doses, and a sum of four decimals is 1 only
+// to the last bit.
+const slack = 1e-6
+
+// Task is a test problem.
+type Task struct {
+	// Name as a campaign file writes it, for example "electrolyte".
+	Name string
+	// Description in a sentence, with the source.
+	Description string
+	// Parameters in order, with units and bounds. All are continuous.
+	Parameters []events.Parameter
+	// Constraints that every composition satisfies; nil for most tasks.
+	Constraints []events.Constraint
+	// Objective with unit and goal.
+	Objective events.Objective
+	// Best is the global optimum over the space, in the sense of the goal.
+	// Where there are several, it is one of them.
+	Best Extreme
+	// Worst is the opposite extreme over the space: the greatest value of a
+	// minimised objective, the least of a maximised one.
+	Worst Extreme
+
+	value func(x []float64) float64
+}
+
+// Extreme is a place and the task's value there.
+type Extreme struct {
+	// At has the parameters in the task's order, in their units.
+	At []float64
+	// Value is in the objective's unit.
+	Value float64
+}
+
+// Value returns the noiseless objective at p, in the objective's unit. The
+// error wraps [ErrPoint] and says what is wrong with p.
+func (t Task) Value(p events.Point) (float64, error) {
+	x, err := t.coordinates(p)
+	if err != nil {
+		return math.NaN(), fmt.Errorf("task %s: %w", t.Name, err)
+	}
+	return t.value(x), nil
+}
+
+// Rank returns ρ, the objective at p scaled linearly so that the best value in
+// the space is −3 and the worst is 3 (Xu et al. 2024, Example 2.2). The error
+// is that of [Task.Value].
+func (t Task) Rank(p events.Point) (float64, error) {
+	v, err := t.Value(p)
+	if err != nil {
+		return math.NaN(), err
+	}
+	rank := -3 + 6*(v-t.Best.Value)/(t.Worst.Value-t.Best.Value)
+	return min(max(rank, -3), 3), nil
+}
+
+// Regret returns how much worse value is than the best in the space, in the
+// objective's unit, for either goal. It is at least 0 for noiseless values, up
+// to the rounding of the stored optimum.
+func (t Task) Regret(value float64) float64 {
+	if t.Objective.Goal == events.Maximize {
+		return t.Best.Value - value
+	}
+	return value - t.Best.Value
+}
+
+// Point names the coordinates x, given in the task's order and units. It
+// panics if their number is not that of the parameters.
+func (t Task) Point(x []float64) events.Point {
+	if len(x) != len(t.Parameters) {
+		panic(fmt.Sprintf("tasks: %d coordinates for the %d parameters of %s", len(x), len(t.Parameters), t.Name))
+	}
+	p := make(events.Point, len(x))
+	for i, par := range t.Parameters {
+		p[par.Name] = events.Number(x[i])
+	}
+	return p
+}
+
+// coordinates reads p in the task's order and checks that it is in the space.
+func (t Task) coordinates(p events.Point) ([]float64, error) {
+	x := make([]float64, len(t.Parameters))
+	for i, par := range t.Parameters {
+		v, ok := p[par.Name]
+		if !ok {
+			return nil, fmt.Errorf("%w: parameter %q is missing", ErrPoint, par.Name)
+		}
+		f, ok := v.Float()
+		if !ok || math.IsNaN(f) {
+			return nil, fmt.Errorf("%w: %s = %v is not a number", ErrPoint, par.Name, v)
+		}
+		tol := slack * (*par.Max - *par.Min)
+		if f < *par.Min-tol || f > *par.Max+tol {
+			return nil, fmt.Errorf("%w: %s = %v is outside %g to %g %s", ErrPoint, par.Name, v, *par.Min, *par.Max, par.Unit)
+		}
+		x[i] = f
+	}
+	if len(p) != len(x) {
+		for _, name := range sortedNames(p) {
+			if !slices.ContainsFunc(t.Parameters, func(par events.Parameter) bool { return par.Name == name }) {
+				return nil, fmt.Errorf("%w: it has no parameter %q", ErrPoint, name)
+			}
+		}
+	}
+	for _, c := range t.Constraints {
+		// Every constraint of a task is an equality.
+		var sum float64
+		for i, par := range t.Parameters {
+			sum += c.Terms[par.Name] * x[i]
+		}
+		if math.Abs(sum-*c.Equals) > slack {
+			return nil, fmt.Errorf("%w: %s is %g and must be %g", ErrPoint, c.Name, sum, *c.Equals)
+		}
+	}
+	return x, nil
+}
+
+// RejectProbability is the synthetic expert of Xu et al. 2024, Example 2.2: the
+// probability S(aρ) of rejecting p, where S is the logistic function, ρ is
+// [Task.Rank] and a is the expert's accuracy (2 expert, 1 good, 0 guesses, −2
+// adversary). The error is that of [Task.Value].
+func RejectProbability(t Task, p events.Point, a float64) (float64, error) {
+	rank, err := t.Rank(p)
+	if err != nil {
+		return math.NaN(), err
+	}
+	return 1 / (1 + math.Exp(-a*rank)), nil
+}
+
+// Names returns the names of all tasks, sorted.
+func Names() []string {
+	names := make([]string, 0, len(all))
+	for _, make := range all {
+		names = append(names, make().Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Lookup returns the task of that name. The caller may change what it gets.
+func Lookup(name string) (Task, bool) {
+	for _, make := range all {
+		if t := make(); t.Name == name {
+			return t, true
+		}
+	}
+	return Task{}, false
+}
+
+// all is the table of tasks. Each entry builds a task anew, so that no caller
+// can change another's.
+var all = []func() Task{
+	electrolyte, mixture4,
+	ackley4, ackley6, branin, hartmann3, hartmann4, holder2,
+	michalewicz5, rastrigin2, rosenbrock3, styblinski3,
+}
+
+func sortedNames(p events.Point) []string {
+	names := make([]string, 0, len(p))
+	for name := range p {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func parameter(name, unit string, lower, upper float64, description string) events.Parameter {
+	return events.Parameter{Name: name, Unit: unit, Description: description, Min: &lower, Max: &upper}
+}
