@@ -1,0 +1,154 @@
+package choice
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	// maxRounds ends the rounds of quadratic models; those that contract need far fewer.
+	maxRounds = 60
+	// pointTolerance is the error of u relative to B at which the rounds stop. The value is exact to its square.
+	pointTolerance = 1e-9
+	// valueTolerance is the effect on the value, relative to B·√k(x, x), of the likelihood constraint's residual.
+	valueTolerance = 1e-10
+)
+
+// support returns the lower (sign 1) or upper (sign −1) bound at the point of the last prepare, and leaves the weights of
+// its gradient.
+func (s *Set) support(sign float64) (float64, error) {
+	w := s.work
+	w.rounds, w.deeper = 0, 0
+	reach := s.norm * math.Sqrt(s.self)
+	if s.ballOnly(sign) {
+		clear(w.weights)
+		return -sign * reach, nil
+	}
+	if s.alpha == 0 {
+		return s.singleton(sign), nil
+	}
+	copy(w.c, w.v)
+	floats.Scale(sign, w.c)
+	if value, ok := s.byModels(); ok {
+		return sign * value, nil
+	}
+	value, err := s.byInterior()
+	if err != nil {
+		return 0, fmt.Errorf("%w: a bound with %d labelled points, norm bound %g, margin %g", err, len(w.v), s.norm, s.alpha)
+	}
+	return sign * value, nil
+}
+
+// ballOnly reports whether the likelihood leaves the ball's own bound alone. The belief that attains it is
+// ∓B·k(x, ·)/√k(x, x).
+func (s *Set) ballOnly(sign float64) bool {
+	w := s.work
+	if len(w.z) == 0 {
+		return true
+	}
+	for i, k := range w.kx {
+		w.z[i] = -sign * s.norm / math.Sqrt(s.self) * k
+	}
+	return s.answers.logLik(w.z) >= s.floor
+}
+
+// singleton is the bound where α₁ = 0: the values at the labelled points are the MLE's, and what the ball leaves of the
+// norm is free at x.
+func (s *Set) singleton(sign float64) float64 {
+	w := s.work
+	free := math.Sqrt(math.Max(s.norm*s.norm-floats.Dot(s.u0, s.u0), 0))
+	copy(w.weights, s.beta0)
+	if s.mle.multiplier > 0 {
+		free = 0
+	}
+	if free > 0 {
+		// ∂s/∂x = −vᵀ(∂v/∂x)/s.
+		floats.ScaleTo(w.u, sign*free/w.s, w.v)
+		s.solveRootT(w.z, w.u)
+		floats.Add(w.weights, w.z)
+	}
+	return floats.Dot(s.beta0, w.kx) - sign*free*w.s
+}
+
+// byModels solves by rounds of quadratic models (see the package comment). It reports false where they do not contract.
+func (s *Set) byModels() (float64, bool) {
+	w := s.work
+	q := model{d: s.d, b: w.b, c: w.c, s: w.s, norm: s.norm}
+	copy(w.u, s.u0)
+	copy(w.h, s.h0)
+	logLik := s.mle.logLik
+	reach := s.norm * math.Sqrt(s.self)
+	var at solution
+	last := math.Inf(1)
+	for w.rounds = 1; w.rounds <= maxRounds; w.rounds++ {
+		s.linearise(&q, logLik)
+		if w.rounds == 1 {
+			at = q.start(s.u0, s.mle.multiplier)
+		}
+		var ok bool
+		if at, ok = q.solve(at); !ok {
+			return 0, false
+		}
+		q.point(w.u, at)
+		s.mulRoot(w.z, w.u)
+		logLik = s.answers.slope(w.grad, w.z)
+		s.mulRootT(w.h, w.grad)
+		// How far stationarity m·u = h − κ·c is missed, as a step of u.
+		var miss, value float64
+		for i, u := range w.u {
+			r := (w.h[i] - at.m*u - at.kappa*w.c[i]) / (at.m + s.d[i])
+			miss += r * r
+			value += w.c[i] * u
+		}
+		miss = math.Sqrt(miss)
+		short := (s.floor - logLik) / at.kappa // the residual of the likelihood, in the unit of the bound
+		if miss <= pointTolerance*s.norm && math.Abs(short) <= valueTolerance*reach {
+			for i, g := range w.grad {
+				w.weights[i] = g / at.m
+			}
+			return value - at.kappa*w.s*w.s/at.m + short, true
+		}
+		if w.rounds > 2 && !(miss < 0.8*last) {
+			return 0, false
+		}
+		last = miss
+	}
+	return 0, false
+}
+
+// linearise fills the model of the likelihood around the point in u and h, where it is logLik.
+func (s *Set) linearise(q *model, logLik float64) {
+	w := s.work
+	q.offset = s.floor - logLik
+	for i, u := range w.u {
+		du := s.d[i] * u
+		q.b[i] = w.h[i] + du
+		q.offset += u * (w.h[i] + 0.5*du)
+	}
+}
+
+// screen is the bound of the first model alone.
+func (s *Set) screen(sign float64) float64 {
+	w := s.work
+	reach := s.norm * math.Sqrt(s.self)
+	if s.alpha == 0 && len(w.v) > 0 {
+		return s.singleton(sign)
+	}
+	if len(w.v) == 0 {
+		return -sign * reach
+	}
+	copy(w.c, w.v)
+	floats.Scale(sign, w.c)
+	q := model{d: s.d, b: w.b, c: w.c, s: w.s, norm: s.norm}
+	copy(w.u, s.u0)
+	copy(w.h, s.h0)
+	s.linearise(&q, s.mle.logLik)
+	at, ok := q.solve(q.start(s.u0, s.mle.multiplier))
+	if !ok {
+		return -sign * reach
+	}
+	q.point(w.u, at)
+	return sign * (floats.Dot(w.c, w.u) - at.kappa*w.s*w.s/at.m)
+}
