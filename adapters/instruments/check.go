@@ -1,0 +1,347 @@
+package instruments
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// MeasurementError says that an instrument's answer cannot be used, with every
+// fault that was found.
+type MeasurementError struct {
+	Faults []string
+}
+
+// Error gives all faults in one line: it becomes the cause of an
+// experiment.failed event.
+func (e *MeasurementError) Error() string {
+	return "the instrument's answer was refused: " + strings.Join(e.Faults, "; ")
+}
+
+// Check reports whether a measurement can enter the campaign. The engine
+// applies it to every answer of every instrument. It returns nil or a
+// [*MeasurementError] that names every fault:
+//
+//   - the objective has another name or unit than the campaign's, is not
+//     finite, or lies outside the campaign's plausible range;
+//   - the composition that was made lacks a parameter, has one the campaign
+//     does not know, has a number where the campaign has categories or the
+//     reverse, or a number that is not finite;
+//   - a number of that composition lies further outside the parameter's bounds
+//     than these are apart. What was made may well differ from what was asked
+//     for, but so great a difference is another unit or a slipped decimal point;
+//   - a further quantity has no name, the name of another, or a value that is
+//     not finite;
+//   - a standard deviation is negative or not finite;
+//   - a time has no four-digit year, or the measurement ended before it began.
+//
+// A missing composition is not taken for the one asked for: filling it in is
+// the adapter's decision.
+func Check(def events.Definition, m events.Measurement) error {
+	var f faults
+	f.quantity("the objective", m.Objective)
+	if m.Objective.Name != def.Objective.Name {
+		f.add("the objective is called %q, the campaign's %q", m.Objective.Name, def.Objective.Name)
+	}
+	if m.Objective.Unit != def.Objective.Unit {
+		f.add("the objective is in %s, the campaign's in %s", unit(m.Objective.Unit), unit(def.Objective.Unit))
+	} else if v := m.Objective.Value; finite(v) {
+		if lo := def.Objective.Min; lo != nil && v < *lo {
+			f.add("%s = %g %s is below the plausible minimum of %g", def.Objective.Name, v, def.Objective.Unit, *lo)
+		}
+		if hi := def.Objective.Max; hi != nil && v > *hi {
+			f.add("%s = %g %s is above the plausible maximum of %g", def.Objective.Name, v, def.Objective.Unit, *hi)
+		}
+	}
+	f.actual(def, m.Actual)
+	seen := map[string]bool{m.Objective.Name: true}
+	for i, q := range m.Further {
+		what := fmt.Sprintf("further quantity %d (%s)", i+1, q.Name)
+		f.quantity(what, q)
+		if seen[q.Name] {
+			f.add("%s is given twice", what)
+		}
+		seen[q.Name] = true
+	}
+	for _, t := range []time.Time{m.Began, m.Ended} {
+		if t.Year() < 1 || t.Year() > 9999 {
+			f.add("the time %v has no year between 1 and 9999", t)
+		}
+	}
+	if !m.Began.IsZero() && !m.Ended.IsZero() && m.Ended.Before(m.Began) {
+		f.add("it ended at %v, before it began at %v", m.Ended, m.Began)
+	}
+	if f != nil {
+		return &MeasurementError{Faults: f}
+	}
+	return nil
+}
+
+// CheckOutcome reports whether an outcome keeps the contract's form and its
+// measurement, if it has one, passes [Check]. The error is a
+// [*MeasurementError].
+func CheckOutcome(def events.Definition, o Outcome) error {
+	switch o.Status {
+	case Measured:
+		if o.Measurement == nil {
+			return &MeasurementError{Faults: []string{"it says measured and holds no measurement"}}
+		}
+		return Check(def, *o.Measurement)
+	case Failed, Cancelled, Unknown:
+		if o.Measurement != nil {
+			return &MeasurementError{Faults: []string{fmt.Sprintf("it says %s and holds a measurement", o.Status)}}
+		}
+		return nil
+	}
+	return &MeasurementError{Faults: []string{fmt.Sprintf("its status %q is none of the contract's", o.Status)}}
+}
+
+// MismatchError says that an instrument cannot perform a campaign, with every
+// mismatch that was found.
+type MismatchError struct {
+	Instrument string
+	Mismatches []string
+}
+
+// Error gives each mismatch on a line of its own.
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("the instrument %s does not fit the campaign:\n  - %s",
+		e.Instrument, strings.Join(e.Mismatches, "\n  - "))
+}
+
+// Compatible reports whether an instrument that describes itself as desc can
+// perform the campaign def. It returns nil or a [*MismatchError] that names
+// every mismatch. An empty list of parameters or outputs fits everything.
+//
+// The campaign and the instrument must have the same parameters, in any order,
+// with the same units; the campaign's bounds, values and categories must lie
+// within the instrument's; where the instrument doses in steps, the campaign
+// must suggest multiples of them; and the objective must be among the outputs,
+// in the campaign's unit. Units are compared as they are written: converting is
+// nobody's guess.
+func Compatible(desc Description, def events.Definition) error {
+	var f faults
+	if desc.Name == "" {
+		f.add("it has no name")
+	}
+	if desc.Capacity < 1 {
+		f.add("its capacity is %d, the least is 1", desc.Capacity)
+	}
+	if len(desc.Parameters) > 0 {
+		f.parameters(desc, def)
+	}
+	if len(desc.Outputs) > 0 {
+		f.objective(desc, def)
+	}
+	if f != nil {
+		return &MismatchError{Instrument: desc.Name, Mismatches: f}
+	}
+	return nil
+}
+
+// faults collects sentences.
+type faults []string
+
+func (f *faults) add(format string, args ...any) {
+	*f = append(*f, fmt.Sprintf(format, args...))
+}
+
+func (f *faults) quantity(what string, q events.Quantity) {
+	if q.Name == "" {
+		f.add("%s has no name", what)
+	}
+	if !finite(q.Value) {
+		f.add("%s is %g", what, q.Value)
+	}
+	if q.SD != nil && !(*q.SD >= 0 && finite(*q.SD)) {
+		f.add("the standard deviation of %s is %g", what, *q.SD)
+	}
+}
+
+// actual checks the composition that was made.
+func (f *faults) actual(def events.Definition, actual events.Point) {
+	if len(actual) == 0 {
+		f.add("it does not say which composition was made")
+		return
+	}
+	for _, p := range def.Parameters {
+		v, ok := actual[p.Name]
+		if !ok {
+			f.add("the composition made lacks %s", p.Name)
+			continue
+		}
+		x, number := v.Float()
+		switch {
+		case number && len(p.Categories) > 0:
+			f.add("%s is a category in the campaign, %v in the composition made", p.Name, v)
+		case !number && len(p.Categories) == 0:
+			f.add("%s is a number in the campaign, %q in the composition made", p.Name, v)
+		case !number && !hasCategory(p, v.Name()):
+			f.add("%s has no category %q", p.Name, v.Name())
+		case number && !finite(x):
+			f.add("%s in the composition made is %g", p.Name, x)
+		case number:
+			if lo, hi := bounds(p); x < lo-width(lo, hi) || x > hi+width(lo, hi) {
+				f.add("%s = %g %s in the composition made is far outside %g to %g: is it in another unit?",
+					p.Name, x, p.Unit, lo, hi)
+			}
+		}
+	}
+	for _, name := range sortedNames(actual) {
+		if !slices.ContainsFunc(def.Parameters, func(p events.Parameter) bool { return p.Name == name }) {
+			f.add("the campaign has no parameter %q", name)
+		}
+	}
+}
+
+// parameters compares the campaign's parameters with the instrument's.
+func (f *faults) parameters(desc Description, def events.Definition) {
+	specs := make(map[string]ParameterSpec, len(desc.Parameters))
+	for _, s := range desc.Parameters {
+		if _, twice := specs[s.Name]; twice {
+			f.add("it describes the parameter %s twice", s.Name)
+		}
+		specs[s.Name] = s
+	}
+	for _, p := range def.Parameters {
+		s, ok := specs[p.Name]
+		if !ok {
+			f.add("the campaign varies %s, which the instrument does not take", p.Name)
+			continue
+		}
+		delete(specs, p.Name)
+		if s.Unit != p.Unit {
+			f.add("%s is in %s in the campaign, in %s for the instrument", p.Name, unit(p.Unit), unit(s.Unit))
+			continue // the numbers cannot be compared
+		}
+		if len(p.Categories) > 0 || len(s.Categories) > 0 {
+			f.categories(p, s)
+			continue
+		}
+		lo, hi := bounds(p)
+		if s.Min != nil && lo < *s.Min {
+			f.add("%s goes down to %g %s, the instrument only to %g", p.Name, lo, p.Unit, *s.Min)
+		}
+		if s.Max != nil && hi > *s.Max {
+			f.add("%s goes up to %g %s, the instrument only to %g", p.Name, hi, p.Unit, *s.Max)
+		}
+		if s.Step > 0 {
+			f.steps(p, s, def.Instrument.Steps[p.Name])
+		}
+	}
+	for _, s := range desc.Parameters { // in the instrument's order
+		if _, left := specs[s.Name]; left {
+			f.add("the instrument takes %s, which the campaign does not have", s.Name)
+			delete(specs, s.Name)
+		}
+	}
+}
+
+func (f *faults) categories(p events.Parameter, s ParameterSpec) {
+	switch {
+	case len(s.Categories) == 0:
+		f.add("%s is a category in the campaign, a number for the instrument", p.Name)
+	case len(p.Categories) == 0:
+		f.add("%s is a number in the campaign, a category for the instrument (%s)",
+			p.Name, strings.Join(s.Categories, ", "))
+	default:
+		for _, c := range p.Categories {
+			if !slices.Contains(s.Categories, c.Name) {
+				f.add("%s may be %q in the campaign, the instrument takes %s",
+					p.Name, c.Name, strings.Join(s.Categories, ", "))
+			}
+		}
+	}
+}
+
+// steps checks that what the campaign suggests for p are doses of s.
+func (f *faults) steps(p events.Parameter, s ParameterSpec, step float64) {
+	if len(p.Values) > 0 {
+		for _, v := range p.Values {
+			if !multiple(v, s.Step) {
+				f.add("%s may be %g %s, the instrument doses in steps of %g", p.Name, v, p.Unit, s.Step)
+			}
+		}
+		return
+	}
+	switch {
+	case step == 0:
+		f.add("the instrument doses %s in steps of %g %s: say so with `steps: {%s: %g}` under instrument",
+			p.Name, s.Step, p.Unit, p.Name, s.Step)
+	case !multiple(step, s.Step):
+		f.add("the campaign's step of %s is %g %s, not a multiple of the instrument's %g", p.Name, step, p.Unit, s.Step)
+	}
+}
+
+func (f *faults) objective(desc Description, def events.Definition) {
+	var names []string
+	for _, o := range desc.Outputs {
+		if o.Name == def.Objective.Name {
+			if o.Unit != def.Objective.Unit {
+				f.add("%s is in %s in the campaign, in %s for the instrument",
+					o.Name, unit(def.Objective.Unit), unit(o.Unit))
+			}
+			return
+		}
+		names = append(names, o.Name)
+	}
+	f.add("the campaign seeks %s, the instrument measures %s", def.Objective.Name, strings.Join(names, ", "))
+}
+
+// bounds returns the least and the greatest value of a numeric parameter.
+func bounds(p events.Parameter) (lo, hi float64) {
+	if len(p.Values) > 0 {
+		return slices.Min(p.Values), slices.Max(p.Values)
+	}
+	lo, hi = math.Inf(-1), math.Inf(1)
+	if p.Min != nil {
+		lo = *p.Min
+	}
+	if p.Max != nil {
+		hi = *p.Max
+	}
+	return lo, hi
+}
+
+// width returns how far apart the bounds are, or their size where they are one
+// number.
+func width(lo, hi float64) float64 {
+	if hi > lo {
+		return hi - lo
+	}
+	return max(math.Abs(hi), 1)
+}
+
+// multiple reports whether x is a whole number of steps, up to the rounding of
+// decimal fractions.
+func multiple(x, step float64) bool {
+	n := x / step
+	return math.Abs(n-math.Round(n)) <= 1e-9*max(1, math.Abs(n))
+}
+
+func hasCategory(p events.Parameter, name string) bool {
+	return slices.ContainsFunc(p.Categories, func(c events.CategoryDef) bool { return c.Name == name })
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// unit names a unit in a message, also the empty one.
+func unit(u string) string {
+	if u == "" {
+		return "no unit"
+	}
+	return u
+}
+
+func sortedNames(p events.Point) []string {
+	names := make([]string, 0, len(p))
+	for name := range p {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

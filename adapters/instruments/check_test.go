@@ -1,0 +1,182 @@
+package instruments_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// campaign varies a continuous, a discrete and a categorical parameter.
+func campaign() events.Definition {
+	return events.Definition{
+		Name: "check",
+		Parameters: []events.Parameter{
+			{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)},
+			{Name: "temperature", Unit: "°C", Values: []float64{25, 30}},
+			{Name: "solvent", Categories: []events.CategoryDef{{Name: "EC"}, {Name: "PC"}}},
+		},
+		Objective: events.Objective{
+			Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize, Min: ptr(0.5), Max: ptr(40.0),
+		},
+	}
+}
+
+func measurement() events.Measurement {
+	return events.Measurement{
+		Actual: events.Point{
+			"lipf6": events.Number(1.1), "temperature": events.Number(25.8), "solvent": events.Category("EC"),
+		},
+		Objective: events.Quantity{Name: "conductivity", Value: 12.9, Unit: "mS/cm", SD: ptr(0.27)},
+		Further:   []events.Quantity{{Name: "viscosity", Value: 3.1, Unit: "mPa·s"}},
+	}
+}
+
+// A usable measurement passes, and each single fault is found and named.
+func TestCheck(t *testing.T) {
+	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name   string
+		change func(*events.Measurement)
+		want   string // part of the message; empty: accepted
+	}{
+		{"good", func(m *events.Measurement) {}, ""},
+		{"made a little outside the bounds", func(m *events.Measurement) { m.Actual["lipf6"] = events.Number(2.2) }, ""},
+		{"with times", func(m *events.Measurement) { m.Began, m.Ended = noon, noon.Add(time.Minute) }, ""},
+		{"other quantity", func(m *events.Measurement) { m.Objective.Name = "resistance" }, `"conductivity"`},
+		{"other unit", func(m *events.Measurement) { m.Objective.Unit = "S/m" }, "in S/m"},
+		{"no unit", func(m *events.Measurement) { m.Objective.Unit = "" }, "in no unit"},
+		{"NaN", func(m *events.Measurement) { m.Objective.Value = math.NaN() }, "NaN"},
+		{"infinite", func(m *events.Measurement) { m.Objective.Value = math.Inf(1) }, "Inf"},
+		{"too low", func(m *events.Measurement) { m.Objective.Value = 0.05 }, "below the plausible minimum of 0.5"},
+		{"too high", func(m *events.Measurement) { m.Objective.Value = 41 }, "above the plausible maximum of 40"},
+		{"negative sd", func(m *events.Measurement) { m.Objective.SD = ptr(-1.0) }, "standard deviation"},
+		{"NaN sd", func(m *events.Measurement) { m.Objective.SD = ptr(math.NaN()) }, "standard deviation"},
+		{"no composition", func(m *events.Measurement) { m.Actual = nil }, "which composition"},
+		{"missing parameter", func(m *events.Measurement) { delete(m.Actual, "lipf6") }, "lacks lipf6"},
+		{"unknown parameter", func(m *events.Measurement) { m.Actual["water"] = events.Number(0) }, `"water"`},
+		{"NaN parameter", func(m *events.Measurement) { m.Actual["lipf6"] = events.Number(math.NaN()) }, "lipf6"},
+		{"another unit", func(m *events.Measurement) { m.Actual["lipf6"] = events.Number(1100) }, "another unit?"},
+		{"number for category", func(m *events.Measurement) { m.Actual["solvent"] = events.Number(1) }, "category"},
+		{"category for number", func(m *events.Measurement) { m.Actual["lipf6"] = events.Category("much") }, "number"},
+		{"unknown category", func(m *events.Measurement) { m.Actual["solvent"] = events.Category("DMC") }, `"DMC"`},
+		{"further NaN", func(m *events.Measurement) { m.Further[0].Value = math.NaN() }, "viscosity"},
+		{"further without name", func(m *events.Measurement) { m.Further[0].Name = "" }, "no name"},
+		{"objective twice", func(m *events.Measurement) { m.Further[0].Name = "conductivity" }, "twice"},
+		{"ended before it began", func(m *events.Measurement) { m.Began, m.Ended = noon, noon.Add(-1) }, "before it began"},
+		{"year 10000", func(m *events.Measurement) { m.Ended = noon.AddDate(8000, 0, 0) }, "year"},
+	} {
+		m := measurement()
+		c.change(&m)
+		err := instruments.Check(campaign(), m)
+		var refused *instruments.MeasurementError
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.want != "" && !(errors.As(err, &refused) && len(refused.Faults) == 1 && strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want one fault with %q", c.name, err, c.want)
+		}
+	}
+	m := measurement()
+	m.Objective.Value, m.Further[0].Value = math.NaN(), math.NaN()
+	delete(m.Actual, "solvent")
+	var refused *instruments.MeasurementError
+	if err := instruments.Check(campaign(), m); !errors.As(err, &refused) || len(refused.Faults) != 3 {
+		t.Errorf("three faults: %v", err)
+	}
+}
+
+// An outcome says one thing only.
+func TestCheckOutcome(t *testing.T) {
+	m := measurement()
+	for _, c := range []struct {
+		o  instruments.Outcome
+		ok bool
+	}{
+		{instruments.Outcome{Status: instruments.Measured, Measurement: &m}, true},
+		{instruments.Outcome{Status: instruments.Failed, Cause: "leak"}, true},
+		{instruments.Outcome{Status: instruments.Measured}, false},
+		{instruments.Outcome{Status: instruments.Failed, Measurement: &m}, false},
+		{instruments.Outcome{Status: "done", Measurement: &m}, false},
+		{instruments.Outcome{}, false},
+	} {
+		if err := instruments.CheckOutcome(campaign(), c.o); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c.o, err)
+		}
+	}
+}
+
+// A fitting instrument passes, and every mismatch is reported at once.
+func TestCompatible(t *testing.T) {
+	fitting := func() instruments.Description {
+		return instruments.Description{
+			Name: "robot", Capacity: 1,
+			Parameters: []instruments.ParameterSpec{
+				{Name: "solvent", Categories: []string{"DMC", "EC", "PC"}},
+				{Name: "temperature", Unit: "°C", Min: ptr(20.0), Max: ptr(60.0), Step: 5},
+				{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.0), Max: ptr(2.1), Step: 0.01},
+			},
+			Outputs: []instruments.OutputSpec{{Name: "viscosity"}, {Name: "conductivity", Unit: "mS/cm"}},
+		}
+	}
+	def := campaign()
+	def.Instrument.Steps = map[string]float64{"lipf6": 0.05}
+	for _, desc := range []instruments.Description{fitting(), {Name: "anything", Capacity: 4}} {
+		if err := instruments.Compatible(desc, def); err != nil {
+			t.Errorf("%s: %v", desc.Name, err)
+		}
+	}
+
+	bad := fitting()
+	bad.Capacity = 0
+	bad.Parameters[0].Categories = []string{"EC"}
+	bad.Parameters[1].Max, bad.Parameters[1].Step = ptr(28.0), 10
+	bad.Parameters[2].Min, bad.Parameters[2].Step = ptr(0.5), 0.03
+	bad.Parameters = append(bad.Parameters, instruments.ParameterSpec{Name: "stirring", Unit: "1/min"})
+	bad.Outputs[1].Unit = "S/m"
+	def.Parameters = append(def.Parameters,
+		events.Parameter{Name: "fec", Min: ptr(0.0), Max: ptr(1.0)})
+	var mismatch *instruments.MismatchError
+	if err := instruments.Compatible(bad, def); !errors.As(err, &mismatch) {
+		t.Fatalf("not a MismatchError: %v", err)
+	}
+	want := []string{
+		"capacity",                                  // of 0
+		"goes down to 0.2 mol/kg", "not a multiple", // lipf6
+		"goes up to 30 °C", "may be 25 °C", // temperature, 30 is a multiple of 10
+		`may be "PC"`,
+		"the campaign varies fec", "the instrument takes stirring",
+		"in mS/cm in the campaign, in S/m",
+	}
+	if !slices.EqualFunc(mismatch.Mismatches, want, strings.Contains) {
+		t.Errorf("mismatches:\n%s\nwant in each:\n%s", strings.Join(mismatch.Mismatches, "\n"), strings.Join(want, "\n"))
+	}
+
+	for name, change := range map[string]func(*instruments.Description, *events.Definition){
+		"in mol/l for": func(d *instruments.Description, _ *events.Definition) { d.Parameters[2].Unit = "mol/l" },
+		"`steps: {lipf6: 0.01}`": func(_ *instruments.Description, def *events.Definition) {
+			def.Instrument.Steps = nil
+		},
+		"a number for the instrument":   func(d *instruments.Description, _ *events.Definition) { d.Parameters[0].Categories = nil },
+		"a category for the instrument": func(d *instruments.Description, _ *events.Definition) { d.Parameters[2].Categories = []string{"low"} },
+		"seeks conductivity":            func(d *instruments.Description, _ *events.Definition) { d.Outputs = d.Outputs[:1] },
+		"twice": func(d *instruments.Description, _ *events.Definition) {
+			d.Parameters = append(d.Parameters, d.Parameters[0])
+		},
+	} {
+		desc, def := fitting(), campaign()
+		def.Instrument.Steps = map[string]float64{"lipf6": 0.05}
+		change(&desc, &def)
+		err := instruments.Compatible(desc, def)
+		if !errors.As(err, &mismatch) || len(mismatch.Mismatches) != 1 || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want one mismatch with %q", err, name)
+		}
+	}
+}
