@@ -1,0 +1,267 @@
+package events_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+func measured() events.Event {
+	return events.Event{
+		Position:  57,
+		Campaign:  "electrolyte",
+		Sequence:  41,
+		ID:        "41",
+		Kind:      events.KindExperimentMeasured,
+		Version:   1,
+		Time:      time.Date(2026, 3, 1, 9, 30, 0, 120_000_000, time.UTC),
+		Actor:     "instrument:simulated/electrolyte",
+		Cause:     "39",
+		Simulated: true,
+		Trace:     "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+		Data:      []byte(`{"experiment":"e7","objective":{"name":"conductivity","value":12.9,"unit":"mS/cm"}}`),
+	}
+}
+
+// The printed form is a contract: scripts and other programs read it.
+func TestMarshalCloudEventForm(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*events.Event)
+		want   string
+	}{
+		{"a measurement", func(*events.Event) {},
+			`{"specversion":"1.0","id":"41","type":"campaignd.experiment.measured","source":"/campaigns/electrolyte",` +
+				`"subject":"e7","time":"2026-03-01T09:30:00.120000Z","dataschema":"urn:campaignd:schema:experiment.measured:1",` +
+				`"datacontenttype":"application/json","position":57,"sequence":41,"actor":"instrument:simulated/electrolyte",` +
+				`"cause":"39","simulated":true,"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",` +
+				`"data":{"experiment":"e7","objective":{"name":"conductivity","value":12.9,"unit":"mS/cm"}}}`},
+		{"the least an event has", func(e *events.Event) {
+			e.Kind, e.Actor, e.Cause, e.Simulated, e.Trace, e.Data = "some.thing", "", "", false, "", nil
+		},
+			`{"specversion":"1.0","id":"41","type":"campaignd.some.thing","source":"/campaigns/electrolyte",` +
+				`"time":"2026-03-01T09:30:00.120000Z","dataschema":"urn:campaignd:schema:some.thing:1",` +
+				`"position":57,"sequence":41,"simulated":false}`},
+		{"text for people is not escaped, a name in a URL is", func(e *events.Event) {
+			e.Kind, e.Campaign, e.Actor, e.Cause, e.Simulated, e.Trace, e.Data = "some.thing", "a b/c", "person:<Åsa>", "", false, "", []byte(`"é <&>"`)
+		},
+			`{"specversion":"1.0","id":"41","type":"campaignd.some.thing","source":"/campaigns/a%20b%2Fc",` +
+				`"time":"2026-03-01T09:30:00.120000Z","dataschema":"urn:campaignd:schema:some.thing:1",` +
+				`"datacontenttype":"application/json","position":57,"sequence":41,"actor":"person:<Åsa>","simulated":false,"data":"é <&>"}`},
+		{"a payload that is not JSON", func(e *events.Event) {
+			e.Kind, e.Actor, e.Cause, e.Simulated, e.Trace, e.Data = "some.thing", "", "", false, "", []byte{0, 255}
+		},
+			`{"specversion":"1.0","id":"41","type":"campaignd.some.thing","source":"/campaigns/electrolyte",` +
+				`"time":"2026-03-01T09:30:00.120000Z","dataschema":"urn:campaignd:schema:some.thing:1",` +
+				`"datacontenttype":"application/octet-stream","position":57,"sequence":41,"simulated":false,"data_base64":"AP8="}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			e := measured()
+			test.change(&e)
+			got, err := events.MarshalCloudEvent(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
+			}
+		})
+	}
+}
+
+// The subject is the identifier of the noun that the kind names.
+func TestCloudEventSubject(t *testing.T) {
+	tests := []struct {
+		kind events.Kind
+		data string
+		want string
+	}{
+		{events.KindExperimentRequested, `{"experiment":"e1","decision":"d1"}`, "e1"},
+		{events.KindMeasurementCorrected, `{"experiment":"e1","corrects":"4"}`, "e1"},
+		{events.KindInstrumentStalled, `{"experiment":"e1"}`, "e1"},
+		{events.KindLabelRequested, `{"question":"q2","decision":"d1"}`, "q2"},
+		{events.KindDecisionMade, `{"decision":"d3"}`, "d3"},
+		{events.KindTrustAdjusted, `{"decision":"d3"}`, "d3"},
+		{events.KindCampaignPaused, `{}`, ""},
+		{"foreign.kind", `{"experiment":"e1"}`, ""},
+	}
+	for _, test := range tests {
+		e := measured()
+		e.Kind, e.Data = test.kind, []byte(test.data)
+		if got := events.CloudEventAttributes(e)["subject"]; got != test.want {
+			t.Errorf("%s %s: subject %q, want %q", test.kind, test.data, got, test.want)
+		}
+	}
+}
+
+// envelopeText draws what an envelope may hold: anything but control characters.
+func envelopeText(min int) *rapid.Generator[string] {
+	return rapid.StringN(min, 20, -1).Filter(func(s string) bool {
+		return !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
+	})
+}
+
+func storedEvent() *rapid.Generator[events.Event] {
+	data := rapid.OneOf(
+		rapid.SliceOf(rapid.Byte()),
+		rapid.SampledFrom([][]byte{nil, []byte("null"), []byte(" 1"), []byte("1\n"), []byte("{\n}"), []byte(`{"a": 1.0, "a":2}`),
+			[]byte("\"\xff\""), []byte("\"\u2028<>&\\u0000\""), []byte(`[1,2e400]`), []byte("tru"), []byte("-0")}),
+		rapid.Map(rapid.MapOf(rapid.String(), rapid.Float64Range(-1e9, 1e9)), func(m map[string]float64) []byte {
+			text, err := json.Marshal(m)
+			if err != nil {
+				panic(err)
+			}
+			return text
+		}),
+	)
+	kinds := make([]events.Kind, 0, len(events.Kinds()))
+	for _, k := range events.Kinds() {
+		kinds = append(kinds, k.Kind)
+	}
+	return rapid.Custom(func(t *rapid.T) events.Event {
+		kind := rapid.OneOf(rapid.SampledFrom(kinds),
+			rapid.Map(envelopeText(1), func(s string) events.Kind { return events.Kind(s) })).Draw(t, "kind")
+		return events.Event{
+			Position:  events.Position(rapid.Uint64Min(1).Draw(t, "position")),
+			Campaign:  envelopeText(1).Draw(t, "campaign"),
+			Sequence:  events.Sequence(rapid.Uint64Range(1, uint64(events.AnySequence)-1).Draw(t, "sequence")),
+			ID:        envelopeText(1).Draw(t, "id"),
+			Kind:      kind,
+			Version:   int(rapid.Int32Min(1).Draw(t, "version")),
+			Time:      time.UnixMicro(rapid.Int64Range(-62135596800e6, 253402300799e6).Draw(t, "micros")).UTC(),
+			Actor:     envelopeText(0).Draw(t, "actor"),
+			Cause:     envelopeText(0).Draw(t, "cause"),
+			Simulated: rapid.Bool().Draw(t, "simulated"),
+			Trace:     envelopeText(0).Draw(t, "trace"),
+			Data:      data.Draw(t, "data"),
+		}
+	})
+}
+
+// sameEvent compares as a log does: an empty payload is no payload.
+func sameEvent(a, b events.Event) bool {
+	if !bytes.Equal(a.Data, b.Data) {
+		return false
+	}
+	a.Data, b.Data = nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+// Every event a log can hold is written on one line of JSON with CloudEvents
+// attribute names, and read back as the same event, to the byte of its payload.
+func TestCloudEventRoundTrip(t *testing.T) {
+	attributeName := regexp.MustCompile(`^[a-z0-9]{1,20}$`)
+	rapid.Check(t, func(t *rapid.T) {
+		e := storedEvent().Draw(t, "event")
+		line, err := events.MarshalCloudEvent(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.ContainsAny(line, "\r\n") {
+			t.Fatalf("more than one line: %q", line)
+		}
+		var members map[string]any
+		if err := json.Unmarshal(line, &members); err != nil && !strings.Contains(err.Error(), "2e400") {
+			t.Fatalf("not JSON: %v: %q", err, line)
+		}
+		for name := range members {
+			if name != "data_base64" && !attributeName.MatchString(name) {
+				t.Fatalf("CloudEvents does not allow the attribute name %q", name)
+			}
+		}
+		back, err := events.UnmarshalCloudEvent(line)
+		if err != nil {
+			t.Fatalf("%v: %q", err, line)
+		}
+		if !sameEvent(e, back) {
+			t.Fatalf("got  %+v\nwant %+v", back, e)
+		}
+		back, err = events.FromCloudEventAttributes(events.CloudEventAttributes(e), e.Data)
+		if err != nil || !sameEvent(e, back) {
+			t.Fatalf("from attributes: %v\ngot  %+v\nwant %+v", err, back, e)
+		}
+	})
+}
+
+// What is not the CloudEvents form of one of our events is refused, with a
+// word about the attribute at fault.
+func TestUnmarshalCloudEventRefuses(t *testing.T) {
+	line, err := events.MarshalCloudEvent(measured())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ from, to, word string }{
+		{`"specversion":"1.0"`, `"specversion":"0.3"`, "specversion"},
+		{`"id":"41",`, ``, "ID"},
+		{`"type":"campaignd.`, `"type":"org.`, "type"},
+		{`"/campaigns/electrolyte"`, `"/elsewhere"`, "source"},
+		{`"/campaigns/electrolyte"`, `"/campaigns/"`, "campaign"},
+		{`"/campaigns/electrolyte"`, `"/campaigns/%zz"`, "source"},
+		{`measured:1"`, `measured:x"`, "dataschema"},
+		{`measured:1"`, `measured:01"`, "dataschema"},
+		{`"time":"2026-`, `"time":"26-`, "time"},
+		{`"position":57,`, ``, "position"},
+		{`"position":57,`, `"position":-1,`, "position"},
+		{`"position":57,`, `"position":[57],`, "position"},
+		{`"sequence":41,`, `"sequence":0,`, "sequence"},
+		{`"simulated":true,`, ``, "simulated"},
+		{`"data":{`, `"data_base64":"","data":{`, "data_base64"},
+		{`{"specversion"`, `["specversion"`, ""},
+	}
+	for _, test := range tests {
+		text := strings.Replace(string(line), test.from, test.to, 1)
+		if text == string(line) {
+			t.Fatalf("%s is not in the line", test.from)
+		}
+		_, err := events.UnmarshalCloudEvent([]byte(text))
+		if !errors.Is(err, events.ErrBadCloudEvent) || !strings.Contains(err.Error(), test.word) {
+			t.Errorf("%s for %s: %v", test.to, test.from, err)
+		}
+	}
+	// Attributes of others are none of our business.
+	if _, err := events.UnmarshalCloudEvent([]byte(strings.Replace(string(line), `{`, `{"partitionkey":"x","knativearrivaltime":1,`, 1))); err != nil {
+		t.Error(err)
+	}
+}
+
+// An event that no log can have returned has no printed form.
+func TestMarshalCloudEventRefuses(t *testing.T) {
+	e := measured()
+	e.Position = 0
+	if _, err := events.MarshalCloudEvent(e); !errors.Is(err, events.ErrInvalidEvent) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func BenchmarkMarshalCloudEvent(b *testing.B) {
+	e := measured()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := events.MarshalCloudEvent(e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkUnmarshalCloudEvent(b *testing.B) {
+	line, err := events.MarshalCloudEvent(measured())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := events.UnmarshalCloudEvent(line); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
