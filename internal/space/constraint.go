@@ -1,0 +1,273 @@
+package space
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/optimize"
+)
+
+type sense uint8
+
+const (
+	equals sense = iota
+	atMost
+	atLeast
+)
+
+// row is a linear constraint in the user's units: Σ coefficient·x, compared
+// with rhs.
+type row struct {
+	name  string
+	index int       // in the definition
+	axes  []int     // increasing
+	coef  []float64 // by axes
+	sense sense
+	rhs   float64
+	exact bool // every parameter has a grid: checked in decimal arithmetic
+}
+
+func (s *Space) newRow(c events.Constraint, index int) (row, error) {
+	r := row{name: c.Name, index: index, exact: true}
+	for i := range s.axes {
+		coef, ok := c.Terms[s.axes[i].name]
+		if !ok {
+			continue
+		}
+		if s.axes[i].categorical() {
+			return r, fmt.Errorf("constraint %q: %q is categorical and has no number", c.Name, s.axes[i].name)
+		}
+		if math.IsNaN(coef) || math.IsInf(coef, 0) {
+			return r, fmt.Errorf("constraint %q: the coefficient of %q is not finite", c.Name, s.axes[i].name)
+		}
+		r.axes, r.coef = append(r.axes, i), append(r.coef, coef)
+		r.exact = r.exact && s.axes[i].grid != nil
+	}
+	if len(r.axes) != len(c.Terms) || len(r.axes) == 0 {
+		return r, fmt.Errorf("constraint %q names a parameter that does not exist", c.Name)
+	}
+	switch {
+	case c.Equals != nil:
+		r.sense, r.rhs = equals, *c.Equals
+	case c.AtMost != nil:
+		r.sense, r.rhs = atMost, *c.AtMost
+	case c.AtLeast != nil:
+		r.sense, r.rhs = atLeast, *c.AtLeast
+	default:
+		return r, fmt.Errorf("constraint %q compares with nothing", c.Name)
+	}
+	if math.IsNaN(r.rhs) || math.IsInf(r.rhs, 0) {
+		return r, fmt.Errorf("constraint %q compares with %v", c.Name, r.rhs)
+	}
+	return r, nil
+}
+
+// sum returns Σ coefficient·x, x by axis.
+func (r *row) sum(x []float64) float64 {
+	var sum float64
+	for k, i := range r.axes {
+		sum += r.coef[k] * x[i]
+	}
+	return sum
+}
+
+// holds says whether x, by axis, satisfies the constraint: see Tolerance.
+func (r *row) holds(x []float64) bool {
+	magnitude := math.Abs(r.rhs)
+	for k, i := range r.axes {
+		magnitude += math.Abs(r.coef[k] * x[i])
+	}
+	sum := r.sum(x)
+	if near(sum, r.rhs, magnitude) {
+		return true
+	}
+	return (r.sense == atMost && sum < r.rhs) || (r.sense == atLeast && sum > r.rhs)
+}
+
+// holdsExactly is holds in decimal arithmetic.
+func (r *row) holdsExactly(x []float64) bool {
+	sum := new(big.Rat)
+	for k, i := range r.axes {
+		sum.Add(sum, new(big.Rat).Mul(decimal(r.coef[k]), decimal(x[i])))
+	}
+	cmp := sum.Cmp(decimal(r.rhs))
+	return cmp == 0 || (r.sense == atMost && cmp < 0) || (r.sense == atLeast && cmp > 0)
+}
+
+// encodeRow returns the constraint on encoded coordinates, as coefficients·u =
+// rhs or ≤ rhs; at gives the coordinate of an axis.
+func (s *Space) encodeRow(r row, dim int, at func(axis int) int) (coef []float64, rhs float64) {
+	coef, rhs = make([]float64, dim), r.rhs
+	for k, i := range r.axes {
+		a := &s.axes[i]
+		coef[at(i)] = r.coef[k] * a.scale
+		rhs -= r.coef[k] * a.lo
+	}
+	if r.sense == atLeast {
+		for j := range coef {
+			coef[j] = -coef[j]
+		}
+		rhs = -rhs
+	}
+	return coef, rhs
+}
+
+// describe writes the constraint for a message: constraint "sum" (ec + 2 dmc = 1).
+func (r *row) describe(s *Space) string {
+	var b strings.Builder
+	for k, i := range r.axes {
+		c := r.coef[k]
+		switch {
+		case k > 0 && c < 0:
+			b.WriteString(" - ")
+		case k > 0:
+			b.WriteString(" + ")
+		case c < 0:
+			b.WriteString("-")
+		}
+		if math.Abs(c) != 1 {
+			b.WriteString(number(math.Abs(c)) + " ")
+		}
+		b.WriteString(s.axes[i].name)
+	}
+	b.WriteString([...]string{" = ", " ≤ ", " ≥ "}[r.sense] + number(r.rhs))
+	if r.name == "" {
+		return "the constraint " + b.String()
+	}
+	return fmt.Sprintf("constraint %q (%s)", r.name, b.String())
+}
+
+// InfeasibleError reports a space without any composition.
+type InfeasibleError struct {
+	// Conflict names constraints, bounds, dosing steps and excluded regions that
+	// cannot hold together, in words; without any one of them the others can.
+	Conflict []string
+	// Candidates is true where the space is a list and none of its compositions
+	// satisfies the rest of the definition.
+	Candidates bool
+}
+
+func (e *InfeasibleError) Error() string {
+	switch {
+	case e.Candidates:
+		return "none of the candidates is within the bounds, satisfies the constraints and lies outside the excluded regions"
+	case len(e.Conflict) == 0:
+		return "no composition satisfies all bounds, constraints, dosing steps and exclusions together"
+	}
+	return "no composition satisfies these together: " + strings.Join(e.Conflict, "; ") + ". Relax one of them"
+}
+
+// explain turns the optimiser's account of a conflict into the user's words.
+func (s *Space) explain(err error) error {
+	var infeasible *optimize.InfeasibleError
+	if !errors.As(err, &infeasible) {
+		return err
+	}
+	owner := make([]int, s.dim) // axis of a coordinate
+	for i := range s.axes {
+		for j := range s.axes[i].width {
+			owner[s.axes[i].at+j] = i
+		}
+	}
+	var eq, ineq []*row
+	for i := range s.axes {
+		if s.axes[i].oneHot {
+			eq = append(eq, nil)
+		}
+	}
+	for i := range s.rows {
+		if r := &s.rows[i]; r.sense == equals {
+			eq = append(eq, r)
+		} else {
+			ineq = append(ineq, r)
+		}
+	}
+	var rows, bounds []string
+	for _, c := range infeasible.Conflict {
+		switch c.Kind {
+		case optimize.Equality:
+			if r := eq[c.Index]; r != nil {
+				rows = append(rows, r.describe(s))
+			}
+		case optimize.Inequality:
+			rows = append(rows, ineq[c.Index].describe(s))
+		case optimize.LowerBound:
+			a := &s.axes[owner[c.Index]]
+			bounds = append(bounds, fmt.Sprintf("%s ≥ %s", a.name, number(a.first())))
+		case optimize.UpperBound:
+			a := &s.axes[owner[c.Index]]
+			bounds = append(bounds, fmt.Sprintf("%s ≤ %s", a.name, number(a.last())))
+		}
+	}
+	slices.Sort(bounds)
+	return &InfeasibleError{Conflict: append(rows, bounds...)}
+}
+
+// part is a part of a definition that can be left out to see whether it is to
+// blame.
+type part struct {
+	kind  partKind
+	index int
+}
+
+type partKind uint8
+
+const (
+	partRegion partKind = iota
+	partSteps
+	partConstraint
+)
+
+// conflict finds, for an infeasible definition whose relaxation is feasible, a
+// set of excluded regions, dosing steps or discrete values, and constraints none
+// of which can be left out of the contradiction: each is removed for good if the
+// rest is still infeasible without it.
+func conflict(def events.Definition) []string {
+	var parts []part
+	for i := range def.Excluded {
+		parts = append(parts, part{partRegion, i})
+	}
+	for i, p := range def.Parameters {
+		if len(p.Values) > 0 || def.Instrument.Steps[p.Name] > 0 {
+			parts = append(parts, part{partSteps, i})
+		}
+	}
+	for i := range def.Constraints {
+		parts = append(parts, part{partConstraint, i})
+	}
+	without := map[part]bool{}
+	var guilty []part
+	for _, p := range parts {
+		without[p] = true
+		s, err := build(def, without)
+		if err == nil && s.prepare() == nil {
+			delete(without, p)
+			guilty = append(guilty, p)
+		}
+	}
+	full, err := build(def, nil)
+	if err != nil {
+		return nil
+	}
+	var rows, words []string
+	for _, p := range guilty {
+		switch p.kind {
+		case partRegion:
+			words = append(words, full.regions[p.index].describe())
+		case partConstraint:
+			rows = append(rows, full.rows[p.index].describe(full))
+		case partSteps:
+			if a := &full.axes[p.index]; a.grid.values != nil {
+				words = append(words, fmt.Sprintf("the values of %q (%v)", a.name, a.grid.values))
+			} else {
+				words = append(words, fmt.Sprintf("the dosing steps of %q (multiples of %s)", a.name, number(a.grid.step)))
+			}
+		}
+	}
+	return append(rows, words...)
+}

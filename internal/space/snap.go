@@ -1,0 +1,320 @@
+package space
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/optimize"
+)
+
+// maxNodes limits the search of Snap. A mixture of a few components in steps
+// needs some tens of nodes; what needs more is a lattice on which almost nothing
+// satisfies the constraints.
+const maxNodes = 20_000
+
+// ErrUndecided is wrapped by the error of a search for a composition that was
+// given up: constraints on dosing steps so tight that neither a composition nor
+// the proof that there is none was found.
+var ErrUndecided = errors.New("no composition was found that satisfies the constraints in the instrument's dosing steps; use finer steps or looser constraints")
+
+// Snap returns the composition nearest to x, in Euclidean distance of encoded
+// coordinates, that may be measured: see Exactness in the package documentation.
+// Equally near ones are decided by the order of parameters. x may be any finite
+// point, for example the optimum of a search in the relaxed space.
+//
+// An excluded region is left through whichever of its faces leads to the nearest
+// composition; where the parameter of that face is continuous, the composition
+// is 1e-9 of the parameter's range away from the face.
+//
+// Method: branch and bound, with projections on the polytope as bounds. A search
+// of 20,000 nodes ends with the best composition found (never seen in practice),
+// or with an error that wraps [ErrUndecided]. Snap panics if x does not have Dim
+// coordinates.
+func (s *Space) Snap(x []float64) (events.Point, error) {
+	s.checkDim(x)
+	for i, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("coordinate %d is %v: only finite points have a nearest composition", i, v)
+		}
+	}
+	if s.list != nil {
+		best, least := 0, math.Inf(1)
+		for i, y := range s.encoded {
+			if d := squaredDistance(x, y); d < least {
+				best, least = i, d
+			}
+		}
+		return s.list[best], nil
+	}
+	search := snapSearch{s: s, x: x, least: math.Inf(1)}
+	if err := search.descend(s.whole()); err != nil {
+		return nil, err
+	}
+	if search.best == nil {
+		if search.nodes >= maxNodes {
+			return nil, ErrUndecided
+		}
+		return nil, &InfeasibleError{}
+	}
+	return search.best, nil
+}
+
+type snapSearch struct {
+	s     *Space
+	x     []float64
+	nodes int
+	best  events.Point
+	least float64 // squared distance of best
+}
+
+// descend searches one cell, nearest parts first.
+func (q *snapSearch) descend(c cell) error {
+	if q.nodes >= maxNodes || c.empty() {
+		return nil
+	}
+	q.nodes++
+	s := q.s
+	values, ok, err := s.nearestIn(c, q.x)
+	if err != nil || !ok {
+		return err
+	}
+	categories := make([]int, len(s.axes))
+	var distance float64
+	for i := range s.axes {
+		a := &s.axes[i]
+		if a.categorical() {
+			categories[i] = a.nearestCategory(q.x, c.allowed[i])
+			distance += squaredDistance(a.codes[categories[i]], q.x[a.at:a.at+a.width])
+			continue
+		}
+		d := a.encode(values[i]) - q.x[a.at]
+		distance += d * d
+	}
+	if distance >= q.least-1e-15 {
+		return nil
+	}
+
+	// A value between two values of a grid: the cell below and the cell above.
+	worst, split := 1e-7, -1
+	for _, i := range s.numeric {
+		g := s.axes[i].grid
+		if g == nil {
+			continue
+		}
+		k := g.nearest(values[i])
+		spacing := s.axes[i].scale
+		if k > 0 {
+			spacing = g.value(k) - g.value(k-1)
+		}
+		if k+1 < g.len() {
+			spacing = min(spacing, g.value(k+1)-g.value(k))
+		}
+		if off := math.Abs(values[i]-g.value(k)) / spacing; off > worst {
+			worst, split = off, i
+		}
+	}
+	if split >= 0 {
+		g := s.axes[split].grid
+		k := g.floor(values[split])
+		low, high := c.clone(), c.clone()
+		low.hi[split], high.lo[split] = g.value(k), g.value(k+1)
+		if values[split]-g.value(k) > g.value(k+1)-values[split] {
+			low, high = high, low
+		}
+		if err := q.descend(low); err != nil {
+			return err
+		}
+		return q.descend(high)
+	}
+
+	// On the grid: round exactly, and let the continuous parameters follow.
+	gridded, free := false, false
+	fixed := c.clone()
+	for _, i := range s.numeric {
+		g := s.axes[i].grid
+		if g == nil {
+			free = true
+			continue
+		}
+		gridded = true
+		values[i] = g.value(g.nearest(values[i]))
+		fixed.lo[i], fixed.hi[i] = values[i], values[i]
+	}
+	if gridded && free && len(s.rows) > 0 {
+		if values, ok, err = s.nearestIn(fixed, q.x); err != nil || !ok {
+			return err
+		}
+	}
+	p := s.point(values, categories)
+	if r := s.excluding(p); r != nil {
+		for _, part := range s.outside(c, r) {
+			if err := q.descend(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range s.rows {
+		r := &s.rows[i]
+		if !r.holds(values) || (r.exact && !r.holdsExactly(values)) {
+			return nil
+		}
+	}
+	q.best, q.least = p, distance
+	return nil
+}
+
+// nearestIn returns the numbers, by axis, of the point of a cell's polytope that
+// is nearest to x; ok is false if the cell is empty.
+func (s *Space) nearestIn(c cell, x []float64) (values []float64, ok bool, err error) {
+	values = make([]float64, len(s.axes))
+	if len(s.rows) == 0 {
+		for _, i := range s.numeric {
+			a := &s.axes[i]
+			values[i] = min(max(a.decode(x[a.at]), c.lo[i]), c.hi[i])
+		}
+		return values, true, nil
+	}
+	region, err := optimize.NewRegion(s.numericPolytope(c))
+	var infeasible *optimize.InfeasibleError
+	if errors.As(err, &infeasible) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	u := make([]float64, len(s.numeric))
+	for k, i := range s.numeric {
+		u[k] = x[s.axes[i].at]
+	}
+	if err := region.Project(u, u); err != nil {
+		if errors.As(err, &infeasible) {
+			return nil, false, nil
+		}
+		return nil, false, err
+	}
+	for k, i := range s.numeric {
+		values[i] = min(max(s.axes[i].decode(u[k]), c.lo[i]), c.hi[i])
+	}
+	return values, true, nil
+}
+
+// numericPolytope returns a cell's polytope in the encoded coordinates of the
+// numeric axes alone, in their order.
+func (s *Space) numericPolytope(c cell) optimize.Polytope {
+	n := len(s.numeric)
+	p := optimize.Polytope{Lower: make([]float64, n), Upper: make([]float64, n)}
+	place := make([]int, len(s.axes))
+	for k, i := range s.numeric {
+		place[i] = k
+		p.Lower[k], p.Upper[k] = s.axes[i].encode(c.lo[i]), s.axes[i].encode(c.hi[i])
+	}
+	for _, r := range s.rows {
+		coef, rhs := s.encodeRow(r, n, func(i int) int { return place[i] })
+		if r.sense == equals {
+			p.A, p.B = append(p.A, coef), append(p.B, rhs)
+		} else {
+			p.C, p.D = append(p.C, coef), append(p.D, rhs)
+		}
+	}
+	return p
+}
+
+// point puts numbers and categories, by axis, together.
+func (s *Space) point(values []float64, categories []int) events.Point {
+	p := make(events.Point, len(s.axes))
+	for i := range s.axes {
+		a := &s.axes[i]
+		if a.categorical() {
+			p[a.name] = events.Category(a.categories[categories[i]])
+		} else {
+			p[a.name] = events.Number(values[i])
+		}
+	}
+	return p
+}
+
+// feasible finds out whether there is any composition.
+func (s *Space) feasible() error {
+	for i := range s.rows {
+		r := &s.rows[i]
+		if r.sense != equals || !r.exact {
+			continue
+		}
+		var coefficients []*big.Rat
+		for k, i := range r.axes {
+			g := s.axes[i].grid
+			if g.values != nil {
+				break
+			}
+			coefficients = append(coefficients, new(big.Rat).Mul(decimal(r.coef[k]), g.exact))
+		}
+		if len(coefficients) == len(r.axes) && !reachable(coefficients, decimal(r.rhs)) {
+			return &InfeasibleError{}
+		}
+	}
+	middle := make([]float64, s.dim)
+	for i := range middle {
+		middle[i] = 0.5
+	}
+	_, err := s.Snap(middle)
+	return err
+}
+
+// enumerate lists the space where it is finite and short.
+func (s *Space) enumerate() ([]events.Point, bool) {
+	total := 1
+	sizes := make([]int, len(s.axes))
+	for i := range s.axes {
+		a := &s.axes[i]
+		switch {
+		case a.categorical():
+			sizes[i] = len(a.categories)
+		case a.grid != nil:
+			sizes[i] = a.grid.len()
+		case a.lo == a.hi:
+			sizes[i] = 1
+		default:
+			return nil, false
+		}
+		if sizes[i] > maxFinite || total > maxFinite/sizes[i] {
+			return nil, false
+		}
+		total *= sizes[i]
+	}
+	list := []events.Point{}
+	values, categories := make([]float64, len(s.axes)), make([]int, len(s.axes))
+	for index := range total {
+		rest := index
+		for i := len(s.axes) - 1; i >= 0; i-- { // the last parameter varies fastest
+			a, k := &s.axes[i], rest%sizes[i]
+			rest /= sizes[i]
+			switch {
+			case a.categorical():
+				categories[i] = k
+			case a.grid != nil:
+				values[i] = a.grid.value(k)
+			default:
+				values[i] = a.lo
+			}
+		}
+		if p := s.point(values, categories); s.admits(p, values) {
+			list = append(list, p)
+		}
+	}
+	return list, true
+}
+
+// admits checks constraints and regions for values of the grids.
+func (s *Space) admits(p events.Point, values []float64) bool {
+	for i := range s.rows {
+		r := &s.rows[i]
+		if !r.holds(values) || (r.exact && !r.holdsExactly(values)) {
+			return false
+		}
+	}
+	return s.excluding(p) == nil
+}

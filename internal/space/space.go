@@ -1,0 +1,419 @@
+// Package space is the design space of a campaign: which compositions may be
+// measured, how a composition becomes a point of the unit cube that models and
+// searches work in, and how a point of the cube becomes a composition again.
+//
+// # Encoding
+//
+// A numeric parameter is one coordinate, affine from its bounds to [0, 1]
+// (discrete values: from the least to the greatest). A categorical parameter
+// without descriptors is one coordinate for each category, one-hot; with
+// descriptors it is one coordinate for each descriptor, in alphabetical order,
+// scaled to [0, 1] over the categories. Coordinates follow the order of the
+// campaign's parameters.
+//
+// # The relaxed space and the real one
+//
+// A search wants a convex set: [Space.Region] is the polytope of bounds and
+// linear constraints, with categories, discrete values and dosing steps relaxed
+// to intervals and without excluded regions. [Space.Cells] cuts excluded regions
+// out of it and fixes categories, as a list of convex pieces. [Space.Snap] takes
+// a point of the cube to the nearest composition that may really be measured.
+//
+// # Exactness
+//
+// Bounds, discrete values, dosing steps, categories, candidates and excluded
+// regions hold exactly: a dosed value is the float64 nearest to the decimal
+// number k·step. A linear constraint all of whose parameters come in steps or
+// discrete values holds in decimal arithmetic (0.1 + 0.2 + 0.7 is 1). One that
+// involves a continuous parameter holds to [Tolerance], relative to the sum of
+// its terms' magnitudes.
+//
+// A Space is immutable and safe for concurrent use. Everything it returns is a
+// function of the definition, the arguments and the seed.
+package space
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/optimize"
+)
+
+// Tolerance is how far a linear constraint with a continuous parameter may be
+// off, relative to the sum of the magnitudes of its terms and its right-hand
+// side. Numbers that a person or an instrument wrote in decimals are compared
+// with the same tolerance.
+const Tolerance = 1e-9
+
+// maxFinite is the greatest number of combinations of discrete values that is
+// enumerated.
+const maxFinite = 10_000
+
+// ErrOutside is wrapped by the errors of [Space.Contains] and [Space.Encode]
+// about a point that does not belong to the space.
+var ErrOutside = errors.New("outside the design space")
+
+// Space is the design space of one definition.
+type Space struct {
+	axes    []axis
+	dim     int
+	numeric []int // indices of numeric axes
+	rows    []row
+	regions []region
+
+	listed  bool           // only the listed compositions may be measured
+	list    []events.Point // what may be measured, where that is a short list
+	encoded [][]float64    // list, encoded
+
+	polytope optimize.Polytope
+	relaxed  *optimize.Region
+	walk     *walk // how to walk through the relaxed numeric space; nil for a box without exclusions
+}
+
+// New prepares the design space of a definition: its parameters, constraints,
+// candidates, excluded regions and the steps the instrument can dose in. Steps
+// apply to continuous parameters and not to listed candidates.
+//
+// It fails with an *[InfeasibleError] where no composition satisfies everything,
+// and with another error for a definition that cannot be read (a parameter of
+// no kind, a constraint on an unknown or categorical one);
+// campaignfile.Validate reports such faults with their place in the file.
+func New(def events.Definition) (*Space, error) {
+	s, err := build(def, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.prepare(); err != nil {
+		var infeasible *InfeasibleError
+		if errors.As(err, &infeasible) && infeasible.Conflict == nil {
+			infeasible.Conflict = conflict(def)
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// build reads the definition. It leaves out what the parts in without name: see
+// conflict.
+func build(def events.Definition, without map[part]bool) (*Space, error) {
+	s := &Space{listed: len(def.Candidates) > 0}
+	for i, p := range def.Parameters {
+		step := 0.0
+		if !s.listed && !without[part{partSteps, i}] {
+			step = def.Instrument.Steps[p.Name]
+		}
+		a, err := newAxis(p, step)
+		if err != nil {
+			return nil, err
+		}
+		if without[part{partSteps, i}] {
+			a.grid = nil
+		}
+		a.at = s.dim
+		s.dim += a.width
+		if !a.categorical() {
+			s.numeric = append(s.numeric, i)
+		}
+		s.axes = append(s.axes, a)
+	}
+	if len(s.axes) == 0 {
+		return nil, errors.New("a design space needs at least one parameter")
+	}
+	for i, c := range def.Constraints {
+		if without[part{partConstraint, i}] {
+			continue
+		}
+		r, err := s.newRow(c, i)
+		if err != nil {
+			return nil, err
+		}
+		s.rows = append(s.rows, r)
+	}
+	for i, e := range def.Excluded {
+		if without[part{partRegion, i}] {
+			continue
+		}
+		r, err := s.newRegion(e, i)
+		if err != nil {
+			return nil, err
+		}
+		s.regions = append(s.regions, r)
+	}
+	for _, p := range def.Candidates {
+		if s.check(p) == nil {
+			s.list = append(s.list, p)
+		}
+	}
+	return s, nil
+}
+
+// prepare computes what searches and designs need, and finds out whether there
+// is any composition at all.
+func (s *Space) prepare() error {
+	s.polytope = s.relax()
+	relaxed, err := optimize.NewRegion(s.polytope)
+	if err != nil {
+		return s.explain(err)
+	}
+	s.relaxed = relaxed
+
+	if s.listed {
+		if len(s.list) == 0 {
+			return &InfeasibleError{Candidates: true}
+		}
+	} else if list, ok := s.enumerate(); ok {
+		s.list = list
+		if len(list) == 0 {
+			return &InfeasibleError{}
+		}
+	} else if err := s.feasible(); err != nil {
+		return err
+	}
+	for _, p := range s.list {
+		x, err := s.Encode(p)
+		if err != nil {
+			return err
+		}
+		s.encoded = append(s.encoded, x)
+	}
+	if s.list == nil && (len(s.rows) > 0 || len(s.regions) > 0) {
+		s.walk, err = s.newWalk()
+	}
+	return err
+}
+
+// relax returns the polytope of the relaxed space in encoded coordinates.
+func (s *Space) relax() optimize.Polytope {
+	p := optimize.Polytope{Lower: make([]float64, s.dim), Upper: make([]float64, s.dim)}
+	for i := range s.axes {
+		a := &s.axes[i]
+		if !a.categorical() {
+			p.Lower[a.at], p.Upper[a.at] = a.encode(a.first()), a.encode(a.last())
+			continue
+		}
+		for j := range a.width {
+			p.Upper[a.at+j] = 1
+		}
+		if a.oneHot {
+			one := make([]float64, s.dim)
+			for j := range a.width {
+				one[a.at+j] = 1
+			}
+			p.A, p.B = append(p.A, one), append(p.B, 1)
+		}
+	}
+	for _, r := range s.rows {
+		coef, rhs := s.encodeRow(r, s.dim, func(i int) int { return s.axes[i].at })
+		switch {
+		case r.sense == equals:
+			p.A, p.B = append(p.A, coef), append(p.B, rhs)
+		default:
+			p.C, p.D = append(p.C, coef), append(p.D, rhs)
+		}
+	}
+	return p
+}
+
+// Dim returns the number of coordinates of an encoded composition.
+func (s *Space) Dim() int { return s.dim }
+
+// Parameters returns the names of the parameters in the campaign's order.
+func (s *Space) Parameters() []string {
+	names := make([]string, len(s.axes))
+	for i := range s.axes {
+		names[i] = s.axes[i].name
+	}
+	return names
+}
+
+// Polytope returns the relaxed space in encoded coordinates: bounds, one-hot
+// sums, the campaign's equalities and inequalities. See the package
+// documentation for what it leaves out.
+func (s *Space) Polytope() (lower, upper []float64, a [][]float64, b []float64, c [][]float64, d []float64) {
+	p := s.relax()
+	return p.Lower, p.Upper, p.A, p.B, p.C, p.D
+}
+
+// Region returns the relaxed space of [Space.Polytope], prepared for searching.
+func (s *Space) Region() *optimize.Region { return s.relaxed }
+
+// Finite returns every composition of the space, in a fixed order, where that
+// is a list: given candidates, or at most 10,000 combinations of discrete
+// values, dosing steps and categories. The caller must not change the points.
+func (s *Space) Finite() ([]events.Point, bool) {
+	return slices.Clone(s.list), s.list != nil
+}
+
+// Encode returns the coordinates of p. Numbers may lie outside their bounds (an
+// instrument may have made a little more or less than asked); the coordinate is
+// then outside [0, 1]. The error wraps [ErrOutside] where p lacks a parameter,
+// has an unknown one, or a value of the wrong kind.
+func (s *Space) Encode(p events.Point) ([]float64, error) {
+	x := make([]float64, s.dim)
+	for i := range s.axes {
+		a := &s.axes[i]
+		v, err := a.value(p)
+		if err != nil {
+			return nil, err
+		}
+		if a.categorical() {
+			copy(x[a.at:], a.codes[a.category(v.Name())])
+			continue
+		}
+		number, _ := v.Float()
+		x[a.at] = a.encode(number)
+	}
+	return x, s.unknown(p)
+}
+
+// Decode returns the composition at x, parameter by parameter: numbers clamped
+// to their bounds and taken to the nearest discrete value or dosing step, the
+// nearest category. Constraints between parameters, candidates and excluded
+// regions are not looked at: see [Space.Snap]. It panics if x does not have Dim
+// coordinates.
+func (s *Space) Decode(x []float64) events.Point {
+	s.checkDim(x)
+	p := make(events.Point, len(s.axes))
+	for i := range s.axes {
+		a := &s.axes[i]
+		if a.categorical() {
+			p[a.name] = events.Category(a.categories[a.nearestCategory(x, nil)])
+			continue
+		}
+		v := a.decode(x[a.at])
+		if a.grid != nil {
+			v = a.grid.value(a.grid.nearest(v))
+		}
+		p[a.name] = events.Number(v)
+	}
+	return p
+}
+
+// Contains returns nil if p may be measured, and otherwise an error that wraps
+// [ErrOutside] and says why not, in the user's units.
+func (s *Space) Contains(p events.Point) error {
+	if err := s.check(p); err != nil {
+		return err
+	}
+	if !s.listed {
+		return nil
+	}
+	x, err := s.Encode(p)
+	if err != nil {
+		return err
+	}
+	for _, y := range s.encoded {
+		if squaredDistance(x, y) <= Tolerance*Tolerance {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s is not one of the %d candidates", ErrOutside, s.Format(p), len(s.list))
+}
+
+// check is Contains without the list of candidates.
+func (s *Space) check(p events.Point) error {
+	x := make([]float64, len(s.axes)) // numbers by axis
+	for i := range s.axes {
+		a := &s.axes[i]
+		v, err := a.value(p)
+		if err != nil {
+			return err
+		}
+		if a.categorical() {
+			continue
+		}
+		x[i], _ = v.Float()
+		if err := a.check(x[i]); err != nil {
+			return err
+		}
+	}
+	if err := s.unknown(p); err != nil {
+		return err
+	}
+	for i := range s.rows {
+		if r := &s.rows[i]; !r.holds(x) {
+			return fmt.Errorf("%w: %s: the sum is %s", ErrOutside, r.describe(s), number(r.sum(x)))
+		}
+	}
+	if r := s.excluding(p); r != nil {
+		return fmt.Errorf("%w: %s lies in %s", ErrOutside, s.Format(p), r.describe())
+	}
+	return nil
+}
+
+// unknown reports a parameter of p that the space does not have.
+func (s *Space) unknown(p events.Point) error {
+	if len(p) == len(s.axes) {
+		return nil
+	}
+	var names []string
+	for name := range p {
+		if !slices.ContainsFunc(s.axes, func(a axis) bool { return a.name == name }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return fmt.Errorf("%w: there is no parameter %q; the parameters are %s", ErrOutside, names[0], strings.Join(s.Parameters(), ", "))
+}
+
+// Format writes p in the order of the parameters, with units:
+// "lipf6 1.1 mol/kg, ec 0.34".
+func (s *Space) Format(p events.Point) string {
+	parts := make([]string, 0, len(s.axes))
+	for i := range s.axes {
+		a := &s.axes[i]
+		v, ok := p[a.name]
+		if !ok {
+			continue
+		}
+		text := a.name + " " + v.String()
+		if a.unit != "" {
+			text += " " + a.unit
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Key returns a text that is equal for equal compositions: numbers agree to
+// nine decimals of their range. Use it to find repeats. The error is that of
+// Encode.
+func (s *Space) Key(p events.Point) (string, error) {
+	x, err := s.Encode(p)
+	if err != nil {
+		return "", err
+	}
+	return key(x), nil
+}
+
+func key(x []float64) string {
+	var b []byte
+	for _, v := range x {
+		b = strconv.AppendInt(b, int64(math.Round(v*1e9)), 36)
+		b = append(b, ' ')
+	}
+	return string(b)
+}
+
+func (s *Space) checkDim(x []float64) {
+	if len(x) != s.dim {
+		panic(fmt.Sprintf("space: point has %d coordinates, the space %d", len(x), s.dim))
+	}
+}
+
+// number writes a number as a person would, without float noise.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
+
+func squaredDistance(x, y []float64) float64 {
+	var sum float64
+	for i, v := range x {
+		d := v - y[i]
+		sum += d * d
+	}
+	return sum
+}

@@ -1,0 +1,422 @@
+package space
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"pgregory.net/rapid"
+)
+
+func ptr(x float64) *float64 { return &x }
+
+func continuous(name string, lo, hi float64) events.Parameter {
+	return events.Parameter{Name: name, Min: &lo, Max: &hi}
+}
+
+// mixture is four fractions that sum to one, with bounds, an inequality and
+// steps of 0.01.
+func mixture() events.Definition {
+	return events.Definition{
+		Parameters: []events.Parameter{continuous("ec", 0.1, 0.6), continuous("dmc", 0, 0.8), continuous("emc", 0, 0.8), continuous("fec", 0, 0.15)},
+		Constraints: []events.Constraint{
+			{Name: "sum", Terms: map[string]float64{"ec": 1, "dmc": 1, "emc": 1, "fec": 1}, Equals: ptr(1)},
+			{Name: "viscous", Terms: map[string]float64{"ec": 1, "fec": 1}, AtMost: ptr(0.6)},
+		},
+		Instrument: events.Instrument{Steps: map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}},
+	}
+}
+
+// definitions draws design spaces of every shape, around a composition that is
+// made to be feasible, so that the space is not empty.
+func definitions() *rapid.Generator[events.Definition] {
+	return rapid.Custom(func(t *rapid.T) events.Definition {
+		def := events.Definition{Instrument: events.Instrument{Steps: map[string]float64{}}}
+		inside := map[string]float64{}
+		var numeric []string
+		coarse := rapid.SampledFrom([]float64{0.05, 0.1, 0.25}).Draw(t, "step")
+		for i := range rapid.IntRange(1, 5).Draw(t, "parameters") {
+			name := string(rune('a' + i))
+			switch rapid.SampledFrom([]string{"free", "free", "steps", "steps", "values", "one-hot", "descriptors"}).Draw(t, name) {
+			case "free":
+				lo := rapid.Float64Range(-2, 1).Draw(t, "lo")
+				hi := lo + rapid.Float64Range(0.01, 3).Draw(t, "width")
+				def.Parameters = append(def.Parameters, continuous(name, lo, hi))
+				inside[name] = lo + (hi-lo)*rapid.Float64Range(0, 1).Draw(t, "inside")
+				numeric = append(numeric, name)
+			case "steps":
+				lo := float64(rapid.IntRange(-4, 4).Draw(t, "lo")) * coarse
+				k := rapid.IntRange(0, 20).Draw(t, "k")
+				def.Parameters = append(def.Parameters, continuous(name, lo-coarse/3, lo+float64(k+2)*coarse))
+				def.Instrument.Steps[name] = coarse
+				inside[name] = lo + float64(rapid.IntRange(0, k).Draw(t, "inside"))*coarse
+				numeric = append(numeric, name)
+			case "values":
+				def.Parameters = append(def.Parameters, events.Parameter{Name: name, Values: []float64{0.5, 1, 2.5, 4}})
+				inside[name] = rapid.SampledFrom([]float64{0.5, 1, 2.5, 4}).Draw(t, "inside")
+				numeric = append(numeric, name)
+			case "one-hot":
+				def.Parameters = append(def.Parameters, events.Parameter{Name: name, Categories: []events.CategoryDef{{Name: "x"}, {Name: "y"}, {Name: "z"}}})
+			case "descriptors":
+				def.Parameters = append(def.Parameters, events.Parameter{Name: name, Categories: []events.CategoryDef{
+					{Name: "x", Descriptors: map[string]float64{"p": 1, "q": 5}},
+					{Name: "y", Descriptors: map[string]float64{"p": 2, "q": 5}},
+					{Name: "z", Descriptors: map[string]float64{"p": 7, "q": 1}}}})
+			}
+		}
+		round := func(x float64) float64 { return math.Round(x*1e6) / 1e6 } // as a person writes it
+		if len(numeric) > 1 {
+			for range rapid.IntRange(0, 2).Draw(t, "constraints") {
+				c := events.Constraint{Terms: map[string]float64{}}
+				var sum float64
+				whole := true
+				for _, name := range numeric {
+					coef := float64(rapid.IntRange(-2, 2).Draw(t, "coefficient"))
+					if coef == 0 {
+						continue
+					}
+					c.Terms[name] = coef
+					sum += coef * inside[name]
+					whole = whole && def.Instrument.Steps[name] > 0
+				}
+				if len(c.Terms) == 0 {
+					continue
+				}
+				switch kind := rapid.IntRange(0, 2).Draw(t, "kind"); {
+				case kind == 0 && whole && len(def.Constraints) == 0:
+					c.Equals = ptr(round(sum))
+				case kind == 1:
+					c.AtMost = ptr(round(sum) + 0.001)
+				default:
+					c.AtLeast = ptr(round(sum) - 0.001)
+				}
+				def.Constraints = append(def.Constraints, c)
+			}
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "regions") {
+			where := map[string]events.RegionSide{}
+			for _, p := range def.Parameters {
+				if rapid.Bool().Draw(t, "restricts") {
+					continue
+				}
+				if p.Categories != nil {
+					where[p.Name] = events.RegionSide{Is: "y"}
+					continue
+				}
+				x := inside[p.Name] + 0.02
+				where[p.Name] = events.RegionSide{Min: &x, Max: ptr(x + rapid.Float64Range(0.01, 1).Draw(t, "excluded"))}
+			}
+			if len(where) > 0 {
+				def.Excluded = append(def.Excluded, events.Region{Where: where})
+			}
+		}
+		return def
+	})
+}
+
+// obeys is a second, plain reading of the definition.
+func obeys(def events.Definition, p events.Point) string {
+	for _, par := range def.Parameters {
+		x, isNumber := p[par.Name].Float()
+		switch {
+		case par.Categories != nil:
+			if isNumber {
+				return par.Name + " is not a category"
+			}
+		case par.Values != nil:
+			found := false
+			for _, v := range par.Values {
+				found = found || v == x
+			}
+			if !found {
+				return par.Name + " is not one of its values"
+			}
+		default:
+			if x < *par.Min || x > *par.Max {
+				return par.Name + " is out of bounds"
+			}
+			if step := def.Instrument.Steps[par.Name]; step > 0 {
+				if q := new(big.Rat).Quo(decimal(x), decimal(step)); !q.IsInt() {
+					return par.Name + " is not a multiple of its step"
+				}
+			}
+		}
+	}
+	for _, c := range def.Constraints {
+		sum, size := 0.0, 0.0
+		exact, whole := new(big.Rat), true
+		for name, coef := range c.Terms {
+			x, _ := p[name].Float()
+			sum += coef * x
+			size += math.Abs(coef * x)
+			exact.Add(exact, new(big.Rat).Mul(decimal(coef), decimal(x)))
+			whole = whole && def.Instrument.Steps[name] > 0
+		}
+		switch {
+		case c.Equals != nil && whole && exact.Cmp(decimal(*c.Equals)) != 0:
+			return "an equality in steps does not hold in decimals"
+		case c.Equals != nil && math.Abs(sum-*c.Equals) > 1e-9*(size+math.Abs(*c.Equals)),
+			c.AtMost != nil && sum > *c.AtMost+1e-9*(size+math.Abs(*c.AtMost)),
+			c.AtLeast != nil && sum < *c.AtLeast-1e-9*(size+math.Abs(*c.AtLeast)):
+			return "a constraint does not hold"
+		}
+	}
+	for _, r := range def.Excluded {
+		inside := true
+		for name, side := range r.Where {
+			x, _ := p[name].Float()
+			if side.Is != "" {
+				inside = inside && p[name].Name() == side.Is
+			} else {
+				inside = inside && x >= *side.Min && x <= *side.Max
+			}
+		}
+		if inside {
+			return "it lies in an excluded region"
+		}
+	}
+	return ""
+}
+
+// open builds a drawn space; those that the exclusions happen to empty are
+// skipped.
+func open(t *rapid.T, def events.Definition) *Space {
+	s, err := New(def)
+	var infeasible *InfeasibleError
+	if errors.As(err, &infeasible) {
+		t.Skip("nothing is left of this space: " + err.Error())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Whatever is snapped, sampled or designed may be measured.
+func TestEverythingSuggestedMayBeMeasured(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		def := definitions().Draw(t, "definition")
+		s := open(t, def)
+		x := make([]float64, s.Dim())
+		for i := range x {
+			x[i] = rapid.Float64Range(-0.3, 1.3).Draw(t, "x")
+		}
+		var points []events.Point
+		p, err := s.Snap(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		points = append(points, p)
+		for _, kind := range []string{events.DesignSobol, events.DesignRandom} {
+			design, err := s.Design(kind, 4, 7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			points = append(points, design...)
+		}
+		sample, err := s.Sample(4, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		points = append(points, sample...)
+		for _, p := range points {
+			if why := obeys(def, p); why != "" {
+				t.Fatalf("%v: %s", p, why)
+			}
+			if err := s.Contains(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// Encoding a composition and snapping or decoding the result gives it back.
+func TestEncodingIsInvertible(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		def := definitions().Draw(t, "definition")
+		s := open(t, def)
+		sample, err := s.Sample(2, rapid.Uint64().Draw(t, "seed"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range sample {
+			x, err := s.Encode(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			snapped, err := s.Snap(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, back := range map[string]events.Point{"Decode": s.Decode(x), "Snap": snapped} {
+				y, err := s.Encode(back)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := math.Sqrt(squaredDistance(x, y)); d > 1e-8 {
+					t.Fatalf("%s moves %v to %v, by %g", name, p, back, d)
+				}
+			}
+		}
+	})
+}
+
+// Snap finds the nearest composition: on a space that is a short list, the
+// branch and bound agrees with looking at every member.
+func TestSnapIsNearest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		def := definitions().Draw(t, "definition")
+		s := open(t, def)
+		list, ok := s.Finite()
+		if !ok {
+			t.Skip("not a list")
+		}
+		x := make([]float64, s.Dim())
+		for i := range x {
+			x[i] = rapid.Float64Range(-0.3, 1.3).Draw(t, "x")
+		}
+		search := snapSearch{s: s, x: x, least: math.Inf(1)}
+		if err := search.descend(s.whole()); err != nil {
+			t.Fatal(err)
+		}
+		nearest := math.Inf(1)
+		for i := range list {
+			nearest = min(nearest, squaredDistance(s.encoded[i], x))
+		}
+		if math.Abs(search.least-nearest) > 1e-9 {
+			t.Fatalf("nearest is at %g, Snap went to %g: %v", nearest, search.least, search.best)
+		}
+	})
+}
+
+// Fractions on steps of 0.05 sum to one as decimal numbers, although 0.1 + 0.2 +
+// 0.7 is not 1 in binary.
+func TestMixtureSumsExactly(t *testing.T) {
+	def := mixture()
+	s, err := New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	design, err := s.Design(events.DesignSobol, 50, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(design) != 50 {
+		t.Fatalf("%d compositions, want 50", len(design))
+	}
+	for _, p := range design {
+		if why := obeys(def, p); why != "" {
+			t.Errorf("%s: %s", s.Format(p), why)
+		}
+	}
+}
+
+// A design that is continued begins as it did, differs with the seed, and never
+// repeats a composition.
+func TestDesignIsASequence(t *testing.T) {
+	box := events.Definition{Parameters: []events.Parameter{continuous("a", 0, 1), continuous("b", -3, 5)}}
+	list := events.Definition{Parameters: []events.Parameter{{Name: "a", Values: []float64{1, 2, 3, 4, 5, 6}}, {Name: "b", Categories: []events.CategoryDef{{Name: "x"}, {Name: "y"}}}}}
+	for name, def := range map[string]events.Definition{"box": box, "mixture": mixture(), "list": list} {
+		for _, kind := range []string{events.DesignSobol, events.DesignRandom} {
+			s, err := New(def)
+			if err != nil {
+				t.Fatal(err)
+			}
+			long, err := s.Design(kind, 12, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			short, err := s.Design(kind, 5, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := s.Design(kind, 5, 4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[string]bool{}
+			same := 0
+			for i, p := range long {
+				k, err := s.Key(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if seen[k] {
+					t.Errorf("%s, %s: %s comes twice", name, kind, s.Format(p))
+				}
+				seen[k] = true
+				if i >= len(short) {
+					continue
+				}
+				if q, _ := s.Key(short[i]); q != k {
+					t.Errorf("%s, %s: composition %d depends on the length of the design", name, kind, i)
+				}
+				if q, _ := s.Key(other[i]); q == k {
+					same++
+				}
+			}
+			if len(long) != 12 || same == 5 {
+				t.Errorf("%s, %s: %d compositions, %d of 5 the same with another seed", name, kind, len(long), same)
+			}
+		}
+	}
+}
+
+// A space without compositions is recognised, and the message names what
+// contradicts what.
+func TestInfeasible(t *testing.T) {
+	sum := events.Constraint{Name: "sum", Terms: map[string]float64{"a": 1, "b": 1}, Equals: ptr(1)}
+	ab := []events.Parameter{continuous("a", 0, 0.4), continuous("b", 0, 0.5)}
+	wide := []events.Parameter{continuous("a", 0, 1), continuous("b", 0, 1)}
+	tests := []struct {
+		name string
+		def  events.Definition
+		want []string
+		not  string
+	}{
+		{"a mixture whose bounds are too tight",
+			events.Definition{Parameters: append(ab[:2:2], continuous("c", 0, 1)), Constraints: []events.Constraint{sum}},
+			[]string{`constraint "sum" (a + b = 1)`, "a ≤ 0.4", "b ≤ 0.5"}, "c "},
+		{"two constraints against each other",
+			events.Definition{Parameters: wide, Constraints: []events.Constraint{
+				{Name: "much", Terms: map[string]float64{"a": 1, "b": 1}, AtLeast: ptr(1.5)},
+				{Name: "little", Terms: map[string]float64{"a": 1, "b": 1}, AtMost: ptr(1.2)}}},
+			[]string{`constraint "much"`, `constraint "little"`}, "a ≤"},
+		{"a sum that the steps cannot make",
+			events.Definition{Parameters: wide, Constraints: []events.Constraint{sum},
+				Instrument: events.Instrument{Steps: map[string]float64{"a": 0.03, "b": 0.06}}},
+			[]string{`constraint "sum"`, `the dosing steps of "a" (multiples of 0.03)`, `the dosing steps of "b" (multiples of 0.06)`}, "excluded"},
+		{"no multiple of a step within the bounds",
+			events.Definition{Parameters: []events.Parameter{continuous("a", 0.11, 0.19)}, Instrument: events.Instrument{Steps: map[string]float64{"a": 0.1}}},
+			[]string{`the bounds of "a" (0.11 to 0.19)`, `multiples of 0.1`}, "excluded"},
+		{"everything excluded",
+			events.Definition{Parameters: wide, Excluded: []events.Region{
+				{Name: "low", Where: map[string]events.RegionSide{"a": {Max: ptr(0.5)}}},
+				{Name: "high", Where: map[string]events.RegionSide{"a": {Min: ptr(0.5)}}},
+				{Name: "elsewhere", Where: map[string]events.RegionSide{"b": {Min: ptr(0.9)}}}}},
+			[]string{`the excluded region "low"`, `the excluded region "high"`}, "elsewhere"},
+		{"no candidate is allowed",
+			events.Definition{Parameters: wide, Candidates: []events.Point{{"a": events.Number(2), "b": events.Number(0)}}},
+			[]string{"none of the candidates"}, "sum"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := New(test.def)
+			var infeasible *InfeasibleError
+			if !errors.As(err, &infeasible) {
+				t.Fatalf("error %v, want an InfeasibleError", err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), test.not) {
+				t.Errorf("%q blames %q without need", err, test.not)
+			}
+		})
+	}
+}

@@ -1,0 +1,453 @@
+package space
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/campaignd/campaignd/internal/num/optimize"
+)
+
+// walk knows how to step through the relaxed space with exclusions, so that its
+// points come out uniform: hit-and-run (Smith 1984, Operations Research 32(6),
+// 1296–1308) for the parameters that constraints tie together, Gibbs steps for
+// the others. A step never leaves the space: on the line through the current
+// point the feasible part is computed, excluded intervals are cut out, and the
+// next point is drawn from what is left. Nothing is rejected.
+type walk struct {
+	// coupled axes move together along directions; single ones (categories,
+	// and discrete values or steps that appear in no constraint) each on their
+	// own, over their list of values.
+	coupled, single []int
+	center          []float64   // a point in the relative interior, by coupled
+	directions      [][]float64 // columns of a matrix that makes the polytope about round, each by coupled
+	slopes          [][]float64 // inequality rows, by coupled: slopes·u ≤ limits
+	limits          []float64
+	lower, upper    []float64 // by coupled
+}
+
+// state is the walker's place: coordinates by coupled, values or categories as
+// indices by single.
+type state struct {
+	u     []float64
+	index []int
+}
+
+func (s *Space) newWalk() (*walk, error) {
+	w := &walk{}
+	tied := make([]bool, len(s.axes))
+	for i := range s.rows {
+		for _, k := range s.rows[i].axes {
+			tied[k] = true
+		}
+	}
+	place := make([]int, len(s.axes))
+	for i := range s.axes {
+		a := &s.axes[i]
+		if a.categorical() || (a.grid != nil && !tied[i]) {
+			w.single = append(w.single, i)
+			continue
+		}
+		place[i] = len(w.coupled)
+		w.coupled = append(w.coupled, i)
+		w.lower, w.upper = append(w.lower, a.encode(a.first())), append(w.upper, a.encode(a.last()))
+	}
+	n := len(w.coupled)
+	if n == 0 {
+		return w, nil
+	}
+	p := optimize.Polytope{Lower: w.lower, Upper: w.upper}
+	for _, r := range s.rows {
+		coef, rhs := s.encodeRow(r, n, func(i int) int { return place[i] })
+		if r.sense == equals {
+			p.A, p.B = append(p.A, coef), append(p.B, rhs)
+		} else {
+			p.C, p.D = append(p.C, coef), append(p.D, rhs)
+			w.slopes, w.limits = append(w.slopes, coef), append(w.limits, rhs)
+		}
+	}
+	region, err := optimize.NewRegion(p)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+
+	// Points far out in every coordinate direction and against every inequality
+	// project on faces all round the polytope. Their mean lies in its relative
+	// interior, and they span it, also where inequalities leave less room than
+	// they seem to (x + y ≤ 1 with x, y ≥ 0.5).
+	const far = 100
+	var out [][]float64
+	push := func(direction []float64) error {
+		for _, sign := range []float64{far, -far} {
+			x := make([]float64, n)
+			for j := range x {
+				x[j] = 0.5*(w.lower[j]+w.upper[j]) + sign*direction[j]
+			}
+			if err := region.Project(x, x); err != nil {
+				return err
+			}
+			out = append(out, x)
+		}
+		return nil
+	}
+	for j := range n {
+		direction := make([]float64, n)
+		direction[j] = 1
+		if err := push(direction); err != nil {
+			return nil, err
+		}
+	}
+	for _, row := range w.slopes {
+		norm := math.Sqrt(squaredDistance(row, make([]float64, n)))
+		direction := make([]float64, n)
+		for j := range row {
+			if norm > 0 {
+				direction[j] = row[j] / norm
+			}
+		}
+		if err := push(direction); err != nil {
+			return nil, err
+		}
+	}
+	w.center = make([]float64, n)
+	for j := range n {
+		for _, x := range out {
+			w.center[j] += x[j] / float64(len(out))
+		}
+	}
+	// Orthogonalise the spread of those points: pivoted Gram–Schmidt keeps the
+	// directions in which there is room, each with its extent.
+	for _, x := range out {
+		for j := range x {
+			x[j] -= w.center[j]
+		}
+	}
+	for range n {
+		pivot, longest := -1, 1e-7
+		for k, x := range out {
+			if l := math.Sqrt(squaredDistance(x, make([]float64, n))); l > longest {
+				pivot, longest = k, l
+			}
+		}
+		if pivot < 0 {
+			break
+		}
+		v := append([]float64(nil), out[pivot]...)
+		w.directions = append(w.directions, v)
+		for _, x := range out {
+			var dot float64
+			for j := range x {
+				dot += x[j] * v[j]
+			}
+			for j := range x {
+				x[j] -= dot / (longest * longest) * v[j]
+			}
+		}
+	}
+	return w, nil
+}
+
+// steps is how many steps lie between two points of a walk that are used.
+func (w *walk) steps() int { return 4*len(w.directions) + 4 }
+
+// draw returns n points of the relaxed space, encoded, about uniform over it.
+// Several walks start all over the space, so that parts which exclusions
+// separate are all visited.
+func (s *Space) draw(n int, rng *rand.Rand) ([][]float64, error) {
+	const walks = 8
+	points := make([][]float64, 0, n)
+	for k := range min(walks, n) {
+		st, err := s.start(rng)
+		if err != nil {
+			return nil, err
+		}
+		for range 10 * s.walk.steps() {
+			s.step(&st, rng)
+		}
+		for range (n-k-1)/walks + 1 {
+			for range s.walk.steps() {
+				s.step(&st, rng)
+			}
+			points = append(points, s.encodeState(st))
+		}
+	}
+	// Points of one walk are not independent: mix them, so that any first few
+	// come from all of them.
+	rng.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
+	return points[:n], nil
+}
+
+// start returns a random state outside every excluded region.
+func (s *Space) start(rng *rand.Rand) (state, error) {
+	w := s.walk
+	st := state{u: append([]float64(nil), w.center...), index: make([]int, len(w.single))}
+	for k, i := range w.single {
+		st.index[k] = rng.IntN(s.axes[i].levels())
+	}
+	// From the centre along a random line, as if nothing were excluded.
+	if len(w.directions) > 0 {
+		direction := w.direction(rng)
+		lo, hi := w.chord(st.u, direction)
+		w.move(st.u, direction, lo+rng.Float64()*(hi-lo))
+	}
+	x := s.encodeState(st)
+	if !s.excludes(st) {
+		return st, nil
+	}
+	p, err := s.Snap(x)
+	if err != nil {
+		return st, err
+	}
+	for k, i := range w.coupled {
+		v, _ := p[s.axes[i].name].Float()
+		st.u[k] = s.axes[i].encode(v)
+	}
+	for k, i := range w.single {
+		a := &s.axes[i]
+		if a.categorical() {
+			st.index[k] = a.category(p[a.name].Name())
+		} else {
+			v, _ := p[a.name].Float()
+			st.index[k] = a.grid.nearest(v)
+		}
+	}
+	return st, nil
+}
+
+// levels is the number of values of a single axis.
+func (a *axis) levels() int {
+	if a.categorical() {
+		return len(a.categories)
+	}
+	return a.grid.len()
+}
+
+// step moves every single axis once and the coupled ones along one direction.
+func (s *Space) step(st *state, rng *rand.Rand) {
+	w := s.walk
+	for k, i := range w.single {
+		free := []span{{0, float64(s.axes[i].levels())}}
+		for r := range s.regions {
+			if lo, hi, ok := s.blockedLevels(&s.regions[r], *st, k); ok {
+				free = cut(free, float64(lo), float64(hi+1))
+			}
+		}
+		if t, ok := pick(free, rng); ok {
+			st.index[k] = min(int(t), s.axes[i].levels()-1)
+		}
+	}
+	if len(w.directions) == 0 {
+		return
+	}
+	direction := w.direction(rng)
+	lo, hi := w.chord(st.u, direction)
+	if !(hi > lo) {
+		return
+	}
+	free := []span{{lo, hi}}
+	for r := range s.regions {
+		if from, to, ok := s.blockedChord(&s.regions[r], *st, direction); ok {
+			free = cut(free, from, to)
+		}
+	}
+	if t, ok := pick(free, rng); ok {
+		w.move(st.u, direction, t)
+	}
+}
+
+func (w *walk) direction(rng *rand.Rand) []float64 {
+	d := make([]float64, len(w.coupled))
+	for _, column := range w.directions {
+		z := rng.NormFloat64()
+		for j, v := range column {
+			d[j] += z * v
+		}
+	}
+	return d
+}
+
+// chord returns the interval of t in which u + t·direction satisfies bounds and
+// inequalities.
+func (w *walk) chord(u, direction []float64) (lo, hi float64) {
+	lo, hi = math.Inf(-1), math.Inf(1)
+	limit := func(slope, room float64) { // slope·t ≤ room
+		room = max(room, 0)
+		switch {
+		case slope > 1e-13:
+			hi = min(hi, room/slope)
+		case slope < -1e-13:
+			lo = max(lo, room/slope)
+		}
+	}
+	for j, d := range direction {
+		limit(d, w.upper[j]-u[j])
+		limit(-d, u[j]-w.lower[j])
+	}
+	for k, row := range w.slopes {
+		var slope, at float64
+		for j, v := range row {
+			slope += v * direction[j]
+			at += v * u[j]
+		}
+		limit(slope, w.limits[k]-at)
+	}
+	if math.IsInf(lo, 0) || math.IsInf(hi, 0) {
+		return 0, 0
+	}
+	return lo, hi
+}
+
+func (w *walk) move(u, direction []float64, t float64) {
+	for j := range u {
+		u[j] = min(max(u[j]+t*direction[j], w.lower[j]), w.upper[j])
+	}
+}
+
+// blockedLevels returns the levels lo … hi of the k-th single axis that lie in
+// the region, the rest of the state being as it is.
+func (s *Space) blockedLevels(r *region, st state, k int) (lo, hi int, ok bool) {
+	axis := s.walk.single[k]
+	lo, hi = 0, s.axes[axis].levels()-1
+	for _, d := range r.sides {
+		if d.axis != axis {
+			if !s.sideHolds(d, st) {
+				return 0, 0, false
+			}
+			continue
+		}
+		if d.category >= 0 {
+			lo, hi = d.category, d.category
+			continue
+		}
+		g := s.axes[axis].grid
+		lo, hi = g.ceil(d.min), g.floor(d.max)
+	}
+	return lo, hi, lo <= hi
+}
+
+// blockedChord returns the interval of t in which st.u + t·direction lies in the
+// region.
+func (s *Space) blockedChord(r *region, st state, direction []float64) (from, to float64, ok bool) {
+	w := s.walk
+	from, to = math.Inf(-1), math.Inf(1)
+	for _, d := range r.sides {
+		k := w.place(d.axis)
+		if k < 0 {
+			if !s.sideHolds(d, st) {
+				return 0, 0, false
+			}
+			continue
+		}
+		a := &s.axes[d.axis]
+		lo, hi := a.encode(d.min)-margin, a.encode(d.max)+margin
+		switch v, u := direction[k], st.u[k]; {
+		case v > 0:
+			from, to = max(from, (lo-u)/v), min(to, (hi-u)/v)
+		case v < 0:
+			from, to = max(from, (hi-u)/v), min(to, (lo-u)/v)
+		case u < lo || u > hi:
+			return 0, 0, false
+		}
+	}
+	return from, to, from < to
+}
+
+// place returns the index of an axis among the coupled ones, -1 if it is not.
+func (w *walk) place(axis int) int {
+	for k, i := range w.coupled {
+		if i == axis {
+			return k
+		}
+	}
+	return -1
+}
+
+func (s *Space) sideHolds(d side, st state) bool {
+	w := s.walk
+	if k := w.place(d.axis); k >= 0 {
+		x := s.axes[d.axis].decode(st.u[k])
+		return x >= d.min && x <= d.max
+	}
+	for k, i := range w.single {
+		if i != d.axis {
+			continue
+		}
+		if d.category >= 0 {
+			return st.index[k] == d.category
+		}
+		x := s.axes[i].grid.value(st.index[k])
+		return x >= d.min && x <= d.max
+	}
+	return false
+}
+
+func (s *Space) excludes(st state) bool {
+	for i := range s.regions {
+		all := true
+		for _, d := range s.regions[i].sides {
+			all = all && s.sideHolds(d, st)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Space) encodeState(st state) []float64 {
+	x := make([]float64, s.dim)
+	for k, i := range s.walk.coupled {
+		x[s.axes[i].at] = st.u[k]
+	}
+	for k, i := range s.walk.single {
+		a := &s.axes[i]
+		if a.categorical() {
+			copy(x[a.at:], a.codes[st.index[k]])
+		} else {
+			x[a.at] = a.encode(a.grid.value(st.index[k]))
+		}
+	}
+	return x
+}
+
+// span is an interval.
+type span struct{ lo, hi float64 }
+
+// cut removes [lo, hi] from a list of disjoint intervals.
+func cut(spans []span, lo, hi float64) []span {
+	var rest []span
+	for _, p := range spans {
+		if hi <= p.lo || lo >= p.hi {
+			rest = append(rest, p)
+			continue
+		}
+		if p.lo < lo {
+			rest = append(rest, span{p.lo, lo})
+		}
+		if hi < p.hi {
+			rest = append(rest, span{hi, p.hi})
+		}
+	}
+	return rest
+}
+
+// pick draws a point uniformly from a list of intervals; ok is false if they
+// have no length.
+func pick(spans []span, rng *rand.Rand) (t float64, ok bool) {
+	var total float64
+	for _, p := range spans {
+		total += p.hi - p.lo
+	}
+	if !(total > 0) {
+		return 0, false
+	}
+	t = rng.Float64() * total
+	for _, p := range spans {
+		if l := p.hi - p.lo; t > l {
+			t -= l
+			continue
+		}
+		return min(p.lo+t, p.hi), true
+	}
+	last := spans[len(spans)-1]
+	return last.hi, true
+}
