@@ -1,0 +1,304 @@
+// Package simulated is an instrument that performs nothing: a test problem of
+// internal/tasks behind the contract of package instruments, with noise,
+// latency, failures and silent outliers.
+//
+// # What it answers
+//
+// Whether a command fails, is an outlier, and what noise it has are three
+// numbers read off the SHA-256 of the campaign's seed and the command's ID.
+// Equal seeds and commands give equal outcomes in every process, in any order,
+// for ever; latency is the only thing a clock decides.
+//
+// # Recovery
+//
+// It remembers nothing outside the process and does not need to. Nothing
+// physical happens, and the outcome is a function of the command, so that any
+// process can speak for any other: [Instrument.Recover] says "running" of each
+// command it would accept, and Await gives the outcome, after the latency,
+// whether or not this process saw the Start. What is lost with a process is a
+// cancellation, and the part of the latency that had passed.
+package simulated
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+// OutlierFactor is what a silent outlier multiplies a reading by: as on a real
+// electrolyte robot, where 3 of 125 runs read about 0.05 mS/cm instead of 12.9.
+const OutlierFactor = 0.05 / 12.9
+
+// ErrConfig is wrapped by the errors of [New] about the settings.
+var ErrConfig = errors.New("the simulated instrument cannot be set up")
+
+// Instrument is a simulated instrument. It is also an [instruments.Recoverer].
+// Its methods are safe for concurrent use.
+type Instrument struct {
+	cfg  events.SimulatedInstrument
+	task tasks.Task
+	seed uint64
+
+	mu   sync.Mutex
+	runs map[string]*run
+}
+
+// run is a command that this process has seen.
+type run struct {
+	point events.Point
+	ends  *time.Timer
+	over  chan struct{} // closed when the command has ended
+	// outcome is set before over is closed.
+	outcome instruments.Outcome
+}
+
+// New returns the instrument that cfg describes for the campaign def. It fails
+// with an error that wraps [ErrConfig] where a setting is wrong, and with an
+// [*instruments.MismatchError] where the campaign is not one of the task:
+// other parameters, units, objective, or bounds beyond the task's.
+func New(cfg events.SimulatedInstrument, def events.Definition) (*Instrument, error) {
+	task, ok := tasks.Lookup(cfg.Task)
+	if !ok {
+		return nil, fmt.Errorf("%w: there is no task %q; the tasks are %v", ErrConfig, cfg.Task, tasks.Names())
+	}
+	var faults []error
+	if !(cfg.Noise >= 0 && !math.IsInf(cfg.Noise, 1)) {
+		faults = append(faults, fmt.Errorf("%w: noise is %g and must be a standard deviation, at least 0", ErrConfig, cfg.Noise))
+	}
+	for _, rate := range []struct {
+		name  string
+		value float64
+	}{{"failure_rate", cfg.FailureRate}, {"outlier_rate", cfg.OutlierRate}} {
+		if !(rate.value >= 0 && rate.value <= 1) {
+			faults = append(faults, fmt.Errorf("%w: %s is %g and must be a probability, 0 to 1", ErrConfig, rate.name, rate.value))
+		}
+	}
+	if cfg.Latency < 0 {
+		faults = append(faults, fmt.Errorf("%w: latency is %v and must be at least 0", ErrConfig, time.Duration(cfg.Latency)))
+	}
+	i := &Instrument{cfg: cfg, task: task, seed: def.Seed, runs: make(map[string]*run)}
+	if err := instruments.Compatible(i.describe(), def); err != nil {
+		faults = append(faults, err)
+	} else if err := constrained(task, def); err != nil {
+		faults = append(faults, err)
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return i, nil
+}
+
+// constrained checks that the campaign keeps to the task's constraints, up to
+// a common factor: otherwise it would suggest what the task has no value for.
+func constrained(task tasks.Task, def events.Definition) error {
+	for _, c := range task.Constraints {
+		if !slices.ContainsFunc(def.Constraints, func(d events.Constraint) bool { return sameEquality(c, d) }) {
+			return fmt.Errorf("%w: the task %s is a mixture, and the campaign lacks its constraint: the sum of %v equals %g",
+				ErrConfig, task.Name, slices.Sorted(maps.Keys(c.Terms)), *c.Equals)
+		}
+	}
+	return nil
+}
+
+// sameEquality reports whether d is the equality c times a number.
+func sameEquality(c, d events.Constraint) bool {
+	if d.Equals == nil || *c.Equals == 0 {
+		return false
+	}
+	factor := *d.Equals / *c.Equals
+	for name, k := range c.Terms {
+		if math.Abs(d.Terms[name]-k*factor) > 1e-12*math.Abs(factor) {
+			return false
+		}
+	}
+	return factor != 0 && len(d.Terms) == len(c.Terms)
+}
+
+// Describe implements instruments.Instrument.
+func (i *Instrument) Describe(ctx context.Context) (instruments.Description, error) {
+	if err := ctx.Err(); err != nil {
+		return instruments.Description{}, err
+	}
+	return i.describe(), nil
+}
+
+func (i *Instrument) describe() instruments.Description {
+	d := instruments.Description{
+		Name:      "simulated/" + i.task.Name,
+		Identity:  i.identity(),
+		Capacity:  1,
+		Simulated: true,
+		Outputs:   []instruments.OutputSpec{{Name: i.task.Objective.Name, Unit: i.task.Objective.Unit}},
+	}
+	for _, p := range i.task.Parameters {
+		d.Parameters = append(d.Parameters, instruments.ParameterSpec{Name: p.Name, Unit: p.Unit, Min: p.Min, Max: p.Max})
+	}
+	return d
+}
+
+func (i *Instrument) identity() string {
+	if i.cfg.Noise == 0 {
+		return "simulation without noise"
+	}
+	return fmt.Sprintf("simulation, noise sd %g", i.cfg.Noise)
+}
+
+// Start implements instruments.Instrument. It refuses a composition at which
+// the task has no value.
+//
+// The instrument says it works on one command at a time, as a robot with one
+// cell does; commands started beside it are accepted and take their own time.
+func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+	}
+	_, err := i.run(cmd)
+	return err
+}
+
+// Await implements instruments.Instrument.
+func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return instruments.Outcome{}, err
+	}
+	r, err := i.run(cmd)
+	if err != nil {
+		return instruments.Outcome{}, err
+	}
+	select {
+	case <-r.over:
+		return clone(r.outcome), nil
+	case <-ctx.Done():
+		return instruments.Outcome{}, ctx.Err()
+	}
+}
+
+// Cancel implements instruments.Instrument. A command whose latency has not
+// passed ends as cancelled.
+func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if r := i.runs[cmd.ID]; r != nil && r.ends != nil && r.ends.Stop() {
+		r.end(instruments.Outcome{Status: instruments.Cancelled, Cause: "called off before it was over"})
+	}
+	return nil
+}
+
+// Recover implements instruments.Recoverer. See the package documentation for
+// why it may say "running" of a command it has never seen.
+func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (instruments.Fate, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	i.mu.Lock()
+	r := i.runs[cmd.ID]
+	i.mu.Unlock()
+	if r == nil {
+		if _, err := i.task.Value(cmd.Parameters); err != nil {
+			return instruments.FateNotStarted, nil // Start would have refused it
+		}
+		return instruments.FateRunning, nil
+	}
+	select {
+	case <-r.over:
+		return instruments.FateFinished, nil
+	default:
+		return instruments.FateRunning, nil
+	}
+}
+
+// run returns the run of cmd, beginning it if this process has not seen it.
+func (i *Instrument) run(cmd instruments.Command) (*run, error) {
+	outcome, err := i.outcome(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if r := i.runs[cmd.ID]; r != nil {
+		if !maps.Equal(r.point, cmd.Parameters) {
+			return nil, fmt.Errorf("%w: command %s was started with another composition", instruments.ErrRefused, cmd.ID)
+		}
+		return r, nil
+	}
+	r := &run{point: maps.Clone(cmd.Parameters), over: make(chan struct{})}
+	if latency := time.Duration(i.cfg.Latency); latency > 0 {
+		// The function runs only if Cancel's Stop came too late, so that
+		// exactly one of the two ends the run.
+		r.ends = time.AfterFunc(latency, func() { r.end(outcome) })
+	} else {
+		r.end(outcome)
+	}
+	i.runs[cmd.ID] = r
+	return r, nil
+}
+
+func (r *run) end(o instruments.Outcome) {
+	r.outcome = o
+	close(r.over)
+}
+
+// outcome computes what the command gives: a function of the seed and cmd.
+func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, error) {
+	value, err := i.task.Value(cmd.Parameters)
+	if err != nil {
+		return instruments.Outcome{}, err
+	}
+	u := draws(i.seed, cmd.ID)
+	if u[0] < i.cfg.FailureRate {
+		return instruments.Outcome{Status: instruments.Failed, Cause: "simulated failure: the cell did not fill"}, nil
+	}
+	value += i.cfg.Noise * math.Sqrt2 * math.Erfinv(2*u[2]-1)
+	if u[1] < i.cfg.OutlierRate {
+		value *= OutlierFactor
+	}
+	return instruments.Outcome{
+		Status: instruments.Measured,
+		Measurement: &events.Measurement{
+			Actual:    maps.Clone(cmd.Parameters),
+			Objective: events.Quantity{Name: i.task.Objective.Name, Value: value, Unit: i.task.Objective.Unit},
+			Identity:  i.identity(),
+		},
+	}, nil
+}
+
+// draws returns three independent numbers in (0, 1), for failure, outlier and
+// noise. Each is the middle of one of 2⁵² cells, picked by a word of the
+// SHA-256, so that neither 0 nor 1 can come up and 2u − 1 is exact.
+func draws(seed uint64, id string) [3]float64 {
+	h := sha256.New()
+	h.Write([]byte("campaignd simulated instrument\x00"))
+	h.Write(binary.BigEndian.AppendUint64(nil, seed))
+	h.Write([]byte(id))
+	sum := h.Sum(nil)
+	var u [3]float64
+	for k := range u {
+		word := binary.BigEndian.Uint64(sum[8*k:]) >> 12 // 52 bits: word + 0.5 is exact
+		u[k] = (float64(word) + 0.5) / (1 << 52)
+	}
+	return u
+}
+
+// clone gives each caller an outcome of its own.
+func clone(o instruments.Outcome) instruments.Outcome {
+	if o.Measurement != nil {
+		m := *o.Measurement
+		m.Actual = maps.Clone(m.Actual)
+		o.Measurement = &m
+	}
+	return o
+}

@@ -1,0 +1,258 @@
+package simulated_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+// definition is a campaign over the whole space of a task.
+func definition(t testing.TB, task string, seed uint64) events.Definition {
+	t.Helper()
+	k, ok := tasks.Lookup(task)
+	if !ok {
+		t.Fatalf("no task %q", task)
+	}
+	return events.Definition{
+		Name: "sim", Seed: seed, Parameters: k.Parameters, Constraints: k.Constraints, Objective: k.Objective,
+	}
+}
+
+func instrument(t testing.TB, cfg events.SimulatedInstrument, seed uint64) *simulated.Instrument {
+	t.Helper()
+	i, err := simulated.New(cfg, definition(t, cfg.Task, seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func command(task string, n int) instruments.Command {
+	k, _ := tasks.Lookup(task)
+	return instruments.Command{
+		ID: fmt.Sprintf("sim/e%d", n), Campaign: "sim", Experiment: fmt.Sprintf("e%d", n),
+		Parameters: k.Point(k.Best.At), Replicate: 1,
+	}
+}
+
+func perform(t testing.TB, i *simulated.Instrument, cmd instruments.Command) instruments.Outcome {
+	t.Helper()
+	if err := i.Start(t.Context(), cmd); err != nil {
+		t.Fatal(err)
+	}
+	o, err := i.Await(t.Context(), cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// Without noise every task answers its value, and the answer passes the
+// engine's check.
+func TestAnswersTheTask(t *testing.T) {
+	for _, name := range tasks.Names() {
+		i := instrument(t, events.SimulatedInstrument{Task: name}, 1)
+		o := perform(t, i, command(name, 1))
+		if err := instruments.CheckOutcome(definition(t, name, 1), o); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		k, _ := tasks.Lookup(name)
+		if want := k.Best.Value; math.Abs(o.Measurement.Objective.Value-want) > 1e-6 {
+			t.Errorf("%s: %v, want %v", name, o.Measurement.Objective.Value, want)
+		}
+		if d, err := i.Describe(t.Context()); err != nil || d.Name != "simulated/"+name || !d.Simulated || d.Capacity != 1 {
+			t.Errorf("%s describes itself as %+v, %v", name, d, err)
+		}
+	}
+}
+
+// What it answers is a function of the seed and the command: not of the order
+// of commands, nor of the process, nor of whether Start or Await came first.
+func TestOutcomeIsAFunctionOfSeedAndCommand(t *testing.T) {
+	cfg := events.SimulatedInstrument{Task: "electrolyte", Noise: 0.27, FailureRate: 0.1, OutlierRate: 0.1}
+	const n = 50
+	first := instrument(t, cfg, 7)
+	want := make([]instruments.Outcome, n)
+	for k := range n {
+		want[k] = perform(t, first, command("electrolyte", k))
+	}
+	second := instrument(t, cfg, 7)
+	differ := 0
+	for k := n - 1; k >= 0; k-- {
+		cmd := command("electrolyte", k)
+		if fate, err := second.Recover(t.Context(), cmd); err != nil || fate != instruments.FateRunning {
+			t.Fatalf("recover: %v, %v", fate, err)
+		}
+		got, err := second.Await(t.Context(), cmd)
+		if err != nil || !reflect.DeepEqual(got, want[k]) {
+			t.Fatalf("command %d: %+v (%v), want %+v", k, got, err, want[k])
+		}
+		if !reflect.DeepEqual(perform(t, instrument(t, cfg, 8), cmd), want[k]) {
+			differ++
+		}
+	}
+	if differ < n/2 {
+		t.Errorf("another seed changed %d of %d outcomes", differ, n)
+	}
+	// Kept for ever: stored campaigns are audited against it.
+	got := perform(t, instrument(t, events.SimulatedInstrument{Task: "electrolyte", Noise: 1}, 1), command("electrolyte", 1))
+	const golden = 12.90716 // also computed with another program
+	if v := got.Measurement.Objective.Value; math.Abs(v-golden) > 1e-5 {
+		t.Errorf("sim/e1 at seed 1: %.5f, want %.5f", v, golden)
+	}
+}
+
+// Noise, failures and outliers have the distributions that were asked for.
+func TestDistributions(t *testing.T) {
+	cfg := events.SimulatedInstrument{Task: "electrolyte", Noise: 0.27, FailureRate: 0.2, OutlierRate: 0.1}
+	i := instrument(t, cfg, 1)
+	k, _ := tasks.Lookup("electrolyte")
+	const n = 4000
+	var failed, outliers, good int
+	var sum, squares float64
+	for c := range n {
+		o := perform(t, i, command("electrolyte", c))
+		if o.Status == instruments.Failed {
+			failed++
+			continue
+		}
+		v := o.Measurement.Objective.Value
+		if v < 1 { // silently wrong: nothing in the outcome says so
+			outliers++
+			if math.Abs(v-0.0535) > 0.01 {
+				t.Fatalf("an outlier reads %v", v)
+			}
+			continue
+		}
+		good++
+		sum += v - k.Best.Value
+		squares += (v - k.Best.Value) * (v - k.Best.Value)
+	}
+	within := func(what string, got, want, sd float64) {
+		t.Helper()
+		if math.Abs(got-want) > 4*sd {
+			t.Errorf("%s: %v, want %v ± %v", what, got, want, sd)
+		}
+	}
+	within("failures", float64(failed)/n, 0.2, math.Sqrt(0.2*0.8/n))
+	within("outliers", float64(outliers)/float64(n-failed), 0.1, math.Sqrt(0.1*0.9/float64(n-failed)))
+	within("mean error", sum/float64(good), 0, 0.27/math.Sqrt(float64(good)))
+	within("noise", math.Sqrt(squares/float64(good)), 0.27, 0.27/math.Sqrt(2*float64(good)))
+}
+
+// Latency is honoured by Await, which obeys its context; only Cancel ends a
+// command early, and its outcome is final.
+func TestLatencyAndCancel(t *testing.T) {
+	i := instrument(t, events.SimulatedInstrument{Task: "branin", Latency: events.Duration(time.Hour)}, 1)
+	cmd := command("branin", 1)
+	if err := i.Start(t.Context(), cmd); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := i.Await(ctx, cmd); !errors.Is(err, context.Canceled) {
+		t.Fatalf("await: %v", err)
+	}
+	if fate, err := i.Recover(t.Context(), cmd); err != nil || fate != instruments.FateRunning {
+		t.Fatalf("an ended context stopped the experiment: %v, %v", fate, err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if o, err := i.Await(t.Context(), cmd); err != nil || o.Status != instruments.Cancelled {
+				t.Errorf("await: %+v, %v", o, err)
+			}
+		})
+	}
+	for range 2 {
+		if err := i.Cancel(t.Context(), cmd); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wg.Wait()
+	if o := perform(t, i, cmd); o.Status != instruments.Cancelled {
+		t.Errorf("started again after cancelling: %+v", o)
+	}
+	if err := i.Cancel(t.Context(), command("branin", 2)); err != nil {
+		t.Errorf("cancelling what never started: %v", err)
+	}
+
+	quick := instrument(t, events.SimulatedInstrument{Task: "branin", Latency: events.Duration(time.Millisecond)}, 1)
+	if o := perform(t, quick, cmd); o.Status != instruments.Measured {
+		t.Errorf("after its latency: %+v", o)
+	}
+	if err := quick.Cancel(t.Context(), cmd); err != nil {
+		t.Fatal(err)
+	}
+	if o := perform(t, quick, cmd); o.Status != instruments.Measured {
+		t.Errorf("cancelling what has ended changed it: %+v", o)
+	}
+}
+
+// A command outside the task's space is certainly not performed, and an ID
+// stands for one composition.
+func TestRefuses(t *testing.T) {
+	i := instrument(t, events.SimulatedInstrument{Task: "branin"}, 1)
+	cmd := command("branin", 1)
+	cmd.Parameters["x1"] = events.Number(11)
+	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) || !errors.Is(err, tasks.ErrPoint) {
+		t.Errorf("outside: %v", err)
+	}
+	if fate, err := i.Recover(t.Context(), cmd); err != nil || fate != instruments.FateNotStarted {
+		t.Errorf("recover of what would be refused: %v, %v", fate, err)
+	}
+	cmd.Parameters["x1"] = events.Number(1)
+	perform(t, i, cmd)
+	cmd.Parameters["x1"] = events.Number(2)
+	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) {
+		t.Errorf("the same ID with another composition: %v", err)
+	}
+}
+
+// A campaign that is not one of the task is refused before anything starts.
+func TestNewRefuses(t *testing.T) {
+	mixture := events.SimulatedInstrument{Task: "mixture4"}
+	for _, c := range []struct {
+		name   string
+		cfg    events.SimulatedInstrument
+		change func(*events.Definition)
+		want   string
+	}{
+		{"no task", events.SimulatedInstrument{Task: "gold"}, nil, "electrolyte"},
+		{"negative noise", events.SimulatedInstrument{Task: "mixture4", Noise: -1}, nil, "noise"},
+		{"rate", events.SimulatedInstrument{Task: "mixture4", OutlierRate: 2}, nil, "outlier_rate"},
+		{"unit", mixture, func(d *events.Definition) { d.Parameters[0].Unit = "g" }, "ec is in g"},
+		{"bounds", mixture, func(d *events.Definition) { *d.Parameters[0].Max = 0.9 }, "up to 0.9"},
+		{"parameter", mixture, func(d *events.Definition) { d.Parameters[0].Name = "pc" }, "pc"},
+		{"objective", mixture, func(d *events.Definition) { d.Objective.Unit = "S/m" }, "S/m"},
+		{"constraint", mixture, func(d *events.Definition) { d.Constraints = nil }, "equals 1"},
+	} {
+		def := definition(t, "mixture4", 1)
+		if c.change != nil {
+			c.change(&def)
+		}
+		if _, err := simulated.New(c.cfg, def); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	def := definition(t, "mixture4", 1)
+	hundred := 100.0
+	def.Constraints = []events.Constraint{{
+		Equals: &hundred, Terms: map[string]float64{"ec": 100, "dmc": 100, "emc": 100, "fec": 100},
+	}}
+	if _, err := simulated.New(mixture, def); err != nil {
+		t.Errorf("the same constraint in per cent: %v", err)
+	}
+}
