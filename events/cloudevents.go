@@ -264,7 +264,7 @@ func subject(e Event) string {
 		return ""
 	}
 	var names struct {
-		Experiment, Question, Decision string
+		Experiment, Question, Decision, About string
 	}
 	if json.Unmarshal(e.Data, &names) != nil {
 		return ""
@@ -275,6 +275,8 @@ func subject(e Event) string {
 		return names.Question
 	case "decision", "trust":
 		return names.Decision
+	case "note":
+		return names.About
 	default:
 		return names.Experiment
 	}

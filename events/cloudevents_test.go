@@ -92,6 +92,7 @@ func TestCloudEventSubject(t *testing.T) {
 		{events.KindLabelRequested, `{"question":"q2","decision":"d1"}`, "q2"},
 		{events.KindDecisionMade, `{"decision":"d3"}`, "d3"},
 		{events.KindTrustAdjusted, `{"decision":"d3"}`, "d3"},
+		{events.KindNoteAdded, `{"text":"spilt","about":"e2"}`, "e2"},
 		{events.KindCampaignPaused, `{}`, ""},
 		{"foreign.kind", `{"experiment":"e1"}`, ""},
 	}
