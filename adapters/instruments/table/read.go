@@ -1,0 +1,181 @@
+package table
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// FileError is a fault in the file.
+type FileError struct {
+	File string
+	// Line counts from 1, the header included; 0 means the file as a whole.
+	Line    int
+	Problem string
+}
+
+// Error gives the fault as editors understand it, file:line: problem.
+func (e *FileError) Error() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Problem
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem)
+}
+
+// maxFaults is how many faulty rows are reported before reading gives up.
+const maxFaults = 10
+
+// read fills in points and rows. Columns that neither a parameter nor the
+// objective is read from are ignored.
+func (i *Instrument) read(path, data string, columns map[string]string) error {
+	fault := func(line int, format string, args ...any) error {
+		return &FileError{File: path, Line: line, Problem: fmt.Sprintf(format, args...)}
+	}
+	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(data, "\uFEFF"))) // as spreadsheets begin a file
+	header, err := r.Read()
+	if err == io.EOF {
+		return fault(0, "it is empty; it needs a header and rows")
+	}
+	if err != nil {
+		return csvFault(path, err)
+	}
+	at, err := i.columns(header, columns)
+	if err != nil {
+		return fault(1, "%v", err)
+	}
+	var faults []error
+	for len(faults) < maxFaults {
+		record, err := r.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			// The reader cannot tell where the next row begins.
+			faults = append(faults, csvFault(path, err))
+			break
+		}
+		line, _ := r.FieldPos(0)
+		point, value, err := i.parse(record, at)
+		if err != nil {
+			faults = append(faults, fault(line, "%v", err))
+			continue
+		}
+		k, err := i.key(point)
+		if err != nil {
+			return fault(line, "%v", err)
+		}
+		if i.rows[k] == nil {
+			i.points = append(i.points, point)
+		}
+		i.rows[k] = append(i.rows[k], row{line: line, value: value})
+	}
+	if len(faults) == maxFaults {
+		faults = append(faults, fault(0, "reading stopped after %d faulty rows", maxFaults))
+	}
+	if len(faults) == 0 && len(i.points) == 0 {
+		return fault(0, "it has a header and no rows")
+	}
+	return errors.Join(faults...)
+}
+
+// columns returns the column of each parameter, in order, and of the objective
+// last.
+func (i *Instrument) columns(header []string, mapping map[string]string) ([]int, error) {
+	var names []string
+	for _, p := range i.def.Parameters {
+		names = append(names, p.Name)
+	}
+	names = append(names, i.def.Objective.Name)
+	for _, name := range slices.Sorted(maps.Keys(mapping)) {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("columns names %q, which is neither a parameter nor the objective", name)
+		}
+	}
+	position := make(map[string]int, len(header))
+	for k, h := range header {
+		h = strings.TrimSpace(h)
+		if _, twice := position[h]; twice && h != "" {
+			return nil, fmt.Errorf("the header has two columns %q", h)
+		}
+		position[h] = k
+	}
+	at := make([]int, len(names))
+	taken := make(map[int]string, len(names))
+	for k, name := range names {
+		column := name
+		if c, ok := mapping[name]; ok {
+			column = c
+		}
+		pos, ok := position[column]
+		if !ok || column == "" {
+			return nil, fmt.Errorf("no column %q for %s; the header has %s (say which with columns: {%s: COLUMN})",
+				column, name, quoted(header), name)
+		}
+		if other, ok := taken[pos]; ok {
+			return nil, fmt.Errorf("column %q is read for both %s and %s", column, other, name)
+		}
+		at[k], taken[pos] = pos, name
+	}
+	return at, nil
+}
+
+// parse reads one row; at is as columns returns it.
+func (i *Instrument) parse(record []string, at []int) (events.Point, float64, error) {
+	point := make(events.Point, len(i.def.Parameters))
+	for k, p := range i.def.Parameters {
+		cell := strings.TrimSpace(record[at[k]])
+		if len(p.Categories) > 0 {
+			if !slices.ContainsFunc(p.Categories, func(c events.CategoryDef) bool { return c.Name == cell }) {
+				return nil, 0, fmt.Errorf("%s is %q, which is none of its categories", p.Name, cell)
+			}
+			point[p.Name] = events.Category(cell)
+			continue
+		}
+		x, err := number(cell)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s %w", p.Name, err)
+		}
+		point[p.Name] = events.Number(x)
+	}
+	value, err := number(strings.TrimSpace(record[at[len(at)-1]]))
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s %w", i.def.Objective.Name, err)
+	}
+	return point, value, nil
+}
+
+func number(cell string) (float64, error) {
+	if cell == "" {
+		return 0, errors.New("is empty")
+	}
+	x, err := strconv.ParseFloat(cell, 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, fmt.Errorf("is %q, which is not a finite number", cell)
+	}
+	return x + 0, nil // −0 becomes 0
+}
+
+// csvFault puts what the CSV reader says into the form of a FileError.
+func csvFault(path string, err error) error {
+	var parse *csv.ParseError
+	if errors.As(err, &parse) {
+		return &FileError{File: path, Line: parse.Line, Problem: parse.Err.Error()}
+	}
+	return &FileError{File: path, Problem: err.Error()}
+}
+
+func quoted(header []string) string {
+	q := make([]string, len(header))
+	for k, h := range header {
+		q[k] = strconv.Quote(strings.TrimSpace(h))
+	}
+	return strings.Join(q, ", ")
+}

@@ -1,0 +1,207 @@
+// Package table is an instrument that answers from a file of measured rows:
+// for backtesting a campaign on results someone already has.
+//
+// The rows' compositions are the only ones it can measure, see
+// [Instrument.Candidates]. Rows of the same composition are its replicates:
+// a command's Replicate 1 gets the first of them in the file's order, 2 the
+// second; more than there are is refused.
+//
+// It describes itself as simulated. The rows may well be real measurements, but
+// they are replayed: no physical action takes place when the campaign asks, and
+// a log must not look as if one had.
+//
+// What it answers is a function of the file and the command. It remembers
+// nothing and any process can speak for any other: the fate of every command
+// it can answer is "finished".
+package table
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+)
+
+// Instrument answers from a table. It is also an [instruments.Recoverer] and
+// an [instruments.Candidates]. Nothing in it changes, so that its methods are
+// safe for concurrent use.
+type Instrument struct {
+	def      events.Definition
+	name     string // of the file, without its folder
+	identity string
+
+	points []events.Point   // compositions, in the order of their first row
+	rows   map[string][]row // by composition, see key
+}
+
+// row is one measured row.
+type row struct {
+	line  int
+	value float64
+}
+
+// New reads the file that cfg names; a relative path is taken from baseDir,
+// the folder of the campaign file. Reading is strict: a row that is not
+// understood is an error, with file and line, and never left out.
+func New(cfg events.TableInstrument, def events.Definition, baseDir string) (*Instrument, error) {
+	path := cfg.File
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(baseDir, path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("table instrument: %w", err)
+	}
+	i := &Instrument{
+		def:      def,
+		name:     filepath.Base(path),
+		identity: fmt.Sprintf("%s, SHA-256 %.6x…", filepath.Base(path), sha256.Sum256(data)),
+		rows:     make(map[string][]row),
+	}
+	if err := i.read(path, string(data), cfg.Columns); err != nil {
+		return nil, fmt.Errorf("table instrument: %w", err)
+	}
+	return i, nil
+}
+
+// Candidates implements instruments.Candidates: every composition of the
+// table once, in the file's order.
+func (i *Instrument) Candidates(ctx context.Context) ([]events.Point, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	points := make([]events.Point, len(i.points))
+	for k, p := range i.points {
+		points[k] = maps.Clone(p)
+	}
+	return points, nil
+}
+
+// Replicates returns how often the table holds the composition p.
+func (i *Instrument) Replicates(p events.Point) int {
+	k, err := i.key(p)
+	if err != nil {
+		return 0
+	}
+	return len(i.rows[k])
+}
+
+// Describe implements instruments.Instrument. Units are the campaign's: a CSV
+// file has none.
+func (i *Instrument) Describe(ctx context.Context) (instruments.Description, error) {
+	if err := ctx.Err(); err != nil {
+		return instruments.Description{}, err
+	}
+	d := instruments.Description{
+		Name:      "table/" + i.name,
+		Identity:  i.identity,
+		Capacity:  1,
+		Simulated: true,
+		Outputs:   []instruments.OutputSpec{{Name: i.def.Objective.Name, Unit: i.def.Objective.Unit}},
+	}
+	for _, p := range i.def.Parameters {
+		s := instruments.ParameterSpec{Name: p.Name, Unit: p.Unit}
+		for _, c := range p.Categories {
+			s.Categories = append(s.Categories, c.Name)
+		}
+		d.Parameters = append(d.Parameters, s)
+	}
+	return d, nil
+}
+
+// Start implements instruments.Instrument. It refuses a composition or a
+// replicate that the table does not hold.
+func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+	}
+	_, err := i.find(cmd)
+	return err
+}
+
+// Await implements instruments.Instrument. It answers at once.
+func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return instruments.Outcome{}, err
+	}
+	r, err := i.find(cmd)
+	if err != nil {
+		return instruments.Outcome{}, err
+	}
+	return instruments.Outcome{
+		Status: instruments.Measured,
+		Measurement: &events.Measurement{
+			Actual:    maps.Clone(cmd.Parameters),
+			Objective: events.Quantity{Name: i.def.Objective.Name, Value: r.value, Unit: i.def.Objective.Unit},
+			Identity:  fmt.Sprintf("%s, line %d", i.identity, r.line),
+		},
+	}, nil
+}
+
+// Cancel implements instruments.Instrument. It does nothing: every command has
+// ended by the time it can be called off.
+func (i *Instrument) Cancel(ctx context.Context, _ instruments.Command) error { return ctx.Err() }
+
+// Recover implements instruments.Recoverer.
+func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (instruments.Fate, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if _, err := i.find(cmd); err != nil {
+		return instruments.FateNotStarted, nil // Start would have refused it
+	}
+	return instruments.FateFinished, nil
+}
+
+// find returns the row that answers cmd. The error wraps ErrRefused.
+func (i *Instrument) find(cmd instruments.Command) (row, error) {
+	k, err := i.key(cmd.Parameters)
+	if err != nil {
+		return row{}, fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+	}
+	rows := i.rows[k]
+	switch {
+	case len(rows) == 0:
+		return row{}, fmt.Errorf("%w: %s holds no row with %s", instruments.ErrRefused, i.name, i.format(cmd.Parameters))
+	case cmd.Replicate < 1 || cmd.Replicate > len(rows):
+		return row{}, fmt.Errorf("%w: %s holds %d rows with %s and was asked for the one numbered %d",
+			instruments.ErrRefused, i.name, len(rows), i.format(cmd.Parameters), cmd.Replicate)
+	}
+	return rows[cmd.Replicate-1], nil
+}
+
+// key gives equal compositions equal strings. Compositions come from the
+// table itself, through JSON at most, which keeps every bit of a number.
+func (i *Instrument) key(p events.Point) (string, error) {
+	if len(p) != len(i.def.Parameters) {
+		return "", fmt.Errorf("the composition has %d values, the campaign %d parameters", len(p), len(i.def.Parameters))
+	}
+	var b strings.Builder
+	for _, par := range i.def.Parameters {
+		v, ok := p[par.Name]
+		if !ok {
+			return "", fmt.Errorf("the composition lacks %s", par.Name)
+		}
+		if x, number := v.Float(); number {
+			fmt.Fprintf(&b, "%x\x00", x+0) // + 0 turns −0 into 0
+		} else {
+			fmt.Fprintf(&b, "%q\x00", v.Name())
+		}
+	}
+	return b.String(), nil
+}
+
+// format writes a composition for a message, in the campaign's order.
+func (i *Instrument) format(p events.Point) string {
+	var parts []string
+	for _, par := range i.def.Parameters {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s = %v %s", par.Name, p[par.Name], par.Unit)))
+	}
+	return strings.Join(parts, ", ")
+}

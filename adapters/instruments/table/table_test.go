@@ -1,0 +1,209 @@
+package table_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/table"
+	"github.com/campaignd/campaignd/events"
+)
+
+func ptr(x float64) *float64 { return &x }
+
+func definition() events.Definition {
+	return events.Definition{
+		Name: "backtest",
+		Parameters: []events.Parameter{
+			{Name: "lipf6", Unit: "mol/kg", Min: ptr(0), Max: ptr(3)},
+			{Name: "solvent", Categories: []events.CategoryDef{{Name: "EC"}, {Name: "PC"}}},
+		},
+		Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize},
+	}
+}
+
+func open(t testing.TB, csv string, columns map[string]string) (*table.Instrument, error) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(csv), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return table.New(events.TableInstrument{File: "rows.csv", Columns: columns}, definition(), dir)
+}
+
+func point(lipf6 float64, solvent string) events.Point {
+	return events.Point{"lipf6": events.Number(lipf6), "solvent": events.Category(solvent)}
+}
+
+const rows = `run,lipf6,conductivity,solvent
+1,1.0,9.1,EC
+2,0.10,2.5,PC
+3,1,9.3,EC
+4,1.00,9.2,EC
+`
+
+// Every row can be asked for, replicates in the file's order, and nothing
+// else.
+func TestAnswersFromRows(t *testing.T) {
+	i, err := open(t, rows, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	candidates, err := i.Candidates(t.Context())
+	if want := []events.Point{point(1, "EC"), point(0.1, "PC")}; err != nil || !reflect.DeepEqual(candidates, want) {
+		t.Fatalf("candidates %v (%v), want %v", candidates, err, want)
+	}
+	for _, c := range []struct {
+		point     events.Point
+		replicate int
+		want      float64 // 0: refused
+		line      string
+	}{
+		{point(1, "EC"), 1, 9.1, "line 2"},
+		{point(1, "EC"), 2, 9.3, "line 4"},
+		{point(1, "EC"), 3, 9.2, "line 5"},
+		{point(0.1, "PC"), 1, 2.5, "line 3"},
+		{point(1, "EC"), 4, 0, ""},
+		{point(1, "EC"), 0, 0, ""},
+		{point(1, "PC"), 1, 0, ""},
+		{point(1.0000001, "EC"), 1, 0, ""},
+		{events.Point{"lipf6": events.Number(1)}, 1, 0, ""},
+	} {
+		cmd := instruments.Command{ID: "backtest/e1", Parameters: c.point, Replicate: c.replicate}
+		// A composition keeps its bits on the way through the log.
+		data, err := json.Marshal(cmd.Parameters)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Parameters = nil
+		if err := json.Unmarshal(data, &cmd.Parameters); err != nil {
+			t.Fatal(err)
+		}
+		start := i.Start(t.Context(), cmd)
+		fate, err := i.Recover(t.Context(), cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.want == 0 {
+			if !errors.Is(start, instruments.ErrRefused) || fate != instruments.FateNotStarted {
+				t.Errorf("%v #%d: %v, %v; want it refused", c.point, c.replicate, start, fate)
+			}
+			continue
+		}
+		o, err := i.Await(t.Context(), cmd)
+		if start != nil || err != nil || fate != instruments.FateFinished {
+			t.Errorf("%v #%d: %v, %v, %v", c.point, c.replicate, start, err, fate)
+			continue
+		}
+		if err := instruments.CheckOutcome(definition(), o); err != nil {
+			t.Error(err)
+		}
+		if m := o.Measurement; m.Objective.Value != c.want || !strings.Contains(m.Identity, c.line) {
+			t.Errorf("%v #%d: %v from %s, want %v from %s", c.point, c.replicate, m.Objective.Value, m.Identity, c.want, c.line)
+		}
+	}
+	if n := i.Replicates(point(1, "EC")); n != 3 {
+		t.Errorf("%d replicates, want 3", n)
+	}
+	d, err := i.Describe(t.Context())
+	if err != nil || !d.Simulated || d.Name != "table/rows.csv" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if err := instruments.Compatible(d, definition()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever is not understood is refused, with file and line.
+func TestReadsStrictly(t *testing.T) {
+	for _, c := range []struct {
+		name, csv string
+		columns   map[string]string
+		want      []string
+	}{
+		{"empty", "", nil, []string{"rows.csv: it is empty"}},
+		{"no rows", "lipf6,solvent,conductivity\n", nil, []string{"no rows"}},
+		{"missing column", "lipf6,solvent,kappa\n1,EC,9\n", nil, []string{`rows.csv:1: no column "conductivity"`, `"kappa"`}},
+		{"column twice", "lipf6,lipf6,solvent,conductivity\n1,1,EC,9\n", nil, []string{`rows.csv:1:`, `two columns "lipf6"`}},
+		{"unknown name mapped", rows, map[string]string{"salt": "lipf6"}, []string{`"salt"`}},
+		{"one column for two", rows, map[string]string{"conductivity": "lipf6"}, []string{"both lipf6 and conductivity"}},
+		{"all faulty rows", "lipf6,solvent,conductivity\n1,EC,9\nx,EC,9\n1,EC,\n1,DMC,9\n1,EC,NaN\n", nil, []string{
+			`rows.csv:3: lipf6 is "x"`, "rows.csv:4: conductivity is empty", `rows.csv:5: solvent is "DMC"`, `rows.csv:6: conductivity is "NaN"`,
+		}},
+		{"decimal comma", "lipf6;solvent;conductivity\n1,0;EC;9\n", nil, []string{"rows.csv:1"}},
+		{"ragged", "lipf6,solvent,conductivity\n1,EC,9\n1,EC\n", nil, []string{"rows.csv:3", "wrong number of fields"}},
+		{"quote", "lipf6,solvent,conductivity\n1,\"EC,9\n", nil, []string{"rows.csv:"}},
+		{"many", "lipf6,solvent,conductivity\n" + strings.Repeat("x,EC,1\n", 20), nil, []string{"rows.csv:11", "stopped after 10"}},
+	} {
+		_, err := open(t, c.csv, c.columns)
+		var fault *table.FileError
+		if !errors.As(err, &fault) {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", c.name, err, want)
+			}
+		}
+	}
+	if _, err := table.New(events.TableInstrument{File: "absent.csv"}, definition(), t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+// Names may differ from the columns', and a spreadsheet's byte order mark and
+// line ends do no harm.
+func TestColumns(t *testing.T) {
+	i, err := open(t, "\uFEFFm(LiPF6), kappa ,solvent\r\n1.5,12.25,EC\r\n",
+		map[string]string{"lipf6": "m(LiPF6)", "conductivity": "kappa"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := i.Await(t.Context(), instruments.Command{ID: "b/e1", Parameters: point(1.5, "EC"), Replicate: 1})
+	if err != nil || o.Measurement.Objective.Value != 12.25 {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// The table that the electrolyte was fitted to can be backtested as it is.
+func TestElectrolyteTable(t *testing.T) {
+	path, err := filepath.Abs("../../../../shared/data/aem_ec_dmc_emc_lipf6.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("the table is not on this machine:", err)
+	}
+	def := events.Definition{
+		Name: "aem",
+		Parameters: []events.Parameter{
+			{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)},
+			{Name: "ec", Min: ptr(0.3), Max: ptr(0.52)},
+			{Name: "dmc", Min: ptr(0), Max: ptr(1)},
+		},
+		Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize},
+	}
+	i, err := table.New(events.TableInstrument{File: path, Columns: map[string]string{
+		"lipf6": "LiPF6_molality", "ec": "EC_mass_fraction", "dmc": "DMC_cosolvent_ratio",
+	}}, def, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	candidates, err := i.Candidates(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for _, p := range candidates {
+		rows += i.Replicates(p)
+	}
+	if rows != 197 {
+		t.Errorf("%d rows in %d compositions, want 197 rows", rows, len(candidates))
+	}
+}
