@@ -1,0 +1,287 @@
+package pebblelog
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// request is one Append on its way through the committer and the syncer.
+type request struct {
+	campaign string
+	expected events.Sequence
+	batch    []events.Event
+
+	stored []events.Event
+	err    error
+	done   chan struct{} // closed once stored and err are final
+}
+
+// queue holds the requests that the committer has not taken yet.
+type queue struct {
+	mu       sync.Mutex
+	waiting  sync.Cond
+	requests []*request
+	closed   bool
+}
+
+// put adds a request. It returns false once the queue is closed.
+func (q *queue) put(r *request) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	q.requests = append(q.requests, r)
+	q.waiting.Signal()
+	return true
+}
+
+// withdraw removes a request. It returns false if the committer has it.
+func (q *queue) withdraw(r *request) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.requests, r)
+	if i >= 0 {
+		q.requests = slices.Delete(q.requests, i, i+1)
+	}
+	return i >= 0
+}
+
+// take waits for requests and moves them all to buf. None means that the queue
+// is closed and empty.
+func (q *queue) take(buf []*request) []*request {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.requests) == 0 && !q.closed {
+		q.waiting.Wait()
+	}
+	buf = append(buf[:0], q.requests...)
+	clear(q.requests)
+	q.requests = q.requests[:0]
+	return buf
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.waiting.Signal()
+}
+
+// group is what one batch of the database holds.
+type group struct {
+	requests []*request
+	batch    *pebble.Batch // nil if there is nothing to write
+	head     tlog.Tree     // the tree with the group
+}
+
+// maxGroupSize is the size in bytes from which a group takes no more requests.
+const maxGroupSize = 2 << 20
+
+// Append implements [events.Log].
+func (l *Log) Append(ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event) ([]events.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("pebblelog: append: %w", err)
+	}
+	if l.readOnly {
+		return nil, fmt.Errorf("pebblelog: append: %w", ErrReadOnly)
+	}
+	r := &request{
+		campaign: campaign, expected: expected, batch: slices.Clone(batch),
+		done: make(chan struct{}),
+	}
+	for i := range r.batch {
+		r.batch[i].Data = bytes.Clone(r.batch[i].Data) // the caller may reuse its own
+	}
+	if !l.queue.put(r) {
+		return nil, fmt.Errorf("pebblelog: append: %w", events.ErrClosed)
+	}
+	select {
+	case <-r.done:
+		return r.stored, r.err
+	case <-ctx.Done():
+		if l.queue.withdraw(r) {
+			return nil, fmt.Errorf("pebblelog: append: %w", ctx.Err())
+		}
+		return nil, fmt.Errorf("pebblelog: append: %w: %w", events.ErrUncertain, ctx.Err())
+	case <-l.guard.failed:
+	}
+	// The disk failed. The committer may be stuck in the database, so the
+	// answer does not wait for it.
+	select {
+	case <-r.done:
+		return r.stored, r.err
+	default:
+	}
+	if l.queue.withdraw(r) {
+		return nil, fmt.Errorf("pebblelog: append: %w", l.stopped())
+	}
+	return nil, fmt.Errorf("pebblelog: append: %w: %w", events.ErrUncertain, l.stopped())
+}
+
+// start starts the committer and the syncer.
+func (l *Log) start() {
+	l.queue.waiting.L = &l.queue.mu
+	l.sequences = make(map[string]events.Sequence)
+	l.groups = make(chan *group, 8)
+	l.done = make(chan struct{})
+	go l.commit()
+	go l.sync()
+}
+
+// commit is the committer: it owns the positions, the sequences, the tree and
+// the batch. It ends when the queue is closed.
+func (l *Log) commit() {
+	defer close(l.groups)
+	var taken []*request
+	var scratch []byte
+	for {
+		taken = l.queue.take(taken)
+		if len(taken) == 0 {
+			return
+		}
+		for rest := taken; len(rest) > 0; {
+			g := &group{batch: l.db.NewBatch()}
+			for len(rest) > 0 && g.batch.Len() < maxGroupSize {
+				r := rest[0]
+				rest = rest[1:]
+				g.requests = append(g.requests, r)
+				if r.err = l.stopped(); r.err == nil {
+					scratch, r.err = l.add(g.batch, r, scratch)
+				}
+				if r.err != nil {
+					r.err = fmt.Errorf("pebblelog: append: %w", r.err)
+				}
+			}
+			g.head = l.edge.head()
+			l.apply(g)
+			l.groups <- g
+		}
+		clear(taken)
+	}
+}
+
+// add adds a request to the batch. If it returns an error, it has added
+// nothing.
+func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, error) {
+	actual, err := l.sequence(r.campaign)
+	if err != nil {
+		return scratch, err
+	}
+	if r.expected != events.AnySequence && r.expected != actual {
+		return scratch, &events.ConflictError{Campaign: r.campaign, Expected: r.expected, Actual: actual}
+	}
+	stored, err := events.Assign(r.campaign, events.Position(l.edge.size), actual, r.batch)
+	if err != nil || len(stored) == 0 {
+		return scratch, err
+	}
+	for i := range stored {
+		e := &stored[i]
+		// Assign has refused what has no record, so that a batch is added
+		// whole; a failure here would be a mistake of this program.
+		if scratch, err = events.AppendRecord(scratch[:0], *e); err != nil {
+			l.guard.fail(err)
+			return scratch, err
+		}
+		scratch = l.edge.add(scratch, tlog.RecordHash(scratch))
+
+		op := batch.SetDeferred(eventKeySize, len(scratch))
+		appendEventKey(op.Key[:0], e.Position)
+		copy(op.Value, scratch)
+		_ = op.Finish() // only fails for an indexed batch
+
+		op = batch.SetDeferred(3+len(e.Campaign)+8, 8)
+		appendSequenceKey(op.Key[:0], e.Campaign, e.Sequence)
+		copy(op.Value, appendEventKey(nil, e.Position)[1:])
+		_ = op.Finish()
+	}
+	l.sequences[r.campaign] = stored[len(stored)-1].Sequence
+	r.stored = stored
+	return scratch, nil
+}
+
+// sequence returns the campaign's sequence as the committer knows it.
+func (l *Log) sequence(campaign string) (events.Sequence, error) {
+	if s, ok := l.sequences[campaign]; ok {
+		return s, nil
+	}
+	if len(campaign) > events.MaxStringSize {
+		return 0, nil // Assign refuses it
+	}
+	s, err := lastSequence(l.db, campaign, events.Position(l.edge.size))
+	if err == nil && s > 0 {
+		l.sequences[campaign] = s
+	}
+	return s, err
+}
+
+// apply hands the batch to the database, without waiting for the disk.
+func (l *Log) apply(g *group) {
+	// Pebble answers some failures with a panic. The guard keeps those away
+	// that are known.
+	defer func() {
+		if r := recover(); r != nil {
+			l.guard.fail(fmt.Errorf("pebble: %v", r))
+			g.batch = nil
+		}
+	}()
+	if g.batch.Empty() || l.guard.failure() != nil {
+		_ = g.batch.Close() // never applied: nothing to fail
+		g.batch = nil
+		return
+	}
+	if err := l.db.ApplyNoSyncWait(g.batch, pebble.Sync); err != nil {
+		l.guard.fail(err)
+		g.batch = nil
+	}
+}
+
+// headSyncInterval is the number of groups after which HEAD is synced.
+const headSyncInterval = 1024
+
+// sync is the syncer: it waits for the disk, group by group, and tells readers
+// and writers. It ends when the committer has.
+func (l *Log) sync() {
+	defer close(l.done)
+	written := 0
+	for g := range l.groups {
+		if g.batch != nil {
+			if err := g.batch.SyncWait(); err != nil {
+				l.guard.fail(err)
+			} else {
+				_ = g.batch.Close() // only returns the batch's memory
+			}
+			if l.guard.failure() == nil {
+				if err := l.head.write(g.head); err != nil {
+					l.guard.fail(err)
+				}
+				if written++; written%headSyncInterval == 0 {
+					_ = l.head.file.Sync() // the guard knows of a failure
+				}
+			}
+		}
+		if err := l.stopped(); err != nil {
+			for _, r := range g.requests {
+				if r.err == nil {
+					r.stored, r.err = nil, fmt.Errorf("pebblelog: append: %w: %w", events.ErrUncertain, err)
+				}
+				close(r.done)
+			}
+			continue
+		}
+		if g.batch != nil {
+			l.announce(g.head)
+		}
+		for _, r := range g.requests {
+			close(r.done)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+// Package pebblelog keeps a log on disk, in Pebble.
+//
+// # A store
+//
+// A store is a directory:
+//
+//	FORMAT    one line: what this is, and the version of its layout
+//	HEAD      the newest tree head, in two slots (see below)
+//	LOCK      held while a process has the store open
+//	pebble/   the database
+//
+// The database has three kinds of keys:
+//
+//	e position            → the event's record (events.AppendRecord) and the
+//	                        hashes of the Merkle tree that it completes
+//	s campaign sequence   → the event's position
+//	o consumer            → a consumer's offset
+//
+// # Durability
+//
+// One goroutine, the committer, assigns positions, grows the tree and writes
+// what the writers have queued as one batch. A second one waits until the disk
+// has it and then tells the writers, while the committer prepares the next
+// batch. Nothing is visible to a reader before it is durable.
+//
+// After the first failure to write, nothing more is written: the log refuses
+// to append, readers go on, and the disk is left as a crash at that moment
+// would leave it. No failure ends the process.
+//
+// # Integrity
+//
+// The records are the leaves of an RFC 6962 Merkle tree, so that a log can be
+// shown to contain an event and to extend an earlier checkpoint. Its head (the
+// number of events and the root hash) is also kept in HEAD, outside the
+// database, because the database alone may take a damaged tail for the end of
+// the log. Opening compares the two and refuses a store that has fewer events
+// than its head says, without changing it. [Log.Verify] checks every byte that
+// matters.
+//
+// HEAD is written after each sync of the database, and itself left for the
+// system to sync. So its newest state survives the death of the process but
+// not a power failure: a power failure and damage to the end of the database,
+// together, could hide the events of the last moments.
+package pebblelog

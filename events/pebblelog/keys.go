@@ -1,0 +1,91 @@
+package pebblelog
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// The first byte of a key says what it is.
+const (
+	eventPrefix    = 'e'
+	sequencePrefix = 's'
+	offsetPrefix   = 'o'
+
+	eventKeySize = 1 + 8
+)
+
+func appendEventKey(dst []byte, p events.Position) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, eventPrefix), uint64(p))
+}
+
+func parseEventKey(key []byte) (events.Position, bool) {
+	if len(key) != eventKeySize || key[0] != eventPrefix {
+		return 0, false
+	}
+	return events.Position(binary.BigEndian.Uint64(key[1:])), true
+}
+
+// appendCampaignPrefix appends what the index keys of one campaign start with.
+// The length comes first, so that no campaign's prefix is the start of
+// another's.
+func appendCampaignPrefix(dst []byte, campaign string) []byte {
+	dst = binary.BigEndian.AppendUint16(append(dst, sequencePrefix), uint16(len(campaign)))
+	return append(dst, campaign...)
+}
+
+func appendSequenceKey(dst []byte, campaign string, s events.Sequence) []byte {
+	return binary.BigEndian.AppendUint64(appendCampaignPrefix(dst, campaign), uint64(s))
+}
+
+func parseSequenceKey(key []byte) (string, events.Sequence, bool) {
+	if len(key) < 3+8 || key[0] != sequencePrefix || int(binary.BigEndian.Uint16(key[1:])) != len(key)-3-8 {
+		return "", 0, false
+	}
+	return string(key[3 : len(key)-8]), events.Sequence(binary.BigEndian.Uint64(key[len(key)-8:])), true
+}
+
+func offsetKey(consumer string) []byte {
+	return append([]byte{offsetPrefix}, consumer...)
+}
+
+func parsePosition(value []byte) (events.Position, bool) {
+	if len(value) != 8 {
+		return 0, false
+	}
+	return events.Position(binary.BigEndian.Uint64(value)), true
+}
+
+// hashCount returns how many hashes of the tree are stored with the event at
+// p: the leaf's and one for each subtree that the leaf completes.
+func hashCount(p events.Position) int { return 1 + bits.TrailingZeros64(uint64(p)) }
+
+// splitValue parts an event's value into its record and its hashes.
+func splitValue(p events.Position, value []byte) (record, hashes []byte, err error) {
+	n := len(value) - hashCount(p)*tlog.HashSize
+	if n < 0 {
+		return nil, nil, fmt.Errorf("%w: position %d holds %d bytes, too few for an event", events.ErrDamaged, p, len(value))
+	}
+	return value[:n], value[n:], nil
+}
+
+// decodeValue returns the event that the value of p holds.
+func decodeValue(p events.Position, value []byte) (events.Event, error) {
+	record, _, err := splitValue(p, value)
+	if err != nil {
+		return events.Event{}, err
+	}
+	e, err := events.DecodeRecord(record)
+	if err != nil {
+		return events.Event{}, fmt.Errorf("%w: the event at position %d is lost: %w", events.ErrDamaged, p, err)
+	}
+	if e.Position != p {
+		return events.Event{}, fmt.Errorf("%w: the event at position %d is lost: that of position %d is in its place",
+			events.ErrDamaged, p, e.Position)
+	}
+	return e, nil
+}

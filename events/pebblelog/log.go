@@ -1,0 +1,183 @@
+package pebblelog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Options says how to open a store. The zero value opens it for reading and
+// writing, and creates it where there is none.
+type Options struct {
+	// FS is the file system that holds the store; nil is the system's own.
+	FS vfs.FS
+	// MustExist refuses, with an error that wraps [io/fs.ErrNotExist], to
+	// create a store.
+	MustExist bool
+	// ReadOnly opens an existing store without changing it: Append and
+	// SetOffset answer [ErrReadOnly]. It still takes the lock.
+	ReadOnly bool
+
+	// memTableSize is Pebble's, for tests that want many small files.
+	memTableSize uint64
+}
+
+// ErrReadOnly is returned by what would change a log that was opened with
+// Options.ReadOnly.
+var ErrReadOnly = errors.New("the store was opened for reading only")
+
+// ErrStopped means that a write failed earlier, for the reason that the error
+// also wraps, and that the log takes no more events. What was acknowledged is
+// on disk; open the store again once the disk works and has room.
+var ErrStopped = errors.New("the log stopped after the disk failed")
+
+// Log is an [events.Log], [events.CampaignReader] and [events.OffsetStore] in
+// a store on disk.
+type Log struct {
+	db       *pebble.DB
+	lock     io.Closer
+	guard    *guard
+	head     *headFile // the syncer's; nil when read-only
+	readOnly bool
+	notes    []string // what Open found worth mentioning
+
+	queue  queue
+	groups chan *group // from the committer to the syncer
+	done   chan struct{}
+
+	// readers is held, shared, around each use of db, and exclusively to close
+	// it. It is never held while a caller's code runs.
+	readers sync.RWMutex
+
+	mu      sync.Mutex
+	durable tlog.Tree     // what is on disk, and so visible
+	closed  bool          //
+	changed chan struct{} // closed and replaced whenever durable or closed changes
+
+	// The committer's own: the log as it will be once all groups are durable.
+	edge      *edge
+	sequences map[string]events.Sequence
+}
+
+var (
+	_ events.Log            = (*Log)(nil)
+	_ events.CampaignReader = (*Log)(nil)
+	_ events.OffsetStore    = (*Log)(nil)
+)
+
+// Last implements [events.Log].
+func (l *Log) Last() events.Position {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return events.Position(l.durable.N)
+}
+
+// state returns the durable head, and a channel that is closed when it has
+// changed.
+func (l *Log) state() (head tlog.Tree, closed bool, changed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.durable, l.closed, l.changed
+}
+
+// announce sets the durable head and wakes those who follow.
+func (l *Log) announce(head tlog.Tree) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.durable = head
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// use calls f with the database, which stays open meanwhile.
+func (l *Log) use(f func(*pebble.DB) error) error {
+	l.readers.RLock()
+	defer l.readers.RUnlock()
+	if l.db == nil {
+		return events.ErrClosed
+	}
+	return f(l.db)
+}
+
+// stopped returns the error of a log that has failed, nil for one that has not.
+func (l *Log) stopped() error {
+	if err := l.guard.failure(); err != nil {
+		return fmt.Errorf("%w: %w; nothing acknowledged is lost: make sure that the disk works and has room, then open the store again",
+			ErrStopped, err)
+	}
+	return nil
+}
+
+// closeGrace is how long Close waits for a database that no longer writes.
+const closeGrace = 5 * time.Second
+
+// Close implements [events.Log]. Closing twice is not an error.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	close(l.changed)
+	l.changed = make(chan struct{})
+	l.mu.Unlock()
+
+	if l.readOnly {
+		return l.release()
+	}
+	l.queue.close()
+	if l.guard.failure() == nil {
+		select {
+		case <-l.done:
+		case <-l.guard.failed:
+		}
+	}
+	if l.guard.failure() == nil {
+		return l.release()
+	}
+	// A database whose disk failed may never let go of the committer, for
+	// example while it waits for room to write. It is then left as it is: the
+	// disk is in the state of a crash, and the process is about to end.
+	released := make(chan error, 1)
+	go func() {
+		<-l.done
+		released <- l.release()
+	}()
+	select {
+	case err := <-released:
+		return err
+	case <-time.After(closeGrace):
+		return fmt.Errorf("pebblelog: close: the database does not let go of the store; end the process: %w", l.stopped())
+	}
+}
+
+// release closes the database and the lock. No append is under way.
+func (l *Log) release() error {
+	l.readers.Lock()
+	defer l.readers.Unlock()
+	var errs []error
+	if !l.readOnly {
+		if l.guard.failure() == nil {
+			// Tables are checked more strictly than the write-ahead log, and
+			// opening need not replay them.
+			errs = append(errs, l.db.Flush())
+		}
+		errs = append(errs, l.head.file.Sync(), l.head.file.Close())
+	}
+	errs = append(errs, l.db.Close())
+	l.db = nil
+	errs = append(errs, l.lock.Close())
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("pebblelog: close: %w", err)
+	}
+	return nil
+}

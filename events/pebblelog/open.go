@@ -1,0 +1,385 @@
+package pebblelog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+const (
+	// formatVersion is the version of a store's layout.
+	formatVersion = 1
+	// pebbleFormat is the version of Pebble's own formats. Older ones take a
+	// damaged write-ahead log for one that ends there.
+	pebbleFormat = pebble.FormatValueSeparation
+
+	formatName   = "FORMAT"
+	headName     = "HEAD"
+	lockName     = "LOCK"
+	pebbleName   = "pebble"
+	creatingName = "CREATING" // there while the store is being created
+)
+
+// Open opens the store in dir and creates it where there is none. Close
+// releases it.
+//
+// It answers with [events.ErrInUse] where another process has the store open,
+// with [events.ErrNewerFormat] where a newer campaignd wrote it, and with
+// [events.ErrDamaged], and what is lost, where events are missing or not what
+// was acknowledged. A store that is refused is not changed.
+//
+// Opening checks the end of the log; [Log.Verify] checks all of it, and a
+// reader what it reads.
+func Open(dir string, o Options) (*Log, error) {
+	fsys := o.FS
+	if fsys == nil {
+		fsys = vfs.Default
+		// The lock only works within a process if a store has one name.
+		if absolute, err := filepath.Abs(dir); err == nil {
+			dir = absolute
+		}
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+	}
+	l, err := open(fsys, dir, o)
+	if err != nil {
+		return nil, fmt.Errorf("pebblelog: open %s: %w", dir, err)
+	}
+	return l, nil
+}
+
+func open(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
+	o.MustExist = o.MustExist || o.ReadOnly
+	if _, err := fsys.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if o.MustExist {
+			return nil, fmt.Errorf("there is no store: %w", fs.ErrNotExist)
+		}
+		if err := fsys.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+		if err := syncDir(fsys, fsys.PathDir(dir)); err != nil {
+			return nil, err
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	names, err := fsys.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	if o.MustExist && !slices.ContainsFunc(names, func(name string) bool { return name == formatName || name == headName || name == pebbleName }) {
+		return nil, fmt.Errorf("the directory holds no store: %w", fs.ErrNotExist)
+	}
+	lock, err := lockStore(fsys, fsys.PathJoin(dir, lockName))
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Close())
+		}
+	}()
+	if err := prepare(fsys, dir, o); err != nil {
+		return nil, err
+	}
+
+	head, other, note, err := readHead(fsys, fsys.PathJoin(dir, headName))
+	if err != nil {
+		return nil, err
+	}
+	// The first look is read-only: opening for writing would replay a damaged
+	// write-ahead log, take what it finds for all there was, and remove it.
+	l, err := openPebble(fsys, dir, o, true)
+	if err != nil {
+		return nil, err
+	}
+	l.lock, l.readOnly = lock, o.ReadOnly
+	l.edge, err = checkTail(l.db, head)
+	if err != nil {
+		return nil, errors.Join(err, l.db.Close())
+	}
+	var notes []string
+	if note != "" {
+		notes = append(notes, note)
+	}
+	if beyond := int64(l.edge.size) - head.N; beyond > 0 {
+		notes = append(notes, fmt.Sprintf("the newest %d events were not yet in %s (the process or the machine stopped right after writing them); they are sound", beyond, headName))
+	}
+	if !o.ReadOnly {
+		tail := l.edge
+		if err := l.db.Close(); err != nil {
+			return nil, err
+		}
+		if l, err = openPebble(fsys, dir, o, false); err != nil {
+			return nil, err
+		}
+		l.lock, l.edge = lock, tail
+		if err := l.resume(fsys, dir, other); err != nil {
+			return nil, errors.Join(err, l.db.Close())
+		}
+	}
+	l.notes = notes
+	l.durable, l.changed = l.edge.head(), make(chan struct{})
+	if !o.ReadOnly {
+		l.start()
+	}
+	return l, nil
+}
+
+// openPebble opens the database, and returns a Log with nothing else in it.
+func openPebble(fsys vfs.FS, dir string, o Options, readOnly bool) (*Log, error) {
+	l := &Log{guard: newGuard()}
+	db, err := pebble.Open(fsys.PathJoin(dir, pebbleName), pebbleOptions(fsys, o, readOnly, l.guard))
+	if err == nil {
+		err = l.guard.failure()
+	}
+	if err != nil {
+		return nil, openingFailed(err)
+	}
+	l.db = db
+	return l, nil
+}
+
+func pebbleOptions(fsys vfs.FS, o Options, readOnly bool, g *guard) *pebble.Options {
+	po := &pebble.Options{
+		FS:                          guardFS{FS: fsys, guard: g},
+		FormatMajorVersion:          pebbleFormat,
+		ErrorIfNotExists:            true,
+		ReadOnly:                    readOnly,
+		Logger:                      quiet{g},
+		MemTableSize:                16 << 20,
+		MemTableStopWritesThreshold: 4,
+		EventListener: &pebble.EventListener{
+			// Damage is reported by whoever reads it, with the position.
+			DataCorruption: func(pebble.DataCorruptionInfo) {},
+		},
+	}
+	if o.memTableSize != 0 {
+		po.MemTableSize = o.memTableSize
+	}
+	for i := range po.Levels {
+		po.Levels[i].BlockSize = 32 << 10 // the log is mostly read in order
+	}
+	return po
+}
+
+// quiet is Pebble's logger. What Pebble would end the process for stops the
+// log instead.
+type quiet struct{ guard *guard }
+
+func (quiet) Infof(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+func (q quiet) Fatalf(format string, args ...any) {
+	q.guard.fail(fmt.Errorf(format, args...))
+}
+
+// openingFailed tells damage from a disk that does not answer.
+func openingFailed(err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) && errno != syscall.ENOENT {
+		return err
+	}
+	return fmt.Errorf("%w: its database cannot be opened, and nothing of it was changed: %w; restore the store from a copy", events.ErrDamaged, err)
+}
+
+// checkTail compares the end of the database with the head that was kept
+// outside it, and returns the edge of the tree.
+func checkTail(db *pebble.DB, head tlog.Tree) (*edge, error) {
+	first, last, err := bounds(db)
+	if err != nil {
+		return nil, err
+	}
+	if last > 0 && first != 1 {
+		return nil, fmt.Errorf("%w: the events at positions 1 to %d are lost; restore the store from a copy", events.ErrDamaged, first-1)
+	}
+	if events.Position(head.N) > last {
+		return nil, fmt.Errorf("%w: %d events were acknowledged and %d are there: those at positions %d to %d are lost; restore the store from a copy",
+			events.ErrDamaged, head.N, last, last+1, head.N)
+	}
+	// The last event that the head knows is checked too.
+	from := events.Position(max(head.N-1, 0))
+	t, err := loadEdge(from, hashReader{db})
+	if err != nil {
+		return nil, err
+	}
+	if head.N == 0 && t.head() != head {
+		return nil, fmt.Errorf("%w: the head of the empty log is wrong", events.ErrDamaged)
+	}
+	err = scan(db, from, last, func(p events.Position, value []byte) error {
+		if _, err := checkValue(t, p, value); err != nil {
+			return err
+		}
+		if p == events.Position(head.N) && t.head() != head {
+			return fmt.Errorf("%w: the events up to position %d are not those that were acknowledged: their root hash is %v and was %v; restore the store from a copy",
+				events.ErrDamaged, p, t.head().Hash, head.Hash)
+		}
+		return nil
+	})
+	return t, err
+}
+
+// checkValue checks the value of p against the tree up to p and adds it.
+func checkValue(t *edge, p events.Position, value []byte) (events.Event, error) {
+	e, err := decodeValue(p, value)
+	if err != nil {
+		return e, err
+	}
+	record, hashes, err := splitValue(p, value)
+	if err != nil {
+		return e, err
+	}
+	if want := t.add(nil, tlog.RecordHash(record)); !bytes.Equal(hashes, want) {
+		return e, fmt.Errorf("%w: the hashes stored at position %d are not those of the events", events.ErrDamaged, p)
+	}
+	return e, nil
+}
+
+// resume opens HEAD for writing and brings it up to date.
+func (l *Log) resume(fsys vfs.FS, dir string, other int64) error {
+	_, last, err := bounds(l.db)
+	if err != nil {
+		return err
+	}
+	if last != events.Position(l.edge.size) {
+		return fmt.Errorf("%w: its database ends at position %d after it ended at %d", events.ErrDamaged, last, l.edge.size)
+	}
+	guarded := guardFS{FS: fsys, guard: l.guard}
+	l.head, err = openHead(guarded, fsys.PathJoin(dir, headName), other)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(l.head.write(l.edge.head()), l.head.file.Sync()); err != nil {
+		return errors.Join(err, l.head.file.Close())
+	}
+	return nil
+}
+
+// lockStore takes the lock of a store.
+func lockStore(fsys vfs.FS, name string) (io.Closer, error) {
+	lock, err := fsys.Lock(name)
+	var pathErr *fs.PathError
+	if err == nil || errors.As(err, &pathErr) || errors.Is(err, fs.ErrNotExist) {
+		return lock, err
+	}
+	return nil, fmt.Errorf("%w: let it finish, or ask it through its socket (%w)", events.ErrInUse, err)
+}
+
+// prepare checks the layout of a store and creates it where there is none yet.
+func prepare(fsys vfs.FS, dir string, o Options) error {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return err
+	}
+	has := func(name string) bool { return slices.Contains(names, name) }
+	if has(formatName) {
+		if err := checkFormat(fsys, fsys.PathJoin(dir, formatName)); err != nil {
+			return err
+		}
+		if has(creatingName) && !o.ReadOnly {
+			return errors.Join(fsys.Remove(fsys.PathJoin(dir, creatingName)), syncDir(fsys, dir))
+		}
+		return nil
+	}
+	if !has(creatingName) {
+		if has(headName) || has(pebbleName) {
+			return fmt.Errorf("%w: %s is missing; restore it, or the store, from a copy", events.ErrDamaged, formatName)
+		}
+		if i := slices.IndexFunc(names, func(name string) bool { return name != lockName }); i >= 0 {
+			return fmt.Errorf("the directory holds other files (%s), and no store; name a directory that does not exist yet", names[i])
+		}
+	}
+	if o.MustExist {
+		return fmt.Errorf("the store was never completed: %w", fs.ErrNotExist)
+	}
+	return create(fsys, dir, o)
+}
+
+// create makes an empty store. FORMAT comes last, and CREATING is there until
+// it has, so that a crash in between leaves what the next Open recognises.
+func create(fsys vfs.FS, dir string, o Options) error {
+	path := func(name string) string { return fsys.PathJoin(dir, name) }
+	if err := writeFile(fsys, path(creatingName), nil); err != nil {
+		return err
+	}
+	if err := errors.Join(syncDir(fsys, dir), fsys.RemoveAll(path(pebbleName))); err != nil {
+		return err
+	}
+	g := newGuard()
+	po := pebbleOptions(fsys, o, false, g)
+	po.ErrorIfNotExists, po.ErrorIfExists = false, true
+	// Pebble's first write-ahead log is older than its newest format: the
+	// database is closed, and opened again for use.
+	db, err := pebble.Open(path(pebbleName), po)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(db.Close(), g.failure()); err != nil {
+		return err
+	}
+	if err := createHead(fsys, path(headName)); err != nil {
+		return err
+	}
+	if err := syncDir(fsys, dir); err != nil {
+		return err
+	}
+	if err := writeFile(fsys, path(formatName), formatLine(formatVersion)); err != nil {
+		return err
+	}
+	if err := syncDir(fsys, dir); err != nil {
+		return err
+	}
+	return errors.Join(fsys.Remove(path(creatingName)), syncDir(fsys, dir))
+}
+
+func formatLine(version int) []byte {
+	return fmt.Appendf(nil, "campaignd-store %d\n", version)
+}
+
+func checkFormat(fsys vfs.FS, name string) error {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return err
+	}
+	content, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	var version int
+	if _, err := fmt.Sscanf(string(content), "campaignd-store %d\n", &version); err != nil || !bytes.Equal(content, formatLine(version)) || version < 1 {
+		return fmt.Errorf("%w: %s does not say what the store is; restore it, or the store, from a copy", events.ErrDamaged, name)
+	}
+	if version > formatVersion {
+		return fmt.Errorf("%w: its format is %d and this campaignd knows %d; use the campaignd that wrote it, or a newer one",
+			events.ErrNewerFormat, version, formatVersion)
+	}
+	return nil
+}
+
+func writeFile(fsys vfs.FS, name string, content []byte) error {
+	f, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func syncDir(fsys vfs.FS, dir string) error {
+	d, err := fsys.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
