@@ -20,8 +20,12 @@ type interior struct {
 
 // byInterior solves a bound's problem by a primal-dual interior-point method (Boyd and Vandenberghe 2004, §11.7) with the
 // exact curvature: slower than byModels by a factorisation a step, but it needs no closeness of model and likelihood. It
-// starts between the MLE and the origin, strictly inside. The constraints are ½(|x|² − B²) ≤ 0 and floor − ℓ(Lu) ≤ 0. On
-// success the surrogate duality gap bounds the error of the value, below 1e-10 of the ball's reach.
+// starts between the MLE and the origin, strictly inside, and keeps the two complementarity products of like size. The
+// constraints are ½(|x|² − B²) ≤ 0 and floor − ℓ(Lu) ≤ 0.
+//
+// By convexity the surrogate duality gap plus the residual of stationarity times the diameter 2B bounds the error of the
+// value. The search ends where that is interiorTolerance of the ball's reach, or, where rounding stops it, accepts
+// interiorLimit.
 func (s *Set) byInterior() (float64, error) {
 	w := s.work
 	n := len(w.v)
@@ -66,14 +70,22 @@ func (s *Set) byInterior() (float64, error) {
 		p.residual[n] = w.s + a*p.f1[n]
 		return floats.Norm(p.residual, 2)
 	}
+	wrong := math.Inf(1)
+	accept := func() (float64, error) {
+		if !(wrong <= interiorLimit*reach) {
+			return 0, ErrNotConverged
+		}
+		for i, g := range w.grad {
+			w.weights[i] = g * l2 / l1
+		}
+		return objective(p.x), nil
+	}
 	for w.deeper = 1; w.deeper <= 200; w.deeper++ {
 		gap := -v1*l1 - v2*l2
 		dual := stationarity(l1, l2)
-		if gap <= 1e-11*reach && dual <= 1e-9*math.Sqrt(s.self) {
-			for i, g := range w.grad {
-				w.weights[i] = g * l2 / l1
-			}
-			return objective(p.x), nil
+		wrong = gap + 2*s.norm*dual
+		if wrong <= interiorTolerance*reach {
+			return accept()
 		}
 		t := 10 * 2 / gap
 		// Newton's equations with the multipliers eliminated.
@@ -96,7 +108,7 @@ func (s *Set) byInterior() (float64, error) {
 		p.step[n] = -(w.s + p.f1[n]/(t*-v1))
 		chol, ok := lapack64.Potrf(h)
 		if !ok {
-			return 0, ErrNotConverged
+			return accept()
 		}
 		blas64.Trsv(blas.NoTrans, chol, vector(p.step))
 		blas64.Trsv(blas.Trans, chol, vector(p.step))
@@ -119,7 +131,8 @@ func (s *Set) byInterior() (float64, error) {
 		before := merit(dual, l1, l2, v1, v2)
 		for ; ; size *= 0.5 {
 			if size < 1e-14 {
-				return 0, ErrNotConverged
+				evaluate(p.x)
+				return accept()
 			}
 			floats.AddScaledTo(p.trial, p.x, size, p.step)
 			n1, n2 := evaluate(p.trial)
@@ -127,6 +140,9 @@ func (s *Set) byInterior() (float64, error) {
 				continue
 			}
 			a, b := l1+size*dl1, l2+size*dl2
+			if math.Min(-a*n1, -b*n2) < 0.1*0.5*(-a*n1-b*n2) {
+				continue
+			}
 			if merit(stationarity(a, b), a, b, n1, n2) <= (1-0.01*size)*before {
 				p.x, p.trial = p.trial, p.x
 				v1, v2, l1, l2 = n1, n2, a, b
@@ -134,5 +150,10 @@ func (s *Set) byInterior() (float64, error) {
 			}
 		}
 	}
-	return 0, ErrNotConverged
+	return accept()
 }
+
+const (
+	interiorTolerance = 1e-10
+	interiorLimit     = 1e-8
+)

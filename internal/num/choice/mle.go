@@ -77,10 +77,12 @@ type mleFit struct {
 // fitMLE solves Eq. 37 at the distinct points.
 //
 // The ball is idle only where the best Z without it lies inside: Z_i = ln(rejects/accepts), which is finite only if every
-// point has both answers. Otherwise Z = τ·K·∇ℓ(Z) with the multiplier 1/τ, and |Z|²_K = N(τ) increases with τ from 0; its
-// logarithm is concave in ln τ in practice and a safeguarded Newton search finds N(τ) = B². For fixed τ, the maximiser of
-// ℓ(Z) − |Z|²_K/(2τ) comes from Newton's method in the form of Rasmussen and Williams 2006, Algorithm 3.1 (Z = τ·K·a, with
-// the Cholesky factor of I + τ·W^½KW^½, which is well conditioned whatever K is), damped so that it always ascends.
+// point has both answers. Otherwise Z = τ·K·∇ℓ(Z) with the multiplier μ = 1/τ, and |Z|²_K = N(τ) increases with τ from 0;
+// a safeguarded Newton search in ln τ finds N(τ) = B². For a fixed τ, Z maximises ℓ(Z) − |Z|²_K/(2τ): see penalised and,
+// for large τ, steep.
+//
+// The search also ends where (B² − N(τ))/(2τ), the most that ℓ can still gain, is below gainTolerance: a ball so large that
+// the likelihood hardly notices its edge.
 func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 	n := len(a.points)
 	f := mleFit{z: make([]float64, n), grad: make([]float64, n)}
@@ -94,6 +96,7 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 		return f, nil
 	}
 	p := newPenalised(a, gram)
+	var q *steep
 	// Where ℓ is linear, N(τ) = τ²·gᵀKg; its curvature only lowers N, so this start is left of the root.
 	p.mulGram(p.kv, f.grad)
 	tau := norm / math.Sqrt(floats.Dot(f.grad, p.kv))
@@ -101,13 +104,28 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 	lo, hi := 0.0, math.Inf(1)
 	target := norm * norm
 	for range 200 {
-		if err := p.maximise(tau); err != nil {
+		var size, slope float64 // N and dN/d ln τ
+		var z []float64
+		var err error
+		if tau <= steepest && q == nil {
+			size, slope, err = p.maximise(tau)
+			z = p.z
+		} else {
+			if q == nil {
+				if q, err = newSteep(a, gram, p.z); err != nil {
+					return f, err
+				}
+			}
+			size, slope, err = q.maximise(1 / tau)
+			z = q.z
+		}
+		if err != nil {
 			return f, err
 		}
-		size := tau * floats.Dot(p.a, p.z)
-		if math.Abs(size-target) <= 1e-13*target || hi-lo <= 1e-15*tau {
-			f.logLik = a.slope(f.grad, p.z)
-			f.z, f.multiplier = p.z, 1/tau
+		gain := (target - size) / (2 * tau)
+		if math.Abs(size-target) <= 1e-13*target || math.Abs(gain) <= 1e-14 || (gain > 0 && gain <= gainTolerance) {
+			f.z, f.multiplier = z, 1/tau
+			f.logLik = a.slope(f.grad, z)
 			return f, nil
 		}
 		if size < target {
@@ -115,7 +133,7 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 		} else {
 			hi = tau
 		}
-		step := math.Log(target/size) * size / (tau * p.sizeSlope())
+		step := math.Log(target/size) * size / slope
 		next := tau * math.Exp(math.Max(-5, math.Min(5, step)))
 		if !(next > lo && next < hi) {
 			if math.IsInf(hi, 1) {
@@ -128,6 +146,13 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 	}
 	return f, fmt.Errorf("%w: no multiplier found for the norm bound %v with %d labelled points", ErrNotConverged, norm, n)
 }
+
+const (
+	// steepest is the τ up to which penalised is used: its Z carries a rounding error of about τ·1e-16.
+	steepest = 1e5
+	// gainTolerance is the log-likelihood, in nats, that is not worth a search.
+	gainTolerance = 1e-10
+)
 
 // idleBall returns the maximiser of ℓ without the norm constraint, if there is one and it lies in the ball.
 func idleBall(a *answers, gram []float64, norm float64) ([]float64, bool) {
@@ -149,7 +174,9 @@ func idleBall(a *answers, gram []float64, norm float64) ([]float64, bool) {
 	return z, floats.Dot(half, half) <= norm*norm
 }
 
-// penalised maximises ℓ(z) − |z|²_K/(2τ) for one τ after the other, each from the solution before.
+// penalised maximises ℓ(z) − |z|²_K/(2τ) for one τ after the other, each from the solution before, by Newton's method in
+// the form of Rasmussen and Williams 2006, Algorithm 3.1 (z = τ·K·a, with the Cholesky factor of I + τ·W^½KW^½, which costs
+// n³/6 multiplications and needs no factor of K), damped so that it always ascends.
 type penalised struct {
 	answers *answers
 	gram    []float64
@@ -207,14 +234,14 @@ func (p *penalised) solve(x []float64) {
 	blas64.Trsv(blas.Trans, p.chol, v)
 }
 
-// maximise leaves the maximiser for tau in a and z, and the factor of a point next to it.
-func (p *penalised) maximise(tau float64) error {
+// maximise leaves the maximiser for tau in a and z, and returns N(τ) and dN/d ln τ.
+func (p *penalised) maximise(tau float64) (size, slope float64, err error) {
 	p.mulGram(p.z, p.a)
 	floats.Scale(tau, p.z)
 	value := p.answers.slope(p.grad, p.z) - 0.5*floats.Dot(p.a, p.z)
 	for range 100 {
 		if err := p.refactor(tau); err != nil {
-			return err
+			return 0, 0, err
 		}
 		// The Newton point: a = b − W^½(I + τW^½KW^½)⁻¹W^½·τK·b with b = W·z + ∇ℓ(z).
 		for i, r := range p.root {
@@ -244,14 +271,12 @@ func (p *penalised) maximise(tau float64) error {
 		}
 		p.a, p.trialA = p.trialA, p.a
 		p.z, p.trialZ = p.trialZ, p.z
-		if floats.Distance(p.a, p.grad, math.Inf(1)) <= 1e-13 {
-			return nil
-		}
-		if !(value > before) && floats.Distance(p.a, p.grad, math.Inf(1)) <= 1e-9 {
-			return nil // at the limit of rounding
+		miss := floats.Distance(p.a, p.grad, math.Inf(1))
+		if miss <= 1e-13 || (!(value > before) && miss <= 1e-9) { // the second: at the limit of rounding
+			return tau * floats.Dot(p.a, p.z), tau * p.sizeSlope(), nil
 		}
 	}
-	return fmt.Errorf("%w: Newton's method for the maximum likelihood at multiplier %g", ErrNotConverged, 1/tau)
+	return 0, 0, fmt.Errorf("%w: Newton's method for the maximum likelihood at multiplier %g", ErrNotConverged, 1/tau)
 }
 
 // sizeSlope returns dN/dτ = 2(∇ℓᵀz − yᵀ(I + τ·W^½KW^½)⁻¹y), y = W^½z, at the last solution.

@@ -130,7 +130,7 @@ func (q *model) solve(guess solution) (solution, bool) {
 			lo = at.kappa
 		}
 		step := -value / slope
-		if math.Abs(step) <= 1e-13*at.kappa || hi-lo <= 1e-15*hi {
+		if math.Abs(step) <= 1e-13*at.kappa || hi-lo <= 1e-15*lo {
 			return at, true
 		}
 		next := at.kappa + step

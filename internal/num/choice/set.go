@@ -55,11 +55,11 @@ type scratch struct {
 const minCurvature = 1e-3
 
 // NewSet fits the labels and returns their confidence set with norm bound norm (B_g) and likelihood margin alpha (α₁, the
-// total, natural log). Without labels the set is the ball. norm and jitter must be positive and finite, alpha finite and
-// not negative. It fails with ErrLabels, ErrSetting or ErrNotConverged.
+// total, natural log). Without labels the set is the ball. norm, alpha and jitter must be positive and finite. It
+// fails with ErrLabels, ErrSetting or ErrNotConverged.
 func NewSet(labels Labels, k kernel.Kernel, norm, alpha, jitter float64) (*Set, error) {
-	if !(alpha >= 0) || math.IsInf(alpha, 1) {
-		return nil, fmt.Errorf("%w: likelihood margin %v, it must be finite and not negative", ErrSetting, alpha)
+	if !(alpha > 0) || math.IsInf(alpha, 1) {
+		return nil, fmt.Errorf("%w: likelihood margin %v, it must be positive and finite", ErrSetting, alpha)
 	}
 	a, gram, err := prepare(labels, k, norm, jitter)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *shape) diagonalise(gram []float64, jitter float64) error {
 		}
 	}
 	s.mulRootT(s.h0, s.mle.grad)
-	if s.mle.multiplier > 0 {
+	if s.mle.multiplier > 1/steepest {
 		for i := range n {
 			s.u0[i] = s.h0[i] / s.mle.multiplier
 			s.beta0[i] = s.mle.grad[i] / s.mle.multiplier

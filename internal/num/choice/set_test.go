@@ -83,7 +83,6 @@ func TestOracle(t *testing.T) {
 					t.Errorf("%s, α₁ = %g, point %d: %v", name, alpha, i, err)
 					continue
 				}
-				t.Logf("rounds %d deeper %d", set.work.rounds, set.work.deeper)
 				near(name+" lower", lower, bounds.Lower[i], 1e-7)
 				near(name+" upper", upper, bounds.Upper[i], 1e-7)
 				near(name+" MLE", set.MLEAt(x, nil), bounds.MLEAtT[i], 1e-6)

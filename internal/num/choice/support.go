@@ -26,9 +26,6 @@ func (s *Set) support(sign float64) (float64, error) {
 		clear(w.weights)
 		return -sign * reach, nil
 	}
-	if s.alpha == 0 {
-		return s.singleton(sign), nil
-	}
 	copy(w.c, w.v)
 	floats.Scale(sign, w.c)
 	if value, ok := s.byModels(); ok {
@@ -52,24 +49,6 @@ func (s *Set) ballOnly(sign float64) bool {
 		w.z[i] = -sign * s.norm / math.Sqrt(s.self) * k
 	}
 	return s.answers.logLik(w.z) >= s.floor
-}
-
-// singleton is the bound where α₁ = 0: the values at the labelled points are the MLE's, and what the ball leaves of the
-// norm is free at x.
-func (s *Set) singleton(sign float64) float64 {
-	w := s.work
-	free := math.Sqrt(math.Max(s.norm*s.norm-floats.Dot(s.u0, s.u0), 0))
-	copy(w.weights, s.beta0)
-	if s.mle.multiplier > 0 {
-		free = 0
-	}
-	if free > 0 {
-		// ∂s/∂x = −vᵀ(∂v/∂x)/s.
-		floats.ScaleTo(w.u, sign*free/w.s, w.v)
-		s.solveRootT(w.z, w.u)
-		floats.Add(w.weights, w.z)
-	}
-	return floats.Dot(s.beta0, w.kx) - sign*free*w.s
 }
 
 // byModels solves by rounds of quadratic models (see the package comment). It reports false where they do not contract.
@@ -133,9 +112,6 @@ func (s *Set) linearise(q *model, logLik float64) {
 func (s *Set) screen(sign float64) float64 {
 	w := s.work
 	reach := s.norm * math.Sqrt(s.self)
-	if s.alpha == 0 && len(w.v) > 0 {
-		return s.singleton(sign)
-	}
 	if len(w.v) == 0 {
 		return -sign * reach
 	}

@@ -1,0 +1,302 @@
+package choice
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+
+	"github.com/campaignd/campaignd/internal/num/kernel"
+)
+
+// problem is everything a bound depends on.
+type problem struct {
+	labels              Labels
+	kernel              kernel.Kernel
+	norm, alpha, jitter float64
+	x                   []float64
+}
+
+// drawProblem makes problems across the whole range: no labels, one answer only, repeated and contradictory labels, kernels
+// from nearly the identity to nearly rank one, norms from a bound that is the ball's own to B = 32, points at a label.
+func drawProblem(t *rapid.T, most int) problem {
+	d := rapid.IntRange(1, 3).Draw(t, "d")
+	lengthscales := make([]float64, d)
+	for j := range lengthscales {
+		lengthscales[j] = rapid.SampledFrom([]float64{0.01, 0.1, 0.3, 1, 10, 100}).Draw(t, "lengthscale")
+	}
+	k, err := kernel.New(rapid.SampledFrom([]string{"rbf", "matern52", "matern32"}).Draw(t, "kernel"), lengthscales,
+		rapid.SampledFrom([]float64{1, 0.2, 3}).Draw(t, "output scale"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	point := func() []float64 {
+		x := make([]float64, d)
+		for j := range x {
+			x[j] = rapid.Float64Range(0, 1).Draw(t, "coordinate")
+		}
+		return x
+	}
+	p := problem{
+		kernel: k,
+		norm:   rapid.SampledFrom([]float64{0.1, 1, 2, 4, 16, 32}).Draw(t, "B"),
+		alpha:  rapid.SampledFrom([]float64{0.001, 0.01, 0.03, 0.5, 2, 20}).Draw(t, "α₁"),
+		jitter: rapid.SampledFrom([]float64{1e-8, 1e-6, 1e-3}).Draw(t, "jitter"),
+	}
+	n := rapid.IntRange(0, most).Draw(t, "labels")
+	same := rapid.Bool().Draw(t, "all answers equal")
+	for i := range n {
+		x := point()
+		if i > 0 && rapid.IntRange(0, 3).Draw(t, "repeat") == 0 {
+			x = p.labels.X[rapid.IntRange(0, i-1).Draw(t, "which")]
+		}
+		p.labels.X = append(p.labels.X, x)
+		p.labels.Reject = append(p.labels.Reject, !same && rapid.Bool().Draw(t, "reject"))
+	}
+	p.x = point()
+	if n > 0 && rapid.IntRange(0, 3).Draw(t, "at a label") == 0 {
+		p.x = p.labels.X[rapid.IntRange(0, n-1).Draw(t, "which")]
+	}
+	return p
+}
+
+func (p problem) set(t *rapid.T) *Set {
+	s, err := NewSet(p.labels, p.kernel, p.norm, p.alpha, p.jitter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func bounds(t *rapid.T, s *Set, x []float64) (lower, upper float64) {
+	lower, upper, err := s.Bounds(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lower, upper
+}
+
+// Everything has a bound: inside the ball's own, on its side of the MLE, and wider where the margin is wider.
+func TestBoundsAreOrdered(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 12)
+		s := p.set(t)
+		lower, upper := bounds(t, s, p.x)
+		reach := p.norm * math.Sqrt(p.kernel.OutputScale()+p.jitter)
+		tol := 1e-8 * reach
+		mle := s.MLEAt(p.x, nil)
+		if !(lower <= mle+tol && mle <= upper+tol) {
+			t.Fatalf("MLE %v outside the bounds %v, %v", mle, lower, upper)
+		}
+		if !(lower >= -reach-tol && upper <= reach+tol) {
+			t.Fatalf("bounds %v, %v outside the ball's %v", lower, upper, reach)
+		}
+		p.alpha = 2*p.alpha + 0.01
+		widerLower, widerUpper := bounds(t, p.set(t), p.x)
+		if widerLower > lower+tol || widerUpper < upper-tol {
+			t.Fatalf("margin %v: bounds %v, %v narrower than before: %v, %v", p.alpha, widerLower, widerUpper, lower, upper)
+		}
+	})
+}
+
+// Exchanging accept and reject exchanges the bounds and their signs.
+func TestBoundsAreSymmetric(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 12)
+		lower, upper := bounds(t, p.set(t), p.x)
+		flipped := p
+		flipped.labels.Reject = nil
+		for _, r := range p.labels.Reject {
+			flipped.labels.Reject = append(flipped.labels.Reject, !r)
+		}
+		l, u := bounds(t, flipped.set(t), p.x)
+		if tol := 1e-8 * p.norm * 2; math.Abs(l+upper) > tol || math.Abs(u+lower) > tol {
+			t.Fatalf("bounds %v, %v; flipped %v, %v", lower, upper, l, u)
+		}
+	})
+}
+
+// No belief in the set passes a bound. Members are drawn on rays from the MLE, out to where the set ends.
+func TestNoMemberPassesABound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 8)
+		s := p.set(t)
+		lower, upper := bounds(t, s, p.x)
+		n := len(s.d)
+		if n == 0 {
+			t.Skip("the ball")
+		}
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		u, z := make([]float64, n), make([]float64, n)
+		for range 50 {
+			// The last coordinate is w, the part of the belief that the labels do not see.
+			ray := make([]float64, n+1)
+			for i := range ray {
+				ray[i] = random.NormFloat64()
+				if i < n && random.IntN(2) == 0 { // also along directions that the likelihood hardly sees
+					ray[i] /= math.Sqrt(s.d[i])
+				}
+			}
+			inside := func(step float64) (float64, bool) {
+				w := step * ray[n]
+				size := w * w
+				value := s.work.s * w
+				for i := range u {
+					u[i] = s.u0[i] + step*ray[i]
+					size += u[i] * u[i]
+					value += s.work.v[i] * u[i]
+				}
+				s.mulRoot(z, u)
+				return value, size <= s.norm*s.norm && s.answers.logLik(z) >= s.floor
+			}
+			lo, hi := 0.0, 1e3*p.norm
+			for range 80 {
+				mid := 0.5 * (lo + hi)
+				if _, ok := inside(mid); ok {
+					lo = mid
+				} else {
+					hi = mid
+				}
+			}
+			if value, ok := inside(lo); ok && (value < lower-1e-7*p.norm || value > upper+1e-7*p.norm) {
+				t.Fatalf("a member takes %v, outside %v, %v", value, lower, upper)
+			}
+		}
+	})
+}
+
+// The gradient agrees with central differences where the bound is smooth on their scale: away from labelled points.
+func TestGradient(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 10)
+		shortest := math.Inf(1)
+		for _, l := range p.kernel.Lengthscales() {
+			shortest = math.Min(shortest, l)
+		}
+		for _, x := range p.labels.X {
+			if far := mat.Norm(sub(x, p.x), math.Inf(1)); far < 0.05*shortest || far < 1e-3 {
+				t.Skip("too close to a label")
+			}
+		}
+		s := p.set(t)
+		grad := make([]float64, len(p.x))
+		for name, bound := range map[string]func(x, grad []float64) (float64, error){
+			"lower": s.Lower, "upper": s.Upper,
+			"MLE": func(x, grad []float64) (float64, error) { return s.MLEAt(x, grad), nil },
+		} {
+			if _, err := bound(p.x, grad); err != nil {
+				t.Fatal(err)
+			}
+			for j := range grad {
+				h := 1e-5 * math.Min(shortest, 1)
+				at := append([]float64(nil), p.x...)
+				at[j] += h
+				up, err1 := bound(at, nil)
+				at[j] -= 2 * h
+				down, err2 := bound(at, nil)
+				if err1 != nil || err2 != nil {
+					t.Fatal(err1, err2)
+				}
+				want := (up - down) / (2 * h)
+				if math.Abs(grad[j]-want) > 1e-3*(p.norm/shortest+math.Abs(want)) {
+					t.Fatalf("%s: ∂/∂x_%d = %v, differences give %v", name, j, grad[j], want)
+				}
+			}
+		}
+	})
+}
+
+func sub(x, y []float64) *mat.VecDense {
+	d := mat.NewVecDense(len(x), nil)
+	for i := range x {
+		d.SetVec(i, x[i]-y[i])
+	}
+	return d
+}
+
+// Quadratic models and interior point are two methods for one problem.
+func TestMethodsAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 12)
+		if len(p.labels.X) == 0 {
+			t.Skip("solved in closed form")
+		}
+		s := p.set(t)
+		if err := s.prepare(p.x, nil); err != nil {
+			t.Fatal(err)
+		}
+		if s.ballOnly(1) {
+			t.Skip("solved in closed form")
+		}
+		copy(s.work.c, s.work.v)
+		exact, err := s.byInterior()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if value, ok := s.byModels(); ok && math.Abs(value-exact) > 1e-8*p.norm {
+			t.Fatalf("models give %v, the interior point %v", value, exact)
+		}
+	})
+}
+
+// A result is a function of set and point: the same bits in any order of calls, and from a Fork.
+func TestSameBitsInAnyOrder(t *testing.T) {
+	labels, k := benchmarkLabels(30)
+	set, err := NewSet(labels, k, 4, 0.06, DefaultJitter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := randomPoints(40, 4)
+	type result struct{ lower, upper, screen, mle float64 }
+	at := func(s *Set, x []float64) result {
+		lower, upper, err := s.Bounds(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		screen, err := s.ScreenLower(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result{lower, upper, screen, s.MLEAt(x, nil)}
+	}
+	forward := make([]result, len(points))
+	for i, x := range points {
+		forward[i] = at(set, x)
+	}
+	again, err := NewSet(labels, k, 4, 0.06, DefaultJitter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fork := set.Fork()
+	for i := len(points) - 1; i >= 0; i-- {
+		lower, err := fork.Lower(points[i], make([]float64, 4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := at(again, points[i]); got != forward[i] || lower != forward[i].lower || at(fork, points[i]) != forward[i] {
+			t.Fatalf("point %d: %v, then %v", i, forward[i], got)
+		}
+	}
+}
+
+// A bound allocates nothing once a Set is warm.
+func TestNoAllocation(t *testing.T) {
+	labels, k := benchmarkLabels(30)
+	set, err := NewSet(labels, k, 4, 0.06, DefaultJitter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, grad := []float64{0.1, 0.2, 0.3, 0.4}, make([]float64, 4)
+	if n := testing.AllocsPerRun(20, func() {
+		if _, err := set.Lower(x, grad); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := set.ScreenLower(x); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
