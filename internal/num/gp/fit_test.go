@@ -1,0 +1,203 @@
+package gp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/num/optimize"
+)
+
+func mustFamily(t interface {
+	Helper()
+	Fatal(...any)
+}, name string) kernel.Family {
+	t.Helper()
+	f, err := kernel.ParseFamily(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func mustFit(t testing.TB, data Data, cfg FitConfig) FitResult {
+	t.Helper()
+	r, err := Fit(context.Background(), data, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestFitIsAMaximum: the gradient that Fit searches with is that of the log posterior, by finite differences over the
+// hyperparameters with the mean profiled out; the result is stationary; and no other mean is better.
+func TestFitIsAMaximum(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := draw(t)
+		cfg := FitConfig{Kernel: p.name, FreeOutputScale: rapid.Bool().Draw(t, "free"), Seed: rapid.Uint64().Draw(t, "seed")}
+		res, err := Fit(context.Background(), p.data, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.KKT > 1e-2 {
+			t.Fatalf("KKT residual %v: %+v", res.KKT, res)
+		}
+		lml, err := LogMarginal(p.data, p.name, res.Hyper, nil)
+		if err != nil || !near(lml, res.LogMarginal, 1e-12) {
+			t.Fatalf("log marginal likelihood at the result is %v (%v), reported %v", lml, err, res.LogMarginal)
+		}
+		for _, step := range []float64{-0.01, 0.01} {
+			h := res.Hyper
+			h.Mean += step
+			if v, _ := LogMarginal(p.data, p.name, h, nil); v > lml {
+				t.Fatalf("mean %v is better than the fitted one by %v", h.Mean, v-lml)
+			}
+		}
+
+		c := cfg.withDefaults(len(p.x))
+		o := newObjective(newLikelihood(merge(p.data), mustFamily(t, p.name)), c)
+		for _, theta := range o.starts()[:3] {
+			for j := range theta { // away from the bounds, where exp is clamped
+				theta[j] = min(max(theta[j], o.lower[j]+0.1), o.upper[j]-0.1)
+			}
+			grad := make([]float64, len(theta))
+			f := o.eval(theta, grad)
+			for j := range theta {
+				const h = 1e-5
+				at := func(s float64) float64 {
+					q := append([]float64{}, theta...)
+					q[j] += s
+					return o.eval(q, nil)
+				}
+				if fd := (at(h) - at(-h)) / (2 * h); math.Abs(grad[j]-fd) > 1e-5*(1+math.Abs(fd)+math.Abs(f)) { // f may be huge: its rounding too
+					t.Fatalf("derivative %d is %v, finite difference %v", j, grad[j], fd)
+				}
+			}
+		}
+	})
+}
+
+// TestFitRecovers: lengthscales, noise and mean of a function drawn from the prior come back, with enough data, and an
+// irrelevant dimension gets a long lengthscale.
+func TestFitRecovers(t *testing.T) {
+	truth := Hyper{Lengthscales: []float64{.2, .5, 50}, OutputScale: 1, Noise: .01, Mean: 0}
+	rng := rand.New(rand.NewPCG(5, 5))
+	prior, err := New(Data{X: [][]float64{{9, 9, 9}}, Y: []float64{0}}, "rbf", truth) // an observation too far to matter
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := Data{X: make([][]float64, 150), Y: make([]float64, 150)}
+	for i := range data.X {
+		data.X[i] = []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+	}
+	if err := prior.Joint(data.X).Sample(data.Y, rng); err != nil {
+		t.Fatal(err)
+	}
+	for i := range data.Y {
+		data.Y[i] += math.Sqrt(truth.Noise) * rng.NormFloat64()
+	}
+	res := mustFit(t, data, FitConfig{})
+	h := res.Hyper
+	for j, want := range truth.Lengthscales[:2] {
+		if r := h.Lengthscales[j] / want; r < 0.75 || r > 1.33 {
+			t.Errorf("lengthscale %d is %v, want about %v", j, h.Lengthscales[j], want)
+		}
+	}
+	if h.Lengthscales[2] < 3 || h.Noise < .007 || h.Noise > .014 || res.Status != optimize.Converged || res.Jitter != 0 {
+		t.Errorf("fit %+v", res)
+	}
+}
+
+// TestFitRepeats bit for bit; a warm start at the result does not make it worse; more starts never do either.
+func TestFitRepeats(t *testing.T) {
+	data := synthetic(40, 4, 2)
+	a, b := mustFit(t, data, FitConfig{Seed: 3}), mustFit(t, data, FitConfig{Seed: 3})
+	ja, _ := json.Marshal(a)
+	jb, _ := json.Marshal(b)
+	if string(ja) != string(jb) {
+		t.Errorf("two fits differ:\n%s\n%s", ja, jb)
+	}
+	warm := mustFit(t, data, FitConfig{Seed: 4, Warm: &a.Hyper})
+	if warm.LogPosterior < a.LogPosterior-1e-9 {
+		t.Errorf("warm start lost: %v after %v", warm.LogPosterior, a.LogPosterior)
+	}
+}
+
+// TestFitFewStartsSuffice: the default search finds what a ten times wider one finds, on data where several modes are
+// likely (few points, many dimensions).
+func TestFitFewStartsSuffice(t *testing.T) {
+	missed := 0
+	for seed := range uint64(30) {
+		data := synthetic(8+int(seed), 1+int(seed)%5, seed)
+		few := mustFit(t, data, FitConfig{Seed: seed})
+		many := mustFit(t, data, FitConfig{Seed: seed, Starts: 60, Searches: 40})
+		if few.LogPosterior < many.LogPosterior-0.05 {
+			missed++
+			t.Logf("seed %d: %v against %v", seed, few.LogPosterior, many.LogPosterior)
+		}
+	}
+	if missed > 1 {
+		t.Errorf("%d of 30 fits missed the best mode", missed)
+	}
+}
+
+// TestFitOfNoise: known noise is not fitted, a fixed one neither, and one observation is enough for a fit.
+func TestFitOfNoise(t *testing.T) {
+	data := synthetic(20, 2, 3)
+	data.NoiseVar = make([]float64, 20)
+	for i := range data.NoiseVar {
+		data.NoiseVar[i] = 0.01
+	}
+	p := DefaultPriors(2)
+	if r := mustFit(t, data, FitConfig{}); r.NoiseInferred || r.Hyper.Noise != p.Noise.Mode() {
+		t.Errorf("all noise known: %+v", r)
+	}
+	data.NoiseVar[3] = math.NaN()
+	if r := mustFit(t, data, FitConfig{}); !r.NoiseInferred {
+		t.Errorf("one unknown: %+v", r)
+	}
+	if r := mustFit(t, data, FitConfig{FixedNoise: 0.02}); r.NoiseInferred || r.Hyper.Noise != 0.02 {
+		t.Errorf("fixed noise: %+v", r)
+	}
+	one := mustFit(t, Data{X: [][]float64{{.3, .4}}, Y: []float64{2}}, FitConfig{})
+	if one.Hyper.Mean != 2 {
+		t.Errorf("one observation: %+v", one)
+	}
+}
+
+func TestFitRefusesAndCancels(t *testing.T) {
+	data := synthetic(5, 2, 3)
+	ctx, cancel := context.WithCancel(context.Background())
+	for _, cfg := range []FitConfig{
+		{FixedNoise: -1}, {OutputScale: math.NaN()}, {Warm: &Hyper{}},
+		{Priors: &Priors{Lengthscale: LogNormal{Lower: 2, Upper: 1}, Noise: DefaultPriors(2).Noise}},
+	} {
+		if _, err := Fit(ctx, data, cfg); !errors.Is(err, ErrHyper) {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+	cancel()
+	if _, err := Fit(ctx, data, FitConfig{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestPriors: the mode is where the density of p, not of ln p, is greatest: slope of the log density in ln p plus one for
+// the change of variable vanish elsewhere.
+func TestPriors(t *testing.T) {
+	p := DefaultPriors(4)
+	for _, l := range []LogNormal{p.Lengthscale, p.OutputScale} {
+		if _, s := l.logDensity(math.Log(l.Mode())); math.Abs(s) > 1e-12 {
+			t.Errorf("slope %v at the mode", s)
+		}
+	}
+	if m := p.Lengthscale.Mode(); math.Abs(m-2*math.Exp(math.Sqrt2-3)) > 1e-12 {
+		t.Errorf("lengthscale mode %v", m)
+	}
+}

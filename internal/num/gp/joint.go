@@ -1,0 +1,73 @@
+package gp
+
+import (
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+)
+
+// Joint is the posterior of f at several points together, a multivariate normal distribution.
+type Joint struct {
+	Mean   []float64 // m values
+	Cov    []float64 // m×m row-major, symmetric
+	Jitter float64   // added to Cov's diagonal for sampling; 0 before the first Sample
+
+	factor []float64
+}
+
+// Joint returns the posterior of f at the points X, noise not included (Rasmussen and Williams 2006, Eq. 2.23, 2.24).
+func (g *GP) Joint(X [][]float64) *Joint {
+	m, n := len(X), len(g.x)
+	j := &Joint{Mean: make([]float64, m), Cov: make([]float64, m*m)}
+	g.kernel.Gram(j.Cov, X)
+	// Row a of v is k(X_a, data)·L⁻ᵀ, so that the covariance is Gram − v vᵀ.
+	v := make([]float64, m*n)
+	for a, x := range X {
+		row := v[a*n : a*n+n]
+		g.kernel.Cross(row, g.x, x)
+		j.Mean[a] = g.hyper.Mean + dot(g.alpha, row)
+	}
+	blas64.Trmm(blas.Right, blas.Trans, 1, lower(g.inverse, n, g.stride), blas64.General{Rows: m, Cols: n, Stride: n, Data: v})
+	blas64.Syrk(blas.NoTrans, -1, blas64.General{Rows: m, Cols: n, Stride: n, Data: v}, 1,
+		blas64.Symmetric{Uplo: blas.Lower, N: m, Stride: m, Data: j.Cov})
+	for a := range m {
+		for b := range a {
+			j.Cov[b*m+a] = j.Cov[a*m+b]
+		}
+	}
+	return j
+}
+
+// Sample fills dst, m values, with a draw from rng, which must not be nil. The first call factors the covariance, with
+// jitter where it is numerically singular, as it is for many points close together; it fails with
+// ErrNotPositiveDefinite. Equal sources give equal draws.
+func (j *Joint) Sample(dst []float64, rng *rand.Rand) error {
+	m := len(j.Mean)
+	if len(dst) != m {
+		panic("gp: a sample has one value per point")
+	}
+	if m == 0 {
+		return nil
+	}
+	if j.factor == nil {
+		scale := 0.0
+		for a := range m {
+			scale = max(scale, j.Cov[a*m+a])
+		}
+		factor := make([]float64, m*m)
+		jitter, err := cholesky(factor, j.Cov, m, m, max(scale, 1))
+		if err != nil {
+			return err
+		}
+		j.factor, j.Jitter = factor, jitter
+	}
+	for a := range dst {
+		dst[a] = rng.NormFloat64()
+	}
+	blas64.Trmv(blas.NoTrans, lower(j.factor, m, m), vector(dst))
+	for a, v := range j.Mean {
+		dst[a] += v
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package gp
+
+import "math"
+
+// Predictor evaluates the posterior at single points without allocating. It is a workspace: one goroutine uses it at a
+// time; different ones may share the GP. It follows appends to its GP.
+type Predictor struct {
+	g           *GP
+	k, v, beta  []float64 // k(X,x), L⁻¹k, K⁻¹k
+	dk          []float64 // n×d, ∂k(X_i,x)/∂x_j
+	outputScale float64
+}
+
+// NewPredictor returns a workspace for predictions.
+func (g *GP) NewPredictor() *Predictor {
+	p := &Predictor{g: g, outputScale: g.hyper.OutputScale}
+	p.resize()
+	return p
+}
+
+func (p *Predictor) resize() {
+	n, d := len(p.g.x), p.g.Dim()
+	if len(p.k) == n {
+		return
+	}
+	if cap(p.k) < n {
+		c := n + n/2
+		p.k, p.v, p.beta, p.dk = make([]float64, c), make([]float64, c), make([]float64, c), make([]float64, c*d)
+	}
+	p.k, p.v, p.beta, p.dk = p.k[:n], p.v[:n], p.beta[:n], p.dk[:n*d]
+}
+
+// Posterior returns the posterior mean and standard deviation of f(x), noise not included (Xu et al. 2024, Eq. 2a, 2b;
+// Rasmussen and Williams 2006, Eq. 2.25 and 2.26):
+//
+//	μ(x) = m + k(x,X) K⁻¹ (y − m),    σ²(x) = k(x,x) − k(x,X) K⁻¹ k(X,x).
+func (p *Predictor) Posterior(x []float64) (mean, sd float64) {
+	g := p.g
+	p.resize()
+	g.kernel.Cross(p.k, g.x, x)
+	variance := p.outputScale
+	for i := range p.k {
+		v := dot(g.inverse[i*g.stride:i*g.stride+i+1], p.k[:i+1])
+		variance -= v * v
+	}
+	return g.hyper.Mean + dot(g.alpha, p.k), math.Sqrt(max(variance, 0))
+}
+
+// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with respect to the d coordinates of x. Where
+// the standard deviation vanishes to rounding it has no derivative, and dsd is 0.
+func (p *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
+	g := p.g
+	p.resize()
+	d := g.Dim()
+	if len(dmean) != d || len(dsd) != d {
+		panic("gp: gradients have one entry per dimension")
+	}
+	g.kernel.CrossGrad(p.k, p.dk, g.x, x)
+	variance := p.outputScale
+	clear(p.beta)
+	for i := range p.k {
+		row := g.inverse[i*g.stride : i*g.stride+i+1]
+		v := dot(row, p.k[:i+1])
+		variance -= v * v
+		axpy(p.beta[:i+1], v, row)
+	}
+	clear(dmean)
+	clear(dsd)
+	for i, b := range p.beta {
+		a := g.alpha[i]
+		for j, t := range p.dk[i*d : i*d+d] {
+			dmean[j] += a * t
+			dsd[j] -= b * t
+		}
+	}
+	mean = g.hyper.Mean + dot(g.alpha, p.k)
+	if !(variance > 1e-14*p.outputScale) {
+		clear(dsd)
+		return mean, math.Sqrt(max(variance, 0))
+	}
+	sd = math.Sqrt(variance)
+	for j := range dsd {
+		dsd[j] /= sd
+	}
+	return mean, sd
+}
+
+// Posterior is Predictor.Posterior with a workspace of its own.
+func (g *GP) Posterior(x []float64) (mean, sd float64) { return g.NewPredictor().Posterior(x) }
+
+// PosteriorGrad is Predictor.PosteriorGrad with a workspace of its own.
+func (g *GP) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
+	return g.NewPredictor().PosteriorGrad(x, dmean, dsd)
+}
