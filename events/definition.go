@@ -17,7 +17,7 @@ type Definition struct {
 	// Description in free text.
 	Description string `json:"description,omitempty"`
 	// Seed of everything random in the campaign. Default 1.
-	Seed uint64 `json:"seed,omitempty"`
+	Seed uint64 `json:"seed,omitempty" jsonschema:"minimum=1"`
 	// Parameters that may be varied, in the order they are shown.
 	Parameters []Parameter `json:"parameters" jsonschema:"required,minItems=1"`
 	// Constraints that every composition satisfies.
@@ -155,7 +155,8 @@ type Initial struct {
 	// policies that use labels, 0 for others.
 	Labels *int `json:"labels,omitempty" jsonschema:"minimum=0"`
 	// Balanced asks for as many accepted as rejected examples instead of labels
-	// at random points. Default true for simulated experts, false for people.
+	// at random points. Default true where there are experts and all are
+	// simulated, false otherwise.
 	Balanced *bool `json:"balanced,omitempty"`
 }
 
@@ -234,7 +235,7 @@ type Sobol struct{}
 type Random struct{}
 
 // Trust names how an expert's belief bends the choice. Default cobol where
-// there are experts, none where there are not.
+// there are experts and the choice has a model, none otherwise.
 type Trust struct {
 	None  *NoTrust `json:"none,omitempty"`
 	COBOL *COBOL   `json:"cobol,omitempty"`
@@ -265,7 +266,7 @@ type COBOL struct {
 }
 
 // Handover names the rule by which an expert is asked. Default width where
-// there are experts, never where there are not.
+// trust is cobol, never otherwise.
 type Handover struct {
 	Never *NeverAsk `json:"never,omitempty"`
 	Width *Width    `json:"width,omitempty"`
@@ -311,7 +312,7 @@ type Instrument struct {
 
 // SimulatedInstrument is a test problem of internal/tasks behind an
 // instrument's contract. What it answers is a function of the campaign's seed
-// and the command.
+// and the command. In a campaign file a bare text stands for the task.
 type SimulatedInstrument struct {
 	// Task is the test problem: "electrolyte", "ackley4", "branin", …
 	Task string `json:"task" jsonschema:"required"`
@@ -326,7 +327,8 @@ type SimulatedInstrument struct {
 }
 
 // TableInstrument answers from a CSV file of measured rows, whose compositions
-// are the only candidates: backtesting.
+// are the only candidates: backtesting. In a campaign file a bare text stands
+// for the file.
 type TableInstrument struct {
 	// File is the CSV file, relative to the campaign file. Its header names the
 	// parameters and the objective.
@@ -342,7 +344,8 @@ type ManualInstrument struct {
 }
 
 // ProcessInstrument is a program that speaks JSON Lines on its standard input
-// and output (docs/process-instrument.md).
+// and output (docs/process-instrument.md). In a campaign file a bare list stands
+// for the command.
 type ProcessInstrument struct {
 	// Command is the program and its arguments. A relative path with a slash is
 	// relative to the campaign file.

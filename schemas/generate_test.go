@@ -1,0 +1,197 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/invopop/jsonschema"
+)
+
+var update = flag.Bool("update", false, "write the schemas")
+
+// The schemas in this folder are those of the Go types.
+func TestCurrent(t *testing.T) {
+	want := generate(t)
+	for name, content := range want {
+		if *update {
+			if err := os.WriteFile(name, content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, ok := File(name)
+		if !ok {
+			t.Errorf("%s does not exist: run go generate ./schemas", name)
+		} else if !bytes.Equal(got, content) {
+			t.Errorf("%s is not what package events says: run go generate ./schemas", name)
+		}
+	}
+	for _, name := range Names() {
+		if want[name] == nil && !isOlderVersion(name) {
+			t.Errorf("%s belongs to no kind of event: remove it", name)
+		}
+	}
+}
+
+// isOlderVersion says whether a file is the schema of a version of a kind that
+// has a newer one.
+func isOlderVersion(name string) bool {
+	for _, info := range events.Kinds() {
+		for version := 1; version < info.Version; version++ {
+			if name == EventFile(info.Kind, version) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// generate returns all schema files by name.
+func generate(t *testing.T) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	write := func(name string, schema *jsonschema.Schema) {
+		// Only the schema of JSON Schema itself knows "$schema"; the library
+		// indents nothing.
+		plain, err := json.Marshal(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := json.Indent(&b, plain, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		b.WriteByte('\n')
+		out[name] = b.Bytes()
+	}
+
+	strict := reflector(t)
+	campaign := strict.Reflect(events.Definition{})
+	campaign.ID = "urn:campaignd:schema:campaign"
+	campaign.Title = "campaignd campaign file"
+	shortForms(campaign)
+	write("campaign.json", campaign)
+
+	tolerant := reflector(t)
+	tolerant.AllowAdditionalProperties = true
+	for _, info := range events.Kinds() {
+		schema := tolerant.ReflectFromType(reflect.TypeOf(info.New()).Elem())
+		schema.ID = jsonschema.ID(events.SchemaURN(info.Kind, info.Version))
+		schema.Title = string(info.Kind)
+		write(EventFile(info.Kind, info.Version), schema)
+	}
+
+	tolerant.Anonymous = true
+	envelope := tolerant.Reflect(envelope{})
+	envelope.ID = "urn:campaignd:schema:event"
+	envelope.Title = "campaignd event, CloudEvents 1.0"
+	write("event.json", envelope)
+	return out
+}
+
+// envelope is the CloudEvents form of an event, as events.MarshalCloudEvent
+// writes it. A test below holds it against what is written.
+type envelope struct {
+	SpecVersion string `json:"specversion" jsonschema:"enum=1.0" jsonschema_description:"Version of CloudEvents."`
+	ID          string `json:"id" jsonschema:"minLength=1" jsonschema_description:"Identifies the event within its campaign."`
+	Type        string `json:"type" jsonschema:"pattern=^campaignd\\." jsonschema_description:"The kind of event after the prefix campaignd."`
+	Source      string `json:"source" jsonschema:"pattern=^/campaigns/" jsonschema_description:"The campaign: /campaigns/NAME, escaped as in a URL."`
+	Subject     string `json:"subject,omitempty" jsonschema_description:"What the event is about: an experiment, a question or a decision."`
+	Time        string `json:"time" jsonschema:"format=date-time" jsonschema_description:"When the writer recorded the event, UTC."`
+	DataSchema  string `json:"dataschema,omitempty" jsonschema_description:"Names the schema of data: urn:campaignd:schema:KIND:VERSION."`
+	ContentType string `json:"datacontenttype,omitempty" jsonschema_description:"Media type of data."`
+	Position    uint64 `json:"position" jsonschema:"minimum=1" jsonschema_description:"Place in the log, over all campaigns."`
+	Sequence    uint64 `json:"sequence" jsonschema:"minimum=1" jsonschema_description:"Place within the campaign."`
+	Actor       string `json:"actor,omitempty" jsonschema_description:"Who made it happen."`
+	Cause       string `json:"cause,omitempty" jsonschema_description:"The ID of the event of the same campaign that led to this one."`
+	Simulated   bool   `json:"simulated" jsonschema_description:"Whether the fact is about a simulated world."`
+	TraceParent string `json:"traceparent,omitempty" jsonschema_description:"W3C trace context."`
+	Data        any    `json:"data,omitempty" jsonschema_description:"The payload: see dataschema."`
+	DataBase64  string `json:"data_base64,omitempty" jsonschema_description:"The payload where it is not JSON on one line."`
+}
+
+const eventsPath = "github.com/campaignd/campaignd/events"
+
+var docLink = regexp.MustCompile(`\[([A-Z][A-Za-z.]*)\]`)
+
+// reflector knows the types whose JSON form is their own, gives every type a
+// name of its own, and takes descriptions from the comments of package events.
+func reflector(t *testing.T) *jsonschema.Reflector {
+	t.Helper()
+	r := &jsonschema.Reflector{ExpandedStruct: true}
+	// From this folder, so that the path of a type is that of its import.
+	if err := r.AddGoComments("github.com/campaignd/campaignd/schemas", filepath.FromSlash("../events"), jsonschema.WithFullComment()); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range r.CommentMap {
+		text = strings.Join(strings.Fields(text), " ")
+		r.CommentMap[name] = docLink.ReplaceAllString(text, "$1")
+	}
+	if r.CommentMap[eventsPath+".Definition"] == "" {
+		t.Fatal("the comments of package events were not found")
+	}
+	r.Namer = func(t reflect.Type) string {
+		if t.Name() == "" || t.PkgPath() == "" || t.PkgPath() == eventsPath || t.PkgPath() == reflect.TypeOf(envelope{}).PkgPath() {
+			return t.Name()
+		}
+		// Types of equal names from different packages would silently become one.
+		return strings.NewReplacer("/", "_", ".", "_").Replace(t.PkgPath()) + "_" + t.Name()
+	}
+	r.Mapper = func(t reflect.Type) *jsonschema.Schema {
+		switch t {
+		case reflect.TypeFor[events.Value]():
+			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "string", MinLength: length(1)}},
+				Description: "A number in the parameter's unit, or the name of a category."}
+		case reflect.TypeFor[events.Duration]():
+			return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`,
+				Examples: []any{"90s", "15m", "36h"}, Description: r.CommentMap[eventsPath+".Duration"]}
+		}
+		return nil
+	}
+	return r
+}
+
+func length(n uint64) *uint64 { return &n }
+
+// shortForms adds what only a campaign file allows: a bare name for a choice
+// with its default settings, a bare value for a choice with one main setting.
+func shortForms(schema *jsonschema.Schema) {
+	bare := func(name string, short ...*jsonschema.Schema) {
+		long := schema.Definitions[name]
+		if long == nil {
+			panic("schemas: there is no definition " + name)
+		}
+		schema.Definitions[name] = &jsonschema.Schema{AnyOf: append([]*jsonschema.Schema{long}, short...), Description: long.Description}
+		long.Description = ""
+	}
+	choice := func(name string) {
+		long := schema.Definitions[name]
+		var names []any
+		for pair := long.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			names = append(names, pair.Key)
+		}
+		one := uint64(1)
+		long.MinProperties, long.MaxProperties = &one, &one
+		bare(name, &jsonschema.Schema{Type: "string", Enum: names})
+	}
+	choice("Next")
+	choice("Trust")
+	choice("Handover")
+	bare("CategoryDef", &jsonschema.Schema{Type: "string", MinLength: length(1)})
+	bare("Instrument", &jsonschema.Schema{Type: "string", Enum: []any{"manual"}})
+	bare("SimulatedInstrument", &jsonschema.Schema{Type: "string", Description: "The task."})
+	bare("TableInstrument", &jsonschema.Schema{Type: "string", Description: "The file."})
+	bare("ProcessInstrument", &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: length(1), Description: "The command."})
+	for _, name := range []string{"LCB", "LogEI", "Thompson", "Sobol", "Random", "NoTrust", "COBOL", "NeverAsk", "Width",
+		"ManualInstrument", "SimulatedExpert", "TerminalExpert"} {
+		bare(name, &jsonschema.Schema{Type: "null"})
+	}
+}

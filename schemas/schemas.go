@@ -1,0 +1,78 @@
+// Package schemas holds the JSON Schemas of everything campaignd reads and
+// writes as JSON, generated from the Go types of package events and embedded:
+//
+//   - campaign.json, the campaign file, short forms included;
+//   - KIND.vN.json, the payload of each kind and version of event;
+//   - event.json, the CloudEvents envelope.
+//
+// An editor with yaml-language-server completes and checks a campaign file that
+// begins with
+//
+//	# yaml-language-server: $schema=../schemas/campaign.json
+//
+// Payload schemas allow members they do not know: a newer campaignd may add
+// optional ones without raising the version. The campaign file's does not.
+//
+// After a change of package events, `go generate ./schemas` writes the files
+// anew; a test fails until that is done. The schema of an older version of a
+// kind is kept as it was.
+package schemas
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+//go:generate go test -run ^TestCurrent$ . -args -update
+
+//go:embed *.json
+var files embed.FS
+
+// Campaign returns the schema of the campaign file.
+func Campaign() []byte { return read("campaign.json") }
+
+// Envelope returns the schema of the CloudEvents form of an event: what
+// [events.MarshalCloudEvent] writes.
+func Envelope() []byte { return read("event.json") }
+
+// Event returns the schema of a kind's payload; ok is false for a kind or
+// version that does not exist.
+func Event(kind events.Kind, version int) (schema []byte, ok bool) {
+	schema, err := files.ReadFile(EventFile(kind, version))
+	return schema, err == nil
+}
+
+// EventFile returns the file name of a kind's schema: "experiment.measured.v1.json".
+func EventFile(kind events.Kind, version int) string {
+	return fmt.Sprintf("%s.v%d.json", kind, version)
+}
+
+// Names returns the names of all schema files, sorted.
+func Names() []string {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	names := make([]string, len(entries))
+	for i, entry := range entries {
+		names[i] = entry.Name()
+	}
+	return names
+}
+
+// File returns the schema in a file of Names.
+func File(name string) (schema []byte, ok bool) {
+	schema, err := files.ReadFile(name)
+	return schema, err == nil
+}
+
+func read(name string) []byte {
+	schema, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	return schema
+}
