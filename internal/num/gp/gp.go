@@ -85,14 +85,11 @@ func (g *GP) Append(x []float64, y, noiseVar float64) error {
 	inv := g.inverse[n*g.stride : n*g.stride+n+1]
 
 	// L gains the row (lᵀ, λ) with l = L⁻¹k(X, x), λ² = k(x,x) + v − ‖l‖²; L⁻¹ gains (−lᵀL⁻¹, 1)/λ.
-	k := make([]float64, n)
-	g.kernel.Cross(k, g.x, x)
-	clear(inv)
-	for i := range l {
-		row := g.inverse[i*g.stride : i*g.stride+i+1]
-		l[i] = dot(row, k[:i+1])
-		axpy(inv[:i+1], -l[i], row)
-	}
+	below := lower(g.inverse, n, g.stride)
+	g.kernel.Cross(l, g.x, x)
+	blas64.Trmv(blas.NoTrans, below, vector(l))
+	copy(inv, l)
+	blas64.Trmv(blas.Trans, below, vector(inv[:n]))
 	v := one.known(0)
 	if v == 0 {
 		v = g.hyper.Noise
@@ -102,7 +99,7 @@ func (g *GP) Append(x []float64, y, noiseVar float64) error {
 		return fmt.Errorf("%w: appending point %d", ErrNotPositiveDefinite, n)
 	}
 	g.factor[n*g.stride+n] = lambda
-	blas64.Scal(1/lambda, vector(inv[:n]))
+	blas64.Scal(-1/lambda, vector(inv[:n]))
 	inv[n] = 1 / lambda
 
 	zn := (y - g.hyper.Mean - dot(l, g.z)) / lambda

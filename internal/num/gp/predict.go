@@ -1,6 +1,11 @@
 package gp
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+)
 
 // Predictor evaluates the posterior at single points without allocating. It is a workspace: one goroutine uses it at a
 // time; different ones may share the GP. It follows appends to its GP.
@@ -38,11 +43,9 @@ func (p *Predictor) Posterior(x []float64) (mean, sd float64) {
 	g := p.g
 	p.resize()
 	g.kernel.Cross(p.k, g.x, x)
-	variance := p.outputScale
-	for i := range p.k {
-		v := dot(g.inverse[i*g.stride:i*g.stride+i+1], p.k[:i+1])
-		variance -= v * v
-	}
+	copy(p.v, p.k)
+	blas64.Trmv(blas.NoTrans, lower(g.inverse, len(p.k), g.stride), vector(p.v))
+	variance := p.outputScale - dot(p.v, p.v)
 	return g.hyper.Mean + dot(g.alpha, p.k), math.Sqrt(max(variance, 0))
 }
 
@@ -56,14 +59,12 @@ func (p *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 		panic("gp: gradients have one entry per dimension")
 	}
 	g.kernel.CrossGrad(p.k, p.dk, g.x, x)
-	variance := p.outputScale
-	clear(p.beta)
-	for i := range p.k {
-		row := g.inverse[i*g.stride : i*g.stride+i+1]
-		v := dot(row, p.k[:i+1])
-		variance -= v * v
-		axpy(p.beta[:i+1], v, row)
-	}
+	inverse := lower(g.inverse, len(p.k), g.stride)
+	copy(p.v, p.k)
+	blas64.Trmv(blas.NoTrans, inverse, vector(p.v))
+	variance := p.outputScale - dot(p.v, p.v)
+	copy(p.beta, p.v)
+	blas64.Trmv(blas.Trans, inverse, vector(p.beta))
 	clear(dmean)
 	clear(dsd)
 	for i, b := range p.beta {

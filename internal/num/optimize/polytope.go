@@ -73,7 +73,7 @@ func (c Constraint) String() string {
 // InfeasibleError reports constraints that no point satisfies together.
 type InfeasibleError struct {
 	// Conflict is a set of constraints that contradict each other, none of which can be left out of the contradiction
-	// (up to rounding). There may be other such sets.
+	// (up to rounding), by kind and index. There may be other such sets.
 	Conflict []Constraint
 }
 

@@ -1,9 +1,11 @@
 package optimize
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // errSubproblem reports a quadratic program that rounding kept from being solved; the caller resets its Hessian.
@@ -286,6 +288,9 @@ func (s *solver) conflict(i int) error {
 		}
 	}
 	name(i)
+	slices.SortFunc(e.Conflict, func(a, b Constraint) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Index, b.Index))
+	})
 	return e
 }
 
