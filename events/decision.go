@@ -36,8 +36,8 @@ type DecisionMade struct {
 	Reason string `json:"reason"`
 	// Tests are the comparisons the rule made, in order.
 	Tests []Test `json:"tests,omitempty"`
-	// Trust is the expert's dual variable λ after the decision, where there is one.
-	Trust *float64 `json:"trust,omitempty"`
+	// Lambda is the expert's dual variable λ after the decision, where there is one.
+	Lambda *float64 `json:"lambda,omitempty"`
 }
 
 // PolicyRef names a composed policy and its version. The version is raised

@@ -66,6 +66,8 @@ type LabelSuperseded struct {
 	Expert   string `json:"expert"`
 	// Supersedes is the ID of the event whose answer no longer counts.
 	Supersedes string `json:"supersedes"`
+	// Parameters repeats the composition, so that the event stands alone.
+	Parameters Point  `json:"parameters"`
 	Answer     string `json:"answer"`
 	Reason     string `json:"reason,omitempty"`
 }

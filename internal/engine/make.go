@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Fit makes the fit of a step. A fit that does not succeed is an event too; the
+// only error is that of a cancelled context.
+func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Payload, error) {
+	fitted := &events.ModelFitted{Model: step.Model, Expert: step.Expert, At: c.State().Sequence, Seed: step.Seed, Build: build}
+	var err error
+	switch step.Model {
+	case events.ModelObjective:
+		var fit events.ObjectiveFit
+		fit, err = c.objective.FitObjective(ctx, step.Seed)
+		fitted.Objective = &fit
+	case events.ModelBelief:
+		var fit events.BeliefFit
+		fit, err = c.fitBelief(step.Expert)
+		fitted.Belief = &fit
+	default:
+		panic("engine: there is no model " + step.Model)
+	}
+	if err == nil {
+		return fitted, nil
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("the fit was interrupted: %w", context.Cause(ctx))
+	}
+	return &events.ModelFitFailed{Model: step.Model, Expert: step.Expert, At: fitted.At, Seed: step.Seed, Cause: err.Error()}, nil
+}
+
+func (c *Core) fitBelief(expert string) (events.BeliefFit, error) {
+	model, err := c.objective.Model()
+	if err != nil {
+		return events.BeliefFit{}, err
+	}
+	if model == nil {
+		return events.BeliefFit{}, errors.New("there is no objective model whose kernel it could share")
+	}
+	return c.belief.FitBelief(expert, model)
+}
+
+// Decide makes the decision of a step and returns what is to be recorded with
+// it, the decision first. now dates the expiry of a question; the decision
+// does not depend on it.
+func (c *Core) Decide(ctx context.Context, step Decide, build events.Build, now time.Time) ([]events.Payload, error) {
+	s := c.State()
+	view, err := c.View()
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.policy.Decide(ctx, view, step.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("decision %s: %w", step.Decision, err)
+	}
+	d.Decision, d.At, d.Build = step.Decision, s.Sequence, build
+	payloads := []events.Payload{&d.DecisionMade}
+	if d.Trust != nil {
+		d.Trust.Decision = step.Decision
+		payloads = append(payloads, d.Trust)
+	}
+	switch d.Action {
+	case events.ActionRun:
+		payloads = append(payloads, &events.ExperimentRequested{
+			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: d.Candidate().Parameters,
+			Origin: events.OriginPolicy, Decision: step.Decision, Replicate: 1,
+		})
+	case events.ActionAsk:
+		candidate := d.Candidate()
+		question := &events.LabelRequested{
+			Question: campaign.QuestionID(len(s.Questions)), Expert: d.Expert, Parameters: candidate.Parameters,
+			Prediction: candidate.Prediction, Belief: candidate.Belief, Explanation: d.Explanation, Decision: step.Decision,
+		}
+		for _, expert := range s.Definition.Experts {
+			if expert.Name == d.Expert {
+				question.Expires = expiry(now, expert)
+			}
+		}
+		payloads = append(payloads, question)
+	case events.ActionStop:
+		payloads = append(payloads, d.Completed)
+	}
+	return payloads, nil
+}

@@ -1,0 +1,322 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Request is what a person asks of a campaign. It travels as JSON over the
+// control socket; exactly one of its parts is set.
+type Request struct {
+	// Actor is who asks, for example "person:ada".
+	Actor string `json:"actor"`
+
+	Pause   *events.CampaignPaused  `json:"pause,omitempty"`
+	Resume  *events.CampaignResumed `json:"resume,omitempty"`
+	Stop    *events.CampaignStopped `json:"stop,omitempty"`
+	Amend   *events.CampaignAmended `json:"amend,omitempty"`
+	Note    *events.NoteAdded       `json:"note,omitempty"`
+	Tell    *Tell                   `json:"tell,omitempty"`
+	Answer  *Answer                 `json:"answer,omitempty"`
+	Correct *Correct                `json:"correct,omitempty"`
+	Resolve *Resolve                `json:"resolve,omitempty"`
+	Import  []Tell                  `json:"import,omitempty"`
+}
+
+// Tell is the result of an experiment a person ran: of one that was suggested,
+// or of one they chose themselves.
+type Tell struct {
+	// Experiment is the suggested experiment; empty for one's own.
+	Experiment string `json:"experiment,omitempty"`
+	// Parameters is the composition of one's own experiment.
+	Parameters events.Point `json:"parameters,omitempty"`
+	// Actual is what was really made, where it differs from what was asked for.
+	Actual events.Point `json:"actual,omitempty"`
+	// Value of the objective in Unit; empty Unit: the campaign's.
+	Value float64  `json:"value"`
+	Unit  string   `json:"unit,omitempty"`
+	SD    *float64 `json:"sd,omitempty"`
+	// Failed says why there is no value.
+	Failed string `json:"failed,omitempty"`
+	// Further quantities.
+	Further []events.Quantity `json:"further,omitempty"`
+}
+
+// Answer is an expert's answer to a question, first or changed.
+type Answer struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+	Comment  string `json:"comment,omitempty"`
+}
+
+// Correct replaces or excludes a measurement.
+type Correct struct {
+	Experiment string       `json:"experiment"`
+	Value      *float64     `json:"value,omitempty"`
+	Actual     events.Point `json:"actual,omitempty"`
+	Exclude    bool         `json:"exclude,omitempty"`
+	Reason     string       `json:"reason"`
+}
+
+// Resolve settles an experiment whose fate is unknown.
+type Resolve struct {
+	Experiment string       `json:"experiment"`
+	Resolution string       `json:"resolution"`
+	Value      *float64     `json:"value,omitempty"`
+	Actual     events.Point `json:"actual,omitempty"`
+	Repeat     bool         `json:"repeat,omitempty"`
+	Reason     string       `json:"reason,omitempty"`
+}
+
+// ErrRefused is wrapped by the error of a request that the campaign's state
+// does not allow; nothing was written.
+var ErrRefused = errors.New("refused")
+
+func refuse(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrRefused}, args...)...)
+}
+
+// Handle returns the events that fulfil a request, or why it is refused. It
+// changes nothing.
+func (c *Core) Handle(r Request) ([]events.Payload, error) {
+	s := c.State()
+	if s.Status == campaign.Undefined {
+		return nil, refuse("the store holds no campaign yet: start one with `campaignd run FILE`")
+	}
+	if s.Status.Ended() && (r.Pause != nil || r.Resume != nil || r.Stop != nil) {
+		return nil, refuse("the campaign is %s: there is nothing to pause, resume or stop; to go on, raise its budget with `campaignd amend`", s.Status)
+	}
+	switch {
+	case r.Pause != nil:
+		if s.Status == campaign.Paused {
+			return nil, refuse("the campaign is paused already")
+		}
+		return []events.Payload{r.Pause}, nil
+	case r.Resume != nil:
+		if s.Status != campaign.Paused {
+			return nil, refuse("the campaign is not paused")
+		}
+		return []events.Payload{r.Resume}, nil
+	case r.Stop != nil:
+		return []events.Payload{r.Stop}, nil
+	case r.Amend != nil:
+		return []events.Payload{r.Amend}, nil
+	case r.Note != nil:
+		return c.note(r.Note)
+	case r.Tell != nil:
+		return c.tell(*r.Tell, events.OriginPerson, len(s.Experiments))
+	case r.Import != nil:
+		return c.imports(r.Import)
+	case r.Answer != nil:
+		return c.answer(r.Actor, r.Answer)
+	case r.Correct != nil:
+		return c.correct(r.Correct)
+	case r.Resolve != nil:
+		return c.resolve(r.Resolve)
+	}
+	return nil, refuse("the request asks for nothing")
+}
+
+func (c *Core) note(n *events.NoteAdded) ([]events.Payload, error) {
+	s := c.State()
+	if strings.TrimSpace(n.Text) == "" {
+		return nil, refuse("the note is empty")
+	}
+	if n.About != "" && s.Experiment(n.About) == nil && s.Question(n.About) == nil && !s.HasDecision(n.About) {
+		return nil, refuse("there is no experiment, question or decision %q", n.About)
+	}
+	return []events.Payload{n}, nil
+}
+
+// measurement builds and checks a person's measurement of the given composition.
+func (c *Core) measurement(requested, actual events.Point, value float64, unit string, sd *float64, further []events.Quantity) (*events.Measurement, error) {
+	objective := c.State().Definition.Objective
+	if unit == "" {
+		unit = objective.Unit
+	}
+	if actual == nil {
+		actual = requested
+	}
+	m := &events.Measurement{
+		Actual: actual, Further: further,
+		Objective: events.Quantity{Name: objective.Name, Value: value, Unit: unit, SD: sd},
+	}
+	if err := instruments.Check(*c.State().Definition, *m); err != nil {
+		return nil, refuse("%w", err)
+	}
+	return m, nil
+}
+
+// tell records a person's result. number is how many experiments there are.
+func (c *Core) tell(t Tell, origin string, number int) ([]events.Payload, error) {
+	s := c.State()
+	var payloads []events.Payload
+	requested, id := t.Parameters, t.Experiment
+	if id != "" {
+		x := s.Experiment(id)
+		switch {
+		case x == nil:
+			return nil, refuse("there is no experiment %s", id)
+		case x.Status == campaign.Unresolved:
+			return nil, refuse("the fate of %s is unknown: settle it with `campaignd resolve %s`", id, id)
+		case x.Status == campaign.Measured:
+			return nil, refuse("%s has a result already: change it with `campaignd correct %s`", id, id)
+		case !x.Status.Open():
+			return nil, refuse("%s is %s", id, x.Status)
+		}
+		requested = x.Parameters
+	} else {
+		if _, err := c.space.Encode(requested); err != nil {
+			return nil, refuse("%w", err)
+		}
+		id = campaign.ExperimentID(number)
+		payloads = append(payloads, &events.ExperimentRequested{
+			Experiment: id, Parameters: requested, Origin: origin, Replicate: 1 + c.runsOf(requested),
+		})
+	}
+	if t.Failed != "" {
+		return append(payloads, &events.ExperimentFailed{Experiment: id, Instrument: "person", Cause: t.Failed}), nil
+	}
+	m, err := c.measurement(requested, t.Actual, t.Value, t.Unit, t.SD, t.Further)
+	if err != nil {
+		return nil, err
+	}
+	return append(payloads, &events.ExperimentMeasured{
+		Experiment: id, Instrument: "person", Requested: requested, Measurement: *m,
+	}), nil
+}
+
+// runsOf counts the experiments of a composition that were not called off.
+func (c *Core) runsOf(point events.Point) (n int) {
+	key, err := c.space.Key(point)
+	if err != nil {
+		return 0
+	}
+	s := c.State()
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Status == campaign.Cancelled {
+			continue
+		}
+		if other, err := c.space.Key(x.Parameters); err == nil && other == key {
+			n++
+		}
+	}
+	return n
+}
+
+// imports records earlier measurements, all or none.
+func (c *Core) imports(rows []Tell) ([]events.Payload, error) {
+	var payloads []events.Payload
+	number := len(c.State().Experiments)
+	for i, row := range rows {
+		if row.Experiment != "" {
+			return nil, refuse("row %d names an experiment of this campaign", i+1)
+		}
+		p, err := c.tell(row, events.OriginImport, number)
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i+1, err)
+		}
+		payloads = append(payloads, p...)
+		number++
+	}
+	return payloads, nil
+}
+
+func (c *Core) answer(actor string, a *Answer) ([]events.Payload, error) {
+	if !slices.Contains([]string{events.AnswerAccept, events.AnswerReject, events.AnswerUnsure}, a.Answer) {
+		return nil, refuse("%q is not an answer: say accept, reject or unsure", a.Answer)
+	}
+	q := c.State().Question(a.Question)
+	if q == nil {
+		return nil, refuse("there is no question %s", a.Question)
+	}
+	switch q.Status {
+	case campaign.Asked:
+		return []events.Payload{&events.LabelGiven{Question: q.ID, Expert: q.Expert, Parameters: q.Parameters, Answer: a.Answer, Comment: a.Comment}}, nil
+	case campaign.Answered:
+		if q.Answer == a.Answer {
+			return nil, refuse("%s says %s already", q.ID, a.Answer)
+		}
+		return []events.Payload{&events.LabelSuperseded{
+			Question: q.ID, Expert: q.Expert, Supersedes: q.Source, Parameters: q.Parameters, Answer: a.Answer, Reason: a.Comment,
+		}}, nil
+	}
+	return nil, refuse("question %s is %s", q.ID, q.Status)
+}
+
+func (c *Core) correct(r *Correct) ([]events.Payload, error) {
+	x := c.State().Experiment(r.Experiment)
+	switch {
+	case x == nil:
+		return nil, refuse("there is no experiment %s", r.Experiment)
+	case x.Status != campaign.Measured:
+		return nil, refuse("%s is %s: only a measurement can be corrected", x.ID, x.Status)
+	case strings.TrimSpace(r.Reason) == "":
+		return nil, refuse("a correction needs a reason (--reason)")
+	case r.Value == nil && r.Actual == nil && r.Exclude == x.Excluded:
+		return nil, refuse("nothing changes: give a new value, the composition that was really made, or --exclude")
+	}
+	old := x.Measurement.Objective
+	payload := &events.MeasurementCorrected{
+		Experiment: x.ID, Corrects: x.Source, Old: old, Actual: r.Actual, Excluded: r.Exclude, Reason: r.Reason,
+	}
+	value, actual := old.Value, x.Measurement.Actual
+	if r.Value != nil {
+		value = *r.Value
+	}
+	if r.Actual != nil {
+		actual = r.Actual
+	}
+	m, err := c.measurement(x.Parameters, actual, value, old.Unit, old.SD, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Exclude {
+		payload.New = &m.Objective
+	}
+	return []events.Payload{payload}, nil
+}
+
+func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
+	s := c.State()
+	x := s.Experiment(r.Experiment)
+	switch {
+	case x == nil:
+		return nil, refuse("there is no experiment %s", r.Experiment)
+	case x.Status != campaign.Unresolved:
+		return nil, refuse("%s is %s: only an experiment whose fate is unknown can be resolved", x.ID, x.Status)
+	}
+	payload := &events.ExperimentResolved{Experiment: x.ID, Resolution: r.Resolution, Repeat: r.Repeat, Reason: r.Reason}
+	switch r.Resolution {
+	case events.ResolvedMeasured:
+		if r.Value == nil {
+			return nil, refuse("to resolve %s as measured, give its value", x.ID)
+		}
+		m, err := c.measurement(x.Parameters, r.Actual, *r.Value, "", nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		payload.Measurement = m
+	case events.ResolvedFailed, events.ResolvedNotPerformed:
+		if r.Value != nil {
+			return nil, refuse("%s was %s: it has no value", x.ID, r.Resolution)
+		}
+	default:
+		return nil, refuse("%q is not a resolution: say measured, failed or not-performed", r.Resolution)
+	}
+	payloads := []events.Payload{payload}
+	if r.Repeat {
+		payloads = append(payloads, &events.ExperimentRequested{
+			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: x.Parameters,
+			Origin: x.Origin, Decision: x.Decision, Replicate: x.Replicate,
+		})
+	}
+	return payloads, nil
+}

@@ -1,0 +1,394 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Runner drives one campaign: the only loop, and the owner of every goroutine
+// and effect. Its fields are set before Run and not changed after.
+type Runner struct {
+	// Log holds the campaign; Campaign names it.
+	Log      events.Log
+	Campaign string
+	// Instrument measures. Reviewers answer, by the experts' names.
+	Instrument instruments.Instrument
+	Reviewers  map[string]humans.Reviewer
+	// Build is recorded with fits and decisions.
+	Build events.Build
+	// Now is the clock of event times and deadlines. Default time.Now.
+	Now func() time.Time
+	// Observe, if set, is called from the loop with what it is about to wait
+	// for, after every change. It must be quick.
+	Observe func(core *Core, waitingFor string)
+	// Meter, if set, hears how long things took.
+	Meter Meter
+
+	core        *Core
+	description instruments.Description
+	inbox       chan message
+	tended      map[string]context.CancelFunc // experiments and questions waited for
+	wg          sync.WaitGroup
+}
+
+// Meter hears how long things took and what happened; see internal/telemetry.
+type Meter interface {
+	// Trace begins a span named name, child of the W3C traceparent parent (or
+	// a new trace), and returns its traceparent and the function that ends it.
+	Trace(parent, name string) (traceparent string, end func(error))
+	// Took records the duration of "append", "fit" or "decision".
+	Took(what string, d time.Duration)
+	// Happened counts an appended event.
+	Happened(e events.Event)
+}
+
+// message is what a goroutine tells the loop.
+type message struct {
+	// started and outcome are about an experiment, answer about a question.
+	experiment, question string
+	started              bool
+	outcome              *instruments.Outcome
+	answer               *humans.Answer
+	err                  error
+
+	request *Request
+	reply   chan<- reply
+}
+
+type reply struct {
+	events []events.Event
+	err    error
+}
+
+// inboxSize lets goroutines finish while the loop fits or decides.
+const inboxSize = 64
+
+// ErrNoCampaign means that the log holds no events of the campaign.
+var ErrNoCampaign = errors.New("the store holds no such campaign")
+
+// Load folds a campaign's events into a core.
+func Load(ctx context.Context, log events.Log, name string) (*Core, error) {
+	core := NewCore()
+	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if err := core.Apply(e); err != nil {
+			return nil, err
+		}
+	}
+	if core.State().Status == campaign.Undefined {
+		return nil, fmt.Errorf("%w: %q", ErrNoCampaign, name)
+	}
+	return core, nil
+}
+
+// Define writes the event that opens a campaign.
+func Define(ctx context.Context, log events.Log, definition events.CampaignDefined, actor string, now time.Time, trace string) error {
+	e, err := events.New(definition.Definition.Name, &definition)
+	if err != nil {
+		return err
+	}
+	e.Actor, e.Time, e.Trace = actor, stamp(now), trace
+	_, err = log.Append(ctx, e.Campaign, 0, e)
+	return err
+}
+
+// stamp is an event's time: UTC, to the microsecond.
+func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// Start loads the campaign and makes the runner ready; Run follows.
+func (r *Runner) Start(ctx context.Context) (err error) {
+	if r.Now == nil {
+		r.Now = time.Now
+	}
+	if r.Meter == nil {
+		r.Meter = noMeter{}
+	}
+	if r.core, err = Load(ctx, r.Log, r.Campaign); err != nil {
+		return err
+	}
+	r.inbox, r.tended = make(chan message, inboxSize), make(map[string]context.CancelFunc)
+	if r.core.State().Status.Ended() {
+		return nil
+	}
+	if r.description, err = r.Instrument.Describe(ctx); err != nil {
+		return fmt.Errorf("the instrument does not describe itself: %w", err)
+	}
+	return instruments.Compatible(r.description, *r.core.State().Definition)
+}
+
+// Core returns the runner's core. It must not be used while Run runs.
+func (r *Runner) Core() *Core { return r.core }
+
+// Run drives the campaign until it has ended, or the context is done. Then
+// nothing new is started; what instruments are doing goes on, and the next Run
+// asks them about it.
+func (r *Runner) Run(ctx context.Context) error {
+	tending, stopTending := context.WithCancel(ctx)
+	defer r.wg.Wait()
+	defer stopTending()
+
+	if s := r.core.State(); s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 {
+		if err := r.append(ctx, "engine", s.LastEvent, &events.RecoveryDone{Build: r.Build}); err != nil {
+			return err
+		}
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		step, err := r.core.Next(r.world())
+		if err != nil {
+			return err
+		}
+		if wait, ok := step.(Wait); ok {
+			r.observe(wait.For)
+			if err := r.wait(ctx, wait.Until); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, ok := step.(Done); ok {
+			r.observe("")
+			return nil
+		}
+		if err := r.perform(ctx, tending, step); err != nil {
+			return err
+		}
+		if err := r.takeWaiting(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Runner) observe(waitingFor string) {
+	if r.Observe != nil {
+		r.Observe(r.core, waitingFor)
+	}
+}
+
+func (r *Runner) world() World {
+	w := World{Now: r.Now(), Capacity: max(1, r.description.Capacity), Tended: make(map[string]bool, len(r.tended))}
+	for id := range r.tended {
+		w.Tended[id] = true
+	}
+	return w
+}
+
+// wait takes one message, or returns at the deadline.
+func (r *Runner) wait(ctx context.Context, until time.Time) error {
+	var timeout <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(until.Sub(r.Now()))
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	select {
+	case m := <-r.inbox:
+		return r.receive(ctx, m)
+	case <-timeout:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// takeWaiting takes the messages that have arrived, without waiting.
+func (r *Runner) takeWaiting(ctx context.Context) error {
+	for {
+		select {
+		case m := <-r.inbox:
+			if err := r.receive(ctx, m); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// perform does one step. tending is the context of what outlives it.
+func (r *Runner) perform(ctx, tending context.Context, step Step) error {
+	s := r.core.State()
+	switch step := step.(type) {
+	case Record:
+		return r.append(ctx, "engine", s.LastEvent, step.Payloads...)
+	case Recover:
+		return r.recover(ctx, tending, step.Experiments)
+	case Dispatch:
+		x := s.Experiment(step.Experiment)
+		err := r.append(ctx, "engine", x.LastEvent, &events.ExperimentDispatched{
+			Experiment: x.ID, Command: commandID(s.Name, x.ID), Instrument: r.description.Name,
+		})
+		if err != nil {
+			return err
+		}
+		r.tendExperiment(tending, *s.Experiment(step.Experiment), instruments.FateNotStarted)
+		return nil
+	case Ask:
+		return r.ask(ctx, tending, *s.Question(step.Question))
+	case Examples:
+		return r.examples(ctx, step)
+	case Fit:
+		began := time.Now()
+		trace, end := r.Meter.Trace(s.Trace, "fit "+step.Model)
+		payload, err := r.core.Fit(ctx, step, r.Build)
+		end(err)
+		if err != nil {
+			return err
+		}
+		r.Meter.Took("fit", time.Since(began))
+		return r.appendTraced(ctx, "engine", s.LastEvent, trace, payload)
+	case Decide:
+		began := time.Now()
+		trace, end := r.Meter.Trace(s.Trace, "decision")
+		payloads, err := r.core.Decide(ctx, step, r.Build, r.Now())
+		end(err)
+		if err != nil {
+			return err
+		}
+		r.Meter.Took("decision", time.Since(began))
+		return r.appendTraced(ctx, "engine", s.LastEvent, trace, payloads...)
+	}
+	panic(fmt.Sprintf("engine: unknown step %T", step))
+}
+
+// commandID identifies a physical action for ever.
+func commandID(campaign, experiment string) string { return campaign + "/" + experiment }
+
+func (r *Runner) append(ctx context.Context, actor, cause string, payloads ...events.Payload) error {
+	return r.appendTraced(ctx, actor, cause, r.core.State().Trace, payloads...)
+}
+
+func (r *Runner) appendTraced(ctx context.Context, actor, cause, trace string, payloads ...events.Payload) error {
+	_, err := r.write(ctx, actor, cause, trace, payloads...)
+	return err
+}
+
+// write appends payloads as one batch and folds it. The first is caused by
+// cause, the others by the first.
+func (r *Runner) write(ctx context.Context, actor, cause, trace string, payloads ...events.Payload) ([]events.Event, error) {
+	began := time.Now()
+	stored, err := appendBatch(ctx, r.Log, r.core.State(), r.Now(), envelope{actor: actor, cause: cause, trace: trace, simulated: r.simulated}, payloads...)
+	if err != nil {
+		return nil, err
+	}
+	r.Meter.Took("append", time.Since(began))
+	for _, e := range stored {
+		if err := r.core.Apply(e); err != nil {
+			return nil, err
+		}
+		r.Meter.Happened(e)
+	}
+	r.forget()
+	return stored, nil
+}
+
+// simulated reports whether a payload is a fact about a simulated world.
+func (r *Runner) simulated(p events.Payload) bool {
+	switch p := p.(type) {
+	case *events.ExperimentMeasured:
+		return r.description.Simulated && p.Instrument == r.description.Name
+	case *events.ExperimentFailed:
+		return r.description.Simulated && p.Instrument == r.description.Name
+	case *events.ExperimentStarted, *events.ExperimentDispatched:
+		return r.description.Simulated
+	case *events.LabelGiven:
+		reviewer := r.Reviewers[p.Expert]
+		return reviewer != nil && reviewer.Describe().Simulated
+	}
+	return false
+}
+
+// forget ends the tending of what is no longer open.
+func (r *Runner) forget() {
+	s := r.core.State()
+	for id, cancel := range r.tended {
+		if q := s.Question(id); q != nil && q.Status != campaign.Asked {
+			cancel()
+			delete(r.tended, id)
+		}
+		if x := s.Experiment(id); x != nil && !x.Status.Open() {
+			cancel()
+			delete(r.tended, id)
+		}
+	}
+}
+
+// envelope is what a batch's events have in common.
+type envelope struct {
+	actor, cause, trace string
+	simulated           func(events.Payload) bool
+}
+
+// appendBatch writes payloads behind the state's last event.
+func appendBatch(ctx context.Context, log events.Log, s *campaign.State, now time.Time, env envelope, payloads ...events.Payload) ([]events.Event, error) {
+	batch := make([]events.Event, len(payloads))
+	for i, payload := range payloads {
+		e, err := events.New(s.Name, payload)
+		if err != nil {
+			return nil, err
+		}
+		e.Actor, e.Cause, e.Time, e.Trace = env.actor, env.cause, stamp(now), env.trace
+		if i > 0 { // the log names events by their sequence
+			e.Cause = strconv.FormatUint(uint64(s.Sequence)+1, 10)
+		}
+		if env.simulated != nil {
+			e.Simulated = env.simulated(payload)
+		}
+		batch[i] = e
+	}
+	return log.Append(ctx, s.Name, s.Sequence, batch...)
+}
+
+// Submit hands a person's request to the loop and waits until it is recorded.
+// It may be called from any goroutine while Run runs.
+func (r *Runner) Submit(ctx context.Context, request Request) ([]events.Event, error) {
+	answer := make(chan reply, 1)
+	select {
+	case r.inbox <- message{request: &request, reply: answer}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case a := <-answer:
+		return a.events, a.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Submit fulfils a request on a campaign that nobody runs, and folds it into core.
+func Submit(ctx context.Context, log events.Log, core *Core, request Request, now time.Time) ([]events.Event, error) {
+	payloads, err := core.Handle(request)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := appendBatch(ctx, log, core.State(), now, envelope{actor: request.Actor, trace: core.State().Trace}, payloads...)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range stored {
+		if err := core.Apply(e); err != nil {
+			return nil, err
+		}
+	}
+	return stored, nil
+}
+
+// noMeter measures nothing.
+type noMeter struct{}
+
+func (noMeter) Trace(parent, _ string) (string, func(error)) { return parent, func(error) {} }
+func (noMeter) Took(string, time.Duration)                   {}
+func (noMeter) Happened(events.Event)                        {}

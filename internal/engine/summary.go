@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Best is the measured composition with the best posterior mean.
+type Best struct {
+	Parameters events.Point `json:"parameters"`
+	// Value is the posterior mean there, in Unit; before the first fit it is
+	// the best measured value.
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	// Experiment is the experiment that measured it.
+	Experiment string `json:"experiment"`
+}
+
+// Summary is a campaign in a few numbers.
+type Summary struct {
+	Campaign string `json:"campaign"`
+	// Experiments counts those run, Labels those given; both include the
+	// initial ones, and neither what was imported.
+	Experiments int   `json:"experiments"`
+	Labels      int   `json:"labels"`
+	Best        *Best `json:"best"`
+	// Stopped says why the campaign ended; empty while it has not.
+	Stopped string `json:"stopped"`
+}
+
+// Summarize returns the campaign's summary.
+func (c *Core) Summarize() (Summary, error) {
+	s := c.State()
+	summary := Summary{Campaign: s.Name, Experiments: s.Spent(), Labels: s.Labels()}
+	if s.Status.Ended() {
+		summary.Stopped = s.Reason
+		if s.Status == campaign.Stopped {
+			summary.Stopped = "stopped by a person"
+		}
+	}
+	best, err := c.best()
+	summary.Best = best
+	return summary, err
+}
+
+func (c *Core) best() (*Best, error) {
+	s := c.State()
+	model, err := c.objective.Model()
+	if err != nil {
+		return nil, err
+	}
+	if model != nil && len(model.Observations) > 0 {
+		i, mean := model.Best()
+		o := model.Observations[i]
+		return &Best{Parameters: o.Point, Value: mean, Unit: s.Definition.Objective.Unit, Experiment: o.Experiment}, nil
+	}
+	var best *Best
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Measurement == nil || x.Excluded {
+			continue
+		}
+		value := x.Measurement.Objective.Value
+		if best == nil || better(value, best.Value, s.Definition.Objective.Goal) {
+			best = &Best{Parameters: x.Measurement.Actual, Value: value, Unit: s.Definition.Objective.Unit, Experiment: x.ID}
+		}
+	}
+	return best, nil
+}
+
+func better(a, b float64, goal string) bool {
+	if goal == events.Maximize {
+		return a > b
+	}
+	return a < b
+}

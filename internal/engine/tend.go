@@ -1,0 +1,302 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// command is what the instrument sees of an experiment.
+func command(s *campaign.State, x *campaign.Experiment) instruments.Command {
+	return instruments.Command{ID: x.Command, Campaign: s.Name, Experiment: x.ID, Parameters: x.Parameters, Replicate: x.Replicate}
+}
+
+// recover asks the instrument what became of commands that another process
+// dispatched, records it, and goes on accordingly. What nobody knows is left
+// to a person.
+func (r *Runner) recover(ctx, tending context.Context, experiments []string) error {
+	s := r.core.State()
+	fates := make([]instruments.Fate, len(experiments))
+	done := &events.RecoveryDone{Build: r.Build}
+	payloads := []events.Payload{done}
+	for i, id := range experiments {
+		x := s.Experiment(id)
+		fate, cause := r.fate(ctx, command(s, x))
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		fates[i] = fate
+		done.Commands = append(done.Commands, events.RecoveredCommand{Experiment: id, Command: x.Command, Fate: string(fate)})
+		if fate == instruments.FateUnknown {
+			payloads = append(payloads, &events.ExperimentUnresolved{Experiment: id, Command: x.Command, Instrument: x.Instrument, Cause: cause})
+		}
+	}
+	if err := r.append(ctx, "engine", s.LastEvent, payloads...); err != nil {
+		return err
+	}
+	for i, id := range experiments {
+		if fates[i] != instruments.FateUnknown {
+			r.tendExperiment(tending, *s.Experiment(id), fates[i])
+		}
+	}
+	return nil
+}
+
+// fate asks what became of a command; cause explains an unknown one.
+func (r *Runner) fate(ctx context.Context, cmd instruments.Command) (fate instruments.Fate, cause string) {
+	recoverer, ok := r.Instrument.(instruments.Recoverer)
+	if !ok {
+		return instruments.FateUnknown, "the instrument keeps no memory of commands beyond its own process"
+	}
+	fate, err := recoverer.Recover(ctx, cmd)
+	if err != nil {
+		return instruments.FateUnknown, fmt.Sprintf("the instrument cannot say: %v", err)
+	}
+	if fate == instruments.FateUnknown {
+		return fate, "the instrument does not know what became of the command"
+	}
+	return fate, ""
+}
+
+// Starts of a command that the instrument certainly has not acted on.
+const (
+	startAttempts = 3
+	startPause    = time.Second
+)
+
+// tendExperiment starts a goroutine that brings one command to its outcome.
+func (r *Runner) tendExperiment(tending context.Context, x campaign.Experiment, fate instruments.Fate) {
+	ctx, cancel := context.WithCancel(tending)
+	r.tended[x.ID] = cancel
+	cmd := command(r.core.State(), &x)
+	r.wg.Go(func() {
+		outcome, err := r.bring(ctx, cmd, fate, x.Status == campaign.Dispatched)
+		if ctx.Err() == nil {
+			r.send(ctx, message{experiment: x.ID, outcome: &outcome, err: err})
+		}
+	})
+}
+
+// bring starts a command, unless the instrument has it already, and awaits
+// its outcome. A start whose confirmation is lost is looked into, never
+// repeated on a guess.
+func (r *Runner) bring(ctx context.Context, cmd instruments.Command, fate instruments.Fate, announce bool) (instruments.Outcome, error) {
+	for attempt := 1; fate == instruments.FateNotStarted; attempt++ {
+		err := r.Instrument.Start(ctx, cmd)
+		if err == nil {
+			fate = instruments.FateRunning
+			break
+		}
+		if errors.Is(err, instruments.ErrRefused) {
+			return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}, nil
+		}
+		if ctx.Err() != nil {
+			return instruments.Outcome{}, ctx.Err()
+		}
+		var cause string
+		if fate, cause = r.fate(ctx, cmd); fate == instruments.FateUnknown {
+			return instruments.Outcome{Status: instruments.Unknown, Cause: fmt.Sprintf("the start was not confirmed (%v) and %s", err, cause)}, nil
+		}
+		if fate == instruments.FateNotStarted {
+			if attempt == startAttempts {
+				return instruments.Outcome{Status: instruments.Failed, Cause: fmt.Sprintf("the instrument did not start it in %d attempts: %v", attempt, err)}, nil
+			}
+			if !pause(ctx, startPause) {
+				return instruments.Outcome{}, ctx.Err()
+			}
+		}
+	}
+	if announce {
+		r.send(ctx, message{experiment: cmd.Experiment, started: true})
+	}
+	return r.Instrument.Await(ctx, cmd)
+}
+
+// pause waits, and reports whether it was not interrupted.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// send hands a message to the loop, unless the loop is gone.
+func (r *Runner) send(ctx context.Context, m message) {
+	select {
+	case r.inbox <- m:
+	case <-ctx.Done():
+	}
+}
+
+// ask starts a goroutine that puts one question.
+func (r *Runner) ask(ctx, tending context.Context, q campaign.Question) error {
+	s := r.core.State()
+	reviewer := r.Reviewers[q.Expert]
+	if reviewer == nil {
+		return r.append(ctx, "engine", q.LastEvent, &events.LabelWithdrawn{Question: q.ID,
+			Reason: fmt.Sprintf("nobody here can ask %s", q.Expert)})
+	}
+	question := humans.Question{
+		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Parameters: s.Definition.Parameters, Point: q.Parameters,
+		Objective: s.Definition.Objective, Prediction: q.Prediction, Belief: q.Belief, Explanation: q.Explanation,
+		Asked: q.AskedAt, Expires: q.Expires,
+	}
+	asking, cancel := context.WithCancel(tending)
+	r.tended[q.ID] = cancel
+	r.wg.Go(func() {
+		answer, err := reviewer.Ask(asking, question)
+		if asking.Err() == nil {
+			r.send(asking, message{question: q.ID, answer: &answer, err: err})
+		}
+	})
+	return nil
+}
+
+// examples records an expert's initial examples.
+func (r *Runner) examples(ctx context.Context, step Examples) error {
+	s := r.core.State()
+	exampler, ok := r.Reviewers[step.Expert].(humans.Exampler)
+	if !ok {
+		return fmt.Errorf("the expert %s cannot name examples; set initial.labels to 0", step.Expert)
+	}
+	examples, err := exampler.Examples(ctx, step.N, step.Balanced)
+	if err != nil {
+		return fmt.Errorf("the initial labels of %s: %w", step.Expert, err)
+	}
+	if len(examples) != step.N {
+		return fmt.Errorf("the expert %s gave %d initial labels, %d were asked for", step.Expert, len(examples), step.N)
+	}
+	payloads := make([]events.Payload, len(examples))
+	for i, example := range examples {
+		payloads[i] = &events.LabelGiven{
+			Question: campaign.QuestionID(len(s.Questions) + i), Expert: step.Expert,
+			Parameters: example.Point, Answer: example.Answer, Volunteered: true,
+		}
+	}
+	return r.append(ctx, "expert:"+step.Expert, s.LastEvent, payloads...)
+}
+
+// receive records what a goroutine or a person told.
+func (r *Runner) receive(ctx context.Context, m message) error {
+	switch {
+	case m.request != nil:
+		return r.handle(ctx, m)
+	case m.question != "":
+		return r.receiveAnswer(ctx, m)
+	}
+	s := r.core.State()
+	x := s.Experiment(m.experiment)
+	if !x.Status.Open() {
+		return nil // a person settled it meanwhile
+	}
+	if m.started {
+		if x.Status != campaign.Dispatched {
+			return nil
+		}
+		return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace,
+			&events.ExperimentStarted{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument})
+	}
+	if m.err != nil {
+		m.outcome = &instruments.Outcome{Status: instruments.Unknown, Cause: m.err.Error()}
+	}
+	payload := r.conclude(x, *m.outcome)
+	if payload == nil {
+		return nil
+	}
+	if _, unresolved := payload.(*events.ExperimentUnresolved); unresolved {
+		r.tended[x.ID]()
+		delete(r.tended, x.ID)
+	}
+	trace, end := r.Meter.Trace(x.Trace, "measurement")
+	end(nil)
+	return r.appendTraced(ctx, r.actor(), x.LastEvent, trace, payload)
+}
+
+func (r *Runner) actor() string { return "instrument:" + r.description.Name }
+
+// conclude turns an outcome into an event; nil where it says nothing new. A
+// measurement that is not what the campaign asked for is refused, with the
+// instrument's answer kept.
+func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.Payload {
+	s := r.core.State()
+	switch o.Status {
+	case instruments.Measured:
+		if o.Measurement == nil {
+			return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+				Cause: "the instrument reported a measurement without a value"}
+		}
+		if err := instruments.Check(*s.Definition, *o.Measurement); err != nil {
+			return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+				Cause: "the result was refused: " + err.Error(), Rejected: verbatim(o.Measurement)}
+		}
+		m := *o.Measurement
+		if m.Identity == "" {
+			m.Identity = r.description.Identity
+		}
+		return &events.ExperimentMeasured{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+			Requested: x.Parameters, Measurement: m}
+	case instruments.Failed:
+		return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause}
+	case instruments.Cancelled:
+		return &events.ExperimentCancelled{Experiment: x.ID, Command: x.Command, Reason: o.Cause}
+	}
+	if x.Status == campaign.Unresolved {
+		return nil
+	}
+	cause := o.Cause
+	if o.Status != instruments.Unknown {
+		cause = fmt.Sprintf("the instrument answered with the status %q", o.Status)
+	}
+	return &events.ExperimentUnresolved{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: cause}
+}
+
+// verbatim keeps a refused result, also one that JSON cannot express.
+func verbatim(m *events.Measurement) string {
+	if data, err := json.Marshal(m); err == nil {
+		return string(data)
+	}
+	return fmt.Sprintf("%+v", *m)
+}
+
+func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
+	q := r.core.State().Question(m.question)
+	if q.Status != campaign.Asked {
+		return nil
+	}
+	actor := "expert:" + q.Expert
+	switch {
+	case m.err != nil:
+		return r.append(ctx, "engine", q.LastEvent, &events.LabelWithdrawn{Question: q.ID, Reason: "it could not be asked: " + m.err.Error()})
+	case !slices.Contains([]string{events.AnswerAccept, events.AnswerReject, events.AnswerUnsure}, m.answer.Answer):
+		return r.append(ctx, "engine", q.LastEvent, &events.LabelWithdrawn{Question: q.ID, Reason: fmt.Sprintf("%q is not an answer", m.answer.Answer)})
+	}
+	return r.appendTraced(ctx, actor, q.LastEvent, q.Trace, &events.LabelGiven{
+		Question: q.ID, Expert: q.Expert, Parameters: q.Parameters, Answer: m.answer.Answer, Comment: m.answer.Comment,
+	})
+}
+
+// handle fulfils a person's request. A refusal goes to the person, a failure
+// of the log ends the loop as well.
+func (r *Runner) handle(ctx context.Context, m message) error {
+	payloads, err := r.core.Handle(*m.request)
+	if err != nil {
+		m.reply <- reply{err: err}
+		return nil
+	}
+	s := r.core.State()
+	stored, err := r.write(ctx, m.request.Actor, s.LastEvent, s.Trace, payloads...)
+	m.reply <- reply{events: stored, err: err}
+	return err
+}

@@ -1,0 +1,142 @@
+// Package next chooses a composition to measure: the acquisition functions of
+// Bayesian optimisation, and space-filling designs beside them.
+//
+// Everything here is on the model's side: the unit cube, the standardised
+// objective, smaller is better.
+package next
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/acquisition"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// Acquisition is a function of the unit cube whose minimum is the composition
+// to measure next. Where grad is not nil it is filled with the gradient.
+type Acquisition func(x, grad []float64) float64
+
+// Rule makes an acquisition of a model. Equal arguments give equal functions.
+type Rule interface {
+	// Name is the rule's name in a campaign file.
+	Name() string
+	// Acquisition returns the function to minimise.
+	Acquisition(m *objective.Model, seed uint64) (Acquisition, error)
+}
+
+// New returns the rule a definition names; nil where it names a design
+// ("sobol", "random") that needs no model.
+func New(n events.Next) Rule {
+	switch {
+	case n.LCB != nil:
+		return lcb{beta: *n.LCB.Beta, lemma: n.LCB.BetaRule == events.BetaLemma}
+	case n.LogEI != nil:
+		return logEI{}
+	case n.Thompson != nil:
+		return thompson{}
+	}
+	return nil
+}
+
+// Name returns the name of the rule or design a definition names.
+func Name(n events.Next) string {
+	switch {
+	case n.Sobol != nil:
+		return events.DesignSobol
+	case n.Random != nil:
+		return events.DesignRandom
+	}
+	return New(n).Name()
+}
+
+// Constants of Lemma 3.1 as the reference implementation of Xu et al. 2024
+// sets them, on standardised data.
+const (
+	lemmaNorm  = 1    // B
+	lemmaDelta = 0.01 // δ
+	lemmaNoise = 1e-4 // σ = r
+)
+
+// Beta returns β of the confidence bounds μ ∓ βσ: that of an lcb rule, 1 for
+// others.
+func Beta(r Rule, m *objective.Model) (float64, error) {
+	if rule, ok := r.(lcb); ok {
+		return rule.width(m)
+	}
+	return 1, nil
+}
+
+// lcb is μ − βσ (Xu et al. 2024, §3.1).
+type lcb struct {
+	beta  float64
+	lemma bool
+}
+
+func (lcb) Name() string { return "lcb" }
+
+func (r lcb) width(m *objective.Model) (float64, error) {
+	if !r.lemma {
+		return r.beta, nil
+	}
+	gain, err := m.GP().InformationGain(lemmaNoise)
+	return acquisition.Beta(lemmaNorm, lemmaNoise, gain, lemmaDelta), err
+}
+
+func (r lcb) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
+	beta, err := r.width(m)
+	return Bound(m, -beta), err
+}
+
+// Bound returns μ + wσ: a lower confidence bound for negative w, an upper one
+// for positive.
+func Bound(m *objective.Model, w float64) Acquisition {
+	p := m.GP().NewPredictor()
+	dMean, dSD := make([]float64, m.GP().Dim()), make([]float64, m.GP().Dim())
+	return func(x, grad []float64) float64 {
+		if grad == nil {
+			mean, sd := p.Posterior(x)
+			return acquisition.UCB(nil, mean, sd, w, nil, nil)
+		}
+		mean, sd := p.PosteriorGrad(x, dMean, dSD)
+		return acquisition.UCB(grad, mean, sd, w, dMean, dSD)
+	}
+}
+
+// logEI is −log E[max(0, best − f)], best being the smallest posterior mean at
+// a measured composition (Ament et al. 2023).
+type logEI struct{}
+
+func (logEI) Name() string { return "logei" }
+
+func (logEI) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
+	p := m.GP().NewPredictor()
+	best := math.Inf(1)
+	for _, x := range m.X {
+		mean, _ := p.Posterior(x)
+		best = math.Min(best, mean)
+	}
+	dMean, dSD := make([]float64, m.GP().Dim()), make([]float64, m.GP().Dim())
+	return func(x, grad []float64) float64 {
+		if grad == nil {
+			mean, sd := p.Posterior(x)
+			return -acquisition.LogEI(nil, mean, sd, best, nil, nil)
+		}
+		mean, sd := p.PosteriorGrad(x, dMean, dSD)
+		value := acquisition.LogEI(grad, mean, sd, best, dMean, dSD)
+		for i := range grad {
+			grad[i] = -grad[i]
+		}
+		return -value
+	}, nil
+}
+
+// thompson is one draw from the posterior.
+type thompson struct{}
+
+func (thompson) Name() string { return "thompson" }
+
+func (thompson) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) {
+	return m.GP().Path(rand.New(rand.NewPCG(seed, 0))), nil
+}

@@ -1,0 +1,87 @@
+// Package policies makes the decisions of a campaign: which experiment is next
+// (policies/next), how far the expert is trusted (policies/trust), and whether
+// they are asked at all (policies/handover).
+//
+// A policy is a pure function of a [View] and a seed: it reads no log, no clock
+// and no global randomness, and changes nothing. The decision carries
+// everything that is needed to understand it and to make it again.
+package policies
+
+import (
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies/handover"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/trust"
+	"github.com/campaignd/campaignd/projections/belief"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// Version is raised whenever the same view and seed could lead to another
+// decision than before.
+const Version = 1
+
+// View is what a policy may see. It is read-only.
+type View struct {
+	Campaign *campaign.State
+	Space    *space.Space
+	// Objective is nil before the first fit.
+	Objective *objective.Model
+	// Beliefs has one entry for each expert of the definition, in its order;
+	// nil before the expert's first fit.
+	Beliefs []*belief.Model
+}
+
+// Decision is what a policy decided: a record of it without identifier, place
+// and build, which the engine adds, and how the trust in the expert moved.
+type Decision struct {
+	events.DecisionMade
+	// Trust is nil where the expert's trust does not move.
+	Trust *events.TrustAdjusted
+	// Explanation is what an expert who is asked is shown.
+	Explanation string
+	// Completed is set where Action is "stop".
+	Completed *events.CampaignCompleted
+}
+
+// Candidate returns the chosen candidate, nil where there is none.
+func (d *Decision) Candidate() *events.Candidate {
+	for i := range d.Candidates {
+		if d.Candidates[i].Name == d.Chosen {
+			return &d.Candidates[i]
+		}
+	}
+	return nil
+}
+
+// Policy composes the three choices a definition names.
+type Policy struct {
+	def      events.Definition
+	next     next.Rule // nil for designs
+	trust    *trust.COBOL
+	handover *handover.Width
+}
+
+// New returns the policy of a complete definition.
+func New(def events.Definition) (*Policy, error) {
+	return &Policy{
+		def: def, next: next.New(def.Policy.Next),
+		trust: trust.New(def.Policy.Trust), handover: handover.New(def.Policy.Handover),
+	}, nil
+}
+
+// UsesBeliefs reports whether the policy reads the experts' beliefs.
+func (p *Policy) UsesBeliefs() bool { return p.trust != nil && len(p.def.Experts) > 0 }
+
+// Ref names the policy.
+func (p *Policy) Ref() events.PolicyRef {
+	ref := events.PolicyRef{Next: next.Name(p.def.Policy.Next), Trust: "none", Handover: "never", Version: Version}
+	if p.trust != nil {
+		ref.Trust = "cobol"
+	}
+	if p.handover != nil {
+		ref.Handover = "width"
+	}
+	return ref
+}

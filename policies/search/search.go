@@ -1,0 +1,110 @@
+// Package search finds the composition at which an acquisition is smallest.
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/optimize"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies/next"
+)
+
+// Result is the composition that was found.
+type Result struct {
+	// Point is the composition, feasible exactly; X is the same in the unit
+	// cube and Value the acquisition there.
+	Point events.Point
+	X     []float64
+	Value float64
+}
+
+// Effort of a search.
+const (
+	screened = 256 // starts that are evaluated
+	searched = 6   // of which local searches begin, over all cells, at least two in each
+	maxCells = 32  // convex pieces a space is cut into
+)
+
+// ErrUndefined means that the acquisition is defined nowhere.
+var ErrUndefined = errors.New("search: the acquisition is not defined at any composition")
+
+// Minimize returns the feasible composition with the smallest acquisition it
+// finds: by trying all of a finite space, else by local searches over the relaxed space
+// whose results are snapped to what can be made. Further starts, beside those the
+// seed gives, are searched as well. It is deterministic in its arguments; a
+// cancelled context is an error.
+func Minimize(ctx context.Context, sp *space.Space, f next.Acquisition, seed uint64, further [][]float64) (Result, error) {
+	if points, ok := sp.Finite(); ok {
+		return enumerate(ctx, sp, f, points)
+	}
+	cells, _, err := sp.Cells(maxCells)
+	if err != nil {
+		return Result{}, err
+	}
+	starts, err := sp.Starts(screened, seed)
+	if err != nil {
+		return Result{}, err
+	}
+	starts = append(starts, further...)
+	best := Result{Value: math.Inf(1)}
+	for _, cell := range cells {
+		found, err := optimize.MultiStart(ctx, optimize.Func(f), cell, starts, optimize.MultiStartConfig{
+			Searches: max(2, searched/len(cells)), Seed: seed, Local: optimize.Config{FTol: 1e-9},
+		})
+		if errors.Is(err, optimize.ErrStart) {
+			continue
+		}
+		if err != nil {
+			return Result{}, err
+		}
+		r, err := snap(sp, f, found.X)
+		if err != nil {
+			return Result{}, err
+		}
+		if r.Value < best.Value {
+			best = r
+		}
+	}
+	if best.Point == nil {
+		return Result{}, ErrUndefined
+	}
+	return best, nil
+}
+
+// enumerate tries every composition of a finite space.
+func enumerate(ctx context.Context, sp *space.Space, f next.Acquisition, points []events.Point) (Result, error) {
+	best := Result{Value: math.Inf(1)}
+	for i, point := range points {
+		if err := ctx.Err(); err != nil {
+			return Result{}, fmt.Errorf("search cancelled after %d of %d compositions: %w", i, len(points), context.Cause(ctx))
+		}
+		x, err := sp.Encode(point)
+		if err != nil {
+			return Result{}, err
+		}
+		if value := f(x, nil); value < best.Value {
+			best = Result{Point: point, X: x, Value: value}
+		}
+	}
+	if best.Point == nil {
+		return Result{}, ErrUndefined
+	}
+	return best, nil
+}
+
+// snap takes a point of the relaxed space to the nearest composition.
+func snap(sp *space.Space, f next.Acquisition, x []float64) (Result, error) {
+	point, err := sp.Snap(x)
+	if err != nil {
+		return Result{}, err
+	}
+	u, err := sp.Encode(point)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Point: point, X: u, Value: f(u, nil)}, nil
+}

@@ -1,0 +1,74 @@
+package policies
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// stop completes the campaign where its budget is spent or its stopping rule
+// is met, and reports whether it did.
+func (p *Policy) stop(v View, d *Decision) bool {
+	end := func(rule, reason, detail string) bool {
+		d.Action, d.Rule, d.Reason = events.ActionStop, rule, detail
+		d.Completed = &events.CampaignCompleted{Reason: reason, Detail: detail}
+		return true
+	}
+	if v.Campaign.Spent() >= p.def.Budget.Experiments {
+		return end(RuleBudget, events.CompletedBudget, fmt.Sprintf("All %d experiments have been run.", p.def.Budget.Experiments))
+	}
+	if p.def.Stop.Target != nil && v.Objective != nil {
+		_, best := v.Objective.Best()
+		if reached(best, *p.def.Stop.Target, p.def.Objective.Goal) {
+			return end(RuleTarget, events.CompletedTarget, fmt.Sprintf("The target %g %s is reached: the best composition is expected to give %.4g.",
+				*p.def.Stop.Target, p.def.Objective.Unit, best))
+		}
+	}
+	if p.def.Stop.Window > 0 {
+		if gain, threshold, ok := recentGain(v.Campaign, p.def); ok && gain < threshold {
+			return end(RuleConverged, events.CompletedConverged, fmt.Sprintf("The last %d experiments improved the best result by %.3g %s, less than %.3g.",
+				p.def.Stop.Window, gain, p.def.Objective.Unit, threshold))
+		}
+	}
+	return false
+}
+
+func reached(value, target float64, goal string) bool {
+	if goal == events.Maximize {
+		return value >= target
+	}
+	return value <= target
+}
+
+// recentGain returns by how much the best of the last Window measurements is
+// better than the best before them, and the least gain at which the campaign
+// goes on: Improvement times the interquartile range. ok is false while there
+// are fewer than two windows of measurements.
+func recentGain(s *campaign.State, def events.Definition) (gain, threshold float64, ok bool) {
+	sign := 1.0
+	if def.Objective.Goal == events.Maximize {
+		sign = -1
+	}
+	var values []float64 // smaller is better
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.Measurement != nil && !x.Excluded {
+			values = append(values, sign*x.Measurement.Objective.Value)
+		}
+	}
+	window := def.Stop.Window
+	if len(values) < 2*window {
+		return 0, 0, false
+	}
+	before, last := values[:len(values)-window], values[len(values)-window:]
+	gain = math.Max(0, slices.Min(before)-slices.Min(last))
+	sorted := slices.Sorted(slices.Values(values))
+	quartile := func(q float64) float64 {
+		h := q * float64(len(sorted)-1)
+		i := min(int(h), len(sorted)-2)
+		return sorted[i] + (h-float64(i))*(sorted[i+1]-sorted[i])
+	}
+	return gain, *def.Stop.Improvement * (quartile(0.75) - quartile(0.25)), true
+}

@@ -1,0 +1,277 @@
+package campaign
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections"
+)
+
+// Projection folds a campaign's events into a [State].
+type Projection struct {
+	state State
+}
+
+// New returns the projection of a campaign without events.
+func New() *Projection { return new(Projection) }
+
+// State returns the state. It must not be modified, and changes with the next
+// Apply.
+func (p *Projection) State() *State { return &p.state }
+
+// Name implements projections.Projection.
+func (p *Projection) Name() string { return "campaign" }
+
+// Snapshot implements projections.Projection.
+func (p *Projection) Snapshot() ([]byte, error) { return json.Marshal(&p.state) }
+
+// Restore implements projections.Projection.
+func (p *Projection) Restore(snapshot []byte) error {
+	var state State
+	decoder := json.NewDecoder(bytes.NewReader(snapshot))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&state); err != nil {
+		return fmt.Errorf("restore campaign: %w", err)
+	}
+	p.state = state
+	return nil
+}
+
+// Apply implements projections.Projection.
+func (p *Projection) Apply(e events.Event, payload events.Payload) error {
+	s := &p.state
+	if e.Sequence != s.Sequence+1 {
+		return &projections.InconsistentError{Kind: e.Kind, Sequence: e.Sequence,
+			Problem: fmt.Sprintf("it follows event %d", s.Sequence)}
+	}
+	if _, first := payload.(*events.CampaignDefined); first != (s.Status == Undefined) {
+		problem := "the campaign is not defined yet"
+		if first {
+			problem = "the campaign is already defined"
+		}
+		return &projections.InconsistentError{Kind: e.Kind, Sequence: e.Sequence, Problem: problem}
+	}
+	if problem := s.apply(e, payload); problem != "" {
+		return &projections.InconsistentError{Kind: e.Kind, Sequence: e.Sequence, Problem: problem}
+	}
+	s.Sequence, s.LastEvent = e.Sequence, e.ID
+	return nil
+}
+
+// apply folds one event and returns what is wrong with it, or "". It checks
+// before it changes anything.
+func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
+	switch p := payload.(type) {
+	case *events.CampaignDefined:
+		s.Name, s.Status, s.DefinedAt = e.Campaign, Running, e.Time
+		s.Definition, s.Source, s.DefinedBy = &p.Definition, p.Source, e.ID
+		s.Trace = e.Trace
+	case *events.CampaignAmended:
+		s.Definition, s.Source, s.DefinedBy = &p.Definition, p.Source, e.ID
+		if s.Status == Completed {
+			s.Status, s.Reason, s.EndedAt = Running, "", time.Time{}
+		}
+	case *events.CampaignPaused:
+		s.Status, s.Reason = Paused, p.Reason
+	case *events.CampaignResumed:
+		s.Status, s.Reason = Running, ""
+	case *events.CampaignStopped:
+		s.Status, s.Reason, s.EndedAt = Stopped, p.Reason, e.Time
+	case *events.CampaignCompleted:
+		s.Status, s.Reason, s.EndedAt = Completed, p.Reason, e.Time
+	case *events.RecoveryDone:
+		s.Recoveries++
+	case *events.NoteAdded:
+		s.Notes = append(s.Notes, Note{Text: p.Text, About: p.About, Actor: e.Actor, Time: e.Time})
+
+	case *events.ExperimentRequested, *events.ExperimentDispatched, *events.ExperimentStarted,
+		*events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentCancelled,
+		*events.ExperimentUnresolved, *events.ExperimentResolved, *events.MeasurementCorrected,
+		*events.InstrumentStalled:
+		return s.applyExperiment(e, payload)
+
+	case *events.LabelRequested, *events.LabelGiven, *events.LabelSuperseded,
+		*events.LabelExpired, *events.LabelWithdrawn:
+		return s.applyLabel(e, payload)
+
+	case *events.ModelFitted:
+		s.Failure = ""
+	case *events.ModelFitFailed:
+		s.Failure = p.Cause
+	case *events.DecisionMade:
+		if p.Decision != DecisionID(s.Decisions) {
+			return fmt.Sprintf("decision %s is out of order, %s was next", p.Decision, DecisionID(s.Decisions))
+		}
+		s.Decisions++
+	case *events.TrustAdjusted:
+		for i := range s.Trust {
+			if s.Trust[i].Expert == p.Expert {
+				s.Trust[i].Lambda = p.To
+				return ""
+			}
+		}
+		s.Trust = append(s.Trust, Trust{Expert: p.Expert, Lambda: p.To})
+	}
+	return ""
+}
+
+func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem string) {
+	// expect returns the named experiment if its status is one of the given,
+	// and notes that the event is about it.
+	expect := func(id string, statuses ...ExperimentStatus) *Experiment {
+		x := s.Experiment(id)
+		if x == nil {
+			problem = fmt.Sprintf("there is no experiment %s", id)
+			return nil
+		}
+		for _, status := range statuses {
+			if x.Status == status {
+				x.LastEvent, x.Trace = e.ID, e.Trace
+				return x
+			}
+		}
+		problem = fmt.Sprintf("experiment %s is %s", id, x.Status)
+		return nil
+	}
+	end := func(x *Experiment, status ExperimentStatus, cause string) {
+		x.Status, x.Cause, x.Stalled, x.EndedAt = status, cause, false, e.Time
+	}
+
+	switch p := payload.(type) {
+	case *events.ExperimentRequested:
+		if next := ExperimentID(len(s.Experiments)); p.Experiment != next {
+			return fmt.Sprintf("experiment %s is out of order, %s was next", p.Experiment, next)
+		}
+		s.Experiments = append(s.Experiments, Experiment{
+			ID: p.Experiment, Status: Requested, Parameters: p.Parameters, Origin: p.Origin,
+			Decision: p.Decision, Replicate: p.Replicate, RequestedAt: e.Time, LastEvent: e.ID, Trace: e.Trace,
+		})
+	case *events.ExperimentDispatched:
+		if x := expect(p.Experiment, Requested); x != nil {
+			x.Status, x.Command, x.Instrument, x.DispatchedAt = Dispatched, p.Command, p.Instrument, e.Time
+		}
+	case *events.ExperimentStarted:
+		if x := expect(p.Experiment, Dispatched); x != nil {
+			x.Status = Started
+		}
+	case *events.ExperimentMeasured:
+		// A person may tell the result of an experiment no instrument was given,
+		// and an instrument may answer after it was given up.
+		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
+			end(x, Measured, "")
+			m := p.Measurement
+			x.Measurement, x.Source, x.Instrument, x.Simulated = &m, e.ID, p.Instrument, e.Simulated
+		}
+	case *events.ExperimentFailed:
+		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
+			end(x, Failed, p.Cause)
+		}
+	case *events.ExperimentCancelled:
+		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
+			end(x, Cancelled, p.Reason)
+		}
+	case *events.ExperimentUnresolved:
+		if x := expect(p.Experiment, Dispatched, Started); x != nil {
+			x.Status, x.Cause, x.Stalled = Unresolved, p.Cause, false
+		}
+	case *events.ExperimentResolved:
+		x := expect(p.Experiment, Unresolved)
+		if x == nil {
+			return problem
+		}
+		switch p.Resolution {
+		case events.ResolvedMeasured:
+			if p.Measurement == nil {
+				return "it resolves as measured without a measurement"
+			}
+			end(x, Measured, "")
+			x.Measurement, x.Source = p.Measurement, e.ID
+		case events.ResolvedFailed:
+			end(x, Failed, p.Reason)
+		case events.ResolvedNotPerformed:
+			end(x, Cancelled, p.Reason)
+		default:
+			return fmt.Sprintf("%q is not a resolution", p.Resolution)
+		}
+	case *events.MeasurementCorrected:
+		x := expect(p.Experiment, Measured)
+		if x == nil {
+			return problem
+		}
+		if p.Corrects != x.Source {
+			return fmt.Sprintf("it corrects event %s, but the result of %s stands in event %s", p.Corrects, x.ID, x.Source)
+		}
+		corrected := *x.Measurement
+		if p.New != nil {
+			corrected.Objective = *p.New
+		}
+		if p.Actual != nil {
+			corrected.Actual = p.Actual
+		}
+		x.Measurement, x.Source, x.Excluded = &corrected, e.ID, p.Excluded
+	case *events.InstrumentStalled:
+		if x := expect(p.Experiment, Dispatched, Started); x != nil {
+			x.Stalled = true
+		}
+	}
+	return problem
+}
+
+func (s *State) applyLabel(e events.Event, payload events.Payload) (problem string) {
+	expect := func(id string, status QuestionStatus) *Question {
+		q := s.Question(id)
+		switch {
+		case q == nil:
+			problem = fmt.Sprintf("there is no question %s", id)
+		case q.Status != status:
+			problem = fmt.Sprintf("question %s is %s", id, q.Status)
+		default:
+			q.LastEvent, q.Trace = e.ID, e.Trace
+			return q
+		}
+		return nil
+	}
+	switch p := payload.(type) {
+	case *events.LabelRequested:
+		if next := QuestionID(len(s.Questions)); p.Question != next {
+			return fmt.Sprintf("question %s is out of order, %s was next", p.Question, next)
+		}
+		s.Questions = append(s.Questions, Question{
+			ID: p.Question, Status: Asked, Expert: p.Expert, Parameters: p.Parameters,
+			Prediction: p.Prediction, Belief: p.Belief, Explanation: p.Explanation, Decision: p.Decision,
+			AskedAt: e.Time, Expires: p.Expires, Experiments: len(s.Experiments), LastEvent: e.ID, Trace: e.Trace,
+		})
+	case *events.LabelGiven:
+		if p.Volunteered {
+			if next := QuestionID(len(s.Questions)); p.Question != next {
+				return fmt.Sprintf("question %s is out of order, %s was next", p.Question, next)
+			}
+			s.Questions = append(s.Questions, Question{
+				ID: p.Question, Expert: p.Expert, Parameters: p.Parameters, Volunteered: true,
+				AskedAt: e.Time, Experiments: len(s.Experiments), Status: Asked,
+			})
+		}
+		if q := expect(p.Question, Asked); q != nil {
+			q.Status, q.Answer, q.Comment, q.Source, q.AnsweredAt = Answered, p.Answer, p.Comment, e.ID, e.Time
+		}
+	case *events.LabelSuperseded:
+		if q := expect(p.Question, Answered); q != nil {
+			if p.Supersedes != q.Source {
+				return fmt.Sprintf("it supersedes event %s, but the answer to %s stands in event %s", p.Supersedes, q.ID, q.Source)
+			}
+			q.Answer, q.Source = p.Answer, e.ID
+		}
+	case *events.LabelExpired:
+		if q := expect(p.Question, Asked); q != nil {
+			q.Status = Expired
+		}
+	case *events.LabelWithdrawn:
+		if q := expect(p.Question, Asked); q != nil {
+			q.Status = Withdrawn
+		}
+	}
+	return problem
+}

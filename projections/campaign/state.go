@@ -1,0 +1,259 @@
+// Package campaign is the projection of what a campaign has done: what was
+// asked, measured, decided and spent, and what is pending.
+package campaign
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Status of a campaign.
+type Status string
+
+const (
+	Undefined Status = ""          // no campaign.defined yet
+	Running   Status = "running"   // decisions are being made
+	Paused    Status = "paused"    // nothing new is started
+	Stopped   Status = "stopped"   // ended at a person's word
+	Completed Status = "completed" // ended by its own rules
+)
+
+// Ended reports whether the campaign is over.
+func (s Status) Ended() bool { return s == Stopped || s == Completed }
+
+// ExperimentStatus says how far an experiment has come.
+type ExperimentStatus string
+
+const (
+	Requested  ExperimentStatus = "requested"  // intended; no instrument has seen it
+	Dispatched ExperimentStatus = "dispatched" // handed to an instrument
+	Started    ExperimentStatus = "started"    // confirmed by the instrument
+	Measured   ExperimentStatus = "measured"
+	Failed     ExperimentStatus = "failed"
+	Cancelled  ExperimentStatus = "cancelled"
+	Unresolved ExperimentStatus = "unresolved" // its fate is unknown: a person must settle it
+)
+
+// Open reports whether the experiment's outcome is still to come.
+func (s ExperimentStatus) Open() bool {
+	return s == Requested || s == Dispatched || s == Started || s == Unresolved
+}
+
+// Experiment is the state of one experiment.
+type Experiment struct {
+	ID         string           `json:"id"`
+	Status     ExperimentStatus `json:"status"`
+	Parameters events.Point     `json:"parameters"`
+	Origin     string           `json:"origin"`
+	Decision   string           `json:"decision,omitempty"`
+	Replicate  int              `json:"replicate"`
+	Command    string           `json:"command,omitempty"`
+	Instrument string           `json:"instrument,omitempty"`
+	// Measurement is the result that counts: the latest correction of it.
+	Measurement *events.Measurement `json:"measurement,omitempty"`
+	// Source is the ID of the event Measurement came from.
+	Source string `json:"source,omitempty"`
+	// Excluded takes the measurement out of the models.
+	Excluded bool `json:"excluded,omitempty"`
+	// Simulated marks a result of a simulated instrument.
+	Simulated bool `json:"simulated,omitempty"`
+	// Cause says why there is no result, or why the fate is unknown.
+	Cause string `json:"cause,omitempty"`
+	// Stalled is set while the instrument is known to be silent.
+	Stalled bool `json:"stalled,omitempty"`
+	// RequestedAt, DispatchedAt and EndedAt are the times of the events.
+	RequestedAt  time.Time `json:"requested_at,omitzero"`
+	DispatchedAt time.Time `json:"dispatched_at,omitzero"`
+	EndedAt      time.Time `json:"ended_at,omitzero"`
+	// LastEvent is the ID of the latest event about it, Trace that event's trace.
+	LastEvent string `json:"last_event"`
+	Trace     string `json:"trace,omitempty"`
+}
+
+// QuestionStatus says what became of a question.
+type QuestionStatus string
+
+const (
+	Asked     QuestionStatus = "asked"
+	Answered  QuestionStatus = "answered"
+	Expired   QuestionStatus = "expired"
+	Withdrawn QuestionStatus = "withdrawn"
+)
+
+// Question is the state of one question, or of one volunteered label.
+type Question struct {
+	ID          string             `json:"id"`
+	Status      QuestionStatus     `json:"status"`
+	Expert      string             `json:"expert"`
+	Parameters  events.Point       `json:"parameters"`
+	Prediction  *events.Prediction `json:"prediction,omitempty"`
+	Belief      *events.Interval   `json:"belief,omitempty"`
+	Explanation string             `json:"explanation,omitempty"`
+	Decision    string             `json:"decision,omitempty"`
+	// Answer is the answer that counts: the latest that superseded it.
+	Answer  string `json:"answer,omitempty"`
+	Comment string `json:"comment,omitempty"`
+	// Source is the ID of the event Answer came from.
+	Source      string    `json:"source,omitempty"`
+	Volunteered bool      `json:"volunteered,omitempty"`
+	AskedAt     time.Time `json:"asked_at,omitzero"`
+	Expires     time.Time `json:"expires,omitzero"`
+	AnsweredAt  time.Time `json:"answered_at,omitzero"`
+	// Experiments is how many experiments had been requested when it was asked.
+	Experiments int `json:"experiments"`
+	// LastEvent is the ID of the latest event about it, Trace that event's trace.
+	LastEvent string `json:"last_event"`
+	Trace     string `json:"trace,omitempty"`
+}
+
+// Trust is how far an expert is trusted.
+type Trust struct {
+	Expert string  `json:"expert"`
+	Lambda float64 `json:"lambda"`
+}
+
+// Note is a person's remark.
+type Note struct {
+	Text  string    `json:"text"`
+	About string    `json:"about,omitempty"`
+	Actor string    `json:"actor"`
+	Time  time.Time `json:"time"`
+}
+
+// State is everything that is known of a campaign apart from its models.
+type State struct {
+	Name       string             `json:"name"`
+	Status     Status             `json:"status"`
+	Reason     string             `json:"reason,omitempty"` // why it was paused, stopped or completed
+	Definition *events.Definition `json:"definition,omitempty"`
+	Source     string             `json:"source,omitempty"`
+	DefinedAt  time.Time          `json:"defined_at,omitzero"`
+	EndedAt    time.Time          `json:"ended_at,omitzero"`
+	// Sequence and LastEvent are those of the last event folded.
+	Sequence  events.Sequence `json:"sequence"`
+	LastEvent string          `json:"last_event"`
+	// DefinedBy is the ID of the event that holds the present definition.
+	DefinedBy string `json:"defined_by,omitempty"`
+
+	// Experiments in order of request: Experiments[i].ID is "e"+(i+1).
+	Experiments []Experiment `json:"experiments,omitempty"`
+	// Questions in order: Questions[i].ID is "q"+(i+1).
+	Questions []Question `json:"questions,omitempty"`
+	// Decisions counts the decisions made.
+	Decisions int     `json:"decisions"`
+	Trust     []Trust `json:"trust,omitempty"`
+	Notes     []Note  `json:"notes,omitempty"`
+	// Failure is the cause of the last fit, if it failed.
+	Failure string `json:"failure,omitempty"`
+	// Recoveries counts the times a new process took over.
+	Recoveries int `json:"recoveries,omitempty"`
+	// Trace is the trace of the campaign.
+	Trace string `json:"trace,omitempty"`
+}
+
+// ExperimentID returns the identifier of the i-th experiment, counting from 0.
+func ExperimentID(i int) string { return "e" + strconv.Itoa(i+1) }
+
+// QuestionID returns the identifier of the i-th question, counting from 0.
+func QuestionID(i int) string { return "q" + strconv.Itoa(i+1) }
+
+// DecisionID returns the identifier of the i-th decision, counting from 0.
+func DecisionID(i int) string { return "d" + strconv.Itoa(i+1) }
+
+// index returns the place an identifier of the given letter counts to, or −1.
+func index(letter byte, id string, length int) int {
+	if len(id) < 2 || id[0] != letter || id[1] == '0' {
+		return -1
+	}
+	n, err := strconv.Atoi(id[1:])
+	if err != nil || n < 1 || n > length {
+		return -1
+	}
+	return n - 1
+}
+
+// Experiment returns the experiment with the given identifier, or nil.
+func (s *State) Experiment(id string) *Experiment {
+	if i := index('e', id, len(s.Experiments)); i >= 0 {
+		return &s.Experiments[i]
+	}
+	return nil
+}
+
+// Question returns the question with the given identifier, or nil.
+func (s *State) Question(id string) *Question {
+	if i := index('q', id, len(s.Questions)); i >= 0 {
+		return &s.Questions[i]
+	}
+	return nil
+}
+
+// Spent counts the experiments that count against the budget: all but
+// imported and cancelled ones. It includes those still open.
+func (s *State) Spent() int {
+	n := 0
+	for i := range s.Experiments {
+		if e := &s.Experiments[i]; e.Origin != events.OriginImport && e.Status != Cancelled {
+			n++
+		}
+	}
+	return n
+}
+
+// Count returns how many experiments have one of the given statuses.
+func (s *State) Count(statuses ...ExperimentStatus) int {
+	n := 0
+	for i := range s.Experiments {
+		for _, status := range statuses {
+			if s.Experiments[i].Status == status {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Labels counts the labels given, initial and volunteered ones included;
+// "can't tell" is not a label.
+func (s *State) Labels() int {
+	n := 0
+	for i := range s.Questions {
+		if s.Questions[i].IsLabel() {
+			n++
+		}
+	}
+	return n
+}
+
+// AskedCount counts the questions that were put to a person or simulated expert, answered
+// or not. Volunteered labels are not among them.
+func (s *State) AskedCount() int {
+	n := 0
+	for i := range s.Questions {
+		if !s.Questions[i].Volunteered {
+			n++
+		}
+	}
+	return n
+}
+
+// IsLabel reports whether the question holds an accept or a reject that counts.
+func (q *Question) IsLabel() bool {
+	return q.Status == Answered && (q.Answer == events.AnswerAccept || q.Answer == events.AnswerReject)
+}
+
+// Lambda returns the dual variable of the expert; ok is false before the first
+// trust.adjusted.
+func (s *State) Lambda(expert string) (lambda float64, ok bool) {
+	for _, t := range s.Trust {
+		if t.Expert == expert {
+			return t.Lambda, true
+		}
+	}
+	return 0, false
+}
+
+// HasDecision reports whether a decision of that identifier was made.
+func (s *State) HasDecision(id string) bool { return index('d', id, s.Decisions) >= 0 }

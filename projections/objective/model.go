@@ -1,0 +1,195 @@
+package objective
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/space"
+)
+
+// Model is the posterior of the objective.
+//
+// Inside, a composition is a point of the unit cube and the objective is
+// standardised and, where the campaign maximises, turned over: smaller is
+// always better. Methods say which side they speak of: those that take a
+// []float64 are inside, those that take an events.Point are in the user's
+// units.
+type Model struct {
+	// Observations are those the model was made from.
+	Observations []Observation
+	// X and Z are the observations inside: rows of the unit cube and values.
+	X [][]float64
+	Z []float64
+	// Fit holds the hyperparameters.
+	Fit events.ObjectiveFit
+
+	gp    *gp.GP
+	space *space.Space
+	scale standard
+	unit  string
+}
+
+// standard turns a measured value y into z = sign·(y − shift)/scale.
+type standard struct{ shift, scale, sign float64 }
+
+func (s standard) inside(y float64) float64  { return s.sign * (y - s.shift) / s.scale }
+func (s standard) outside(z float64) float64 { return s.shift + s.sign*s.scale*z }
+
+// standardise returns the standard of the given observations: mean 0 and
+// standard deviation 1 over them, a deviation below 1e-8 counting as 1.
+func standardise(observations []Observation, goal string) standard {
+	sum := 0.0
+	for _, o := range observations {
+		sum += o.Value
+	}
+	mean := sum / float64(len(observations))
+	squares := 0.0
+	for _, o := range observations {
+		squares += (o.Value - mean) * (o.Value - mean)
+	}
+	sd := math.Sqrt(squares / float64(max(1, len(observations)-1)))
+	if sd < 1e-8 {
+		sd = 1
+	}
+	return standard{shift: mean, scale: sd, sign: sign(goal)}
+}
+
+// sign is +1 where the objective is minimised, −1 where it is maximised.
+func sign(goal string) float64 {
+	if goal == events.Maximize {
+		return -1
+	}
+	return 1
+}
+
+// data returns the observations inside.
+func (p *Projection) data(observations []Observation, std standard) (gp.Data, error) {
+	var data gp.Data
+	noise := p.state.Definition.Objective.Noise
+	for _, o := range observations {
+		x, err := p.space.Encode(o.Point)
+		if err != nil {
+			return gp.Data{}, fmt.Errorf("the composition of %s: %w", o.Experiment, err)
+		}
+		data.X = append(data.X, x)
+		data.Y = append(data.Y, std.inside(o.Value))
+		data.NoiseVar = append(data.NoiseVar, noiseVariance(o.SD, noise, std.scale))
+	}
+	return data, nil
+}
+
+// leastNoise is the standardised noise variance of measurements without noise.
+const leastNoise = 1e-6
+
+// noiseVariance returns the standardised noise variance of one measurement:
+// by the instrument's word, else by the campaign's, else NaN for "infer it".
+func noiseVariance(instrument, campaign *float64, scale float64) float64 {
+	sd := campaign
+	if instrument != nil {
+		sd = instrument
+	}
+	if sd == nil {
+		return math.NaN()
+	}
+	return max(leastNoise, *sd/scale**sd/scale)
+}
+
+// FitObjective fits the hyperparameters to the present observations. The
+// result depends on the state and the seed alone.
+func (p *Projection) FitObjective(ctx context.Context, seed uint64) (events.ObjectiveFit, error) {
+	observations := p.included()
+	std := standardise(observations, p.state.Definition.Objective.Goal)
+	data, err := p.data(observations, std)
+	if err != nil {
+		return events.ObjectiveFit{}, err
+	}
+	model := p.state.Definition.Model
+	result, err := gp.Fit(ctx, data, gp.FitConfig{
+		Kernel: model.Kernel, FreeOutputScale: model.FreeOutputScale, Seed: seed,
+	})
+	if err != nil {
+		return events.ObjectiveFit{}, err
+	}
+	return events.ObjectiveFit{
+		Kernel: model.Kernel, Lengthscales: result.Hyper.Lengthscales, OutputScale: result.Hyper.OutputScale,
+		Noise: result.Hyper.Noise, Mean: result.Hyper.Mean, Shift: std.shift, Scale: std.scale,
+		LogPosterior: result.LogPosterior, Observations: len(observations), Jitter: result.Jitter,
+		Evaluations: result.Evaluations,
+	}, nil
+}
+
+// Model returns the posterior given the present observations and the last
+// fit, nil where there is none. Equal states give equal models, bit for bit.
+func (p *Projection) Model() (*Model, error) {
+	if p.state.Fit == nil || p.model != nil {
+		return p.model, nil
+	}
+	fit := *p.state.Fit
+	observations := p.included()
+	std := standard{shift: fit.Shift, scale: fit.Scale, sign: sign(p.state.Definition.Objective.Goal)}
+	data, err := p.data(observations, std)
+	if err != nil {
+		return nil, err
+	}
+	process, err := gp.New(data, fit.Kernel, gp.Hyper{
+		Lengthscales: fit.Lengthscales, OutputScale: fit.OutputScale, Noise: fit.Noise, Mean: fit.Mean,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the objective model: %w", err)
+	}
+	p.model = &Model{
+		Observations: observations, X: data.X, Z: data.Y, Fit: fit,
+		gp: process, space: p.space, scale: std, unit: p.state.Definition.Objective.Unit,
+	}
+	return p.model, nil
+}
+
+// Posterior returns the mean and standard deviation of the standardised
+// objective, without noise, at a point of the unit cube (Xu et al. 2024,
+// Eq. 2a, 2b).
+func (m *Model) Posterior(x []float64) (mean, sd float64) { return m.gp.Posterior(x) }
+
+// PosteriorGrad is Posterior that also fills in the gradients.
+func (m *Model) PosteriorGrad(x, dMean, dSD []float64) (mean, sd float64) {
+	return m.gp.PosteriorGrad(x, dMean, dSD)
+}
+
+// GP returns the process itself, inside.
+func (m *Model) GP() *gp.GP { return m.gp }
+
+// Kernel returns the fitted kernel on the unit cube.
+func (m *Model) Kernel() kernel.Kernel { return m.gp.Kernel() }
+
+// Outside turns a standardised value into the user's unit.
+func (m *Model) Outside(z float64) float64 { return m.scale.outside(z) }
+
+// Predict returns the posterior at a composition, in the user's unit.
+func (m *Model) Predict(point events.Point) (events.Prediction, error) {
+	x, err := m.space.Encode(point)
+	if err != nil {
+		return events.Prediction{}, err
+	}
+	return m.PredictAt(x), nil
+}
+
+// PredictAt returns the posterior at a point of the unit cube, in the user's unit.
+func (m *Model) PredictAt(x []float64) events.Prediction {
+	mean, sd := m.gp.Posterior(x)
+	return events.Prediction{Mean: m.scale.outside(mean), SD: sd * m.scale.scale, Unit: m.unit}
+}
+
+// Best returns the index of the observation whose composition has the best
+// posterior mean, and that mean in the user's unit. The earliest of equals wins.
+func (m *Model) Best() (index int, mean float64) {
+	best := math.Inf(1)
+	for i, x := range m.X {
+		if z, _ := m.gp.Posterior(x); z < best {
+			index, best = i, z
+		}
+	}
+	return index, m.scale.outside(best)
+}

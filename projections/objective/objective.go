@@ -1,0 +1,165 @@
+// Package objective is the projection of the measured objective: its
+// observations, and the Gaussian process that follows from them and from the
+// fitted hyperparameters (Xu et al. 2024, §3.1).
+package objective
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/projections"
+)
+
+// Observation is one measurement the model learns from, in the user's units.
+type Observation struct {
+	// Experiment is the experiment's identifier.
+	Experiment string `json:"experiment"`
+	// Point is the composition that was really made.
+	Point events.Point `json:"point"`
+	// Value of the objective, and its standard deviation where the instrument knows it.
+	Value float64  `json:"value"`
+	SD    *float64 `json:"sd,omitempty"`
+	// Excluded keeps the observation out of the model.
+	Excluded bool `json:"excluded,omitempty"`
+}
+
+type state struct {
+	Definition *events.Definition `json:"definition,omitempty"`
+	// Observations in the order of the experiments' requests.
+	Observations []Observation `json:"observations,omitempty"`
+	// Revision counts the changes that call for a fit.
+	Revision int `json:"revision"`
+	// FitRevision is the Revision the fit, or the failed fit, has seen.
+	FitRevision int                  `json:"fit_revision"`
+	Fit         *events.ObjectiveFit `json:"fit,omitempty"`
+}
+
+// Projection folds measurements, corrections and fits.
+type Projection struct {
+	state state
+	space *space.Space // follows from state.Definition
+	model *Model       // cache; nil where it must be built
+}
+
+// New returns the projection of a campaign without events.
+func New() *Projection { return new(Projection) }
+
+// Name implements projections.Projection.
+func (p *Projection) Name() string { return "objective" }
+
+// Snapshot implements projections.Projection.
+func (p *Projection) Snapshot() ([]byte, error) { return json.Marshal(&p.state) }
+
+// Restore implements projections.Projection.
+func (p *Projection) Restore(snapshot []byte) error {
+	*p = Projection{}
+	if err := json.Unmarshal(snapshot, &p.state); err != nil {
+		return fmt.Errorf("restore objective: %w", err)
+	}
+	if p.state.Definition == nil {
+		return nil
+	}
+	var err error
+	p.space, err = space.New(*p.state.Definition)
+	return err
+}
+
+// Apply implements projections.Projection.
+func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
+	s := &p.state
+	switch d := payload.(type) {
+	case *events.CampaignDefined:
+		s.Definition = &d.Definition
+		p.space, err = space.New(d.Definition)
+	case *events.CampaignAmended:
+		// The unit cube may have changed: lengthscales of the old one say nothing.
+		s.Definition, s.Fit = &d.Definition, nil
+		s.Revision++
+		p.space, err = space.New(d.Definition)
+	case *events.ExperimentMeasured:
+		p.observe(d.Experiment, &d.Measurement)
+	case *events.ExperimentResolved:
+		if d.Measurement != nil {
+			p.observe(d.Experiment, d.Measurement)
+		}
+	case *events.MeasurementCorrected:
+		p.correct(d)
+	case *events.ModelFitted:
+		if d.Model != events.ModelObjective {
+			return nil
+		}
+		s.Fit, s.FitRevision = d.Objective, s.Revision
+	case *events.ModelFitFailed:
+		if d.Model != events.ModelObjective {
+			return nil
+		}
+		s.FitRevision = s.Revision
+	default:
+		return nil
+	}
+	p.model = nil
+	return err
+}
+
+// observe adds a measurement in the order of experiments, which is not the
+// order of results: the model must not depend on which instrument was faster.
+func (p *Projection) observe(experiment string, m *events.Measurement) {
+	s := &p.state
+	i := len(s.Observations)
+	for i > 0 && number(s.Observations[i-1].Experiment) > number(experiment) {
+		i--
+	}
+	s.Observations = slices.Insert(s.Observations, i,
+		Observation{Experiment: experiment, Point: m.Actual, Value: m.Objective.Value, SD: m.Objective.SD})
+	s.Revision++
+}
+
+func number(id string) (n int) {
+	fmt.Sscanf(id, "e%d", &n)
+	return n
+}
+
+func (p *Projection) correct(d *events.MeasurementCorrected) {
+	s := &p.state
+	i := slices.IndexFunc(s.Observations, func(o Observation) bool { return o.Experiment == d.Experiment })
+	if i < 0 {
+		return // the campaign projection refuses a correction of what was not measured
+	}
+	o := &s.Observations[i]
+	o.Excluded = d.Excluded
+	if d.New != nil {
+		o.Value, o.SD = d.New.Value, d.New.SD
+	}
+	if d.Actual != nil {
+		o.Point = d.Actual
+	}
+	s.Revision++
+}
+
+// included returns the observations the model learns from.
+func (p *Projection) included() []Observation {
+	kept := make([]Observation, 0, len(p.state.Observations))
+	for _, o := range p.state.Observations {
+		if !o.Excluded {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+// Stale reports whether there are enough observations to fit and they have
+// changed since the last fit.
+func (p *Projection) Stale() bool {
+	return p.state.Revision != p.state.FitRevision && len(p.included()) >= 2
+}
+
+// Revision counts the changes that call for a fit.
+func (p *Projection) Revision() int { return p.state.Revision }
+
+// Fitted reports whether there is a fit.
+func (p *Projection) Fitted() bool { return p.state.Fit != nil }
+
+var _ projections.Projection = (*Projection)(nil)
