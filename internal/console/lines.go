@@ -1,0 +1,196 @@
+package console
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// maxLine is the longest line in bytes that is read.
+const maxLine = 1 << 20
+
+// Lines is a Prompter over plain lines of text. Its methods are safe for
+// concurrent use.
+//
+// A line that begins with the key of an open form answers that form. Without a
+// key it answers the only open form. What happens otherwise depends on who
+// writes the lines:
+//
+//   - A person at a terminal (interactive) is told what is wrong. In particular
+//     a line that comes when nothing is asked, say just after a question was
+//     withdrawn, is not used for the next question, which they have not seen.
+//   - Lines from a file or a pipe were written beforehand: each is kept until
+//     something is asked, and then answers the form that has been open longest.
+//
+// No line is lost because a prompt was cancelled while it was being waited
+// for.
+type Lines struct {
+	in          io.Reader
+	interactive bool
+	start       sync.Once
+
+	mu     sync.Mutex
+	out    io.Writer
+	opened sync.Cond  // a form was added to open
+	open   []*pending // in the order they were asked
+	err    error      // the input has ended
+}
+
+// pending is an open form.
+type pending struct {
+	form Form
+	line chan string // has room for one, and is closed at the end of input
+}
+
+// NewLines returns a Prompter that reads in and writes out. Reading begins with
+// the first prompt and goes on in one goroutine until in ends.
+func NewLines(in io.Reader, out io.Writer, interactive bool) *Lines {
+	l := &Lines{in: in, out: out, interactive: interactive}
+	l.opened.L = &l.mu
+	return l
+}
+
+// Prompt implements Prompter.
+func (l *Lines) Prompt(ctx context.Context, f Form) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	p := &pending{form: f, line: make(chan string, 1)}
+	l.mu.Lock()
+	if l.err != nil {
+		defer l.mu.Unlock()
+		return "", l.err
+	}
+	l.open = append(l.open, p)
+	l.show(f)
+	l.opened.Signal()
+	l.mu.Unlock()
+	l.start.Do(func() { go l.read() })
+
+	select {
+	case line, ok := <-p.line:
+		if !ok {
+			return "", l.closed()
+		}
+		return line, nil
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.remove(p) {
+		// A line or the end of input was quicker than the context.
+		line, ok := <-p.line
+		if ok {
+			return line, nil
+		}
+		return "", ctx.Err()
+	}
+	l.say("%s is no longer asked.", f.Key)
+	return "", ctx.Err()
+}
+
+// read hands out lines until the input ends.
+func (l *Lines) read() {
+	s := bufio.NewScanner(l.in)
+	s.Buffer(nil, maxLine)
+	for s.Scan() {
+		l.deliver(strings.TrimSpace(clean(s.Text())))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = ErrClosed
+	if err := s.Err(); err != nil {
+		l.err = fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	for _, p := range l.open {
+		close(p.line)
+	}
+	l.open = nil
+}
+
+// deliver gives a line to the form it answers.
+func (l *Lines) deliver(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.open) == 0 && !l.interactive {
+		l.opened.Wait()
+	}
+	if line == "" {
+		if l.interactive {
+			for _, p := range l.open {
+				l.show(p.form)
+			}
+		}
+		return
+	}
+	key, rest, _ := strings.Cut(line, " ")
+	for _, p := range l.open {
+		if p.form.Key != "" && strings.TrimSuffix(key, ":") == p.form.Key {
+			l.give(p, strings.TrimSpace(rest))
+			return
+		}
+	}
+	switch {
+	case len(l.open) == 1 || len(l.open) > 1 && !l.interactive:
+		l.give(l.open[0], line)
+	case len(l.open) == 0:
+		l.say("Nothing is asked at the moment; %q was not used.", line)
+	default:
+		var keys []string
+		for _, p := range l.open {
+			keys = append(keys, p.form.Key)
+		}
+		l.say("Several things are asked; begin the line with %s.", strings.Join(keys, " or "))
+	}
+}
+
+func (l *Lines) give(p *pending, line string) {
+	l.remove(p)
+	p.line <- line
+}
+
+// remove reports whether p was open.
+func (l *Lines) remove(p *pending) bool {
+	k := slices.Index(l.open, p)
+	if k < 0 {
+		return false
+	}
+	l.open = slices.Delete(l.open, k, k+1)
+	return true
+}
+
+func (l *Lines) closed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// show writes a form: the whole of it, or only what was wrong with the last
+// answer.
+func (l *Lines) show(f Form) {
+	if f.Problem != "" {
+		l.say("%s: %s", f.Key, f.Problem)
+	} else {
+		l.say("\n%s  %s", f.Key, f.Title)
+		for _, line := range f.Body {
+			l.say("    %s", line)
+		}
+	}
+	l.say("%s> %s", f.Key, f.Hint)
+}
+
+// say writes a line. Where the person does not see it, nothing else would help
+// them, so that a failing output is no error.
+func (l *Lines) say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	blank := strings.HasPrefix(text, "\n")
+	text = clean(strings.TrimPrefix(text, "\n"))
+	if blank {
+		text = "\n" + text
+	}
+	_, _ = io.WriteString(l.out, text+"\n")
+}
