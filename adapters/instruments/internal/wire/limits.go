@@ -1,0 +1,102 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+)
+
+// slack is how far, relative to the larger of a parameter's limits, a value
+// that was meant to lie on a limit may exceed it by rounding.
+const slack = 1e-9
+
+// CheckLimits says why an instrument of the given description must not be given
+// the composition; nil if nothing speaks against it.
+func CheckLimits(d instruments.Description, p events.Point) error {
+	var faults []error
+	names := make([]string, 0, len(p))
+	for name := range p {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if x, ok := p[name].Float(); ok && (math.IsNaN(x) || math.IsInf(x, 0)) {
+			faults = append(faults, fmt.Errorf("%s is %v", name, x))
+		}
+		known := slices.ContainsFunc(d.Parameters, func(s instruments.ParameterSpec) bool { return s.Name == name })
+		if len(d.Parameters) > 0 && !known {
+			faults = append(faults, fmt.Errorf("the instrument has no parameter %s", name))
+		}
+	}
+	for _, spec := range d.Parameters {
+		if err := checkLimit(spec, p); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func checkLimit(spec instruments.ParameterSpec, p events.Point) error {
+	v, ok := p[spec.Name]
+	if !ok {
+		return fmt.Errorf("%s is missing", spec.Name)
+	}
+	x, number := v.Float()
+	if len(spec.Categories) > 0 {
+		if number || !slices.Contains(spec.Categories, v.Name()) {
+			return fmt.Errorf("%s = %v is not one of %q", spec.Name, v, spec.Categories)
+		}
+		return nil
+	}
+	if !number {
+		return fmt.Errorf("%s = %q is not a number", spec.Name, v.Name())
+	}
+	var size float64 // of the limits
+	for _, limit := range []*float64{spec.Min, spec.Max} {
+		if limit != nil {
+			size = max(size, math.Abs(*limit))
+		}
+	}
+	if spec.Min != nil && x < *spec.Min-slack*size {
+		return fmt.Errorf("%s = %g %s is below the instrument's limit of %g", spec.Name, x, spec.Unit, *spec.Min)
+	}
+	if spec.Max != nil && x > *spec.Max+slack*size {
+		return fmt.Errorf("%s = %g %s is above the instrument's limit of %g", spec.Name, x, spec.Unit, *spec.Max)
+	}
+	return nil
+}
+
+// CheckDescription says what a description lacks.
+func CheckDescription(d instruments.Description) error {
+	var faults []error
+	if d.Name == "" {
+		faults = append(faults, errors.New("it has no name"))
+	}
+	if d.Capacity < 1 {
+		faults = append(faults, fmt.Errorf("its capacity is %d, and must be at least 1", d.Capacity))
+	}
+	seen := map[string]bool{}
+	for _, p := range d.Parameters {
+		if p.Name == "" || seen["p:"+p.Name] {
+			faults = append(faults, fmt.Errorf("parameter %q has no name of its own", p.Name))
+		}
+		seen["p:"+p.Name] = true
+		if p.Min != nil && p.Max != nil && !(*p.Min <= *p.Max) {
+			faults = append(faults, fmt.Errorf("parameter %s has limits %g to %g", p.Name, *p.Min, *p.Max))
+		}
+		if !(p.Step >= 0) || math.IsInf(p.Step, 0) {
+			faults = append(faults, fmt.Errorf("parameter %s has step %g", p.Name, p.Step))
+		}
+	}
+	for _, o := range d.Outputs {
+		if o.Name == "" || seen["o:"+o.Name] {
+			faults = append(faults, fmt.Errorf("output %q has no name of its own", o.Name))
+		}
+		seen["o:"+o.Name] = true
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,69 @@
+// Package wire holds the messages of the process protocol, version 1, which
+// adapters/instruments/process speaks and adapters/instruments/sdk answers. The
+// protocol is described for people in docs/process-instrument.md.
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+)
+
+// Version of the protocol.
+const Version = 1
+
+// MaxLine is the longest line either side accepts, in bytes.
+const MaxLine = 1 << 20
+
+// Operations of a request.
+const (
+	OpHandshake = "handshake"
+	OpDescribe  = "describe"
+	OpStart     = "start"
+	OpAwait     = "await"
+	OpCancel    = "cancel"
+	OpRecover   = "recover"
+)
+
+// Request is a line from campaignd to the program.
+type Request struct {
+	// ID is repeated in the reply. IDs count up from 1 in each life of a program.
+	ID uint64 `json:"id"`
+	Op string `json:"op"`
+	// Protocol, Campaign, Parameters, Objective and Settings come with the handshake.
+	Protocol   int                `json:"protocol,omitempty"`
+	Campaign   string             `json:"campaign,omitempty"`
+	Parameters []events.Parameter `json:"parameters,omitempty"`
+	Objective  *events.Objective  `json:"objective,omitempty"`
+	Settings   map[string]any     `json:"settings,omitempty"`
+	// Command comes with start, await, cancel and recover.
+	Command *instruments.Command `json:"command,omitempty"`
+}
+
+// Reply is a line from the program to campaignd: the answer to a request, or,
+// without ID, a result nobody asked for yet.
+type Reply struct {
+	ID *uint64 `json:"id,omitempty"`
+	// Error answers any request that could not be dealt with.
+	Error string `json:"error,omitempty"`
+	// Protocol, Recover and Finishes answer the handshake.
+	Protocol int `json:"protocol,omitempty"`
+	// Recover: the program knows commands of its earlier lives.
+	Recover bool `json:"recover,omitempty"`
+	// Finishes: at the end of its input the program finishes what it is doing,
+	// keeps the result and ends by itself.
+	Finishes bool `json:"finishes,omitempty"`
+	// Description answers describe.
+	Description *instruments.Description `json:"description,omitempty"`
+	// OK answers start and cancel.
+	OK bool `json:"ok,omitempty"`
+	// Refused answers a start that was not and will not be acted on.
+	Refused string `json:"refused,omitempty"`
+	// Fate answers recover.
+	Fate instruments.Fate `json:"fate,omitempty"`
+	// Outcome answers await, or comes with Command unasked.
+	Outcome json.RawMessage `json:"outcome,omitempty"`
+	// Command names the command of an unasked outcome.
+	Command string `json:"command,omitempty"`
+}

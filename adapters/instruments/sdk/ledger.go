@@ -1,0 +1,183 @@
+package sdk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+)
+
+// ledger is what was done, on disk: a directory with one file for each command.
+//
+// The file is created when the command is accepted, and holds one line of JSON,
+// the command, and later a second, the outcome. Whoever performs the command
+// holds the lock on its file from before the first line until after the second,
+// so that a file tells everything: absent or empty, never started; locked, being
+// performed; two lines, finished; one line and no lock, begun by a process that
+// died. A line without its end was cut off by a death and does not count.
+type ledger struct {
+	dir    string
+	intake *os.File
+}
+
+// poll is how often a lock that another process holds is tried.
+const poll = 20 * time.Millisecond
+
+func openLedger(dir string) (*ledger, error) {
+	if dir == "" {
+		return nil, errors.New("no directory was named")
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	if err := syncDir(filepath.Dir(filepath.Clean(dir))); err != nil {
+		return nil, err
+	}
+	intake, err := os.OpenFile(filepath.Join(dir, "intake.lock"), os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	return &ledger{dir: dir, intake: intake}, nil
+}
+
+// takeOver waits until no earlier instance of the program reads commands any
+// more. From then on what is not in the ledger was never accepted.
+func (l *ledger) takeOver(ctx context.Context) error { return lock(ctx, l.intake) }
+
+// handOver lets the next instance read commands.
+func (l *ledger) handOver() { l.intake.Close() }
+
+func lock(ctx context.Context, f *os.File) error {
+	for {
+		ok, err := tryLock(f, false)
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case <-time.After(poll):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (l *ledger) path(id string) string {
+	return filepath.Join(l.dir, url.PathEscape(id)+".jsonl")
+}
+
+// entry is a command in the ledger. The holder of file performs it.
+type entry struct {
+	file    *os.File
+	command instruments.Command
+	begun   bool // the command's line is complete
+	outcome *instruments.Outcome
+	size    int64 // of the complete lines
+}
+
+// claim writes a command into the ledger, durably, and returns its entry, which
+// the caller performs. It returns nil if the command was there before. The
+// error of a claim that left nothing behind, so that nothing will ever be done,
+// wraps [instruments.ErrRefused].
+func (l *ledger) claim(cmd instruments.Command) (*entry, error) {
+	line, err := json.Marshal(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+	}
+	path := l.path(cmd.ID)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it cannot be written to the ledger: %w", instruments.ErrRefused, err)
+	}
+	e := &entry{file: f}
+	// Nobody acts without the lock, and nobody acts on a command that another
+	// holder has begun: this is where a pump is kept from moving twice.
+	free, err := tryLock(f, false)
+	if err == nil {
+		err = e.load(cmd.ID)
+	}
+	if err != nil || !free || e.begun {
+		f.Close()
+		return nil, err
+	}
+	e.command = cmd
+	if err = e.append(line); err == nil {
+		err = syncDir(l.dir)
+	}
+	if err == nil {
+		e.begun = true
+		return e, nil
+	}
+	err = fmt.Errorf("it cannot be written to the ledger: %w", err)
+	if gone := errors.Join(os.Remove(path), syncDir(l.dir)); gone == nil {
+		err = fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+	}
+	f.Close()
+	return nil, err
+}
+
+// read returns the entry of a command, which the caller closes, or nil if there
+// is none.
+func (l *ledger) read(id string) (*entry, error) {
+	f, err := os.OpenFile(l.path(id), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &entry{file: f}
+	if err := e.load(id); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// load reads the file anew.
+func (e *entry) load(id string) error {
+	data, err := os.ReadFile(e.file.Name())
+	if err != nil {
+		return err
+	}
+	e.begun, e.outcome, e.size = false, nil, 0
+	first, rest, ok := bytes.Cut(data, []byte("\n"))
+	if !ok {
+		return nil
+	}
+	if err := json.Unmarshal(first, &e.command); err != nil || e.command.ID != id {
+		return fmt.Errorf("%s is damaged: its first line is not command %s", e.file.Name(), id)
+	}
+	e.begun, e.size = true, int64(len(first)+1)
+	second, _, ok := bytes.Cut(rest, []byte("\n"))
+	if !ok {
+		return nil
+	}
+	e.outcome = new(instruments.Outcome)
+	if err := json.Unmarshal(second, e.outcome); err != nil || e.outcome.Status == "" {
+		return fmt.Errorf("%s is damaged: its second line is not an outcome", e.file.Name())
+	}
+	return nil
+}
+
+// append writes a line after the complete ones, durably.
+func (e *entry) append(line []byte) error {
+	if err := e.file.Truncate(e.size); err != nil {
+		return err
+	}
+	if _, err := e.file.WriteAt(append(line, '\n'), e.size); err != nil {
+		return err
+	}
+	if err := e.file.Sync(); err != nil {
+		return err
+	}
+	e.size += int64(len(line) + 1)
+	return nil
+}

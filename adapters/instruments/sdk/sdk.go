@@ -1,0 +1,112 @@
+// Package sdk makes a campaignd instrument of a Go value. The program that
+// serves it is named in the campaign file:
+//
+//	instrument:
+//	  process:
+//	    command: [./robot]
+//
+// and its main function is one line:
+//
+//	func main() { os.Exit(sdk.Main("robot.ledger", robot{})) }
+//
+// The package takes care of everything that keeps a pump from moving twice. A
+// command is written to the ledger, and synced to disk, before Measure is
+// called, and its outcome before campaignd learns of it. Measure is called at
+// most once for a command, whatever is sent twice, killed or started again,
+// also where several instances of the program share the ledger. Package docs
+// and format: docs/process-instrument.md.
+package sdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+)
+
+// Instrument is what a device driver implements.
+type Instrument interface {
+	// Describe says what the instrument is and can do. It has no effect. Name
+	// must be set. Commands outside the limits of Parameters are refused before
+	// Measure sees them; at most Capacity calls of Measure run at once (0
+	// stands for 1), and further commands wait.
+	Describe(ctx context.Context) (instruments.Description, error)
+	// Measure performs the command and returns what was measured. It is called
+	// at most once for a command. An Actual left nil stands for the composition
+	// that was requested.
+	//
+	// ctx ends only when the command is cancelled. An error makes the experiment
+	// failed, with the error as its cause; one that wraps [ErrNotPerformed]
+	// makes it cancelled: nothing took place.
+	Measure(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
+}
+
+// Configurer is an [Instrument] that wants to know the campaign before it is
+// first described. An error ends the program.
+type Configurer interface {
+	Configure(ctx context.Context, campaign Campaign) error
+}
+
+// Resumer is an [Instrument] that can find out what became of a command whose
+// Measure was cut short by the death of the program, for example because the
+// device goes on by itself and remembers. Without it such a command is unknown,
+// and waits for a person.
+type Resumer interface {
+	// Resume is called in place of Measure, at most once in each life of the
+	// program. It must not perform the experiment again. An error that wraps
+	// [ErrUnknown] leaves the command unknown; any other fails it.
+	Resume(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
+}
+
+// Campaign is what the handshake tells an instrument.
+type Campaign struct {
+	Name       string
+	Parameters []events.Parameter
+	Objective  events.Objective
+	// Settings of the process instrument in the campaign file.
+	Settings map[string]any
+}
+
+var (
+	// ErrNotPerformed is wrapped by the error of a Measure that stopped before
+	// anything physical took place.
+	ErrNotPerformed = errors.New("the experiment did not take place")
+	// ErrUnknown is wrapped by the error of a Resume that could not find out.
+	ErrUnknown = errors.New("nobody can tell what became of the experiment")
+)
+
+// Serve answers campaignd on in and out until in ends or ctx is done. It then
+// takes no more commands, finishes those under way, keeps their results and
+// returns. Neither the end of in nor that of ctx cuts an experiment short.
+//
+// Ledger is the directory that holds what was done, one file for each command;
+// it is created if need be and must be on a file system with working locks
+// (flock). It must be the same in every life of the program, and belong to this
+// instrument alone. A command ID found in it is never acted on again.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, ledger string, inst Instrument) error {
+	l, err := openLedger(ledger)
+	if err != nil {
+		return fmt.Errorf("sdk: ledger: %w", err)
+	}
+	s := &server{inst: inst, ledger: l, out: out, jobs: make(map[string]*job)}
+	return s.serve(ctx, in)
+}
+
+// Main serves inst on standard input and output and returns the exit status. An
+// interrupt ends it as the end of input does.
+func Main(ledger string, inst Instrument) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, terminate)
+	defer stop()
+	// Standard output breaks when campaignd is killed. The experiment goes on.
+	signal.Ignore(brokenPipe)
+	if err := Serve(ctx, os.Stdin, os.Stdout, ledger, inst); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,434 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+	"github.com/campaignd/campaignd/events"
+)
+
+type server struct {
+	inst   Instrument
+	ledger *ledger
+
+	writing sync.Mutex
+	out     io.Writer
+
+	// Set by the handshake, before any command.
+	description instruments.Description
+	slots       chan struct{} // as many as the instrument's capacity
+	introduced  bool
+	intake      bool // this instance is the one that accepts commands
+
+	working sync.WaitGroup // jobs
+	waiting sync.WaitGroup // answers to await
+
+	mu     sync.Mutex
+	jobs   map[string]*job // by command ID: what this life performs or performed
+	ending bool            // nothing more is taken up
+}
+
+// job is a command that this life of the program performs.
+type job struct {
+	entry   *entry
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when outcome is set
+	outcome instruments.Outcome
+}
+
+func (s *server) serve(ctx context.Context, in io.Reader) error {
+	// Whoever reads may be stuck in Read when ctx ends; it ends with in.
+	lines := make(chan []byte)
+	ended := make(chan struct{})
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		defer close(ended)
+		pass := func(line []byte) {
+			select {
+			case lines <- append([]byte(nil), line...):
+			case <-stop:
+			}
+		}
+		wire.EachLine(in, pass, func(n int) {
+			s.say(wire.Reply{Error: fmt.Sprintf("a line of %d bytes is longer than the protocol's %d", n, wire.MaxLine)})
+		})
+	}()
+
+	awaits, done := context.WithCancel(context.Background())
+	var err error
+	for err == nil {
+		select {
+		case line := <-lines:
+			err = s.handle(ctx, awaits, ended, line)
+			continue
+		case <-ended:
+		case <-ctx.Done():
+		}
+		break
+	}
+	s.mu.Lock()
+	s.ending = true
+	s.mu.Unlock()
+	s.ledger.handOver()
+	s.working.Wait()
+	done()
+	s.waiting.Wait()
+	return err
+}
+
+// say writes a reply. Where campaignd is gone, there is nobody to tell: what
+// matters is in the ledger.
+func (s *server) say(r wire.Reply) {
+	data, err := json.Marshal(r)
+	if err != nil {
+		data, _ = json.Marshal(wire.Reply{ID: r.ID, Error: "the reply cannot be written as JSON: " + err.Error()})
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	_, _ = s.out.Write(append(data, '\n'))
+}
+
+// handle answers one line. The error it returns ends the program.
+func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line []byte) error {
+	var req wire.Request
+	if err := json.Unmarshal(line, &req); err != nil {
+		s.say(wire.Reply{Error: fmt.Sprintf("a line is not a request: %v: %s", err, wire.Clip(line))})
+		return nil
+	}
+	reply := wire.Reply{ID: &req.ID}
+	fail := func(err error) { s.say(wire.Reply{ID: &req.ID, Error: err.Error()}) }
+
+	switch req.Op {
+	case wire.OpHandshake:
+		if err := s.introduce(ctx, req); err != nil {
+			fail(err)
+			return err
+		}
+		reply.Protocol, reply.Recover, reply.Finishes = wire.Version, true, true
+		s.say(reply)
+		return nil
+	case wire.OpDescribe, wire.OpStart, wire.OpAwait, wire.OpCancel, wire.OpRecover:
+	default:
+		fail(fmt.Errorf("the protocol has no operation %q", req.Op))
+		return nil
+	}
+	if !s.introduced {
+		fail(errors.New("the first request must be the handshake"))
+		return nil
+	}
+	if req.Op == wire.OpDescribe {
+		reply.Description = &s.description
+		s.say(reply)
+		return nil
+	}
+	if req.Command == nil || req.Command.ID == "" {
+		fail(errors.New("the request names no command"))
+		return nil
+	}
+	if err := s.takeOver(ctx, ended); err != nil {
+		fail(fmt.Errorf("an earlier instance of the instrument still reads commands: %w", err))
+		return nil
+	}
+	switch cmd := *req.Command; req.Op {
+	case wire.OpStart:
+		switch err := s.start(ctx, cmd); {
+		case errors.Is(err, instruments.ErrRefused):
+			reply.Refused = err.Error()
+		case err != nil:
+			reply.Error = err.Error()
+		default:
+			reply.OK = true
+		}
+		s.say(reply)
+	case wire.OpAwait:
+		s.waiting.Go(func() {
+			outcome, err := s.await(awaits, cmd.ID)
+			if awaits.Err() != nil {
+				return
+			}
+			if err == nil {
+				reply.Outcome, err = json.Marshal(outcome)
+			}
+			if err != nil {
+				reply.Error = err.Error()
+			}
+			s.say(reply)
+		})
+	case wire.OpCancel:
+		if err := s.cancel(cmd.ID); err != nil {
+			reply.Error = err.Error()
+		} else {
+			reply.OK = true
+		}
+		s.say(reply)
+	case wire.OpRecover:
+		fate, err := s.recover(cmd.ID)
+		if err != nil {
+			reply.Error = err.Error()
+		}
+		reply.Fate = fate
+		s.say(reply)
+	}
+	return nil
+}
+
+func (s *server) introduce(ctx context.Context, req wire.Request) error {
+	if req.Protocol != wire.Version {
+		return fmt.Errorf("campaignd speaks version %d of the protocol and this instrument version %d: use matching versions", req.Protocol, wire.Version)
+	}
+	if s.introduced {
+		return errors.New("there was a handshake already")
+	}
+	if c, ok := s.inst.(Configurer); ok {
+		campaign := Campaign{Name: req.Campaign, Parameters: req.Parameters, Settings: req.Settings}
+		if req.Objective != nil {
+			campaign.Objective = *req.Objective
+		}
+		if err := c.Configure(ctx, campaign); err != nil {
+			return fmt.Errorf("configure: %w", err)
+		}
+	}
+	d, err := s.inst.Describe(ctx)
+	if err != nil {
+		return fmt.Errorf("describe: %w", err)
+	}
+	if d.Capacity == 0 {
+		d.Capacity = 1
+	}
+	if err := wire.CheckDescription(d); err != nil {
+		return fmt.Errorf("the instrument's description cannot be used: %w", err)
+	}
+	s.description, s.slots, s.introduced = d, make(chan struct{}, d.Capacity), true
+	return nil
+}
+
+// takeOver makes this instance the one that accepts commands. An earlier one
+// gives that up as soon as it has read all its input. If that takes until
+// campaignd is gone, what it asked for is not acted on any more.
+func (s *server) takeOver(ctx context.Context, ended <-chan struct{}) error {
+	if s.intake {
+		return nil
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-ended:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	if err := s.ledger.takeOver(ctx); err != nil {
+		return err
+	}
+	s.intake = true
+	return nil
+}
+
+func (s *server) start(ctx context.Context, cmd instruments.Command) error {
+	e, err := s.ledger.read(cmd.ID)
+	if err != nil {
+		return err
+	}
+	if e != nil {
+		e.file.Close()
+		if e.begun && !maps.Equal(e.command.Parameters, cmd.Parameters) {
+			return fmt.Errorf("the ledger %s holds command %s with other parameters (%v): an ID stands for one experiment for ever; a campaign that is started anew needs another name or another ledger", s.ledger.dir, cmd.ID, e.command.Parameters)
+		}
+		if e.begun {
+			return nil
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: the program is ending", instruments.ErrRefused)
+	}
+	if err := wire.CheckLimits(s.description, cmd.Parameters); err != nil {
+		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+	}
+	if e, err = s.ledger.claim(cmd); err != nil || e == nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run(e, s.inst.Measure, false)
+	return nil
+}
+
+// run performs the command of an entry whose lock is held. The caller holds s.mu.
+func (s *server) run(e *entry, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool) *job {
+	ctx, cancel := context.WithCancel(context.Background())
+	j := &job{entry: e, cancel: cancel, done: make(chan struct{})}
+	s.jobs[e.command.ID] = j
+	s.working.Go(func() {
+		defer cancel()
+		o := s.perform(ctx, e.command, act, resumed)
+		line, err := json.Marshal(o)
+		if err != nil { // NaN or infinite
+			o = instruments.Outcome{Status: instruments.Failed, Cause: "the instrument's result cannot be used: " + err.Error()}
+			line = []byte(fmt.Sprintf(`{"status":%q,"cause":%q}`, o.Status, o.Cause))
+		}
+		if o.Status != instruments.Unknown { // which is what the lack of a line says
+			if err := e.append(line); err != nil {
+				// It is still reported: a result that is told but not kept is
+				// better than one that is lost.
+				s.say(wire.Reply{Error: fmt.Sprintf("the outcome of command %s cannot be kept in the ledger: %v", e.command.ID, err)})
+			}
+		}
+		j.outcome = o
+		close(j.done)
+		e.file.Close()
+	})
+	return j
+}
+
+func (s *server) perform(ctx context.Context, cmd instruments.Command, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool) (o instruments.Outcome) {
+	s.slots <- struct{}{}
+	defer func() { <-s.slots }()
+	if ctx.Err() != nil && !resumed {
+		return instruments.Outcome{Status: instruments.Cancelled, Cause: "it was cancelled before it began"}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			o = instruments.Outcome{Status: instruments.Failed, Cause: fmt.Sprintf("the instrument's program panicked: %v", r)}
+		}
+	}()
+	began := time.Now()
+	given := cmd
+	given.Parameters = maps.Clone(cmd.Parameters)
+	m, err := act(ctx, given)
+	switch {
+	case errors.Is(err, ErrNotPerformed):
+		return instruments.Outcome{Status: instruments.Cancelled, Cause: err.Error()}
+	case errors.Is(err, ErrUnknown):
+		return instruments.Outcome{Status: instruments.Unknown, Cause: err.Error()}
+	case err != nil && ctx.Err() != nil:
+		return instruments.Outcome{Status: instruments.Failed, Cause: fmt.Sprintf("it was cancelled while it was under way: %v", err)}
+	case err != nil:
+		return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}
+	}
+	if m.Actual == nil {
+		m.Actual = maps.Clone(cmd.Parameters)
+	}
+	if m.Identity == "" {
+		m.Identity = s.description.Identity
+	}
+	if m.Began.IsZero() && !resumed {
+		m.Began = began.UTC()
+	}
+	if m.Ended.IsZero() {
+		m.Ended = time.Now().UTC()
+	}
+	return instruments.Outcome{Status: instruments.Measured, Measurement: &m}
+}
+
+// look says what became of a command: it is performed by the job, finished with
+// the outcome, or in the state of fate.
+func (s *server) look(id string) (j *job, o *instruments.Outcome, fate instruments.Fate, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j := s.jobs[id]; j != nil {
+		select {
+		case <-j.done:
+			if j.outcome.Status == instruments.Unknown {
+				return j, nil, instruments.FateUnknown, nil
+			}
+			return j, &j.outcome, instruments.FateFinished, nil
+		default:
+			return j, nil, instruments.FateRunning, nil
+		}
+	}
+	e, err := s.ledger.read(id)
+	if err != nil || e == nil {
+		return nil, nil, instruments.FateNotStarted, err
+	}
+	keep := false
+	defer func() {
+		if !keep {
+			e.file.Close()
+		}
+	}()
+	resumer, resumes := s.inst.(Resumer)
+	free, err := tryLock(e.file, !resumes)
+	if err == nil {
+		err = e.load(id) // anew: it may have been finished in between
+	}
+	switch {
+	case err != nil:
+		return nil, nil, "", err
+	case e.outcome != nil:
+		return nil, e.outcome, instruments.FateFinished, nil
+	case !free:
+		return nil, nil, instruments.FateRunning, nil // by an earlier instance
+	case !e.begun:
+		return nil, nil, instruments.FateNotStarted, nil
+	case resumes && !s.ending:
+		keep = true
+		return s.run(e, resumer.Resume, true), nil, instruments.FateRunning, nil
+	}
+	return nil, nil, instruments.FateUnknown, nil
+}
+
+func (s *server) await(ctx context.Context, id string) (instruments.Outcome, error) {
+	for {
+		j, o, fate, err := s.look(id)
+		switch {
+		case err != nil:
+			return instruments.Outcome{}, err
+		case o != nil:
+			return *o, nil
+		case fate == instruments.FateNotStarted:
+			return instruments.Outcome{}, fmt.Errorf("command %s was never started", id)
+		case fate == instruments.FateUnknown && j != nil:
+			return j.outcome, nil
+		case fate == instruments.FateUnknown:
+			return instruments.Outcome{Status: instruments.Unknown, Cause: "the instrument's program ended while the experiment was under way"}, nil
+		}
+		if j != nil {
+			select {
+			case <-j.done:
+			case <-ctx.Done():
+				return instruments.Outcome{}, ctx.Err()
+			}
+			continue
+		}
+		select {
+		case <-time.After(poll):
+		case <-ctx.Done():
+			return instruments.Outcome{}, ctx.Err()
+		}
+	}
+}
+
+func (s *server) cancel(id string) error {
+	s.mu.Lock()
+	j := s.jobs[id]
+	s.mu.Unlock()
+	if j != nil {
+		j.cancel()
+		return nil
+	}
+	j, _, fate, err := s.look(id)
+	switch {
+	case err != nil:
+		return err
+	case j != nil:
+		j.cancel()
+	case fate == instruments.FateRunning:
+		return fmt.Errorf("command %s is performed by an earlier instance of the program, which cannot be reached any more", id)
+	}
+	return nil
+}
+
+func (s *server) recover(id string) (instruments.Fate, error) {
+	_, _, fate, err := s.look(id)
+	return fate, err
+}

@@ -1,0 +1,213 @@
+// Package testinstrument is a small instrument program for tests that kill
+// things. It lives inside the test binary itself:
+//
+//	func TestMain(m *testing.M) {
+//		testinstrument.RunIfAsked() // does not return in the child
+//		os.Exit(m.Run())
+//	}
+//
+// A test, or a campaign file that it writes, names the instrument through
+// [Config]. The instrument counts its physical acts in a file of its own, apart
+// from the ledger that keeps it from acting twice, so that [Acts] tells what
+// really happened: every call of Measure appends a line and syncs it before
+// anything else.
+package testinstrument
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/sdk"
+	"github.com/campaignd/campaignd/events"
+)
+
+// Variable is the environment variable that turns a test binary into the
+// instrument. Its value is a JSON [Options].
+const Variable = "CAMPAIGND_TEST_INSTRUMENT"
+
+// Options of the instrument.
+type Options struct {
+	// Dir holds the ledger ("ledger") and the acts ("acts.jsonl").
+	Dir string `json:"dir"`
+	// Latency of each measurement.
+	Latency events.Duration `json:"latency,omitempty"`
+	// Capacity is how many commands it works on at once; 0 stands for 1.
+	Capacity int `json:"capacity,omitempty"`
+	// Real makes the instrument say that it is not simulated.
+	Real bool `json:"real,omitempty"`
+	// Resume makes a new life of the program finish what a killed one had
+	// begun, without acting again, so that killing it leaves nothing unknown.
+	Resume bool `json:"resume,omitempty"`
+}
+
+// Config returns the settings of a process instrument that runs this test
+// binary as the instrument.
+func Config(o Options) (events.ProcessInstrument, error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return events.ProcessInstrument{}, err
+	}
+	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+		return events.ProcessInstrument{}, err
+	}
+	value, err := json.Marshal(o)
+	if err != nil {
+		return events.ProcessInstrument{}, err
+	}
+	return events.ProcessInstrument{
+		Command: []string{binary},
+		Env: map[string]string{
+			Variable: string(value),
+			"GORACE": "atexit_sleep_ms=0", // the race detector's second of rest at every exit
+		},
+	}, nil
+}
+
+// RunIfAsked runs the instrument and exits where [Variable] is set, and does
+// nothing where it is not.
+func RunIfAsked() {
+	value := os.Getenv(Variable)
+	if value == "" {
+		return
+	}
+	var o Options
+	if err := json.Unmarshal([]byte(value), &o); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", Variable, err)
+		os.Exit(2)
+	}
+	inst := &instrument{Options: o}
+	if o.Resume {
+		os.Exit(sdk.Main(filepath.Join(o.Dir, "ledger"), resuming{inst}))
+	}
+	os.Exit(sdk.Main(filepath.Join(o.Dir, "ledger"), inst))
+}
+
+// Act is one physical action.
+type Act struct {
+	Command string    `json:"command"`
+	Process int       `json:"process"`
+	Time    time.Time `json:"time"`
+}
+
+// Acts counts the physical actions of each command, by the instrument's own
+// record in dir. A line that was cut off by a kill is an action too, of the
+// command "?".
+func Acts(dir string) (map[string]int, error) {
+	data, err := os.ReadFile(actsFile(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]int{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string]int)
+	for line := range bytes.Lines(data) {
+		var act Act
+		if json.Unmarshal(line, &act) != nil {
+			act.Command = "?"
+		}
+		counts[act.Command]++
+	}
+	return counts, nil
+}
+
+func actsFile(dir string) string { return filepath.Join(dir, "acts.jsonl") }
+
+type instrument struct {
+	Options
+	objective events.Objective
+}
+
+// Configure implements [sdk.Configurer]: the objective has the campaign's name
+// and unit.
+func (i *instrument) Configure(_ context.Context, c sdk.Campaign) error {
+	i.objective = c.Objective
+	return nil
+}
+
+// Describe implements [sdk.Instrument].
+func (i *instrument) Describe(context.Context) (instruments.Description, error) {
+	return instruments.Description{
+		Name:      "test/instrument",
+		Identity:  "test bench",
+		Outputs:   []instruments.OutputSpec{{Name: i.objective.Name, Unit: i.objective.Unit}},
+		Capacity:  i.Capacity,
+		Simulated: !i.Real,
+	}, nil
+}
+
+// Measure implements [sdk.Instrument].
+func (i *instrument) Measure(ctx context.Context, cmd instruments.Command) (events.Measurement, error) {
+	if err := i.act(cmd); err != nil {
+		return events.Measurement{}, err
+	}
+	select {
+	case <-time.After(time.Duration(i.Latency)):
+		return i.measurement(cmd), nil
+	case <-ctx.Done():
+		return events.Measurement{}, ctx.Err()
+	}
+}
+
+func (i *instrument) act(cmd instruments.Command) error {
+	f, err := os.OpenFile(actsFile(i.Dir), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	line, err := json.Marshal(Act{Command: cmd.ID, Process: os.Getpid(), Time: time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+func (i *instrument) measurement(cmd instruments.Command) events.Measurement {
+	return events.Measurement{Objective: events.Quantity{Name: i.objective.Name, Value: Value(cmd.Parameters), Unit: i.objective.Unit}}
+}
+
+// Value is what the instrument measures at a point: a smooth function with its
+// maximum 10 where each numeric parameter is 0.3; categories do not matter.
+func Value(p events.Point) float64 {
+	names := make([]string, 0, len(p))
+	for name := range p {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var sum float64
+	for _, name := range names {
+		if x, ok := p[name].Float(); ok {
+			sum += (x - 0.3) * (x - 0.3)
+		}
+	}
+	return 10 * math.Exp(-sum)
+}
+
+// resuming is an instrument whose device goes on by itself and remembers.
+type resuming struct{ *instrument }
+
+// Resume implements [sdk.Resumer]. Where the killed process had not acted yet,
+// nobody can tell.
+func (r resuming) Resume(_ context.Context, cmd instruments.Command) (events.Measurement, error) {
+	acts, err := Acts(r.Dir)
+	if err != nil {
+		return events.Measurement{}, err
+	}
+	if acts[cmd.ID] == 0 {
+		return events.Measurement{}, fmt.Errorf("%w: it was claimed and the bench did not move", sdk.ErrUnknown)
+	}
+	return r.measurement(cmd), nil
+}
