@@ -1,0 +1,544 @@
+package instrumenttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+	"github.com/campaignd/campaignd/events"
+)
+
+func describe(ctx context.Context, s *Session) error {
+	d := s.description
+	faults := []error{wire.CheckDescription(d)}
+	for _, p := range s.env.Definition.Parameters {
+		i := slices.IndexFunc(d.Parameters, func(spec instruments.ParameterSpec) bool { return spec.Name == p.Name })
+		switch {
+		case len(d.Parameters) == 0: // it takes whatever the campaign defines
+		case i < 0:
+			faults = append(faults, fmt.Errorf("it does not take the campaign's parameter %s", p.Name))
+		case d.Parameters[i].Unit != p.Unit:
+			faults = append(faults, fmt.Errorf("it takes %s in %q, and the campaign gives it in %q", p.Name, d.Parameters[i].Unit, p.Unit))
+		}
+	}
+	objective := s.env.Definition.Objective
+	i := slices.IndexFunc(d.Outputs, func(o instruments.OutputSpec) bool { return o.Name == objective.Name })
+	switch {
+	case len(d.Outputs) == 0:
+	case i < 0:
+		faults = append(faults, fmt.Errorf("it does not measure the campaign's objective %s", objective.Name))
+	case d.Outputs[i].Unit != objective.Unit:
+		faults = append(faults, fmt.Errorf("it measures %s in %q, and the campaign wants %q", objective.Name, d.Outputs[i].Unit, objective.Unit))
+	}
+	for n, p := range s.env.Points {
+		if err := wire.CheckLimits(d, p); err != nil {
+			faults = append(faults, fmt.Errorf("safe point %d is outside its limits: %w", n+1, err))
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	again := func(when string) error {
+		second, err := call(s, ctx, "Describe", s.inst.Describe)
+		if err != nil {
+			return fmt.Errorf("Describe %s: %w", when, err)
+		}
+		if !reflect.DeepEqual(d, second) {
+			return fmt.Errorf("the description changed %s from %+v to %+v", when, d, second)
+		}
+		return nil
+	}
+	if err := atOnce(4, func(int) error { return again("when it was asked again") }); err != nil {
+		return err
+	}
+	if err := s.restart(ctx); err != nil {
+		return err
+	}
+	return again("with a restart")
+}
+
+func neverStarted(ctx context.Context, s *Session) error {
+	cmd := s.command(0)
+	check := func() error {
+		short, cancel := context.WithTimeout(ctx, s.env.Prompt/4)
+		defer cancel()
+		o, err := s.await(short, cmd)
+		var ignored *ignoredContextError
+		if errors.As(err, &ignored) {
+			return err
+		}
+		if err == nil && o.Status != instruments.Unknown {
+			return fmt.Errorf("Await of a command that was never started gave %q", o.Status)
+		}
+		if err := s.cancel(ctx, cmd); err != nil {
+			return fmt.Errorf("Cancel of a command that was never started: %w", err)
+		}
+		if fate, ok, err := s.fate(ctx, cmd); err != nil {
+			return fmt.Errorf("Recover of a command that was never started: %w", err)
+		} else if ok && fate != instruments.FateNotStarted && fate != instruments.FateUnknown {
+			return fmt.Errorf("Recover says that a command that was never started is %s", fate)
+		}
+		return s.acted(cmd, 0)
+	}
+	err := check()
+	if err != nil {
+		s.started = append(s.started, cmd) // it may be acting: wait for it, and count it
+	}
+	return err
+}
+
+func measure(ctx context.Context, s *Session) error {
+	_, _, err := s.done(ctx)
+	return err
+}
+
+func awaitAgain(ctx context.Context, s *Session) error {
+	cmd, first, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	again := func(int) error {
+		second, err := s.await(ctx, cmd)
+		if err != nil {
+			return fmt.Errorf("Await after completion: %w", err)
+		}
+		return same(cmd, first, second)
+	}
+	if err := again(0); err != nil {
+		return err
+	}
+	if err := atOnce(8, again); err != nil {
+		return err
+	}
+	return s.acted(cmd, 1)
+}
+
+func startAfterCompletion(ctx context.Context, s *Session) error {
+	cmd, first, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	return s.startFinished(ctx, cmd, first)
+}
+
+func (s *Session) startFinished(ctx context.Context, cmd instruments.Command, first instruments.Outcome) error {
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("Start after completion: %w", err)
+	}
+	second, err := s.await(ctx, cmd)
+	if err != nil {
+		return fmt.Errorf("Await after a second Start: %w", err)
+	}
+	if err := s.sameResult(cmd, first, second); err != nil {
+		return err
+	}
+	return s.acted(cmd, 1)
+}
+
+func duplicateStart(ctx context.Context, s *Session) error {
+	one := s.command(0)
+	for range 2 {
+		if err := s.start(ctx, one); err != nil {
+			return fmt.Errorf("Start: %w", err)
+		}
+	}
+	if _, err := s.expectMeasured(ctx, one); err != nil {
+		return err
+	}
+	two := s.command(1)
+	if err := atOnce(8, func(int) error { return s.start(ctx, two) }); err != nil {
+		return fmt.Errorf("Start from several goroutines: %w", err)
+	}
+	outcomes := make([]instruments.Outcome, 4)
+	if err := atOnce(4, func(n int) (err error) {
+		outcomes[n], err = s.await(ctx, two)
+		return err
+	}); err != nil {
+		return fmt.Errorf("Await from several goroutines: %w", err)
+	}
+	for _, o := range outcomes {
+		if err := same(two, outcomes[0], o); err != nil {
+			return err
+		}
+	}
+	_, err := s.expectMeasured(ctx, two)
+	return err
+}
+
+func contextEnds(ctx context.Context, s *Session) error {
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := s.start(over, s.command(0)); err == nil {
+		return errors.New("Start with a context that was over gave no error")
+	}
+	// It may have acted all the same: only a person or recovery could tell.
+	s.settleBriefly(ctx)
+
+	cmd := s.command(0)
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("Start: %w", err)
+	}
+	if _, err := s.await(over, cmd); err == nil {
+		return errors.New("Await with a context that was over gave an outcome and no error")
+	}
+	// While it is under way, if it takes long enough for that.
+	short, cancel := context.WithTimeout(ctx, s.env.Prompt/100)
+	defer cancel()
+	if _, err := s.await(short, cmd); err != nil {
+		var ignored *ignoredContextError
+		if errors.As(err, &ignored) {
+			return err
+		}
+		if short.Err() == nil {
+			return fmt.Errorf("Await: %w", err)
+		}
+	}
+	if _, err := s.expectMeasured(ctx, cmd); err != nil {
+		return fmt.Errorf("after an Await was abandoned: %w", err)
+	}
+	return nil
+}
+
+// settleBriefly gives commands whose Start failed the time to end, if they were
+// started, and forgets those that were not.
+func (s *Session) settleBriefly(ctx context.Context) {
+	var acting []instruments.Command
+	for _, cmd := range s.started {
+		fate, ok, err := s.fate(ctx, cmd)
+		if ok && err == nil && fate == instruments.FateNotStarted {
+			continue
+		}
+		short, cancel := context.WithTimeout(ctx, s.env.Prompt)
+		_, _ = s.await(short, cmd)
+		cancel()
+		acting = append(acting, cmd)
+	}
+	s.started = acting
+}
+
+func lostConfirmation(ctx context.Context, s *Session) error {
+	for _, after := range []time.Duration{0, time.Millisecond} {
+		cmd := s.command(0)
+		lost, cancel := context.WithTimeout(ctx, after)
+		err := s.start(lost, cmd)
+		cancel()
+		var ignored *ignoredContextError
+		switch {
+		case errors.As(err, &ignored):
+			return err
+		case errors.Is(err, instruments.ErrRefused):
+			return fmt.Errorf("Start at a safe point: %w", err)
+		}
+		if fate, ok, err := s.fate(ctx, cmd); err != nil {
+			return fmt.Errorf("Recover: %w", err)
+		} else if ok && fate == instruments.FateUnknown {
+			s.remark("after a lost confirmation the instrument does not know the command %s: a person would have to look", cmd.ID)
+			continue
+		}
+		if err := s.start(ctx, cmd); err != nil {
+			return fmt.Errorf("the same Start again: %w", err)
+		}
+		if _, err := s.expectMeasured(ctx, cmd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mustRecover skips what an instrument without memory cannot show.
+func (s *Session) mustRecover() error {
+	if _, ok := s.inst.(instruments.Recoverer); !ok {
+		return skip("the instrument cannot say what became of a command after a restart: a person will have to look")
+	}
+	return nil
+}
+
+func restartBeforeStart(ctx context.Context, s *Session) error {
+	if err := s.mustRecover(); err != nil {
+		return err
+	}
+	if err := s.restart(ctx); err != nil {
+		return err
+	}
+	cmd := s.command(0)
+	switch fate, _, err := s.fate(ctx, cmd); {
+	case err != nil:
+		return fmt.Errorf("Recover: %w", err)
+	case fate == instruments.FateUnknown:
+		return skip("the instrument does not know what became of commands of an earlier process: a person will have to look")
+	case fate != instruments.FateNotStarted:
+		return fmt.Errorf("Recover says that a command that was never started is %s", fate)
+	}
+	if err := s.acted(cmd, 0); err != nil {
+		return err
+	}
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("Start: %w", err)
+	}
+	_, err := s.expectMeasured(ctx, cmd)
+	return err
+}
+
+func restartWhileRunning(ctx context.Context, s *Session) error {
+	if err := s.mustRecover(); err != nil {
+		return err
+	}
+	cmd := s.command(0)
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("Start: %w", err)
+	}
+	if err := s.restart(ctx); err != nil {
+		return err
+	}
+	fate, _, err := s.fate(ctx, cmd)
+	switch {
+	case err != nil:
+		return fmt.Errorf("Recover: %w", err)
+	case fate == instruments.FateUnknown:
+		s.started = nil // nothing to wait for
+		s.remark("the instrument does not know a command that was running when campaignd was restarted: a person would have to look")
+		n, counted, err := s.acts(cmd)
+		if counted && n > 1 {
+			err = s.acted(cmd, 1)
+		}
+		return err
+	case fate == instruments.FateNotStarted && !s.description.Simulated:
+		return fmt.Errorf("Recover says that command %s, whose start was confirmed, is %s", cmd.ID, fate)
+	case fate == instruments.FateNotStarted: // nothing physical is lost with it
+		if err := s.start(ctx, cmd); err != nil {
+			return fmt.Errorf("Start after the restart: %w", err)
+		}
+	}
+	first, err := s.expectMeasured(ctx, cmd)
+	if err != nil {
+		return fmt.Errorf("after the restart: %w", err)
+	}
+	return s.startFinished(ctx, cmd, first)
+}
+
+func restartAfterCompletion(ctx context.Context, s *Session) error {
+	if err := s.mustRecover(); err != nil {
+		return err
+	}
+	cmd, first, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.restart(ctx); err != nil {
+		return err
+	}
+	fate, _, err := s.fate(ctx, cmd)
+	switch {
+	case err != nil:
+		return fmt.Errorf("Recover: %w", err)
+	case fate == instruments.FateUnknown:
+		return skip("the instrument does not know what became of commands of an earlier process: a person will have to look")
+	case fate == instruments.FateNotStarted && s.description.Simulated:
+		// Nothing physical is lost with it.
+	case fate != instruments.FateFinished:
+		return fmt.Errorf("Recover says that command %s, which was measured, is %s", cmd.ID, fate)
+	default:
+		second, err := s.await(ctx, cmd)
+		if err != nil {
+			return fmt.Errorf("Await from a new process: %w", err)
+		}
+		if err := s.sameResult(cmd, first, second); err != nil {
+			return err
+		}
+	}
+	return s.startFinished(ctx, cmd, first)
+}
+
+func cancelBeforeStart(ctx context.Context, s *Session) error {
+	cmd := s.command(0)
+	if err := s.cancel(ctx, cmd); err != nil {
+		return fmt.Errorf("Cancel of a command that was never started: %w", err)
+	}
+	if err := s.acted(cmd, 0); err != nil {
+		return err
+	}
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("Start after a Cancel that meant nothing: %w", err)
+	}
+	_, err := s.expectMeasured(ctx, cmd)
+	return err
+}
+
+func cancelWhileRunning(ctx context.Context, s *Session) error {
+	cmd := s.command(0)
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("Start: %w", err)
+	}
+	if err := s.cancel(ctx, cmd); err != nil {
+		return fmt.Errorf("Cancel: %w", err)
+	}
+	first, err := s.await(ctx, cmd)
+	if err != nil {
+		return fmt.Errorf("Await after Cancel: %w", err)
+	}
+	switch first.Status {
+	case instruments.Measured:
+		if err := s.sound(first.Measurement); err != nil {
+			return err
+		}
+	case instruments.Failed, instruments.Cancelled, instruments.Unknown:
+		if first.Cause == "" {
+			return fmt.Errorf("the outcome %q has no cause", first.Status)
+		}
+	default:
+		return fmt.Errorf("the outcome %q does not exist", first.Status)
+	}
+	s.remark("the cancelled command ended as %q", first.Status)
+	// The same command again is no new one: it was called off for ever.
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("Start of the cancelled command: %w", err)
+	}
+	second, err := s.await(ctx, cmd)
+	if err != nil {
+		return fmt.Errorf("Await again: %w", err)
+	}
+	if err := same(cmd, first, second); err != nil {
+		return err
+	}
+	n, counted, err := s.acts(cmd)
+	switch {
+	case err != nil || !counted:
+		return err
+	case n > 1:
+		return s.acted(cmd, 1)
+	case n == 0 && first.Status == instruments.Measured:
+		return fmt.Errorf("command %s was measured without an action", cmd.ID)
+	}
+	return nil
+}
+
+func cancelAfterCompletion(ctx context.Context, s *Session) error {
+	cmd, first, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.cancel(ctx, cmd); err != nil {
+		return fmt.Errorf("Cancel after completion: %w", err)
+	}
+	second, err := s.await(ctx, cmd)
+	if err != nil {
+		return fmt.Errorf("Await after that: %w", err)
+	}
+	if err := s.sameResult(cmd, first, second); err != nil {
+		return err
+	}
+	return s.acted(cmd, 1)
+}
+
+func outOfLimits(ctx context.Context, s *Session) error {
+	if !s.description.Simulated && !s.env.AllowOutOfLimits {
+		return skip("a real instrument would be asked for a composition outside its limits, which was not allowed")
+	}
+	asked := false
+	for _, spec := range s.description.Parameters {
+		for _, limit := range []*float64{spec.Min, spec.Max} {
+			if limit == nil {
+				continue
+			}
+			// Just outside: enough not to be rounding, and no more.
+			beyond := math.Max(math.Abs(*limit)*1e-3, 1e-3)
+			if limit == spec.Min {
+				beyond = -beyond
+			}
+			cmd := s.command(0)
+			point := events.Point{}
+			for name, v := range cmd.Parameters {
+				point[name] = v
+			}
+			point[spec.Name] = events.Number(*limit + beyond)
+			cmd.Parameters = point
+			asked = true
+			err := s.start(ctx, cmd)
+			switch {
+			case err == nil:
+				return fmt.Errorf("%s = %g %s is outside its limits and was accepted", spec.Name, *limit+beyond, spec.Unit)
+			case !errors.Is(err, instruments.ErrRefused):
+				return fmt.Errorf("%s = %g %s is outside its limits and was not refused in so many words (ErrRefused), so that nobody can tell whether it was acted on: %w", spec.Name, *limit+beyond, spec.Unit, err)
+			}
+			if err := s.acted(cmd, 0); err != nil {
+				return err
+			}
+			s.started = nil // refused: there is nothing to wait for
+		}
+	}
+	if !asked {
+		return skip("the instrument describes no limits")
+	}
+	return nil
+}
+
+func sideBySide(ctx context.Context, s *Session) error {
+	if s.description.Capacity < 2 {
+		return skip("the instrument works on one command at a time")
+	}
+	cmds := []instruments.Command{s.command(0), s.command(1)}
+	for _, cmd := range cmds {
+		if err := s.start(ctx, cmd); err != nil {
+			return fmt.Errorf("Start: %w", err)
+		}
+	}
+	outcomes := make([]instruments.Outcome, len(cmds))
+	for _, n := range []int{1, 0} {
+		o, err := s.expectMeasured(ctx, cmds[n])
+		if err != nil {
+			return err
+		}
+		outcomes[n] = o
+	}
+	if len(s.env.Points) < 2 {
+		return nil
+	}
+	// What was made is nearer to what was asked for than to the other command.
+	for n, o := range outcomes {
+		own := distance(o.Measurement.Actual, cmds[n].Parameters)
+		other := distance(o.Measurement.Actual, cmds[1-n].Parameters)
+		if own > other {
+			return fmt.Errorf("the outcome of command %s is that of command %s", cmds[n].ID, cmds[1-n].ID)
+		}
+	}
+	return nil
+}
+
+// distance is the sum of absolute differences, with 1 for different categories.
+func distance(a, b events.Point) float64 {
+	var sum float64
+	for name, v := range a {
+		x, number := v.Float()
+		y, _ := b[name].Float()
+		switch {
+		case number:
+			sum += math.Abs(x - y)
+		case v.Name() != b[name].Name():
+			sum++
+		}
+	}
+	return sum
+}
+
+// atOnce calls f from n goroutines and returns the first error by number.
+func atOnce(n int, f func(n int) error) error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = f(i) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,345 @@
+package instrumenttest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+)
+
+// Session is one run of the suite: the instrument, and the commands it was
+// given. Checks share a command that was measured, so that a slow instrument is
+// not asked for more experiments than needed.
+type Session struct {
+	env         Env
+	description instruments.Description
+
+	mu        sync.Mutex
+	inst      instruments.Instrument
+	lastID    int
+	started   []instruments.Command // in this check
+	remarks   []string              // of this check
+	completed *completed
+}
+
+type completed struct {
+	command instruments.Command
+	outcome instruments.Outcome
+}
+
+func newSession(ctx context.Context, env Env) (*Session, error) {
+	if err := env.complete(); err != nil {
+		return nil, err
+	}
+	s := &Session{env: env}
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	d, err := call(s, ctx, "Describe", s.inst.Describe)
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("the instrument does not describe itself: %w", err)
+	}
+	s.description = d
+	return s, nil
+}
+
+func (s *Session) open(ctx context.Context) error {
+	inst, err := s.env.Open(ctx)
+	if err != nil {
+		return fmt.Errorf("the instrument cannot be opened: %w", err)
+	}
+	s.inst = inst
+	return nil
+}
+
+func (s *Session) close() error {
+	if closer, ok := s.inst.(io.Closer); ok {
+		return closer.Close()
+	}
+	return nil
+}
+
+// restart ends campaignd's side of the instrument and opens it as a new process
+// would.
+func (s *Session) restart(ctx context.Context) error {
+	if err := s.close(); err != nil {
+		return fmt.Errorf("Close: %w", err)
+	}
+	return s.open(ctx)
+}
+
+// run runs one check and leaves the instrument idle.
+func (s *Session) run(ctx context.Context, check Check) Result {
+	result := Result{Check: check.Name, Law: check.Law, Verdict: Pass}
+	s.started, s.remarks = nil, nil
+	begin := time.Now()
+	var err error
+	if check.Name != "describe" && !s.description.Simulated && !s.env.AllowRuns {
+		err = skip("it may perform %d experiments on a real instrument, which was not allowed", max(1, check.Runs))
+	} else {
+		err = s.guarded(ctx, check)
+	}
+	s.settle(ctx)
+	result.Seconds = time.Since(begin).Seconds()
+	result.Dispatched = len(s.started)
+	result.Reason = strings.Join(s.remarks, "\n")
+	switch {
+	case errors.Is(err, ErrSkipped):
+		result.Verdict, result.Reason = Skip, strings.TrimPrefix(err.Error(), ErrSkipped.Error()+": ")
+	case err != nil:
+		result.Verdict, result.Reason = Fail, err.Error()
+	}
+	return result
+}
+
+func (s *Session) guarded(ctx context.Context, check Check) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the instrument panicked: %v", r)
+		}
+	}()
+	return check.Run(ctx, s)
+}
+
+// settle waits until the commands of a check have ended.
+func (s *Session) settle(ctx context.Context) {
+	for _, cmd := range s.started {
+		_, _ = s.await(ctx, cmd)
+	}
+}
+
+// remark adds a remark to the result of a check that passes.
+func (s *Session) remark(format string, args ...any) {
+	s.remarks = append(s.remarks, fmt.Sprintf(format, args...))
+}
+
+// command returns a command with a new ID at the n-th safe point.
+func (s *Session) command(n int) instruments.Command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastID++
+	e := fmt.Sprintf("e%d", s.lastID)
+	return instruments.Command{
+		ID: s.env.Prefix + "/" + e, Campaign: s.env.Prefix, Experiment: e,
+		Parameters: s.env.Points[n%len(s.env.Points)], Replicate: 1,
+	}
+}
+
+// call calls a method with at most the patience of the suite, and does not wait
+// for one that does not return after its context is done.
+func call[T any](s *Session, ctx context.Context, method string, f func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.env.Patience)
+	defer cancel()
+	type answer struct {
+		value T
+		err   error
+		panic any
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			a.panic = recover()
+			answered <- a
+		}()
+		a.value, a.err = f(ctx)
+	}()
+	var zero T
+	late := func(a answer) (T, error) {
+		if a.panic != nil {
+			return zero, fmt.Errorf("%s panicked: %v", method, a.panic)
+		}
+		return a.value, a.err
+	}
+	select {
+	case a := <-answered:
+		return late(a)
+	case <-ctx.Done():
+	}
+	limit := time.NewTimer(s.env.Prompt)
+	defer limit.Stop()
+	select {
+	case a := <-answered:
+		return late(a)
+	case <-limit.C:
+		return zero, &ignoredContextError{Method: method, Prompt: s.env.Prompt}
+	}
+}
+
+// ignoredContextError reports a method that did not return.
+type ignoredContextError struct {
+	Method string
+	Prompt time.Duration
+}
+
+func (e *ignoredContextError) Error() string {
+	return fmt.Sprintf("%s did not return within %v of the end of its context", e.Method, e.Prompt)
+}
+
+func (s *Session) start(ctx context.Context, cmd instruments.Command) error {
+	s.mu.Lock()
+	if !slices.ContainsFunc(s.started, func(c instruments.Command) bool { return c.ID == cmd.ID }) &&
+		(s.completed == nil || s.completed.command.ID != cmd.ID) {
+		s.started = append(s.started, cmd)
+	}
+	s.mu.Unlock()
+	_, err := call(s, ctx, "Start", func(ctx context.Context) (struct{}, error) { return struct{}{}, s.inst.Start(ctx, cmd) })
+	return err
+}
+
+func (s *Session) await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	return call(s, ctx, "Await", func(ctx context.Context) (instruments.Outcome, error) { return s.inst.Await(ctx, cmd) })
+}
+
+func (s *Session) cancel(ctx context.Context, cmd instruments.Command) error {
+	_, err := call(s, ctx, "Cancel", func(ctx context.Context) (struct{}, error) { return struct{}{}, s.inst.Cancel(ctx, cmd) })
+	return err
+}
+
+// fate asks a Recoverer; ok is false if the instrument is none.
+func (s *Session) fate(ctx context.Context, cmd instruments.Command) (fate instruments.Fate, ok bool, err error) {
+	r, ok := s.inst.(instruments.Recoverer)
+	if !ok {
+		return "", false, nil
+	}
+	fate, err = call(s, ctx, "Recover", func(ctx context.Context) (instruments.Fate, error) { return r.Recover(ctx, cmd) })
+	switch fate {
+	case instruments.FateNotStarted, instruments.FateRunning, instruments.FateFinished, instruments.FateUnknown:
+	default:
+		if err == nil {
+			err = fmt.Errorf("Recover gave the fate %q, which does not exist", fate)
+		}
+	}
+	return fate, true, err
+}
+
+// measured starts a new command at the n-th safe point and waits for its
+// measurement.
+func (s *Session) measured(ctx context.Context, n int) (instruments.Command, instruments.Outcome, error) {
+	cmd := s.command(n)
+	if err := s.start(ctx, cmd); err != nil {
+		return cmd, instruments.Outcome{}, fmt.Errorf("Start of command %s: %w", cmd.ID, err)
+	}
+	o, err := s.expectMeasured(ctx, cmd)
+	return cmd, o, err
+}
+
+// expectMeasured waits for the measurement of a command that was started, and
+// for its one action.
+func (s *Session) expectMeasured(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	o, err := s.await(ctx, cmd)
+	if err != nil {
+		return o, fmt.Errorf("Await of command %s: %w", cmd.ID, err)
+	}
+	if o.Status != instruments.Measured {
+		return o, fmt.Errorf("command %s at a safe point ended as %q, cause %q", cmd.ID, o.Status, o.Cause)
+	}
+	if err := s.sound(o.Measurement); err != nil {
+		return o, fmt.Errorf("the measurement of command %s: %w", cmd.ID, err)
+	}
+	return o, s.acted(cmd, 1)
+}
+
+// done returns a command that was measured, the same one to every check.
+func (s *Session) done(ctx context.Context) (instruments.Command, instruments.Outcome, error) {
+	if s.completed == nil {
+		cmd, o, err := s.measured(ctx, 0)
+		if err != nil {
+			return cmd, o, fmt.Errorf("there is no finished command to check with: %w", err)
+		}
+		s.completed = &completed{cmd, o}
+	}
+	return s.completed.command, s.completed.outcome, nil
+}
+
+// acted checks how often the instrument acted on a command, where it keeps a
+// record.
+func (s *Session) acted(cmd instruments.Command, want int) error {
+	n, counted, err := s.acts(cmd)
+	if err != nil || !counted || n == want {
+		return err
+	}
+	return fmt.Errorf("the instrument acted %d times on command %s, and should have acted %d times", n, cmd.ID, want)
+}
+
+func (s *Session) acts(cmd instruments.Command) (n int, counted bool, err error) {
+	if s.env.Acts == nil {
+		return 0, false, nil
+	}
+	counts, err := s.env.Acts()
+	if err != nil {
+		return 0, false, fmt.Errorf("the instrument's record of its actions: %w", err)
+	}
+	return counts[cmd.ID], true, nil
+}
+
+// sound checks a measurement against the campaign.
+func (s *Session) sound(m *events.Measurement) error {
+	if m == nil {
+		return errors.New("it is missing")
+	}
+	var faults []error
+	objective := s.env.Definition.Objective
+	if m.Objective.Name != objective.Name {
+		faults = append(faults, fmt.Errorf("it gives %q, and the campaign's objective is %q", m.Objective.Name, objective.Name))
+	}
+	if m.Objective.Unit != objective.Unit {
+		faults = append(faults, fmt.Errorf("its unit is %q, and the campaign's is %q", m.Objective.Unit, objective.Unit))
+	}
+	for _, q := range append([]events.Quantity{m.Objective}, m.Further...) {
+		if math.IsNaN(q.Value) || math.IsInf(q.Value, 0) {
+			faults = append(faults, fmt.Errorf("%s is %v", q.Name, q.Value))
+		}
+		if q.SD != nil && !(*q.SD >= 0 && !math.IsInf(*q.SD, 0)) {
+			faults = append(faults, fmt.Errorf("the standard deviation of %s is %v", q.Name, *q.SD))
+		}
+	}
+	if objective.Min != nil && m.Objective.Value < *objective.Min || objective.Max != nil && m.Objective.Value > *objective.Max {
+		faults = append(faults, fmt.Errorf("%s = %g %s is outside the plausible range of the campaign", m.Objective.Name, m.Objective.Value, m.Objective.Unit))
+	}
+	for _, p := range s.env.Definition.Parameters {
+		v, ok := m.Actual[p.Name]
+		if x, number := v.Float(); !ok || number && (math.IsNaN(x) || math.IsInf(x, 0)) {
+			faults = append(faults, fmt.Errorf("it does not say what %s really was", p.Name))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// same checks that an outcome did not change.
+func same(cmd instruments.Command, first, second instruments.Outcome) error {
+	a, errA := json.Marshal(first)
+	b, errB := json.Marshal(second)
+	if errA != nil || errB != nil || string(a) != string(b) {
+		return fmt.Errorf("the outcome of command %s changed from %s to %s", cmd.ID, a, b)
+	}
+	return nil
+}
+
+// sameResult is same, except that a simulated instrument that remembers nothing
+// may have worked it out anew, at another time.
+func (s *Session) sameResult(cmd instruments.Command, first, second instruments.Outcome) error {
+	if s.description.Simulated {
+		first, second = timeless(first), timeless(second)
+	}
+	return same(cmd, first, second)
+}
+
+func timeless(o instruments.Outcome) instruments.Outcome {
+	if o.Measurement != nil {
+		m := *o.Measurement
+		m.Began, m.Ended = time.Time{}, time.Time{}
+		o.Measurement = &m
+	}
+	return o
+}

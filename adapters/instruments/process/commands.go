@@ -1,0 +1,396 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+)
+
+// command is what the adapter knows of a command. Its fields but Command and
+// done are guarded by Instrument.mu.
+type command struct {
+	instruments.Command
+	// sent: a start was written to a program and neither refused nor disowned.
+	sent bool
+	// accepted: the program confirmed it.
+	accepted bool
+	starting *starting
+	awaiting *awaiting
+	outcome  *instruments.Outcome
+	done     chan struct{} // closed when outcome is set
+}
+
+// underWay reports whether the command may be acting or going to act. The caller
+// holds Instrument.mu.
+func (c *command) underWay() bool { return c.outcome == nil && (c.sent || c.awaiting != nil) }
+
+// starting is a Start under way, which any number of callers wait for.
+type starting struct {
+	done chan struct{}
+	err  error
+}
+
+// awaiting is an await put to one life of the program.
+type awaiting struct {
+	peer   *peer
+	failed chan struct{}
+	err    error // set before failed is closed
+}
+
+// known returns the record of a command, creating it if need be.
+func (i *Instrument) known(cmd instruments.Command) (*command, error) {
+	if cmd.ID == "" {
+		return nil, fmt.Errorf("%w: the command has no ID", instruments.ErrRefused)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	c := i.commands[cmd.ID]
+	if c == nil {
+		cmd.Parameters = maps.Clone(cmd.Parameters)
+		c = &command{Command: cmd, done: make(chan struct{})}
+		i.commands[cmd.ID] = c
+	}
+	if !maps.Equal(c.Parameters, cmd.Parameters) {
+		return nil, fmt.Errorf("command %s was given before with other parameters (%v, now %v): an ID stands for one experiment for ever", cmd.ID, c.Parameters, cmd.Parameters)
+	}
+	return c, nil
+}
+
+// Describe implements [instruments.Instrument]. A program describes itself once
+// in each of its lives.
+func (i *Instrument) Describe(ctx context.Context) (instruments.Description, error) {
+	p, err := i.connect(ctx)
+	if err != nil {
+		return instruments.Description{}, err
+	}
+	return p.description, nil
+}
+
+// Start implements [instruments.Instrument]. A command that the program
+// confirmed, or whose outcome is known, is not sent again. One that was sent
+// without a confirmation is sent again only if the program says that it never
+// started it. A composition outside the limits that the program described is
+// refused without being sent.
+func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c, err := i.known(cmd)
+	if err != nil {
+		return err
+	}
+	i.mu.Lock()
+	settled := c.accepted || c.outcome != nil
+	i.mu.Unlock()
+	if settled {
+		return nil
+	}
+	// Nothing is sent once nobody waits for it: a pump must not move a while
+	// after the campaign was stopped.
+	p, err := i.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("command %s was not sent: %w", cmd.ID, err)
+	}
+	i.mu.Lock()
+	if err := ctx.Err(); err != nil {
+		i.mu.Unlock()
+		return err
+	}
+	s := c.starting
+	if s == nil && !i.closing {
+		s = &starting{done: make(chan struct{})}
+		c.starting = s
+		i.wg.Go(func() {
+			err := i.start(p, c)
+			i.mu.Lock()
+			c.starting = nil
+			i.mu.Unlock()
+			s.err = err
+			close(s.done)
+		})
+	}
+	i.mu.Unlock()
+	if s == nil {
+		return ErrClosed
+	}
+	select {
+	case <-s.done:
+		return s.err
+	case <-ctx.Done():
+		return fmt.Errorf("command %s may have been started: %w", cmd.ID, ctx.Err())
+	}
+}
+
+// start is what Start does once for all its callers.
+func (i *Instrument) start(p *peer, c *command) error {
+	i.mu.Lock()
+	sent, settled := c.sent, c.accepted || c.outcome != nil
+	i.mu.Unlock()
+	switch {
+	case settled:
+		return nil
+	case sent && !p.recovers:
+		return fmt.Errorf("command %s was sent before and never confirmed, and %s cannot say what became of it: it is not sent again", c.ID, i.program())
+	case sent:
+		fate, cause, err := i.askFate(i.life, p, c)
+		switch {
+		case err != nil:
+			return fmt.Errorf("command %s was sent before and never confirmed: %w", c.ID, err)
+		case fate == instruments.FateUnknown:
+			return fmt.Errorf("command %s was sent before, and %s does not know what became of it%s: it is not sent again", c.ID, i.program(), cause)
+		case fate != instruments.FateNotStarted:
+			return nil
+		}
+	}
+	if err := wire.CheckLimits(p.description, c.Parameters); err != nil {
+		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+	}
+	i.mu.Lock()
+	c.sent = true
+	i.mu.Unlock()
+	confirm := func(reply wire.Reply, err error) error {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		switch {
+		case errors.Is(err, errNotAsked):
+			c.sent = false
+			return fmt.Errorf("command %s was not sent: %w", c.ID, err)
+		case err != nil:
+			return fmt.Errorf("nobody can tell whether command %s was started: %w", c.ID, err)
+		case c.outcome != nil || reply.OK:
+			c.accepted = true
+			return nil
+		case reply.Refused != "":
+			c.sent = false
+			return fmt.Errorf("%w: %s", instruments.ErrRefused, reply.Refused)
+		default:
+			return fmt.Errorf("nobody can tell whether command %s was started: %s answered without ok, refused or error", c.ID, i.program())
+		}
+	}
+	reply, err := p.call(i.life, wire.Request{Op: wire.OpStart, Command: &c.Command}, func(r wire.Reply, err error) { _ = confirm(r, err) })
+	return confirm(reply, err)
+}
+
+// Await implements [instruments.Instrument]. It waits through deaths and restarts
+// of the program, also where it cannot be started for the time being.
+func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	c, err := i.known(cmd)
+	if err != nil {
+		return instruments.Outcome{}, err
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return instruments.Outcome{}, err
+		}
+		if o, ok := i.outcomeOf(c); ok {
+			return o, nil
+		}
+		p, err := i.connect(ctx)
+		switch {
+		case errors.Is(err, ErrClosed):
+			return instruments.Outcome{}, err
+		case err != nil:
+			continue // reported by whoever tried; the next attempt waits longer
+		}
+		a := i.await(p, c)
+		if a == nil {
+			if o, ok := i.outcomeOf(c); ok {
+				return o, nil
+			}
+			return instruments.Outcome{}, fmt.Errorf("command %s was not started by this process, and %s cannot say what became of commands of an earlier one", c.ID, i.program())
+		}
+		select {
+		case <-c.done:
+		case <-a.failed:
+			if !errors.Is(a.err, errDied) {
+				return instruments.Outcome{}, a.err
+			}
+		case <-ctx.Done():
+		case <-i.life.Done():
+			return instruments.Outcome{}, ErrClosed
+		}
+	}
+}
+
+// await puts the request to the program, once in each of its lives. It returns
+// nil if there is nothing to ask.
+func (i *Instrument) await(p *peer, c *command) *awaiting {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if c.outcome != nil || i.closing || !p.recovers && !c.sent {
+		return nil
+	}
+	if c.awaiting != nil && c.awaiting.peer == p {
+		return c.awaiting
+	}
+	a := &awaiting{peer: p, failed: make(chan struct{})}
+	c.awaiting = a
+	fail := func(err error) {
+		i.mu.Lock()
+		// After a death the command stays under way, for the next life to be
+		// asked about; a refusal to wait for it says that it is not.
+		if c.awaiting == a && !errors.Is(err, errDied) {
+			c.awaiting = nil
+		}
+		i.mu.Unlock()
+		a.err = err
+		close(a.failed)
+	}
+	i.wg.Go(func() {
+		_, err := p.ask(i.life, wire.Request{Op: wire.OpAwait, Command: &c.Command}, func(reply wire.Reply, err error) {
+			switch {
+			case err != nil:
+				fail(err)
+			case len(reply.Outcome) == 0:
+				fail(fmt.Errorf("%s answered the request %q for command %s without an outcome", i.program(), wire.OpAwait, c.ID))
+			default:
+				i.settle(c, wire.DecodeOutcome(reply.Outcome, c.Parameters))
+			}
+		})
+		if err != nil {
+			fail(err)
+		}
+	})
+	return a
+}
+
+// outcomeOf returns a copy of a command's outcome.
+func (i *Instrument) outcomeOf(c *command) (instruments.Outcome, bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if c.outcome == nil {
+		return instruments.Outcome{}, false
+	}
+	o := *c.outcome
+	if o.Measurement != nil {
+		m := *o.Measurement
+		m.Actual = maps.Clone(m.Actual)
+		m.Further = append(m.Further[:0:0], m.Further...)
+		o.Measurement = &m
+	}
+	return o, true
+}
+
+// settle records the outcome of a command. The first one stands; settle returns
+// false and reports any other.
+func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
+	i.mu.Lock()
+	first := c.outcome
+	if first == nil {
+		c.outcome = &o
+		close(c.done)
+	}
+	i.mu.Unlock()
+	if first == nil {
+		return true
+	}
+	// Equal answers to repeated questions are as it should be.
+	old, _ := json.Marshal(first)
+	second, _ := json.Marshal(o)
+	if !bytes.Equal(old, second) {
+		i.logf("%s: a second result for command %s is dropped, the first stands: %s, and now %s", i.program(), c.ID, old, second)
+	}
+	return false
+}
+
+// pushed deals with a result that nobody asked for.
+func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte, err error) {
+	i.mu.Lock()
+	c := i.commands[reply.Command]
+	expected := c != nil && (c.sent || c.outcome != nil || c.awaiting != nil)
+	settled := expected && c.outcome != nil
+	i.mu.Unlock()
+	switch {
+	case !expected:
+		i.logf("%s: a result for command %q, which was not started, is dropped: %s", i.program(), reply.Command, wire.Clip(line))
+	case settled:
+		i.logf("%s: a second result for command %s is dropped, the first stands: %s", i.program(), reply.Command, wire.Clip(line))
+	case err != nil:
+		i.settle(c, wire.NonFiniteOutcome(line, err))
+	case len(reply.Outcome) == 0:
+		p.notProtocol(line, errors.New("it names a command and gives no outcome"))
+	default:
+		i.settle(c, wire.DecodeOutcome(reply.Outcome, c.Parameters))
+	}
+}
+
+// Cancel implements [instruments.Instrument].
+func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c, err := i.known(cmd)
+	if err != nil {
+		return err
+	}
+	p, err := i.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("command %s was not cancelled: %w", cmd.ID, err)
+	}
+	i.mu.Lock()
+	idle := c.outcome != nil || !c.sent && !p.recovers
+	i.mu.Unlock()
+	if idle {
+		return nil
+	}
+	reply, err := p.call(ctx, wire.Request{Op: wire.OpCancel, Command: &c.Command}, nil)
+	if err == nil && !reply.OK {
+		err = fmt.Errorf("%s answered without ok or error", i.program())
+	}
+	if err != nil {
+		return fmt.Errorf("command %s may not have been cancelled: %w", cmd.ID, err)
+	}
+	return nil
+}
+
+// Recover implements [instruments.Recoverer]. Of a program that did not declare
+// that it can recover, it knows what happened in its own life only.
+func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (instruments.Fate, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	c, err := i.known(cmd)
+	if err != nil {
+		return "", err
+	}
+	// A start under way is waited for: until the program has answered it, its
+	// word on the command could be out of date at once.
+	i.mu.Lock()
+	s := c.starting
+	i.mu.Unlock()
+	if s != nil {
+		select {
+		case <-s.done:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	p, err := i.connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	i.mu.Lock()
+	outcome, accepted := c.outcome, c.accepted
+	i.mu.Unlock()
+	switch {
+	case outcome != nil && outcome.Status == instruments.Unknown:
+		return instruments.FateUnknown, nil
+	case outcome != nil:
+		return instruments.FateFinished, nil
+	case !p.recovers && accepted:
+		return instruments.FateRunning, nil // this life confirmed it, or its death would have settled it
+	case !p.recovers:
+		return instruments.FateUnknown, nil
+	}
+	fate, cause, err := i.askFate(ctx, p, c)
+	if err == nil && cause != "" {
+		i.logf("%s does not know what became of command %s%s", i.program(), c.ID, cause)
+	}
+	return fate, err
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package process
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup gives the program a process group of its own, so that a Ctrl-C meant
+// for campaignd does not stop an experiment, and the program's helpers can be
+// ended with it.
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+func terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+
+func kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -1,0 +1,245 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+)
+
+// launch is one attempt to bring the program up, which any number of callers
+// wait for.
+type launch struct {
+	done chan struct{}
+	peer *peer
+	err  error
+}
+
+// connect returns the program in working order, starting it if need be. It
+// fails with the first attempt that fails.
+func (i *Instrument) connect(ctx context.Context) (*peer, error) {
+	i.mu.Lock()
+	if i.closing {
+		i.mu.Unlock()
+		return nil, ErrClosed
+	}
+	if p := i.peer; p != nil {
+		i.mu.Unlock()
+		return p, nil
+	}
+	l := i.launch
+	if l == nil {
+		l = &launch{done: make(chan struct{})}
+		i.launch = l
+		i.wg.Add(1)
+		go i.bringUp(l, i.pause())
+	}
+	i.mu.Unlock()
+	select {
+	case <-l.done:
+		return l.peer, l.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// pause is how long to wait before the next start: nothing at first, then twice
+// as long after each life that was short. The caller holds i.mu.
+func (i *Instrument) pause() time.Duration {
+	if i.deaths == 0 {
+		return 0
+	}
+	d := i.pauses.longest
+	if i.deaths < 16 {
+		d = min(d, i.pauses.first<<(i.deaths-1))
+	}
+	return d - time.Since(i.lastDeath)
+}
+
+func (i *Instrument) bringUp(l *launch, pause time.Duration) {
+	defer i.wg.Done()
+	p, err := i.introduce(pause)
+	i.mu.Lock()
+	i.launch = nil
+	if err == nil {
+		select {
+		case <-p.gone:
+			err = p.death
+		default:
+			// Close, if it came in between, did not see this peer.
+			if i.closing {
+				err = ErrClosed
+			} else {
+				i.peer = p
+			}
+		}
+	}
+	i.mu.Unlock()
+	if err == ErrClosed {
+		p.dismiss(nil)
+	} else if err != nil && p != nil {
+		kill(p.cmd)
+		<-p.gone
+	}
+	if err != nil && i.life.Err() != nil {
+		err = ErrClosed
+	}
+	l.peer, l.err = p, err
+	if err != nil {
+		l.peer = nil
+		if err != ErrClosed {
+			i.logf("%s cannot be used: %v", i.program(), err)
+		}
+	}
+	close(l.done)
+}
+
+// introduce starts the program, shakes hands, has it describe itself, and asks
+// it about every command that was under way in its earlier lives. The peer it
+// returns beside an error has to be ended.
+func (i *Instrument) introduce(pause time.Duration) (*peer, error) {
+	select {
+	case <-time.After(pause):
+	case <-i.life.Done():
+		return nil, i.life.Err()
+	}
+	p, err := i.spawn()
+	if err != nil {
+		i.mu.Lock()
+		i.deaths++
+		i.lastDeath = time.Now()
+		i.mu.Unlock()
+		return nil, err
+	}
+	reply, err := p.call(i.life, i.handshake, nil)
+	if err != nil {
+		return p, fmt.Errorf("handshake: %w", err)
+	}
+	if reply.Protocol != wire.Version {
+		return p, fmt.Errorf("handshake: %s speaks version %d of the protocol and campaignd version %d: use matching versions (docs/process-instrument.md)", i.program(), reply.Protocol, wire.Version)
+	}
+	p.recovers, p.finishes = reply.Recover, reply.Finishes
+	reply, err = p.call(i.life, wire.Request{Op: wire.OpDescribe}, nil)
+	if err != nil {
+		return p, fmt.Errorf("describe: %w", err)
+	}
+	if reply.Description == nil {
+		return p, errors.New("describe: the answer holds no description")
+	}
+	p.description = *reply.Description
+	if p.description.Capacity == 0 {
+		p.description.Capacity = 1
+	}
+	if err := wire.CheckDescription(p.description); err != nil {
+		return p, fmt.Errorf("describe: the description of %s cannot be used: %w", i.program(), err)
+	}
+	i.mu.Lock()
+	before := i.described
+	if before == nil {
+		i.described = &p.description
+	}
+	i.mu.Unlock()
+	if before != nil && !reflect.DeepEqual(*before, p.description) {
+		i.logf("%s describes itself differently than before: %+v, and was %+v", i.program(), p.description, *before)
+	}
+	return p, i.reconcile(p)
+}
+
+// reconcile asks a new life of the program what became of each command that was
+// under way.
+func (i *Instrument) reconcile(p *peer) error {
+	i.mu.Lock()
+	var open []*command
+	for _, id := range slices.Sorted(maps.Keys(i.commands)) {
+		if c := i.commands[id]; c.underWay() {
+			open = append(open, c)
+		}
+	}
+	i.mu.Unlock()
+	for _, c := range open {
+		if !p.recovers {
+			i.settle(c, unknownOutcome("%s was started again and cannot say what became of it", i.program()))
+			continue
+		}
+		fate, cause, err := i.askFate(i.life, p, c)
+		if errors.Is(err, errDied) || i.life.Err() != nil {
+			return err
+		}
+		switch {
+		case err != nil:
+			// Not a word on its fate: it stays open, and Await asks by itself.
+			i.logf("%s was started again and could not be asked about command %s: %v", i.program(), c.ID, err)
+		case fate == instruments.FateUnknown:
+			i.settle(c, unknownOutcome("%s was started again and does not know what became of it%s", i.program(), cause))
+		default:
+			i.logf("%s was started again and says that command %s is %s", i.program(), c.ID, fate)
+		}
+	}
+	return nil
+}
+
+// askFate asks the program about a command and keeps what it says. A program
+// that confirmed a command and now says it never started it has lost its
+// memory: then nobody can tell.
+func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (fate instruments.Fate, cause string, err error) {
+	reply, err := p.call(ctx, wire.Request{Op: wire.OpRecover, Command: &c.Command}, nil)
+	if err != nil {
+		return "", "", err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch reply.Fate {
+	case instruments.FateRunning, instruments.FateFinished:
+		c.sent, c.accepted = true, true
+	case instruments.FateNotStarted:
+		if c.accepted {
+			return instruments.FateUnknown, ", although it had confirmed it: it now says that it never started it", nil
+		}
+		c.sent = false
+	case instruments.FateUnknown:
+	default:
+		return "", "", fmt.Errorf("%s answered the request %q with the fate %q, which the protocol does not have", i.program(), wire.OpRecover, reply.Fate)
+	}
+	return reply.Fate, "", nil
+}
+
+// died takes note of a program's end, before those who wait for an answer of it
+// learn of it.
+func (i *Instrument) died(p *peer, expected bool) {
+	i.mu.Lock()
+	if i.peer == p {
+		i.peer = nil
+	}
+	if time.Since(p.born) > i.pauses.healthy {
+		i.deaths = 0
+	}
+	i.deaths++
+	i.lastDeath = time.Now()
+	var open []*command
+	for _, id := range slices.Sorted(maps.Keys(i.commands)) {
+		if c := i.commands[id]; c.underWay() {
+			open = append(open, c)
+		}
+	}
+	i.mu.Unlock()
+	if expected {
+		return
+	}
+	i.logf("%s: %v; experiments under way: %d", i.program(), p.death, len(open))
+	if p.recovers {
+		return // the next life is asked
+	}
+	for _, c := range open {
+		i.settle(c, unknownOutcome("%v, and cannot say what became of its commands", p.death))
+	}
+}
+
+func unknownOutcome(format string, args ...any) instruments.Outcome {
+	return instruments.Outcome{Status: instruments.Unknown, Cause: fmt.Sprintf(format, args...)}
+}

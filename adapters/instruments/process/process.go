@@ -1,0 +1,194 @@
+// Package process makes an instrument of any program that speaks JSON Lines on
+// its standard input and output. The protocol is described in
+// docs/process-instrument.md; adapters/instruments/sdk serves it in Go and
+// examples/instrument.py in Python.
+//
+// # What the adapter guarantees
+//
+//   - A command is sent to a program at most once, unless the program itself
+//     said afterwards that it never started it.
+//   - A program that dies is started again when something is wanted of it, with
+//     growing pauses. Each command that was under way is then asked about by
+//     ID; a program that cannot answer that leaves it unknown.
+//   - The first outcome of a command stands for the life of the adapter. Every
+//     further one is dropped and reported.
+//   - Whatever a program writes that is not understood is reported in words and
+//     otherwise ignored. It never becomes a number.
+//   - A program runs in a process group of its own: Ctrl-C in campaignd's
+//     terminal does not reach it. When campaignd ends, in whatever way, the
+//     program's input ends.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+	"github.com/campaignd/campaignd/events"
+)
+
+// DefaultReplyWithin is how long a program may take to answer anything but
+// await, where the campaign does not say.
+const DefaultReplyWithin = 10 * time.Second
+
+// ErrClosed is returned by the methods of an instrument that was closed.
+var ErrClosed = errors.New("the instrument is closed")
+
+// Instrument is a program behind the contract of package instruments. It also
+// implements [instruments.Recoverer] and io.Closer.
+type Instrument struct {
+	argv        []string // argv[0] is absolute, or was found in PATH
+	dir         string
+	env         []string
+	replyWithin time.Duration
+	handshake   wire.Request
+	logf        func(format string, args ...any)
+	pauses      pauses
+
+	life   context.Context // ends with Close
+	end    context.CancelFunc
+	closed chan struct{} // closed when Close has done its work
+	wg     sync.WaitGroup
+
+	mu        sync.Mutex
+	closing   bool
+	commands  map[string]*command
+	peer      *peer   // in working order, or nil
+	launch    *launch // under way, or nil
+	deaths    int     // of short lives in a row
+	lastDeath time.Time
+	described *instruments.Description // by the program's first life
+}
+
+// pauses are the adapter's own times. Tests shorten them.
+type pauses struct {
+	first, longest time.Duration // between a death and the next start
+	healthy        time.Duration // a life longer than this was not a failure to start
+	drain          time.Duration // for what a dead program has still written
+	farewell       time.Duration // between the end of input, SIGTERM and SIGKILL
+}
+
+var defaultPauses = pauses{
+	first:    200 * time.Millisecond,
+	longest:  30 * time.Second,
+	healthy:  time.Minute,
+	drain:    2 * time.Second,
+	farewell: 5 * time.Second,
+}
+
+// New returns the instrument that cfg describes, for the campaign def. A
+// relative program path with a slash and a relative cfg.Dir are taken from
+// baseDir, the folder of the campaign file. The program is looked up now and
+// started when it is first needed.
+//
+// What goes wrong without being anyone's error, and what the program writes to
+// its standard error, goes to logf, a line each; it may be called from several
+// goroutines and must not block. A nil logf drops them.
+func New(cfg events.ProcessInstrument, def events.Definition, baseDir string, logf func(format string, args ...any)) (*Instrument, error) {
+	if len(cfg.Command) == 0 || cfg.Command[0] == "" {
+		return nil, errors.New("process instrument: command is empty: name the program and its arguments")
+	}
+	baseDir, err := filepath.Abs(baseDir)
+	if err != nil {
+		return nil, fmt.Errorf("process instrument: %w", err)
+	}
+	dir := baseDir
+	if cfg.Dir != "" {
+		dir = within(baseDir, cfg.Dir)
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("process instrument: working directory: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("process instrument: working directory %s is not a directory", dir)
+	}
+	program := cfg.Command[0]
+	if strings.ContainsRune(program, '/') || strings.ContainsRune(program, filepath.Separator) {
+		program = within(baseDir, program)
+	}
+	if program, err = exec.LookPath(program); err != nil {
+		return nil, fmt.Errorf("process instrument: program %q cannot be run (a path is taken from %s, a bare name from PATH): %w", cfg.Command[0], baseDir, err)
+	}
+	env := os.Environ()
+	for _, name := range slices.Sorted(maps.Keys(cfg.Env)) {
+		env = append(env, name+"="+cfg.Env[name])
+	}
+	replyWithin := time.Duration(cfg.ReplyWithin)
+	if replyWithin <= 0 {
+		replyWithin = DefaultReplyWithin
+	}
+	if logf == nil {
+		logf = func(string, ...any) {}
+	}
+	life, end := context.WithCancel(context.Background())
+	return &Instrument{
+		argv:        append([]string{program}, cfg.Command[1:]...),
+		dir:         dir,
+		env:         env,
+		replyWithin: replyWithin,
+		handshake: wire.Request{
+			Op: wire.OpHandshake, Protocol: wire.Version, Campaign: def.Name,
+			Parameters: def.Parameters, Objective: &def.Objective, Settings: cfg.Settings,
+		},
+		logf:     logf,
+		pauses:   defaultPauses,
+		life:     life,
+		end:      end,
+		closed:   make(chan struct{}),
+		commands: make(map[string]*command),
+	}, nil
+}
+
+func within(base, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(base, path)
+}
+
+// program names the program in messages.
+func (i *Instrument) program() string { return filepath.Base(i.argv[0]) }
+
+// Close ends the program's input and waits for it to end. A program that does
+// not is asked by SIGTERM and then killed with its whole process group, unless
+// it declared that it finishes what it is doing by itself and experiments are
+// under way: then it is left to do so, and the next process asks for the
+// results. Close may be called more than once.
+func (i *Instrument) Close() error {
+	i.mu.Lock()
+	first := !i.closing
+	i.closing = true
+	p := i.peer
+	var open []string
+	for _, id := range slices.Sorted(maps.Keys(i.commands)) {
+		if i.commands[id].underWay() {
+			open = append(open, id)
+		}
+	}
+	i.mu.Unlock()
+	if !first {
+		<-i.closed
+		return nil
+	}
+	i.end()
+	defer close(i.closed)
+	if p != nil {
+		p.dismiss(open)
+	}
+	i.wg.Wait()
+	return nil
+}
+
+var (
+	_ instruments.Instrument = (*Instrument)(nil)
+	_ instruments.Recoverer  = (*Instrument)(nil)
+)

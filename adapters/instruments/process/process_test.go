@@ -1,0 +1,165 @@
+package process_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/testinstrument"
+)
+
+// The test binary is also the program that the instrument runs: a sound one
+// (internal/testinstrument) or one of the misbehaving ones of peer_test.go.
+func TestMain(m *testing.M) {
+	testinstrument.RunIfAsked()
+	misbehaveIfAsked()
+	os.Exit(m.Run())
+}
+
+func ptr[T any](v T) *T { return &v }
+
+var campaign = events.Definition{
+	Name: "test",
+	Parameters: []events.Parameter{
+		{Name: "salt", Unit: "mol/kg", Min: ptr(0.0), Max: ptr(2.0)},
+		{Name: "solvent", Categories: []events.CategoryDef{{Name: "EC"}, {Name: "DMC"}}},
+	},
+	Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize, Min: ptr(0.0), Max: ptr(30.0)},
+}
+
+var safePoints = []events.Point{
+	{"salt": events.Number(1), "solvent": events.Category("EC")},
+	{"salt": events.Number(0.5), "solvent": events.Category("DMC")},
+}
+
+// logbook keeps what an instrument reports.
+type logbook struct {
+	t     *testing.T
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logbook) logf(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, fmt.Sprintf(format, args...))
+}
+
+func (l *logbook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
+}
+
+// expect waits until something was reported that contains words.
+func (l *logbook) expect(words string) {
+	l.t.Helper()
+	for range 1000 {
+		if strings.Contains(l.String(), words) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	l.t.Errorf("nothing reported contains %q:\n%s", words, l)
+}
+
+func open(t *testing.T, cfg events.ProcessInstrument) (*process.Instrument, *logbook) {
+	t.Helper()
+	book := &logbook{t: t}
+	inst, err := process.New(cfg, campaign, t.TempDir(), book.logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		inst.Close()
+		if t.Failed() {
+			t.Logf("reported:\n%s", book)
+		}
+	})
+	return inst, book
+}
+
+// sound returns a sound instrument's settings and its record of actions.
+func sound(t *testing.T, o testinstrument.Options) (events.ProcessInstrument, func() (map[string]int, error)) {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	cfg, err := testinstrument.Config(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg, func() (map[string]int, error) { return testinstrument.Acts(o.Dir) }
+}
+
+func command(n int) instruments.Command {
+	e := fmt.Sprintf("e%d", n)
+	return instruments.Command{ID: "test/" + e, Campaign: "test", Experiment: e, Parameters: safePoints[n%2], Replicate: 1}
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// A program that serves the SDK passes the suite, with restarts as new
+// processes and actions counted by the program itself.
+func TestConformance(t *testing.T) {
+	for _, capacity := range []int{1, 3} {
+		t.Run(fmt.Sprintf("capacity %d", capacity), func(t *testing.T) {
+			cfg, acts := sound(t, testinstrument.Options{Latency: events.Duration(50 * time.Millisecond), Capacity: capacity})
+			instrumenttest.Run(t, instrumenttest.Env{
+				Open: func(context.Context) (instruments.Instrument, error) {
+					inst, _ := open(t, cfg)
+					return inst, nil
+				},
+				Definition: campaign, Points: safePoints, Acts: acts, Patience: 20 * time.Second,
+			})
+		})
+	}
+}
+
+// A relative program is taken from the campaign file's folder, and so is the
+// working directory; faults are told in words.
+func TestNewResolvesPaths(t *testing.T) {
+	base := t.TempDir()
+	if err := os.WriteFile(filepath.Join(base, "robot"), []byte("#!/bin/sh\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name string
+		cfg  events.ProcessInstrument
+		want string // of the error
+	}{
+		{"relative program", events.ProcessInstrument{Command: []string{"./robot"}}, ""},
+		{"in PATH", events.ProcessInstrument{Command: []string{"sh"}}, ""},
+		{"no command", events.ProcessInstrument{}, "command is empty"},
+		{"absent program", events.ProcessInstrument{Command: []string{"./absent"}}, "cannot be run"},
+		{"not in PATH", events.ProcessInstrument{Command: []string{"robot"}}, "cannot be run"},
+		{"absent directory", events.ProcessInstrument{Command: []string{"sh"}, Dir: "absent"}, "working directory"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inst, err := process.New(test.cfg, campaign, base, nil)
+			if err == nil {
+				defer inst.Close()
+			}
+			switch {
+			case test.want == "" && err != nil:
+				t.Error(err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+}
