@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/events/pebblelog"
 )
 
 // suiteLogs are the logs on which the bus must pass Watermill's suite.
@@ -17,7 +18,14 @@ var suiteLogs = []struct {
 	name string
 	open func(t *testing.T) events.Log
 }{
-	{"memlog", func(t *testing.T) events.Log { return memlog.New() }},
+	{"memlog", func(*testing.T) events.Log { return memlog.New() }},
+	{"pebblelog", func(t *testing.T) events.Log {
+		log, err := pebblelog.Open(t.TempDir(), pebblelog.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log
+	}},
 }
 
 // The bus passes the suite that Watermill holds every Pub/Sub to: without
