@@ -39,8 +39,10 @@ type collector struct {
 	faults   []error
 }
 
-func newCollector(t *testing.T) *collector {
-	c := &collector{spans: make(map[string]*tracepb.Span), metrics: make(map[string]*metricspb.Metric)}
+func newCollector(t *testing.T) *collector { return newCollectorAnswering(t, 0) }
+
+func newCollectorAnswering(t *testing.T, status int) *collector {
+	c := &collector{status: status, spans: make(map[string]*tracepb.Span), metrics: make(map[string]*metricspb.Metric)}
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	c.url = server.URL
@@ -282,8 +284,7 @@ func program() {
 // Not a byte goes to the terminal while a program runs, without telemetry as
 // with a collector that refuses or is gone; shutdown says what happened.
 func TestTerminalStaysQuiet(t *testing.T) {
-	accepting, refusing := newCollector(t), newCollector(t)
-	refusing.status = http.StatusForbidden
+	accepting, refusing := newCollector(t), newCollectorAnswering(t, http.StatusForbidden)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	for _, test := range []struct {
