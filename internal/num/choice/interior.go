@@ -154,6 +154,9 @@ func (s *Set) byInterior() (float64, error) {
 }
 
 const (
+	// interiorTolerance is the error bound, relative to B·√k(x, x), at which the interior-point method stops.
 	interiorTolerance = 1e-10
-	interiorLimit     = 1e-8
+	// interiorLimit is the error bound above which a result is not returned: reached only where rounding, in a nearly
+	// saturated likelihood with a tiny jitter, leaves no more.
+	interiorLimit = 1e-7
 )

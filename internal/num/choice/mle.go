@@ -79,7 +79,7 @@ type mleFit struct {
 // The ball is idle only where the best Z without it lies inside: Z_i = ln(rejects/accepts), which is finite only if every
 // point has both answers. Otherwise Z = τ·K·∇ℓ(Z) with the multiplier μ = 1/τ, and |Z|²_K = N(τ) increases with τ from 0;
 // a safeguarded Newton search in ln τ finds N(τ) = B². For a fixed τ, Z maximises ℓ(Z) − |Z|²_K/(2τ): see penalised and,
-// for large τ, steep.
+// for large τ, tilted.
 //
 // The search also ends where (B² − N(τ))/(2τ), the most that ℓ can still gain, is below gainTolerance: a ball so large that
 // the likelihood hardly notices its edge.
@@ -96,7 +96,8 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 		return f, nil
 	}
 	p := newPenalised(a, gram)
-	var q *steep
+	var q *tilted
+	noisy := false
 	// Where ℓ is linear, N(τ) = τ²·gᵀKg; its curvature only lowers N, so this start is left of the root.
 	p.mulGram(p.kv, f.grad)
 	tau := norm / math.Sqrt(floats.Dot(f.grad, p.kv))
@@ -107,8 +108,11 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 		var size, slope float64 // N and dN/d ln τ
 		var z []float64
 		var err error
-		if tau <= steepest && q == nil {
-			size, slope, err = p.maximise(tau)
+		if q == nil && tau <= steepest && !noisy {
+			if size, slope, err = p.maximise(tau); err != nil {
+				noisy = true
+				continue
+			}
 			z = p.z
 		} else {
 			if q == nil {
@@ -116,17 +120,24 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 					return f, err
 				}
 			}
-			size, slope, err = q.maximise(1 / tau)
+			err = q.maximise(1/tau, 0)
 			z = q.z
+			size, slope = q.size()
+			slope *= -1 / tau // d/d ln τ = −m·d/dm
 		}
 		if err != nil {
 			return f, err
 		}
 		gain := (target - size) / (2 * tau)
-		if math.Abs(size-target) <= 1e-13*target || math.Abs(gain) <= 1e-14 || (gain > 0 && gain <= gainTolerance) {
+		collapsed := hi-lo <= 1e-12*tau // rounding of N, not τ, is what keeps the target away
+		if math.Abs(size-target) <= 1e-13*target || math.Abs(gain) <= 1e-14 || (gain > 0 && gain <= gainTolerance) ||
+			(collapsed && math.Abs(gain) <= gainTolerance) {
 			f.z, f.multiplier = z, 1/tau
 			f.logLik = a.slope(f.grad, z)
 			return f, nil
+		}
+		if collapsed {
+			noisy, lo, hi = true, 0, math.Inf(1)
 		}
 		if size < target {
 			lo = tau

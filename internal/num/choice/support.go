@@ -33,6 +33,9 @@ func (s *Set) support(sign float64) (float64, error) {
 	}
 	value, err := s.byInterior()
 	if err != nil {
+		value, err = s.byPath()
+	}
+	if err != nil {
 		return 0, fmt.Errorf("%w: a bound with %d labelled points, norm bound %g, margin %g", err, len(w.v), s.norm, s.alpha)
 	}
 	return sign * value, nil
