@@ -45,7 +45,8 @@ func TestFitIsAMaximum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res.KKT > 1e-2 {
+		// The search stops at a relative decrease, so the gradient left grows with the size of the log density.
+		if res.KKT > 1e-2+1e-4*math.Abs(res.LogPosterior) {
 			t.Fatalf("KKT residual %v: %+v", res.KKT, res)
 		}
 		lml, err := LogMarginal(p.data, p.name, res.Hyper, nil)

@@ -128,6 +128,7 @@ func (m *minimizer) run(ctx context.Context, x0 []float64) (Result, error) {
 	}
 
 	res := Result{Status: IterationLimit}
+	doubts := 2        // how often convergence may be doubted
 	fresh := m.reset() // no curvature has been learned since the last reset
 	for res.Iterations < m.cfg.MaxIterations {
 		if err := ctx.Err(); err != nil {
@@ -143,9 +144,16 @@ func (m *minimizer) run(ctx context.Context, x0 []float64) (Result, error) {
 			continue
 		}
 		slope := dot(m.g, m.qp.p)
-		if -slope <= m.cfg.FTol*max(1, math.Abs(fx)) {
-			res.Status = Converged
-			break
+		if tol := m.cfg.FTol * max(1, math.Abs(fx)); -slope <= tol {
+			// Where f is not convex, damping can leave H far too large in some direction, and the model then sees no
+			// decrease where there is one. A gradient that is large for such a small decrease gives that away.
+			if kkt := m.kkt(); fresh || doubts == 0 || kkt*kkt <= 100*tol {
+				res.Status = Converged
+				break
+			}
+			doubts--
+			fresh = m.reset()
+			continue
 		}
 		fy, ok := m.lineSearch(fx, slope)
 		if !ok {
@@ -168,17 +176,22 @@ func (m *minimizer) run(ctx context.Context, x0 []float64) (Result, error) {
 
 	res.X = append([]float64(nil), m.x...)
 	res.F, res.Evaluations = fx, m.evals
+	res.KKT = m.kkt()
+	return res, nil
+}
+
+// kkt returns Result.KKT at the current point; it uses y.
+func (m *minimizer) kkt() (worst float64) {
 	for j := range m.y {
 		m.y[j] = m.x[j] - m.g[j]
 	}
 	if m.r.Project(m.y, m.y) != nil {
-		res.KKT = math.Inf(1) // the gradient is too large to say
-	} else {
-		for j, v := range m.y {
-			res.KKT = max(res.KKT, math.Abs(v-m.x[j]))
-		}
+		return math.Inf(1) // the gradient is too large to say
 	}
-	return res, nil
+	for j, v := range m.y {
+		worst = max(worst, math.Abs(v-m.x[j]))
+	}
+	return worst
 }
 
 // reset forgets the curvature: H becomes the multiple of the identity whose steepest-descent step has length FirstStep.
