@@ -63,6 +63,9 @@ func (l *Lines) Prompt(ctx context.Context, f Form) (string, error) {
 	l.mu.Lock()
 	if l.err != nil {
 		defer l.mu.Unlock()
+		if f.Problem != "" { // with the last line: say what became of it
+			l.say("%s: %s", f.Key, f.Problem)
+		}
 		return "", l.err
 	}
 	l.open = append(l.open, p)

@@ -1,0 +1,229 @@
+// Package manual is an instrument that is a person: campaignd shows them a
+// composition, they make and measure it and enter the value.
+//
+// # Recovery
+//
+// The person's hands and notebook outlive the process. After a restart every
+// command counts as running: the person is shown the experiment again, with a
+// word that they may have measured it already, and enters the value. Asking
+// again repeats nothing physical; whether to begin is theirs to know.
+//
+// # Calling off
+//
+// A program cannot undo what a person has begun. A command that is cancelled
+// is shown as called off, and the person says whether it had been begun.
+package manual
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/console"
+)
+
+// Instrument is a person who measures. It is also an [instruments.Recoverer].
+// Its methods are safe for concurrent use.
+type Instrument struct {
+	cfg    events.ManualInstrument
+	def    events.Definition
+	prompt console.Prompter
+
+	mu          sync.Mutex
+	experiments map[string]*experiment
+}
+
+// experiment is a command that this process has seen.
+type experiment struct {
+	cmd instruments.Command
+	// again is true where another process may have shown it before.
+	again  bool
+	result *console.Once[instruments.Outcome]
+
+	off       sync.Once
+	calledOff chan struct{}
+}
+
+// New returns the instrument of the campaign def. The person is asked through
+// prompt.
+func New(cfg events.ManualInstrument, def events.Definition, prompt console.Prompter) *Instrument {
+	return &Instrument{cfg: cfg, def: def, prompt: prompt, experiments: make(map[string]*experiment)}
+}
+
+// Describe implements instruments.Instrument. A person takes whatever
+// parameters the campaign defines.
+func (i *Instrument) Describe(ctx context.Context) (instruments.Description, error) {
+	if err := ctx.Err(); err != nil {
+		return instruments.Description{}, err
+	}
+	return instruments.Description{Name: "manual", Capacity: 1}, nil
+}
+
+// Start implements instruments.Instrument. The person is asked by Await. It
+// refuses a composition that does not have exactly the campaign's parameters.
+func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+	}
+	_, err := i.experiment(cmd, false)
+	return err
+}
+
+// Await implements instruments.Instrument. It shows the experiment until the
+// person has entered a result. The error wraps [console.ErrClosed] where nobody
+// can.
+func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return instruments.Outcome{}, err
+	}
+	e, err := i.experiment(cmd, true)
+	if err != nil {
+		return instruments.Outcome{}, err
+	}
+	o, err := e.result.Get(ctx, func(ctx context.Context) (instruments.Outcome, error) {
+		problem := ""
+		for {
+			line, err := i.ask(ctx, e, problem)
+			if err != nil {
+				return instruments.Outcome{}, fmt.Errorf("manual instrument, %s: %w", cmd.Experiment, err)
+			}
+			o, err := parse(i.def, e.cmd, line)
+			if err == nil {
+				return o, nil
+			}
+			problem = err.Error()
+		}
+	})
+	if o.Measurement != nil {
+		m := *o.Measurement
+		m.Actual = maps.Clone(m.Actual)
+		o.Measurement = &m
+	}
+	return o, err
+}
+
+// Cancel implements instruments.Instrument. The person then says how the
+// experiment ended.
+func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if e := i.experiments[cmd.ID]; e != nil {
+		e.off.Do(func() { close(e.calledOff) })
+	}
+	return nil
+}
+
+// Recover implements instruments.Recoverer. See the package documentation for
+// why a command it has never seen counts as running.
+func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (instruments.Fate, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	e, err := i.experiment(cmd, true)
+	switch {
+	case err != nil:
+		return instruments.FateNotStarted, nil // Start would have refused it
+	case e.result.Answered():
+		return instruments.FateFinished, nil
+	}
+	return instruments.FateRunning, nil
+}
+
+// experiment returns what is known of cmd. again says what holds of a command
+// that is new to this process.
+func (i *Instrument) experiment(cmd instruments.Command, again bool) (*experiment, error) {
+	for _, p := range i.def.Parameters {
+		if _, ok := cmd.Parameters[p.Name]; !ok || len(cmd.Parameters) != len(i.def.Parameters) {
+			return nil, fmt.Errorf("%w: its composition does not have the campaign's parameters", instruments.ErrRefused)
+		}
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if e := i.experiments[cmd.ID]; e != nil {
+		if !maps.Equal(e.cmd.Parameters, cmd.Parameters) {
+			return nil, fmt.Errorf("%w: command %s was started with another composition", instruments.ErrRefused, cmd.ID)
+		}
+		return e, nil
+	}
+	cmd.Parameters = maps.Clone(cmd.Parameters)
+	e := &experiment{
+		cmd: cmd, again: again,
+		result:    console.NewOnce[instruments.Outcome](),
+		calledOff: make(chan struct{}),
+	}
+	i.experiments[cmd.ID] = e
+	return e, nil
+}
+
+// ask shows the experiment once and returns what was entered. If it is called
+// off meanwhile, it is shown again as such.
+func (i *Instrument) ask(ctx context.Context, e *experiment, problem string) (string, error) {
+	for {
+		off := false
+		select {
+		case <-e.calledOff:
+			off = true
+		default:
+		}
+		asking, stop := context.WithCancel(ctx)
+		watched := make(chan struct{})
+		go func() {
+			defer close(watched)
+			if off {
+				return
+			}
+			select {
+			case <-e.calledOff:
+				stop()
+			case <-asking.Done():
+			}
+		}()
+		line, err := i.prompt.Prompt(asking, i.form(e, off, problem))
+		withdrawn := asking.Err() != nil && ctx.Err() == nil
+		stop()
+		<-watched
+		if err == nil || !withdrawn {
+			return line, err
+		}
+		problem = ""
+	}
+}
+
+func (i *Instrument) form(e *experiment, off bool, problem string) console.Form {
+	f := console.Form{
+		Key:     e.cmd.Experiment,
+		Title:   fmt.Sprintf("measure the %s of", i.def.Objective.Name),
+		Body:    console.Composition(i.def.Parameters, e.cmd.Parameters),
+		Problem: problem,
+		Hint: fmt.Sprintf("enter the %s, `failed REASON` or `cancel`; where the composition came out different, add for example %s=VALUE",
+			quantity(i.def.Objective), i.def.Parameters[0].Name),
+	}
+	if e.cmd.Replicate > 1 {
+		f.Body = append(f.Body, fmt.Sprintf("replicate %d of this composition", e.cmd.Replicate))
+	}
+	if i.cfg.Instructions != "" {
+		f.Body = append(f.Body, i.cfg.Instructions)
+	}
+	switch {
+	case off:
+		f.Title = "CALLED OFF: do not begin this experiment"
+		f.Hint = fmt.Sprintf("enter `cancel` if it was not begun; else the %s, or `failed REASON`", quantity(i.def.Objective))
+	case e.again:
+		f.Body = append(f.Body, "campaignd was started again and may have asked for this before: if you have measured it, enter that result")
+	}
+	return f
+}
+
+// quantity names the objective with its unit.
+func quantity(o events.Objective) string {
+	if o.Unit == "" {
+		return o.Name
+	}
+	return o.Name + " in " + o.Unit
+}

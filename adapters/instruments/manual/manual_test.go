@@ -1,0 +1,273 @@
+package manual_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/console"
+)
+
+func ptr(x float64) *float64 { return &x }
+
+func definition() events.Definition {
+	return events.Definition{
+		Name: "bench",
+		Parameters: []events.Parameter{
+			{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)},
+			{Name: "solvent", Categories: []events.CategoryDef{{Name: "EC"}, {Name: "PC"}}},
+		},
+		Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize, Min: ptr(0), Max: ptr(40)},
+	}
+}
+
+func command() instruments.Command {
+	return instruments.Command{
+		ID: "bench/e7", Campaign: "bench", Experiment: "e7", Replicate: 1,
+		Parameters: events.Point{"lipf6": events.Number(1.1), "solvent": events.Category("EC")},
+	}
+}
+
+// person is a prompter at which prepared lines are entered; after them it
+// waits for its context. It keeps the forms it was shown.
+type person struct {
+	mu    sync.Mutex
+	lines []string
+	forms []console.Form
+	shown chan struct{} // a token for each form
+}
+
+func newPerson(lines ...string) *person {
+	return &person{lines: lines, shown: make(chan struct{}, 100)}
+}
+
+func (p *person) Prompt(ctx context.Context, f console.Form) (string, error) {
+	p.mu.Lock()
+	p.forms = append(p.forms, f)
+	p.shown <- struct{}{}
+	if len(p.lines) > 0 {
+		line := p.lines[0]
+		p.lines = p.lines[1:]
+		p.mu.Unlock()
+		return line, nil
+	}
+	p.mu.Unlock()
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// Everything a person may enter, and what it means.
+func TestEntering(t *testing.T) {
+	asAsked := command().Parameters
+	for _, c := range []struct {
+		line   string
+		status instruments.Status
+		value  float64
+		actual events.Point
+		cause  string
+	}{
+		{line: "12.9", status: instruments.Measured, value: 12.9, actual: asAsked},
+		{line: " 12.9  mS/cm ", status: instruments.Measured, value: 12.9, actual: asAsked},
+		{line: "12.9mS/cm", status: instruments.Measured, value: 12.9, actual: asAsked},
+		{line: "1.29e1", status: instruments.Measured, value: 12.9, actual: asAsked},
+		{line: "12.9 lipf6=1.08", status: instruments.Measured, value: 12.9,
+			actual: events.Point{"lipf6": events.Number(1.08), "solvent": events.Category("EC")}},
+		{line: "12.9 mS/cm solvent=PC lipf6=1.08 mol/kg", status: instruments.Measured, value: 12.9,
+			actual: events.Point{"lipf6": events.Number(1.08), "solvent": events.Category("PC")}},
+		{line: "failed the cell leaked", status: instruments.Failed, cause: "the cell leaked"},
+		{line: "Failed no = 3", status: instruments.Failed, cause: "no = 3"},
+		{line: "cancel", status: instruments.Cancelled, cause: "cancelled by the person who measures"},
+		{line: "cancel out of EC", status: instruments.Cancelled, cause: "cancelled by the person who measures: out of EC"},
+	} {
+		p := newPerson(c.line)
+		i := manual.New(events.ManualInstrument{}, definition(), p)
+		if err := i.Start(t.Context(), command()); err != nil {
+			t.Fatal(err)
+		}
+		want := instruments.Outcome{Status: c.status, Cause: c.cause}
+		if c.actual != nil {
+			want.Measurement = &events.Measurement{
+				Actual:    c.actual,
+				Objective: events.Quantity{Name: "conductivity", Value: c.value, Unit: "mS/cm"},
+			}
+		}
+		for range 2 { // the second time nobody is asked
+			got, err := i.Await(t.Context(), command())
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%q: %+v, %v, want %+v", c.line, got, err, want)
+			}
+		}
+		if len(p.forms) != 1 {
+			t.Errorf("%q: asked %d times", c.line, len(p.forms))
+		}
+	}
+}
+
+// What is not understood is explained, and asked again.
+func TestMalformedEntries(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                  "nothing was entered",
+		"good":              `"good" is not a number`,
+		"12,9":              "as in 12.9",
+		"12.9 S/m":          `the unit is mS/cm and not "S/m"`,
+		"NaN":               "not a measured value",
+		"129":               "above the plausible maximum of 40",
+		"12.9 water=1":      "the parameters are lipf6, solvent",
+		"12.9 lipf6=":       "lipf6",
+		"12.9 lipf6=1 M":    `lipf6: the unit is mol/kg and not "M"`,
+		"12.9 lipf6=1100":   "another unit?",
+		"12.9 solvent=DMC":  `"DMC"`,
+		"12.9 solvent=":     "category",
+		"failed":            "say why",
+		"lipf6=1.08":        "not a number",
+		"12.9 13.1":         "convert",
+		"12.9 lipf6=1.0e99": "far outside",
+	} {
+		p := newPerson(line, "cancel")
+		i := manual.New(events.ManualInstrument{}, definition(), p)
+		if o, err := i.Await(t.Context(), command()); err != nil || o.Status != instruments.Cancelled {
+			t.Fatalf("%q: %+v, %v", line, o, err)
+		}
+		if len(p.forms) != 2 || !strings.Contains(p.forms[1].Problem, want) {
+			t.Errorf("%q: explained as %q, want %q", line, p.forms[1].Problem, want)
+		}
+	}
+}
+
+// The person sees the composition with units, the instructions, and after a
+// restart that the experiment is not a new one.
+func TestForm(t *testing.T) {
+	p := newPerson("12.9")
+	cmd := command()
+	cmd.Replicate = 2
+	i := manual.New(events.ManualInstrument{Instructions: "Rinse twice."}, definition(), p)
+	if fate, err := i.Recover(t.Context(), cmd); err != nil || fate != instruments.FateRunning {
+		t.Fatalf("a command of another process: %v, %v", fate, err)
+	}
+	if _, err := i.Await(t.Context(), cmd); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(p.forms[0].Body, "\n")
+	for _, want := range []string{"lipf6    1.1 mol/kg", "solvent  EC", "replicate 2", "Rinse twice.", "started again"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not shown in:\n%s", want, text)
+		}
+	}
+	if p.forms[0].Key != "e7" || !strings.Contains(p.forms[0].Hint, "mS/cm") {
+		t.Errorf("%+v", p.forms[0])
+	}
+	if fate, err := i.Recover(t.Context(), cmd); err != nil || fate != instruments.FateFinished {
+		t.Errorf("after the result: %v, %v", fate, err)
+	}
+}
+
+// An ended context takes the form away and is no outcome; the next Await asks
+// again, and however many wait, the person is asked once.
+func TestAwaitAgain(t *testing.T) {
+	p := newPerson()
+	i := manual.New(events.ManualInstrument{}, definition(), p)
+	if err := i.Start(t.Context(), command()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := i.Await(ctx, command())
+		done <- err
+	}()
+	<-p.shown
+	stop()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Fatalf("await: %v", err)
+	}
+	p.lines = []string{"12.9"}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if o, err := i.Await(t.Context(), command()); err != nil || o.Status != instruments.Measured {
+				t.Errorf("%+v, %v", o, err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(p.forms) != 2 {
+		t.Errorf("asked %d times, want 2", len(p.forms))
+	}
+}
+
+// Calling off asks the person, who may have begun already.
+func TestCallingOff(t *testing.T) {
+	for line, want := range map[string]instruments.Status{"cancel": instruments.Cancelled, "12.9": instruments.Measured} {
+		p := newPerson()
+		i := manual.New(events.ManualInstrument{}, definition(), p)
+		if err := i.Cancel(t.Context(), command()); err != nil {
+			t.Fatal(err) // never started: nothing to do
+		}
+		if err := i.Start(t.Context(), command()); err != nil {
+			t.Fatal(err)
+		}
+		got := make(chan instruments.Outcome)
+		go func() {
+			o, err := i.Await(t.Context(), command())
+			if err != nil {
+				t.Error(err)
+			}
+			got <- o
+		}()
+		<-p.shown
+		p.mu.Lock()
+		p.lines = []string{line}
+		p.mu.Unlock()
+		for range 2 {
+			if err := i.Cancel(t.Context(), command()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if o := <-got; o.Status != want {
+			t.Errorf("%q: %+v, want %s", line, o, want)
+		}
+		if len(p.forms) != 2 || !strings.Contains(p.forms[1].Title, "CALLED OFF") || strings.Contains(p.forms[0].Title, "CALLED OFF") {
+			t.Errorf("forms: %+v", p.forms)
+		}
+	}
+}
+
+// With plain lines: when the input ends there is an error and no outcome.
+func TestInputEnds(t *testing.T) {
+	var out strings.Builder
+	i := manual.New(events.ManualInstrument{}, definition(), console.NewLines(strings.NewReader("e7 oops\n"), &out, false))
+	o, err := i.Await(t.Context(), command())
+	if !errors.Is(err, console.ErrClosed) || o.Status != "" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if !strings.Contains(out.String(), `e7: "oops" is not a number`) {
+		t.Errorf("the person was shown:\n%s", out.String())
+	}
+}
+
+// A command that does not fit the campaign is refused.
+func TestRefuses(t *testing.T) {
+	i := manual.New(events.ManualInstrument{}, definition(), newPerson())
+	cmd := command()
+	delete(cmd.Parameters, "lipf6")
+	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) {
+		t.Error(err)
+	}
+	if fate, err := i.Recover(t.Context(), cmd); err != nil || fate != instruments.FateNotStarted {
+		t.Errorf("%v, %v", fate, err)
+	}
+	if err := i.Start(t.Context(), command()); err != nil {
+		t.Fatal(err)
+	}
+	cmd = command()
+	cmd.Parameters["lipf6"] = events.Number(2)
+	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) {
+		t.Errorf("the same ID with another composition: %v", err)
+	}
+}

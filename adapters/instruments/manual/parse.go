@@ -1,0 +1,131 @@
+package manual
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+)
+
+// parse understands what a person entered for cmd:
+//
+//	12.9                       the objective, in the campaign's unit
+//	12.9 mS/cm                 the same, with the unit as a check
+//	12.9 lipf6=1.08 solvent=EC a composition that came out different
+//	failed the cell leaked     no usable result
+//	cancel                     it was called off and not done
+//
+// The error says to the person what to write instead.
+func parse(def events.Definition, cmd instruments.Command, line string) (instruments.Outcome, error) {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return instruments.Outcome{}, errors.New("nothing was entered")
+	}
+	rest := strings.Join(words[1:], " ")
+	switch strings.ToLower(words[0]) {
+	case "failed", "fail":
+		if rest == "" {
+			return instruments.Outcome{}, errors.New("say why, for example: failed the cell leaked")
+		}
+		return instruments.Outcome{Status: instruments.Failed, Cause: rest}, nil
+	case "cancel", "cancelled":
+		cause := "cancelled by the person who measures"
+		if rest != "" {
+			cause += ": " + rest
+		}
+		return instruments.Outcome{Status: instruments.Cancelled, Cause: cause}, nil
+	}
+	return measured(def, cmd, words)
+}
+
+// measured reads a value, perhaps its unit, and perhaps the composition.
+func measured(def events.Definition, cmd instruments.Command, words []string) (instruments.Outcome, error) {
+	hasName := func(word string) bool { return strings.Contains(word, "=") }
+	first := slices.IndexFunc(words, hasName) // of the composition
+	if first < 0 {
+		first = len(words)
+	}
+	value, err := number(strings.Join(words[:first], " "), def.Objective.Unit)
+	if err != nil {
+		return instruments.Outcome{}, fmt.Errorf("%w; write for example: 12.9 %s, or: failed REASON, or: cancel", err, def.Objective.Unit)
+	}
+	actual := maps.Clone(cmd.Parameters)
+	for k := first; k < len(words); {
+		name, text, _ := strings.Cut(words[k], "=")
+		for k++; k < len(words) && !hasName(words[k]); k++ {
+			text += " " + words[k] // its unit
+		}
+		at := slices.IndexFunc(def.Parameters, func(p events.Parameter) bool { return p.Name == name })
+		if at < 0 {
+			var names []string
+			for _, p := range def.Parameters {
+				names = append(names, p.Name)
+			}
+			return instruments.Outcome{}, fmt.Errorf("there is no parameter %q; the parameters are %s", name, strings.Join(names, ", "))
+		}
+		p := def.Parameters[at]
+		if len(p.Categories) > 0 {
+			if text == "" {
+				return instruments.Outcome{}, fmt.Errorf("%s= lacks the category", name)
+			}
+			actual[name] = events.Category(text)
+			continue
+		}
+		x, err := number(text, p.Unit)
+		if err != nil {
+			return instruments.Outcome{}, fmt.Errorf("%s: %w", name, err)
+		}
+		actual[name] = events.Number(x)
+	}
+	m := events.Measurement{
+		Actual:    actual,
+		Objective: events.Quantity{Name: def.Objective.Name, Value: value, Unit: def.Objective.Unit},
+	}
+	if err := instruments.Check(def, m); err != nil {
+		// Told now, while it can be mended: the engine would turn it into a failure.
+		var refused *instruments.MeasurementError
+		if errors.As(err, &refused) {
+			err = errors.New(strings.Join(refused.Faults, "; "))
+		}
+		return instruments.Outcome{}, fmt.Errorf("%w; enter it again, or: failed REASON", err)
+	}
+	return instruments.Outcome{Status: instruments.Measured, Measurement: &m}, nil
+}
+
+// number reads a number that may be followed by the unit it must be in.
+func number(text, unit string) (float64, error) {
+	text = strings.TrimSpace(text)
+	digits := text
+	if unit != "" {
+		digits = strings.TrimSpace(strings.TrimSuffix(text, unit))
+	}
+	if x, err := strconv.ParseFloat(digits, 64); err == nil {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return 0, fmt.Errorf("%s is not a measured value", digits)
+		}
+		return x, nil
+	}
+	if head, tail, ok := strings.Cut(digits, ","); ok && isDigits(head) && isDigits(tail) {
+		return 0, fmt.Errorf("%q has a comma: write a decimal point, as in %s.%s", digits, head, tail)
+	}
+	if head, tail, ok := strings.Cut(digits, " "); ok {
+		if _, err := strconv.ParseFloat(head, 64); err == nil {
+			if unit == "" {
+				return 0, fmt.Errorf("%q follows the number, which has no unit here", tail)
+			}
+			return 0, fmt.Errorf("the unit is %s and not %q: convert the value", unit, tail)
+		}
+	}
+	return 0, fmt.Errorf("%q is not a number", text)
+}
+
+func isDigits(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
