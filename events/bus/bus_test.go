@@ -257,8 +257,7 @@ func TestRefusedMessageComesAgainAfterAPause(t *testing.T) {
 }
 
 // A group goes on behind what it acknowledged, whoever of it reads; a
-// subscription without group begins with the first event. An acknowledgement
-// counts although Close follows at once.
+// subscription without group begins with the first event.
 func TestGroupsGoOnWhereTheyStand(t *testing.T) {
 	for _, test := range []struct {
 		name string
