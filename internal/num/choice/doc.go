@@ -36,7 +36,8 @@
 // The root L is chosen so that the curvature of the likelihood at the MLE is diagonal: LᵀVL = D with V = −∇²ℓ there (kept
 // away from zero). A bound then solves, again and again, the problem with ℓ replaced by its quadratic model of curvature
 // D, a root search in two scalars, and moves the model to the solution: two matrix-vector products a round, and few
-// rounds, since the set is small. The start is always the MLE, so the bits of a result depend on its inputs only. Where
-// the rounds do not contract, an interior-point method with the exact curvature takes over; what neither solves is an
-// error, never a number.
+// rounds, since the set is small. The start is always the MLE, so the bits of a result depend on its inputs only.
+//
+// Where the rounds do not contract, as for the wide sets of B = 32, an interior-point method with the exact curvature takes
+// over, and after it plain nested searches. What none of them solves is an error, never a number.
 package choice

@@ -81,8 +81,8 @@ type mleFit struct {
 // a safeguarded Newton search in ln τ finds N(τ) = B². For a fixed τ, Z maximises ℓ(Z) − |Z|²_K/(2τ): see penalised and,
 // for large τ, tilted.
 //
-// The search also ends where (B² − N(τ))/(2τ), the most that ℓ can still gain, is below gainTolerance: a ball so large that
-// the likelihood hardly notices its edge.
+// For large τ the search ends where (B² − N(τ))/(2τ), the most that ℓ can still gain, is below gainTolerance: a ball so
+// large that the likelihood hardly notices its edge.
 func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 	n := len(a.points)
 	f := mleFit{z: make([]float64, n), grad: make([]float64, n)}
@@ -116,7 +116,7 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 			z = p.z
 		} else {
 			if q == nil {
-				if q, err = newSteep(a, gram, p.z); err != nil {
+				if q, err = newSteep(a, gram); err != nil {
 					return f, err
 				}
 			}
@@ -130,8 +130,7 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 		}
 		gain := (target - size) / (2 * tau)
 		collapsed := hi-lo <= 1e-12*tau // rounding of N, not τ, is what keeps the target away
-		if math.Abs(size-target) <= 1e-13*target || math.Abs(gain) <= 1e-14 || (gain > 0 && gain <= gainTolerance) ||
-			(collapsed && math.Abs(gain) <= gainTolerance) {
+		if math.Abs(size-target) <= 1e-13*target || math.Abs(gain) <= 1e-14 || ((q != nil || collapsed) && math.Abs(gain) <= gainTolerance) {
 			f.z, f.multiplier = z, 1/tau
 			f.logLik = a.slope(f.grad, z)
 			return f, nil

@@ -40,11 +40,11 @@ func newTilted(a *answers, root []float64) *tilted {
 		curvature: v(), scaled: make([]float64, n*n), hessian: make([]float64, n*n), step: v(), trial: v(), residual: v()}
 }
 
-// newSteep returns a tilted with the Cholesky factor of gram as L, at z, for the MLE in a large ball.
-func newSteep(a *answers, gram, z []float64) (*tilted, error) {
-	n := len(z)
+// newSteep returns a tilted with the Cholesky factor of gram as L, at the origin, for the MLE in a large ball.
+func newSteep(a *answers, gram []float64) (*tilted, error) {
+	n := len(a.points)
 	root := append([]float64(nil), gram...)
-	t, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: root, Uplo: blas.Lower})
+	_, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: root, Uplo: blas.Lower})
 	if !ok {
 		return nil, fmt.Errorf("%w: the kernel matrix of %d labelled points is not positive definite; more jitter would help",
 			ErrNotConverged, n)
@@ -52,10 +52,7 @@ func newSteep(a *answers, gram, z []float64) (*tilted, error) {
 	for i := range n {
 		clear(root[i*n+i+1 : (i+1)*n])
 	}
-	s := newTilted(a, root)
-	copy(s.u, z)
-	blas64.Trsv(blas.NoTrans, t, vector(s.u))
-	return s, nil
+	return newTilted(a, root), nil
 }
 
 // evaluate leaves z = Lu and ∇ℓ(z) and returns the objective.
