@@ -153,3 +153,7 @@ type Outcome struct {
 // ErrRefused is wrapped by the error of a Start that certainly did not and
 // will not act: the composition is out of limits, the instrument is not ready.
 var ErrRefused = errors.New("the instrument refused the command")
+
+// ErrNotStarted is wrapped by the error of an Await of a command that the
+// instrument has never been given, where it can tell.
+var ErrNotStarted = errors.New("the command was never started")

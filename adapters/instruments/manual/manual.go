@@ -66,7 +66,7 @@ func (i *Instrument) Describe(ctx context.Context) (instruments.Description, err
 // refuses a composition that does not have exactly the campaign's parameters.
 func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+		return err
 	}
 	_, err := i.experiment(cmd, false)
 	return err

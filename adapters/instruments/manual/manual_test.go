@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
@@ -269,5 +272,47 @@ func TestRefuses(t *testing.T) {
 	cmd.Parameters["lipf6"] = events.Number(2)
 	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) {
 		t.Errorf("the same ID with another composition: %v", err)
+	}
+}
+
+// It passes the suite of all instruments, but for the checks that ask software
+// to know what only the person does: whether a command of an earlier process,
+// or of none, was begun. It calls such a command running, and asks.
+func TestSuite(t *testing.T) {
+	var mu sync.Mutex
+	notebook := make(map[string]bool) // what the person has measured outlives the process
+	diligent := console.PromptFunc(func(ctx context.Context, f console.Form) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		if strings.Contains(f.Title, "CALLED OFF") && !notebook[f.Key] {
+			return "cancel", nil
+		}
+		notebook[f.Key] = true
+		return "12.9 lipf6=1.08", nil
+	})
+	def := definition()
+	report, err := instrumenttest.Examine(t.Context(), instrumenttest.Env{
+		Open: func(context.Context) (instruments.Instrument, error) {
+			return manual.New(events.ManualInstrument{}, def, diligent), nil
+		},
+		Definition: def,
+		Points:     []events.Point{command().Parameters},
+		AllowRuns:  true,
+		Patience:   10 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asksThePerson := []string{"never-started", "restart-before-start", "restart-after-completion"}
+	for _, r := range report.Failed() {
+		if !slices.Contains(asksThePerson, r.Check) {
+			t.Errorf("%s: %s", r.Check, r.Reason)
+		}
+	}
+	if len(report.Results) < 10 {
+		t.Errorf("only %d checks ran", len(report.Results))
 	}
 }

@@ -12,11 +12,10 @@
 // # Recovery
 //
 // It remembers nothing outside the process and does not need to. Nothing
-// physical happens, and the outcome is a function of the command, so that any
-// process can speak for any other: [Instrument.Recover] says "running" of each
-// command it would accept, and Await gives the outcome, after the latency,
-// whether or not this process saw the Start. What is lost with a process is a
-// cancellation, and the part of the latency that had passed.
+// physical happens, so that a command of another process was certainly never
+// acted on: [Instrument.Recover] says "not started", Start is safe, and the
+// outcome will be the one the other process would have seen. What is lost with
+// a process is a cancellation, and the part of the latency that had passed.
 package simulated
 
 import (
@@ -161,10 +160,30 @@ func (i *Instrument) identity() string {
 // cell does; commands started beside it are accepted and take their own time.
 func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	outcome, err := i.outcome(cmd)
+	if err != nil {
 		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
 	}
-	_, err := i.run(cmd)
-	return err
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if r := i.runs[cmd.ID]; r != nil {
+		if !maps.Equal(r.point, cmd.Parameters) {
+			return fmt.Errorf("%w: command %s was started with another composition", instruments.ErrRefused, cmd.ID)
+		}
+		return nil
+	}
+	r := &run{point: maps.Clone(cmd.Parameters), over: make(chan struct{})}
+	if latency := time.Duration(i.cfg.Latency); latency > 0 {
+		// The function runs only if Cancel's Stop came too late, so that
+		// exactly one of the two ends the run.
+		r.ends = time.AfterFunc(latency, func() { r.end(outcome) })
+	} else {
+		r.end(outcome)
+	}
+	i.runs[cmd.ID] = r
+	return nil
 }
 
 // Await implements instruments.Instrument.
@@ -172,9 +191,9 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	if err := ctx.Err(); err != nil {
 		return instruments.Outcome{}, err
 	}
-	r, err := i.run(cmd)
-	if err != nil {
-		return instruments.Outcome{}, err
+	r := i.run(cmd)
+	if r == nil {
+		return instruments.Outcome{}, fmt.Errorf("%w: %s", instruments.ErrNotStarted, cmd.ID)
 	}
 	select {
 	case <-r.over:
@@ -198,20 +217,14 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 	return nil
 }
 
-// Recover implements instruments.Recoverer. See the package documentation for
-// why it may say "running" of a command it has never seen.
+// Recover implements instruments.Recoverer.
 func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (instruments.Fate, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	i.mu.Lock()
-	r := i.runs[cmd.ID]
-	i.mu.Unlock()
+	r := i.run(cmd)
 	if r == nil {
-		if _, err := i.task.Value(cmd.Parameters); err != nil {
-			return instruments.FateNotStarted, nil // Start would have refused it
-		}
-		return instruments.FateRunning, nil
+		return instruments.FateNotStarted, nil
 	}
 	select {
 	case <-r.over:
@@ -221,30 +234,11 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	}
 }
 
-// run returns the run of cmd, beginning it if this process has not seen it.
-func (i *Instrument) run(cmd instruments.Command) (*run, error) {
-	outcome, err := i.outcome(cmd)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", instruments.ErrRefused, err)
-	}
+// run returns the run of cmd, or nil if this process has not started it.
+func (i *Instrument) run(cmd instruments.Command) *run {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if r := i.runs[cmd.ID]; r != nil {
-		if !maps.Equal(r.point, cmd.Parameters) {
-			return nil, fmt.Errorf("%w: command %s was started with another composition", instruments.ErrRefused, cmd.ID)
-		}
-		return r, nil
-	}
-	r := &run{point: maps.Clone(cmd.Parameters), over: make(chan struct{})}
-	if latency := time.Duration(i.cfg.Latency); latency > 0 {
-		// The function runs only if Cancel's Stop came too late, so that
-		// exactly one of the two ends the run.
-		r.ends = time.AfterFunc(latency, func() { r.end(outcome) })
-	} else {
-		r.end(outcome)
-	}
-	i.runs[cmd.ID] = r
-	return r, nil
+	return i.runs[cmd.ID]
 }
 
 func (r *run) end(o instruments.Outcome) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/tasks"
@@ -79,7 +80,7 @@ func TestAnswersTheTask(t *testing.T) {
 }
 
 // What it answers is a function of the seed and the command: not of the order
-// of commands, nor of the process, nor of whether Start or Await came first.
+// of commands, nor of the process.
 func TestOutcomeIsAFunctionOfSeedAndCommand(t *testing.T) {
 	cfg := events.SimulatedInstrument{Task: "electrolyte", Noise: 0.27, FailureRate: 0.1, OutlierRate: 0.1}
 	const n = 50
@@ -92,12 +93,15 @@ func TestOutcomeIsAFunctionOfSeedAndCommand(t *testing.T) {
 	differ := 0
 	for k := n - 1; k >= 0; k-- {
 		cmd := command("electrolyte", k)
-		if fate, err := second.Recover(t.Context(), cmd); err != nil || fate != instruments.FateRunning {
+		if fate, err := second.Recover(t.Context(), cmd); err != nil || fate != instruments.FateNotStarted {
 			t.Fatalf("recover: %v, %v", fate, err)
 		}
-		got, err := second.Await(t.Context(), cmd)
-		if err != nil || !reflect.DeepEqual(got, want[k]) {
-			t.Fatalf("command %d: %+v (%v), want %+v", k, got, err, want[k])
+		if _, err := second.Await(t.Context(), cmd); !errors.Is(err, instruments.ErrNotStarted) {
+			t.Fatalf("await before start: %v", err)
+		}
+		got := perform(t, second, cmd)
+		if !reflect.DeepEqual(got, want[k]) {
+			t.Fatalf("command %d: %+v, want %+v", k, got, want[k])
 		}
 		if !reflect.DeepEqual(perform(t, instrument(t, cfg, 8), cmd), want[k]) {
 			differ++
@@ -211,7 +215,7 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("outside: %v", err)
 	}
 	if fate, err := i.Recover(t.Context(), cmd); err != nil || fate != instruments.FateNotStarted {
-		t.Errorf("recover of what would be refused: %v, %v", fate, err)
+		t.Errorf("recover of what was refused: %v, %v", fate, err)
 	}
 	cmd.Parameters["x1"] = events.Number(1)
 	perform(t, i, cmd)
@@ -254,5 +258,26 @@ func TestNewRefuses(t *testing.T) {
 	}}
 	if _, err := simulated.New(mixture, def); err != nil {
 		t.Errorf("the same constraint in per cent: %v", err)
+	}
+}
+
+// It passes the suite of all instruments, at once and slowly, with constraints
+// and without.
+func TestSuite(t *testing.T) {
+	for _, cfg := range []events.SimulatedInstrument{
+		{Task: "electrolyte", Noise: 0.27},
+		{Task: "mixture4", Latency: events.Duration(20 * time.Millisecond)},
+	} {
+		t.Run(cfg.Task, func(t *testing.T) {
+			k, _ := tasks.Lookup(cfg.Task)
+			instrumenttest.Run(t, instrumenttest.Env{
+				Open: func(context.Context) (instruments.Instrument, error) {
+					return instrument(t, cfg, 1), nil
+				},
+				Definition: definition(t, cfg.Task, 1),
+				Points:     []events.Point{k.Point(k.Best.At), k.Point(k.Worst.At)},
+				Patience:   10 * time.Second,
+			})
+		})
 	}
 }

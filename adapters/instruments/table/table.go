@@ -10,9 +10,9 @@
 // they are replayed: no physical action takes place when the campaign asks, and
 // a log must not look as if one had.
 //
-// What it answers is a function of the file and the command. It remembers
-// nothing and any process can speak for any other: the fate of every command
-// it can answer is "finished".
+// What it answers is a function of the file and the command. A command of
+// another process was certainly never acted on, so that its fate is "not
+// started" and Start is safe: the answer will be the same.
 package table
 
 import (
@@ -23,14 +23,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 )
 
 // Instrument answers from a table. It is also an [instruments.Recoverer] and
-// an [instruments.Candidates]. Nothing in it changes, so that its methods are
-// safe for concurrent use.
+// an [instruments.Candidates]. Its methods are safe for concurrent use.
 type Instrument struct {
 	def      events.Definition
 	name     string // of the file, without its folder
@@ -38,6 +38,9 @@ type Instrument struct {
 
 	points []events.Point   // compositions, in the order of their first row
 	rows   map[string][]row // by composition, see key
+
+	mu      sync.Mutex
+	started map[string]row // what each command of this process is answered with
 }
 
 // row is one measured row.
@@ -63,6 +66,7 @@ func New(cfg events.TableInstrument, def events.Definition, baseDir string) (*In
 		name:     filepath.Base(path),
 		identity: fmt.Sprintf("%s, SHA-256 %.6x…", filepath.Base(path), sha256.Sum256(data)),
 		rows:     make(map[string][]row),
+		started:  make(map[string]row),
 	}
 	if err := i.read(path, string(data), cfg.Columns); err != nil {
 		return nil, fmt.Errorf("table instrument: %w", err)
@@ -119,10 +123,19 @@ func (i *Instrument) Describe(ctx context.Context) (instruments.Description, err
 // replicate that the table does not hold.
 func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+		return err
 	}
-	_, err := i.find(cmd)
-	return err
+	r, err := i.find(cmd)
+	if err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if before, ok := i.started[cmd.ID]; ok && before != r {
+		return fmt.Errorf("%w: command %s was started with another composition", instruments.ErrRefused, cmd.ID)
+	}
+	i.started[cmd.ID] = r
+	return nil
 }
 
 // Await implements instruments.Instrument. It answers at once.
@@ -130,9 +143,9 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	if err := ctx.Err(); err != nil {
 		return instruments.Outcome{}, err
 	}
-	r, err := i.find(cmd)
-	if err != nil {
-		return instruments.Outcome{}, err
+	r, ok := i.answer(cmd)
+	if !ok {
+		return instruments.Outcome{}, fmt.Errorf("%w: %s", instruments.ErrNotStarted, cmd.ID)
 	}
 	return instruments.Outcome{
 		Status: instruments.Measured,
@@ -153,10 +166,17 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	if _, err := i.find(cmd); err != nil {
-		return instruments.FateNotStarted, nil // Start would have refused it
+	if _, ok := i.answer(cmd); !ok {
+		return instruments.FateNotStarted, nil
 	}
 	return instruments.FateFinished, nil
+}
+
+func (i *Instrument) answer(cmd instruments.Command) (row, bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	r, ok := i.started[cmd.ID]
+	return r, ok
 }
 
 // find returns the row that answers cmd. The error wraps ErrRefused.

@@ -1,15 +1,19 @@
 package table_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events"
 )
@@ -58,7 +62,7 @@ func TestAnswersFromRows(t *testing.T) {
 	if want := []events.Point{point(1, "EC"), point(0.1, "PC")}; err != nil || !reflect.DeepEqual(candidates, want) {
 		t.Fatalf("candidates %v (%v), want %v", candidates, err, want)
 	}
-	for _, c := range []struct {
+	for k, c := range []struct {
 		point     events.Point
 		replicate int
 		want      float64 // 0: refused
@@ -74,7 +78,7 @@ func TestAnswersFromRows(t *testing.T) {
 		{point(1.0000001, "EC"), 1, 0, ""},
 		{events.Point{"lipf6": events.Number(1)}, 1, 0, ""},
 	} {
-		cmd := instruments.Command{ID: "backtest/e1", Parameters: c.point, Replicate: c.replicate}
+		cmd := instruments.Command{ID: fmt.Sprintf("backtest/e%d", k+1), Parameters: c.point, Replicate: c.replicate}
 		// A composition keeps its bits on the way through the log.
 		data, err := json.Marshal(cmd.Parameters)
 		if err != nil {
@@ -165,7 +169,11 @@ func TestColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := i.Await(t.Context(), instruments.Command{ID: "b/e1", Parameters: point(1.5, "EC"), Replicate: 1})
+	cmd := instruments.Command{ID: "b/e1", Parameters: point(1.5, "EC"), Replicate: 1}
+	if err := i.Start(t.Context(), cmd); err != nil {
+		t.Fatal(err)
+	}
+	o, err := i.Await(t.Context(), cmd)
 	if err != nil || o.Measurement.Objective.Value != 12.25 {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -206,4 +214,14 @@ func TestElectrolyteTable(t *testing.T) {
 	if rows != 197 {
 		t.Errorf("%d rows in %d compositions, want 197 rows", rows, len(candidates))
 	}
+}
+
+// It passes the suite of all instruments.
+func TestSuite(t *testing.T) {
+	instrumenttest.Run(t, instrumenttest.Env{
+		Open:       func(context.Context) (instruments.Instrument, error) { return open(t, rows, nil) },
+		Definition: definition(),
+		Points:     []events.Point{point(1, "EC"), point(0.1, "PC")},
+		Patience:   10 * time.Second,
+	})
 }
