@@ -218,7 +218,7 @@ func (s *Set) bound(x, grad []float64, sign float64) (float64, error) {
 }
 
 // ScreenLower returns an APPROXIMATE lower bound at x, for ranking the start points of a search: the bound for the
-// quadratic model of the likelihood at the MLE, clipped to the ball's. It costs one matrix-vector product. Where the model
+// quadratic model of the likelihood at the MLE, in the exact ball. It costs one matrix-vector product. Where the model
 // has no solution it returns the ball's bound. It fails with ErrPoint.
 func (s *Set) ScreenLower(x []float64) (float64, error) {
 	if err := s.prepare(x, nil); err != nil {
