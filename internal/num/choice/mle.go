@@ -98,6 +98,8 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 	p := newPenalised(a, gram)
 	var q *tilted
 	noisy := false
+	// The inner maximiser need not be better than the step in τ that follows; the last one is exact.
+	loose := 1e-2
 	// Where ℓ is linear, N(τ) = τ²·gᵀKg; its curvature only lowers N, so this start is left of the root.
 	p.mulGram(p.kv, f.grad)
 	tau := norm / math.Sqrt(floats.Dot(f.grad, p.kv))
@@ -109,7 +111,7 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 		var z []float64
 		var err error
 		if q == nil && tau <= steepest && !noisy {
-			if size, slope, err = p.maximise(tau); err != nil {
+			if size, slope, err = p.maximise(tau, loose); err != nil {
 				noisy = true
 				continue
 			}
@@ -131,6 +133,10 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 		gain := (target - size) / (2 * tau)
 		collapsed := hi-lo <= 1e-12*tau // rounding of N, not τ, is what keeps the target away
 		if math.Abs(size-target) <= 1e-13*target || math.Abs(gain) <= 1e-14 || ((q != nil || collapsed) && math.Abs(gain) <= gainTolerance) {
+			if q == nil && loose > exact {
+				loose = exact
+				continue
+			}
 			f.z, f.multiplier = z, 1/tau
 			f.logLik = a.slope(f.grad, z)
 			return f, nil
@@ -138,12 +144,20 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 		if collapsed {
 			noisy, lo, hi = true, 0, math.Inf(1)
 		}
+		missing := math.Log(target / size)
+		if q == nil && loose > exact {
+			if math.Abs(missing) < 10*loose { // too close to tell the side
+				loose = math.Max(exact, 1e-3*loose)
+				continue
+			}
+			loose = math.Max(exact, math.Min(loose, 0.01*missing*missing))
+		}
 		if size < target {
 			lo = tau
 		} else {
 			hi = tau
 		}
-		step := math.Log(target/size) * size / slope
+		step := missing * size / slope
 		next := tau * math.Exp(math.Max(-5, math.Min(5, step)))
 		if !(next > lo && next < hi) {
 			if math.IsInf(hi, 1) {
@@ -158,6 +172,8 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 }
 
 const (
+	// exact is the largest |a_i − ∂ℓ/∂z_i| that counts as a solution of penalised.
+	exact = 1e-13
 	// steepest is the τ up to which penalised is used: its Z carries a rounding error of about τ·1e-16.
 	steepest = 1e5
 	// gainTolerance is the log-likelihood, in nats, that is not worth a search.
@@ -244,8 +260,9 @@ func (p *penalised) solve(x []float64) {
 	blas64.Trsv(blas.Trans, p.chol, v)
 }
 
-// maximise leaves the maximiser for tau in a and z, and returns N(τ) and dN/d ln τ.
-func (p *penalised) maximise(tau float64) (size, slope float64, err error) {
+// maximise leaves the maximiser for tau in a and z, such that no |a_i − ∂ℓ/∂z_i| passes tol, and returns N(τ) and
+// dN/d ln τ.
+func (p *penalised) maximise(tau, tol float64) (size, slope float64, err error) {
 	p.mulGram(p.z, p.a)
 	floats.Scale(tau, p.z)
 	value := p.answers.slope(p.grad, p.z) - 0.5*floats.Dot(p.a, p.z)
@@ -282,7 +299,7 @@ func (p *penalised) maximise(tau float64) (size, slope float64, err error) {
 		p.a, p.trialA = p.trialA, p.a
 		p.z, p.trialZ = p.trialZ, p.z
 		miss := floats.Distance(p.a, p.grad, math.Inf(1))
-		if miss <= 1e-13 || (!(value > before) && miss <= 1e-9) { // the second: at the limit of rounding
+		if miss <= tol || (!(value > before) && miss <= 1e-9) { // the second: at the limit of rounding
 			return tau * floats.Dot(p.a, p.z), tau * p.sizeSlope(), nil
 		}
 	}
