@@ -16,7 +16,7 @@ type model struct {
 	offset  float64
 }
 
-// solution is κ and m, with the change of m along the path.
+// solution is a point of the path: κ = 1/ν and m = μ/ν.
 type solution struct {
 	kappa, m float64
 }
