@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,26 +16,7 @@ import (
 
 func describe(ctx context.Context, s *Session) error {
 	d := s.description
-	faults := []error{wire.CheckDescription(d)}
-	for _, p := range s.env.Definition.Parameters {
-		i := slices.IndexFunc(d.Parameters, func(spec instruments.ParameterSpec) bool { return spec.Name == p.Name })
-		switch {
-		case len(d.Parameters) == 0: // it takes whatever the campaign defines
-		case i < 0:
-			faults = append(faults, fmt.Errorf("it does not take the campaign's parameter %s", p.Name))
-		case d.Parameters[i].Unit != p.Unit:
-			faults = append(faults, fmt.Errorf("it takes %s in %q, and the campaign gives it in %q", p.Name, d.Parameters[i].Unit, p.Unit))
-		}
-	}
-	objective := s.env.Definition.Objective
-	i := slices.IndexFunc(d.Outputs, func(o instruments.OutputSpec) bool { return o.Name == objective.Name })
-	switch {
-	case len(d.Outputs) == 0:
-	case i < 0:
-		faults = append(faults, fmt.Errorf("it does not measure the campaign's objective %s", objective.Name))
-	case d.Outputs[i].Unit != objective.Unit:
-		faults = append(faults, fmt.Errorf("it measures %s in %q, and the campaign wants %q", objective.Name, d.Outputs[i].Unit, objective.Unit))
-	}
+	faults := []error{wire.CheckDescription(d), instruments.Compatible(d, s.env.Definition)}
 	for n, p := range s.env.Points {
 		if err := wire.CheckLimits(d, p); err != nil {
 			faults = append(faults, fmt.Errorf("safe point %d is outside its limits: %w", n+1, err))
@@ -74,7 +54,7 @@ func neverStarted(ctx context.Context, s *Session) error {
 		if errors.As(err, &ignored) {
 			return err
 		}
-		if err == nil && o.Status != instruments.Unknown {
+		if err == nil && o.Status != instruments.Unknown && !s.env.AnswersUnseen {
 			return fmt.Errorf("Await of a command that was never started gave %q", o.Status)
 		}
 		if err := s.cancel(ctx, cmd); err != nil {
@@ -82,7 +62,7 @@ func neverStarted(ctx context.Context, s *Session) error {
 		}
 		if fate, ok, err := s.fate(ctx, cmd); err != nil {
 			return fmt.Errorf("Recover of a command that was never started: %w", err)
-		} else if ok && fate != instruments.FateNotStarted && fate != instruments.FateUnknown {
+		} else if ok && fate != instruments.FateNotStarted && fate != instruments.FateUnknown && !s.env.AnswersUnseen {
 			return fmt.Errorf("Recover says that a command that was never started is %s", fate)
 		}
 		return s.acted(cmd, 0)
@@ -175,8 +155,11 @@ func duplicateStart(ctx context.Context, s *Session) error {
 func contextEnds(ctx context.Context, s *Session) error {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
+	var ignored *ignoredContextError
 	if err := s.start(over, s.command(0)); err == nil {
 		return errors.New("Start with a context that was over gave no error")
+	} else if errors.As(err, &ignored) {
+		return err
 	}
 	// It may have acted all the same: only a person or recovery could tell.
 	s.settleBriefly(ctx)
@@ -187,12 +170,13 @@ func contextEnds(ctx context.Context, s *Session) error {
 	}
 	if _, err := s.await(over, cmd); err == nil {
 		return errors.New("Await with a context that was over gave an outcome and no error")
+	} else if errors.As(err, &ignored) {
+		return err
 	}
 	// While it is under way, if it takes long enough for that.
 	short, cancel := context.WithTimeout(ctx, s.env.Prompt/100)
 	defer cancel()
 	if _, err := s.await(short, cmd); err != nil {
-		var ignored *ignoredContextError
 		if errors.As(err, &ignored) {
 			return err
 		}
@@ -233,7 +217,7 @@ func lostConfirmation(ctx context.Context, s *Session) error {
 		switch {
 		case errors.As(err, &ignored):
 			return err
-		case errors.Is(err, instruments.ErrRefused):
+		case errors.Is(err, instruments.ErrRefused) && !errors.Is(err, context.DeadlineExceeded):
 			return fmt.Errorf("Start at a safe point: %w", err)
 		}
 		if fate, ok, err := s.fate(ctx, cmd); err != nil {
@@ -273,7 +257,7 @@ func restartBeforeStart(ctx context.Context, s *Session) error {
 		return fmt.Errorf("Recover: %w", err)
 	case fate == instruments.FateUnknown:
 		return skip("the instrument does not know what became of commands of an earlier process: a person will have to look")
-	case fate != instruments.FateNotStarted:
+	case fate != instruments.FateNotStarted && !s.env.AnswersUnseen:
 		return fmt.Errorf("Recover says that a command that was never started is %s", fate)
 	}
 	if err := s.acted(cmd, 0); err != nil {
@@ -383,17 +367,14 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 	if err != nil {
 		return fmt.Errorf("Await after Cancel: %w", err)
 	}
+	if err := instruments.CheckOutcome(s.env.Definition, first); err != nil {
+		return err
+	}
 	switch first.Status {
-	case instruments.Measured:
-		if err := s.sound(first.Measurement); err != nil {
-			return err
-		}
 	case instruments.Failed, instruments.Cancelled, instruments.Unknown:
 		if first.Cause == "" {
 			return fmt.Errorf("the outcome %q has no cause", first.Status)
 		}
-	default:
-		return fmt.Errorf("the outcome %q does not exist", first.Status)
 	}
 	s.remark("the cancelled command ended as %q", first.Status)
 	// The same command again is no new one: it was called off for ever.

@@ -52,6 +52,11 @@ type Env struct {
 	// instrument itself keeps. Nil where it keeps none: then the suite judges
 	// by what the instrument says.
 	Acts func() (map[string]int, error)
+	// AnswersUnseen says that the instrument answers, by design, for commands it
+	// has never seen: a person may have performed them. It is taken for granted
+	// of a simulated instrument without a record of its actions, whose answers
+	// are a function of the command.
+	AnswersUnseen bool
 	// Patience is the longest a measurement, or an answer, may take. Default 1 minute.
 	Patience time.Duration
 	// Prompt is how soon a method must return after its context is done.

@@ -93,7 +93,7 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	}
 	// Nothing is sent once nobody waits for it: a pump must not move a while
 	// after the campaign was stopped.
-	p, err := i.connect(ctx)
+	p, err := i.reconnect(ctx)
 	if err != nil {
 		return fmt.Errorf("command %s was not sent: %w", cmd.ID, err)
 	}
@@ -329,7 +329,7 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 	if err != nil {
 		return err
 	}
-	p, err := i.connect(ctx)
+	p, err := i.reconnect(ctx)
 	if err != nil {
 		return fmt.Errorf("command %s was not cancelled: %w", cmd.ID, err)
 	}
@@ -371,7 +371,7 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 			return "", ctx.Err()
 		}
 	}
-	p, err := i.connect(ctx)
+	p, err := i.reconnect(ctx)
 	if err != nil {
 		return "", err
 	}

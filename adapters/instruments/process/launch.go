@@ -49,6 +49,18 @@ func (i *Instrument) connect(ctx context.Context) (*peer, error) {
 	}
 }
 
+// reconnect is connect with patience: it waits through failed attempts for as
+// long as the program may take for an answer.
+func (i *Instrument) reconnect(ctx context.Context) (*peer, error) {
+	begin := time.Now()
+	for {
+		p, err := i.connect(ctx)
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) || time.Since(begin) > i.replyWithin {
+			return p, err
+		}
+	}
+}
+
 // pause is how long to wait before the next start: nothing at first, then twice
 // as long after each life that was short. The caller holds i.mu.
 func (i *Instrument) pause() time.Duration {
