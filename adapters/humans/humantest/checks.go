@@ -1,0 +1,343 @@
+package humantest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+)
+
+// session is one check of one reviewer.
+type session struct {
+	env      Env
+	check    int
+	reviewer humans.Reviewer
+
+	mu   sync.Mutex
+	last int // question
+}
+
+// question returns the n-th question of the environment under a new ID.
+func (s *session) question(n int) humans.Question {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	q := s.env.Questions[n%len(s.env.Questions)]
+	q.ID = fmt.Sprintf("check%d/q%d", s.check, 100*s.check+s.last)
+	return q
+}
+
+// reply is what Ask returned.
+type reply struct {
+	answer humans.Answer
+	err    error
+}
+
+// ask begins to ask and returns at once.
+func (s *session) ask(ctx context.Context, q humans.Question) <-chan reply {
+	replied := make(chan reply, 1)
+	go func() {
+		var r reply
+		defer func() {
+			if p := recover(); p != nil {
+				r = reply{err: fmt.Errorf("Ask panicked: %v", p)}
+			}
+			replied <- r
+		}()
+		r.answer, r.err = s.reviewer.Ask(ctx, q)
+	}()
+	return replied
+}
+
+// wait waits for a valid answer.
+func (s *session) wait(q humans.Question, replied <-chan reply) (humans.Answer, error) {
+	patience := time.NewTimer(s.env.Patience)
+	defer patience.Stop()
+	select {
+	case r := <-replied:
+		if r.err != nil {
+			return r.answer, fmt.Errorf("question %s: %w", q.ID, r.err)
+		}
+		switch r.answer.Answer {
+		case events.AnswerAccept, events.AnswerReject, events.AnswerUnsure:
+			return r.answer, nil
+		}
+		return r.answer, fmt.Errorf("question %s: the answer %q is none of accept, reject and unsure", q.ID, r.answer.Answer)
+	case <-patience.C:
+		return humans.Answer{}, fmt.Errorf("question %s: no answer within %v", q.ID, s.env.Patience)
+	}
+}
+
+// ended waits for the error of a question whose context is over.
+func (s *session) ended(q humans.Question, replied <-chan reply) error {
+	prompt := time.NewTimer(s.env.Prompt)
+	defer prompt.Stop()
+	select {
+	case r := <-replied:
+		switch {
+		case r.err == nil:
+			return fmt.Errorf("question %s: Ask answered %q after its context was over", q.ID, r.answer.Answer)
+		case !errors.Is(r.err, context.Canceled):
+			return fmt.Errorf("question %s: the error is not the context's: %w", q.ID, r.err)
+		case r.answer != humans.Answer{}:
+			return fmt.Errorf("question %s: an error and the answer %q at once", q.ID, r.answer.Answer)
+		}
+		return nil
+	case <-prompt.C:
+		return fmt.Errorf("question %s: Ask did not return within %v of the end of its context", q.ID, s.env.Prompt)
+	}
+}
+
+// sees waits until the person sees q, if there is a person.
+func (s *session) sees(ctx context.Context, q humans.Question) error {
+	if s.env.Person == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.env.Patience)
+	defer cancel()
+	if err := s.env.Person.Sees(ctx, q); err != nil {
+		return fmt.Errorf("question %s was not shown: %w", q.ID, err)
+	}
+	return nil
+}
+
+// answers lets the person answer q once they see it, if there is a person.
+func (s *session) answers(ctx context.Context, q humans.Question, a humans.Answer) error {
+	if s.env.Person == nil {
+		return nil
+	}
+	if err := s.sees(ctx, q); err != nil {
+		return err
+	}
+	return s.env.Person.Answers(q, a)
+}
+
+// answered asks q, has it answered by a, and checks what comes back.
+func (s *session) answered(ctx context.Context, q humans.Question, a humans.Answer) (humans.Answer, error) {
+	replied := s.ask(ctx, q)
+	if err := s.answers(ctx, q, a); err != nil {
+		return humans.Answer{}, err
+	}
+	got, err := s.wait(q, replied)
+	if err == nil && s.env.Person != nil && got != a {
+		err = fmt.Errorf("question %s: the person answered %+v and Ask returned %+v", q.ID, a, got)
+	}
+	return got, err
+}
+
+func (s *session) person() error {
+	if s.env.Person == nil {
+		return fmt.Errorf("%w: the reviewer answers by itself", ErrSkipped)
+	}
+	return nil
+}
+
+func describe(_ context.Context, s *session) error {
+	d := s.reviewer.Describe()
+	if d.Expert == "" {
+		return errors.New("it does not say who answers")
+	}
+	if want := s.env.Questions[0].Expert; d.Expert != want {
+		return fmt.Errorf("it says that %q answers, and the questions are to %q", d.Expert, want)
+	}
+	if again := s.reviewer.Describe(); again != d {
+		return fmt.Errorf("the description changed from %+v to %+v", d, again)
+	}
+	return nil
+}
+
+func answer(ctx context.Context, s *session) error {
+	for n, a := range []humans.Answer{
+		{Answer: events.AnswerAccept},
+		{Answer: events.AnswerReject, Comment: "too viscous, even at 30 °C"},
+		{Answer: events.AnswerUnsure},
+	} {
+		if _, err := s.answered(ctx, s.question(n), a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func askAgain(ctx context.Context, s *session) error {
+	for n := range 8 { // a guess would be found out
+		q := s.question(n)
+		first, err := s.answered(ctx, q, humans.Answer{Answer: events.AnswerReject})
+		if err != nil {
+			return err
+		}
+		second, err := s.wait(q, s.ask(ctx, q)) // nobody answers now
+		if err != nil {
+			return fmt.Errorf("asked again: %w", err)
+		}
+		if first != second {
+			return fmt.Errorf("question %s: answered %+v, and %+v when it was asked again", q.ID, first, second)
+		}
+	}
+	return nil
+}
+
+func sameAtOnce(ctx context.Context, s *session) error {
+	q := s.question(0)
+	var replies []<-chan reply
+	for range 8 {
+		replies = append(replies, s.ask(ctx, q))
+	}
+	if err := s.answers(ctx, q, humans.Answer{Answer: events.AnswerReject}); err != nil {
+		return err
+	}
+	var first humans.Answer
+	for n, replied := range replies {
+		a, err := s.wait(q, replied)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			first = a
+		} else if a != first {
+			return fmt.Errorf("question %s: one goroutine was told %+v, another %+v", q.ID, first, a)
+		}
+	}
+	return nil
+}
+
+func sideBySide(ctx context.Context, s *session) error {
+	const n = 6
+	wants := []humans.Answer{{Answer: events.AnswerAccept}, {Answer: events.AnswerReject}, {Answer: events.AnswerUnsure}}
+	var questions []humans.Question
+	var replies []<-chan reply
+	for k := range n {
+		questions = append(questions, s.question(k))
+		replies = append(replies, s.ask(ctx, questions[k]))
+	}
+	for k := n - 1; k >= 0; k-- { // not in the order they were asked
+		if err := s.answers(ctx, questions[k], wants[k%len(wants)]); err != nil {
+			return err
+		}
+	}
+	for k, q := range questions {
+		got, err := s.wait(q, replies[k])
+		if err != nil {
+			return err
+		}
+		if want := wants[k%len(wants)]; s.env.Person != nil && got != want {
+			return fmt.Errorf("question %s: the person answered %+v and Ask returned %+v", q.ID, want, got)
+		}
+	}
+	return nil
+}
+
+func contextOver(ctx context.Context, s *session) error {
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	q := s.question(0)
+	return s.ended(q, s.ask(over, q))
+}
+
+func withdraw(ctx context.Context, s *session) error {
+	if err := s.person(); err != nil {
+		return err
+	}
+	q := s.question(0)
+	open, cancel := context.WithCancel(ctx)
+	defer cancel()
+	replied := s.ask(open, q)
+	if err := s.sees(ctx, q); err != nil {
+		return err
+	}
+	cancel()
+	if err := s.ended(q, replied); err != nil {
+		return err
+	}
+	// As after a restart of the engine.
+	s.reviewer = s.env.Open()
+	if _, err := s.answered(ctx, q, humans.Answer{Answer: events.AnswerAccept}); err != nil {
+		return fmt.Errorf("asked again after it was withdrawn: %w", err)
+	}
+	return nil
+}
+
+func lateAnswer(ctx context.Context, s *session) error {
+	if err := s.person(); err != nil {
+		return err
+	}
+	q := s.question(0)
+	open, cancel := context.WithCancel(ctx)
+	defer cancel()
+	replied := s.ask(open, q)
+	if err := s.sees(ctx, q); err != nil {
+		return err
+	}
+	cancel()
+	if err := s.ended(q, replied); err != nil {
+		return err
+	}
+	if err := s.env.Person.Answers(q, humans.Answer{Answer: events.AnswerReject}); err != nil {
+		return err
+	}
+	_, err := s.answered(ctx, s.question(1), humans.Answer{Answer: events.AnswerAccept})
+	return err
+}
+
+func otherExpert(ctx context.Context, s *session) error {
+	q := s.question(0)
+	q.Expert = "someone-else-entirely"
+	ctx, cancel := context.WithTimeout(ctx, s.env.Prompt)
+	defer cancel()
+	select {
+	case r := <-s.ask(ctx, q):
+		if r.err == nil {
+			return fmt.Errorf("it answered %q in the name of someone else", r.answer.Answer)
+		}
+		if ctx.Err() == nil {
+			return nil
+		}
+	case <-ctx.Done():
+	}
+	return errors.New("it put someone else's question to its own expert")
+}
+
+func examples(ctx context.Context, s *session) error {
+	e, ok := s.reviewer.(humans.Exampler)
+	if !ok {
+		return fmt.Errorf("%w: the expert names no examples unasked", ErrSkipped)
+	}
+	for _, n := range []int{0, 1, 7, 10} {
+		for _, balanced := range []bool{true, false} {
+			got, err := e.Examples(ctx, n, balanced)
+			if err != nil {
+				return fmt.Errorf("%d examples, balanced %v: %w", n, balanced, err)
+			}
+			count := make(map[string]int)
+			for _, x := range got {
+				count[x.Answer]++
+			}
+			accepted, rejected := count[events.AnswerAccept], count[events.AnswerReject]
+			switch {
+			case len(got) != n || accepted+rejected != n:
+				return fmt.Errorf("%d examples, balanced %v: got %d, of which %d accepted and %d rejected",
+					n, balanced, len(got), accepted, rejected)
+			case balanced && accepted != n/2:
+				return fmt.Errorf("%d balanced examples: %d accepted and %d rejected", n, accepted, rejected)
+			}
+			again, err := e.Examples(ctx, n, balanced)
+			if err != nil {
+				return err
+			}
+			if len(got) > 0 && !reflect.DeepEqual(got, again) {
+				return fmt.Errorf("%d examples, balanced %v: others the second time", n, balanced)
+			}
+		}
+	}
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := e.Examples(over, 10, true); err == nil {
+		return errors.New("Examples with a context that is over gave no error")
+	}
+	return nil
+}

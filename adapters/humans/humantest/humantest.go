@@ -1,0 +1,129 @@
+// Package humantest is the suite that every reviewer passes: in the terminal,
+// in a browser, or simulated. [Run] runs it in a Go test, [Examine] anywhere.
+//
+// A reviewer with a person behind it needs one for the suite too: [Env.Person]
+// is a program that sees what is shown and answers. Without it the reviewer
+// must answer by itself, and the checks about people are skipped.
+package humantest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+)
+
+// Env is the reviewer under test and how it is to be tested.
+type Env struct {
+	// Open returns the reviewer as a new process would see it. Required.
+	Open func() humans.Reviewer
+	// Questions are examples of questions the reviewer can be asked, to its
+	// expert, at two different compositions at least. The suite gives them IDs
+	// of its own.
+	Questions []humans.Question
+	// Person answers; nil where the reviewer answers by itself.
+	Person Person
+	// Patience is the longest an answer may take. Default 1 minute.
+	Patience time.Duration
+	// Prompt is how soon Ask must return after its context is done. Default 2
+	// seconds.
+	Prompt time.Duration
+}
+
+// Person stands in for the person whom a reviewer asks.
+type Person interface {
+	// Sees waits until the question has been shown.
+	Sees(ctx context.Context, q humans.Question) error
+	// Answers enters an answer to the question, also one that is not shown any
+	// more: people are late.
+	Answers(q humans.Question, a humans.Answer) error
+}
+
+// Check is one law and how it is put to the test.
+type Check struct {
+	// Name is short and stable: "late-answer".
+	Name string
+	// Law is the obligation in a sentence.
+	Law string
+
+	run func(context.Context, *session) error
+}
+
+// ErrSkipped is wrapped by the error of a check that does not apply.
+var ErrSkipped = errors.New("skipped")
+
+// Checks returns the suite, in order.
+func Checks() []Check {
+	return []Check{
+		{"describe", "Describe names the expert and stays the same.", describe},
+		{"answer", "Each question gets one of the three answers, the person's own, with their comment.", answer},
+		{"ask-again", "The same question again gets the same answer, and the person is not asked twice.", askAgain},
+		{"same-at-once", "The same question from several goroutines gets one answer.", sameAtOnce},
+		{"side-by-side", "Questions that are open at once each get their own answer.", sideBySide},
+		{"context-over", "Ask with a context that is over is an error and no answer.", contextOver},
+		{"withdraw", "A withdrawn question returns promptly with the context's error and no answer, and can be asked again.", withdraw},
+		{"late-answer", "An answer that comes after the withdrawal answers no other question.", lateAnswer},
+		{"other-expert", "A question to someone else is an error.", otherExpert},
+		{"examples", "Examples are as many as asked for, labelled accept or reject, balanced if asked, and repeatable.", examples},
+	}
+}
+
+// Result is what became of one check: a nil Err means that the law is kept, an
+// Err that wraps [ErrSkipped] that it does not apply.
+type Result struct {
+	Check Check
+	Err   error
+}
+
+// Examine runs the suite.
+func Examine(ctx context.Context, env Env) ([]Result, error) {
+	if env.Open == nil || len(env.Questions) < 2 {
+		return nil, errors.New("humantest: Env needs Open and two Questions")
+	}
+	var results []Result
+	for n, check := range Checks() {
+		results = append(results, Result{check, examine(ctx, env, n, check)})
+		if err := ctx.Err(); err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// examine runs one check on a reviewer of its own, with a context that ends
+// whatever the check left open.
+func examine(ctx context.Context, env Env, n int, check Check) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the reviewer panicked: %v", r)
+		}
+	}()
+	env.Patience = cmp.Or(env.Patience, time.Minute)
+	env.Prompt = cmp.Or(env.Prompt, 2*time.Second)
+	return check.run(ctx, &session{env: env, check: n + 1, reviewer: env.Open()})
+}
+
+// Run runs the suite as subtests of t, one for each check.
+func Run(t *testing.T, env Env) {
+	t.Helper()
+	results, err := Examine(t.Context(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		t.Run(r.Check.Name, func(t *testing.T) {
+			switch {
+			case errors.Is(r.Err, ErrSkipped):
+				t.Skip(r.Err)
+			case r.Err != nil:
+				t.Errorf("%s\n%v", r.Check.Law, r.Err)
+			}
+		})
+	}
+}

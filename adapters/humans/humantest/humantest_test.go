@@ -1,0 +1,208 @@
+package humantest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/humans/humantest"
+	"github.com/campaignd/campaignd/events"
+)
+
+// desk is a reviewer with a person behind it, and a person: questions lie on
+// the desk until they are answered. Each fault makes it break one law.
+type desk struct {
+	fault string
+
+	mu       sync.Mutex
+	changed  sync.Cond
+	shown    map[string]bool
+	answers  map[string]humans.Answer
+	examples int
+	stray    *humans.Answer // an answer to nothing that is shown
+}
+
+func newDesk(fault string) *desk {
+	d := &desk{fault: fault, shown: make(map[string]bool), answers: make(map[string]humans.Answer)}
+	d.changed.L = &d.mu
+	return d
+}
+
+func (d *desk) Describe() humans.Description {
+	if d.fault == "anonymous" {
+		return humans.Description{}
+	}
+	return humans.Description{Expert: "ada"}
+}
+
+func (d *desk) Ask(ctx context.Context, q humans.Question) (humans.Answer, error) {
+	if d.fault == "panics" {
+		panic("no desk")
+	}
+	if err := ctx.Err(); err != nil && d.fault != "answers without context" {
+		return humans.Answer{}, err
+	}
+	if q.Expert != "ada" && d.fault != "answers for others" {
+		return humans.Answer{}, errors.New("not for me")
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fault == "mixes up" && len(d.shown) > 0 {
+		for id := range d.shown {
+			q.ID = id // whichever it is
+			break
+		}
+	}
+	if d.fault != "forgets" || !d.shown[q.ID] {
+		if a, ok := d.answers[q.ID]; ok {
+			return a, nil
+		}
+	}
+	delete(d.answers, q.ID)
+	if d.fault == "uses late answers" && d.stray != nil {
+		return *d.stray, nil
+	}
+	d.shown[q.ID] = true
+	d.changed.Broadcast()
+	stop := context.AfterFunc(ctx, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.changed.Broadcast()
+	})
+	defer stop()
+	for {
+		if a, ok := d.answers[q.ID]; ok {
+			switch d.fault {
+			case "own words":
+				a.Answer = "yes"
+			case "loses comments":
+				a.Comment = ""
+			}
+			return a, nil
+		}
+		switch {
+		case ctx.Err() == nil || d.fault == "ignores the context":
+		case d.fault == "answers without context":
+			return humans.Answer{Answer: events.AnswerUnsure}, nil
+		case d.fault == "own error":
+			delete(d.shown, q.ID)
+			return humans.Answer{}, errors.New("too slow")
+		default:
+			delete(d.shown, q.ID)
+			return humans.Answer{}, ctx.Err()
+		}
+		d.changed.Wait()
+	}
+}
+
+func (d *desk) Examples(ctx context.Context, n int, balanced bool) ([]humans.Example, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var out []humans.Example
+	for k := range n {
+		answer := events.AnswerReject
+		if k < n/2 && d.fault != "unbalanced" {
+			answer = events.AnswerAccept
+		}
+		if d.fault == "whims" {
+			d.examples++
+		}
+		out = append(out, humans.Example{Point: events.Point{"x": events.Number(float64(k + d.examples))}, Answer: answer})
+	}
+	return out, nil
+}
+
+func (d *desk) Sees(ctx context.Context, q humans.Question) error {
+	stop := context.AfterFunc(ctx, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.changed.Broadcast()
+	})
+	defer stop()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for !d.shown[q.ID] {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d.changed.Wait()
+	}
+	return nil
+}
+
+func (d *desk) Answers(q humans.Question, a humans.Answer) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.shown[q.ID] {
+		d.answers[q.ID] = a
+	} else {
+		d.stray = &a
+	}
+	d.changed.Broadcast()
+	return nil
+}
+
+func examine(t *testing.T, fault string) map[string]error {
+	t.Helper()
+	d := newDesk(fault)
+	var questions []humans.Question
+	for n := range 2 {
+		questions = append(questions, humans.Question{
+			Campaign: "desk", Expert: "ada", Point: events.Point{"x": events.Number(float64(n))},
+		})
+	}
+	env := humantest.Env{Open: func() humans.Reviewer { return d }, Questions: questions, Person: d}
+	if fault != "" {
+		// What these waits decide is only how long a broken reviewer is given.
+		env.Patience, env.Prompt = 300*time.Millisecond, 200*time.Millisecond
+	}
+	results, err := humantest.Examine(t.Context(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := make(map[string]error)
+	for _, r := range results {
+		if r.Err != nil {
+			broken[r.Check.Name] = r.Err
+		}
+	}
+	return broken
+}
+
+// A sound reviewer passes, and each fault is found by the check that is there
+// for it.
+func TestBrokenReviewers(t *testing.T) {
+	for name, err := range examine(t, "") {
+		t.Errorf("a sound reviewer: %s: %v", name, err)
+	}
+	for _, c := range []struct{ fault, check string }{
+		{"anonymous", "describe"},
+		{"panics", "answer"},
+		{"own words", "answer"},
+		{"loses comments", "answer"},
+		{"forgets", "ask-again"},
+		{"mixes up", "side-by-side"},
+		{"answers without context", "context-over"},
+		{"ignores the context", "withdraw"},
+		{"own error", "withdraw"},
+		{"uses late answers", "late-answer"},
+		{"answers for others", "other-expert"},
+		{"unbalanced", "examples"},
+		{"whims", "examples"},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			broken := examine(t, c.fault)
+			if broken[c.check] == nil {
+				t.Errorf("%s did not find it; found: %s", c.check, fmt.Sprint(broken))
+			}
+		})
+	}
+}

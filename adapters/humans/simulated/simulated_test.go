@@ -1,0 +1,244 @@
+package simulated_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/humans/humantest"
+	"github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func definition(task string, seed uint64) events.Definition {
+	k, _ := tasks.Lookup(task)
+	return events.Definition{
+		Name: "sim", Seed: seed, Parameters: k.Parameters, Constraints: k.Constraints, Objective: k.Objective,
+		Instrument: events.Instrument{Simulated: &events.SimulatedInstrument{Task: task}},
+	}
+}
+
+// uniform samples the box of a task.
+func uniform(task string) func(n int, seed uint64) []events.Point {
+	k, _ := tasks.Lookup(task)
+	return func(n int, seed uint64) []events.Point {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		points := make([]events.Point, n)
+		for i := range points {
+			points[i] = make(events.Point)
+			for _, p := range k.Parameters {
+				points[i][p.Name] = events.Number(*p.Min + rng.Float64()*(*p.Max-*p.Min))
+			}
+		}
+		return points
+	}
+}
+
+func reviewer(t testing.TB, task string, seed uint64, cfg events.SimulatedExpert) *simulated.Reviewer {
+	t.Helper()
+	r, err := simulated.New(events.Expert{Name: "ada", Simulated: &cfg}, definition(task, seed), uniform(task))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func question(task string, n int, p events.Point) humans.Question {
+	k, _ := tasks.Lookup(task)
+	return humans.Question{
+		ID: fmt.Sprintf("sim/q%d", n), Campaign: "sim", Expert: "ada",
+		Parameters: k.Parameters, Point: p, Objective: k.Objective,
+	}
+}
+
+// The share of rejections is S(aρ), and that of "can't tell" as asked for.
+func TestLabeller(t *testing.T) {
+	const task, n = "branin", 3000
+	k, _ := tasks.Lookup(task)
+	middle := k.Point([]float64{2, 10})
+	for _, a := range []float64{2, 1, 0, -2} {
+		for _, p := range []events.Point{k.Point(k.Best.At), middle, k.Point(k.Worst.At)} {
+			r := reviewer(t, task, 1, events.SimulatedExpert{Accuracy: &a, UnsureRate: 0.25})
+			counts := make(map[string]int)
+			for i := range n {
+				answer, err := r.Ask(t.Context(), question(task, i, p))
+				if err != nil {
+					t.Fatal(err)
+				}
+				counts[answer.Answer]++
+			}
+			within := func(what string, got, want float64, n int) {
+				if sd := math.Sqrt(want * (1 - want) / float64(n)); math.Abs(got-want) > 4*sd {
+					t.Errorf("a = %v at %v: %s %.3f, want %.3f ± %.3f", a, p, what, got, want, sd)
+				}
+			}
+			want, err := tasks.RejectProbability(k, p, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sure := n - counts[events.AnswerUnsure]
+			within("unsure", float64(counts[events.AnswerUnsure])/n, 0.25, n)
+			within("rejected", float64(counts[events.AnswerReject])/float64(sure), want, sure)
+		}
+	}
+}
+
+// Equal questions get equal answers from any process; another seed, expert,
+// question or composition gives an independent draw.
+func TestAnswerIsAFunctionOfTheQuestion(t *testing.T) {
+	const task, n = "branin", 200
+	k, _ := tasks.Lookup(task)
+	cfg := events.SimulatedExpert{Accuracy: ptr(0.0)}
+	p, other := k.Point([]float64{2, 10}), k.Point([]float64{2, 10.5})
+	bea, err := simulated.New(events.Expert{Name: "bea", Simulated: &cfg}, definition(task, 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	differ := make(map[string]int)
+	for i := range n {
+		first, err := reviewer(t, task, 1, cfg).Ask(t.Context(), question(task, i, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _ := reviewer(t, task, 1, cfg).Ask(t.Context(), question(task, i, p))
+		if first != again {
+			t.Fatalf("question %d: %v, then %v", i, first, again)
+		}
+		toBea := question(task, i, p)
+		toBea.Expert = "bea"
+		seed, _ := reviewer(t, task, 2, cfg).Ask(t.Context(), question(task, i, p))
+		expert, _ := bea.Ask(t.Context(), toBea)
+		id, _ := reviewer(t, task, 1, cfg).Ask(t.Context(), question(task, n+i, p))
+		point, _ := reviewer(t, task, 1, cfg).Ask(t.Context(), question(task, i, other))
+		for what, a := range map[string]humans.Answer{"seed": seed, "expert": expert, "id": id, "point": point} {
+			if a != first {
+				differ[what]++
+			}
+		}
+	}
+	for _, what := range []string{"seed", "expert", "id", "point"} {
+		if share := float64(differ[what]) / n; math.Abs(share-0.5) > 4*0.5/math.Sqrt(n) {
+			t.Errorf("another %s changed a share of %.2f of coin tosses, want 0.5", what, share)
+		}
+	}
+}
+
+// An expert wants what the campaign wants.
+func TestGoal(t *testing.T) {
+	def := definition("branin", 1)
+	def.Objective.Goal = events.Maximize
+	r, err := simulated.New(events.Expert{Name: "ada", Simulated: &events.SimulatedExpert{Accuracy: ptr(50.0)}}, def, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, _ := tasks.Lookup("branin")
+	if a, err := r.Ask(t.Context(), question("branin", 1, k.Point(k.Best.At))); err != nil || a.Answer != events.AnswerReject {
+		t.Errorf("the least value of a maximised task: %v, %v", a, err)
+	}
+}
+
+// Balanced examples are half and half where uniform ones are not, and both are
+// repeatable.
+func TestExamples(t *testing.T) {
+	for _, c := range []struct {
+		n        int
+		balanced bool
+		accepted int // −1: any
+	}{{10, true, 5}, {7, true, 3}, {0, true, 0}, {10, false, -1}} {
+		get := func() []humans.Example {
+			e, err := reviewer(t, "ackley4", 1, events.SimulatedExpert{UnsureRate: 1}).Examples(t.Context(), c.n, c.balanced)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}
+		examples := get()
+		if !reflect.DeepEqual(examples, get()) {
+			t.Errorf("%+v: different examples the second time", c)
+		}
+		accepted := 0
+		for _, e := range examples {
+			if e.Answer == events.AnswerAccept {
+				accepted++
+			}
+		}
+		if len(examples) != c.n || c.accepted >= 0 && accepted != c.accepted {
+			t.Errorf("%+v: %d examples, %d accepted", c, len(examples), accepted)
+		}
+	}
+	// An expert who never accepts cannot give balanced examples, and says so.
+	r := reviewer(t, "branin", 1, events.SimulatedExpert{Accuracy: ptr(1e6)})
+	r2, err := simulated.New(events.Expert{Name: "ada", Simulated: &events.SimulatedExpert{Accuracy: ptr(1e6)}},
+		definition("branin", 1), func(int, uint64) []events.Point {
+			k, _ := tasks.Lookup("branin")
+			return []events.Point{k.Point(k.Worst.At)}
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r2.Examples(t.Context(), 2, true); !errors.Is(err, simulated.ErrExamples) {
+		t.Errorf("only rejections: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Examples(ctx, 10, true); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an ended context: %v", err)
+	}
+}
+
+// Wrong settings and questions are explained.
+func TestRefuses(t *testing.T) {
+	table := definition("branin", 1)
+	table.Instrument = events.Instrument{Table: &events.TableInstrument{}}
+	for _, c := range []struct {
+		cfg  *events.SimulatedExpert
+		def  events.Definition
+		want string
+	}{
+		{nil, definition("branin", 1), "no simulated expert"},
+		{&events.SimulatedExpert{}, table, "which task"},
+		{&events.SimulatedExpert{Task: "gold"}, table, "hartmann3"},
+		{&events.SimulatedExpert{Task: "hartmann3"}, table, "other parameters"},
+		{&events.SimulatedExpert{UnsureRate: 2}, definition("branin", 1), "unsure_rate"},
+		{&events.SimulatedExpert{Accuracy: ptr(math.NaN())}, definition("branin", 1), "accuracy"},
+	} {
+		_, err := simulated.New(events.Expert{Name: "ada", Simulated: c.cfg}, c.def, nil)
+		if !errors.Is(err, simulated.ErrConfig) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	if _, err := simulated.New(events.Expert{Name: "ada", Simulated: &events.SimulatedExpert{Task: "branin"}}, table, nil); err != nil {
+		t.Errorf("a task of its own beside a table: %v", err)
+	}
+	r := reviewer(t, "branin", 1, events.SimulatedExpert{})
+	outside := events.Point{"x1": events.Number(99), "x2": events.Number(0)}
+	if _, err := r.Ask(t.Context(), question("branin", 1, outside)); !errors.Is(err, tasks.ErrPoint) {
+		t.Errorf("outside the space: %v", err)
+	}
+}
+
+// It passes the suite of all reviewers, at once and slowly.
+func TestSuite(t *testing.T) {
+	for name, cfg := range map[string]events.SimulatedExpert{
+		"at once": {UnsureRate: 0.2},
+		"slow":    {Latency: events.Duration(20 * time.Millisecond)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, _ := tasks.Lookup("branin")
+			humantest.Run(t, humantest.Env{
+				Open:      func() humans.Reviewer { return reviewer(t, "branin", 1, cfg) },
+				Questions: []humans.Question{question("branin", 0, k.Point(k.Best.At)), question("branin", 0, k.Point(k.Worst.At))},
+			})
+		})
+	}
+}
