@@ -6,13 +6,18 @@
 //   - Ask blocks until the person has answered or the context is done. A
 //     context that ends means the question has expired or been withdrawn: the
 //     adapter stops showing it and returns the context's error.
-//   - After a restart the engine asks open questions again under the same ID.
-//     An adapter that remembers answers gives the same one; the person is not
-//     asked twice.
+//   - The same ID is the same question. Within a process, asked again or by
+//     several goroutines at once, it gets the one answer, and the person is not
+//     asked twice. After a restart the engine asks open questions again under
+//     the same ID; an adapter whose memory outlives the process gives the answer
+//     it has, any other asks the person again.
+//   - An answer that comes after the question was withdrawn answers no other
+//     question.
 //   - The adapter shows everything the question carries that a person needs:
 //     the log records the question as what was shown.
 //   - Answers come from the person the question names; the adapter is
-//     responsible for knowing who that is.
+//     responsible for knowing who that is. A question to someone else is an
+//     error.
 //   - All methods are safe for concurrent use.
 //
 // adapters/humans/humantest holds the suite every reviewer passes.

@@ -45,7 +45,7 @@ func (s *session) ask(ctx context.Context, q humans.Question) <-chan reply {
 		var r reply
 		defer func() {
 			if p := recover(); p != nil {
-				r = reply{err: fmt.Errorf("Ask panicked: %v", p)}
+				r = reply{err: fmt.Errorf("the reviewer panicked: %v", p)}
 			}
 			replied <- r
 		}()
@@ -337,7 +337,7 @@ func examples(ctx context.Context, s *session) error {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := e.Examples(over, 10, true); err == nil {
-		return errors.New("Examples with a context that is over gave no error")
+		return errors.New("there were examples, and no error, after the context was over")
 	}
 	return nil
 }
