@@ -25,7 +25,8 @@
 //   - An outcome is final. A late or second result for a command is dropped by
 //     the adapter.
 //   - Results are returned as they are. The engine checks names, units, ranges
-//     and NaN (see [Check]), and records what it refuses.
+//     and NaN (see [Check]), and records what it refuses. It compares the
+//     description with the campaign (see [Compatible]) before anything starts.
 //
 // # Optional capabilities
 //
@@ -52,7 +53,8 @@ type Instrument interface {
 	// [ErrRefused] if it certainly did not and will not act, and any other
 	// error if nobody can tell.
 	Start(ctx context.Context, cmd Command) error
-	// Await waits for the outcome of a started command.
+	// Await waits for the outcome of a started command. For a command it has
+	// never been given it returns an error, [ErrNotStarted] where it is sure.
 	Await(ctx context.Context, cmd Command) (Outcome, error)
 	// Cancel asks the instrument to call the command off. Await then gives the
 	// outcome, which may still be a measurement. Cancelling a command that has
@@ -76,10 +78,13 @@ type Candidates interface {
 type Fate string
 
 const (
-	FateNotStarted Fate = "not started" // certainly never acted on: Start is safe
-	FateRunning    Fate = "running"     // Await will give the outcome
-	FateFinished   Fate = "finished"    // Await gives the outcome at once
-	FateUnknown    Fate = "unknown"     // nobody can tell: a person must look
+	// FateNotStarted: certainly never acted on, Start is safe. A simulation may
+	// say so of a command that another process started: it forgets, and nothing
+	// physical happened.
+	FateNotStarted Fate = "not started"
+	FateRunning    Fate = "running"  // Await will give the outcome
+	FateFinished   Fate = "finished" // Await gives the outcome at once
+	FateUnknown    Fate = "unknown"  // nobody can tell: a person must look
 )
 
 // Command is one experiment to perform.

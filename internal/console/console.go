@@ -48,8 +48,9 @@ type Form struct {
 	Body []string
 	// Hint says what may be entered.
 	Hint string
-	// Problem says why the line before was not understood, where the form is
-	// shown again for that.
+	// Problem says why the line before was not understood and what to enter
+	// instead, where the form is shown again for that. It may then be shown
+	// alone.
 	Problem string
 	// Expires is when the form will be taken away; zero: not at a known time.
 	Expires time.Time

@@ -145,6 +145,38 @@ func TestPreparedLines(t *testing.T) {
 	}
 }
 
+// No line is lost or used twice, whenever prompts are cancelled.
+func TestNoLineIsLost(t *testing.T) {
+	in, keys := io.Pipe()
+	l := console.NewLines(in, io.Discard, false)
+	const n = 500
+	go func() {
+		for k := range n {
+			fmt.Fprintf(keys, "line %d\n", k)
+		}
+		keys.Close()
+	}()
+	got := 0
+	for {
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel() // before, while or after the line arrives
+		line, err := l.Prompt(ctx, console.Form{Key: "e1"})
+		cancel()
+		switch {
+		case errors.Is(err, context.Canceled):
+		case errors.Is(err, console.ErrClosed):
+			if got != n {
+				t.Errorf("%d lines of %d", got, n)
+			}
+			return
+		case err != nil || line != fmt.Sprintf("line %d", got):
+			t.Fatalf("%q, %v after %d lines", line, err, got)
+		default:
+			got++
+		}
+	}
+}
+
 // Many prompts at once each get their own line.
 func TestConcurrentPrompts(t *testing.T) {
 	in, keys := io.Pipe()

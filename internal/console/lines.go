@@ -64,7 +64,7 @@ func (l *Lines) Prompt(ctx context.Context, f Form) (string, error) {
 	if l.err != nil {
 		defer l.mu.Unlock()
 		if f.Problem != "" { // with the last line: say what became of it
-			l.say("%s: %s", f.Key, f.Problem)
+			l.show(f)
 		}
 		return "", l.err
 	}
@@ -125,7 +125,9 @@ func (l *Lines) deliver(line string) {
 	if line == "" {
 		if l.interactive {
 			for _, p := range l.open {
-				l.show(p.form)
+				whole := p.form
+				whole.Problem = ""
+				l.show(whole)
 			}
 		}
 		return
@@ -176,12 +178,12 @@ func (l *Lines) closed() error {
 // answer.
 func (l *Lines) show(f Form) {
 	if f.Problem != "" {
-		l.say("%s: %s", f.Key, f.Problem)
-	} else {
-		l.say("\n%s  %s", f.Key, f.Title)
-		for _, line := range f.Body {
-			l.say("    %s", line)
-		}
+		l.say("%s> %s", f.Key, f.Problem)
+		return
+	}
+	l.say("\n%s  %s", f.Key, f.Title)
+	for _, line := range f.Body {
+		l.say("    %s", line)
 	}
 	l.say("%s> %s", f.Key, f.Hint)
 }

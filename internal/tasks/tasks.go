@@ -160,8 +160,8 @@ func RejectProbability(t Task, p events.Point, a float64) (float64, error) {
 // Names returns the names of all tasks, sorted.
 func Names() []string {
 	names := make([]string, 0, len(all))
-	for _, make := range all {
-		names = append(names, make().Name)
+	for _, task := range all {
+		names = append(names, task().Name)
 	}
 	slices.Sort(names)
 	return names
@@ -169,8 +169,8 @@ func Names() []string {
 
 // Lookup returns the task of that name. The caller may change what it gets.
 func Lookup(name string) (Task, bool) {
-	for _, make := range all {
-		if t := make(); t.Name == name {
+	for _, task := range all {
+		if t := task(); t.Name == name {
 			return t, true
 		}
 	}

@@ -249,7 +249,7 @@ func TestInputEnds(t *testing.T) {
 	if !errors.Is(err, console.ErrClosed) || o.Status != "" {
 		t.Errorf("%+v, %v", o, err)
 	}
-	if !strings.Contains(out.String(), `e7: "oops" is not a number`) {
+	if !strings.Contains(out.String(), `e7> "oops" is not a number`) {
 		t.Errorf("the person was shown:\n%s", out.String())
 	}
 }

@@ -53,7 +53,7 @@ func measured(def events.Definition, cmd instruments.Command, words []string) (i
 	}
 	value, err := number(strings.Join(words[:first], " "), def.Objective.Unit)
 	if err != nil {
-		return instruments.Outcome{}, fmt.Errorf("%w; write for example: 12.9 %s, or: failed REASON, or: cancel", err, def.Objective.Unit)
+		return instruments.Outcome{}, fmt.Errorf("%w; enter the %s, or: failed REASON, or: cancel", err, quantity(def.Objective))
 	}
 	actual := maps.Clone(cmd.Parameters)
 	for k := first; k < len(words); {
@@ -112,7 +112,7 @@ func number(text, unit string) (float64, error) {
 		return x, nil
 	}
 	if head, tail, ok := strings.Cut(digits, ","); ok && isDigits(head) && isDigits(tail) {
-		return 0, fmt.Errorf("%q has a comma: write a decimal point, as in %s.%s", digits, head, tail)
+		return 0, fmt.Errorf("%q has a comma and needs a point, as in %s.%s", digits, head, tail)
 	}
 	if head, tail, ok := strings.Cut(digits, " "); ok {
 		if _, err := strconv.ParseFloat(head, 64); err == nil {
