@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/policies/trust"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // Names of candidates.
@@ -45,9 +46,6 @@ const (
 	RuleNever       = "never"         // the policy asks no one
 )
 
-// errNoModel means that a decision needs a fit that does not exist.
-var errNoModel = errors.New("policies: the view has no objective model")
-
 // Decide returns the next step. It is deterministic in (view, seed); a
 // cancelled context is an error, never a hastier decision.
 func (p *Policy) Decide(ctx context.Context, v View, seed uint64) (Decision, error) {
@@ -62,8 +60,44 @@ func (p *Policy) Decide(ctx context.Context, v View, seed uint64) (Decision, err
 	if p.next == nil || v.Objective == nil {
 		return d, p.design(v, &d)
 	}
+	var err error
+	if v.Objective, err = p.avoidFailed(v); err != nil {
+		return d, err
+	}
 	maker := &maker{Policy: p, ctx: ctx, v: v, seed: seed, d: &d}
 	return d, maker.decide()
+}
+
+// avoidFailed returns the objective model with each composition that only ever
+// failed believed to be as bad as the worst result: a failure is not an
+// observation of the objective, but suggesting it again would be no use.
+func (p *Policy) avoidFailed(v View) (*objective.Model, error) {
+	measured := make(map[string]bool)
+	for i := range v.Campaign.Experiments {
+		if x := &v.Campaign.Experiments[i]; x.Measurement != nil {
+			if key, err := v.Space.Key(x.Parameters); err == nil {
+				measured[key] = true
+			}
+		}
+	}
+	var failed [][]float64
+	for i := range v.Campaign.Experiments {
+		x := &v.Campaign.Experiments[i]
+		if x.Status != campaign.Failed {
+			continue
+		}
+		key, err := v.Space.Key(x.Parameters)
+		if err != nil || measured[key] {
+			continue
+		}
+		measured[key] = true
+		u, err := v.Space.Encode(x.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		failed = append(failed, u)
+	}
+	return v.Objective.Believing(failed)
 }
 
 // design takes the next point of a space-filling design.
@@ -83,9 +117,7 @@ func (p *Policy) design(v View, d *Decision) error {
 		return err
 	}
 	if taken >= len(points) {
-		d.Action, d.Rule = events.ActionStop, RuleExhausted
-		d.Reason = "Every composition of the list has been measured."
-		d.Completed = &events.CampaignCompleted{Reason: events.CompletedExhausted, Detail: d.Reason}
+		exhausted(d)
 		return nil
 	}
 	d.Action, d.Rule, d.Chosen = events.ActionRun, RuleDesign, Design
@@ -95,6 +127,11 @@ func (p *Policy) design(v View, d *Decision) error {
 		d.Reason += " There is no model of the objective yet."
 	}
 	return nil
+}
+
+func exhausted(d *Decision) {
+	d.Action, d.Rule, d.Reason = events.ActionStop, RuleExhausted, "Every composition of the list has been tried."
+	d.Completed = &events.CampaignCompleted{Reason: events.CompletedExhausted, Detail: d.Reason}
 }
 
 // designSalt keeps a design that serves as policy apart from the initial one.
@@ -125,7 +162,11 @@ func (m *maker) decide() error {
 	if err != nil {
 		return err
 	}
-	unaided, err := m.search(base, 1)
+	unaided, err := m.search(base, 1, m.taken())
+	if errors.Is(err, search.ErrExhausted) {
+		exhausted(m.d)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -150,7 +191,7 @@ func (m *maker) decide() error {
 		lambda = m.trust.Lambda0
 	}
 	var failed error
-	aided, err := m.search(m.trust.Acquisition(base, b, lambda, &failed), 2, unaided.X)
+	aided, err := m.search(m.trust.Acquisition(base, b, lambda, &failed), 2, m.taken(), unaided.X)
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
@@ -160,7 +201,7 @@ func (m *maker) decide() error {
 	interval := *m.d.Candidates[1].Belief
 	m.adjust(expert, lambda, interval.Lower)
 
-	worst, err := m.search(next.Bound(m.v.Objective, m.beta), 3, unaided.X, aided.X)
+	worst, err := m.search(next.Bound(m.v.Objective, m.beta), 3, nil, unaided.X, aided.X)
 	if err != nil {
 		return err
 	}
@@ -284,12 +325,28 @@ func (m *maker) explain(turn []campaign.Question) string {
 }
 
 // search minimises an acquisition over the space. The salt keeps the searches
-// of one decision apart; further starts are tried first.
-func (m *maker) search(f next.Acquisition, salt uint64, starts ...[]float64) (search.Result, error) {
+// of one decision apart.
+func (m *maker) search(f next.Acquisition, salt uint64, skip map[string]bool, starts ...[]float64) (search.Result, error) {
 	for _, x := range m.v.Objective.X {
 		starts = append(starts, x)
 	}
-	return search.Minimize(m.ctx, m.v.Space, f, m.seed+salt, starts)
+	return search.Minimize(m.ctx, m.v.Space, f, m.seed+salt, starts, skip)
+}
+
+// taken returns the compositions that have been requested, where the campaign
+// has a list of candidates: each is tried once.
+func (m *maker) taken() map[string]bool {
+	if len(m.def.Candidates) == 0 {
+		return nil
+	}
+	taken := make(map[string]bool)
+	for i := range m.v.Campaign.Experiments {
+		x := &m.v.Campaign.Experiments[i]
+		if key, err := m.v.Space.Key(x.Parameters); err == nil && x.Status != campaign.Cancelled {
+			taken[key] = true
+		}
+	}
+	return taken
 }
 
 // add appends a candidate with what the models say about it.

@@ -64,11 +64,11 @@ type Policy struct {
 }
 
 // New returns the policy of a complete definition.
-func New(def events.Definition) (*Policy, error) {
+func New(def events.Definition) *Policy {
 	return &Policy{
 		def: def, next: next.New(def.Policy.Next),
 		trust: trust.New(def.Policy.Trust), handover: handover.New(def.Policy.Handover),
-	}, nil
+	}
 }
 
 // UsesBeliefs reports whether the policy reads the experts' beliefs.

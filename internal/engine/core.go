@@ -84,9 +84,7 @@ func (c *Core) refresh() error {
 	if c.space, err = space.New(*s.Definition); err != nil {
 		return fmt.Errorf("the definition in event %s: %w", s.DefinedBy, err)
 	}
-	if c.policy, err = policies.New(*s.Definition); err != nil {
-		return fmt.Errorf("the definition in event %s: %w", s.DefinedBy, err)
-	}
+	c.policy = policies.New(*s.Definition)
 	c.definedBy = s.DefinedBy
 	return nil
 }
@@ -341,30 +339,35 @@ func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 	if s.Count(campaign.Requested, campaign.Dispatched, campaign.Started, campaign.Unresolved) > 0 {
 		return nil, nil
 	}
-	// Experiments that were imported or run by hand serve as the initial design too.
-	design, known := 0, 0
+	// Experiments that were imported or run by hand serve as the initial design
+	// too; one that was called off leaves its place to be taken again.
+	design, known := make(map[string]bool), 0
 	for i := range s.Experiments {
-		switch s.Experiments[i].Origin {
-		case events.OriginInitial:
-			if s.Experiments[i].Replicate == 1 {
-				design++
+		x := &s.Experiments[i]
+		switch {
+		case x.Status == campaign.Cancelled:
+		case x.Origin == events.OriginInitial:
+			key, err := c.space.Key(x.Parameters)
+			if err != nil {
+				return nil, err
 			}
-		case events.OriginImport, events.OriginPerson:
+			design[key] = true
+		case x.Origin == events.OriginImport || x.Origin == events.OriginPerson:
 			known++
 		}
 	}
-	if design+known >= *def.Initial.Experiments || s.Spent() >= def.Budget.Experiments || replicateDue(s) != nil {
+	if len(design)+known >= *def.Initial.Experiments || s.Spent() >= def.Budget.Experiments || replicateDue(s) != nil {
 		return nil, nil
 	}
 	if step := timeIsUp(s, w); step != nil {
 		return step, nil
 	}
-	points, err := c.space.Design(def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"))
-	if err != nil {
+	points, err := c.initialDesign()
+	if err != nil || len(design) >= len(points) { // a short list of candidates gives a short design
 		return nil, err
 	}
 	return Record{[]events.Payload{&events.ExperimentRequested{
-		Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: points[design],
+		Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: points[len(design)],
 		Origin: events.OriginInitial, Replicate: 1,
 	}}}, nil
 }
@@ -390,12 +393,33 @@ func replicateDue(s *campaign.State) *campaign.Experiment {
 	if len(s.Experiments) == 0 {
 		return nil
 	}
-	x := &s.Experiments[len(s.Experiments)-1]
-	if x.Status.Open() || x.Status == campaign.Cancelled || x.Replicate >= s.Definition.Replicates ||
-		x.Origin == events.OriginImport || x.Origin == events.OriginPerson {
+	last := &s.Experiments[len(s.Experiments)-1]
+	if last.Status.Open() || last.Status == campaign.Cancelled ||
+		last.Origin == events.OriginImport || last.Origin == events.OriginPerson {
 		return nil
 	}
-	return x
+	runs := last.Replicate // of the initial design, which measures each composition in turn
+	if last.Origin == events.OriginPolicy {
+		runs = 0
+		for i := range s.Experiments {
+			if x := &s.Experiments[i]; x.Decision == last.Decision && x.Status != campaign.Cancelled {
+				runs++
+			}
+		}
+	}
+	if runs >= s.Definition.Replicates {
+		return nil
+	}
+	return last
+}
+
+// initialDesign returns the compositions of the initial design.
+func (c *Core) initialDesign() ([]events.Point, error) {
+	def := c.State().Definition
+	if def.Initial.Design == events.DesignPoints {
+		return def.Initial.Points, nil
+	}
+	return c.space.Design(def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"))
 }
 
 // nextDecision fits what has changed and decides, once nothing is open.

@@ -70,7 +70,7 @@ func (c *Core) Decide(ctx context.Context, step Decide, build events.Build, now 
 	case events.ActionRun:
 		payloads = append(payloads, &events.ExperimentRequested{
 			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: d.Candidate().Parameters,
-			Origin: events.OriginPolicy, Decision: step.Decision, Replicate: 1,
+			Origin: events.OriginPolicy, Decision: step.Decision, Replicate: 1 + c.runsOf(d.Candidate().Parameters),
 		})
 	case events.ActionAsk:
 		candidate := d.Candidate()

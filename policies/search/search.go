@@ -29,17 +29,22 @@ const (
 	maxCells = 32  // convex pieces a space is cut into
 )
 
-// ErrUndefined means that the acquisition is defined nowhere.
-var ErrUndefined = errors.New("search: the acquisition is not defined at any composition")
+var (
+	// ErrUndefined means that the acquisition is defined nowhere.
+	ErrUndefined = errors.New("search: the acquisition is not defined at any composition")
+	// ErrExhausted means that every composition of a list is to be skipped.
+	ErrExhausted = errors.New("search: every composition of the list has been taken")
+)
 
 // Minimize returns the feasible composition with the smallest acquisition it
 // finds: by trying all of a finite space, else by local searches over the relaxed space
 // whose results are snapped to what can be made. Further starts, beside those the
-// seed gives, are searched as well. It is deterministic in its arguments; a
-// cancelled context is an error.
-func Minimize(ctx context.Context, sp *space.Space, f next.Acquisition, seed uint64, further [][]float64) (Result, error) {
+// seed gives, are searched as well. In a finite space compositions whose
+// [space.Space.Key] is in skip are left out. It is deterministic in its
+// arguments; a cancelled context is an error.
+func Minimize(ctx context.Context, sp *space.Space, f next.Acquisition, seed uint64, further [][]float64, skip map[string]bool) (Result, error) {
 	if points, ok := sp.Finite(); ok {
-		return enumerate(ctx, sp, f, points)
+		return enumerate(ctx, sp, f, points, skip)
 	}
 	cells, _, err := sp.Cells(maxCells)
 	if err != nil {
@@ -76,11 +81,22 @@ func Minimize(ctx context.Context, sp *space.Space, f next.Acquisition, seed uin
 }
 
 // enumerate tries every composition of a finite space.
-func enumerate(ctx context.Context, sp *space.Space, f next.Acquisition, points []events.Point) (Result, error) {
+func enumerate(ctx context.Context, sp *space.Space, f next.Acquisition, points []events.Point, skip map[string]bool) (Result, error) {
 	best := Result{Value: math.Inf(1)}
+	skipped := 0
 	for i, point := range points {
 		if err := ctx.Err(); err != nil {
 			return Result{}, fmt.Errorf("search cancelled after %d of %d compositions: %w", i, len(points), context.Cause(ctx))
+		}
+		if len(skip) > 0 {
+			key, err := sp.Key(point)
+			if err != nil {
+				return Result{}, err
+			}
+			if skip[key] {
+				skipped++
+				continue
+			}
 		}
 		x, err := sp.Encode(point)
 		if err != nil {
@@ -90,10 +106,13 @@ func enumerate(ctx context.Context, sp *space.Space, f next.Acquisition, points 
 			best = Result{Point: point, X: x, Value: value}
 		}
 	}
-	if best.Point == nil {
-		return Result{}, ErrUndefined
+	switch {
+	case best.Point != nil:
+		return best, nil
+	case skipped == len(points):
+		return Result{}, ErrExhausted
 	}
-	return best, nil
+	return Result{}, ErrUndefined
 }
 
 // snap takes a point of the relaxed space to the nearest composition.

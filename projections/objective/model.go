@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/gp"
@@ -27,6 +28,7 @@ type Model struct {
 	// Fit holds the hyperparameters.
 	Fit events.ObjectiveFit
 
+	data  gp.Data
 	gp    *gp.GP
 	space *space.Space
 	scale standard
@@ -109,7 +111,7 @@ func (p *Projection) FitObjective(ctx context.Context, seed uint64) (events.Obje
 	}
 	model := p.state.Definition.Model
 	result, err := gp.Fit(ctx, data, gp.FitConfig{
-		Kernel: model.Kernel, FreeOutputScale: model.FreeOutputScale, Seed: seed,
+		Kernel: model.Kernel, FreeOutputScale: model.FreeOutputScale, Seed: seed, Warm: p.lastHyper(),
 	})
 	if err != nil {
 		return events.ObjectiveFit{}, err
@@ -120,6 +122,20 @@ func (p *Projection) FitObjective(ctx context.Context, seed uint64) (events.Obje
 		LogPosterior: result.LogPosterior, Observations: len(observations), Jitter: result.Jitter,
 		Evaluations: result.Evaluations,
 	}, nil
+}
+
+// lastHyper returns the hyperparameters of the last fit, from which the next
+// one starts too; nil where there is none.
+func (p *Projection) lastHyper() *gp.Hyper {
+	if p.state.Fit == nil {
+		return nil
+	}
+	h := hyper(*p.state.Fit)
+	return &h
+}
+
+func hyper(fit events.ObjectiveFit) gp.Hyper {
+	return gp.Hyper{Lengthscales: fit.Lengthscales, OutputScale: fit.OutputScale, Noise: fit.Noise, Mean: fit.Mean}
 }
 
 // Model returns the posterior given the present observations and the last
@@ -135,17 +151,39 @@ func (p *Projection) Model() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	process, err := gp.New(data, fit.Kernel, gp.Hyper{
-		Lengthscales: fit.Lengthscales, OutputScale: fit.OutputScale, Noise: fit.Noise, Mean: fit.Mean,
-	})
+	process, err := gp.New(data, fit.Kernel, hyper(fit))
 	if err != nil {
 		return nil, fmt.Errorf("the objective model: %w", err)
 	}
 	p.model = &Model{
 		Observations: observations, X: data.X, Z: data.Y, Fit: fit,
-		gp: process, space: p.space, scale: std, unit: p.state.Definition.Objective.Unit,
+		data: data, gp: process, space: p.space, scale: std, unit: p.state.Definition.Objective.Unit,
 	}
 	return p.model, nil
+}
+
+// Believing returns the posterior as if the compositions at the given points
+// of the unit cube had been measured with the worst result so far: what a
+// policy that must not suggest them again works on. The observations stay
+// those that were made.
+func (m *Model) Believing(x [][]float64) (*Model, error) {
+	if len(x) == 0 {
+		return m, nil
+	}
+	worst := slices.Max(m.Z)
+	believed := *m
+	believed.data = gp.Data{X: slices.Clone(m.data.X), Y: slices.Clone(m.data.Y), NoiseVar: slices.Clone(m.data.NoiseVar)}
+	for _, u := range x {
+		believed.data.X = append(believed.data.X, u)
+		believed.data.Y = append(believed.data.Y, worst)
+		believed.data.NoiseVar = append(believed.data.NoiseVar, math.NaN())
+	}
+	process, err := gp.New(believed.data, m.Fit.Kernel, hyper(m.Fit))
+	if err != nil {
+		return nil, fmt.Errorf("the objective model with failed experiments: %w", err)
+	}
+	believed.gp = process
+	return &believed, nil
 }
 
 // Posterior returns the mean and standard deviation of the standardised
@@ -185,9 +223,10 @@ func (m *Model) PredictAt(x []float64) events.Prediction {
 // Best returns the index of the observation whose composition has the best
 // posterior mean, and that mean in the user's unit. The earliest of equals wins.
 func (m *Model) Best() (index int, mean float64) {
+	p := m.gp.NewPredictor()
 	best := math.Inf(1)
 	for i, x := range m.X {
-		if z, _ := m.gp.Posterior(x); z < best {
+		if z, _ := p.Posterior(x); z < best {
 			index, best = i, z
 		}
 	}
