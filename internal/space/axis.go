@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -152,9 +153,9 @@ func (a *axis) value(p events.Point) (events.Value, error) {
 	x, isNumber := v.Float()
 	switch {
 	case a.categorical() && isNumber:
-		return v, fmt.Errorf("%w: %s is %v, and must be one of %q", ErrOutside, a.name, v, a.categories)
+		return v, fmt.Errorf("%w: %s is %v, and must be one of %s", ErrOutside, a.name, v, strings.Join(a.categories, ", "))
 	case a.categorical() && a.category(v.Name()) < 0:
-		return v, fmt.Errorf("%w: %s has no category %q; it has %q", ErrOutside, a.name, v.Name(), a.categories)
+		return v, fmt.Errorf("%w: %s has no category %q; it has %s", ErrOutside, a.name, v.Name(), strings.Join(a.categories, ", "))
 	case !a.categorical() && !isNumber:
 		return v, fmt.Errorf("%w: %s is %q, and must be a number", ErrOutside, a.name, v.Name())
 	case !a.categorical() && (math.IsNaN(x) || math.IsInf(x, 0)):

@@ -1,0 +1,111 @@
+package campaignfile
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/google/go-cmp/cmp"
+)
+
+const running = `
+name: running
+parameters:
+  - {name: ec, unit: kg/kg, min: 0.1, max: 0.6}
+  - {name: dmc, unit: kg/kg, min: 0, max: 0.9}
+  - {name: salt, categories: [LiPF6, LiFSI]}
+constraints:
+  - {name: fractions, terms: {ec: 1, dmc: 1}, equals: 1}
+excluded:
+  - {name: corrodes, where: {salt: {is: LiFSI}, ec: {min: 0.5}}}
+objective: {name: conductivity, unit: mS/cm, goal: maximize}
+budget: {experiments: 25}
+instrument: {manual: {}, steps: {ec: 0.01, dmc: 0.01}}
+experts: [{name: ada, terminal: {}}]
+`
+
+// What a running campaign allows is an amendment that lists each change;
+// everything else is refused with its field.
+func TestAmend(t *testing.T) {
+	tests := []struct {
+		name     string
+		old, new string   // replaced in the file
+		changes  []string // paths
+		refused  string   // the field, "" if allowed
+		because  string
+	}{
+		{name: "nothing", old: "running", new: "running"},
+		{name: "more budget", old: "{experiments: 25}", new: "{experiments: 40, time: 36h}", changes: []string{"/budget/experiments", "/budget/time"}},
+		{name: "a tighter bound", old: "min: 0.1", new: "min: 0.2", changes: []string{"/parameters/0/min"}},
+		{name: "a looser bound", old: "max: 0.6", new: "max: 0.7", refused: "/parameters/0/max", because: "max can fall"},
+		{name: "a further excluded region", old: "excluded:", new: "excluded:\n  - {where: {ec: {max: 0.15}}}", changes: []string{"/excluded/0/name", "/excluded/0/where/ec/max", "/excluded/0/where/ec/min", "/excluded/0/where/salt", "/excluded/1"}},
+		{name: "an excluded region less", old: "excluded:\n  - {name: corrodes, where: {salt: {is: LiFSI}, ec: {min: 0.5}}}\n", new: "", refused: "/excluded/0", because: "stays"},
+		{name: "a looser region", old: "ec: {min: 0.5}", new: "ec: {min: 0.55}", refused: "/excluded/0", because: "stays"},
+		{name: "another policy", old: "budget:", new: "policy: {next: logei}\nbudget:", changes: []string{"/policy/next/lcb", "/policy/next/logei"}},
+		{name: "experts ignored, and so no initial labels", old: "budget:", new: "policy: {trust: none}\nbudget:",
+			changes: []string{"/initial/labels", "/policy/handover/never", "/policy/handover/width", "/policy/trust/cobol", "/policy/trust/none"}},
+		{name: "a stopping rule", old: "budget:", new: "stop: {target: 12}\nbudget:", changes: []string{"/stop"}},
+		{name: "another kernel", old: "budget:", new: "model: {kernel: matern52}\nbudget:", changes: []string{"/model/kernel"}},
+		{name: "more patience with people", old: "terminal: {}", new: "terminal: {}, answer_within: 10m", changes: []string{"/experts/0/answer_within"}},
+		{name: "instrument timing", old: "manual: {},", new: "manual: {}, stall_after: 1h,", changes: []string{"/instrument/stall_after"}},
+		{name: "other steps", old: "ec: 0.01", new: "ec: 0.02", refused: "/instrument/steps/ec", because: "one instrument"},
+		{name: "another seed", old: "budget:", new: "seed: 7\nbudget:", refused: "/seed", because: "decision"},
+		{name: "another goal", old: "maximize", new: "minimize", refused: "/objective/goal", because: "measurements"},
+		{name: "another constraint", old: "equals: 1", new: "equals: 0.9", refused: "/constraints/0/equals", because: "tighten"},
+		{name: "another category", old: "LiFSI]", new: "LiFSI, LiTFSI]", refused: "/parameters/2/categories/2", because: "exclude a region"},
+		{name: "another unit", old: "kg/kg", new: "g/g", refused: "/parameters/0/unit", because: "parameters"},
+		{name: "another initial design", old: "budget:", new: "initial: {design: random}\nbudget:", refused: "/initial/design", because: "already"},
+		{name: "another expert", old: "name: ada", new: "name: bob", refused: "/experts/0/name", because: "experts"},
+		{name: "replicates", old: "budget:", new: "replicates: 2\nbudget:", refused: "/replicates", because: "repeated"},
+		{name: "another name", old: "name: running", new: "name: walking", refused: "/name", because: "identity"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			from, to := parsed(t, running), parsed(t, strings.Replace(running, test.old, test.new, 1))
+			changes, err := Amend(from, to)
+			if test.refused == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				var paths []string
+				for _, c := range changes {
+					paths = append(paths, c.Path)
+				}
+				if diff := cmp.Diff(test.changes, paths); diff != "" {
+					t.Errorf("changes (-want +got):\n%s", diff)
+				}
+				return
+			}
+			var refusal *AmendError
+			if !errors.As(err, &refusal) || changes != nil {
+				t.Fatalf("changes %v, error %v, want an AmendError", changes, err)
+			}
+			if r := refusal.Refused[0]; r.Path != test.refused || !strings.Contains(r.Reason, test.because) {
+				t.Errorf("refused %s because %q, want %s because of %q", r.Path, r.Reason, test.refused, test.because)
+			}
+		})
+	}
+}
+
+// A refused amendment reads like this.
+func TestAmendMessage(t *testing.T) {
+	text := strings.NewReplacer("maximize", "minimize", "max: 0.6", "max: 0.65", "experiments: 25", "experiments: 30").Replace(running)
+	_, err := Amend(parsed(t, running), parsed(t, text))
+	if err == nil {
+		t.Fatal("it was allowed")
+	}
+	golden(t, "testdata/amend.txt", err.Error()+"\n")
+}
+
+// Diff names each change at the deepest field that differs.
+func TestDiff(t *testing.T) {
+	to := strings.NewReplacer("experiments: 25", "experiments: 30", "min: 0.1", "min: 0.12").Replace(running)
+	want := []events.Change{
+		{Path: "/budget/experiments", From: "25", To: "30"},
+		{Path: "/parameters/0/min", From: "0.1", To: "0.12"},
+	}
+	if diff := cmp.Diff(want, Diff(parsed(t, running), parsed(t, to))); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,93 @@
+package campaignfile
+
+import (
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// minimal is the least that a file can say.
+const minimal = `
+name: minimal
+parameters: [{name: x, min: 0, max: 1}]
+objective: {name: y, goal: minimize}
+budget: {experiments: 20}
+`
+
+func parsed(t *testing.T, text string) events.Definition {
+	t.Helper()
+	f, err := Parse("test.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Definition
+}
+
+// The defaults are those that the comments of package events promise.
+func TestDefaults(t *testing.T) {
+	def := parsed(t, minimal+`
+instrument: {process: [./pump]}
+experts: [{name: ada, terminal: {}}]
+`)
+	cobol, width, in := def.Policy.Trust.COBOL, def.Policy.Handover.Width, def.Initial
+	if def.Policy.Next.LCB == nil || cobol == nil || width == nil {
+		t.Fatalf("policy %+v, want lcb, cobol and width where there is an expert", def.Policy)
+	}
+	tests := []struct {
+		field     string
+		got, want any
+	}{
+		{"seed", def.Seed, uint64(1)},
+		{"replicates", def.Replicates, 1},
+		{"model.kernel", def.Model.Kernel, "rbf"},
+		{"initial.experiments", *in.Experiments, 3},
+		{"initial.design", in.Design, "sobol"},
+		{"initial.labels", *in.Labels, 10},
+		{"initial.balanced", *in.Balanced, false},
+		{"lcb.beta", *def.Policy.Next.LCB.Beta, 1.0},
+		{"lcb.beta_rule", def.Policy.Next.LCB.BetaRule, "fixed"},
+		{"cobol.lambda0", *cobol.Lambda0, 1.0},
+		{"cobol.zeta", *cobol.Zeta, 0.02},
+		{"cobol.eta", *cobol.Eta, 3.0},
+		{"cobol.confidence", *cobol.Confidence, 0.01},
+		{"cobol.max_norm", *cobol.MaxNorm, 4.0},
+		{"width.threshold", *width.Threshold, 0.1},
+		{"width.per_experiment", *width.PerExperiment, 10},
+		{"width.where_it_matters", *width.WhereItMatters, true},
+		{"width.gate", *width.Gate, true},
+		{"instrument.stall_after", time.Duration(def.Instrument.StallAfter), 10 * time.Minute},
+		{"instrument.give_up_after", time.Duration(def.Instrument.GiveUpAfter), 24 * time.Hour},
+		{"process.reply_within", time.Duration(def.Instrument.Process.ReplyWithin), 10 * time.Second},
+		{"experts.answer_within", time.Duration(def.Experts[0].AnswerWithin), 2 * time.Minute},
+	}
+	for _, test := range tests {
+		if test.got != test.want {
+			t.Errorf("%s is %v, want %v", test.field, test.got, test.want)
+		}
+	}
+}
+
+// Some defaults depend on what else the file says.
+func TestDefaultsThatDepend(t *testing.T) {
+	alone := parsed(t, minimal+"instrument: manual")
+	if alone.Policy.Trust.None == nil || alone.Policy.Handover.Never == nil || *alone.Initial.Labels != 0 {
+		t.Errorf("without experts: %+v, %d labels; want none, never and 0", alone.Policy, *alone.Initial.Labels)
+	}
+	if alone.Instrument.StallAfter != 0 || alone.Instrument.GiveUpAfter != 0 {
+		t.Error("a person who measures has no time limit by default")
+	}
+	ada := "\nexperts: [{name: ada, terminal: {}}]"
+	paper := parsed(t, minimal+"instrument: manual\npolicy: {trust: {cobol: {paper: true}}}"+ada)
+	if w := paper.Policy.Handover.Width; paper.Policy.Trust.COBOL.MaxNorm != nil || *w.Gate || *w.WhereItMatters {
+		t.Error("the paper's rules have no norm limit, no gate and ask everywhere")
+	}
+	random := parsed(t, minimal+"instrument: manual\npolicy: {next: random}"+ada)
+	if random.Policy.Trust.None == nil || random.Policy.Handover.Never == nil {
+		t.Error("a choice without a model has nothing that a belief could bend")
+	}
+	points := parsed(t, minimal+"instrument: manual\ninitial: {points: [{x: 0}, {x: 1}]}\nstop: {window: 5}")
+	if points.Initial.Design != events.DesignPoints || *points.Initial.Experiments != 2 || *points.Stop.Improvement != 0.1 {
+		t.Errorf("given points: %+v, %+v", points.Initial, points.Stop)
+	}
+}

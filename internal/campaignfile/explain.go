@@ -1,0 +1,389 @@
+package campaignfile
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/space"
+)
+
+// Explain says in words what a completed definition means: what is varied and
+// within what, what is sought, how the campaign begins, how it goes on, and when
+// it ends. It estimates nothing.
+func Explain(def events.Definition) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Campaign %s: %s %s with at most %s.\n", def.Name, def.Objective.Goal, quantity(def.Objective), plural(def.Budget.Experiments, "experiment"))
+	if def.Description != "" {
+		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(def.Description))
+	}
+	explainSpace(&b, def)
+
+	b.WriteString("\nHow it goes\n")
+	line := func(what, how string) { fmt.Fprintf(&b, "  %-12s %s\n", what, how) }
+	line("objective", objectiveText(def))
+	line("begins", initialText(def))
+	line("next", nextText(def.Policy.Next, def.Objective.Goal))
+	line("trust", trustText(def.Policy.Trust))
+	line("handover", handoverText(def.Policy.Handover))
+	line("measured by", instrumentText(def))
+	for _, e := range def.Experts {
+		line("expert", expertText(e))
+	}
+	line("ends", endText(def))
+	line("seed", fmt.Sprintf("%d; the same seed makes the same decisions from the same results", def.Seed))
+	return b.String()
+}
+
+func explainSpace(b *strings.Builder, def events.Definition) {
+	b.WriteString("\nWhat is varied\n")
+	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, p := range def.Parameters {
+		cells := []string{"  " + p.Name, rangeText(p)}
+		if step := def.Instrument.Steps[p.Name]; step > 0 {
+			cells[1] += " in steps of " + number(step)
+		}
+		if p.Description != "" {
+			cells = append(cells, p.Description)
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
+	}
+	table.Flush() // a strings.Builder does not fail
+
+	for _, c := range def.Constraints {
+		fmt.Fprintf(b, "  where %s", constraintText(def, c))
+		if c.Name != "" {
+			fmt.Fprintf(b, " (%s)", c.Name)
+		}
+		b.WriteByte('\n')
+	}
+	for _, r := range def.Excluded {
+		fmt.Fprintf(b, "  never %s", regionText(def, r))
+		if r.Name != "" {
+			fmt.Fprintf(b, " (%s)", r.Name)
+		}
+		b.WriteByte('\n')
+	}
+	n := len(def.Parameters) - equalityRank(def)
+	fmt.Fprintf(b, "  %s", plural(n, "degree")+" of freedom")
+	s, err := space.New(def)
+	if err != nil {
+		b.WriteString("\n")
+		return
+	}
+	if list, ok := s.Finite(); ok {
+		fmt.Fprintf(b, ", %s can be measured", plural(len(list), "composition"))
+	} else if def.Instrument.Table != nil {
+		b.WriteString(", only the rows of the table can be measured")
+	}
+	b.WriteString("\n")
+}
+
+func rangeText(p events.Parameter) string {
+	switch {
+	case p.Categories != nil:
+		names := make([]string, len(p.Categories))
+		for i, c := range p.Categories {
+			names[i] = c.Name
+		}
+		text := strings.Join(names, ", ")
+		if len(p.Categories[0].Descriptors) > 0 {
+			text += " (by " + strings.Join(sortedKeys(p.Categories[0].Descriptors), ", ") + ")"
+		}
+		return text
+	case p.Values != nil:
+		values := make([]string, len(p.Values))
+		for i, x := range p.Values {
+			values[i] = number(x)
+		}
+		return strings.TrimSpace(strings.Join(values, ", ") + " " + p.Unit)
+	case p.Min != nil && p.Max != nil:
+		return number(*p.Min) + " to " + withUnit(*p.Max, p.Unit)
+	}
+	return "?"
+}
+
+func constraintText(def events.Definition, c events.Constraint) string {
+	var b strings.Builder
+	for _, p := range def.Parameters {
+		coefficient, ok := c.Terms[p.Name]
+		if !ok {
+			continue
+		}
+		switch {
+		case b.Len() > 0 && coefficient < 0:
+			b.WriteString(" - ")
+		case b.Len() > 0:
+			b.WriteString(" + ")
+		case coefficient < 0:
+			b.WriteString("-")
+		}
+		if math.Abs(coefficient) != 1 {
+			b.WriteString(number(math.Abs(coefficient)) + " ")
+		}
+		b.WriteString(p.Name)
+	}
+	switch {
+	case c.Equals != nil:
+		return b.String() + " = " + number(*c.Equals)
+	case c.AtMost != nil:
+		return b.String() + " ≤ " + number(*c.AtMost)
+	case c.AtLeast != nil:
+		return b.String() + " ≥ " + number(*c.AtLeast)
+	}
+	return b.String()
+}
+
+func regionText(def events.Definition, r events.Region) string {
+	var parts []string
+	for _, p := range def.Parameters {
+		side, ok := r.Where[p.Name]
+		switch {
+		case !ok:
+		case side.Is != "":
+			parts = append(parts, p.Name+" "+side.Is)
+		case side.Min != nil && side.Max != nil:
+			parts = append(parts, fmt.Sprintf("%s from %s to %s", p.Name, number(*side.Min), withUnit(*side.Max, p.Unit)))
+		case side.Min != nil:
+			parts = append(parts, fmt.Sprintf("%s ≥ %s", p.Name, withUnit(*side.Min, p.Unit)))
+		case side.Max != nil:
+			parts = append(parts, fmt.Sprintf("%s ≤ %s", p.Name, withUnit(*side.Max, p.Unit)))
+		}
+	}
+	return strings.Join(parts, " with ")
+}
+
+// equalityRank is the number of independent equalities: Gaussian elimination
+// with pivots, each row scaled to its greatest coefficient.
+func equalityRank(def events.Definition) int {
+	var rows [][]float64
+	for _, c := range def.Constraints {
+		if c.Equals == nil {
+			continue
+		}
+		row := make([]float64, len(def.Parameters))
+		greatest := 0.0
+		for i, p := range def.Parameters {
+			row[i] = c.Terms[p.Name]
+			greatest = max(greatest, math.Abs(row[i]))
+		}
+		for i := range row {
+			row[i] /= greatest
+		}
+		rows = append(rows, row)
+	}
+	rank := 0
+	for column := range def.Parameters {
+		pivot := rank
+		for i := rank; i < len(rows); i++ {
+			if math.Abs(rows[i][column]) > math.Abs(rows[pivot][column]) {
+				pivot = i
+			}
+		}
+		if pivot >= len(rows) || math.Abs(rows[pivot][column]) < 1e-9 {
+			continue
+		}
+		rows[rank], rows[pivot] = rows[pivot], rows[rank]
+		for i := rank + 1; i < len(rows); i++ {
+			factor := rows[i][column] / rows[rank][column]
+			for j := range rows[i] {
+				rows[i][j] -= factor * rows[rank][j]
+			}
+		}
+		rank++
+	}
+	return rank
+}
+
+func quantity(o events.Objective) string {
+	if o.Unit == "" {
+		return o.Name
+	}
+	return o.Name + " (" + o.Unit + ")"
+}
+
+func objectiveText(def events.Definition) string {
+	o := def.Objective
+	text := "measurement noise is inferred from the results"
+	if o.Noise != nil {
+		text = "one measurement has a known standard deviation of " + withUnit(*o.Noise, o.Unit)
+	}
+	switch {
+	case o.Min != nil && o.Max != nil:
+		text += fmt.Sprintf("; a result outside %s to %s is refused", number(*o.Min), withUnit(*o.Max, o.Unit))
+	case o.Min != nil:
+		text += "; a result below " + withUnit(*o.Min, o.Unit) + " is refused"
+	case o.Max != nil:
+		text += "; a result above " + withUnit(*o.Max, o.Unit) + " is refused"
+	}
+	if def.Replicates > 1 {
+		text += fmt.Sprintf("; each composition is measured %d times", def.Replicates)
+	}
+	return text
+}
+
+func initialText(def events.Definition) string {
+	in := def.Initial
+	n := 0
+	if in.Experiments != nil {
+		n = *in.Experiments
+	}
+	text := map[string]string{
+		events.DesignSobol:  "spread evenly over the space",
+		events.DesignRandom: "at random",
+		events.DesignPoints: "as given",
+	}[in.Design]
+	text = plural(n, "experiment") + " " + text
+	if n == 0 {
+		text = "no initial experiments"
+	}
+	if in.Labels != nil && *in.Labels > 0 {
+		how := "at random compositions"
+		if in.Balanced != nil && *in.Balanced {
+			how = "as many accepted as rejected"
+		}
+		text += fmt.Sprintf("; %s from each expert, %s", plural(*in.Labels, "label"), how)
+	}
+	return text
+}
+
+func nextText(n events.Next, goal string) string {
+	switch {
+	case n.LCB != nil:
+		bound := map[string]string{events.Maximize: "upper", events.Minimize: "lower"}[goal]
+		if n.LCB.BetaRule == events.BetaLemma {
+			return fmt.Sprintf("the composition with the best %s confidence bound, its width by Lemma 3.1 of Xu et al. 2024", bound)
+		}
+		beta := 0.0
+		if n.LCB.Beta != nil {
+			beta = *n.LCB.Beta
+		}
+		return fmt.Sprintf("the composition with the best %s confidence bound of a Gaussian process (β = %s)", bound, number(beta))
+	case n.LogEI != nil:
+		return "the composition with the greatest expected improvement on the best so far (its logarithm)"
+	case n.Thompson != nil:
+		return "the optimum of one draw from the Gaussian process"
+	case n.Sobol != nil:
+		return "the next composition of a space-filling design, without a model"
+	case n.Random != nil:
+		return "a composition at random, without a model"
+	}
+	return "?"
+}
+
+func trustText(t events.Trust) string {
+	switch {
+	case t.COBOL != nil && t.COBOL.Paper:
+		return "an expert's belief bends the choice by the rules of Xu et al. 2024, as printed"
+	case t.COBOL != nil:
+		return fmt.Sprintf("an expert's belief bends the choice, unless the model is more than %s times as sure of it as of its own (cobol)", optional(t.COBOL.Eta))
+	}
+	return "experts do not bend the choice"
+}
+
+func handoverText(h events.Handover) string {
+	if h.Width == nil {
+		return "no one is asked"
+	}
+	text := fmt.Sprintf("an expert is asked where their belief is wider than %s logits", optional(h.Width.Threshold))
+	if h.Width.WhereItMatters != nil && *h.Width.WhereItMatters {
+		text += " and the answer could matter"
+	}
+	if h.Width.Gate != nil && *h.Width.Gate {
+		text += ", while their labels predict what is measured"
+	}
+	if h.Width.PerExperiment != nil {
+		text += fmt.Sprintf("; at most %s before one experiment", plural(*h.Width.PerExperiment, "question"))
+	}
+	return text
+}
+
+func optional(x *float64) string {
+	if x == nil {
+		return "?"
+	}
+	return number(*x)
+}
+
+func instrumentText(def events.Definition) string {
+	in := def.Instrument
+	var text string
+	switch {
+	case in.Simulated != nil:
+		text = "a simulation of " + in.Simulated.Task
+		if in.Simulated.Noise > 0 {
+			text += fmt.Sprintf(" with noise of standard deviation %s", withUnit(in.Simulated.Noise, def.Objective.Unit))
+		}
+		if in.Simulated.FailureRate > 0 {
+			text += fmt.Sprintf("; %s%% of the experiments fail", number(100*in.Simulated.FailureRate))
+		}
+		if in.Simulated.OutlierRate > 0 {
+			text += fmt.Sprintf("; %s%% of the results are silently wrong", number(100*in.Simulated.OutlierRate))
+		}
+	case in.Table != nil:
+		text = "the table " + in.Table.File
+	case in.Manual != nil:
+		return "a person who enters each value"
+	case in.Process != nil:
+		text = "the program " + strings.Join(in.Process.Command, " ")
+	default:
+		return "?"
+	}
+	if in.Process != nil {
+		text += fmt.Sprintf("; reported as stalled after %s of silence, given up after %s", duration(in.StallAfter), duration(in.GiveUpAfter))
+	}
+	return text
+}
+
+func expertText(e events.Expert) string {
+	switch {
+	case e.Simulated != nil:
+		return fmt.Sprintf("%s, simulated with accuracy %s", e.Name, optional(e.Simulated.Accuracy))
+	case e.AnswerWithin > 0:
+		return fmt.Sprintf("%s, asked in the terminal; the campaign goes on without an answer after %s", e.Name, duration(e.AnswerWithin))
+	}
+	return e.Name + ", asked in the terminal"
+}
+
+func endText(def events.Definition) string {
+	ends := []string{"after " + plural(def.Budget.Experiments, "experiment")}
+	if def.Budget.Time > 0 {
+		ends = append(ends, "after "+duration(def.Budget.Time))
+	}
+	if def.Stop.Target != nil {
+		better := map[string]string{events.Maximize: "at least", events.Minimize: "at most"}[def.Objective.Goal]
+		ends = append(ends, fmt.Sprintf("once the best composition is expected to have %s %s", better, withUnit(*def.Stop.Target, def.Objective.Unit)))
+	}
+	if def.Stop.Window > 0 {
+		ends = append(ends, fmt.Sprintf("once %d experiments have improved the best by less than %s of the interquartile range", def.Stop.Window, optional(def.Stop.Improvement)))
+	}
+	text := strings.Join(ends, ", or ")
+	if len(ends) > 1 {
+		text += ", whichever comes first"
+	}
+	if def.Budget.Labels != nil {
+		text += fmt.Sprintf("; no one is asked after %s", plural(*def.Budget.Labels, "label"))
+	}
+	return text
+}
+
+// duration writes a time without zero parts: 10m, not 10m0s.
+func duration(d events.Duration) string {
+	text := time.Duration(d).String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

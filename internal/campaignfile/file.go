@@ -1,0 +1,110 @@
+// Package campaignfile reads campaign files: strict YAML that describes a
+// campaign, checked against the published schema and for sense, every fault
+// reported at once with its place and a way out.
+//
+// Reading goes through four steps: YAML to a plain tree with positions (yaml.go),
+// short forms to long ones (short.go), the JSON Schema of package schemas
+// (schema.go), and into [events.Definition], which [Complete] fills with every
+// default and [Validate] checks for sense. [Amend] decides which changes of a
+// running campaign are allowed, [Explain] says in words what a definition means.
+package campaignfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// File is a campaign file that was read without a fault.
+type File struct {
+	// Definition has every default written out.
+	Definition events.Definition
+	// Source is the file as it was read.
+	Source string
+}
+
+// Read reads the campaign file at path. A file that cannot be read gives the
+// error of the operating system; one with faults gives an *[Error]. Files that
+// the campaign file names are looked for relative to it, but not opened.
+func Read(path string) (*File, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the campaign file cannot be read: %w", err)
+	}
+	return parse(path, data, func(def events.Definition) []Fault { return checkFiles(def, filepath.Dir(path)) })
+}
+
+// Parse reads a campaign file from memory; name is what messages call it. Unlike
+// [Read] it does not look for files that the campaign file names.
+func Parse(name string, data []byte) (*File, error) {
+	return parse(name, data, func(events.Definition) []Fault { return nil })
+}
+
+func parse(name string, data []byte, check func(events.Definition) []Fault) (*File, error) {
+	tree, places, faults := readYAML(data)
+	if tree == nil {
+		return nil, newError(name, data, places, faults)
+	}
+	expand(tree)
+	for _, f := range checkSchema(tree) {
+		// What could not be read is not missing.
+		if !f.missing || !slices.ContainsFunc(faults, func(g Fault) bool { return g.at.key() == f.at.key() }) {
+			faults = append(faults, f)
+		}
+	}
+
+	// Take out what broke the schema, so that the rest can be checked for sense
+	// in the same run.
+	for _, f := range faults {
+		prune(tree, f.at)
+	}
+	var def events.Definition
+	text, err := json.Marshal(tree)
+	if err == nil {
+		err = json.Unmarshal(text, &def)
+	}
+	switch {
+	case err != nil && len(faults) == 0:
+		faults = append(faults, Fault{Problem: err.Error()})
+	case err == nil:
+		def = Complete(def)
+		syntax := len(faults)
+		for _, f := range append(Validate(def), check(def)...) {
+			if !echoes(f, faults[:syntax]) {
+				faults = append(faults, f)
+			}
+		}
+	}
+	if len(faults) > 0 {
+		return nil, newError(name, data, places, faults)
+	}
+	return &File{Definition: def, Source: string(data)}, nil
+}
+
+// echoes says whether a fault of sense may only be the consequence of a fault of
+// syntax at, above or below the same place.
+func echoes(f Fault, syntax []Fault) bool {
+	for _, g := range syntax {
+		if f.at.within(g.at) || g.at.within(f.at) {
+			return true
+		}
+	}
+	return false
+}
+
+func checkFiles(def events.Definition, dir string) []Fault {
+	if t := def.Instrument.Table; t != nil && t.File != "" {
+		file := t.File
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		if info, err := os.Stat(file); err != nil || info.IsDir() {
+			return []Fault{fault(at("instrument", "table", "file"), fmt.Sprintf("there is no file %s", file), "the path is relative to the campaign file")}
+		}
+	}
+	return nil
+}

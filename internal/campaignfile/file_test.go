@@ -1,0 +1,171 @@
+package campaignfile
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const examples = "../../examples"
+
+// Every example is read without a fault, is complete, and its space has room
+// for its initial design.
+func TestExamples(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(examples, "*.yaml"))
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%d examples: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			f, err := Read(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(f.Definition, Complete(f.Definition), cmp.AllowUnexported(events.Value{})); diff != "" {
+				t.Errorf("completing it again changes it:\n%s", diff)
+			}
+			if faults := Validate(f.Definition); len(faults) > 0 {
+				t.Errorf("%v", faults)
+			}
+			if !strings.HasPrefix(f.Source, "# yaml-language-server: $schema=../schemas/campaign.json\n") {
+				t.Error("it does not begin with the line that lets an editor complete it")
+			}
+			s, err := space.New(f.Definition)
+			if err != nil {
+				t.Fatal(err)
+			}
+			design, err := s.Design(f.Definition.Initial.Design, *f.Definition.Initial.Experiments, f.Definition.Seed)
+			if err != nil || len(design) != *f.Definition.Initial.Experiments {
+				t.Errorf("%d initial experiments: %v", len(design), err)
+			}
+			golden(t, "testdata/explain-"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".txt", Explain(f.Definition))
+		})
+	}
+}
+
+// The messages for broken files are what users see: one golden file each.
+func TestFaults(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			_, err := Read(file)
+			if err == nil {
+				t.Fatal("no fault was found")
+			}
+			var faults *Error
+			if !errors.As(err, &faults) || len(faults.Faults) == 0 {
+				t.Fatalf("error %v, want an Error", err)
+			}
+			got := filepath.ToSlash(err.Error()) + "\n"
+			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", got)
+		})
+	}
+}
+
+// golden compares a text with a file that holds what is wanted.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s says otherwise (-want +got):\n%s", file, diff)
+	}
+}
+
+// Short forms mean what the long ones mean, and anchors and aliases are fine.
+func TestShortForms(t *testing.T) {
+	short := `
+name: forms
+parameters:
+  - &x {name: x1, min: -5, max: 10}
+  - {name: salt, categories: [LiPF6, LiFSI]}
+objective: {name: y, goal: minimize}
+budget: {experiments: &n 20}
+policy: {next: lcb, trust: cobol, handover: width}
+instrument:
+  manual:
+experts:
+  - {name: ada, terminal: }
+`
+	long := `
+name: forms
+parameters:
+  - {name: x1, min: -5.0, max: 1e1}
+  - {name: salt, categories: [{name: LiPF6}, {name: LiFSI}]}
+objective: {name: y, goal: minimize}
+budget: {experiments: 20}
+policy: {next: {lcb: {}}, trust: {cobol: {}}, handover: {width: {}}}
+instrument: {manual: {}}
+experts:
+  - {name: ada, terminal: {}}
+`
+	bare := strings.Replace(short, "instrument:\n  manual:\n", "instrument: manual\n", 1)
+	want, err := Parse("long.yaml", []byte(long))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{short, bare} {
+		got, err := Parse("short.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.Definition, got.Definition); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// No input makes the reader panic, and every fault has words.
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	more, err := filepath.Glob(filepath.Join(examples, "*.yaml"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range append(files, more...) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte("a: &a [*a, *a]\nb: &b {<<: *b}\nc: !!binary x"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := Parse("fuzz.yaml", data)
+		if err == nil {
+			Explain(file.Definition)
+			return
+		}
+		var faults *Error
+		if !errors.As(err, &faults) {
+			t.Fatalf("error %T, want an Error", err)
+		}
+		for _, f := range faults.Faults {
+			if f.Problem == "" {
+				t.Errorf("a fault without words at line %d", f.Line)
+			}
+		}
+	})
+}

@@ -1,0 +1,320 @@
+package campaignfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/campaignd/campaignd/schemas"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+const schemaURL = "urn:campaignd:schema:campaign"
+
+// compiled is the schema of the campaign file, ready to validate, and as plain
+// JSON, to find the names it knows.
+var compiled = sync.OnceValues(func() (*jsonschema.Schema, any) {
+	plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemas.Campaign()))
+	if err != nil {
+		panic("campaignfile: the embedded schema is not JSON: " + err.Error())
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(schemaURL, plain); err != nil {
+		panic("campaignfile: " + err.Error())
+	}
+	schema, err := c.Compile(schemaURL)
+	if err != nil {
+		panic("campaignfile: the embedded schema does not compile: " + err.Error())
+	}
+	return schema, plain
+})
+
+// checkSchema holds an expanded tree against the schema of the campaign file.
+func checkSchema(tree map[string]any) []Fault {
+	schema, _ := compiled()
+	err := schema.Validate(tree)
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return nil
+	}
+	var faults []Fault
+	collect(tree, invalid, &faults)
+
+	// Of a misspelt key and a missing one, the first says it all.
+	meant := map[string]bool{}
+	for _, f := range faults {
+		if f.onKey {
+			parent := f.at[:len(f.at)-1]
+			if name := closest(f.at[len(f.at)-1].(string), f.known); name != "" {
+				meant[parent.to(name).key()] = true
+			}
+		}
+	}
+	for i := range faults {
+		faults[i].implied = faults[i].missing && meant[faults[i].at.key()]
+	}
+	return faults
+}
+
+// collect turns the leaves of a validation error into faults.
+func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
+	where, value := locate(tree, e.InstanceLocation)
+	report := func(p path, problem, advice string) { *faults = append(*faults, fault(p, problem, advice)) }
+	switch k := e.ErrorKind.(type) {
+	case *kind.AnyOf:
+		// The first branch is the long form, which expand has made of every
+		// short one; where all branches want another type, say which ones.
+		var want []string
+		for _, cause := range e.Causes {
+			if k, ok := typeOf(cause, len(e.InstanceLocation)); ok {
+				want = append(want, k.Want...)
+			}
+		}
+		if len(want) == len(e.Causes) {
+			problem, advice := wrongType(value, want)
+			report(where, problem, advice)
+			return
+		}
+		if len(e.Causes) > 0 {
+			collect(tree, e.Causes[0], faults)
+		}
+		return
+	case *kind.Type:
+		problem, advice := wrongType(value, k.Want)
+		if node, _ := schemaAt(e.SchemaURL)["pattern"].(string); value != nil && strings.Contains(node, "µs") {
+			problem, advice = fmt.Sprintf("%v is not a time", value), durationAdvice
+		}
+		report(where, problem, advice)
+	case *kind.Required:
+		for _, name := range k.Missing {
+			f := fault(where, fmt.Sprintf("%q is missing", name), missingAdvice(name))
+			f.at, f.missing = where.to(name), true
+			*faults = append(*faults, f)
+		}
+	case *kind.AdditionalProperties:
+		known := propertiesOf(e.SchemaURL)
+		for _, name := range k.Properties {
+			advice := didYouMean(name, known)
+			if strings.HasPrefix(advice, "choose") {
+				advice = "the keys here are " + strings.Join(known, ", ")
+			}
+			if isChoice(where) {
+				report(where, fmt.Sprintf("there is no rule %q", name), didYouMean(name, known))
+				continue
+			}
+			f := fault(where.to(name), fmt.Sprintf("unknown key %q", name), advice)
+			f.onKey, f.known = true, known
+			*faults = append(*faults, f)
+		}
+	case *kind.Enum:
+		var names []string
+		for _, name := range k.Want {
+			names = append(names, fmt.Sprint(name))
+		}
+		report(where, fmt.Sprintf("%s is not possible here", quote(k.Got)), didYouMean(fmt.Sprint(k.Got), names))
+	case *kind.Minimum:
+		report(where, fmt.Sprintf("%s is too small", decimal(k.Got)), "the least is "+decimal(k.Want))
+	case *kind.ExclusiveMinimum:
+		report(where, fmt.Sprintf("%s is too small", decimal(k.Got)), "it must be more than "+decimal(k.Want))
+	case *kind.Maximum:
+		report(where, fmt.Sprintf("%s is too large", decimal(k.Got)), "the greatest is "+decimal(k.Want))
+	case *kind.ExclusiveMaximum:
+		report(where, fmt.Sprintf("%s is too large", decimal(k.Got)), "it must be less than "+decimal(k.Want))
+	case *kind.MinItems:
+		report(where, "the list is empty", fmt.Sprintf("it needs at least %d", k.Want))
+	case *kind.MinProperties:
+		report(where, "it is empty", choices(where, e))
+	case *kind.MaxProperties:
+		report(where, "it names more than one", choices(where, e))
+	case *kind.MinLength:
+		report(where, "the text is empty", "give it a name")
+	case *kind.MaxLength:
+		report(where, fmt.Sprintf("the text has %d characters", k.Got), fmt.Sprintf("at most %d are possible", k.Want))
+	case *kind.Pattern:
+		report(where, fmt.Sprintf("%q does not have the right form", k.Got), patternAdvice(where))
+	default:
+		if len(e.Causes) == 0 {
+			report(where, "it does not match the schema", "")
+		}
+	}
+	for _, cause := range e.Causes {
+		collect(tree, cause, faults)
+	}
+}
+
+// typeOf returns the type error that a branch of an AnyOf amounts to, if it is
+// about the same value, which lies depth steps deep.
+func typeOf(e *jsonschema.ValidationError, depth int) (*kind.Type, bool) {
+	for len(e.Causes) == 1 {
+		e = e.Causes[0]
+	}
+	k, ok := e.ErrorKind.(*kind.Type)
+	return k, ok && len(e.InstanceLocation) == depth
+}
+
+// isChoice says whether the keys at p are names to choose from.
+func isChoice(p path) bool {
+	return len(p) == 2 && p[0] == "policy"
+}
+
+func choices(p path, e *jsonschema.ValidationError) string {
+	names := propertiesOf(e.SchemaURL)
+	return "choose one of " + strings.Join(names, ", ")
+}
+
+func wrongType(value any, want []string) (problem, advice string) {
+	var words []string
+	for _, w := range want {
+		switch w {
+		case "object":
+			w = "a mapping (key: value)"
+		case "array":
+			w = "a list"
+		case "string":
+			w = "text"
+		case "integer":
+			w = "a whole number"
+		case "number":
+			w = "a number"
+		case "boolean":
+			w = "true or false"
+		case "null":
+			continue
+		}
+		if !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	wanted := strings.Join(words, " or ")
+	if value == nil {
+		return "there is no value", "give it " + wanted + ", or remove the key"
+	}
+	problem = fmt.Sprintf("it must be %s, and this is %s", wanted, describe(value))
+	switch v := value.(type) {
+	case string:
+		if _, err := strconv.ParseFloat(strings.Replace(v, ",", ".", 1), 64); err == nil && strings.Contains(v, ",") {
+			advice = "write " + strings.Replace(v, ",", ".", 1) + ", with a point"
+		} else if err == nil {
+			advice = "remove the quotes"
+		} else if fields := strings.Fields(v); len(fields) == 2 {
+			if _, err := strconv.ParseFloat(fields[0], 64); err == nil && slices.Contains(want, "number") {
+				advice = fmt.Sprintf("write %s here and the unit %q in its own key", fields[0], fields[1])
+			}
+		}
+	case json.Number:
+		switch {
+		case slices.Contains(want, "integer"):
+			problem = fmt.Sprintf("%s is not a whole number", v)
+		case slices.Contains(want, "string"):
+			advice = fmt.Sprintf("a name that looks like a number goes in quotes: %q", v)
+		}
+	case bool:
+		if slices.Contains(want, "string") {
+			advice = fmt.Sprintf("put it in quotes if it is a name: %q", strconv.FormatBool(v))
+		}
+	}
+	return problem, advice
+}
+
+func missingAdvice(name string) string {
+	switch name {
+	case "parameters":
+		return "list what may be varied: parameters: [{name: salt, unit: mol/kg, min: 0.2, max: 2.1}]"
+	case "objective":
+		return "say what is sought: objective: {name: conductivity, unit: mS/cm, goal: maximize}"
+	case "budget":
+		return "say how many experiments at most: budget: {experiments: 25}"
+	case "instrument":
+		return "say what measures: simulated, table, manual or process"
+	case "goal":
+		return "write goal: maximize or goal: minimize"
+	}
+	return ""
+}
+
+// patternAdvice says which form a text must have.
+func patternAdvice(p path) string {
+	last := ""
+	for _, step := range p {
+		if name, ok := step.(string); ok {
+			last = name
+		}
+	}
+	if last == "name" {
+		if p[0] == "parameters" {
+			return "a name begins with a letter and goes on with letters, digits, dot, dash and underscore"
+		}
+		return "a name begins with a letter or digit and goes on with letters, digits, dot, dash and underscore"
+	}
+	return durationAdvice
+}
+
+const durationAdvice = `write a time with its unit: "90s", "15m" or "36h"`
+
+// propertiesOf returns the properties that the schema at a location knows,
+// sorted.
+func propertiesOf(location string) []string {
+	properties, _ := schemaAt(location)["properties"].(map[string]any)
+	return sortedKeys(properties)
+}
+
+// schemaAt returns the part of the schema at a location that validation reports.
+func schemaAt(location string) map[string]any {
+	_, plain := compiled()
+	_, fragment, _ := strings.Cut(location, "#")
+	node := plain
+	for _, step := range strings.Split(strings.Trim(fragment, "/"), "/") {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		switch n := node.(type) {
+		case map[string]any:
+			if next, ok := n[step]; ok {
+				node = next
+			}
+		case []any:
+			if i, err := strconv.Atoi(step); err == nil && i < len(n) {
+				node = n[i]
+			}
+		}
+	}
+	schema, _ := node.(map[string]any)
+	return schema
+}
+
+// locate follows a validation error's location.
+func locate(tree any, location []string) (path, any) {
+	p := path{}
+	for _, step := range location {
+		switch n := tree.(type) {
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(n) {
+				return p, nil
+			}
+			p, tree = append(p, i), n[i]
+		case map[string]any:
+			p, tree = append(p, step), n[step]
+		}
+	}
+	return p, tree
+}
+
+func decimal(r *big.Rat) string {
+	f, _ := r.Float64()
+	return number(f)
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
+
+func quote(value any) string {
+	if s, ok := value.(string); ok {
+		return strconv.Quote(s)
+	}
+	return fmt.Sprint(value)
+}
