@@ -161,7 +161,7 @@ func examine(t *testing.T, fault string) map[string]error {
 	env := humantest.Env{Open: func() humans.Reviewer { return d }, Questions: questions, Person: d}
 	if fault != "" {
 		// What these waits decide is only how long a broken reviewer is given.
-		env.Patience, env.Prompt = 300*time.Millisecond, 200*time.Millisecond
+		env.Patience, env.Prompt = 100*time.Millisecond, 100*time.Millisecond
 	}
 	results, err := humantest.Examine(t.Context(), env)
 	if err != nil {

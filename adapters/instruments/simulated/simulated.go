@@ -98,30 +98,18 @@ func New(cfg events.SimulatedInstrument, def events.Definition) (*Instrument, er
 	return i, nil
 }
 
-// constrained checks that the campaign keeps to the task's constraints, up to
-// a common factor: otherwise it would suggest what the task has no value for.
+// constrained checks that a campaign on a mixture keeps to mixtures at all: it
+// has an equality, or a list of candidates. Whether these imply the task's own
+// constraints is seen at each Start, which refuses what the task has no value
+// for.
 func constrained(task tasks.Task, def events.Definition) error {
-	for _, c := range task.Constraints {
-		if !slices.ContainsFunc(def.Constraints, func(d events.Constraint) bool { return sameEquality(c, d) }) {
-			return fmt.Errorf("%w: the task %s is a mixture, and the campaign lacks its constraint: the sum of %v equals %g",
-				ErrConfig, task.Name, slices.Sorted(maps.Keys(c.Terms)), *c.Equals)
-		}
+	isEquality := func(c events.Constraint) bool { return c.Equals != nil }
+	if len(task.Constraints) == 0 || len(def.Candidates) > 0 || slices.ContainsFunc(def.Constraints, isEquality) {
+		return nil
 	}
-	return nil
-}
-
-// sameEquality reports whether d is the equality c times a number.
-func sameEquality(c, d events.Constraint) bool {
-	if d.Equals == nil || *c.Equals == 0 {
-		return false
-	}
-	factor := *d.Equals / *c.Equals
-	for name, k := range c.Terms {
-		if math.Abs(d.Terms[name]-k*factor) > 1e-12*math.Abs(factor) {
-			return false
-		}
-	}
-	return factor != 0 && len(d.Terms) == len(c.Terms)
+	c := task.Constraints[0]
+	return fmt.Errorf("%w: the task %s is a mixture, and the campaign lacks its constraint: the sum of %v equals %g",
+		ErrConfig, task.Name, slices.Sorted(maps.Keys(c.Terms)), *c.Equals)
 }
 
 // Describe implements instruments.Instrument.

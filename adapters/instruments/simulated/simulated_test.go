@@ -251,13 +251,14 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
+	// The constraint may be written in any form that implies it.
 	def := definition(t, "mixture4", 1)
-	hundred := 100.0
-	def.Constraints = []events.Constraint{{
-		Equals: &hundred, Terms: map[string]float64{"ec": 100, "dmc": 100, "emc": 100, "fec": 100},
-	}}
+	most, rest := 0.9, 0.1
+	def.Constraints = []events.Constraint{
+		{Equals: &most, Terms: map[string]float64{"ec": 1, "dmc": 1, "emc": 1}}, {Equals: &rest, Terms: map[string]float64{"fec": 1}},
+	}
 	if _, err := simulated.New(mixture, def); err != nil {
-		t.Errorf("the same constraint in per cent: %v", err)
+		t.Errorf("two constraints that imply the task's: %v", err)
 	}
 }
 
