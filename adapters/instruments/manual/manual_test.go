@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
+	"pgregory.net/rapid"
 )
 
 func ptr(x float64) *float64 { return &x }
@@ -141,6 +142,30 @@ func TestMalformedEntries(t *testing.T) {
 			t.Errorf("%q: explained as %q, want %q", line, p.forms[1].Problem, want)
 		}
 	}
+}
+
+// Whatever is entered, an outcome comes of it only if the engine can use it,
+// and a composition only if it was entered or asked for.
+func TestAnyEntry(t *testing.T) {
+	word := rapid.OneOf(
+		rapid.SampledFrom([]string{"12.9", "-1", "1e400", "12,9", "mS/cm", "mS", "lipf6=1.08", "lipf6=", "solvent=PC",
+			"solvent=1", "=", "==", "failed", "cancel", "mol/kg", "nan", "0x1p4"}),
+		rapid.String(),
+	)
+	rapid.Check(t, func(r *rapid.T) {
+		line := strings.Join(rapid.SliceOfN(word, 0, 5).Draw(r, "words"), " ")
+		p := newPerson(line, "cancel")
+		o, err := manual.New(events.ManualInstrument{}, definition(), p).Await(t.Context(), command())
+		if err != nil {
+			r.Fatal(err)
+		}
+		if err := instruments.CheckOutcome(definition(), o); err != nil {
+			r.Fatalf("%q: %v", line, err)
+		}
+		if len(p.forms) == 2 && p.forms[1].Problem == "" {
+			r.Fatalf("%q was not explained", line)
+		}
+	})
 }
 
 // The person sees the composition with units, the instructions, and after a
