@@ -1,3 +1,302 @@
 package process_test
 
-func misbehaveIfAsked() {}
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// The misbehaving programs. Each is a function that the test binary becomes
+// when faultVariable names it; dirVariable is a folder in which it can leave a
+// trace for the test and for its next life.
+const (
+	faultVariable = "CAMPAIGND_TEST_FAULT"
+	dirVariable   = "CAMPAIGND_TEST_DIR"
+)
+
+func misbehaveIfAsked() {
+	name := os.Getenv(faultVariable)
+	if name == "" {
+		return
+	}
+	f, ok := faulty[name]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "there is no fault %q\n", name)
+		os.Exit(2)
+	}
+	p := &program{dir: os.Getenv(dirVariable), recovers: true}
+	p.note("life", "begun")
+	p.life = len(p.noted("life"))
+	f(p)
+	os.Exit(0)
+}
+
+// misbehaving returns the settings of a program with a fault, and the folder in
+// which it leaves its traces.
+func misbehaving(t *testing.T, fault string) (events.ProcessInstrument, string) {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	return events.ProcessInstrument{
+		Command: []string{binary},
+		Env:     map[string]string{faultVariable: fault, dirVariable: dir, "GORACE": "atexit_sleep_ms=0"},
+	}, dir
+}
+
+// program is a scripted program.
+type program struct {
+	dir      string
+	life     int // from 1
+	recovers bool
+}
+
+type message map[string]any
+
+// note leaves a line in the file name; noted reads them.
+func (p *program) note(name string, what ...any) {
+	f, err := os.OpenFile(filepath.Join(p.dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(f, what...)
+	f.Close()
+}
+
+func (p *program) noted(name string) []string { return noted(p.dir, name) }
+
+func noted(dir, name string) []string {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimRight(string(data), "\n"), "\n")
+}
+
+func (p *program) say(m message) {
+	data, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	p.raw(string(data))
+}
+
+func (p *program) raw(line string) { fmt.Println(line) }
+
+// serve answers as a sound program would, except where on answers itself by
+// returning true. It notes every start.
+func (p *program) serve(on func(op string, id any, command string) bool) {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var q struct {
+			ID      json.Number
+			Op      string
+			Command struct{ ID string }
+		}
+		if err := json.Unmarshal(in.Bytes(), &q); err != nil {
+			panic(err)
+		}
+		if q.Op == "start" {
+			p.note("starts", q.Command.ID)
+		}
+		if on(q.Op, q.ID, q.Command.ID) {
+			continue
+		}
+		switch q.Op {
+		case "handshake":
+			p.say(message{"id": q.ID, "protocol": 1, "recover": p.recovers})
+		case "describe":
+			p.say(message{"id": q.ID, "description": message{"name": "test/faulty", "simulated": true}})
+		case "start", "cancel":
+			p.say(message{"id": q.ID, "ok": true})
+		case "await":
+			p.say(message{"id": q.ID, "outcome": result(10)})
+		case "recover":
+			p.say(message{"id": q.ID, "fate": "not started"})
+		}
+	}
+}
+
+func result(value float64) message {
+	return message{"status": "measured", "measurement": message{
+		"objective": message{"name": "conductivity", "value": value, "unit": "mS/cm"},
+	}}
+}
+
+// awaitText answers await with an outcome written as it stands.
+func awaitText(outcome string) func(*program) {
+	return func(p *program) {
+		p.serve(func(op string, id any, _ string) bool {
+			if op == "await" {
+				p.raw(fmt.Sprintf(`{"id":%v,"outcome":%s}`, id, outcome))
+			}
+			return op == "await"
+		})
+	}
+}
+
+// dies exits when op is asked in the first life; later lives answer recover with
+// fate.
+func dies(op, fate string) func(*program) {
+	return func(p *program) {
+		p.serve(func(asked string, id any, _ string) bool {
+			if asked == op && p.life == 1 {
+				fmt.Fprintln(os.Stderr, "out of smoke")
+				os.Exit(3)
+			}
+			if asked == "recover" {
+				p.say(message{"id": id, "fate": fate})
+				return true
+			}
+			return false
+		})
+	}
+}
+
+var faulty = map[string]func(*program){
+	"hangs on start": func(p *program) {
+		p.recovers = false
+		p.serve(func(op string, _ any, _ string) bool { return op == "start" })
+	},
+	"confirms late": func(p *program) {
+		p.serve(func(op string, id any, _ string) bool {
+			if op == "start" {
+				go func() {
+					time.Sleep(700 * time.Millisecond)
+					p.say(message{"id": id, "ok": true})
+				}()
+			}
+			return op == "start"
+		})
+	},
+	"says neither ok nor no": func(p *program) {
+		p.serve(func(op string, id any, _ string) bool {
+			if op == "start" {
+				p.say(message{"id": id})
+			}
+			return op == "start"
+		})
+	},
+	"refuses": func(p *program) {
+		p.serve(func(op string, id any, _ string) bool {
+			if op == "start" {
+				p.say(message{"id": id, "refused": "the door is open"})
+			}
+			return op == "start"
+		})
+	},
+
+	"dies before confirming, and disowns":     dies("start", "not started"),
+	"dies before confirming, and lost memory": dies("start", "unknown"),
+	"dies while measuring, and finished":      dies("await", "finished"),
+	"dies while measuring, and disowns":       dies("await", "not started"),
+	"dies while measuring, and lost memory":   dies("await", "unknown"),
+	"dies while measuring, and cannot say": func(p *program) {
+		p.recovers = false
+		dies("await", "")(p)
+	},
+	"dies with a result on its lips": func(p *program) {
+		p.recovers = false
+		p.serve(func(op string, id any, _ string) bool {
+			if op == "await" {
+				p.say(message{"id": id, "outcome": result(10)})
+				os.Exit(3)
+			}
+			return false
+		})
+	},
+	"dies at once": func(*program) {
+		fmt.Fprintln(os.Stderr, "ModuleNotFoundError: No module named 'pump'")
+		os.Exit(1)
+	},
+
+	"gives two results": func(p *program) {
+		p.serve(func(op string, id any, command string) bool {
+			if op == "await" {
+				p.say(message{"command": command, "outcome": result(10)})
+				p.say(message{"command": command, "outcome": result(11)})
+				p.say(message{"id": id, "outcome": result(12)})
+				p.say(message{"id": id, "outcome": result(13)})
+			}
+			return op == "await"
+		})
+	},
+	"talks nonsense": func(p *program) {
+		p.serve(func(op string, id any, command string) bool {
+			if op == "start" {
+				p.raw("Initialising pump 1…")
+				p.raw("[1, 2]")
+				p.raw("{}")
+				p.raw(`{"id": 4711, "ok": true}`)
+				p.raw(`{"command": "other/e1", "outcome": {"status": "measured"}}`)
+				p.raw(`{"id": ` + fmt.Sprint(id) + `, "ok": tru`)
+				p.raw(strings.Repeat("x", 3<<20))
+				p.raw("\xff\xfe\x00")
+				p.say(message{"id": id, "ok": true, "okay": true})
+				p.say(message{"id": id, "ok": true})
+				fmt.Fprintln(os.Stderr, "pump 1 is warm")
+			}
+			return op == "start"
+		})
+	},
+
+	"measures NaN":           awaitText(`{"status": "measured", "measurement": {"objective": {"name": "conductivity", "value": NaN, "unit": "mS/cm"}}}`),
+	"measures null":          awaitText(`{"status": "measured", "measurement": {"objective": {"name": "conductivity", "value": null, "unit": "mS/cm"}}}`),
+	"measures nothing":       awaitText(`{"status": "measured"}`),
+	"measures words":         awaitText(`{"status": "measured", "measurement": {"objective": {"name": "conductivity", "value": "12.9", "unit": "mS/cm"}}}`),
+	"measures too much":      awaitText(`{"status": "measured", "measurement": {"objective": {"name": "conductivity", "value": 1e999, "unit": "mS/cm"}}}`),
+	"measures without a sum": awaitText(`{"status": "done"}`),
+	"measures in S/m":        awaitText(`{"status": "measured", "measurement": {"objective": {"name": "conductivity", "value": 1.29, "unit": "S/m"}}}`),
+	"measures out of range":  awaitText(`{"status": "measured", "measurement": {"objective": {"name": "conductivity", "value": 12900, "unit": "mS/cm"}}}`),
+	"fails":                  awaitText(`{"status": "failed", "cause": "a bubble"}`),
+
+	"answers out of order": func(p *program) {
+		var first []message
+		p.serve(func(op string, id any, command string) bool {
+			if op != "await" {
+				return false
+			}
+			value := map[string]float64{"test/e1": 1, "test/e2": 2}[command]
+			first = append(first, message{"id": id, "outcome": result(value)})
+			if len(first) == 2 {
+				p.say(first[1])
+				p.say(first[0])
+			}
+			return true
+		})
+	},
+	"speaks another version": func(p *program) {
+		p.serve(func(op string, id any, _ string) bool {
+			if op == "handshake" {
+				p.say(message{"id": id, "protocol": 2})
+			}
+			return op == "handshake"
+		})
+	},
+	"says nothing": func(p *program) {
+		p.serve(func(string, any, string) bool { return true })
+	},
+	"reads nothing": func(p *program) {
+		time.Sleep(time.Hour)
+	},
+	"does not leave": func(p *program) {
+		helper := exec.Command("sleep", "3600")
+		helper.Stdout = os.Stdout // holds the output open
+		if err := helper.Start(); err != nil {
+			panic(err)
+		}
+		p.note("helper", helper.Process.Pid)
+		p.serve(func(string, any, string) bool { return false })
+		time.Sleep(time.Hour)
+	},
+}

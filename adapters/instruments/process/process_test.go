@@ -22,6 +22,7 @@ import (
 func TestMain(m *testing.M) {
 	testinstrument.RunIfAsked()
 	misbehaveIfAsked()
+	driveIfAsked()
 	os.Exit(m.Run())
 }
 
@@ -74,10 +75,23 @@ func (l *logbook) expect(words string) {
 
 func open(t *testing.T, cfg events.ProcessInstrument) (*process.Instrument, *logbook) {
 	t.Helper()
-	book := &logbook{t: t}
-	inst, err := process.New(cfg, campaign, t.TempDir(), book.logf)
+	inst, book, err := openWith(t, cfg, campaign)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return inst, book
+}
+
+func openFor(t *testing.T, cfg events.ProcessInstrument, def events.Definition) (instruments.Instrument, error) {
+	inst, _, err := openWith(t, cfg, def)
+	return inst, err
+}
+
+func openWith(t *testing.T, cfg events.ProcessInstrument, def events.Definition) (*process.Instrument, *logbook, error) {
+	book := &logbook{t: t}
+	inst, err := process.New(cfg, def, t.TempDir(), book.logf)
+	if err != nil {
+		return nil, nil, err
 	}
 	t.Cleanup(func() {
 		inst.Close()
@@ -85,7 +99,7 @@ func open(t *testing.T, cfg events.ProcessInstrument) (*process.Instrument, *log
 			t.Logf("reported:\n%s", book)
 		}
 	})
-	return inst, book
+	return inst, book, nil
 }
 
 // sound returns a sound instrument's settings and its record of actions.

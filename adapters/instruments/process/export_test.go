@@ -1,0 +1,21 @@
+package process
+
+import (
+	"os"
+	"time"
+)
+
+// Hurry shortens the adapter's own times for tests.
+func (i *Instrument) Hurry() {
+	i.pauses = pauses{first: time.Millisecond, longest: 50 * time.Millisecond, healthy: time.Hour, drain: 500 * time.Millisecond, farewell: 300 * time.Millisecond}
+}
+
+// Program returns the program's process, or nil.
+func (i *Instrument) Program() *os.Process {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.peer == nil {
+		return nil
+	}
+	return i.peer.cmd.Process
+}

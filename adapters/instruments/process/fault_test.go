@@ -1,0 +1,301 @@
+package process_test
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/events"
+)
+
+func openFaulty(t *testing.T, fault string) (*process.Instrument, *logbook, string) {
+	t.Helper()
+	cfg, dir := misbehaving(t, fault)
+	inst, book := open(t, cfg)
+	inst.Hurry()
+	return inst, book, dir
+}
+
+// openImpatient is openFaulty with a short time to reply.
+func openImpatient(t *testing.T, fault string) (*process.Instrument, *logbook, string) {
+	t.Helper()
+	cfg, dir := misbehaving(t, fault)
+	cfg.ReplyWithin = events.Duration(400 * time.Millisecond)
+	inst, book := open(t, cfg)
+	inst.Hurry()
+	return inst, book, dir
+}
+
+func starts(t *testing.T, dir string, want int) {
+	t.Helper()
+	if got := len(noted(dir, "starts")); got != want {
+		t.Errorf("the program was told to start %d times, want %d", got, want)
+	}
+}
+
+// A start that is not confirmed in time is an error that leaves it open whether
+// it acted; it is not sent again to a program that cannot say.
+func TestHangOnStart(t *testing.T) {
+	inst, _, dir := openImpatient(t, "hangs on start")
+	ctx, cmd := within(t, 20*time.Second), command(1)
+	for range 2 {
+		if err := inst.Start(ctx, cmd); err == nil || errors.Is(err, instruments.ErrRefused) || ctx.Err() != nil {
+			t.Fatalf("Start: %v, want an error that leaves it open", err)
+		}
+	}
+	starts(t, dir, 1)
+	if fate, err := inst.Recover(ctx, cmd); fate != instruments.FateUnknown || err != nil {
+		t.Errorf("Recover: %q, %v; want unknown", fate, err)
+	}
+}
+
+// A confirmation that comes late still counts, and is reported.
+func TestLateConfirmation(t *testing.T) {
+	inst, book, dir := openImpatient(t, "confirms late")
+	ctx, cmd := within(t, 20*time.Second), command(1)
+	if err := inst.Start(ctx, cmd); err == nil {
+		t.Fatal("Start did not time out")
+	}
+	book.expect("came late")
+	if err := inst.Start(ctx, cmd); err != nil {
+		t.Errorf("Start after the confirmation: %v", err)
+	}
+	starts(t, dir, 1)
+}
+
+func TestStartNeedsAWord(t *testing.T) {
+	inst, _, _ := openFaulty(t, "says neither ok nor no")
+	if err := inst.Start(within(t, 20*time.Second), command(1)); err == nil || errors.Is(err, instruments.ErrRefused) {
+		t.Errorf("Start: %v, want an error that leaves it open", err)
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	inst, _, _ := openFaulty(t, "refuses")
+	err := inst.Start(within(t, 20*time.Second), command(1))
+	if !errors.Is(err, instruments.ErrRefused) || !strings.Contains(err.Error(), "the door is open") {
+		t.Errorf("Start: %v, want a refusal with the program's reason", err)
+	}
+}
+
+// A program that dies is started again and asked. What it says decides; where
+// it cannot tell, a person does. In no case is a command sent twice, unless the
+// program itself disowns a start it had not confirmed.
+func TestDeath(t *testing.T) {
+	for _, test := range []struct {
+		fault       string
+		startFails  bool
+		secondFails bool
+		starts      int
+		status      instruments.Status // of Await; empty: not awaited
+	}{
+		{"dies before confirming, and disowns", true, false, 2, instruments.Measured},
+		{"dies before confirming, and lost memory", true, false, 1, instruments.Unknown},
+		{"dies while measuring, and finished", false, false, 1, instruments.Measured},
+		{"dies while measuring, and disowns", false, false, 1, instruments.Unknown},
+		{"dies while measuring, and lost memory", false, false, 1, instruments.Unknown},
+		{"dies while measuring, and cannot say", false, false, 1, instruments.Unknown},
+		{"dies with a result on its lips", false, false, 1, instruments.Measured},
+	} {
+		t.Run(test.fault, func(t *testing.T) {
+			t.Parallel()
+			inst, book, dir := openFaulty(t, test.fault)
+			ctx, cmd := within(t, 20*time.Second), command(1)
+			if err := inst.Start(ctx, cmd); (err != nil) != test.startFails || errors.Is(err, instruments.ErrRefused) {
+				t.Fatalf("Start: %v", err)
+			}
+			if test.startFails {
+				if err := inst.Start(ctx, cmd); err != nil {
+					t.Fatalf("Start again: %v", err)
+				}
+			}
+			first, err := inst.Await(ctx, cmd)
+			if err != nil || first.Status != test.status {
+				t.Fatalf("Await: %+v, %v; want %s", first, err, test.status)
+			}
+			if test.status == instruments.Unknown {
+				if first.Cause == "" {
+					t.Error("there is no cause")
+				}
+				if fate, err := inst.Recover(ctx, cmd); fate != instruments.FateUnknown || err != nil {
+					t.Errorf("Recover: %q, %v", fate, err)
+				}
+			}
+			if err := inst.Start(ctx, cmd); err != nil {
+				t.Errorf("Start after the outcome: %v", err)
+			}
+			starts(t, dir, test.starts)
+			book.expect("exit status 3")
+		})
+	}
+}
+
+// A program that cannot be used is an error at once, in its own last words.
+func TestDeathAtOnce(t *testing.T) {
+	inst, _, _ := openFaulty(t, "dies at once")
+	_, err := inst.Describe(within(t, 20*time.Second))
+	if err == nil || !strings.Contains(err.Error(), "No module named 'pump'") {
+		t.Errorf("Describe: %v, want the program's last words", err)
+	}
+}
+
+func TestHandshakeFaults(t *testing.T) {
+	for fault, want := range map[string]string{
+		"speaks another version": "speaks version 2",
+		"says nothing":           "did not answer the request \"handshake\" within 400ms",
+		"reads nothing":          "did not answer the request \"handshake\" within 400ms",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			inst, _, _ := openImpatient(t, fault)
+			if _, err := inst.Describe(within(t, 20*time.Second)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Describe: %v, want %q", err, want)
+			}
+		})
+	}
+}
+
+// The first result stands; every further one is dropped and reported.
+func TestTwoResults(t *testing.T) {
+	inst, book, _ := openFaulty(t, "gives two results")
+	ctx, cmd := within(t, 20*time.Second), command(1)
+	if err := inst.Start(ctx, cmd); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		o, err := inst.Await(ctx, cmd)
+		if err != nil || o.Measurement == nil || o.Measurement.Objective.Value != 10 {
+			t.Fatalf("Await: %+v, %v; want the first result, 10", o, err)
+		}
+	}
+	for _, dropped := range []string{`"value":11`, `"value":12`, `"value":13`} {
+		book.expect(dropped)
+	}
+	book.expect("a second result for command test/e1 is dropped, the first stands")
+}
+
+// What a program writes beside the protocol is reported in words and changes
+// nothing.
+func TestNonsense(t *testing.T) {
+	inst, book, _ := openFaulty(t, "talks nonsense")
+	ctx, cmd := within(t, 20*time.Second), command(1)
+	if err := inst.Start(ctx, cmd); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := inst.Await(ctx, cmd); err != nil || o.Status != instruments.Measured {
+		t.Errorf("Await: %+v, %v", o, err)
+	}
+	for _, words := range []string{
+		"print to standard error instead: Initialising pump 1…",
+		"neither the id of a request nor a command",
+		"request 4711, which was never made",
+		`"other/e1", which was not started, is dropped`,
+		"a line of 3145729 bytes",
+		`unknown field "okay", which is ignored`,
+		"a second answer to request",
+		"pump 1 is warm",
+	} {
+		book.expect(words)
+	}
+}
+
+// A result that is no number never becomes one.
+func TestResults(t *testing.T) {
+	for _, test := range []struct {
+		fault  string
+		status instruments.Status
+		cause  string
+		refuse string // by the engine's check
+	}{
+		{"measures NaN", instruments.Failed, "NaN, which is neither a number nor JSON", ""},
+		{"measures null", instruments.Failed, "has no value", ""},
+		{"measures nothing", instruments.Failed, "no measurement", ""},
+		{"measures words", instruments.Failed, "12.9", ""},
+		{"measures too much", instruments.Failed, "1e999", ""},
+		{"measures without a sum", instruments.Unknown, `"done" is not a status`, ""},
+		{"fails", instruments.Failed, "a bubble", ""},
+		{"measures in S/m", instruments.Measured, "", "S/m"},
+		{"measures out of range", instruments.Measured, "", "12900"},
+	} {
+		t.Run(test.fault, func(t *testing.T) {
+			t.Parallel()
+			inst, _, _ := openFaulty(t, test.fault)
+			ctx, cmd := within(t, 20*time.Second), command(1)
+			if err := inst.Start(ctx, cmd); err != nil {
+				t.Fatal(err)
+			}
+			o, err := inst.Await(ctx, cmd)
+			if err != nil || o.Status != test.status || !strings.Contains(o.Cause, test.cause) {
+				t.Fatalf("Await: %+v, %v; want %s with %q", o, err, test.status, test.cause)
+			}
+			err = instruments.CheckOutcome(campaign, o)
+			if test.refuse == "" && err != nil || test.refuse != "" && (err == nil || !strings.Contains(err.Error(), test.refuse)) {
+				t.Errorf("the engine's check says %v, want %q", err, test.refuse)
+			}
+		})
+	}
+}
+
+// Answers belong to their requests, in whichever order they come.
+func TestOutOfOrder(t *testing.T) {
+	inst, _, _ := openFaulty(t, "answers out of order")
+	ctx := within(t, 20*time.Second)
+	var wg sync.WaitGroup
+	for n := 1; n <= 2; n++ {
+		if err := inst.Start(ctx, command(n)); err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			o, err := inst.Await(ctx, command(n))
+			if err != nil || o.Measurement == nil || o.Measurement.Objective.Value != float64(n) {
+				t.Errorf("Await of command %d: %+v, %v", n, o, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Close leaves no process behind, however unwilling, nor its helpers.
+func TestNoOrphans(t *testing.T) {
+	inst, _, dir := openFaulty(t, "does not leave")
+	if err := inst.Start(within(t, 20*time.Second), command(1)); err != nil {
+		t.Fatal(err)
+	}
+	program := inst.Program().Pid
+	helper, err := strconv.Atoi(noted(dir, "helper")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inst.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range []int{program, helper} {
+		if !vanishes(pid) {
+			t.Errorf("process %d is still there", pid)
+		}
+	}
+	if _, err := inst.Await(t.Context(), command(1)); !errors.Is(err, process.ErrClosed) {
+		t.Errorf("Await after Close: %v, want ErrClosed", err)
+	}
+	if err := inst.Close(); err != nil {
+		t.Errorf("Close again: %v", err)
+	}
+}
+
+// vanishes waits until there is no such process, or only its remains.
+func vanishes(pid int) bool {
+	for range 500 {
+		if syscall.Kill(pid, 0) != nil || slices.Contains([]string{"Z", "X"}, state(pid)) {
+			return true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return false
+}

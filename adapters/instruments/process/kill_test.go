@@ -1,0 +1,198 @@
+package process_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/testinstrument"
+)
+
+// parentVariable makes the test binary a campaignd of one command: it starts
+// command 1 on the instrument whose settings the variable holds, says so, and
+// awaits the outcome.
+const parentVariable = "CAMPAIGND_TEST_PARENT"
+
+func driveIfAsked() {
+	value := os.Getenv(parentVariable)
+	if value == "" {
+		return
+	}
+	var cfg events.ProcessInstrument
+	if err := json.Unmarshal([]byte(value), &cfg); err != nil {
+		panic(err)
+	}
+	inst, err := process.New(cfg, campaign, ".", nil)
+	if err != nil {
+		panic(err)
+	}
+	err = inst.Start(context.Background(), command(1))
+	fmt.Println("started", inst.Program().Pid, err)
+	_, err = inst.Await(context.Background(), command(1))
+	fmt.Println("over", err)
+	time.Sleep(time.Hour)
+}
+
+// state returns the state letter of a process where the system tells.
+func state(pid int) string {
+	data, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(pid), "stat"))
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(data), ") ")
+	return rest[:1]
+}
+
+// When campaignd is killed, the program sees the end of its input, finishes the
+// experiment, keeps the result and ends; the next campaignd finds the command
+// running or finished and gets the outcome, with one action.
+func TestCampaigndIsKilled(t *testing.T) {
+	for _, latency := range []time.Duration{0, 50 * time.Millisecond, 500 * time.Millisecond} {
+		t.Run(latency.String(), func(t *testing.T) {
+			t.Parallel()
+			cfg, acts := sound(t, testinstrument.Options{Latency: events.Duration(latency)})
+			value, err := json.Marshal(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parent := exec.Command(cfg.Command[0])
+			parent.Env = append(os.Environ(), parentVariable+"="+string(value))
+			out, err := parent.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := parent.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, _ := bufio.NewReader(out).ReadString('\n')
+			var pid int
+			if _, err := fmt.Sscanf(line, "started %d <nil>", &pid); err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			if err := parent.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = parent.Wait()
+
+			inst, _ := open(t, cfg)
+			ctx := within(t, 20*time.Second)
+			fate, err := inst.Recover(ctx, command(1))
+			if err != nil || fate != instruments.FateRunning && fate != instruments.FateFinished {
+				t.Fatalf("Recover: %q, %v", fate, err)
+			}
+			if err := inst.Start(ctx, command(1)); err != nil {
+				t.Errorf("Start: %v", err)
+			}
+			if o, err := inst.Await(ctx, command(1)); err != nil || o.Status != instruments.Measured {
+				t.Errorf("Await: %+v, %v", o, err)
+			}
+			counts, err := acts()
+			if err != nil || counts["test/e1"] != 1 || len(counts) != 1 {
+				t.Errorf("actions: %v, %v; want one", counts, err)
+			}
+			if !vanishes(pid) {
+				t.Error("the first instance of the program is still there")
+			}
+		})
+	}
+}
+
+// However often the program is killed, and whenever, it acts at most once, and
+// every command has one final outcome.
+func TestProgramIsKilled(t *testing.T) {
+	for _, resume := range []bool{false, true} {
+		t.Run(fmt.Sprintf("resume %v", resume), func(t *testing.T) {
+			t.Parallel()
+			cfg, acts := sound(t, testinstrument.Options{Latency: events.Duration(15 * time.Millisecond), Resume: resume, Capacity: 2})
+			inst, _ := open(t, cfg)
+			inst.Hurry()
+			ctx := within(t, 60*time.Second)
+			if _, err := inst.Describe(ctx); err != nil {
+				t.Fatal(err)
+			}
+			unknown := 0
+			for n := 1; n <= 20; n++ {
+				cmd := command(n)
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					time.Sleep(time.Duration(n) * 2 * time.Millisecond)
+					if p := inst.Program(); p != nil {
+						_ = p.Kill()
+					}
+				}()
+				for inst.Start(ctx, cmd) != nil && ctx.Err() == nil {
+				}
+				first, err := inst.Await(ctx, cmd)
+				if err != nil {
+					t.Fatalf("Await of command %d: %v", n, err)
+				}
+				<-done
+				if err := inst.Start(ctx, cmd); err != nil {
+					t.Errorf("Start of command %d after its outcome: %v", n, err)
+				}
+				if second, err := inst.Await(ctx, cmd); err != nil || second.Status != first.Status {
+					t.Errorf("Await of command %d again: %+v, %v; was %+v", n, second, err, first)
+				}
+				switch first.Status {
+				case instruments.Measured:
+				case instruments.Unknown:
+					unknown++
+				default:
+					t.Errorf("command %d ended as %+v", n, first)
+				}
+			}
+			counts, err := acts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for id, n := range counts {
+				if n > 1 {
+					t.Errorf("command %s was acted on %d times", id, n)
+				}
+			}
+			t.Logf("%d commands, %d of them left to a person", 20, unknown)
+		})
+	}
+}
+
+// An experiment that outlasts campaignd is left to finish, and its result is
+// there for the next run.
+func TestCloseLeavesExperiments(t *testing.T) {
+	cfg, acts := sound(t, testinstrument.Options{Latency: events.Duration(time.Second)})
+	first, book := open(t, cfg)
+	first.Hurry()
+	ctx := within(t, 20*time.Second)
+	if err := first.Start(ctx, command(1)); err != nil {
+		t.Fatal(err)
+	}
+	pid := first.Program().Pid
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	book.expect("goes on with test/e1 by itself")
+
+	second, _ := open(t, cfg)
+	if fate, err := second.Recover(ctx, command(1)); fate != instruments.FateRunning || err != nil {
+		t.Errorf("Recover: %q, %v; want running", fate, err)
+	}
+	if o, err := second.Await(ctx, command(1)); err != nil || o.Status != instruments.Measured {
+		t.Errorf("Await: %+v, %v", o, err)
+	}
+	if counts, err := acts(); err != nil || counts["test/e1"] != 1 {
+		t.Errorf("actions: %v, %v; want one", counts, err)
+	}
+	if !vanishes(pid) {
+		t.Error("the first instance of the program is still there")
+	}
+}
