@@ -1,0 +1,414 @@
+package sdk_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/sdk"
+	"github.com/campaignd/campaignd/events"
+)
+
+// device is an instrument whose Measure is a function, and that counts its acts.
+type device struct {
+	measure  func(context.Context, instruments.Command) (events.Measurement, error)
+	capacity int
+	mu       sync.Mutex
+	acts     map[string]int
+}
+
+func (d *device) Describe(context.Context) (instruments.Description, error) {
+	zero, two := 0.0, 2.0
+	return instruments.Description{
+		Name: "test/device", Identity: "serial 7", Capacity: d.capacity, Simulated: true,
+		Parameters: []instruments.ParameterSpec{{Name: "salt", Unit: "mol/kg", Min: &zero, Max: &two}},
+	}, nil
+}
+
+func (d *device) Measure(ctx context.Context, cmd instruments.Command) (events.Measurement, error) {
+	d.mu.Lock()
+	if d.acts == nil {
+		d.acts = make(map[string]int)
+	}
+	d.acts[cmd.ID]++
+	d.mu.Unlock()
+	return d.measure(ctx, cmd)
+}
+
+func (d *device) acted(t *testing.T, id string, want int) {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.acts[id] != want {
+		t.Errorf("it acted %d times on %s, want %d", d.acts[id], id, want)
+	}
+}
+
+func conductivity(value float64) (events.Measurement, error) {
+	return events.Measurement{Objective: events.Quantity{Name: "conductivity", Value: value, Unit: "mS/cm"}}, nil
+}
+
+func quick(context.Context, instruments.Command) (events.Measurement, error) { return conductivity(10) }
+
+// session is one instance of the program, spoken to line by line.
+type session struct {
+	t     *testing.T
+	in    *io.PipeWriter
+	lines chan map[string]any
+	over  chan error
+	last  int
+}
+
+func serve(t *testing.T, ledger string, inst sdk.Instrument) *session {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	s := &session{t: t, in: inW, lines: make(chan map[string]any, 100), over: make(chan error, 1)}
+	go func() {
+		s.over <- sdk.Serve(context.Background(), inR, outW, ledger, inst)
+		outW.Close()
+	}()
+	go func() {
+		for scan := bufio.NewScanner(outR); scan.Scan(); {
+			var m map[string]any
+			if err := json.Unmarshal(scan.Bytes(), &m); err != nil {
+				t.Errorf("a reply is not JSON: %s", scan.Bytes())
+			}
+			s.lines <- m
+		}
+	}()
+	t.Cleanup(s.end)
+	if r := s.ask(`"op":"handshake","protocol":1`); r["protocol"] != 1.0 || r["recover"] != true {
+		t.Fatalf("handshake: %v", r)
+	}
+	return s
+}
+
+func (s *session) end() {
+	s.in.Close()
+	if err := <-s.over; err != nil {
+		s.t.Errorf("Serve: %v", err)
+	}
+	s.over <- nil
+}
+
+func (s *session) send(rest string) {
+	s.last++
+	if _, err := fmt.Fprintf(s.in, "{\"id\":%d,%s}\n", s.last, rest); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *session) next() map[string]any {
+	s.t.Helper()
+	select {
+	case m := <-s.lines:
+		return m
+	case <-time.After(20 * time.Second):
+		s.t.Fatal("there was no reply")
+		return nil
+	}
+}
+
+func (s *session) ask(rest string) map[string]any {
+	s.t.Helper()
+	s.send(rest)
+	return s.next()
+}
+
+func (s *session) command(op, id string, salt float64) map[string]any {
+	s.t.Helper()
+	return s.ask(fmt.Sprintf(`"op":%q,"command":{"id":%q,"parameters":{"salt":%g}}`, op, id, salt))
+}
+
+// outcome awaits a command at salt 1.
+func (s *session) outcome(id string) (status, cause string) {
+	s.t.Helper()
+	r := s.command("await", id, 1)
+	o, ok := r["outcome"].(map[string]any)
+	if !ok {
+		s.t.Fatalf("await: %v", r)
+	}
+	cause, _ = o["cause"].(string)
+	return o["status"].(string), cause
+}
+
+// Whatever Measure does becomes an outcome that campaignd can use.
+func TestMeasureBecomesOutcome(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		measure func(context.Context, instruments.Command) (events.Measurement, error)
+		status  string
+		cause   string
+	}{
+		{"a value", quick, "measured", ""},
+		{"an error", func(context.Context, instruments.Command) (events.Measurement, error) {
+			return events.Measurement{}, errors.New("a bubble")
+		}, "failed", "a bubble"},
+		{"nothing took place", func(context.Context, instruments.Command) (events.Measurement, error) {
+			return events.Measurement{}, fmt.Errorf("%w: the door is open", sdk.ErrNotPerformed)
+		}, "cancelled", "the door is open"},
+		{"NaN", func(context.Context, instruments.Command) (events.Measurement, error) {
+			return conductivity(math.NaN())
+		}, "failed", "NaN"},
+		{"a panic", func(context.Context, instruments.Command) (events.Measurement, error) {
+			panic("short circuit")
+		}, "failed", "short circuit"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := &device{measure: test.measure}
+			dir := t.TempDir()
+			s := serve(t, dir, d)
+			if r := s.command("start", "c/e1", 1); r["ok"] != true {
+				t.Fatalf("start: %v", r)
+			}
+			// The same outcome again, and from a new instance.
+			for range 2 {
+				for range 2 {
+					status, cause := s.outcome("c/e1")
+					if status != test.status || !strings.Contains(cause, test.cause) {
+						t.Errorf("%s, %q; want %s, %q", status, cause, test.status, test.cause)
+					}
+				}
+				if r := s.command("start", "c/e1", 1); r["ok"] != true {
+					t.Errorf("start again: %v", r)
+				}
+				s.end()
+				s = serve(t, dir, d)
+				if r := s.command("recover", "c/e1", 1); r["fate"] != "finished" {
+					t.Errorf("recover: %v", r)
+				}
+			}
+			d.acted(t, "c/e1", 1)
+		})
+	}
+}
+
+// A measurement is completed with what the SDK knows.
+func TestMeasurementIsCompleted(t *testing.T) {
+	s := serve(t, t.TempDir(), &device{measure: quick})
+	s.command("start", "c/e1", 1.5)
+	r := s.command("await", "c/e1", 1.5)
+	var m events.Measurement
+	data, _ := json.Marshal(r["outcome"].(map[string]any)["measurement"])
+	if err := json.Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	if x, _ := m.Actual["salt"].Float(); x != 1.5 || m.Identity != "serial 7" || m.Began.IsZero() || m.Ended.Before(m.Began) {
+		t.Errorf("%+v", m)
+	}
+}
+
+// Commands that must not be acted on are refused, in words, before they reach
+// the ledger.
+func TestRefusals(t *testing.T) {
+	d := &device{measure: quick}
+	dir := t.TempDir()
+	s := serve(t, dir, d)
+	if r := s.command("start", "c/e1", 3); !strings.Contains(fmt.Sprint(r["refused"]), "above the instrument's limit of 2") {
+		t.Errorf("out of limits: %v", r)
+	}
+	if r := s.ask(`"op":"start","command":{"id":"c/e2","parameters":{"sugar":1}}`); r["refused"] == nil {
+		t.Errorf("an unknown parameter: %v", r)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "c%2Fe3.jsonl"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.command("start", "c/e3", 1); r["error"] == nil && r["refused"] == nil {
+		t.Errorf("a ledger that cannot be written: %v", r)
+	}
+	for _, id := range []string{"c/e1", "c/e2", "c/e3"} {
+		d.acted(t, id, 0)
+	}
+	if r := s.command("recover", "c/e1", 3); r["fate"] != "not started" {
+		t.Errorf("recover: %v", r)
+	}
+	// The ID of another experiment.
+	s.command("start", "c/e4", 1)
+	if r := s.command("start", "c/e4", 0.5); !strings.Contains(fmt.Sprint(r["error"]), "other parameters") {
+		t.Errorf("another experiment of the same ID: %v", r)
+	}
+	// Never started.
+	if r := s.command("await", "c/e5", 1); !strings.Contains(fmt.Sprint(r["error"]), "never started") {
+		t.Errorf("await: %v", r)
+	}
+	if r := s.command("cancel", "c/e5", 1); r["ok"] != true {
+		t.Errorf("cancel: %v", r)
+	}
+	// Not the protocol.
+	if r := s.ask(`"op":"dance"`); !strings.Contains(fmt.Sprint(r["error"]), `"dance"`) {
+		t.Errorf("an unknown operation: %v", r)
+	}
+	fmt.Fprintln(s.in, "hello")
+	if r := s.next(); !strings.Contains(fmt.Sprint(r["error"]), "not a request") {
+		t.Errorf("no JSON: %v", r)
+	}
+}
+
+// Cancel ends Measure's context; a command that still waits for its turn is
+// called off without an action.
+func TestCancel(t *testing.T) {
+	began := make(chan struct{}, 1)
+	d := &device{measure: func(ctx context.Context, _ instruments.Command) (events.Measurement, error) {
+		began <- struct{}{}
+		<-ctx.Done()
+		return events.Measurement{}, ctx.Err()
+	}}
+	s := serve(t, t.TempDir(), d)
+	s.command("start", "c/e1", 1)
+	<-began
+	s.command("start", "c/e2", 1) // waits: the capacity is 1
+	s.command("cancel", "c/e2", 1)
+	s.command("cancel", "c/e1", 1)
+	if status, cause := s.outcome("c/e1"); status != "failed" || !strings.Contains(cause, "cancelled") {
+		t.Errorf("the one under way: %s, %q", status, cause)
+	}
+	if status, _ := s.outcome("c/e2"); status != "cancelled" {
+		t.Errorf("the one that waited: %s", status)
+	}
+	d.acted(t, "c/e2", 0)
+}
+
+// At the end of its input the program finishes what it does. Meanwhile the next
+// instance says that it is running, and gets the outcome when there is one; it
+// takes new commands and does not act again on old ones.
+func TestInstancesShareALedger(t *testing.T) {
+	release := make(chan struct{})
+	d := &device{capacity: 2, measure: func(_ context.Context, cmd instruments.Command) (events.Measurement, error) {
+		if cmd.ID == "c/e1" {
+			<-release
+		}
+		return conductivity(10)
+	}}
+	dir := t.TempDir()
+	first := serve(t, dir, d)
+	first.command("start", "c/e1", 1)
+	first.in.Close()
+
+	second := serve(t, dir, d)
+	if r := second.command("recover", "c/e1", 1); r["fate"] != "running" {
+		t.Errorf("recover: %v", r)
+	}
+	if r := second.command("start", "c/e1", 1); r["ok"] != true {
+		t.Errorf("start: %v", r)
+	}
+	if r := second.command("cancel", "c/e1", 1); !strings.Contains(fmt.Sprint(r["error"]), "earlier instance") {
+		t.Errorf("cancel: %v", r)
+	}
+	second.command("start", "c/e2", 1)
+	if status, _ := second.outcome("c/e2"); status != "measured" {
+		t.Errorf("a new command: %s", status)
+	}
+	second.send(`"op":"await","command":{"id":"c/e1","parameters":{"salt":1}}`)
+	close(release)
+	if r := second.next(); r["outcome"].(map[string]any)["status"] != "measured" {
+		t.Errorf("await: %v", r)
+	}
+	d.acted(t, "c/e1", 1)
+}
+
+// Two instances that read at once, which campaignd never wants, share one
+// ledger: the second waits, and nothing is acted on twice.
+func TestTwoLivingInstances(t *testing.T) {
+	d := &device{measure: quick}
+	dir := t.TempDir()
+	first, second := serve(t, dir, d), serve(t, dir, d)
+	first.command("start", "c/e1", 1)
+	second.send(`"op":"start","command":{"id":"c/e1","parameters":{"salt":1}}`)
+	select {
+	case r := <-second.lines:
+		t.Fatalf("the second instance answered while the first read commands: %v", r)
+	case <-time.After(100 * time.Millisecond):
+	}
+	first.end()
+	if r := second.next(); r["ok"] != true {
+		t.Errorf("start: %v", r)
+	}
+	d.acted(t, "c/e1", 1)
+}
+
+// What a death or a power failure leaves in the ledger is told apart.
+func TestLedgerAfterADeath(t *testing.T) {
+	command := `{"id":"c/e1","campaign":"","experiment":"","parameters":{"salt":1},"replicate":0}` + "\n"
+	outcome := `{"status":"failed","cause":"a bubble"}` + "\n"
+	for _, test := range []struct {
+		name, content string
+		fate          string // empty: an error
+		acts          int    // after a start
+	}{
+		{"an empty file was never acted on", "", "not started", 1},
+		{"half a command was never acted on", command[:20], "not started", 1},
+		{"a command alone may have been", command, "unknown", 0},
+		{"half an outcome is none", command + outcome[:20], "unknown", 0},
+		{"an outcome is final", command + outcome, "finished", 0},
+		{"another command's file", strings.Replace(command, "e1", "e2", 1), "", 0},
+		{"damage is no licence to act", "x" + command, "", 0},
+		{"a damaged outcome is no outcome", command + "x" + outcome, "", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "c%2Fe1.jsonl"), []byte(test.content), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			d := &device{measure: quick}
+			s := serve(t, dir, d)
+			r := s.command("recover", "c/e1", 1)
+			if test.fate == "" && r["error"] == nil || test.fate != "" && r["fate"] != test.fate {
+				t.Errorf("recover: %v, want %q", r, test.fate)
+			}
+			r = s.command("start", "c/e1", 1)
+			if (r["ok"] == true) != (test.fate != "") {
+				t.Errorf("start: %v", r)
+			}
+			if test.fate == "unknown" {
+				for range 2 {
+					if status, cause := s.outcome("c/e1"); status != "unknown" || cause == "" {
+						t.Errorf("await: %s, %q", status, cause)
+					}
+				}
+			}
+			s.end()
+			d.acted(t, "c/e1", test.acts)
+		})
+	}
+}
+
+// resumer is a device that remembers what it did before the program died.
+type resumer struct{ *device }
+
+func (r resumer) Resume(context.Context, instruments.Command) (events.Measurement, error) {
+	return conductivity(11)
+}
+
+// A command that a death cut short is resumed where the device remembers it,
+// without acting again.
+func TestResume(t *testing.T) {
+	dir := t.TempDir()
+	command := `{"id":"c/e1","campaign":"","experiment":"","parameters":{"salt":1},"replicate":0}` + "\n" + `{"stat`
+	if err := os.WriteFile(filepath.Join(dir, "c%2Fe1.jsonl"), []byte(command), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d := &device{measure: quick}
+	for _, fate := range []string{"running", "finished"} {
+		s := serve(t, dir, resumer{d})
+		if r := s.command("recover", "c/e1", 1); r["fate"] != fate {
+			t.Errorf("recover: %v, want %q", r, fate)
+		}
+		if status, cause := s.outcome("c/e1"); status != "measured" {
+			t.Errorf("await: %s, %q", status, cause)
+		}
+		s.end()
+	}
+	d.acted(t, "c/e1", 0)
+}
