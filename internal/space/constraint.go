@@ -226,7 +226,7 @@ const (
 // conflict finds, for an infeasible definition whose relaxation is feasible, a
 // set of excluded regions, dosing steps or discrete values, and constraints none
 // of which can be left out of the contradiction: each is removed for good if the
-// rest is still infeasible without it.
+// rest is found infeasible without it.
 func conflict(def events.Definition) []string {
 	var parts []part
 	for i := range def.Excluded {
@@ -245,7 +245,11 @@ func conflict(def events.Definition) []string {
 	for _, p := range parts {
 		without[p] = true
 		s, err := build(def, without)
-		if err == nil && s.prepare() == nil {
+		if err == nil {
+			s.nodes = maxNodes / 20 // there are many parts to try
+			err = s.prepare()
+		}
+		if err == nil || errors.Is(err, ErrUndecided) {
 			delete(without, p)
 			guilty = append(guilty, p)
 		}

@@ -54,7 +54,7 @@ func (s *Space) Snap(x []float64) (events.Point, error) {
 		return nil, err
 	}
 	if search.best == nil {
-		if search.nodes >= maxNodes {
+		if search.nodes >= s.nodes {
 			return nil, ErrUndecided
 		}
 		return nil, &InfeasibleError{}
@@ -72,7 +72,7 @@ type snapSearch struct {
 
 // descend searches one cell, nearest parts first.
 func (q *snapSearch) descend(c cell) error {
-	if q.nodes >= maxNodes || c.empty() {
+	if q.nodes >= q.s.nodes || c.empty() {
 		return nil
 	}
 	q.nodes++

@@ -66,6 +66,8 @@ type Space struct {
 	rows    []row
 	regions []region
 
+	nodes int // limit of a search by Snap
+
 	listed  bool           // only the listed compositions may be measured
 	list    []events.Point // what may be measured, where that is a short list
 	encoded [][]float64    // list, encoded
@@ -101,7 +103,7 @@ func New(def events.Definition) (*Space, error) {
 // build reads the definition. It leaves out what the parts in without name: see
 // conflict.
 func build(def events.Definition, without map[part]bool) (*Space, error) {
-	s := &Space{listed: len(def.Candidates) > 0}
+	s := &Space{listed: len(def.Candidates) > 0, nodes: maxNodes}
 	for i, p := range def.Parameters {
 		step := 0.0
 		if !s.listed && !without[part{partSteps, i}] {
