@@ -1,0 +1,483 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// electrolyte is a small campaign with noise, failures and an expert who is
+// sometimes unsure: everything a history can hold.
+func electrolyte(t *testing.T, seed uint64, experiments int, changes ...func(*events.Definition)) events.Definition {
+	t.Helper()
+	changes = append([]func(*events.Definition){
+		study.WithExpert(1), study.WithNoise(0.27),
+		func(def *events.Definition) {
+			def.Instrument.Simulated.FailureRate = 0.1
+			def.Experts[0].Simulated.UnsureRate = 0.2
+			def.Policy.Trust.COBOL = &events.COBOL{Confidence: ptr(0.5)} // wide beliefs: many questions
+		},
+	}, changes...)
+	def, err := study.Define("electrolyte", seed, experiments, changes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return def
+}
+
+func ptr[T any](x T) *T { return &x }
+
+func simulate(t *testing.T, def events.Definition) (*memlog.Log, *engine.Core) {
+	t.Helper()
+	log := memlog.New()
+	core, err := study.Simulate(t.Context(), log, def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log, core
+}
+
+func history(t *testing.T, log events.Log) []events.Event {
+	t.Helper()
+	var all []events.Event
+	for e, err := range log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// refill returns a log that holds the given events.
+func refill(t *testing.T, history []events.Event) *memlog.Log {
+	t.Helper()
+	log := memlog.New()
+	for _, e := range history {
+		if _, err := log.Append(t.Context(), e.Campaign, e.Sequence-1, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return log
+}
+
+// science is what a campaign did, without times and recoveries: which
+// experiments in which order with which results, and which labels.
+func science(s *campaign.State) string {
+	var b strings.Builder
+	for _, x := range s.Experiments {
+		fmt.Fprintf(&b, "%s %s %v", x.ID, x.Status, x.Parameters)
+		if x.Measurement != nil {
+			fmt.Fprintf(&b, " = %v", x.Measurement.Objective.Value)
+		}
+		b.WriteByte('\n')
+	}
+	for _, q := range s.Questions {
+		fmt.Fprintf(&b, "%s %s %s %v\n", q.ID, q.Status, q.Answer, q.Parameters)
+	}
+	return b.String()
+}
+
+// Law: a campaign spends its budget, counts what it did, and names the best
+// measured composition.
+func TestCampaignRunsToItsEnd(t *testing.T) {
+	def := electrolyte(t, 1, 15)
+	_, core := simulate(t, def)
+	summary, err := core.Summarize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if summary.Stopped != events.CompletedBudget || summary.Experiments != 15 {
+		t.Errorf("the campaign ended as %+v", summary)
+	}
+	if summary.Labels <= *def.Initial.Labels {
+		t.Errorf("the expert gave %d labels: none beyond the initial ones", summary.Labels)
+	}
+	x := core.State().Experiment(summary.Best.Experiment)
+	if x == nil || !cmp.Equal(x.Measurement.Actual, summary.Best.Parameters, cmp.AllowUnexported(events.Value{})) {
+		t.Errorf("the best composition %v was not measured in %s", summary.Best.Parameters, summary.Best.Experiment)
+	}
+}
+
+// Law: same log, same decision. Every fit and decision can be made again.
+func TestAuditReproducesEverything(t *testing.T) {
+	for name, change := range map[string]func(*events.Definition){
+		"cobol":    func(*events.Definition) {},
+		"paper":    func(def *events.Definition) { def.Policy.Trust.COBOL = &events.COBOL{Paper: true} },
+		"logei":    func(def *events.Definition) { def.Policy.Next.LogEI = &events.LogEI{} },
+		"thompson": func(def *events.Definition) { def.Policy.Next.Thompson = &events.Thompson{} },
+		"lemma":    func(def *events.Definition) { def.Policy.Next.LCB = &events.LCB{BetaRule: events.BetaLemma} },
+		"sobol":    func(def *events.Definition) { def.Policy.Next.Sobol = &events.Sobol{} },
+		"random":   func(def *events.Definition) { def.Policy.Next.Random = &events.Random{} },
+		"replicates": func(def *events.Definition) {
+			def.Replicates = 2
+			def.Instrument.Steps = map[string]float64{"lipf6": 0.05, "ec": 0.01, "dmc": 0.05}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log, _ := simulate(t, electrolyte(t, 3, 10, change))
+			report, err := engine.Audit(t.Context(), log, "electrolyte", events.Build{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(report.Mismatches) > 0 || !report.Exact || report.Reproduced != report.Decisions || report.Decisions == 0 {
+				t.Errorf("audit: %+v", report)
+			}
+		})
+	}
+}
+
+// Law: an audit notices whatever was changed in a decision or a fit, and
+// whatever changed what they were made from.
+func TestAuditFindsForgeries(t *testing.T) {
+	log, _ := simulate(t, electrolyte(t, 3, 8))
+	all := history(t, log)
+	edit := func(e events.Event, path string, value any) events.Event {
+		var data map[string]any
+		if err := json.Unmarshal(e.Data, &data); err != nil {
+			t.Fatal(err)
+		}
+		at := data
+		keys := strings.Split(path, "/")
+		for _, key := range keys[:len(keys)-1] {
+			at = at[key].(map[string]any)
+		}
+		at[keys[len(keys)-1]] = value
+		e.Data, _ = json.Marshal(data)
+		return e
+	}
+	for _, forgery := range []struct {
+		kind  events.Kind
+		path  string
+		value any
+	}{
+		{events.KindDecisionMade, "rule", "ask"},
+		{events.KindDecisionMade, "seed", "17"},
+		{events.KindDecisionMade, "reason", "because"},
+		{events.KindModelFitted, "objective/noise", 0.5},
+		{events.KindModelFitted, "seed", "17"},
+		{events.KindExperimentMeasured, "objective/value", 13.9},
+		{events.KindLabelGiven, "answer", "accept"},
+	} {
+		t.Run(string(forgery.kind)+" "+forgery.path, func(t *testing.T) {
+			forged := slices.Clone(all)
+			i := slices.IndexFunc(forged, func(e events.Event) bool {
+				return e.Kind == forgery.kind && !strings.Contains(string(e.Data), fmt.Sprintf(`"%v"`, forgery.value))
+			})
+			forged[i] = edit(forged[i], forgery.path, forgery.value)
+			report, err := engine.Audit(t.Context(), refill(t, forged), "electrolyte", events.Build{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(report.Mismatches) == 0 {
+				t.Errorf("the audit missed a forged %s of event %d", forgery.path, i+1)
+			}
+		})
+	}
+}
+
+// Law: a campaign that is killed after any event and continued performs the
+// same experiments in the same order, with the same results and labels, as the
+// undisturbed one.
+func TestKilledAnywhere(t *testing.T) {
+	def := electrolyte(t, 5, 7)
+	log, core := simulate(t, def)
+	want := science(core.State())
+	all := history(t, log)
+	for k := 1; k < len(all); k++ {
+		if all[k].Time.Equal(all[k-1].Time) {
+			continue // one batch, which the log keeps whole; study.Clock dates no two batches alike
+		}
+		continued, err := study.Simulate(t.Context(), refill(t, all[:k]), def)
+		if err != nil {
+			t.Fatalf("killed after event %d (%s): %v", k, all[k-1].Kind, err)
+		}
+		if got := science(continued.State()); got != want {
+			t.Fatalf("killed after event %d (%s):\n%s", k, all[k-1].Kind, cmp.Diff(want, got))
+		}
+	}
+}
+
+// bench is an instrument under test: it counts physical acts per command.
+type bench struct {
+	instruments.Instrument
+	mu    sync.Mutex
+	acts  map[string]int
+	await func(instruments.Command) (instruments.Outcome, error) // nil: as the instrument does
+}
+
+func (b *bench) Start(ctx context.Context, cmd instruments.Command) error {
+	b.mu.Lock()
+	b.acts[cmd.ID]++
+	b.mu.Unlock()
+	return nil
+}
+
+func (b *bench) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	if b.await != nil {
+		return b.await(cmd)
+	}
+	return measured(12), nil
+}
+
+func (b *bench) Describe(context.Context) (instruments.Description, error) {
+	return instruments.Description{Name: "bench", Capacity: 1}, nil
+}
+
+func (b *bench) Cancel(context.Context, instruments.Command) error { return nil }
+
+func measured(value float64) instruments.Outcome {
+	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
+		Actual:    events.Point{"lipf6": events.Number(1), "ec": events.Number(0.4), "dmc": events.Number(0.5)},
+		Objective: events.Quantity{Name: "conductivity", Value: value, Unit: "mS/cm"},
+	}}
+}
+
+// start returns a runner on the log whose waiting is told to the channel.
+func start(t *testing.T, log events.Log, def events.Definition, instrument instruments.Instrument) (*engine.Runner, <-chan string) {
+	t.Helper()
+	r, err := study.Runner(t.Context(), log, def, instrument)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan string, 1000)
+	r.Observe = func(_ *engine.Core, waitingFor string) { waiting <- waitingFor }
+	return r, waiting
+}
+
+// run runs the campaign in the background and returns how it ended.
+func run(t *testing.T, r *engine.Runner) (ended func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	return func() error {
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(30 * time.Second):
+			t.Fatal("the campaign did not end")
+			return nil
+		}
+	}
+}
+
+func until(t *testing.T, waiting <-chan string, text string) {
+	t.Helper()
+	for timeout := time.After(30 * time.Second); ; {
+		select {
+		case w := <-waiting:
+			if strings.Contains(w, text) {
+				return
+			}
+		case <-timeout:
+			t.Fatalf("the campaign never waited for %q", text)
+		}
+	}
+}
+
+// Law: a command whose fate nobody knows is never sent again. It waits for a
+// person, whose word is recorded, and only then does the campaign go on.
+func TestUnknownFateWaitsForAPerson(t *testing.T) {
+	def := electrolyte(t, 1, 5, func(def *events.Definition) { def.Experts = nil; def.Policy = events.Policy{} })
+	instrument := &bench{acts: make(map[string]int)}
+	log := memlog.New()
+	r, _ := start(t, log, def, instrument)
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := history(t, log)
+	cut := slices.IndexFunc(all, func(e events.Event) bool { return e.Kind == events.KindExperimentDispatched }) + 1
+
+	instrument = &bench{acts: make(map[string]int)} // keeps no memory: it is no Recoverer
+	r, waiting := start(t, refill(t, all[:cut]), def, instrument)
+	ended := run(t, r)
+	until(t, waiting, "nobody knows what became of e1")
+	if instrument.acts["electrolyte/e1"] != 0 {
+		t.Error("the command was sent again")
+	}
+	refused := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: "e1", Value: 12}}
+	if _, err := r.Submit(t.Context(), refused); err == nil || !strings.Contains(err.Error(), "campaignd resolve e1") {
+		t.Errorf("telling the result of an unresolved experiment: %v", err)
+	}
+	resolve := engine.Request{Actor: "person:ada", Resolve: &engine.Resolve{Experiment: "e1", Resolution: events.ResolvedNotPerformed, Reason: "pump was off"}}
+	if _, err := r.Submit(t.Context(), resolve); err != nil {
+		t.Fatal(err)
+	}
+	if err := ended(); err != nil {
+		t.Fatal(err)
+	}
+	if x := r.Core().State().Experiment("e1"); x.Status != campaign.Cancelled || x.Cause != "pump was off" {
+		t.Errorf("e1 ended as %+v", x)
+	}
+	for id, n := range instrument.acts {
+		if n != 1 {
+			t.Errorf("%s was performed %d times", id, n)
+		}
+	}
+}
+
+// Law: what an instrument answers is checked against what the campaign asked
+// for; a wrong answer is a failed experiment with the answer kept.
+func TestWrongAnswersAreRefused(t *testing.T) {
+	for name, outcome := range map[string]instruments.Outcome{
+		"not a number":    measured(math.NaN()),
+		"wrong unit":      {Status: instruments.Measured, Measurement: &events.Measurement{Actual: measured(1).Measurement.Actual, Objective: events.Quantity{Name: "conductivity", Value: 1, Unit: "S/m"}}},
+		"out of range":    measured(1e6),
+		"no value at all": {Status: instruments.Measured},
+	} {
+		t.Run(name, func(t *testing.T) {
+			def := electrolyte(t, 1, 4, func(def *events.Definition) {
+				def.Experts, def.Policy = nil, events.Policy{}
+				def.Objective.Max = ptr(100.0)
+			})
+			instrument := &bench{acts: make(map[string]int)}
+			instrument.await = func(cmd instruments.Command) (instruments.Outcome, error) {
+				if cmd.Experiment == "e2" {
+					return outcome, nil
+				}
+				return measured(12), nil
+			}
+			r, _ := start(t, memlog.New(), def, instrument)
+			if err := r.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			x := r.Core().State().Experiment("e2")
+			if x.Status != campaign.Failed || x.Cause == "" {
+				t.Errorf("e2 ended as %+v", x)
+			}
+		})
+	}
+}
+
+// Law: a silent instrument is said to be silent, then given up as unknown; an
+// answer that comes after all is still recorded.
+func TestSilentInstrument(t *testing.T) {
+	def := electrolyte(t, 1, 4, func(def *events.Definition) {
+		def.Experts, def.Policy = nil, events.Policy{}
+		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = events.Duration(20*time.Millisecond), events.Duration(60*time.Millisecond)
+	})
+	answer := make(chan struct{})
+	instrument := &bench{acts: make(map[string]int)}
+	instrument.await = func(cmd instruments.Command) (instruments.Outcome, error) {
+		if cmd.Experiment == "e1" {
+			<-answer
+		}
+		return measured(12), nil
+	}
+	log := memlog.New()
+	r, waiting := start(t, log, def, instrument)
+	r.Now = time.Now
+	ended := run(t, r)
+	until(t, waiting, "silent for longer")
+	until(t, waiting, "nobody knows what became of e1")
+	close(answer)
+	if err := ended(); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []events.Kind
+	for _, e := range history(t, log) {
+		if strings.Contains(string(e.Data), `"experiment":"e1"`) {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	want := []events.Kind{events.KindExperimentRequested, events.KindExperimentDispatched, events.KindExperimentStarted,
+		events.KindInstrumentStalled, events.KindExperimentUnresolved, events.KindExperimentMeasured}
+	if diff := cmp.Diff(want, kinds); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// silent is an expert who never answers.
+type silent struct{}
+
+func (silent) Describe() humans.Description { return humans.Description{Expert: "ada"} }
+
+func (silent) Ask(ctx context.Context, _ humans.Question) (humans.Answer, error) {
+	<-ctx.Done()
+	return humans.Answer{}, ctx.Err()
+}
+
+// Law: when nobody answers, questions expire and the campaign goes on without.
+func TestNobodyAnswers(t *testing.T) {
+	def := electrolyte(t, 1, 6, func(def *events.Definition) {
+		def.Experts[0] = events.Expert{Name: "ada", Terminal: &events.TerminalExpert{}, AnswerWithin: events.Duration(time.Millisecond)}
+		def.Initial.Labels = ptr(2)
+		def.Policy.Handover.Width = &events.Width{Gate: ptr(false)}
+	})
+	log := memlog.New()
+	r, _ := start(t, log, def, nil)
+	r.Reviewers = map[string]humans.Reviewer{"ada": silent{}}
+	if err := run(t, r)(); err != nil {
+		t.Fatal(err)
+	}
+	s := r.Core().State()
+	if s.Status != campaign.Completed || s.Spent() != 6 {
+		t.Errorf("the campaign is %s after %d experiments", s.Status, s.Spent())
+	}
+	if len(s.Questions) < 3 {
+		t.Fatalf("only %d questions were asked", len(s.Questions))
+	}
+	for _, q := range s.Questions {
+		if q.Status != campaign.Expired {
+			t.Errorf("%s is %s", q.ID, q.Status)
+		}
+	}
+}
+
+// Law: a paused campaign starts nothing; resumed, it does what it would have
+// done; stopped, it ends.
+func TestPauseResumeStop(t *testing.T) {
+	def := electrolyte(t, 1, 6)
+	_, undisturbed := simulate(t, def)
+
+	log := memlog.New()
+	r, waiting := start(t, log, def, nil)
+	if _, err := engine.Submit(t.Context(), log, r.Core(), engine.Request{Actor: "person:ada", Pause: &events.CampaignPaused{Reason: "lunch"}}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	ended := run(t, r)
+	until(t, waiting, "paused")
+	if n := len(history(t, log)); n != 3 { // defined, paused, recovered
+		t.Errorf("a paused campaign has written %d events", n)
+	}
+	if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:ada", Resume: &events.CampaignResumed{}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := ended(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(science(undisturbed.State()), science(r.Core().State())); diff != "" {
+		t.Errorf("the pause changed what was done:\n%s", diff)
+	}
+
+	log = memlog.New()
+	r, _ = start(t, log, def, nil)
+	if _, err := engine.Submit(t.Context(), log, r.Core(), engine.Request{Actor: "person:ada", Stop: &events.CampaignStopped{Reason: "enough"}}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t, r)(); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Core().State(); s.Status != campaign.Stopped || len(s.Experiments) != 0 {
+		t.Errorf("a stopped campaign is %s with %d experiments", s.Status, len(s.Experiments))
+	}
+}

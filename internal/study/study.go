@@ -1,0 +1,128 @@
+// Package study runs whole simulated campaigns in memory, for tests and for
+// scientific comparisons.
+package study
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+// Define returns the complete definition of a campaign on a task with its
+// simulated instrument, after the given changes.
+func Define(task string, seed uint64, experiments int, changes ...func(*events.Definition)) (events.Definition, error) {
+	t, ok := tasks.Lookup(task)
+	if !ok {
+		return events.Definition{}, fmt.Errorf("there is no task %q; the tasks are %v", task, tasks.Names())
+	}
+	def := events.Definition{
+		Name: task, Seed: seed, Parameters: t.Parameters, Constraints: t.Constraints, Objective: t.Objective,
+		Budget:     events.Budget{Experiments: experiments},
+		Instrument: events.Instrument{Simulated: &events.SimulatedInstrument{Task: task}},
+	}
+	for _, change := range changes {
+		change(&def)
+	}
+	return campaignfile.Complete(def), nil
+}
+
+// WithExpert adds a simulated expert of the given accuracy a.
+func WithExpert(accuracy float64) func(*events.Definition) {
+	return func(def *events.Definition) {
+		def.Experts = append(def.Experts, events.Expert{Name: "ada", Simulated: &events.SimulatedExpert{Accuracy: &accuracy}})
+	}
+}
+
+// WithNoise gives the instrument a known noise, in the objective's unit.
+func WithNoise(sd float64) func(*events.Definition) {
+	return func(def *events.Definition) {
+		def.Objective.Noise, def.Instrument.Simulated.Noise = &sd, sd
+	}
+}
+
+// Reviewers returns the simulated experts of a definition by name.
+func Reviewers(def events.Definition) (map[string]humans.Reviewer, error) {
+	sp, err := space.New(def)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	sample := func(n int, seed uint64) []events.Point {
+		points, err := sp.Sample(n, seed)
+		if err != nil {
+			failed = err
+		}
+		return points
+	}
+	reviewers := make(map[string]humans.Reviewer, len(def.Experts))
+	for _, expert := range def.Experts {
+		if expert.Simulated == nil {
+			continue
+		}
+		reviewer, err := humansim.New(expert, def, sample)
+		if err != nil {
+			return nil, err
+		}
+		reviewers[expert.Name] = reviewer
+	}
+	return reviewers, failed
+}
+
+// epoch is the time at which simulated campaigns begin; they take no time.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Clock returns a clock that begins at a fixed time and advances by a second
+// with each look at it.
+func Clock() func() time.Time {
+	now := epoch
+	return func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}
+}
+
+// Runner returns a runner of the definition's campaign on the log, opening the
+// campaign where the log does not hold it. instrument may be nil for the
+// simulated one.
+func Runner(ctx context.Context, log events.Log, def events.Definition, instrument instruments.Instrument) (*engine.Runner, error) {
+	if instrument == nil {
+		var err error
+		if instrument, err = simulated.New(*def.Instrument.Simulated, def); err != nil {
+			return nil, err
+		}
+	}
+	reviewers, err := Reviewers(def)
+	if err != nil {
+		return nil, err
+	}
+	sequence, err := log.LastSequence(ctx, def.Name)
+	if err != nil {
+		return nil, err
+	}
+	if sequence == 0 {
+		if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", epoch, ""); err != nil {
+			return nil, err
+		}
+	}
+	r := &engine.Runner{Log: log, Campaign: def.Name, Instrument: instrument, Reviewers: reviewers, Now: Clock()}
+	return r, r.Start(ctx)
+}
+
+// Simulate runs a campaign to its end and returns its core.
+func Simulate(ctx context.Context, log events.Log, def events.Definition) (*engine.Core, error) {
+	r, err := Runner(ctx, log, def, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.Core(), r.Run(ctx)
+}
