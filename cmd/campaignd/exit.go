@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// Exit codes. exitHelp is what `campaignd --help` says about them.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitInput       = 2
+	exitStore       = 3
+	exitInterrupted = 4
+)
+
+const exitHelp = `Exit codes:
+  0  done
+  1  the answer is no: a check failed, the campaign does not allow it now, or it needs a person first
+  2  wrong usage or bad input: nothing was changed
+  3  the store: there is none, it is in use, damaged, or of a newer version
+  4  interrupted: what was recorded is safe, the same command goes on`
+
+var (
+	// errInterrupted is the cause of a context that a person's Ctrl-C ended.
+	errInterrupted = errors.New("interrupted")
+	// errNo is wrapped by the errors of commands whose answer is no.
+	errNo = errors.New("")
+	// errReported means that the answer is no and has been printed already.
+	errReported = errors.New("reported")
+)
+
+// inputError is a mistake in what a person typed or in a file they gave.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() error { return e.error }
+
+// badInput returns an inputError.
+func badInput(format string, args ...any) error { return inputError{fmt.Errorf(format, args...)} }
+
+// storeError is a store that cannot be used.
+type storeError struct{ error }
+
+func (e storeError) Unwrap() error { return e.error }
+
+func badStore(format string, args ...any) error { return storeError{fmt.Errorf(format, args...)} }
+
+// exitCode classifies an error. It is the only place that does.
+func exitCode(err error) int {
+	var (
+		input inputError
+		file  *campaignfile.Error
+		store storeError
+	)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &input), errors.As(err, &file):
+		return exitInput
+	case errors.As(err, &store), errors.Is(err, events.ErrInUse), errors.Is(err, events.ErrDamaged), errors.Is(err, events.ErrNewerFormat),
+		errors.Is(err, events.ErrUncertain), errors.Is(err, events.ErrClosed), errors.Is(err, engine.ErrNoCampaign),
+		errors.Is(err, control.ErrNobody), isUnknownKind(err):
+		return exitStore
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return exitInput
+	}
+	return exitFailed
+}
+
+func isUnknownKind(err error) bool {
+	var unknown *events.UnknownKindError
+	return errors.As(err, &unknown)
+}
+
+// fail reports an error to the person, or as JSON to a program, and returns
+// the exit code.
+func (a *app) fail(err error) int {
+	code := exitCode(err)
+	if errors.Is(err, errReported) {
+		return code
+	}
+	message := explainError(err)
+	if a.json {
+		// A program that reads standard output gets one document in any case.
+		text, _ := json.Marshal(map[string]any{"error": message, "exit": code})
+		fmt.Fprintln(a.stdout, string(text))
+	}
+	if strings.Contains(message, "\n") {
+		fmt.Fprintf(a.stderr, "%s\n", message)
+	} else {
+		fmt.Fprintf(a.stderr, "campaignd: %s\n", message)
+	}
+	return code
+}
+
+// explainError says what happened and what to do, for errors whose own text
+// does not.
+func explainError(err error) string {
+	message := err.Error()
+	for _, prefix := range []string{engine.ErrRefused.Error() + ": "} {
+		message = strings.TrimPrefix(message, prefix)
+	}
+	switch {
+	case errors.Is(err, events.ErrInUse):
+		message += "; wait for it to finish, or end it, and try again"
+	case strings.HasPrefix(message, "unknown shorthand flag: ") && strings.ContainsAny(message, "0123456789"):
+		message += "; write a negative number as --value=-3.2, or after --"
+	case strings.HasPrefix(message, "unknown command"), strings.HasPrefix(message, "unknown flag"), strings.HasPrefix(message, "unknown shorthand"):
+		message += "; see campaignd --help"
+	}
+	return message
+}

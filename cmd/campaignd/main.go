@@ -1,0 +1,50 @@
+// Command campaignd drives closed-loop lab campaigns together with human
+// experts, and can prove afterwards why it did everything it did.
+//
+// Each subcommand is a file of this package; wire.go is the list of the
+// instruments and experts it can drive.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the program: it returns its exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			code = crashed(stderr, fault)
+		}
+	}()
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	root := newRoot(a)
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
+
+// crashed reports a programmer's mistake in a line. The stack, which helps only
+// who looks for the mistake, goes to a file.
+func crashed(stderr io.Writer, fault any) int {
+	where := ""
+	if f, err := os.CreateTemp("", "campaignd-crash-*.txt"); err == nil {
+		fmt.Fprintf(f, "campaignd %s\n%v\n\n%s", thisBuild(), fault, debug.Stack())
+		if f.Close() == nil {
+			where = " with the file " + f.Name()
+		}
+	}
+	fmt.Fprintf(stderr, "campaignd: internal error: %v. What is in the store is safe. Please report this%s at %s\n", fault, where, issuesURL)
+	return exitFailed
+}
+
+const issuesURL = "https://github.com/campaignd/campaignd/issues"

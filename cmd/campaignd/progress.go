@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/bus"
+	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// display shows a person how a campaign goes, and asks them what it needs. Its
+// methods may be called from several goroutines.
+type display interface {
+	console.Prompter
+	// happened shows an event, in the order of the log.
+	happened(e events.Event, payload events.Payload)
+	// stands shows where the campaign stands.
+	stands(p progress)
+	// remark shows a line that is about no event.
+	remark(text string)
+	// close leaves the terminal as it was.
+	close()
+}
+
+// progress is where a campaign stands.
+type progress struct {
+	Campaign   string
+	Status     campaign.Status
+	Done       int // experiments that have an outcome
+	Open       int // experiments under way
+	Budget     int
+	Labels     int
+	Asked      int
+	Best       *engine.Best
+	Definition *events.Definition
+	Trust      []campaign.Trust
+	Failure    string
+	WaitingFor string
+	Began      time.Time
+	Unresolved []string
+}
+
+func progressOf(core *engine.Core, waitingFor string) progress {
+	s := core.State()
+	p := progress{
+		Campaign: s.Name, Status: s.Status, Definition: s.Definition, Budget: s.Definition.Budget.Experiments,
+		Labels: s.Labels(), Asked: s.AskedCount(), Failure: s.Failure, WaitingFor: waitingFor, Began: s.DefinedAt,
+	}
+	p.Trust = append(p.Trust, s.Trust...)
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		switch {
+		case x.Origin == events.OriginImport || x.Status == campaign.Cancelled:
+		case x.Status.Open():
+			p.Open++
+		default:
+			p.Done++
+		}
+		if x.Status == campaign.Unresolved {
+			p.Unresolved = append(p.Unresolved, x.ID)
+		}
+	}
+	if summary, err := core.Summarize(); err == nil {
+		p.Best = summary.Best
+	}
+	return p
+}
+
+// feed brings the events of a campaign from the bus to a display.
+type feed struct {
+	bus  *bus.Bus
+	done chan struct{}
+
+	mu      sync.Mutex
+	seen    events.Sequence
+	changed chan struct{}
+}
+
+// startFeed shows the events after a sequence; what came before is only read,
+// for the definition. It goes on until close.
+func startFeed(ctx context.Context, log events.Log, name string, after events.Sequence, d display) (*feed, error) {
+	f := &feed{bus: bus.New(log, bus.Config{}), done: make(chan struct{}), changed: make(chan struct{})}
+	messages, err := f.bus.Subscriber("").Subscribe(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(f.done)
+		for message := range messages {
+			if e, err := bus.FromMessage(message); err == nil && e.Campaign == name {
+				if payload, err := events.Decode(e); err == nil {
+					_, defines := payload.(*events.CampaignDefined)
+					_, amends := payload.(*events.CampaignAmended)
+					if e.Sequence > after || defines || amends {
+						d.happened(e, payload)
+					}
+				}
+				f.advance(e.Sequence)
+			}
+			message.Ack()
+		}
+	}()
+	return f, nil
+}
+
+func (f *feed) advance(s events.Sequence) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen = s
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// close waits until the display has shown everything up to a sequence, for at
+// most a moment, and ends the feed.
+func (f *feed) close(last events.Sequence) {
+	limit := time.After(2 * time.Second)
+	for waiting := true; waiting; {
+		f.mu.Lock()
+		seen, changed := f.seen, f.changed
+		f.mu.Unlock()
+		if seen >= last {
+			break
+		}
+		select {
+		case <-changed:
+		case <-f.done:
+			waiting = false
+		case <-limit:
+			waiting = false
+		}
+	}
+	_ = f.bus.Close()
+	<-f.done
+}
+
+// plain is the display of a pipe: a line for each noteworthy event.
+type plain struct {
+	console.Prompter
+
+	mu       sync.Mutex
+	out      io.Writer
+	narrator narrator
+	after    events.Sequence // what came before was told by an earlier process
+}
+
+func newPlain(in io.Reader, out io.Writer, after events.Sequence) *plain {
+	return &plain{Prompter: console.NewLines(in, out, isTerminal(in)), out: out, after: after}
+}
+
+func (p *plain) happened(e events.Event, payload events.Payload) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lines := p.narrator.tell(e, payload)
+	if e.Sequence <= p.after {
+		return
+	}
+	for _, line := range lines {
+		fmt.Fprintln(p.out, line)
+	}
+}
+
+func (p *plain) stands(progress) {}
+
+func (p *plain) remark(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintln(p.out, text)
+}
+
+func (p *plain) close() {}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// app is what all commands share: where they read and write, and the global
+// flags.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	as       string
+	json     bool
+	store    string
+	campaign string
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "campaignd",
+		Short: "Drive lab campaigns together with human experts, on a log that proves every decision",
+		Long: `campaignd drives closed-loop lab campaigns together with human experts, and can
+prove afterwards why it did everything it did.
+
+A campaign is described in one file and kept in one store, by default
+NAME.campaign beside the file. Where a command takes a TARGET, give the file or
+the store; leave it out where the current folder holds a single *.campaign.
+While ` + "`campaignd run`" + ` holds the store, every other command speaks to it through a
+socket in the store; otherwise it opens the store itself.
+
+` + exitHelp,
+		Example: `  campaignd run examples/electrolyte.yaml       start a campaign, or continue it
+  campaignd status examples/electrolyte.yaml    how it stands
+  campaignd explain d12                         why decision d12 was made
+  campaignd audit                               make every decision again and compare`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return badInput("%w (%s --help shows the flags)", err, cmd.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.as, "as", systemUser(), "who acts: the `name` that is recorded")
+	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
+	flags.StringVar(&a.store, "store", "", "the store's `directory` (default NAME.campaign beside the file)")
+	flags.StringVar(&a.campaign, "campaign", "", "the campaign's `name`, where a store holds several")
+
+	root.AddGroup(
+		&cobra.Group{ID: "drive", Title: "Run a campaign:"},
+		&cobra.Group{ID: "hand", Title: "By hand:"},
+		&cobra.Group{ID: "look", Title: "Look into it:"},
+		&cobra.Group{ID: "prepare", Title: "Prepare:"},
+	)
+	group := func(id string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = id
+			c.Args = inputArgs(c.Args)
+			for _, sub := range c.Commands() {
+				sub.Args = inputArgs(sub.Args)
+			}
+			root.AddCommand(c)
+		}
+	}
+	group("drive", a.runCommand())
+	return root
+}
+
+// inputArgs makes a wrong number of arguments a mistake of the person.
+func inputArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	if check == nil {
+		return nil
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return badInput("%w; usage: %s", err, cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+func systemUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username[strings.LastIndexByte(u.Username, '\\')+1:] // without a Windows domain
+	}
+	return "unknown"
+}
+
+// actor is who acts, as it is recorded.
+func (a *app) actor() (string, error) {
+	name := strings.TrimSpace(a.as)
+	if name == "" || strings.ContainsAny(name, "\n\r\t") || len(name) > 200 {
+		return "", badInput("--as %q is not a name", a.as)
+	}
+	return "person:" + name, nil
+}
+
+// printJSON writes the one JSON document of a command.
+func (a *app) printJSON(value any) error {
+	encoder := json.NewEncoder(a.stdout)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// printf writes an answer for people.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, args...) }
+
+// remark writes what is not part of the answer.
+func (a *app) remark(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
+
+// isTerminal reports whether a stream is a terminal that can be drawn on.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// session is access to a store: opened by this process, or through the socket
+// of the process that holds it. Commands cannot tell the difference.
+type session struct {
+	// log is for reading.
+	log events.Log
+	// owner is the process that holds the store, nil where this one does.
+	owner *control.Client
+	own   *pebblelog.Log
+	// name is the campaign the command is about.
+	name string
+}
+
+// access says what a command does with a store.
+type access int
+
+const (
+	reading access = iota
+	writing
+)
+
+// patience is how long a store is waited for that another command has open
+// just now.
+const patience = 3 * time.Second
+
+// open opens the target's store, which must exist, and finds the campaign.
+func (a *app) open(ctx context.Context, t target, mode access) (*session, error) {
+	s, err := openStore(ctx, t, mode)
+	if err != nil {
+		return nil, err
+	}
+	s.name = t.campaign
+	if s.name == "" {
+		if s.name, err = onlyCampaign(ctx, s.log); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	return s, nil
+}
+
+func openStore(ctx context.Context, t target, mode access) (*session, error) {
+	for began := time.Now(); ; {
+		owner, err := control.Dial(ctx, t.store)
+		if err == nil {
+			return &session{log: owner, owner: owner}, nil
+		}
+		if !errors.Is(err, control.ErrNobody) {
+			return nil, storeError{err}
+		}
+		own, err := pebblelog.Open(t.store, pebblelog.Options{MustExist: true, ReadOnly: mode == reading})
+		if err == nil {
+			return &session{log: own, own: own}, nil
+		}
+		if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, events.ErrDamaged) {
+			return nil, badStore("there is no store %s yet; `campaignd run FILE` makes one", t.store)
+		}
+		if !errors.Is(err, events.ErrInUse) || time.Since(began) > patience {
+			return nil, storeError{err}
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (s *session) close() error { return s.log.Close() }
+
+// core folds the campaign.
+func (s *session) core(ctx context.Context) (*engine.Core, error) {
+	return engine.Load(ctx, s.log, s.name)
+}
+
+// submit has a request fulfilled, by the process that runs the campaign if
+// there is one.
+func (s *session) submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
+	if s.owner != nil {
+		return s.owner.Submit(ctx, s.name, r)
+	}
+	core, err := s.core(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Submit(ctx, s.own, core, r, time.Now())
+}
+
+// verify checks every byte of the log.
+func (s *session) verify(ctx context.Context) (control.Verified, error) {
+	if s.owner != nil {
+		return s.owner.Verify(ctx)
+	}
+	return verifyLog(ctx, s.own)
+}
+
+// verifyLog checks a log on disk.
+func verifyLog(ctx context.Context, log *pebblelog.Log) (control.Verified, error) {
+	report, err := log.Verify(ctx)
+	if err != nil {
+		return control.Verified{}, err
+	}
+	v := control.Verified{Events: report.Events, Root: report.Root.String(), Faults: []string{}, Notes: report.Notes}
+	for _, f := range report.Faults {
+		v.Faults = append(v.Faults, f.String())
+	}
+	if report.More > 0 {
+		v.Faults = append(v.Faults, fmt.Sprintf("and %d more faults", report.More))
+	}
+	return v, nil
+}
+
+// onlyCampaign returns the name of the campaign in a store that holds one.
+func onlyCampaign(ctx context.Context, log events.Log) (string, error) {
+	var names []string
+	for e, err := range log.Read(ctx, 0) {
+		if err != nil {
+			return "", err
+		}
+		if e.Kind == events.KindCampaignDefined {
+			names = append(names, e.Campaign)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return "", badStore("the store holds no campaign yet; `campaignd run FILE` starts one")
+	case 1:
+		return names[0], nil
+	}
+	return "", badInput("the store holds several campaigns: choose one of %s with --campaign", strings.Join(names, ", "))
+}

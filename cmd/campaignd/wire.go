@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	humansimulated "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/adapters/instruments/table"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/space"
+)
+
+// outside is what adapters need from the program that runs them.
+type outside struct {
+	// base is the folder that relative paths of the definition start from.
+	base string
+	// prompter asks whoever sits at the terminal.
+	prompter console.Prompter
+	// logf takes remarks of adapters, a line each.
+	logf func(format string, args ...any)
+}
+
+// instrumentTable is the list of instruments.
+var instrumentTable = []struct {
+	name  string
+	named func(events.Instrument) bool
+	open  func(events.Definition, outside) (instruments.Instrument, error)
+}{
+	{"simulated",
+		func(i events.Instrument) bool { return i.Simulated != nil },
+		func(def events.Definition, o outside) (instruments.Instrument, error) {
+			return simulated.New(*def.Instrument.Simulated, def)
+		}},
+	{"table",
+		func(i events.Instrument) bool { return i.Table != nil },
+		func(def events.Definition, o outside) (instruments.Instrument, error) {
+			return table.New(*def.Instrument.Table, def, o.base)
+		}},
+	{"manual",
+		func(i events.Instrument) bool { return i.Manual != nil },
+		func(def events.Definition, o outside) (instruments.Instrument, error) {
+			return manual.New(*def.Instrument.Manual, def, o.prompter), nil
+		}},
+	{"process",
+		func(i events.Instrument) bool { return i.Process != nil },
+		func(def events.Definition, o outside) (instruments.Instrument, error) {
+			return process.New(*def.Instrument.Process, def, o.base, o.logf)
+		}},
+}
+
+// reviewerTable is the list of experts.
+var reviewerTable = []struct {
+	name  string
+	named func(events.Expert) bool
+	open  func(events.Expert, events.Definition, outside) (humans.Reviewer, error)
+}{
+	{"simulated",
+		func(e events.Expert) bool { return e.Simulated != nil },
+		func(e events.Expert, def events.Definition, _ outside) (humans.Reviewer, error) {
+			sp, err := space.New(def)
+			if err != nil {
+				return nil, err
+			}
+			return humansimulated.New(e, def, func(n int, seed uint64) []events.Point {
+				points, err := sp.Sample(n, seed)
+				if err != nil {
+					return nil // the adapter reports that it has none to choose from
+				}
+				return points
+			})
+		}},
+	{"terminal",
+		func(e events.Expert) bool { return e.Terminal != nil },
+		func(e events.Expert, _ events.Definition, o outside) (humans.Reviewer, error) {
+			return terminal.New(e.Name, o.prompter, time.Now), nil
+		}},
+}
+
+// openInstrument returns the instrument that the definition names. Close it
+// with closeInstrument.
+func openInstrument(def events.Definition, o outside) (instruments.Instrument, error) {
+	for _, row := range instrumentTable {
+		if row.named(def.Instrument) {
+			instrument, err := row.open(def, o)
+			if err != nil {
+				return nil, inputError{err}
+			}
+			return instrument, nil
+		}
+	}
+	return nil, badInput("the campaign names no instrument that this campaignd can drive")
+}
+
+func closeInstrument(i instruments.Instrument) error {
+	if c, ok := i.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// openReviewers returns the experts of the definition, by name.
+func openReviewers(def events.Definition, o outside) (map[string]humans.Reviewer, error) {
+	reviewers := make(map[string]humans.Reviewer, len(def.Experts))
+	for _, expert := range def.Experts {
+		for _, row := range reviewerTable {
+			if !row.named(expert) {
+				continue
+			}
+			reviewer, err := row.open(expert, def, o)
+			if err != nil {
+				return nil, inputError{err}
+			}
+			reviewers[expert.Name] = reviewer
+		}
+		if reviewers[expert.Name] == nil {
+			return nil, badInput("the expert %s is of no kind that this campaignd can ask", expert.Name)
+		}
+	}
+	return reviewers, nil
+}
+
+// withCandidates completes a definition by the compositions that its
+// instrument lists as the only ones it can measure.
+func withCandidates(ctx context.Context, def events.Definition, i instruments.Instrument) (events.Definition, error) {
+	list, ok := i.(instruments.Candidates)
+	if !ok || def.Candidates != nil {
+		return def, nil
+	}
+	points, err := list.Candidates(ctx)
+	if err != nil {
+		return def, fmt.Errorf("the instrument's list of compositions: %w", err)
+	}
+	def.Candidates = points
+	return def, nil
+}

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// composition writes a point in a line, in the campaign's order: "lipf6 1.10,
+// ec 0.34, dmc 1.00".
+func composition(def *events.Definition, p events.Point) string {
+	parts := make([]string, 0, len(def.Parameters))
+	for _, par := range def.Parameters {
+		if v, ok := p[par.Name]; ok {
+			parts = append(parts, par.Name+" "+parameterValue(def, par, v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// compositionWithUnits is composition with each parameter's unit.
+func compositionWithUnits(def *events.Definition, p events.Point) string {
+	parts := make([]string, 0, len(def.Parameters))
+	for _, par := range def.Parameters {
+		if v, ok := p[par.Name]; ok {
+			parts = append(parts, strings.TrimSpace(par.Name+" "+parameterValue(def, par, v)+" "+par.Unit))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// parameterValue writes a value with the decimals that matter: those of the
+// instrument's step, else about a thousandth of the parameter's range.
+func parameterValue(def *events.Definition, par events.Parameter, v events.Value) string {
+	x, ok := v.Float()
+	if !ok {
+		return v.Name()
+	}
+	switch step, stepped := def.Instrument.Steps[par.Name]; {
+	case par.Values != nil:
+		return v.String()
+	case stepped:
+		return strconv.FormatFloat(x, 'f', decimalsOf(step), 64)
+	case par.Min != nil && par.Max != nil && *par.Max > *par.Min:
+		decimals := 2 - int(math.Floor(math.Log10(*par.Max-*par.Min)))
+		return strconv.FormatFloat(x, 'f', min(max(decimals, 0), 12), 64)
+	}
+	return v.String()
+}
+
+// decimalsOf counts the decimals a number is written with.
+func decimalsOf(x float64) int {
+	text := strconv.FormatFloat(x, 'f', -1, 64)
+	if i := strings.IndexByte(text, '.'); i >= 0 {
+		return len(text) - i - 1
+	}
+	return 0
+}
+
+// quantity writes a number of the objective with its unit, in about four
+// significant digits.
+func quantity(x float64, unit string) string {
+	return strings.TrimSpace(short(x) + " " + unit)
+}
+
+// short writes a number in four significant digits, plainly where that is
+// readable.
+func short(x float64) string {
+	size := math.Abs(x)
+	if x == 0 || size >= 1e-3 && size < 1e6 {
+		decimals := 2
+		if x != 0 {
+			decimals = min(max(3-int(math.Floor(math.Log10(size))), 0), 6)
+		}
+		return strconv.FormatFloat(x, 'f', decimals, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
+// plural writes a count with its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// said turns an answer into a verb.
+func said(answer string) string {
+	switch answer {
+	case events.AnswerAccept:
+		return "accepted"
+	case events.AnswerReject:
+		return "rejected"
+	case events.AnswerUnsure:
+		return "cannot tell about"
+	}
+	return answer
+}
+
+// who writes an actor as a person would: "ada" for "person:ada".
+func who(actor string) string {
+	if _, name, ok := strings.Cut(actor, ":"); ok {
+		return name
+	}
+	return actor
+}
+
+// narrator tells events in plain words. It follows the definition, which says
+// how compositions are written.
+type narrator struct {
+	def *events.Definition
+	// examples counts the initial labels of an expert that were not told yet.
+	examples, accepted int
+	expert             string
+}
+
+// tell returns what an event says in plain words, a line each, and nothing for
+// one that a person need not read.
+func (n *narrator) tell(e events.Event, payload events.Payload) (lines []string) {
+	line, routine := n.one(e, payload)
+	if given, ok := payload.(*events.LabelGiven); ok && given.Volunteered {
+		return nil // told together, once the last one is there
+	}
+	if n.examples > 0 {
+		lines = append(lines, fmt.Sprintf("%s gave %s: %d accepted, %d rejected", n.expert, plural(n.examples, "initial label"), n.accepted, n.examples-n.accepted))
+		n.examples, n.accepted = 0, 0
+	}
+	if !routine {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// one says in a line what happened; routine is true for what is of interest
+// only to who looks closer.
+
+func (n *narrator) one(e events.Event, payload events.Payload) (line string, routine bool) {
+	because := func(reason string) string {
+		if reason == "" {
+			return ""
+		}
+		return ": " + reason
+	}
+	switch p := payload.(type) {
+	case *events.CampaignDefined:
+		n.def = &p.Definition
+		return fmt.Sprintf("campaign %s begins: %s %s, at most %s", p.Definition.Name, p.Definition.Objective.Goal,
+			p.Definition.Objective.Name, plural(p.Definition.Budget.Experiments, "experiment")), false
+	case *events.CampaignAmended:
+		n.def = &p.Definition
+		changes := make([]string, len(p.Changes))
+		for i, c := range p.Changes {
+			changes[i] = changeInWords(c)
+		}
+		return fmt.Sprintf("%s amended the campaign: %s", who(e.Actor), strings.Join(changes, "; ")), false
+	case *events.CampaignPaused:
+		return fmt.Sprintf("%s paused the campaign%s", who(e.Actor), because(p.Reason)), false
+	case *events.CampaignResumed:
+		return fmt.Sprintf("%s resumed the campaign%s", who(e.Actor), because(p.Reason)), false
+	case *events.CampaignStopped:
+		return fmt.Sprintf("%s stopped the campaign%s", who(e.Actor), because(p.Reason)), false
+	case *events.CampaignCompleted:
+		if p.Detail != "" {
+			return "the campaign is complete: " + p.Detail, false
+		}
+		return "the campaign is complete: " + p.Reason, false
+	case *events.RecoveryDone:
+		if len(p.Commands) == 0 {
+			return "taken up again; nothing was under way", false
+		}
+		fates := make([]string, len(p.Commands))
+		for i, c := range p.Commands {
+			fates[i] = fmt.Sprintf("%s is %s", c.Experiment, c.Fate)
+		}
+		return "taken up again; the instrument says: " + strings.Join(fates, ", "), false
+	case *events.AnchorsDeclared:
+		return fmt.Sprintf("%s declared %s", p.Expert, plural(len(p.Points), "anchor")), false
+	case *events.NoteAdded:
+		about := ""
+		if p.About != "" {
+			about = " on " + p.About
+		}
+		return fmt.Sprintf("%s notes%s: %s", who(e.Actor), about, p.Text), false
+	case *events.LabelRequested:
+		return fmt.Sprintf("%s asks %s about (%s)", p.Question, p.Expert, composition(n.def, p.Parameters)), true
+	case *events.LabelGiven:
+		if p.Volunteered {
+			n.expert = p.Expert
+			n.examples++
+			if p.Answer == events.AnswerAccept {
+				n.accepted++
+			}
+			return "", true
+		}
+		line := fmt.Sprintf("%s %s %s", p.Expert, said(p.Answer), p.Question)
+		if n.def != nil {
+			line += fmt.Sprintf(" (%s)", composition(n.def, p.Parameters))
+		}
+		if who(e.Actor) != p.Expert {
+			line += ", told by " + who(e.Actor)
+		}
+		return line + because(p.Comment), false
+	case *events.LabelSuperseded:
+		return fmt.Sprintf("%s now %s %s%s", p.Expert, said(p.Answer), p.Question, because(p.Reason)), false
+	case *events.LabelExpired:
+		return fmt.Sprintf("nobody answered %s in time; the campaign goes on without", p.Question), false
+	case *events.LabelWithdrawn:
+		return fmt.Sprintf("%s is no longer asked: %s", p.Question, p.Reason), false
+	case *events.ExperimentRequested:
+		return fmt.Sprintf("%s is to measure (%s)", p.Experiment, composition(n.def, p.Parameters)), true
+	case *events.ExperimentDispatched:
+		return fmt.Sprintf("%s goes to %s", p.Experiment, p.Instrument), true
+	case *events.ExperimentStarted:
+		return fmt.Sprintf("%s has started", p.Experiment), true
+	case *events.ExperimentMeasured:
+		return fmt.Sprintf("%s measured %s (%s)", p.Experiment, quantity(p.Objective.Value, p.Objective.Unit), composition(n.def, p.Actual)), false
+	case *events.ExperimentFailed:
+		return fmt.Sprintf("%s failed: %s", p.Experiment, p.Cause), false
+	case *events.ExperimentCancelled:
+		return fmt.Sprintf("%s was called off: %s", p.Experiment, p.Reason), false
+	case *events.ExperimentUnresolved:
+		return fmt.Sprintf("NOBODY KNOWS what became of %s: %s. Look at the instrument, then `campaignd resolve %s`", p.Experiment, p.Cause, p.Experiment), false
+	case *events.ExperimentResolved:
+		line := fmt.Sprintf("%s settled %s: %s", who(e.Actor), p.Experiment, p.Resolution)
+		if p.Measurement != nil {
+			line += " " + quantity(p.Measurement.Objective.Value, p.Measurement.Objective.Unit)
+		}
+		return line + because(p.Reason), false
+	case *events.MeasurementCorrected:
+		if p.Excluded {
+			return fmt.Sprintf("%s excluded %s (%s): %s", who(e.Actor), p.Experiment, quantity(p.Old.Value, p.Old.Unit), p.Reason), false
+		}
+		to := p.Old
+		if p.New != nil {
+			to = *p.New
+		}
+		return fmt.Sprintf("%s corrected %s from %s to %s: %s", who(e.Actor), p.Experiment, quantity(p.Old.Value, p.Old.Unit), quantity(to.Value, to.Unit), p.Reason), false
+	case *events.InstrumentStalled:
+		return fmt.Sprintf("%s has been silent about %s for %s", p.Instrument, p.Experiment, time.Duration(p.Waited*float64(time.Second))), false
+	case *events.ModelFitted:
+		return fmt.Sprintf("%s was fitted", modelInWords(p.Model, p.Expert)), true
+	case *events.ModelFitFailed:
+		return fmt.Sprintf("%s could not be fitted: %s", modelInWords(p.Model, p.Expert), p.Cause), false
+	case *events.TrustAdjusted:
+		return fmt.Sprintf("trust in %s: λ %s → %s", p.Expert, short(p.From), short(p.To)), true
+	case *events.DecisionMade:
+		return fmt.Sprintf("%s: %s", p.Decision, p.Reason), true
+	}
+	return string(e.Kind), true
+}
+
+func modelInWords(model, expert string) string {
+	if expert != "" {
+		return "the belief of " + expert
+	}
+	return "the model of the " + model
+}
+
+// changeInWords writes a change of a definition: "budget.experiments: 25 → 40".
+func changeInWords(c events.Change) string {
+	path := strings.ReplaceAll(strings.TrimPrefix(c.Path, "/"), "/", ".")
+	switch {
+	case c.From == "":
+		return fmt.Sprintf("%s: %s (new)", path, c.To)
+	case c.To == "":
+		return fmt.Sprintf("%s: %s (removed)", path, c.From)
+	}
+	return fmt.Sprintf("%s: %s → %s", path, c.From, c.To)
+}

@@ -1,0 +1,102 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	socketName = "control.sock"
+	// pathName is the file that says where the socket is, if not in the store.
+	pathName = "control.path"
+	// maxSocketPath is the longest path that every system takes: macOS has 104
+	// bytes for it, with the zero at the end.
+	maxSocketPath = 103
+)
+
+// listen opens the store's socket. The caller holds the store's lock, so that
+// a socket that is there already is left from a process that has died.
+func listen(store string) (listener net.Listener, remove func(), err error) {
+	store, err = filepath.Abs(store)
+	if err != nil {
+		return nil, nil, err
+	}
+	inside, record := filepath.Join(store, socketName), filepath.Join(store, pathName)
+	if err := errors.Join(removeOld(inside), removeElsewhere(record)); err != nil {
+		return nil, nil, err
+	}
+	if len(inside) <= maxSocketPath {
+		listener, err = listenPrivately(inside)
+		return listener, func() { _ = os.Remove(inside) }, err
+	}
+	dir, err := os.MkdirTemp("", "campaignd-")
+	if err != nil {
+		return nil, nil, err
+	}
+	socket := filepath.Join(dir, socketName)
+	remove = func() { _ = os.Remove(record); _ = os.RemoveAll(dir) }
+	if len(socket) > maxSocketPath {
+		remove()
+		return nil, nil, fmt.Errorf("both %s and %s are too deep for a socket; set TMPDIR to a short path", store, os.TempDir())
+	}
+	if listener, err = listenPrivately(socket); err == nil {
+		err = os.WriteFile(record, []byte(socket+"\n"), 0o600)
+	}
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return listener, remove, nil
+}
+
+// removeElsewhere removes what a dead process left outside the store.
+func removeElsewhere(record string) error {
+	if socket, err := readRecord(record); err == nil && ownedByUs(socket) == nil {
+		_ = os.Remove(socket)
+		_ = os.Remove(filepath.Dir(socket)) // only if nothing else is in it
+	}
+	return removeOld(record)
+}
+
+func removeOld(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func readRecord(record string) (socket string, err error) {
+	text, err := os.ReadFile(record)
+	if err != nil {
+		return "", err
+	}
+	socket = strings.TrimSpace(string(text))
+	if !filepath.IsAbs(socket) || filepath.Base(socket) != socketName {
+		return "", fmt.Errorf("%s does not name a socket", record)
+	}
+	return socket, nil
+}
+
+// address returns where the store's socket is, if there is one.
+func address(store string) (string, error) {
+	store, err := filepath.Abs(store)
+	if err != nil {
+		return "", err
+	}
+	socket, err := readRecord(filepath.Join(store, pathName))
+	if errors.Is(err, fs.ErrNotExist) {
+		socket, err = filepath.Join(store, socketName), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := ownedByUs(socket); err != nil {
+		return "", err
+	}
+	return socket, nil
+}

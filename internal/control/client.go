@@ -1,0 +1,227 @@
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// ErrNobody means that no process serves the store: it is free to be opened,
+// or is about to be served.
+var ErrNobody = errors.New("no running process serves the store")
+
+// ErrReadOnly is returned by Append of a Client: only the owner of a store
+// writes; others submit requests.
+var ErrReadOnly = errors.New("the store belongs to another process: submit a request to it")
+
+// Client reads the log of a store that another process holds, and submits
+// requests to it. It implements [events.Log], except that Append is refused,
+// and [events.CampaignReader].
+type Client struct {
+	http   http.Client
+	status Status
+}
+
+var (
+	_ events.Log            = (*Client)(nil)
+	_ events.CampaignReader = (*Client)(nil)
+)
+
+// dialTimeout is how long the owner may take to answer at all.
+const dialTimeout = 5 * time.Second
+
+// Dial connects to the process that serves the store. The error wraps
+// [ErrNobody] where there is none.
+func Dial(ctx context.Context, store string) (*Client, error) {
+	socket, err := address(store)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNobody
+	}
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	c := &Client{http: http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
+	}}}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	err = c.call(ctx, http.MethodGet, "/v1/status", nil, &c.status)
+	switch {
+	case err == nil:
+		return c, nil
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
+		return nil, ErrNobody // left behind by a process that is gone, or going
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("control: the process that holds %s does not answer within %s; look at it, or end it and try again: %w", store, dialTimeout, err)
+	}
+	return nil, fmt.Errorf("control: %w", err)
+}
+
+// Status returns what the owner said when it was dialled.
+func (c *Client) Status() Status { return c.status }
+
+// Submit has the owner fulfil a request, and returns the recorded events.
+func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
+	var a accepted
+	if err := c.call(ctx, http.MethodPost, "/v1/requests", submission{Campaign: campaign, Request: r}, &a); err != nil {
+		return nil, err
+	}
+	stored := make([]events.Event, len(a.Events))
+	for i, text := range a.Events {
+		var err error
+		if stored[i], err = events.UnmarshalCloudEvent(text); err != nil {
+			return nil, err
+		}
+	}
+	return stored, nil
+}
+
+// Verify has the owner check every byte of the log.
+func (c *Client) Verify(ctx context.Context) (Verified, error) {
+	var v Verified
+	err := c.call(ctx, http.MethodPost, "/v1/verify", nil, &v)
+	return v, err
+}
+
+// Append implements events.Log; it is always refused.
+func (c *Client) Append(context.Context, string, events.Sequence, ...events.Event) ([]events.Event, error) {
+	return nil, ErrReadOnly
+}
+
+// Read implements events.Log.
+func (c *Client) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
+	return c.stream(ctx, url.Values{"after": {strconv.FormatUint(uint64(after), 10)}})
+}
+
+// Follow implements events.Log. It ends with [events.ErrClosed] when the owner
+// lets go of the store.
+func (c *Client) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
+	return c.stream(ctx, url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "follow": {"1"}})
+}
+
+// ReadCampaign implements events.CampaignReader.
+func (c *Client) ReadCampaign(ctx context.Context, campaign string, after events.Sequence) iter.Seq2[events.Event, error] {
+	return c.stream(ctx, url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "campaign": {campaign}})
+}
+
+// Last implements events.Log. It is 0 where the owner does not answer.
+func (c *Client) Last() events.Position {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	defer cancel()
+	var status Status
+	if c.call(ctx, http.MethodGet, "/v1/status", nil, &status) != nil {
+		return 0
+	}
+	return status.Last
+}
+
+// LastSequence implements events.Log.
+func (c *Client) LastSequence(ctx context.Context, campaign string) (s events.Sequence, err error) {
+	err = c.call(ctx, http.MethodGet, "/v1/sequence?"+url.Values{"campaign": {campaign}}.Encode(), nil, &s)
+	return s, err
+}
+
+// Close implements events.Log. The owner is not affected.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// request sends a request; the caller closes the answer's body.
+func (c *Client) request(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://store"+path, content)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("the process that holds the store: %w", err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response, nil
+	}
+	defer response.Body.Close()
+	var l line
+	if err := json.NewDecoder(response.Body).Decode(&l); err != nil || l.Error == nil {
+		return nil, fmt.Errorf("the process that holds the store answered %q: it may be another version of campaignd", response.Status)
+	}
+	return nil, l.Error.error()
+}
+
+func (c *Client) call(ctx context.Context, method, path string, body, result any) error {
+	response, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	return json.NewDecoder(response.Body).Decode(result)
+}
+
+func (c *Client) stream(ctx context.Context, query url.Values) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		follow := query.Has("follow")
+		fail := func(err error) {
+			if follow && ctx.Err() != nil {
+				return // how following ends
+			}
+			yield(events.Event{}, err)
+		}
+		response, err := c.request(ctx, http.MethodGet, "/v1/events?"+query.Encode(), nil)
+		if err != nil {
+			fail(err)
+			return
+		}
+		defer response.Body.Close()
+		lines := bufio.NewScanner(response.Body)
+		lines.Buffer(make([]byte, 64<<10), 2*events.MaxDataSize)
+		for lines.Scan() {
+			e, err := events.UnmarshalCloudEvent(lines.Bytes())
+			if err != nil {
+				var l line
+				if json.Unmarshal(lines.Bytes(), &l) == nil && l.Error != nil {
+					fail(l.Error.error())
+				} else if !l.End {
+					fail(err)
+				}
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		// Without its last line the stream was cut off.
+		err = lines.Err()
+		if err == nil {
+			err = io.ErrUnexpectedEOF
+		}
+		fail(fmt.Errorf("%w: the process that holds the store has ended: %w", events.ErrClosed, err))
+	}
+}

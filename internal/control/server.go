@@ -1,0 +1,191 @@
+package control
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// Service is what the owner of a store offers to other commands. Its functions
+// are called from several goroutines at once.
+type Service struct {
+	// Log is the store's log.
+	Log events.Log
+	// Submit fulfils a person's request on a campaign of the store.
+	Submit func(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error)
+	// Verify checks every byte of the log.
+	Verify func(ctx context.Context) (Verified, error)
+	// Status says what the owner is doing; Last is filled in.
+	Status func() Status
+}
+
+// Server serves one store.
+type Server struct {
+	http   http.Server
+	stop   context.CancelFunc // ends the streams
+	remove func()
+	done   chan struct{}
+	once   sync.Once
+}
+
+// maxRequest is the longest body of a request, in bytes.
+const maxRequest = 64 << 20
+
+// Serve listens on the socket of a store that the caller holds, until Close.
+func Serve(store string, service Service) (*Server, error) {
+	listener, remove, err := listen(store)
+	if err != nil {
+		return nil, fmt.Errorf("control: the socket of %s: %w", store, err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{stop: stop, remove: remove, done: make(chan struct{})}
+	h := handler{service: service, closing: ctx}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/status", h.status)
+	mux.HandleFunc("GET /v1/events", h.events)
+	mux.HandleFunc("GET /v1/sequence", h.sequence)
+	mux.HandleFunc("POST /v1/requests", h.submit)
+	mux.HandleFunc("POST /v1/verify", h.verify)
+	s.http.Handler = mux
+	s.http.ReadHeaderTimeout = 10 * time.Second
+	go func() {
+		defer close(s.done)
+		_ = s.http.Serve(listener) // ends with Close; a lost socket must not end the campaign
+	}()
+	return s, nil
+}
+
+// Close ends the streams, lets requests under way finish, and removes the
+// socket.
+func (s *Server) Close() {
+	s.once.Do(func() {
+		s.stop()
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if s.http.Shutdown(ctx) != nil {
+			_ = s.http.Close()
+		}
+		<-s.done
+		s.remove()
+	})
+}
+
+type handler struct {
+	service Service
+	closing context.Context
+}
+
+func (h handler) status(w http.ResponseWriter, r *http.Request) {
+	status := h.service.Status()
+	status.Last = h.service.Log.Last()
+	answer(w, status, nil)
+}
+
+func (h handler) sequence(w http.ResponseWriter, r *http.Request) {
+	sequence, err := h.service.Log.LastSequence(r.Context(), r.URL.Query().Get("campaign"))
+	answer(w, sequence, err)
+}
+
+func (h handler) verify(w http.ResponseWriter, r *http.Request) {
+	verified, err := h.service.Verify(r.Context())
+	answer(w, verified, err)
+}
+
+func (h handler) submit(w http.ResponseWriter, r *http.Request) {
+	var s submission
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
+	body.DisallowUnknownFields() // what a newer client asks for must not be taken for something else
+	if err := body.Decode(&s); err != nil {
+		answer(w, nil, fmt.Errorf("%w: the process that runs the campaign does not understand the request: %w", engine.ErrRefused, err))
+		return
+	}
+	stored, err := h.service.Submit(r.Context(), s.Campaign, s.Request)
+	if err != nil {
+		answer(w, nil, err)
+		return
+	}
+	var a accepted
+	for _, e := range stored {
+		text, err := events.MarshalCloudEvent(e)
+		if err != nil {
+			answer(w, nil, err)
+			return
+		}
+		a.Events = append(a.Events, text)
+	}
+	answer(w, a, nil)
+}
+
+// answer writes a value, or an error.
+func answer(w http.ResponseWriter, value any, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	if err != nil {
+		w.WriteHeader(http.StatusConflict)
+		value = line{Error: toProblem(err)}
+	}
+	_ = json.NewEncoder(w).Encode(value) // the client may have gone
+}
+
+// events streams events. The last line tells a stream that ended from one that
+// was cut off.
+func (h handler) events(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	stop := context.AfterFunc(h.closing, cancel)
+	defer stop()
+
+	query := r.URL.Query()
+	after, err := strconv.ParseUint(query.Get("after"), 10, 64)
+	if err != nil {
+		answer(w, nil, fmt.Errorf("after: %w", err))
+		return
+	}
+	follow := query.Get("follow") != ""
+	var stream iter.Seq2[events.Event, error]
+	switch campaign := query.Get("campaign"); {
+	case campaign != "":
+		stream = events.ReadCampaign(ctx, h.service.Log, campaign, events.Sequence(after))
+	case follow:
+		stream = h.service.Log.Follow(ctx, events.Position(after))
+	default:
+		stream = h.service.Log.Read(ctx, events.Position(after))
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	out := bufio.NewWriterSize(w, 64<<10)
+	flush := func() error { return errors.Join(out.Flush(), http.NewResponseController(w).Flush()) }
+	if follow && flush() != nil {
+		return
+	}
+	end := line{End: true}
+	for e, err := range stream {
+		var text []byte
+		if err == nil {
+			text, err = events.MarshalCloudEvent(e)
+		}
+		if err != nil {
+			end = line{Error: toProblem(err)}
+			break
+		}
+		out.Write(text)
+		out.WriteByte('\n')
+		if follow && flush() != nil {
+			return
+		}
+	}
+	if h.closing.Err() != nil {
+		end = line{Error: toProblem(events.ErrClosed)}
+	}
+	text, _ := json.Marshal(end)
+	out.Write(append(text, '\n'))
+	_ = flush()
+}
