@@ -80,8 +80,19 @@ func (f guardFS) open(name string, change func() (vfs.File, error)) (vfs.File, e
 	return &guardFile{File: file, guard: f.guard, hide: isWAL(name)}, nil
 }
 
+// Create makes sure that what a marker names is there before the marker:
+// Pebble only syncs the directory after creating both, so that a crash can
+// leave a marker of a manifest that is gone, and a database that cannot be
+// opened.
 func (f guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.open(name, func() (vfs.File, error) { return f.FS.Create(name, category) })
+	return f.open(name, func() (vfs.File, error) {
+		if strings.HasPrefix(f.PathBase(name), "marker.") {
+			if err := syncDir(f.FS, f.PathDir(name)); err != nil {
+				return nil, err
+			}
+		}
+		return f.FS.Create(name, category)
+	})
 }
 
 func (f guardFS) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {

@@ -284,13 +284,13 @@ func prepare(fsys vfs.FS, dir string, o Options) error {
 	}
 	has := func(name string) bool { return slices.Contains(names, name) }
 	if has(formatName) {
-		if err := checkFormat(fsys, fsys.PathJoin(dir, formatName)); err != nil {
-			return err
-		}
-		if has(creatingName) && !o.ReadOnly {
+		err := checkFormat(fsys, fsys.PathJoin(dir, formatName))
+		switch {
+		case err == nil && has(creatingName) && !o.ReadOnly:
 			return errors.Join(fsys.Remove(fsys.PathJoin(dir, creatingName)), syncDir(fsys, dir))
-		}
-		return nil
+		case !has(creatingName) || !errors.Is(err, events.ErrDamaged):
+			return err
+		} // else creating it stopped in the middle of writing FORMAT
 	}
 	if !has(creatingName) {
 		if has(headName) || has(pebbleName) {

@@ -1,0 +1,263 @@
+package pebblelog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/cockroachdb/pebble/v2"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Report is what [Log.Verify] found.
+type Report struct {
+	// Events is the number of events that the log has acknowledged.
+	Events events.Position
+	// Read is the number of those that are there and sound.
+	Read events.Position
+	// Root is the root hash of the Merkle tree over the events, computed anew
+	// from their records. It is zero where an event is not readable.
+	Root tlog.Hash
+	// Faults are the faults found, in the order of their positions, those of
+	// the index last. At most [MaxFaults] are listed.
+	Faults []Fault
+	// More is the number of faults that are not listed.
+	More int
+	// Notes are observations that are no fault of the events, for example
+	// that one of the two copies of the head was not readable.
+	Notes []string
+}
+
+// MaxFaults is the number of faults that a Report lists.
+const MaxFaults = 100
+
+// Sound reports whether there are no faults.
+func (r Report) Sound() bool { return len(r.Faults) == 0 }
+
+// Fault is one thing that is not as it was written.
+type Fault struct {
+	// From and To are the first and last position concerned, both 0 where the
+	// fault concerns no event of its own.
+	From, To events.Position
+	// What says what is wrong.
+	What string
+	// Lost says what cannot be had any more; empty where nothing is lost.
+	Lost string
+}
+
+func (f Fault) String() string {
+	s := f.What
+	switch {
+	case f.From != 0 && f.From == f.To:
+		s = fmt.Sprintf("position %d: %s", f.From, s)
+	case f.From != 0:
+		s = fmt.Sprintf("positions %d to %d: %s", f.From, f.To, s)
+	}
+	if f.Lost != "" {
+		s += "; lost: " + f.Lost
+	}
+	return s
+}
+
+// Verify checks all of the log, up to the event that was the newest when it
+// was called: that each record is there, has its checksum and is in its place;
+// that the sequences of each campaign count up from 1; that the hashes stored
+// and the root hash are those of the records; and that the index of campaigns
+// agrees. It reads every byte once.
+//
+// The error is about the check itself (a done context, a closed log, a disk
+// that does not answer); what is wrong with the log is in the Report.
+func (l *Log) Verify(ctx context.Context) (Report, error) {
+	head, _, _ := l.state()
+	v := &verifier{
+		Report:    Report{Events: events.Position(head.N), Notes: l.notes},
+		head:      head,
+		tree:      &edge{},
+		seed:      maphash.MakeSeed(),
+		sequences: make(map[string]events.Sequence),
+		named:     make([]uint64, head.N),
+	}
+	if err := v.run(ctx, l); err != nil {
+		return v.Report, fmt.Errorf("pebblelog: verify: %w", err)
+	}
+	return v.Report, nil
+}
+
+// verifier is a check under way.
+type verifier struct {
+	Report
+	head      tlog.Tree
+	tree      *edge // nil once an event was not readable
+	seed      maphash.Seed
+	sequences map[string]events.Sequence
+	// named holds a hash of the campaign and sequence of the event at each
+	// position; 0 where it was not readable or the index has named it.
+	named []uint64
+}
+
+func (v *verifier) fault(from, to events.Position, lost, what string, args ...any) {
+	if len(v.Faults) == MaxFaults {
+		v.More++
+		return
+	}
+	// What makes a run of events unreadable is one fault.
+	if n := len(v.Faults); n > 0 && lost != "" {
+		if f := &v.Faults[n-1]; f.Lost == lost && f.To+1 == from && f.What == fmt.Sprintf(what, args...) {
+			f.To = to
+			return
+		}
+	}
+	v.Faults = append(v.Faults, Fault{From: from, To: to, What: fmt.Sprintf(what, args...), Lost: lost})
+}
+
+const lostEvents = "these events"
+
+func (v *verifier) run(ctx context.Context, l *Log) error {
+	// The events, in chunks so that Close need not wait for all of it.
+	for after := events.Position(0); after < v.Events; {
+		if err := l.usable(ctx); err != nil {
+			return err
+		}
+		end := min(v.Events, after+4*largestChunk)
+		err := l.use(func(db *pebble.DB) error {
+			return scan(db, after, end, func(p events.Position, value []byte) error {
+				after = p
+				v.event(p, value)
+				return nil
+			})
+		})
+		switch {
+		case err == nil:
+		case errors.Is(err, events.ErrDamaged):
+			next, skipErr := l.skip(after+1, v.Events)
+			if skipErr != nil {
+				return skipErr
+			}
+			v.tree = nil
+			v.fault(after+1, next-1, lostEvents, "%s", rootCause(err))
+			after = next - 1
+		default:
+			return err
+		}
+	}
+	if v.tree != nil {
+		if v.Root = v.tree.head().Hash; v.Root != v.head.Hash {
+			v.fault(0, 0, "", "the root hash of the events is %v, and was %v when they were acknowledged", v.Root, v.head.Hash)
+		}
+	}
+	if err := l.usable(ctx); err != nil {
+		return err
+	}
+	err := l.use(v.index)
+	if errors.Is(err, events.ErrDamaged) || pebble.IsCorruptionError(err) {
+		v.fault(0, 0, "", "the index of campaigns cannot be read: %v", err)
+		err = nil
+	}
+	return err
+}
+
+// rootCause returns the text of an error without the sentinel it starts with.
+func rootCause(err error) string {
+	if pebble.IsCorruptionError(err) {
+		return "the table that holds them does not have its checksum"
+	}
+	return "they are not there"
+}
+
+// skip returns the first readable position after p, or last + 1.
+func (l *Log) skip(p, last events.Position) (next events.Position, err error) {
+	err = l.use(func(db *pebble.DB) error {
+		for next = p + 1; next <= last; next++ {
+			value, closer, err := db.Get(appendEventKey(nil, next))
+			if err == nil && len(value) > 0 {
+				return closer.Close()
+			}
+			if err != nil && !errors.Is(err, pebble.ErrNotFound) && !pebble.IsCorruptionError(err) {
+				return err
+			}
+		}
+		return nil
+	})
+	return next, err
+}
+
+// event checks the value of one position.
+func (v *verifier) event(p events.Position, value []byte) {
+	e, err := decodeValue(p, value)
+	if err != nil {
+		v.tree = nil
+		v.fault(p, p, lostEvents, "%v", err)
+		return
+	}
+	v.Read++
+	record, hashes, err := splitValue(p, value)
+	if err == nil && v.tree != nil {
+		if want := v.tree.add(nil, tlog.RecordHash(record)); !bytes.Equal(hashes, want) {
+			v.fault(p, p, "", "the hashes stored with the event are not those of the events")
+		}
+	}
+	if want := v.sequences[e.Campaign] + 1; e.Sequence != want && v.tree != nil {
+		v.fault(p, p, "", "it is sequence %d of campaign %q, and should be %d", e.Sequence, e.Campaign, want)
+	}
+	v.sequences[e.Campaign] = e.Sequence
+	v.named[p-1] = v.name(e.Campaign, e.Sequence)
+}
+
+// name returns a hash of a campaign and sequence that is not 0.
+func (v *verifier) name(campaign string, s events.Sequence) uint64 {
+	return maphash.Comparable(v.seed, struct {
+		campaign string
+		sequence events.Sequence
+	}{campaign, s}) | 1
+}
+
+// index checks that the index names each event once, by its campaign and
+// sequence, and nothing else.
+func (v *verifier) index(db *pebble.DB) error {
+	it, err := db.NewIter(&pebble.IterOptions{
+		LowerBound: []byte{sequencePrefix},
+		UpperBound: []byte{sequencePrefix + 1},
+	})
+	if err != nil {
+		return err
+	}
+	entries := events.Position(0)
+	for ok := it.First(); ok; ok = it.Next() {
+		campaign, s, okKey := parseSequenceKey(it.Key())
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return errors.Join(err, it.Close())
+		}
+		p, okValue := parsePosition(value)
+		if p <= v.Events {
+			entries++
+		}
+		switch {
+		case !okKey || !okValue || p == 0:
+			v.fault(0, 0, "", "the index of campaigns has the unreadable key %x", it.Key())
+		case p > v.Events: // appended meanwhile
+		case v.named[p-1] == v.name(campaign, s):
+			v.named[p-1] = 0
+		case v.named[p-1] != 0:
+			v.fault(p, p, "", "the index takes the event for sequence %d of campaign %q", s, campaign)
+			v.named[p-1] = 0
+		}
+	}
+	if err := errors.Join(it.Error(), it.Close()); err != nil {
+		return err
+	}
+	if entries != v.Events {
+		v.fault(0, 0, "", "the index of campaigns has %d entries for %d events", entries, v.Events)
+	}
+	for i, name := range v.named {
+		if name != 0 {
+			p := events.Position(i + 1)
+			v.fault(p, p, "", "the index of campaigns does not name the event")
+		}
+	}
+	return nil
+}
