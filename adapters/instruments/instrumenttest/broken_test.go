@@ -198,12 +198,14 @@ func env(b *bench, breakIt func(*broken)) instrumenttest.Env {
 			return inst, nil
 		},
 		Definition: campaign, Points: points, AllowRuns: true, AllowOutOfLimits: true,
-		Acts: b.counts, Patience: 300 * time.Millisecond, Prompt: 200 * time.Millisecond,
+		Acts: b.counts, Patience: time.Second, Prompt: 300 * time.Millisecond,
 	}
 }
 
 func TestSoundInstrumentPasses(t *testing.T) {
-	instrumenttest.Run(t, env(newBench(), func(*broken) {}))
+	e := env(newBench(), func(*broken) {})
+	e.Patience, e.Prompt = 20*time.Second, 2*time.Second
+	instrumenttest.Run(t, e)
 }
 
 // Each broken instrument is caught by the check that is named for its fault.
@@ -349,7 +351,7 @@ func TestBrokenInstrumentsAreCaught(t *testing.T) {
 		{"ignores the context of Await", "context", func(b *broken) {
 			b.await = func(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 				if ctx.Err() != nil {
-					time.Sleep(300 * time.Millisecond)
+					time.Sleep(500 * time.Millisecond)
 				}
 				return b.sound.Await(context.WithoutCancel(ctx), cmd)
 			}
@@ -549,7 +551,7 @@ func TestReportIsReadable(t *testing.T) {
 		"counted by the instrument's own record",
 		"pass  duplicate-start",
 		"fail  cancel-while-running",
-		"→ Cancel: no such button",
+		"→ its Cancel: no such button",
 		"2 commands dispatched to the real instrument",
 	} {
 		if !strings.Contains(text.String(), want) {

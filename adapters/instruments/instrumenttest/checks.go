@@ -28,7 +28,7 @@ func describe(ctx context.Context, s *Session) error {
 	again := func(when string) error {
 		second, err := call(s, ctx, "Describe", s.inst.Describe)
 		if err != nil {
-			return fmt.Errorf("Describe %s: %w", when, err)
+			return fmt.Errorf("its Describe %s: %w", when, err)
 		}
 		if !reflect.DeepEqual(d, second) {
 			return fmt.Errorf("the description changed %s from %+v to %+v", when, d, second)
@@ -55,15 +55,15 @@ func neverStarted(ctx context.Context, s *Session) error {
 			return err
 		}
 		if err == nil && o.Status != instruments.Unknown && !s.env.AnswersUnseen {
-			return fmt.Errorf("Await of a command that was never started gave %q", o.Status)
+			return fmt.Errorf("its Await of a command that was never started gave %q", o.Status)
 		}
 		if err := s.cancel(ctx, cmd); err != nil {
-			return fmt.Errorf("Cancel of a command that was never started: %w", err)
+			return fmt.Errorf("its Cancel of a command that was never started: %w", err)
 		}
 		if fate, ok, err := s.fate(ctx, cmd); err != nil {
-			return fmt.Errorf("Recover of a command that was never started: %w", err)
+			return fmt.Errorf("its Recover of a command that was never started: %w", err)
 		} else if ok && fate != instruments.FateNotStarted && fate != instruments.FateUnknown && !s.env.AnswersUnseen {
-			return fmt.Errorf("Recover says that a command that was never started is %s", fate)
+			return fmt.Errorf("its Recover says that a command that was never started is %s", fate)
 		}
 		return s.acted(cmd, 0)
 	}
@@ -87,7 +87,7 @@ func awaitAgain(ctx context.Context, s *Session) error {
 	again := func(int) error {
 		second, err := s.await(ctx, cmd)
 		if err != nil {
-			return fmt.Errorf("Await after completion: %w", err)
+			return fmt.Errorf("its Await after completion: %w", err)
 		}
 		return same(cmd, first, second)
 	}
@@ -110,11 +110,11 @@ func startAfterCompletion(ctx context.Context, s *Session) error {
 
 func (s *Session) startFinished(ctx context.Context, cmd instruments.Command, first instruments.Outcome) error {
 	if err := s.start(ctx, cmd); err != nil {
-		return fmt.Errorf("Start after completion: %w", err)
+		return fmt.Errorf("its Start after completion: %w", err)
 	}
 	second, err := s.await(ctx, cmd)
 	if err != nil {
-		return fmt.Errorf("Await after a second Start: %w", err)
+		return fmt.Errorf("its Await after a second Start: %w", err)
 	}
 	if err := s.sameResult(cmd, first, second); err != nil {
 		return err
@@ -126,7 +126,7 @@ func duplicateStart(ctx context.Context, s *Session) error {
 	one := s.command(0)
 	for range 2 {
 		if err := s.start(ctx, one); err != nil {
-			return fmt.Errorf("Start: %w", err)
+			return fmt.Errorf("its Start: %w", err)
 		}
 	}
 	if _, err := s.expectMeasured(ctx, one); err != nil {
@@ -134,14 +134,14 @@ func duplicateStart(ctx context.Context, s *Session) error {
 	}
 	two := s.command(1)
 	if err := atOnce(8, func(int) error { return s.start(ctx, two) }); err != nil {
-		return fmt.Errorf("Start from several goroutines: %w", err)
+		return fmt.Errorf("its Start from several goroutines: %w", err)
 	}
 	outcomes := make([]instruments.Outcome, 4)
 	if err := atOnce(4, func(n int) (err error) {
 		outcomes[n], err = s.await(ctx, two)
 		return err
 	}); err != nil {
-		return fmt.Errorf("Await from several goroutines: %w", err)
+		return fmt.Errorf("its Await from several goroutines: %w", err)
 	}
 	for _, o := range outcomes {
 		if err := same(two, outcomes[0], o); err != nil {
@@ -157,7 +157,7 @@ func contextEnds(ctx context.Context, s *Session) error {
 	cancel()
 	var ignored *ignoredContextError
 	if err := s.start(over, s.command(0)); err == nil {
-		return errors.New("Start with a context that was over gave no error")
+		return errors.New("its Start with a context that was over gave no error")
 	} else if errors.As(err, &ignored) {
 		return err
 	}
@@ -166,10 +166,10 @@ func contextEnds(ctx context.Context, s *Session) error {
 
 	cmd := s.command(0)
 	if err := s.start(ctx, cmd); err != nil {
-		return fmt.Errorf("Start: %w", err)
+		return fmt.Errorf("its Start: %w", err)
 	}
 	if _, err := s.await(over, cmd); err == nil {
-		return errors.New("Await with a context that was over gave an outcome and no error")
+		return errors.New("its Await with a context that was over gave an outcome and no error")
 	} else if errors.As(err, &ignored) {
 		return err
 	}
@@ -181,7 +181,7 @@ func contextEnds(ctx context.Context, s *Session) error {
 			return err
 		}
 		if short.Err() == nil {
-			return fmt.Errorf("Await: %w", err)
+			return fmt.Errorf("its Await: %w", err)
 		}
 	}
 	if _, err := s.expectMeasured(ctx, cmd); err != nil {
@@ -218,10 +218,10 @@ func lostConfirmation(ctx context.Context, s *Session) error {
 		case errors.As(err, &ignored):
 			return err
 		case errors.Is(err, instruments.ErrRefused) && !errors.Is(err, context.DeadlineExceeded):
-			return fmt.Errorf("Start at a safe point: %w", err)
+			return fmt.Errorf("its Start at a safe point: %w", err)
 		}
 		if fate, ok, err := s.fate(ctx, cmd); err != nil {
-			return fmt.Errorf("Recover: %w", err)
+			return fmt.Errorf("its Recover: %w", err)
 		} else if ok && fate == instruments.FateUnknown {
 			s.remark("after a lost confirmation the instrument does not know the command %s: a person would have to look", cmd.ID)
 			continue
@@ -254,17 +254,17 @@ func restartBeforeStart(ctx context.Context, s *Session) error {
 	cmd := s.command(0)
 	switch fate, _, err := s.fate(ctx, cmd); {
 	case err != nil:
-		return fmt.Errorf("Recover: %w", err)
+		return fmt.Errorf("its Recover: %w", err)
 	case fate == instruments.FateUnknown:
 		return skip("the instrument does not know what became of commands of an earlier process: a person will have to look")
 	case fate != instruments.FateNotStarted && !s.env.AnswersUnseen:
-		return fmt.Errorf("Recover says that a command that was never started is %s", fate)
+		return fmt.Errorf("its Recover says that a command that was never started is %s", fate)
 	}
 	if err := s.acted(cmd, 0); err != nil {
 		return err
 	}
 	if err := s.start(ctx, cmd); err != nil {
-		return fmt.Errorf("Start: %w", err)
+		return fmt.Errorf("its Start: %w", err)
 	}
 	_, err := s.expectMeasured(ctx, cmd)
 	return err
@@ -276,7 +276,7 @@ func restartWhileRunning(ctx context.Context, s *Session) error {
 	}
 	cmd := s.command(0)
 	if err := s.start(ctx, cmd); err != nil {
-		return fmt.Errorf("Start: %w", err)
+		return fmt.Errorf("its Start: %w", err)
 	}
 	if err := s.restart(ctx); err != nil {
 		return err
@@ -284,7 +284,7 @@ func restartWhileRunning(ctx context.Context, s *Session) error {
 	fate, _, err := s.fate(ctx, cmd)
 	switch {
 	case err != nil:
-		return fmt.Errorf("Recover: %w", err)
+		return fmt.Errorf("its Recover: %w", err)
 	case fate == instruments.FateUnknown:
 		s.started = nil // nothing to wait for
 		s.remark("the instrument does not know a command that was running when campaignd was restarted: a person would have to look")
@@ -294,10 +294,10 @@ func restartWhileRunning(ctx context.Context, s *Session) error {
 		}
 		return err
 	case fate == instruments.FateNotStarted && !s.description.Simulated:
-		return fmt.Errorf("Recover says that command %s, whose start was confirmed, is %s", cmd.ID, fate)
+		return fmt.Errorf("its Recover says that command %s, whose start was confirmed, is %s", cmd.ID, fate)
 	case fate == instruments.FateNotStarted: // nothing physical is lost with it
 		if err := s.start(ctx, cmd); err != nil {
-			return fmt.Errorf("Start after the restart: %w", err)
+			return fmt.Errorf("its Start after the restart: %w", err)
 		}
 	}
 	first, err := s.expectMeasured(ctx, cmd)
@@ -321,17 +321,17 @@ func restartAfterCompletion(ctx context.Context, s *Session) error {
 	fate, _, err := s.fate(ctx, cmd)
 	switch {
 	case err != nil:
-		return fmt.Errorf("Recover: %w", err)
+		return fmt.Errorf("its Recover: %w", err)
 	case fate == instruments.FateUnknown:
 		return skip("the instrument does not know what became of commands of an earlier process: a person will have to look")
 	case fate == instruments.FateNotStarted && s.description.Simulated:
 		// Nothing physical is lost with it.
 	case fate != instruments.FateFinished:
-		return fmt.Errorf("Recover says that command %s, which was measured, is %s", cmd.ID, fate)
+		return fmt.Errorf("its Recover says that command %s, which was measured, is %s", cmd.ID, fate)
 	default:
 		second, err := s.await(ctx, cmd)
 		if err != nil {
-			return fmt.Errorf("Await from a new process: %w", err)
+			return fmt.Errorf("its Await from a new process: %w", err)
 		}
 		if err := s.sameResult(cmd, first, second); err != nil {
 			return err
@@ -343,13 +343,13 @@ func restartAfterCompletion(ctx context.Context, s *Session) error {
 func cancelBeforeStart(ctx context.Context, s *Session) error {
 	cmd := s.command(0)
 	if err := s.cancel(ctx, cmd); err != nil {
-		return fmt.Errorf("Cancel of a command that was never started: %w", err)
+		return fmt.Errorf("its Cancel of a command that was never started: %w", err)
 	}
 	if err := s.acted(cmd, 0); err != nil {
 		return err
 	}
 	if err := s.start(ctx, cmd); err != nil {
-		return fmt.Errorf("Start after a Cancel that meant nothing: %w", err)
+		return fmt.Errorf("its Start after a Cancel that meant nothing: %w", err)
 	}
 	_, err := s.expectMeasured(ctx, cmd)
 	return err
@@ -358,14 +358,14 @@ func cancelBeforeStart(ctx context.Context, s *Session) error {
 func cancelWhileRunning(ctx context.Context, s *Session) error {
 	cmd := s.command(0)
 	if err := s.start(ctx, cmd); err != nil {
-		return fmt.Errorf("Start: %w", err)
+		return fmt.Errorf("its Start: %w", err)
 	}
 	if err := s.cancel(ctx, cmd); err != nil {
-		return fmt.Errorf("Cancel: %w", err)
+		return fmt.Errorf("its Cancel: %w", err)
 	}
 	first, err := s.await(ctx, cmd)
 	if err != nil {
-		return fmt.Errorf("Await after Cancel: %w", err)
+		return fmt.Errorf("its Await after Cancel: %w", err)
 	}
 	if err := instruments.CheckOutcome(s.env.Definition, first); err != nil {
 		return err
@@ -379,11 +379,11 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 	s.remark("the cancelled command ended as %q", first.Status)
 	// The same command again is no new one: it was called off for ever.
 	if err := s.start(ctx, cmd); err != nil {
-		return fmt.Errorf("Start of the cancelled command: %w", err)
+		return fmt.Errorf("its Start of the cancelled command: %w", err)
 	}
 	second, err := s.await(ctx, cmd)
 	if err != nil {
-		return fmt.Errorf("Await again: %w", err)
+		return fmt.Errorf("its Await again: %w", err)
 	}
 	if err := same(cmd, first, second); err != nil {
 		return err
@@ -406,11 +406,11 @@ func cancelAfterCompletion(ctx context.Context, s *Session) error {
 		return err
 	}
 	if err := s.cancel(ctx, cmd); err != nil {
-		return fmt.Errorf("Cancel after completion: %w", err)
+		return fmt.Errorf("its Cancel after completion: %w", err)
 	}
 	second, err := s.await(ctx, cmd)
 	if err != nil {
-		return fmt.Errorf("Await after that: %w", err)
+		return fmt.Errorf("its Await after that: %w", err)
 	}
 	if err := s.sameResult(cmd, first, second); err != nil {
 		return err
@@ -467,7 +467,7 @@ func sideBySide(ctx context.Context, s *Session) error {
 	cmds := []instruments.Command{s.command(0), s.command(1)}
 	for _, cmd := range cmds {
 		if err := s.start(ctx, cmd); err != nil {
-			return fmt.Errorf("Start: %w", err)
+			return fmt.Errorf("its Start: %w", err)
 		}
 	}
 	outcomes := make([]instruments.Outcome, len(cmds))

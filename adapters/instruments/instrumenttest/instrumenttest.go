@@ -240,7 +240,7 @@ func Run(t *testing.T, env Env) {
 func (e *Env) complete() error {
 	var faults []error
 	if e.Open == nil {
-		faults = append(faults, errors.New("Open is missing"))
+		faults = append(faults, errors.New("the field Open is missing"))
 	}
 	if len(e.Points) == 0 {
 		faults = append(faults, errors.New("there is no safe point"))

@@ -76,7 +76,7 @@ func (s *Session) close() error {
 // would.
 func (s *Session) restart(ctx context.Context) error {
 	if err := s.close(); err != nil {
-		return fmt.Errorf("Close: %w", err)
+		return fmt.Errorf("its Close: %w", err)
 	}
 	return s.open(ctx)
 }
@@ -236,7 +236,7 @@ func (s *Session) fate(ctx context.Context, cmd instruments.Command) (fate instr
 	case instruments.FateNotStarted, instruments.FateRunning, instruments.FateFinished, instruments.FateUnknown:
 	default:
 		if err == nil {
-			err = fmt.Errorf("Recover gave the fate %q, which does not exist", fate)
+			err = fmt.Errorf("its Recover gave the fate %q, which does not exist", fate)
 		}
 	}
 	return fate, true, err
@@ -247,7 +247,7 @@ func (s *Session) fate(ctx context.Context, cmd instruments.Command) (fate instr
 func (s *Session) measured(ctx context.Context, n int) (instruments.Command, instruments.Outcome, error) {
 	cmd := s.command(n)
 	if err := s.start(ctx, cmd); err != nil {
-		return cmd, instruments.Outcome{}, fmt.Errorf("Start of command %s: %w", cmd.ID, err)
+		return cmd, instruments.Outcome{}, fmt.Errorf("its Start of command %s: %w", cmd.ID, err)
 	}
 	o, err := s.expectMeasured(ctx, cmd)
 	return cmd, o, err
@@ -258,7 +258,7 @@ func (s *Session) measured(ctx context.Context, n int) (instruments.Command, ins
 func (s *Session) expectMeasured(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	o, err := s.await(ctx, cmd)
 	if err != nil {
-		return o, fmt.Errorf("Await of command %s: %w", cmd.ID, err)
+		return o, fmt.Errorf("its Await of command %s: %w", cmd.ID, err)
 	}
 	if o.Status != instruments.Measured {
 		return o, fmt.Errorf("command %s at a safe point ended as %q, cause %q", cmd.ID, o.Status, o.Cause)

@@ -61,7 +61,7 @@ func withoutNonFinite(line []byte) (cleaned []byte, first string) {
 			inString = !inString
 		case !inString:
 			for _, token := range tokens {
-				if bytes.HasPrefix(line[i:], []byte(token)) && endsToken(line, i+len(token)) {
+				if bytes.HasPrefix(line[i:], []byte(token)) && startsToken(line, i) && endsToken(line, i+len(token)) {
 					if first == "" {
 						first = token
 					}
@@ -77,6 +77,10 @@ func withoutNonFinite(line []byte) (cleaned []byte, first string) {
 		cleaned = append(cleaned, line[i])
 	}
 	return cleaned, first
+}
+
+func startsToken(line []byte, i int) bool {
+	return i == 0 || strings.IndexByte(":,[ \t", line[i-1]) >= 0
 }
 
 func endsToken(line []byte, i int) bool {
