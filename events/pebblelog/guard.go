@@ -1,7 +1,6 @@
 package pebblelog
 
 import (
-	"io"
 	"os"
 	"strings"
 	"sync"
@@ -17,9 +16,11 @@ type guard struct {
 	once   sync.Once
 	err    error
 	failed chan struct{} // closed once err is set
+	// after holds the files that Pebble creates after the failure.
+	after *vfs.MemFS
 }
 
-func newGuard() *guard { return &guard{failed: make(chan struct{})} }
+func newGuard() *guard { return &guard{failed: make(chan struct{}), after: vfs.NewMem()} }
 
 func (g *guard) fail(err error) {
 	g.once.Do(func() {
@@ -40,44 +41,46 @@ func (g *guard) failure() error {
 
 // guardFS is the file system Pebble and HEAD are written through.
 //
-// Errors of the write-ahead log are not shown to Pebble. It answers one with a
-// panic, in places while it holds no lock that it then unlocks, which ends the
-// process. The log asks the guard instead before it acknowledges anything.
+// Pebble is not told of most failures. It answers one of the write-ahead log
+// with a panic, in places while it does not hold a lock that it then unlocks,
+// which ends the process; it tries one of a table again, without a pause and
+// without end, and does not open or close until that succeeds. So what it
+// creates after a failure is kept in memory, and forgotten. The log asks the
+// guard before it acknowledges anything.
 type guardFS struct {
 	vfs.FS
 	guard *guard
 }
 
-func isWAL(name string) bool { return strings.HasSuffix(name, ".log") }
-
 // do runs a change of the file system, unless there was a failure before.
 func (f guardFS) do(change func() error) error {
-	if err := f.guard.failure(); err != nil {
-		return err
+	if f.guard.failure() != nil {
+		return nil
 	}
 	err := change()
 	if err != nil && !os.IsNotExist(err) {
 		f.guard.fail(err)
+		return nil
 	}
 	return err
 }
 
-// open is do for a change that opens a file.
-func (f guardFS) open(name string, change func() (vfs.File, error)) (vfs.File, error) {
-	var file vfs.File
-	err := f.guard.failure()
-	if err == nil {
-		if file, err = change(); err != nil {
-			f.guard.fail(err)
+// create is do for a change that creates a file.
+func (f guardFS) create(name string, change func() (vfs.File, error)) (vfs.File, error) {
+	if f.guard.failure() == nil {
+		file, err := change()
+		if err == nil {
+			// Of these, what was written is not read again while the
+			// database is open. A table is written again if that failed.
+			hide := strings.HasSuffix(name, ".log") || strings.HasPrefix(f.PathBase(name), "MANIFEST-")
+			return &guardFile{File: file, guard: f.guard, hide: hide}, nil
 		}
+		f.guard.fail(err)
 	}
-	if err != nil && isWAL(name) {
-		return &guardFile{File: vfs.NewMemFile(nil), guard: f.guard, hide: true}, nil
-	}
-	if err != nil {
+	if err := f.guard.after.MkdirAll(f.PathDir(name), 0o755); err != nil {
 		return nil, err
 	}
-	return &guardFile{File: file, guard: f.guard, hide: isWAL(name)}, nil
+	return f.guard.after.Create(name, vfs.WriteCategoryUnspecified)
 }
 
 // Create makes sure that what a marker names is there before the marker:
@@ -85,7 +88,7 @@ func (f guardFS) open(name string, change func() (vfs.File, error)) (vfs.File, e
 // leave a marker of a manifest that is gone, and a database that cannot be
 // opened.
 func (f guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.open(name, func() (vfs.File, error) {
+	return f.create(name, func() (vfs.File, error) {
 		if strings.HasPrefix(f.PathBase(name), "marker.") {
 			if err := syncDir(f.FS, f.PathDir(name)); err != nil {
 				return nil, err
@@ -95,12 +98,17 @@ func (f guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, 
 	})
 }
 
-func (f guardFS) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
-	return f.open(name, func() (vfs.File, error) { return f.FS.OpenReadWrite(name, category, opts...) })
+func (f guardFS) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.create(name, func() (vfs.File, error) { return f.FS.ReuseForWrite(old, name, category) })
 }
 
-func (f guardFS) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.open(name, func() (vfs.File, error) { return f.FS.ReuseForWrite(old, name, category) })
+// OpenReadWrite opens HEAD.
+func (f guardFS) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	file, err := f.FS.OpenReadWrite(name, category, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &guardFile{File: file, guard: f.guard}, nil
 }
 
 // OpenDir returns a directory whose Sync is guarded: a new write-ahead log
@@ -113,12 +121,38 @@ func (f guardFS) OpenDir(name string) (vfs.File, error) {
 	return &guardFile{File: dir, guard: f.guard, hide: true}, nil
 }
 
-func (f guardFS) Link(old, name string) error {
-	return f.do(func() error { return f.FS.Link(old, name) })
+func (f guardFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	if f.inMemory(name) {
+		return f.guard.after.Open(name)
+	}
+	return f.FS.Open(name, opts...)
+}
+
+func (f guardFS) Stat(name string) (vfs.FileInfo, error) {
+	if f.inMemory(name) {
+		return f.guard.after.Stat(name)
+	}
+	return f.FS.Stat(name)
+}
+
+// inMemory reports whether a file was created after a failure.
+func (f guardFS) inMemory(name string) bool {
+	if f.guard.failure() == nil {
+		return false
+	}
+	_, err := f.guard.after.Stat(name)
+	return err == nil
 }
 
 func (f guardFS) Rename(old, name string) error {
+	if f.inMemory(old) {
+		return f.guard.after.Rename(old, name)
+	}
 	return f.do(func() error { return f.FS.Rename(old, name) })
+}
+
+func (f guardFS) Link(old, name string) error {
+	return f.do(func() error { return f.FS.Link(old, name) })
 }
 
 func (f guardFS) MkdirAll(dir string, perm os.FileMode) error {
@@ -127,20 +161,21 @@ func (f guardFS) MkdirAll(dir string, perm os.FileMode) error {
 
 // Remove only ever removes what is no longer needed, so that it may fail.
 func (f guardFS) Remove(name string) error {
-	if err := f.guard.failure(); err != nil {
-		return err
+	if f.inMemory(name) {
+		return f.guard.after.Remove(name)
+	}
+	if f.guard.failure() != nil {
+		return nil
 	}
 	return f.FS.Remove(name)
 }
 
 func (f guardFS) RemoveAll(name string) error {
-	if err := f.guard.failure(); err != nil {
-		return err
+	if f.guard.failure() != nil {
+		return nil
 	}
 	return f.FS.RemoveAll(name)
 }
-
-func (f guardFS) Lock(name string) (io.Closer, error) { return f.FS.Lock(name) }
 
 // Unwrap implements vfs.FS. It returns nil, so that nothing writes past the
 // guard.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -116,10 +115,8 @@ func (l *Log) stopped() error {
 	return nil
 }
 
-// closeGrace is how long Close waits for a database that no longer writes.
-const closeGrace = 5 * time.Second
-
-// Close implements [events.Log]. Closing twice is not an error.
+// Close implements [events.Log]. It returns the failure of a log that has
+// stopped. Closing twice is not an error.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -135,29 +132,8 @@ func (l *Log) Close() error {
 		return l.release()
 	}
 	l.queue.close()
-	if l.guard.failure() == nil {
-		select {
-		case <-l.done:
-		case <-l.guard.failed:
-		}
-	}
-	if l.guard.failure() == nil {
-		return l.release()
-	}
-	// A database whose disk failed may never let go of the committer, for
-	// example while it waits for room to write. It is then left as it is: the
-	// disk is in the state of a crash, and the process is about to end.
-	released := make(chan error, 1)
-	go func() {
-		<-l.done
-		released <- l.release()
-	}()
-	select {
-	case err := <-released:
-		return err
-	case <-time.After(closeGrace):
-		return fmt.Errorf("pebblelog: close: the database does not let go of the store; end the process: %w", l.stopped())
-	}
+	<-l.done
+	return errors.Join(l.release(), l.stopped())
 }
 
 // release closes the database and the lock. No append is under way.

@@ -142,8 +142,11 @@ func open(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
 func openPebble(fsys vfs.FS, dir string, o Options, readOnly bool) (*Log, error) {
 	l := &Log{guard: newGuard()}
 	db, err := pebble.Open(fsys.PathJoin(dir, pebbleName), pebbleOptions(fsys, o, readOnly, l.guard))
-	if err == nil {
-		err = l.guard.failure()
+	if failure := l.guard.failure(); failure != nil {
+		if err == nil {
+			err = db.Close()
+		}
+		return nil, errors.Join(failure, err)
 	}
 	if err != nil {
 		return nil, openingFailed(err)
@@ -322,10 +325,10 @@ func create(fsys vfs.FS, dir string, o Options) error {
 	// Pebble's first write-ahead log is older than its newest format: the
 	// database is closed, and opened again for use.
 	db, err := pebble.Open(path(pebbleName), po)
-	if err != nil {
-		return err
+	if err == nil {
+		err = db.Close()
 	}
-	if err := errors.Join(db.Close(), g.failure()); err != nil {
+	if err := errors.Join(g.failure(), err); err != nil {
 		return err
 	}
 	if err := createHead(fsys, path(headName)); err != nil {
