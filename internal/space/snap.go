@@ -131,40 +131,60 @@ func (q *snapSearch) descend(c cell) error {
 	}
 
 	// On the grid: round exactly, and let the continuous parameters follow.
-	gridded, free := false, false
+	// A combination of values that rounding carries out of the space is taken out
+	// of the cell, like a region of one point.
+	free := false
 	fixed := c.clone()
+	combination := region{}
 	for _, i := range s.numeric {
 		g := s.axes[i].grid
 		if g == nil {
 			free = true
 			continue
 		}
-		gridded = true
 		values[i] = g.value(g.nearest(values[i]))
 		fixed.lo[i], fixed.hi[i] = values[i], values[i]
+		if c.lo[i] < c.hi[i] {
+			combination.sides = append(combination.sides, side{axis: i, min: values[i], max: values[i], category: -1})
+		}
 	}
-	if gridded && free && len(s.rows) > 0 {
-		if values, ok, err = s.nearestIn(fixed, q.x); err != nil || !ok {
+	if len(combination.sides) > 0 && free && len(s.rows) > 0 {
+		if values, ok, err = s.nearestIn(fixed, q.x); err != nil {
 			return err
+		}
+		if !ok {
+			return q.descendInto(s.outside(c, &combination))
 		}
 	}
 	p := s.point(values, categories)
 	if r := s.excluding(p); r != nil {
-		for _, part := range s.outside(c, r) {
-			if err := q.descend(part); err != nil {
-				return err
-			}
-		}
-		return nil
+		return q.descendInto(s.outside(c, r))
 	}
-	for i := range s.rows {
-		r := &s.rows[i]
-		if !r.holds(values) || (r.exact && !r.holdsExactly(values)) {
-			return nil
-		}
+	if !s.satisfied(values) {
+		return q.descendInto(s.outside(c, &combination))
 	}
 	q.best, q.least = p, distance
 	return nil
+}
+
+func (q *snapSearch) descendInto(parts []cell) error {
+	for _, part := range parts {
+		if err := q.descend(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// satisfied says whether numbers, by axis, satisfy every constraint.
+func (s *Space) satisfied(values []float64) bool {
+	for i := range s.rows {
+		r := &s.rows[i]
+		if !r.holds(values) || (r.exact && !r.holdsExactly(values)) {
+			return false
+		}
+	}
+	return true
 }
 
 // nearestIn returns the numbers, by axis, of the point of a cell's polytope that
@@ -301,20 +321,9 @@ func (s *Space) enumerate() ([]events.Point, bool) {
 				values[i] = a.lo
 			}
 		}
-		if p := s.point(values, categories); s.admits(p, values) {
+		if p := s.point(values, categories); s.satisfied(values) && s.excluding(p) == nil {
 			list = append(list, p)
 		}
 	}
 	return list, true
-}
-
-// admits checks constraints and regions for values of the grids.
-func (s *Space) admits(p events.Point, values []float64) bool {
-	for i := range s.rows {
-		r := &s.rows[i]
-		if !r.holds(values) || (r.exact && !r.holdsExactly(values)) {
-			return false
-		}
-	}
-	return s.excluding(p) == nil
 }

@@ -35,7 +35,7 @@ func mixture() events.Definition {
 func definitions() *rapid.Generator[events.Definition] {
 	return rapid.Custom(func(t *rapid.T) events.Definition {
 		def := events.Definition{Instrument: events.Instrument{Steps: map[string]float64{}}}
-		inside := map[string]float64{}
+		inside, gridded := map[string]float64{}, map[string]bool{}
 		var numeric []string
 		coarse := rapid.SampledFrom([]float64{0.05, 0.1, 0.25}).Draw(t, "step")
 		for i := range rapid.IntRange(1, 5).Draw(t, "parameters") {
@@ -52,10 +52,12 @@ func definitions() *rapid.Generator[events.Definition] {
 				k := rapid.IntRange(0, 20).Draw(t, "k")
 				def.Parameters = append(def.Parameters, continuous(name, lo-coarse/3, lo+float64(k+2)*coarse))
 				def.Instrument.Steps[name] = coarse
+				gridded[name] = true
 				inside[name] = lo + float64(rapid.IntRange(0, k).Draw(t, "inside"))*coarse
 				numeric = append(numeric, name)
 			case "values":
 				def.Parameters = append(def.Parameters, events.Parameter{Name: name, Values: []float64{0.5, 1, 2.5, 4}})
+				gridded[name] = true
 				inside[name] = rapid.SampledFrom([]float64{0.5, 1, 2.5, 4}).Draw(t, "inside")
 				numeric = append(numeric, name)
 			case "one-hot":
@@ -72,7 +74,7 @@ func definitions() *rapid.Generator[events.Definition] {
 			for range rapid.IntRange(0, 2).Draw(t, "constraints") {
 				c := events.Constraint{Terms: map[string]float64{}}
 				var sum float64
-				whole := true
+				whole, free := true, false
 				for _, name := range numeric {
 					coef := float64(rapid.IntRange(-2, 2).Draw(t, "coefficient"))
 					if coef == 0 {
@@ -81,12 +83,13 @@ func definitions() *rapid.Generator[events.Definition] {
 					c.Terms[name] = coef
 					sum += coef * inside[name]
 					whole = whole && def.Instrument.Steps[name] > 0
+					free = free || !gridded[name]
 				}
 				if len(c.Terms) == 0 {
 					continue
 				}
 				switch kind := rapid.IntRange(0, 2).Draw(t, "kind"); {
-				case kind == 0 && whole && len(def.Constraints) == 0:
+				case kind == 0 && (whole || free) && len(def.Constraints) == 0:
 					c.Equals = ptr(round(sum))
 				case kind == 1:
 					c.AtMost = ptr(round(sum) + 0.001)
@@ -419,4 +422,67 @@ func TestInfeasible(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A step that satisfies a constraint only up to rounding is passed over for the
+// next one that does: dmc ≥ 0 leaves no room for ec = 0.1.
+func TestSnapPassesOverWhatRoundingBreaks(t *testing.T) {
+	def := events.Definition{
+		Parameters:  []events.Parameter{continuous("ec", 0, 1), continuous("dmc", 0, 1)},
+		Constraints: []events.Constraint{{Terms: map[string]float64{"ec": 1, "dmc": -1}, Equals: ptr(0.100000003)}},
+		Instrument:  events.Instrument{Steps: map[string]float64{"ec": 0.05}},
+	}
+	s, err := New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Snap([]float64{0, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ec, _ := p["ec"].Float(); ec != 0.15 || s.Contains(p) != nil {
+		t.Errorf("%s: %v, want ec 0.15", s.Format(p), s.Contains(p))
+	}
+}
+
+// Searches start inside the relaxed space and outside what is excluded.
+func TestStartsAreFeasible(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := open(t, definitions().Draw(t, "definition"))
+		starts, err := s.Starts(20, rapid.Uint64().Draw(t, "seed"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range starts {
+			if v := s.Region().Violation(x); v > 1e-9 {
+				t.Fatalf("start %v is outside by %g", x, v)
+			}
+			if s.list != nil || len(s.numeric) == 0 {
+				continue
+			}
+			p := s.point(s.numbers(x), s.nearestCategories(x))
+			if r := s.excluding(p); r != nil {
+				t.Fatalf("start %v is in %s", x, r.describe())
+			}
+		}
+	})
+}
+
+// numbers and nearestCategories read a relaxed point, by axis.
+func (s *Space) numbers(x []float64) []float64 {
+	values := make([]float64, len(s.axes))
+	for _, i := range s.numeric {
+		values[i] = s.axes[i].lo + x[s.axes[i].at]*s.axes[i].scale
+	}
+	return values
+}
+
+func (s *Space) nearestCategories(x []float64) []int {
+	categories := make([]int, len(s.axes))
+	for i := range s.axes {
+		if a := &s.axes[i]; a.categorical() {
+			categories[i] = a.nearestCategory(x, nil)
+		}
+	}
+	return categories
 }
