@@ -71,6 +71,10 @@ func New(def events.Definition) *Policy {
 	}
 }
 
+// UsesModel reports whether decisions read the objective model. Where they do
+// not, it is fitted only once, for the campaign's result.
+func (p *Policy) UsesModel() bool { return p.next != nil || p.def.Stop.Target != nil }
+
 // UsesBeliefs reports whether the policy reads the experts' beliefs.
 func (p *Policy) UsesBeliefs() bool { return p.trust != nil && len(p.def.Experts) > 0 }
 

@@ -435,7 +435,7 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 			return Wait{For: fmt.Sprintf("%s to answer %s", q.Expert, q.ID), Until: deadline(s)}, nil
 		}
 	}
-	if c.objective.Stale() {
+	if c.objective.Stale() && (c.policy.UsesModel() || s.Spent() >= s.Definition.Budget.Experiments) {
 		return Fit{Model: events.ModelObjective, Seed: seedFor(s.Definition.Seed, "fit objective", c.objective.Revision())}, nil
 	}
 	if c.objective.Fitted() && c.policy.UsesBeliefs() {

@@ -30,7 +30,7 @@ type state struct {
 	Definition *events.Definition `json:"definition,omitempty"`
 	// Observations in the order of the experiments' requests.
 	Observations []Observation `json:"observations,omitempty"`
-	// Revision counts the changes that call for a fit.
+	// Revision counts the changes of the observations.
 	Revision int `json:"revision"`
 	// FitRevision is the Revision the fit, or the failed fit, has seen.
 	FitRevision int                  `json:"fit_revision"`
@@ -150,13 +150,24 @@ func (p *Projection) included() []Observation {
 	return kept
 }
 
-// Stale reports whether there are enough observations to fit and they have
-// changed since the last fit.
+// refitEvery is the number of observations up to which each change calls for
+// a fit; with n observations ⌈n/refitEvery⌉ changes do. Hyperparameters learnt
+// from many observations hardly move with one more, while a fit costs O(n³).
+const refitEvery = 200
+
+// Stale reports whether there are enough observations to fit, and enough of
+// them have changed since the last fit. In between, the model holds every
+// observation under the last fit's hyperparameters.
 func (p *Projection) Stale() bool {
-	return p.state.Revision != p.state.FitRevision && len(p.included()) >= 2
+	n := len(p.included())
+	if n < 2 {
+		return false
+	}
+	changes := p.state.Revision - p.state.FitRevision
+	return changes*refitEvery >= n || changes > 0 && p.state.Fit == nil
 }
 
-// Revision counts the changes that call for a fit.
+// Revision counts the changes of the observations.
 func (p *Projection) Revision() int { return p.state.Revision }
 
 // Fitted reports whether there is a fit.

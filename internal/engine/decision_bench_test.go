@@ -1,0 +1,93 @@
+package engine_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+)
+
+// One COBOL decision from the moment a measurement and a label have arrived:
+// the fit of the objective, that of the belief, both candidates, both bounds
+// and the handover. d = 4.
+func BenchmarkDecision(b *testing.B) {
+	for _, n := range []int{25, 50, 100, 200} {
+		b.Run(fmt.Sprintf("measurements=%d/labels=%d", n, n), func(b *testing.B) {
+			history := undecided(b, n)
+			b.ResetTimer()
+			for b.Loop() {
+				b.StopTimer()
+				core, sequence := engine.NewCore(), events.Sequence(0)
+				apply := func(e events.Event) {
+					sequence++
+					e.Sequence, e.ID = sequence, strconv.Itoa(int(sequence))
+					if err := core.Apply(e); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for _, e := range history {
+					apply(e)
+				}
+				b.StartTimer()
+				for decided := false; !decided; {
+					step, err := core.Next(engine.World{Now: time.Unix(0, 0), Capacity: 1})
+					if err != nil {
+						b.Fatal(err)
+					}
+					switch step := step.(type) {
+					case engine.Fit:
+						payload, err := core.Fit(b.Context(), step, events.Build{})
+						if err != nil {
+							b.Fatal(err)
+						}
+						e, err := events.New("ackley4", payload)
+						if err != nil {
+							b.Fatal(err)
+						}
+						apply(e)
+					case engine.Decide:
+						if _, err := core.Decide(b.Context(), step, events.Build{}, time.Unix(0, 0)); err != nil {
+							b.Fatal(err)
+						}
+						decided = true
+					default:
+						b.Fatalf("unexpected step %T", step)
+					}
+				}
+			}
+		})
+	}
+}
+
+// undecided returns the history of a campaign with n random measurements and n
+// random labels up to the first fit.
+func undecided(b *testing.B, n int) []events.Event {
+	b.Helper()
+	def, err := study.Define("ackley4", 1, n+1, study.WithExpert(1), func(def *events.Definition) {
+		def.Initial = events.Initial{Experiments: ptr(n), Design: events.DesignRandom, Labels: ptr(n), Balanced: ptr(false)}
+		def.Policy.Handover.Width = &events.Width{Gate: ptr(false), WhereItMatters: ptr(false)}
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	log := memlog.New()
+	if _, err := study.Simulate(b.Context(), log, def); err != nil {
+		b.Fatal(err)
+	}
+	var all []events.Event
+	for e, err := range log.Read(b.Context(), 0) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		if e.Kind == events.KindModelFitted {
+			break
+		}
+		all = append(all, e)
+	}
+	return all
+}

@@ -1,0 +1,131 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/projections"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/projectiontest"
+)
+
+// Law: replayed = live = restored from a snapshot, by digest, at every
+// position of random campaigns in which people pause, correct, exclude,
+// answer anew, import, tell, amend and remark as they like.
+func TestReplayedLiveRestored(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		def := electrolyte(t, rapid.Uint64Range(1, 1000).Draw(rt, "seed"), rapid.IntRange(3, 6).Draw(rt, "experiments"))
+		log := memlog.New()
+		now := study.Clock()
+		for range rapid.IntRange(1, 4).Draw(rt, "sessions") {
+			r, err := study.Runner(t.Context(), log, def, nil)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for range rapid.IntRange(0, 3).Draw(rt, "requests") {
+				request := drawRequest(rt, r.Core().State())
+				if _, err := engine.Submit(t.Context(), log, r.Core(), request, now()); err == nil && request.Pause != nil {
+					resume := engine.Request{Actor: "person:eve", Resume: &events.CampaignResumed{}}
+					if _, err := engine.Submit(t.Context(), log, r.Core(), resume, now()); err != nil {
+						rt.Fatal(err)
+					}
+				}
+			}
+			if err := r.Run(t.Context()); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		all := history(t, log)
+		projectiontest.Run(t, func() []projections.Projection { return engine.NewCore().Projections() }, all)
+		report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+		if err != nil || len(report.Mismatches) > 0 {
+			rt.Fatalf("audit of %d events: %+v %v", len(all), report.Mismatches, err)
+		}
+	})
+}
+
+// drawRequest draws something a person may ask, allowed or not.
+func drawRequest(rt *rapid.T, s *campaign.State) engine.Request {
+	experiment := fmt.Sprintf("e%d", rapid.IntRange(1, max(1, len(s.Experiments))).Draw(rt, "experiment"))
+	value := rapid.Float64Range(5, 14).Draw(rt, "value")
+	point := events.Point{
+		"lipf6": events.Number(rapid.Float64Range(0.2, 2.1).Draw(rt, "lipf6")),
+		"ec":    events.Number(rapid.Float64Range(0.3, 0.52).Draw(rt, "ec")),
+		"dmc":   events.Number(rapid.Float64Range(0, 1).Draw(rt, "dmc")),
+	}
+	r := engine.Request{Actor: "person:eve"}
+	switch rapid.IntRange(0, 8).Draw(rt, "request") {
+	case 0:
+		r.Pause = &events.CampaignPaused{Reason: "lunch"}
+	case 1:
+		r.Note = &events.NoteAdded{Text: "the glovebox was opened", About: experiment}
+	case 2:
+		r.Correct = &engine.Correct{Experiment: experiment, Value: &value, Reason: "calibration"}
+	case 3:
+		r.Correct = &engine.Correct{Experiment: experiment, Exclude: true, Reason: "bubble"}
+	case 4:
+		r.Correct = &engine.Correct{Experiment: experiment, Actual: point, Reason: "weighed again"}
+	case 5:
+		r.Tell = &engine.Tell{Parameters: point, Value: value}
+	case 6:
+		r.Import = []engine.Tell{{Parameters: point, Value: value}}
+	case 7:
+		question := fmt.Sprintf("q%d", rapid.IntRange(1, max(1, len(s.Questions))).Draw(rt, "question"))
+		answer := rapid.SampledFrom([]string{events.AnswerAccept, events.AnswerReject, events.AnswerUnsure}).Draw(rt, "answer")
+		r.Answer = &engine.Answer{Question: question, Answer: answer}
+	case 8:
+		amended := *s.Definition
+		amended.Budget.Experiments += 2
+		r.Amend = &events.CampaignAmended{Definition: amended, Reason: "go on"}
+	}
+	return r
+}
+
+// Cold start: the log of a long campaign is folded until it can decide.
+func BenchmarkColdStart(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		b.Run(fmt.Sprintf("measurements=%d/labels=%d", n, n), func(b *testing.B) {
+			log := longHistory(b, n)
+			b.ResetTimer()
+			for b.Loop() {
+				if _, err := engine.Load(b.Context(), log, "electrolyte"); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(log.Last()), "events")
+		})
+	}
+}
+
+// longHistory returns a campaign of n measurements and n labels, chosen at
+// random, with a decision, a fit and the usual commands around each.
+func longHistory(b *testing.B, n int) events.Log {
+	b.Helper()
+	def, err := study.Define("electrolyte", 1, n, study.WithNoise(0.27), study.WithExpert(1), func(def *events.Definition) {
+		def.Initial.Labels = ptr(n)
+		def.Initial.Balanced = ptr(false)
+		def.Policy.Next.Random = &events.Random{}
+		def.Policy.Trust.None = &events.NoTrust{}
+		def.Policy.Handover.Never = &events.NeverAsk{}
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	log := memlog.New()
+	r, err := study.Runner(b.Context(), log, def, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.Now = func() time.Time { return time.Unix(0, 0) }
+	if err := r.Run(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return log
+}

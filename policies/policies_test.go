@@ -1,0 +1,75 @@
+package policies_test
+
+import (
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/policytest"
+)
+
+func ptr[T any](x T) *T { return &x }
+
+// kinds of campaigns the laws are checked on.
+var campaigns = map[string]struct {
+	task    string
+	changes []func(*events.Definition)
+}{
+	"cobol":    {"ackley4", []func(*events.Definition){study.WithExpert(1)}},
+	"paper":    {"holder2", []func(*events.Definition){study.WithExpert(2), func(def *events.Definition) { def.Policy.Trust.COBOL = &events.COBOL{Paper: true} }}},
+	"logei":    {"branin", []func(*events.Definition){func(def *events.Definition) { def.Policy.Next.LogEI = &events.LogEI{} }}},
+	"thompson": {"branin", []func(*events.Definition){func(def *events.Definition) { def.Policy.Next.Thompson = &events.Thompson{} }}},
+	"sobol":    {"branin", []func(*events.Definition){func(def *events.Definition) { def.Policy.Next.Sobol = &events.Sobol{} }}},
+	"random":   {"branin", []func(*events.Definition){func(def *events.Definition) { def.Policy.Next.Random = &events.Random{} }}},
+	"mixture with steps": {"mixture4", []func(*events.Definition){study.WithExpert(1), func(def *events.Definition) {
+		def.Instrument.Steps = map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}
+	}}},
+	"failures and unsure experts": {"electrolyte", []func(*events.Definition){study.WithExpert(0), func(def *events.Definition) {
+		def.Instrument.Simulated.FailureRate, def.Experts[0].Simulated.UnsureRate = 0.3, 0.5
+		def.Policy.Trust.COBOL = &events.COBOL{Confidence: ptr(0.5)}
+		def.Policy.Handover.Width = &events.Width{PerExperiment: ptr(2)}
+		def.Budget.Labels = ptr(12)
+	}}},
+	"target": {"branin", []func(*events.Definition){func(def *events.Definition) { def.Stop.Target = ptr(5.0) }}},
+	"window": {"branin", []func(*events.Definition){func(def *events.Definition) { def.Stop.Window = 3 }}},
+}
+
+// The laws hold at every decision of whole campaigns of every policy.
+func TestPolicies(t *testing.T) {
+	for name, c := range campaigns {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			def, err := study.Define(c.task, 2, 10, c.changes...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := memlog.New()
+			if _, err := study.Simulate(t.Context(), log, def); err != nil {
+				t.Fatal(err)
+			}
+			policy := policies.New(def)
+			core := engine.NewCore()
+			rules := make(map[string]int)
+			for e, err := range log.Read(t.Context(), 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if payload, _ := events.Decode(e); e.Kind == events.KindDecisionMade {
+					view, err := core.View()
+					if err != nil {
+						t.Fatal(err)
+					}
+					d := policytest.Run(t, policy, view, payload.(*events.DecisionMade).Seed)
+					rules[d.Rule]++
+				}
+				if err := core.Apply(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Logf("rules: %v", rules)
+		})
+	}
+}

@@ -1,0 +1,93 @@
+// Package policytest holds the laws every policy obeys.
+package policytest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies"
+)
+
+// Decider is a policy.
+type Decider interface {
+	Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error)
+}
+
+// Run checks a policy on one view:
+//
+//   - the same view and seed give the same decision, bit for bit,
+//   - the decision changes nothing in the view,
+//   - a decision can be recorded: JSON can express it, it names its rule and
+//     gives its reason,
+//   - every candidate may be measured: it lies within the space, exactly,
+//   - the action is about one of the candidates, or ends the campaign and says why,
+//   - a cancelled context is an error or has no influence, never a hastier
+//     decision.
+//
+// It returns the decision.
+func Run(t testing.TB, p Decider, v policies.View, seed uint64) policies.Decision {
+	t.Helper()
+	before := encode(t, v.Campaign)
+	first, err := p.Decide(context.Background(), v, seed)
+	if err != nil {
+		t.Fatalf("decide: %v", err)
+	}
+	second, err := p.Decide(context.Background(), v, seed)
+	if err != nil {
+		t.Fatalf("decide again: %v", err)
+	}
+	recorded := encode(t, first)
+	if again := encode(t, second); !bytes.Equal(recorded, again) {
+		t.Errorf("the same view and seed gave two decisions:\n%s\n%s", recorded, again)
+	}
+	if after := encode(t, v.Campaign); !bytes.Equal(before, after) {
+		t.Error("the decision changed the campaign's state")
+	}
+	if first.Rule == "" || first.Reason == "" || first.Seed != seed {
+		t.Errorf("the decision lacks its rule, reason or seed: %s", recorded)
+	}
+	for _, c := range first.Candidates {
+		if err := v.Space.Contains(c.Parameters); err != nil {
+			t.Errorf("the %s candidate: %v", c.Name, err)
+		}
+	}
+	switch first.Action {
+	case events.ActionRun, events.ActionAsk:
+		if first.Candidate() == nil {
+			t.Errorf("the action %s is about %q, which is no candidate", first.Action, first.Chosen)
+		}
+		if first.Action == events.ActionAsk && (first.Expert == "" || first.Explanation == "") {
+			t.Error("a question names no expert or explains nothing")
+		}
+	case events.ActionStop:
+		if first.Completed == nil || first.Completed.Detail == "" {
+			t.Error("the campaign is ended without a word")
+		}
+	default:
+		t.Errorf("%q is not an action", first.Action)
+	}
+
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	switch hasty, err := p.Decide(cancelled, v, seed); {
+	case errors.Is(err, context.Canceled):
+	case err != nil:
+		t.Errorf("cancelled, the policy failed with another error: %v", err)
+	case !bytes.Equal(recorded, encode(t, hasty)):
+		t.Error("cancelled, the policy decided something else")
+	}
+	return first
+}
+
+func encode(t testing.TB, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatalf("JSON cannot express it: %v", err)
+	}
+	return data
+}
