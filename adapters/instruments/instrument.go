@@ -65,7 +65,8 @@ type Instrument interface {
 // Recoverer is an Instrument that can say, from a new process, what became of
 // a command.
 type Recoverer interface {
-	// Recover has no effect on the experiment.
+	// Recover has no effect on the experiment. An error is not a fate: nothing
+	// was learned, and the question can be asked again.
 	Recover(ctx context.Context, cmd Command) (Fate, error)
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
@@ -69,7 +70,9 @@ func (i *Instrument) Describe(ctx context.Context) (instruments.Description, err
 	if err != nil {
 		return instruments.Description{}, err
 	}
-	return p.description, nil
+	d := p.description
+	d.Parameters, d.Outputs = slices.Clone(d.Parameters), slices.Clone(d.Outputs)
+	return d, nil
 }
 
 // Start implements [instruments.Instrument]. A command that the program

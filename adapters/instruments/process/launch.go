@@ -93,9 +93,11 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 		}
 	}
 	i.mu.Unlock()
-	if err == ErrClosed {
+	switch {
+	case err == nil || p == nil:
+	case i.life.Err() != nil:
 		p.dismiss(nil)
-	} else if err != nil && p != nil {
+	default:
 		kill(p.cmd)
 		<-p.gone
 	}

@@ -1,0 +1,86 @@
+package instrumenttest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+)
+
+func cancelBeforeStart(ctx context.Context, s *Session) error {
+	cmd := s.command(0)
+	if err := s.cancel(ctx, cmd); err != nil {
+		return fmt.Errorf("its Cancel of a command that was never started: %w", err)
+	}
+	if err := s.acted(cmd, 0); err != nil {
+		return err
+	}
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("its Start after a Cancel that meant nothing: %w", err)
+	}
+	_, err := s.expectMeasured(ctx, cmd)
+	return err
+}
+
+func cancelWhileRunning(ctx context.Context, s *Session) error {
+	cmd := s.command(0)
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("its Start: %w", err)
+	}
+	if err := s.cancel(ctx, cmd); err != nil {
+		return fmt.Errorf("its Cancel: %w", err)
+	}
+	first, err := s.await(ctx, cmd)
+	if err != nil {
+		return fmt.Errorf("its Await after Cancel: %w", err)
+	}
+	if err := instruments.CheckOutcome(s.env.Definition, first); err != nil {
+		return err
+	}
+	switch first.Status {
+	case instruments.Failed, instruments.Cancelled, instruments.Unknown:
+		if first.Cause == "" {
+			return fmt.Errorf("the outcome %q has no cause", first.Status)
+		}
+	}
+	s.remark("the cancelled command ended as %q", first.Status)
+	// The same command again is no new one: it was called off for ever.
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("its Start of the cancelled command: %w", err)
+	}
+	second, err := s.await(ctx, cmd)
+	if err != nil {
+		return fmt.Errorf("its Await again: %w", err)
+	}
+	if err := same(cmd, first, second); err != nil {
+		return err
+	}
+	n, counted, err := s.acts(cmd)
+	switch {
+	case err != nil || !counted:
+		return err
+	case n > 1:
+		return s.acted(cmd, 1)
+	case n == 0 && first.Status == instruments.Measured:
+		return fmt.Errorf("command %s was measured without an action", cmd.ID)
+	}
+	return nil
+}
+
+func cancelAfterCompletion(ctx context.Context, s *Session) error {
+	cmd, first, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.cancel(ctx, cmd); err != nil {
+		return fmt.Errorf("its Cancel after completion: %w", err)
+	}
+	second, err := s.await(ctx, cmd)
+	if err != nil {
+		return fmt.Errorf("its Await after that: %w", err)
+	}
+	if err := s.sameResult(cmd, first, second); err != nil {
+		return err
+	}
+	return s.acted(cmd, 1)
+}

@@ -1,0 +1,112 @@
+package instrumenttest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+)
+
+// mustRecover skips what an instrument without memory cannot show.
+func (s *Session) mustRecover() error {
+	if _, ok := s.inst.(instruments.Recoverer); !ok {
+		return skip("the instrument cannot say what became of a command after a restart: a person will have to look")
+	}
+	return nil
+}
+
+func restartBeforeStart(ctx context.Context, s *Session) error {
+	if err := s.mustRecover(); err != nil {
+		return err
+	}
+	if err := s.restart(ctx); err != nil {
+		return err
+	}
+	cmd := s.command(0)
+	switch fate, _, err := s.fate(ctx, cmd); {
+	case err != nil:
+		return fmt.Errorf("its Recover: %w", err)
+	case fate == instruments.FateUnknown:
+		return skip("the instrument does not know what became of commands of an earlier process: a person will have to look")
+	case fate != instruments.FateNotStarted && !s.env.AnswersUnseen:
+		return fmt.Errorf("its Recover says that a command that was never started is %s", fate)
+	}
+	if err := s.acted(cmd, 0); err != nil {
+		return err
+	}
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("its Start: %w", err)
+	}
+	_, err := s.expectMeasured(ctx, cmd)
+	return err
+}
+
+func restartWhileRunning(ctx context.Context, s *Session) error {
+	if err := s.mustRecover(); err != nil {
+		return err
+	}
+	cmd := s.command(0)
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("its Start: %w", err)
+	}
+	if err := s.restart(ctx); err != nil {
+		return err
+	}
+	fate, _, err := s.fate(ctx, cmd)
+	switch {
+	case err != nil:
+		return fmt.Errorf("its Recover: %w", err)
+	case fate == instruments.FateUnknown:
+		s.started = nil // nothing to wait for
+		s.remark("the instrument does not know a command that was running when campaignd was restarted: a person would have to look")
+		n, counted, err := s.acts(cmd)
+		if counted && n > 1 {
+			err = s.acted(cmd, 1)
+		}
+		return err
+	case fate == instruments.FateNotStarted && !s.description.Simulated:
+		return fmt.Errorf("its Recover says that command %s, whose start was confirmed, is %s", cmd.ID, fate)
+	case fate == instruments.FateNotStarted: // nothing physical is lost with it
+		if err := s.start(ctx, cmd); err != nil {
+			return fmt.Errorf("its Start after the restart: %w", err)
+		}
+	}
+	first, err := s.expectMeasured(ctx, cmd)
+	if err != nil {
+		return fmt.Errorf("after the restart: %w", err)
+	}
+	return s.startFinished(ctx, cmd, first)
+}
+
+func restartAfterCompletion(ctx context.Context, s *Session) error {
+	if err := s.mustRecover(); err != nil {
+		return err
+	}
+	cmd, first, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.restart(ctx); err != nil {
+		return err
+	}
+	fate, _, err := s.fate(ctx, cmd)
+	switch {
+	case err != nil:
+		return fmt.Errorf("its Recover: %w", err)
+	case fate == instruments.FateUnknown:
+		return skip("the instrument does not know what became of commands of an earlier process: a person will have to look")
+	case fate == instruments.FateNotStarted && s.description.Simulated:
+		// Nothing physical is lost with it.
+	case fate != instruments.FateFinished:
+		return fmt.Errorf("its Recover says that command %s, which was measured, is %s", cmd.ID, fate)
+	default:
+		second, err := s.await(ctx, cmd)
+		if err != nil {
+			return fmt.Errorf("its Await from a new process: %w", err)
+		}
+		if err := s.sameResult(cmd, first, second); err != nil {
+			return err
+		}
+	}
+	return s.startFinished(ctx, cmd, first)
+}

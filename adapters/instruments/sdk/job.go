@@ -1,0 +1,88 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+)
+
+// job is a command that this life of the program performs.
+type job struct {
+	entry   *entry
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when outcome is set
+	outcome instruments.Outcome
+}
+
+// run performs the command of an entry whose lock is held. The caller holds s.mu.
+func (s *server) run(e *entry, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool) *job {
+	ctx, cancel := context.WithCancel(context.Background())
+	j := &job{entry: e, cancel: cancel, done: make(chan struct{})}
+	s.jobs[e.command.ID] = j
+	s.working.Go(func() {
+		defer cancel()
+		o := s.perform(ctx, e.command, act, resumed)
+		line, err := json.Marshal(o)
+		if err != nil { // NaN or infinite
+			o = instruments.Outcome{Status: instruments.Failed, Cause: "the instrument's result cannot be used: " + err.Error()}
+			line = []byte(fmt.Sprintf(`{"status":%q,"cause":%q}`, o.Status, o.Cause))
+		}
+		if o.Status != instruments.Unknown { // which is what the lack of a line says
+			if err := e.append(line); err != nil {
+				// It is still reported: a result that is told but not kept is
+				// better than one that is lost.
+				s.say(wire.Reply{Error: fmt.Sprintf("the outcome of command %s cannot be kept in the ledger: %v", e.command.ID, err)})
+			}
+		}
+		j.outcome = o
+		close(j.done)
+		e.file.Close()
+	})
+	return j
+}
+
+func (s *server) perform(ctx context.Context, cmd instruments.Command, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool) (o instruments.Outcome) {
+	s.slots <- struct{}{}
+	defer func() { <-s.slots }()
+	if ctx.Err() != nil && !resumed {
+		return instruments.Outcome{Status: instruments.Cancelled, Cause: "it was cancelled before it began"}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			o = instruments.Outcome{Status: instruments.Failed, Cause: fmt.Sprintf("the instrument's program panicked: %v", r)}
+		}
+	}()
+	began := time.Now()
+	given := cmd
+	given.Parameters = maps.Clone(cmd.Parameters)
+	m, err := act(ctx, given)
+	switch {
+	case errors.Is(err, ErrNotPerformed):
+		return instruments.Outcome{Status: instruments.Cancelled, Cause: err.Error()}
+	case errors.Is(err, ErrUnknown):
+		return instruments.Outcome{Status: instruments.Unknown, Cause: err.Error()}
+	case err != nil && ctx.Err() != nil:
+		return instruments.Outcome{Status: instruments.Failed, Cause: fmt.Sprintf("it was cancelled while it was under way: %v", err)}
+	case err != nil:
+		return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}
+	}
+	if m.Actual == nil {
+		m.Actual = maps.Clone(cmd.Parameters)
+	}
+	if m.Identity == "" {
+		m.Identity = s.description.Identity
+	}
+	if m.Began.IsZero() && !resumed {
+		m.Began = began.UTC()
+	}
+	if m.Ended.IsZero() {
+		m.Ended = time.Now().UTC()
+	}
+	return instruments.Outcome{Status: instruments.Measured, Measurement: &m}
+}
