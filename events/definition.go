@@ -258,7 +258,9 @@ type COBOL struct {
 	// Eta is η: the aided candidate is refused where the model is more than η
 	// times as sure of it as of the unaided one. Default 3.
 	Eta *float64 `json:"eta,omitempty" jsonschema:"minimum=0"`
-	// Confidence is c in α₁ = c√(n+1). Default 0.01.
+	// Confidence is c in α₁ = c√(n+1): how far a belief may be from the likeliest
+	// one. Default 0.1, with which beliefs stay wide enough for questions to
+	// arise (docs/results.md); with paper: 0.01, doubled with the norm bound.
 	Confidence *float64 `json:"confidence,omitempty" jsonschema:"exclusiveMinimum=0"`
 	// MaxNorm is the largest norm bound B_g of the belief. Default 4; with
 	// paper: no limit.

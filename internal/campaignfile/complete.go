@@ -18,7 +18,8 @@ const (
 	defaultLambda0    = 1
 	defaultZeta       = 0.02
 	defaultEta        = 3
-	defaultConfidence = 0.01
+	defaultConfidence = 0.1
+	paperConfidence   = 0.01
 	defaultMaxNorm    = 4
 
 	defaultThreshold     = 0.1
@@ -112,7 +113,11 @@ func completePolicy(p events.Policy, experts bool) events.Policy {
 		setPointer(&cobol.Lambda0, defaultLambda0)
 		setPointer(&cobol.Zeta, defaultZeta)
 		setPointer(&cobol.Eta, defaultEta)
-		setPointer(&cobol.Confidence, defaultConfidence)
+		if cobol.Paper {
+			setPointer(&cobol.Confidence, paperConfidence)
+		} else {
+			setPointer(&cobol.Confidence, defaultConfidence)
+		}
 		if !paper {
 			setPointer(&cobol.MaxNorm, defaultMaxNorm)
 		}

@@ -50,7 +50,7 @@ experts: [{name: ada, terminal: {}}]
 		{"cobol.lambda0", *cobol.Lambda0, 1.0},
 		{"cobol.zeta", *cobol.Zeta, 0.02},
 		{"cobol.eta", *cobol.Eta, 3.0},
-		{"cobol.confidence", *cobol.Confidence, 0.01},
+		{"cobol.confidence", *cobol.Confidence, 0.1},
 		{"cobol.max_norm", *cobol.MaxNorm, 4.0},
 		{"width.threshold", *width.Threshold, 0.1},
 		{"width.per_experiment", *width.PerExperiment, 10},
