@@ -29,7 +29,8 @@ type row struct {
 	coef  []float64 // by axes
 	sense sense
 	rhs   float64
-	exact bool // every parameter has a grid: checked in decimal arithmetic
+	reach float64 // Σ |coefficient|·range: how far the sum can move
+	exact bool    // every parameter has a grid: checked in decimal arithmetic
 }
 
 func (s *Space) newRow(c events.Constraint, index int) (row, error) {
@@ -46,6 +47,7 @@ func (s *Space) newRow(c events.Constraint, index int) (row, error) {
 			return r, fmt.Errorf("constraint %q: the coefficient of %q is not finite", c.Name, s.axes[i].name)
 		}
 		r.axes, r.coef = append(r.axes, i), append(r.coef, coef)
+		r.reach += math.Abs(coef) * s.axes[i].scale
 		r.exact = r.exact && s.axes[i].grid != nil
 	}
 	if len(r.axes) != len(c.Terms) || len(r.axes) == 0 {
@@ -78,7 +80,7 @@ func (r *row) sum(x []float64) float64 {
 
 // holds says whether x, by axis, satisfies the constraint: see Tolerance.
 func (r *row) holds(x []float64) bool {
-	magnitude := math.Abs(r.rhs)
+	magnitude := math.Abs(r.rhs) + r.reach
 	for k, i := range r.axes {
 		magnitude += math.Abs(r.coef[k] * x[i])
 	}

@@ -25,8 +25,8 @@
 // regions hold exactly: a dosed value is the float64 nearest to the decimal
 // number k·step. A linear constraint all of whose parameters come in steps or
 // discrete values holds in decimal arithmetic (0.1 + 0.2 + 0.7 is 1). One that
-// involves a continuous parameter holds to [Tolerance], relative to the sum of
-// its terms' magnitudes.
+// involves a continuous parameter holds to [Tolerance], relative to the magnitude
+// of its terms.
 //
 // A Space is immutable and safe for concurrent use. Everything it returns is a
 // function of the definition, the arguments and the seed.
@@ -35,19 +35,16 @@ package space
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
 // Tolerance is how far a linear constraint with a continuous parameter may be
-// off, relative to the sum of the magnitudes of its terms and its right-hand
-// side. Numbers that a person or an instrument wrote in decimals are compared
-// with the same tolerance.
+// off, relative to the magnitude of its terms: the sum of |coefficient·value|,
+// |coefficient|·range of the parameter, and the right-hand side. Numbers that a
+// person or an instrument wrote in decimals are compared with the same tolerance.
 const Tolerance = 1e-9
 
 // maxFinite is the greatest number of combinations of discrete values that is
@@ -251,51 +248,6 @@ func (s *Space) Finite() ([]events.Point, bool) {
 	return slices.Clone(s.list), s.list != nil
 }
 
-// Encode returns the coordinates of p. Numbers may lie outside their bounds (an
-// instrument may have made a little more or less than asked); the coordinate is
-// then outside [0, 1]. The error wraps [ErrOutside] where p lacks a parameter,
-// has an unknown one, or a value of the wrong kind.
-func (s *Space) Encode(p events.Point) ([]float64, error) {
-	x := make([]float64, s.dim)
-	for i := range s.axes {
-		a := &s.axes[i]
-		v, err := a.value(p)
-		if err != nil {
-			return nil, err
-		}
-		if a.categorical() {
-			copy(x[a.at:], a.codes[a.category(v.Name())])
-			continue
-		}
-		number, _ := v.Float()
-		x[a.at] = a.encode(number)
-	}
-	return x, s.unknown(p)
-}
-
-// Decode returns the composition at x, parameter by parameter: numbers clamped
-// to their bounds and taken to the nearest discrete value or dosing step, the
-// nearest category. Constraints between parameters, candidates and excluded
-// regions are not looked at: see [Space.Snap]. It panics if x does not have Dim
-// coordinates.
-func (s *Space) Decode(x []float64) events.Point {
-	s.checkDim(x)
-	p := make(events.Point, len(s.axes))
-	for i := range s.axes {
-		a := &s.axes[i]
-		if a.categorical() {
-			p[a.name] = events.Category(a.categories[a.nearestCategory(x, nil)])
-			continue
-		}
-		v := a.decode(x[a.at])
-		if a.grid != nil {
-			v = a.grid.value(a.grid.nearest(v))
-		}
-		p[a.name] = events.Number(v)
-	}
-	return p
-}
-
 // Contains returns nil if p may be measured, and otherwise an error that wraps
 // [ErrOutside] and says why not, in the user's units.
 func (s *Space) Contains(p events.Point) error {
@@ -346,76 +298,4 @@ func (s *Space) check(p events.Point) error {
 		return fmt.Errorf("%w: %s lies in %s", ErrOutside, s.Format(p), r.describe())
 	}
 	return nil
-}
-
-// unknown reports a parameter of p that the space does not have.
-func (s *Space) unknown(p events.Point) error {
-	if len(p) == len(s.axes) {
-		return nil
-	}
-	var names []string
-	for name := range p {
-		if !slices.ContainsFunc(s.axes, func(a axis) bool { return a.name == name }) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return fmt.Errorf("%w: there is no parameter %q; the parameters are %s", ErrOutside, names[0], strings.Join(s.Parameters(), ", "))
-}
-
-// Format writes p in the order of the parameters, with units:
-// "lipf6 1.1 mol/kg, ec 0.34".
-func (s *Space) Format(p events.Point) string {
-	parts := make([]string, 0, len(s.axes))
-	for i := range s.axes {
-		a := &s.axes[i]
-		v, ok := p[a.name]
-		if !ok {
-			continue
-		}
-		text := a.name + " " + v.String()
-		if a.unit != "" {
-			text += " " + a.unit
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// Key returns a text that is equal for equal compositions: numbers agree to
-// nine decimals of their range. Use it to find repeats. The error is that of
-// Encode.
-func (s *Space) Key(p events.Point) (string, error) {
-	x, err := s.Encode(p)
-	if err != nil {
-		return "", err
-	}
-	return key(x), nil
-}
-
-func key(x []float64) string {
-	var b []byte
-	for _, v := range x {
-		b = strconv.AppendInt(b, int64(math.Round(v*1e9)), 36)
-		b = append(b, ' ')
-	}
-	return string(b)
-}
-
-func (s *Space) checkDim(x []float64) {
-	if len(x) != s.dim {
-		panic(fmt.Sprintf("space: point has %d coordinates, the space %d", len(x), s.dim))
-	}
-}
-
-// number writes a number as a person would, without float noise.
-func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
-
-func squaredDistance(x, y []float64) float64 {
-	var sum float64
-	for i, v := range x {
-		d := v - y[i]
-		sum += d * d
-	}
-	return sum
 }

@@ -155,6 +155,11 @@ func obeys(def events.Definition, p events.Point) string {
 			x, _ := p[name].Float()
 			sum += coef * x
 			size += math.Abs(coef * x)
+			for _, par := range def.Parameters {
+				if par.Name == name && par.Min != nil {
+					size += math.Abs(coef) * (*par.Max - *par.Min)
+				}
+			}
 			exact.Add(exact, new(big.Rat).Mul(decimal(coef), decimal(x)))
 			whole = whole && def.Instrument.Steps[name] > 0
 		}

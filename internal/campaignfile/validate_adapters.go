@@ -1,0 +1,194 @@
+package campaignfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+func (v *validator) steps() {
+	in := v.def.Instrument
+	if len(in.Steps) > 0 && (len(v.def.Candidates) > 0 || in.Table != nil) {
+		v.report(at("instrument", "steps"), "candidates are measured as they are listed, not in steps", "remove steps")
+		return
+	}
+	for _, name := range sortedKeys(in.Steps) {
+		step, here := in.Steps[name], at("instrument", "steps", name)
+		switch p := v.parameter(name); {
+		case p == nil:
+			v.report(here, fmt.Sprintf("there is no parameter %q", name), didYouMean(name, v.names(continuous)))
+		case !continuous(*p):
+			v.report(here, fmt.Sprintf("%q has its own list of values", name), "steps are for parameters with min and max")
+		case !(step > 0) || !finite(&step):
+			v.report(here, fmt.Sprintf("a step of %s is not possible", number(step)), "it must be more than 0")
+		case p.Min != nil && p.Max != nil && step > *p.Max-*p.Min && *p.Max > *p.Min:
+			v.report(here, fmt.Sprintf("the step %s is wider than the range of %q, %s to %s", withUnit(step, p.Unit), name, number(*p.Min), withUnit(*p.Max, p.Unit)), "it is in the parameter's unit")
+		}
+	}
+}
+
+func (v *validator) instrument() {
+	in, here := v.def.Instrument, at("instrument")
+	switch count(in.Simulated != nil, in.Table != nil, in.Manual != nil, in.Process != nil) {
+	case 0:
+		v.report(here, "it does not say what measures", "choose one of simulated, table, manual, process")
+	case 1:
+	default:
+		v.report(here, "it names more than one instrument", "keep one of simulated, table, manual, process")
+	}
+	if in.GiveUpAfter > 0 && in.StallAfter > in.GiveUpAfter {
+		v.report(here.to("give_up_after"), "it is shorter than stall_after", "a campaign first says that the instrument is silent, and gives up later")
+	}
+	if s := in.Simulated; s != nil && count(in.Table != nil, in.Manual != nil, in.Process != nil) == 0 {
+		v.task(here.to("simulated", "task"), s.Task)
+		if task, ok := tasks.Lookup(s.Task); ok {
+			o := v.def.Objective
+			if o.Name != task.Objective.Name {
+				v.report(at("objective", "name"), fmt.Sprintf("the task %s measures %q, not %q", s.Task, task.Objective.Name, o.Name), "write name: "+task.Objective.Name)
+			}
+			if o.Unit != task.Objective.Unit {
+				v.report(at("objective", "unit"), fmt.Sprintf("the task %s answers in %q, not in %q", s.Task, task.Objective.Unit, o.Unit), "write unit: "+task.Objective.Unit)
+			}
+			if o.Goal != task.Objective.Goal {
+				v.report(at("objective", "goal"), fmt.Sprintf("the task %s is there to be %sd", s.Task, task.Objective.Goal), "write goal: "+task.Objective.Goal)
+			}
+		}
+	}
+	if t := in.Table; t != nil {
+		known := append(v.names(anyKind), v.def.Objective.Name)
+		for _, name := range sortedKeys(t.Columns) {
+			if !slices.Contains(known, name) {
+				v.report(here.to("table", "columns", name), fmt.Sprintf("%q is neither a parameter nor the objective", name), didYouMean(name, known))
+			}
+		}
+	}
+	if p := in.Process; p != nil && (len(p.Command) == 0 || p.Command[0] == "") {
+		v.report(here.to("process", "command"), "there is no program to start", "give the program and its arguments as a list")
+	}
+}
+
+// task checks that the campaign's parameters are those of a test problem, and
+// its space within the problem's.
+func (v *validator) task(here path, name string) {
+	task, ok := tasks.Lookup(name)
+	if !ok {
+		if name != "" {
+			v.report(here, fmt.Sprintf("there is no task %q", name), didYouMean(name, tasks.Names()))
+		}
+		return
+	}
+	var expected []string
+	for _, p := range task.Parameters {
+		expected = append(expected, p.Name)
+	}
+	for i, p := range v.def.Parameters {
+		k := slices.Index(expected, p.Name)
+		if k < 0 {
+			v.report(at("parameters", i, "name"), fmt.Sprintf("the task %s has no parameter %q", name, p.Name), didYouMean(p.Name, expected))
+			continue
+		}
+		want := task.Parameters[k]
+		if !numeric(p) {
+			v.report(at("parameters", i), fmt.Sprintf("in the task %s %q is a number", name, p.Name), "give it min and max, or values")
+			continue
+		}
+		if p.Unit != want.Unit {
+			v.report(at("parameters", i, "unit"), fmt.Sprintf("the task %s has %s in %q, not in %q", name, p.Name, want.Unit, p.Unit), unitAdvice(want.Unit))
+		}
+		outside := func(x *float64) bool { return x != nil && (*x < *want.Min || *x > *want.Max) }
+		advice := fmt.Sprintf("the task %s has %s from %s to %s", name, p.Name, number(*want.Min), withUnit(*want.Max, want.Unit))
+		if outside(p.Min) {
+			v.report(at("parameters", i, "min"), fmt.Sprintf("%s is outside the task", number(*p.Min)), advice)
+		}
+		if outside(p.Max) {
+			v.report(at("parameters", i, "max"), fmt.Sprintf("%s is outside the task", number(*p.Max)), advice)
+		}
+		for j, x := range p.Values {
+			if outside(&x) {
+				v.report(at("parameters", i, "values", j), fmt.Sprintf("%s is outside the task", number(x)), advice)
+			}
+		}
+	}
+	missing := slices.DeleteFunc(expected, func(name string) bool { return v.parameter(name) != nil })
+	if len(missing) > 0 {
+		v.report(at("parameters"), fmt.Sprintf("the task %s also needs %s", name, strings.Join(missing, ", ")), "add what is missing")
+	}
+	if len(v.faults) > 0 || v.points == nil {
+		return
+	}
+	// Constraints of the task must follow from those of the campaign.
+	sample, err := v.points.Sample(16, 1)
+	if err != nil {
+		v.report(at("constraints"), err.Error(), "")
+		return
+	}
+	for _, p := range sample {
+		if _, err := task.Value(p); err != nil {
+			_, why, _ := strings.Cut(err.Error(), tasks.ErrPoint.Error()+": ")
+			v.report(at("constraints"), fmt.Sprintf("the task %s has no value for every composition of this space: %s", name, why), "constrain the campaign as the task is: "+taskConstraints(task))
+			return
+		}
+	}
+}
+
+// taskConstraints writes a task's constraints as a campaign file would.
+func taskConstraints(task tasks.Task) string {
+	var list []string
+	for _, c := range task.Constraints {
+		var terms []string
+		for _, p := range task.Parameters {
+			if coefficient, ok := c.Terms[p.Name]; ok {
+				terms = append(terms, p.Name+": "+number(coefficient))
+			}
+		}
+		sum := "{terms: {" + strings.Join(terms, ", ") + "}"
+		for _, side := range []struct {
+			name  string
+			value *float64
+		}{{"equals", c.Equals}, {"at_most", c.AtMost}, {"at_least", c.AtLeast}} {
+			if side.value != nil {
+				sum += ", " + side.name + ": " + number(*side.value)
+			}
+		}
+		list = append(list, sum+"}")
+	}
+	return "constraints: [" + strings.Join(list, ", ") + "]"
+}
+
+func unitAdvice(unit string) string {
+	if unit == "" {
+		return "remove unit"
+	}
+	return "write unit: " + unit
+}
+
+func (v *validator) experts() {
+	for i, e := range v.def.Experts {
+		here := at("experts", i)
+		if slices.ContainsFunc(v.def.Experts[:i], func(f events.Expert) bool { return f.Name == e.Name }) {
+			v.report(here.to("name"), fmt.Sprintf("another expert is called %q too", e.Name), "give each expert a name of their own")
+		}
+		switch count(e.Simulated != nil, e.Terminal != nil) {
+		case 0:
+			v.report(here, fmt.Sprintf("it does not say how %s is asked", e.Name), "add terminal: {} for a person, or simulated: {}")
+		case 2:
+			v.report(here, fmt.Sprintf("%s is both simulated and a person", e.Name), "keep one of simulated and terminal")
+		}
+		s := e.Simulated
+		if s == nil {
+			continue
+		}
+		if s.Accuracy != nil && !finite(s.Accuracy) {
+			v.report(here.to("simulated", "accuracy"), "it is not finite", "")
+		}
+		switch sim := v.def.Instrument.Simulated; {
+		case s.Task == "":
+			v.report(here.to("simulated"), fmt.Sprintf("%s does not know what the instrument measures", e.Name), "name the task that a simulated expert knows, for example task: electrolyte")
+		case sim == nil || sim.Task != s.Task:
+			v.task(here.to("simulated", "task"), s.Task)
+		}
+	}
+}

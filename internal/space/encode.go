@@ -1,0 +1,128 @@
+package space
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Encode returns the coordinates of p. Numbers may lie outside their bounds (an
+// instrument may have made a little more or less than asked); the coordinate is
+// then outside [0, 1]. The error wraps [ErrOutside] where p lacks a parameter,
+// has an unknown one, or a value of the wrong kind.
+func (s *Space) Encode(p events.Point) ([]float64, error) {
+	x := make([]float64, s.dim)
+	for i := range s.axes {
+		a := &s.axes[i]
+		v, err := a.value(p)
+		if err != nil {
+			return nil, err
+		}
+		if a.categorical() {
+			copy(x[a.at:], a.codes[a.category(v.Name())])
+			continue
+		}
+		number, _ := v.Float()
+		x[a.at] = a.encode(number)
+	}
+	return x, s.unknown(p)
+}
+
+// Decode returns the composition at x, parameter by parameter: numbers clamped
+// to their bounds and taken to the nearest discrete value or dosing step, the
+// nearest category. Constraints between parameters, candidates and excluded
+// regions are not looked at: see [Space.Snap]. It panics if x does not have Dim
+// coordinates.
+func (s *Space) Decode(x []float64) events.Point {
+	s.checkDim(x)
+	p := make(events.Point, len(s.axes))
+	for i := range s.axes {
+		a := &s.axes[i]
+		if a.categorical() {
+			p[a.name] = events.Category(a.categories[a.nearestCategory(x, nil)])
+			continue
+		}
+		v := a.decode(x[a.at])
+		if a.grid != nil {
+			v = a.grid.value(a.grid.nearest(v))
+		}
+		p[a.name] = events.Number(v)
+	}
+	return p
+}
+
+// unknown reports a parameter of p that the space does not have.
+func (s *Space) unknown(p events.Point) error {
+	if len(p) == len(s.axes) {
+		return nil
+	}
+	var names []string
+	for name := range p {
+		if !slices.ContainsFunc(s.axes, func(a axis) bool { return a.name == name }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return fmt.Errorf("%w: there is no parameter %q; the parameters are %s", ErrOutside, names[0], strings.Join(s.Parameters(), ", "))
+}
+
+// Format writes p in the order of the parameters, with units:
+// "lipf6 1.1 mol/kg, ec 0.34".
+func (s *Space) Format(p events.Point) string {
+	parts := make([]string, 0, len(s.axes))
+	for i := range s.axes {
+		a := &s.axes[i]
+		v, ok := p[a.name]
+		if !ok {
+			continue
+		}
+		text := a.name + " " + v.String()
+		if a.unit != "" {
+			text += " " + a.unit
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Key returns a text that is equal for equal compositions: numbers agree to
+// nine decimals of their range. Use it to find repeats. The error is that of
+// Encode.
+func (s *Space) Key(p events.Point) (string, error) {
+	x, err := s.Encode(p)
+	if err != nil {
+		return "", err
+	}
+	return key(x), nil
+}
+
+func key(x []float64) string {
+	var b []byte
+	for _, v := range x {
+		b = strconv.AppendInt(b, int64(math.Round(v*1e9)), 36)
+		b = append(b, ' ')
+	}
+	return string(b)
+}
+
+func (s *Space) checkDim(x []float64) {
+	if len(x) != s.dim {
+		panic(fmt.Sprintf("space: point has %d coordinates, the space %d", len(x), s.dim))
+	}
+}
+
+// number writes a number as a person would, without float noise.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
+
+func squaredDistance(x, y []float64) float64 {
+	var sum float64
+	for i, v := range x {
+		d := v - y[i]
+		sum += d * d
+	}
+	return sum
+}

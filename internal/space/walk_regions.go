@@ -1,0 +1,130 @@
+package space
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// blockedLevels returns the levels lo … hi of the k-th single axis that lie in
+// the region, the rest of the state being as it is.
+func (s *Space) blockedLevels(r *region, st state, k int) (lo, hi int, ok bool) {
+	axis := s.walk.single[k]
+	lo, hi = 0, s.axes[axis].levels()-1
+	for _, d := range r.sides {
+		if d.axis != axis {
+			if !s.sideHolds(d, st) {
+				return 0, 0, false
+			}
+			continue
+		}
+		if d.category >= 0 {
+			lo, hi = d.category, d.category
+			continue
+		}
+		g := s.axes[axis].grid
+		lo, hi = g.ceil(d.min), g.floor(d.max)
+	}
+	return lo, hi, lo <= hi
+}
+
+// blockedChord returns the interval of t in which st.u + t·direction lies in the
+// region.
+func (s *Space) blockedChord(r *region, st state, direction []float64) (from, to float64, ok bool) {
+	w := s.walk
+	from, to = math.Inf(-1), math.Inf(1)
+	for _, d := range r.sides {
+		k := w.place(d.axis)
+		if k < 0 {
+			if !s.sideHolds(d, st) {
+				return 0, 0, false
+			}
+			continue
+		}
+		a := &s.axes[d.axis]
+		lo, hi := a.encode(d.min)-margin, a.encode(d.max)+margin
+		switch v, u := direction[k], st.u[k]; {
+		case v > 0:
+			from, to = max(from, (lo-u)/v), min(to, (hi-u)/v)
+		case v < 0:
+			from, to = max(from, (hi-u)/v), min(to, (lo-u)/v)
+		case u < lo || u > hi:
+			return 0, 0, false
+		}
+	}
+	return from, to, from < to
+}
+
+func (s *Space) sideHolds(d side, st state) bool {
+	w := s.walk
+	if k := w.place(d.axis); k >= 0 {
+		x := s.axes[d.axis].decode(st.u[k])
+		return x >= d.min && x <= d.max
+	}
+	for k, i := range w.single {
+		if i != d.axis {
+			continue
+		}
+		if d.category >= 0 {
+			return st.index[k] == d.category
+		}
+		x := s.axes[i].grid.value(st.index[k])
+		return x >= d.min && x <= d.max
+	}
+	return false
+}
+
+func (s *Space) excludes(st state) bool {
+	for i := range s.regions {
+		all := true
+		for _, d := range s.regions[i].sides {
+			all = all && s.sideHolds(d, st)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// span is an interval.
+type span struct{ lo, hi float64 }
+
+// cut removes [lo, hi] from a list of disjoint intervals.
+func cut(spans []span, lo, hi float64) []span {
+	var rest []span
+	for _, p := range spans {
+		if hi <= p.lo || lo >= p.hi {
+			rest = append(rest, p)
+			continue
+		}
+		if p.lo < lo {
+			rest = append(rest, span{p.lo, lo})
+		}
+		if hi < p.hi {
+			rest = append(rest, span{hi, p.hi})
+		}
+	}
+	return rest
+}
+
+// pick draws a point uniformly from a list of intervals; ok is false if they
+// have no length.
+func pick(spans []span, rng *rand.Rand) (t float64, ok bool) {
+	var total float64
+	for _, p := range spans {
+		total += p.hi - p.lo
+	}
+	if !(total > 0) {
+		return 0, false
+	}
+	t = rng.Float64() * total
+	for _, p := range spans {
+		if l := p.hi - p.lo; t > l {
+			t -= l
+			continue
+		}
+		return min(p.lo+t, p.hi), true
+	}
+	last := spans[len(spans)-1]
+	return last.hi, true
+}
