@@ -1,0 +1,214 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// result is one experiment as the convergence curve shows it.
+type result struct {
+	number     int // from 1
+	class      class
+	value      float64 // NaN where there is none
+	experiment *campaign.Experiment
+}
+
+// convergence is the course of a campaign.
+type convergence struct {
+	results []result
+	// best has, for each number of experiments, the best value measured so far;
+	// NaN before the first. Excluded measurements do not count.
+	best []float64
+	// posterior is the best posterior mean after each fit.
+	posterior []progress
+}
+
+// converge computes the course of a campaign.
+func (h *history) converge() convergence {
+	c := convergence{posterior: h.progress}
+	best := math.NaN()
+	for i := range h.state.Experiments {
+		x := &h.state.Experiments[i]
+		r := result{number: i + 1, class: h.class(x), value: math.NaN(), experiment: x}
+		if x.Measurement != nil {
+			r.value = x.Measurement.Objective.Value
+			if !x.Excluded && (math.IsNaN(best) || h.better(r.value, best)) {
+				best = r.value
+			}
+		}
+		c.results = append(c.results, r)
+		c.best = append(c.best, best)
+	}
+	return c
+}
+
+// better reports whether a is better than b.
+func (h *history) better(a, b float64) bool {
+	if h.def.Objective.Goal == events.Maximize {
+		return a > b
+	}
+	return a < b
+}
+
+// legendEntry is one symbol of a legend.
+type legendEntry struct {
+	Symbol template.HTML
+	Text   string
+}
+
+// figureConvergence draws the course of the campaign; empty where nothing was
+// measured or failed.
+func (h *history) figureConvergence() (figure, bool) {
+	course := h.converge()
+	var values []float64
+	var present [classes]int
+	for _, r := range course.results {
+		if !math.IsNaN(r.value) {
+			values = append(values, r.value)
+		}
+		if !math.IsNaN(r.value) || r.class == classFailed {
+			present[r.class]++
+		}
+	}
+	if len(values) == 0 {
+		return figure{}, false
+	}
+	o := h.def.Objective
+	c := newChart(780, 340, "experiment, in order of request", withUnit(o.Name, o.Unit))
+	n := len(course.results)
+	var means, lower, upper, at []float64
+	for _, p := range course.posterior {
+		at, means = append(at, float64(p.experiments)), append(means, p.mean)
+		lower, upper = append(lower, p.mean-p.sd), append(upper, p.mean+p.sd)
+	}
+	limits(&c.Y, 0.06, append(append(values, lower...), upper...)...)
+	c.X.Min, c.X.Max = 0.5, max(float64(n)+0.5, 3.5)
+	c.X.Tick.Marker = ticks{want: 12, whole: true}
+
+	if design := leading(course.results); design > 0 && design < n {
+		c.shade(0.5, float64(design)+0.5)
+	}
+	c.band(at, lower, upper, faded(green, 0.14))
+	c.line(steps(course.best), ink, 1.5)
+	c.line(xys(at, means), green, 2)
+	radius := vg.Length(3.6)
+	if n > 150 {
+		radius = 2.2
+	}
+	bottom := c.Y.Min
+	for k := range classes {
+		var points plotter.XYs
+		for _, r := range course.results {
+			if r.class != k {
+				continue
+			}
+			y := r.value
+			if math.IsNaN(y) {
+				if k != classFailed {
+					continue
+				}
+				y = bottom
+			}
+			points = append(points, plotter.XY{X: float64(r.number), Y: y})
+			c.spots = append(c.spots, spot{x: float64(r.number), y: y, text: h.spotText(r.experiment), href: r.experiment.ID})
+		}
+		c.points(points, k.glyph(radius))
+	}
+	last := course.best[n-1]
+	c.end(last, "best measured "+typeset(fixed(last, h.places)), ink)
+	if len(course.posterior) > 0 {
+		p := course.posterior[len(course.posterior)-1]
+		m, s := meanSD(p.mean, p.sd)
+		c.end(p.mean, fmt.Sprintf("best posterior mean %s ± %s", typeset(m), s), green)
+	}
+
+	f := figure{ID: "convergence", Wide: true, SVG: c.svg("Convergence: every measurement, the best so far, and the best posterior mean")}
+	for k := range classes {
+		if present[k] > 0 {
+			f.Legend = append(f.Legend, legendEntry{k.svg(), fmt.Sprintf("%s (%d)", classNames[k], present[k])})
+		}
+	}
+	f.Caption = "Each symbol is one experiment. Black: the best value measured so far, noise included. "
+	if len(course.posterior) > 0 {
+		f.Caption += "Green: the posterior mean ± 1 sd of the model, without noise, at the composition that was best by posterior mean at the time."
+		if len(values) > everyFit {
+			f.Caption += fmt.Sprintf(" It is drawn for every fit up to %d measurements, then for every tenth more.", everyFit)
+		}
+	}
+	if present[classFailed] > 0 {
+		f.Caption += " Failed experiments stand at the lower edge."
+	}
+	return f, true
+}
+
+// leading counts the experiments of the initial design, and imported ones, at
+// the beginning.
+func leading(results []result) int {
+	for i, r := range results {
+		if o := r.experiment.Origin; o != events.OriginInitial && o != events.OriginImport {
+			return i
+		}
+	}
+	return len(results)
+}
+
+// spotText describes an experiment under the pointer.
+func (h *history) spotText(x *campaign.Experiment) string {
+	text := x.ID + ": "
+	point := x.Parameters
+	if m := x.Measurement; m != nil {
+		text += typeset(fixed(m.Objective.Value, h.places)) + " " + h.def.Objective.Unit
+		point = m.Actual
+	} else {
+		text += string(x.Status)
+	}
+	return text + "\n" + h.format.line(point)
+}
+
+// decimals is how many decimals a measured value is written with.
+func (h *history) decimals() int {
+	low, high := math.Inf(1), math.Inf(-1)
+	for i := range h.state.Experiments {
+		if m := h.state.Experiments[i].Measurement; m != nil {
+			low, high = min(low, m.Objective.Value), max(high, m.Objective.Value)
+		}
+	}
+	if low >= high {
+		if low == high && low != 0 {
+			return resolving(math.Abs(low), 1e-3)
+		}
+		return 3
+	}
+	return resolving(high-low, 2e-3)
+}
+
+// steps returns the stairs of values at 1, 2, …; NaN are left out.
+func steps(values []float64) plotter.XYs {
+	var points plotter.XYs
+	for i, v := range values {
+		if math.IsNaN(v) {
+			continue
+		}
+		x := float64(i + 1)
+		if n := len(points); n > 0 {
+			points = append(points, plotter.XY{X: x, Y: points[n-1].Y})
+		}
+		points = append(points, plotter.XY{X: x, Y: v})
+	}
+	return points
+}
+
+func xys(x, y []float64) plotter.XYs {
+	points := make(plotter.XYs, len(x))
+	for i := range x {
+		points[i] = plotter.XY{X: x[i], Y: y[i]}
+	}
+	return points
+}

@@ -1,0 +1,245 @@
+package report
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// askedLabel is one question the policy put, on the axis of experiments.
+type askedLabel struct {
+	spot     float64
+	question *campaign.Question
+	outcome  outcome
+}
+
+// outcome of a question.
+type outcome int
+
+const (
+	accepted outcome = iota
+	rejected
+	noAnswer // can't tell, expired, withdrawn
+	open
+	outcomes
+)
+
+var outcomeNames = [outcomes]string{"accepted", "rejected", "no answer", "open"}
+
+func outcomeOf(q *campaign.Question) outcome {
+	switch {
+	case q.Status == campaign.Asked:
+		return open
+	case q.Status == campaign.Answered && q.Answer == events.AnswerAccept:
+		return accepted
+	case q.Status == campaign.Answered && q.Answer == events.AnswerReject:
+		return rejected
+	}
+	return noAnswer
+}
+
+// labels splits the questions: those asked by decisions, with their place on
+// the axis of experiments, and how the others (initial and volunteered) came out.
+func (h *history) labels() (asked []askedLabel, initial [outcomes]int) {
+	for i := range h.state.Questions {
+		q := &h.state.Questions[i]
+		d := h.decision(q.Decision)
+		if d == nil {
+			initial[outcomeOf(q)]++
+			continue
+		}
+		asked = append(asked, askedLabel{spot: d.spot, question: q, outcome: outcomeOf(q)})
+	}
+	return asked, initial
+}
+
+// describeInitial says how the initial labels came out.
+func describeInitial(initial [outcomes]int) string {
+	total := 0
+	var parts []string
+	for k, n := range initial {
+		if total += n; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, outcomeNames[k]))
+		}
+	}
+	if total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s before the first decision (%s)", plural(total, "label"), strings.Join(parts, ", "))
+}
+
+// axisOfExperiments sets the axis that the charts over time share.
+func (h *history) axisOfExperiments(c *chart) float64 {
+	end := max(float64(len(h.state.Experiments)), 3)
+	c.X.Min, c.X.Max = 0, end
+	c.X.Tick.Marker = ticks{want: 8, whole: true}
+	return end
+}
+
+// figureLabels draws how many questions the policy has asked.
+func (h *history) figureLabels() (figure, bool) {
+	asked, initial := h.labels()
+	if len(h.def.Experts) == 0 && len(asked) == 0 {
+		return figure{}, false
+	}
+	c := newChart(380, 230, "experiments requested", "questions asked, cumulative")
+	end := h.axisOfExperiments(c)
+	c.Y.Min, c.Y.Max = 0, max(float64(len(asked))*1.08, 4)
+	c.Y.Tick.Marker = ticks{want: 5, whole: true}
+	styles := [outcomes]draw.GlyphStyle{
+		accepted: {Color: green, Radius: 3, Shape: solid{edge: white}},
+		rejected: {Color: red, Radius: 3, Shape: cross{}},
+		noAnswer: {Color: white, Radius: 2.6, Shape: solid{edge: grey, width: 1.2}},
+		open:     {Color: sky, Radius: 3, Shape: solid{edge: white}},
+	}
+	stairs := plotter.XYs{{X: 0, Y: 0}}
+	var points [outcomes]plotter.XYs
+	for i, a := range asked {
+		stairs = append(stairs, plotter.XY{X: a.spot, Y: float64(i)}, plotter.XY{X: a.spot, Y: float64(i + 1)})
+		points[a.outcome] = append(points[a.outcome], plotter.XY{X: a.spot, Y: float64(i + 1)})
+		c.spots = append(c.spots, spot{x: a.spot, y: float64(i + 1), href: a.question.Decision,
+			text: fmt.Sprintf("%s to %s: %s\n%s", a.question.ID, a.question.Expert, outcomeNames[a.outcome], h.format.line(a.question.Parameters))})
+	}
+	stairs = append(stairs, plotter.XY{X: end, Y: float64(len(asked))})
+	c.line(stairs, muted, 1.5)
+	for k := range outcomes {
+		c.points(points[k], styles[k])
+	}
+	c.end(float64(len(asked)), fmt.Sprintf("%d asked", len(asked)), ink)
+	f := figure{ID: "labels", Title: "Labels asked over time", SVG: c.svg("Questions asked over time")}
+	for k := range outcomes {
+		if len(points[k]) > 0 {
+			f.Legend = append(f.Legend, legendEntry{glyphSVG(styles[k], outcomeNames[k]), fmt.Sprintf("%s (%d)", outcomeNames[k], len(points[k]))})
+		}
+	}
+	f.Caption = "Questions the policy put, each at the experiment it preceded."
+	if len(asked) == 0 {
+		f.Caption = "The policy has asked no one."
+	}
+	if text := describeInitial(initial); text != "" {
+		f.Caption += " Not drawn: " + text + "."
+	}
+	return f, true
+}
+
+// expertColors tell several experts apart; names stand beside the lines too.
+var expertColors = []color.NRGBA{blue, red, green, purple}
+
+// figureTrust draws the dual variable λ of each expert.
+func (h *history) figureTrust() (figure, bool) {
+	if len(h.trust) == 0 {
+		return figure{}, false
+	}
+	c := newChart(380, 230, "experiments requested", "dual variable λ")
+	end := h.axisOfExperiments(c)
+	var names []string
+	for _, t := range h.trust {
+		if !slices.Contains(names, t.Expert) {
+			names = append(names, t.Expert)
+		}
+	}
+	values := []float64{0}
+	for k, name := range names {
+		color := expertColors[k%len(expertColors)]
+		var line plotter.XYs
+		for _, t := range h.trust {
+			if t.Expert != name {
+				continue
+			}
+			spot := 0.0
+			if t.decision >= 0 {
+				spot = h.decisions[t.decision].spot
+			}
+			if line == nil {
+				line = plotter.XYs{{X: 0, Y: t.From}}
+				values = append(values, t.From)
+			}
+			line = append(line, plotter.XY{X: spot, Y: line[len(line)-1].Y}, plotter.XY{X: spot, Y: t.To})
+			values = append(values, t.To)
+		}
+		final := line[len(line)-1].Y
+		line = append(line, plotter.XY{X: end, Y: final})
+		c.line(line, color, 2)
+		c.end(final, name+" "+significant(final, 3), color)
+	}
+	limits(&c.Y, 0, values...)
+	c.Y.Max += 0.1 * (c.Y.Max - c.Y.Min)
+	c.Y.Tick.Marker = ticks{want: 5}
+	return figure{ID: "trust", Title: "Trust in the expert", SVG: c.svg("Dual variable over time"),
+		Caption: "λ weighs the expert's belief in the aided choice (Xu et al. 2024, Alg. 1). It falls with every aided candidate the expert surely accepts, and grows where the belief says reject."}, true
+}
+
+// figureWidths draws how wide the belief was at each aided candidate, against
+// the threshold of the handover.
+func (h *history) figureWidths() (figure, bool) {
+	c := newChart(380, 230, "experiments requested", "width of the belief interval (logits)")
+	h.axisOfExperiments(c)
+	type kind struct {
+		name  string
+		style draw.GlyphStyle
+	}
+	kinds := []kind{
+		{"asked", draw.GlyphStyle{Color: blue, Radius: 3, Shape: solid{edge: white}}},
+		{"run unasked", draw.GlyphStyle{Color: orange, Radius: 3.9, Shape: solid{corners: 4, edge: white}}},
+		{"run as accepted", draw.GlyphStyle{Color: green, Radius: 3.9, Shape: solid{corners: 3, edge: white}}},
+		{"refused, unaided run", draw.GlyphStyle{Color: white, Radius: 2.8, Shape: solid{edge: muted, width: 1.2}}},
+	}
+	points := make([]plotter.XYs, len(kinds))
+	values := []float64{0}
+	for i := range h.decisions {
+		d := &h.decisions[i]
+		aided := candidate(d.DecisionMade, policies.Aided)
+		if aided == nil || aided.Belief == nil {
+			continue
+		}
+		k := 3
+		switch {
+		case d.Action == events.ActionAsk:
+			k = 0
+		case d.Rule == policies.RuleAccepted || d.Rule == policies.RuleAskedBefore && d.Chosen == policies.Aided:
+			k = 2
+		case d.Chosen == policies.Aided:
+			k = 1
+		}
+		width := aided.Belief.Upper - aided.Belief.Lower
+		points[k] = append(points[k], plotter.XY{X: d.spot, Y: width})
+		values = append(values, width)
+		c.spots = append(c.spots, spot{x: d.spot, y: width, href: d.Decision,
+			text: fmt.Sprintf("%s: %s, interval %s to %s\n%s", d.Decision, d.Rule, typeset(significant(aided.Belief.Lower, 3)), typeset(significant(aided.Belief.Upper, 3)), h.format.line(aided.Parameters))})
+	}
+	if len(values) == 1 {
+		return figure{}, false
+	}
+	f := figure{ID: "widths", Title: "Width of the expert's belief"}
+	f.Caption = "At every aided candidate."
+	if w := h.def.Policy.Handover.Width; w != nil && w.Threshold != nil {
+		values = append(values, *w.Threshold)
+		c.line(plotter.XYs{{X: c.X.Min, Y: *w.Threshold}, {X: c.X.Max, Y: *w.Threshold}}, red, 1.2, 4, 3)
+		c.end(*w.Threshold, "threshold "+significant(*w.Threshold, 3), red)
+		f.Caption += " Above the threshold the expert is asked"
+		if w.WhereItMatters != nil && *w.WhereItMatters {
+			f.Caption += " where the interval contains 0, that is where the answer could change the choice"
+		}
+		f.Caption += "; below it the model goes on alone."
+	}
+	limits(&c.Y, 0, values...)
+	c.Y.Min = 0
+	c.Y.Max *= 1.08
+	c.Y.Tick.Marker = ticks{want: 5}
+	for k := range kinds {
+		c.points(points[k], kinds[k].style)
+		if n := len(points[k]); n > 0 {
+			f.Legend = append(f.Legend, legendEntry{glyphSVG(kinds[k].style, kinds[k].name), fmt.Sprintf("%s (%d)", kinds[k].name, n)})
+		}
+	}
+	f.SVG = c.svg("Width of the belief interval over time")
+	return f, true
+}

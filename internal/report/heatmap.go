@@ -1,0 +1,281 @@
+package report
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/palette/brewer"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// heat is the model over two parameters through the best composition.
+type heat struct {
+	i, j     int // parameters on the axes
+	how      exchange
+	n        int         // nodes along each side
+	mean, sd [][]float64 // at node [row j][column i], in the objective's unit
+	inside   func(u, v float64) bool
+	best     [2]float64 // in the user's units
+}
+
+const (
+	heatNodes  = 41  // posterior evaluations along each side
+	heatPixels = 246 // pixels along each side, interpolated between nodes
+)
+
+// heat computes the model over the two parameters with the shortest
+// lengthscales that can be varied independently; ok is false where there are none.
+func (h *history) heat() (out heat, ok bool, err error) {
+	if h.model == nil || h.summary.Best == nil {
+		return heat{}, false, nil
+	}
+	f := newFrame(h.def, h.core.Space())
+	best, err := h.core.Space().Encode(h.summary.Best.Parameters)
+	if err != nil {
+		return heat{}, false, err
+	}
+	lengthscales := f.relevance(h.model.Fit.Lengthscales)
+	var order []int
+	for i := range h.def.Parameters {
+		if f.movable(i) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case lengthscales[a] < lengthscales[b]:
+			return -1
+		case lengthscales[a] > lengthscales[b]:
+			return 1
+		}
+		return 0
+	})
+	for a := range order {
+		for b := range a {
+			// The more relevant one on the horizontal axis.
+			i, j := order[b], order[a]
+			first, how, ok1 := f.direction(best, i, j)
+			second, _, ok2 := f.direction(best, j, i)
+			if ok1 && ok2 {
+				return h.heatOver(f, best, i, j, how, first, second), true, nil
+			}
+		}
+	}
+	return heat{}, false, nil
+}
+
+func (h *history) heatOver(f *frame, best []float64, i, j int, how exchange, first, second []float64) heat {
+	out := heat{i: i, j: j, how: how, n: heatNodes, best: [2]float64{f.user(i, best), f.user(j, best)}}
+	at := func(u, v float64) []float64 { // u, v in [0, 1]: places on the axes
+		return along(along(best, first, u-best[f.at[i]]), second, v-best[f.at[j]])
+	}
+	out.inside = func(u, v float64) bool { return f.feasible(at(u, v)) }
+	predictor := h.model.GP().NewPredictor()
+	for r := range out.n {
+		means, sds := make([]float64, out.n), make([]float64, out.n)
+		for c := range out.n {
+			mean, sd := predictor.Posterior(at(float64(c)/float64(out.n-1), float64(r)/float64(out.n-1)))
+			means[c], sds[c] = h.model.Outside(mean), sd*h.model.Fit.Scale
+		}
+		out.mean, out.sd = append(out.mean, means), append(out.sd, sds)
+	}
+	return out
+}
+
+// figureHeat draws the posterior mean and its standard deviation over the two
+// most relevant parameters.
+func (h *history) figureHeat() ([]figure, string, error) {
+	m, ok, err := h.heat()
+	if err != nil || !ok {
+		return nil, "", err
+	}
+	f := newFrame(h.def, h.core.Space())
+	o := h.def.Objective
+	draw := func(id, title, palette string, darkIsHigh bool, values [][]float64) (figure, error) {
+		p, q := h.def.Parameters[m.i], h.def.Parameters[m.j]
+		c := newChart(380, 300, withUnit(p.Name, p.Unit), withUnit(q.Name, q.Unit))
+		c.X.Min, c.X.Max = f.low[m.i], f.low[m.i]+f.scale[m.i]
+		c.Y.Min, c.Y.Max = f.low[m.j], f.low[m.j]+f.scale[m.j]
+		bands, err := newBands(m, values, palette, darkIsHigh)
+		if err != nil {
+			return figure{}, err
+		}
+		c.Add(plotter.NewImage(bands.image(m, values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
+		c.heatPoints(h, f, m)
+		c.right = 64
+		c.after = bands.key(o.Unit)
+		return figure{ID: id, Title: title, SVG: c.svg(title)}, nil
+	}
+	mean, err := draw("heat-mean", withUnit("Expected "+o.Name, o.Unit), "YlGnBu", h.better(1, 0), m.mean)
+	if err != nil {
+		return nil, "", err
+	}
+	sd, err := draw("heat-sd", withUnit("Standard deviation of that", o.Unit), "Purples", true, m.sd)
+	if err != nil {
+		return nil, "", err
+	}
+	caption := fmt.Sprintf("The model over %s and %s, the two parameters to which it is most sensitive, through the best composition (star). Left: posterior mean, darker is better. Right: its standard deviation, darker is less sure. Circles are measurements, whatever their other parameters.",
+		h.def.Parameters[m.i].Name, h.def.Parameters[m.j].Name)
+	switch m.how {
+	case proportionally:
+		caption += " The remaining components make up the sum in the ratio they have in the best composition."
+	case least:
+		caption += " The other parameters move as little as the equality constraints allow."
+	}
+	caption += " White: not allowed by bounds or constraints."
+	return []figure{mean, sd}, caption, nil
+}
+
+func (c *chart) heatPoints(h *history, f *frame, m heat) {
+	var points plotter.XYs
+	for k, x := range h.model.X {
+		p := plotter.XY{X: f.user(m.i, x), Y: f.user(m.j, x)}
+		points = append(points, p)
+		if e := h.state.Experiment(h.model.Observations[k].Experiment); e != nil && len(h.model.X) <= 200 {
+			c.spots = append(c.spots, spot{x: p.X, y: p.Y, text: h.spotText(e), href: e.ID})
+		}
+	}
+	c.points(points, draw.GlyphStyle{Color: white, Radius: 2.4, Shape: solid{edge: ink, width: 1.1}})
+	c.points(plotter.XYs{{X: m.best[0], Y: m.best[1]}}, draw.GlyphStyle{Color: orange, Radius: 6.5, Shape: star{}})
+}
+
+// star is a five-pointed star with a white edge.
+type star struct{}
+
+// DrawGlyph implements draw.GlyphDrawer.
+func (star) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	var path vg.Path
+	for i := range 10 {
+		r := style.Radius
+		if i%2 == 1 {
+			r *= 0.45
+		}
+		sin, cos := math.Sincos(math.Pi/2 + math.Pi*float64(i)/5)
+		corner := vg.Point{X: at.X + r*vg.Length(cos), Y: at.Y + r*vg.Length(sin)}
+		if i == 0 {
+			path.Move(corner)
+		} else {
+			path.Line(corner)
+		}
+	}
+	path.Close()
+	c.SetColor(style.Color)
+	c.Fill(path)
+	c.SetLineStyle(draw.LineStyle{Color: white, Width: 1})
+	c.Stroke(path)
+}
+
+// bands are the levels and colours of a filled contour map.
+type bands struct {
+	levels []float64 // ascending; band k lies between levels k and k+1
+	colors []color.NRGBA
+	step   float64
+}
+
+func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, error) {
+	low, high := math.Inf(1), math.Inf(-1)
+	for r, row := range values {
+		for c, v := range row {
+			if m.inside(float64(c)/float64(m.n-1), float64(r)/float64(m.n-1)) {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+	}
+	if low > high {
+		low, high = 0, 1
+	}
+	if high-low < 1e-9*max(math.Abs(low), math.Abs(high), 1e-300) {
+		low, high = low-0.5*max(math.Abs(low), 1e-6), high+0.5*max(math.Abs(high), 1e-6)
+	}
+	var b bands
+	inner := ticks{want: 10}.Ticks(low, high)
+	if len(inner) < 2 {
+		inner = []plot.Tick{{Value: low}, {Value: high}}
+	}
+	b.step = inner[1].Value - inner[0].Value
+	for v := inner[0].Value - b.step; v < high; v += b.step {
+		b.levels = append(b.levels, v)
+	}
+	b.levels = append(b.levels, b.levels[len(b.levels)-1]+b.step)
+	scheme, err := brewer.GetPalette(brewer.TypeSequential, name, 9)
+	if err != nil {
+		return b, fmt.Errorf("report: %w", err)
+	}
+	n := len(b.levels) - 1
+	for k := range n {
+		t := (float64(k) + 0.5) / float64(n)
+		if !darkIsHigh {
+			t = 1 - t
+		}
+		b.colors = append(b.colors, mix(scheme.Colors(), t))
+	}
+	return b, nil
+}
+
+// mix returns the colour at t ∈ [0, 1] of a list of colours.
+func mix(colors []color.Color, t float64) color.NRGBA {
+	place := t * float64(len(colors)-1)
+	k := min(int(place), len(colors)-2)
+	w := place - float64(k)
+	r0, g0, b0, _ := colors[k].RGBA()
+	r1, g1, b1, _ := colors[k+1].RGBA()
+	blend := func(a, b uint32) uint8 { return uint8(math.Round(((1-w)*float64(a) + w*float64(b)) / 257)) }
+	return color.NRGBA{blend(r0, r1), blend(g0, g1), blend(b0, b1), 0xff}
+}
+
+// band returns the index of the band a value lies in.
+func (b bands) band(v float64) int {
+	k := int(math.Floor((v - b.levels[0]) / b.step))
+	return min(max(k, 0), len(b.colors)-1)
+}
+
+// image paints the values, interpolated between the nodes, and leaves out what
+// is not allowed.
+func (b bands) image(m heat, values [][]float64) image.Image {
+	palette := color.Palette{color.NRGBA{}}
+	for _, c := range b.colors {
+		palette = append(palette, c)
+	}
+	img := image.NewPaletted(image.Rect(0, 0, heatPixels, heatPixels), palette)
+	for y := range heatPixels {
+		for x := range heatPixels {
+			u, v := (float64(x)+0.5)/heatPixels, 1-(float64(y)+0.5)/heatPixels
+			if !m.inside(u, v) {
+				continue
+			}
+			img.SetColorIndex(x, y, uint8(1+b.band(bilinear(values, u*float64(m.n-1), v*float64(m.n-1)))))
+		}
+	}
+	return img
+}
+
+func bilinear(values [][]float64, x, y float64) float64 {
+	c, r := min(int(x), len(values[0])-2), min(int(y), len(values)-2)
+	wx, wy := x-float64(c), y-float64(r)
+	return (1-wy)*((1-wx)*values[r][c]+wx*values[r][c+1]) + wy*((1-wx)*values[r+1][c]+wx*values[r+1][c+1])
+}
+
+// key draws the colours with their levels beside the chart.
+func (b bands) key(unit string) func(whole *draw.Canvas, data draw.Canvas) {
+	return func(whole *draw.Canvas, data draw.Canvas) {
+		x0, x1 := data.Max.X+12, data.Max.X+24
+		height := (data.Max.Y - data.Min.Y) / vg.Length(len(b.colors))
+		decimals := max(0, -int(math.Floor(math.Log10(b.step)+1e-9)))
+		for k, c := range b.colors {
+			y := data.Min.Y + height*vg.Length(k)
+			whole.FillPolygon(c, []vg.Point{{X: x0, Y: y}, {X: x1, Y: y}, {X: x1, Y: y + height + 0.3}, {X: x0, Y: y + height + 0.3}})
+			if k > 0 && (len(b.colors) <= 12 || k%2 == 0) {
+				whole.FillText(textStyle(8, muted), vg.Point{X: x1 + 4, Y: y}, typeset(fixed(b.levels[k], decimals)))
+			}
+		}
+		if unit != "" {
+			whole.FillText(textStyle(8, muted), vg.Point{X: x0, Y: data.Max.Y + 8}, unit)
+		}
+	}
+}

@@ -1,0 +1,329 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// history is everything the report tells, folded from the log in one pass.
+type history struct {
+	core    *engine.Core
+	state   *campaign.State
+	def     *events.Definition
+	model   *objective.Model // nil before the first fit, or where it cannot be rebuilt
+	summary engine.Summary
+	format  compositionFormat
+	places  int // decimals of a measured value
+
+	decisions []decision
+	trust     []trustStep
+	progress  []progress
+	// corrections, by experiment, in order.
+	corrections map[string][]correction
+	amendments  []amendment
+	incidents   []incident
+	builds      []events.Build
+
+	count             int // events
+	first, last       events.Event
+	completed         string // what campaign.completed says
+	simulatedExpert   map[string]bool
+	simulated, real   int  // measurements by a simulated and by a real instrument
+	dispatchSimulated bool // whether a dispatched command said it goes to a simulated instrument
+	dispatched        bool
+	modelError        error
+}
+
+// decision is a decision with what came of it.
+type decision struct {
+	*events.DecisionMade
+	event    events.Event
+	question string
+	// experiment is the first experiment it asked for.
+	experiment string
+	// spot is the decision's place on an axis of experiments: between the
+	// experiments requested before it and the next one.
+	spot   float64
+	before int // experiments requested before it
+}
+
+// trustStep is one move of a dual variable.
+type trustStep struct {
+	*events.TrustAdjusted
+	decision int // index
+}
+
+// progress is what the model knew after a fit.
+type progress struct {
+	experiments int     // number of the last experiment measured by then
+	mean, sd    float64 // posterior at the best measured composition
+	experiment  string  // that composition's
+}
+
+type correction struct {
+	*events.MeasurementCorrected
+	actor string
+	time  time.Time
+}
+
+type amendment struct {
+	*events.CampaignAmended
+	actor string
+	time  time.Time
+}
+
+// incident is something that went wrong, or a take-over, when it happened.
+type incident struct {
+	kind    events.Kind
+	payload events.Payload
+	time    time.Time
+}
+
+// read folds a campaign.
+func read(ctx context.Context, log events.Log, name string) (*history, error) {
+	h := &history{core: engine.NewCore(), corrections: map[string][]correction{}, simulatedExpert: map[string]bool{}}
+	h.state = h.core.State()
+	measured := measuredSoFar{}
+	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err := h.core.Apply(e); err != nil {
+			return nil, err
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			return nil, err
+		}
+		if h.count == 0 {
+			h.first = e
+		}
+		h.last = e
+		h.count++
+		h.take(e, payload)
+		h.follow(payload, &measured)
+	}
+	if h.state.Status == campaign.Undefined {
+		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, name)
+	}
+	h.def = h.state.Definition
+	h.format = newCompositionFormat(h.def)
+	h.places = h.decimals()
+	h.place()
+
+	// A model that cannot be rebuilt is a warning of the report, not its end.
+	if h.model, h.modelError = h.objective().Model(); h.modelError == nil {
+		var err error
+		if h.summary, err = h.core.Summarize(); err != nil {
+			return nil, err
+		}
+		if h.model != nil && len(h.model.Observations) > 0 {
+			h.note(h.model, measured.last)
+		}
+	}
+	return h, nil
+}
+
+func (h *history) objective() *objective.Projection {
+	for _, p := range h.core.Projections() {
+		if o, ok := p.(*objective.Projection); ok {
+			return o
+		}
+	}
+	panic("report: the core has no projection of the objective")
+}
+
+// take notes what an event says.
+func (h *history) take(e events.Event, payload events.Payload) {
+	switch p := payload.(type) {
+	case *events.CampaignDefined:
+		h.build(p.Build)
+	case *events.CampaignAmended:
+		h.amendments = append(h.amendments, amendment{p, e.Actor, e.Time})
+	case *events.CampaignCompleted:
+		h.completed = p.Detail
+	case *events.RecoveryDone:
+		h.build(p.Build)
+		h.incident(e, payload)
+	case *events.InstrumentStalled, *events.ModelFitFailed, *events.ExperimentUnresolved, *events.ExperimentResolved:
+		h.incident(e, payload)
+	case *events.DecisionMade:
+		h.decisions = append(h.decisions, decision{DecisionMade: p, event: e, before: len(h.state.Experiments)})
+	case *events.TrustAdjusted:
+		h.trust = append(h.trust, trustStep{p, len(h.decisions) - 1})
+	case *events.ExperimentRequested:
+		if d := h.decision(p.Decision); d != nil && d.experiment == "" {
+			d.experiment = p.Experiment
+		}
+	case *events.LabelRequested:
+		if d := h.decision(p.Decision); d != nil {
+			d.question = p.Question
+		}
+	case *events.LabelGiven:
+		if e.Simulated {
+			h.simulatedExpert[p.Expert] = true
+		}
+	case *events.ExperimentDispatched:
+		h.dispatched, h.dispatchSimulated = true, e.Simulated
+	case *events.ExperimentMeasured:
+		if e.Simulated {
+			h.simulated++
+		} else {
+			h.real++
+		}
+	case *events.MeasurementCorrected:
+		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{p, e.Actor, e.Time})
+	}
+}
+
+func (h *history) build(b events.Build) {
+	if b != (events.Build{}) && !slices.Contains(h.builds, b) {
+		h.builds = append(h.builds, b)
+	}
+}
+
+func (h *history) incident(e events.Event, payload events.Payload) {
+	h.incidents = append(h.incidents, incident{e.Kind, payload, e.Time})
+}
+
+// decision returns the decision of an identifier, or nil.
+func (h *history) decision(id string) *decision {
+	if h.state.HasDecision(id) {
+		var n int
+		fmt.Sscanf(id, "d%d", &n)
+		if n <= len(h.decisions) {
+			return &h.decisions[n-1]
+		}
+	}
+	return nil
+}
+
+// prediction returns what the model expected of an experiment before it was
+// measured; nil where there was no model.
+func (h *history) prediction(x *campaign.Experiment) (p *events.Prediction, noise float64) {
+	d := h.decision(x.Decision)
+	if d == nil {
+		return nil, 0
+	}
+	c := chosen(d.DecisionMade)
+	if c == nil || c.Prediction == nil {
+		return nil, 0
+	}
+	switch {
+	case x.Measurement != nil && x.Measurement.Objective.SD != nil:
+		noise = *x.Measurement.Objective.SD
+	case h.def.Objective.Noise != nil:
+		noise = *h.def.Objective.Noise
+	case d.Objective != nil:
+		noise = d.Objective.Scale * math.Sqrt(d.Objective.Noise)
+	}
+	return c.Prediction, noise
+}
+
+// chosen returns the candidate a decision is about, or nil.
+func chosen(d *events.DecisionMade) *events.Candidate {
+	return candidate(d, d.Chosen)
+}
+
+func candidate(d *events.DecisionMade, name string) *events.Candidate {
+	for i := range d.Candidates {
+		if d.Candidates[i].Name == name {
+			return &d.Candidates[i]
+		}
+	}
+	return nil
+}
+
+// class returns how an experiment is drawn.
+func (h *history) class(x *campaign.Experiment) class {
+	switch {
+	case x.Status == campaign.Failed:
+		return classFailed
+	case x.Excluded:
+		return classExcluded
+	}
+	if d := h.decision(x.Decision); d != nil {
+		return classOf(x.Origin, d.Chosen)
+	}
+	return classOf(x.Origin, "")
+}
+
+// measuredSoFar counts while the log is read.
+type measuredSoFar struct {
+	n, last   int // measurements, and the number of the last experiment measured
+	evaluated int // n of the last point of the progress
+}
+
+// everyFit is the number of measurements up to which the progress has a point
+// for every fit; from there on it has one for every tenth more, because a fit's
+// posterior costs the cube of its measurements.
+const everyFit = 100
+
+// follow evaluates the model where a fit has just been recorded.
+func (h *history) follow(payload events.Payload, m *measuredSoFar) {
+	note := func(experiment string) {
+		var n int
+		fmt.Sscanf(experiment, "e%d", &n)
+		m.n, m.last = m.n+1, max(m.last, n)
+	}
+	switch p := payload.(type) {
+	case *events.ExperimentMeasured:
+		note(p.Experiment)
+	case *events.ExperimentResolved:
+		if p.Measurement != nil {
+			note(p.Experiment)
+		}
+	case *events.ModelFitted:
+		if p.Model != events.ModelObjective || m.n > everyFit && m.n*10 < m.evaluated*11 {
+			return
+		}
+		model, err := h.objective().Model()
+		if err != nil || model == nil || len(model.Observations) == 0 {
+			return
+		}
+		m.evaluated = m.n
+		h.note(model, m.last)
+	}
+}
+
+// note adds a point to the progress, in place of one at the same experiment.
+func (h *history) note(model *objective.Model, experiments int) {
+	i, mean := model.Best()
+	point := progress{experiments: experiments, mean: mean, sd: model.PredictAt(model.X[i]).SD, experiment: model.Observations[i].Experiment}
+	if n := len(h.progress); n > 0 && h.progress[n-1].experiments == experiments {
+		h.progress[n-1] = point
+		return
+	}
+	h.progress = append(h.progress, point)
+}
+
+// place gives every decision its spot on the axis of experiments: the decisions
+// between two experiments share the step between them evenly, the last of
+// them falls on the experiment.
+func (h *history) place() {
+	for from := 0; from < len(h.decisions); {
+		to := from
+		for to < len(h.decisions) && h.decisions[to].before == h.decisions[from].before {
+			to++
+		}
+		for k := from; k < to; k++ {
+			h.decisions[k].spot = float64(h.decisions[from].before) + float64(k-from+1)/float64(to-from)
+		}
+		from = to
+	}
+}
+
+// isAided reports whether a decision used an expert's belief to choose.
+func (d *decision) isAided() bool { return d.Action == events.ActionRun && d.Chosen == policies.Aided }

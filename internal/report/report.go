@@ -1,0 +1,68 @@
+// Package report writes what a campaign found, and why it did what it did, as
+// one HTML file that needs nothing else: no script, no network, figures drawn as
+// SVG inside it.
+//
+// Everything in it is folded from the log. It holds no clock and no chance:
+// equal logs give equal files, byte for byte on one build.
+//
+// The files of the package: history.go folds the log; convergence.go,
+// experts.go, slices.go, heatmap.go and diagnostics.go each compute the data of
+// a figure and draw it on a chart (chart.go, glyph.go); directions.go finds out
+// how a parameter can be varied in a mixture; tables.go and warnings.go make the
+// tables; page.go puts them in order for report.html.
+package report
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Input says what to report on.
+type Input struct {
+	// Log holds the campaign.
+	Log events.Log
+	// Campaign is its name.
+	Campaign string
+	// Store is the store as it appears in the commands that the report
+	// suggests. Default: the campaign's name with the ending .campaign.
+	Store string
+}
+
+//go:embed report.html
+var source string
+
+//go:embed style.css
+var style string
+
+// page is parsed once; html/template escapes every text by where it stands.
+var page = template.Must(template.New("report").Parse(source))
+
+// Write writes the report. A campaign in any state has one. It fails with
+// engine.ErrNoCampaign where the log holds no such campaign, with the error of
+// the log, of the context, or of w; on a failure before the end nothing has been
+// written to w.
+func Write(ctx context.Context, w io.Writer, in Input) error {
+	if in.Store == "" {
+		in.Store = in.Campaign + ".campaign"
+	}
+	h, err := read(ctx, in.Log, in.Campaign)
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	data, err := h.page(ctx, in.Store)
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	var b bytes.Buffer
+	if err := page.Execute(&b, data); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}

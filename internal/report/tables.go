@@ -1,0 +1,298 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// cell is a parameter's value; Asked is set where something else was asked for.
+type cell struct{ Value, Asked string }
+
+// measurementRow is one experiment.
+type measurementRow struct {
+	ID         string
+	Symbol     template.HTML
+	Best       bool
+	Cells      []cell
+	Value      string
+	Note       string // instead of a value: failed, running, …
+	Prediction string
+	Residual   string
+	Surprise   bool // more than two standard deviations from the prediction
+	Why        string
+	Decision   string
+	Time       string
+	Marks      []string // corrected, excluded, …
+	Further    string
+	Dim        bool
+}
+
+// measurementGroup is a stretch of a long table.
+type measurementGroup struct {
+	Title string
+	Open  bool
+	Rows  []measurementRow
+}
+
+// Lengths of tables above which they are folded into stretches.
+const (
+	unfolded = 120
+	stretch  = 100
+)
+
+// measurements returns the table of all experiments, folded where it is long.
+func (h *history) measurements() []measurementGroup {
+	best := ""
+	if h.summary.Best != nil {
+		best = h.summary.Best.Experiment
+	}
+	var symbols [classes]template.HTML
+	for k := range classes {
+		symbols[k] = k.svg()
+	}
+	rows := make([]measurementRow, len(h.state.Experiments))
+	for i := range h.state.Experiments {
+		x := &h.state.Experiments[i]
+		rows[i] = h.measurementRow(x)
+		rows[i].Best = x.ID == best
+		rows[i].Symbol = symbols[h.class(x)]
+	}
+	if len(rows) <= unfolded {
+		return []measurementGroup{{Open: true, Rows: rows}}
+	}
+	var groups []measurementGroup
+	for from := 0; from < len(rows); from += stretch {
+		to := min(from+stretch, len(rows))
+		groups = append(groups, measurementGroup{
+			Title: fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID), Open: to == len(rows), Rows: rows[from:to],
+		})
+	}
+	return groups
+}
+
+func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
+	row := measurementRow{ID: x.ID, Decision: x.Decision, Why: h.why(x), Time: timeText(x.EndedAt)}
+	m := x.Measurement
+	for i, p := range h.def.Parameters {
+		if m == nil {
+			row.Cells = append(row.Cells, cell{Value: h.format.value(i, x.Parameters)})
+			continue
+		}
+		c := cell{Value: h.format.value(i, m.Actual)}
+		if asked := x.Parameters[p.Name]; differs(asked, m.Actual[p.Name]) {
+			if c.Asked = h.format.value(i, x.Parameters); c.Asked == c.Value {
+				c.Value, c.Asked = m.Actual[p.Name].String(), asked.String()
+			}
+		}
+		row.Cells = append(row.Cells, c)
+	}
+	prediction, noise := h.prediction(x)
+	if prediction != nil {
+		mean, sd := meanSD(prediction.Mean, prediction.SD)
+		row.Prediction = mean + " ± " + sd
+	}
+	if m == nil {
+		row.Note = string(x.Status)
+		if x.Cause != "" {
+			row.Note += ": " + x.Cause
+		}
+		row.Dim = x.Status == campaign.Cancelled
+		return row
+	}
+	row.Value = fixed(m.Objective.Value, h.places)
+	if m.Objective.SD != nil {
+		row.Value += " ± " + significant(*m.Objective.SD, 2)
+	}
+	if prediction != nil {
+		residual := m.Objective.Value - prediction.Mean
+		row.Residual = fixed(residual, h.places)
+		if residual > 0 {
+			row.Residual = "+" + row.Residual
+		}
+		if sd := math.Hypot(prediction.SD, noise); sd > 0 {
+			row.Surprise = math.Abs(residual) > 2*sd
+		}
+	}
+	var further []string
+	for _, q := range m.Further {
+		further = append(further, strings.TrimSpace(q.Name+" "+significant(q.Value, 4)+" "+q.Unit))
+	}
+	row.Further = strings.Join(further, ", ")
+	for _, c := range h.corrections[x.ID] {
+		row.Marks = append(row.Marks, correctionText(c))
+	}
+	row.Dim = x.Excluded
+	return row
+}
+
+func correctionText(c correction) string {
+	var what []string
+	if c.New != nil && c.New.Value != c.Old.Value {
+		what = append(what, fmt.Sprintf("corrected from %s to %s", significant(c.Old.Value, 6), significant(c.New.Value, 6)))
+	}
+	if c.Actual != nil {
+		what = append(what, "composition corrected")
+	}
+	if c.Excluded {
+		what = append(what, "excluded from the model")
+	}
+	if what == nil {
+		what = []string{"put back into the model"}
+	}
+	return fmt.Sprintf("%s by %s, %s: %s", strings.Join(what, ", "), c.actor, timeText(c.time), c.Reason)
+}
+
+// differs reports whether two values of a parameter are not the same, beyond
+// rounding.
+func differs(a, b events.Value) bool {
+	x, numeric := a.Float()
+	y, also := b.Float()
+	if !numeric || !also {
+		return a.Name() != b.Name() || numeric != also
+	}
+	return math.Abs(x-y) > 1e-9*max(math.Abs(x), math.Abs(y), 1e-6)
+}
+
+// why says why an experiment was chosen.
+func (h *history) why(x *campaign.Experiment) string {
+	text := ""
+	switch x.Origin {
+	case events.OriginInitial:
+		text = fmt.Sprintf("Initial design (%s).", h.def.Initial.Design)
+	case events.OriginPerson:
+		text = "Run by a person."
+	case events.OriginImport:
+		text = "Measured before the campaign."
+	}
+	if d := h.decision(x.Decision); d != nil {
+		text = d.Reason
+	}
+	if x.Replicate > 1 {
+		text = fmt.Sprintf("Replicate %d. %s", x.Replicate, text)
+	}
+	return strings.TrimSpace(text)
+}
+
+// decisionRow is one decision with all it weighed.
+type decisionRow struct {
+	ID, Time, Action, Rule, Reason string
+	Experiment, Question, Answer   string
+	Candidates                     []candidateRow
+	Tests                          []testRow
+	Facts                          [][2]string
+}
+
+type candidateRow struct {
+	Name                            string
+	Chosen                          bool
+	Cells                           []string
+	Prediction, Bounds, Acquisition string
+	Belief                          string
+}
+
+type testRow struct {
+	Name, Left, Relation, Right string
+	Holds                       bool
+}
+
+// decisionGroup is a stretch of the table of decisions.
+type decisionGroup struct {
+	Title string
+	Open  bool
+	Rows  []decisionRow
+}
+
+// decisionTable returns all decisions, folded where they are many.
+func (h *history) decisionTable() []decisionGroup {
+	rows := make([]decisionRow, len(h.decisions))
+	for i := range h.decisions {
+		rows[i] = h.decisionRow(&h.decisions[i])
+	}
+	if len(rows) <= unfolded {
+		return []decisionGroup{{Open: true, Rows: rows}}
+	}
+	var groups []decisionGroup
+	for from := 0; from < len(rows); from += stretch {
+		to := min(from+stretch, len(rows))
+		groups = append(groups, decisionGroup{Title: fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID), Open: to == len(rows), Rows: rows[from:to]})
+	}
+	return groups
+}
+
+func (h *history) decisionRow(d *decision) decisionRow {
+	row := decisionRow{
+		ID: d.Decision, Time: timeText(d.event.Time), Action: d.Action, Rule: d.Rule, Reason: d.Reason,
+		Experiment: d.experiment, Question: d.question,
+	}
+	if q := h.state.Question(d.question); q != nil {
+		row.Answer = outcomeNames[outcomeOf(q)]
+		if q.Comment != "" {
+			row.Answer += fmt.Sprintf(" (“%s”)", q.Comment)
+		}
+	}
+	for _, c := range d.Candidates {
+		row.Candidates = append(row.Candidates, h.candidateRow(d, c))
+	}
+	for _, t := range d.Tests {
+		row.Tests = append(row.Tests, testRow{t.Name, significant(t.Left, 4), relationText(t.Relation), significant(t.Right, 4), t.Holds})
+	}
+	row.Facts = h.decisionFacts(d)
+	return row
+}
+
+func (h *history) candidateRow(d *decision, c events.Candidate) candidateRow {
+	r := candidateRow{Name: c.Name, Chosen: c.Name == d.Chosen}
+	for i := range h.def.Parameters {
+		r.Cells = append(r.Cells, h.format.value(i, c.Parameters))
+	}
+	if c.Prediction != nil {
+		mean, sd := meanSD(c.Prediction.Mean, c.Prediction.SD)
+		r.Prediction = mean + " ± " + sd
+	}
+	if c.Optimistic != nil && c.Pessimistic != nil {
+		r.Bounds = significant(*c.Pessimistic, 4) + " … " + significant(*c.Optimistic, 4)
+	}
+	if c.Acquisition != nil {
+		r.Acquisition = significant(*c.Acquisition, 4)
+	}
+	if c.Belief != nil {
+		r.Belief = significant(c.Belief.Lower, 3) + " … " + significant(c.Belief.Upper, 3)
+	}
+	return r
+}
+
+// decisionFacts lists what is needed to make the decision again.
+func (h *history) decisionFacts(d *decision) [][2]string {
+	facts := [][2]string{
+		{"made from", fmt.Sprintf("events up to %d", d.At)},
+		{"seed", fmt.Sprint(d.Seed)},
+		{"policy", fmt.Sprintf("%s × %s × %s, version %d", d.Policy.Next, d.Policy.Trust, d.Policy.Handover, d.Policy.Version)},
+	}
+	if f := d.Objective; f != nil {
+		var scales []string
+		for _, l := range f.Lengthscales {
+			scales = append(scales, significant(l, 3))
+		}
+		facts = append(facts, [2]string{"objective model", fmt.Sprintf("%s of %s, lengthscales %s, noise variance %s",
+			f.Kernel, plural(f.Observations, "measurement"), strings.Join(scales, " "), significant(f.Noise, 2))})
+	}
+	if b := d.Belief; b != nil {
+		facts = append(facts, [2]string{"belief", fmt.Sprintf("%s, norm bound %s, log-likelihood %s", plural(b.Labels, "label"), significant(b.NormBound, 3), significant(b.LogLikelihood, 4))})
+	}
+	if d.Lambda != nil {
+		facts = append(facts, [2]string{"λ afterwards", significant(*d.Lambda, 4)})
+	}
+	if d.Build != (events.Build{}) {
+		facts = append(facts, [2]string{"build", buildText(d.Build)})
+	}
+	return facts
+}
+
+func relationText(relation string) string {
+	return strings.NewReplacer("<=", "≤", ">=", "≥").Replace(relation)
+}

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// warning is something the reader must know before the results.
+type warning struct {
+	Grave bool // needs a person, or puts the results in doubt
+	Text  string
+	// Details are the single occurrences.
+	Details []string
+}
+
+// lowR2 is the leave-one-out R² below which a model says little; Ax warns at
+// the same value.
+const lowR2 = 0.1
+
+// warnings returns what went wrong, the grave first.
+func (h *history) warnings() []warning {
+	var grave, light []warning
+	add := func(w warning) {
+		if w.Grave {
+			grave = append(grave, w)
+		} else {
+			light = append(light, w)
+		}
+	}
+	for i := range h.state.Experiments {
+		x := &h.state.Experiments[i]
+		if x.Status == campaign.Unresolved {
+			add(warning{Grave: true, Text: fmt.Sprintf("Nobody knows what became of %s (%s). A person must look, and settle it with: campaignd resolve %s", x.ID, x.Cause, x.ID)})
+		}
+	}
+	if h.modelError != nil {
+		add(warning{Grave: true, Text: fmt.Sprintf("The model cannot be rebuilt, so nothing below rests on it: %v", h.modelError)})
+	}
+	if h.state.Failure != "" {
+		add(warning{Grave: true, Text: fmt.Sprintf("The last fit failed, the model below is an older one: %s", h.state.Failure)})
+	}
+	if check := h.leaveOneOut(); check != nil && len(check.rows) >= 8 && check.r2 < lowR2 {
+		add(warning{Grave: true, Text: fmt.Sprintf("The model predicts left-out measurements badly (R² = %s): take its means and slices with care.", typeset(significant(check.r2, 2)))})
+	}
+	failed := warning{}
+	for i := range h.state.Experiments {
+		if x := &h.state.Experiments[i]; x.Status == campaign.Failed {
+			failed.Details = append(failed.Details, fmt.Sprintf("%s: %s", x.ID, x.Cause))
+		}
+	}
+	if n := len(failed.Details); n > 0 {
+		failed.Text = plural(n, "experiment") + " failed and gave no value."
+		add(failed)
+	}
+	for _, w := range h.incidentWarnings() {
+		add(w)
+	}
+	var expired int
+	for i := range h.state.Questions {
+		if h.state.Questions[i].Status == campaign.Expired {
+			expired++
+		}
+	}
+	if expired > 0 {
+		add(warning{Text: plural(expired, "question") + " went unanswered; the campaign went on without the expert each time."})
+	}
+	if len(h.builds) > 1 {
+		w := warning{Text: "More than one build of campaignd worked on this campaign: results are promised bit for bit only between equal builds."}
+		for _, b := range h.builds {
+			w.Details = append(w.Details, buildText(b))
+		}
+		add(w)
+	}
+	if h.simulated > 0 && h.real > 0 {
+		add(warning{Grave: true, Text: fmt.Sprintf("Simulated and real measurements are mixed: %d simulated, %d real.", h.simulated, h.real)})
+	}
+	return append(grave, light...)
+}
+
+// incidentWarnings gathers stalls, failed fits, unknown fates and take-overs.
+func (h *history) incidentWarnings() []warning {
+	var stalls, fits, fates, recoveries []string
+	for _, i := range h.incidents {
+		at := timeText(i.time)
+		switch p := i.payload.(type) {
+		case *events.InstrumentStalled:
+			stalls = append(stalls, fmt.Sprintf("%s: %s was silent for %s s on %s", at, p.Instrument, significant(p.Waited, 3), p.Experiment))
+		case *events.ModelFitFailed:
+			what := "the objective"
+			if p.Model == events.ModelBelief {
+				what = "the belief of " + p.Expert
+			}
+			fits = append(fits, fmt.Sprintf("%s: %s: %s", at, what, p.Cause))
+		case *events.ExperimentUnresolved:
+			fates = append(fates, fmt.Sprintf("%s: %s became unknown: %s", at, p.Experiment, p.Cause))
+		case *events.ExperimentResolved:
+			fates = append(fates, strings.TrimSuffix(fmt.Sprintf("%s: a person settled %s as %s: %s", at, p.Experiment, p.Resolution, p.Reason), ": "))
+		case *events.RecoveryDone:
+			var found []string
+			for _, c := range p.Commands {
+				found = append(found, c.Experiment+" "+c.Fate)
+			}
+			text := at + ": nothing was under way"
+			if found != nil {
+				text = at + ": under way " + strings.Join(found, ", ")
+			}
+			recoveries = append(recoveries, text)
+		}
+	}
+	var out []warning
+	if n := len(stalls); n > 0 {
+		out = append(out, warning{Text: fmt.Sprintf("The instrument stalled %s.", times(n)), Details: stalls})
+	}
+	if n := len(fits); n > 0 {
+		out = append(out, warning{Text: plural(n, "fit") + " failed; the campaign went on with the model it had.", Details: fits})
+	}
+	if len(fates) > 0 {
+		out = append(out, warning{Text: "The fate of experiments was unknown at times.", Details: fates})
+	}
+	if n := len(recoveries); n > 0 {
+		out = append(out, warning{Text: fmt.Sprintf("The campaign was interrupted and taken over %s.", times(n)), Details: recoveries})
+	}
+	return out
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func buildText(b events.Build) string {
+	if b == (events.Build{}) {
+		return "not recorded"
+	}
+	return strings.TrimSpace(fmt.Sprintf("campaignd %s, %s, %s", b.Version, b.Go, b.Arch))
+}
