@@ -1,6 +1,7 @@
 package campaignfile
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"os"
@@ -50,6 +51,19 @@ func TestExamples(t *testing.T) {
 			golden(t, "testdata/explain-"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".txt", Explain(f.Definition))
 		})
 	}
+}
+
+// A definition that has a bit of everything, in words.
+func TestExplain(t *testing.T) {
+	data, err := os.ReadFile("../../events/testdata/golden/campaign.defined.v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var defined events.CampaignDefined
+	if err := json.Unmarshal(data, &defined); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/explain-everything.txt", Explain(defined.Definition))
 }
 
 // The messages for broken files are what users see: one golden file each.

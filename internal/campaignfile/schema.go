@@ -203,6 +203,8 @@ func wrongType(value any, want []string) (problem, advice string) {
 			advice = "write " + strings.Replace(v, ",", ".", 1) + ", with a point"
 		} else if err == nil {
 			advice = "remove the quotes"
+		} else if slices.Contains(want, "array") {
+			advice = "write a list in brackets: [" + strings.Join(strings.Fields(v), ", ") + "]"
 		} else if fields := strings.Fields(v); len(fields) == 2 {
 			if _, err := strconv.ParseFloat(fields[0], 64); err == nil && slices.Contains(want, "number") {
 				advice = fmt.Sprintf("write %s here and the unit %q in its own key", fields[0], fields[1])

@@ -37,7 +37,7 @@ func Validate(def events.Definition) []Fault {
 
 type validator struct {
 	def    events.Definition
-	points *space.Space // without the list of candidates; nil where it is not sound
+	points *space.Space // nil where it is not sound
 	faults []Fault
 }
 
@@ -277,9 +277,15 @@ func (v *validator) space() {
 		return
 	}
 	v.points = s
+	before := len(v.faults)
 	for i, p := range v.def.Candidates {
 		if err := s.Contains(p); err != nil {
 			v.report(at("candidates", i), reason(err), "correct or remove the candidate")
+		}
+	}
+	if len(v.def.Candidates) > 0 && len(v.faults) == before {
+		if s, err := space.New(v.def); err == nil {
+			v.points = s
 		}
 	}
 	if len(v.def.Candidates) > 0 && v.def.Instrument.Table != nil {

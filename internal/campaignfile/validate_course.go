@@ -12,7 +12,7 @@ func (v *validator) initial() {
 		if len(in.Points) == 0 {
 			v.report(here.to("points"), `the design "points" has no points`, "list the compositions to begin with, or choose sobol or random")
 		} else if in.Experiments != nil && *in.Experiments != len(in.Points) {
-			v.report(here.to("experiments"), fmt.Sprintf("%d experiments are asked for, and %d points are given", *in.Experiments, len(in.Points)), "remove experiments")
+			v.report(here.to("experiments"), fmt.Sprintf("it is %d, and the number of points is %d", *in.Experiments, len(in.Points)), "remove experiments")
 		}
 	} else if len(in.Points) > 0 {
 		v.report(here.to("points"), fmt.Sprintf("the design %q chooses its own points", in.Design), "remove points, or write design: points")
