@@ -79,8 +79,9 @@ func TestDefaultsThatDepend(t *testing.T) {
 	}
 	ada := "\nexperts: [{name: ada, terminal: {}}]"
 	paper := parsed(t, minimal+"instrument: manual\npolicy: {trust: {cobol: {paper: true}}}"+ada)
-	if w := paper.Policy.Handover.Width; paper.Policy.Trust.COBOL.MaxNorm != nil || *w.Gate || *w.WhereItMatters {
-		t.Error("the paper's rules have no norm limit, no gate and ask everywhere")
+	cobol, width := paper.Policy.Trust.COBOL, paper.Policy.Handover.Width
+	if cobol.MaxNorm != nil || *cobol.Confidence != 0.01 || *width.Gate || *width.WhereItMatters {
+		t.Error("the paper's rules have no norm limit, a confidence of 0.01, no gate, and ask everywhere")
 	}
 	random := parsed(t, minimal+"instrument: manual\npolicy: {next: random}"+ada)
 	if random.Policy.Trust.None == nil || random.Policy.Handover.Never == nil {
