@@ -3,6 +3,10 @@ package events
 // CampaignDefined opens a campaign: its complete definition, every default
 // written out, and the file it came from.
 type CampaignDefined struct {
+	// Instance tells this campaign from every other of the same name: a random
+	// word that is part of every command's identifier, so that an instrument
+	// with a long memory never takes a new command for an old one.
+	Instance string `json:"instance,omitempty"`
 	Definition Definition `json:"definition"`
 	// Source is the campaign file as it was read.
 	Source string `json:"source,omitempty"`

@@ -90,7 +90,7 @@ const (
 
 // Command is one experiment to perform.
 type Command struct {
-	// ID is unique for ever: "CAMPAIGN/e7".
+	// ID is unique for ever: "CAMPAIGN/INSTANCE/e7".
 	ID string `json:"id"`
 	// Campaign and Experiment say where it comes from.
 	Campaign   string `json:"campaign"`

@@ -181,7 +181,7 @@ func (r *running) prepare(ctx context.Context, seed *uint64, actor string) error
 				return err
 			}
 		}
-		err = engine.Define(ctx, r.log, events.CampaignDefined{Definition: def, Source: r.target.file.Source, Build: thisBuild().Build}, actor, time.Now(), "")
+		err = engine.Define(ctx, r.log, events.CampaignDefined{Instance: engine.NewInstance(), Definition: def, Source: r.target.file.Source, Build: thisBuild().Build}, actor, time.Now(), "")
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -102,6 +103,9 @@ func Define(ctx context.Context, log events.Log, definition events.CampaignDefin
 	_, err = log.Append(ctx, e.Campaign, 0, e)
 	return err
 }
+
+// NewInstance returns a random word for [events.CampaignDefined].
+func NewInstance() string { return rand.Text()[:10] }
 
 // stamp is an event's time: UTC, to the microsecond.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
@@ -228,7 +232,7 @@ func (r *Runner) perform(ctx, tending context.Context, step Step) error {
 	case Dispatch:
 		x := s.Experiment(step.Experiment)
 		err := r.append(ctx, "engine", x.LastEvent, &events.ExperimentDispatched{
-			Experiment: x.ID, Command: commandID(s.Name, x.ID), Instrument: r.description.Name,
+			Experiment: x.ID, Command: commandID(s, x.ID), Instrument: r.description.Name,
 		})
 		if err != nil {
 			return err
@@ -264,7 +268,12 @@ func (r *Runner) perform(ctx, tending context.Context, step Step) error {
 }
 
 // commandID identifies a physical action for ever.
-func commandID(campaign, experiment string) string { return campaign + "/" + experiment }
+func commandID(s *campaign.State, experiment string) string {
+	if s.Instance == "" {
+		return s.Name + "/" + experiment
+	}
+	return s.Name + "/" + s.Instance + "/" + experiment
+}
 
 func (r *Runner) append(ctx context.Context, actor, cause string, payloads ...events.Payload) error {
 	return r.appendTraced(ctx, actor, cause, r.core.State().Trace, payloads...)

@@ -50,6 +50,13 @@ func (r *Runner) recover(ctx, tending context.Context, experiments []string) err
 	return nil
 }
 
+// How often an instrument that is out of reach is asked again, and a command
+// started that it certainly has not acted on.
+const (
+	attempts   = 3
+	retryPause = time.Second
+)
+
 // fate asks what became of a command; cause explains an unknown one.
 func (r *Runner) fate(ctx context.Context, cmd instruments.Command) (fate instruments.Fate, cause string) {
 	recoverer, ok := r.Instrument.(instruments.Recoverer)
@@ -57,6 +64,9 @@ func (r *Runner) fate(ctx context.Context, cmd instruments.Command) (fate instru
 		return instruments.FateUnknown, "the instrument keeps no memory of commands beyond its own process"
 	}
 	fate, err := recoverer.Recover(ctx, cmd)
+	for attempt := 1; err != nil && attempt < attempts && pause(ctx, retryPause); attempt++ {
+		fate, err = recoverer.Recover(ctx, cmd)
+	}
 	if err != nil {
 		return instruments.FateUnknown, fmt.Sprintf("the instrument cannot say: %v", err)
 	}
@@ -65,12 +75,6 @@ func (r *Runner) fate(ctx context.Context, cmd instruments.Command) (fate instru
 	}
 	return fate, ""
 }
-
-// Starts of a command that the instrument certainly has not acted on.
-const (
-	startAttempts = 3
-	startPause    = time.Second
-)
 
 // tendExperiment starts a goroutine that brings one command to its outcome.
 func (r *Runner) tendExperiment(tending context.Context, x campaign.Experiment, fate instruments.Fate) {
@@ -106,10 +110,10 @@ func (r *Runner) bring(ctx context.Context, cmd instruments.Command, fate instru
 			return instruments.Outcome{Status: instruments.Unknown, Cause: fmt.Sprintf("the start was not confirmed (%v) and %s", err, cause)}, nil
 		}
 		if fate == instruments.FateNotStarted {
-			if attempt == startAttempts {
+			if attempt == attempts {
 				return instruments.Outcome{Status: instruments.Failed, Cause: fmt.Sprintf("the instrument did not start it in %d attempts: %v", attempt, err)}, nil
 			}
-			if !pause(ctx, startPause) {
+			if !pause(ctx, retryPause) {
 				return instruments.Outcome{}, ctx.Err()
 			}
 		}

@@ -125,6 +125,7 @@ type Note struct {
 // State is everything that is known of a campaign apart from its models.
 type State struct {
 	Name       string             `json:"name"`
+	Instance   string             `json:"instance,omitempty"` // see events.CampaignDefined
 	Status     Status             `json:"status"`
 	Reason     string             `json:"reason,omitempty"` // why it was paused, stopped or completed
 	Definition *events.Definition `json:"definition,omitempty"`

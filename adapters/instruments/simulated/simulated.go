@@ -240,7 +240,7 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 	if err != nil {
 		return instruments.Outcome{}, err
 	}
-	u := draws(i.seed, cmd.ID)
+	u := draws(i.seed, cmd.Campaign+"/"+cmd.Experiment)
 	if u[0] < i.cfg.FailureRate {
 		return instruments.Outcome{Status: instruments.Failed, Cause: "simulated failure: the cell did not fill"}, nil
 	}
