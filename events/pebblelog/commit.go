@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -57,11 +58,21 @@ func (q *queue) withdraw(r *request) bool {
 
 // take waits for requests and moves them all to buf. None means that the queue
 // is closed and empty.
+//
+// While requests go on arriving, it lets their writers run first: writers who
+// were told at the same time come back at the same time, and all of them in
+// one batch cost one wait for the disk instead of two.
 func (q *queue) take(buf []*request) []*request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.requests) == 0 && !q.closed {
 		q.waiting.Wait()
+	}
+	for n := 0; n < len(q.requests); {
+		n = len(q.requests)
+		q.mu.Unlock()
+		runtime.Gosched()
+		q.mu.Lock()
 	}
 	buf = append(buf[:0], q.requests...)
 	clear(q.requests)
