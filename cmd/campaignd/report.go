@@ -1,12 +1,88 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/report"
 )
 
-// writeReport writes report.html beside the store and returns its path.
-func (a *app) writeReport(ctx context.Context, log events.Log, name, store string) (string, error) {
-	return "", nil
+// reported is what `report --json` prints.
+type reported struct {
+	Campaign string `json:"campaign"`
+	Report   string `json:"report"`
+}
+
+func (a *app) reportCommand() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "report [TARGET]",
+		Short: "Write report.html again: one self-contained file for people",
+		Example: `  campaignd report electrolyte.campaign
+  campaignd report --output group-meeting.html`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.optionalTarget(args)
+			if err != nil {
+				return err
+			}
+			s, err := a.open(cmd.Context(), t, reading)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if output == "" {
+				output = reportPath(t.store)
+			}
+			if err := writeReport(cmd.Context(), s.log, s.name, t.store, output); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(reported{Campaign: s.name, Report: output})
+			}
+			a.printf("Wrote %s\n", output)
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the `file` to write (default: report.html beside the store)")
+	return cmd
+}
+
+// reportPath is where a store's report is: beside it.
+func reportPath(store string) string {
+	return filepath.Join(filepath.Dir(filepath.Clean(store)), "report.html")
+}
+
+// writeReport writes the report of a campaign. A file that is there stays as
+// it is until the new one is whole.
+func writeReport(ctx context.Context, log events.Log, name, store, path string) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".report-*.html")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	w := bufio.NewWriter(f)
+	if err := report.Write(ctx, w, report.Input{Log: log, Campaign: name, Store: shellArg(store)}); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }

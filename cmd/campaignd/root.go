@@ -74,7 +74,12 @@ socket in the store; otherwise it opens the store itself.
 			root.AddCommand(c)
 		}
 	}
-	group("drive", a.runCommand())
+	group("drive", a.runCommand(), a.statusCommand(), a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.resolveCommand(), a.amendCommand())
+	group("hand", a.suggestCommand(), a.tellCommand(), a.correctCommand(), a.noteCommand(), a.importCommand())
+	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.explainCommand(), a.auditCommand(), a.exportCommand(), a.reportCommand())
+	group("prepare", a.validateCommand(), a.schemaCommand(), a.instrumentCommand(), a.versionCommand())
+	root.SetHelpCommandGroupID("prepare")
+	root.SetCompletionCommandGroupID("prepare")
 	return root
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
-	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/telemetry"
@@ -66,8 +64,7 @@ printed for each event worth reading. Ctrl-C leaves; the same command goes on.`,
 
 // run drives a campaign to its end.
 func (a *app) run(ctx context.Context, t target, seed *uint64) error {
-	actor, err := a.actor()
-	if err != nil {
+	if _, err := a.actor(); err != nil {
 		return err
 	}
 	if owner, err := control.Dial(ctx, t.store); err == nil {
@@ -79,7 +76,7 @@ func (a *app) run(ctx context.Context, t target, seed *uint64) error {
 	}
 	r := &running{app: a, target: t, began: time.Now()}
 	defer r.release()
-	if err := r.prepare(ctx, seed, actor); err != nil {
+	if err := r.prepare(ctx, seed); err != nil {
 		return err
 	}
 	if err := r.drive(ctx); err != nil {
@@ -113,7 +110,7 @@ type running struct {
 // prepare opens the store and everything that the campaign names, and writes
 // the definition of a new one. Whatever is wrong is found before anything is
 // written.
-func (r *running) prepare(ctx context.Context, seed *uint64, actor string) error {
+func (r *running) prepare(ctx context.Context, seed *uint64) error {
 	exists, err := r.target.hasStore()
 	if err != nil {
 		return err
@@ -161,7 +158,7 @@ func (r *running) prepare(ctx context.Context, seed *uint64, actor string) error
 		return err
 	}
 	if core != nil && r.target.file != nil {
-		if err := r.compare(ctx, core, seed); err != nil {
+		if err := compare(ctx, r.target, core.State(), seed); err != nil {
 			return err
 		}
 	}
@@ -169,20 +166,15 @@ func (r *running) prepare(ctx context.Context, seed *uint64, actor string) error
 		if def, err = withCandidates(ctx, def, r.instrument); err != nil {
 			return err
 		}
-		description, err := r.instrument.Describe(ctx)
-		if err != nil {
-			return fmt.Errorf("the instrument does not describe itself: %w", err)
-		}
-		if err := instruments.Compatible(description, def); err != nil {
-			return inputError{err}
+		if err := checkCompatible(ctx, r.instrument, def); err != nil {
+			return err
 		}
 		if !exists {
 			if err := r.openLog(); err != nil {
 				return err
 			}
 		}
-		err = engine.Define(ctx, r.log, events.CampaignDefined{Instance: engine.NewInstance(), Definition: def, Source: r.target.file.Source, Build: thisBuild().Build}, actor, time.Now(), "")
-		if err != nil {
+		if err := r.define(ctx, r.log, r.target, def); err != nil {
 			return err
 		}
 	}
@@ -200,39 +192,6 @@ func (r *running) openLog() error {
 	}
 	r.log = log
 	return nil
-}
-
-// compare refuses a file that says something else than the store.
-func (r *running) compare(ctx context.Context, core *engine.Core, seed *uint64) error {
-	s := core.State()
-	if seed != nil && *seed != s.Definition.Seed {
-		return badInput("the campaign in %s has the seed %d, not %d: a campaign keeps its seed. Leave --seed out to continue it, or start another one with --store OTHER%s",
-			r.target.store, s.Definition.Seed, *seed, storeEnding)
-	}
-	wanted, err := withCandidates(ctx, r.target.file.Definition, r.instrument)
-	if err != nil {
-		return err
-	}
-	// A seed that --seed gave is not in the file, and need not be given again.
-	if first, err := campaignfile.Parse(r.target.path, []byte(s.Source)); err == nil && first.Definition.Seed == wanted.Seed {
-		wanted.Seed = s.Definition.Seed
-	}
-	return differences(r.target, campaignfile.Diff(*s.Definition, wanted))
-}
-
-// differences says how a file differs from its store; nil where it does not.
-func differences(t target, changes []events.Change) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s differs from the campaign in %s (store → file):\n", t.path, t.store)
-	for _, c := range changes {
-		fmt.Fprintf(&b, "  %s\n", changeInWords(c))
-	}
-	fmt.Fprintf(&b, "Nothing was changed. To change the campaign: campaignd amend %s\n", t.path)
-	fmt.Fprintf(&b, "To continue it as it is: campaignd run %s", t.store)
-	return badInput("%s", b.String())
 }
 
 // newDisplay chooses how progress is shown, and where.
@@ -331,9 +290,10 @@ func (r *running) service(running context.Context) control.Service {
 // finish prints the summary of an ended campaign and writes its report.
 func (r *running) finish(ctx context.Context) error {
 	r.display.close()
-	path, err := r.writeReport(ctx, r.log, r.runner.Campaign, r.target.store)
-	if err != nil {
-		r.remark("The report could not be written: %v", err)
+	path := reportPath(r.target.store)
+	if err := writeReport(ctx, r.log, r.runner.Campaign, r.target.store, path); err != nil {
+		r.remark("The report could not be written: %v. Try again with: campaignd report %s", err, r.target.store)
+		path = ""
 	}
 	return r.summarize(r.runner.Core(), r.target, path)
 }

@@ -124,21 +124,28 @@ func verifyLog(ctx context.Context, log *pebblelog.Log) (control.Verified, error
 	return v, nil
 }
 
-// onlyCampaign returns the name of the campaign in a store that holds one.
-func onlyCampaign(ctx context.Context, log events.Log) (string, error) {
-	var names []string
+// campaigns returns the names of the campaigns in a store, in their order.
+func campaigns(ctx context.Context, log events.Log) (names []string, err error) {
 	for e, err := range log.Read(ctx, 0) {
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if e.Kind == events.KindCampaignDefined {
 			names = append(names, e.Campaign)
 		}
 	}
-	switch len(names) {
-	case 0:
+	return names, nil
+}
+
+// onlyCampaign returns the name of the campaign in a store that holds one.
+func onlyCampaign(ctx context.Context, log events.Log) (string, error) {
+	names, err := campaigns(ctx, log)
+	switch {
+	case err != nil:
+		return "", err
+	case len(names) == 0:
 		return "", badStore("the store holds no campaign yet; `campaignd run FILE` starts one")
-	case 1:
+	case len(names) == 1:
 		return names[0], nil
 	}
 	return "", badInput("the store holds several campaigns: choose one of %s with --campaign", strings.Join(names, ", "))

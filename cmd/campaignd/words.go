@@ -70,12 +70,11 @@ func quantity(x float64, unit string) string {
 // short writes a number in four significant digits, plainly where that is
 // readable.
 func short(x float64) string {
-	size := math.Abs(x)
-	if x == 0 || size >= 1e-3 && size < 1e6 {
-		decimals := 2
-		if x != 0 {
-			decimals = min(max(3-int(math.Floor(math.Log10(size))), 0), 6)
-		}
+	if x == 0 {
+		return "0"
+	}
+	if size := math.Abs(x); size >= 1e-3 && size < 1e6 {
+		decimals := min(max(3-int(math.Floor(math.Log10(size))), 0), 6)
 		return strconv.FormatFloat(x, 'f', decimals, 64)
 	}
 	return strconv.FormatFloat(x, 'g', 4, 64)
@@ -271,4 +270,26 @@ func changeInWords(c events.Change) string {
 		return fmt.Sprintf("%s: %s (removed)", path, c.From)
 	}
 	return fmt.Sprintf("%s: %s → %s", path, c.From, c.To)
+}
+
+// numbers writes several numbers.
+func numbers(xs []float64) string {
+	parts := make([]string, len(xs))
+	for i, x := range xs {
+		parts[i] = short(x)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
+
+// noiseOf says which noise a fit reckoned with.
+func noiseOf(def *events.Definition, f *events.ObjectiveFit) string {
+	if def.Objective.Noise != nil {
+		return quantity(*def.Objective.Noise, def.Objective.Unit) + " (given)"
+	}
+	if f.Noise == 0 {
+		return "as the instrument says"
+	}
+	return quantity(sqrt(f.Noise)*f.Scale, def.Objective.Unit) + " (inferred)"
 }

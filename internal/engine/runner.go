@@ -373,6 +373,11 @@ func (r *Runner) Submit(ctx context.Context, request Request) ([]events.Event, e
 	case a := <-answer:
 		return a.events, a.err
 	case <-ctx.Done():
+	}
+	select {
+	case a := <-answer: // it was quicker than the context
+		return a.events, a.err
+	default:
 		return nil, context.Cause(ctx)
 	}
 }

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// Chains of an audit.
+const (
+	chainOK     = "ok"
+	chainBroken = "broken"
+)
+
+// auditMismatch is a mismatch with the campaign it is in.
+type auditMismatch struct {
+	Campaign string `json:"campaign"`
+	engine.Mismatch
+}
+
+// audited is what `audit --json` prints.
+type audited struct {
+	// Events counts the events of the store.
+	Events events.Position `json:"events"`
+	// Decisions and Fits count what was recorded, Reproduced and
+	// FitsReproduced what came out the same when it was made again.
+	Decisions      int             `json:"decisions"`
+	Reproduced     int             `json:"reproduced"`
+	Fits           int             `json:"fits"`
+	FitsReproduced int             `json:"fits_reproduced"`
+	Mismatches     []auditMismatch `json:"mismatches"`
+	// Chain is "ok" where every event is there, as it was acknowledged, and
+	// in its place; Faults say what is not, and what is lost.
+	Chain  string   `json:"chain"`
+	Faults []string `json:"faults"`
+	Notes  []string `json:"notes,omitempty"`
+	// Root is the root hash of the events.
+	Root string `json:"root,omitempty"`
+	// Comparison is "exact" where everything was compared bit for bit, and
+	// "tolerance" where some of it comes from another build.
+	Comparison string   `json:"comparison"`
+	Build      string   `json:"build"`
+	Campaigns  []string `json:"campaigns"`
+	Store      string   `json:"store"`
+}
+
+func (r *audited) passed() bool { return r.Chain == chainOK && len(r.Mismatches) == 0 }
+
+func (a *app) auditCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "audit [TARGET]",
+		Short: "Check that nothing was changed, and make every decision and fit again",
+		Long: fmt.Sprintf(`Check every byte of the log (checksums, order, the Merkle tree and its head), then
+make every recorded fit and decision again from the events before it and compare:
+bit for bit where this is the build that made it, to a relative tolerance of %g
+elsewhere. Exits 1 where anything fails. The store is not changed.`, engine.AuditTolerance),
+		Example: `  campaignd audit electrolyte.campaign
+  campaignd audit electrolyte.campaign --json | jq .reproduced`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.optionalTarget(args)
+			if err != nil {
+				return err
+			}
+			report, err := a.audit(cmd.Context(), t)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				err = a.printJSON(report)
+			} else {
+				a.printAudit(report)
+			}
+			if err == nil && !report.passed() {
+				err = errReported
+			}
+			return err
+		},
+	}
+}
+
+func (a *app) audit(ctx context.Context, t target) (*audited, error) {
+	r := &audited{Mismatches: []auditMismatch{}, Faults: []string{}, Campaigns: []string{}, Chain: chainOK, Comparison: "exact", Build: thisBuild().String(), Store: t.store}
+	s, err := openStore(ctx, t, reading)
+	if errors.Is(err, events.ErrDamaged) {
+		r.Chain, r.Faults = chainBroken, append(r.Faults, err.Error())
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	v, err := s.verify(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.setVerified(v)
+	if r.Chain == chainBroken {
+		return r, nil // what does not read cannot be made again
+	}
+	names, err := campaigns(ctx, s.log)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if t.campaign != "" && name != t.campaign {
+			continue
+		}
+		report, err := engine.Audit(ctx, s.log, name, thisBuild().Build)
+		if err != nil {
+			return nil, err
+		}
+		r.Campaigns = append(r.Campaigns, name)
+		r.Decisions += report.Decisions
+		r.Reproduced += report.Reproduced
+		r.Fits += report.Fits
+		r.FitsReproduced += report.FitsReproduced
+		if !report.Exact {
+			r.Comparison = "tolerance"
+		}
+		for _, m := range report.Mismatches {
+			r.Mismatches = append(r.Mismatches, auditMismatch{Campaign: name, Mismatch: m})
+		}
+	}
+	if t.campaign != "" && len(r.Campaigns) == 0 {
+		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, t.campaign)
+	}
+	return r, nil
+}
+
+func (r *audited) setVerified(v control.Verified) {
+	r.Events, r.Root, r.Notes = v.Events, v.Root, v.Notes
+	if len(v.Faults) > 0 {
+		r.Chain, r.Faults = chainBroken, v.Faults
+	}
+}
+
+func (a *app) printAudit(r *audited) {
+	if r.Chain == chainOK {
+		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n", plural(int(r.Events), "event"), r.Root)
+	} else {
+		a.printf("THE LOG IS DAMAGED:\n")
+		for _, f := range r.Faults {
+			a.printf("  %s\n", f)
+		}
+	}
+	for _, note := range r.Notes {
+		a.printf("Note: %s.\n", note)
+	}
+	if r.Chain != chainOK {
+		a.printf("Decisions were not made again, since not everything they were made from can be read.\n")
+		return
+	}
+	how := "bit for bit"
+	if r.Comparison != "exact" {
+		how = fmt.Sprintf("to a relative tolerance of %g, since some come from another build than this one (%s)", engine.AuditTolerance, r.Build)
+	}
+	a.printf("%d of %s and %d of %s came out the same when made again, compared %s.\n",
+		r.Reproduced, plural(r.Decisions, "decision"), r.FitsReproduced, plural(r.Fits, "fit"), how)
+	for _, m := range r.Mismatches {
+		a.printf("  MISMATCH at position %d, %s: %s\n", m.Position, m.Subject, m.Problem)
+	}
+}

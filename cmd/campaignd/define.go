@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// define writes the event that opens the target's campaign.
+func (a *app) define(ctx context.Context, log events.Log, t target, def events.Definition) error {
+	actor, err := a.actor()
+	if err != nil {
+		return err
+	}
+	return engine.Define(ctx, log, events.CampaignDefined{Definition: def, Source: t.file.Source, Build: thisBuild().Build}, actor, time.Now(), "")
+}
+
+// listCandidates completes a definition where its instrument measures only
+// what it lists. Nothing is started for it.
+func listCandidates(ctx context.Context, t target, def events.Definition) (events.Definition, error) {
+	if def.Instrument.Process != nil || def.Instrument.Manual != nil {
+		return def, nil
+	}
+	nobody := console.PromptFunc(func(context.Context, console.Form) (string, error) { return "", console.ErrClosed })
+	instrument, err := openInstrument(def, outside{base: t.base, prompter: nobody, logf: func(string, ...any) {}})
+	if err != nil {
+		return def, err
+	}
+	def, err = withCandidates(ctx, def, instrument)
+	return def, errors.Join(err, closeInstrument(instrument))
+}
+
+// openOrDefine opens a store for a person who runs the experiments: where the
+// target is a file whose store does not exist yet, it is made. check, if set,
+// is called with the campaign before that, so that bad input makes no store.
+func (a *app) openOrDefine(ctx context.Context, t target, check func(*engine.Core) error) (*session, error) {
+	exists, err := t.hasStore()
+	if err != nil {
+		return nil, err
+	}
+	if exists {
+		s, err := a.open(ctx, t, writing)
+		if err != nil || t.file == nil {
+			return s, err
+		}
+		core, err := s.core(ctx)
+		if err == nil {
+			err = compare(ctx, t, core.State(), nil)
+		}
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		return s, nil
+	}
+	if t.file == nil {
+		return nil, badStore("there is no store %s yet; name the campaign file instead, and it is made", t.store)
+	}
+	def, err := listCandidates(ctx, t, t.file.Definition)
+	if err != nil {
+		return nil, err
+	}
+	if check != nil {
+		core, err := rehearse(ctx, a, t, def)
+		if err == nil {
+			err = check(core)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	log, err := pebblelog.Open(t.store, pebblelog.Options{})
+	if err != nil {
+		return nil, storeError{err}
+	}
+	if err := a.define(ctx, log, t, def); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return &session{log: log, own: log, name: t.campaign}, nil
+}
+
+// compare refuses a file that says something else than the store. seed is what
+// --seed said, if it was given.
+func compare(ctx context.Context, t target, s *campaign.State, seed *uint64) error {
+	if seed != nil && *seed != s.Definition.Seed {
+		return badInput("the campaign in %s has the seed %d, not %d: a campaign keeps its seed. Leave --seed out to continue it, or start another one with --store OTHER%s",
+			t.store, s.Definition.Seed, *seed, storeEnding)
+	}
+	wanted, err := wantedDefinition(ctx, t, s)
+	if err != nil {
+		return err
+	}
+	changes := campaignfile.Diff(*s.Definition, wanted)
+	if len(changes) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s differs from the campaign in %s (store → file):\n", t.path, t.store)
+	for _, c := range changes {
+		fmt.Fprintf(&b, "  %s\n", changeInWords(c))
+	}
+	fmt.Fprintf(&b, "Nothing was changed. To change the campaign: campaignd amend %s\n", t.path)
+	fmt.Fprintf(&b, "To continue it as it is: campaignd run %s", t.store)
+	return badInput("%s", b.String())
+}
+
+// wantedDefinition is what a file says about a campaign that exists.
+func wantedDefinition(ctx context.Context, t target, s *campaign.State) (events.Definition, error) {
+	def, err := listCandidates(ctx, t, t.file.Definition)
+	if err != nil {
+		return def, err
+	}
+	// A seed that --seed gave is not in the file, and need not be given again.
+	if first, err := campaignfile.Parse(t.path, []byte(s.Source)); err == nil && first.Definition.Seed == def.Seed {
+		def.Seed = s.Definition.Seed
+	}
+	return def, nil
+}
+
+// checkCompatible refuses a campaign that its instrument cannot perform.
+func checkCompatible(ctx context.Context, instrument instruments.Instrument, def events.Definition) error {
+	description, err := instrument.Describe(ctx)
+	if err != nil {
+		return fmt.Errorf("the instrument does not describe itself: %w", err)
+	}
+	if err := instruments.Compatible(description, def); err != nil {
+		return inputError{err}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+func (a *app) exportCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "export [TARGET]",
+		Short: "Write the experiments as CSV, or all events as JSON Lines",
+		Long: `Write the campaign for other programs.
+
+  csv    a row for each experiment with what was asked for, what was made, and
+         what came out; corrections are applied
+  jsonl  all events of the campaign as CloudEvents, one a line: everything there is`,
+		Example: `  campaignd export electrolyte.campaign > electrolyte.csv
+  campaignd export --format jsonl > electrolyte.jsonl`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if format != "csv" && format != "jsonl" {
+				return badInput("--format is csv or jsonl, not %q", format)
+			}
+			t, err := a.optionalTarget(args)
+			if err != nil {
+				return err
+			}
+			s, err := a.open(cmd.Context(), t, reading)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if format == "jsonl" {
+				return a.exportEvents(cmd.Context(), s)
+			}
+			return a.exportTable(cmd.Context(), s)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "csv", "csv or jsonl")
+	return cmd
+}
+
+func (a *app) exportEvents(ctx context.Context, s *session) error {
+	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
+		if err != nil {
+			return err
+		}
+		line, err := events.MarshalCloudEvent(e)
+		if err != nil {
+			return err
+		}
+		if _, err := a.stdout.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) exportTable(ctx context.Context, s *session) error {
+	core, err := s.core(ctx)
+	if err != nil {
+		return err
+	}
+	state := core.State()
+	def := state.Definition
+	w := csv.NewWriter(a.stdout)
+	header := []string{"experiment", "status", "origin", "decision", "replicate"}
+	for _, par := range def.Parameters {
+		header = append(header, par.Name)
+	}
+	for _, par := range def.Parameters {
+		header = append(header, par.Name+"_actual")
+	}
+	header = append(header, def.Objective.Name, "unit", "sd", "excluded", "simulated", "requested_at", "ended_at", "cause")
+	if err := w.Write(header); err != nil {
+		return err
+	}
+	for i := range state.Experiments {
+		x := &state.Experiments[i]
+		row := []string{x.ID, string(x.Status), x.Origin, x.Decision, strconv.Itoa(x.Replicate)}
+		for _, par := range def.Parameters {
+			row = append(row, exact(x.Parameters, par.Name))
+		}
+		value, unit, sd := "", "", ""
+		var actual events.Point
+		if m := x.Measurement; m != nil {
+			actual, value, unit = m.Actual, exactNumber(m.Objective.Value), m.Objective.Unit
+			if m.Objective.SD != nil {
+				sd = exactNumber(*m.Objective.SD)
+			}
+		}
+		for _, par := range def.Parameters {
+			row = append(row, exact(actual, par.Name))
+		}
+		row = append(row, value, unit, sd, strconv.FormatBool(x.Excluded), strconv.FormatBool(x.Simulated), timestamp(x.RequestedAt), timestamp(x.EndedAt), x.Cause)
+		if err := w.Write(row); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// exact writes a value so that reading it gives the same one.
+func exact(p events.Point, name string) string {
+	v, ok := p[name]
+	if !ok {
+		return ""
+	}
+	if x, ok := v.Float(); ok {
+		return exactNumber(x)
+	}
+	return v.Name()
+}
+
+func exactNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+func timestamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// optionalTarget is the target of a command that takes nothing else.
+func (a *app) optionalTarget(args []string) (target, error) {
+	if len(args) == 0 {
+		return a.target("")
+	}
+	return a.target(args[0])
+}
+
+// requestWith is request for what can only be said once the campaign is known.
+func (a *app) requestWith(ctx context.Context, t target, build func(*session) (engine.Request, error)) error {
+	s, stored, err := a.submit(ctx, t, build)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return a.printRecorded(ctx, s, stored)
+}
+
+// number reads a finite number. what names it in messages.
+func number(what, text string) (float64, error) {
+	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	switch {
+	case err != nil && strings.Contains(text, ","):
+		return 0, badInput("%s: %q is not a number; write it with a decimal point", what, text)
+	case err != nil:
+		return 0, badInput("%s: %q is not a number", what, text)
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return 0, badInput("%s: %q is not a finite number; where there is no result, say --failed \"why\"", what, text)
+	}
+	return x, nil
+}
+
+// optionalNumber is number, nil for an empty text.
+func optionalNumber(what, text string) (*float64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	x, err := number(what, text)
+	if err != nil {
+		return nil, err
+	}
+	return &x, nil
+}
+
+// parsePoint reads a composition: "lipf6=1.1,ec=0.3,dmc=1". It must name every
+// parameter where all is true; otherwise those it does not name are left to
+// fill. An empty text gives nil.
+func parsePoint(def *events.Definition, what, text string, all bool) (events.Point, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	point := make(events.Point)
+	for _, part := range strings.Split(text, ",") {
+		name, value, ok := strings.Cut(part, "=")
+		name = strings.TrimSpace(name)
+		if !ok {
+			return nil, badInput("%s: %q is not NAME=VALUE; write it as in lipf6=1.1,ec=0.3", what, part)
+		}
+		if _, twice := point[name]; twice {
+			return nil, badInput("%s: %s is there twice", what, name)
+		}
+		v, err := parameterFrom(def, name, value)
+		if err != nil {
+			return nil, badInput("%s: %w", what, err)
+		}
+		point[name] = v
+	}
+	if all {
+		for _, par := range def.Parameters {
+			if _, ok := point[par.Name]; !ok {
+				return nil, badInput("%s: %s is missing; the parameters are %s", what, par.Name, parameterNames(def))
+			}
+		}
+	}
+	return point, nil
+}
+
+// parameterFrom reads a parameter's value.
+func parameterFrom(def *events.Definition, name, text string) (events.Value, error) {
+	text = strings.TrimSpace(text)
+	for _, par := range def.Parameters {
+		if par.Name != name {
+			continue
+		}
+		if par.Categories == nil {
+			x, err := number(name, text)
+			return events.Number(x), err
+		}
+		names := make([]string, len(par.Categories))
+		for i, c := range par.Categories {
+			if c.Name == text {
+				return events.Category(text), nil
+			}
+			names[i] = c.Name
+		}
+		return events.Value{}, badInput("%s: %q is none of %s", name, text, strings.Join(names, ", "))
+	}
+	return events.Value{}, badInput("there is no parameter %q; the parameters are %s", name, parameterNames(def))
+}
+
+func parameterNames(def *events.Definition) string {
+	names := make([]string, len(def.Parameters))
+	for i, par := range def.Parameters {
+		names[i] = par.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// fill completes a composition that was really made by what was asked for.
+func fill(actual, requested events.Point) events.Point {
+	if actual == nil {
+		return nil
+	}
+	for name, v := range requested {
+		if _, ok := actual[name]; !ok {
+			actual[name] = v
+		}
+	}
+	return actual
+}
+
+// known refuses an experiment or question that does not exist: a slip of the
+// person, not a matter of the campaign's state.
+func known(s *campaign.State, id string) error {
+	switch {
+	case strings.HasPrefix(id, "e") && s.Experiment(id) == nil:
+		return badInput("there is no experiment %s; %s", id, upTo('e', len(s.Experiments)))
+	case strings.HasPrefix(id, "q") && s.Question(id) == nil:
+		return badInput("there is no question %s; %s", id, upTo('q', len(s.Questions)))
+	case strings.HasPrefix(id, "d") && !s.HasDecision(id):
+		return badInput("there is no decision %s; %s", id, upTo('d', s.Decisions))
+	case id == "" || !strings.ContainsAny(id[:1], "eqd"):
+		return badInput("%q is neither an experiment (e7), a question (q3) nor a decision (d12)", id)
+	}
+	return nil
+}
+
+// upTo says which identifiers there are.
+func upTo(letter byte, n int) string {
+	switch n {
+	case 0:
+		return "there are none yet"
+	case 1:
+		return "there is only " + string(letter) + "1"
+	}
+	return "they go from " + string(letter) + "1 to " + string(letter) + strconv.Itoa(n)
+}

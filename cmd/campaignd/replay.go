@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// replayed is what `replay --json` prints.
+type replayed struct {
+	Campaign string `json:"campaign"`
+	// Position and Sequence are those of the last event that was folded.
+	Position events.Position `json:"position"`
+	Sequence events.Sequence `json:"sequence"`
+	State    *campaign.State `json:"state"`
+	// Digest is the SHA-256 of all projections.
+	Digest string `json:"digest"`
+}
+
+func (a *app) replayCommand() *cobra.Command {
+	var at uint64
+	cmd := &cobra.Command{
+		Use:   "replay [TARGET]",
+		Short: "Compute the campaign's state, now or at any position of the log",
+		Long: `Compute the campaign's state from its events, up to a position of the log. The
+digest identifies the state of all projections: live, replayed and restored ones
+agree.`,
+		Example: `  campaignd replay electrolyte.campaign
+  campaignd replay electrolyte.campaign --at 120 --json | jq .state.status`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.optionalTarget(args)
+			if err != nil {
+				return err
+			}
+			s, err := a.open(cmd.Context(), t, reading)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			limit := s.log.Last()
+			if cmd.Flags().Changed("at") {
+				if at == 0 || events.Position(at) > limit {
+					return badInput("there is no position %d; they go from 1 to %d", at, limit)
+				}
+				limit = events.Position(at)
+			}
+			core, position, err := replayTo(cmd.Context(), s, limit)
+			if err != nil {
+				return err
+			}
+			digest, err := core.Digest()
+			if err != nil {
+				return err
+			}
+			state := core.State()
+			if a.json {
+				return a.printJSON(replayed{Campaign: s.name, Position: position, Sequence: state.Sequence, State: state, Digest: digest})
+			}
+			summary, err := core.Summarize()
+			if err != nil {
+				return err
+			}
+			a.printf("Campaign %s after position %d (its event %d): %s\n\n", s.name, position, state.Sequence, endedBecause(state))
+			a.printf("  experiments  %d of %d\n", summary.Experiments, state.Definition.Budget.Experiments)
+			a.printf("  labels       %d\n", summary.Labels)
+			if best := summary.Best; best != nil {
+				a.printf("  best         %s in %s (%s)\n", quantity(best.Value, best.Unit), best.Experiment, composition(state.Definition, best.Parameters))
+			}
+			a.printf("  digest       %s\n", digest)
+			return nil
+		},
+	}
+	cmd.Flags().Uint64Var(&at, "at", 0, "the `position` of the last event to read (default: the newest)")
+	return cmd
+}
+
+// replayTo folds a campaign's events up to a position.
+func replayTo(ctx context.Context, s *session, limit events.Position) (core *engine.Core, at events.Position, err error) {
+	core = engine.NewCore()
+	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if e.Position > limit {
+			break
+		}
+		if err := core.Apply(e); err != nil {
+			return nil, 0, err
+		}
+		at = e.Position
+	}
+	if core.State().Status == campaign.Undefined {
+		return nil, 0, badInput("at position %d the campaign %s is not defined yet", limit, s.name)
+	}
+	return core, at, nil
+}

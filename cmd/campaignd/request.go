@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// request has a person's request recorded and says what was.
+func (a *app) request(ctx context.Context, t target, r engine.Request) error {
+	s, stored, err := a.submit(ctx, t, func(*session) (engine.Request, error) { return r, nil })
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return a.printRecorded(ctx, s, stored)
+}
+
+// submit opens the store, makes the request that build returns and has it
+// fulfilled. The caller closes the session.
+func (a *app) submit(ctx context.Context, t target, build func(*session) (engine.Request, error)) (*session, []events.Event, error) {
+	actor, err := a.actor()
+	if err != nil {
+		return nil, nil, err
+	}
+	// A run may end between our question who holds the store and our request.
+	// Nothing was recorded then, and the store is free.
+	for began := time.Now(); ; {
+		s, err := a.open(ctx, t, writing)
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := build(s)
+		if err != nil {
+			return nil, nil, errors.Join(err, s.close())
+		}
+		r.Actor = actor
+		stored, err := s.submit(ctx, r)
+		if err == nil {
+			return s, stored, nil
+		}
+		err = errors.Join(err, s.close())
+		if s.owner == nil || !errors.Is(err, events.ErrClosed) || time.Since(began) > patience {
+			return nil, nil, err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+	}
+}
+
+// recorded is what commands that write print as JSON.
+type recorded struct {
+	Recorded []json.RawMessage `json:"recorded"`
+}
+
+// printRecorded says what was recorded.
+func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Event) error {
+	if a.json {
+		answer := recorded{Recorded: []json.RawMessage{}}
+		for _, e := range stored {
+			text, err := events.MarshalCloudEvent(e)
+			if err != nil {
+				return err
+			}
+			answer.Recorded = append(answer.Recorded, text)
+		}
+		return a.printJSON(answer)
+	}
+	core, err := s.core(ctx)
+	if err != nil {
+		return err
+	}
+	n := narrator{def: core.State().Definition}
+	for _, e := range stored {
+		payload, err := events.Decode(e)
+		if err != nil {
+			return err
+		}
+		for _, line := range n.tell(e, payload) {
+			a.printf("%s\n", line)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// status is what `status --json` prints.
+type status struct {
+	engine.Summary
+	Status campaign.Status `json:"status"`
+	// Reason says why it was paused, stopped or completed.
+	Reason string `json:"reason,omitempty"`
+	Budget int    `json:"budget"`
+	Asked  int    `json:"asked"`
+	// Trust is the dual variable of each expert.
+	Trust []campaign.Trust `json:"trust"`
+	// Open are the experiments without an outcome, Questions those without an
+	// answer.
+	Open      []campaign.Experiment `json:"open"`
+	Questions []campaign.Question   `json:"questions"`
+	// NeedsPerson says what a person must do before the campaign goes on.
+	NeedsPerson []string `json:"needs_person"`
+	// Failure is the cause of the last fit, if it failed.
+	Failure string `json:"failure,omitempty"`
+	// Run is the process that runs the campaign, if there is one.
+	Run   *control.Status `json:"run"`
+	Store string          `json:"store"`
+	// Events counts the campaign's events.
+	Events events.Sequence `json:"events"`
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [TARGET]",
+		Short: "Say how a campaign stands and what it waits for",
+		Example: `  campaignd status
+  campaignd status examples/electrolyte.yaml --json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.optionalTarget(args)
+			if err != nil {
+				return err
+			}
+			s, err := a.open(cmd.Context(), t, reading)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			core, err := s.core(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.status(core, s, t)
+		},
+	}
+}
+
+func (a *app) status(core *engine.Core, s *session, t target) error {
+	summary, err := core.Summarize()
+	if err != nil {
+		return err
+	}
+	state := core.State()
+	st := status{
+		Summary: summary, Status: state.Status, Reason: state.Reason, Budget: state.Definition.Budget.Experiments, Asked: state.AskedCount(),
+		Trust: append([]campaign.Trust{}, state.Trust...), Open: []campaign.Experiment{}, Questions: []campaign.Question{}, NeedsPerson: []string{},
+		Failure: state.Failure, Store: t.store, Events: state.Sequence,
+	}
+	for _, x := range state.Experiments {
+		if x.Status.Open() {
+			st.Open = append(st.Open, x)
+		}
+		if x.Status == campaign.Unresolved {
+			st.NeedsPerson = append(st.NeedsPerson, fmt.Sprintf("nobody knows what became of %s (%s): look at %s, then `campaignd resolve %s`", x.ID, x.Cause, x.Instrument, x.ID))
+		}
+	}
+	for _, q := range state.Questions {
+		if q.Status == campaign.Asked {
+			st.Questions = append(st.Questions, q)
+		}
+	}
+	if s.owner != nil {
+		if owner := s.owner.Status(); owner.Campaign == state.Name {
+			st.Run = &owner
+		}
+	}
+	if a.json {
+		return a.printJSON(st)
+	}
+
+	row := func(what, format string, args ...any) { a.printf("  %-12s %s\n", what, fmt.Sprintf(format, args...)) }
+	a.printf("Campaign %s: %s\n\n", state.Name, endedBecause(state))
+	switch {
+	case st.Run != nil && st.Run.WaitingFor != "":
+		row("run", "by process %d since %s, waiting for %s", st.Run.PID, clock(st.Run.Since), st.Run.WaitingFor)
+	case st.Run != nil:
+		row("run", "by process %d since %s", st.Run.PID, clock(st.Run.Since))
+	case !state.Status.Ended():
+		row("run", "by nobody; go on with `campaignd run %s`", t)
+	}
+	row("experiments", "%d of %d", summary.Experiments, st.Budget)
+	if len(state.Definition.Experts) > 0 {
+		row("labels", "%d, of %s", summary.Labels, plural(st.Asked, "question"))
+	}
+	if best := summary.Best; best != nil {
+		row("best", "%s %s, in %s", state.Definition.Objective.Name, quantity(best.Value, best.Unit), best.Experiment)
+		row("", "%s", compositionWithUnits(state.Definition, best.Parameters))
+	}
+	for _, trust := range state.Trust {
+		row("trust", "λ %s in %s", short(trust.Lambda), trust.Expert)
+	}
+	for _, x := range st.Open {
+		stalled := ""
+		if x.Stalled {
+			stalled = ", silent for longer than it should be"
+		}
+		row("under way", "%s is %s%s (%s)", x.ID, x.Status, stalled, composition(state.Definition, x.Parameters))
+	}
+	for _, q := range st.Questions {
+		row("asked", "%s to %s (%s)%s", q.ID, q.Expert, composition(state.Definition, q.Parameters), expires(q.Expires))
+	}
+	if state.Failure != "" {
+		row("failed fit", "%s", state.Failure)
+	}
+	for _, what := range st.NeedsPerson {
+		row("NEEDS YOU", "%s", what)
+	}
+	row("store", "%s, %s", t.store, plural(int(state.Sequence), "event"))
+	return nil
+}
+
+func clock(t time.Time) string {
+	local := t.Local()
+	if local.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
+		return local.Format(time.TimeOnly)
+	}
+	return local.Format("2006-01-02 15:04")
+}
+
+func expires(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return ", until " + clock(at)
+}
+
+// indent writes lines below each other with a margin.
+func indent(text, margin string) string {
+	return margin + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+margin)
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+func (a *app) tellCommand() *cobra.Command {
+	var parameters, actual, unit, failed, value, sd, comment string
+	cmd := &cobra.Command{
+		Use:   "tell [TARGET] EXPERIMENT VALUE | QUESTION ANSWER | --parameters … VALUE",
+		Short: "Tell a result, of a suggested experiment or of your own, or answer a question",
+		Long: `Tell the result of the experiment that ` + "`campaignd suggest`" + ` printed, or of one you
+chose yourself, or answer an open question with accept, reject or unsure.
+
+The value is in the objective's unit; with --unit it is checked. A negative
+value is written --value=-3.2.`,
+		Example: `  campaignd tell e4 12.3
+  campaignd tell electrolyte.campaign e4 12.3 --unit mS/cm --actual lipf6=1.08
+  campaignd tell e4 --failed "the cell leaked"
+  campaignd tell --parameters lipf6=1.1,ec=0.3,dmc=1 12.3
+  campaignd tell q7 accept --comment "close to what we know works"`,
+		Args: cobra.MaximumNArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n := 0
+			if parameters == "" {
+				n++ // the experiment or question
+			}
+			if failed == "" && value == "" {
+				n++ // the value or answer
+			}
+			if len(args) < n || len(args) > n+1 {
+				return badInput("%d arguments do not say what to tell; usage: %s", len(args), cmd.UseLine())
+			}
+			t, args, err := a.targetAndArgs(args, n)
+			if err != nil {
+				return err
+			}
+			id := ""
+			if parameters == "" {
+				id, args = args[0], args[1:]
+			}
+			if len(args) == 1 && isAnswer(args[0]) {
+				return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
+					core, err := s.core(cmd.Context())
+					if err == nil {
+						err = known(core.State(), id)
+					}
+					if err == nil && !strings.HasPrefix(id, "q") {
+						err = badInput("%s is not a question: tell its value", id)
+					}
+					return engine.Request{Answer: &engine.Answer{Question: id, Answer: args[0], Comment: comment}}, err
+				})
+			}
+			if strings.HasPrefix(id, "q") {
+				return badInput("%q is not an answer to %s: say accept, reject or unsure", strings.Join(args, " "), id)
+			}
+			tell := engine.Tell{Experiment: id, Unit: unit, Failed: failed}
+			if len(args) == 1 {
+				value = args[0]
+			}
+			if failed != "" && value != "" {
+				return badInput("an experiment that failed has no value: give one of the two")
+			}
+			if failed == "" {
+				if tell.Value, err = number("the value", value); err != nil {
+					return err
+				}
+			}
+			if tell.SD, err = optionalNumber("--sd", sd); err != nil {
+				return err
+			}
+			return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
+				core, err := s.core(cmd.Context())
+				if err != nil {
+					return engine.Request{}, err
+				}
+				def := core.State().Definition
+				if tell.Parameters, err = parsePoint(def, "--parameters", parameters, true); err != nil {
+					return engine.Request{}, err
+				}
+				if tell.Actual, err = parsePoint(def, "--actual", actual, false); err != nil {
+					return engine.Request{}, err
+				}
+				requested := tell.Parameters
+				if id != "" {
+					if err := known(core.State(), id); err != nil {
+						return engine.Request{}, err
+					}
+					x := core.State().Experiment(id)
+					if x == nil {
+						return engine.Request{}, badInput("%s is not an experiment", id)
+					}
+					requested = x.Parameters
+				}
+				tell.Actual = fill(tell.Actual, requested)
+				return engine.Request{Tell: &tell}, nil
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&parameters, "parameters", "", "the composition of your own experiment: `lipf6=1.1,ec=0.3,dmc=1`")
+	flags.StringVar(&actual, "actual", "", "the composition that was really made, where it differs: `lipf6=1.08`")
+	flags.StringVar(&value, "value", "", "the `value`, instead of as an argument")
+	flags.StringVar(&unit, "unit", "", "the value's unit, to be checked against the campaign's")
+	flags.StringVar(&sd, "sd", "", "the standard deviation of the value, where you know it")
+	flags.StringVar(&failed, "failed", "", "why there is no value")
+	flags.StringVar(&comment, "comment", "", "a remark with an answer")
+	return cmd
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+)
+
+// validated is what `validate --json` prints.
+type validated struct {
+	Valid bool `json:"valid"`
+	// Definition is the campaign with every default written out.
+	Definition *events.Definition `json:"definition,omitempty"`
+	Faults     []validatedFault   `json:"faults"`
+}
+
+type validatedFault struct {
+	Path    string `json:"path,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Problem string `json:"problem"`
+	Advice  string `json:"advice,omitempty"`
+}
+
+func (a *app) validateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate FILE",
+		Short: "Check a campaign file and say in words what it means",
+		Example: `  campaignd validate electrolyte.yaml
+  campaignd validate electrolyte.yaml --json | jq .faults`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			def, err := a.validate(cmd.Context(), args[0])
+			if !a.json {
+				if err == nil {
+					a.printf("%s\n%s is valid.\n", campaignfile.Explain(*def), args[0])
+				}
+				return err
+			}
+			answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{}}
+			var faulty *campaignfile.Error
+			switch {
+			case errors.As(err, &faulty):
+				for _, f := range faulty.Faults {
+					answer.Faults = append(answer.Faults, validatedFault{f.Path, f.Line, f.Column, f.Problem, f.Advice})
+				}
+			case err != nil:
+				answer.Faults = append(answer.Faults, validatedFault{Problem: err.Error()})
+			}
+			if printed := a.printJSON(answer); printed != nil {
+				return printed
+			}
+			if err != nil {
+				return errors.Join(errReported, err)
+			}
+			return nil
+		},
+	}
+}
+
+// validate reads a file and looks whether the instrument it names can be set
+// up; programs and people are not disturbed for it.
+func (a *app) validate(ctx context.Context, path string) (*events.Definition, error) {
+	t, err := a.target(path)
+	if err != nil {
+		return nil, err
+	}
+	if t.file == nil {
+		return nil, badInput("%s is a store; validate takes a campaign file", path)
+	}
+	def, err := listCandidates(ctx, t, t.file.Definition)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := rehearse(ctx, a, t, def); err != nil {
+		return nil, inputError{err}
+	}
+	return &t.file.Definition, nil
+}

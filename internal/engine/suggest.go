@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Suggestion is what a person who runs the experiments themselves is to do.
+type Suggestion struct {
+	// Experiments are requested, and nobody has performed them yet.
+	Experiments []campaign.Experiment
+	// Questions are open to people.
+	Questions []campaign.Question
+	// WaitingFor says what else the campaign waits for, where it has no
+	// experiment to suggest.
+	WaitingFor string
+	// Ended is true where the campaign is over.
+	Ended bool
+}
+
+// Suggest drives a campaign whose experiments a person runs, up to the point
+// where it needs them: simulated experts answer, models are fitted and decisions
+// made, all of it recorded, but nothing is handed to an instrument. Called
+// again before anything was told, it suggests the same.
+//
+// It takes the place of Start and Run. The runner needs no Instrument, and
+// Reviewers only for simulated experts; questions to others stay open until
+// somebody tells the answer.
+func (r *Runner) Suggest(ctx context.Context) (Suggestion, error) {
+	if r.Now == nil {
+		r.Now = time.Now
+	}
+	if r.Meter == nil {
+		r.Meter = noMeter{}
+	}
+	var err error
+	if r.core, err = Load(ctx, r.Log, r.Campaign); err != nil {
+		return Suggestion{}, err
+	}
+	r.inbox, r.tended = make(chan message, inboxSize), make(map[string]context.CancelFunc)
+	asking, stop := context.WithCancel(ctx)
+	defer r.wg.Wait()
+	defer stop()
+
+	for {
+		step, err := r.core.Next(r.byHand())
+		if err != nil {
+			return Suggestion{}, err
+		}
+		switch step := step.(type) {
+		case Done:
+			return Suggestion{Ended: true}, nil
+		case Wait:
+			return r.suggestion(step), nil
+		case Ask:
+			if err := r.perform(ctx, asking, step); err != nil {
+				return Suggestion{}, err
+			}
+			if err := r.wait(ctx, time.Time{}); err != nil { // for the simulated expert
+				return Suggestion{}, err
+			}
+		default:
+			if err := r.perform(ctx, asking, step); err != nil {
+				return Suggestion{}, err
+			}
+		}
+	}
+}
+
+// byHand is the world of a campaign without an instrument: nothing is
+// dispatched, what an earlier run dispatched is left to the next one, and
+// questions to people wait for them.
+func (r *Runner) byHand() World {
+	w := World{Now: r.Now(), Capacity: 0, Tended: make(map[string]bool)}
+	s := r.core.State()
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
+			w.Tended[x.ID] = true
+		}
+	}
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Status == campaign.Asked && r.Reviewers[q.Expert] == nil {
+			w.Tended[q.ID] = true
+		}
+	}
+	return w
+}
+
+func (r *Runner) suggestion(wait Wait) Suggestion {
+	var suggestion Suggestion
+	s := r.core.State()
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.Status == campaign.Requested && s.Status != campaign.Paused {
+			suggestion.Experiments = append(suggestion.Experiments, *x)
+		}
+	}
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Status == campaign.Asked {
+			suggestion.Questions = append(suggestion.Questions, *q)
+		}
+	}
+	if suggestion.Experiments == nil {
+		suggestion.WaitingFor = wait.For
+	}
+	return suggestion
+}
