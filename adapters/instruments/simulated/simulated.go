@@ -5,8 +5,9 @@
 // # What it answers
 //
 // Whether a command fails, is an outlier, and what noise it has are three
-// numbers read off the SHA-256 of the campaign's seed and the command's ID.
-// Equal seeds and commands give equal outcomes in every process, in any order,
+// numbers read off the SHA-256 of the campaign's seed and the command's
+// campaign and experiment (not its ID, which differs between stores). Equal
+// seeds and experiments give equal outcomes in every process, in any order,
 // for ever; latency is the only thing a clock decides.
 //
 // # Recovery

@@ -1,0 +1,139 @@
+// Package architecture holds the tests of docs/architecture.md: imports point
+// one way, and the map names every package there is.
+package architecture
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	root   = "../.."
+	module = "github.com/campaignd/campaignd/"
+)
+
+// may lists, for each folder, the folders of ours its packages may import;
+// their own folder is always allowed. The first rule whose folder is a prefix
+// of a package's applies.
+var may = []struct {
+	folder string
+	may    []string
+}{
+	{"internal/num", nil},
+	{"internal/console", []string{"events"}},
+	{"internal/tasks", []string{"events", "internal/num"}},
+	{"internal/space", []string{"events", "internal/num"}},
+	{"internal/campaignfile", []string{"events", "internal/num", "internal/space", "internal/tasks", "schemas"}},
+	{"internal/telemetry", []string{"events"}},
+	{"events", nil},
+	{"schemas", []string{"events"}},
+	{"projections", []string{"events", "internal/num", "internal/space"}},
+	{"policies", []string{"events", "projections", "internal/num", "internal/space"}},
+	{"adapters/instruments/sdk", []string{"events", "adapters"}},
+	{"adapters", []string{"events", "internal/console", "internal/num", "internal/tasks"}},
+	// The engine knows the adapters' contracts, never an adapter.
+	{"internal/engine", []string{"events", "projections", "policies", "internal/space", "adapters/instruments.", "adapters/humans."}},
+	{"internal/control", []string{"events", "internal/engine"}},
+	{"internal/report", []string{"events", "projections", "policies", "internal/engine", "internal/space", "internal/num", "adapters/instruments."}},
+	{"internal/study", []string{""}},
+	{"internal/testinstrument", []string{"events", "adapters"}},
+	{"cmd", []string{""}},
+}
+
+// Law: imports point one way (test files excepted: a test may stand on the
+// whole program).
+func TestImportsPointOneWay(t *testing.T) {
+	for folder, imports := range packages(t) {
+		rule := slices.IndexFunc(may, func(r struct {
+			folder string
+			may    []string
+		}) bool {
+			return folder == r.folder || strings.HasPrefix(folder, r.folder+"/")
+		})
+		if rule < 0 {
+			t.Errorf("%s is in no layer: add it to the table and to docs/architecture.md", folder)
+			continue
+		}
+		for _, imported := range imports {
+			own := imported == may[rule].folder || strings.HasPrefix(imported, may[rule].folder+"/")
+			if !own && !slices.ContainsFunc(may[rule].may, func(allowed string) bool { return covers(allowed, imported) }) {
+				t.Errorf("%s imports %s, which %s may not", folder, imported, may[rule].folder)
+			}
+		}
+	}
+}
+
+// covers reports whether a table entry allows an import: a folder with all
+// below it, a single package where it ends in a dot, everything where empty.
+func covers(allowed, imported string) bool {
+	if single, ok := strings.CutSuffix(allowed, "."); ok {
+		return imported == single
+	}
+	return allowed == "" || imported == allowed || strings.HasPrefix(imported, allowed+"/")
+}
+
+// Law: docs/architecture.md names every package.
+func TestMapIsComplete(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder := range packages(t) {
+		if !strings.Contains(string(text), "`"+folder+"`") {
+			t.Errorf("docs/architecture.md does not name `%s`", folder)
+		}
+	}
+}
+
+// packages returns the imports of ours of each folder that holds Go files of the main module.
+func packages(t *testing.T) map[string][]string {
+	t.Helper()
+	found := make(map[string][]string)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			_, nested := os.Stat(filepath.Join(path, "go.mod"))
+			if path != root && (strings.HasPrefix(name, ".") || name == "testdata" || nested == nil) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		folder, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		folder = filepath.ToSlash(folder)
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		found[folder] = append(found[folder], nil...)
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if ours, ok := strings.CutPrefix(imported, module); ok && !slices.Contains(found[folder], ours) {
+				found[folder] = append(found[folder], ours)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
