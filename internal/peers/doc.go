@@ -1,0 +1,6 @@
+// Package peers measures the log beside other stores that people use for
+// events, on the same machine and disk, with the same bytes. It is a module of
+// its own, so that the product does not depend on them:
+//
+//	cd internal/peers && go test -bench . -benchtime 2s
+package peers
