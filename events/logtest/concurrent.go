@@ -201,7 +201,7 @@ func checkFollowEnds(s *subject) error {
 		for _, err := range s.Follow(ctx, 0) {
 			if err != nil {
 				cancel()
-				return fmt.Errorf("on Follow of a context that is done after %d events yielded the error %v", at, err)
+				return fmt.Errorf("the log's Follow of a context that is done after %d events yielded the error %v", at, err)
 			}
 			if n++; n == at {
 				if at == len(all) {
@@ -213,7 +213,7 @@ func checkFollowEnds(s *subject) error {
 		}
 		cancel()
 		if patience.Err() != nil {
-			return fmt.Errorf("on Follow of a context that is done after %d events did not end", at)
+			return fmt.Errorf("the log's Follow of a context that is done after %d events did not end", at)
 		}
 	}
 
@@ -229,7 +229,7 @@ func checkFollowEnds(s *subject) error {
 		}
 	}
 	if !errors.Is(last, events.ErrClosed) {
-		return fmt.Errorf("on Follow of a log that was closed ended with %v, want ErrClosed", last)
+		return fmt.Errorf("the log's Follow of a log that was closed ended with %v, want ErrClosed", last)
 	}
 	return nil
 }

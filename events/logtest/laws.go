@@ -58,7 +58,7 @@ func checkReadAfter(s *subject) error {
 		n++
 	}
 	if n != len(all) {
-		return fmt.Errorf("on Read was called on %d events and yielded %d", len(all), n)
+		return fmt.Errorf("the log's Read was called on %d events and yielded %d", len(all), n)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func checkIdentity(s *subject) error {
 		return fmt.Errorf("IDs are %q, %q, %q; want mine, 1, 12", stored[3].ID, stored[0].ID, stored[11].ID)
 	}
 	if batch[0].ID != "" || batch[0].Position != 0 {
-		return errors.New("on Append changed the caller's batch")
+		return errors.New("the log's Append changed the caller's batch")
 	}
 	return s.holds(stored)
 }
@@ -271,7 +271,7 @@ func checkCancelled(s *subject) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := s.Append(ctx, "a", events.AnySequence, plain(1)...); !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("on Append: %v, want context.Canceled", err)
+		return fmt.Errorf("the log's Append: %v, want context.Canceled", err)
 	} else if !errors.Is(err, events.ErrUncertain) {
 		if err := s.holds(all); err != nil {
 			return fmt.Errorf("a cancelled Append that is not uncertain: %w", err)
@@ -280,7 +280,7 @@ func checkCancelled(s *subject) error {
 	n := 0
 	for _, err := range s.Read(ctx, 0) {
 		if n++; !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("on Read: %v, want context.Canceled", err)
+			return fmt.Errorf("the log's Read: %v, want context.Canceled", err)
 		}
 	}
 	if n != 1 {
@@ -293,13 +293,13 @@ func checkCancelled(s *subject) error {
 	var last error
 	for _, err := range s.Read(ctx, 0) {
 		if last != nil {
-			return errors.New("on Read went on after an error")
+			return errors.New("the log's Read went on after an error")
 		}
 		cancel()
 		last = err
 	}
 	if last != nil && !errors.Is(last, context.Canceled) {
-		return fmt.Errorf("on Read: %v, want context.Canceled", last)
+		return fmt.Errorf("the log's Read: %v, want context.Canceled", last)
 	}
 	return nil
 }
@@ -312,7 +312,7 @@ func checkClosed(s *subject) error {
 	}
 	before := s.Read(ctx, 0)
 	if err := s.Close(); err != nil {
-		return fmt.Errorf("on Close: %w", err)
+		return fmt.Errorf("the log's Close: %w", err)
 	}
 	_, appendErr := s.Append(ctx, "a", events.AnySequence, plain(1)...)
 	_, sequenceErr := s.LastSequence(ctx, "a")

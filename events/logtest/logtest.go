@@ -177,7 +177,7 @@ func (s *subject) holds(want []events.Event) error {
 		return err
 	}
 	if last := s.Last(); last != events.Position(len(want)) {
-		return fmt.Errorf("on Last is %d, want %d", last, len(want))
+		return fmt.Errorf("the log's Last is %d, want %d", last, len(want))
 	}
 	count := map[string]events.Sequence{"never used": 0}
 	for _, e := range want {
@@ -187,7 +187,7 @@ func (s *subject) holds(want []events.Event) error {
 	defer cancel()
 	for campaign, n := range count {
 		if got, err := s.LastSequence(ctx, campaign); err != nil || got != n {
-			return fmt.Errorf("on LastSequence(%q) is %d, %v; want %d", campaign, got, err, n)
+			return fmt.Errorf("the log's LastSequence(%q) is %d, %v; want %d", campaign, got, err, n)
 		}
 	}
 	return nil

@@ -1,31 +1,72 @@
-package pebblelog_test
+package pebblelog
 
 import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/logtest"
-	"github.com/campaignd/campaignd/events/pebblelog"
 )
 
 func TestConformance(t *testing.T) {
-	open := func(t testing.TB, fsys vfs.FS) events.Log {
-		log, err := pebblelog.Open("store", pebblelog.Options{FS: fsys})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return log
+	for _, c := range []struct {
+		name  string
+		fresh func(testing.TB) (dir string, o Options)
+	}{
+		{"in memory", func(testing.TB) (string, Options) { return "store", Options{FS: vfs.NewMem()} }},
+		{"on disk", func(t testing.TB) (string, Options) { return t.TempDir() + "/store", Options{} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var dir string
+			var o Options
+			open := func(t testing.TB) events.Log {
+				log, err := Open(dir, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return log
+			}
+			logtest.Run(t, func(t testing.TB) events.Log {
+				dir, o = c.fresh(t)
+				return open(t)
+			}, func(t testing.TB, log events.Log) events.Log {
+				if err := log.Close(); err != nil {
+					t.Fatal(err)
+				}
+				return open(t)
+			})
+		})
 	}
-	var fsys vfs.FS
-	logtest.Run(t, func(t testing.TB) events.Log {
-		fsys = vfs.NewMem()
-		return open(t, fsys)
-	}, func(t testing.TB, log events.Log) events.Log {
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
+}
+
+// TestInUseByProcess: a store that one process has open is refused to another.
+// The other is this test binary again.
+func TestInUseByProcess(t *testing.T) {
+	const variable = "PEBBLELOG_TEST_OPEN"
+	if dir := os.Getenv(variable); dir != "" {
+		if _, err := Open(dir, Options{}); !errors.Is(err, events.ErrInUse) {
+			t.Errorf("%v, want ErrInUse", err)
 		}
-		return open(t, fsys)
-	})
+		return
+	}
+	dir := t.TempDir() + "/store"
+	log, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	other := exec.Command(os.Args[0], "-test.run=^TestInUseByProcess$", "-test.v")
+	other.Env = append(os.Environ(), variable+"="+dir)
+	out, err := other.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "PASS: TestInUseByProcess") {
+		t.Errorf("the other process: %v\n%s", err, out)
+	}
+	if _, err := Open(dir, Options{}); !errors.Is(err, events.ErrInUse) {
+		t.Errorf("opening again in this process: %v, want ErrInUse", err)
+	}
 }
