@@ -2,17 +2,10 @@ package policies
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
-	"strings"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/policies/handover"
 	"github.com/campaignd/campaignd/policies/next"
-	"github.com/campaignd/campaignd/policies/search"
-	"github.com/campaignd/campaignd/policies/trust"
-	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -44,6 +37,7 @@ const (
 	RuleRejects     = "belief reject" // the expert would reject
 	RuleAsk         = "ask"           // the expert is asked
 	RuleNever       = "never"         // the policy asks no one
+	RuleNoBelief    = "no belief"     // there is no usable model of the expert's belief
 )
 
 // Decide returns the next step. It is deterministic in (view, seed); a
@@ -58,14 +52,25 @@ func (p *Policy) Decide(ctx context.Context, v View, seed uint64) (Decision, err
 		return d, nil
 	}
 	if p.next == nil || v.Objective == nil {
-		return d, p.design(v, &d)
+		return d, p.design(v, &d, v.ObjectiveError)
 	}
-	var err error
-	if v.Objective, err = p.avoidFailed(v); err != nil {
+	before := d
+	err := p.model(ctx, v, seed, &d)
+	if err == nil || ctx.Err() != nil {
 		return d, err
 	}
-	maker := &maker{Policy: p, ctx: ctx, v: v, seed: seed, d: &d}
-	return d, maker.decide()
+	// A model that cannot be used must not stop the campaign.
+	d = before
+	return d, p.design(v, &d, err)
+}
+
+// model decides from the models.
+func (p *Policy) model(ctx context.Context, v View, seed uint64, d *Decision) (err error) {
+	if v.Objective, err = p.avoidFailed(v); err != nil {
+		return err
+	}
+	m := &maker{Policy: p, ctx: ctx, v: v, seed: seed, d: d}
+	return m.decide()
 }
 
 // avoidFailed returns the objective model with each composition that only ever
@@ -100,8 +105,9 @@ func (p *Policy) avoidFailed(v View) (*objective.Model, error) {
 	return v.Objective.Believing(failed)
 }
 
-// design takes the next point of a space-filling design.
-func (p *Policy) design(v View, d *Decision) error {
+// design takes the next point of a space-filling design. trouble says why the
+// model cannot be used, where there is one.
+func (p *Policy) design(v View, d *Decision, trouble error) error {
 	kind := events.DesignSobol
 	if p.next == nil {
 		kind = next.Name(p.def.Policy.Next)
@@ -123,7 +129,10 @@ func (p *Policy) design(v View, d *Decision) error {
 	d.Action, d.Rule, d.Chosen = events.ActionRun, RuleDesign, Design
 	d.Candidates = []events.Candidate{{Name: Design, Parameters: points[taken]}}
 	d.Reason = fmt.Sprintf("Point %d of the %s design.", taken+1, kind)
-	if p.next != nil {
+	switch {
+	case trouble != nil:
+		d.Reason += fmt.Sprintf(" The model cannot be used: %v.", trouble)
+	case p.next != nil:
 		d.Reason += " There is no model of the objective yet."
 	}
 	return nil
@@ -136,259 +145,3 @@ func exhausted(d *Decision) {
 
 // designSalt keeps a design that serves as policy apart from the initial one.
 const designSalt = 0x9e3779b97f4a7c15
-
-// maker holds what one decision of a model-based policy works on.
-type maker struct {
-	*Policy
-	ctx  context.Context
-	v    View
-	seed uint64
-	d    *Decision
-	beta float64
-}
-
-// decide follows Xu et al. 2024, Alg. 1; RuleX constants name the places where
-// it ends.
-func (m *maker) decide() error {
-	var err error
-	if m.beta, err = next.Beta(m.next, m.v.Objective); err != nil {
-		return err
-	}
-	turn := m.turn()
-	if done, err := m.takeAnswer(turn); done || err != nil {
-		return err
-	}
-	base, err := m.next.Acquisition(m.v.Objective, m.seed)
-	if err != nil {
-		return err
-	}
-	unaided, err := m.search(base, 1, m.taken())
-	if errors.Is(err, search.ErrExhausted) {
-		exhausted(m.d)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := m.add(Unaided, unaided); err != nil {
-		return err
-	}
-	if m.trust == nil || len(m.def.Experts) == 0 || m.v.Beliefs[0] == nil {
-		return m.run(Unaided, RuleUnaided, fmt.Sprintf("The optimum of %s.", m.next.Name()))
-	}
-
-	expert, b := m.def.Experts[0].Name, m.v.Beliefs[0]
-	fit := b.Fit
-	m.d.Belief = &fit
-	if m.handover != nil {
-		if done, err := m.beforeAiding(turn, expert, b); done || err != nil {
-			return err
-		}
-	}
-
-	lambda, ok := m.v.Campaign.Lambda(expert)
-	if !ok {
-		lambda = m.trust.Lambda0
-	}
-	var failed error
-	aided, err := m.search(m.trust.Acquisition(base, b, lambda, &failed), 2, m.taken(), unaided.X)
-	if err = errors.Join(err, failed); err != nil {
-		return err
-	}
-	if err := m.add(Aided, aided); err != nil {
-		return err
-	}
-	interval := *m.d.Candidates[1].Belief
-	m.adjust(expert, lambda, interval.Lower)
-
-	worst, err := m.search(next.Bound(m.v.Objective, m.beta), 3, nil, unaided.X, aided.X)
-	if err != nil {
-		return err
-	}
-	_, sdUnaided := m.v.Objective.Posterior(unaided.X)
-	meanAided, sdAided := m.v.Objective.Posterior(aided.X)
-	m.d.Tests = append(m.d.Tests, m.trust.NoHarm(meanAided-m.beta*sdAided, worst.Value, sdUnaided, sdAided)...)
-	if failed := firstFailed(m.d.Tests); failed != "" {
-		return m.run(Unaided, RuleNoHarm, "The expert's candidate could do harm ("+failed+"): the unaided one is taken.")
-	}
-	return m.handOver(turn, expert, aided, interval)
-}
-
-// turn returns the questions asked since the last experiment was requested.
-func (m *maker) turn() []campaign.Question {
-	s := m.v.Campaign
-	i := len(s.Questions)
-	for i > 0 && s.Questions[i-1].Decision != "" && s.Questions[i-1].Experiments == len(s.Experiments) {
-		i--
-	}
-	return s.Questions[i:]
-}
-
-// takeAnswer runs the composition that the expert has just accepted.
-func (m *maker) takeAnswer(turn []campaign.Question) (done bool, err error) {
-	if len(turn) == 0 || turn[len(turn)-1].Status != campaign.Answered || turn[len(turn)-1].Answer != events.AnswerAccept {
-		return false, nil
-	}
-	q := turn[len(turn)-1]
-	x, err := m.v.Space.Encode(q.Parameters)
-	if err != nil {
-		return false, err
-	}
-	if err := m.add(Aided, search.Result{X: x, Point: q.Parameters, Value: math.NaN()}); err != nil {
-		return false, err
-	}
-	return true, m.run(Aided, RuleAccepted, fmt.Sprintf("%s accepted it (%s).", q.Expert, q.ID))
-}
-
-// beforeAiding looks for reasons not to use the expert's belief in this step.
-func (m *maker) beforeAiding(turn []campaign.Question, expert string, b *belief.Model) (done bool, err error) {
-	if n := len(turn); n > 0 && !turn[n-1].IsLabel() {
-		return true, m.run(Unaided, RuleNoAnswer, fmt.Sprintf("%s was %s without a verdict: the campaign goes on unaided.", turn[n-1].ID, turn[n-1].Status))
-	}
-	if len(turn) >= m.handover.PerExperiment {
-		return true, m.run(Unaided, RuleCap, fmt.Sprintf("%d questions before one experiment are enough: the campaign goes on unaided.", len(turn)))
-	}
-	if !m.handover.Gate {
-		return false, nil
-	}
-	mean, sd, reject := make([]float64, len(b.X)), make([]float64, len(b.X)), make([]bool, len(b.X))
-	for i, x := range b.X {
-		mean[i], sd[i] = m.v.Objective.Posterior(x)
-		reject[i] = b.Labels[i].Reject
-	}
-	open, test := handover.OpenGate(mean, sd, reject)
-	m.d.Tests = append(m.d.Tests, test)
-	if !open {
-		return true, m.run(Unaided, RuleGate, fmt.Sprintf("%s's labels do not predict what is measured (probability %.2f): the campaign goes on unaided.", expert, test.Left))
-	}
-	return false, nil
-}
-
-// handOver decides whether the expert is asked about the aided candidate.
-func (m *maker) handOver(turn []campaign.Question, expert string, aided search.Result, interval events.Interval) error {
-	if m.handover == nil {
-		return m.run(Aided, RuleNever, "The optimum with the expert's belief; the policy asks no one.")
-	}
-	verdict, tests := m.handover.Judge(interval)
-	m.d.Tests = append(m.d.Tests, tests...)
-	switch verdict {
-	case handover.Sure:
-		return m.run(Aided, RuleSure, "The optimum with the expert's belief, which is sure enough not to ask.")
-	case handover.Accepted:
-		return m.run(Aided, RuleAccepts, "The optimum with the expert's belief, who would accept it.")
-	case handover.Rejected:
-		return m.run(Unaided, RuleRejects, "The expert would reject the aided candidate: the unaided one is taken.")
-	}
-	if q := m.askedBefore(expert, aided.Point); q != nil {
-		if q.Status == campaign.Answered && q.Answer == events.AnswerAccept {
-			return m.run(Aided, RuleAskedBefore, fmt.Sprintf("%s accepted this composition before (%s).", expert, q.ID))
-		}
-		return m.run(Unaided, RuleAskedBefore, fmt.Sprintf("%s was asked about the aided candidate before (%s) and did not accept it: the unaided one is taken.", expert, q.ID))
-	}
-	if limit := m.def.Budget.Labels; limit != nil && m.v.Campaign.AskedCount() >= *limit {
-		return m.run(Unaided, RuleLabelBudget, "The budget of questions is spent: the campaign goes on unaided.")
-	}
-	m.d.Action, m.d.Chosen, m.d.Expert, m.d.Rule = events.ActionAsk, Aided, expert, RuleAsk
-	m.d.Reason = fmt.Sprintf("The belief about %s is wide: it is put to %s.", m.v.Space.Format(aided.Point), expert)
-	m.d.Explanation = m.explain(turn)
-	return nil
-}
-
-// askedBefore returns the expert's latest question about a composition, or nil.
-func (m *maker) askedBefore(expert string, point events.Point) *campaign.Question {
-	key, err := m.v.Space.Key(point)
-	if err != nil {
-		return nil
-	}
-	for i := len(m.v.Campaign.Questions) - 1; i >= 0; i-- {
-		q := &m.v.Campaign.Questions[i]
-		if q.Expert != expert {
-			continue
-		}
-		if other, err := m.v.Space.Key(q.Parameters); err == nil && other == key {
-			return q
-		}
-	}
-	return nil
-}
-
-// explain says in a sentence why the expert is asked.
-func (m *maker) explain(turn []campaign.Question) string {
-	c := m.d.Candidate()
-	best, mean := m.v.Objective.Best()
-	text := fmt.Sprintf("The model expects %s = %.4g ± %.2g %s here; the best so far is %.4g (%s).",
-		m.def.Objective.Name, c.Prediction.Mean, c.Prediction.SD, m.def.Objective.Unit, mean, m.v.Objective.Observations[best].Experiment)
-	if len(turn) > 0 {
-		text += fmt.Sprintf(" It takes the place of the %d you rejected.", len(turn))
-	}
-	return strings.TrimSpace(text)
-}
-
-// search minimises an acquisition over the space. The salt keeps the searches
-// of one decision apart.
-func (m *maker) search(f next.Acquisition, salt uint64, skip map[string]bool, starts ...[]float64) (search.Result, error) {
-	for _, x := range m.v.Objective.X {
-		starts = append(starts, x)
-	}
-	return search.Minimize(m.ctx, m.v.Space, f, m.seed+salt, starts, skip)
-}
-
-// taken returns the compositions that have been requested, where the campaign
-// has a list of candidates: each is tried once.
-func (m *maker) taken() map[string]bool {
-	if len(m.def.Candidates) == 0 {
-		return nil
-	}
-	taken := make(map[string]bool)
-	for i := range m.v.Campaign.Experiments {
-		x := &m.v.Campaign.Experiments[i]
-		if key, err := m.v.Space.Key(x.Parameters); err == nil && x.Status != campaign.Cancelled {
-			taken[key] = true
-		}
-	}
-	return taken
-}
-
-// add appends a candidate with what the models say about it.
-func (m *maker) add(name string, r search.Result) error {
-	c := events.Candidate{Name: name, Parameters: r.Point}
-	mean, sd := m.v.Objective.Posterior(r.X)
-	prediction := m.v.Objective.PredictAt(r.X)
-	optimistic, pessimistic := m.v.Objective.Outside(mean-m.beta*sd), m.v.Objective.Outside(mean+m.beta*sd)
-	c.Prediction, c.Optimistic, c.Pessimistic = &prediction, &optimistic, &pessimistic
-	if !math.IsNaN(r.Value) {
-		value := r.Value
-		c.Acquisition = &value
-	}
-	if len(m.v.Beliefs) > 0 && m.v.Beliefs[0] != nil && m.trust != nil {
-		lower, upper, err := m.v.Beliefs[0].Bounds(r.X)
-		if err != nil {
-			return fmt.Errorf("the belief at the %s candidate: %w", name, err)
-		}
-		c.Belief = &events.Interval{Lower: lower, Upper: upper}
-	}
-	m.d.Candidates = append(m.d.Candidates, c)
-	return nil
-}
-
-// adjust moves the dual variable.
-func (m *maker) adjust(expert string, lambda, bound float64) {
-	to := m.trust.Step(lambda, bound)
-	m.d.Lambda = &to
-	m.d.Trust = &events.TrustAdjusted{Expert: expert, From: lambda, To: to, Violation: bound}
-}
-
-func (m *maker) run(candidate, rule, reason string) error {
-	m.d.Action, m.d.Chosen, m.d.Rule, m.d.Reason = events.ActionRun, candidate, rule, reason
-	return nil
-}
-
-// firstFailed returns the name of the first test of the no-harm rule that does not hold.
-func firstFailed(tests []events.Test) string {
-	for _, t := range tests {
-		if !t.Holds && strings.HasPrefix(t.Name, trust.NoHarmPrefix) {
-			return strings.TrimPrefix(t.Name, trust.NoHarmPrefix)
-		}
-	}
-	return ""
-}

@@ -58,10 +58,7 @@ func TestPolicies(t *testing.T) {
 					t.Fatal(err)
 				}
 				if payload, _ := events.Decode(e); e.Kind == events.KindDecisionMade {
-					view, err := core.View()
-					if err != nil {
-						t.Fatal(err)
-					}
+					view := core.View()
 					d := policytest.Run(t, policy, view, payload.(*events.DecisionMade).Seed)
 					rules[d.Rule]++
 				}

@@ -26,11 +26,15 @@ const Version = 1
 type View struct {
 	Campaign *campaign.State
 	Space    *space.Space
-	// Objective is nil before the first fit.
-	Objective *objective.Model
+	// Objective is nil before the first fit, and where ObjectiveError says why
+	// there is no model in spite of a fit.
+	Objective      *objective.Model
+	ObjectiveError error
 	// Beliefs has one entry for each expert of the definition, in its order;
-	// nil before the expert's first fit.
-	Beliefs []*belief.Model
+	// nil before the expert's first fit, and where BeliefErrors says why there is
+	// no model in spite of it.
+	Beliefs      []*belief.Model
+	BeliefErrors []error
 }
 
 // Decision is what a policy decided: a record of it without identifier, place

@@ -90,20 +90,14 @@ func (c *Core) refresh() error {
 }
 
 // View returns what a policy may see. Models that have no fit yet are nil.
-func (c *Core) View() (policies.View, error) {
+func (c *Core) View() policies.View {
 	view := policies.View{Campaign: c.State(), Space: c.space}
-	var err error
-	if view.Objective, err = c.objective.Model(); err != nil {
-		return policies.View{}, err
-	}
+	view.Objective, view.ObjectiveError = c.objective.Model()
 	for _, expert := range c.State().Definition.Experts {
 		model, err := c.belief.Model(expert.Name, view.Objective)
-		if err != nil {
-			return policies.View{}, err
-		}
-		view.Beliefs = append(view.Beliefs, model)
+		view.Beliefs, view.BeliefErrors = append(view.Beliefs, model), append(view.BeliefErrors, err)
 	}
-	return view, nil
+	return view
 }
 
 // World is what the core cannot know from the log.
@@ -179,6 +173,7 @@ func (c *Core) Next(w World) (Step, error) {
 		c.nextWatch,
 		c.nextEnd,
 		c.nextQuestion,
+		c.nextTrouble,
 		c.nextDispatch,
 		c.nextPause,
 		c.nextInitial,
@@ -284,6 +279,27 @@ func (c *Core) nextQuestion(s *campaign.State, w World) (Step, error) {
 	return nil, nil
 }
 
+// failuresInARow is how many experiments may fail in a row before the campaign
+// pauses: an instrument that is out of order must not spend the budget.
+const failuresInARow = 4
+
+// nextTrouble pauses a campaign whose last experiments all failed, until a
+// person has looked.
+func (c *Core) nextTrouble(s *campaign.State, w World) (Step, error) {
+	if s.Status == campaign.Paused || len(s.Experiments)-s.ResumedAt < failuresInARow {
+		return nil, nil
+	}
+	last := s.Experiments[len(s.Experiments)-failuresInARow:]
+	for i := range last {
+		if last[i].Status != campaign.Failed {
+			return nil, nil
+		}
+	}
+	return Record{[]events.Payload{&events.CampaignPaused{Reason: fmt.Sprintf(
+		"the last %d experiments failed, %s with: %s; see to the instrument, then `campaignd resume`",
+		failuresInARow, last[failuresInARow-1].ID, last[failuresInARow-1].Cause)}}}, nil
+}
+
 // nextDispatch hands requested experiments to the instrument, as many as it
 // works on at once. While the fate of an experiment is unknown, the state of
 // the instrument is too: nothing is dispatched until a person has looked.
@@ -304,7 +320,11 @@ func (c *Core) nextDispatch(s *campaign.State, w World) (Step, error) {
 
 func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 	if s.Status == campaign.Paused {
-		return Wait{For: "resume: the campaign is paused", Until: deadline(s)}, nil
+		reason := ""
+		if s.Reason != "" {
+			reason = ": " + s.Reason
+		}
+		return Wait{For: "`campaignd resume`: the campaign is paused" + reason, Until: deadline(s)}, nil
 	}
 	return nil, nil
 }

@@ -52,11 +52,7 @@ func (c *Core) fitBelief(expert string) (events.BeliefFit, error) {
 // does not depend on it.
 func (c *Core) Decide(ctx context.Context, step Decide, build events.Build, now time.Time) ([]events.Payload, error) {
 	s := c.State()
-	view, err := c.View()
-	if err != nil {
-		return nil, err
-	}
-	d, err := c.policy.Decide(ctx, view, step.Seed)
+	d, err := c.policy.Decide(ctx, c.View(), step.Seed)
 	if err != nil {
 		return nil, fmt.Errorf("decision %s: %w", step.Decision, err)
 	}

@@ -62,10 +62,7 @@ func TestAcquisition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	view, err := core.View()
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := core.View()
 	c, b := trust.New(def.Policy.Trust), view.Beliefs[0]
 	base, err := next.New(def.Policy.Next).Acquisition(view.Objective, 1)
 	if err != nil {

@@ -140,6 +140,8 @@ type State struct {
 
 	// Experiments in order of request: Experiments[i].ID is "e"+(i+1).
 	Experiments []Experiment `json:"experiments,omitempty"`
+	// ResumedAt is how many experiments there were when the campaign was last resumed.
+	ResumedAt int `json:"resumed_at,omitempty"`
 	// Questions in order: Questions[i].ID is "q"+(i+1).
 	Questions []Question `json:"questions,omitempty"`
 	// Decisions counts the decisions made.
