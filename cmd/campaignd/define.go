@@ -22,7 +22,7 @@ func (a *app) define(ctx context.Context, log events.Log, t target, def events.D
 	if err != nil {
 		return err
 	}
-	return engine.Define(ctx, log, events.CampaignDefined{Definition: def, Source: t.file.Source, Build: thisBuild().Build}, actor, time.Now(), "")
+	return engine.Define(ctx, log, events.CampaignDefined{Instance: engine.NewInstance(), Definition: def, Source: t.file.Source, Build: thisBuild().Build}, actor, time.Now(), "")
 }
 
 // listCandidates completes a definition where its instrument measures only

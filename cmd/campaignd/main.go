@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 )
 
 func main() {
@@ -24,13 +26,36 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			code = crashed(stderr, fault)
 		}
 	}()
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	ctx, interrupt, stop := interruptible(ctx)
+	defer stop()
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, interrupt: interrupt}
 	root := newRoot(a)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
 		return a.fail(err)
 	}
 	return exitOK
+}
+
+// interruptible returns a context that ends with errInterrupted at the first
+// SIGINT or SIGTERM, or call of interrupt. The second one ends the program at
+// once: what was recorded is safe.
+func interruptible(ctx context.Context) (_ context.Context, interrupt, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	interrupt = func() {
+		if ctx.Err() != nil {
+			os.Exit(exitInterrupted)
+		}
+		cancel(errInterrupted)
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for range signals {
+			interrupt()
+		}
+	}()
+	return ctx, interrupt, func() { signal.Stop(signals); close(signals); cancel(nil) }
 }
 
 // crashed reports a programmer's mistake in a line. The stack, which helps only

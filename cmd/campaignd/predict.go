@@ -54,9 +54,9 @@ interval of the expert's rejection score in logits (positive: likely rejected).`
 			if err != nil {
 				return err
 			}
-			view, err := core.View()
-			if err != nil {
-				return err
+			view := core.View()
+			if view.ObjectiveError != nil {
+				return view.ObjectiveError
 			}
 			if view.Objective == nil {
 				return fmt.Errorf("%wthe campaign has no model yet: it is fitted after the initial experiments", errNo)

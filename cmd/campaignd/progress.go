@@ -18,6 +18,8 @@ import (
 // methods may be called from several goroutines.
 type display interface {
 	console.Prompter
+	// open begins the display.
+	open()
 	// happened shows an event, in the order of the log.
 	happened(e events.Event, payload events.Payload)
 	// stands shows where the campaign stands.
@@ -44,6 +46,7 @@ type progress struct {
 	WaitingFor string
 	Began      time.Time
 	Unresolved []string
+	Values     []float64 // what was measured, in order
 }
 
 func progressOf(core *engine.Core, waitingFor string) progress {
@@ -64,6 +67,9 @@ func progressOf(core *engine.Core, waitingFor string) progress {
 		}
 		if x.Status == campaign.Unresolved {
 			p.Unresolved = append(p.Unresolved, x.ID)
+		}
+		if x.Measurement != nil && !x.Excluded {
+			p.Values = append(p.Values, x.Measurement.Objective.Value)
 		}
 	}
 	if summary, err := core.Summarize(); err == nil {
@@ -165,6 +171,8 @@ func (p *plain) happened(e events.Event, payload events.Payload) {
 		fmt.Fprintln(p.out, line)
 	}
 }
+
+func (p *plain) open() {}
 
 func (p *plain) stands(progress) {}
 

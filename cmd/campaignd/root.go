@@ -17,6 +17,8 @@ import (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	// interrupt is what Ctrl-C does; a second one ends the program at once.
+	interrupt func()
 
 	as       string
 	json     bool

@@ -149,7 +149,7 @@ func (r *running) prepare(ctx context.Context, seed *uint64) error {
 			def.Seed = *seed
 		}
 	}
-	r.newDisplay(def)
+	r.newDisplay()
 	outside := outside{base: r.target.base, prompter: r.display, logf: func(format string, args ...any) { r.display.remark(fmt.Sprintf(format, args...)) }}
 	if r.instrument, err = openInstrument(def, outside); err != nil {
 		return err
@@ -195,10 +195,14 @@ func (r *running) openLog() error {
 }
 
 // newDisplay chooses how progress is shown, and where.
-func (r *running) newDisplay(def events.Definition) {
+func (r *running) newDisplay() {
 	var out io.Writer = r.stdout
 	if r.json {
 		out = r.stderr
+	}
+	if isTerminal(out) && isTerminal(r.stdin) {
+		r.display = newLive(r.stdin, out, r.known, r.interrupt)
+		return
 	}
 	r.display = newPlain(r.stdin, out, r.known)
 }
@@ -240,6 +244,7 @@ func (r *running) drive(ctx context.Context) (err error) {
 	} else {
 		defer server.Close()
 	}
+	r.display.open()
 	feed, err := startFeed(context.WithoutCancel(ctx), r.log, r.runner.Campaign, r.known, r.display)
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func (a *app) status(core *engine.Core, s *session, t target) error {
 	}
 	row("experiments", "%d of %d", summary.Experiments, st.Budget)
 	if len(state.Definition.Experts) > 0 {
-		row("labels", "%d, of %s", summary.Labels, plural(st.Asked, "question"))
+		row("labels", "%d given, %s asked", summary.Labels, plural(st.Asked, "question"))
 	}
 	if best := summary.Best; best != nil {
 		row("best", "%s %s, in %s", state.Definition.Objective.Name, quantity(best.Value, best.Unit), best.Experiment)

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Styles. The program leaves colours out where the terminal has none, or
+// NO_COLOR is set.
+func bold(s string) string   { return "\x1b[1m" + s + "\x1b[22m" }
+func faint(s string) string  { return "\x1b[2m" + s + "\x1b[22m" }
+func green(s string) string  { return "\x1b[32m" + s + "\x1b[39m" }
+func yellow(s string) string { return "\x1b[33m" + s + "\x1b[39m" }
+func cyan(s string) string   { return "\x1b[36m" + s + "\x1b[39m" }
+
+// View implements tea.Model.
+func (p *panel) View() tea.View {
+	if p.closing || !p.known {
+		return tea.NewView("")
+	}
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	row := func(what, format string, args ...any) {
+		add("  %s %s", faint(fmt.Sprintf("%-12s", what)), fmt.Sprintf(format, args...))
+	}
+
+	s := p.progress
+	def := s.Definition
+	add("")
+	add("  %s  %s", bold(s.Campaign), faint(def.Objective.Goal+" "+def.Objective.Name))
+	add("  %s  %d of %s%s", p.bar(), s.Done, plural(s.Budget, "experiment"), faint(p.left()))
+	if line := sparkline(s.Values, max(p.width-16, 10)); line != "" {
+		row("measured", "%s", cyan(line))
+	}
+	if best := s.Best; best != nil {
+		row("best so far", "%s  in %s", bold(quantity(best.Value, best.Unit)), best.Experiment)
+		row("", "%s", compositionWithUnits(def, best.Parameters))
+	}
+	if len(def.Experts) > 0 {
+		row("labels", "%d given, %s asked", s.Labels, plural(s.Asked, "question"))
+		row("trust", "%s", trustInWords(def, s.Trust))
+	}
+	row("elapsed", "%s%s", p.elapsed(), p.timeBudget())
+	switch {
+	case p.leaving:
+		row("leaving", "%s", yellow("nothing new is started"))
+	case len(s.Unresolved) > 0:
+		row("NEEDS YOU", "%s", yellow(fmt.Sprintf("nobody knows what became of %s: in another terminal, campaignd resolve %s", strings.Join(s.Unresolved, ", "), s.Unresolved[0])))
+	case s.WaitingFor != "":
+		row("waiting for", "%s", s.WaitingFor)
+	default:
+		row("working", "fitting and deciding")
+	}
+	if s.Failure != "" {
+		row("failed fit", "%s", yellow(s.Failure))
+	}
+	for i, f := range p.forms {
+		lines = append(lines, p.formLines(f, i == 0)...)
+	}
+	if !p.leaving {
+		add("")
+		add("  %s", faint("Ctrl-C leaves; the same command goes on later"))
+	}
+	for i, line := range lines {
+		lines[i] = ansi.Truncate(line, p.width, "…")
+	}
+	return tea.NewView(strings.Join(lines, "\n"))
+}
+
+// formLines draws a form; the one at the front has the line to fill in.
+func (p *panel) formLines(f *openForm, front bool) []string {
+	edge := yellow("  ┃ ")
+	if !front {
+		return []string{edge + faint(fmt.Sprintf("%s  %s (Tab)", f.form.Key, f.form.Title))}
+	}
+	lines := []string{"", edge + bold(f.form.Key+"  "+f.form.Title)}
+	wrap := func(text string, style func(string) string) {
+		for _, line := range strings.Split(ansi.Wordwrap(text, max(p.width-6, 10), ""), "\n") {
+			lines = append(lines, edge+style(line))
+		}
+	}
+	plainly := func(s string) string { return s }
+	for _, line := range f.form.Body {
+		wrap(line, plainly)
+	}
+	wrap(f.form.Hint, faint)
+	if f.form.Problem != "" {
+		wrap(f.form.Problem, yellow)
+	}
+	if !f.form.Expires.IsZero() {
+		wrap(fmt.Sprintf("%s left", f.form.Expires.Sub(p.now).Round(time.Second)), faint)
+	}
+	return append(lines, edge+green("› ")+string(f.input)+"█")
+}
+
+// bar draws how much of the budget is done.
+func (p *panel) bar() string {
+	width := min(max(p.width-34, 8), 40)
+	done, open := 0, 0
+	if b := p.progress.Budget; b > 0 {
+		done = min(width*p.progress.Done/b, width)
+		open = min((width*p.progress.Open+b-1)/b, width-done)
+	}
+	return green(strings.Repeat("━", done)) + yellow(strings.Repeat("━", open)) + faint(strings.Repeat("─", width-done-open))
+}
+
+// left says how many experiments are left and about how long they take, once
+// this run has done a few.
+func (p *panel) left() string {
+	s := p.progress
+	left := s.Budget - s.Done
+	if left <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf(", %d left", left)
+	if n := s.Done - p.doneBefore; n >= 3 {
+		each := p.now.Sub(p.began) / time.Duration(n)
+		text += ", about " + roughly(each*time.Duration(left))
+	}
+	return text
+}
+
+func (p *panel) elapsed() string { return roughly(p.now.Sub(p.progress.Began)) }
+
+func (p *panel) timeBudget() string {
+	limit := time.Duration(p.progress.Definition.Budget.Time)
+	if limit == 0 {
+		return ""
+	}
+	return " of " + roughly(limit)
+}
+
+// roughly writes a duration in its two leading units.
+func roughly(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0 s"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// sparkline draws the newest values as a row of bars from the least to the
+// greatest of all.
+func sparkline(values []float64, width int) string {
+	if len(values) < 2 {
+		return ""
+	}
+	low, high := values[0], values[0]
+	for _, v := range values {
+		low, high = min(low, v), max(high, v)
+	}
+	bars := []rune("▁▂▃▄▅▆▇█")
+	var line strings.Builder
+	for _, v := range values[max(0, len(values)-width):] {
+		i := 0
+		if high > low {
+			i = int(float64(len(bars)-1)*(v-low)/(high-low) + 0.5)
+		}
+		line.WriteRune(bars[i])
+	}
+	return line.String()
+}
+
+// trustInWords says how far each expert is trusted.
+func trustInWords(def *events.Definition, trust []campaign.Trust) string {
+	var parts []string
+	for _, expert := range def.Experts {
+		text := expert.Name + " λ –"
+		for _, t := range trust {
+			if t.Expert == expert.Name {
+				text = fmt.Sprintf("%s λ %s", t.Expert, short(t.Lambda))
+			}
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
