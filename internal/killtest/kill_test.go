@@ -1,0 +1,321 @@
+//go:build unix
+
+package killtest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/testinstrument"
+)
+
+func TestMain(m *testing.M) {
+	signInIfAsked()
+	testinstrument.RunIfAsked()
+	os.Exit(m.Run())
+}
+
+// victim is what a kill ends.
+type victim string
+
+const (
+	program    victim = "campaignd"
+	instrument victim = "instrument"
+	both       victim = "both"
+)
+
+// scenario is a kind of campaign to be killed.
+type scenario struct {
+	name string
+	// bench is the instrument, a process of its own; nil stands for the
+	// simulated instrument inside campaignd.
+	bench   *testinstrument.Options
+	victims []victim
+	// deep puts the store so deep that its socket has to live elsewhere.
+	deep bool
+	// kills of 100.
+	share int
+}
+
+var scenarios = []scenario{
+	{name: "simulated instrument", victims: []victim{program}, deep: true, share: 30},
+	{name: "instrument that resumes", bench: &testinstrument.Options{Resume: true}, victims: []victim{program, both, instrument}, share: 40},
+	{name: "instrument that forgets", bench: &testinstrument.Options{}, victims: []victim{program, both, instrument}, share: 30},
+}
+
+const (
+	// latency of a measurement: long enough to be killed in, and for what
+	// campaignd does itself to remain most of a run.
+	latency = 15 * time.Millisecond
+	// campaignSeeds is how many different campaigns each scenario has.
+	campaignSeeds = 3
+	// longest is how long any one life of the program may take.
+	longest = time.Minute
+)
+
+// Law: whenever campaignd, its instrument or both are killed, however often,
+// and started again: no acknowledged event is lost, no position is skipped, no
+// experiment is performed twice, and the campaign does and finds what the
+// undisturbed one does. Only what the instrument truly cannot know is left to a
+// person.
+func TestKilled(t *testing.T) {
+	kills, seed := setting(t, "CAMPAIGND_KILLS", 10), setting(t, "CAMPAIGND_KILLS_SEED", 1)
+	t.Logf("%d kills, seed %d", kills, seed)
+	binary := build(t)
+	hits := &tally{counts: make(map[string]map[victim]int)}
+	t.Run("campaigns", func(t *testing.T) {
+		shares := 0
+		for i, sc := range scenarios {
+			quota := kills*(shares+sc.share)/100 - kills*shares/100
+			shares += sc.share
+			t.Run(sc.name, func(t *testing.T) {
+				t.Parallel()
+				s := &suite{scenario: sc, binary: binary, hits: hits, rng: rand.New(rand.NewPCG(uint64(seed), uint64(i))), left: quota}
+				s.run(t)
+			})
+		}
+	})
+	t.Logf("what the kills hit, by the newest event in the log:\n%s", hits)
+	if !t.Failed() && hits.total() != kills {
+		t.Errorf("%d kills were made, %d were wanted", hits.total(), kills)
+	}
+}
+
+// setting reads a whole number from the environment.
+func setting(t *testing.T, variable string, standard int) int {
+	value := os.Getenv(variable)
+	if value == "" {
+		return standard
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 {
+		t.Fatalf("%s=%q is not a whole number", variable, value)
+	}
+	return n
+}
+
+// suite kills the campaigns of a scenario, one after the other.
+type suite struct {
+	scenario
+	binary string
+	hits   *tally
+	rng    *rand.Rand
+	left   int // kills that are still to be made
+}
+
+func (s *suite) run(t *testing.T) {
+	type undisturbed struct {
+		history []events.Event
+		took    time.Duration
+	}
+	references := make(map[int]undisturbed)
+	total, asked, campaigns := s.left, 0, 0
+	for ; s.left > 0 && !t.Failed(); campaigns++ {
+		seed := 1 + campaigns%campaignSeeds
+		reference, ok := references[seed]
+		if !ok {
+			c := s.newCampaign(t, seed, 0)
+			began := time.Now()
+			c.live(t, false)
+			reference = undisturbed{c.history, time.Since(began)}
+			c.check(t, reference.history)
+			references[seed] = reference
+		}
+		c := s.newCampaign(t, seed, reference.took)
+		for !c.finished {
+			c.live(t, s.left > 0)
+		}
+		if s.left > 0 && s.rng.IntN(4) == 0 {
+			c.live(t, true) // the store of a finished campaign just answers
+		}
+		c.live(t, false)
+		c.check(t, reference.history)
+		asked += len(c.resolved)
+	}
+	t.Logf("%d kills in %d campaigns, of about %v each undisturbed; %d experiments were settled by a person",
+		total, campaigns, references[1].took.Round(time.Millisecond), asked)
+}
+
+// newCampaign writes the campaign file into a new folder.
+func (s *suite) newCampaign(t *testing.T, seed int, span time.Duration) *campaignRun {
+	t.Helper()
+	dir := t.TempDir()
+	c := &campaignRun{suite: s, dir: dir, file: filepath.Join(dir, "killed.yaml"), store: filepath.Join(dir, "killed.campaign"), span: span, resolved: make(map[string]string)}
+	if s.deep {
+		c.store = filepath.Join(dir, strings.Repeat("deep", 25), "killed.campaign")
+	}
+	c.bench = filepath.Join(dir, "bench")
+	for _, d := range []string{filepath.Dir(c.store), filepath.Join(c.bench, livesName), filepath.Join(dir, "tmp")} {
+		if err := os.MkdirAll(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := campaignFile(s.scenario, seed, c.bench)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(c.file, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.bury(t) })
+	return c
+}
+
+// delay draws when the next kill comes: a third of them while the program is
+// hardly up, the others at any moment of a whole run and a little after.
+func (c *campaignRun) delay() time.Duration {
+	span := c.span * 11 / 10
+	if c.rng.IntN(3) == 0 {
+		span = c.span / 8
+	}
+	return time.Duration(c.rng.Int64N(int64(span) + 1))
+}
+
+// live runs the program once: to its end, or until it is killed.
+func (c *campaignRun) live(t *testing.T, kill bool) {
+	t.Helper()
+	l := c.start(t)
+	defer l.end()
+	var moment <-chan time.Time
+	if kill {
+		moment = time.After(c.delay())
+	}
+	person := time.NewTicker(50 * time.Millisecond)
+	defer person.Stop()
+	limit := time.After(longest)
+	for {
+		select {
+		case <-moment:
+			who := c.victims[c.rng.IntN(len(c.victims))]
+			if who == instrument {
+				if killInstrument(t, c.bench) > 0 {
+					c.left--
+					c.hits.add(l.phase(), who)
+				}
+				if c.left == 0 {
+					moment = nil
+				} else {
+					moment = time.After(c.delay())
+				}
+				continue
+			}
+			if first := c.rng.IntN(2) == 0; who == both && first {
+				killInstrument(t, c.bench)
+			}
+			killed := l.kill()
+			if who == both {
+				killInstrument(t, c.bench)
+			}
+			if !killed { // it had just ended by itself
+				c.ended(t, l)
+				return
+			}
+			before := len(c.history)
+			c.inspect(t, l)
+			c.left--
+			c.hits.add(phase(c.history, before), who)
+			if c.rng.IntN(2) == 0 { // else the next life is asked to wait for the person
+				c.settle(t, unresolved(c.history))
+			}
+			return
+		case <-l.exited:
+			c.ended(t, l)
+			return
+		case <-person.C:
+			c.settle(t, l.unresolved())
+		case <-limit:
+			t.Fatalf("the program did not end within %v; its log ends with %s\n%s", longest, l.phase(), l.words())
+		}
+	}
+}
+
+// ended checks a life that ended by itself.
+func (c *campaignRun) ended(t *testing.T, l *life) {
+	t.Helper()
+	<-l.exited
+	if code := l.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Fatalf("the program ended with the exit code %d:\n%s", code, l.words())
+	}
+	c.inspect(t, l)
+	c.finished = true
+	c.summary = l.answer()
+}
+
+// phase says what a kill hit, by the log that it left, which held before
+// events when the program was started.
+func phase(history []events.Event, before int) string {
+	switch {
+	case len(history) == 0:
+		return "start-up, no event yet"
+	case history[len(history)-1].Kind == events.KindCampaignCompleted && len(history) == before:
+		return "finished campaign opened again"
+	case len(history) == before:
+		return "start-up, before the first append"
+	}
+	return string(history[len(history)-1].Kind)
+}
+
+// tally counts what kills hit.
+type tally struct {
+	mu     sync.Mutex
+	counts map[string]map[victim]int
+}
+
+func (h *tally) add(phase string, who victim) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.counts[phase] == nil {
+		h.counts[phase] = make(map[victim]int)
+	}
+	h.counts[phase][who]++
+}
+
+func (h *tally) total() (n int) {
+	for _, by := range h.counts {
+		for _, k := range by {
+			n += k
+		}
+	}
+	return n
+}
+
+func (h *tally) String() string {
+	var b strings.Builder
+	sum := func(by map[victim]int) int { return by[program] + by[both] + by[instrument] }
+	row := func(what string, by map[victim]int) {
+		fmt.Fprintf(&b, "%-34s %5d %10d %5d %11d\n", what, sum(by), by[program], by[both], by[instrument])
+	}
+	fmt.Fprintf(&b, "%-34s %5s %10s %5s %11s\n", "", "kills", program, both, instrument)
+	phases := slices.Collect(maps.Keys(h.counts))
+	slices.SortFunc(phases, func(x, y string) int {
+		return cmp.Or(cmp.Compare(sum(h.counts[y]), sum(h.counts[x])), cmp.Compare(x, y))
+	})
+	all := make(map[victim]int)
+	for _, p := range phases {
+		row(p, h.counts[p])
+		for who, n := range h.counts[p] {
+			all[who] += n
+		}
+	}
+	row("all", all)
+	return b.String()
+}
+
+// within returns a context of the test that ends after a while.
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
