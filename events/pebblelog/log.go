@@ -52,13 +52,16 @@ type Log struct {
 	groups chan *group // from the committer to the syncer
 	done   chan struct{}
 
+	closing  sync.Once
+	closeErr error
+
 	// readers is held, shared, around each use of db, and exclusively to close
 	// it. It is never held while a caller's code runs.
 	readers sync.RWMutex
 
 	mu      sync.Mutex
-	durable tlog.Tree     // what is on disk, and so visible
-	closed  bool          //
+	durable tlog.Tree // what is on disk, and so visible
+	closed  bool
 	changed chan struct{} // closed and replaced whenever durable or closed changes
 
 	// The committer's own: the log as it will be once all groups are durable.
@@ -116,13 +119,14 @@ func (l *Log) stopped() error {
 }
 
 // Close implements [events.Log]. It returns the failure of a log that has
-// stopped. Closing twice is not an error.
+// stopped. Closing again waits for the first to end, and answers the same.
 func (l *Log) Close() error {
+	l.closing.Do(func() { l.closeErr = l.close() })
+	return l.closeErr
+}
+
+func (l *Log) close() error {
 	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return nil
-	}
 	l.closed = true
 	close(l.changed)
 	l.changed = make(chan struct{})
