@@ -95,8 +95,8 @@ func damages(size int) []damage {
 	out := []damage{{"deleted", func([]byte) []byte { return nil }}}
 	// Everything in a small file; the ends and places in between of a large.
 	offsets := map[int]bool{}
-	for i := range 14 {
-		offsets[i*size/14] = true
+	for i := range 10 {
+		offsets[i*size/10] = true
 		offsets[i] = true
 		offsets[size-1-i] = true
 	}
