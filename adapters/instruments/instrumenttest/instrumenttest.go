@@ -95,6 +95,7 @@ func Checks() []Check {
 		{"measure", "A started command is measured: the campaign's objective and unit, a finite value in range, every parameter as it was really made.", 1, measure},
 		{"await-again", "Await gives the same outcome again, and to several goroutines at once.", 0, awaitAgain},
 		{"start-after-completion", "The same command again after its completion is no error, acts no more and changes no outcome.", 0, startAfterCompletion},
+		{"cancel-after-completion", "Cancelling a command that has ended does nothing.", 0, cancelAfterCompletion},
 		{"duplicate-start", "The same command twice, one after the other and at once, acts once and is no error.", 2, duplicateStart},
 		{"context", "A context that ends is a prompt error and never stops the experiment.", 1, contextEnds},
 		{"lost-confirmation", "A start whose confirmation was lost is found again by its ID, and acts once.", 2, lostConfirmation},
@@ -103,7 +104,6 @@ func Checks() []Check {
 		{"restart-after-completion", "A new process finds a finished command by its ID with the same outcome; starting it again acts no more.", 0, restartAfterCompletion},
 		{"cancel-before-start", "Cancelling a command that was never started does nothing.", 1, cancelBeforeStart},
 		{"cancel-while-running", "A cancelled command ends, whichever way, and its outcome is final.", 1, cancelWhileRunning},
-		{"cancel-after-completion", "Cancelling a command that has ended does nothing.", 0, cancelAfterCompletion},
 		{"out-of-limits", "A composition outside the instrument's limits is refused and not acted on.", 0, outOfLimits},
 		{"side-by-side", "Commands under way at once each get their own outcome, in whichever order they are waited for.", 2, sideBySide},
 	}

@@ -1,7 +1,7 @@
 // Package process makes an instrument of any program that speaks JSON Lines on
 // its standard input and output. The protocol is described in
 // docs/process-instrument.md; adapters/instruments/sdk serves it in Go and
-// examples/instrument.py in Python.
+// examples/instrument.py and examples/durable_instrument.py in Python.
 //
 // # What the adapter guarantees
 //
