@@ -9,7 +9,6 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -55,7 +54,7 @@ func (a *app) openOrDefine(ctx context.Context, t target, check func(*engine.Cor
 		}
 		core, err := s.core(ctx)
 		if err == nil {
-			err = compare(ctx, t, core.State(), nil)
+			err = compare(ctx, t, core.State())
 		}
 		if err != nil {
 			return nil, errors.Join(err, s.close())
@@ -78,9 +77,9 @@ func (a *app) openOrDefine(ctx context.Context, t target, check func(*engine.Cor
 			return nil, err
 		}
 	}
-	log, err := pebblelog.Open(t.store, pebblelog.Options{})
+	log, err := openOwn(ctx, t.store)
 	if err != nil {
-		return nil, storeError{err}
+		return nil, err
 	}
 	if err := a.define(ctx, log, t, def); err != nil {
 		return nil, errors.Join(err, log.Close())
@@ -88,13 +87,8 @@ func (a *app) openOrDefine(ctx context.Context, t target, check func(*engine.Cor
 	return &session{log: log, own: log, name: t.campaign}, nil
 }
 
-// compare refuses a file that says something else than the store. seed is what
-// --seed said, if it was given.
-func compare(ctx context.Context, t target, s *campaign.State, seed *uint64) error {
-	if seed != nil && *seed != s.Definition.Seed {
-		return badInput("the campaign in %s has the seed %d, not %d: a campaign keeps its seed. Leave --seed out to continue it, or start another one with --store OTHER%s",
-			t.store, s.Definition.Seed, *seed, storeEnding)
-	}
+// compare refuses a file that says something else than the store.
+func compare(ctx context.Context, t target, s *campaign.State) error {
 	wanted, err := wantedDefinition(ctx, t, s)
 	if err != nil {
 		return err

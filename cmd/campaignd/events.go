@@ -161,29 +161,30 @@ func (a *app) follow(ctx context.Context, t target, after events.Position, print
 		err = errors.Join(err, s.close())
 		switch {
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
+			return nil // Ctrl-C is how following ends
 		case err != nil && (s.owner == nil || !errors.Is(err, events.ErrClosed)):
 			return err
 		case s.owner == nil && over():
 			return nil
 		}
-		if err := pauseFor(ctx, t.store); err != nil {
-			return err
+		waitForRun(ctx, t.store)
+		if ctx.Err() != nil {
+			return nil
 		}
 	}
 }
 
-// pauseFor waits a moment, or until somebody runs the store.
-func pauseFor(ctx context.Context, store string) error {
+// waitForRun waits a moment, less if somebody begins to run the store.
+func waitForRun(ctx context.Context, store string) {
 	for range 10 {
 		if owner, err := control.Dial(ctx, store); err == nil {
-			return owner.Close()
+			_ = owner.Close()
+			return
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return
 		}
 	}
-	return nil
 }

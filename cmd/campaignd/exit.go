@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -69,7 +70,7 @@ func exitCode(err error) int {
 	case errors.As(err, &input), errors.As(err, &file):
 		return exitInput
 	case errors.As(err, &store), errors.Is(err, events.ErrInUse), errors.Is(err, events.ErrDamaged), errors.Is(err, events.ErrNewerFormat),
-		errors.Is(err, events.ErrUncertain), errors.Is(err, events.ErrClosed), errors.Is(err, engine.ErrNoCampaign),
+		errors.Is(err, events.ErrUncertain), errors.Is(err, events.ErrClosed), errors.Is(err, pebblelog.ErrStopped), errors.Is(err, engine.ErrNoCampaign),
 		errors.Is(err, control.ErrNobody), isUnknownKind(err):
 		return exitStore
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):

@@ -60,7 +60,7 @@ func (a *app) importRows(ctx context.Context, t target, path string, again bool)
 		if rows == nil { // not read for a new store
 			core, err := s.core(ctx)
 			if err == nil && t.file != nil {
-				err = compare(ctx, t, core.State(), nil)
+				err = compare(ctx, t, core.State())
 			}
 			if err == nil {
 				err = read(core)

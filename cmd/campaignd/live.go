@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -19,9 +20,12 @@ import (
 // form with a line to fill in.
 type live struct {
 	program *tea.Program
+	out     io.Writer
 	done    chan struct{} // closed when the program has left the terminal
 
 	mu       sync.Mutex
+	opened   bool
+	early    []string // remarks from before it was opened
 	narrator narrator
 	after    events.Sequence
 	// newest is the progress that the program has not taken yet: the engine's
@@ -34,7 +38,7 @@ type live struct {
 // newLive returns a display on a terminal. interrupt is called on Ctrl-C, and
 // again on each further one.
 func newLive(in io.Reader, out io.Writer, after events.Sequence, interrupt func()) *live {
-	l := &live{after: after, done: make(chan struct{}), waiting: make(chan struct{}, 1)}
+	l := &live{out: out, after: after, done: make(chan struct{}), waiting: make(chan struct{}, 1)}
 	model := &panel{began: time.Now(), now: time.Now(), width: 80, interrupt: interrupt}
 	l.program = tea.NewProgram(model, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	return l
@@ -42,6 +46,10 @@ func newLive(in io.Reader, out io.Writer, after events.Sequence, interrupt func(
 
 // open implements display.
 func (l *live) open() {
+	l.mu.Lock()
+	l.opened = true
+	early := l.early
+	l.mu.Unlock()
 	go func() {
 		defer close(l.done)
 		_, _ = l.program.Run() // a terminal that is gone must not end the campaign
@@ -59,6 +67,9 @@ func (l *live) open() {
 			l.program.Send(p)
 		}
 	}()
+	if len(early) > 0 {
+		l.program.Send(linesMsg(early))
+	}
 }
 
 // happened implements display.
@@ -83,11 +94,30 @@ func (l *live) stands(p progress) {
 }
 
 // remark implements display.
-func (l *live) remark(text string) { l.program.Send(linesMsg{text}) }
+func (l *live) remark(text string) {
+	l.mu.Lock()
+	opened := l.opened
+	if !opened {
+		l.early = append(l.early, text)
+	}
+	l.mu.Unlock()
+	if opened {
+		l.program.Send(linesMsg{text})
+	}
+}
 
 // close implements display.
 func (l *live) close() {
 	l.closing.Do(func() {
+		l.mu.Lock()
+		opened, early := l.opened, l.early
+		l.mu.Unlock()
+		if !opened { // what the adapters said explains why
+			for _, text := range early {
+				fmt.Fprintln(l.out, text)
+			}
+			return
+		}
 		l.program.Send(closeMsg{})
 		select {
 		case <-l.done:

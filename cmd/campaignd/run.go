@@ -79,6 +79,9 @@ func (a *app) run(ctx context.Context, t target, seed *uint64) error {
 	if err := r.prepare(ctx, seed); err != nil {
 		return err
 	}
+	if r.over != nil {
+		return r.answer(ctx)
+	}
 	if err := r.drive(ctx); err != nil {
 		if errors.Is(err, errInterrupted) {
 			r.release()
@@ -102,6 +105,7 @@ type running struct {
 	reviewers  map[string]humans.Reviewer
 	runner     *engine.Runner
 	known      events.Sequence // what the store held at first
+	over       *engine.Core    // the campaign, where it had ended before
 
 	mu         sync.Mutex
 	waitingFor string
@@ -111,44 +115,86 @@ type running struct {
 // the definition of a new one. Whatever is wrong is found before anything is
 // written.
 func (r *running) prepare(ctx context.Context, seed *uint64) error {
-	exists, err := r.target.hasStore()
+	core, err := r.load(ctx)
 	if err != nil {
 		return err
 	}
-	if !exists && r.target.file == nil {
-		return badStore("there is no store %s yet; `campaignd run FILE` makes one", r.target.store)
+	if core == nil {
+		return r.begin(ctx, seed)
 	}
-	if exists {
-		if err := r.openLog(); err != nil {
-			return err
-		}
-		if r.target.campaign == "" {
-			if r.target.campaign, err = onlyCampaign(ctx, r.log); err != nil {
-				return err
-			}
-		}
+	def := core.State().Definition
+	if seed != nil && *seed != def.Seed {
+		return badInput("the campaign in %s has the seed %d, not %d: a campaign keeps its seed. Leave --seed out to continue it, or start another one with --store OTHER%s",
+			r.target.store, def.Seed, *seed, storeEnding)
 	}
-	var core *engine.Core
-	if exists {
-		core, err = engine.Load(ctx, r.log, r.target.campaign)
-		if errors.Is(err, engine.ErrNoCampaign) && r.target.file != nil {
-			core, err = nil, nil // another campaign in the same store
-		}
-		if err != nil {
+	if r.target.file != nil {
+		if err := compare(ctx, r.target, core.State()); err != nil {
 			return err
 		}
 	}
-	var def events.Definition
-	switch {
-	case core != nil:
-		def = *core.State().Definition
-		r.known = core.State().Sequence
-	default:
-		def = r.target.file.Definition
-		if seed != nil {
-			def.Seed = *seed
+	if isOver(core) {
+		r.over = core // neither the instrument nor an expert is needed
+		return nil
+	}
+	r.known = core.State().Sequence
+	return r.assemble(*def)
+}
+
+// load opens the store and folds the campaign; nil where there is none yet.
+func (r *running) load(ctx context.Context) (core *engine.Core, err error) {
+	exists, err := r.target.hasStore()
+	if err != nil {
+		return nil, err
+	}
+	if !exists {
+		if r.target.file == nil {
+			return nil, badStore("there is no store %s yet; `campaignd run FILE` makes one", r.target.store)
+		}
+		return nil, nil
+	}
+	if r.log, err = openOwn(ctx, r.target.store); err != nil {
+		return nil, err
+	}
+	if r.target.campaign == "" {
+		if r.target.campaign, err = onlyCampaign(ctx, r.log); err != nil {
+			return nil, err
 		}
 	}
+	core, err = engine.Load(ctx, r.log, r.target.campaign)
+	if errors.Is(err, engine.ErrNoCampaign) && r.target.file != nil {
+		return nil, nil // the store holds other campaigns
+	}
+	return core, err
+}
+
+// begin writes the definition of a new campaign, once everything it names
+// could be opened and fits it.
+func (r *running) begin(ctx context.Context, seed *uint64) error {
+	def := r.target.file.Definition
+	if seed != nil {
+		def.Seed = *seed
+	}
+	err := r.assemble(def)
+	if err != nil {
+		return err
+	}
+	if def, err = withCandidates(ctx, def, r.instrument); err != nil {
+		return err
+	}
+	if err := checkCompatible(ctx, r.instrument, def); err != nil {
+		return err
+	}
+	if r.log == nil {
+		if r.log, err = openOwn(ctx, r.target.store); err != nil {
+			return err
+		}
+		r.runner.Log = r.log
+	}
+	return r.define(ctx, r.log, r.target, def)
+}
+
+// assemble opens what the definition names.
+func (r *running) assemble(def events.Definition) (err error) {
 	r.newDisplay()
 	outside := outside{base: r.target.base, prompter: r.display, logf: func(format string, args ...any) { r.display.remark(fmt.Sprintf(format, args...)) }}
 	if r.instrument, err = openInstrument(def, outside); err != nil {
@@ -157,41 +203,19 @@ func (r *running) prepare(ctx context.Context, seed *uint64) error {
 	if r.reviewers, err = openReviewers(def, outside); err != nil {
 		return err
 	}
-	if core != nil && r.target.file != nil {
-		if err := compare(ctx, r.target, core.State(), seed); err != nil {
-			return err
-		}
-	}
-	if core == nil {
-		if def, err = withCandidates(ctx, def, r.instrument); err != nil {
-			return err
-		}
-		if err := checkCompatible(ctx, r.instrument, def); err != nil {
-			return err
-		}
-		if !exists {
-			if err := r.openLog(); err != nil {
-				return err
-			}
-		}
-		if err := r.define(ctx, r.log, r.target, def); err != nil {
-			return err
-		}
-	}
 	r.runner = &engine.Runner{
 		Log: r.log, Campaign: def.Name, Instrument: r.instrument, Reviewers: r.reviewers, Build: thisBuild().Build, Observe: r.observe,
 	}
 	return nil
 }
 
-// openLog opens the store for this process alone.
-func (r *running) openLog() error {
-	log, err := pebblelog.Open(r.target.store, pebblelog.Options{})
-	if err != nil {
-		return storeError{err}
+// isOver reports whether nothing is left to be done or recorded.
+func isOver(core *engine.Core) bool {
+	if !core.State().Status.Ended() {
+		return false
 	}
-	r.log = log
-	return nil
+	step, err := core.Next(engine.World{Now: time.Now()})
+	return err == nil && step == engine.Step(engine.Done{})
 }
 
 // newDisplay chooses how progress is shown, and where.
@@ -292,15 +316,31 @@ func (r *running) service(running context.Context) control.Service {
 	}
 }
 
-// finish prints the summary of an ended campaign and writes its report.
+// finish writes the report of a campaign that has just ended and prints its
+// summary.
 func (r *running) finish(ctx context.Context) error {
 	r.display.close()
+	return r.summarize(r.runner.Core(), r.target, r.report(ctx))
+}
+
+// answer prints the summary of a campaign that had ended before.
+func (r *running) answer(ctx context.Context) error {
 	path := reportPath(r.target.store)
-	if err := writeReport(ctx, r.log, r.runner.Campaign, r.target.store, path); err != nil {
-		r.remark("The report could not be written: %v. Try again with: campaignd report %s", err, r.target.store)
-		path = ""
+	if _, err := os.Stat(path); err != nil {
+		path = r.report(ctx)
 	}
-	return r.summarize(r.runner.Core(), r.target, path)
+	return r.summarize(r.over, r.target, path)
+}
+
+// report writes the report and returns its path, empty where it could not be
+// written: the campaign is none the worse for it.
+func (r *running) report(ctx context.Context) string {
+	path := reportPath(r.target.store)
+	if err := writeReport(ctx, r.log, r.target.campaign, r.target.store, path); err != nil {
+		r.remark("The report could not be written: %v. Try again with: campaignd report %s", err, r.target.store)
+		return ""
+	}
+	return path
 }
 
 // release lets go of everything. Calling it twice does nothing more.

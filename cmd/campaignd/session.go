@@ -53,29 +53,53 @@ func (a *app) open(ctx context.Context, t target, mode access) (*session, error)
 	return s, nil
 }
 
-func openStore(ctx context.Context, t target, mode access) (*session, error) {
-	for began := time.Now(); ; {
+// openStore opens a store that must exist, or speaks to the process that holds it.
+func openStore(ctx context.Context, t target, mode access) (s *session, err error) {
+	err = patiently(ctx, func() error {
 		owner, err := control.Dial(ctx, t.store)
 		if err == nil {
-			return &session{log: owner, owner: owner}, nil
+			s = &session{log: owner, owner: owner}
+			return nil
 		}
 		if !errors.Is(err, control.ErrNobody) {
-			return nil, storeError{err}
+			return storeError{err}
 		}
 		own, err := pebblelog.Open(t.store, pebblelog.Options{MustExist: true, ReadOnly: mode == reading})
 		if err == nil {
-			return &session{log: own, own: own}, nil
+			s = &session{log: own, own: own}
+			return nil
 		}
 		if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, events.ErrDamaged) {
-			return nil, badStore("there is no store %s yet; `campaignd run FILE` makes one", t.store)
+			return badStore("there is no store %s yet; `campaignd run FILE` makes one", t.store)
 		}
+		return storeError{err}
+	})
+	return s, err
+}
+
+// openOwn opens a store for this process alone, and makes it where there is none.
+func openOwn(ctx context.Context, store string) (log *pebblelog.Log, err error) {
+	err = patiently(ctx, func() (err error) {
+		if log, err = pebblelog.Open(store, pebblelog.Options{}); err != nil {
+			return storeError{err}
+		}
+		return nil
+	})
+	return log, err
+}
+
+// patiently tries to open a store until it is not in use, for a while: other
+// commands have it open for a moment only.
+func patiently(ctx context.Context, open func() error) error {
+	for began := time.Now(); ; {
+		err := open()
 		if !errors.Is(err, events.ErrInUse) || time.Since(began) > patience {
-			return nil, storeError{err}
+			return err
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"campaignd": main,
+		"robot":     robot,
+	})
+}
+
+// TestScript runs the command line as people and scripts do: each file under
+// testdata/script is a session with commented steps.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("USER", "grace")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"code":  scriptCode,
+			"until": scriptUntil,
+			"count": scriptCount,
+			"field": scriptField,
+		},
+	})
+}
+
+// scriptCode runs a command that must end with an exit code, and never with a
+// stack trace:
+//
+//	code 2 campaignd run bad.yaml
+func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if strings.Contains(ts.ReadFile("stderr"), "goroutine ") {
+		ts.Fatalf("a stack trace")
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// scriptUntil repeats a command until its output matches:
+//
+//	until 'waiting for' campaignd status x.campaign
+func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
+	want := regexp.MustCompile("(?m)" + args[0])
+	for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(20 * time.Millisecond) {
+		if ts.Exec(args[1], args[2:]...) == nil && want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("%q did not come", args[0])
+}
+
+// scriptCount counts the lines of the last output, or of a file, that match:
+//
+//	count 4 stdout 'measured'
+func scriptCount(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if got := len(regexp.MustCompile("(?m)"+args[2]).FindAllString(ts.ReadFile(args[1]), -1)); got != want {
+		ts.Fatalf("%d matches of %q, want %d", got, args[2], want)
+	}
+}
+
+// scriptField checks a value of the JSON document in the last output, or in a
+// file, by its path; without a value, that it is there:
+//
+//	field stdout best.experiment '"e3"'
+func scriptField(ts *testscript.TestScript, neg bool, args []string) {
+	var value any
+	decoder := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	ts.Check(decoder.Decode(&value))
+	if decoder.More() {
+		ts.Fatalf("more than one JSON document")
+	}
+	for _, step := range strings.Split(args[1], ".") {
+		switch v := value.(type) {
+		case map[string]any:
+			var ok bool
+			if value, ok = v[step]; !ok {
+				ts.Fatalf("there is no %s in %v", args[1], v)
+			}
+		case []any:
+			if step == "#" {
+				value = len(v)
+				continue
+			}
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(v) {
+				ts.Fatalf("there is no %s", args[1])
+			}
+			value = v[i]
+		default:
+			ts.Fatalf("there is no %s", args[1])
+		}
+	}
+	if len(args) == 2 {
+		return
+	}
+	got, err := json.Marshal(value)
+	ts.Check(err)
+	if equal := string(got) == args[2]; equal == neg {
+		ts.Fatalf("%s is %s, want %s", args[1], got, args[2])
+	}
+}
+
+// TestHelp defends that every command explains itself, with examples.
+func TestHelp(t *testing.T) {
+	var out bytes.Buffer
+	root := newRoot(&app{stdin: strings.NewReader(""), stdout: &out, stderr: &out})
+	for _, exit := range []int{exitOK, exitFailed, exitInput, exitStore, exitInterrupted} {
+		if !strings.Contains(root.Long, fmt.Sprintf("\n  %d  ", exit)) {
+			t.Errorf("the exit code %d is not documented", exit)
+		}
+	}
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		if c.Short == "" || c.Example == "" {
+			t.Errorf("%s: no description or no example", c.CommandPath())
+		}
+		if c.HasParent() && c.Parent() == root && c.GroupID == "" {
+			t.Errorf("%s is in no group", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(root)
+}
+
+// TestCrash defends that a programmer's mistake becomes a line that says where
+// to report it, and no stack trace.
+func TestCrash(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var stderr bytes.Buffer
+	code := func() (code int) {
+		defer func() { code = crashed(&stderr, recover()) }()
+		panic("matrix of the wrong shape")
+	}()
+	text := stderr.String()
+	if code != exitFailed || strings.Count(text, "\n") != 1 || strings.Contains(text, "goroutine") ||
+		!strings.Contains(text, "matrix of the wrong shape") || !strings.Contains(text, issuesURL) {
+		t.Errorf("exit code %d, %q", code, text)
+	}
+}
+
+// robot is an instrument program with a fault that its argument names. It has
+// no memory.
+func robot() {
+	mode := os.Args[1]
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		var request struct {
+			ID int    `json:"id"`
+			Op string `json:"op"`
+		}
+		if json.Unmarshal(lines.Bytes(), &request) != nil {
+			continue
+		}
+		reply := ""
+		switch request.Op {
+		case "handshake":
+			reply = `"protocol":1`
+		case "describe":
+			reply = `"description":{"name":"acme/robot","identity":"R1","capacity":1}`
+		case "start", "cancel":
+			reply = `"ok":true`
+		case "await":
+			value, unit := "12.5", "mS/cm"
+			switch mode {
+			case "nan":
+				value = "NaN"
+			case "unit":
+				unit = "S/m"
+			case "range":
+				value = "-4"
+			case "dies":
+				os.Exit(1)
+			case "hangs":
+				time.Sleep(time.Hour)
+			}
+			reply = fmt.Sprintf(`"outcome":{"status":"measured","measurement":{"objective":{"name":"conductivity","value":%s,"unit":%q}}}`, value, unit)
+		}
+		fmt.Printf("{\"id\":%d,%s}\n", request.ID, reply)
+	}
+}
