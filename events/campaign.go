@@ -6,7 +6,7 @@ type CampaignDefined struct {
 	// Instance tells this campaign from every other of the same name: a random
 	// word that is part of every command's identifier, so that an instrument
 	// with a long memory never takes a new command for an old one.
-	Instance string `json:"instance,omitempty"`
+	Instance   string     `json:"instance,omitempty"`
 	Definition Definition `json:"definition"`
 	// Source is the campaign file as it was read.
 	Source string `json:"source,omitempty"`
