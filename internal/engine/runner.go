@@ -37,6 +37,7 @@ type Runner struct {
 	core        *Core
 	description instruments.Description
 	inbox       chan message
+	over        chan struct{}                 // closed when Run has returned
 	tended      map[string]context.CancelFunc // experiments and questions waited for
 	wg          sync.WaitGroup
 }
@@ -121,7 +122,7 @@ func (r *Runner) Start(ctx context.Context) (err error) {
 	if r.core, err = Load(ctx, r.Log, r.Campaign); err != nil {
 		return err
 	}
-	r.inbox, r.tended = make(chan message, inboxSize), make(map[string]context.CancelFunc)
+	r.inbox, r.over, r.tended = make(chan message, inboxSize), make(chan struct{}), make(map[string]context.CancelFunc)
 	if r.core.State().Status.Ended() {
 		return nil
 	}
@@ -139,6 +140,7 @@ func (r *Runner) Core() *Core { return r.core }
 // asks them about it.
 func (r *Runner) Run(ctx context.Context) error {
 	tending, stopTending := context.WithCancel(ctx)
+	defer close(r.over)
 	defer r.wg.Wait()
 	defer stopTending()
 
@@ -360,18 +362,31 @@ func appendBatch(ctx context.Context, log events.Log, s *campaign.State, now tim
 	return log.Append(ctx, s.Name, s.Sequence, batch...)
 }
 
+// ErrOver is returned by Submit once Run has returned: whether the request was
+// recorded, the log shows.
+var ErrOver = errors.New("the campaign is no longer being run")
+
 // Submit hands a person's request to the loop and waits until it is recorded.
 // It may be called from any goroutine while Run runs.
 func (r *Runner) Submit(ctx context.Context, request Request) ([]events.Event, error) {
 	answer := make(chan reply, 1)
 	select {
 	case r.inbox <- message{request: &request, reply: answer}:
+	case <-r.over:
+		return nil, ErrOver
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 	select {
 	case a := <-answer:
 		return a.events, a.err
+	case <-r.over:
+		select {
+		case a := <-answer: // recorded by the loop's last look
+			return a.events, a.err
+		default:
+			return nil, ErrOver
+		}
 	case <-ctx.Done():
 	}
 	select {
