@@ -116,7 +116,7 @@ initial: {experiments: 3, labels: 6}
 policy: {next: lcb, trust: {cobol: {confidence: 0.5}}, handover: width}
 budget: {experiments: %d}
 experts:
-  - {name: ada, simulated: {task: electrolyte, accuracy: 1, unsure_rate: 0.2}}
+  - {name: ada, simulated: {task: electrolyte, accuracy: 1, unsure_rate: 0.2, latency: 5ms}}
 instrument: %s
 `, seed, budget, text), nil
 }

@@ -28,7 +28,8 @@ type campaignRun struct {
 	*suite
 	dir, file, store string
 	bench            string        // the folder of the instrument process
-	span             time.Duration // of the undisturbed run
+	span             time.Duration // how long the undisturbed run took
+	events           int           // how many it recorded
 
 	history  []events.Event // as last read from the store
 	finished bool
@@ -174,12 +175,13 @@ func fold(history []events.Event) *campaign.State {
 
 // settle is the person who looks at the bench and says what became of
 // experiments. The program may be killed meanwhile, and they then try again.
+// It may be called from any goroutine.
 func (c *campaignRun) settle(t *testing.T, open []openQuestion) {
-	t.Helper()
 	for _, q := range open {
 		acts, err := testinstrument.Acts(c.bench)
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
+			return
 		}
 		args := []string{"resolve", c.store, q.experiment, "not-performed", "--repeat"}
 		if acts[q.command] > 0 {
@@ -232,10 +234,9 @@ func (c *campaignRun) check(t *testing.T, reference []events.Event) {
 		}
 	}
 	c.audit(t)
-	for _, name := range []string{"control.sock", "control.path"} {
-		if _, err := os.Lstat(filepath.Join(c.store, name)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s is left over: %v", name, err)
-		}
+	page, err := os.ReadFile(filepath.Join(filepath.Dir(c.store), "report.html"))
+	if err != nil || !strings.HasSuffix(strings.TrimSpace(string(page)), "</html>") {
+		t.Errorf("the report is not whole: %d bytes, %v", len(page), err)
 	}
 }
 

@@ -46,13 +46,17 @@ type life struct {
 	stop     context.CancelFunc
 	watching sync.WaitGroup
 
-	mu   sync.Mutex
-	seen []events.Event // by the follower, in the order in which they arrived
+	// unseated: the instrument was killed before it had said what it is.
+	unseated bool
+
+	mu     sync.Mutex
+	seen   []events.Event // by the follower, in the order in which they arrived
+	alarms map[int]chan time.Time
 }
 
 func (c *campaignRun) start(t *testing.T) *life {
 	t.Helper()
-	l := &life{cmd: c.command("run", c.file, "--store", c.store, "--json"), exited: make(chan struct{})}
+	l := &life{cmd: c.command("run", c.file, "--store", c.store, "--json"), exited: make(chan struct{}), alarms: make(map[int]chan time.Time)}
 	// Files, not pipes: nothing is lost with the reader, and nobody who has
 	// inherited them is waited for.
 	for _, f := range []**os.File{&l.stdout, &l.stderr} {
@@ -94,10 +98,34 @@ func (l *life) follow(ctx context.Context, store string) {
 			}
 			l.mu.Lock()
 			l.seen = append(l.seen, e)
+			l.ring()
 			l.mu.Unlock()
 		}
 		_ = client.Close()
 		return
+	}
+}
+
+// at returns a channel that has something at the moment, or never.
+func (l *life) at(m moment) <-chan time.Time {
+	if m.event == 0 {
+		return time.After(m.after)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.alarms[m.event] = make(chan time.Time, 1)
+	alarm := l.alarms[m.event]
+	l.ring()
+	return alarm
+}
+
+// ring sets off the alarms that are due. The caller holds l.mu.
+func (l *life) ring() {
+	for n, alarm := range l.alarms {
+		if len(l.seen) >= n {
+			alarm <- time.Now()
+			delete(l.alarms, n)
+		}
 	}
 }
 
@@ -131,7 +159,7 @@ func (l *life) phase() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.seen) == 0 {
-		return "start-up, before the first append"
+		return startUp
 	}
 	return string(l.seen[len(l.seen)-1].Kind)
 }
