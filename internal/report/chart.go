@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"image/color"
@@ -55,7 +56,7 @@ type chart struct {
 // endLabel names a line at its right end.
 type endLabel struct {
 	y     float64
-	text  string
+	text  string // lines
 	color color.NRGBA
 }
 
@@ -67,7 +68,7 @@ type spot struct {
 
 const (
 	fontSize  = 9
-	topMargin = 20
+	topMargin = 26
 )
 
 func textStyle(size vg.Length, c color.Color) draw.TextStyle {
@@ -163,7 +164,9 @@ func (c *chart) end(y float64, text string, color color.NRGBA) {
 // svg draws the chart. title is what a screen reader says.
 func (c *chart) svg(title string) template.HTML {
 	for _, e := range c.ends {
-		c.right = max(c.right, textStyle(fontSize, ink).Width(e.text)+14)
+		for _, line := range e.lines() {
+			c.right = max(c.right, textStyle(fontSize, ink).Width(line)+14)
+		}
 	}
 	canvas := vgsvg.New(c.width, c.height)
 	area := draw.Crop(draw.New(canvas), 0, -c.right, 0, -topMargin)
@@ -173,7 +176,7 @@ func (c *chart) svg(title string) template.HTML {
 	toX, toY := c.Transforms(&data)
 	title0 := textStyle(fontSize, ink)
 	whole := draw.New(canvas)
-	whole.FillText(title0, vg.Point{X: 0, Y: c.height - topMargin/2}, c.yTitle)
+	whole.FillText(title0, vg.Point{X: 0, Y: c.height - fontSize}, c.yTitle)
 	c.drawEnds(&whole, data.Max.X, toY)
 	if c.after != nil {
 		c.after(&whole, data)
@@ -194,35 +197,26 @@ func (c *chart) svg(title string) template.HTML {
 
 // drawEnds writes the labels of line ends, moved apart where they would overlap.
 func (c *chart) drawEnds(whole *draw.Canvas, x vg.Length, toY func(float64) vg.Length) {
-	const spacing = fontSize + 2.5
+	const leading = fontSize + 2.5
 	ends := slices.Clone(c.ends)
-	slices.SortStableFunc(ends, func(a, b endLabel) int {
-		switch {
-		case a.y < b.y:
-			return -1
-		case a.y > b.y:
-			return 1
-		}
-		return 0
-	})
-	places := make([]vg.Length, len(ends))
+	slices.SortStableFunc(ends, func(a, b endLabel) int { return cmp.Compare(b.y, a.y) }) // from the top
+	tops := make([]vg.Length, len(ends))
 	for i, e := range ends {
-		places[i] = toY(e.y)
+		height := leading * vg.Length(len(e.lines()))
+		tops[i] = toY(e.y) + height/2
 		if i > 0 {
-			places[i] = max(places[i], places[i-1]+spacing)
-		}
-	}
-	// What was pushed up takes half of the push back, so that the group stays centred.
-	if n := len(ends); n > 1 {
-		shift := (places[n-1] - toY(ends[n-1].y)) / 2
-		for i := range places {
-			places[i] -= shift
+			above := tops[i-1] - leading*vg.Length(len(ends[i-1].lines())) - 3
+			tops[i] = min(tops[i], above)
 		}
 	}
 	for i, e := range ends {
-		whole.FillText(textStyle(fontSize, e.color), vg.Point{X: x + 9, Y: places[i]}, e.text)
+		for k, line := range e.lines() {
+			whole.FillText(textStyle(fontSize, e.color), vg.Point{X: x + 9, Y: tops[i] - leading*(vg.Length(k)+0.5)}, line)
+		}
 	}
 }
+
+func (e endLabel) lines() []string { return strings.Split(e.text, "\n") }
 
 // finish returns what was drawn as an element of an HTML page: without the XML
 // header and the fixed size, with a title, and overlay on top in coordinates
@@ -238,6 +232,8 @@ func finish(canvas *vgsvg.Canvas, title, overlay string) template.HTML {
 	body = strings.TrimSuffix(strings.TrimSpace(body), "</svg>")
 	body = strings.ReplaceAll(body, "font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;", "")
 	w, h := canvas.Size()
+	// An image fills its place, whatever its proportions.
+	body = strings.ReplaceAll(body, "<image ", `<image preserveAspectRatio="none" `)
 	title = template.HTMLEscapeString(title)
 	return template.HTML(fmt.Sprintf("<svg viewBox=\"0 0 %g %g\" style=\"max-width:%gpx\" role=\"img\" aria-label=\"%s\">\n%s%s</svg>",
 		w.Points(), h.Points(), math.Round(w.Points()*4/3), title, body, overlay))

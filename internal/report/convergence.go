@@ -122,11 +122,11 @@ func (h *history) figureConvergence() (figure, bool) {
 		c.points(points, k.glyph(radius))
 	}
 	last := course.best[n-1]
-	c.end(last, "best measured "+typeset(fixed(last, h.places)), ink)
+	c.end(last, "best measured\n"+typeset(fixed(last, h.places)), ink)
 	if len(course.posterior) > 0 {
 		p := course.posterior[len(course.posterior)-1]
 		m, s := meanSD(p.mean, p.sd)
-		c.end(p.mean, fmt.Sprintf("best posterior mean %s ± %s", typeset(m), s), green)
+		c.end(p.mean, fmt.Sprintf("best posterior\nmean %s ± %s", typeset(m), s), green)
 	}
 
 	f := figure{ID: "convergence", Wide: true, SVG: c.svg("Convergence: every measurement, the best so far, and the best posterior mean")}

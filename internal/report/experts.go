@@ -174,14 +174,15 @@ func (h *history) figureTrust() (figure, bool) {
 	c.Y.Max += 0.1 * (c.Y.Max - c.Y.Min)
 	c.Y.Tick.Marker = ticks{want: 5}
 	return figure{ID: "trust", Title: "Trust in the expert", SVG: c.svg("Dual variable over time"),
-		Caption: "λ weighs the expert's belief in the aided choice (Xu et al. 2024, Alg. 1). It falls with every aided candidate the expert surely accepts, and grows where the belief says reject."}, true
+		Caption: "λ weighs the expert's belief in the aided choice (Xu et al. 2024, Alg. 1). It falls while the expert may accept the aided candidate (lower belief bound below 0), and grows where the belief says reject."}, true
 }
 
 // figureWidths draws how wide the belief was at each aided candidate, against
 // the threshold of the handover.
 func (h *history) figureWidths() (figure, bool) {
-	c := newChart(380, 230, "experiments requested", "width of the belief interval (logits)")
+	c := newChart(780, 230, "experiments requested", "width of the belief interval (logits)")
 	h.axisOfExperiments(c)
+	c.X.Tick.Marker = ticks{want: 12, whole: true}
 	type kind struct {
 		name  string
 		style draw.GlyphStyle
@@ -218,12 +219,12 @@ func (h *history) figureWidths() (figure, bool) {
 	if len(values) == 1 {
 		return figure{}, false
 	}
-	f := figure{ID: "widths", Title: "Width of the expert's belief"}
+	f := figure{ID: "widths", Title: "Width of the expert's belief", Wide: true}
 	f.Caption = "At every aided candidate."
 	if w := h.def.Policy.Handover.Width; w != nil && w.Threshold != nil {
 		values = append(values, *w.Threshold)
 		c.line(plotter.XYs{{X: c.X.Min, Y: *w.Threshold}, {X: c.X.Max, Y: *w.Threshold}}, red, 1.2, 4, 3)
-		c.end(*w.Threshold, "threshold "+significant(*w.Threshold, 3), red)
+		c.end(*w.Threshold, "threshold\n"+setting(*w.Threshold), red)
 		f.Caption += " Above the threshold the expert is asked"
 		if w.WhereItMatters != nil && *w.WhereItMatters {
 			f.Caption += " where the interval contains 0, that is where the answer could change the choice"

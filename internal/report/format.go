@@ -63,6 +63,9 @@ func meanSD(mean, sd float64) (m, s string) {
 	return fixed(mean, decimals), fixed(sd, decimals)
 }
 
+// setting writes a number that a person chose.
+func setting(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+
 // withUnit writes a name with its unit in parentheses, as on an axis.
 func withUnit(name, unit string) string {
 	if unit == "" {

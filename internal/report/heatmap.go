@@ -20,8 +20,10 @@ type heat struct {
 	how      exchange
 	n        int         // nodes along each side
 	mean, sd [][]float64 // at node [row j][column i], in the objective's unit
-	inside   func(u, v float64) bool
-	best     [2]float64 // in the user's units
+	// inside reports whether a place on the axes, both in [0, 1], keeps bounds
+	// and constraints; excluded whether it lies in an excluded region.
+	inside, excluded func(u, v float64) bool
+	best             [2]float64 // in the user's units
 }
 
 const (
@@ -76,6 +78,13 @@ func (h *history) heatOver(f *frame, best []float64, i, j int, how exchange, fir
 		return along(along(best, first, u-best[f.at[i]]), second, v-best[f.at[j]])
 	}
 	out.inside = func(u, v float64) bool { return f.feasible(at(u, v)) }
+	out.excluded = func(float64, float64) bool { return false }
+	if len(h.def.Excluded) > 0 {
+		out.excluded = func(u, v float64) bool {
+			_, ok := f.space.Excluded(f.space.Decode(at(u, v)))
+			return ok
+		}
+	}
 	predictor := h.model.GP().NewPredictor()
 	for r := range out.n {
 		means, sds := make([]float64, out.n), make([]float64, out.n)
@@ -127,6 +136,9 @@ func (h *history) figureHeat() ([]figure, string, error) {
 		caption += " The remaining components make up the sum in the ratio they have in the best composition."
 	case least:
 		caption += " The other parameters move as little as the equality constraints allow."
+	}
+	if len(h.def.Excluded) > 0 {
+		caption += " Striped: excluded regions."
 	}
 	caption += " White: not allowed by bounds or constraints."
 	return []figure{mean, sd}, caption, nil
@@ -239,6 +251,7 @@ func (b bands) band(v float64) int {
 // is not allowed.
 func (b bands) image(m heat, values [][]float64) image.Image {
 	palette := color.Palette{color.NRGBA{}}
+	const hatch = 8 // pixels from one stripe over an excluded region to the next
 	for _, c := range b.colors {
 		palette = append(palette, c)
 	}
@@ -247,6 +260,9 @@ func (b bands) image(m heat, values [][]float64) image.Image {
 		for x := range heatPixels {
 			u, v := (float64(x)+0.5)/heatPixels, 1-(float64(y)+0.5)/heatPixels
 			if !m.inside(u, v) {
+				continue
+			}
+			if (x+y)%hatch < 2 && m.excluded(u, v) {
 				continue
 			}
 			img.SetColorIndex(x, y, uint8(1+b.band(bilinear(values, u*float64(m.n-1), v*float64(m.n-1)))))

@@ -41,6 +41,7 @@ type history struct {
 	dispatchSimulated bool // whether a dispatched command said it goes to a simulated instrument
 	dispatched        bool
 	modelError        error
+	failure           string // cause of the last fit of the objective, if it failed
 }
 
 // decision is a decision with what came of it.
@@ -157,7 +158,16 @@ func (h *history) take(e events.Event, payload events.Payload) {
 	case *events.RecoveryDone:
 		h.build(p.Build)
 		h.incident(e, payload)
-	case *events.InstrumentStalled, *events.ModelFitFailed, *events.ExperimentUnresolved, *events.ExperimentResolved:
+	case *events.ModelFitted:
+		if p.Model == events.ModelObjective {
+			h.failure = ""
+		}
+	case *events.ModelFitFailed:
+		if p.Model == events.ModelObjective {
+			h.failure = p.Cause
+		}
+		h.incident(e, payload)
+	case *events.InstrumentStalled, *events.ExperimentUnresolved, *events.ExperimentResolved:
 		h.incident(e, payload)
 	case *events.DecisionMade:
 		h.decisions = append(h.decisions, decision{DecisionMade: p, event: e, before: len(h.state.Experiments)})

@@ -35,9 +35,11 @@ type pageData struct {
 	Slices       []figure
 	SliceCaption string
 	LeaveOneOut  *figure
-	Sensitivity  []sensitivity
-	Hyper        [][2]string
-	NoModel      string
+
+	SlicesInPairs bool
+	Sensitivity   []sensitivity
+	Hyper         [][2]string
+	NoModel       string
 
 	Parameters     []events.Parameter
 	Objective      events.Objective
@@ -91,7 +93,7 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 		Parameters: h.def.Parameters, Objective: h.def.Objective,
 		Measurements: h.measurements(), HasMeasured: len(s.Experiments) > 0,
 		Decisions: h.decisionTable(), DecisionCount: len(h.decisions), Notes: s.Notes,
-		Warnings: h.warnings(), Digest: digest, Events: h.count, Position: h.last.Position, LastTime: timeText(h.last.Time),
+		Warnings: h.warnings(store), Digest: digest, Events: h.count, Position: h.last.Position, LastTime: timeText(h.last.Time),
 		DefinitionText: s.Source,
 	}
 	if h.def.Objective.Unit != "" {
@@ -102,7 +104,7 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	d.Facts = h.facts()
 	d.Answer, d.Pending = h.answer()
 	d.Numbers = h.numbers()
-	d.Audit = auditCommands(store)
+	d.Audit = h.auditCommands(store)
 	for _, a := range h.amendments {
 		d.Amendments = append(d.Amendments, amendmentRow{timeText(a.time), a.actor, a.Reason, a.Changes})
 	}
@@ -138,6 +140,7 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	if d.Slices, d.SliceCaption, err = h.figureSlices(); err != nil {
 		return err
 	}
+	d.SlicesInPairs = inPairs(len(d.Slices))
 	if f, ok := h.figureLeaveOneOut(); ok {
 		d.LeaveOneOut = &f
 	}
@@ -243,19 +246,22 @@ func (h *history) facts() [][2]string {
 func (h *history) instrument() string {
 	var names []string
 	seen := map[string]bool{}
-	for i := range h.state.Experiments {
-		x := &h.state.Experiments[i]
-		if x.Instrument == "" {
-			continue
-		}
-		name := x.Instrument
-		if m := x.Measurement; m != nil && m.Identity != "" && m.Identity != name {
-			name += " (" + m.Identity + ")"
-		}
-		if !seen[name] {
+	add := func(name string) {
+		if name != "" && !seen[name] {
 			seen[name] = true
 			names = append(names, name)
 		}
+	}
+	for i := range h.state.Experiments {
+		x := &h.state.Experiments[i]
+		if m := x.Measurement; m != nil && m.Identity != "" && m.Identity != x.Instrument {
+			full := x.Instrument + " (" + m.Identity + ")"
+			add(full)
+			seen[x.Instrument] = true
+		}
+	}
+	for i := range h.state.Experiments { // those that never said what device they are
+		add(h.state.Experiments[i].Instrument)
 	}
 	const most = 4
 	if len(names) > most {
@@ -291,13 +297,13 @@ func (h *history) policy() string {
 	case p.Next.Random != nil:
 		next = "random"
 	case p.Next.LCB != nil && p.Next.LCB.Beta != nil && p.Next.LCB.BetaRule != events.BetaLemma:
-		next = "lcb, β = " + significant(*p.Next.LCB.Beta, 3)
+		next = "lcb, β = " + setting(*p.Next.LCB.Beta)
 	}
 	if p.Trust.COBOL != nil {
 		next += "; trust cobol"
 	}
 	if w := p.Handover.Width; w != nil && w.Threshold != nil {
-		next += "; asks where the belief is wider than " + significant(*w.Threshold, 3)
+		next += "; asks where the belief is wider than " + setting(*w.Threshold)
 	}
 	return next
 }
@@ -388,21 +394,28 @@ func (h *history) gain() (number, bool) {
 	if after > before {
 		text = "+" + text
 	}
-	return number{typeset(text), "measured, over the initial design", fmt.Sprintf("best %s → %s %s", typeset(fixed(before, h.places)), typeset(fixed(after, h.places)), h.def.Objective.Unit)}, true
+	return number{typeset(text), strings.TrimSpace(h.def.Objective.Unit + " over the initial design"), fmt.Sprintf("best measured %s → %s %s", typeset(fixed(before, h.places)), typeset(fixed(after, h.places)), h.def.Objective.Unit)}, true
 }
 
 // auditCommands are the ways to check the report.
-func auditCommands(store string) []command {
-	quoted := store
-	if strings.ContainsAny(store, " '\"\\$`*?()[]{}<>|&;!#~\t\n") {
-		quoted = "'" + strings.ReplaceAll(store, "'", `'\''`) + "'"
+func (h *history) auditCommands(store string) []command {
+	store = quote(store)
+	commands := []command{
+		{"campaignd audit " + store, "checks that no event was changed, and makes every fit and decision again"},
+		{"campaignd replay " + store + " --json", "prints the state of the campaign and the digest below"},
 	}
-	return []command{
-		{"campaignd audit " + quoted, "checks that no event was changed, and makes every fit and decision again"},
-		{"campaignd replay " + quoted + " --json", "prints the state of the campaign and the digest below"},
-		{"campaignd explain --help", "prints one decision with everything it weighed"},
-		{"campaignd predict " + quoted + " --at points.csv", "asks the model at compositions of your own"},
+	if n := len(h.decisions); n > 0 {
+		commands = append(commands, command{"campaignd explain " + store + " " + h.decisions[n-1].Decision, "explains one decision"})
 	}
+	return append(commands, command{"campaignd predict " + store + " --at points.csv", "asks the model at compositions of your own"})
+}
+
+// quote writes a path as one word of a shell.
+func quote(path string) string {
+	if strings.ContainsAny(path, " '\"\\$`*?()[]{}<>|&;!#~\t\n") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
 }
 
 // Date writes a note's time.

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
@@ -140,10 +141,14 @@ func (h *history) figureSlices() ([]figure, string, error) {
 			values = append(values, p.y)
 		}
 	}
+	width, height := vg.Length(252), vg.Length(200)
+	if inPairs(len(all)) {
+		width, height = 380, 240
+	}
 	var figures []figure
 	for _, s := range all {
 		p := h.def.Parameters[s.parameter]
-		c := newChart(252, 196, withUnit(p.Name, p.Unit), withUnit(h.def.Objective.Name, h.def.Objective.Unit))
+		c := newChart(width, height, withUnit(p.Name, p.Unit), withUnit(h.def.Objective.Name, h.def.Objective.Unit))
 		c.X.Tick.Marker, c.Y.Tick.Marker = ticks{want: 5}, ticks{want: 5}
 		limits(&c.Y, 0.05, values...)
 		if len(p.Categories) > 0 {
@@ -170,6 +175,9 @@ func (h *history) figureSlices() ([]figure, string, error) {
 	}
 	return figures, caption, nil
 }
+
+// inPairs reports whether n figures fill rows of two better than rows of three.
+func inPairs(n int) bool { return n <= 2 || n == 4 }
 
 // drawPoints draws the measurements of a slice in three depths.
 func (c *chart) drawPoints(h *history, s slice) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
@@ -20,8 +21,8 @@ type warning struct {
 // the same value.
 const lowR2 = 0.1
 
-// warnings returns what went wrong, the grave first.
-func (h *history) warnings() []warning {
+// warnings returns what went wrong, the grave first. store is for commands.
+func (h *history) warnings(store string) []warning {
 	var grave, light []warning
 	add := func(w warning) {
 		if w.Grave {
@@ -33,14 +34,14 @@ func (h *history) warnings() []warning {
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]
 		if x.Status == campaign.Unresolved {
-			add(warning{Grave: true, Text: fmt.Sprintf("Nobody knows what became of %s (%s). A person must look, and settle it with: campaignd resolve %s", x.ID, x.Cause, x.ID)})
+			add(warning{Grave: true, Text: fmt.Sprintf("Nobody knows what became of %s (%s). A person must look, and settle it with: campaignd resolve %s %s measured|failed|not-performed", x.ID, x.Cause, quote(store), x.ID)})
 		}
 	}
 	if h.modelError != nil {
 		add(warning{Grave: true, Text: fmt.Sprintf("The model cannot be rebuilt, so nothing below rests on it: %v", h.modelError)})
 	}
-	if h.state.Failure != "" {
-		add(warning{Grave: true, Text: fmt.Sprintf("The last fit failed, the model below is an older one: %s", h.state.Failure)})
+	if h.failure != "" {
+		add(warning{Grave: true, Text: fmt.Sprintf("The last fit of the objective failed, the model below is an older one: %s", h.failure)})
 	}
 	if check := h.leaveOneOut(); check != nil && len(check.rows) >= 8 && check.r2 < lowR2 {
 		add(warning{Grave: true, Text: fmt.Sprintf("The model predicts left-out measurements badly (R² = %s): take its means and slices with care.", typeset(significant(check.r2, 2)))})
@@ -137,5 +138,6 @@ func buildText(b events.Build) string {
 	if b == (events.Build{}) {
 		return "not recorded"
 	}
-	return strings.TrimSpace(fmt.Sprintf("campaignd %s, %s, %s", b.Version, b.Go, b.Arch))
+	parts := []string{"campaignd " + b.Version, b.Go, b.Arch}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return strings.TrimSpace(part) == "" }), ", ")
 }

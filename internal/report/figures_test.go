@@ -1,0 +1,296 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/space"
+)
+
+// The convergence curve of a log that can be read with the eye: excluded and
+// failed experiments do not count, and better is what the goal says.
+func TestConvergence(t *testing.T) {
+	for _, test := range []struct {
+		goal string
+		best []float64
+	}{
+		{events.Maximize, []float64{math.NaN(), 5, 5, 5, 7}},
+		{events.Minimize, []float64{math.NaN(), 5, 4, 4, 4}},
+	} {
+		def := electrolyte(20)
+		def.Experts, def.Objective.Goal = nil, test.goal
+		c := newTrial(t, def)
+		point := func(seed uint64) events.Point { return somePoint(t, c.def, seed) }
+		c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(1), Failed: "spilt"}})
+		c.ask(engine.Request{Import: []engine.Tell{{Parameters: point(2), Value: 5}, {Parameters: point(3), Value: 4}}})
+		c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(4), Value: 100}})
+		c.ask(engine.Request{Correct: &engine.Correct{Experiment: "e4", Exclude: true, Reason: "bubble"}})
+		c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(5), Value: 7}})
+
+		course := c.history().converge()
+		if !slices.EqualFunc(course.best, test.best, func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }) {
+			t.Errorf("%s: best so far is %v, want %v", test.goal, course.best, test.best)
+		}
+		var got []class
+		for _, r := range course.results {
+			got = append(got, r.class)
+		}
+		if want := []class{classFailed, classImport, classImport, classExcluded, classPerson}; !slices.Equal(got, want) {
+			t.Errorf("%s: the classes are %v, want %v", test.goal, got, want)
+		}
+	}
+}
+
+// The last point of the best posterior mean is the one that the campaign's own
+// summary gives, and the curve has one point for every fit.
+func TestProgressAgreesWithSummary(t *testing.T) {
+	h := newTrial(t, electrolyte(12)).run(nil).history()
+	last := h.progress[len(h.progress)-1]
+	if last.mean != h.summary.Best.Value || last.experiment != h.summary.Best.Experiment || last.experiments != 12 {
+		t.Errorf("the curve ends with %+v, the summary says %+v", last, h.summary.Best)
+	}
+	if len(h.progress) != 10 { // after the third experiment, …, after the twelfth
+		t.Errorf("the curve has %d points, want one for each of 10 fits", len(h.progress))
+	}
+}
+
+// Decisions between two experiments share the step between them, and the
+// decision for an experiment falls on it.
+func TestPlaces(t *testing.T) {
+	h := newTrial(t, electrolyte(25)).run(nil).history()
+	asked := 0
+	for i := range h.decisions {
+		d := &h.decisions[i]
+		if i > 0 && !(d.spot > h.decisions[i-1].spot) {
+			t.Errorf("%s is at %v, after %s at %v", d.Decision, d.spot, h.decisions[i-1].Decision, h.decisions[i-1].spot)
+		}
+		switch d.Action {
+		case events.ActionRun:
+			if want := experimentNumber(d.experiment); d.spot != want {
+				t.Errorf("%s asked for %s and is at %v", d.Decision, d.experiment, d.spot)
+			}
+		case events.ActionAsk:
+			asked++
+			if d.question == "" || d.spot >= math.Floor(d.spot)+1 {
+				t.Errorf("%s led to the question %q and is at %v", d.Decision, d.question, d.spot)
+			}
+		}
+	}
+	labels, initial := h.labels()
+	if len(labels) != asked || initial[accepted] != 5 || initial[rejected] != 5 {
+		t.Errorf("%d of %d questions are drawn, initial labels are %v", len(labels), asked, initial)
+	}
+}
+
+func experimentNumber(id string) float64 {
+	var n int
+	for _, c := range id[1:] {
+		n = 10*n + int(c-'0')
+	}
+	return float64(n)
+}
+
+// A prediction in the table of measurements is the one its decision recorded.
+func TestPredictionsComeFromDecisions(t *testing.T) {
+	h := newTrial(t, electrolyte(10)).run(nil).history()
+	for i := range h.state.Experiments {
+		x := &h.state.Experiments[i]
+		p, noise := h.prediction(x)
+		if x.Origin == events.OriginInitial {
+			if p != nil {
+				t.Errorf("%s of the initial design has a prediction", x.ID)
+			}
+			continue
+		}
+		want := chosen(h.decision(x.Decision).DecisionMade)
+		if p == nil || *p != *want.Prediction || noise != 0.27 {
+			t.Errorf("%s has the prediction %v with noise %v, the decision %v", x.ID, p, noise, want.Prediction)
+		}
+	}
+}
+
+// Leaving one out of three replicates leaves all three out; R² is that of its
+// definition.
+func TestLeaveOneOut(t *testing.T) {
+	def := electrolyte(20)
+	def.Experts = nil
+	c := newTrial(t, def)
+	values := []float64{8, 9, 8.3, 12, 8.6, 10}
+	seeds := []uint64{1, 2, 1, 3, 1, 4}
+	for i, y := range values {
+		c.ask(engine.Request{Import: []engine.Tell{{Parameters: somePoint(t, c.def, seeds[i]), Value: y}}})
+	}
+	c.record(&events.ModelFitted{Model: events.ModelObjective, Objective: fit(3, 6)})
+	check := c.history().leaveOneOut()
+	if len(check.rows) != 4 {
+		t.Fatalf("%d rows, want 4 compositions", len(check.rows))
+	}
+	if first := check.rows[0]; !slices.Equal(first.experiments, []string{"e1", "e3", "e5"}) || math.Abs(first.measured-8.3) > 1e-9 {
+		t.Errorf("the first row is %+v, want the mean 8.3 of e1, e3, e5", first)
+	}
+	mean, residual, total := (8.3+9+12+10)/4, 0.0, 0.0
+	for _, r := range check.rows {
+		residual += math.Pow(r.measured-r.mean, 2)
+		total += math.Pow(r.measured-mean, 2)
+	}
+	if math.Abs(check.r2-(1-residual/total)) > 1e-9 {
+		t.Errorf("R² = %v, want %v", check.r2, 1-residual/total)
+	}
+}
+
+// In a mixture, whatever is varied, the components go on summing to one, those
+// not varied keep their ratio, and the reach ends where a bound or a constraint
+// holds with equality.
+func TestMixtureDirections(t *testing.T) {
+	def := mixture(1)
+	def.Instrument.Steps = nil
+	s, err := space.New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFrame(&def, s)
+	points, err := s.Sample(200, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		x, err := s.Encode(points[rapid.IntRange(0, len(points)-1).Draw(t, "point")])
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := rapid.IntRange(0, 3).Draw(t, "varied")
+		var fixed []int
+		if j := rapid.IntRange(0, 3).Draw(t, "fixed"); j != i {
+			fixed = append(fixed, j)
+		}
+		dir, how, ok := f.direction(x, i, fixed...)
+		if !ok || how != proportionally {
+			t.Fatalf("no mixture direction along %d", i)
+		}
+		from, to := f.reach(x, dir)
+		if from > 0 || to < 0 {
+			t.Fatalf("the reach is %v to %v", from, to)
+		}
+		for _, step := range []float64{from, 0.3 * from, 0.7 * to, to} {
+			y := along(x, dir, step)
+			if !f.feasible(y) {
+				t.Fatalf("%v is outside at step %v", y, step)
+			}
+			sum := 0.0
+			ratio := math.NaN()
+			for k := range def.Parameters {
+				sum += f.user(k, y)
+				switch {
+				case slices.Contains(fixed, k):
+					if y[k] != x[k] {
+						t.Fatalf("the fixed parameter %d moved", k)
+					}
+				case k != i && f.user(k, x) > 1e-6:
+					r := f.user(k, y) / f.user(k, x)
+					if !math.IsNaN(ratio) && math.Abs(r-ratio) > 1e-6 {
+						t.Fatalf("the ratio of the others changed: %v and %v", r, ratio)
+					}
+					ratio = r
+				}
+			}
+			if math.Abs(sum-1) > 1e-9 {
+				t.Fatalf("the components sum to %v", sum)
+			}
+		}
+		if f.feasible(along(x, dir, to+1e-4)) || f.feasible(along(x, dir, from-1e-4)) {
+			t.Fatalf("one can go beyond %v to %v", from, to)
+		}
+	})
+}
+
+// Under two equalities that share a parameter the direction keeps both, and
+// where they fix everything there is none.
+func TestLeastDirection(t *testing.T) {
+	def := mixture(1)
+	def.Instrument.Steps, def.Excluded = nil, nil
+	def.Constraints[1] = events.Constraint{Name: "balance", Terms: map[string]float64{"ec": 1, "dmc": -1}, Equals: pointer(0.0)}
+	s, err := space.New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFrame(&def, s)
+	x, err := s.Encode(somePoint(t, def, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, how, ok := f.direction(x, 0)
+	if !ok || how != least {
+		t.Fatalf("no direction of least length")
+	}
+	y := along(x, dir, 0.01)
+	if sum := f.user(0, y) + f.user(1, y) + f.user(2, y) + f.user(3, y); math.Abs(sum-1) > 1e-9 || math.Abs(f.user(0, y)-f.user(1, y)) > 1e-9 {
+		t.Errorf("the constraints do not hold at %v", y)
+	}
+	if _, _, ok := f.direction(x, 0, 1); ok {
+		t.Error("ec was varied with dmc fixed, though they must be equal")
+	}
+}
+
+// A slice passes through the best composition with the prediction that the model
+// makes there.
+func TestSlicesPassThroughTheBest(t *testing.T) {
+	for name, def := range map[string]events.Definition{"electrolyte": electrolyte(8), "mixture": mixture(10)} {
+		h := newTrial(t, def).run(nil).history()
+		all, err := h.slices()
+		if err != nil || len(all) == 0 {
+			t.Fatalf("%s: %d slices, %v", name, len(all), err)
+		}
+		p, err := h.model.Predict(h.summary.Best.Parameters)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range all {
+			if got := interpolate(s.x, s.mean, s.best); math.Abs(got-p.Mean) > 0.02*math.Abs(p.Mean) { // between two of 61 samples
+				t.Errorf("%s: the slice along %d gives %v at the best composition, the model %v", name, s.parameter, got, p.Mean)
+			}
+		}
+	}
+}
+
+// Ticks are round numbers inside the range, evenly spaced, not too many.
+func TestTicks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		low := rapid.Float64Range(-1e6, 1e6).Draw(t, "low")
+		span := math.Pow(10, rapid.Float64Range(-6, 6).Draw(t, "log span"))
+		high := low + span
+		if !(high > low) || span < 1e-9*math.Abs(low) {
+			t.Skip("no range")
+		}
+		got := ticks{want: 6}.Ticks(low, high)
+		if len(got) > 8 {
+			t.Fatalf("%d ticks", len(got))
+		}
+		for _, tick := range got {
+			if tick.Value < low-1e-6*span || tick.Value > high+1e-6*span {
+				t.Fatalf("tick %v outside %v to %v", tick.Value, low, high)
+			}
+		}
+	})
+}
+
+func TestMeanSD(t *testing.T) {
+	for _, test := range []struct {
+		mean, sd float64
+		m, s     string
+	}{
+		{13.75628, 0.0721, "13.756", "0.072"},
+		{1234.5, 56, "1234", "56"},
+		{-0.001, 0.25, "0.00", "0.25"},
+		{5, 0, "5.0000", "0"},
+		{2, math.NaN(), "2.0000", "NaN"},
+	} {
+		if m, s := meanSD(test.mean, test.sd); m != test.m || s != test.s {
+			t.Errorf("%v ± %v is written %s ± %s, want %s ± %s", test.mean, test.sd, m, s, test.m, test.s)
+		}
+	}
+}
