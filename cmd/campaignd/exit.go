@@ -117,8 +117,6 @@ func explainError(err error) string {
 		message += "; wait for it to finish, or end it, and try again"
 	case strings.HasPrefix(message, "unknown shorthand flag: ") && strings.ContainsAny(message, "0123456789"):
 		message += "; write a negative number as --value=-3.2, or after --"
-	case strings.HasPrefix(message, "unknown command"), strings.HasPrefix(message, "unknown flag"), strings.HasPrefix(message, "unknown shorthand"):
-		message += "; see campaignd --help"
 	}
 	return message
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,23 +17,30 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events/pebblelog"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"campaignd": main,
 		"robot":     robot,
+		"holder":    holder,
 	})
 }
 
 // TestScript runs the command line as people and scripts do: each file under
-// testdata/script is a session with commented steps.
+// testdata/script is a session with commented steps. Each finds the campaign
+// file tiny.yaml.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("USER", "grace")
-			return nil
+			tiny, err := os.ReadFile("testdata/tiny.yaml")
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(env.WorkDir, "tiny.yaml"), tiny, 0o600)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code":  scriptCode,
@@ -109,7 +117,7 @@ func scriptField(ts *testscript.TestScript, neg bool, args []string) {
 				ts.Fatalf("there is no %s in %v", args[1], v)
 			}
 		case []any:
-			if step == "#" {
+			if step == "len" {
 				value = len(v)
 				continue
 			}
@@ -211,4 +219,18 @@ func robot() {
 		}
 		fmt.Printf("{\"id\":%d,%s}\n", request.ID, reply)
 	}
+}
+
+// holder keeps a store open without serving it, until it is killed.
+func holder() {
+	log, err := pebblelog.Open(os.Args[1], pebblelog.Options{})
+	if err == nil {
+		defer log.Close()
+		err = os.WriteFile("held.txt", []byte("held\n"), 0o600)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	time.Sleep(time.Minute)
 }

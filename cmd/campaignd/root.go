@@ -44,9 +44,12 @@ socket in the store; otherwise it opens the store itself.
   campaignd status examples/electrolyte.yaml    how it stands
   campaignd explain d12                         why decision d12 was made
   campaignd audit                               make every decision again and compare`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+		Args:                       cobra.ArbitraryArgs,
+		RunE:                       unknownCommand,
+		SilenceErrors:              true,
+		SuggestionsMinimumDistance: 2,
+		SilenceUsage:               true,
+		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -83,6 +86,17 @@ socket in the store; otherwise it opens the store itself.
 	root.SetHelpCommandGroupID("prepare")
 	root.SetCompletionCommandGroupID("prepare")
 	return root
+}
+
+// unknownCommand is the program without a command that it knows.
+func unknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return root.Help()
+	}
+	if like := root.SuggestionsFor(args[0]); len(like) > 0 {
+		return badInput("there is no command %q; did you mean %s?", args[0], strings.Join(like, " or "))
+	}
+	return badInput("there is no command %q; see campaignd --help", args[0])
 }
 
 // inputArgs makes a wrong number of arguments a mistake of the person.
