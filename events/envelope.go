@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/json"
 	"fmt"
+	jsonv2 "github.com/go-json-experiment/json"
 	"time"
 )
 
@@ -17,7 +18,7 @@ type Sequence uint64
 // Event is one immutable fact: an envelope around an opaque payload.
 //
 // The writer fills everything but Position and Sequence, which the log assigns
-// on Append. Two events are the same fact exactly when Campaign and ID agree.
+// on Append.
 type Event struct {
 	// Position is the place in the log, assigned by Append.
 	Position Position
@@ -26,7 +27,8 @@ type Event struct {
 	// Sequence is the place within the campaign, assigned by Append.
 	Sequence Sequence
 	// ID identifies the event within its campaign. Where the writer leaves it
-	// empty, Append fills in the decimal sequence.
+	// empty, Append fills in the decimal sequence; a writer's own IDs are
+	// therefore not plain numbers. The log does not look for repeats.
 	ID string
 	// Kind names what happened, for example "experiment.measured".
 	Kind Kind
@@ -77,7 +79,7 @@ func Decode(e Event) (Payload, error) {
 		return nil, &UnknownKindError{Kind: e.Kind, Version: e.Version, Position: e.Position}
 	}
 	payload := entry.new()
-	if err := json.Unmarshal(e.Data, payload); err != nil {
+	if err := jsonv2.Unmarshal(e.Data, payload); err != nil {
 		return nil, fmt.Errorf("events: decode %s at position %d: %w", e.Kind, e.Position, err)
 	}
 	return payload, nil

@@ -21,7 +21,8 @@ type Log interface {
 	//
 	// expected is the campaign's sequence the writer has seen, 0 for a new
 	// campaign, or [AnySequence]. If the campaign has moved on, Append stores nothing
-	// and returns a [ConflictError].
+	// and returns a [ConflictError]. A batch with an invalid event ([ErrInvalidEvent]) is refused
+	// whole. An empty batch stores nothing, but reports a conflict.
 	//
 	// A cancelled context may abandon the wait, not the write: see
 	// [ErrUncertain].
@@ -44,8 +45,8 @@ type Log interface {
 	// event, 0 where it has none.
 	LastSequence(ctx context.Context, campaign string) (Sequence, error)
 
-	// Close releases the log. Appends under way finish first; later calls
-	// return [ErrClosed].
+	// Close releases the log. Appends under way finish first; later operations
+	// return [ErrClosed]. Closing again waits for the first and is no error.
 	Close() error
 }
 
