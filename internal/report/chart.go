@@ -156,6 +156,17 @@ func (c *chart) points(points plotter.XYs, style draw.GlyphStyle) {
 	}
 }
 
+// crowded shrinks a glyph where n of them would hide each other.
+func crowded(radius vg.Length, n int) vg.Length {
+	switch {
+	case n > 400:
+		return radius * 0.45
+	case n > 120:
+		return radius * 0.65
+	}
+	return radius
+}
+
 // end labels a line at its right end.
 func (c *chart) end(y float64, text string, color color.NRGBA) {
 	c.ends = append(c.ends, endLabel{y: y, text: text, color: color})

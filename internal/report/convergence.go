@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -57,6 +57,9 @@ func (h *history) better(a, b float64) bool {
 	return a < b
 }
 
+// manyPoints is the number above which points are drawn under the curves.
+const manyPoints = 120
+
 // legendEntry is one symbol of a legend.
 type legendEntry struct {
 	Symbol template.HTML
@@ -96,12 +99,17 @@ func (h *history) figureConvergence() (figure, bool) {
 		c.shade(0.5, float64(design)+0.5)
 	}
 	c.band(at, lower, upper, faded(green, 0.14))
-	c.line(steps(course.best), ink, 1.5)
-	c.line(xys(at, means), green, 2)
-	radius := vg.Length(3.6)
-	if n > 150 {
-		radius = 2.2
+	curves := func() {
+		c.line(steps(course.best), ink, 1.5)
+		c.line(xys(at, means), green, 2)
+		if n := len(at); n > 0 { // visible even where it is the only point
+			c.points(plotter.XYs{{X: at[n-1], Y: means[n-1]}}, draw.GlyphStyle{Color: green, Radius: 2.6, Shape: solid{edge: white}})
+		}
 	}
+	if n <= manyPoints {
+		curves()
+	}
+	radius := crowded(3.6, n)
 	bottom := c.Y.Min
 	for k := range classes {
 		var points plotter.XYs
@@ -121,6 +129,9 @@ func (h *history) figureConvergence() (figure, bool) {
 		}
 		c.points(points, k.glyph(radius))
 	}
+	if n > manyPoints {
+		curves()
+	}
 	last := course.best[n-1]
 	c.end(last, "best measured\n"+typeset(fixed(last, h.places)), ink)
 	if len(course.posterior) > 0 {
@@ -139,7 +150,7 @@ func (h *history) figureConvergence() (figure, bool) {
 	if len(course.posterior) > 0 {
 		f.Caption += "Green: the posterior mean ± 1 sd of the model, without noise, at the composition that was best by posterior mean at the time."
 		if len(values) > everyFit {
-			f.Caption += fmt.Sprintf(" It is drawn for every fit up to %d measurements, then for every tenth more.", everyFit)
+			f.Caption += fmt.Sprintf(" It is drawn for every fit up to %d measurements, then for every tenth part more.", everyFit)
 		}
 	}
 	if present[classFailed] > 0 {

@@ -153,7 +153,8 @@ func (c *chart) heatPoints(h *history, f *frame, m heat) {
 			c.spots = append(c.spots, spot{x: p.X, y: p.Y, text: h.spotText(e), href: e.ID})
 		}
 	}
-	c.points(points, draw.GlyphStyle{Color: white, Radius: 2.4, Shape: solid{edge: ink, width: 1.1}})
+	n := len(points)
+	c.points(points, draw.GlyphStyle{Color: white, Radius: crowded(2.4, n), Shape: solid{edge: ink, width: crowded(1.1, n)}})
 	c.points(plotter.XYs{{X: m.best[0], Y: m.best[1]}}, draw.GlyphStyle{Color: orange, Radius: 6.5, Shape: star{}})
 }
 

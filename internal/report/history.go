@@ -9,7 +9,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -334,6 +333,3 @@ func (h *history) place() {
 		from = to
 	}
 }
-
-// isAided reports whether a decision used an expert's belief to choose.
-func (d *decision) isAided() bool { return d.Action == events.ActionRun && d.Chosen == policies.Aided }

@@ -188,7 +188,7 @@ func (c *chart) drawPoints(h *history, s slice) {
 				points = append(points, plotter.XY{X: p.x, Y: p.y})
 			}
 		}
-		c.points(points, draw.GlyphStyle{Color: faded(ink, opacity), Radius: 2.4, Shape: solid{edge: white}})
+		c.points(points, draw.GlyphStyle{Color: faded(ink, opacity), Radius: crowded(2.4, len(s.points)), Shape: solid{edge: white, width: crowded(0.6, len(s.points))}})
 	}
 	for _, p := range s.points {
 		if x := h.state.Experiment(p.experiment); x != nil && len(s.points) <= 200 {
@@ -211,8 +211,13 @@ func (h *history) drawSlice(c *chart, s slice) {
 	}
 	c.band(s.x, lower, upper, faded(sky, 0.28))
 	c.line(plotter.XYs{{X: s.best, Y: c.Y.Min}, {X: s.best, Y: c.Y.Max}}, muted, 0.8, 3, 3)
+	if len(s.points) > manyPoints {
+		c.drawPoints(h, s)
+	}
 	c.line(xys(s.x, s.mean), blue, 2)
-	c.drawPoints(h, s)
+	if len(s.points) <= manyPoints {
+		c.drawPoints(h, s)
+	}
 	// The allowed values of a discrete parameter.
 	var allowed plotter.XYs
 	for _, v := range h.def.Parameters[s.parameter].Values {
@@ -233,11 +238,9 @@ func (h *history) drawCategories(c *chart, s slice) {
 		}
 	}
 	c.X.Tick.Marker = plot.ConstantTicks(labels)
-	var means plotter.XYs
 	for k, x := range s.x {
 		c.band([]float64{x - 0.25, x + 0.25}, []float64{s.mean[k] - s.sd[k], s.mean[k] - s.sd[k]}, []float64{s.mean[k] + s.sd[k], s.mean[k] + s.sd[k]}, faded(sky, 0.35))
 		c.line(plotter.XYs{{X: x - 0.25, Y: s.mean[k]}, {X: x + 0.25, Y: s.mean[k]}}, blue, 2)
-		means = append(means, plotter.XY{X: x, Y: s.mean[k]})
 	}
 	c.line(plotter.XYs{{X: s.best, Y: c.Y.Min}, {X: s.best, Y: c.Y.Max}}, muted, 0.8, 3, 3)
 	c.drawPoints(h, s)
