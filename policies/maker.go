@@ -54,7 +54,7 @@ func (m *maker) decide() error {
 		return err
 	}
 	if m.trust == nil || len(m.def.Experts) == 0 {
-		return m.run(Unaided, RuleUnaided, fmt.Sprintf("The optimum of %s.", m.next.Name()))
+		return m.run(Unaided, RuleUnaided, "It has "+m.next.Promise()+".")
 	}
 	tests := len(m.d.Tests)
 	err = m.aid(turn, base, unaided)
@@ -170,15 +170,15 @@ func (m *maker) beforeAiding(turn []campaign.Question, expert string, b *belief.
 // handOver decides whether the expert is asked about the aided candidate.
 func (m *maker) handOver(turn []campaign.Question, expert string, aided search.Result, interval events.Interval) error {
 	if m.handover == nil {
-		return m.run(Aided, RuleNever, "The optimum with the expert's belief; the policy asks no one.")
+		return m.run(Aided, RuleNever, "It has the best bound once the expert's belief is weighed in; the policy asks no one.")
 	}
 	verdict, tests := m.handover.Judge(interval)
 	m.d.Tests = append(m.d.Tests, tests...)
 	switch verdict {
 	case handover.Sure:
-		return m.run(Aided, RuleSure, "The optimum with the expert's belief, which is sure enough not to ask.")
+		return m.run(Aided, RuleSure, "It has the best bound once the expert's belief is weighed in, and the belief is sure enough not to ask.")
 	case handover.Accepted:
-		return m.run(Aided, RuleAccepts, "The optimum with the expert's belief, who would accept it.")
+		return m.run(Aided, RuleAccepts, "It has the best bound once the expert's belief is weighed in, and the expert would accept it.")
 	case handover.Rejected:
 		return m.run(Unaided, RuleRejects, "The expert would reject the aided candidate: the unaided one is taken.")
 	}

@@ -22,6 +22,8 @@ type Acquisition func(x, grad []float64) float64
 type Rule interface {
 	// Name is the rule's name in a campaign file.
 	Name() string
+	// Promise says what the composition it chooses has: "the best …".
+	Promise() string
 	// Acquisition returns the function to minimise.
 	Acquisition(m *objective.Model, seed uint64) (Acquisition, error)
 }
@@ -74,7 +76,8 @@ type lcb struct {
 	lemma bool
 }
 
-func (lcb) Name() string { return "lcb" }
+func (lcb) Name() string    { return "lcb" }
+func (lcb) Promise() string { return "the best confidence bound: the best value that the model holds possible" }
 
 func (r lcb) width(m *objective.Model) (float64, error) {
 	if !r.lemma {
@@ -108,7 +111,8 @@ func Bound(m *objective.Model, w float64) Acquisition {
 // a measured composition (Ament et al. 2023).
 type logEI struct{}
 
-func (logEI) Name() string { return "logei" }
+func (logEI) Name() string    { return "logei" }
+func (logEI) Promise() string { return "the greatest expected improvement on the best so far" }
 
 func (logEI) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
 	p := m.GP().NewPredictor()
@@ -135,7 +139,8 @@ func (logEI) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
 // thompson is one draw from the posterior.
 type thompson struct{}
 
-func (thompson) Name() string { return "thompson" }
+func (thompson) Name() string    { return "thompson" }
+func (thompson) Promise() string { return "the best value in one function drawn from the model" }
 
 func (thompson) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) {
 	return m.GP().Path(rand.New(rand.NewPCG(seed, 0))), nil
