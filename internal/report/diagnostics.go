@@ -93,7 +93,7 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 	c.line(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, muted, 0.9, 3, 3)
 	var points plotter.XYs
 	for _, r := range check.rows {
-		c.line(plotter.XYs{{X: r.measured, Y: r.mean - r.sd}, {X: r.measured, Y: r.mean + r.sd}}, faded(sky, 0.75), 1.3)
+		c.line(plotter.XYs{{X: r.measured, Y: r.mean - r.sd}, {X: r.measured, Y: r.mean + r.sd}}, faded(sky, 0.75), crowded(1.3, len(check.rows)))
 		points = append(points, plotter.XY{X: r.measured, Y: r.mean})
 		if len(r.experiments) > 0 && len(check.rows) <= 300 {
 			m, s := meanSD(r.mean, r.sd)
@@ -101,7 +101,7 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 				text: fmt.Sprintf("%s: measured %s, predicted %s ± %s", strings.Join(r.experiments, ", "), typeset(fixed(r.measured, h.places)), typeset(m), s)})
 		}
 	}
-	c.points(points, draw.GlyphStyle{Color: blue, Radius: 3, Shape: solid{edge: white}})
+	c.points(points, draw.GlyphStyle{Color: blue, Radius: crowded(3, len(check.rows)), Shape: solid{edge: white}})
 	n := len(check.rows)
 	f := figure{ID: "leave-one-out", Title: "Leave-one-out: predicted against measured", SVG: c.svg("Leave-one-out predictions against measurements")}
 	f.Caption = fmt.Sprintf("Each composition predicted from all others, ± 1 sd with noise. R² = %s; %d of %d within 1 sd (expected 68 %%), %d within 2 sd (expected 95 %%).",

@@ -80,7 +80,7 @@ const (
 //
 // In a mixture (one equality over i, none of whose other parameters is bound by
 // a further equality) the others keep the ratio they have at x, as in Cox's
-// direction (Cornell 2002, §5.7); a component that is alone at x gives to all
+// direction (Cox 1971, Biometrika 58:155); a component that is alone at x gives to all
 // others alike. Under several equalities the direction of least length is taken.
 func (f *frame) direction(x []float64, i int, fixed ...int) (dir []float64, how exchange, ok bool) {
 	if !f.movable(i) {

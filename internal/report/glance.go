@@ -1,0 +1,115 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// answer is the best composition.
+type answer struct {
+	Rows       []answerRow
+	Mean, SD   string
+	Unit       string
+	Objective  string
+	Extreme    string
+	Experiment string
+	Measured   string
+}
+
+type answerRow struct{ Name, Value, Unit, Description string }
+
+// number is one figure of the summary.
+type number struct{ Value, Name, Detail string }
+
+// answer is the best composition, or what is missing for one.
+func (h *history) answer() (*answer, string) {
+	best := h.summary.Best
+	if best == nil {
+		return nil, "Nothing has been measured yet."
+	}
+	a := &answer{Unit: best.Unit, Objective: h.def.Objective.Name, Experiment: best.Experiment, Extreme: "lowest"}
+	if h.def.Objective.Goal == events.Maximize {
+		a.Extreme = "highest"
+	}
+	for i, p := range h.def.Parameters {
+		a.Rows = append(a.Rows, answerRow{p.Name, h.format.value(i, best.Parameters), p.Unit, p.Description})
+	}
+	a.Mean = typeset(fixed(best.Value, h.places))
+	if h.model != nil {
+		if p, err := h.model.Predict(best.Parameters); err == nil {
+			mean, sd := meanSD(p.Mean, p.SD)
+			a.Mean, a.SD = typeset(mean), sd
+		}
+	}
+	if x := h.state.Experiment(best.Experiment); x != nil && x.Measurement != nil {
+		a.Measured = typeset(fixed(x.Measurement.Objective.Value, h.places))
+	}
+	return a, ""
+}
+
+// numbers are the counts of the summary.
+func (h *history) numbers() []number {
+	s := h.state
+	var of []string
+	if n := s.Count(campaign.Failed); n > 0 {
+		of = append(of, fmt.Sprintf("%d failed", n))
+	}
+	if n := s.Count(campaign.Unresolved); n > 0 {
+		of = append(of, fmt.Sprintf("%d unresolved", n))
+	}
+	imported, excluded := 0, 0
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Origin == events.OriginImport {
+			imported++
+		}
+		if x.Excluded {
+			excluded++
+		}
+	}
+	if excluded > 0 {
+		of = append(of, fmt.Sprintf("%d excluded", excluded))
+	}
+	if imported > 0 {
+		of = append(of, fmt.Sprintf("besides %d imported", imported))
+	}
+	numbers := []number{{fmt.Sprint(s.Spent()), "experiments", strings.Join(append([]string{fmt.Sprintf("budget %d", h.def.Budget.Experiments)}, of...), ", ")}}
+	if len(h.def.Experts) > 0 || s.Labels() > 0 {
+		asked, initial := h.labels()
+		first := 0
+		for _, n := range initial {
+			first += n
+		}
+		numbers = append(numbers, number{fmt.Sprint(s.Labels()), "labels", fmt.Sprintf("%d at first, then %d asked", first, len(asked))})
+	}
+	if gain, ok := h.gain(); ok {
+		numbers = append(numbers, gain)
+	}
+	end := h.last.Time
+	if !s.EndedAt.IsZero() {
+		end = s.EndedAt
+	}
+	return append(numbers, number{durationText(end.Sub(s.DefinedAt)), "from start to end", plural(len(h.decisions), "decision")})
+}
+
+// gain compares the best result with the best of the initial design.
+func (h *history) gain() (number, bool) {
+	course := h.converge()
+	n := leading(course.results)
+	if n == 0 || n >= len(course.best) {
+		return number{}, false
+	}
+	before, after := course.best[n-1], course.best[len(course.best)-1]
+	if math.IsNaN(before) || before == after {
+		return number{}, false
+	}
+	text := fixed(after-before, h.places)
+	if after > before {
+		text = "+" + text
+	}
+	return number{typeset(text), strings.TrimSpace(h.def.Objective.Unit + " over the initial design"), fmt.Sprintf("best measured %s → %s %s", typeset(fixed(before, h.places)), typeset(fixed(after, h.places)), h.def.Objective.Unit)}, true
+}

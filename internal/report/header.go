@@ -1,0 +1,169 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// statusText says in a sentence where the campaign stands, and why it ended.
+func (h *history) statusText() string {
+	s := h.state
+	switch s.Status {
+	case campaign.Completed:
+		reasons := map[string]string{
+			events.CompletedBudget: "the budget of experiments is spent", events.CompletedTime: "the budget of time is spent",
+			events.CompletedTarget: "the target is reached", events.CompletedConverged: "no further improvement was seen",
+			events.CompletedExhausted: "every candidate has been measured or excluded",
+		}
+		reason := reasons[s.Reason]
+		if reason == "" {
+			reason = s.Reason
+		}
+		text := "Completed: " + reason + "."
+		if h.completed != "" {
+			text += " " + h.completed
+		}
+		return text
+	case campaign.Stopped:
+		return strings.TrimSuffix("Stopped by a person: "+s.Reason, ": ")
+	case campaign.Paused:
+		return strings.TrimSuffix("Paused: "+s.Reason, ": ")
+	}
+	text := "Running"
+	var open []string
+	if n := s.Count(campaign.Requested, campaign.Dispatched, campaign.Started); n > 0 {
+		open = append(open, plural(n, "experiment")+" under way")
+	}
+	waiting := 0
+	for i := range s.Questions {
+		if s.Questions[i].Status == campaign.Asked {
+			waiting++
+		}
+	}
+	if waiting > 0 {
+		open = append(open, plural(waiting, "question")+" open")
+	}
+	if open != nil {
+		text += ": " + strings.Join(open, ", ")
+	}
+	return text
+}
+
+// world says whether the measurements are of a simulated or of the real world.
+func (h *history) world() (text, class string) {
+	switch {
+	case h.simulated > 0 && h.real > 0:
+		return "SIMULATED AND REAL MIXED", "mixed"
+	case h.simulated > 0, h.real == 0 && h.def.Instrument.Simulated != nil, h.real == 0 && h.dispatched && h.dispatchSimulated:
+		return "SIMULATED", "simulated"
+	case h.real > 0, h.dispatched, h.def.Instrument.Manual != nil:
+		return "REAL", "real"
+	}
+	return "NOTHING MEASURED YET", "unknown"
+}
+
+// facts are the lines under the title.
+func (h *history) facts() [][2]string {
+	s, def := h.state, h.def
+	goal := "minimise "
+	if def.Objective.Goal == events.Maximize {
+		goal = "maximise "
+	}
+	facts := [][2]string{
+		{"goal", goal + withUnit(def.Objective.Name, def.Objective.Unit)},
+		{"instrument", h.instrument()},
+	}
+	var experts []string
+	for _, e := range def.Experts {
+		name := e.Name
+		if e.Simulated != nil || h.simulatedExpert[e.Name] {
+			name += " (simulated)"
+		}
+		experts = append(experts, name)
+	}
+	if experts != nil {
+		facts = append(facts, [2]string{"experts", strings.Join(experts, ", ")})
+	}
+	end, span := "last event", h.last.Time
+	if !s.EndedAt.IsZero() {
+		end, span = "ended", s.EndedAt
+	}
+	facts = append(facts, [2]string{"policy", h.policy()},
+		[2]string{"began", timeText(s.DefinedAt) + " UTC"},
+		[2]string{end, fmt.Sprintf("%s UTC (%s)", timeText(span), durationText(span.Sub(s.DefinedAt)))},
+		[2]string{"seed", fmt.Sprint(def.Seed)})
+	if len(h.builds) > 0 {
+		facts = append(facts, [2]string{"build", buildText(h.builds[len(h.builds)-1])})
+	}
+	return facts
+}
+
+// instrument names what measured, by the word of the events, and else what the
+// definition says.
+func (h *history) instrument() string {
+	var names []string
+	seen := map[string]bool{}
+	add := func(name string) {
+		if name != "" && !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	for i := range h.state.Experiments {
+		x := &h.state.Experiments[i]
+		if m := x.Measurement; m != nil && m.Identity != "" && m.Identity != x.Instrument {
+			full := x.Instrument + " (" + m.Identity + ")"
+			add(full)
+			seen[x.Instrument] = true
+		}
+	}
+	for i := range h.state.Experiments { // those that never said what device they are
+		add(h.state.Experiments[i].Instrument)
+	}
+	const most = 4
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
+	}
+	if names != nil {
+		return strings.Join(names, ", ")
+	}
+	switch i := h.def.Instrument; {
+	case i.Simulated != nil:
+		return "simulated/" + i.Simulated.Task
+	case i.Table != nil:
+		return "table " + i.Table.File
+	case i.Manual != nil:
+		return "a person measures"
+	case i.Process != nil:
+		return "program " + strings.Join(i.Process.Command, " ")
+	}
+	return "none"
+}
+
+// policy names the three choices.
+func (h *history) policy() string {
+	p := h.def.Policy
+	next := "lcb"
+	switch {
+	case p.Next.LogEI != nil:
+		next = "logei"
+	case p.Next.Thompson != nil:
+		next = "thompson"
+	case p.Next.Sobol != nil:
+		next = "sobol"
+	case p.Next.Random != nil:
+		next = "random"
+	case p.Next.LCB != nil && p.Next.LCB.Beta != nil && p.Next.LCB.BetaRule != events.BetaLemma:
+		next = "lcb, β = " + setting(*p.Next.LCB.Beta)
+	}
+	if p.Trust.COBOL != nil {
+		next += "; trust cobol"
+	}
+	if w := p.Handover.Width; w != nil && w.Threshold != nil {
+		next += "; asks where the belief is wider than " + setting(*w.Threshold)
+	}
+	return next
+}
