@@ -76,8 +76,10 @@ type lcb struct {
 	lemma bool
 }
 
-func (lcb) Name() string    { return "lcb" }
-func (lcb) Promise() string { return "the best confidence bound: the best value that the model holds possible" }
+func (lcb) Name() string { return "lcb" }
+func (lcb) Promise() string {
+	return "the best confidence bound: the best value that the model holds possible"
+}
 
 func (r lcb) width(m *objective.Model) (float64, error) {
 	if !r.lemma {
