@@ -89,11 +89,11 @@ func (h *history) numbers() []number {
 	if gain, ok := h.gain(); ok {
 		numbers = append(numbers, gain)
 	}
-	end := h.last.Time
+	end, name := h.last.Time, "so far"
 	if !s.EndedAt.IsZero() {
-		end = s.EndedAt
+		end, name = s.EndedAt, "from start to end"
 	}
-	return append(numbers, number{durationText(end.Sub(s.DefinedAt)), "from start to end", plural(len(h.decisions), "decision")})
+	return append(numbers, number{durationText(end.Sub(s.DefinedAt)), name, plural(len(h.decisions), "decision")})
 }
 
 // gain compares the best result with the best of the initial design.
