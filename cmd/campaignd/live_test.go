@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -124,11 +125,30 @@ func TestPanelAsksAgain(t *testing.T) {
 	}
 }
 
+// screen is what was written to a terminal; unlike a file's, a buffer's writes
+// must not meet.
+type screen struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
 // The program itself, without a terminal: prompts get their lines, a prompt that
 // is cancelled is an error, and closing loses no line that was to be printed.
 func TestLive(t *testing.T) {
 	in, keyboard := io.Pipe()
-	var out strings.Builder
+	var out screen
 	l := newLive(in, &out, 0, func() {})
 	l.remark("an early remark")
 	l.open()

@@ -36,6 +36,7 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // not the race detector's second of rest at every exit
 			tiny, err := os.ReadFile("testdata/tiny.yaml")
 			if err != nil {
 				return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -151,9 +150,4 @@ func expires(at time.Time) string {
 		return ""
 	}
 	return ", until " + clock(at)
-}
-
-// indent writes lines below each other with a margin.
-func indent(text, margin string) string {
-	return margin + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+margin)
 }
