@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -148,17 +150,20 @@ func (f *feed) close(last events.Sequence) {
 
 // plain is the display of a pipe: a line for each noteworthy event.
 type plain struct {
-	console.Prompter
+	lines *console.Lines
 
 	mu       sync.Mutex
 	out      io.Writer
 	narrator narrator
 	after    events.Sequence // what came before was told by an earlier process
+	waiting  string          // the last wait for a person that was told
 }
 
 func newPlain(in io.Reader, out io.Writer, after events.Sequence) *plain {
-	return &plain{Prompter: console.NewLines(in, out, isTerminal(in)), out: out, after: after}
+	return &plain{lines: console.NewLines(in, out, isTerminal(in)), out: out, after: after}
 }
+
+func (p *plain) open() {}
 
 func (p *plain) happened(e events.Event, payload events.Payload) {
 	p.mu.Lock()
@@ -172,9 +177,19 @@ func (p *plain) happened(e events.Event, payload events.Payload) {
 	}
 }
 
-func (p *plain) open() {}
-
-func (p *plain) stands(progress) {}
+// stands tells what a person must do before the campaign goes on.
+func (p *plain) stands(now progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	waiting := ""
+	if len(now.Unresolved) > 0 || now.Status == campaign.Paused {
+		waiting = now.WaitingFor
+	}
+	if waiting != "" && waiting != p.waiting {
+		fmt.Fprintf(p.out, "waiting for %s\n", waiting)
+	}
+	p.waiting = waiting
+}
 
 func (p *plain) remark(text string) {
 	p.mu.Lock()
@@ -183,3 +198,20 @@ func (p *plain) remark(text string) {
 }
 
 func (p *plain) close() {}
+
+// Prompt implements console.Prompter. Where the input has ended nobody can
+// answer here, but somebody can from another terminal: the form stays open as
+// long as it is wanted.
+func (p *plain) Prompt(ctx context.Context, f console.Form) (string, error) {
+	line, err := p.lines.Prompt(ctx, f)
+	if !errors.Is(err, console.ErrClosed) {
+		return line, err
+	}
+	what := "VALUE"
+	if strings.HasPrefix(f.Key, "q") {
+		what = "accept|reject|unsure"
+	}
+	p.remark(fmt.Sprintf("%s waits, and nobody is at this terminal. From another one: campaignd tell %s %s", f.Key, f.Key, what))
+	<-ctx.Done()
+	return "", ctx.Err()
+}

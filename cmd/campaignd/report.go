@@ -3,8 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +40,7 @@ func (a *app) reportCommand() *cobra.Command {
 			}
 			defer s.close()
 			if output == "" {
-				output = reportPath(t.store)
+				output = reportPath(t.store, s.name)
 			}
 			if err := writeReport(cmd.Context(), s.log, s.name, t.store, output); err != nil {
 				return err
@@ -53,9 +56,23 @@ func (a *app) reportCommand() *cobra.Command {
 	return cmd
 }
 
-// reportPath is where a store's report is: beside it.
-func reportPath(store string) string {
-	return filepath.Join(filepath.Dir(filepath.Clean(store)), "report.html")
+// reportPath is where a campaign's report is: report.html beside the store. A
+// report of another campaign that is there stays: this one is then called after
+// its store, "electrolyte.report.html".
+func reportPath(store, name string) string {
+	store = filepath.Clean(store)
+	path := filepath.Join(filepath.Dir(store), "report.html")
+	f, err := os.Open(path)
+	if err != nil {
+		return path
+	}
+	defer f.Close()
+	head := make([]byte, 4096)
+	n, _ := io.ReadFull(f, head)
+	if title := fmt.Sprintf("<title>%s ", name); strings.Contains(string(head[:n]), title) {
+		return path
+	}
+	return strings.TrimSuffix(store, storeEnding) + ".report.html"
 }
 
 // writeReport writes the report of a campaign. A file that is there stays as

@@ -325,7 +325,7 @@ func (r *running) finish(ctx context.Context) error {
 
 // answer prints the summary of a campaign that had ended before.
 func (r *running) answer(ctx context.Context) error {
-	path := reportPath(r.target.store)
+	path := reportPath(r.target.store, r.target.campaign)
 	if _, err := os.Stat(path); err != nil {
 		path = r.report(ctx)
 	}
@@ -335,7 +335,7 @@ func (r *running) answer(ctx context.Context) error {
 // report writes the report and returns its path, empty where it could not be
 // written: the campaign is none the worse for it.
 func (r *running) report(ctx context.Context) string {
-	path := reportPath(r.target.store)
+	path := reportPath(r.target.store, r.target.campaign)
 	if err := writeReport(ctx, r.log, r.target.campaign, r.target.store, path); err != nil {
 		r.remark("The report could not be written: %v. Try again with: campaignd report %s", err, r.target.store)
 		return ""
