@@ -40,24 +40,25 @@ type scenario struct {
 	name string
 	// bench is the instrument, a process of its own; nil stands for the
 	// simulated instrument inside campaignd.
-	bench   *testinstrument.Options
+	bench *testinstrument.Options
+	// victims are drawn from, each as often as it stands here.
 	victims []victim
 	// deep puts the store so deep that its socket has to live elsewhere.
 	deep bool
-	// kills of 100.
+	// share is how many of 100 kills it gets.
 	share int
 }
 
 var scenarios = []scenario{
 	{name: "simulated instrument", victims: []victim{program}, deep: true, share: 30},
-	{name: "instrument that resumes", bench: &testinstrument.Options{Resume: true}, victims: []victim{program, both, instrument}, share: 40},
-	{name: "instrument that forgets", bench: &testinstrument.Options{}, victims: []victim{program, both, instrument}, share: 30},
+	{name: "instrument that resumes", bench: &testinstrument.Options{Resume: true}, victims: []victim{program, both, both, instrument}, share: 40},
+	{name: "instrument that forgets", bench: &testinstrument.Options{}, victims: []victim{program, both, both, instrument}, share: 30},
 }
 
 const (
 	// latency of a measurement: long enough to be killed in, and for what
 	// campaignd does itself to remain most of a run.
-	latency = 15 * time.Millisecond
+	latency = 25 * time.Millisecond
 	// campaignSeeds is how many different campaigns each scenario has.
 	campaignSeeds = 3
 	// longest is how long any one life of the program may take.
@@ -120,7 +121,7 @@ func (s *suite) run(t *testing.T) {
 		took    time.Duration
 	}
 	references := make(map[int]undisturbed)
-	total, asked, campaigns := s.left, 0, 0
+	total, settled, campaigns := s.left, 0, 0
 	for ; s.left > 0 && !t.Failed(); campaigns++ {
 		seed := 1 + campaigns%campaignSeeds
 		reference, ok := references[seed]
@@ -142,17 +143,17 @@ func (s *suite) run(t *testing.T) {
 		}
 		c.live(t, false)
 		c.check(t, reference.history)
-		asked += len(c.resolved)
+		settled += count(c.history, events.KindExperimentResolved)
 	}
 	t.Logf("%d kills in %d campaigns, of about %v each undisturbed; %d experiments were settled by a person",
-		total, campaigns, references[1].took.Round(time.Millisecond), asked)
+		total, campaigns, references[1].took.Round(time.Millisecond), settled)
 }
 
 // newCampaign writes the campaign file into a new folder.
 func (s *suite) newCampaign(t *testing.T, seed int) *campaignRun {
 	t.Helper()
 	dir := t.TempDir()
-	c := &campaignRun{suite: s, dir: dir, file: filepath.Join(dir, "killed.yaml"), store: filepath.Join(dir, "killed.campaign"), resolved: make(map[string]string)}
+	c := &campaignRun{suite: s, dir: dir, file: filepath.Join(dir, "killed.yaml"), store: filepath.Join(dir, "killed.campaign")}
 	if s.deep {
 		c.store = filepath.Join(dir, strings.Repeat("deep", 25), "killed.campaign")
 	}
