@@ -7,21 +7,29 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/telemetry"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// define writes the event that opens the target's campaign.
+// define writes the event that opens the target's campaign, and with it the
+// trace that everything in the campaign is part of.
 func (a *app) define(ctx context.Context, log events.Log, t target, def events.Definition) error {
 	actor, err := a.actor()
 	if err != nil {
 		return err
 	}
-	return engine.Define(ctx, log, events.CampaignDefined{Instance: engine.NewInstance(), Definition: def, Source: t.file.Source, Build: thisBuild().Build}, actor, time.Now(), "")
+	ctx, span := telemetry.Start(ctx, "campaign", attribute.String("campaign", def.Name))
+	err = engine.Define(ctx, log, events.CampaignDefined{Instance: engine.NewInstance(), Definition: def, Source: t.file.Source, Build: thisBuild().Build},
+		actor, time.Now(), telemetry.Inject(ctx))
+	telemetry.End(span, err)
+	return err
 }
 
 // listCandidates completes a definition where its instrument measures only

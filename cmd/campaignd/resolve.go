@@ -46,7 +46,10 @@ say. Nothing is dispatched until a person has looked. Say
 				if err := known(core.State(), r.Experiment); err != nil {
 					return engine.Request{}, err
 				}
-				r.Actual, err = parsePoint(core.State().Definition, "--actual", actual, false)
+				point, err := parsePoint(core.State().Definition, "--actual", actual, false)
+				if x := core.State().Experiment(r.Experiment); x != nil {
+					r.Actual = fill(point, x.Parameters)
+				}
 				return engine.Request{Resolve: r}, err
 			})
 		},

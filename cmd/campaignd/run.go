@@ -74,6 +74,15 @@ func (a *app) run(ctx context.Context, t target, seed *uint64) error {
 	} else if !errors.Is(err, control.ErrNobody) {
 		return storeError{err}
 	}
+	flush, err := telemetry.Setup(ctx, thisBuild().Version)
+	if err != nil {
+		return badInput("%w", err)
+	}
+	defer func() {
+		if err := flush(context.WithoutCancel(ctx)); err != nil {
+			a.remark("%v", err)
+		}
+	}()
 	r := &running{app: a, target: t, began: time.Now()}
 	defer r.release()
 	if err := r.prepare(ctx, seed); err != nil {
@@ -241,15 +250,6 @@ func (r *running) observe(core *engine.Core, waitingFor string) {
 
 // drive runs the campaign until it ends or ctx does.
 func (r *running) drive(ctx context.Context) (err error) {
-	flush, err := telemetry.Setup(ctx, thisBuild().Version)
-	if err != nil {
-		return badInput("%w", err)
-	}
-	defer func() {
-		if failed := flush(context.WithoutCancel(ctx)); failed != nil {
-			r.display.remark(failed.Error())
-		}
-	}()
 	if err := r.runner.Start(ctx); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -114,12 +113,10 @@ func (t target) hasStore() (bool, error) {
 	return len(entries) > 0, nil
 }
 
-// suggestion is how to name the target on a command line again.
+// String names the target as on a command line.
 func (t target) String() string {
 	if t.path != "" {
-		return t.path
+		return shellArg(t.path)
 	}
-	return t.store
+	return shellArg(t.store)
 }
-
-var _ fmt.Stringer = target{}

@@ -197,7 +197,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 			return "", true
 		}
 		line := fmt.Sprintf("%s %s %s", p.Expert, said(p.Answer), p.Question)
-		if n.def != nil {
+		if len(p.Parameters) > 0 {
 			line += fmt.Sprintf(" (%s)", composition(n.def, p.Parameters))
 		}
 		if who(e.Actor) != p.Expert {

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+func ptr[T any](x T) *T { return &x }
+
+var salty = &events.Definition{
+	Parameters: []events.Parameter{
+		{Name: "salt", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)},
+		{Name: "ec", Min: ptr(0.3), Max: ptr(0.52)},
+		{Name: "dose", Unit: "µL", Min: ptr(0.0), Max: ptr(100.0)},
+		{Name: "level", Values: []float64{1, 2.5}},
+		{Name: "kind", Categories: []events.CategoryDef{{Name: "LiPF6"}}},
+	},
+	Objective:  events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize},
+	Instrument: events.Instrument{Steps: map[string]float64{"dose": 0.25}},
+}
+
+// Every kind of event can be told in words.
+func TestEveryKindInWords(t *testing.T) {
+	for _, info := range events.Kinds() {
+		n := narrator{def: salty}
+		line, _ := n.one(events.Event{Kind: info.Kind, Actor: "person:ada"}, info.New())
+		if line == "" || line == string(info.Kind) || strings.Contains(line, "%!") {
+			t.Errorf("%s is told as %q", info.Kind, line)
+		}
+	}
+}
+
+// Words are those a person would use: their order, their units, the decimals
+// that matter.
+func TestWords(t *testing.T) {
+	point := events.Point{
+		"ec": events.Number(0.34), "salt": events.Number(1.1), "dose": events.Number(12.5),
+		"level": events.Number(2.5), "kind": events.Category("LiPF6"),
+	}
+	n := narrator{def: salty}
+	tell := func(actor string, payload events.Payload) string {
+		return strings.Join(n.tell(events.Event{Kind: payload.Kind(), Actor: actor}, payload), "\n")
+	}
+	for _, test := range []struct {
+		actor   string
+		payload events.Payload
+		want    string
+	}{
+		{"instrument:acme", &events.ExperimentMeasured{Experiment: "e7", Measurement: events.Measurement{Actual: point, Objective: events.Quantity{Value: 13.4217, Unit: "mS/cm"}}},
+			"e7 measured 13.42 mS/cm (salt 1.10, ec 0.340, dose 12.50, level 2.5, kind LiPF6)"},
+		{"expert:ada", &events.LabelGiven{Question: "q12", Expert: "ada", Parameters: events.Point{"salt": events.Number(1)}, Answer: events.AnswerReject, Comment: "too viscous"},
+			"ada rejected q12 (salt 1.00): too viscous"},
+		{"person:grace", &events.LabelGiven{Question: "q12", Expert: "ada", Answer: events.AnswerUnsure}, "ada cannot tell about q12, told by grace"},
+		{"person:ada", &events.MeasurementCorrected{Experiment: "e7", Old: events.Quantity{Value: 1e-7, Unit: "S"}, New: &events.Quantity{Value: 0, Unit: "S"}, Reason: "zero"},
+			"ada corrected e7 from 1e-07 S to 0 S: zero"},
+		{"expert:ada", &events.LabelGiven{Expert: "ada", Answer: events.AnswerAccept, Volunteered: true}, ""},
+		{"expert:ada", &events.LabelGiven{Expert: "ada", Answer: events.AnswerReject, Volunteered: true}, ""},
+		{"engine", &events.ExperimentDispatched{Experiment: "e1"}, "ada gave 2 initial labels: 1 accepted, 1 rejected"},
+		{"engine", &events.ExperimentStarted{Experiment: "e1"}, ""},
+	} {
+		if got := tell(test.actor, test.payload); got != test.want {
+			t.Errorf("%s by %s is told as\n%q, want\n%q", test.payload.Kind(), test.actor, got, test.want)
+		}
+	}
+}
