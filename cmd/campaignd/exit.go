@@ -108,7 +108,7 @@ func (a *app) fail(err error) int {
 // explainError says what happened and what to do, for errors whose own text
 // does not.
 func explainError(err error) string {
-	message := strings.TrimPrefix(err.Error(), engine.ErrRefused.Error()+": ")
+	message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), engine.ErrRefused.Error()+": "), "pebblelog: ")
 	switch {
 	case errors.Is(err, events.ErrInUse):
 		message += "; wait for it to finish, or end it, and try again"
