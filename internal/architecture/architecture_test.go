@@ -44,6 +44,7 @@ var may = []struct {
 	{"internal/report", []string{"events", "projections", "policies", "internal/engine", "internal/space", "internal/num", "adapters/instruments."}},
 	{"internal/study", []string{""}},
 	{"internal/testinstrument", []string{"events", "adapters"}},
+	{"internal/killtest", []string{""}},
 	{"cmd", []string{""}},
 }
 
