@@ -25,6 +25,10 @@ import (
 // or is about to be served.
 var ErrNobody = errors.New("no running process serves the store")
 
+// ErrCutOff means that the owner of the store ended before it answered.
+var ErrCutOff = errors.New("the process that runs the campaign ended before it answered: " +
+	"look with `campaignd status` or `campaignd events` whether it was recorded, and ask again if not")
+
 // ErrReadOnly is returned by Append of a Client: only the owner of a store
 // writes; others submit requests.
 var ErrReadOnly = errors.New("the store belongs to another process: submit a request to it")
@@ -80,7 +84,11 @@ func (c *Client) Status() Status { return c.status }
 // Submit has the owner fulfil a request, and returns the recorded events.
 func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
 	var a accepted
-	if err := c.call(ctx, http.MethodPost, "/v1/requests", submission{Campaign: campaign, Request: r}, &a); err != nil {
+	err := c.call(ctx, http.MethodPost, "/v1/requests", submission{Campaign: campaign, Request: r}, &a)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+		return nil, ErrCutOff
+	}
+	if err != nil {
 		return nil, err
 	}
 	stored := make([]events.Event, len(a.Events))

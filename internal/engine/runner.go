@@ -126,7 +126,13 @@ func (r *Runner) Start(ctx context.Context) (err error) {
 	if r.core.State().Status.Ended() {
 		return nil
 	}
-	if r.description, err = r.Instrument.Describe(ctx); err != nil {
+	r.description, err = r.Instrument.Describe(ctx)
+	if r.core.State().Sequence > 1 { // it has answered before: it may only be slow to come back
+		for attempt := 1; err != nil && attempt < attempts && pause(ctx, retryPause); attempt++ {
+			r.description, err = r.Instrument.Describe(ctx)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("the instrument does not describe itself: %w", err)
 	}
 	return instruments.Compatible(r.description, *r.core.State().Definition)
