@@ -43,7 +43,9 @@ type Definition struct {
 	Replicates int `json:"replicates,omitempty" jsonschema:"minimum=1"`
 	// Instrument that measures.
 	Instrument Instrument `json:"instrument" jsonschema:"required"`
-	// Experts who are asked. None: the campaign runs without questions.
+	// Experts who are asked. None: the campaign runs without questions. Several
+	// take turns, one for each experiment, and each has a belief and a trust of
+	// their own.
 	Experts []Expert `json:"experts,omitempty"`
 }
 

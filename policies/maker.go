@@ -27,6 +27,10 @@ type maker struct {
 	beta float64
 }
 
+// expert returns the index of the expert of this step: experts take turns, one
+// for each experiment. It panics where there are none.
+func (m *maker) expert() int { return len(m.v.Campaign.Experiments) % len(m.def.Experts) }
+
 // decide follows Xu et al. 2024, Alg. 1; RuleX constants name the places where
 // it ends.
 func (m *maker) decide() error {
@@ -72,11 +76,11 @@ var (
 	errNoFit  = errors.New("it has not been fitted")
 )
 
-// aid lets the first expert's belief bend the choice.
+// aid lets an expert's belief bend the choice.
 func (m *maker) aid(turn []campaign.Question, base next.Acquisition, unaided search.Result) error {
-	expert, b := m.def.Experts[0].Name, m.v.Beliefs[0]
+	expert, b := m.def.Experts[m.expert()].Name, m.v.Beliefs[m.expert()]
 	if b == nil {
-		return fmt.Errorf("%w: %w", errBelief, cmp.Or(m.v.BeliefErrors[0], errNoFit))
+		return fmt.Errorf("%w: %w", errBelief, cmp.Or(m.v.BeliefErrors[m.expert()], errNoFit))
 	}
 	fit := b.Fit
 	m.d.Belief = &fit
@@ -230,9 +234,7 @@ func (m *maker) explain(turn []campaign.Question) string {
 // search minimises an acquisition over the space. The salt keeps the searches
 // of one decision apart.
 func (m *maker) search(f next.Acquisition, salt uint64, skip map[string]bool, starts ...[]float64) (search.Result, error) {
-	for _, x := range m.v.Objective.X {
-		starts = append(starts, x)
-	}
+	starts = append(starts, m.v.Objective.X...)
 	return search.Minimize(m.ctx, m.v.Space, f, m.seed+salt, starts, skip)
 }
 
@@ -264,8 +266,8 @@ func (m *maker) add(name string, r search.Result) (err error) {
 		value := r.Value
 		c.Acquisition = &value
 	}
-	if m.trust != nil && len(m.v.Beliefs) > 0 && m.v.Beliefs[0] != nil {
-		lower, upper, failed := m.v.Beliefs[0].Bounds(r.X)
+	if m.trust != nil && len(m.v.Beliefs) > 0 && m.v.Beliefs[m.expert()] != nil {
+		lower, upper, failed := m.v.Beliefs[m.expert()].Bounds(r.X)
 		if failed != nil {
 			err = fmt.Errorf("%w: at the %s candidate: %w", errBelief, name, failed)
 		} else {

@@ -33,6 +33,11 @@ var campaigns = map[string]struct {
 		def.Policy.Handover.Width = &events.Width{PerExperiment: ptr(2)}
 		def.Budget.Labels = ptr(12)
 	}}},
+	"two experts": {"branin", []func(*events.Definition){study.WithExpert(1), func(def *events.Definition) {
+		bob := def.Experts[0]
+		bob.Name = "bob"
+		def.Experts = append(def.Experts, bob)
+	}}},
 	"target": {"branin", []func(*events.Definition){func(def *events.Definition) { def.Stop.Target = ptr(5.0) }}},
 	"window": {"branin", []func(*events.Definition){func(def *events.Definition) { def.Stop.Window = 3 }}},
 }

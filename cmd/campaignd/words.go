@@ -122,12 +122,19 @@ type narrator struct {
 // one that a person need not read.
 func (n *narrator) tell(e events.Event, payload events.Payload) (lines []string) {
 	line, routine := n.one(e, payload)
-	if given, ok := payload.(*events.LabelGiven); ok && given.Volunteered {
-		return nil // told together, once the last one is there
-	}
-	if n.examples > 0 {
+	given, example := payload.(*events.LabelGiven)
+	example = example && given.Volunteered
+	if n.examples > 0 && (!example || given.Expert != n.expert) {
 		lines = append(lines, fmt.Sprintf("%s gave %s: %d accepted, %d rejected", n.expert, plural(n.examples, "initial label"), n.accepted, n.examples-n.accepted))
 		n.examples, n.accepted = 0, 0
+	}
+	if example { // told together, once the last one is there
+		n.expert = given.Expert
+		n.examples++
+		if given.Answer == events.AnswerAccept {
+			n.accepted++
+		}
+		return lines
 	}
 	if !routine {
 		lines = append(lines, line)
@@ -137,7 +144,6 @@ func (n *narrator) tell(e events.Event, payload events.Payload) (lines []string)
 
 // one says in a line what happened; routine is true for what is of interest
 // only to who looks closer.
-
 func (n *narrator) one(e events.Event, payload events.Payload) (line string, routine bool) {
 	because := func(reason string) string {
 		if reason == "" {
@@ -189,12 +195,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		return fmt.Sprintf("%s asks %s about (%s)", p.Question, p.Expert, composition(n.def, p.Parameters)), true
 	case *events.LabelGiven:
 		if p.Volunteered {
-			n.expert = p.Expert
-			n.examples++
-			if p.Answer == events.AnswerAccept {
-				n.accepted++
-			}
-			return "", true
+			return "", true // counted by tell
 		}
 		line := fmt.Sprintf("%s %s %s", p.Expert, said(p.Answer), p.Question)
 		if len(p.Parameters) > 0 {
