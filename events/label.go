@@ -60,7 +60,8 @@ type LabelGiven struct {
 	Comment     string `json:"comment,omitempty"`
 }
 
-// LabelSuperseded replaces an earlier answer by the same expert's new one.
+// LabelSuperseded replaces an earlier answer about an expert's question. The
+// event's actor is who changed it.
 type LabelSuperseded struct {
 	Question string `json:"question"`
 	Expert   string `json:"expert"`

@@ -77,13 +77,9 @@ func (p *Policy) model(ctx context.Context, v View, seed uint64, d *Decision) (e
 // failed believed to be as bad as the worst result: a failure is not an
 // observation of the objective, but suggesting it again would be no use.
 func (p *Policy) avoidFailed(v View) (*objective.Model, error) {
-	measured := make(map[string]bool)
-	for i := range v.Campaign.Experiments {
-		if x := &v.Campaign.Experiments[i]; x.Measurement != nil {
-			if key, err := v.Space.Key(x.Parameters); err == nil {
-				measured[key] = true
-			}
-		}
+	measured, err := triedBy(v, func(x *campaign.Experiment) bool { return x.Measurement != nil })
+	if err != nil {
+		return nil, err
 	}
 	var failed [][]float64
 	for i := range v.Campaign.Experiments {
@@ -92,10 +88,13 @@ func (p *Policy) avoidFailed(v View) (*objective.Model, error) {
 			continue
 		}
 		key, err := v.Space.Key(x.Parameters)
-		if err != nil || measured[key] {
+		if err != nil {
+			return nil, err
+		}
+		if measured[key] {
 			continue
 		}
-		measured[key] = true
+		measured[key] = true // believed once
 		u, err := v.Space.Encode(x.Parameters)
 		if err != nil {
 			return nil, err
@@ -112,17 +111,25 @@ func (p *Policy) design(v View, d *Decision, trouble error) error {
 	if p.next == nil {
 		kind = next.Name(p.def.Policy.Next)
 	}
-	taken := 0
-	for i := range v.Campaign.Experiments {
-		if x := &v.Campaign.Experiments[i]; x.Origin == events.OriginPolicy && x.Replicate == 1 {
-			taken++
-		}
-	}
 	points, err := v.Space.Design(kind, p.def.Budget.Experiments, p.def.Seed^designSalt)
 	if err != nil {
 		return err
 	}
-	if taken >= len(points) {
+	tried, err := triedBy(v, func(x *campaign.Experiment) bool { return x.Status != campaign.Cancelled })
+	if err != nil {
+		return err
+	}
+	taken := 0
+	for ; taken < len(points); taken++ {
+		key, err := v.Space.Key(points[taken])
+		if err != nil {
+			return err
+		}
+		if !tried[key] {
+			break
+		}
+	}
+	if taken == len(points) {
 		exhausted(d)
 		return nil
 	}
@@ -136,6 +143,24 @@ func (p *Policy) design(v View, d *Decision, trouble error) error {
 		d.Reason += " There is no model of the objective yet."
 	}
 	return nil
+}
+
+// triedBy returns the keys of the compositions of the experiments that satisfy
+// a condition.
+func triedBy(v View, condition func(*campaign.Experiment) bool) (map[string]bool, error) {
+	keys := make(map[string]bool)
+	for i := range v.Campaign.Experiments {
+		x := &v.Campaign.Experiments[i]
+		if !condition(x) {
+			continue
+		}
+		key, err := v.Space.Key(x.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		keys[key] = true
+	}
+	return keys, nil
 }
 
 func exhausted(d *Decision) {

@@ -46,7 +46,11 @@ func (m *maker) decide() error {
 	if err != nil {
 		return err
 	}
-	unaided, err := m.search(base, 1, m.taken())
+	taken, err := m.taken()
+	if err != nil {
+		return err
+	}
+	unaided, err := m.search(base, 1, taken)
 	if errors.Is(err, search.ErrExhausted) {
 		exhausted(m.d)
 		return nil
@@ -61,7 +65,7 @@ func (m *maker) decide() error {
 		return m.run(Unaided, RuleUnaided, "It has "+m.next.Promise()+".")
 	}
 	tests := len(m.d.Tests)
-	err = m.aid(turn, base, unaided)
+	err = m.aid(turn, base, unaided, taken)
 	if errors.Is(err, errBelief) {
 		m.d.Candidates, m.d.Tests, m.d.Lambda, m.d.Trust = m.d.Candidates[:1], m.d.Tests[:tests], nil, nil
 		return m.run(Unaided, RuleNoBelief, fmt.Sprintf("%v: the unaided candidate is taken.", err))
@@ -77,7 +81,7 @@ var (
 )
 
 // aid lets an expert's belief bend the choice.
-func (m *maker) aid(turn []campaign.Question, base next.Acquisition, unaided search.Result) error {
+func (m *maker) aid(turn []campaign.Question, base next.Acquisition, unaided search.Result, taken map[string]bool) error {
 	expert, b := m.def.Experts[m.expert()].Name, m.v.Beliefs[m.expert()]
 	if b == nil {
 		return fmt.Errorf("%w: %w", errBelief, cmp.Or(m.v.BeliefErrors[m.expert()], errNoFit))
@@ -95,7 +99,7 @@ func (m *maker) aid(turn []campaign.Question, base next.Acquisition, unaided sea
 		lambda = m.trust.Lambda0
 	}
 	var failed error
-	aided, err := m.search(m.trust.Acquisition(base, b, lambda, &failed), 2, m.taken(), unaided.X)
+	aided, err := m.search(m.trust.Acquisition(base, b, lambda, &failed), 2, taken, unaided.X)
 	if failed != nil {
 		return fmt.Errorf("%w: %w", errBelief, failed)
 	}
@@ -131,12 +135,17 @@ func (m *maker) turn() []campaign.Question {
 	return s.Questions[i:]
 }
 
-// takeAnswer runs the composition that the expert has just accepted.
+// takeAnswer runs the composition that the expert has just accepted. No aided
+// candidate is weighed then, nor where a turn ends before one (the cap, no
+// answer, a closed gate): the dual variable stays where it is.
 func (m *maker) takeAnswer(turn []campaign.Question) (done bool, err error) {
 	if len(turn) == 0 || turn[len(turn)-1].Status != campaign.Answered || turn[len(turn)-1].Answer != events.AnswerAccept {
 		return false, nil
 	}
 	q := turn[len(turn)-1]
+	if m.v.Space.Contains(q.Parameters) != nil {
+		return false, nil // an amendment has excluded it since
+	}
 	x, err := m.v.Space.Encode(q.Parameters)
 	if err != nil {
 		return false, err
@@ -240,18 +249,11 @@ func (m *maker) search(f next.Acquisition, salt uint64, skip map[string]bool, st
 
 // taken returns the compositions that have been requested, where the campaign
 // has a list of candidates: each is tried once.
-func (m *maker) taken() map[string]bool {
+func (m *maker) taken() (map[string]bool, error) {
 	if len(m.def.Candidates) == 0 {
-		return nil
+		return nil, nil
 	}
-	taken := make(map[string]bool)
-	for i := range m.v.Campaign.Experiments {
-		x := &m.v.Campaign.Experiments[i]
-		if key, err := m.v.Space.Key(x.Parameters); err == nil && x.Status != campaign.Cancelled {
-			taken[key] = true
-		}
-	}
-	return taken
+	return triedBy(m.v, func(x *campaign.Experiment) bool { return x.Status != campaign.Cancelled })
 }
 
 // add appends a candidate with what the models say about it. Where only the

@@ -1,6 +1,7 @@
 package policies_test
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
@@ -44,6 +45,8 @@ var campaigns = map[string]struct {
 
 // The laws hold at every decision of whole campaigns of every policy.
 func TestPolicies(t *testing.T) {
+	var mu sync.Mutex
+	settled := make(map[string]bool) // rules that settled a decision
 	for name, c := range campaigns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,6 +75,19 @@ func TestPolicies(t *testing.T) {
 				}
 			}
 			t.Logf("rules: %v", rules)
+			mu.Lock()
+			defer mu.Unlock()
+			for rule := range rules {
+				settled[rule] = true
+			}
 		})
 	}
+	t.Cleanup(func() {
+		for _, rule := range []string{policies.RuleBudget, policies.RuleTarget, policies.RuleDesign, policies.RuleUnaided, policies.RuleAccepted,
+			policies.RuleNoAnswer, policies.RuleCap, policies.RuleGate, policies.RuleNoHarm, policies.RuleAskedBefore, policies.RuleAccepts, policies.RuleAsk} {
+			if !settled[rule] {
+				t.Errorf("no campaign above reaches the rule %q", rule)
+			}
+		}
+	})
 }

@@ -28,7 +28,7 @@ func (p *Policy) stop(v View, d *Decision) bool {
 		}
 	}
 	if p.def.Stop.Window > 0 {
-		if gain, threshold, ok := recentGain(v.Campaign, p.def); ok && gain < threshold {
+		if gain, threshold, ok := recentGain(v.Campaign, p.def); ok && gain <= threshold {
 			return end(RuleConverged, events.CompletedConverged, fmt.Sprintf("The last %d experiments improved the best result by %.3g %s, less than %.3g.",
 				p.def.Stop.Window, gain, p.def.Objective.Unit, threshold))
 		}

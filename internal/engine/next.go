@@ -16,7 +16,8 @@ type World struct {
 	// Tended names the experiments and questions that somebody is waiting for
 	// in this process.
 	Tended map[string]bool
-	// Capacity is how many experiments may be under way at once.
+	// Capacity is how many experiments may be under way at once. The rules below
+	// decide on one at a time; more are under way only where people ask for them.
 	Capacity int
 }
 
@@ -82,6 +83,7 @@ func (c *Core) Next(w World) (Step, error) {
 		c.nextWatch,
 		c.nextEnd,
 		c.nextQuestion,
+		c.nextExcluded,
 		c.nextTrouble,
 		c.nextDispatch,
 		c.nextPause,
@@ -168,6 +170,9 @@ func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
 	if n := s.Count(campaign.Dispatched, campaign.Started); n > 0 {
 		return Wait{For: waitingForInstrument(s), Until: deadline(s)}, nil
 	}
+	if c.objective.Stale() { // the result is stated by the posterior, whatever ended the campaign
+		return c.fitObjective(), nil
+	}
 	return Done{}, nil
 }
 
@@ -188,24 +193,53 @@ func (c *Core) nextQuestion(s *campaign.State, w World) (Step, error) {
 	return nil, nil
 }
 
+// nextExcluded calls off what an amendment has put outside the space since it
+// was requested or asked.
+func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
+	var record Record
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Status != campaign.Requested {
+			continue
+		}
+		if err := c.space.Contains(x.Parameters); err != nil {
+			record.Payloads = append(record.Payloads, &events.ExperimentCancelled{Experiment: x.ID, Reason: err.Error()})
+		}
+	}
+	for i := range s.Questions {
+		q := &s.Questions[i]
+		if q.Status != campaign.Asked {
+			continue
+		}
+		if err := c.space.Contains(q.Parameters); err != nil {
+			record.Payloads = append(record.Payloads, &events.LabelWithdrawn{Question: q.ID, Reason: err.Error()})
+		}
+	}
+	if record.Payloads == nil {
+		return nil, nil
+	}
+	return record, nil
+}
+
 // failuresInARow is how many experiments may fail in a row before the campaign
 // pauses: an instrument that is out of order must not spend the budget.
 const failuresInARow = 4
 
-// nextTrouble pauses a campaign whose last experiments all failed, until a
-// person has looked.
+// nextTrouble pauses a campaign whose last experiments all gave nothing, until
+// a person has looked.
 func (c *Core) nextTrouble(s *campaign.State, w World) (Step, error) {
-	if s.Status == campaign.Paused || len(s.Experiments)-s.ResumedAt < failuresInARow {
+	if s.Status == campaign.Paused || len(s.Experiments)-s.ResumedAt < failuresInARow || s.Spent() >= s.Definition.Budget.Experiments {
 		return nil, nil
 	}
 	last := s.Experiments[len(s.Experiments)-failuresInARow:]
 	for i := range last {
-		if last[i].Status != campaign.Failed {
+		x := &last[i]
+		if calledOff := x.Status == campaign.Cancelled && x.Command != ""; x.Status != campaign.Failed && !calledOff {
 			return nil, nil
 		}
 	}
 	return Record{[]events.Payload{&events.CampaignPaused{Reason: fmt.Sprintf(
-		"the last %d experiments failed, %s with: %s; see to the instrument, then `campaignd resume`",
+		"the last %d experiments gave no result, %s for this reason: %s; see to the instrument, then `campaignd resume`",
 		failuresInARow, last[failuresInARow-1].ID, last[failuresInARow-1].Cause)}}}, nil
 }
 
@@ -270,41 +304,53 @@ func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 	}
 	// Experiments that were imported or run by hand serve as the initial design
 	// too; one that was called off leaves its place to be taken again.
-	design, known := make(map[string]bool), 0
+	done, known, runs := make(map[string]int), 0, 0
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		switch {
 		case x.Status == campaign.Cancelled:
-		case x.Origin == events.OriginInitial:
+		case x.Origin == events.OriginInitial && x.Replicate == 1:
 			key, err := c.space.Key(x.Parameters)
 			if err != nil {
 				return nil, err
 			}
-			design[key] = true
+			done[key]++
+			runs++
 		case x.Origin == events.OriginImport || x.Origin == events.OriginPerson:
 			known++
 		}
 	}
-	if len(design)+known >= *def.Initial.Experiments || s.Spent() >= def.Budget.Experiments || replicateDue(s) != nil {
+	if runs+known >= *def.Initial.Experiments || s.Spent() >= def.Budget.Experiments || replicateDue(s) != nil {
 		return nil, nil
 	}
-	if step := timeIsUp(s, w); step != nil {
-		return step, nil
-	}
 	points, err := c.initialDesign()
-	if err != nil || len(design) >= len(points) { // a short list of candidates gives a short design
+	if err != nil {
 		return nil, err
 	}
-	return Record{[]events.Payload{&events.ExperimentRequested{
-		Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: points[len(design)],
-		Origin: events.OriginInitial, Replicate: 1,
-	}}}, nil
+	for _, point := range points {
+		key, err := c.space.Key(point)
+		if err != nil {
+			return nil, err
+		}
+		if done[key] > 0 {
+			done[key]--
+			continue
+		}
+		if step := timeIsUp(s, w); step != nil {
+			return step, nil
+		}
+		return Record{[]events.Payload{&events.ExperimentRequested{
+			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: point,
+			Origin: events.OriginInitial, Replicate: 1,
+		}}}, nil
+	}
+	return nil, nil // a short list of candidates gives a short design
 }
 
 // nextReplicate repeats a composition as often as the definition asks for.
 func (c *Core) nextReplicate(s *campaign.State, w World) (Step, error) {
 	x := replicateDue(s)
-	if x == nil || s.Spent() >= s.Definition.Budget.Experiments {
+	if x == nil || s.Spent() >= s.Definition.Budget.Experiments || c.space.Contains(x.Parameters) != nil {
 		return nil, nil
 	}
 	if step := timeIsUp(s, w); step != nil {
@@ -316,15 +362,18 @@ func (c *Core) nextReplicate(s *campaign.State, w World) (Step, error) {
 	}}}, nil
 }
 
-// replicateDue returns the last experiment if it has ended and its composition
-// is to be measured again.
+// replicateDue returns the last experiment of the design or the policy if it
+// has ended and its composition is to be measured again.
 func replicateDue(s *campaign.State) *campaign.Experiment {
-	if len(s.Experiments) == 0 {
+	i := len(s.Experiments) - 1
+	for i >= 0 && (s.Experiments[i].Origin == events.OriginImport || s.Experiments[i].Origin == events.OriginPerson) {
+		i--
+	}
+	if i < 0 {
 		return nil
 	}
-	last := &s.Experiments[len(s.Experiments)-1]
-	if last.Status.Open() || last.Status == campaign.Cancelled ||
-		last.Origin == events.OriginImport || last.Origin == events.OriginPerson {
+	last := &s.Experiments[i]
+	if last.Status.Open() || last.Status == campaign.Cancelled {
 		return nil
 	}
 	runs := last.Replicate // of the initial design, which measures each composition in turn
@@ -342,13 +391,20 @@ func replicateDue(s *campaign.State) *campaign.Experiment {
 	return last
 }
 
-// initialDesign returns the compositions of the initial design.
+// initialDesign returns the compositions of the initial design that may be
+// measured.
 func (c *Core) initialDesign() ([]events.Point, error) {
 	def := c.State().Definition
-	if def.Initial.Design == events.DesignPoints {
-		return def.Initial.Points, nil
+	if def.Initial.Design != events.DesignPoints {
+		return c.space.Design(def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"))
 	}
-	return c.space.Design(def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"))
+	var points []events.Point
+	for _, point := range def.Initial.Points {
+		if c.space.Contains(point) == nil { // an amendment may have excluded it
+			points = append(points, point)
+		}
+	}
+	return points, nil
 }
 
 // nextDecision fits what has changed and decides, once nothing is open.
@@ -364,8 +420,8 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 			return Wait{For: fmt.Sprintf("%s to answer %s", q.Expert, q.ID), Until: deadline(s)}, nil
 		}
 	}
-	if c.objective.Stale() && (c.policy.UsesModel() || s.Spent() >= s.Definition.Budget.Experiments) {
-		return Fit{Model: events.ModelObjective, Seed: seedFor(s.Definition.Seed, "fit objective", c.objective.Revision())}, nil
+	if c.objective.Stale() && c.policy.UsesModel() {
+		return c.fitObjective(), nil
 	}
 	if c.objective.Fitted() && c.policy.UsesBeliefs() {
 		for _, expert := range s.Definition.Experts {
@@ -382,6 +438,11 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	}
 	id := campaign.DecisionID(s.Decisions)
 	return Decide{Decision: id, Seed: seedFor(s.Definition.Seed, "decision", id)}, nil
+}
+
+// fitObjective is the fit of the objective to the present observations.
+func (c *Core) fitObjective() Fit {
+	return Fit{Model: events.ModelObjective, Seed: seedFor(c.State().Definition.Seed, "fit objective", c.objective.Revision())}
 }
 
 // timeIsUp completes the campaign when its time is spent, and is nil before.

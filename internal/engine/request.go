@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -89,8 +90,13 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	if s.Status == campaign.Undefined {
 		return nil, refuse("the store holds no campaign yet: start one with `campaignd run FILE`")
 	}
-	if s.Status.Ended() && (r.Pause != nil || r.Resume != nil || r.Stop != nil) {
-		return nil, refuse("the campaign is %s: there is nothing to pause, resume or stop; to go on, raise its budget with `campaignd amend`", s.Status)
+	if r.Pause != nil || r.Resume != nil || r.Stop != nil {
+		switch s.Status {
+		case campaign.Completed:
+			return nil, refuse("the campaign is completed: there is nothing to pause, resume or stop; to go on, raise its budget with `campaignd amend`")
+		case campaign.Stopped:
+			return nil, refuse("the campaign was stopped for good; its measurements can be imported into a new one (campaignd export, campaignd import)")
+		}
 	}
 	switch {
 	case r.Pause != nil:
@@ -106,7 +112,7 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	case r.Stop != nil:
 		return []events.Payload{r.Stop}, nil
 	case r.Amend != nil:
-		return []events.Payload{r.Amend}, nil
+		return c.amend(r.Amend)
 	case r.Note != nil:
 		return c.note(r.Note)
 	case r.Tell != nil:
@@ -114,13 +120,31 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	case r.Import != nil:
 		return c.imports(r.Import)
 	case r.Answer != nil:
-		return c.answer(r.Actor, r.Answer)
+		return c.answer(r.Answer)
 	case r.Correct != nil:
 		return c.correct(r.Correct)
 	case r.Resolve != nil:
 		return c.resolve(r.Resolve)
 	}
 	return nil, refuse("the request asks for nothing")
+}
+
+// amend checks what no amendment may break; which changes are allowed at all
+// is for internal/campaignfile to say, before the request is made.
+func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
+	old := c.State().Definition
+	if a.Definition.Name != old.Name || a.Definition.Seed != old.Seed || len(a.Definition.Parameters) != len(old.Parameters) {
+		return nil, refuse("an amendment changes neither the name, nor the seed, nor which parameters there are")
+	}
+	for i, p := range a.Definition.Parameters {
+		if p.Name != old.Parameters[i].Name || p.Unit != old.Parameters[i].Unit {
+			return nil, refuse("an amendment changes neither the name, nor the seed, nor which parameters there are")
+		}
+	}
+	if _, err := space.New(a.Definition); err != nil {
+		return nil, refuse("the amended space: %w", err)
+	}
+	return []events.Payload{a}, nil
 }
 
 func (c *Core) note(n *events.NoteAdded) ([]events.Payload, error) {
@@ -169,6 +193,8 @@ func (c *Core) tell(t Tell, origin string, number int) ([]events.Payload, error)
 			return nil, refuse("%s has a result already: change it with `campaignd correct %s`", id, id)
 		case !x.Status.Open():
 			return nil, refuse("%s is %s", id, x.Status)
+		case x.Status != campaign.Requested && s.Definition.Instrument.Manual == nil:
+			return nil, refuse("%s is working on %s and will tell its result itself", x.Instrument, id)
 		}
 		requested = x.Parameters
 	} else {
@@ -215,6 +241,7 @@ func (c *Core) runsOf(point events.Point) (n int) {
 func (c *Core) imports(rows []Tell) ([]events.Payload, error) {
 	var payloads []events.Payload
 	number := len(c.State().Experiments)
+	before := make(map[string]int) // rows of a composition
 	for i, row := range rows {
 		if row.Experiment != "" {
 			return nil, refuse("row %d names an experiment of this campaign", i+1)
@@ -223,13 +250,20 @@ func (c *Core) imports(rows []Tell) ([]events.Payload, error) {
 		if err != nil {
 			return nil, fmt.Errorf("row %d: %w", i+1, err)
 		}
+		requested := p[0].(*events.ExperimentRequested)
+		key, err := c.space.Key(requested.Parameters)
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i+1, err)
+		}
+		requested.Replicate += before[key]
+		before[key]++
 		payloads = append(payloads, p...)
 		number++
 	}
 	return payloads, nil
 }
 
-func (c *Core) answer(actor string, a *Answer) ([]events.Payload, error) {
+func (c *Core) answer(a *Answer) ([]events.Payload, error) {
 	if !slices.Contains([]string{events.AnswerAccept, events.AnswerReject, events.AnswerUnsure}, a.Answer) {
 		return nil, refuse("%q is not an answer: say accept, reject or unsure", a.Answer)
 	}
@@ -260,6 +294,8 @@ func (c *Core) correct(r *Correct) ([]events.Payload, error) {
 		return nil, refuse("%s is %s: only a measurement can be corrected", x.ID, x.Status)
 	case strings.TrimSpace(r.Reason) == "":
 		return nil, refuse("a correction needs a reason (--reason)")
+	case r.Value != nil && r.Exclude:
+		return nil, refuse("an excluded measurement needs no new value")
 	case r.Value == nil && r.Actual == nil && r.Exclude == x.Excluded:
 		return nil, refuse("nothing changes: give a new value, the composition that was really made, or --exclude")
 	}
@@ -292,6 +328,17 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 		return nil, refuse("there is no experiment %s", r.Experiment)
 	case x.Status != campaign.Unresolved:
 		return nil, refuse("%s is %s: only an experiment whose fate is unknown can be resolved", x.ID, x.Status)
+	case r.Repeat && r.Resolution == events.ResolvedMeasured:
+		return nil, refuse("%s was measured: there is nothing to repeat", x.ID)
+	case r.Repeat && s.Status.Ended():
+		return nil, refuse("the campaign is %s: nothing is repeated", s.Status)
+	case r.Repeat && r.Resolution == events.ResolvedFailed && s.Spent() >= s.Definition.Budget.Experiments:
+		return nil, refuse("the budget of %d experiments is spent: raise it with `campaignd amend` to repeat %s", s.Definition.Budget.Experiments, x.ID)
+	}
+	if r.Repeat {
+		if err := c.space.Contains(x.Parameters); err != nil {
+			return nil, refuse("%s cannot be repeated: %w", x.ID, err)
+		}
 	}
 	payload := &events.ExperimentResolved{Experiment: x.ID, Resolution: r.Resolution, Repeat: r.Repeat, Reason: r.Reason}
 	switch r.Resolution {
@@ -313,9 +360,13 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 	}
 	payloads := []events.Payload{payload}
 	if r.Repeat {
+		replicate := x.Replicate
+		if r.Resolution == events.ResolvedFailed {
+			replicate++ // it was a run of its own
+		}
 		payloads = append(payloads, &events.ExperimentRequested{
 			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: x.Parameters,
-			Origin: x.Origin, Decision: x.Decision, Replicate: x.Replicate,
+			Origin: x.Origin, Decision: x.Decision, Replicate: replicate,
 		})
 	}
 	return payloads, nil

@@ -123,7 +123,7 @@ func (r *Runner) Start(ctx context.Context) (err error) {
 		return err
 	}
 	r.inbox, r.over, r.tended = make(chan message, inboxSize), make(chan struct{}), make(map[string]context.CancelFunc)
-	if r.core.State().Status.Ended() {
+	if s := r.core.State(); s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 {
 		return nil
 	}
 	r.description, err = r.Instrument.Describe(ctx)
@@ -327,15 +327,16 @@ func (r *Runner) simulated(p events.Payload) bool {
 	return false
 }
 
-// forget ends the tending of what is no longer open.
+// forget ends the tending of what is no longer open. An instrument is waited
+// for until it answers, also after a person has settled its experiment: a late
+// answer is recorded. A person at the bench is not.
 func (r *Runner) forget() {
 	s := r.core.State()
 	for id, cancel := range r.tended {
-		if q := s.Question(id); q != nil && q.Status != campaign.Asked {
-			cancel()
-			delete(r.tended, id)
-		}
-		if x := s.Experiment(id); x != nil && !x.Status.Open() {
+		q, x := s.Question(id), s.Experiment(id)
+		answered := q != nil && q.Status != campaign.Asked
+		told := x != nil && !x.Status.Open() && s.Definition.Instrument.Manual != nil
+		if answered || told {
 			cancel()
 			delete(r.tended, id)
 		}
@@ -409,7 +410,7 @@ func Submit(ctx context.Context, log events.Log, core *Core, request Request, no
 	if err != nil {
 		return nil, err
 	}
-	stored, err := appendBatch(ctx, log, core.State(), now, envelope{actor: request.Actor, trace: core.State().Trace}, payloads...)
+	stored, err := appendBatch(ctx, log, core.State(), now, envelope{actor: request.Actor, cause: core.State().LastEvent, trace: core.State().Trace}, payloads...)
 	if err != nil {
 		return nil, err
 	}

@@ -202,9 +202,6 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	}
 	s := r.core.State()
 	x := s.Experiment(m.experiment)
-	if !x.Status.Open() {
-		return nil // a person settled it meanwhile
-	}
 	if m.started {
 		if x.Status != campaign.Dispatched {
 			return nil
@@ -212,16 +209,16 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 		return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace,
 			&events.ExperimentStarted{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument})
 	}
+	if cancel, ok := r.tended[x.ID]; ok { // its goroutine has ended
+		cancel()
+		delete(r.tended, x.ID)
+	}
 	if m.err != nil {
 		m.outcome = &instruments.Outcome{Status: instruments.Unknown, Cause: m.err.Error()}
 	}
 	payload := r.conclude(x, *m.outcome)
 	if payload == nil {
 		return nil
-	}
-	if _, unresolved := payload.(*events.ExperimentUnresolved); unresolved {
-		r.tended[x.ID]()
-		delete(r.tended, x.ID)
 	}
 	trace, end := r.Meter.Trace(x.Trace, "measurement")
 	end(nil)
@@ -235,6 +232,12 @@ func (r *Runner) actor() string { return "instrument:" + r.description.Name }
 // instrument's answer kept.
 func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.Payload {
 	s := r.core.State()
+	if !x.Status.Open() {
+		if o.Status == instruments.Unknown {
+			return nil
+		}
+		return &events.NoteAdded{About: x.ID, Text: "the instrument answered after a person had settled it: " + late(o)}
+	}
 	switch o.Status {
 	case instruments.Measured:
 		if o.Measurement == nil {
@@ -264,6 +267,14 @@ func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.
 		cause = fmt.Sprintf("the instrument answered with the status %q", o.Status)
 	}
 	return &events.ExperimentUnresolved{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: cause}
+}
+
+// late says an outcome that came too late to count.
+func late(o instruments.Outcome) string {
+	if o.Status == instruments.Measured && o.Measurement != nil {
+		return "measured " + verbatim(o.Measurement)
+	}
+	return fmt.Sprintf("%s, %s", o.Status, o.Cause)
 }
 
 // verbatim keeps a refused result, also one that JSON cannot express.

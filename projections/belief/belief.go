@@ -82,6 +82,10 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 	case *events.CampaignDefined:
 		return p.define(&d.Definition)
 	case *events.CampaignAmended:
+		// The cube, the confidence and the largest norm may have changed: begin anew.
+		for i := range p.state.Experts {
+			p.state.Experts[i].Fit, p.state.Experts[i].FitRevision = nil, -1
+		}
 		return p.define(&d.Definition)
 	case *events.LabelGiven:
 		if d.Answer != events.AnswerUnsure {

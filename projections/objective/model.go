@@ -41,20 +41,26 @@ type standard struct{ shift, scale, sign float64 }
 func (s standard) inside(y float64) float64  { return s.sign * (y - s.shift) / s.scale }
 func (s standard) outside(z float64) float64 { return s.shift + s.sign*s.scale*z }
 
+// leastSpread is the standard deviation, relative to the greatest value, below
+// which observations count as equal. It is relative, so that a model does not
+// depend on the unit.
+const leastSpread = 1e-12
+
 // standardise returns the standard of the given observations: mean 0 and
-// standard deviation 1 over them, a deviation below 1e-8 counting as 1.
+// standard deviation 1 over them; the scale is 1 where they are all equal.
 func standardise(observations []Observation, goal string) standard {
 	sum := 0.0
 	for _, o := range observations {
 		sum += o.Value
 	}
 	mean := sum / float64(len(observations))
-	squares := 0.0
+	squares, greatest := 0.0, 0.0
 	for _, o := range observations {
 		squares += (o.Value - mean) * (o.Value - mean)
+		greatest = max(greatest, math.Abs(o.Value))
 	}
 	sd := math.Sqrt(squares / float64(max(1, len(observations)-1)))
-	if sd < 1e-8 {
+	if sd <= leastSpread*greatest {
 		sd = 1
 	}
 	return standard{shift: mean, scale: sd, sign: sign(goal)}
@@ -146,6 +152,9 @@ func (p *Projection) Model() (*Model, error) {
 	}
 	fit := *p.state.Fit
 	observations := p.included()
+	if len(observations) == 0 { // all have been excluded
+		return nil, nil
+	}
 	std := standard{shift: fit.Shift, scale: fit.Scale, sign: sign(p.state.Definition.Objective.Goal)}
 	data, err := p.data(observations, std)
 	if err != nil {

@@ -1,0 +1,338 @@
+package engine_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// unaided changes a definition into one without experts.
+func unaided(def *events.Definition) { def.Experts, def.Policy = nil, events.Policy{} }
+
+// upTo returns the history up to the first event of a kind, that one included.
+func upTo(t *testing.T, all []events.Event, kind events.Kind) []events.Event {
+	t.Helper()
+	i := slices.IndexFunc(all, func(e events.Event) bool { return e.Kind == kind })
+	if i < 0 {
+		t.Fatalf("there is no %s", kind)
+	}
+	return all[:i+1]
+}
+
+func submit(t *testing.T, log events.Log, r *engine.Runner, request engine.Request) error {
+	t.Helper()
+	request.Actor = "person:eve"
+	_, err := engine.Submit(t.Context(), log, r.Core(), request, time.Now())
+	return err
+}
+
+// Law: what an amendment excludes is not made any more, also where it had
+// been requested, or accepted by an expert, before.
+func TestExcludedIsCalledOff(t *testing.T) {
+	def := electrolyte(t, 3, 9, func(def *events.Definition) { def.Experts[0].Simulated.UnsureRate = 0 })
+	log, core := simulate(t, def)
+	accepted := slices.IndexFunc(core.State().Questions, func(q campaign.Question) bool {
+		return q.Decision != "" && q.Answer == events.AnswerAccept
+	})
+	if accepted < 0 {
+		t.Fatal("no question was accepted")
+	}
+	q := core.State().Questions[accepted]
+	all := history(t, log)
+	given := slices.IndexFunc(all, func(e events.Event) bool { return e.ID == q.Source })
+	requested := slices.IndexFunc(all, func(e events.Event) bool {
+		return e.Kind == events.KindExperimentRequested && e.Sequence > events.Sequence(given+1)
+	})
+
+	for name, cut := range map[string]int{"accepted": given + 1, "requested": requested + 1} {
+		t.Run(name, func(t *testing.T) {
+			log := refill(t, all[:cut])
+			r, _ := start(t, log, def, nil)
+			amended := def
+			x, _ := q.Parameters["lipf6"].Float()
+			amended.Excluded = []events.Region{{Name: "danger", Where: map[string]events.RegionSide{"lipf6": {Min: ptr(x - 0.01), Max: ptr(x + 0.01)}}}}
+			if err := submit(t, log, r, engine.Request{Amend: &events.CampaignAmended{Definition: amended, Reason: "danger"}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range r.Core().State().Experiments {
+				if y, _ := e.Parameters["lipf6"].Float(); math.Abs(y-x) < 0.01 && e.DispatchedAt.After(q.AnsweredAt) {
+					t.Errorf("%s was made at lipf6 %v, in the excluded region around %v: %s", e.ID, y, x, e.Status)
+				}
+			}
+		})
+	}
+}
+
+// Law: a design that serves as policy goes through a finite space without
+// repeating itself, and ends when nothing is left.
+func TestDesignsDoNotRepeat(t *testing.T) {
+	for _, next := range []events.Next{{Sobol: &events.Sobol{}}, {Random: &events.Random{}}} {
+		def := electrolyte(t, 2, 20, unaided, func(def *events.Definition) {
+			def.Policy.Next = next
+			def.Instrument.Simulated.FailureRate = 0
+			for _, x := range []float64{0.3, 0.6, 0.9, 1.2, 1.5, 1.8} {
+				for _, y := range []float64{0, 1} {
+					def.Candidates = append(def.Candidates, events.Point{"lipf6": events.Number(x), "ec": events.Number(0.4), "dmc": events.Number(y)})
+				}
+			}
+		})
+		_, core := simulate(t, def)
+		seen := make(map[string]bool)
+		for _, x := range core.State().Experiments {
+			key, err := core.Space().Key(x.Parameters)
+			if err != nil || seen[key] {
+				t.Errorf("%v: %s repeats %v %v", next, x.ID, x.Parameters, err)
+			}
+			seen[key] = true
+		}
+		if s := core.State(); len(seen) != 12 || s.Reason != events.CompletedExhausted {
+			t.Errorf("%v: %d of 12 candidates were tried, and the campaign ended: %s", next, len(seen), s.Reason)
+		}
+		if summary, err := core.Summarize(); err != nil || summary.Best == nil || core.View().Objective == nil {
+			t.Errorf("%v: the result has no posterior: %+v %v", next, summary, err)
+		}
+	}
+}
+
+// Law: given initial points are measured in order, also where one is given twice.
+func TestGivenPointsInOrder(t *testing.T) {
+	point := func(x float64) events.Point {
+		return events.Point{"lipf6": events.Number(x), "ec": events.Number(0.4), "dmc": events.Number(0.5)}
+	}
+	def := electrolyte(t, 1, 5, unaided, func(def *events.Definition) {
+		def.Initial = events.Initial{Design: events.DesignPoints, Points: []events.Point{point(1), point(1), point(2)}}
+		def.Instrument.Simulated.FailureRate = 0
+	})
+	_, core := simulate(t, def)
+	for i, want := range []float64{1, 1, 2} {
+		if got, _ := core.State().Experiments[i].Parameters["lipf6"].Float(); got != want {
+			t.Errorf("experiment %d was made at %v, want %v", i+1, got, want)
+		}
+	}
+}
+
+// Law: an instrument that calls everything off pauses the campaign too.
+func TestCancellationsInARowPause(t *testing.T) {
+	def := electrolyte(t, 1, 5, unaided)
+	instrument := &bench{acts: make(map[string]int), await: func(instruments.Command) (instruments.Outcome, error) {
+		return instruments.Outcome{Status: instruments.Cancelled, Cause: "door open"}, nil
+	}}
+	r, waiting := start(t, memlog.New(), def, instrument)
+	run(t, r)
+	until(t, waiting, "door open; see to the instrument")
+}
+
+// Law: what an instrument says after a person has settled its experiment is
+// recorded, though it no longer counts.
+func TestLateAnswersAreKept(t *testing.T) {
+	def := electrolyte(t, 1, 4, unaided, func(def *events.Definition) {
+		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = 0, events.Duration(20*time.Millisecond)
+	})
+	answer := make(chan struct{})
+	instrument := &bench{acts: make(map[string]int), await: func(cmd instruments.Command) (instruments.Outcome, error) {
+		if cmd.Experiment == "e1" {
+			<-answer
+		} else if cmd.Experiment == "e3" {
+			time.Sleep(10 * time.Millisecond) // let e1's answer come first
+		}
+		return measured(12), nil
+	}}
+	r, waiting := start(t, memlog.New(), def, instrument)
+	r.Now = time.Now
+	ended := run(t, r)
+	until(t, waiting, "nobody knows what became of e1")
+	resolve := engine.Request{Actor: "person:eve", Resolve: &engine.Resolve{Experiment: "e1", Resolution: events.ResolvedFailed, Reason: "spilled"}}
+	if _, err := r.Submit(t.Context(), resolve); err != nil {
+		t.Fatal(err)
+	}
+	close(answer)
+	if err := ended(); err != nil {
+		t.Fatal(err)
+	}
+	s := r.Core().State()
+	if x := s.Experiment("e1"); x.Status != campaign.Failed {
+		t.Errorf("e1 is %s", x.Status)
+	}
+	if len(s.Notes) != 1 || s.Notes[0].About != "e1" || !strings.Contains(s.Notes[0].Text, "12") || s.Notes[0].Actor != "instrument:bench" {
+		t.Errorf("the late answer left these notes: %+v", s.Notes)
+	}
+}
+
+// Law: a simulated result is marked as simulated, also where the campaign was
+// stopped and its process killed before the result came.
+func TestStoppedKilledStillSimulated(t *testing.T) {
+	def := electrolyte(t, 1, 5, unaided, func(def *events.Definition) { def.Instrument.Simulated.FailureRate = 0 })
+	log, _ := simulate(t, def)
+	log = refill(t, upTo(t, history(t, log), events.KindExperimentStarted))
+	r, _ := start(t, log, def, nil)
+	if err := submit(t, log, r, engine.Request{Stop: &events.CampaignStopped{Reason: "enough"}}); err != nil {
+		t.Fatal(err)
+	}
+	r, _ = start(t, log, def, nil)
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	x := r.Core().State().Experiment("e1")
+	if x.Status != campaign.Measured || !x.Simulated || x.Instrument != "simulated/electrolyte" {
+		t.Errorf("e1 ended as %+v", x)
+	}
+}
+
+// Law: an amended belief setting counts from then on.
+func TestAmendedBeliefCounts(t *testing.T) {
+	def := electrolyte(t, 1, 5)
+	log, _ := simulate(t, def)
+	r, _ := start(t, log, def, nil)
+	amended := *r.Core().State().Definition
+	amended.Budget.Experiments = 8
+	cobol := *amended.Policy.Trust.COBOL
+	cobol.Confidence, cobol.MaxNorm = ptr(0.02), ptr(1.0)
+	amended.Policy.Trust.COBOL = &cobol
+	if err := submit(t, log, r, engine.Request{Amend: &events.CampaignAmended{Definition: amended}}); err != nil {
+		t.Fatal(err)
+	}
+	r, _ = start(t, log, amended, nil)
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if fit := r.Core().View().Beliefs[0].Fit; fit.Confidence != 0.02 || fit.NormBound != 1 {
+		t.Errorf("after the amendment the belief was fitted with %+v", fit)
+	}
+}
+
+// Law: a model does not depend on the unit of the objective. A campaign whose
+// results are 1e12 times smaller does the same.
+func TestUnitsDoNotMatter(t *testing.T) {
+	science := func(factor float64) []events.Point {
+		def := electrolyte(t, 1, 8, unaided, func(def *events.Definition) { def.Objective.Noise = nil })
+		instrument := &bench{acts: make(map[string]int)}
+		instrument.await = func(cmd instruments.Command) (instruments.Outcome, error) {
+			o := measured(0)
+			x, _ := cmd.Parameters["lipf6"].Float()
+			y, _ := cmd.Parameters["dmc"].Float()
+			o.Measurement.Actual = cmd.Parameters
+			o.Measurement.Objective.Value = factor * (10 - (x-1)*(x-1) - y)
+			return o, nil
+		}
+		r, _ := start(t, memlog.New(), def, instrument)
+		if err := r.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var points []events.Point
+		for _, x := range r.Core().State().Experiments {
+			points = append(points, x.Parameters)
+		}
+		return points
+	}
+	large, small := science(1), science(math.Ldexp(1, -40)) // a power of two, so that nothing is rounded
+	for i := range large {
+		for name := range large[i] {
+			if large[i][name] != small[i][name] {
+				t.Fatalf("experiment %d: %v against %v", i+1, large[i], small[i])
+			}
+		}
+	}
+}
+
+// Law: requests that make no sense are refused, with a reason, and change nothing.
+func TestRefusals(t *testing.T) {
+	def := electrolyte(t, 1, 5)
+	log, core := simulate(t, def)
+	before := log.Last()
+	other := def
+	other.Seed = 99
+	measuredID := ""
+	for _, x := range core.State().Experiments {
+		if x.Status == campaign.Measured {
+			measuredID = x.ID
+		}
+	}
+	for name, c := range map[string]struct {
+		request engine.Request
+		because string
+	}{
+		"pause what has ended":       {engine.Request{Pause: &events.CampaignPaused{}}, "nothing to pause"},
+		"another seed":               {engine.Request{Amend: &events.CampaignAmended{Definition: other}}, "neither the name, nor the seed"},
+		"resolve what is not open":   {engine.Request{Resolve: &engine.Resolve{Experiment: measuredID, Resolution: events.ResolvedFailed}}, "only an experiment whose fate is unknown"},
+		"no such experiment":         {engine.Request{Tell: &engine.Tell{Experiment: "e77", Value: 1}}, "no experiment e77"},
+		"told twice":                 {engine.Request{Tell: &engine.Tell{Experiment: measuredID, Value: 1}}, "campaignd correct"},
+		"correct without a reason":   {engine.Request{Correct: &engine.Correct{Experiment: measuredID, Value: ptr(1.0)}}, "needs a reason"},
+		"exclude with a value":       {engine.Request{Correct: &engine.Correct{Experiment: measuredID, Value: ptr(1.0), Exclude: true, Reason: "x"}}, "no new value"},
+		"an answer that is none":     {engine.Request{Answer: &engine.Answer{Question: "q1", Answer: "perhaps"}}, "say accept, reject or unsure"},
+		"an empty note":              {engine.Request{Note: &events.NoteAdded{Text: " "}}, "empty"},
+		"a note about nothing known": {engine.Request{Note: &events.NoteAdded{Text: "x", About: "d99"}}, "d99"},
+		"a row that is not a number": {engine.Request{Import: []engine.Tell{{Parameters: events.Point{"lipf6": events.Number(1)}, Value: 1}}}, "row 1"},
+		"nothing":                    {engine.Request{}, "asks for nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := engine.Submit(t.Context(), log, core, c.request, time.Now())
+			if err == nil || !strings.Contains(err.Error(), c.because) {
+				t.Errorf("it was answered with %v", err)
+			}
+			if log.Last() != before {
+				t.Fatal("it was recorded")
+			}
+		})
+	}
+}
+
+// Law: replicates of a composition are numbered and completed, whatever people
+// bring in between.
+func TestReplicatesSurviveImports(t *testing.T) {
+	def := electrolyte(t, 1, 6, unaided, func(def *events.Definition) {
+		def.Replicates = 3
+		def.Initial.Experiments = ptr(2)
+		def.Instrument.Simulated.FailureRate = 0
+	})
+	log, _ := simulate(t, def)
+	log = refill(t, upTo(t, history(t, log), events.KindExperimentMeasured))
+	r, _ := start(t, log, def, nil)
+	point := events.Point{"lipf6": events.Number(1), "ec": events.Number(0.4), "dmc": events.Number(0.5)}
+	if err := submit(t, log, r, engine.Request{Import: []engine.Tell{{Parameters: point, Value: 12}, {Parameters: point, Value: 12.1}}}); err != nil {
+		t.Fatal(err)
+	}
+	r, _ = start(t, log, def, nil)
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var replicates []int
+	runs := make(map[string]int)
+	for _, x := range r.Core().State().Experiments {
+		replicates = append(replicates, x.Replicate)
+		key, _ := r.Core().Space().Key(x.Parameters)
+		runs[key]++
+	}
+	if want := []int{1, 1, 2, 2, 3}; !slices.Equal(replicates[:5], want) {
+		t.Errorf("the replicates are numbered %v, want %v at first", replicates, want)
+	}
+	first, _ := r.Core().Space().Key(r.Core().State().Experiments[0].Parameters)
+	if runs[first] != 3 {
+		t.Errorf("the first composition was measured %d times", runs[first])
+	}
+}
+
+// Law: a campaign all of whose measurements are excluded has no result, and says so.
+func TestAllExcluded(t *testing.T) {
+	def := electrolyte(t, 1, 3, unaided, func(def *events.Definition) { def.Instrument.Simulated.FailureRate = 0 })
+	log, core := simulate(t, def)
+	for _, x := range slices.Clone(core.State().Experiments) {
+		request := engine.Request{Actor: "person:eve", Correct: &engine.Correct{Experiment: x.ID, Exclude: true, Reason: "wrong salt"}}
+		if _, err := engine.Submit(t.Context(), log, core, request, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if summary, err := core.Summarize(); err != nil || summary.Best != nil {
+		t.Errorf("the summary is %+v, %v", summary, err)
+	}
+}
