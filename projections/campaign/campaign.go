@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -109,6 +110,9 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	case *events.TrustAdjusted:
 		for i := range s.Trust {
 			if s.Trust[i].Expert == p.Expert {
+				if s.Trust[i].Lambda != p.From {
+					return fmt.Sprintf("it moves the trust in %s from %v, which was %v", p.Expert, p.From, s.Trust[i].Lambda)
+				}
 				s.Trust[i].Lambda = p.To
 				return ""
 			}
@@ -118,7 +122,38 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	return ""
 }
 
+// misdirected says how an event contradicts the experiment it names: by another
+// command than the one that was dispatched, or another composition than the one
+// that was asked for. Not every event repeats the command.
+func (s *State) misdirected(payload events.Payload) (problem string) {
+	var id, command string
+	switch p := payload.(type) {
+	case *events.ExperimentStarted:
+		id, command = p.Experiment, p.Command
+	case *events.ExperimentMeasured:
+		id, command = p.Experiment, p.Command
+		if x := s.Experiment(id); x != nil && !maps.Equal(p.Requested, x.Parameters) {
+			return fmt.Sprintf("it measures %v, experiment %s asked for %v", p.Requested, id, x.Parameters)
+		}
+	case *events.ExperimentFailed:
+		id, command = p.Experiment, p.Command
+	case *events.ExperimentCancelled:
+		id, command = p.Experiment, p.Command
+	case *events.ExperimentUnresolved:
+		id, command = p.Experiment, p.Command
+	case *events.InstrumentStalled:
+		id, command = p.Experiment, p.Command
+	}
+	if x := s.Experiment(id); x != nil && command != "" && command != x.Command {
+		return fmt.Sprintf("it is about the command %q, that of experiment %s is %q", command, id, x.Command)
+	}
+	return ""
+}
+
 func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem string) {
+	if problem := s.misdirected(payload); problem != "" {
+		return problem
+	}
 	// expect returns the named experiment if its status is one of the given,
 	// and notes that the event is about it.
 	expect := func(id string, statuses ...ExperimentStatus) *Experiment {
@@ -220,7 +255,31 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 	return problem
 }
 
+// misplaced says how an answer contradicts the question it names.
+func (s *State) misplaced(question, expert string, point events.Point) (problem string) {
+	q := s.Question(question)
+	switch {
+	case q == nil:
+	case q.Expert != expert:
+		return fmt.Sprintf("it is an answer of %q, question %s is put to %q", expert, q.ID, q.Expert)
+	case !maps.Equal(q.Parameters, point):
+		return fmt.Sprintf("it judges %v, question %s is about %v", point, q.ID, q.Parameters)
+	}
+	return ""
+}
+
 func (s *State) applyLabel(e events.Event, payload events.Payload) (problem string) {
+	switch p := payload.(type) {
+	case *events.LabelGiven:
+		if !p.Volunteered {
+			problem = s.misplaced(p.Question, p.Expert, p.Parameters)
+		}
+	case *events.LabelSuperseded:
+		problem = s.misplaced(p.Question, p.Expert, p.Parameters)
+	}
+	if problem != "" {
+		return problem
+	}
 	expect := func(id string, status QuestionStatus) *Question {
 		q := s.Question(id)
 		switch {
