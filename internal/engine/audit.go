@@ -7,18 +7,21 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
 )
 
-// Mismatch is a fit or a decision that did not come out as recorded.
+// Mismatch is a record that is not what follows from the records before it.
 type Mismatch struct {
 	// Position and Event are the place in the log and the kind of the record.
 	Position events.Position `json:"position"`
 	Event    events.Kind     `json:"event"`
-	// Subject is the decision, or the model.
+	// Subject is the decision, the model, the experiment or the question;
+	// "history" for a contradiction that ended the audit.
 	Subject string `json:"subject"`
 	// Problem says what differs.
 	Problem string `json:"problem"`
@@ -29,7 +32,7 @@ type AuditReport struct {
 	// Events counts the events of the campaign.
 	Events int `json:"events"`
 	// Decisions counts the recorded decisions, Reproduced those that came out
-	// the same. Fits and FitsReproduced count fits.
+	// the same. Fits and FitsReproduced count fits, failed ones included.
 	Decisions      int `json:"decisions"`
 	Reproduced     int `json:"reproduced"`
 	Fits           int `json:"fits"`
@@ -45,150 +48,320 @@ type AuditReport struct {
 // search amplifies the difference.
 const AuditTolerance = 1e-4
 
-// Audit folds a campaign's events and makes every fit and every decision
-// again from the state it was made from. Contradictions in the history itself
-// are mismatches too and end the audit, since nothing after them means
-// anything.
+// Audit folds a campaign's events and, from the state before each, works out
+// again what the engine did on its own: every fit, every decision with all that
+// it led to, every request of the initial design, of replicates and of repeats,
+// and the end of the campaign. What people, instruments and experts said are
+// facts, which only the log's own integrity vouches for. Contradictions in the
+// history itself are mismatches too and end the audit, since nothing after them
+// means anything.
 func Audit(ctx context.Context, log events.Log, name string, build events.Build) (AuditReport, error) {
-	report := AuditReport{Exact: true, Mismatches: []Mismatch{}}
-	core := NewCore()
+	a := &auditor{core: NewCore(), build: build, report: AuditReport{Exact: true, Mismatches: []Mismatch{}}}
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
-			return report, err
-		}
-		report.Events++
-		mismatch := func(subject, format string, args ...any) {
-			report.Mismatches = append(report.Mismatches, Mismatch{
-				Position: e.Position, Event: e.Kind, Subject: subject, Problem: fmt.Sprintf(format, args...)})
+			return a.report, err
 		}
 		payload, err := events.Decode(e)
 		if err != nil {
-			return report, err
+			return a.report, err
 		}
-		switch p := payload.(type) {
-		case *events.DecisionMade:
-			report.Decisions++
-			if p.Build != build {
-				report.Exact = false
-			}
-			problem, err := core.remakeDecision(ctx, p, e.Time, build)
-			if err != nil {
-				return report, err
-			}
-			if problem == "" {
-				report.Reproduced++
-			} else {
-				mismatch(p.Decision, "%s", problem)
-			}
-		case *events.ModelFitted:
-			report.Fits++
-			if p.Build != build {
-				report.Exact = false
-			}
-			problem, err := core.remakeFit(ctx, p, build)
-			if err != nil {
-				return report, err
-			}
-			if problem == "" {
-				report.FitsReproduced++
-			} else {
-				mismatch(p.Model, "%s", problem)
-			}
+		a.report.Events++
+		a.event = e
+		if err := a.check(ctx, payload); err != nil {
+			return a.report, err
 		}
-		if err := core.Apply(e); err != nil {
-			mismatch("history", "%v", err)
-			return report, nil
+		if err := a.core.Apply(e); err != nil {
+			a.mismatch("history", "%v", err)
+			return a.report, nil
 		}
+		a.last, a.now = payload, e.Time
 	}
-	if report.Events == 0 {
-		return report, fmt.Errorf("%w: %q", ErrNoCampaign, name)
+	if a.report.Events == 0 {
+		return a.report, fmt.Errorf("%w: %q", ErrNoCampaign, name)
 	}
-	return report, nil
+	if len(a.due) > 0 {
+		a.mismatch("history", "the log ends before the %s that the last decision led to", a.due[0].Kind())
+	}
+	return a.report, nil
 }
 
-// remakeDecision makes a recorded decision again and says what differs.
-func (c *Core) remakeDecision(ctx context.Context, recorded *events.DecisionMade, at time.Time, build events.Build) (problem string, err error) {
-	s := c.State()
-	if recorded.At != s.Sequence {
-		return fmt.Sprintf("it says it was made from event %d, but stands behind event %d", recorded.At, s.Sequence), nil
+// auditor is an audit under way.
+type auditor struct {
+	core   *Core
+	build  events.Build
+	report AuditReport
+
+	event events.Event   // that is being checked
+	last  events.Payload // of the event before
+	now   time.Time      // of the event before
+
+	// due is what the last decision led to and the log has yet to show; exact
+	// says whether it is compared bit for bit.
+	due   []events.Payload
+	exact bool
+}
+
+func (a *auditor) mismatch(subject, format string, args ...any) {
+	a.report.Mismatches = append(a.report.Mismatches, Mismatch{
+		Position: a.event.Position, Event: a.event.Kind, Subject: subject, Problem: fmt.Sprintf(format, args...)})
+}
+
+// check compares an event with what the engine would have written.
+func (a *auditor) check(ctx context.Context, payload events.Payload) error {
+	if len(a.due) > 0 {
+		due := a.due[0]
+		a.due = a.due[1:]
+		if due.Kind() != payload.Kind() {
+			a.mismatch("decision", "the decision before led to %s, which is not there", due.Kind())
+			a.due = nil
+		} else if problem := a.compare(due, payload, a.exact); problem != "" {
+			a.mismatch("decision", "it is not what the decision before led to: %s", problem)
+		}
+		return nil
 	}
-	if want := seedFor(s.Definition.Seed, "decision", recorded.Decision); recorded.Seed != want {
-		return fmt.Sprintf("its seed is %d, the campaign's seed gives %d", recorded.Seed, want), nil
+	switch p := payload.(type) {
+	case *events.DecisionMade:
+		return a.checkDecision(ctx, p)
+	case *events.ModelFitted:
+		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, p.Build, p)
+	case *events.ModelFitFailed:
+		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, a.build, p)
+	case *events.TrustAdjusted:
+		a.mismatch(p.Expert, "it belongs to no decision")
+	case *events.ExperimentRequested:
+		resolved, repeat := a.last.(*events.ExperimentResolved)
+		repeat = repeat && resolved.Repeat && a.now.Equal(a.event.Time)
+		if p.Origin == events.OriginPerson || p.Origin == events.OriginImport {
+			return nil
+		}
+		if repeat {
+			a.checkRepeat(resolved, p)
+			return nil
+		}
+		a.checkRecord(p.Experiment, p, a.now)
+	case *events.ExperimentDispatched:
+		if want := commandID(a.core.State(), p.Experiment); p.Command != want {
+			a.mismatch(p.Experiment, "its command is %q, that of the campaign is %q", p.Command, want)
+		}
+	case *events.LabelRequested:
+		a.checkRecord(p.Question, p, a.now)
+	case *events.CampaignCompleted:
+		a.checkRecord("end", p, a.event.Time)
 	}
-	payloads, err := c.Decide(ctx, Decide{Decision: recorded.Decision, Seed: recorded.Seed}, recorded.Build, at)
+	return nil
+}
+
+// next is the engine's next step at a time, everything open being tended.
+func (a *auditor) next(now time.Time) Step {
+	s := a.core.State()
+	w := World{Now: now, Capacity: 1, Tended: make(map[string]bool, len(s.Experiments)+len(s.Questions))}
+	for i := range s.Experiments {
+		w.Tended[s.Experiments[i].ID] = true
+	}
+	for i := range s.Questions {
+		w.Tended[s.Questions[i].ID] = true
+	}
+	step, err := a.core.Next(w)
+	if err != nil {
+		return nil
+	}
+	return step
+}
+
+// checkRecord compares an event that the engine writes on its own, outside a
+// decision.
+func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.Time) {
+	record, ok := a.next(now).(Record)
+	if !ok || record.Payloads[0].Kind() != recorded.Kind() {
+		a.mismatch(subject, "nothing before it calls for it")
+		return
+	}
+	if problem := a.compare(record.Payloads[0], recorded, true); problem != "" {
+		a.mismatch(subject, "%s", problem)
+	}
+}
+
+// checkRepeat compares a request with the experiment that a person wants again.
+func (a *auditor) checkRepeat(resolved *events.ExperimentResolved, p *events.ExperimentRequested) {
+	x := a.core.State().Experiment(resolved.Experiment)
+	if x == nil || !maps.Equal(x.Parameters, p.Parameters) || x.Origin != p.Origin || x.Decision != p.Decision {
+		a.mismatch(p.Experiment, "it is not a repeat of %s", resolved.Experiment)
+	}
+}
+
+// checkDecision makes a decision again, and what it leads to.
+func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) error {
+	a.report.Decisions++
+	step, ok := a.next(a.now).(Decide)
+	switch {
+	case p.At != a.core.State().Sequence:
+		a.mismatch(p.Decision, "it says it was made from event %d, but stands behind event %d", p.At, a.core.State().Sequence)
+		return nil
+	case !ok || step.Decision != p.Decision:
+		a.mismatch(p.Decision, "nothing before it calls for this decision")
+		return nil
+	case step.Seed != p.Seed:
+		a.mismatch(p.Decision, "its seed is %d, the campaign's seed gives %d", p.Seed, step.Seed)
+		return nil
+	}
+	payloads, err := a.core.Decide(ctx, step, p.Build, a.event.Time)
 	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	if err != nil {
-		return "it cannot be made again: " + err.Error(), nil
+		a.mismatch(p.Decision, "it cannot be made again: %v", err)
+		return nil
 	}
-	return compare(payloads[0], recorded, recorded.Build == build), nil
+	a.exact = a.sameBuild(p.Build)
+	if problem := a.compare(payloads[0], p, a.exact); problem != "" {
+		a.mismatch(p.Decision, "%s", problem)
+		return nil // what it led to follows from what it was
+	}
+	a.report.Reproduced++
+	a.due = payloads[1:]
+	return nil
 }
 
-// remakeFit makes a recorded fit again and says what differs.
-func (c *Core) remakeFit(ctx context.Context, recorded *events.ModelFitted, build events.Build) (problem string, err error) {
-	if s := c.State(); recorded.At != s.Sequence {
-		return fmt.Sprintf("it says it was made from event %d, but stands behind event %d", recorded.At, s.Sequence), nil
+// checkFit makes a fit, or a failed one, again.
+func (a *auditor) checkFit(ctx context.Context, model, expert string, at events.Sequence, seed uint64, build events.Build, recorded events.Payload) error {
+	a.report.Fits++
+	step, ok := a.next(a.now).(Fit)
+	switch {
+	case at != a.core.State().Sequence:
+		a.mismatch(model, "it says it was made from event %d, but stands behind event %d", at, a.core.State().Sequence)
+		return nil
+	case !ok || step.Model != model || step.Expert != expert:
+		a.mismatch(model, "nothing before it calls for this fit")
+		return nil
+	case step.Seed != seed:
+		a.mismatch(model, "its seed is %d, the campaign's seed gives %d", seed, step.Seed)
+		return nil
 	}
-	payload, err := c.Fit(ctx, Fit{Model: recorded.Model, Expert: recorded.Expert, Seed: recorded.Seed}, recorded.Build)
+	payload, err := a.core.Fit(ctx, step, build)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return compare(payload, recorded, recorded.Build == build), nil
+	if payload.Kind() != recorded.Kind() {
+		a.mismatch(model, "made again, it is %s", payload.Kind())
+		return nil
+	}
+	if problem := a.compare(payload, recorded, a.sameBuild(build)); problem != "" {
+		a.mismatch(model, "%s", problem)
+		return nil
+	}
+	a.report.FitsReproduced++
+	return nil
+}
+
+func (a *auditor) sameBuild(build events.Build) bool {
+	if build != a.build {
+		a.report.Exact = false
+	}
+	return build == a.build
 }
 
 // compare says how a record made again differs from the recorded one: bit for
-// bit on the same build, to [AuditTolerance] in numbers elsewhere.
-func compare(again, recorded events.Payload, exact bool) string {
-	a, errA := json.Marshal(again)
-	b, errB := json.Marshal(recorded)
-	if errA != nil || errB != nil {
-		return fmt.Sprintf("it cannot be compared: %v %v", errA, errB)
+// bit, or to [AuditTolerance] in numbers. When a question expires is left out:
+// it follows from the clock.
+func (a *auditor) compare(again, recorded events.Payload, exact bool) string {
+	want, errWant := json.Marshal(again)
+	have, errHave := json.Marshal(recorded)
+	if errWant != nil || errHave != nil {
+		return fmt.Sprintf("it cannot be compared: %v %v", errWant, errHave)
 	}
-	if bytes.Equal(a, b) {
-		return ""
+	if !bytes.Equal(have, a.event.Data) {
+		return "it holds something that this version does not know"
 	}
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+	var x, y map[string]any
+	if json.Unmarshal(want, &x) != nil || json.Unmarshal(have, &y) != nil {
 		return "it cannot be compared"
 	}
-	tolerance := AuditTolerance
-	if exact {
-		tolerance = 0
-	}
-	return difference("", x, y, tolerance)
+	delete(x, "expires")
+	delete(y, "expires")
+	d := differ{exact: exact, spans: a.spans()}
+	return d.difference("", x, y)
 }
 
+// spans returns the ranges of the parameters by name, and under "" the spread
+// of the objective: what a difference is measured against on another build.
+func (a *auditor) spans() map[string]float64 {
+	spans := map[string]float64{"": 1}
+	s := a.core.State()
+	if s.Definition == nil {
+		return spans
+	}
+	for _, p := range s.Definition.Parameters {
+		if p.Min != nil && p.Max != nil {
+			spans[p.Name] = *p.Max - *p.Min
+		}
+	}
+	if model, err := a.core.objective.Model(); err == nil && model != nil {
+		spans[""] = model.Fit.Scale
+	}
+	return spans
+}
+
+// differ finds differences between JSON values.
+type differ struct {
+	exact bool
+	spans map[string]float64
+}
+
+// inUnits are the fields that are in the objective's unit.
+var inUnits = []string{"mean", "sd", "optimistic", "pessimistic", "shift", "scale"}
+
+// span is the size of a number at a path below which differences of
+// [AuditTolerance] are nothing.
+func (d differ) span(path string) float64 {
+	field := path[strings.LastIndexByte(path, '/')+1:]
+	if span, ok := d.spans[field]; ok && strings.Contains(path, "/parameters/") {
+		return span
+	}
+	standardised := strings.HasPrefix(path, "/objective/mean") // a prior mean, not a prediction
+	if slices.Contains(inUnits, field) && !standardised {
+		return d.spans[""]
+	}
+	return 1
+}
+
+var numbers = regexp.MustCompile(`[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
+
 // difference names the first place where two JSON values differ.
-func difference(path string, again, recorded any, tolerance float64) string {
+func (d differ) difference(path string, again, recorded any) string {
 	switch r := recorded.(type) {
 	case map[string]any:
-		a, ok := again.(map[string]any)
+		x, ok := again.(map[string]any)
 		if !ok {
 			break
 		}
-		for _, key := range sortedKeys(r, a) {
-			if tolerance > 0 && (key == "evaluations" || key == "reason" || key == "jitter") {
-				continue // how the search went, and a sentence that prints its numbers
+		for _, key := range sortedKeys(r, x) {
+			if !d.exact && (key == "evaluations" || key == "jitter") {
+				continue // how the search went
 			}
-			if d := difference(path+"/"+key, a[key], r[key], tolerance); d != "" {
-				return d
+			if problem := d.difference(path+"/"+key, x[key], r[key]); problem != "" {
+				return problem
 			}
 		}
 		return ""
 	case []any:
-		a, ok := again.([]any)
-		if !ok || len(a) != len(r) {
+		x, ok := again.([]any)
+		if !ok || len(x) != len(r) {
 			break
 		}
 		for i := range r {
-			if d := difference(fmt.Sprintf("%s/%d", path, i), a[i], r[i], tolerance); d != "" {
-				return d
+			if problem := d.difference(fmt.Sprintf("%s/%d", path, i), x[i], r[i]); problem != "" {
+				return problem
 			}
 		}
 		return ""
 	case float64:
-		if a, ok := again.(float64); ok && math.Abs(a-r) <= tolerance*math.Max(1, math.Abs(r)) {
+		x, ok := again.(float64)
+		if ok && (x == r || !d.exact && math.Abs(x-r) <= AuditTolerance*math.Max(d.span(path), math.Abs(r))) {
+			return ""
+		}
+	case string:
+		x, ok := again.(string)
+		if ok && (x == r || !d.exact && numbers.ReplaceAllString(x, "#") == numbers.ReplaceAllString(r, "#") && isProse(path)) {
 			return ""
 		}
 	default:
@@ -197,6 +370,11 @@ func difference(path string, again, recorded any, tolerance float64) string {
 		}
 	}
 	return fmt.Sprintf("%s was %v, made again it is %v", path, recorded, again)
+}
+
+// isProse reports whether a field is a sentence that prints computed numbers.
+func isProse(path string) bool {
+	return strings.HasSuffix(path, "/reason") || strings.HasSuffix(path, "/explanation") || strings.HasSuffix(path, "/detail")
 }
 
 // sortedKeys returns the keys of both maps in order.

@@ -1,0 +1,236 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// audit audits a forged history of the electrolyte campaign.
+func audit(t *testing.T, forged []events.Event) engine.AuditReport {
+	t.Helper()
+	report, err := engine.Audit(t.Context(), refill(t, forged), "electrolyte", events.Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// edit changes one field of an event's payload.
+func edit(t *testing.T, e events.Event, path string, value any) events.Event {
+	t.Helper()
+	var data map[string]any
+	if err := json.Unmarshal(e.Data, &data); err != nil {
+		t.Fatal(err)
+	}
+	var at any = data
+	keys := strings.Split(path, "/")
+	for _, key := range keys[:len(keys)-1] {
+		if list, ok := at.([]any); ok {
+			var i int
+			fmt.Sscan(key, &i)
+			at = list[i]
+			continue
+		}
+		at = at.(map[string]any)[key]
+	}
+	at.(map[string]any)[keys[len(keys)-1]] = value
+	e.Data, _ = json.Marshal(data)
+	return e
+}
+
+// find returns the place of the first event, or with −1 the last, of a kind that holds a text.
+func find(t *testing.T, all []events.Event, kind events.Kind, text string, from int) int {
+	t.Helper()
+	is := func(e events.Event) bool { return e.Kind == kind && strings.Contains(string(e.Data), text) }
+	i := slices.IndexFunc(all, is)
+	for j := range all {
+		if from < 0 && is(all[j]) {
+			i = j
+		}
+	}
+	if i < 0 {
+		t.Fatalf("the log holds no %s with %q", kind, text)
+	}
+	return i
+}
+
+// insert puts an event behind place i, and numbers the rest anew.
+func insert(all []events.Event, i int, e events.Event) []events.Event {
+	forged := slices.Insert(slices.Clone(all), i+1, e)
+	for j := range forged {
+		forged[j].Sequence = events.Sequence(j + 1)
+	}
+	return forged
+}
+
+// Law: an audit notices whatever was changed in what the engine made, in what
+// it was made from, and in what belongs together.
+func TestAuditFindsForgeries(t *testing.T) {
+	log, _ := simulate(t, electrolyte(t, 3, 8))
+	all := history(t, log)
+	if report := audit(t, all); len(report.Mismatches) > 0 {
+		t.Fatalf("the honest log: %+v", report.Mismatches)
+	}
+	const first, last = 0, -1
+	for _, forgery := range []struct {
+		kind  events.Kind
+		text  string // the payload holds it
+		which int
+		path  string
+		value any
+	}{
+		{events.KindDecisionMade, `"rule":"unaided"`, first, "rule", "ask"},
+		{events.KindDecisionMade, "", first, "seed", "17"},
+		{events.KindDecisionMade, "", first, "reason", "because"},
+		{events.KindDecisionMade, "", first, "remark", "approved"},
+		{events.KindDecisionMade, "", first, "remark", nil},
+		{events.KindModelFitted, `"objective":{`, first, "objective/noise", 0.5},
+		{events.KindModelFitted, `"objective":{`, first, "objective/lengthscales", []any{1}},
+		{events.KindModelFitted, `"objective":{`, last, "seed", "4711"},
+		{events.KindModelFitted, `"belief":{`, last, "seed", "4711"},
+		{events.KindModelFitted, "", first, "model", "oracle"},
+		{events.KindModelFitted, "", first, "remark", 1},
+		{events.KindExperimentMeasured, "", first, "objective/value", 13.9},
+		{events.KindExperimentMeasured, "", last, "command", "electrolyte/e1000"},
+		{events.KindExperimentMeasured, "", last, "requested/lipf6", 1.0},
+		{events.KindExperimentDispatched, "", last, "command", "electrolyte/e1000"},
+		{events.KindExperimentRequested, "", first, "parameters/dmc", 0.5},
+		{events.KindExperimentRequested, "", last, "parameters/lipf6", 1.0},
+		{events.KindExperimentRequested, "", last, "replicate", 2},
+		{events.KindLabelGiven, `"answer":"reject"`, first, "answer", "accept"},
+		{events.KindLabelGiven, `"volunteered":true`, first, "parameters/lipf6", 1.0},
+		{events.KindLabelRequested, "", first, "explanation", "Please accept this."},
+		{events.KindLabelRequested, "", first, "expires", "2026-01-01T00:00:00Z"},
+		{events.KindTrustAdjusted, "", last, "to", 0.0},
+		{events.KindTrustAdjusted, "", last, "from", 100.0},
+		{events.KindTrustAdjusted, "", last, "violation", 3.0},
+		{events.KindCampaignCompleted, "", last, "reason", events.CompletedTarget},
+	} {
+		t.Run(fmt.Sprint(forgery.kind, " ", forgery.path), func(t *testing.T) {
+			t.Parallel()
+			forged := slices.Clone(all)
+			i := slices.IndexFunc(all, func(e events.Event) bool { return e.Kind == forgery.kind })
+			if forgery.kind != events.KindDecisionMade || forgery.path != "rule" {
+				i = find(t, all, forgery.kind, forgery.text, forgery.which)
+			}
+			forged[i] = edit(t, all[i], forgery.path, forgery.value)
+			report := audit(t, forged)
+			if len(report.Mismatches) == 0 {
+				t.Fatalf("the audit missed a forged %s of event %d", forgery.path, i+1)
+			}
+			t.Logf("event %d: %+v", i+1, report.Mismatches[0])
+		})
+	}
+
+	payload := func(p events.Payload) events.Event {
+		e, err := events.New("electrolyte", p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Time, e.Actor = all[len(all)-1].Time, "engine"
+		return e
+	}
+	requested := find(t, all, events.KindExperimentRequested, "", last)
+	fitted := find(t, all, events.KindModelFitted, `"objective":{`, last)
+	asked := find(t, all, events.KindLabelRequested, "", first)
+	point := events.Point{"lipf6": events.Number(1), "ec": events.Number(0.4), "dmc": events.Number(0.5)}
+	for name, forged := range map[string][]events.Event{
+		"an experiment no decision asked for": insert(all, len(all)-1, payload(&events.ExperimentRequested{
+			Experiment: fmt.Sprintf("e%d", 9), Parameters: point, Origin: events.OriginPolicy, Decision: "d999", Replicate: 1})),
+		"a question no decision asked for": insert(all, len(all)-1, payload(&events.LabelRequested{
+			Question: "q1000", Expert: "ada", Parameters: point, Decision: "d999"})),
+		"trust moved without a decision": insert(all, requested, payload(&events.TrustAdjusted{
+			Expert: "ada", Decision: "d1", From: 1, To: 0})),
+		"the campaign ended early": append(slices.Clone(all[:requested-1]), renumber(payload(&events.CampaignCompleted{
+			Reason: events.CompletedTime, Detail: "the campaign has run for its 1h0m0s"}), requested)),
+		"a decision without what it decided": slices.Clone(all[:asked]),
+		"a fit that is said to have failed":  append(slices.Clone(all[:fitted]), renumber(failed(t, all[fitted], payload), fitted+1)),
+		"a fit before the definition":        {renumber(all[fitted], 1)},
+		"a decision before the definition":   {renumber(all[requested-1], 1)},
+		"a payload that does not read":       append(slices.Clone(all[:fitted]), withData(all[fitted], `{"model":7}`)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			report := audit(t, forged)
+			if len(report.Mismatches) == 0 {
+				t.Fatal("the audit missed it")
+			}
+			t.Logf("%+v", report.Mismatches)
+		})
+	}
+}
+
+func renumber(e events.Event, sequence int) events.Event {
+	e.Sequence = events.Sequence(sequence)
+	return e
+}
+
+func withData(e events.Event, data string) events.Event {
+	e.Data = []byte(data)
+	return e
+}
+
+// failed turns a recorded fit into a failed one.
+func failed(t *testing.T, e events.Event, event func(events.Payload) events.Event) events.Event {
+	p, err := events.Decode(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := p.(*events.ModelFitted)
+	return event(&events.ModelFitFailed{Model: m.Model, Expert: m.Expert, At: m.At, Seed: m.Seed, Cause: "not positive definite"})
+}
+
+// Law: naming another build loosens the comparison of numbers to what
+// arithmetic can do, and of nothing else.
+func TestAuditOfAnotherBuild(t *testing.T) {
+	log, _ := simulate(t, electrolyte(t, 3, 6))
+	honest := history(t, log)
+	for i, e := range honest { // as another build would have recorded it
+		if e.Kind == events.KindDecisionMade || e.Kind == events.KindModelFitted {
+			honest[i] = edit(t, e, "build/version", "v0.0.1")
+		}
+	}
+	report := audit(t, honest)
+	if len(report.Mismatches) > 0 || report.Exact {
+		t.Fatalf("an honest log of another build: %+v", report)
+	}
+	i := find(t, honest, events.KindDecisionMade, `"candidates"`, -1)
+	var made events.DecisionMade
+	if err := json.Unmarshal(honest[i].Data, &made); err != nil {
+		t.Fatal(err)
+	}
+	moved := func(by float64) any { // lipf6 ranges over 2
+		point := maps.Clone(made.Candidates[0].Parameters)
+		x, _ := point["lipf6"].Float()
+		return x + by
+	}
+	for _, change := range []struct {
+		path  string
+		value any
+		found bool
+	}{
+		{"reason", "because", true},
+		{"candidates/0/parameters/lipf6", moved(2e-3), true},
+		{"candidates/0/parameters/lipf6", moved(1e-5), false}, // another build's arithmetic
+		{"at", float64(made.At) + 1, true},
+		{"policy/version", 2, true},
+		{"remark", "approved", true},
+	} {
+		t.Run(fmt.Sprint(change.path, " ", change.value), func(t *testing.T) {
+			forged := slices.Clone(honest)
+			forged[i] = edit(t, honest[i], change.path, change.value)
+			report := audit(t, forged)
+			if found := len(report.Mismatches) > 0; found != change.found {
+				t.Errorf("mismatches: %+v", report.Mismatches)
+			}
+		})
+	}
+}
+
