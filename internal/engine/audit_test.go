@@ -233,4 +233,3 @@ func TestAuditOfAnotherBuild(t *testing.T) {
 		})
 	}
 }
-
