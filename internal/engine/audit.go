@@ -1,12 +1,13 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,12 +62,17 @@ func Audit(ctx context.Context, log events.Log, name string, build events.Build)
 		if err != nil {
 			return a.report, err
 		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			return a.report, err
-		}
 		a.report.Events++
 		a.event = e
+		payload, err := events.Decode(e)
+		var unknown *events.UnknownKindError
+		if errors.As(err, &unknown) {
+			return a.report, err
+		}
+		if err != nil {
+			a.mismatch("history", "%v", err)
+			return a.report, nil
+		}
 		if err := a.check(ctx, payload); err != nil {
 			return a.report, err
 		}
@@ -261,23 +267,25 @@ func (a *auditor) sameBuild(build events.Build) bool {
 }
 
 // compare says how a record made again differs from the recorded one: bit for
-// bit, or to [AuditTolerance] in numbers. When a question expires is left out:
-// it follows from the clock.
+// bit, or to [AuditTolerance] in numbers. When exactly a question
+// expires is left out: it follows from the clock.
 func (a *auditor) compare(again, recorded events.Payload, exact bool) string {
 	want, errWant := json.Marshal(again)
 	have, errHave := json.Marshal(recorded)
 	if errWant != nil || errHave != nil {
 		return fmt.Sprintf("it cannot be compared: %v %v", errWant, errHave)
 	}
-	if !bytes.Equal(have, a.event.Data) {
-		return "it holds something that this version does not know"
-	}
-	var x, y map[string]any
-	if json.Unmarshal(want, &x) != nil || json.Unmarshal(have, &y) != nil {
+	var x, y, stored map[string]any
+	if json.Unmarshal(want, &x) != nil || json.Unmarshal(have, &y) != nil || json.Unmarshal(a.event.Data, &stored) != nil {
 		return "it cannot be compared"
 	}
-	delete(x, "expires")
-	delete(y, "expires")
+	if !reflect.DeepEqual(y, stored) {
+		return "it holds something that this version does not know"
+	}
+	if x["expires"] != nil && y["expires"] != nil {
+		delete(x, "expires")
+		delete(y, "expires")
+	}
 	d := differ{exact: exact, spans: a.spans()}
 	return d.difference("", x, y)
 }
