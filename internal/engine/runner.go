@@ -111,18 +111,24 @@ func NewInstance() string { return rand.Text()[:10] }
 // stamp is an event's time: UTC, to the microsecond.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// Start loads the campaign and makes the runner ready; Run follows.
-func (r *Runner) Start(ctx context.Context) (err error) {
+// load folds the campaign and fills in the fields that were left out.
+func (r *Runner) load(ctx context.Context) (err error) {
 	if r.Now == nil {
 		r.Now = time.Now
 	}
 	if r.Meter == nil {
 		r.Meter = noMeter{}
 	}
-	if r.core, err = Load(ctx, r.Log, r.Campaign); err != nil {
+	r.inbox, r.over, r.tended = make(chan message, inboxSize), make(chan struct{}), make(map[string]context.CancelFunc)
+	r.core, err = Load(ctx, r.Log, r.Campaign)
+	return err
+}
+
+// Start loads the campaign and makes the runner ready; Run follows.
+func (r *Runner) Start(ctx context.Context) (err error) {
+	if err := r.load(ctx); err != nil {
 		return err
 	}
-	r.inbox, r.over, r.tended = make(chan message, inboxSize), make(chan struct{}), make(map[string]context.CancelFunc)
 	if s := r.core.State(); s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 {
 		return nil
 	}

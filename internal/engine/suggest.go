@@ -29,17 +29,9 @@ type Suggestion struct {
 // Reviewers only for simulated experts; questions to others stay open until
 // somebody tells the answer.
 func (r *Runner) Suggest(ctx context.Context) (Suggestion, error) {
-	if r.Now == nil {
-		r.Now = time.Now
-	}
-	if r.Meter == nil {
-		r.Meter = noMeter{}
-	}
-	var err error
-	if r.core, err = Load(ctx, r.Log, r.Campaign); err != nil {
+	if err := r.load(ctx); err != nil {
 		return Suggestion{}, err
 	}
-	r.inbox, r.tended = make(chan message, inboxSize), make(map[string]context.CancelFunc)
 	asking, stop := context.WithCancel(ctx)
 	defer r.wg.Wait()
 	defer stop()

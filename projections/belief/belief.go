@@ -140,10 +140,8 @@ func (x *Expert) supersede(d *events.LabelSuperseded) {
 
 // expert returns the named expert's state, new where there is none.
 func (p *Projection) expert(name string) *Expert {
-	for i := range p.state.Experts {
-		if p.state.Experts[i].Name == name {
-			return &p.state.Experts[i]
-		}
+	if x := p.find(name); x != nil {
+		return x
 	}
 	p.state.Experts = append(p.state.Experts, Expert{Name: name, FitRevision: -1})
 	return &p.state.Experts[len(p.state.Experts)-1]
