@@ -28,11 +28,7 @@ func (a *app) exportCommand() *cobra.Command {
 			if format != "csv" && format != "jsonl" {
 				return badInput("--format is csv or jsonl, not %q", format)
 			}
-			t, err := a.optionalTarget(args)
-			if err != nil {
-				return err
-			}
-			s, err := a.open(cmd.Context(), t, reading)
+			_, s, err := a.openToRead(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

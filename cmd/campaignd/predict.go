@@ -36,11 +36,7 @@ interval of the expert's rejection score in logits (positive: likely rejected).`
 			if at == "" {
 				return badInput("predict needs --at points.csv, a CSV file with a column for each parameter (- reads standard input)")
 			}
-			t, err := a.optionalTarget(args)
-			if err != nil {
-				return err
-			}
-			s, err := a.open(cmd.Context(), t, reading)
+			_, s, err := a.openToRead(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

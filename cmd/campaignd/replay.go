@@ -33,11 +33,7 @@ agree.`,
   campaignd replay electrolyte.campaign --at 120 --json | jq .state.status`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.optionalTarget(args)
-			if err != nil {
-				return err
-			}
-			s, err := a.open(cmd.Context(), t, reading)
+			_, s, err := a.openToRead(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

@@ -38,6 +38,17 @@ const (
 // just now.
 const patience = 3 * time.Second
 
+// openToRead opens the store that a command's arguments name, or the only one
+// there is, for reading.
+func (a *app) openToRead(ctx context.Context, args []string) (target, *session, error) {
+	t, err := a.optionalTarget(args)
+	if err != nil {
+		return target{}, nil, err
+	}
+	s, err := a.open(ctx, t, reading)
+	return t, s, err
+}
+
 // open opens the target's store, which must exist, and finds the campaign.
 func (a *app) open(ctx context.Context, t target, mode access) (*session, error) {
 	s, err := openStore(ctx, t, mode)

@@ -45,11 +45,7 @@ func (a *app) statusCommand() *cobra.Command {
   campaignd status examples/electrolyte.yaml --json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.optionalTarget(args)
-			if err != nil {
-				return err
-			}
-			s, err := a.open(cmd.Context(), t, reading)
+			t, s, err := a.openToRead(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

@@ -200,11 +200,6 @@ func (m *Model) Believing(x [][]float64) (*Model, error) {
 // Eq. 2a, 2b).
 func (m *Model) Posterior(x []float64) (mean, sd float64) { return m.gp.Posterior(x) }
 
-// PosteriorGrad is Posterior that also fills in the gradients.
-func (m *Model) PosteriorGrad(x, dMean, dSD []float64) (mean, sd float64) {
-	return m.gp.PosteriorGrad(x, dMean, dSD)
-}
-
 // GP returns the process itself, inside.
 func (m *Model) GP() *gp.GP { return m.gp }
 
