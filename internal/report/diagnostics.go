@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/campaignd/campaignd/internal/diagnose"
 )
 
 // leaveOneOut is the model's check of itself: each composition predicted from
@@ -126,13 +128,13 @@ func (h *history) sensitivities() []sensitivity {
 	if h.model == nil {
 		return nil
 	}
-	f := newFrame(h.def, h.core.Space())
-	share := f.relevance(h.model.Fit.Lengthscales)
+	f := diagnose.NewFrame(h.def, h.core.Space())
+	share := f.Shortest(h.model.Fit.Lengthscales)
 	order := make([]int, len(share))
 	least := math.Inf(1)
 	for i := range order {
 		order[i] = i
-		if len(h.def.Parameters[i].Categories) > 0 || f.movable(i) {
+		if len(h.def.Parameters[i].Categories) > 0 || f.Movable(i) {
 			least = min(least, share[i])
 		}
 	}
@@ -152,10 +154,10 @@ func (h *history) sensitivities() []sensitivity {
 		switch {
 		case len(p.Categories) > 0:
 			s.Lengthscale = "between categories"
-		case !f.movable(i):
+		case !f.Movable(i):
 			continue
 		default:
-			s.Lengthscale = strings.TrimSpace(significant(share[i]*f.scale[i], 3) + " " + p.Unit)
+			s.Lengthscale = strings.TrimSpace(significant(share[i]*f.Range(i), 3) + " " + p.Unit)
 		}
 		out = append(out, s)
 	}

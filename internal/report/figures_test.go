@@ -9,7 +9,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/space"
 )
 
 // The convergence curve of a log that can be read with the eye: excluded and
@@ -140,99 +139,6 @@ func TestLeaveOneOut(t *testing.T) {
 	}
 	if math.Abs(check.r2-(1-residual/total)) > 1e-9 {
 		t.Errorf("R² = %v, want %v", check.r2, 1-residual/total)
-	}
-}
-
-// In a mixture, whatever is varied, the components go on summing to one, those
-// not varied keep their ratio, and the reach ends where a bound or a constraint
-// holds with equality.
-func TestMixtureDirections(t *testing.T) {
-	def := mixture(1)
-	def.Instrument.Steps = nil
-	s, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := newFrame(&def, s)
-	points, err := s.Sample(200, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		x, err := s.Encode(points[rapid.IntRange(0, len(points)-1).Draw(t, "point")])
-		if err != nil {
-			t.Fatal(err)
-		}
-		i := rapid.IntRange(0, 3).Draw(t, "varied")
-		var fixed []int
-		if j := rapid.IntRange(0, 3).Draw(t, "fixed"); j != i {
-			fixed = append(fixed, j)
-		}
-		dir, how, ok := f.direction(x, i, fixed...)
-		if !ok || how != proportionally {
-			t.Fatalf("no mixture direction along %d", i)
-		}
-		from, to := f.reach(x, dir)
-		if from > 0 || to < 0 {
-			t.Fatalf("the reach is %v to %v", from, to)
-		}
-		for _, step := range []float64{from, 0.3 * from, 0.7 * to, to} {
-			y := along(x, dir, step)
-			if !f.feasible(y) {
-				t.Fatalf("%v is outside at step %v", y, step)
-			}
-			sum := 0.0
-			ratio := math.NaN()
-			for k := range def.Parameters {
-				sum += f.user(k, y)
-				switch {
-				case slices.Contains(fixed, k):
-					if y[k] != x[k] {
-						t.Fatalf("the fixed parameter %d moved", k)
-					}
-				case k != i && f.user(k, x) > 1e-6:
-					r := f.user(k, y) / f.user(k, x)
-					if !math.IsNaN(ratio) && math.Abs(r-ratio) > 1e-6 {
-						t.Fatalf("the ratio of the others changed: %v and %v", r, ratio)
-					}
-					ratio = r
-				}
-			}
-			if math.Abs(sum-1) > 1e-9 {
-				t.Fatalf("the components sum to %v", sum)
-			}
-		}
-		if f.feasible(along(x, dir, to+1e-4)) || f.feasible(along(x, dir, from-1e-4)) {
-			t.Fatalf("one can go beyond %v to %v", from, to)
-		}
-	})
-}
-
-// Under two equalities that share a parameter the direction keeps both, and
-// where they fix everything there is none.
-func TestLeastDirection(t *testing.T) {
-	def := mixture(1)
-	def.Instrument.Steps, def.Excluded = nil, nil
-	def.Constraints[1] = events.Constraint{Name: "balance", Terms: map[string]float64{"ec": 1, "dmc": -1}, Equals: pointer(0.0)}
-	s, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := newFrame(&def, s)
-	x, err := s.Encode(somePoint(t, def, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, how, ok := f.direction(x, 0)
-	if !ok || how != least {
-		t.Fatalf("no direction of least length")
-	}
-	y := along(x, dir, 0.01)
-	if sum := f.user(0, y) + f.user(1, y) + f.user(2, y) + f.user(3, y); math.Abs(sum-1) > 1e-9 || math.Abs(f.user(0, y)-f.user(1, y)) > 1e-9 {
-		t.Errorf("the constraints do not hold at %v", y)
-	}
-	if _, _, ok := f.direction(x, 0, 1); ok {
-		t.Error("ec was varied with dmc fixed, though they must be equal")
 	}
 }
 

@@ -12,12 +12,14 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/campaignd/campaignd/internal/diagnose"
 )
 
 // heat is the model over two parameters through the best composition.
 type heat struct {
 	i, j     int // parameters on the axes
-	how      exchange
+	how      diagnose.Exchange
 	n        int         // nodes along each side
 	mean, sd [][]float64 // at node [row j][column i], in the objective's unit
 	// inside reports whether a place on the axes, both in [0, 1], keeps bounds
@@ -37,15 +39,15 @@ func (h *history) heat() (out heat, ok bool, err error) {
 	if h.model == nil || h.summary.Best == nil {
 		return heat{}, false, nil
 	}
-	f := newFrame(h.def, h.core.Space())
+	f := diagnose.NewFrame(h.def, h.core.Space())
 	best, err := h.core.Space().Encode(h.summary.Best.Parameters)
 	if err != nil {
 		return heat{}, false, err
 	}
-	lengthscales := f.relevance(h.model.Fit.Lengthscales)
+	lengthscales := f.Shortest(h.model.Fit.Lengthscales)
 	var order []int
 	for i := range h.def.Parameters {
-		if f.movable(i) {
+		if f.Movable(i) {
 			order = append(order, i)
 		}
 	}
@@ -62,8 +64,8 @@ func (h *history) heat() (out heat, ok bool, err error) {
 		for b := range a {
 			// The more relevant one on the horizontal axis.
 			i, j := order[b], order[a]
-			first, how, ok1 := f.direction(best, i, j)
-			second, _, ok2 := f.direction(best, j, i)
+			first, how, ok1 := f.Direction(best, i, j)
+			second, _, ok2 := f.Direction(best, j, i)
 			if ok1 && ok2 {
 				return h.heatOver(f, best, i, j, how, first, second), true, nil
 			}
@@ -72,16 +74,16 @@ func (h *history) heat() (out heat, ok bool, err error) {
 	return heat{}, false, nil
 }
 
-func (h *history) heatOver(f *frame, best []float64, i, j int, how exchange, first, second []float64) heat {
-	out := heat{i: i, j: j, how: how, n: heatNodes, best: [2]float64{f.user(i, best), f.user(j, best)}}
+func (h *history) heatOver(f *diagnose.Frame, best []float64, i, j int, how diagnose.Exchange, first, second []float64) heat {
+	out := heat{i: i, j: j, how: how, n: heatNodes, best: [2]float64{f.Value(i, best), f.Value(j, best)}}
 	at := func(u, v float64) []float64 { // u, v in [0, 1]: places on the axes
-		return along(along(best, first, u-best[f.at[i]]), second, v-best[f.at[j]])
+		return diagnose.Along(diagnose.Along(best, first, u-best[f.Coordinate(i)]), second, v-best[f.Coordinate(j)])
 	}
-	out.inside = func(u, v float64) bool { return f.feasible(at(u, v)) }
+	out.inside = func(u, v float64) bool { return f.Feasible(at(u, v)) }
 	out.excluded = func(float64, float64) bool { return false }
 	if len(h.def.Excluded) > 0 {
 		out.excluded = func(u, v float64) bool {
-			_, ok := f.space.Excluded(f.space.Decode(at(u, v)))
+			_, ok := h.core.Space().Excluded(h.core.Space().Decode(at(u, v)))
 			return ok
 		}
 	}
@@ -104,13 +106,13 @@ func (h *history) figureHeat() ([]figure, string, error) {
 	if err != nil || !ok {
 		return nil, "", err
 	}
-	f := newFrame(h.def, h.core.Space())
+	f := diagnose.NewFrame(h.def, h.core.Space())
 	o := h.def.Objective
 	draw := func(id, title, palette string, darkIsHigh bool, values [][]float64) (figure, error) {
 		p, q := h.def.Parameters[m.i], h.def.Parameters[m.j]
 		c := newChart(380, 300, withUnit(p.Name, p.Unit), withUnit(q.Name, q.Unit))
-		c.X.Min, c.X.Max = f.low[m.i], f.low[m.i]+f.scale[m.i]
-		c.Y.Min, c.Y.Max = f.low[m.j], f.low[m.j]+f.scale[m.j]
+		c.X.Min, c.X.Max = f.Low(m.i), f.Low(m.i)+f.Range(m.i)
+		c.Y.Min, c.Y.Max = f.Low(m.j), f.Low(m.j)+f.Range(m.j)
 		bands, err := newBands(m, values, palette, darkIsHigh)
 		if err != nil {
 			return figure{}, err
@@ -132,9 +134,9 @@ func (h *history) figureHeat() ([]figure, string, error) {
 	caption := fmt.Sprintf("The model over %s and %s, the two parameters to which it is most sensitive, through the best composition (star). Left: posterior mean, darker is better. Right: its standard deviation, darker is less sure. Circles are measurements, whatever their other parameters.",
 		h.def.Parameters[m.i].Name, h.def.Parameters[m.j].Name)
 	switch m.how {
-	case proportionally:
+	case diagnose.Proportionally:
 		caption += " The remaining components make up the sum in the ratio they have in the best composition."
-	case least:
+	case diagnose.Least:
 		caption += " The other parameters move as little as the equality constraints allow."
 	}
 	if len(h.def.Excluded) > 0 {
@@ -144,10 +146,10 @@ func (h *history) figureHeat() ([]figure, string, error) {
 	return []figure{mean, sd}, caption, nil
 }
 
-func (c *chart) heatPoints(h *history, f *frame, m heat) {
+func (c *chart) heatPoints(h *history, f *diagnose.Frame, m heat) {
 	var points plotter.XYs
 	for k, x := range h.model.X {
-		p := plotter.XY{X: f.user(m.i, x), Y: f.user(m.j, x)}
+		p := plotter.XY{X: f.Value(m.i, x), Y: f.Value(m.j, x)}
 		points = append(points, p)
 		if e := h.state.Experiment(h.model.Observations[k].Experiment); e != nil && len(h.model.X) <= 200 {
 			c.spots = append(c.spots, spot{x: p.X, y: p.Y, text: h.spotText(e), href: e.ID})

@@ -10,12 +10,13 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/diagnose"
 )
 
 // slice is the model along one parameter through the best composition.
 type slice struct {
 	parameter int
-	how       exchange
+	how       diagnose.Exchange
 	// x are values of the parameter in its unit (for categories 0, 1, …), mean
 	// and sd the posterior there in the objective's unit, excluded whether
 	// nothing may be suggested there.
@@ -41,7 +42,7 @@ func (h *history) slices() ([]slice, error) {
 	if h.model == nil || h.summary.Best == nil {
 		return nil, nil
 	}
-	f := newFrame(h.def, h.core.Space())
+	f := diagnose.NewFrame(h.def, h.core.Space())
 	best, err := h.core.Space().Encode(h.summary.Best.Parameters)
 	if err != nil {
 		return nil, err
@@ -56,23 +57,23 @@ func (h *history) slices() ([]slice, error) {
 			out = append(out, s)
 			continue
 		}
-		dir, how, ok := f.direction(best, i)
+		dir, how, ok := f.Direction(best, i)
 		if !ok {
 			continue
 		}
-		from, to := f.reach(best, dir)
+		from, to := f.Reach(best, dir)
 		if !(to > from) {
 			continue
 		}
-		s := slice{parameter: i, how: how, best: f.user(i, best)}
+		s := slice{parameter: i, how: how, best: f.Value(i, best)}
 		for k := range samples {
 			t := from + (to-from)*float64(k)/(samples-1)
-			s.sample(h, f, along(best, dir, t), i)
+			s.sample(h, f, diagnose.Along(best, dir, t), i)
 		}
 		for k, x := range h.model.X {
-			t := min(max(x[f.at[i]]-best[f.at[i]], from), to)
+			t := min(max(x[f.Coordinate(i)]-best[f.Coordinate(i)], from), to)
 			o := h.model.Observations[k]
-			s.points = append(s.points, projected{o.Experiment, f.user(i, x), o.Value, h.correlation(x, along(best, dir, t))})
+			s.points = append(s.points, projected{o.Experiment, f.Value(i, x), o.Value, h.correlation(x, diagnose.Along(best, dir, t))})
 		}
 		out = append(out, s)
 	}
@@ -80,15 +81,15 @@ func (h *history) slices() ([]slice, error) {
 }
 
 // sample adds the posterior at a point of the unit cube.
-func (s *slice) sample(h *history, f *frame, x []float64, parameter int) {
+func (s *slice) sample(h *history, f *diagnose.Frame, x []float64, parameter int) {
 	p := h.model.PredictAt(x)
-	s.x, s.mean, s.sd = append(s.x, f.user(parameter, x)), append(s.mean, p.Mean), append(s.sd, p.SD)
-	_, excluded := f.space.Excluded(f.space.Decode(x))
+	s.x, s.mean, s.sd = append(s.x, f.Value(parameter, x)), append(s.mean, p.Mean), append(s.sd, p.SD)
+	_, excluded := h.core.Space().Excluded(h.core.Space().Decode(x))
 	s.excluded = append(s.excluded, excluded)
 }
 
 // categorySlice exchanges one category for each other.
-func (h *history) categorySlice(f *frame, best []float64, i int) (slice, error) {
+func (h *history) categorySlice(f *diagnose.Frame, best []float64, i int) (slice, error) {
 	s := slice{parameter: i}
 	p := h.def.Parameters[i]
 	place := map[string]int{}
@@ -107,7 +108,7 @@ func (h *history) categorySlice(f *frame, best []float64, i int) (slice, error) 
 		codes[k] = x
 		prediction := h.model.PredictAt(x)
 		s.x, s.mean, s.sd = append(s.x, float64(k)), append(s.mean, prediction.Mean), append(s.sd, prediction.SD)
-		_, excluded := f.space.Excluded(point)
+		_, excluded := h.core.Space().Excluded(point)
 		s.excluded = append(s.excluded, excluded)
 	}
 	s.best = float64(place[h.summary.Best.Parameters[p.Name].Name()])
@@ -164,10 +165,10 @@ func (h *history) figureSlices() ([]figure, string, error) {
 	}
 	caption := "Posterior mean (blue) ± 1 sd (band), without noise, along each parameter through the best composition (dashed line). " +
 		"Circles are measurements seen along the same parameter: the fainter, the farther they lie from the slice (by the model's own correlation). All on one scale."
-	if used[proportionally] {
+	if used[diagnose.Proportionally] {
 		caption += " Where parameters must sum to a constant, the one on the axis is exchanged against the others in the ratio they have in the best composition, as far as the constraints allow."
 	}
-	if used[least] {
+	if used[diagnose.Least] {
 		caption += " Under several equality constraints the other parameters move as little as those allow."
 	}
 	if len(h.def.Excluded) > 0 {

@@ -1,4 +1,5 @@
-package report
+// Package diagnose says how far the model of a campaign can be trusted.
+package diagnose
 
 import (
 	"math"
@@ -9,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/space"
 )
 
-// frame is the unit cube of the models, parameter by parameter.
-type frame struct {
+// Frame is the unit cube of the models, parameter by parameter.
+type Frame struct {
 	def   *events.Definition
 	space *space.Space
 	at    []int     // first coordinate of each parameter
@@ -24,8 +25,9 @@ type frame struct {
 	d            []float64
 }
 
-func newFrame(def *events.Definition, s *space.Space) *frame {
-	f := &frame{def: def, space: s}
+// NewFrame returns the frame of a definition and its space.
+func NewFrame(def *events.Definition, s *space.Space) *Frame {
+	f := &Frame{def: def, space: s}
 	at := 0
 	for _, p := range def.Parameters {
 		width, low, scale := 1, 0.0, 0.0
@@ -58,23 +60,33 @@ func bounds(p events.Parameter) (low, scale float64) {
 	return *p.Min, *p.Max - *p.Min
 }
 
-// movable reports whether the i-th parameter is numeric and has more than one
+// Movable reports whether the i-th parameter is numeric and has more than one
 // value.
-func (f *frame) movable(i int) bool { return f.scale[i] > 0 }
+func (f *Frame) Movable(i int) bool { return f.scale[i] > 0 }
 
-// user returns the value of a numeric parameter at x, in its unit.
-func (f *frame) user(i int, x []float64) float64 { return f.low[i] + f.scale[i]*x[f.at[i]] }
+// Range returns the length, in its unit, that is the whole range of a numeric
+// parameter: 1 in the unit cube. It is 0 for a categorical one.
+func (f *Frame) Range(i int) float64 { return f.scale[i] }
 
-// exchange says how the other parameters give way where one is varied.
-type exchange int
+// Low returns the value of a numeric parameter at 0 in the unit cube.
+func (f *Frame) Low(i int) float64 { return f.low[i] }
+
+// Coordinate returns the first coordinate of the i-th parameter in the unit cube.
+func (f *Frame) Coordinate(i int) int { return f.at[i] }
+
+// Value returns the value of a numeric parameter at x, in its unit.
+func (f *Frame) Value(i int, x []float64) float64 { return f.low[i] + f.scale[i]*x[f.at[i]] }
+
+// Exchange says how the other parameters give way where one is varied.
+type Exchange int
 
 const (
-	freely         exchange = iota // they stay where they are
-	proportionally                 // the other components of a mixture keep their ratio
-	least                          // they move as little as the constraints allow
+	Freely         Exchange = iota // they stay where they are
+	Proportionally                 // the other components of a mixture keep their ratio
+	Least                          // they move as little as the constraints allow
 )
 
-// direction returns the direction in the unit cube in which parameter i moves
+// Direction returns the direction in the unit cube in which parameter i moves
 // by its whole range, the parameters in fixed stay, and all equality constraints
 // go on holding. ok is false where the constraints leave no such direction.
 //
@@ -82,9 +94,9 @@ const (
 // a further equality) the others keep the ratio they have at x, as in Cox's
 // direction (Cox 1971, Biometrika 58:155); a component that is alone at x gives to all
 // others alike. Under several equalities the direction of least length is taken.
-func (f *frame) direction(x []float64, i int, fixed ...int) (dir []float64, how exchange, ok bool) {
-	if !f.movable(i) {
-		return nil, freely, false
+func (f *Frame) Direction(x []float64, i int, fixed ...int) (dir []float64, how Exchange, ok bool) {
+	if !f.Movable(i) {
+		return nil, Freely, false
 	}
 	held := map[int]bool{i: true}
 	for _, k := range fixed {
@@ -100,36 +112,36 @@ func (f *frame) direction(x []float64, i int, fixed ...int) (dir []float64, how 
 	}
 	switch {
 	case len(rows) == 0:
-		return dir, freely, true
+		return dir, Freely, true
 	case len(rows) > 1 || f.shared(rows[0]):
 		return f.leastDirection(x, i, fixed)
 	}
 	var others []int
 	rest := 0.0
 	for k, p := range f.def.Parameters {
-		if coef := rows[0].Terms[p.Name]; coef != 0 && !held[k] && f.movable(k) {
+		if coef := rows[0].Terms[p.Name]; coef != 0 && !held[k] && f.Movable(k) {
 			others = append(others, k)
-			rest += coef * f.user(k, x)
+			rest += coef * f.Value(k, x)
 		}
 	}
 	if len(others) == 0 {
-		return nil, freely, false
+		return nil, Freely, false
 	}
 	gives := rows[0].Terms[f.def.Parameters[i].Name] * f.scale[i]
 	for _, k := range others {
 		coef := rows[0].Terms[f.def.Parameters[k].Name]
 		if math.Abs(rest) > 1e-9*math.Abs(gives) {
-			dir[f.at[k]] = -gives * f.user(k, x) / rest / f.scale[k]
+			dir[f.at[k]] = -gives * f.Value(k, x) / rest / f.scale[k]
 		} else {
 			dir[f.at[k]] = -gives / (coef * float64(len(others))) / f.scale[k]
 		}
 	}
-	return dir, proportionally, true
+	return dir, Proportionally, true
 }
 
 // shared reports whether a parameter of the constraint is bound by another
 // equality as well.
-func (f *frame) shared(c events.Constraint) bool {
+func (f *Frame) shared(c events.Constraint) bool {
 	for _, p := range f.def.Parameters {
 		n := 0
 		for _, other := range f.def.Constraints {
@@ -146,7 +158,7 @@ func (f *frame) shared(c events.Constraint) bool {
 
 // leastDirection returns the shortest direction that keeps all equalities, moves
 // parameter i by 1 and leaves the fixed ones.
-func (f *frame) leastDirection(x []float64, i int, fixed []int) ([]float64, exchange, bool) {
+func (f *Frame) leastDirection(x []float64, i int, fixed []int) ([]float64, Exchange, bool) {
 	rows := append([][]float64(nil), f.a...)
 	right := make([]float64, len(rows))
 	unit := func(k int, value float64) {
@@ -159,7 +171,7 @@ func (f *frame) leastDirection(x []float64, i int, fixed []int) ([]float64, exch
 		unit(k, 0)
 	}
 	for k, p := range f.def.Parameters {
-		if len(p.Categories) == 0 && !f.movable(k) {
+		if len(p.Categories) == 0 && !f.Movable(k) {
 			unit(k, 0)
 		}
 	}
@@ -169,11 +181,11 @@ func (f *frame) leastDirection(x []float64, i int, fixed []int) ([]float64, exch
 	}
 	var svd mat.SVD
 	if !svd.Factorize(m, mat.SVDThin) {
-		return nil, least, false
+		return nil, Least, false
 	}
 	rank := svd.Rank(1e-10)
 	if rank == 0 {
-		return nil, least, false
+		return nil, Least, false
 	}
 	var solution mat.VecDense
 	svd.SolveVecTo(&solution, mat.NewVecDense(len(right), right), rank)
@@ -187,15 +199,15 @@ func (f *frame) leastDirection(x []float64, i int, fixed []int) ([]float64, exch
 			sum += v * dir[k]
 		}
 		if math.Abs(sum) > 1e-8 {
-			return nil, least, false
+			return nil, Least, false
 		}
 	}
-	return dir, least, true
+	return dir, Least, true
 }
 
-// reach returns how far one may go from x along dir, backwards and forwards,
+// Reach returns how far one may go from x along dir, backwards and forwards,
 // within bounds and inequalities: from ≤ 0 ≤ to.
-func (f *frame) reach(x, dir []float64) (from, to float64) {
+func (f *Frame) Reach(x, dir []float64) (from, to float64) {
 	from, to = math.Inf(-1), math.Inf(1)
 	limit := func(slope, slack float64) { // slope·t ≤ slack
 		slack = max(slack, 0) // what was made may lie a little outside
@@ -223,8 +235,8 @@ func (f *frame) reach(x, dir []float64) (from, to float64) {
 	return from, to
 }
 
-// feasible reports whether x keeps bounds and inequalities, up to rounding.
-func (f *frame) feasible(x []float64) bool {
+// Feasible reports whether x keeps bounds and inequalities, up to rounding.
+func (f *Frame) Feasible(x []float64) bool {
 	for k, v := range x {
 		if v < f.lower[k]-1e-9 || v > f.upper[k]+1e-9 {
 			return false
@@ -242,8 +254,8 @@ func (f *frame) feasible(x []float64) bool {
 	return true
 }
 
-// along returns x + t·dir.
-func along(x, dir []float64, t float64) []float64 {
+// Along returns x + t·dir.
+func Along(x, dir []float64, t float64) []float64 {
 	y := make([]float64, len(x))
 	for k := range x {
 		y[k] = x[k] + t*dir[k]
@@ -251,9 +263,9 @@ func along(x, dir []float64, t float64) []float64 {
 	return y
 }
 
-// relevance returns, for each parameter, the shortest lengthscale among its
+// Shortest returns, for each parameter, the shortest lengthscale among its
 // coordinates, as a share of its range.
-func (f *frame) relevance(lengthscales []float64) []float64 {
+func (f *Frame) Shortest(lengthscales []float64) []float64 {
 	shortest := make([]float64, len(f.at))
 	for i := range f.at {
 		shortest[i] = math.Inf(1)
