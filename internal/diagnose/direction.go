@@ -13,7 +13,6 @@ import (
 // Frame is the unit cube of the models, parameter by parameter.
 type Frame struct {
 	def   *events.Definition
-	space *space.Space
 	at    []int     // first coordinate of each parameter
 	width []int     // number of its coordinates
 	low   []float64 // numeric parameters: value at 0, in the user's unit
@@ -27,7 +26,7 @@ type Frame struct {
 
 // NewFrame returns the frame of a definition and its space.
 func NewFrame(def *events.Definition, s *space.Space) *Frame {
-	f := &Frame{def: def, space: s}
+	f := &Frame{def: def}
 	at := 0
 	for _, p := range def.Parameters {
 		width, low, scale := 1, 0.0, 0.0

@@ -156,8 +156,8 @@ func TestSlicesPassThroughTheBest(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range all {
-			if got := interpolate(s.x, s.mean, s.best); math.Abs(got-p.Mean) > 0.02*math.Abs(p.Mean) { // between two of 61 samples
-				t.Errorf("%s: the slice along %d gives %v at the best composition, the model %v", name, s.parameter, got, p.Mean)
+			if got := interpolate(s.X, s.Mean, s.Best); math.Abs(got-p.Mean) > 0.02*math.Abs(p.Mean) { // between two of 61 samples
+				t.Errorf("%s: the slice along %d gives %v at the best composition, the model %v", name, s.Index, got, p.Mean)
 			}
 		}
 	}

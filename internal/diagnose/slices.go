@@ -1,0 +1,162 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// Slice is the model along one parameter through the best composition.
+type Slice struct {
+	Parameter string `json:"parameter"`
+	Unit      string `json:"unit,omitempty"`
+	// Index is the parameter's place in the definition.
+	Index int `json:"-"`
+	// Exchange says how the other parameters give way.
+	Exchange Exchange `json:"-"`
+	// Categories names the places of X of a categorical parameter.
+	Categories []string `json:"categories,omitempty"`
+	// X are values of the parameter in its unit, ascending; for categories 0, 1, …
+	X []float64 `json:"x"`
+	// Mean and SD are the posterior there, without noise, in the objective's unit.
+	Mean []float64 `json:"mean"`
+	SD   []float64 `json:"sd"`
+	// Excluded tells where nothing may be suggested.
+	Excluded []bool `json:"excluded"`
+	// Best is the best composition's value of the parameter.
+	Best float64 `json:"best"`
+	// Points are the measurements, seen along the parameter.
+	Points []Seen `json:"points"`
+	// Effect is the greatest difference of the mean along the slice, and EffectSD
+	// the posterior standard deviation of that difference.
+	Effect   float64 `json:"effect"`
+	EffectSD float64 `json:"effect_sd"`
+}
+
+// Seen is a measurement seen along one parameter.
+type Seen struct {
+	Experiment string  `json:"experiment"`
+	X          float64 `json:"x"`
+	Value      float64 `json:"value"`
+	// Near is the prior correlation with the slice beside it: 1 on the slice.
+	Near float64 `json:"near"`
+}
+
+// samples is the number of points of a slice along a numeric parameter.
+const samples = 61
+
+// Slices computes the model along every parameter that can be varied, through
+// the composition best. It fails where best is no composition of the space.
+func Slices(def *events.Definition, sp *space.Space, model *objective.Model, best events.Point) ([]Slice, error) {
+	f := NewFrame(def, sp)
+	x, err := sp.Encode(best)
+	if err != nil {
+		return nil, fmt.Errorf("slices through the best composition: %w", err)
+	}
+	var out []Slice
+	for i, p := range def.Parameters {
+		s := slicer{model: model, space: sp, Slice: Slice{Parameter: p.Name, Unit: p.Unit, Index: i}}
+		if len(p.Categories) > 0 {
+			if err := s.categories(p, best); err != nil {
+				return nil, err
+			}
+		} else if !s.numeric(f, i, x) {
+			continue
+		}
+		s.effect()
+		out = append(out, s.Slice)
+	}
+	return out, nil
+}
+
+// slicer is a slice in the making.
+type slicer struct {
+	Slice
+	model *objective.Model
+	space *space.Space
+	at    [][]float64 // the points of the unit cube
+}
+
+// numeric samples the slice along a numeric parameter; ok is false where it
+// cannot be varied.
+func (s *slicer) numeric(f *Frame, i int, best []float64) (ok bool) {
+	dir, how, ok := f.Direction(best, i)
+	if !ok {
+		return false
+	}
+	from, to := f.Reach(best, dir)
+	if !(to > from) {
+		return false
+	}
+	s.Exchange, s.Best = how, f.Value(i, best)
+	for k := range samples {
+		x := Along(best, dir, from+(to-from)*float64(k)/(samples-1))
+		s.sample(f.Value(i, x), x, s.space.Decode(x))
+	}
+	for k, x := range s.model.X {
+		t := min(max(x[f.at[i]]-best[f.at[i]], from), to)
+		s.see(k, f.Value(i, x), Along(best, dir, t))
+	}
+	return true
+}
+
+// categories exchanges one category for each other.
+func (s *slicer) categories(p events.Parameter, best events.Point) error {
+	place := make(map[string]int, len(p.Categories)) // only looked up
+	for k, c := range p.Categories {
+		place[c.Name] = k
+		s.Categories = append(s.Categories, c.Name)
+		point := make(events.Point, len(best))
+		for name, v := range best {
+			point[name] = v
+		}
+		point[p.Name] = events.Category(c.Name)
+		x, err := s.space.Encode(point)
+		if err != nil {
+			return fmt.Errorf("the slice along %s: %w", p.Name, err)
+		}
+		s.sample(float64(k), x, point)
+	}
+	s.Best = float64(place[best[p.Name].Name()])
+	for k, o := range s.model.Observations {
+		c := place[o.Point[p.Name].Name()]
+		s.see(k, float64(c), s.at[c])
+	}
+	return nil
+}
+
+// sample adds the posterior at x, a point of the unit cube that stands for the
+// composition point.
+func (s *slicer) sample(value float64, x []float64, point events.Point) {
+	p := s.model.PredictAt(x)
+	_, excluded := s.space.Excluded(point)
+	s.X, s.Mean, s.SD, s.Excluded = append(s.X, value), append(s.Mean, p.Mean), append(s.SD, p.SD), append(s.Excluded, excluded)
+	s.at = append(s.at, x)
+}
+
+// see adds the k-th observation, at a value of the parameter; beside is the
+// point of the slice next to it.
+func (s *slicer) see(k int, value float64, beside []float64) {
+	kernel := s.model.Kernel()
+	o := s.model.Observations[k]
+	s.Points = append(s.Points, Seen{Experiment: o.Experiment, X: value, Value: o.Value, Near: kernel.Eval(s.model.X[k], beside) / kernel.OutputScale()})
+}
+
+// effect finds the greatest difference along the slice.
+func (s *slicer) effect() {
+	low, high := 0, 0
+	for k, m := range s.Mean {
+		if m < s.Mean[low] {
+			low = k
+		}
+		if m > s.Mean[high] {
+			high = k
+		}
+	}
+	j := s.model.GP().Joint([][]float64{s.at[low], s.at[high]})
+	s.Effect = s.Mean[high] - s.Mean[low]
+	s.EffectSD = math.Sqrt(max(0, j.Cov[0]+j.Cov[3]-j.Cov[1]-j.Cov[2])) * s.model.Fit.Scale
+}
