@@ -1,0 +1,35 @@
+// Package copeland computes from a pairwise preference how good each point is: the soft-Copeland score, the probability
+// that x is preferred to a random opponent x',
+//
+//	π(x) = ∫ g(x, x') dx',   g(x, x') = P(x is preferred to x'),
+//
+// over the design space (Adachi et al. 2024, Eq. 2), in closed form by Bayesian quadrature (Appendix D).
+//
+// # Two stages
+//
+// The preference g of package dirichlet is a logistic function of a Gaussian process, which has no closed-form integral. A
+// [Quadrature] is a second Gaussian process with an RBF kernel, through the values of g at the compared pairs (Eq. 54–58),
+// with hyperparameters of its own; its integral over x' is a weighted sum of n Gaussians in x (Eq. 80–90). A further one
+// does the same for the spread, E[g(1 − g)] (Eq. 91–93). [Model] holds the two.
+//
+// The second stage is an approximation: against direct integration of g its score is off by 0.03 to 0.06 in the root mean
+// square (50 to 150 comparisons, 2 and 4 parameters), on scores that spread over most of [0, 1].
+//
+// # The space
+//
+// The paper integrates over all of R^d, which gives "probabilities" above 1. A [Measure] says what x' may be instead:
+// [Box], the unit cube, with error functions for the integrals; or [Points], a weighted sum over given points, for spaces
+// with constraints or lists. Both have mass 1, so that no further normalisation is needed.
+//
+// # Symmetry
+//
+// g(x', x) = 1 − g(x, x') and g(1 − g) is the same in both orders. The paper's augmentation adds the mirrored pairs to the
+// data of the second stage too. The posterior that this gives is that of a kernel which has the symmetry built in,
+//
+//	k±((x,x'), (y,y')) = k((x,x'), (y,y')) ± k((x,x'), (y',y)),
+//
+// given the n pairs alone: half the rows, an eighth of the work, the same numbers. As in package dirichlet there is one
+// lengthscale per parameter, shared by both points of a pair; symmetry would not be possible otherwise.
+//
+// Points lie in the unit cube. Everything is a pure function of its arguments.
+package copeland
