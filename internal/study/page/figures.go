@@ -1,0 +1,226 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/campaignd/campaignd/internal/report/chart"
+	"github.com/campaignd/campaignd/internal/study/simulate"
+)
+
+// look is how an arm is drawn, the same on the whole page.
+type look struct {
+	color  color.NRGBA
+	dashes []vg.Length
+	width  vg.Length
+}
+
+var (
+	palette = []color.NRGBA{chart.Blue, chart.Red, chart.Green, chart.Purple, chart.Orange, chart.Sky}
+	dashing = [][]vg.Length{nil, {5, 2.5}, {1.5, 2}}
+)
+
+// lookOf gives the baseline black and the others the palette in turn, dashed once
+// it is used up.
+func lookOf(arm, baseline int) look {
+	switch {
+	case arm == baseline:
+		return look{color: chart.Ink, width: 2}
+	case arm > baseline:
+		arm--
+	}
+	return look{color: palette[arm%len(palette)], dashes: dashing[arm/len(palette)%len(dashing)], width: 2}
+}
+
+func (l look) swatch() template.HTML { return chart.Swatch(l.color, l.dashes...) }
+
+// view draws one task.
+type view struct {
+	task     simulate.TaskSummary
+	baseline int
+	initial  int
+}
+
+func (v view) look(arm int) look { return lookOf(arm, v.baseline) }
+
+// withUnit writes a name with the objective's unit, as on an axis.
+func (v view) withUnit(name string) string {
+	if unit := v.task.Task.Objective.Unit; unit != "" {
+		return name + " (" + unit + ")"
+	}
+	return name
+}
+
+// logarithmic says whether a curve spans so much that its end would lie on the
+// axis.
+const logarithmic = 15
+
+func (v view) regret() figure {
+	c := chart.New(780, 330, "experiments", v.withUnit("simple regret"))
+	log := v.curves(c, true, func(a simulate.ArmSummary) []simulate.Mean { return a.RegretCurve })
+	f := figure{SVG: c.SVG("Simple regret of each arm over the experiments"),
+		Caption: "Simple regret: how much worse the best composition measured so far truly is than the optimum, noise left out. Mean ± 1 standard error over the seeds."}
+	if log {
+		f.Caption += " The axis is logarithmic; where mean − standard error is not positive, the band ends at the lower edge."
+	}
+	if v.initial > 0 {
+		f.Caption += " Shaded: the initial design."
+	}
+	return f
+}
+
+func (v view) cumulative() figure {
+	c := chart.New(380, 250, "experiments", v.withUnit("cumulative regret"))
+	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean { return a.CumulativeCurve })
+	return figure{Title: "Cumulative regret", SVG: c.SVG("Cumulative regret of each arm"),
+		Caption: "The regrets of all experiments, added up: what the search cost."}
+}
+
+func (v view) asked() (figure, bool) {
+	some := false
+	for _, a := range v.task.Arms {
+		some = some || a.Asked > 0
+	}
+	if !some {
+		return figure{}, false
+	}
+	c := chart.New(380, 250, "experiments", "questions asked so far")
+	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean {
+		if a.Asked == 0 {
+			return nil
+		}
+		return a.AskedCurve
+	})
+	c.Y.Min = 0
+	return figure{Title: "Labels asked", SVG: c.SVG("Questions asked by each arm"),
+		Caption: "Questions put to the experts before each experiment; examples given at the beginning are not counted. Arms that ask nobody are left out."}, true
+}
+
+func (v view) trust() (figure, bool) {
+	some := false
+	for _, a := range v.task.Arms {
+		for _, m := range a.TrustCurve {
+			some = some || m.N > 0
+		}
+	}
+	if !some {
+		return figure{}, false
+	}
+	c := chart.New(380, 250, "experiments", "dual variable λ")
+	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean { return a.TrustCurve })
+	return figure{Title: "Trust", SVG: c.SVG("Trust in the experts, arm by arm"),
+		Caption: "λ weighs the experts' belief in the choice, mean over experts and seeds (Xu et al. 2024, Alg. 1); 0 is no trust. Arms without one are left out."}, true
+}
+
+// curves draws a curve with its standard error for each arm, on a logarithmic
+// axis if that is allowed and helps.
+func (v view) curves(c *chart.Chart, mayLog bool, of func(simulate.ArmSummary) []simulate.Mean) (log bool) {
+	var values []float64
+	least, greatest := math.Inf(1), math.Inf(-1)
+	for _, a := range v.task.Arms {
+		for _, m := range of(a) {
+			if m.N == 0 {
+				continue
+			}
+			spread := m.SE
+			if m.N < 2 {
+				spread = 0
+			}
+			values = append(values, m.Mean-spread, m.Mean+spread)
+			least, greatest = min(least, m.Mean), max(greatest, m.Mean+spread)
+		}
+	}
+	log = mayLog && least > 0 && greatest/least > logarithmic
+	n := float64(v.task.Experiments)
+	c.X.Min, c.X.Max = 1, max(n, 2)
+	c.X.Tick.Marker = chart.Ticks{Want: 10, Whole: true}
+	if log {
+		c.Y.Min, c.Y.Max = least*0.7, greatest*1.15
+		c.Y.Scale, c.Y.Tick.Marker = plot.LogScale{}, chart.LogTicks{}
+	} else {
+		chart.Limits(&c.Y, 0.05, values...)
+		if len(values) > 0 && c.Y.Min < 0 && least >= 0 {
+			c.Y.Min = 0
+		}
+		c.Y.Tick.Marker = chart.Ticks{Want: 5}
+	}
+	if v.initial > 1 && v.initial < v.task.Experiments {
+		c.Shade(c.X.Min, float64(v.initial))
+	}
+	for pass := range 2 { // bands below all lines
+		for j, a := range v.task.Arms {
+			var x, lower, upper []float64
+			var line plotter.XYs
+			for i, m := range of(a) {
+				if m.N == 0 {
+					continue
+				}
+				spread := m.SE
+				if m.N < 2 {
+					spread = 0
+				}
+				at := float64(i + 1)
+				x = append(x, at)
+				lower, upper = append(lower, max(m.Mean-spread, c.Y.Min)), append(upper, max(m.Mean+spread, c.Y.Min))
+				line = append(line, plotter.XY{X: at, Y: m.Mean})
+			}
+			if len(line) == 0 {
+				continue
+			}
+			look := v.look(j)
+			if pass == 0 {
+				c.Band(x, lower, upper, chart.Faded(look.color, 0.13))
+				continue
+			}
+			c.Line(line, look.color, look.width, look.dashes...)
+			last := line[len(line)-1]
+			c.End(last.Y, a.Arm.Name, look.color)
+			if len(line) == 1 {
+				c.Discs(line, look.color, 3)
+			}
+			c.Spot(last.X, last.Y, a.Arm.Name+": "+number(last.Y), "")
+		}
+	}
+	return log
+}
+
+// differences draws the paired difference of each arm to the baseline with its
+// interval.
+func (v view) differences() figure {
+	base := v.task.Arms[v.baseline].Arm.Name
+	rows := len(v.task.Arms)
+	height := max(250, vg.Length(60+24*rows))
+	c := chart.New(380, height, v.withUnit("simple regret − that of "+base), "")
+	c.Y.Min, c.Y.Max = -0.5, float64(rows)-0.5
+	values := []float64{0}
+	var ticks []plot.Tick
+	for j, a := range v.task.Arms {
+		ticks = append(ticks, plot.Tick{Value: float64(rows - 1 - j), Label: a.Arm.Name})
+		if d := a.Difference; d != nil {
+			values = append(values, d.Mean, d.Lower, d.Upper)
+		}
+	}
+	c.Y.Tick.Marker = plot.ConstantTicks(ticks)
+	chart.Limits(&c.X, 0.06, values...)
+	c.X.Tick.Marker = chart.Ticks{Want: 4}
+	c.Line(plotter.XYs{{X: 0, Y: c.Y.Min}, {X: 0, Y: c.Y.Max}}, chart.Muted, 1)
+	for j, a := range v.task.Arms {
+		y, look, d := float64(rows-1-j), v.look(j), a.Difference
+		if d == nil {
+			c.Discs(plotter.XYs{{X: 0, Y: y}}, look.color, 3.4)
+			continue
+		}
+		lower, upper := max(d.Lower, c.X.Min), min(d.Upper, c.X.Max)
+		c.Line(plotter.XYs{{X: lower, Y: y}, {X: upper, Y: y}}, look.color, 2)
+		c.Discs(plotter.XYs{{X: d.Mean, Y: y}}, look.color, 3.8)
+		c.Spot(d.Mean, y, a.Arm.Name+": "+intervalText(d), "")
+	}
+	return figure{Title: "Difference to " + base, SVG: c.SVG("Paired differences to " + base),
+		Caption: fmt.Sprintf("Final simple regret, paired seed by seed, with 95 %% intervals (Student's t). Left of the line is better than %s; an interval that touches the line shows no difference.", base)}
+}

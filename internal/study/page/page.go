@@ -1,0 +1,192 @@
+// Package page writes the comparison of a study as one HTML file that needs
+// nothing else: no script, no network, figures drawn as SVG inside it.
+//
+// figures.go draws curves and intervals, tables.go writes the tables, page.go puts
+// them in order for page.html.
+package page
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/study/simulate"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+)
+
+// Input is what the page shows.
+type Input struct {
+	Study   *simulate.Study
+	Summary simulate.Summary
+	// Command runs the study again, Build is the program that wrote the page, Date
+	// is when.
+	Command, Build string
+	Date           time.Time
+}
+
+//go:embed page.html
+var source string
+
+//go:embed page.css
+var style string
+
+// page is parsed once; html/template escapes every text by where it stands.
+var page = template.Must(template.New("study").Parse(source))
+
+// Write writes the page. On an error nothing has been written to w, unless it is
+// w's own. The page holds no clock and no chance: equal inputs give equal pages.
+func Write(w io.Writer, in Input) error {
+	var b bytes.Buffer
+	if err := page.Execute(&b, in.page()); err != nil {
+		return fmt.Errorf("the study's page: %w", err)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// pageData is what page.html shows.
+type pageData struct {
+	Style             template.CSS
+	Name, Description string
+	Facts             [][2]string
+	Command           string
+	Baseline          string
+	Warnings          []string
+
+	Arms     []legendEntry
+	TaskName []string // heads of the overview's columns
+	Overview []overviewRow
+	Ties     string
+
+	Tasks  []taskData
+	Times  []timesRow
+	Source string
+}
+
+type legendEntry struct {
+	Symbol template.HTML
+	Text   string
+}
+
+type taskData struct {
+	ID, Name, About string
+	Facts           string
+	Regret          figure
+	Figures         []figure
+	Rows            []armRow
+	Store           bool
+	Provenance      string
+	Unit            string
+}
+
+// figure is a chart as the page shows it.
+type figure struct {
+	Title   string
+	SVG     template.HTML
+	Caption string
+}
+
+func (in Input) page() pageData {
+	s, file := in.Study, in.Study.File
+	d := pageData{
+		Style: template.CSS(style), Name: file.Name, Description: file.Description, Command: in.Command,
+		Baseline: s.Arms[file.Baseline].Name, Source: file.Source,
+	}
+	campaigns := 0
+	for _, t := range in.Summary.Tasks {
+		for _, a := range t.Arms {
+			campaigns += len(a.Results)
+		}
+		if t.Missing > 0 {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %d of %d seeds lack the campaign of some arm, which failed. The arms are compared over the other %d.",
+				t.Task.Name, t.Missing, t.Missing+len(t.Seeds), len(t.Seeds)))
+		}
+	}
+	if len(in.Summary.Builds) > 1 {
+		var builds []string
+		for _, b := range in.Summary.Builds {
+			builds = append(builds, b.Version+" "+b.Go+" "+b.Arch)
+		}
+		d.Warnings = append(d.Warnings, "The campaigns were run by several builds, whose last bits may differ: "+strings.Join(builds, "; ")+".")
+	}
+	if file.Seeds.Count < 10 {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s only: intervals are wide, and standard errors themselves uncertain.", plural(file.Seeds.Count, "seed")))
+	}
+	d.Facts = [][2]string{
+		{"campaigns", fmt.Sprint(campaigns)},
+		{"arms", fmt.Sprint(len(s.Arms))},
+		{"tasks", fmt.Sprint(len(s.Tasks))},
+		{"seeds", seedsText(file.Seeds)},
+		{"compared with", d.Baseline},
+		{"build", in.Build},
+		{"written", in.Date.UTC().Format("2006-01-02 15:04") + " UTC"},
+	}
+	for j := range s.Arms {
+		look := lookOf(j, file.Baseline)
+		d.Arms = append(d.Arms, legendEntry{look.swatch(), s.Arms[j].Name})
+	}
+	d.overview(in.Summary, file.Baseline)
+	for i, t := range in.Summary.Tasks {
+		if len(t.Seeds) > 0 {
+			d.Tasks = append(d.Tasks, in.task(i, t))
+		}
+	}
+	d.times(in.Summary)
+	return d
+}
+
+func (in Input) task(i int, t simulate.TaskSummary) taskData {
+	d := taskData{
+		ID: fmt.Sprint("task", i+1), Name: t.Task.Name, About: t.Task.About, Store: t.Task.Kind == simulate.Store,
+		Facts: fmt.Sprintf("%s a campaign, %s.", plural(t.Experiments, "experiment"), plural(len(t.Seeds), "seed")),
+		Unit:  t.Task.Objective.Unit,
+	}
+	v := view{task: t, baseline: in.Study.File.Baseline, initial: in.initial(i)}
+	d.Regret = v.regret()
+	d.Figures = append(d.Figures, v.differences(), v.cumulative())
+	for _, f := range []func() (figure, bool){v.asked, v.trust} {
+		if figure, ok := f(); ok {
+			d.Figures = append(d.Figures, figure)
+		}
+	}
+	d.Rows = v.rows()
+	if d.Store {
+		d.Provenance = provenance(t)
+	}
+	return d
+}
+
+// initial is the size of the initial design, the same for every arm or 0.
+func (in Input) initial(task int) int {
+	size := -1
+	for _, u := range in.Study.Units {
+		if u.Task != task {
+			continue
+		}
+		n := *u.Definition.Initial.Experiments * max(1, u.Definition.Replicates)
+		if size >= 0 && n != size {
+			return 0
+		}
+		size = n
+	}
+	return max(size, 0)
+}
+
+func seedsText(s studyfile.Seeds) string {
+	if s.Count == 1 {
+		return fmt.Sprint(s.First)
+	}
+	return fmt.Sprintf("%d to %d (%d)", s.First, s.First+uint64(s.Count)-1, s.Count)
+}
+
+// plural writes a count with its noun: "1 seed", "3 seeds".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,184 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/internal/report/chart"
+	"github.com/campaignd/campaignd/internal/study/simulate"
+)
+
+// overviewRow is an arm in the overview.
+type overviewRow struct {
+	Symbol   legendEntry
+	Cells    []overviewCell
+	Rank     string
+	Baseline bool
+}
+
+// overviewCell is the difference of an arm to the baseline on a task.
+type overviewCell struct {
+	Text, Interval string
+	Class          string // better, worse, or empty where the interval holds 0
+}
+
+func (d *pageData) overview(s simulate.Summary, baseline int) {
+	for _, t := range s.Tasks {
+		name := t.Task.Name
+		if unit := t.Task.Objective.Unit; unit != "" {
+			name += " (" + unit + ")"
+		}
+		d.TaskName = append(d.TaskName, name)
+	}
+	for j, arm := range d.Arms {
+		row := overviewRow{Symbol: arm, Rank: fmt.Sprintf("%.2f", s.Ranks[j]), Baseline: j == baseline}
+		for _, t := range s.Tasks {
+			a := t.Arms[j]
+			cell := overviewCell{}
+			switch diff := a.Difference; {
+			case len(t.Seeds) == 0:
+				cell.Text = "–"
+			case diff == nil:
+				cell.Text = meanText(a.Regret)
+			default:
+				cell.Text = signed(diff.Mean, diff)
+				if !math.IsInf(diff.Lower, 0) {
+					cell.Interval = "[" + signed(diff.Lower, diff) + ", " + signed(diff.Upper, diff) + "]"
+				}
+				switch {
+				case diff.Upper < 0:
+					cell.Class = "better"
+				case diff.Lower > 0:
+					cell.Class = "worse"
+				}
+			}
+			row.Cells = append(row.Cells, cell)
+		}
+		d.Overview = append(d.Overview, row)
+	}
+}
+
+// armRow is an arm in the table of a task.
+type armRow struct {
+	Symbol                           legendEntry
+	Regret, Difference, Class        string
+	Better, Rank                     string
+	Recommended, Within2, Within1    string
+	Cumulative                       string
+	Asked, AskedFirst, AskedLast     string
+	FromLog, FromSurrogate, Expected string
+}
+
+func (v view) rows() []armRow {
+	var rows []armRow
+	n := len(v.task.Seeds)
+	for j, a := range v.task.Arms {
+		r := armRow{
+			Symbol: legendEntry{v.look(j).swatch(), a.Arm.Name}, Regret: meanText(a.Regret), Difference: "–", Better: "–",
+			Rank: fmt.Sprintf("%.2f", a.Rank), Recommended: meanText(a.Recommended), Cumulative: meanText(a.Cumulative),
+			Within2: fmt.Sprintf("%d of %d", a.Within2, n), Within1: fmt.Sprintf("%d of %d", a.Within1, n),
+			Asked: fmt.Sprintf("%.1f", a.Asked), AskedFirst: fmt.Sprintf("%.1f", a.AskedFirst), AskedLast: fmt.Sprintf("%.1f", a.AskedLast),
+			FromLog: percent(a.FromLog), FromSurrogate: percent(a.FromSurrogate),
+		}
+		if v.task.Task.Truth.Best == 0 { // a share of nothing
+			r.Within2, r.Within1 = "–", "–"
+		}
+		if d := a.Difference; d != nil {
+			r.Difference = intervalText(d)
+			r.Better = fmt.Sprintf("%d : %d", d.Better, d.Worse)
+			switch {
+			case d.Upper < 0:
+				r.Class = "better"
+			case d.Lower > 0:
+				r.Class = "worse"
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// provenance says who answered on a store's task.
+func provenance(t simulate.TaskSummary) string {
+	var parts []string
+	for _, a := range t.Arms {
+		parts = append(parts, fmt.Sprintf("%s %s", a.Arm.Name, percent(a.FromSurrogate)))
+	}
+	return "Not measured but computed by the surrogate: " + strings.Join(parts, ", ") + " of the experiments. Conclusions are as good as the surrogate is."
+}
+
+// timesRow says how long an arm takes to suggest an experiment.
+type timesRow struct {
+	Task                 string
+	Symbol               legendEntry
+	Median, Most, Slowly string
+}
+
+func (d *pageData) times(s simulate.Summary) {
+	for _, t := range s.Tasks {
+		for j, a := range t.Arms {
+			if len(a.Seconds) == 0 {
+				continue
+			}
+			row := timesRow{Symbol: d.Arms[j], Median: seconds(simulate.Quantile(0.5, a.Seconds)),
+				Most: seconds(simulate.Quantile(0.9, a.Seconds)), Slowly: seconds(a.Seconds[len(a.Seconds)-1])}
+			if j == 0 || len(d.Times) == 0 {
+				row.Task = t.Task.Name
+			}
+			d.Times = append(d.Times, row)
+		}
+	}
+}
+
+func seconds(s float64) string {
+	switch {
+	case math.IsNaN(s):
+		return "–"
+	case s < 0.001:
+		return fmt.Sprintf("%.2f ms", 1000*s)
+	case s < 1:
+		return fmt.Sprintf("%.3g ms", 1000*s)
+	}
+	return fmt.Sprintf("%.3g s", s)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+// meanText writes a mean ± its standard error, both to two digits of the error.
+func meanText(m simulate.Mean) string {
+	switch {
+	case m.N == 0 || math.IsNaN(m.Mean):
+		return "–"
+	case !(m.SE > 0):
+		return number(m.Mean)
+	}
+	decimals := decimalsOf(m.SE)
+	return chart.Typeset(strconv.FormatFloat(m.Mean, 'f', decimals, 64)) + " ± " + strconv.FormatFloat(m.SE, 'f', decimals, 64)
+}
+
+// intervalText writes a difference with its interval.
+func intervalText(d *simulate.Interval) string {
+	if math.IsInf(d.Lower, 0) {
+		return signed(d.Mean, d)
+	}
+	return fmt.Sprintf("%s [%s, %s]", signed(d.Mean, d), signed(d.Lower, d), signed(d.Upper, d))
+}
+
+// signed writes a number of an interval to two digits of the interval's half
+// width, with its sign.
+func signed(x float64, d *simulate.Interval) string {
+	half := (d.Upper - d.Lower) / 2
+	if math.IsInf(half, 0) || !(half > 0) {
+		return chart.Typeset(fmt.Sprintf("%+.4g", x))
+	}
+	return chart.Typeset(fmt.Sprintf("%+.*f", decimalsOf(half), x))
+}
+
+// decimalsOf is how many decimals show two digits of x.
+func decimalsOf(x float64) int {
+	return min(9, max(0, 1-int(math.Floor(math.Log10(x)))))
+}
+
+func number(x float64) string { return chart.Typeset(strconv.FormatFloat(x, 'g', 4, 64)) }

@@ -1,0 +1,126 @@
+package simulate
+
+import (
+	"encoding/csv"
+	"io"
+	"math"
+	"strconv"
+)
+
+// WriteExperiments writes a row for each experiment of each campaign, in the
+// order of tasks, arms and seeds. It holds no measured time: equal studies give
+// equal files.
+func (s Summary) WriteExperiments(w io.Writer) error {
+	t := newCSV(w, "task", "policy", "expert", "arm", "seed", "experiment", "unit", "measured", "true", "best", "simple_regret", "cumulative_regret",
+		"recommended_regret", "asked", "trust", "source")
+	s.each(func(task TaskSummary, a ArmSummary, r *Result) {
+		for i, step := range r.Course {
+			measured, trust := math.NaN(), math.NaN()
+			if step.Measured != nil {
+				measured = *step.Measured
+			}
+			if step.Trust != nil {
+				trust = *step.Trust
+			}
+			t.row(task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, r.Seed, i+1, task.Task.Objective.Unit, measured, step.True, step.Best,
+				step.Regret, step.Cumulative, step.Recommended, step.Asked, trust, step.Source)
+		}
+	})
+	return t.flush()
+}
+
+// WriteTimes writes how long each suggestion took, in seconds.
+func (s Summary) WriteTimes(w io.Writer) error {
+	t := newCSV(w, "task", "policy", "expert", "arm", "seed", "experiment", "seconds")
+	s.each(func(task TaskSummary, a ArmSummary, r *Result) {
+		for i, seconds := range r.Seconds {
+			t.row(task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, r.Seed, i+1, seconds)
+		}
+	})
+	return t.flush()
+}
+
+// WriteSummary writes a row for each task and arm. It holds no measured time.
+func (s Summary) WriteSummary(w io.Writer) error {
+	t := newCSV(w, "task", "policy", "expert", "arm", "unit", "seeds", "simple_regret", "simple_regret_se", "difference", "difference_lower",
+		"difference_upper", "seeds_better", "seeds_worse", "cumulative_regret", "cumulative_regret_se", "cumulative_difference",
+		"cumulative_difference_lower", "cumulative_difference_upper", "recommended_regret", "recommended_regret_se", "rank",
+		"asked", "asked_first_fifth", "asked_last_fifth", "within_2_percent", "within_1_percent", "from_log", "from_surrogate")
+	for _, task := range s.Tasks {
+		for _, a := range task.Arms {
+			row := []any{task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, task.Task.Objective.Unit, len(task.Seeds), a.Regret.Mean, a.Regret.SE}
+			if d := a.Difference; d != nil {
+				row = append(row, d.Mean, d.Lower, d.Upper, d.Better, d.Worse)
+			} else {
+				row = append(row, "", "", "", "", "")
+			}
+			row = append(row, a.Cumulative.Mean, a.Cumulative.SE)
+			if d := a.CumulativeDifference; d != nil {
+				row = append(row, d.Mean, d.Lower, d.Upper)
+			} else {
+				row = append(row, "", "", "")
+			}
+			row = append(row, a.Recommended.Mean, a.Recommended.SE, a.Rank, a.Asked, a.AskedFirst, a.AskedLast, a.Within2, a.Within1)
+			if task.Task.Kind == Store {
+				row = append(row, a.FromLog, a.FromSurrogate)
+			} else {
+				row = append(row, "", "")
+			}
+			t.row(row...)
+		}
+	}
+	return t.flush()
+}
+
+func (s Summary) each(f func(TaskSummary, ArmSummary, *Result)) {
+	for _, task := range s.Tasks {
+		for _, a := range task.Arms {
+			for _, r := range a.Results {
+				f(task, a, r)
+			}
+		}
+	}
+}
+
+// csvTable writes rows as CSV; the first error stays until flush.
+type csvTable struct {
+	w   *csv.Writer
+	err error
+}
+
+func newCSV(w io.Writer, header ...string) *csvTable {
+	t := &csvTable{w: csv.NewWriter(w)}
+	t.err = t.w.Write(header)
+	return t
+}
+
+// row writes strings, whole numbers and numbers, these with all their digits;
+// what is not finite is left empty.
+func (t *csvTable) row(cells ...any) {
+	text := make([]string, len(cells))
+	for i, cell := range cells {
+		switch c := cell.(type) {
+		case string:
+			text[i] = c
+		case int:
+			text[i] = strconv.Itoa(c)
+		case uint64:
+			text[i] = strconv.FormatUint(c, 10)
+		case float64:
+			if !math.IsNaN(c) && !math.IsInf(c, 0) {
+				text[i] = strconv.FormatFloat(c, 'g', -1, 64)
+			}
+		}
+	}
+	if t.err == nil {
+		t.err = t.w.Write(text)
+	}
+}
+
+func (t *csvTable) flush() error {
+	t.w.Flush()
+	if t.err != nil {
+		return t.err
+	}
+	return t.w.Error()
+}

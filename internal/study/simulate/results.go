@@ -1,0 +1,130 @@
+package simulate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Result is what one campaign gave.
+type Result struct {
+	Key  string `json:"key"`
+	Task string `json:"task"`
+	Arm  string `json:"arm"`
+	Seed uint64 `json:"seed"`
+	// Policy is what the decisions were made by, Build the program that made them.
+	Policy events.PolicyRef `json:"policy"`
+	Build  events.Build     `json:"build"`
+	// Ended says why the campaign ended.
+	Ended  string `json:"ended"`
+	Course Course `json:"course"`
+	// Seconds is how long it took to suggest each experiment, by the clock of the
+	// machine. Nothing else depends on it.
+	Seconds []float64 `json:"seconds"`
+}
+
+// resultsFile is the name of the file of results in a study's folder.
+const resultsFile = "results.jsonl"
+
+// Results is the append-only file of a study's results: a line of JSON for each
+// finished campaign, on disk before it counts.
+type Results struct {
+	mu   sync.Mutex
+	file *os.File
+	lock io.Closer
+	all  map[string]*Result
+}
+
+// ErrInUse means that another process runs the study.
+var ErrInUse = errors.New("another process is running this study")
+
+// OpenResults opens the results in a folder, which is made where there is none. A
+// last line that was cut off, by a kill or a power failure, is removed: its
+// campaign is run again. Any other line that cannot be read is an error.
+func OpenResults(folder string) (r *Results, err error) {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	lock, err := vfs.Default.Lock(filepath.Join(folder, "LOCK"))
+	if err != nil {
+		return nil, fmt.Errorf("%w in %s: %w", ErrInUse, folder, err)
+	}
+	r = &Results{lock: lock, all: map[string]*Result{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	path := filepath.Join(folder, resultsFile)
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	whole := data[:bytes.LastIndexByte(data, '\n')+1]
+	for i, line := range bytes.Split(bytes.TrimSuffix(whole, []byte("\n")), []byte("\n")) {
+		if len(line) == 0 {
+			continue
+		}
+		result := new(Result)
+		if err := json.Unmarshal(line, result); err != nil || result.Key == "" {
+			return r, fmt.Errorf("%s:%d: this is not a result; remove the line and run the study again: its campaign is run anew", path, i+1)
+		}
+		r.all[result.Key] = result
+	}
+	if r.file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666); err != nil {
+		return r, err
+	}
+	if len(whole) < len(data) {
+		err = r.file.Truncate(int64(len(whole)))
+	}
+	return r, err
+}
+
+// Get returns the result of a key; nil where there is none yet.
+func (r *Results) Get(key string) *Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all[key]
+}
+
+// Add writes a result, and returns once it is on disk.
+func (r *Results) Add(result *Result) error {
+	line, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := r.file.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	if err := r.file.Sync(); err != nil {
+		return err
+	}
+	r.all[result.Key] = result
+	return nil
+}
+
+// Close lets go of the file.
+func (r *Results) Close() error {
+	var err error
+	if r.file != nil {
+		err = r.file.Close()
+		r.file = nil
+	}
+	if r.lock != nil {
+		err = errors.Join(err, r.lock.Close())
+		r.lock = nil
+	}
+	return err
+}

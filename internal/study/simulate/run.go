@@ -1,0 +1,164 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+)
+
+// Run says how a study is run.
+type Run struct {
+	Results *Results
+	// Workers is how many campaigns are run at once, at least 1.
+	Workers int
+	// Build is recorded with results.
+	Build events.Build
+	// Finished, if set, is called after each campaign, from one goroutine at a time.
+	Finished func(u Unit)
+}
+
+// FailedError is a campaign that could not be run to its end.
+type FailedError struct {
+	Task, Arm string
+	Seed      uint64
+	Err       error
+}
+
+func (e *FailedError) Error() string {
+	return fmt.Sprintf("%s, %s, seed %d: %v", e.Task, e.Arm, e.Seed, e.Err)
+}
+
+// Unwrap returns what went wrong.
+func (e *FailedError) Unwrap() error { return e.Err }
+
+// Missing returns the campaigns that the results do not hold yet, in the order
+// they are run; equal campaigns once.
+func (s *Study) Missing(results *Results) []Unit {
+	var missing []Unit
+	seen := map[string]bool{}
+	for _, u := range s.Units {
+		if results.Get(u.Key) == nil && !seen[u.Key] {
+			missing = append(missing, u)
+		}
+		seen[u.Key] = true
+	}
+	return missing
+}
+
+// Run runs the missing campaigns. A campaign that fails does not keep others from
+// running: the error joins a [FailedError] for each. Where the context ends, what
+// has been written stays and the error is the context's cause.
+func (s *Study) Run(ctx context.Context, run Run) error {
+	missing := s.Missing(run.Results)
+	work := make(chan Unit)
+	var (
+		wg     sync.WaitGroup
+		mu     sync.Mutex
+		failed []error
+		stop   error // a result that cannot be written ends the run
+	)
+	working, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for range max(1, run.Workers) {
+		wg.Go(func() {
+			for u := range work {
+				result, err := s.campaign(working, u, run.Build)
+				if working.Err() != nil {
+					continue // it was cut off
+				}
+				mu.Lock()
+				if err != nil {
+					failed = append(failed, &FailedError{s.Tasks[u.Task].Name, s.Arms[u.Arm].Name, u.Seed, err})
+				} else if err := run.Results.Add(result); err != nil {
+					stop = fmt.Errorf("a result cannot be written: %w", err)
+					cancel()
+				} else if run.Finished != nil {
+					run.Finished(u)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+feeding:
+	for _, u := range missing {
+		select {
+		case work <- u:
+		case <-working.Done():
+			break feeding
+		}
+	}
+	close(work)
+	wg.Wait()
+	if stop != nil {
+		return stop
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return errors.Join(failed...)
+}
+
+// epoch is when simulated campaigns begin; they take no time.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// campaign runs one campaign in memory.
+func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Result, error) {
+	t, def := s.Tasks[u.Task], u.Definition
+	instrument, err := t.instrument(def)
+	if err != nil {
+		return nil, err
+	}
+	reviewers, err := t.reviewers(def)
+	if err != nil {
+		return nil, err
+	}
+	log, watch := memlog.New(), &stopwatch{}
+	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def, Build: build}, "person:study", epoch, ""); err != nil {
+		return nil, err
+	}
+	r := &engine.Runner{Log: log, Campaign: def.Name, Instrument: instrument, Reviewers: reviewers, Build: build, Now: study.Clock(), Meter: watch}
+	if err := r.Start(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.Run(ctx); err != nil {
+		return nil, err
+	}
+	course, err := follow(ctx, log, def.Name, t.Truth)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range course {
+		if math.IsNaN(step.Cumulative) || math.IsInf(step.Cumulative, 0) {
+			return nil, errors.New("a true value is not a finite number")
+		}
+	}
+	result := &Result{Key: u.Key, Task: t.Name, Arm: s.Arms[u.Arm].Name, Seed: u.Seed, Build: build, Ended: r.Core().State().Reason, Course: course, Seconds: watch.seconds}
+	result.Policy, err = policyOf(ctx, log, def.Name)
+	return result, err
+}
+
+// policyOf returns what a campaign's last decision was made by.
+func policyOf(ctx context.Context, log events.Log, name string) (ref events.PolicyRef, err error) {
+	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
+		if err != nil {
+			return ref, err
+		}
+		if e.Kind != events.KindDecisionMade {
+			continue
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			return ref, err
+		}
+		ref = payload.(*events.DecisionMade).Policy
+	}
+	return ref, nil
+}

@@ -1,0 +1,126 @@
+// Package simulate runs a study: the campaigns of every arm (a policy with a
+// panel of experts) on every task, over common seeds, in memory and in parallel.
+//
+// [New] makes a [Study] of a study's file: it sets up the tasks and composes the
+// campaigns. [Study.Run] runs those that a folder's results do not hold yet;
+// each finished one is a line in an append-only file. What a campaign gives is a
+// [Course]: a step for each experiment, folded from its log. [Summarize] compares
+// the arms; the tables are written by [WriteExperiments] and its neighbours, the
+// page by internal/study/page.
+//
+// Everything but the measured times follows from the study's file and its seeds,
+// whatever the number of workers and however often the run was interrupted.
+package simulate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/policies"
+)
+
+// Study is a study that can be run.
+type Study struct {
+	File  *studyfile.File
+	Tasks []*Task
+	Arms  []studyfile.Arm
+	// Units are the campaigns, those of a seed together: an interrupted study
+	// has whole seeds of every arm, which can be compared.
+	Units []Unit
+}
+
+// Unit is one campaign of a study.
+type Unit struct {
+	// Task and Arm are indices of the study's.
+	Task, Arm int
+	Seed      uint64
+	// Definition is the campaign, complete.
+	Definition events.Definition
+	// Key identifies everything that the result depends on.
+	Key string
+}
+
+// resultVersion is raised whenever the same campaign gives another line of
+// results.
+const resultVersion = 1
+
+// Outside is what a study needs from the program that runs it.
+type Outside struct {
+	// OpenStore opens an existing store for reading and returns its log, the name
+	// of the campaign (the given one, or the only one there is), and what closes it.
+	OpenStore func(ctx context.Context, path, campaign string) (events.Log, string, func() error, error)
+}
+
+// New sets up the tasks of a file and composes its campaigns. The error is a
+// *[studyfile.Error] where the file is at fault; else it is that of a table, a
+// campaign file or a store that cannot be read.
+func New(ctx context.Context, file *studyfile.File, out Outside) (*Study, error) {
+	s := &Study{File: file, Arms: file.Arms}
+	var failed []error
+	for i := range file.Tasks {
+		t, err := newTask(ctx, file, &file.Tasks[i], out)
+		var faulty *studyfile.Error
+		if errors.As(err, &faulty) {
+			return nil, faulty
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("task %s: %w", file.Tasks[i].Name, err))
+			continue
+		}
+		s.Tasks = append(s.Tasks, t)
+	}
+	if len(failed) > 0 {
+		return nil, errors.Join(failed...)
+	}
+	definitions := make([][]events.Definition, len(s.Tasks))
+	var faults []studyfile.Fault
+	for i, t := range s.Tasks {
+		for j := range s.Arms {
+			def, found := file.Definition(t.source, &s.Arms[j], t.given)
+			faults = append(faults, found...)
+			if t.candidates != nil {
+				def.Candidates = t.candidates
+			}
+			definitions[i] = append(definitions[i], def)
+		}
+	}
+	if len(faults) > 0 {
+		return nil, file.NewError(faults)
+	}
+	for k := range file.Seeds.Count {
+		seed := file.Seeds.First + uint64(k)
+		for i, t := range s.Tasks {
+			for j := range s.Arms {
+				u := Unit{Task: i, Arm: j, Seed: seed, Definition: definitions[i][j]}
+				u.Definition.Seed = seed
+				var err error
+				if u.Key, err = key(u.Definition, t.digest); err != nil {
+					return nil, err
+				}
+				s.Units = append(s.Units, u)
+			}
+		}
+	}
+	return s, nil
+}
+
+// key identifies a campaign by what its result depends on: the definition with
+// its seed, what the task's answers come from, and the version of the policies.
+func key(def events.Definition, digest string) (string, error) {
+	text, err := json.Marshal(struct {
+		Result, Policies int
+		Digest           string
+		Definition       events.Definition
+	}{resultVersion, policies.Version, digest, def})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), nil
+}

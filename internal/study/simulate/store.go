@@ -1,0 +1,286 @@
+package simulate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"sync"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// leastObservations is how many measurements a surrogate needs.
+const leastObservations = 3
+
+// surrogateSeed is the seed of the surrogate's fit and of the search for its
+// optimum: it is the same for all campaigns of a study.
+const surrogateSeed = 1
+
+// store is the task of a campaign that has been run. Where the log holds what was
+// measured at a composition, the log answers, each measurement once; elsewhere
+// the mean of the Gaussian process fitted to all its measurements does, with
+// noise. The true value is the process's mean everywhere.
+func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfile.Task, out Outside) (err error) {
+	log, name, closeStore, err := out.OpenStore(ctx, file.Resolve(source.Store), source.Campaign)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStore()) }()
+	core, err := engine.Load(ctx, log, name)
+	if err != nil {
+		return err
+	}
+	model, err := refit(ctx, log, name)
+	if err != nil {
+		return err
+	}
+	def := *core.State().Definition
+	if t.given, err = campaignSections(def); err != nil {
+		return err
+	}
+	if source.Experiments == 0 && file.Experiments == 0 {
+		t.given["budget"] = map[string]any{"experiments": def.Budget.Experiments}
+	}
+	// Nothing real is started: the surrogate stands where the program stood.
+	t.given["instrument"] = events.Instrument{Steps: def.Instrument.Steps, Process: &events.ProcessInstrument{Command: []string{"surrogate"}}}
+	t.candidates = def.Candidates
+
+	truth := Truth{Goal: def.Objective.Goal}
+	truth.Value = func(p events.Point) (float64, error) {
+		prediction, err := model.Predict(p)
+		return prediction.Mean, err
+	}
+	if truth.Best, truth.Worst, err = extremes(ctx, core.Space(), model); err != nil {
+		return err
+	}
+	noise := math.Sqrt(model.Fit.Noise) * model.Fit.Scale
+	if def.Objective.Noise != nil {
+		noise = *def.Objective.Noise
+	}
+	if source.Noise != nil {
+		noise = *source.Noise
+	}
+	past, count := answers(core.State(), core.Space())
+	t.Kind, t.Objective, t.Truth = Store, def.Objective, truth
+	if t.digest, err = digest(past, model.Fit, noise); err != nil {
+		return err
+	}
+	t.About = fmt.Sprintf("The campaign %s in %s. Its log answers where it holds the composition (%d results); elsewhere a surrogate does: the mean of a Gaussian process "+
+		"fitted to all its %d measurements, with noise of standard deviation %s. Regret is against the surrogate's optimum, %s.",
+		name, filepath.Base(source.Store), count, len(model.Observations), quantity(noise, def.Objective.Unit), quantity(truth.Best, def.Objective.Unit))
+	t.instrument = func(def events.Definition) (instruments.Instrument, error) {
+		sp, err := space.New(def)
+		return &surrogate{def: def, space: sp, past: past, truth: truth, noise: noise, outcomes: map[string]instruments.Outcome{}}, err
+	}
+	t.reviewers = func(def events.Definition) (map[string]humans.Reviewer, error) { return knowing(def, truth) }
+	return nil
+}
+
+// refit fits the objective's model to everything that a campaign has measured.
+func refit(ctx context.Context, log events.Log, name string) (*objective.Model, error) {
+	p := objective.New()
+	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
+		if err != nil {
+			return nil, err
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.Apply(e, payload); err != nil {
+			return nil, err
+		}
+	}
+	fit, err := p.FitObjective(ctx, surrogateSeed)
+	if err != nil {
+		return nil, fmt.Errorf("the surrogate: %w; a store needs measurements to stand in for its instrument", err)
+	}
+	if fit.Observations < leastObservations {
+		return nil, fmt.Errorf("the store holds %d measurements, and a surrogate needs at least %d", fit.Observations, leastObservations)
+	}
+	if err := p.Apply(events.Event{}, &events.ModelFitted{Model: events.ModelObjective, Objective: &fit}); err != nil {
+		return nil, err
+	}
+	return p.Model()
+}
+
+// extremes searches the model's mean for its best and worst value over the space.
+func extremes(ctx context.Context, sp *space.Space, m *objective.Model) (best, worst float64, err error) {
+	mean := next.Bound(m, 0)
+	negative := func(x, grad []float64) float64 {
+		value := mean(x, grad)
+		for i := range grad {
+			grad[i] = -grad[i]
+		}
+		return -value
+	}
+	low, err := search.Minimize(ctx, sp, mean, surrogateSeed, m.X, nil)
+	if err != nil {
+		return 0, 0, fmt.Errorf("the surrogate's optimum: %w", err)
+	}
+	high, err := search.Minimize(ctx, sp, negative, surrogateSeed, m.X, nil)
+	if err != nil {
+		return 0, 0, fmt.Errorf("the surrogate's worst value: %w", err)
+	}
+	return m.Outside(low.Value), m.Outside(-high.Value), nil
+}
+
+// answer is how an experiment of the log ended.
+type answer struct {
+	Experiment string
+	Outcome    instruments.Outcome
+}
+
+// answers returns what a campaign's log can answer, by composition as it was
+// asked for, in the order of experiments. What a person excluded is no answer.
+func answers(s *campaign.State, sp *space.Space) (map[string][]answer, int) {
+	past, count := make(map[string][]answer), 0
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		key, err := sp.Key(x.Parameters)
+		if err != nil {
+			continue // it was asked for before the space was amended
+		}
+		a := answer{Experiment: x.ID}
+		switch {
+		case x.Excluded:
+			continue
+		case x.Measurement != nil:
+			m := *x.Measurement
+			a.Outcome = instruments.Outcome{Status: instruments.Measured, Measurement: &m}
+		case x.Status == campaign.Failed:
+			a.Outcome = instruments.Outcome{Status: instruments.Failed, Cause: x.Cause}
+		default:
+			continue
+		}
+		past[key] = append(past[key], a)
+		count++
+	}
+	return past, count
+}
+
+// digest identifies what a surrogate answers.
+func digest(past map[string][]answer, fit events.ObjectiveFit, noise float64) (string, error) {
+	text, err := json.Marshal(struct {
+		Past  map[string][]answer
+		Fit   events.ObjectiveFit
+		Noise float64
+	}{past, fit, noise})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return "store " + hex.EncodeToString(sum[:]), nil
+}
+
+// Where a result of a store's task came from, as the measurement's identity
+// begins.
+const (
+	fromLog       = "log"
+	fromSurrogate = "surrogate"
+)
+
+// surrogate is the instrument of a store's task. Its answers are a function of
+// the store, the campaign's seed and the command.
+type surrogate struct {
+	def   events.Definition
+	space *space.Space
+	past  map[string][]answer
+	truth Truth
+	noise float64
+
+	mu       sync.Mutex
+	outcomes map[string]instruments.Outcome
+}
+
+// Describe implements instruments.Instrument.
+func (s *surrogate) Describe(ctx context.Context) (instruments.Description, error) {
+	d := instruments.Description{
+		Name: "surrogate", Identity: "a model of an earlier campaign", Capacity: 1, Simulated: true,
+		Outputs: []instruments.OutputSpec{{Name: s.def.Objective.Name, Unit: s.def.Objective.Unit}},
+	}
+	return d, ctx.Err()
+}
+
+// Start implements instruments.Instrument.
+func (s *surrogate) Start(ctx context.Context, cmd instruments.Command) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	outcome, err := s.outcome(cmd)
+	if err != nil {
+		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outcomes[cmd.ID] = outcome
+	return nil
+}
+
+func (s *surrogate) outcome(cmd instruments.Command) (instruments.Outcome, error) {
+	key, err := s.space.Key(cmd.Parameters)
+	if err != nil {
+		return instruments.Outcome{}, err
+	}
+	if past := s.past[key]; cmd.Replicate >= 1 && cmd.Replicate <= len(past) {
+		a := past[cmd.Replicate-1]
+		outcome := a.Outcome
+		if outcome.Measurement != nil {
+			m := *outcome.Measurement
+			m.Actual, m.Identity = maps.Clone(m.Actual), fromLog+" "+a.Experiment
+			outcome.Measurement = &m
+		}
+		return outcome, nil
+	}
+	value, err := s.truth.Value(cmd.Parameters)
+	if err != nil {
+		return instruments.Outcome{}, err
+	}
+	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
+		Actual: maps.Clone(cmd.Parameters), Identity: fromSurrogate,
+		Objective: events.Quantity{Name: s.def.Objective.Name, Unit: s.def.Objective.Unit, Value: value + s.noise*normal(s.def.Seed, cmd.Experiment)},
+	}}, nil
+}
+
+// normal returns a standard normal number that follows from a seed and a name.
+func normal(seed uint64, id string) float64 {
+	h := sha256.New()
+	h.Write([]byte("campaignd surrogate\x00"))
+	h.Write(binary.BigEndian.AppendUint64(nil, seed))
+	h.Write([]byte(id))
+	word := binary.BigEndian.Uint64(h.Sum(nil)) >> 12 // 52 bits: word + 0.5 is exact
+	return math.Sqrt2 * math.Erfinv(2*(float64(word)+0.5)/(1<<52)-1)
+}
+
+// Await implements instruments.Instrument.
+func (s *surrogate) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return instruments.Outcome{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	outcome, ok := s.outcomes[cmd.ID]
+	if !ok {
+		return instruments.Outcome{}, fmt.Errorf("%w: %s", instruments.ErrNotStarted, cmd.ID)
+	}
+	return outcome, nil
+}
+
+// Cancel implements instruments.Instrument: every command has ended already.
+func (s *surrogate) Cancel(ctx context.Context, _ instruments.Command) error { return ctx.Err() }

@@ -1,0 +1,297 @@
+package simulate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+)
+
+// Summary compares the arms of a study.
+type Summary struct {
+	Tasks []TaskSummary
+	// Ranks has, for each arm, its mean rank over the tasks: 1 is best.
+	Ranks []float64
+	// Builds are the programs whose results the summary holds.
+	Builds []events.Build
+}
+
+// TaskSummary compares the arms on one task, over the seeds for which every arm
+// has a result.
+type TaskSummary struct {
+	Task  *Task
+	Seeds []uint64
+	// Missing is how many seeds lack a result of some arm.
+	Missing int
+	// Experiments is the greatest number of experiments of a campaign.
+	Experiments int
+	Arms        []ArmSummary
+}
+
+// ArmSummary is what an arm gave on a task.
+type ArmSummary struct {
+	Arm *studyfile.Arm
+	// Results are the campaigns, by the task's seeds.
+	Results []*Result
+
+	// Regret, Recommended and Cumulative are those of the last step.
+	Regret, Recommended, Cumulative Mean
+	// Difference is that of Regret to the baseline, CumulativeDifference that of
+	// Cumulative, seed by seed; nil for the baseline itself.
+	Difference, CumulativeDifference *Interval
+	// Asked, AskedFirst and AskedLast are the mean numbers of questions: all, and
+	// those before the first and last fifth of the experiments after the design.
+	Asked, AskedFirst, AskedLast float64
+	// Within2 and Within1 count the campaigns whose recommended composition is
+	// truly within 2 % and 1 % of the optimum.
+	Within2, Within1 int
+	// Rank is the mean rank of Regret among the arms, ties sharing theirs.
+	Rank float64
+	// Seconds are all times to suggest an experiment, those of the initial design
+	// left out, sorted.
+	Seconds []float64
+	// FromLog and FromSurrogate are the shares of the experiments that a store's
+	// log and its surrogate answered; both 0 for other tasks.
+	FromLog, FromSurrogate float64
+	// Curves over the experiments.
+	RegretCurve, RecommendedCurve, CumulativeCurve, AskedCurve, TrustCurve []Mean
+}
+
+// Mean is a mean over seeds and its standard error s/√n, which is NaN for one
+// seed. N is 0 where there is nothing to average.
+type Mean struct {
+	N        int
+	Mean, SE float64
+}
+
+// Interval is the mean of paired differences over n seeds, with the interval that
+// holds the true one with 95 % confidence by Student's t with n − 1 degrees of
+// freedom; unbounded for one seed.
+type Interval struct {
+	Mean, Lower, Upper float64
+	// Better and Worse count the seeds with a negative and a positive difference.
+	Better, Worse int
+}
+
+// Summarize compares the arms by what the results hold.
+func (s *Study) Summarize(results *Results) Summary {
+	var out Summary
+	for i, t := range s.Tasks {
+		task := s.summarizeTask(i, t, results)
+		out.Tasks = append(out.Tasks, task)
+		for _, a := range task.Arms {
+			for _, r := range a.Results {
+				if !slices.Contains(out.Builds, r.Build) {
+					out.Builds = append(out.Builds, r.Build)
+				}
+			}
+		}
+	}
+	for j := range s.Arms {
+		sum, n := 0.0, 0
+		for _, t := range out.Tasks {
+			if len(t.Seeds) > 0 {
+				sum, n = sum+t.Arms[j].Rank, n+1
+			}
+		}
+		out.Ranks = append(out.Ranks, sum/float64(n))
+	}
+	return out
+}
+
+func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
+	out := TaskSummary{Task: t, Arms: make([]ArmSummary, len(s.Arms))}
+	bySeed := make([][]*Result, s.File.Seeds.Count) // then by arm
+	definitions := make([]events.Definition, len(s.Arms))
+	for _, u := range s.Units {
+		if u.Task == task {
+			k := u.Seed - s.File.Seeds.First
+			bySeed[k] = append(bySeed[k], results.Get(u.Key))
+			definitions[u.Arm] = u.Definition
+		}
+	}
+	for j := range s.Arms {
+		out.Arms[j].Arm = &s.Arms[j]
+	}
+	for k, row := range bySeed {
+		if slices.Contains(row, nil) {
+			out.Missing++
+			continue
+		}
+		out.Seeds = append(out.Seeds, s.File.Seeds.First+uint64(k))
+		regrets := make([]float64, len(row))
+		for j, r := range row {
+			out.Arms[j].Results = append(out.Arms[j].Results, r)
+			out.Experiments = max(out.Experiments, len(r.Course))
+			regrets[j] = last(r).Regret
+		}
+		for j, rank := range ranks(regrets) {
+			out.Arms[j].Rank += rank
+		}
+	}
+	for j := range out.Arms {
+		a := &out.Arms[j]
+		a.Rank /= float64(len(out.Seeds))
+		a.summarize(t, definitions[j], out.Experiments)
+		if j != s.File.Baseline {
+			base := out.Arms[s.File.Baseline].Results
+			a.Difference = paired(a.Results, base, func(r *Result) float64 { return last(r).Regret })
+			a.CumulativeDifference = paired(a.Results, base, func(r *Result) float64 { return last(r).Cumulative })
+		}
+	}
+	return out
+}
+
+// last returns a campaign's last step.
+func last(r *Result) Step {
+	if len(r.Course) == 0 {
+		return Step{Regret: math.NaN(), Recommended: math.NaN(), Cumulative: math.NaN()}
+	}
+	return r.Course[len(r.Course)-1]
+}
+
+func (a *ArmSummary) summarize(t *Task, def events.Definition, experiments int) {
+	column := func(f func(*Result) float64) []float64 {
+		values := make([]float64, len(a.Results))
+		for i, r := range a.Results {
+			values[i] = f(r)
+		}
+		return values
+	}
+	a.Regret = mean(column(func(r *Result) float64 { return last(r).Regret }))
+	a.Recommended = mean(column(func(r *Result) float64 { return last(r).Recommended }))
+	a.Cumulative = mean(column(func(r *Result) float64 { return last(r).Cumulative }))
+
+	first := *def.Initial.Experiments * max(1, def.Replicates)
+	fifth := max(0, def.Budget.Experiments-first) / 5
+	a.Asked = mean(column(func(r *Result) float64 { return float64(last(r).Asked) })).Mean
+	a.AskedFirst = mean(column(func(r *Result) float64 { return float64(askedBy(r, first+fifth)) })).Mean
+	a.AskedLast = mean(column(func(r *Result) float64 {
+		return float64(last(r).Asked - askedBy(r, def.Budget.Experiments-fifth))
+	})).Mean
+
+	log, surrogate, all := 0, 0, 0
+	for _, r := range a.Results {
+		off := last(r).Recommended / math.Abs(t.Truth.Best)
+		if off <= 0.02 {
+			a.Within2++
+		}
+		if off <= 0.01 {
+			a.Within1++
+		}
+		for _, step := range r.Course {
+			all++
+			switch step.Source {
+			case fromLog:
+				log++
+			case fromSurrogate:
+				surrogate++
+			}
+		}
+		if first < len(r.Seconds) {
+			a.Seconds = append(a.Seconds, r.Seconds[first:]...)
+		}
+	}
+	slices.Sort(a.Seconds)
+	if all > 0 {
+		a.FromLog, a.FromSurrogate = float64(log)/float64(all), float64(surrogate)/float64(all)
+	}
+	curve := func(f func(Step) float64) []Mean {
+		means := make([]Mean, experiments)
+		for i := range means {
+			means[i] = mean(column(func(r *Result) float64 {
+				if len(r.Course) == 0 {
+					return math.NaN()
+				}
+				return f(r.Course[min(i, len(r.Course)-1)]) // it stays where it ended
+			}))
+		}
+		return means
+	}
+	a.RegretCurve = curve(func(s Step) float64 { return s.Regret })
+	a.RecommendedCurve = curve(func(s Step) float64 { return s.Recommended })
+	a.CumulativeCurve = curve(func(s Step) float64 { return s.Cumulative })
+	a.AskedCurve = curve(func(s Step) float64 { return float64(s.Asked) })
+	a.TrustCurve = curve(func(s Step) float64 {
+		if s.Trust == nil {
+			return math.NaN()
+		}
+		return *s.Trust
+	})
+}
+
+// askedBy counts the questions before the first n experiments had been requested.
+func askedBy(r *Result, n int) int {
+	if n < 1 || len(r.Course) == 0 {
+		return 0
+	}
+	return r.Course[min(n, len(r.Course))-1].Asked
+}
+
+// mean averages what is a number.
+func mean(values []float64) Mean {
+	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	n := len(values)
+	if n == 0 {
+		return Mean{Mean: math.NaN(), SE: math.NaN()}
+	}
+	m, sd := stat.MeanStdDev(values, nil)
+	return Mean{N: n, Mean: m, SE: sd / math.Sqrt(float64(n))}
+}
+
+// paired is the mean difference of f over common seeds, with its interval.
+func paired(a, b []*Result, f func(*Result) float64) *Interval {
+	differences := make([]float64, len(a))
+	out := &Interval{}
+	for i := range a {
+		differences[i] = f(a[i]) - f(b[i])
+		switch {
+		case differences[i] < 0:
+			out.Better++
+		case differences[i] > 0:
+			out.Worse++
+		}
+	}
+	m := mean(differences)
+	out.Mean, out.Lower, out.Upper = m.Mean, math.Inf(-1), math.Inf(1)
+	if m.N > 1 {
+		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(m.N - 1)}.Quantile(0.975) * m.SE
+		out.Lower, out.Upper = m.Mean-half, m.Mean+half
+	}
+	return out
+}
+
+// ranks returns the rank of each value, 1 for the smallest; equal ones share the
+// mean of theirs.
+func ranks(values []float64) []float64 {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
+	out := make([]float64, len(values))
+	for from := 0; from < len(order); {
+		to := from + 1
+		for to < len(order) && values[order[to]] == values[order[from]] {
+			to++
+		}
+		for _, i := range order[from:to] {
+			out[i] = float64(from+1+to) / 2
+		}
+		from = to
+	}
+	return out
+}
+
+// Quantile returns the quantile of sorted values; NaN where there are none.
+func Quantile(p float64, sorted []float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	return stat.Quantile(p, stat.Empirical, sorted, nil)
+}

@@ -1,0 +1,310 @@
+package simulate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/adapters/instruments/table"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+// Kinds of tasks.
+const (
+	Function = "function"
+	Table    = "table"
+	Store    = "store"
+)
+
+// Task is something to optimise whose true values are known, or are taken for
+// true.
+type Task struct {
+	Name string
+	// Kind is Function, Table or Store.
+	Kind string
+	// About says in a sentence what answers, and what regret is measured against.
+	About     string
+	Objective events.Objective
+	Truth     Truth
+
+	source     *studyfile.Task
+	given      map[string]any // sections of a campaign file
+	candidates []events.Point // nil: those of the definition
+	digest     string         // of what the answers come from
+	instrument func(events.Definition) (instruments.Instrument, error)
+	reviewers  func(events.Definition) (map[string]humans.Reviewer, error)
+}
+
+// Truth knows the noiseless value of every composition.
+type Truth struct {
+	// Value is the noiseless objective at a composition, in the objective's unit.
+	// It is safe for concurrent use.
+	Value func(events.Point) (float64, error)
+	// Best and Worst are the extremes over the space, in the sense of the goal.
+	Best, Worst float64
+	// Goal is events.Maximize or events.Minimize.
+	Goal string
+}
+
+// Regret returns how much worse a value is than the best, in the objective's
+// unit: at least 0 for noiseless values, up to the rounding of Best.
+func (t Truth) Regret(value float64) float64 {
+	if t.Goal == events.Maximize {
+		return t.Best - value
+	}
+	return value - t.Best
+}
+
+// Rank returns ρ: the value at p scaled linearly so that the best is −3 and the
+// worst 3 (Xu et al. 2024, Example 2.2).
+func (t Truth) Rank(p events.Point) (float64, error) {
+	v, err := t.Value(p)
+	if err != nil {
+		return math.NaN(), err
+	}
+	if t.Best == t.Worst {
+		return 0, nil
+	}
+	return min(max(-3+6*(v-t.Best)/(t.Worst-t.Best), -3), 3), nil
+}
+
+func newTask(ctx context.Context, file *studyfile.File, source *studyfile.Task, out Outside) (*Task, error) {
+	t := &Task{Name: source.Name, source: source}
+	switch {
+	case source.Function != "":
+		return t, t.function(source)
+	case source.Table != "":
+		return t, t.table(ctx, file, source)
+	case source.CampaignFile != "":
+		return t, t.campaignFile(ctx, file, source)
+	}
+	return t, t.store(ctx, file, source, out)
+}
+
+// sections returns a value as the sections of a campaign file: plain maps.
+func sections(value any) (map[string]any, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var plain map[string]any
+	return plain, json.Unmarshal(text, &plain)
+}
+
+func (t *Task) function(source *studyfile.Task) (err error) {
+	task, _ := tasks.Lookup(source.Function)
+	objective := task.Objective
+	instrument := events.SimulatedInstrument{Task: task.Name, FailureRate: source.FailureRate, OutlierRate: source.OutlierRate}
+	noise := "without noise"
+	if source.Noise != nil {
+		instrument.Noise = *source.Noise
+		noise = fmt.Sprintf("measured with noise of standard deviation %s", quantity(*source.Noise, objective.Unit))
+		if source.NoiseUnknown {
+			noise += ", which the model infers"
+		} else {
+			objective.Noise = source.Noise
+			noise += ", which the model knows"
+		}
+	}
+	for _, rate := range []struct {
+		what  string
+		value float64
+	}{{"fail", source.FailureRate}, {"are wrong by far", source.OutlierRate}} {
+		if rate.value > 0 {
+			noise += fmt.Sprintf("; %g %% of the experiments %s", 100*rate.value, rate.what)
+		}
+	}
+	if t.given, err = sections(studyfile.FunctionSections(task.Name)); err != nil {
+		return err
+	}
+	t.given["objective"], t.given["instrument"] = objective, events.Instrument{Simulated: &instrument}
+	t.knownFunction(task)
+	t.About = fmt.Sprintf("%s, %s. Its optimum is known.", sentence(task.Description), noise)
+	return nil
+}
+
+// knownFunction makes a test problem the task's truth.
+func (t *Task) knownFunction(task tasks.Task) {
+	t.Kind, t.Objective = Function, task.Objective
+	t.Truth = Truth{Value: task.Value, Best: task.Best.Value, Worst: task.Worst.Value, Goal: task.Objective.Goal}
+	t.digest = "function " + task.Name
+	t.reviewers = study.Reviewers
+	t.instrument = func(def events.Definition) (instruments.Instrument, error) {
+		return simulated.New(*def.Instrument.Simulated, def)
+	}
+}
+
+// campaignFile takes over what a campaign file says is sought and what measures.
+func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *studyfile.Task) error {
+	path := file.Resolve(source.CampaignFile)
+	campaign, err := campaignfile.Read(path)
+	if err != nil {
+		return err
+	}
+	def := campaign.Definition
+	if t.given, err = campaignSections(def); err != nil {
+		return err
+	}
+	t.given["instrument"] = def.Instrument
+	switch in := def.Instrument; {
+	case in.Simulated != nil:
+		task, _ := tasks.Lookup(in.Simulated.Task)
+		in := in
+		simulated := *in.Simulated
+		simulated.Latency, in.Simulated = 0, &simulated // nobody watches
+		t.given["instrument"] = in
+		t.knownFunction(task)
+		t.About = fmt.Sprintf("The campaign of %s: %s. Regret is against the optimum of the whole test problem.", filepath.Base(path), task.Description)
+		return nil
+	case in.Table != nil:
+		return t.rows(ctx, def, *in.Table, filepath.Dir(path))
+	}
+	return fmt.Errorf("%s: what measures in it is neither simulated nor a table, and nothing real is started by a study; to ask what if, run the campaign and name its store", path)
+}
+
+// campaignSections are the sections of a campaign that a task takes over: what
+// may be varied, what is sought, the model, the design and the budget.
+func campaignSections(def events.Definition) (map[string]any, error) {
+	given, err := sections(def)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"name", "description", "seed", "policy", "experts", "instrument", "candidates"} {
+		delete(given, name)
+	}
+	if initial, ok := given["initial"].(map[string]any); ok { // the arm says whether there are labels
+		delete(initial, "labels")
+		delete(initial, "balanced")
+	}
+	if budget, ok := given["budget"].(map[string]any); ok {
+		given["budget"] = map[string]any{"experiments": budget["experiments"]}
+	}
+	return given, nil
+}
+
+// table is a task given by the rows of a CSV file.
+func (t *Task) table(ctx context.Context, file *studyfile.File, source *studyfile.Task) error {
+	t.given = map[string]any{}
+	instrument, err := source.TableInstrument()
+	if err != nil {
+		return err
+	}
+	if instrument.File, err = filepath.Abs(file.Resolve(source.Table)); err != nil {
+		return err
+	}
+	t.given["instrument"] = events.Instrument{Table: &instrument}
+	def, faults := file.Definition(source, &file.Arms[0], t.given) // parameters and objective are those of every arm
+	if faults != nil {
+		return file.NewError(faults)
+	}
+	return t.rows(ctx, def, instrument, "")
+}
+
+// rows makes a table the task's truth: the noiseless value of a composition is
+// the mean of its rows.
+func (t *Task) rows(ctx context.Context, def events.Definition, cfg events.TableInstrument, base string) error {
+	if !filepath.IsAbs(cfg.File) {
+		file, err := filepath.Abs(filepath.Join(base, cfg.File))
+		if err != nil {
+			return err
+		}
+		cfg.File = file
+		in := def.Instrument
+		in.Table = &cfg
+		t.given["instrument"] = in
+	}
+	data, err := os.ReadFile(cfg.File)
+	if err != nil {
+		return err
+	}
+	rows, err := table.New(cfg, def, "")
+	if err != nil {
+		return err
+	}
+	if t.candidates, err = rows.Candidates(ctx); err != nil {
+		return err
+	}
+	means := make(map[string]float64, len(t.candidates))
+	truth := Truth{Goal: def.Objective.Goal, Best: math.NaN(), Worst: math.NaN()}
+	count := 0
+	for k, p := range t.candidates {
+		n, sum := rows.Replicates(p), 0.0
+		for i := range n {
+			cmd := instruments.Command{ID: fmt.Sprint(k, "/", i), Parameters: p, Replicate: i + 1}
+			if err := rows.Start(ctx, cmd); err != nil {
+				return err
+			}
+			outcome, err := rows.Await(ctx, cmd)
+			if err != nil {
+				return err
+			}
+			sum += outcome.Measurement.Objective.Value
+			count++
+		}
+		mean := sum / float64(n)
+		means[pointKey(def, p)] = mean
+		if k == 0 || truth.Regret(mean) < 0 {
+			truth.Best = mean
+		}
+		if k == 0 || truth.Regret(mean) > truth.Regret(truth.Worst) {
+			truth.Worst = mean
+		}
+	}
+	truth.Value = func(p events.Point) (float64, error) {
+		mean, ok := means[pointKey(def, p)]
+		if !ok {
+			return math.NaN(), errors.New("the table does not hold this composition")
+		}
+		return mean, nil
+	}
+	sum := sha256.Sum256(data)
+	t.Kind, t.Objective, t.Truth, t.digest = Table, def.Objective, truth, "table "+hex.EncodeToString(sum[:])
+	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. Regret is against the best row, %s.",
+		count, filepath.Base(cfg.File), quantity(truth.Best, def.Objective.Unit))
+	t.instrument = func(def events.Definition) (instruments.Instrument, error) { return table.New(cfg, def, "") }
+	t.reviewers = func(def events.Definition) (map[string]humans.Reviewer, error) { return knowing(def, truth) }
+	return nil
+}
+
+// pointKey gives equal compositions equal strings.
+func pointKey(def events.Definition, p events.Point) string {
+	key := ""
+	for _, parameter := range def.Parameters {
+		if x, number := p[parameter.Name].Float(); number {
+			key += strconv.FormatFloat(x+0, 'x', -1, 64) + "\x00" // + 0 turns −0 into 0
+		} else {
+			key += p[parameter.Name].Name() + "\x00"
+		}
+	}
+	return key
+}
+
+// sentence begins a text with a capital.
+func sentence(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(r)) + text[size:]
+}
+
+func quantity(x float64, unit string) string {
+	text := strconv.FormatFloat(x, 'g', 6, 64)
+	if unit != "" {
+		text += " " + unit
+	}
+	return text
+}

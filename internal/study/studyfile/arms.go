@@ -1,0 +1,193 @@
+package studyfile
+
+import (
+	"slices"
+	"strings"
+)
+
+// policies checks every policy and panel by itself, on a task that has everything,
+// and finds the arms.
+func (r *reader) policies() {
+	f := r.file
+	for i := range f.Panels {
+		f.checkPanel(r, &f.Panels[i])
+	}
+	if len(r.faults) > 0 {
+		return
+	}
+	if r.arms != nil {
+		r.list(r.arm)(r.arms)
+	} else {
+		for i := range f.Policies {
+			r.armsOf(&f.Policies[i])
+		}
+	}
+	if len(r.faults) == 0 && len(f.Arms) == 0 {
+		r.report(r.arms, "there is nothing to compare")
+	}
+}
+
+// armsOf adds the arms of a policy where the file does not list any: without
+// experts for a policy that can do without, else with each panel. So a policy
+// that pays no attention to experts is not run once for each of them.
+func (r *reader) armsOf(p *Policy) {
+	f := r.file
+	alone := f.reference(&Arm{Policy: p, Panel: &f.Panels[0]})
+	if len(alone) == 0 {
+		f.Arms = append(f.Arms, Arm{Name: p.Name, Policy: p, Panel: &f.Panels[0], node: p.node})
+		return
+	}
+	if len(f.Panels) == 1 {
+		r.faults = append(r.faults, alone...)
+		return
+	}
+	for i := 1; i < len(f.Panels); i++ {
+		arm := Arm{Name: p.Name + "/" + f.Panels[i].Name, Policy: p, Panel: &f.Panels[i], node: p.node}
+		r.faults = append(r.faults, f.reference(&arm)...)
+		f.Arms = append(f.Arms, arm)
+	}
+}
+
+// arm reads an entry of the list of arms.
+func (r *reader) arm(n *node) {
+	f := r.file
+	arm := Arm{node: n, Panel: &f.Panels[0]}
+	var policy, expert string
+	ok := r.mapping(n,
+		field{"policy", func(n *node) {
+			r.text(&policy)(n)
+			if i := slices.IndexFunc(f.Policies, func(p Policy) bool { return p.Name == policy }); i >= 0 {
+				arm.Policy = &f.Policies[i]
+			} else if policy != "" {
+				r.report(n, "there is no policy %q", policy).Advice = "choose from " + names(f.Policies, func(p Policy) string { return p.Name })
+			}
+		}},
+		field{"expert", func(n *node) {
+			r.text(&expert)(n)
+			if i := slices.IndexFunc(f.Panels, func(p Panel) bool { return p.Name == expert }); i >= 0 {
+				arm.Panel = &f.Panels[i]
+			} else if expert != "" {
+				r.report(n, "there is no panel of experts %q", expert).Advice = "choose from " + names(f.Panels, func(p Panel) string { return p.Name })
+			}
+		}},
+		field{"name", r.text(&arm.Name)},
+		field{"base", func(n *node) { arm.base = r.section(n) }},
+	)
+	if !ok {
+		return
+	}
+	if policy == "" {
+		r.report(n, "the arm names no policy").Advice = "write {policy: NAME, expert: NAME}; without expert nobody is asked"
+		return
+	}
+	if arm.Name == "" {
+		arm.Name = policy
+		if expert != "" && expert != NoExpert {
+			arm.Name += "/" + expert
+		}
+	}
+	if slices.ContainsFunc(f.Arms, func(a Arm) bool { return a.Name == arm.Name }) {
+		r.report(n, "another arm is called %q too", arm.Name).Advice = "give each arm a name of its own with name:"
+	}
+	f.Arms = append(f.Arms, arm)
+}
+
+// choose applies the size and finds the baseline.
+func (r *reader) choose(root *node, options Options) {
+	f := r.file
+	var sizes []string
+	chosen := false
+	if r.sizes != nil {
+		r.named(func(name string, n *node) {
+			sizes = append(sizes, name)
+			chosen = chosen || name == options.Size
+			r.size(n, name == options.Size, options)
+		})(r.sizes)
+	}
+	if options.Size != "" && !chosen {
+		r.report(root, "there is no size %q", options.Size).Advice = "the file has " + strings.Join(append(sizes, "no other"), ", ")
+		if len(sizes) > 0 {
+			r.faults[len(r.faults)-1].Advice = "choose from " + strings.Join(sizes, ", ")
+		}
+		r.faults[len(r.faults)-1].Path = "sizes"
+	}
+	if f.Seeds.Count == 0 && len(r.faults) == 0 {
+		r.report(root, "the study does not say how many seeds it has").Advice = "write seeds: 20, or choose a size with --size"
+	}
+	for i := range f.Tasks {
+		t := &f.Tasks[i]
+		if f.Experiments == 0 && t.Experiments == 0 && (t.Function != "" || t.Table != "") && len(r.faults) == 0 {
+			r.report(t.node, "nobody says how many experiments %s has", t.Name).Advice = "write experiments: 25 for the study, or for the task"
+		}
+	}
+	if r.baseline == nil {
+		return
+	}
+	name := ""
+	r.text(&name)(r.baseline)
+	name = strings.TrimSuffix(name, "/"+NoExpert)
+	f.Baseline = slices.IndexFunc(f.Arms, func(a Arm) bool { return a.Name == name })
+	if f.Baseline < 0 && name != "" {
+		r.report(r.baseline, "there is no arm %q", name).Advice = "choose from " + names(f.Arms, func(a Arm) string { return a.Name })
+	}
+}
+
+// size checks a size and, where it is the chosen one, applies it.
+func (r *reader) size(n *node, chosen bool, options Options) {
+	f := r.file
+	scratch := *f
+	to := &scratch
+	if chosen {
+		to = f
+	}
+	r.mapping(n,
+		field{"seeds", func(n *node) {
+			seeds := f.Seeds
+			r.seeds(&seeds)(n)
+			if options.Seeds.Count == 0 {
+				to.Seeds = seeds
+			}
+		}},
+		field{"experiments", r.whole(1, func(k int) {
+			to.Experiments = k
+			to.Tasks = slices.Clone(to.Tasks)
+			for i := range to.Tasks {
+				to.Tasks[i].Experiments = 0
+			}
+		})},
+		field{"tasks", func(n *node) {
+			to.Tasks = pick(r, n, "task", to.Tasks, func(t Task) string { return t.Name })
+		}},
+		field{"arms", func(n *node) {
+			to.Arms = pick(r, n, "arm", to.Arms, func(a Arm) string { return a.Name })
+		}},
+	)
+}
+
+// pick returns those of all that a list names, in the order of all.
+func pick[T any](r *reader, n *node, what string, all []T, name func(T) string) []T {
+	wanted := map[string]bool{}
+	r.list(func(n *node) {
+		var text string
+		r.text(&text)(n)
+		if text != "" && !slices.ContainsFunc(all, func(t T) bool { return name(t) == text }) {
+			r.report(n, "there is no %s %q", what, text).Advice = "choose from " + names(all, name)
+		}
+		wanted[text] = true
+	})(n)
+	var kept []T
+	for _, t := range all {
+		if wanted[name(t)] {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+func names[T any](all []T, name func(T) string) string {
+	list := make([]string, len(all))
+	for i, t := range all {
+		list[i] = name(t)
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,270 @@
+package studyfile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+// Definition returns the campaign of an arm on a task, complete but for its
+// seed. given holds the sections of a campaign file that the task brings
+// (parameters, objective, instrument and so on) as events.Definition encodes
+// them; the study's own sections go over them. Faults are those of the campaign
+// file that results, at the places of the study they come from; nil for none.
+func (f *File) Definition(t *Task, a *Arm, given map[string]any) (events.Definition, []Fault) {
+	c := f.compose(t, a, given)
+	def, faults := c.read()
+	if len(faults) > 0 {
+		return events.Definition{}, faults
+	}
+	return def, nil
+}
+
+// FunctionSections returns what a test problem says of a campaign on it.
+func FunctionSections(name string) map[string]any {
+	task, _ := tasks.Lookup(name)
+	sections := map[string]any{
+		"parameters": task.Parameters, "objective": task.Objective,
+		"instrument": events.Instrument{Simulated: &events.SimulatedInstrument{Task: name}},
+	}
+	if task.Constraints != nil {
+		sections["constraints"] = task.Constraints
+	}
+	return sections
+}
+
+// composition is a campaign file in the making, and where each section is from.
+type composition struct {
+	file   *File
+	doc    map[string]any
+	origin map[string]*node
+	// whole is where faults of sections that nobody wrote are reported.
+	whole *node
+}
+
+func (f *File) compose(t *Task, a *Arm, given map[string]any) *composition {
+	c := &composition{file: f, doc: maps.Clone(given), origin: map[string]*node{}, whole: a.node}
+	if t.node != nil {
+		c.whole = t.node
+	}
+	c.doc["name"] = t.Name
+	for name, n := range t.sections {
+		if name != "columns" { // part of the instrument
+			c.set(name, n)
+		}
+	}
+	for _, base := range []*node{f.base, t.base, a.base} {
+		if base == nil {
+			continue
+		}
+		for _, name := range base.keys {
+			c.set(name, base.fields[name])
+		}
+	}
+	if n := max(t.Experiments, 0); n > 0 || f.Experiments > 0 {
+		if n == 0 {
+			n = f.Experiments
+		}
+		budget, _ := c.doc["budget"].(map[string]any)
+		budget = maps.Clone(budget)
+		if budget == nil {
+			budget = map[string]any{}
+		}
+		budget["experiments"] = n
+		c.doc["budget"] = budget
+	}
+	c.set("policy", a.Policy.node)
+	if len(a.Panel.node.items) > 0 {
+		c.set("experts", a.Panel.node)
+		c.doc["experts"] = nameExperts(c.doc["experts"])
+	}
+	return c
+}
+
+// set puts a section of the study into the campaign; an empty one takes it out.
+func (c *composition) set(name string, n *node) {
+	value := n.plain()
+	if value == nil {
+		delete(c.doc, name)
+		return
+	}
+	c.doc[name], c.origin[name] = value, n
+}
+
+// nameExperts names experts who have no name: "expert", "expert2", …
+func nameExperts(list any) any {
+	experts, _ := list.([]any)
+	for i, e := range experts {
+		if expert, ok := e.(map[string]any); ok && expert["name"] == nil {
+			expert["name"] = "expert"
+			if i > 0 {
+				expert["name"] = fmt.Sprint("expert", i+1)
+			}
+		}
+	}
+	return list
+}
+
+// read has campaignfile read the composition.
+func (c *composition) read() (events.Definition, []Fault) {
+	restore := c.standIns()
+	text, err := json.MarshalIndent(c.doc, "", " ")
+	if err != nil {
+		return events.Definition{}, []Fault{c.whole.fault(err.Error(), "")}
+	}
+	file, err := campaignfile.Parse(c.file.Path, text)
+	var faulty *campaignfile.Error
+	if errors.As(err, &faulty) {
+		var faults []Fault
+		for _, fault := range faulty.Faults {
+			faults = append(faults, c.locate(fault))
+		}
+		return events.Definition{}, faults
+	}
+	if err != nil {
+		return events.Definition{}, []Fault{c.whole.fault(err.Error(), "")}
+	}
+	return restore(file.Definition), nil
+}
+
+// standIns has a person stand in for each simulated expert who knows no test
+// problem, while the campaign is read: a campaign file asks which problem such an
+// expert knows, and in a study it is whatever the task is (a table, the surrogate
+// of a store). restore puts the simulated experts back, with their defaults.
+func (c *composition) standIns() (restore func(events.Definition) events.Definition) {
+	restore = func(def events.Definition) events.Definition { return def }
+	experts, _ := c.doc["experts"].([]any)
+	instrument, _ := c.doc["instrument"].(events.Instrument)
+	if instrument.Simulated != nil || len(experts) == 0 {
+		return restore
+	}
+	simulated := make([]*events.SimulatedExpert, len(experts))
+	all := true
+	for i, e := range experts {
+		expert, _ := e.(map[string]any)
+		settings, given := expert["simulated"]
+		s := new(events.SimulatedExpert)
+		if text, err := json.Marshal(settings); !given || err != nil || json.Unmarshal(text, &s) != nil || s != nil && s.Task != "" {
+			all = all && given
+			continue
+		}
+		if s == nil { // simulated: without a value
+			s = new(events.SimulatedExpert)
+		}
+		simulated[i] = s
+		person := maps.Clone(expert)
+		delete(person, "simulated")
+		person["terminal"] = map[string]any{}
+		experts[i] = person
+	}
+	var balanced *bool
+	if initial, ok := c.doc["initial"].(map[string]any); ok {
+		if b, ok := initial["balanced"].(bool); ok {
+			balanced = &b
+			initial = maps.Clone(initial)
+			delete(initial, "balanced")
+			c.doc["initial"] = initial
+		}
+	}
+	if balanced == nil {
+		balanced = &all
+	}
+	return func(def events.Definition) events.Definition {
+		def.Experts = slices.Clone(def.Experts)
+		for i, s := range simulated {
+			if s != nil {
+				def.Experts[i].Simulated, def.Experts[i].Terminal, def.Experts[i].AnswerWithin = s, nil, 0
+			}
+		}
+		def.Initial.Balanced = balanced
+		return campaignfile.Complete(def)
+	}
+}
+
+// step matches the first step of a field's path.
+var step = regexp.MustCompile(`^(?:\.?([^.\[]+)|\[(\d+)\])`)
+
+// locate turns a fault of the campaign into one of the study.
+func (c *composition) locate(f campaignfile.Fault) Fault {
+	match := step.FindStringSubmatch(f.Path)
+	if match == nil || c.origin[match[1]] == nil {
+		out := c.whole.fault(f.Problem, f.Advice)
+		out.Path = strings.Trim(out.Path+": "+f.Path, ": ")
+		return out
+	}
+	at := c.origin[match[1]]
+	rest := f.Path[len(match[0]):]
+	out := at.fault(f.Problem, f.Advice)
+	out.Path = at.path + rest
+	for rest != "" {
+		match := step.FindStringSubmatch(rest)
+		if match == nil {
+			break
+		}
+		var next *node
+		if match[1] != "" {
+			next = at.fields[match[1]]
+		} else if i := 0; at.isList {
+			fmt.Sscan(match[2], &i)
+			if i < len(at.items) {
+				next = at.items[i]
+			}
+		}
+		if next == nil {
+			break
+		}
+		at, rest = next, rest[len(match[0]):]
+		out.Line, out.Column = at.line, at.column
+	}
+	return out
+}
+
+// referenceTask has a simulated instrument, so that every policy and every
+// simulated expert is at home on it.
+const referenceTask = "ackley4"
+
+// reference returns the faults of an arm on a task that has everything.
+func (f *File) reference(a *Arm) []Fault {
+	plain := &File{Path: f.Path, Experiments: 1000}
+	arm := *a
+	arm.node = a.Policy.node
+	_, faults := plain.compose(&Task{Name: referenceTask}, &arm, FunctionSections(referenceTask)).read()
+	return faults
+}
+
+// checkPanel checks experts by themselves.
+func (f *File) checkPanel(r *reader, p *Panel) {
+	if len(p.node.items) == 0 {
+		return
+	}
+	policy := Policy{Name: "reference", node: &node{fields: map[string]*node{}}}
+	r.faults = append(r.faults, f.reference(&Arm{Policy: &policy, Panel: p, node: p.node})...)
+}
+
+// TableInstrument returns what the table instrument of a table's task reads;
+// File is as it stands in the study.
+func (t *Task) TableInstrument() (events.TableInstrument, error) {
+	in := events.TableInstrument{File: t.Table}
+	if n := t.sections["columns"]; n != nil {
+		if err := decode(n, &in.Columns); err != nil {
+			return in, fmt.Errorf("columns: %w", err)
+		}
+	}
+	return in, nil
+}
+
+func decode(n *node, to any) error {
+	text, err := json.Marshal(n.plain())
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, to)
+}

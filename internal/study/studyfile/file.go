@@ -1,0 +1,461 @@
+// Package studyfile reads STUDY.yaml, which says what `campaignd simulate` runs:
+// policies on tasks, with and without synthetic experts, over common seeds.
+//
+//	name: ackley
+//	seeds: {first: 1, count: 30}    # or: seeds: 30
+//	experiments: 53                 # of each campaign, the initial ones included
+//	tasks:                          # a function, or one of task, table, file, store
+//	  - ackley4
+//	  - {task: electrolyte, noise: 0.27, experiments: 25}
+//	  - {table: rows.csv, name: mine, parameters: [...], objective: {...}}
+//	  - {file: backtest.yaml}       # what a campaign file says is sought, and measures
+//	  - {store: real.campaign}      # what if this campaign had been run otherwise?
+//	policies:                       # each exactly a campaign file's policy section
+//	  vanilla: {next: lcb}
+//	  cobol: {next: lcb, trust: cobol}
+//	experts:                        # each exactly a campaign file's experts section
+//	  expert: [{simulated: {accuracy: 2}}]
+//	  adversary: [{simulated: {accuracy: -2}}]
+//	arms: [...]                     # optional: {policy: cobol, expert: adversary}
+//	baseline: vanilla               # optional: the first arm
+//	base: {initial: {labels: 20}}   # optional: further sections of a campaign file
+//	sizes:                          # optional: chosen with --size
+//	  quick: {seeds: 5, experiments: 20, tasks: [ackley4], arms: [vanilla, cobol/expert]}
+//
+// Reading is strict: every fault is reported at once, with its place and a way
+// out. What a study takes from a campaign file is checked by package
+// campaignfile, so that a policy that is new there needs no change here.
+package studyfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+// File is a study that was read without a fault.
+type File struct {
+	// Path and Source are the file and what stands in it.
+	Path, Source string
+	Name         string
+	Description  string
+	Seeds        Seeds
+	// Experiments is the budget of every campaign; 0 where each task has its own.
+	Experiments int
+	Tasks       []Task
+	Policies    []Policy
+	// Panels are the experts; the first is that of no expert.
+	Panels []Panel
+	// Arms are what is compared, in the order they are shown.
+	Arms []Arm
+	// Baseline is the index of the arm that the others are compared with.
+	Baseline int
+
+	base *node
+}
+
+// Seeds are First, First+1, …: Count of them.
+type Seeds struct {
+	First uint64
+	Count int
+}
+
+// Task is something to optimise. Exactly one of Function, Table, CampaignFile
+// and Store is set.
+type Task struct {
+	Name string
+	// Function is a test problem of internal/tasks, measured with the given
+	// noise (standard deviation, in the objective's unit), which the campaign
+	// knows unless NoiseUnknown is set.
+	Function                 string
+	Noise                    *float64
+	NoiseUnknown             bool
+	FailureRate, OutlierRate float64
+	// Table is a CSV file: what the table instrument reads.
+	Table string
+	// CampaignFile is a campaign file with a simulated or table instrument, whose
+	// parameters, objective, instrument and budget the task takes over.
+	CampaignFile string
+	// Store holds a campaign; Campaign names it where the store holds several.
+	Store, Campaign string
+	// Experiments is the task's own budget; 0: the study's.
+	Experiments int
+
+	node     *node
+	sections map[string]*node // parts of a campaign file that stand in the task
+	base     *node
+}
+
+// Policy is one of the policies that are compared.
+type Policy struct {
+	Name string
+	node *node
+}
+
+// Panel is a list of experts who take part in a campaign; empty for none.
+type Panel struct {
+	Name string
+	node *node
+}
+
+// NoExpert is the name of the panel without experts.
+const NoExpert = "none"
+
+// Arm is a policy with a panel of experts.
+type Arm struct {
+	// Name is the policy's, and the panel's where there is one: "cobol/adversary".
+	Name   string
+	Policy *Policy
+	Panel  *Panel
+
+	node *node
+	base *node
+}
+
+// Options choose a part of a study.
+type Options struct {
+	// Size is one of the file's sizes; empty: as the file stands.
+	Size string
+	// Seeds replaces the file's, where its Count is positive.
+	Seeds Seeds
+}
+
+// Read reads the study at path. A file that cannot be read gives the operating
+// system's error, one with faults an *[Error].
+func Read(path string, options Options) (*File, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the study cannot be read: %w", err)
+	}
+	return Parse(path, data, options)
+}
+
+// Parse reads a study from memory; relative paths start from path's folder.
+func Parse(path string, data []byte, options Options) (*File, error) {
+	f := &File{Path: path, Source: string(data)}
+	root, faults := readYAML(data)
+	if len(faults) > 0 {
+		return nil, f.NewError(faults)
+	}
+	r := &reader{file: f}
+	r.study(root, options)
+	if len(r.faults) == 0 {
+		r.policies()
+	}
+	if len(r.faults) == 0 {
+		r.choose(root, options)
+	}
+	if len(r.faults) > 0 {
+		return nil, f.NewError(r.faults)
+	}
+	return f, nil
+}
+
+// Resolve returns a path of the study as it is from the current folder.
+func (f *File) Resolve(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(f.Path), path)
+}
+
+// reader turns nodes into a File and gathers what is wrong.
+type reader struct {
+	file   *File
+	faults []Fault
+
+	arms, baseline, sizes *node
+}
+
+func (r *reader) report(n *node, format string, args ...any) *Fault {
+	r.faults = append(r.faults, n.fault(fmt.Sprintf(format, args...), ""))
+	return &r.faults[len(r.faults)-1]
+}
+
+// field is a key that a mapping may have.
+type field struct {
+	name string
+	read func(*node)
+}
+
+// mapping reads the fields of a mapping and reports every other key.
+func (r *reader) mapping(n *node, fields ...field) bool {
+	if !n.isMapping() {
+		r.report(n, "it must be a mapping (key: value), and this is %s", n.describe())
+		return false
+	}
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	for _, key := range n.keys {
+		i := slices.Index(names, key)
+		if i < 0 {
+			r.report(n.fields[key], "unknown key %q", key).Advice = "the keys here are " + strings.Join(names, ", ")
+			continue
+		}
+		fields[i].read(n.fields[key])
+	}
+	return true
+}
+
+func (r *reader) text(to *string) func(*node) {
+	return func(n *node) {
+		s, ok := n.value.(string)
+		if !ok || s == "" {
+			r.report(n, "it must be text, and this is %s", n.describe())
+			return
+		}
+		*to = s
+	}
+}
+
+func (r *reader) flag(to *bool) func(*node) {
+	return func(n *node) {
+		b, ok := n.value.(bool)
+		if !ok {
+			r.report(n, "it must be true or false, and this is %s", n.describe())
+		}
+		*to = b
+	}
+}
+
+func (r *reader) number(least, greatest float64, to func(float64)) func(*node) {
+	return func(n *node) {
+		text, ok := n.value.(json.Number)
+		x, err := strconv.ParseFloat(string(text), 64)
+		switch {
+		case !ok:
+			r.report(n, "it must be a number, and this is %s", n.describe())
+		case err != nil || x < least || x > greatest:
+			r.report(n, "%s is not possible here", text).Advice = fmt.Sprintf("it goes from %g to %g", least, greatest)
+		default:
+			to(x)
+		}
+	}
+}
+
+func (r *reader) whole(least int, to func(int)) func(*node) {
+	return func(n *node) {
+		text, ok := n.value.(json.Number)
+		k, err := strconv.Atoi(string(text))
+		switch {
+		case !ok || err != nil:
+			r.report(n, "it must be a whole number, and this is %s", n.describe())
+		case k < least:
+			r.report(n, "%d is too small", k).Advice = fmt.Sprintf("the least is %d", least)
+		default:
+			to(k)
+		}
+	}
+}
+
+// list reads the items of a list that is not empty.
+func (r *reader) list(read func(*node)) func(*node) {
+	return func(n *node) {
+		if !n.isList || len(n.items) == 0 {
+			r.report(n, "it must be a list with at least one entry, and this is %s", n.describe())
+			return
+		}
+		for _, item := range n.items {
+			read(item)
+		}
+	}
+}
+
+// named reads a mapping from names to sections of a campaign file.
+func (r *reader) named(add func(name string, n *node)) func(*node) {
+	return func(n *node) {
+		if !n.isMapping() || len(n.keys) == 0 {
+			r.report(n, "it must be a mapping of names, and this is %s", n.describe())
+			return
+		}
+		for _, name := range n.keys {
+			if !nameForm.MatchString(name) {
+				r.report(n.fields[name], "%q is not a name", name).Advice = nameAdvice
+			}
+			add(name, n.fields[name])
+		}
+	}
+}
+
+// nameForm is that of campaigns: a task's name is its campaigns' name too.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
+
+const nameAdvice = "a name begins with a letter or digit and goes on with letters, digits, dot, dash and underscore"
+
+func (r *reader) name(to *string) func(*node) {
+	return func(n *node) {
+		if number, ok := n.value.(json.Number); ok {
+			n.value = string(number)
+		}
+		r.text(to)(n)
+		if *to != "" && !nameForm.MatchString(*to) {
+			r.report(n, "%q is not a name", *to).Advice = nameAdvice
+		}
+	}
+}
+
+func (r *reader) study(root *node, options Options) {
+	f := r.file
+	f.Panels = []Panel{{Name: NoExpert, node: &node{isList: true}}}
+	f.Seeds.First = 1
+	ok := r.mapping(root,
+		field{"name", r.name(&f.Name)},
+		field{"description", r.text(&f.Description)},
+		field{"seeds", r.seeds(&f.Seeds)},
+		field{"experiments", r.whole(1, func(k int) { f.Experiments = k })},
+		field{"base", func(n *node) { f.base = r.section(n) }},
+		field{"tasks", r.list(r.task)},
+		field{"policies", r.named(func(name string, n *node) { f.Policies = append(f.Policies, Policy{name, n}) })},
+		field{"experts", r.named(r.panel)},
+		field{"arms", func(n *node) { r.arms = n }},
+		field{"baseline", func(n *node) { r.baseline = n }},
+		field{"sizes", func(n *node) { r.sizes = n }},
+	)
+	if !ok {
+		return
+	}
+	missing := func(name, advice string) {
+		if _, given := root.fields[name]; !given {
+			r.faults = append(r.faults, Fault{Problem: fmt.Sprintf("%q is missing", name), Advice: advice})
+		}
+	}
+	missing("name", "call the study something: name: ackley")
+	missing("tasks", "list what is optimised: tasks: [ackley4]; the functions are "+strings.Join(tasks.Names(), ", "))
+	missing("policies", "name what is compared: policies: {vanilla: {next: lcb}}")
+	if options.Seeds.Count > 0 {
+		f.Seeds = options.Seeds
+	} else if f.Seeds.Count == 0 && r.sizes == nil {
+		missing("seeds", "say how many campaigns each arm runs: seeds: 20")
+	}
+	for i := range f.Tasks {
+		for j := range f.Tasks[:i] {
+			if f.Tasks[i].Name == f.Tasks[j].Name && f.Tasks[i].Name != "" {
+				r.report(f.Tasks[i].node, "another task is called %q too", f.Tasks[i].Name).Advice = "give each task a name of its own with name:"
+			}
+		}
+	}
+}
+
+func (r *reader) seeds(to *Seeds) func(*node) {
+	return func(n *node) {
+		if !n.isMapping() {
+			r.whole(1, func(k int) { to.Count = k })(n)
+			return
+		}
+		r.mapping(n,
+			field{"first", r.whole(1, func(k int) { to.First = uint64(k) })},
+			field{"count", r.whole(1, func(k int) { to.Count = k })},
+		)
+	}
+}
+
+// set are the sections of a campaign that the study itself sets.
+var set = map[string]string{
+	"name": "a campaign has the name of its task", "seed": "the seeds are those of the study", "policy": "write it under policies",
+	"experts": "write them under experts", "instrument": "the task says what measures",
+}
+
+// section reads a part of a campaign file; campaignfile checks what is in it.
+func (r *reader) section(n *node) *node {
+	if !n.isMapping() {
+		r.report(n, "it must be a mapping (key: value) with sections of a campaign file, and this is %s", n.describe())
+		return nil
+	}
+	for _, key := range n.keys {
+		if advice, taken := set[key]; taken {
+			r.report(n.fields[key], "%q cannot stand here", key).Advice = advice
+		}
+	}
+	return n
+}
+
+func (r *reader) panel(name string, n *node) {
+	switch {
+	case !n.isList:
+		r.report(n, "it must be a list of experts, as in a campaign file, and this is %s", n.describe()).Advice = "for example " + name + ": [{simulated: {accuracy: 2}}]"
+	case name == NoExpert:
+		if len(n.items) > 0 {
+			r.report(n, "%q is the panel without experts", name).Advice = "give this panel another name, or write none: []"
+		}
+	case len(n.items) == 0:
+		r.report(n, "the list is empty").Advice = "the panel without experts is always there and called none"
+	default:
+		r.file.Panels = append(r.file.Panels, Panel{name, n})
+	}
+}
+
+func (r *reader) task(n *node) {
+	t := Task{node: n, sections: map[string]*node{}}
+	if name, ok := n.value.(string); ok {
+		t.Function, t.Name = name, name
+		r.function(&t)
+		return
+	}
+	if !n.isMapping() {
+		r.report(n, "it must be a task's name or a mapping, and this is %s", n.describe()).Advice = "the functions are " + strings.Join(tasks.Names(), ", ")
+		return
+	}
+	var kinds []string
+	for _, kind := range []string{"task", "table", "file", "store"} {
+		if _, ok := n.fields[kind]; ok {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) != 1 {
+		r.report(n, "it names %d things to optimise", len(kinds)).Advice = "give exactly one of task (a function), table (a CSV file), file (a campaign file), store"
+		return
+	}
+	section := func(name string) field { return field{name, func(n *node) { t.sections[name] = n }} }
+	noise := field{"noise", r.number(0, 1e300, func(x float64) { t.Noise = &x })}
+	fields := []field{
+		{"name", r.name(&t.Name)},
+		{"experiments", r.whole(1, func(k int) { t.Experiments = k })},
+		{"base", func(n *node) { t.base = r.section(n) }},
+	}
+	switch kinds[0] {
+	case "task":
+		fields = append(fields, field{"task", r.text(&t.Function)}, noise, field{"noise_unknown", r.flag(&t.NoiseUnknown)},
+			field{"failure_rate", r.number(0, 1, func(x float64) { t.FailureRate = x })},
+			field{"outlier_rate", r.number(0, 1, func(x float64) { t.OutlierRate = x })})
+	case "table":
+		fields = append(fields, field{"table", r.text(&t.Table)}, section("columns"), section("parameters"), section("constraints"), section("objective"))
+	case "file":
+		fields = append(fields, field{"file", r.text(&t.CampaignFile)})
+	case "store":
+		fields = append(fields, field{"store", r.text(&t.Store)}, field{"campaign", r.text(&t.Campaign)}, noise)
+	}
+	r.mapping(n, fields...)
+	if t.Name == "" {
+		t.Name = t.Function
+		for _, path := range []string{t.Table, t.CampaignFile, t.Store} {
+			if path != "" {
+				base := filepath.Base(path)
+				t.Name = strings.TrimSuffix(base, filepath.Ext(base))
+			}
+		}
+		if t.Name != "" && !nameForm.MatchString(t.Name) {
+			r.report(n, "%q is not a name", t.Name).Advice = "give the task one with name:"
+		}
+	}
+	if t.Function != "" || kinds[0] == "task" {
+		r.function(&t)
+		return
+	}
+	r.file.Tasks = append(r.file.Tasks, t)
+}
+
+func (r *reader) function(t *Task) {
+	if _, ok := tasks.Lookup(t.Function); !ok && t.Function != "" {
+		r.report(t.node, "there is no task %q", t.Function).Advice = "the functions are " + strings.Join(tasks.Names(), ", ")
+	}
+	r.file.Tasks = append(r.file.Tasks, *t)
+}
