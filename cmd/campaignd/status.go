@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -26,6 +28,10 @@ type status struct {
 	// answer.
 	Open      []campaign.Experiment `json:"open"`
 	Questions []campaign.Question   `json:"questions"`
+	// Model says how far the model can be trusted, Experts how each expert's
+	// labels have held against what was measured; `campaignd diagnose` says more.
+	Model   modelStatus       `json:"model"`
+	Experts []diagnose.Expert `json:"experts"`
 	// NeedsPerson says what a person must do before the campaign goes on.
 	NeedsPerson []string `json:"needs_person"`
 	// Failure is the cause of the last fit, if it failed.
@@ -35,6 +41,13 @@ type status struct {
 	Store string          `json:"store"`
 	// Events counts the campaign's events.
 	Events events.Sequence `json:"events"`
+}
+
+// modelStatus is the verdict on a model, with its reasons.
+type modelStatus struct {
+	Verdict  diagnose.Verdict   `json:"verdict"`
+	Headline string             `json:"headline"`
+	Findings []diagnose.Finding `json:"findings"`
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -54,21 +67,26 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.status(core, s, t)
+			return a.status(cmd.Context(), core, s, t)
 		},
 	}
 }
 
-func (a *app) status(core *engine.Core, s *session, t target) error {
+func (a *app) status(ctx context.Context, core *engine.Core, s *session, t target) error {
 	summary, err := core.Summarize()
 	if err != nil {
 		return err
 	}
 	state := core.State()
+	diagnosis, err := diagnose.Of(ctx, core.View(), shellArg(t.store))
+	if err != nil {
+		return err
+	}
 	st := status{
 		Summary: summary, Status: state.Status, Reason: state.Reason, Budget: state.Definition.Budget.Experiments, Asked: state.AskedCount(),
 		Trust: append([]campaign.Trust{}, state.Trust...), Open: []campaign.Experiment{}, Questions: []campaign.Question{}, NeedsPerson: []string{},
-		Failure: state.Failure, Store: t.store, Events: state.Sequence,
+		Failure: state.Failure, Store: t.store, Events: state.Sequence, Experts: diagnosis.Experts,
+		Model: modelStatus{Verdict: diagnosis.Verdict, Headline: diagnosis.Headline, Findings: diagnosis.Findings},
 	}
 	for _, x := range state.Experiments {
 		if x.Status.Open() {
@@ -110,6 +128,14 @@ func (a *app) status(core *engine.Core, s *session, t target) error {
 		row("best", "%s %s, in %s", state.Definition.Objective.Name, quantity(best.Value, best.Unit), best.Experiment)
 		row("", "%s", compositionWithUnits(state.Definition, best.Parameters))
 	}
+	if diagnosis.Fit != nil || diagnosis.Verdict.Troubled() {
+		row("model", "%s", modelInStatus(diagnosis, t))
+	}
+	for _, x := range diagnosis.Experts {
+		if x.Labels != nil {
+			row("expert", "%s: %s", x.Name, agreementInWords(x))
+		}
+	}
 	for _, trust := range state.Trust {
 		row("trust", "λ %s in %s", short(trust.Lambda), trust.Expert)
 	}
@@ -131,6 +157,24 @@ func (a *app) status(core *engine.Core, s *session, t target) error {
 	}
 	row("store", "%s, %s", t.store, plural(int(state.Sequence), "event"))
 	return nil
+}
+
+// modelInStatus says in a line how far the model can be trusted.
+func modelInStatus(d diagnose.Diagnosis, t target) string {
+	line := string(d.Verdict)
+	for _, f := range d.Findings {
+		if f.Level == d.Verdict {
+			line += ": " + f.Title
+			break
+		}
+	}
+	if check := d.LeaveOneOut; d.Verdict == diagnose.Good && check != nil && check.R2 != nil {
+		line += ": leave-one-out R² " + short(*check.R2)
+	}
+	if d.Verdict.Troubled() {
+		line += fmt.Sprintf("; `campaignd diagnose %s` says what to do", t)
+	}
+	return line
 }
 
 func clock(t time.Time) string {

@@ -1,4 +1,3 @@
-// Package diagnose says how far the model of a campaign can be trusted.
 package diagnose
 
 import (

@@ -1,0 +1,117 @@
+// Package diagnose says how far the model of a campaign can be trusted, and how
+// far each expert's word has held against what was measured.
+//
+// Everything is a pure function of a policies.View: no log, no clock, no chance
+// (where functions are drawn from a posterior, always the same ones). The checks
+// come first and are data: leave-one-out predictions and their calibration
+// (leaveoneout.go), measurements that contradict all others (outliers.go), noise
+// against repetitions (noise.go), the end of the search for hyperparameters
+// (fit.go), lengthscales and slices (parameters.go, slices.go), labels against
+// measurements (experts.go). findings.go reads them: each [Finding] says in plain
+// words what is wrong and what a person can do next, and the worst of them is
+// the [Verdict].
+package diagnose
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/campaignd/campaignd/policies"
+)
+
+// Verdict is how far a model can be trusted. The levels of findings are
+// verdicts too.
+type Verdict string
+
+const (
+	// Good: the model predicts what it was not shown, and knows how far off it is.
+	Good Verdict = "good"
+	// Untested: there is too little to judge the model by.
+	Untested Verdict = "untested"
+	// Doubtful: read the model's means, slices and bounds with the findings in mind.
+	Doubtful Verdict = "doubtful"
+	// Unusable: do not rest anything on the model.
+	Unusable Verdict = "unusable"
+)
+
+// Troubled reports whether a person should know before they rely on the model.
+func (v Verdict) Troubled() bool { return v == Doubtful || v == Unusable }
+
+// Note is the level of a finding that takes nothing away from the model.
+const Note Verdict = "note"
+
+// gravity orders levels.
+var gravity = map[Verdict]int{Note: 0, Good: 0, Untested: 1, Doubtful: 2, Unusable: 3}
+
+// Diagnosis is what can be said of a campaign's model and experts.
+type Diagnosis struct {
+	Campaign string `json:"campaign"`
+	// Objective, Unit and Goal are those of the campaign.
+	Objective string  `json:"objective"`
+	Unit      string  `json:"unit,omitempty"`
+	Goal      string  `json:"goal"`
+	Verdict   Verdict `json:"verdict"`
+	// Headline is the verdict in a sentence.
+	Headline string `json:"headline"`
+	// Findings are what is wrong or worth knowing, the worst first.
+	Findings []Finding `json:"findings"`
+	// Best is the experiment of the best composition; empty without a model.
+	Best string `json:"best,omitempty"`
+
+	// Without a model the following are nil; LeaveOneOut needs three compositions.
+	Fit         *Fit         `json:"fit"`
+	LeaveOneOut *LeaveOneOut `json:"leave_one_out"`
+	Noise       *Noise       `json:"noise"`
+	// Outliers contradict all other measurements; WithoutOutliers is the
+	// leave-one-out R² of a model fitted to the others, where there are any.
+	Outliers        []Outlier   `json:"outliers"`
+	WithoutOutliers *float64    `json:"r2_without_outliers,omitempty"`
+	Parameters      []Parameter `json:"parameters"`
+	Slices          []Slice     `json:"slices"`
+
+	// Experts of the campaign, in its order.
+	Experts []Expert `json:"experts"`
+}
+
+// Of diagnoses a campaign. store is how the store is written in the commands
+// that findings suggest, as a word of a shell; empty where the commands need
+// none. The only errors are those of the context.
+func Of(ctx context.Context, v policies.View, store string) (Diagnosis, error) {
+	def := v.Campaign.Definition
+	d := Diagnosis{
+		Campaign: def.Name, Objective: def.Objective.Name, Unit: def.Objective.Unit, Goal: def.Objective.Goal,
+		Findings: []Finding{}, Outliers: []Outlier{}, Parameters: []Parameter{}, Slices: []Slice{}, Experts: Experts(v),
+	}
+	if d.Experts == nil {
+		d.Experts = []Expert{}
+	}
+	r := reader{d: &d, v: v, store: store}
+	if m := v.Objective; m != nil && v.ObjectiveError == nil && len(m.Observations) > 0 {
+		frame := NewFrame(def, v.Space)
+		best, _ := m.Best()
+		d.Best = m.Observations[best].Experiment
+		d.Fit, d.Noise = fitOf(def, m), noiseOf(def, m)
+		var failed error
+		if d.LeaveOneOut, failed = leaveOneOut(ctx, def, m); failed != nil {
+			return Diagnosis{}, fmt.Errorf("diagnose: %w", failed)
+		}
+		slices, err := Slices(def, v.Space, m, m.Observations[best].Point)
+		if err == nil && slices != nil { // an amendment may have taken the best composition out of the space
+			d.Slices = slices
+		}
+		d.Parameters = parametersOf(frame, m, d.Slices)
+		r.needed = 2 * (frame.free() + 1)
+		if d.LeaveOneOut != nil && d.Fit.Compositions >= r.needed {
+			e, err := explain(ctx, def, m, d.LeaveOneOut)
+			if err != nil {
+				return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
+			}
+			r.logarithm = e.logarithm
+			if e.outliers != nil {
+				d.Outliers, d.WithoutOutliers = e.outliers, e.r2
+			}
+		}
+	}
+	r.read()
+	return d, nil
+}

@@ -1,0 +1,93 @@
+package diagnose
+
+import (
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// Fit says what the model was fitted to, and how well the search for its
+// hyperparameters ended.
+type Fit struct {
+	Kernel string `json:"kernel"`
+	// Observations and Compositions that the model holds now; Fitted is how
+	// many observations the hyperparameters were fitted to.
+	Observations int `json:"observations"`
+	Compositions int `json:"compositions"`
+	Fitted       int `json:"fitted"`
+	// Stale is true where the observations have changed since the fit.
+	Stale bool `json:"stale"`
+	// PriorSD and PriorMean of the objective before any measurement, in its unit.
+	PriorSD   float64 `json:"prior_sd"`
+	PriorMean float64 `json:"prior_mean"`
+	// LogPosterior is the log density that the fit maximised.
+	LogPosterior float64 `json:"log_posterior"`
+	// Slope is the greatest derivative of that density with respect to the
+	// logarithm of a hyperparameter, those at a bound that hold it left out: 0 at
+	// the maximum. Nil where the fit is stale.
+	Slope *float64 `json:"slope"`
+	// Jitter had to be added to the covariance's diagonal, standardised; mostly 0.
+	Jitter float64 `json:"jitter"`
+}
+
+// steep is the slope from which on a fit is not at its maximum: the search stops
+// where less than 1e-8 of the density is to be gained.
+const steep = 0.5
+
+// fitOf looks at the fit of a model.
+func fitOf(def *events.Definition, m *objective.Model) *Fit {
+	f := &Fit{
+		Kernel: m.Fit.Kernel, Observations: len(m.Observations), Compositions: m.GP().Len(), Fitted: m.Fit.Observations,
+		PriorSD: math.Sqrt(m.Fit.OutputScale) * m.Fit.Scale, PriorMean: m.Outside(m.Fit.Mean),
+		LogPosterior: m.Fit.LogPosterior, Jitter: max(m.Fit.Jitter, m.GP().Jitter()), Stale: true,
+	}
+	data := refit{shift: m.Fit.Shift, scale: m.Fit.Scale}.data(sampleOf(def, m))
+	copy(data.Y, m.Z) // turned over where the campaign maximises
+	d := len(m.Fit.Lengthscales)
+	h := gp.Hyper{Lengthscales: m.Fit.Lengthscales, OutputScale: m.Fit.OutputScale, Noise: m.Fit.Noise, Mean: m.Fit.Mean}
+	grad := make([]float64, d+3)
+	density, err := gp.LogMarginal(data, m.Fit.Kernel, h, grad)
+	if err != nil {
+		return f
+	}
+	priors := gp.DefaultPriors(d)
+	slope := 0.0
+	add := func(p gp.LogNormal, value, derivative float64) {
+		density += logPrior(p, value)
+		derivative += -1 - (math.Log(value)-p.Mu)/(p.Sigma*p.Sigma)
+		if value <= p.Lower*atBound && derivative < 0 || value >= p.Upper/atBound && derivative > 0 {
+			return
+		}
+		slope = max(slope, math.Abs(derivative))
+	}
+	for j, l := range m.Fit.Lengthscales {
+		add(priors.Lengthscale, l, grad[j])
+	}
+	if def.Model.FreeOutputScale {
+		add(priors.OutputScale, m.Fit.OutputScale, grad[d])
+	}
+	inferred := false
+	for _, v := range data.NoiseVar {
+		inferred = inferred || math.IsNaN(v)
+	}
+	if inferred {
+		add(priors.Noise, m.Fit.Noise, grad[d+1])
+	}
+	// The recorded density is that of these very observations, or it is not.
+	if f.Stale = math.Abs(density-m.Fit.LogPosterior) > 1e-4*max(1, math.Abs(density)); !f.Stale {
+		f.Slope = &slope
+	}
+	return f
+}
+
+// atBound is how near, as a factor, a hyperparameter at a bound is to it.
+const atBound = 1.001
+
+// logPrior is the log density of a prior, as package gp counts it.
+func logPrior(p gp.LogNormal, value float64) float64 {
+	t := math.Log(value)
+	z := (t - p.Mu) / p.Sigma
+	return -t - math.Log(p.Sigma) - 0.5*math.Log(2*math.Pi) - 0.5*z*z
+}

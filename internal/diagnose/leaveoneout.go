@@ -1,0 +1,266 @@
+package diagnose
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// LeaveOneOut is the model's check of itself: each composition, with all its
+// replicates, predicted from all others (Rasmussen and Williams 2006, Eq. 5.12).
+//
+// At the campaign's own hyperparameters this flatters: they were fitted to the
+// very value that is left out, and with few measurements and a lengthscale for
+// each parameter they find patterns in pure noise. So they are fitted
+// again ten times, each time without a tenth of the compositions, and those
+// are predicted with hyperparameters that have not seen them. Past
+// mostBlind measurements a fit is long and the difference small, and the
+// campaign's own serve.
+type LeaveOneOut struct {
+	// Refitted is true where the hyperparameters have not seen what is predicted.
+	Refitted bool  `json:"refitted"`
+	Rows     []Row `json:"rows"`
+	// R2 is 1 − Σ(measured − predicted)² / Σ(measured − mean measured)²: 1 is
+	// perfect, 0 no better than always saying the mean. Nil where all measured
+	// values are equal.
+	R2 *float64 `json:"r2"`
+	// RankCorrelation of measured and predicted values (Spearman); nil where
+	// all of either are equal.
+	RankCorrelation *float64 `json:"rank_correlation"`
+	// ZSD is the root mean square of the rows' Z: 1 where the model knows how
+	// far off it is, more where it is too sure of itself.
+	ZSD float64 `json:"z_sd"`
+	// Coverage of the intervals that should hold 50, 80 and 95 % of the rows.
+	Coverage []Coverage `json:"coverage"`
+}
+
+// Row is one composition, in the objective's unit.
+type Row struct {
+	Experiments []string `json:"experiments"`
+	// Measured is the mean of the replicates, Predicted and SD what the others
+	// say of it, its noise included.
+	Measured  float64 `json:"measured"`
+	Predicted float64 `json:"predicted"`
+	SD        float64 `json:"sd"`
+	// Z is (Measured − Predicted)/SD.
+	Z float64 `json:"z"`
+}
+
+// Coverage is how often an interval of a nominal probability holds the
+// measured value.
+type Coverage struct {
+	// Nominal is the interval's probability.
+	Nominal float64 `json:"nominal"`
+	// Within counts the rows whose measured value it holds, Share is their share.
+	Within int     `json:"within"`
+	Share  float64 `json:"share"`
+	// Low and High bound the counts that a calibrated model gives in 95 of 100
+	// cases (central interval of the binomial distribution).
+	Low  int `json:"low"`
+	High int `json:"high"`
+	// Fewer and More are the probabilities of so few and of so many under a
+	// calibrated model.
+	Fewer float64 `json:"fewer"`
+	More  float64 `json:"more"`
+}
+
+// leastRows is the number of compositions from which on leaving one out says
+// anything at all.
+const leastRows = 3
+
+const (
+	// folds is how many parts the compositions are left out in for a fit.
+	folds = 10
+	// mostBlind is the number of measurements up to which that is done.
+	mostBlind = 120
+)
+
+// leaveOneOut makes the check; nil for fewer than leastRows compositions.
+func leaveOneOut(ctx context.Context, def *events.Definition, m *objective.Model) (*LeaveOneOut, error) {
+	if m.GP().Len() < leastRows {
+		return nil, nil
+	}
+	out := seen(m)
+	if n := len(m.Observations); n <= mostBlind && m.GP().Len() > leastRows {
+		err := out.blind(ctx, def, m)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		if err != nil { // a fit of the others cannot be made: the campaign's own serves
+			out = seen(m)
+		}
+	}
+	for k, row := range rowsOf(m) {
+		out.Rows[row].Experiments = append(out.Rows[row].Experiments, m.Observations[k].Experiment)
+	}
+	out.judge()
+	return out, nil
+}
+
+// seen predicts at the campaign's own hyperparameters.
+func seen(m *objective.Model) *LeaveOneOut {
+	y, mean, sd := m.GP().LeaveOneOut()
+	out := &LeaveOneOut{Rows: make([]Row, len(y))}
+	for i := range y {
+		out.Rows[i] = Row{Measured: m.Outside(y[i]), Predicted: m.Outside(mean[i]), SD: sd[i] * m.Fit.Scale}
+	}
+	return out
+}
+
+// blind predicts with hyperparameters fitted without what is predicted.
+func (l *LeaveOneOut) blind(ctx context.Context, def *events.Definition, m *objective.Model) error {
+	l.Refitted = true
+	all, rows := sampleOf(def, m), rowsOf(m)
+	parts := min(folds, len(l.Rows))
+	for part := range parts {
+		var out []int
+		for k, row := range rows {
+			if row%parts == part {
+				out = append(out, k)
+			}
+		}
+		others, err := all.without(out).fit(ctx, def.Model, m.Fit)
+		if err != nil {
+			return err
+		}
+		whole, err := gp.New(others.data(all), m.Fit.Kernel, others.gp.Hyper())
+		if err != nil {
+			return err
+		}
+		_, mean, sd := whole.LeaveOneOut()
+		for i := part; i < len(l.Rows); i += parts {
+			l.Rows[i].Predicted, l.Rows[i].SD = others.shift+others.scale*mean[i], others.scale*sd[i]
+		}
+	}
+	return nil
+}
+
+// rowsOf returns the row of the process that each observation belongs to: rows
+// are distinct points in order of appearance, those of known and of unknown
+// noise apart (package gp).
+func rowsOf(m *objective.Model) []int {
+	type key struct {
+		x     string
+		known bool
+	}
+	rows := make(map[key]int, len(m.X)) // only looked up
+	out := make([]int, len(m.X))
+	for k, x := range m.X {
+		var b []byte
+		for _, v := range x {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v+0)) // +0 turns −0 into 0
+		}
+		at := key{string(b), m.Observations[k].SD != nil}
+		row, ok := rows[at]
+		if !ok {
+			row = len(rows)
+			rows[at] = row
+		}
+		out[k] = row
+	}
+	return out
+}
+
+// judge computes the statistics of the rows.
+func (l *LeaveOneOut) judge() {
+	measured, predicted := make([]float64, len(l.Rows)), make([]float64, len(l.Rows))
+	squares := 0.0
+	for i := range l.Rows {
+		r := &l.Rows[i]
+		r.Z = (r.Measured - r.Predicted) / r.SD
+		measured[i], predicted[i] = r.Measured, r.Predicted
+		squares += r.Z * r.Z
+	}
+	l.ZSD = math.Sqrt(squares / float64(len(l.Rows)))
+	l.R2 = r2(measured, predicted)
+	l.RankCorrelation = rankCorrelation(measured, predicted)
+	for _, nominal := range []float64{0.5, 0.8, 0.95} {
+		l.Coverage = append(l.Coverage, l.CoverageAt(nominal))
+	}
+}
+
+// CoverageAt returns the coverage of the central intervals of a probability in
+// (0, 1).
+func (l *LeaveOneOut) CoverageAt(nominal float64) Coverage {
+	half := mathext.NormalQuantile((1 + nominal) / 2)
+	c := Coverage{Nominal: nominal}
+	for _, r := range l.Rows {
+		if math.Abs(r.Z) <= half {
+			c.Within++
+		}
+	}
+	n := len(l.Rows)
+	c.Share = float64(c.Within) / float64(n)
+	b := distuv.Binomial{N: float64(n), P: nominal}
+	c.Fewer, c.More = b.CDF(float64(c.Within)), 1-b.CDF(float64(c.Within)-1)
+	for c.Low < n && b.CDF(float64(c.Low)) <= 0.025 {
+		c.Low++
+	}
+	for c.High = c.Low; c.High < n && b.CDF(float64(c.High)) < 0.975; {
+		c.High++
+	}
+	return c
+}
+
+// r2 is the coefficient of determination; nil where it is not defined.
+func r2(measured, predicted []float64) *float64 {
+	mean := stat.Mean(measured, nil)
+	residual, total, greatest := 0.0, 0.0, 0.0
+	for i, y := range measured {
+		residual += (y - predicted[i]) * (y - predicted[i])
+		total += (y - mean) * (y - mean)
+		greatest = max(greatest, math.Abs(y))
+	}
+	if !(math.Sqrt(total/float64(len(measured))) > leastSpread*greatest) {
+		return nil
+	}
+	value := 1 - residual/total
+	return &value
+}
+
+// rankCorrelation is Spearman's: the correlation of the ranks, equal values
+// sharing the mean of theirs.
+func rankCorrelation(x, y []float64) *float64 {
+	r := stat.Correlation(ranks(x), ranks(y), nil)
+	if math.IsNaN(r) {
+		return nil
+	}
+	return &r
+}
+
+func ranks(x []float64) []float64 {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case x[a] < x[b]:
+			return -1
+		case x[a] > x[b]:
+			return 1
+		}
+		return 0
+	})
+	out := make([]float64, len(x))
+	for from := 0; from < len(order); {
+		to := from + 1
+		for to < len(order) && x[order[to]] == x[order[from]] {
+			to++
+		}
+		for _, i := range order[from:to] {
+			out[i] = float64(from+to-1) / 2
+		}
+		from = to
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+package diagnose
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// Outlier is a measurement that contradicts all others together. Either it is
+// wrong, or the objective changes there as it does nowhere else; only a
+// repetition tells.
+type Outlier struct {
+	Experiment string `json:"experiment"`
+	// Measured, and what a model fitted to the others predicts: mean and
+	// standard deviation with noise, in the objective's unit.
+	Measured  float64 `json:"measured"`
+	Predicted float64 `json:"predicted"`
+	SD        float64 `json:"sd"`
+	// Z is (Measured − Predicted)/SD.
+	Z float64 `json:"z"`
+}
+
+const (
+	// wrongRun is how often a run goes wrong without a word, before anything
+	// is known of it: about 3 in 125 on a real electrolyte robot.
+	wrongRun = 0.02
+	// outlierOdds is how much more probable a wrong run must be than a right one.
+	outlierOdds = 20
+	// outlierZ is the least distance, in standard deviations, of an outlier.
+	outlierZ = 3
+	// mostSuspects bounds the fits.
+	mostSuspects = 4
+	// mostRefitted is the number of observations above which nothing is fitted
+	// again: a fit grows with their cube.
+	mostRefitted = 150
+)
+
+// explained is the best explanation found of all measurements of a campaign.
+type explained struct {
+	outliers []Outlier
+	r2       *float64 // leave-one-out R² without them
+	// logarithm is by how many nats the logarithm of the objective is the better
+	// explanation; 0 where it is not, or not by enough.
+	logarithm float64
+}
+
+// explain asks whether single measurements contradict all others, or whether
+// the logarithm of the objective would be easier to model.
+//
+// A wrong value bends the fit towards itself: it is taken for noise, or for a
+// short lengthscale, and then hardly stands out. So suspects are left out of a
+// fit of their own, and explanations of the data are compared: a set S of
+// values is wrong and could have been anything, with the weight
+//
+//	p(others) · Π_{k in S} c(y_k)·ε/(1−ε),
+//
+// p the density under the model fitted to the others, c a Cauchy density around
+// them and ε one run in fifty. This is the comparison of Box and Tiao (1968,
+// Biometrika 55:119) with a heavy tail in place of an inflated variance. From the set of
+// all suspects the one that is most easily taken back is taken back, until
+// each that is left is twenty times as probably wrong as right, the others
+// of the set being wrong. Values over several decades look like outliers too:
+// where the logarithm explains them all better, they are none.
+func explain(ctx context.Context, def *events.Definition, m *objective.Model, check *LeaveOneOut) (explained, error) {
+	all := sampleOf(def, m)
+	if len(all.y) > mostRefitted {
+		return explained{}, nil
+	}
+	e, err := all.explain(ctx, def, m, check)
+	if errors.Is(err, gp.ErrNotPositiveDefinite) || errors.Is(err, gp.ErrData) {
+		return explained{}, nil // what cannot be fitted explains nothing
+	}
+	return e, err
+}
+
+func (s sample) explain(ctx context.Context, def *events.Definition, m *objective.Model, check *LeaveOneOut) (explained, error) {
+	weigh := func(set []int) (refit, float64, error) {
+		r, err := s.without(set).fit(ctx, def.Model, m.Fit)
+		weight := r.evidence
+		for _, k := range set {
+			t := (s.y[k] - r.shift) / r.scale
+			weight += math.Log(wrongRun/(1-wrongRun)) - math.Log(math.Pi*r.scale*(1+t*t))
+		}
+		return r, weight, err
+	}
+	set := suspects(m, check)
+	others, weight, err := weigh(set)
+	if err != nil {
+		return explained{}, err
+	}
+	for len(set) > 0 {
+		easiest, least, back := -1, math.Inf(-1), refit{}
+		for i := range set {
+			r, w, err := weigh(slices.Delete(slices.Clone(set), i, i+1))
+			if err != nil {
+				return explained{}, err
+			}
+			if w > least {
+				easiest, least, back = i, w, r
+			}
+		}
+		if least <= weight-math.Log(outlierOdds) {
+			break
+		}
+		set, others, weight = slices.Delete(set, easiest, easiest+1), back, least
+	}
+	logarithm, err := s.logarithm(ctx, def.Model, m.Fit)
+	if err != nil {
+		return explained{}, err
+	}
+	if logarithm >= weight+nats {
+		return explained{logarithm: logarithm - weight}, nil
+	}
+	e := explained{r2: others.r2()}
+	for _, k := range set {
+		mean, sd := others.predict(s.x[k], s.sd[k])
+		if z := (s.y[k] - mean) / sd; math.Abs(z) >= outlierZ {
+			e.outliers = append(e.outliers, Outlier{Experiment: m.Observations[k].Experiment, Measured: s.y[k], Predicted: mean, SD: sd, Z: z})
+		}
+	}
+	return e, nil
+}
+
+// suspects returns the observations that stand out most when their composition
+// is left out, the worst first.
+func suspects(m *objective.Model, check *LeaveOneOut) []int {
+	n := float64(len(check.Rows))
+	// Among few values none can be far out: the greatest possible standard score is (n − 1)/√n.
+	far := min(2.5, 0.6*(n-1)/math.Sqrt(n))
+	rows := rowsOf(m)
+	score := func(k int) float64 {
+		r := check.Rows[rows[k]]
+		return math.Abs(m.Observations[k].Value-r.Predicted) / r.SD
+	}
+	var out []int
+	for k := range m.Observations {
+		if score(k) >= far {
+			out = append(out, k)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(score(b), score(a)) })
+	return out[:min(len(out), mostSuspects)]
+}

@@ -1,0 +1,159 @@
+package diagnose
+
+import (
+	"context"
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// leastSpread is the standard deviation, relative to the greatest value, below
+// which values count as equal, and leastNoise the standardised noise variance
+// of measurements without noise: both as in projections/objective.
+const (
+	leastSpread = 1e-12
+	leastNoise  = 1e-6
+)
+
+// sample are observations, for fits that ask "what if".
+type sample struct {
+	x  [][]float64 // points of the unit cube
+	y  []float64   // in the objective's unit, or transformed
+	sd []float64   // known noise in that unit, NaN where it is not known
+}
+
+// sampleOf returns the observations of a model.
+func sampleOf(def *events.Definition, m *objective.Model) sample {
+	s := sample{x: m.X}
+	for _, o := range m.Observations {
+		s.y = append(s.y, o.Value)
+		s.sd = append(s.sd, knownNoise(def, o))
+	}
+	return s
+}
+
+// knownNoise is the noise of an observation, in the objective's unit: by the
+// instrument's word, else by the campaign's, else NaN.
+func knownNoise(def *events.Definition, o objective.Observation) float64 {
+	switch {
+	case o.SD != nil:
+		return *o.SD
+	case def.Objective.Noise != nil:
+		return *def.Objective.Noise
+	}
+	return math.NaN()
+}
+
+// without returns the sample without some of its observations.
+func (s sample) without(out []int) sample {
+	gone := make([]bool, len(s.y))
+	for _, k := range out {
+		gone[k] = true
+	}
+	var kept sample
+	for k := range s.y {
+		if !gone[k] {
+			kept.x, kept.y, kept.sd = append(kept.x, s.x[k]), append(kept.y, s.y[k]), append(kept.sd, s.sd[k])
+		}
+	}
+	return kept
+}
+
+// refit is a model fitted to a sample.
+type refit struct {
+	gp           *gp.GP
+	shift, scale float64
+	noise        float64 // inferred variance, standardised
+	// evidence is the log posterior of the fit as a density of the sample in
+	// its own unit, so that fits with other standardisations compare.
+	evidence float64
+}
+
+// fit fits the model of a definition to the sample. Its searches are few, from
+// the campaign's own fit: this is a comparison, not the campaign's model.
+func (s sample) fit(ctx context.Context, model events.Model, warm events.ObjectiveFit) (refit, error) {
+	r := refit{shift: stat.Mean(s.y, nil)}
+	r.scale = stat.StdDev(s.y, nil)
+	greatest := 0.0
+	for _, y := range s.y {
+		greatest = max(greatest, math.Abs(y))
+	}
+	if !(r.scale > leastSpread*greatest) {
+		r.scale = 1
+	}
+	data := r.data(s)
+	result, err := gp.Fit(ctx, data, gp.FitConfig{
+		Kernel: model.Kernel, FreeOutputScale: model.FreeOutputScale, Starts: 6, Searches: 2, Seed: 1,
+		Warm: &gp.Hyper{Lengthscales: warm.Lengthscales, OutputScale: warm.OutputScale, Noise: warm.Noise, Mean: warm.Mean},
+	})
+	if err != nil {
+		return refit{}, err
+	}
+	r.evidence = result.LogPosterior - float64(len(s.y))*math.Log(r.scale)
+	r.noise = result.Hyper.Noise
+	r.gp, err = gp.New(data, model.Kernel, result.Hyper)
+	return r, err
+}
+
+// data is the sample standardised.
+func (r refit) data(s sample) gp.Data {
+	data := gp.Data{X: s.x, Y: make([]float64, len(s.y)), NoiseVar: make([]float64, len(s.y))}
+	for k, y := range s.y {
+		data.Y[k] = (y - r.shift) / r.scale
+		data.NoiseVar[k] = math.NaN()
+		if sd := s.sd[k] / r.scale; !math.IsNaN(sd) {
+			data.NoiseVar[k] = max(leastNoise, sd*sd)
+		}
+	}
+	return data
+}
+
+// predict returns what the fit says a measurement at x would give: mean and
+// standard deviation with noise, which is sd where it is known.
+func (r refit) predict(x []float64, sd float64) (mean, spread float64) {
+	m, s := r.gp.Posterior(x)
+	noise := r.noise
+	if !math.IsNaN(sd) {
+		noise = max(leastNoise, sd/r.scale*sd/r.scale)
+	}
+	return r.shift + r.scale*m, r.scale * math.Sqrt(s*s+noise)
+}
+
+// r2 is the leave-one-out R² of the fit.
+func (r refit) r2() *float64 {
+	y, mean, _ := r.gp.LeaveOneOut()
+	return r2(y, mean)
+}
+
+// decade is the least ratio of the greatest to the least value at which the
+// logarithm is tried, and nats how much more evidence it must bring.
+const (
+	decade = 10
+	nats   = 5
+)
+
+// logarithm returns the evidence of a model of the objective's logarithm, as a
+// density of the sample itself (Box and Cox 1964, λ = 0): −Inf where the values
+// do not call for it. Noise is inferred: what is known of it is not
+// known of the logarithm.
+func (s sample) logarithm(ctx context.Context, model events.Model, warm events.ObjectiveFit) (float64, error) {
+	logs := sample{x: s.x, y: make([]float64, len(s.y)), sd: make([]float64, len(s.y))}
+	least, greatest, jacobian := math.Inf(1), 0.0, 0.0
+	for k, y := range s.y {
+		if y <= 0 {
+			return math.Inf(-1), nil
+		}
+		least, greatest = min(least, y), max(greatest, y)
+		logs.y[k], logs.sd[k] = math.Log(y), math.NaN()
+		jacobian -= logs.y[k]
+	}
+	if greatest < decade*least {
+		return math.Inf(-1), nil
+	}
+	r, err := logs.fit(ctx, model, warm)
+	return r.evidence + jacobian, err
+}
