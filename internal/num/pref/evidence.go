@@ -1,0 +1,187 @@
+package pref
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+
+	"github.com/campaignd/campaignd/internal/num/kernel"
+)
+
+// Hyper are the hyperparameters of the utility's prior. They are recorded in events; the JSON names are part of that record.
+type Hyper struct {
+	// Lengthscales in the units of the designs, one per dimension.
+	Lengthscales []float64 `json:"lengthscales"`
+	// OutputScale is the prior variance of f. Duels tell only its ratio to the noise.
+	OutputScale float64 `json:"output_scale"`
+}
+
+// ErrHyper reports lengthscales, bounds or settings of a fit that do not fit the duels or each other. Numbers that are no
+// hyperparameters of a kernel are kernel.ErrHyperparameter.
+var ErrHyper = errors.New("bad model hyperparameter")
+
+// Kernel builds the kernel called name, of package kernel, for d dimensions. It fails with ErrHyper, kernel.ErrUnknown or
+// kernel.ErrHyperparameter.
+func (h Hyper) Kernel(name string, d int) (kernel.Kernel, error) {
+	if len(h.Lengthscales) != d {
+		return nil, fmt.Errorf("%w: %d lengthscales for %d dimensions", ErrHyper, len(h.Lengthscales), d)
+	}
+	return kernel.New(name, h.Lengthscales, h.OutputScale)
+}
+
+// LogEvidence returns the Laplace approximation of ln p(duels | hyper), natural log (Sinaga et al. 2026, Eq. S15), and
+// fills grad, if not nil, with its d+1 derivatives with respect to ln ℓ_1 … ln ℓ_d and ln output scale (Rasmussen and
+// Williams 2006, Algorithm 5.1), the movement of the mode included. kernelName is a name of package kernel. It fails with
+// ErrLink, ErrDuels (also if there is no duel), ErrHyper, kernel.ErrUnknown, kernel.ErrHyperparameter, ErrNotConverged, or
+// the context's error, wrapped.
+func LogEvidence(ctx context.Context, duels Duels, link Link, kernelName string, hyper Hyper, grad []float64) (float64, error) {
+	e, err := newEvidence(duels, link, kernelName)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := hyper.Kernel(kernelName, e.d); err != nil {
+		return 0, err
+	}
+	if grad == nil {
+		return e.eval(ctx, hyper, nil)
+	}
+	if len(grad) != e.d+1 {
+		panic("pref: the gradient of the evidence has d+1 entries")
+	}
+	g := evidenceGradient{lengthscales: grad[:e.d]}
+	v, err := e.eval(ctx, hyper, &g)
+	grad[e.d] = g.outputScale
+	return v, err
+}
+
+// evidence evaluates the evidence of one set of duels for many hyperparameters. What does not depend on them, the squared
+// differences, is computed once, and each search for the mode starts from the last. Pairs i > j of designs are numbered
+// i(i−1)/2 + j.
+type evidence struct {
+	*solver
+	family kernel.Family
+	d      int
+	diff2  [][]float64 // by dimension: squared difference of every pair
+
+	rho, slopes []float64 // by pair: kernel and its derivative in the scaled squared distance
+	c           []float64 // m×m: BᵀRB
+	q, s2       []float64 // n
+	w, p        []float64 // m
+	steps       int       // Newton steps of all evaluations
+}
+
+// evidenceGradient is the derivative of the log evidence with respect to ln of the hyperparameters.
+type evidenceGradient struct {
+	lengthscales []float64
+	outputScale  float64
+}
+
+func newEvidence(duels Duels, link Link, kernelName string) (*evidence, error) {
+	if err := link.Validate(); err != nil {
+		return nil, err
+	}
+	if err := duels.Validate(); err != nil {
+		return nil, err
+	}
+	if duels.Len() == 0 {
+		return nil, fmt.Errorf("%w: there are none, at least one is needed", ErrDuels)
+	}
+	family, err := kernel.ParseFamily(kernelName)
+	if err != nil {
+		return nil, err
+	}
+	d, m, n := len(duels.X[0]), len(duels.X), duels.Len()
+	pairs := m * (m - 1) / 2
+	e := &evidence{
+		solver: newSolver(duels, link), family: family, d: d, diff2: make([][]float64, d),
+		rho: make([]float64, pairs), slopes: make([]float64, pairs), c: make([]float64, m*m),
+		q: make([]float64, n), s2: make([]float64, n), w: make([]float64, m), p: make([]float64, m),
+	}
+	for t := range d {
+		v := make([]float64, 0, pairs)
+		for i, x := range duels.X {
+			for _, y := range duels.X[:i] {
+				v = append(v, (x[t]-y[t])*(x[t]-y[t]))
+			}
+		}
+		e.diff2[t] = v
+	}
+	return e, nil
+}
+
+// forget makes the next evaluation independent of earlier ones.
+func (e *evidence) forget() { clear(e.u) }
+
+// eval returns the log evidence and, if g is not nil, its gradient. The hyperparameters are taken to be valid.
+//
+// With G = ½uuᵀ − ½R + sym(q uᵀ) every derivative is tr(G ∂A) = tr(BᵀGB ∂K). The last term is the movement of the mode,
+// ∂z = (I − AR) ∂A u, times the derivative of −½ ln det(I + WA) in z,
+//
+//	s_i = ½ [(A⁻¹ + W)⁻¹]_ii ∂³log p/∂z_i³,    q = (I − RA) s.
+func (e *evidence) eval(ctx context.Context, h Hyper, g *evidenceGradient) (float64, error) {
+	e.fillKernel(h, g != nil)
+	steps, err := e.solve(ctx, 0)
+	e.steps += steps
+	if err != nil {
+		e.forget() // whatever u is now, it is not a good start
+		return 0, fmt.Errorf("evidence of %d duels: %w", e.n, err)
+	}
+	value := e.logEvidence()
+	if g == nil {
+		return value, nil
+	}
+
+	n, m := e.n, e.m
+	e.invert()
+	var trace float64 // tr(RA)
+	for i, b := range e.bound {
+		e.s2[i] = 0.5 * b * e.link.skew(e.z[i], e.slope[i])
+		trace += b
+	}
+	blas64.Gemv(blas.NoTrans, 1, square(e.cov, n), vector(e.s2), 0, vector(e.work))
+	copy(e.q, e.s2)
+	blas64.Gemv(blas.NoTrans, -1, square(e.factor, n), vector(e.work), 1, vector(e.q))
+	g.outputScale = 0.5*dot(e.u, e.z) - 0.5*trace + dot(e.q, e.z) // ∂A/∂ln σ² = A, and z = Au
+
+	e.congruence(e.c)
+	e.transpose(e.w, e.u)
+	e.transpose(e.p, e.q)
+	// ∂K_ij/∂ln ℓ_t = −2 ρ'_ij (x_i − x_j)_t²/ℓ_t²; each pair counts twice.
+	for i, at := 0, 0; i < m; i++ {
+		wi, pi := e.w[i], e.p[i]
+		row := e.c[i*m : i*m+i]
+		out := e.slopes[at : at+i]
+		for j, v := range out {
+			out[j] = v * (wi*e.w[j] - row[j] + pi*e.w[j] + wi*e.p[j])
+		}
+		at += i
+	}
+	for t, v := range e.diff2 {
+		g.lengthscales[t] = -2 / (h.Lengthscales[t] * h.Lengthscales[t]) * dot(e.slopes, v)
+	}
+	return value, nil
+}
+
+// fillKernel sets K and, on demand, slopes.
+func (e *evidence) fillKernel(h Hyper, slopes bool) {
+	s, m := e.slopes, e.m
+	clear(s)
+	for t, v := range e.diff2 {
+		axpy(s, 1/(h.Lengthscales[t]*h.Lengthscales[t]), v)
+	}
+	if slopes {
+		e.family.FillSlope(e.rho, e.slopes, s, h.OutputScale)
+	} else {
+		e.family.Fill(e.rho, s, h.OutputScale)
+	}
+	for i, at := 0, 0; i < m; i++ {
+		for j, v := range e.rho[at : at+i] {
+			e.k[i*m+j], e.k[j*m+i] = v, v
+		}
+		at += i
+		e.k[i*m+i] = h.OutputScale
+	}
+}
