@@ -94,16 +94,6 @@ func BenchmarkBounds(b *testing.B) {
 	})
 }
 
-func BenchmarkScreenLower(b *testing.B) {
-	benchmarkSets(b, func(b *testing.B, set *Set, points [][]float64) {
-		for i := range b.N {
-			if _, err := set.ScreenLower(points[i%len(points)]); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
 func BenchmarkMLE(b *testing.B) {
 	benchmarkSizes(b, func(b *testing.B, labels Labels, k kernel.Kernel) {
 		for range b.N {

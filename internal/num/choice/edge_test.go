@@ -34,9 +34,6 @@ func TestNoLabels(t *testing.T) {
 	if err != nil || lower != want || grad[0] != 0 {
 		t.Errorf("lower %v, gradient %v, %v", lower, grad, err)
 	}
-	if screen, err := set.ScreenLower([]float64{0.3}); err != nil || screen != want {
-		t.Errorf("screened %v, %v", screen, err)
-	}
 	if v := set.MLEAt([]float64{0.3}, grad); v != 0 || grad[0] != 0 {
 		t.Errorf("MLE %v, gradient %v", v, grad)
 	}
@@ -96,15 +93,15 @@ func TestMLEIsStationary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
 		p.norm = math.Min(p.norm, 4)
-		a, gram, err := prepare(p.labels, p.kernel, p.norm, p.jitter)
+		a, gram, err := prepare(p.feedback, p.kernel, p.norm, p.jitter)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fit, err := fitMLE(&a, gram, p.norm)
+		fit, err := fitMLE(a, gram, p.norm)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := len(a.points)
+		n := a.size()
 		if n == 0 || fit.multiplier < 1e-4 {
 			t.Skip("stationary to the tolerance of ℓ only")
 		}
@@ -163,25 +160,6 @@ func TestManyLabels(t *testing.T) {
 	}
 }
 
-// Screening ranks: on points spread over the box the approximate bound is within 5 % of the ball's radius of the exact one
-// under the default rule.
-func TestScreenIsClose(t *testing.T) {
-	labels, k := benchmarkLabels(60)
-	set, err := NewSet(labels, k, 4, Margin(0.01, 60), DefaultJitter)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range randomPoints(50, 4) {
-		exact, err := set.Lower(x, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if screen, err := set.ScreenLower(x); err != nil || math.Abs(screen-exact) > 0.05*4 {
-			t.Errorf("screened %v, exact %v, %v", screen, exact, err)
-		}
-	}
-}
-
 // The norm bound doubles only while labels ask for it, up to the rule's limit, and c with it only under the paper's rule.
 func TestAdaptNorm(t *testing.T) {
 	labels, k := benchmarkLabels(40) // clear-cut answers of a smooth expert
@@ -227,9 +205,9 @@ func TestRefusals(t *testing.T) {
 		norm, alpha, jitter float64
 		want                error
 	}{
-		{"answer missing", Labels{X: [][]float64{{0.5}}}, 1, 0.1, 1e-8, ErrLabels},
-		{"another dimension", Labels{X: [][]float64{{0.5, 1}}, Reject: []bool{true}}, 1, 0.1, 1e-8, ErrLabels},
-		{"NaN", Labels{X: [][]float64{{math.NaN()}}, Reject: []bool{true}}, 1, 0.1, 1e-8, ErrLabels},
+		{"answer missing", Labels{X: [][]float64{{0.5}}}, 1, 0.1, 1e-8, ErrFeedback},
+		{"another dimension", Labels{X: [][]float64{{0.5, 1}}, Reject: []bool{true}}, 1, 0.1, 1e-8, ErrFeedback},
+		{"NaN", Labels{X: [][]float64{{math.NaN()}}, Reject: []bool{true}}, 1, 0.1, 1e-8, ErrFeedback},
 		{"norm 0", one, 0, 0.1, 1e-8, ErrSetting},
 		{"norm NaN", one, math.NaN(), 0.1, 1e-8, ErrSetting},
 		{"margin 0", one, 1, 0, 1e-8, ErrSetting},

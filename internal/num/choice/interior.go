@@ -11,11 +11,12 @@ import (
 
 // interior is the working space of the interior-point method: u and w are one vector x of n+1 values, w the last.
 type interior struct {
-	x, trial, step    []float64
-	f1, f2            []float64 // gradients of the two constraints
-	residual          []float64
-	curvature, scaled []float64 // W, and L scaled by W^½, n×n
-	hessian           []float64 // (n+1)×(n+1)
+	x, trial, step []float64
+	f1, f2         []float64 // gradients of the two constraints
+	residual       []float64
+	curvature      *curvature
+	scratch        []float64 // n×n
+	hessian        []float64 // (n+1)×(n+1)
 }
 
 // byInterior solves a bound's problem by a primal-dual interior-point method (Boyd and Vandenberghe 2004, §11.7) with the
@@ -32,7 +33,7 @@ func (s *Set) byInterior() (float64, error) {
 	if w.interior == nil {
 		v := func(k int) []float64 { return make([]float64, k) }
 		w.interior = &interior{x: v(n + 1), trial: v(n + 1), step: v(n + 1), f1: v(n + 1), f2: v(n + 1), residual: v(n + 1),
-			curvature: v(n), scaled: v(n * n), hessian: v((n + 1) * (n + 1))}
+			curvature: s.answers.newCurvature(), scratch: v(n * n), hessian: v((n + 1) * (n + 1))}
 	}
 	p := w.interior
 	reach := s.norm * math.Sqrt(s.self)
@@ -90,13 +91,10 @@ func (s *Set) byInterior() (float64, error) {
 		t := 10 * 2 / gap
 		// Newton's equations with the multipliers eliminated.
 		s.answers.curvature(p.curvature, w.z)
-		for i, c := range p.curvature {
-			floats.ScaleTo(p.scaled[i*n:(i+1)*n], math.Sqrt(l2*c), s.root[i*n:(i+1)*n])
-		}
 		h := blas64.Symmetric{N: n + 1, Stride: n + 1, Data: p.hessian, Uplo: blas.Lower}
 		clear(p.hessian)
 		sub := blas64.Symmetric{N: n, Stride: n + 1, Data: p.hessian, Uplo: blas.Lower}
-		blas64.Syrk(blas.Trans, 1, blas64.General{Rows: n, Cols: n, Stride: n, Data: p.scaled}, 0, sub)
+		p.curvature.congruence(sub, l2, s.matrix(), p.scratch)
 		for i := range n + 1 {
 			p.hessian[i*(n+1)+i] += l1
 		}

@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
@@ -17,56 +16,54 @@ const DefaultJitter = 1e-8
 
 // MLEResult is the belief of greatest likelihood in the ball of radius B.
 type MLEResult struct {
-	Z          []float64 // its value at each labelled point, n of them in the order of the labels
+	Z          []float64 // its value at each of Evidence.Points, in their order
 	LogLik     float64   // ℓ(Z), natural log
 	Multiplier float64   // of the constraint ½(Zᵀ(K + jitter·I)⁻¹Z − B²) ≤ 0; 0 where the ball is not reached
 }
 
-// MLE maximises the log-likelihood of the labels over beliefs of norm at most norm (B in the paper):
+// MLE maximises the log-likelihood of the answers over beliefs of norm at most norm (B in the paper):
 //
 //	max ℓ(Z)  subject to  Zᵀ(K + jitter·I)⁻¹Z ≤ B²    (Xu et al. 2024, Eq. 37)
 //
-// norm and jitter must be positive and finite. It fails with ErrLabels, ErrSetting or ErrNotConverged. Without labels the
-// result is empty, with log-likelihood 0.
-func MLE(labels Labels, k kernel.Kernel, norm, jitter float64) (MLEResult, error) {
-	a, gram, err := prepare(labels, k, norm, jitter)
+// norm and jitter must be positive and finite. It fails with ErrFeedback, ErrSetting or ErrNotConverged. Without answers
+// the result is empty, with log-likelihood 0.
+func MLE(evidence Evidence, k kernel.Kernel, norm, jitter float64) (MLEResult, error) {
+	a, gram, err := prepare(evidence, k, norm, jitter)
 	if err != nil {
 		return MLEResult{}, err
 	}
-	fit, err := fitMLE(&a, gram, norm)
+	fit, err := fitMLE(a, gram, norm)
 	if err != nil {
 		return MLEResult{}, err
 	}
-	res := MLEResult{Z: make([]float64, len(labels.X)), LogLik: fit.logLik, Multiplier: fit.multiplier}
-	at := a.index(labels.X)
-	for i := range res.Z {
-		res.Z[i] = fit.z[at[i]]
+	at, err := a.beliefAtPoints(fit, gram, k, jitter)
+	if err != nil {
+		return MLEResult{}, err
+	}
+	points := evidence.Points()
+	res := MLEResult{Z: make([]float64, len(points)), LogLik: fit.logLik, Multiplier: fit.multiplier}
+	for i, p := range a.index(points) {
+		res.Z[i] = at[p]
 	}
 	return res, nil
 }
 
-// prepare merges the labels and returns the Gram matrix of the distinct points with the jitter added.
-func prepare(labels Labels, k kernel.Kernel, norm, jitter float64) (answers, []float64, error) {
+// prepare collects the answers and returns their likelihood with the Gram matrix of its latent values, jitter included.
+func prepare(evidence Evidence, k kernel.Kernel, norm, jitter float64) (*likelihood, []float64, error) {
 	if !(norm > 0) || math.IsInf(norm, 1) {
-		return answers{}, nil, fmt.Errorf("%w: norm bound %v, it must be positive and finite", ErrSetting, norm)
+		return nil, nil, fmt.Errorf("%w: norm bound %v, it must be positive and finite", ErrSetting, norm)
 	}
 	if !(jitter > 0) || math.IsInf(jitter, 1) {
-		return answers{}, nil, fmt.Errorf("%w: jitter %v, it must be positive and finite", ErrSetting, jitter)
+		return nil, nil, fmt.Errorf("%w: jitter %v, it must be positive and finite", ErrSetting, jitter)
 	}
-	a, err := labels.merge(k.Dim())
+	a, err := evidence.likelihood(k.Dim())
 	if err != nil {
-		return answers{}, nil, err
+		return nil, nil, err
 	}
-	n := len(a.points)
-	gram := make([]float64, n*n)
-	k.Gram(gram, a.points)
-	for i := range n {
-		gram[i*n+i] += jitter
-	}
-	return a, gram, nil
+	return a, a.gram(k, jitter), nil
 }
 
-// mleFit is the MLE at the distinct points.
+// mleFit is the MLE of the latent values.
 type mleFit struct {
 	z          []float64 // latent values
 	grad       []float64 // ∇ℓ(z)
@@ -74,21 +71,21 @@ type mleFit struct {
 	multiplier float64 // 1/τ, see fitMLE; 0 where the ball is not reached
 }
 
-// fitMLE solves Eq. 37 at the distinct points.
+// fitMLE solves Eq. 37 for the latent values.
 //
-// The ball is idle only where the best Z without it lies inside: Z_i = ln(rejects/accepts), which is finite only if every
-// point has both answers. Otherwise Z = τ·K·∇ℓ(Z) with the multiplier μ = 1/τ, and |Z|²_K = N(τ) increases with τ from 0;
+// The ball is idle only where the best Z without it lies inside, which for plain labels is easily said: Z_i =
+// ln(rejects/accepts), finite only if every point has both answers. Otherwise Z = τ·K·∇ℓ(Z) with the multiplier μ = 1/τ, and |Z|²_K = N(τ) increases with τ from 0;
 // a safeguarded Newton search in ln τ finds N(τ) = B². For a fixed τ, Z maximises ℓ(Z) − |Z|²_K/(2τ): see penalised and,
 // for large τ, tilted.
 //
 // For large τ the search ends where (B² − N(τ))/(2τ), the most that ℓ can still gain, is below gainTolerance: a ball so
 // large that the likelihood hardly notices its edge.
-func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
-	n := len(a.points)
+func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
+	n := a.size()
 	f := mleFit{z: make([]float64, n), grad: make([]float64, n)}
 	f.logLik = a.slope(f.grad, f.z)
-	if n == 0 {
-		return f, nil
+	if floats.Norm(f.grad, math.Inf(1)) <= levelSlope {
+		return f, nil // no answers, or all are balanced by others: no belief at all is the likeliest
 	}
 	if z, ok := idleBall(a, gram, norm); ok {
 		f.z = z
@@ -168,7 +165,7 @@ func fitMLE(a *answers, gram []float64, norm float64) (mleFit, error) {
 		}
 		tau = next
 	}
-	return f, fmt.Errorf("%w: no multiplier found for the norm bound %v with %d labelled points", ErrNotConverged, norm, n)
+	return f, fmt.Errorf("%w: no multiplier found for the norm bound %v with %d latent values", ErrNotConverged, norm, n)
 }
 
 const (
@@ -178,11 +175,17 @@ const (
 	steepest = 1e5
 	// gainTolerance is the log-likelihood, in nats, that is not worth a search.
 	gainTolerance = 1e-10
+	// levelSlope is the slope of ℓ that is only rounding.
+	levelSlope = 1e-14
 )
 
-// idleBall returns the maximiser of ℓ without the norm constraint, if there is one and it lies in the ball.
-func idleBall(a *answers, gram []float64, norm float64) ([]float64, bool) {
-	n := len(a.points)
+// idleBall returns the maximiser of ℓ without the norm constraint, if there is one and it lies in the ball. It knows it for
+// independent values only; fitMLE finds the others too, as those of a multiplier near 0.
+func idleBall(a *likelihood, gram []float64, norm float64) ([]float64, bool) {
+	if a.coupled() {
+		return nil, false
+	}
+	n := a.size()
 	z := make([]float64, n)
 	for i := range z {
 		if a.rejects[i] == 0 || a.accepts[i] == 0 {
@@ -190,128 +193,11 @@ func idleBall(a *answers, gram []float64, norm float64) ([]float64, bool) {
 		}
 		z[i] = math.Log(a.rejects[i] / a.accepts[i])
 	}
-	chol := blas64.Symmetric{N: n, Stride: n, Data: append([]float64(nil), gram...), Uplo: blas.Lower}
-	t, ok := lapack64.Potrf(chol)
-	if !ok {
+	root, err := cholesky(gram, n)
+	if err != nil {
 		return nil, false
 	}
 	half := append([]float64(nil), z...)
-	blas64.Trsv(blas.NoTrans, t, blas64.Vector{N: n, Inc: 1, Data: half})
+	blas64.Trsv(blas.NoTrans, lower(root, n), vector(half))
 	return z, floats.Dot(half, half) <= norm*norm
-}
-
-// penalised maximises ℓ(z) − |z|²_K/(2τ) for one τ after the other, each from the solution before, by Newton's method in
-// the form of Rasmussen and Williams 2006, Algorithm 3.1 (z = τ·K·a, with the Cholesky factor of I + τ·W^½KW^½, which costs
-// n³/6 multiplications and needs no factor of K), damped so that it always ascends.
-type penalised struct {
-	answers *answers
-	gram    []float64
-	a, z    []float64 // z = τ·K·a; at the solution a = ∇ℓ(z)
-	grad    []float64
-	root    []float64 // W^½
-	factor  []float64 // lower Cholesky factor of I + τ·W^½KW^½
-	rhs     []float64
-	kv      []float64
-	trialZ  []float64
-	trialA  []float64
-	chol    blas64.Triangular
-}
-
-func newPenalised(a *answers, gram []float64) *penalised {
-	n := len(a.points)
-	v := func() []float64 { return make([]float64, n) }
-	return &penalised{answers: a, gram: gram, a: v(), z: v(), grad: v(), root: v(), factor: make([]float64, n*n), rhs: v(),
-		kv: v(), trialZ: v(), trialA: v()}
-}
-
-func (p *penalised) mulGram(dst, x []float64) {
-	n := len(x)
-	blas64.Symv(1, blas64.Symmetric{N: n, Stride: n, Data: p.gram, Uplo: blas.Lower},
-		blas64.Vector{N: n, Inc: 1, Data: x}, 0, blas64.Vector{N: n, Inc: 1, Data: dst})
-}
-
-// refactor computes W^½ at z and the Cholesky factor for tau.
-func (p *penalised) refactor(tau float64) error {
-	n := len(p.z)
-	p.answers.curvature(p.root, p.z)
-	for i, w := range p.root {
-		p.root[i] = math.Sqrt(w)
-	}
-	for i := range n {
-		scale := tau * p.root[i]
-		row, gramRow := p.factor[i*n:i*n+i+1], p.gram[i*n:i*n+i+1]
-		for j := range row {
-			row[j] = scale * p.root[j] * gramRow[j]
-		}
-		row[i]++
-	}
-	var ok bool
-	p.chol, ok = lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: p.factor, Uplo: blas.Lower})
-	if !ok {
-		return fmt.Errorf("%w: the kernel matrix of %d labelled points is not positive definite", ErrNotConverged, n)
-	}
-	return nil
-}
-
-// solve overwrites x with (I + τ·W^½KW^½)⁻¹x.
-func (p *penalised) solve(x []float64) {
-	v := blas64.Vector{N: len(x), Inc: 1, Data: x}
-	blas64.Trsv(blas.NoTrans, p.chol, v)
-	blas64.Trsv(blas.Trans, p.chol, v)
-}
-
-// maximise leaves the maximiser for tau in a and z, such that no |a_i − ∂ℓ/∂z_i| passes tol, and returns N(τ) and
-// dN/d ln τ.
-func (p *penalised) maximise(tau, tol float64) (size, slope float64, err error) {
-	p.mulGram(p.z, p.a)
-	floats.Scale(tau, p.z)
-	value := p.answers.slope(p.grad, p.z) - 0.5*floats.Dot(p.a, p.z)
-	for range 100 {
-		if err := p.refactor(tau); err != nil {
-			return 0, 0, err
-		}
-		// The Newton point: a = b − W^½(I + τW^½KW^½)⁻¹W^½·τK·b with b = W·z + ∇ℓ(z).
-		for i, r := range p.root {
-			p.rhs[i] = r*r*p.z[i] + p.grad[i]
-		}
-		p.mulGram(p.kv, p.rhs)
-		for i, r := range p.root {
-			p.kv[i] *= tau * r
-		}
-		p.solve(p.kv)
-		for i, r := range p.root {
-			p.rhs[i] -= r * p.kv[i]
-		}
-		p.mulGram(p.kv, p.rhs)
-		floats.Scale(tau, p.kv)
-		// Backtrack towards the old point until ℓ − penalty does not fall.
-		before := value
-		for step := 1.0; ; step /= 2 {
-			for i := range p.z {
-				p.trialA[i] = p.a[i] + step*(p.rhs[i]-p.a[i])
-				p.trialZ[i] = p.z[i] + step*(p.kv[i]-p.z[i])
-			}
-			value = p.answers.slope(p.grad, p.trialZ) - 0.5*floats.Dot(p.trialA, p.trialZ)
-			if value >= before-1e-13*(1+math.Abs(before)) || step < 1e-10 {
-				break
-			}
-		}
-		p.a, p.trialA = p.trialA, p.a
-		p.z, p.trialZ = p.trialZ, p.z
-		miss := floats.Distance(p.a, p.grad, math.Inf(1))
-		if miss <= tol || (!(value > before) && miss <= 1e-9) { // the second: at the limit of rounding
-			return tau * floats.Dot(p.a, p.z), tau * p.sizeSlope(), nil
-		}
-	}
-	return 0, 0, fmt.Errorf("%w: Newton's method for the maximum likelihood at multiplier %g", ErrNotConverged, 1/tau)
-}
-
-// sizeSlope returns dN/dτ = 2(∇ℓᵀz − yᵀ(I + τ·W^½KW^½)⁻¹y), y = W^½z, at the last solution.
-func (p *penalised) sizeSlope() float64 {
-	for i, r := range p.root {
-		p.kv[i] = r * p.z[i]
-		p.rhs[i] = p.kv[i]
-	}
-	p.solve(p.kv)
-	return 2 * (floats.Dot(p.a, p.z) - floats.Dot(p.rhs, p.kv))
 }

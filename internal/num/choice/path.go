@@ -16,7 +16,7 @@ import (
 func (s *Set) byPath() (float64, error) {
 	w := s.work
 	reach := s.norm * math.Sqrt(s.self)
-	t := newTilted(&s.answers, s.root)
+	t := newTilted(s.answers, s.root)
 	copy(t.u, s.u0)
 	copy(t.c, w.c)
 	target := s.norm * s.norm

@@ -3,6 +3,7 @@ package choice
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -13,14 +14,14 @@ import (
 
 // problem is everything a bound depends on.
 type problem struct {
-	labels              Labels
+	feedback            Feedback
 	kernel              kernel.Kernel
 	norm, alpha, jitter float64
 	x                   []float64
 }
 
-// drawProblem makes problems across the whole range: no labels, one answer only, repeated and contradictory labels, kernels
-// from nearly the identity to nearly rank one, norms from a bound that is the ball's own to B = 32, points at a label.
+// drawProblem makes problems across the whole range: no answers, labels alone, comparisons alone and both, one answer only,
+// repeated and contradictory ones, kernels from nearly the identity to nearly rank one, norms from a bound that is the ball's own to B = 32, points at a label.
 func drawProblem(t *rapid.T, most int) problem {
 	d := rapid.IntRange(1, 3).Draw(t, "d")
 	lengthscales := make([]float64, d)
@@ -45,25 +46,52 @@ func drawProblem(t *rapid.T, most int) problem {
 		alpha:  rapid.SampledFrom([]float64{0.001, 0.01, 0.03, 0.5, 2, 20}).Draw(t, "α₁"),
 		jitter: rapid.SampledFrom([]float64{1e-8, 1e-6, 1e-3}).Draw(t, "jitter"),
 	}
-	n := rapid.IntRange(0, most).Draw(t, "labels")
+	n := rapid.IntRange(0, most).Draw(t, "answers")
+	forms := rapid.SampledFrom([]string{"labels", "pairs", "rankings", "mixed"}).Draw(t, "forms")
 	same := rapid.Bool().Draw(t, "all answers equal")
-	for i := range n {
-		x := point()
-		if i > 0 && rapid.IntRange(0, 3).Draw(t, "repeat") == 0 {
-			x = p.labels.X[rapid.IntRange(0, i-1).Draw(t, "which")]
+	var asked [][]float64
+	// among returns k different points, some of them asked about before.
+	among := func(k int) (points [][]float64) {
+		for len(points) < k {
+			x := point()
+			if len(asked) > 0 && rapid.IntRange(0, 3).Draw(t, "repeat") == 0 {
+				x = asked[rapid.IntRange(0, len(asked)-1).Draw(t, "which")]
+			}
+			if !slices.ContainsFunc(points, func(y []float64) bool { return slices.Equal(x, y) }) {
+				points = append(points, x)
+			}
 		}
-		p.labels.X = append(p.labels.X, x)
-		p.labels.Reject = append(p.labels.Reject, !same && rapid.Bool().Draw(t, "reject"))
+		asked = append(asked, points...)
+		return points
+	}
+	for range n {
+		form := forms
+		if form == "mixed" {
+			form = rapid.SampledFrom([]string{"labels", "pairs", "rankings"}).Draw(t, "form")
+		}
+		f := &p.feedback
+		switch form {
+		case "labels":
+			f.Labels.X = append(f.Labels.X, among(1)[0])
+			f.Labels.Reject = append(f.Labels.Reject, !same && rapid.Bool().Draw(t, "reject"))
+		case "pairs":
+			x := among(2)
+			f.Pairs = append(f.Pairs, Pair{Better: x[0], Worse: x[1]})
+		case "rankings":
+			x := among(rapid.IntRange(2, 5).Draw(t, "ranked"))
+			ordered := rapid.IntRange(1, len(x)).Draw(t, "ordered")
+			f.Rankings = append(f.Rankings, Ranking{Order: x[:ordered], Rest: x[ordered:]})
+		}
 	}
 	p.x = point()
-	if n > 0 && rapid.IntRange(0, 3).Draw(t, "at a label") == 0 {
-		p.x = p.labels.X[rapid.IntRange(0, n-1).Draw(t, "which")]
+	if len(asked) > 0 && rapid.IntRange(0, 3).Draw(t, "at an answer") == 0 {
+		p.x = asked[rapid.IntRange(0, len(asked)-1).Draw(t, "which")]
 	}
 	return p
 }
 
 func (p problem) set(t *rapid.T) *Set {
-	s, err := NewSet(p.labels, p.kernel, p.norm, p.alpha, p.jitter)
+	s, err := NewSet(p.feedback, p.kernel, p.norm, p.alpha, p.jitter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,15 +129,19 @@ func TestBoundsAreOrdered(t *testing.T) {
 	})
 }
 
-// Exchanging accept and reject exchanges the bounds and their signs.
+// Exchanging accept and reject, and better and worse, exchanges the bounds and their signs.
 func TestBoundsAreSymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
+		p.feedback.Rankings = nil // the reverse of a ranking has another probability
 		lower, upper := bounds(t, p.set(t), p.x)
 		flipped := p
-		flipped.labels.Reject = nil
-		for _, r := range p.labels.Reject {
-			flipped.labels.Reject = append(flipped.labels.Reject, !r)
+		flipped.feedback = Feedback{Labels: Labels{X: p.feedback.Labels.X}}
+		for _, r := range p.feedback.Labels.Reject {
+			flipped.feedback.Labels.Reject = append(flipped.feedback.Labels.Reject, !r)
+		}
+		for _, c := range p.feedback.Pairs {
+			flipped.feedback.Pairs = append(flipped.feedback.Pairs, Pair{Better: c.Worse, Worse: c.Better})
 		}
 		l, u := bounds(t, flipped.set(t), p.x)
 		if tol := 1e-6 * p.norm; math.Abs(l+upper) > tol || math.Abs(u+lower) > tol {
@@ -167,7 +199,7 @@ func TestNoMemberPassesABound(t *testing.T) {
 	})
 }
 
-// The gradient agrees with central differences where the bound is smooth on their scale: away from labelled points.
+// The gradient agrees with central differences where the bound is smooth on their scale: away from answered points.
 func TestGradient(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
@@ -175,9 +207,9 @@ func TestGradient(t *testing.T) {
 		for _, l := range p.kernel.Lengthscales() {
 			shortest = math.Min(shortest, l)
 		}
-		for _, x := range p.labels.X {
+		for _, x := range p.feedback.Points() {
 			if far := mat.Norm(sub(x, p.x), math.Inf(1)); far < 0.05*shortest || far < 1e-3 {
-				t.Skip("too close to a label")
+				t.Skip("too close to an answer")
 			}
 		}
 		s := p.set(t)
@@ -221,7 +253,7 @@ func sub(x, y []float64) *mat.VecDense {
 func TestMethodsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)
-		if len(p.labels.X) == 0 {
+		if p.feedback.Answers() == 0 {
 			t.Skip("the ball")
 		}
 		s := p.set(t)
@@ -259,17 +291,13 @@ func TestSameBitsInAnyOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	points := randomPoints(40, 4)
-	type result struct{ lower, upper, screen, mle float64 }
+	type result struct{ lower, upper, mle float64 }
 	at := func(s *Set, x []float64) result {
 		lower, upper, err := s.Bounds(x)
 		if err != nil {
 			t.Fatal(err)
 		}
-		screen, err := s.ScreenLower(x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return result{lower, upper, screen, s.MLEAt(x, nil)}
+		return result{lower, upper, s.MLEAt(x, nil)}
 	}
 	forward := make([]result, len(points))
 	for i, x := range points {
@@ -301,9 +329,6 @@ func TestNoAllocation(t *testing.T) {
 	x, grad := []float64{0.1, 0.2, 0.3, 0.4}, make([]float64, 4)
 	if n := testing.AllocsPerRun(20, func() {
 		if _, err := set.Lower(x, grad); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := set.ScreenLower(x); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {

@@ -22,7 +22,7 @@ type Set struct {
 
 // shape is what does not change after NewSet.
 type shape struct {
-	answers answers
+	answers *likelihood
 	kernel  kernel.Kernel
 	self    float64 // k(x, x) + jitter
 	norm    float64 // B
@@ -31,42 +31,44 @@ type shape struct {
 	mle     mleFit
 
 	// L as n×n row-major with LᵀVL = D. Column order: D falling.
-	root  []float64
-	d     []float64 // the diagonal of D
-	scale []float64 // the diagonal of V; L⁻¹ = D⁻¹LᵀV
-	u0    []float64 // the MLE, z = L·u0
-	h0    []float64 // Lᵀ∇ℓ there
-	beta0 []float64 // the MLE as a function is Σ beta0_i·k(X_i, ·)
+	root    []float64
+	d       []float64 // the diagonal of D
+	scale   []float64 // the diagonal of V, if V is diagonal: L⁻¹ = D⁻¹LᵀV
+	inverse []float64 // else L⁻¹
+	u0      []float64 // the MLE, z = L·u0
+	h0      []float64 // Lᵀ∇ℓ there
+	beta0   []float64 // the MLE as a function is Σ beta0_i·cov(z_i, ·)
 }
 
 // scratch is the working space of one caller, reused from call to call.
 type scratch struct {
-	kx, kGrad      []float64 // k(X_i, x), and its gradient in x, n×d
+	kx, kGrad      []float64 // cov(z_i, g(x)), and its gradient in x, n×d
+	points, pGrad  []float64 // the same for all points, which they are made of and share memory with
 	v, c           []float64 // v(x), and the objective: v or −v
 	s              float64   // s(x)
 	u, b           []float64
 	z, grad, h     []float64
-	weights        []float64 // of the last bound: its gradient is Σ weights_i·∂k(X_i, x)/∂x
+	weights        []float64 // of the last bound: its gradient is Σ weights_i·∂cov(z_i, g(x))/∂x
 	interior       *interior
 	rounds, deeper int // counts of the last call, for tests
 }
 
-// minCurvature keeps V away from zero, per label: 1/4 is the most a label's curvature can be.
+// minCurvature keeps V away from zero, per answer: 1/4 is the most an answer's curvature can be.
 const minCurvature = 1e-3
 
-// NewSet fits the labels and returns their confidence set with norm bound norm (B_g) and likelihood margin alpha (α₁, the
-// total, natural log). Without labels the set is the ball. norm, alpha and jitter must be positive and finite. It
-// fails with ErrLabels, ErrSetting or ErrNotConverged.
-func NewSet(labels Labels, k kernel.Kernel, norm, alpha, jitter float64) (*Set, error) {
+// NewSet fits the answers and returns their confidence set with norm bound norm (B_g) and likelihood margin alpha (α₁, the
+// total, natural log). Without answers the set is the ball. norm, alpha and jitter must be positive and finite. It
+// fails with ErrFeedback, ErrSetting or ErrNotConverged.
+func NewSet(evidence Evidence, k kernel.Kernel, norm, alpha, jitter float64) (*Set, error) {
 	if !(alpha > 0) || math.IsInf(alpha, 1) {
 		return nil, fmt.Errorf("%w: likelihood margin %v, it must be positive and finite", ErrSetting, alpha)
 	}
-	a, gram, err := prepare(labels, k, norm, jitter)
+	a, gram, err := prepare(evidence, k, norm, jitter)
 	if err != nil {
 		return nil, err
 	}
 	s := &shape{answers: a, kernel: k, self: k.OutputScale() + jitter, norm: norm, alpha: alpha}
-	if s.mle, err = fitMLE(&a, gram, norm); err != nil {
+	if s.mle, err = fitMLE(a, gram, norm); err != nil {
 		return nil, err
 	}
 	s.floor = s.mle.logLik - alpha
@@ -80,48 +82,34 @@ func NewSet(labels Labels, k kernel.Kernel, norm, alpha, jitter float64) (*Set, 
 func (s *Set) Fork() *Set { return &Set{shape: s.shape, work: s.shape.newScratch()} }
 
 func (s *shape) newScratch() *scratch {
-	n := len(s.d)
+	n, m, dim := len(s.d), len(s.answers.points), s.kernel.Dim()
 	v := func() []float64 { return make([]float64, n) }
-	return &scratch{kx: v(), kGrad: make([]float64, n*s.kernel.Dim()), v: v(), c: v(), u: v(), b: v(), z: v(), grad: v(), h: v(),
-		weights: v()}
+	w := &scratch{points: make([]float64, m), pGrad: make([]float64, m*dim), v: v(), c: v(), u: v(), b: v(), z: v(), grad: v(),
+		h: v(), weights: v()}
+	w.kx, w.kGrad = w.points[:n], w.pGrad[:n*dim]
+	return w
 }
 
-// diagonalise finds L and D from the eigenvectors P of V^½(K + jitter·I)V^½ = P·D·Pᵀ: L = V^(−½)·P·D^½.
+// diagonalise finds L and D.
 func (s *shape) diagonalise(gram []float64, jitter float64) error {
-	n := len(s.answers.points)
-	s.root, s.d, s.scale = gram, make([]float64, n), make([]float64, n)
+	n := s.answers.size()
+	s.root, s.d = gram, make([]float64, n)
 	s.u0, s.h0, s.beta0 = make([]float64, n), make([]float64, n), make([]float64, n)
 	if n == 0 {
 		return nil
 	}
-	s.answers.curvature(s.scale, s.mle.z)
-	smallest := math.Inf(1)
-	for i := range s.scale {
-		s.scale[i] = math.Max(s.scale[i], minCurvature*(s.answers.rejects[i]+s.answers.accepts[i]))
-		smallest = math.Min(smallest, s.scale[i])
+	v := s.answers.newCurvature()
+	s.answers.curvature(v, s.mle.z)
+	s.answers.atLeast(v, minCurvature)
+	var err error
+	if s.answers.coupled() {
+		err = s.diagonaliseCoupled(v, gram)
+	} else {
+		s.scale = v.own
+		err = s.diagonaliseScaled(gram, jitter)
 	}
-	p := make([]float64, n*n)
-	for i := range n {
-		for j := range n {
-			p[i*n+j] = math.Sqrt(s.scale[i]) * gram[i*n+j] * math.Sqrt(s.scale[j])
-		}
-	}
-	values := make([]float64, n)
-	query := make([]float64, 1)
-	sym := blas64.Symmetric{N: n, Stride: n, Data: p, Uplo: blas.Lower}
-	lapack64.Syev('V', sym, values, query, -1)
-	buffer := make([]float64, int(query[0]))
-	if !lapack64.Syev('V', sym, values, buffer, len(buffer)) {
-		return fmt.Errorf("%w: the eigenvalues of the kernel matrix of %d labelled points", ErrNotConverged, n)
-	}
-	for j := range n {
-		from := n - 1 - j
-		// The smallest eigenvalue that exact arithmetic allows; rounding may leave less, even below zero.
-		s.d[j] = math.Max(values[from], jitter*smallest)
-		root := math.Sqrt(s.d[j])
-		for i := range n {
-			s.root[i*n+j] = p[i*n+from] / math.Sqrt(s.scale[i]) * root
-		}
+	if err != nil {
+		return err
 	}
 	s.mulRootT(s.h0, s.mle.grad)
 	if s.mle.multiplier > 1/steepest {
@@ -131,9 +119,77 @@ func (s *shape) diagonalise(gram []float64, jitter float64) error {
 		}
 		return nil
 	}
-	s.solveRoot(s.u0, s.mle.z)
+	s.solveRoot(s.u0, s.mle.z, make([]float64, n))
 	s.solveRootT(s.beta0, s.u0)
 	return nil
+}
+
+// diagonaliseScaled does so for diagonal V, from the eigenvectors P of V^½(K + jitter·I)V^½ = P·D·Pᵀ: L = V^(−½)·P·D^½.
+func (s *shape) diagonaliseScaled(gram []float64, jitter float64) error {
+	n := len(s.d)
+	p := make([]float64, n*n)
+	for i := range n {
+		for j := range n {
+			p[i*n+j] = math.Sqrt(s.scale[i]) * gram[i*n+j] * math.Sqrt(s.scale[j])
+		}
+	}
+	values, err := eigen(p, n)
+	if err != nil {
+		return err
+	}
+	smallest := floats.Min(s.scale)
+	for j := range n {
+		from := n - 1 - j
+		// The smallest eigenvalue that exact arithmetic allows; rounding may leave less, even below zero.
+		s.d[j] = math.Max(values[from], jitter*smallest)
+		root := math.Sqrt(s.d[j])
+		for i := range n {
+			s.root[i*n+j] = p[i*n+from] / math.Sqrt(s.scale[i]) * root
+		}
+	}
+	return nil
+}
+
+// diagonaliseCoupled does so for any V, from the Cholesky factor R of K + jitter·I and the eigenvectors P of RᵀVR =
+// P·D·Pᵀ: L = R·P and L⁻¹ = PᵀR⁻¹.
+func (s *shape) diagonaliseCoupled(v *curvature, gram []float64) error {
+	n := len(s.d)
+	factor, err := cholesky(gram, n)
+	if err != nil {
+		return err
+	}
+	p, scratch := make([]float64, n*n), make([]float64, n*n)
+	v.congruence(blas64.Symmetric{N: n, Stride: n, Data: p, Uplo: blas.Lower}, 1,
+		blas64.General{Rows: n, Cols: n, Stride: n, Data: factor}, scratch)
+	values, err := eigen(p, n)
+	if err != nil {
+		return err
+	}
+	s.inverse = scratch
+	for j := range n {
+		from := n - 1 - j
+		s.d[j] = math.Max(values[from], 1e-16*values[n-1]) // rounding may leave less, even below zero
+		for i := range n {
+			s.root[i*n+j] = p[i*n+from]
+			s.inverse[j*n+i] = p[i*n+from]
+		}
+	}
+	blas64.Trmm(blas.Left, blas.NoTrans, 1, lower(factor, n), s.matrix())
+	blas64.Trsm(blas.Right, blas.NoTrans, 1, lower(factor, n), s.inverseMatrix())
+	return nil
+}
+
+// eigen overwrites the symmetric matrix whose lower triangle is in p with its eigenvectors, as columns, and returns the
+// eigenvalues in rising order.
+func eigen(p []float64, n int) ([]float64, error) {
+	values, query := make([]float64, n), make([]float64, 1)
+	sym := blas64.Symmetric{N: n, Stride: n, Data: p, Uplo: blas.Lower}
+	lapack64.Syev('V', sym, values, query, -1)
+	buffer := make([]float64, int(query[0]))
+	if !lapack64.Syev('V', sym, values, buffer, len(buffer)) {
+		return nil, fmt.Errorf("%w: the eigenvalues of the kernel matrix of %d latent values", ErrNotConverged, n)
+	}
+	return values, nil
 }
 
 func (s *shape) matrix() blas64.General {
@@ -141,7 +197,10 @@ func (s *shape) matrix() blas64.General {
 	return blas64.General{Rows: n, Cols: n, Stride: n, Data: s.root}
 }
 
-func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
+func (s *shape) inverseMatrix() blas64.General {
+	n := len(s.d)
+	return blas64.General{Rows: n, Cols: n, Stride: n, Data: s.inverse}
+}
 
 // mulRoot computes dst = L·u and mulRootT dst = Lᵀ·z.
 func (s *shape) mulRoot(dst, u []float64) {
@@ -151,16 +210,23 @@ func (s *shape) mulRootT(dst, z []float64) {
 	blas64.Gemv(blas.Trans, 1, s.matrix(), vector(z), 0, vector(dst))
 }
 
-// solveRoot computes dst = L⁻¹z = D⁻¹LᵀV·z. dst must not be z.
-func (s *shape) solveRoot(dst, z []float64) {
-	weighted := make([]float64, len(z))
-	floats.MulTo(weighted, s.scale, z)
-	s.mulRootT(dst, weighted)
+// solveRoot computes dst = L⁻¹z, with n numbers of scratch space. dst must be neither.
+func (s *shape) solveRoot(dst, z, scratch []float64) {
+	if s.inverse != nil {
+		blas64.Gemv(blas.NoTrans, 1, s.inverseMatrix(), vector(z), 0, vector(dst))
+		return
+	}
+	floats.MulTo(scratch, s.scale, z)
+	s.mulRootT(dst, scratch)
 	floats.Div(dst, s.d)
 }
 
-// solveRootT computes dst = L⁻ᵀu = V·L·D⁻¹u.
+// solveRootT computes dst = L⁻ᵀu = V·L·D⁻¹u. dst must not be u.
 func (s *shape) solveRootT(dst, u []float64) {
+	if s.inverse != nil {
+		blas64.Gemv(blas.Trans, 1, s.inverseMatrix(), vector(u), 0, vector(dst))
+		return
+	}
 	weighted := make([]float64, len(u))
 	floats.DivTo(weighted, u, s.d)
 	s.mulRoot(dst, weighted)
@@ -217,29 +283,21 @@ func (s *Set) bound(x, grad []float64, sign float64) (float64, error) {
 	return value, nil
 }
 
-// ScreenLower returns an APPROXIMATE lower bound at x, for ranking the start points of a search: the bound for the
-// quadratic model of the likelihood at the MLE, in the exact ball. It costs one matrix-vector product. Where the model
-// has no solution it returns the ball's bound. It fails with ErrPoint.
-func (s *Set) ScreenLower(x []float64) (float64, error) {
-	if err := s.prepare(x, nil); err != nil {
-		return 0, err
-	}
-	return s.screen(1), nil
-}
-
-// cross fills the covariances between x and the labelled points, with their gradients if grad is not nil.
+// cross fills the covariances between g(x) and the latent values, with their gradients if grad is not nil.
 func (s *Set) cross(x, grad []float64) {
 	if grad != nil && len(grad) != s.kernel.Dim() {
 		panic(fmt.Sprintf("choice: a gradient of %d values in %d dimensions", len(grad), s.kernel.Dim()))
 	}
 	if grad == nil {
-		s.kernel.Cross(s.work.kx, s.answers.points, x)
+		s.kernel.Cross(s.work.points, s.answers.points, x)
 	} else {
-		s.kernel.CrossGrad(s.work.kx, s.work.kGrad, s.answers.points, x)
+		s.kernel.CrossGrad(s.work.points, s.work.pGrad, s.answers.points, x)
+		s.answers.differences(s.work.pGrad, s.kernel.Dim())
 	}
+	s.answers.differences(s.work.points, 1)
 }
 
-// gradient fills grad (unless nil) with Σ weights_i·∂k(X_i, x)/∂x and returns Σ weights_i·k(X_i, x).
+// gradient fills grad (unless nil) with Σ weights_i·∂cov(z_i, g(x))/∂x and returns Σ weights_i·cov(z_i, g(x)).
 func (s *Set) gradient(grad, weights []float64) float64 {
 	for j := range grad {
 		grad[j] = 0
@@ -263,9 +321,7 @@ func (s *Set) prepare(x, grad []float64) error {
 		w.s = math.Sqrt(s.self)
 		return nil
 	}
-	floats.MulTo(w.z, s.scale, w.kx)
-	s.mulRootT(w.v, w.z)
-	floats.Div(w.v, s.d)
+	s.solveRoot(w.v, w.kx, w.z)
 	// At a labelled point the difference is about the jitter; what rounding leaves below it is not information.
 	w.s = math.Sqrt(math.Max(s.self-floats.Dot(w.v, w.v), (s.self-s.kernel.OutputScale())/2))
 	return nil

@@ -36,7 +36,7 @@ func (s *Set) support(sign float64) (float64, error) {
 		value, err = s.byPath()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%w: a bound with %d labelled points, norm bound %g, margin %g", err, len(w.v), s.norm, s.alpha)
+		return 0, fmt.Errorf("%w: a bound with %d latent values, norm bound %g, margin %g", err, len(w.v), s.norm, s.alpha)
 	}
 	return sign * value, nil
 }
@@ -109,25 +109,4 @@ func (s *Set) linearise(q *model, logLik float64) {
 		q.b[i] = w.h[i] + du
 		q.offset += u * (w.h[i] + 0.5*du)
 	}
-}
-
-// screen is the bound of the first model alone.
-func (s *Set) screen(sign float64) float64 {
-	w := s.work
-	reach := s.norm * math.Sqrt(s.self)
-	if len(w.v) == 0 {
-		return -sign * reach
-	}
-	copy(w.c, w.v)
-	floats.Scale(sign, w.c)
-	q := model{d: s.d, b: w.b, c: w.c, s: w.s, norm: s.norm}
-	copy(w.u, s.u0)
-	copy(w.h, s.h0)
-	s.linearise(&q, s.mle.logLik)
-	at, ok := q.solve(q.start(s.u0, s.mle.multiplier))
-	if !ok {
-		return -sign * reach
-	}
-	q.point(w.u, at)
-	return sign * (floats.Dot(w.c, w.u) - at.kappa*w.s*w.s/at.m)
 }

@@ -18,14 +18,14 @@ import (
 // factor of H = mI + LᵀWL. With κ = 0 it traces the MLE for ever larger balls like penalised, without losing digits where
 // the multiplier m is small; with κ > 0 it traces the boundary of a confidence set.
 type tilted struct {
-	answers   *answers
+	answers   *likelihood
 	root      blas64.General // L, n×n
 	u, z      []float64
 	c         []float64
 	grad      []float64
 	logLik    float64
-	curvature []float64
-	scaled    []float64 // W^½L, n×n
+	curvature *curvature
+	scratch   []float64 // n×n
 	hessian   []float64
 	chol      blas64.Triangular
 	step      []float64
@@ -33,26 +33,35 @@ type tilted struct {
 	residual  []float64
 }
 
-func newTilted(a *answers, root []float64) *tilted {
-	n := len(a.points)
+func newTilted(a *likelihood, root []float64) *tilted {
+	n := a.size()
 	v := func() []float64 { return make([]float64, n) }
 	return &tilted{answers: a, root: blas64.General{Rows: n, Cols: n, Stride: n, Data: root}, u: v(), z: v(), c: v(), grad: v(),
-		curvature: v(), scaled: make([]float64, n*n), hessian: make([]float64, n*n), step: v(), trial: v(), residual: v()}
+		curvature: a.newCurvature(), scratch: make([]float64, n*n), hessian: make([]float64, n*n), step: v(), trial: v(), residual: v()}
 }
 
 // newSteep returns a tilted with the Cholesky factor of gram as L, at the origin, for the MLE in a large ball.
-func newSteep(a *answers, gram []float64) (*tilted, error) {
-	n := len(a.points)
+func newSteep(a *likelihood, gram []float64) (*tilted, error) {
+	n := a.size()
+	root, err := cholesky(gram, n)
+	if err != nil {
+		return nil, err
+	}
+	return newTilted(a, root), nil
+}
+
+// cholesky returns the lower Cholesky factor of the n×n matrix gram, with zeros above the diagonal.
+func cholesky(gram []float64, n int) ([]float64, error) {
 	root := append([]float64(nil), gram...)
 	_, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: root, Uplo: blas.Lower})
 	if !ok {
-		return nil, fmt.Errorf("%w: the kernel matrix of %d labelled points is not positive definite; more jitter would help",
+		return nil, fmt.Errorf("%w: the kernel matrix of %d latent values is not positive definite; more jitter would help",
 			ErrNotConverged, n)
 	}
 	for i := range n {
 		clear(root[i*n+i+1 : (i+1)*n])
 	}
-	return newTilted(a, root), nil
+	return root, nil
 }
 
 // evaluate leaves z = Lu and ∇ℓ(z) and returns the objective.
@@ -72,11 +81,8 @@ func (s *tilted) solve(x []float64) {
 func (s *tilted) factor(m float64) error {
 	n := len(s.u)
 	s.answers.curvature(s.curvature, s.z)
-	for i, w := range s.curvature {
-		floats.ScaleTo(s.scaled[i*n:(i+1)*n], math.Sqrt(w), s.root.Data[i*n:(i+1)*n])
-	}
 	h := blas64.Symmetric{N: n, Stride: n, Data: s.hessian, Uplo: blas.Lower}
-	blas64.Syrk(blas.Trans, 1, blas64.General{Rows: n, Cols: n, Stride: n, Data: s.scaled}, 0, h)
+	s.curvature.congruence(h, 1, s.root, s.scratch)
 	for i := range n {
 		s.hessian[i*n+i] += m
 	}
