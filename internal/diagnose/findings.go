@@ -311,16 +311,16 @@ func (r *reader) headline() string {
 		}
 	}
 	check := r.d.LeaveOneOut
-	how := "only roughly"
+	how, but := "only roughly", ": enough to steer a search by, not to read values off. It"
 	switch {
 	case *check.R2 >= 0.8:
-		how = "well"
+		how, but = "well", ", and"
 	case *check.R2 >= 0.5:
-		how = "fairly"
+		how, but = "fairly", ", and"
 	}
 	c := check.Coverage[len(check.Coverage)-1]
-	return fmt.Sprintf("The model predicts compositions it was not shown %s (leave-one-out R² %s) and knows how far off it is (%d of %d within its 95 %% intervals).",
-		how, number(*check.R2), c.Within, len(check.Rows))
+	return fmt.Sprintf("The model predicts compositions it was not shown %s (leave-one-out R² %s)%s knows how far off it is (%d of %d within its 95 %% intervals).",
+		how, number(*check.R2), but, c.Within, len(check.Rows))
 }
 
 // more says how the campaign comes to n more compositions.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -13,151 +14,214 @@ import (
 	"github.com/campaignd/campaignd/internal/diagnose"
 )
 
-// leaveOneOut is the model's check of itself: each composition predicted from
-// all others, at the same hyperparameters.
-type leaveOneOut struct {
-	rows []leftOut
-	// r2 is 1 − Σ(measured − predicted)² / Σ(measured − mean measured)²; NaN
-	// where all measured values are equal.
-	r2 float64
-	// within counts the rows whose measured value lies within 1 and 2 standard
-	// deviations (noise included) of the prediction.
-	within [2]int
+// trustworthiness is what the page says about how far the model can be trusted.
+type trustworthiness struct {
+	Verdict  string
+	Class    string // for the style sheet
+	Headline string
+	Findings []finding
+	// Experts compares what each said with what was measured.
+	Experts []expertRow
 }
 
-// leftOut is one composition, in the objective's unit; measured is the mean of
-// its replicates and sd includes the noise.
-type leftOut struct {
-	experiments        []string
-	measured, mean, sd float64
+// finding is one of diagnose's, with its command in a type of its own.
+type finding struct {
+	Level string
+	Text  string
+	Next  []phrase
 }
 
-// leaveOneOut computes the check; nil for fewer than three compositions.
-func (h *history) leaveOneOut() *leaveOneOut {
-	if h.model == nil {
-		return nil
-	}
-	y, mean, sd := h.model.GP().LeaveOneOut()
-	if len(y) < 3 {
-		return nil
-	}
-	out := &leaveOneOut{rows: make([]leftOut, len(y))}
-	average := 0.0
-	for i := range y {
-		out.rows[i] = leftOut{measured: h.model.Outside(y[i]), mean: h.model.Outside(mean[i]), sd: sd[i] * h.model.Fit.Scale}
-		average += out.rows[i].measured / float64(len(y))
-	}
-	// Rows are distinct compositions in the order of their first measurement.
-	var distinct [][]float64
-	for k, x := range h.model.X {
-		row := slices.IndexFunc(distinct, func(d []float64) bool { return slices.Equal(d, x) })
-		if row < 0 {
-			row = len(distinct)
-			distinct = append(distinct, x)
+// phrase is a piece of a text: prose, or something to be typed.
+type phrase struct {
+	Text string
+	Code bool
+}
+
+// phrases splits a text at its backquotes.
+func phrases(text string) (out []phrase) {
+	for i, part := range strings.Split(text, "`") {
+		if part != "" {
+			out = append(out, phrase{Text: part, Code: i%2 == 1})
 		}
-		if row < len(out.rows) {
-			out.rows[row].experiments = append(out.rows[row].experiments, h.model.Observations[k].Experiment)
-		}
-	}
-	residual, total := 0.0, 0.0
-	for _, r := range out.rows {
-		residual += (r.measured - r.mean) * (r.measured - r.mean)
-		total += (r.measured - average) * (r.measured - average)
-		for k := range out.within {
-			if math.Abs(r.measured-r.mean) <= float64(k+1)*r.sd {
-				out.within[k]++
-			}
-		}
-	}
-	out.r2 = math.NaN()
-	if total > 0 {
-		out.r2 = 1 - residual/total
 	}
 	return out
 }
 
+// expertRow is one expert in the table.
+type expertRow struct {
+	Name, Answers, Reading, Share, Interval, Measured string
+	// Scale draws the interval over 0 to 100 %.
+	Scale template.HTML
+}
+
+// trustworthiness writes the diagnosis.
+func (h *history) trustworthiness() trustworthiness {
+	d := &h.diagnosis
+	t := trustworthiness{Verdict: string(d.Verdict), Headline: d.Headline, Class: string(d.Verdict)}
+	for _, f := range d.Findings {
+		t.Findings = append(t.Findings, finding{Level: string(f.Level), Text: f.Text, Next: phrases(f.Next)})
+	}
+	for _, x := range d.Experts {
+		row := expertRow{Name: x.Name, Reading: x.Reading, Answers: fmt.Sprintf("%d accepted, %d rejected", x.Accepted, x.Rejected)}
+		if x.Unsure > 0 {
+			row.Answers += fmt.Sprintf(", %d unsure", x.Unsure)
+		}
+		if l := x.Labels; l != nil {
+			row.Share = fixed(100*l.Share, 0) + " %"
+			row.Interval = fixed(100*l.Lower, 0) + " to " + fixed(100*l.Upper, 0) + " %"
+			row.Scale = intervalSVG(l.Lower, l.Share, l.Upper)
+		}
+		var measured []string
+		if m := x.Measured; m.Accepted > 0 {
+			measured = append(measured, fmt.Sprintf("%d of %d accepted were", m.AcceptedGood, m.Accepted))
+		}
+		if m := x.Measured; m.Rejected > 0 {
+			measured = append(measured, fmt.Sprintf("%d of %d rejected were not", m.RejectedBad, m.Rejected))
+		}
+		row.Measured = strings.Join(measured, ", ")
+		t.Experts = append(t.Experts, row)
+	}
+	return t
+}
+
+// intervalSVG draws an interval on a scale from 0 to 1, with a mark at a half.
+func intervalSVG(lower, share, upper float64) template.HTML {
+	const width, height = 150.0, 14.0
+	x := func(v float64) float64 { return 4 + v*(width-8) }
+	color := muted
+	switch {
+	case lower > 0.5:
+		color = green
+	case upper < 0.5:
+		color = red
+	}
+	css := fmt.Sprintf("#%02x%02x%02x", color.R, color.G, color.B)
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %g" width="%g" height="%g" role="img" aria-label="%.0f %%, %.0f to %.0f %%">`+
+		`<line x1="%.1f" y1="7" x2="%.1f" y2="7" stroke="#e1e6eb" stroke-width="2"/><line x1="%.1f" y1="1" x2="%.1f" y2="13" stroke="#9aa5b1" stroke-width="1"/>`+
+		`<line x1="%.1f" y1="7" x2="%.1f" y2="7" stroke="%s" stroke-width="3"/><circle cx="%.1f" cy="7" r="4" fill="%s" stroke="#fff"/></svg>`,
+		width, height, width, height, 100*share, 100*lower, 100*upper, x(0), x(1), x(0.5), x(0.5), x(lower), x(upper), css, x(share), css))
+}
+
 // figureLeaveOneOut draws predicted against measured.
 func (h *history) figureLeaveOneOut() (figure, bool) {
-	check := h.leaveOneOut()
+	check := h.diagnosis.LeaveOneOut
 	if check == nil {
 		return figure{}, false
 	}
 	o := h.def.Objective
 	c := newChart(380, 320, withUnit("measured "+o.Name, o.Unit), withUnit("predicted from the others", o.Unit))
+	odd := map[string]bool{} // only looked up
+	for _, x := range h.diagnosis.Outliers {
+		odd[x.Experiment] = true
+	}
 	var values, bars []float64
-	for _, r := range check.rows {
-		values, bars = append(values, r.measured), append(bars, r.mean-r.sd, r.mean+r.sd)
+	for _, r := range check.Rows {
+		values, bars = append(values, r.Measured), append(bars, r.Predicted-r.SD, r.Predicted+r.SD)
 	}
 	limits(&c.X, 0.06, values...)
 	limits(&c.Y, 0.04, append(bars, values...)...)
 	c.X.Tick.Marker = ticks{want: 5}
 	low, high := max(c.X.Min, c.Y.Min), min(c.X.Max, c.Y.Max)
 	c.line(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, muted, 0.9, 3, 3)
-	var points plotter.XYs
-	for _, r := range check.rows {
-		c.line(plotter.XYs{{X: r.measured, Y: r.mean - r.sd}, {X: r.measured, Y: r.mean + r.sd}}, faded(sky, 0.75), crowded(1.3, len(check.rows)))
-		points = append(points, plotter.XY{X: r.measured, Y: r.mean})
-		if len(r.experiments) > 0 && len(check.rows) <= 300 {
-			m, s := meanSD(r.mean, r.sd)
-			c.spots = append(c.spots, spot{x: r.measured, y: r.mean, href: r.experiments[0],
-				text: fmt.Sprintf("%s: measured %s, predicted %s ± %s", strings.Join(r.experiments, ", "), typeset(fixed(r.measured, h.places)), typeset(m), s)})
+	var points, outliers plotter.XYs
+	for _, r := range check.Rows {
+		c.line(plotter.XYs{{X: r.Measured, Y: r.Predicted - r.SD}, {X: r.Measured, Y: r.Predicted + r.SD}}, faded(sky, 0.75), crowded(1.3, len(check.Rows)))
+		if slices.ContainsFunc(r.Experiments, func(id string) bool { return odd[id] }) {
+			outliers = append(outliers, plotter.XY{X: r.Measured, Y: r.Predicted})
+		} else {
+			points = append(points, plotter.XY{X: r.Measured, Y: r.Predicted})
+		}
+		if len(check.Rows) <= 300 {
+			m, s := meanSD(r.Predicted, r.SD)
+			c.spots = append(c.spots, spot{x: r.Measured, y: r.Predicted, href: r.Experiments[0],
+				text: fmt.Sprintf("%s: measured %s, predicted %s ± %s", strings.Join(r.Experiments, ", "), typeset(fixed(r.Measured, h.places)), typeset(m), s)})
 		}
 	}
-	c.points(points, draw.GlyphStyle{Color: blue, Radius: crowded(3, len(check.rows)), Shape: solid{edge: white}})
-	n := len(check.rows)
+	style := draw.GlyphStyle{Color: blue, Radius: crowded(3, len(check.Rows)), Shape: solid{edge: white}}
+	contradicts := draw.GlyphStyle{Color: red, Radius: 4, Shape: cross{}}
+	c.points(points, style)
+	c.points(outliers, contradicts)
 	f := figure{ID: "leave-one-out", Title: "Leave-one-out: predicted against measured", SVG: c.svg("Leave-one-out predictions against measurements")}
-	f.Caption = fmt.Sprintf("Each composition predicted from all others, ± 1 sd with noise. R² = %s; %d of %d within 1 sd (expected 68 %%), %d within 2 sd (expected 95 %%).",
-		typeset(significant(check.r2, 2)), check.within[0], n, check.within[1])
-	if math.IsNaN(check.r2) {
-		f.Caption = "Each composition predicted from all others, ± 1 sd with noise. All measured values are equal: R² is not defined."
+	if outliers != nil {
+		f.Legend = []legendEntry{{glyphSVG(contradicts, "contradicts all others"), "contradicts all others"}}
+	}
+	f.Caption = "Each composition predicted from all others, ± 1 sd with noise"
+	if check.Refitted {
+		f.Caption += "; the hyperparameters were fitted without it"
+	}
+	if check.R2 == nil {
+		f.Caption += ". All measured values are equal: R² is not defined."
+		return f, true
+	}
+	f.Caption += fmt.Sprintf(". R² = %s (1 is perfect, 0 no better than the mean).", typeset(significant(*check.R2, 2)))
+	if r := check.RankCorrelation; r != nil {
+		f.Caption += fmt.Sprintf(" Rank correlation %s.", typeset(significant(*r, 2)))
 	}
 	return f, true
 }
 
-// sensitivity is a parameter's lengthscale: how far one must go along it until
-// the objective may be a different one.
+// figureCalibration draws how often intervals hold the measured value against
+// how often they should.
+func (h *history) figureCalibration() (figure, bool) {
+	check := h.diagnosis.LeaveOneOut
+	if check == nil {
+		return figure{}, false
+	}
+	c := newChart(380, 320, "probability of the interval (%)", "left-out compositions it holds (%)")
+	c.X.Min, c.X.Max, c.Y.Min, c.Y.Max = 0, 100, 0, 100
+	c.X.Tick.Marker, c.Y.Tick.Marker = ticks{want: 5}, ticks{want: 5}
+	n := float64(len(check.Rows))
+	x, low, high := []float64{0}, []float64{0}, []float64{0}
+	held := plotter.XYs{{X: 0, Y: 0}}
+	for k := 1; k < 50; k++ {
+		level := check.CoverageAt(float64(k) / 50)
+		x, low, high = append(x, 2*float64(k)), append(low, 100*float64(level.Low)/n), append(high, 100*float64(level.High)/n)
+		held = append(held, plotter.XY{X: 2 * float64(k), Y: 100 * level.Share})
+	}
+	x, low, high = append(x, 100), append(low, 100), append(high, 100)
+	c.band(x, low, high, faded(muted, 0.12))
+	c.line(plotter.XYs{{X: 0, Y: 0}, {X: 100, Y: 100}}, muted, 0.9, 3, 3)
+	c.line(held, blue, 2)
+	f := figure{ID: "calibration", Title: "Calibration: does it know how far off it is?", SVG: c.svg("Calibration of the leave-one-out intervals")}
+	var said []string
+	for _, level := range check.Coverage {
+		said = append(said, fmt.Sprintf("%d of %d in the %s %% intervals (%d to %d expected)", level.Within, len(check.Rows), fixed(100*level.Nominal, 0), level.Low, level.High))
+	}
+	f.Caption = "On the dashed line the model knows exactly; below it is too sure of itself, above too cautious. Band: where 95 of 100 models that know would lie, with so few compositions. " +
+		strings.Join(said, ", ") + "."
+	return f, true
+}
+
+// sensitivity is what the model has learnt about a parameter.
 type sensitivity struct {
 	Parameter   string
 	Lengthscale string // in the parameter's unit
 	Share       string // as a share of its range
+	Effect      string // along the slice through the best composition
+	Reading     string
 	Bar         string // relative relevance, a percentage for the style sheet
 }
 
 // sensitivities returns the parameters, the most relevant first.
 func (h *history) sensitivities() []sensitivity {
-	if h.model == nil {
-		return nil
-	}
-	f := diagnose.NewFrame(h.def, h.core.Space())
-	share := f.Shortest(h.model.Fit.Lengthscales)
-	order := make([]int, len(share))
-	least := math.Inf(1)
-	for i := range order {
-		order[i] = i
-		if len(h.def.Parameters[i].Categories) > 0 || f.Movable(i) {
-			least = min(least, share[i])
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
+	learnt := slices.Clone(h.diagnosis.Parameters)
+	learnt = slices.DeleteFunc(learnt, func(p diagnose.Parameter) bool { return p.Effect == nil })
+	slices.SortStableFunc(learnt, func(a, b diagnose.Parameter) int {
 		switch {
-		case share[a] < share[b]:
+		case a.Share < b.Share:
 			return -1
-		case share[a] > share[b]:
+		case a.Share > b.Share:
 			return 1
 		}
 		return 0
 	})
 	var out []sensitivity
-	for _, i := range order {
-		p := h.def.Parameters[i]
-		s := sensitivity{Parameter: p.Name, Share: significant(share[i], 2), Bar: fixed(100*least/share[i], 1)}
-		switch {
-		case len(p.Categories) > 0:
-			s.Lengthscale = "between categories"
-		case !f.Movable(i):
-			continue
-		default:
-			s.Lengthscale = strings.TrimSpace(significant(share[i]*f.Range(i), 3) + " " + p.Unit)
+	for _, p := range learnt {
+		mean, sd := meanSD(*p.Effect, *p.EffectSD)
+		s := sensitivity{Parameter: p.Name, Share: significant(p.Share, 2), Reading: p.Reading, Effect: mean + " ± " + sd,
+			Bar: fixed(100*learnt[0].Share/p.Share, 1), Lengthscale: "between categories"}
+		if p.Lengthscale != nil {
+			s.Lengthscale = strings.TrimSpace(significant(*p.Lengthscale, 3) + " " + p.Unit)
 		}
 		out = append(out, s)
 	}
@@ -175,9 +239,15 @@ func (h *history) hyperparameters() [][2]string {
 	if o.Noise != nil {
 		noise = "known: " + unit(*o.Noise)
 	}
+	repetitions := "no composition was measured twice"
+	if n := h.diagnosis.Noise; n != nil && n.Replicates != nil {
+		r := n.Replicates
+		repetitions = fmt.Sprintf("%s (95 %%: %s to %s), from %s", unit(r.SD), significant(r.Lower, 2), significant(r.Upper, 2), plural(r.Freedom, "repetition"))
+	}
 	return [][2]string{
 		{"kernel", fit.Kernel + ", one lengthscale for each coordinate"},
 		{"noise sd of one measurement", noise},
+		{"sd of repetitions", repetitions},
 		{"prior sd of the objective", unit(fit.Scale * math.Sqrt(fit.OutputScale))},
 		{"prior mean", unit(h.model.Outside(fit.Mean))},
 		{"fitted to", plural(fit.Observations, "measurement") + ", on the unit cube and standardised values"},

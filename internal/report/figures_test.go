@@ -113,35 +113,6 @@ func TestPredictionsComeFromDecisions(t *testing.T) {
 	}
 }
 
-// Leaving one out of three replicates leaves all three out; R² is that of its
-// definition.
-func TestLeaveOneOut(t *testing.T) {
-	def := electrolyte(20)
-	def.Experts = nil
-	c := newTrial(t, def)
-	values := []float64{8, 9, 8.3, 12, 8.6, 10}
-	seeds := []uint64{1, 2, 1, 3, 1, 4}
-	for i, y := range values {
-		c.ask(engine.Request{Import: []engine.Tell{{Parameters: somePoint(t, c.def, seeds[i]), Value: y}}})
-	}
-	c.record(&events.ModelFitted{Model: events.ModelObjective, Objective: fit(3, 6)})
-	check := c.history().leaveOneOut()
-	if len(check.rows) != 4 {
-		t.Fatalf("%d rows, want 4 compositions", len(check.rows))
-	}
-	if first := check.rows[0]; !slices.Equal(first.experiments, []string{"e1", "e3", "e5"}) || math.Abs(first.measured-8.3) > 1e-9 {
-		t.Errorf("the first row is %+v, want the mean 8.3 of e1, e3, e5", first)
-	}
-	mean, residual, total := (8.3+9+12+10)/4, 0.0, 0.0
-	for _, r := range check.rows {
-		residual += math.Pow(r.measured-r.mean, 2)
-		total += math.Pow(r.measured-mean, 2)
-	}
-	if math.Abs(check.r2-(1-residual/total)) > 1e-9 {
-		t.Errorf("R² = %v, want %v", check.r2, 1-residual/total)
-	}
-}
-
 // A slice passes through the best composition with the prediction that the model
 // makes there.
 func TestSlicesPassThroughTheBest(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
@@ -20,8 +21,10 @@ type history struct {
 	def     *events.Definition
 	model   *objective.Model // nil before the first fit, or where it cannot be rebuilt
 	summary engine.Summary
-	format  compositionFormat
-	places  int // decimals of a measured value
+	// diagnosis says how far the model and the experts can be trusted.
+	diagnosis diagnose.Diagnosis
+	format    compositionFormat
+	places    int // decimals of a measured value
 
 	decisions []decision
 	trust     []trustStep

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -33,7 +34,9 @@ type pageData struct {
 	HeatCaption  string
 	Slices       []figure
 	SliceCaption string
+	Trust        trustworthiness
 	LeaveOneOut  *figure
+	Calibration  *figure
 
 	SlicesInPairs bool
 	Sensitivity   []sensitivity
@@ -67,6 +70,10 @@ type amendmentRow struct {
 // page gathers what the template shows.
 func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	s := h.state
+	var err error
+	if h.diagnosis, err = diagnose.Of(ctx, h.core.View(), quote(store)); err != nil {
+		return nil, err
+	}
 	digest, err := h.core.Digest()
 	if err != nil {
 		return nil, err
@@ -110,6 +117,7 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	if len(h.def.Experts) == 0 && len(d.Experts) == 0 {
 		d.NoExperts = "No expert takes part in this campaign."
 	}
+	d.Trust = h.trustworthiness()
 	if h.model == nil {
 		d.NoModel = "There is no model of the objective yet: it needs two measurements."
 		return nil
@@ -126,6 +134,9 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	d.SlicesInPairs = inPairs(len(d.Slices))
 	if f, ok := h.figureLeaveOneOut(); ok {
 		d.LeaveOneOut = &f
+	}
+	if f, ok := h.figureCalibration(); ok {
+		d.Calibration = &f
 	}
 	d.Sensitivity, d.Hyper = h.sensitivities(), h.hyperparameters()
 	return nil

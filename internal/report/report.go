@@ -7,9 +7,8 @@
 //
 // The files of the package: history.go folds the log; convergence.go,
 // experts.go, slices.go, heatmap.go and diagnostics.go each compute the data of
-// a figure and draw it on a chart (chart.go, glyph.go); directions.go finds out
-// how a parameter can be varied in a mixture; header.go and glance.go write what
-// stands on top, warnings.go what went wrong, tables.go the tables; page.go puts
+// a figure, or take it from internal/diagnose, and draw it on a chart (chart.go,
+// glyph.go); header.go and glance.go write what stands on top, warnings.go what went wrong, tables.go the tables; page.go puts
 // it all in order for report.html.
 package report
 

@@ -138,12 +138,12 @@ func TestEveryState(t *testing.T) {
 		make func(*testing.T) *trial
 		has  map[string]string // what elements must say
 	}{
-		{"electrolyte", ordinary(electrolyte(25)), map[string]string{"labels": "before the first decision", "widths": "threshold 0.1", "convergence": "best posterior"}},
+		{"electrolyte", ordinary(electrolyte(25)), map[string]string{"trustworthy": "pairs right", "calibration": "50 % intervals", "labels": "before the first decision", "widths": "threshold 0.1", "convergence": "best posterior"}},
 		{"no experts", ordinary(unaided), map[string]string{"experts": "No expert takes part"}},
 		{"only the initial design", ordinary(onlyInitial), map[string]string{"labels": "The policy has asked no one", "decisions": "budget"}},
 		{"mixture", ordinary(mixture(14)), map[string]string{"model": "in the ratio they have in the best composition"}},
 		{"nothing measured", func(t *testing.T) *trial { return newTrial(t, electrolyte(25)) },
-			map[string]string{"course": "no measurement to draw", "model": "no model", "measurements": "No experiment", "decisions": "No decision"}},
+			map[string]string{"course": "no measurement to draw", "model": "no model", "trustworthy": "There is no model yet", "measurements": "No experiment", "decisions": "No decision"}},
 		{"one measurement", func(t *testing.T) *trial {
 			return newTrial(t, unaided).ask(engine.Request{Import: []engine.Tell{{Parameters: somePoint(t, unaided, 1), Value: 9}}})
 		}, map[string]string{"model": "no model", "convergence": "imported (1)"}},
@@ -153,7 +153,7 @@ func TestEveryState(t *testing.T) {
 				c.ask(engine.Request{Import: []engine.Tell{{Parameters: somePoint(t, unaided, seed), Value: 9}}})
 			}
 			return c.record(&events.ModelFitted{Model: events.ModelObjective, Objective: fit(3, 4)})
-		}, map[string]string{"leave-one-out": "not defined"}},
+		}, map[string]string{"leave-one-out": "not defined", "trustworthy": "4 compositions for 3 parameters: too few"}},
 		{"categories, discrete values, failures", func(t *testing.T) *trial {
 			c := newTrial(t, mixed(16))
 			return c.run(mixedInstrument(c.def))

@@ -17,10 +17,6 @@ type warning struct {
 	Details []string
 }
 
-// lowR2 is the leave-one-out R² below which a model says little; Ax warns at
-// the same value.
-const lowR2 = 0.1
-
 // warnings returns what went wrong, the grave first. store is for commands.
 func (h *history) warnings(store string) []warning {
 	var grave, light []warning
@@ -43,8 +39,14 @@ func (h *history) warnings(store string) []warning {
 	if h.failure != "" {
 		add(warning{Grave: true, Text: fmt.Sprintf("The last fit of the objective failed, the model below is an older one: %s", h.failure)})
 	}
-	if check := h.leaveOneOut(); check != nil && len(check.rows) >= 8 && check.r2 < lowR2 {
-		add(warning{Grave: true, Text: fmt.Sprintf("The model predicts left-out measurements badly (R² = %s): take its means and slices with care.", typeset(significant(check.r2, 2)))})
+	if d := &h.diagnosis; d.Verdict.Troubled() && h.modelError == nil {
+		w := warning{Grave: true, Text: d.Headline + " See “How far the model can be trusted”."}
+		for _, f := range d.Findings {
+			if f.Level.Troubled() {
+				w.Details = append(w.Details, f.Text)
+			}
+		}
+		add(w)
 	}
 	failed := warning{}
 	for i := range h.state.Experiments {
