@@ -253,11 +253,11 @@ func (e *sites) refresh() error {
 	if !ok || math.IsNaN(e.factor[m*m-1]) {
 		return fmt.Errorf("expectation propagation: %w: %d duels", gp.ErrNotPositiveDefinite, m)
 	}
-	half := blas64.General{Rows: m, Cols: m, Stride: m, Data: e.half}
+	half := square(e.half, m)
 	post := blas64.Symmetric{Uplo: blas.Lower, N: m, Stride: m, Data: e.post}
 	blas64.Trsm(blas.Left, blas.NoTrans, 1, l, half)
 	blas64.Syrk(blas.Trans, -1, half, 1, post)
-	blas64.Symv(1, post, blas64.Vector{N: m, Inc: 1, Data: e.nu}, 0, blas64.Vector{N: m, Inc: 1, Data: e.mean})
+	blas64.Symv(1, post, vector(e.nu), 0, vector(e.mean))
 	return nil
 }
 
@@ -308,7 +308,7 @@ func (e *sites) sweep(damping float64) (change float64) {
 			e.mean[j+1+i] += shift * e.col[i]
 		}
 		if later > 0 {
-			blas64.Syr(-kappa, blas64.Vector{N: later, Inc: 1, Data: e.col},
+			blas64.Syr(-kappa, vector(e.col[:later]),
 				blas64.Symmetric{Uplo: blas.Lower, N: later, Stride: m, Data: e.post[(j+1)*m+j+1:]})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -86,8 +87,8 @@ func readDuelOracle(t *testing.T) duelOracle {
 	return o
 }
 
-// near reports the entries of got that differ from want by more than tol.
-func near(t *testing.T, what string, got, want []float64, tol float64) {
+// wantNear reports the entries of got that differ from want by more than tol.
+func wantNear(t *testing.T, what string, got, want []float64, tol float64) {
 	t.Helper()
 	if len(got) != len(want) || len(got) == 0 {
 		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
@@ -174,22 +175,22 @@ func TestEPOracle(t *testing.T) {
 	want := o.Result
 	sigma := o.duels.differenceCovariance(o.kernel)
 	for i, row := range want.Sigma {
-		near(t, "Σ", sigma[i*len(row):i*len(row)+len(row)], row, 1e-12)
+		wantNear(t, "Σ", sigma[i*len(row):i*len(row)+len(row)], row, 1e-12)
 	}
-	near(t, "site mean", r.SiteMean, want.SiteMean, 1e-8)
-	near(t, "site variance", r.SiteVar, want.SiteVar, 1e-8)
-	near(t, "mean of v", r.Mean, want.Mean, 1e-8)
-	near(t, "variance of v", r.Var, want.Var, 1e-8)
-	near(t, "log evidence", []float64{r.LogEvidence}, []float64{want.LogZ}, 1e-8)
+	wantNear(t, "site mean", r.SiteMean, want.SiteMean, 1e-8)
+	wantNear(t, "site variance", r.SiteVar, want.SiteVar, 1e-8)
+	wantNear(t, "mean of v", r.Mean, want.Mean, 1e-8)
+	wantNear(t, "variance of v", r.Var, want.Var, 1e-8)
+	wantNear(t, "log evidence", []float64{r.LogEvidence}, []float64{want.LogZ}, 1e-8)
 	mean, variance := moments(r.Posterior, o.tests)
-	near(t, "posterior mean", mean, want.PostMean, 1e-8)
-	near(t, "posterior variance", variance, want.PostVar, 1e-8)
+	wantNear(t, "posterior mean", mean, want.PostMean, 1e-8)
+	wantNear(t, "posterior variance", variance, want.PostVar, 1e-8)
 
 	// The exact values: three standard errors of the sampling, and what the approximation costs on this problem.
-	near(t, "exact log evidence", []float64{r.LogEvidence}, []float64{want.ExactLogZ}, 0.02)
-	near(t, "exact mean of v", r.Mean, want.TruncMean, 0.01)
-	near(t, "exact posterior mean", mean, want.TrueMean, 0.005)
-	near(t, "exact posterior variance", variance, want.TrueVar, 0.015)
+	wantNear(t, "exact log evidence", []float64{r.LogEvidence}, []float64{want.ExactLogZ}, 0.02)
+	wantNear(t, "exact mean of v", r.Mean, want.TruncMean, 0.01)
+	wantNear(t, "exact posterior mean", mean, want.TrueMean, 0.005)
+	wantNear(t, "exact posterior variance", variance, want.TrueVar, 0.015)
 	t.Logf("%d sweeps, last change %.1e", r.Sweeps, r.Change)
 }
 
@@ -199,16 +200,16 @@ func TestTruncation(t *testing.T) {
 	for _, z := range []float64{-9.9, -5, -2, -1, -0.5, 0, 0.5, 2, 6, 30} {
 		r, h, rest := truncation(z)
 		mills := special.InverseMills(z)
-		near(t, "r, h, 1 − r·h", []float64{r, h, rest}, []float64{mills, z + mills, 1 - mills*(z+mills)}, 1e-11)
+		wantNear(t, "r, h, 1 − r·h", []float64{r, h, rest}, []float64{mills, z + mills, 1 - mills*(z+mills)}, 1e-11)
 	}
 	below, above := math.Nextafter(-10, -11), -10.0
 	r0, h0, v0 := truncation(below)
 	r1, h1, v1 := truncation(above)
-	near(t, "at z = −10", []float64{r0, h0 / h1, v0 / v1}, []float64{r1, 1, 1}, 1e-11)
+	wantNear(t, "at z = −10", []float64{r0, h0 / h1, v0 / v1}, []float64{r1, 1, 1}, 1e-11)
 	for _, x := range []float64{1e2, 1e4, 1e8} { // asymptotic series in 1/x²; the first omitted term is below 1e-8
 		r, h, rest := truncation(-x)
 		q := 1 / (x * x)
-		near(t, "tail", []float64{r / x, h * x, rest * x * x}, []float64{1 + q - 2*q*q, 1 - 2*q + 10*q*q, 1 - 6*q + 50*q*q}, 1e-9)
+		wantNear(t, "tail", []float64{r / x, h * x, rest * x * x}, []float64{1 + q - 2*q*q, 1 - 2*q + 10*q*q, 1 - 6*q + 50*q*q}, 1e-9)
 	}
 }
 
@@ -222,13 +223,13 @@ func TestEPIsExactForOneDuel(t *testing.T) {
 		t.Fatal(err)
 	}
 	variance := 2 - 2*k.Eval(d.X[0], d.X[1]) + 0.4
-	near(t, "mean, variance, log evidence", []float64{r.Mean[0], r.Var[0], r.LogEvidence},
+	wantNear(t, "mean, variance, log evidence", []float64{r.Mean[0], r.Var[0], r.LogEvidence},
 		[]float64{-math.Sqrt(2 * variance / math.Pi), variance * (1 - 2/math.Pi), -math.Ln2}, 1e-12)
 	// f(winner) given v is linear in v: its mean is −cov/s² times E[v].
 	winner, _ := r.Posterior.Posterior(d.X[0])
 	loser, _ := r.Posterior.Posterior(d.X[1])
 	gain := (1 - k.Eval(d.X[0], d.X[1])) / variance * math.Sqrt(2*variance/math.Pi)
-	near(t, "utility", []float64{winner, loser}, []float64{gain, -gain}, 1e-12)
+	wantNear(t, "utility", []float64{winner, loser}, []float64{gain, -gain}, 1e-12)
 }
 
 // The fixed point depends neither on the order of the duels nor on whether equal designs were merged.
@@ -337,5 +338,24 @@ func TestEPErrors(t *testing.T) {
 	}
 	if mean, sd := r.Posterior.Posterior([]float64{0.5, 0.5}); mean != 0 || sd != 1 || r.LogEvidence != 0 {
 		t.Errorf("without duels: mean %v, sd %v, log evidence %v; want the prior", mean, sd, r.LogEvidence)
+	}
+}
+
+func BenchmarkEP(b *testing.B) {
+	for _, noise := range []float64{0.02, 0.5} {
+		for _, n := range []int{50, 100, 200, 400} {
+			b.Run(fmt.Sprintf("noise=%v/n=%d", noise, n), func(b *testing.B) {
+				d, k := randomDuels(n, 4, noise, 1), mustKernel(b, 4, 0.5)
+				sweeps := 0
+				for b.Loop() {
+					r, err := EP(context.Background(), d, Probit, k, EPConfig{})
+					if err != nil {
+						b.Fatal(err)
+					}
+					sweeps = r.Sweeps
+				}
+				b.ReportMetric(float64(sweeps), "sweeps")
+			})
+		}
 	}
 }

@@ -3,6 +3,7 @@ package pref
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -20,10 +21,10 @@ func TestHallucinationOracle(t *testing.T) {
 		t.Fatal(err)
 	}
 	mean, variance := moments(p, o.tests)
-	near(t, "posterior mean given v", mean, o.Result.FixedMean, 1e-10)
-	near(t, "posterior variance given v", variance, o.Result.FixedVar, 1e-10)
+	wantNear(t, "posterior mean given v", mean, o.Result.FixedMean, 1e-10)
+	wantNear(t, "posterior variance given v", variance, o.Result.FixedVar, 1e-10)
 
-	h, err := Hallucinate(context.Background(), o.duels, Probit, o.kernel, HallucinateConfig{Sweeps: 1_000_000, Seed: 1})
+	h, err := Hallucinate(context.Background(), o.duels, Probit, o.kernel, HallucinateConfig{Sweeps: 300_000, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestHallucinationsMixToThePosterior(t *testing.T) {
 	n := len(o.tests)
 	mean, square, inner := make([]float64, n), make([]float64, n), make([]float64, n)
 	for seed := range uint64(draws) {
-		h, err := Hallucinate(context.Background(), o.duels, Probit, o.kernel, HallucinateConfig{BurnIn: 100, Seed: seed})
+		h, err := Hallucinate(context.Background(), o.duels, Probit, o.kernel, HallucinateConfig{BurnIn: 20, Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,6 +92,83 @@ func TestNegativeNormal(t *testing.T) {
 	}
 }
 
+// normalBetween has the moments of the standard normal between two borders, by quadrature.
+func TestNormalBetween(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 0))
+	inf := math.Inf(1)
+	const draws, cells = 100_000, 20_000
+	for _, c := range [][2]float64{
+		{-inf, inf}, {-inf, 0}, {-3, -2.9}, {-1, 0.5}, {-0.5, 4}, {-8, 9}, {0, inf}, {1, 1.2}, {1, 9}, {6, 6.1}, {6, inf}, {-inf, -30}, {40, 41},
+	} {
+		a, b := c[0], c[1]
+		// The integrand is scaled by its largest value, which is at the border nearest to 0; beyond 12 units it vanishes.
+		from, to := max(a, -12), min(b, 12)
+		if a > 0 {
+			to = min(b, a+12)
+		} else if b < 0 {
+			from = max(a, b-12)
+		}
+		top := max(a, -b, 0)
+		var mass, first, second float64
+		for i := range cells {
+			x := from + (to-from)*(float64(i)+0.5)/cells
+			w := math.Exp((top*top - x*x) / 2)
+			mass, first, second = mass+w, first+w*x, second+w*x*x
+		}
+		mean := first / mass
+		variance := second/mass - mean*mean
+		sum, square := 0.0, 0.0
+		for range draws {
+			x := normalBetween(a, b, rng)
+			if !(x >= a && x <= b) {
+				t.Fatalf("drew %v between %v and %v", x, a, b)
+			}
+			sum += (x - mean) / draws
+			square += (x - mean) * (x - mean) / draws
+		}
+		if z := sum / math.Sqrt(variance/draws); math.Abs(z) > 4 {
+			t.Errorf("between %v and %v the mean is off by %.1f standard errors", a, b, z)
+		}
+		if ratio := square / variance; math.Abs(ratio-1) > 0.05 {
+			t.Errorf("between %v and %v: %v times the variance", a, b, ratio)
+		}
+	}
+}
+
+// After the default burn-in the draws no longer remember where the chain began, also with many duels and little noise, where
+// a chain along the coordinates alone is stuck for thousands of sweeps. Expectation propagation, whose moments are within a
+// few hundredths of a standard deviation, is the yardstick.
+func TestHallucinationMixes(t *testing.T) {
+	d, k := randomDuels(100, 4, 0.001, 1), mustKernel(t, 4, 0.5)
+	r, err := EP(context.Background(), d, Probit, k, EPConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const seeds = 40
+	bias := make([]float64, d.Len()) // in standard deviations
+	square := 0.0
+	for seed := range uint64(seeds) {
+		h, err := Hallucinate(context.Background(), d, Probit, k, HallucinateConfig{Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, v := range h.V {
+			z := (v - r.Mean[j]) / math.Sqrt(r.Var[j])
+			bias[j] += z / seeds
+			square += z * z / float64(seeds*len(bias))
+		}
+	}
+	mean := 0.0
+	for _, b := range bias {
+		mean += math.Abs(b) / float64(len(bias))
+	}
+	// Independent draws of the right distribution give √(2/π)/√40 = 0.13 and 1.
+	if mean > 0.4 || square < 0.7 || square > 1.5 {
+		t.Errorf("mean distance %.3f, mean square %.3f; want about 0.13 and 1", mean, square)
+	}
+	t.Logf("mean distance %.3f, mean square %.3f", mean, square)
+}
+
 // Equal seeds give equal bits, other seeds other draws; and the draw alone gives the posterior back, bit for bit.
 func TestHallucinationIsReproducible(t *testing.T) {
 	d, k := randomDuels(40, 3, 0.1, 2), mustKernel(t, 3, 0.5)
@@ -134,5 +212,18 @@ func TestHallucinationErrors(t *testing.T) {
 	h, err := Hallucinate(context.Background(), Duels{}, Probit, k, HallucinateConfig{})
 	if err != nil || h.Posterior.Len() != 0 {
 		t.Errorf("without duels: %v, %v; want the prior", h, err)
+	}
+}
+
+func BenchmarkHallucinate(b *testing.B) {
+	for _, n := range []int{50, 100, 200, 400} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			d, k := randomDuels(n, 4, 0.02, 1), mustKernel(b, 4, 0.5)
+			for b.Loop() {
+				if _, err := Hallucinate(context.Background(), d, Probit, k, HallucinateConfig{Seed: 1}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
