@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
 
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
@@ -54,7 +58,7 @@ func (p *studyProgress) draw() {
 	defer tick.Stop()
 	for {
 		p.mu.Lock()
-		fmt.Fprintf(p.out, "\r\x1b[K%s", p.line(true))
+		fmt.Fprintf(p.out, "\r\x1b[K%s", ansi.Truncate(p.line(true), terminalWidth(p.out)-1, "…"))
 		p.mu.Unlock()
 		select {
 		case <-tick.C:
@@ -65,6 +69,16 @@ func (p *studyProgress) draw() {
 			return
 		}
 	}
+}
+
+// terminalWidth is how many characters a line of a terminal holds.
+func terminalWidth(out io.Writer) int {
+	if f, ok := out.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 20 {
+			return width
+		}
+	}
+	return 80
 }
 
 // finished counts a campaign.

@@ -47,17 +47,24 @@ func (d *pageData) overview(s simulate.Summary, baseline int) {
 				if !math.IsInf(diff.Lower, 0) {
 					cell.Interval = "[" + signed(diff.Lower, diff) + ", " + signed(diff.Upper, diff) + "]"
 				}
-				switch {
-				case diff.Upper < 0:
-					cell.Class = "better"
-				case diff.Lower > 0:
-					cell.Class = "worse"
-				}
+				cell.Class = class(diff)
 			}
 			row.Cells = append(row.Cells, cell)
 		}
 		d.Overview = append(d.Overview, row)
 	}
+}
+
+// class says whether a difference is significant: better, worse, or empty where
+// the interval holds 0.
+func class(d *simulate.Interval) string {
+	switch {
+	case d.Upper < 0:
+		return "better"
+	case d.Lower > 0:
+		return "worse"
+	}
+	return ""
 }
 
 // armRow is an arm in the table of a task.
@@ -66,9 +73,10 @@ type armRow struct {
 	Regret, Difference, Class        string
 	Better, Rank                     string
 	Recommended, Within2, Within1    string
-	Cumulative                       string
+	Cumulative, CumulativeDifference string
+	CumulativeClass, Until           string
 	Asked, AskedFirst, AskedLast     string
-	FromLog, FromSurrogate, Expected string
+	FromLog, FromSurrogate           string
 }
 
 func (v view) rows() []armRow {
@@ -77,23 +85,24 @@ func (v view) rows() []armRow {
 	for j, a := range v.task.Arms {
 		r := armRow{
 			Symbol: legendEntry{v.look(j).swatch(), a.Arm.Name}, Regret: meanText(a.Regret), Difference: "–", Better: "–",
-			Rank: fmt.Sprintf("%.2f", a.Rank), Recommended: meanText(a.Recommended), Cumulative: meanText(a.Cumulative),
+			Rank: fmt.Sprintf("%.2f", a.Rank), Recommended: meanText(a.Recommended), Cumulative: meanText(a.Cumulative), CumulativeDifference: "–",
+			Until:   fmt.Sprintf("%.0f", a.Until),
 			Within2: fmt.Sprintf("%d of %d", a.Within2, n), Within1: fmt.Sprintf("%d of %d", a.Within1, n),
 			Asked: fmt.Sprintf("%.1f", a.Asked), AskedFirst: fmt.Sprintf("%.1f", a.AskedFirst), AskedLast: fmt.Sprintf("%.1f", a.AskedLast),
 			FromLog: percent(a.FromLog), FromSurrogate: percent(a.FromSurrogate),
+		}
+		if math.IsNaN(a.Until) {
+			r.Until = "–"
 		}
 		if v.task.Task.Truth.Best == 0 { // a share of nothing
 			r.Within2, r.Within1 = "–", "–"
 		}
 		if d := a.Difference; d != nil {
-			r.Difference = intervalText(d)
+			r.Difference, r.Class = intervalText(d), class(d)
 			r.Better = fmt.Sprintf("%d : %d", d.Better, d.Worse)
-			switch {
-			case d.Upper < 0:
-				r.Class = "better"
-			case d.Lower > 0:
-				r.Class = "worse"
-			}
+		}
+		if d := a.CumulativeDifference; d != nil {
+			r.CumulativeDifference, r.CumulativeClass = intervalText(d), class(d)
 		}
 		rows = append(rows, r)
 	}

@@ -45,6 +45,7 @@ func (s Summary) WriteSummary(w io.Writer) error {
 	t := newCSV(w, "task", "policy", "expert", "arm", "unit", "seeds", "simple_regret", "simple_regret_se", "difference", "difference_lower",
 		"difference_upper", "seeds_better", "seeds_worse", "cumulative_regret", "cumulative_regret_se", "cumulative_difference",
 		"cumulative_difference_lower", "cumulative_difference_upper", "recommended_regret", "recommended_regret_se", "rank",
+		"near", "experiments_until_near",
 		"asked", "asked_first_fifth", "asked_last_fifth", "within_2_percent", "within_1_percent", "from_log", "from_surrogate")
 	for _, task := range s.Tasks {
 		for _, a := range task.Arms {
@@ -60,7 +61,7 @@ func (s Summary) WriteSummary(w io.Writer) error {
 			} else {
 				row = append(row, "", "", "")
 			}
-			row = append(row, a.Recommended.Mean, a.Recommended.SE, a.Rank, a.Asked, a.AskedFirst, a.AskedLast, a.Within2, a.Within1)
+			row = append(row, a.Recommended.Mean, a.Recommended.SE, a.Rank, a.Reached, a.Until, a.Asked, a.AskedFirst, a.AskedLast, a.Within2, a.Within1)
 			if task.Task.Kind == Store {
 				row = append(row, a.FromLog, a.FromSurrogate)
 			} else {

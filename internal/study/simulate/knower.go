@@ -66,6 +66,9 @@ func (k *knower) Ask(ctx context.Context, q humans.Question) (humans.Answer, err
 	if err := ctx.Err(); err != nil {
 		return humans.Answer{}, err
 	}
+	if q.Expert != k.name {
+		return humans.Answer{}, fmt.Errorf("question %s is to %q, this is %q", q.ID, q.Expert, k.name)
+	}
 	if k.draw("unsure", q.ID) < k.unsure {
 		return humans.Answer{Answer: events.AnswerUnsure}, nil
 	}

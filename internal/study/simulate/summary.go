@@ -50,6 +50,11 @@ type ArmSummary struct {
 	// Within2 and Within1 count the campaigns whose recommended composition is
 	// truly within 2 % and 1 % of the optimum.
 	Within2, Within1 int
+	// Reached counts the campaigns that came near: to a simple regret of at most
+	// NearShare of the range between the task's worst and best value. Until is the
+	// median number of experiments it took; NaN where half of them never did.
+	Reached int
+	Until   float64
 	// Rank is the mean rank of Regret among the arms, ties sharing theirs.
 	Rank float64
 	// Seconds are all times to suggest an experiment, those of the initial design
@@ -61,6 +66,9 @@ type ArmSummary struct {
 	// Curves over the experiments.
 	RegretCurve, RecommendedCurve, CumulativeCurve, AskedCurve, TrustCurve []Mean
 }
+
+// NearShare is how near to the optimum counts as near.
+const NearShare = 0.01
 
 // Mean is a mean over seeds and its standard error s/√n, which is NaN for one
 // seed. N is 0 where there is nothing to average.
@@ -198,6 +206,7 @@ func (a *ArmSummary) summarize(t *Task, def events.Definition, experiments int) 
 		}
 	}
 	slices.Sort(a.Seconds)
+	a.until(NearShare * t.Truth.Regret(t.Truth.Worst))
 	if all > 0 {
 		a.FromLog, a.FromSurrogate = float64(log)/float64(all), float64(surrogate)/float64(all)
 	}
@@ -223,6 +232,25 @@ func (a *ArmSummary) summarize(t *Task, def events.Definition, experiments int) 
 		}
 		return *s.Trust
 	})
+}
+
+// until finds when the campaigns came within a simple regret.
+func (a *ArmSummary) until(regret float64) {
+	var first []float64
+	for _, r := range a.Results {
+		i := slices.IndexFunc(r.Course, func(s Step) bool { return s.Regret <= regret })
+		if i >= 0 {
+			a.Reached++
+			first = append(first, float64(i+1))
+		} else {
+			first = append(first, math.Inf(1))
+		}
+	}
+	slices.Sort(first)
+	a.Until = Quantile(0.5, first)
+	if math.IsInf(a.Until, 1) {
+		a.Until = math.NaN()
+	}
 }
 
 // askedBy counts the questions before the first n experiments had been requested.

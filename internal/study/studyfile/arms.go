@@ -12,8 +12,8 @@ func (r *reader) policies() {
 	for i := range f.Panels {
 		f.checkPanel(r, &f.Panels[i])
 	}
-	if len(r.faults) > 0 {
-		return
+	if slices.ContainsFunc(r.faults, func(f Fault) bool { return strings.HasPrefix(f.Path, "experts") }) {
+		return // a policy without its experts would be at fault for their sake
 	}
 	if r.arms != nil {
 		r.list(r.arm)(r.arms)
@@ -32,7 +32,7 @@ func (r *reader) policies() {
 // that pays no attention to experts is not run once for each of them.
 func (r *reader) armsOf(p *Policy) {
 	f := r.file
-	alone := f.reference(&Arm{Policy: p, Panel: &f.Panels[0]})
+	alone := f.reference(&Arm{Policy: p, Panel: &f.Panels[0], node: p.node})
 	if len(alone) == 0 {
 		f.Arms = append(f.Arms, Arm{Name: p.Name, Policy: p, Panel: &f.Panels[0], node: p.node})
 		return

@@ -231,12 +231,19 @@ func (c *composition) locate(f campaignfile.Fault) Fault {
 // simulated expert is at home on it.
 const referenceTask = "ackley4"
 
-// reference returns the faults of an arm on a task that has everything.
+// reference returns the faults of an arm on a task that has everything: the one
+// that its experts say they know, if any.
 func (f *File) reference(a *Arm) []Fault {
+	task := referenceTask
+	for _, expert := range a.Panel.node.items {
+		if simulated := expert.fields["simulated"]; simulated != nil && simulated.fields["task"] != nil {
+			if name, _ := simulated.fields["task"].value.(string); slices.Contains(tasks.Names(), name) {
+				task = name
+			}
+		}
+	}
 	plain := &File{Path: f.Path, Experiments: 1000}
-	arm := *a
-	arm.node = a.Policy.node
-	_, faults := plain.compose(&Task{Name: referenceTask}, &arm, FunctionSections(referenceTask)).read()
+	_, faults := plain.compose(&Task{Name: task}, a, FunctionSections(task)).read()
 	return faults
 }
 

@@ -146,9 +146,7 @@ func Parse(path string, data []byte, options Options) (*File, error) {
 	}
 	r := &reader{file: f}
 	r.study(root, options)
-	if len(r.faults) == 0 {
-		r.policies()
-	}
+	r.policies()
 	if len(r.faults) == 0 {
 		r.choose(root, options)
 	}
@@ -278,13 +276,16 @@ func (r *reader) named(add func(name string, n *node)) func(*node) {
 			return
 		}
 		for _, name := range n.keys {
-			if !nameForm.MatchString(name) {
-				r.report(n.fields[name], "%q is not a name", name).Advice = nameAdvice
+			if !labelForm.MatchString(name) {
+				r.report(n.fields[name], "%q is not a name", name).Advice = "a name has up to 60 characters on one line and no slash"
 			}
 			add(name, n.fields[name])
 		}
 	}
 }
+
+// labelForm is that of policies, panels and sizes, which only people read.
+var labelForm = regexp.MustCompile(`^[^/\pC\s]([^/\pC]{0,58}[^/\pC\s])?$`)
 
 // nameForm is that of campaigns: a task's name is its campaigns' name too.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)

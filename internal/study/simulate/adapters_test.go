@@ -1,0 +1,67 @@
+package simulate
+
+import (
+	"context"
+	"testing"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/humans/humantest"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+)
+
+func storeTask(t *testing.T) (*Task, events.Definition) {
+	t.Helper()
+	def, err := study.Define("branin", 4, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	if _, err := study.Simulate(t.Context(), log, def); err != nil {
+		t.Fatal(err)
+	}
+	file, err := studyfile.Parse("study.yaml", []byte("name: s\nseeds: 1\ntasks: [{store: past}]\npolicies: {cobol: {next: lcb, trust: cobol}}\nexperts: {good: [{simulated: {accuracy: 2}}]}\n"), studyfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(t.Context(), file, Outside{OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
+		return log, "branin", func() error { return nil }, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Tasks[0], s.Units[0].Definition
+}
+
+// Law: what stands in for an instrument keeps the laws of instruments.
+func TestSurrogateIsAnInstrument(t *testing.T) {
+	task, def := storeTask(t)
+	instrumenttest.Run(t, instrumenttest.Env{
+		Open:       func(context.Context) (instruments.Instrument, error) { return task.instrument(def) },
+		Definition: def,
+		Points:     []events.Point{{"x1": events.Number(1), "x2": events.Number(2)}, {"x1": events.Number(3), "x2": events.Number(4)}},
+	})
+}
+
+// Law: who knows a table or a surrogate keeps the laws of reviewers.
+func TestKnowerIsAReviewer(t *testing.T) {
+	task, def := storeTask(t)
+	question := humans.Question{Campaign: def.Name, Expert: "expert", Parameters: def.Parameters, Objective: def.Objective}
+	other := question
+	question.Point = events.Point{"x1": events.Number(1), "x2": events.Number(2)}
+	other.Point = events.Point{"x1": events.Number(3), "x2": events.Number(4)}
+	humantest.Run(t, humantest.Env{
+		Open: func() humans.Reviewer {
+			reviewers, err := task.reviewers(def)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return reviewers["expert"]
+		},
+		Questions: []humans.Question{question, other},
+	})
+}

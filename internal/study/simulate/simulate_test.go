@@ -1,0 +1,353 @@
+package simulate_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/simulate"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+)
+
+const small = `name: small
+seeds: 3
+experiments: 7
+tasks: [branin]
+policies:
+  vanilla: {next: lcb}
+  cobol: {next: lcb, trust: cobol}
+experts:
+  expert: [{simulated: {accuracy: 2}}]
+`
+
+func newStudy(t testing.TB, text string, out simulate.Outside) *simulate.Study {
+	t.Helper()
+	file, err := studyfile.Parse(filepath.Join(t.TempDir(), "study.yaml"), []byte(text), studyfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := simulate.New(t.Context(), file, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func open(t testing.TB, folder string) *simulate.Results {
+	t.Helper()
+	r, err := simulate.OpenResults(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// tables are the tables without times.
+func tables(t testing.TB, s *simulate.Study, r *simulate.Results) string {
+	t.Helper()
+	var b bytes.Buffer
+	summary := s.Summarize(r)
+	if err := errors.Join(summary.WriteExperiments(&b), summary.WriteSummary(&b)); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func runAll(t testing.TB, s *simulate.Study, folder string, workers int) (ran int, csv string) {
+	t.Helper()
+	r := open(t, folder)
+	if err := s.Run(t.Context(), simulate.Run{Results: r, Workers: workers, Finished: func(simulate.Unit) { ran++ }}); err != nil {
+		t.Fatal(err)
+	}
+	csv = tables(t, s, r)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return ran, csv
+}
+
+// Law: the tables are the same bytes whatever the number of workers.
+func TestWorkers(t *testing.T) {
+	s := newStudy(t, small, simulate.Outside{})
+	_, one := runAll(t, s, t.TempDir(), 1)
+	_, three := runAll(t, s, t.TempDir(), 3)
+	if one != three {
+		t.Error("one worker and three give different tables")
+	}
+	if n := strings.Count(one, "branin,"); n != 3*2*7+2 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// Law: a study that was killed goes on where it was, and gives the same tables as
+// one that was not; a line that was cut off is run again, and nothing twice.
+func TestResume(t *testing.T) {
+	s := newStudy(t, small, simulate.Outside{})
+	_, whole := runAll(t, s, t.TempDir(), 2)
+
+	folder := t.TempDir()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	killed := errors.New("killed")
+	r := open(t, folder)
+	finished := 0
+	err := s.Run(ctx, simulate.Run{Results: r, Workers: 2, Finished: func(simulate.Unit) {
+		if finished++; finished == 3 {
+			cancel(killed)
+		}
+	}})
+	if !errors.Is(err, killed) {
+		t.Fatalf("the run ended with %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// The power fails in the middle of the third line.
+	path := filepath.Join(folder, "results.jsonl")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data[:len(data)-20], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ran, again := runAll(t, s, folder, 2)
+	if ran != 4 {
+		t.Errorf("ran %d campaigns anew, want the 3 that were missing and the one that was cut off", ran)
+	}
+	if again != whole {
+		t.Error("a study that was interrupted gives other tables")
+	}
+	if ran, _ := runAll(t, s, folder, 2); ran != 0 {
+		t.Errorf("a finished study ran %d campaigns", ran)
+	}
+	data, err = os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(data, []byte("\n")); n != 6 {
+		t.Errorf("%d lines of results, want 6", n)
+	}
+}
+
+// Law: what changed in the file is run afresh, and only that.
+func TestChange(t *testing.T) {
+	folder := t.TempDir()
+	runAll(t, newStudy(t, small, simulate.Outside{}), folder, 2)
+	for _, c := range []struct {
+		from, to string
+		want     int
+	}{
+		{"seeds: 3", "seeds: 4", 2},
+		{"accuracy: 2", "accuracy: -2", 3},
+		{"experiments: 7", "experiments: 6", 6},
+		{"vanilla:", "plain:", 0}, // a name is not what is run
+		{"[branin]", "[{task: branin, noise: 0.1}]", 6},
+	} {
+		s := newStudy(t, strings.Replace(small, c.from, c.to, 1), simulate.Outside{})
+		r := open(t, folder)
+		if got := len(s.Missing(r)); got != c.want {
+			t.Errorf("%s → %s: %d campaigns to run, want %d", c.from, c.to, got, c.want)
+		}
+		_ = r.Close()
+	}
+}
+
+// Law: a file of results that a program did not write is refused, with the line.
+func TestDamagedResults(t *testing.T) {
+	folder := t.TempDir()
+	text := `{"key":"a","course":[]}` + "\nnonsense\n" + `{"key":"b","course":[]}` + "\n"
+	if err := os.WriteFile(filepath.Join(folder, "results.jsonl"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := simulate.OpenResults(folder); err == nil || !strings.Contains(err.Error(), "results.jsonl:2: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Law: only one process at a time runs a study.
+func TestOneProcess(t *testing.T) {
+	folder := t.TempDir()
+	r := open(t, folder)
+	if _, err := simulate.OpenResults(folder); !errors.Is(err, simulate.ErrInUse) {
+		t.Errorf("%v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open(t, folder)
+}
+
+// Law: a course says of each experiment what a slow look at the campaign says:
+// simple regret is that of the best so far and never rises, cumulative regret is
+// the sum, and on a noiseless task what is measured is true.
+func TestCourse(t *testing.T) {
+	s := newStudy(t, small, simulate.Outside{})
+	folder := t.TempDir()
+	runAll(t, s, folder, 2)
+	r := open(t, folder)
+	for _, u := range s.Units {
+		result := r.Get(u.Key)
+		if len(result.Course) != 7 || len(result.Seconds) != 7 {
+			t.Fatalf("%d experiments, %d times", len(result.Course), len(result.Seconds))
+		}
+		truth := s.Tasks[u.Task].Truth
+		sum, best := 0.0, math.Inf(1)
+		for i, step := range result.Course {
+			regret := truth.Regret(step.True)
+			sum, best = sum+regret, min(best, regret)
+			if *step.Measured != step.True || step.Regret != best || math.Abs(step.Cumulative-sum) > 1e-12*sum {
+				t.Errorf("%s seed %d experiment %d: %+v", result.Arm, u.Seed, i+1, step)
+			}
+			// The recommended composition is one of the measured ones.
+			among := false
+			for _, earlier := range result.Course[:i+1] {
+				among = among || truth.Regret(earlier.True) == step.Recommended
+			}
+			if !among {
+				t.Errorf("%s seed %d experiment %d recommends what was not measured: regret %g", result.Arm, u.Seed, i+1, step.Recommended)
+			}
+		}
+		if vanilla := result.Arm == "vanilla"; vanilla != (result.Course[6].Trust == nil) || vanilla && result.Course[6].Asked != 0 {
+			t.Errorf("%s: trust %v, asked %d", result.Arm, result.Course[6].Trust, result.Course[6].Asked)
+		}
+	}
+}
+
+const rows = `x,y
+0,1.0
+0.25,2.0
+0.25,4.0
+0.5,7.0
+0.75,5.0
+1,0.5
+`
+
+// Law: on a table the true value of a composition is the mean of its rows, regret
+// is against the best of them, and experts rank by them.
+func TestTable(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := studyfile.Parse(filepath.Join(folder, "study.yaml"), []byte(`name: table
+seeds: 2
+experiments: 5
+tasks:
+  - {table: rows.csv, parameters: [{name: x, min: 0, max: 1}], objective: {name: y, unit: V, goal: maximize}}
+policies: {vanilla: {next: lcb}, cobol: {next: lcb, trust: cobol}}
+experts: {good: [{simulated: {accuracy: 2}}]}
+`), studyfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := simulate.New(t.Context(), file, simulate.Outside{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := s.Tasks[0].Truth
+	if truth.Best != 7 || truth.Worst != 0.5 {
+		t.Errorf("from %g to %g", truth.Worst, truth.Best)
+	}
+	if v, err := truth.Value(events.Point{"x": events.Number(0.25)}); v != 3 || err != nil {
+		t.Errorf("the mean of 2 and 4 is %g, %v", v, err)
+	}
+	if rank, err := truth.Rank(events.Point{"x": events.Number(0.5)}); rank != -3 || err != nil {
+		t.Errorf("the best row ranks %g, %v", rank, err)
+	}
+	_, csv := runAll(t, s, t.TempDir(), 2)
+	if !strings.Contains(csv, "rows,cobol,good,cobol/good,2,5,V,") {
+		t.Errorf("not the rows that were expected:\n%s", csv)
+	}
+}
+
+// past runs a campaign with an expert into a log.
+func past(t testing.TB) (simulate.Outside, *memlog.Log) {
+	t.Helper()
+	def, err := study.Define("branin", 4, 9, study.WithExpert(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	if _, err := study.Simulate(t.Context(), log, def); err != nil {
+		t.Fatal(err)
+	}
+	return simulate.Outside{OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
+		return log, "branin", func() error { return nil }, nil
+	}}, log
+}
+
+const whatIf = `name: whatif
+seeds: {first: 4, count: 2}
+tasks: [{store: past.campaign}]
+policies:
+  as it was: {next: lcb, trust: cobol}
+  without: {next: lcb}
+arms:
+  - {policy: as it was, expert: ada}
+  - {policy: as it was, expert: eve}
+  - {policy: without}
+experts:
+  ada: [{name: ada, simulated: {accuracy: 1, task: branin}}]
+  eve: [{name: eve, simulated: {accuracy: -2}}]
+`
+
+// Law: a campaign that is simulated as it was, with its seed and its expert, is
+// answered by its log from end to end; what was never measured the surrogate
+// answers, and every result says which.
+func TestWhatIf(t *testing.T) {
+	out, _ := past(t)
+	s := newStudy(t, whatIf, out)
+	folder := t.TempDir()
+	runAll(t, s, folder, 2)
+	r := open(t, folder)
+	sources := map[string]int{}
+	for _, u := range s.Units {
+		for _, step := range r.Get(u.Key).Course {
+			sources[fmt.Sprintf("%s seed %d %s", s.Arms[u.Arm].Name, u.Seed, step.Source)]++
+		}
+	}
+	if n := sources["as it was/ada seed 4 log"]; n != 9 {
+		t.Errorf("the log answered %d of 9 experiments of the campaign as it was: %v", n, sources)
+	}
+	for _, arm := range []string{"as it was/eve", "without"} {
+		if n := sources[arm+" seed 4 log"]; n < 3 {
+			t.Errorf("%s: the log answered %d experiments, want at least the initial design", arm, n)
+		}
+		if n := sources[arm+" seed 5 surrogate"]; n != 9 {
+			t.Errorf("%s: with another seed the surrogate answered %d of 9 experiments", arm, n)
+		}
+	}
+	summary := s.Summarize(r)
+	if a := summary.Tasks[0].Arms[0]; a.FromLog != 0.5 || a.FromSurrogate != 0.5 {
+		t.Errorf("from the log %g, from the surrogate %g", a.FromLog, a.FromSurrogate)
+	}
+}
+
+// Law: no composition is better under the surrogate than the optimum that regret
+// is measured against.
+func TestSurrogateOptimum(t *testing.T) {
+	out, _ := past(t)
+	truth := newStudy(t, whatIf, out).Tasks[0].Truth
+	for i := range 40 {
+		for j := range 40 {
+			p := events.Point{"x1": events.Number(-5 + 15*float64(i)/39), "x2": events.Number(15 * float64(j) / 39)}
+			v, err := truth.Value(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slack := 1e-6 * truth.Regret(truth.Worst); truth.Regret(v) < -slack || truth.Regret(v) > truth.Regret(truth.Worst)+slack {
+				t.Fatalf("%v has %g, outside %g to %g", p, v, truth.Best, truth.Worst)
+			}
+		}
+	}
+}

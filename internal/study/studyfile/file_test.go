@@ -1,0 +1,195 @@
+package studyfile_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+)
+
+// Law: the studies that come with campaignd can be read, in every size.
+func TestExamples(t *testing.T) {
+	paths, err := filepath.Glob("../../../examples/studies/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, path := range paths {
+		for _, size := range []string{"", "quick"} {
+			if _, err := studyfile.Read(path, studyfile.Options{Size: size}); err != nil {
+				t.Errorf("size %q: %v", size, err)
+			}
+		}
+	}
+}
+
+const good = `name: test
+seeds: {first: 5, count: 3}
+experiments: 8
+tasks: [branin, {task: electrolyte, noise: 0.27}]
+policies:
+  vanilla: {next: lcb}
+  cobol: {next: lcb, trust: cobol}
+experts:
+  none: []
+  expert: [{simulated: {accuracy: 2}}]
+  adversary: [{name: eve, simulated: {accuracy: -2}}]
+sizes:
+  quick: {seeds: 2, experiments: 5, tasks: [branin], arms: [vanilla, cobol/adversary]}
+`
+
+func parse(t *testing.T, text string, options studyfile.Options) *studyfile.File {
+	t.Helper()
+	f, err := studyfile.Parse("test.yaml", []byte(text), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func arms(f *studyfile.File) string {
+	var names []string
+	for _, a := range f.Arms {
+		names = append(names, a.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// Law: a policy that can do without experts is run without them, any other with
+// each panel; the order is the file's.
+func TestArms(t *testing.T) {
+	f := parse(t, good, studyfile.Options{})
+	if got := arms(f); got != "vanilla cobol/expert cobol/adversary" {
+		t.Errorf("arms %s", got)
+	}
+	listed := good + `arms:
+  - {policy: cobol, expert: adversary}
+  - {policy: vanilla, expert: none}
+  - {name: known, policy: vanilla, base: {model: {kernel: matern52}}}
+baseline: vanilla/none
+`
+	f = parse(t, strings.Replace(listed, "arms: [vanilla, cobol/adversary]", "arms: [vanilla]", 1), studyfile.Options{})
+	if got := arms(f); got != "cobol/adversary vanilla known" || f.Baseline != 1 {
+		t.Errorf("arms %s, baseline %d", got, f.Baseline)
+	}
+	def, faults := f.Definition(&f.Tasks[0], &f.Arms[2], studyfile.FunctionSections("branin"))
+	if len(faults) > 0 || def.Model.Kernel != "matern52" {
+		t.Errorf("an arm's own model: %v, %v", def.Model, faults)
+	}
+}
+
+// Law: a size takes the place of what the file says; the command line's seeds that
+// of both.
+func TestSize(t *testing.T) {
+	f := parse(t, good, studyfile.Options{Size: "quick"})
+	if f.Seeds != (studyfile.Seeds{First: 5, Count: 2}) || f.Experiments != 5 || len(f.Tasks) != 1 || arms(f) != "vanilla cobol/adversary" {
+		t.Errorf("seeds %v, %d experiments, %d tasks, arms %s", f.Seeds, f.Experiments, len(f.Tasks), arms(f))
+	}
+	f = parse(t, good, studyfile.Options{Size: "quick", Seeds: studyfile.Seeds{First: 1001, Count: 4}})
+	if f.Seeds != (studyfile.Seeds{First: 1001, Count: 4}) {
+		t.Errorf("seeds %v", f.Seeds)
+	}
+}
+
+// Law: a policy or expert is exactly a section of a campaign file, with its
+// defaults and its short forms.
+func TestDefinition(t *testing.T) {
+	f := parse(t, good, studyfile.Options{})
+	def, faults := f.Definition(&f.Tasks[0], &f.Arms[1], studyfile.FunctionSections("branin"))
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	if def.Name != "branin" || def.Budget.Experiments != 8 || def.Policy.Trust.COBOL == nil || *def.Policy.Trust.COBOL.Zeta != 0.02 ||
+		len(def.Experts) != 1 || def.Experts[0].Name != "expert" || *def.Experts[0].Simulated.Accuracy != 2 || !*def.Initial.Balanced {
+		t.Errorf("%+v", def)
+	}
+}
+
+// Law: an expert on a table, which is no test problem, is simulated all the same,
+// with the defaults of a simulated expert.
+func TestExpertOnTable(t *testing.T) {
+	f := parse(t, `name: test
+seeds: 2
+experiments: 8
+tasks:
+  - table: rows.csv
+    parameters: [{name: x, min: 0, max: 1}]
+    objective: {name: y, goal: maximize}
+policies: {cobol: {next: lcb, trust: cobol}}
+experts: {good: [{simulated:}], sloppy: [{simulated: {unsure_rate: 0.5}}]}
+`, studyfile.Options{})
+	given := map[string]any{"instrument": map[string]any{"table": map[string]any{"file": "rows.csv"}}}
+	for j, unsure := range []float64{0, 0.5} {
+		def, faults := f.Definition(&f.Tasks[0], &f.Arms[j], given)
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		e := def.Experts[0]
+		if e.Terminal != nil || e.Simulated == nil || *e.Simulated.Accuracy != 1 || e.Simulated.UnsureRate != unsure || e.AnswerWithin != 0 || !*def.Initial.Balanced {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// Law: every fault is reported, with its line and what to do; also those in what
+// the study takes from a campaign file, which campaignfile finds.
+func TestFaults(t *testing.T) {
+	replace := func(from, to string) string {
+		if !strings.Contains(good, from) {
+			t.Fatalf("%q is not in the study", from)
+		}
+		return strings.Replace(good, from, to, 1)
+	}
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"unknown key", replace("seeds:", "seed:"), []string{`test.yaml:2:1: seed: unknown key "seed"`, "the keys here are name, description, seeds,"}},
+		{"unknown task", replace("[branin,", "[brannin,"), []string{`test.yaml:4:9: tasks[0]: there is no task "brannin"`, "the functions are ackley4"}},
+		{"key of a policy", replace("{next: lcb, trust: cobol}", "{next: {lcb: {betaa: 2}}, trust: cobol}"),
+			[]string{`test.yaml:7:24: policies.cobol.next.lcb.betaa: unknown key "betaa"`, `did you mean "beta"?`, "1 fault; nothing was run"}},
+		{"rule of a policy", replace("{next: lcb}", "{next: lbc}"), []string{`test.yaml:6:13: policies.vanilla.next: there is no rule "lbc"`}},
+		{"expert", replace("accuracy: -2", "acuracy: -2"), []string{`test.yaml:11:39: experts.adversary[0].simulated.acuracy: unknown key "acuracy"`, `did you mean "accuracy"?`}},
+		{"no experts", replace("experts:\n  none: []\n  expert: [{simulated: {accuracy: 2}}]\n  adversary: [{name: eve, simulated: {accuracy: -2}}]\n", ""),
+			[]string{"test.yaml:7:22: policies.cobol.trust: cobol trusts experts, and there are none"}},
+		{"base", good + "base: {initial: {experimens: 3}, policy: {}}\n", []string{`test.yaml:14:34: base.policy: "policy" cannot stand here`}},
+		{"two kinds", replace("{task: electrolyte,", "{task: electrolyte, table: x.csv,"), []string{"test.yaml:4:17: tasks[1]: it names 2 things to optimise", "give exactly one of"}},
+		{"wrong type", replace("experiments: 8", "experiments: many"), []string{"test.yaml:3:1: experiments: it must be a whole number, and this is text"}},
+		{"baseline", good + "baseline: cobol\n", []string{`test.yaml:14:1: baseline: there is no arm "cobol"`, "choose from vanilla, cobol/expert, cobol/adversary"}},
+		{"arm", good + "arms: [{policy: cobbler}]\n", []string{`test.yaml:14:9: arms[0].policy: there is no policy "cobbler"`}},
+		{"size", replace("arms: [vanilla,", "arms: [vanila,"), []string{`there is no arm "vanila"`}},
+		{"no YAML", "name: [", []string{"test.yaml:1:", "this is not YAML"}},
+		{"empty", "", []string{"test.yaml: the file is empty"}},
+		{"twice", good + "name: again\n", []string{`the key "name" stands here twice`, "it is on line 1 already"}},
+		{"same task", replace("{task: electrolyte,", "{task: branin,"), []string{`another task is called "branin" too`, "with name:"}},
+	} {
+		f, err := studyfile.Parse("test.yaml", []byte(c.text), studyfile.Options{})
+		var faulty *studyfile.Error
+		if !errors.As(err, &faulty) {
+			t.Errorf("%s: %v, %v", c.name, f, err)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: no %q in\n%v", c.name, want, err)
+			}
+		}
+	}
+	if _, err := studyfile.Parse("test.yaml", []byte(good), studyfile.Options{Size: "huge"}); err == nil || !strings.Contains(err.Error(), "choose from quick") {
+		t.Errorf("an unknown size: %v", err)
+	}
+}
+
+// Law: what is wrong only on one task is reported at its place in the study.
+func TestFaultsOfTask(t *testing.T) {
+	text := strings.Replace(good, "experiments: 8", "experiments: 2\nbase: {initial: {experimens: 3}}", 1)
+	f := parse(t, text, studyfile.Options{})
+	_, faults := f.Definition(&f.Tasks[0], &f.Arms[0], studyfile.FunctionSections("branin"))
+	got := f.NewError(append(faults, faults...)).Error()
+	for _, want := range []string{`test.yaml:4:18: base.initial.experimens: unknown key`, "tasks[0]: budget.experiments: 2 experiments are fewer than the 3 of the initial design", "2 faults"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
