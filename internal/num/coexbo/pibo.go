@@ -16,8 +16,8 @@ func Exponent(gamma float64, t int) float64 {
 	return gamma / float64(t)
 }
 
-// PiBO returns a·π^e, an acquisition weighted by a prior with a decaying exponent e = γ/t (πBO: Hvarfner et al. 2022,
-// Eq. 6; Adachi et al. 2024, Eq. 10 as a baseline), and fills dst, if not nil, with its gradient from those of a and π. To
+// PiBO returns a·π^e, an acquisition weighted by a prior with a decaying exponent e = γ/t (πBO: Hvarfner et al. 2022;
+// a baseline of Adachi et al. 2024, §3.2), and fills dst, if not nil, with its gradient from those of a and π. To
 // be MAXIMISED; a score below 1e-6 counts as 1e-6.
 //
 // It means something only for a ≥ 0, as an expected improvement is: a negative value would gain from a small weight. From

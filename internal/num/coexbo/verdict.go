@@ -27,7 +27,7 @@ type Verdict struct {
 //
 // The paper samples. With mean m and variance v of the difference, h = m/√(λ+v) and a = √(λ/(λ+2v)), the moments are closed
 // forms: E[ℓ] = Φ(h), and E[ℓ²] is the probability that two normal variables of correlation v/(λ+v) both lie below h, which
-// is Φ(h) − 2T(h, a) with Owen's T function (Owen 1956, Eq. 2.1).
+// is Φ(h) − 2T(h, a) with Owen's T function (Owen 1956).
 func ChoiceWasRight(j *gp.Joint, lambda float64) Verdict {
 	if len(j.Mean) != 2 {
 		panic("coexbo: a choice is between two points")

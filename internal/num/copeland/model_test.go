@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
+	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/internal/num/copeland"
 	"github.com/campaignd/campaignd/internal/num/dirichlet"
@@ -190,6 +191,31 @@ func TestRepeatedComparisons(t *testing.T) {
 	if !(better > worse) {
 		t.Errorf("score %v of the winner, %v of the loser", better, worse)
 	}
+}
+
+// Whatever was compared, however often and however little, there is a model with finite values: fits do not fail on data.
+func TestAnyComparisons(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		d := rapid.IntRange(1, 3).Draw(rt, "d")
+		coordinate := rapid.SampledFrom([]float64{0, 1e-9, 0.3, 0.5, 1})
+		point := rapid.SliceOfN(coordinate, d, d)
+		var c []dirichlet.Comparison
+		for range rapid.IntRange(1, 6).Draw(rt, "n") {
+			c = append(c, dirichlet.Comparison{Chosen: point.Draw(rt, "chosen"), Other: point.Draw(rt, "other")})
+		}
+		_, res, m := fitted(t, c, copeland.Box{})
+		x := point.Draw(rt, "x")
+		ds, dv := make([]float64, d), make([]float64, d)
+		s, v := m.NewPredictor().At(x, ds, dv)
+		for _, value := range slices.Concat(ds, dv, []float64{s, v, m.Score().Variance(x), res.Score.LogMarginal}) {
+			if math.IsNaN(value) || math.IsInf(value, 0) {
+				rt.Fatalf("score %v (%v), variance %v (%v), fit %+v", s, ds, v, dv, res)
+			}
+		}
+		if s < -1 || s > 2 || v < 0 || v > 0.5 {
+			rt.Fatalf("score %v, variance %v", s, v)
+		}
+	})
 }
 
 // The total spread is greatest where nothing is known, the expected one is not.

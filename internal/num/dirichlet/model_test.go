@@ -167,7 +167,7 @@ func TestLearnsWhatWasChosen(t *testing.T) {
 
 // The derivatives that the fit follows, by central differences.
 func TestFitGradient(t *testing.T) {
-	lengthscale, scale := gp.DefaultPriors(4).Lengthscale, DefaultOutputScale(0.01)
+	lengthscale, scale := DefaultLengthscale(2), DefaultOutputScale(0.01)
 	o := newObjective(choices(20, 2, 5, 0.3, bump), 2, FitConfig{AlphaEps: 0.01, Lengthscale: &lengthscale, OutputScale: &scale})
 	theta := []float64{math.Log(0.4), math.Log(1.3), math.Log(6), -2.5}
 	grad := make([]float64, 4)
