@@ -2,10 +2,12 @@ package events
 
 // Actions a decision can take.
 const (
-	ActionRun  = "run"  // run an experiment
-	ActionAsk  = "ask"  // ask an expert
-	ActionWait = "wait" // nothing to do until something arrives
-	ActionStop = "stop" // complete the campaign
+	ActionRun      = "run"      // run an experiment
+	ActionAsk      = "ask"      // ask an expert to accept or reject
+	ActionCompare  = "compare"  // ask an expert to compare candidates
+	ActionPinpoint = "pinpoint" // ask an expert for a composition of their own
+	ActionWait     = "wait"     // nothing to do until something arrives
+	ActionStop     = "stop"     // complete the campaign
 )
 
 // DecisionMade records a decision and everything needed to make it again: the
@@ -22,13 +24,15 @@ type DecisionMade struct {
 	// Objective and Belief are the fits the decision used, if any.
 	Objective *ObjectiveFit `json:"objective,omitempty"`
 	Belief    *BeliefFit    `json:"belief,omitempty"`
+	// Preference is the fit of the expert's preferences that it used.
+	Preference *PreferenceFit `json:"preference,omitempty"`
 	// Candidates are the points that were weighed, in a fixed order.
 	Candidates []Candidate `json:"candidates,omitempty"`
 	// Action is one of the Action constants.
 	Action string `json:"action"`
 	// Chosen names the candidate the action is about.
 	Chosen string `json:"chosen,omitempty"`
-	// Expert is whom an "ask" addresses.
+	// Expert is whom a question addresses.
 	Expert string `json:"expert,omitempty"`
 	// Rule names the rule that settled it, in a word a program can match.
 	Rule string `json:"rule"`
@@ -36,6 +40,10 @@ type DecisionMade struct {
 	Reason string `json:"reason"`
 	// Tests are the comparisons the rule made, in order.
 	Tests []Test `json:"tests,omitempty"`
+	// Attributions explain the candidates, where the policy does.
+	Attributions *Attributions `json:"attributions,omitempty"`
+	// Review looks back at the choice that led to the latest measurement.
+	Review *ChoiceReview `json:"review,omitempty"`
 	// Lambda is the expert's dual variable λ after the decision, where there is one.
 	Lambda *float64 `json:"lambda,omitempty"`
 }
@@ -46,14 +54,17 @@ type PolicyRef struct {
 	Next     string `json:"next"`
 	Trust    string `json:"trust"`
 	Handover string `json:"handover"`
-	Version  int    `json:"version"`
+	// Duel names the rule of a campaign without measurements.
+	Duel    string `json:"duel,omitempty"`
+	Version int    `json:"version"`
 }
 
 // Candidate is a point a decision weighed. Values of the objective are in the
 // campaign's unit and sense.
 type Candidate struct {
-	// Name is "unaided" (x_u, the optimum of the acquisition alone),
-	// "aided" (x_c, with the expert's belief) or "design".
+	// Name is "unaided" (x_u, the optimum of the acquisition alone), "aided"
+	// (x_c, with the expert's belief), "design", "first" and "second" (of a
+	// duel), or "other N" in a ranking.
 	Name       string `json:"name"`
 	Parameters Point  `json:"parameters"`
 	// Prediction is the objective model's, where there is one.
@@ -68,6 +79,16 @@ type Candidate struct {
 	Acquisition *float64 `json:"acquisition,omitempty"`
 	// Belief bounds the expert's rejection score at the point, in logits.
 	Belief *Interval `json:"belief,omitempty"`
+	// Score is what the model of the expert's preferences says: the probability
+	// of being preferred to a random composition (the soft-Copeland score), or the
+	// utility.
+	Score *Score `json:"score,omitempty"`
+}
+
+// Score is a quantity of a preference model at a point.
+type Score struct {
+	Mean float64 `json:"mean"`
+	SD   float64 `json:"sd"`
 }
 
 // Test is one comparison that a rule made: Left Relation Right.

@@ -39,10 +39,16 @@ type Definition struct {
 	Budget Budget `json:"budget" jsonschema:"required"`
 	// Stop is a rule by which the campaign completes before its budget is spent.
 	Stop Stop `json:"stop,omitzero"`
+	// Parallel is how many experiments may be open at once; the instrument may
+	// limit it further. Default 1.
+	Parallel int `json:"parallel,omitempty" jsonschema:"minimum=1,maximum=64"`
+	// Outliers says what is done about a measurement that contradicts the model.
+	Outliers Outliers `json:"outliers,omitzero"`
 	// Replicates is how often each composition is measured. Default 1.
 	Replicates int `json:"replicates,omitempty" jsonschema:"minimum=1"`
-	// Instrument that measures.
-	Instrument Instrument `json:"instrument" jsonschema:"required"`
+	// Instrument that measures. Absent where policy.duel is set: the experts'
+	// comparisons are the objective, and nothing is measured.
+	Instrument Instrument `json:"instrument,omitzero"`
 	// Experts who are asked. None: the campaign runs without questions. Several
 	// take turns, one for each experiment, and each has a belief and a trust of
 	// their own.
@@ -128,6 +134,58 @@ type Objective struct {
 	Max *float64 `json:"max,omitempty"`
 }
 
+// Actions on a measurement that contradicts the model.
+const (
+	OutlierRepeat = "repeat" // measure the composition again; what is confirmed by it counts
+	OutlierFlag   = "flag"   // say so, and go on
+	OutlierIgnore = "ignore"
+)
+
+// Outliers configures the check of each measurement against what the model
+// expects without it.
+type Outliers struct {
+	// Action is "repeat" (default), "flag" or "ignore".
+	Action string `json:"action,omitempty" jsonschema:"enum=repeat,enum=flag,enum=ignore"`
+	// Threshold is the deviation, in standard deviations of the prediction, from which a
+	// measurement is suspect. Default 4.
+	Threshold *float64 `json:"threshold,omitempty" jsonschema:"exclusiveMinimum=0"`
+}
+
+// Links between utilities and comparisons.
+const (
+	LinkProbit   = "probit"   // Sinaga et al. 2026, Eq. 3
+	LinkLogistic = "logistic" // Sinaga et al. 2026, Eq. 4
+)
+
+// Approximations of the posterior of a utility.
+const (
+	PosteriorLaplace     = "laplace"     // Laplace's approximation
+	PosteriorEP          = "ep"          // expectation propagation; probit only
+	PosteriorHallucinate = "hallucinate" // hallucination believer; probit only
+)
+
+// Utility configures the model of a utility that is known from comparisons
+// alone, and of where the expert's judgement is reliable: near the anchors
+// they name (Sinaga et al. 2026).
+type Utility struct {
+	// Link is "probit" (default) or "logistic".
+	Link string `json:"link,omitempty" jsonschema:"enum=probit,enum=logistic"`
+	// Posterior is "laplace" (default), "ep" or "hallucinate".
+	Posterior string `json:"posterior,omitempty" jsonschema:"enum=laplace,enum=ep,enum=hallucinate"`
+	// Noise is the amplitude a of the noise far from every anchor: the variance of a
+	// judged utility with the probit link, its scale with the logistic one. Default 1.
+	Noise *float64 `json:"noise,omitempty" jsonschema:"exclusiveMinimum=0"`
+	// Strength is how much less noise there is at the densest anchor: a·exp(−strength).
+	// Default 4.
+	Strength *float64 `json:"strength,omitempty" jsonschema:"minimum=0"`
+	// Paper takes a·exp(−q) with the density q of the anchors as printed (Eq. 6–8),
+	// bandwidth within [1, 2], in place of Strength.
+	Paper bool `json:"paper,omitempty"`
+	// RefitEvery is the number of comparisons after which hyperparameters are
+	// fitted again. Default 10.
+	RefitEvery *int `json:"refit_every,omitempty" jsonschema:"minimum=1"`
+}
+
 // Model configures the Gaussian process of the objective.
 type Model struct {
 	// Kernel is "rbf" (default), "matern52" or "matern32", always with one
@@ -135,6 +193,11 @@ type Model struct {
 	Kernel string `json:"kernel,omitempty" jsonschema:"enum=rbf,enum=matern52,enum=matern32"`
 	// FreeOutputScale fits the prior variance as well instead of fixing it at 1.
 	FreeOutputScale bool `json:"free_output_scale,omitempty"`
+	// Feasibility learns from failed and infeasible experiments where the next
+	// would fail too, and keeps the policy away. Default true.
+	Feasibility *bool `json:"feasibility,omitempty"`
+	// Utility is known from comparisons, where policy.duel models one.
+	Utility Utility `json:"utility,omitzero"`
 }
 
 // Initial designs.
@@ -156,6 +219,10 @@ type Initial struct {
 	// Labels is how many labels each expert gives at first. Default 10 for
 	// policies that use labels, 0 for others.
 	Labels *int `json:"labels,omitempty" jsonschema:"minimum=0"`
+	// Comparisons is how many comparisons each expert gives at first. Default, for
+	// policies that use them: 100 where all experts are simulated, as in Adachi et
+	// al. 2024, 10 where not; 8 for duels on a utility; else 0.
+	Comparisons *int `json:"comparisons,omitempty" jsonschema:"minimum=0"`
 	// Balanced asks for as many accepted as rejected examples instead of labels
 	// at random points. Default true where there are experts and all are
 	// simulated, false otherwise.
@@ -165,7 +232,11 @@ type Initial struct {
 // Budget limits the campaign. All counts include the initial ones.
 type Budget struct {
 	// Experiments is the number of experiments after which the campaign completes.
-	Experiments int `json:"experiments" jsonschema:"required,minimum=1"`
+	// Required where there is an instrument.
+	Experiments int `json:"experiments,omitempty" jsonschema:"minimum=1"`
+	// Comparisons is the number of comparisons after which a campaign without an
+	// instrument completes. Required there.
+	Comparisons int `json:"comparisons,omitempty" jsonschema:"minimum=1"`
 	// Labels is the number of questions after which no one is asked any more.
 	// Absent: no limit.
 	Labels *int `json:"labels,omitempty" jsonschema:"minimum=0"`

@@ -77,17 +77,37 @@ type Expert struct {
 	Simulated *SimulatedExpert `json:"simulated,omitempty"`
 	Terminal  *TerminalExpert  `json:"terminal,omitempty"`
 
+	// Anchors are compositions at which the expert trusts their own judgement
+	// (Sinaga et al. 2026, §4).
+	Anchors []Point `json:"anchors,omitempty"`
+	// Belief is where the expert expects the best composition, for feedback: gaussian.
+	Belief *StatedBelief `json:"belief,omitempty"`
+
 	// AnswerWithin is how long a question waits before the campaign goes on
 	// without it. Default "2m" for people; simulated experts answer at once.
 	AnswerWithin Duration `json:"answer_within,omitempty"`
 }
 
+// StatedBelief is a normal distribution over the numeric parameters (Xu et al.
+// 2024, App. H). In categorical parameters it says nothing.
+type StatedBelief struct {
+	// Mean is the composition that is expected to be best.
+	Mean Point `json:"mean" jsonschema:"required"`
+	// SD is the standard deviation of each parameter, in its unit.
+	SD map[string]float64 `json:"sd" jsonschema:"required,minProperties=1"`
+}
+
 // SimulatedExpert rejects a composition of rank ρ with probability S(aρ), where
 // ρ scales the task's objective over the space to [−3, 3], good to bad (Xu et
-// al. 2024, Example 2.2).
+// al. 2024, Example 2.2). Of two compositions it prefers the one of rank ρ to
+// that of rank ρ' with probability S(a(ρ' − ρ)).
 type SimulatedExpert struct {
 	// Accuracy is a: 2 expert, 1 good, 0 guesses, −2 adversary. Default 1.
 	Accuracy *float64 `json:"accuracy,omitempty"`
+	// ChoiceNoise makes comparisons of the objective itself instead, each side with normal
+	// noise of this standard deviation, in the objective's unit (Adachi et al.
+	// 2024, §5); a negative Accuracy takes the other side.
+	ChoiceNoise *float64 `json:"choice_noise,omitempty" jsonschema:"minimum=0"`
 	// Task the expert knows. Default: the simulated instrument's.
 	Task string `json:"task,omitempty"`
 	// UnsureRate is the probability of "can't tell". Default 0.

@@ -99,6 +99,7 @@ type ExperimentUnresolved struct {
 const (
 	ResolvedMeasured     = "measured"      // it took place and this is the result
 	ResolvedFailed       = "failed"        // it took place and gave no result
+	ResolvedInfeasible   = "infeasible"    // it took place and showed that the composition cannot be made or measured
 	ResolvedNotPerformed = "not-performed" // it did not take place
 )
 
@@ -112,6 +113,69 @@ type ExperimentResolved struct {
 	// Repeat asks for the same composition again, as a new experiment.
 	Repeat bool   `json:"repeat,omitempty"`
 	Reason string `json:"reason,omitempty"`
+}
+
+// ExperimentInfeasible says that the composition cannot be made or measured at
+// all: "can't". It teaches the model of what is feasible.
+type ExperimentInfeasible struct {
+	Experiment string `json:"experiment"`
+	Command    string `json:"command,omitempty"`
+	Instrument string `json:"instrument"`
+	// Cause says why, in the instrument's or the person's words.
+	Cause string `json:"cause"`
+}
+
+// ExperimentDeferred says that the experiment did not take place for a reason
+// that has nothing to do with the composition: "try again". Nothing is learned;
+// the engine requests it again.
+type ExperimentDeferred struct {
+	Experiment string `json:"experiment"`
+	Command    string `json:"command,omitempty"`
+	Instrument string `json:"instrument"`
+	Cause      string `json:"cause"`
+}
+
+// RegionRefused is a person's "won't": nothing in the region is suggested any
+// more, until somebody allows it again.
+type RegionRefused struct {
+	// Refusal is the identifier, "n1", "n2", … in order.
+	Refusal string `json:"refusal"`
+	// Region is the box that is refused.
+	Region Region `json:"region"`
+	// About names the question or experiment that was refused, or is empty.
+	About string `json:"about,omitempty"`
+	// Reason is the person's reason; it is required.
+	Reason string `json:"reason"`
+}
+
+// RegionAllowed takes a refusal back.
+type RegionAllowed struct {
+	Refusal string `json:"refusal"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// Verdicts on a measurement.
+const (
+	VerdictSuspect    = "suspect"    // it contradicts the model: it is to be repeated
+	VerdictConfirmed  = "confirmed"  // the repetition agrees with it
+	VerdictOverturned = "overturned" // the repetition contradicts it: the models leave it out
+)
+
+// MeasurementFlagged is the engine's doubt about a measurement, or what a
+// repetition made of that doubt.
+type MeasurementFlagged struct {
+	Experiment string `json:"experiment"`
+	// Verdict is one of the Verdict constants.
+	Verdict string `json:"verdict"`
+	// Predicted is what the model expects there without this composition's
+	// measurements, noise included.
+	Predicted Prediction `json:"predicted"`
+	// Deviation is (measured − predicted mean)/predicted sd.
+	Deviation float64 `json:"deviation"`
+	// Repetition is the experiment that settled it.
+	Repetition string `json:"repetition,omitempty"`
+	// Reason says it in a sentence.
+	Reason string `json:"reason"`
 }
 
 // MeasurementCorrected replaces what an earlier event said was measured, or
@@ -151,4 +215,9 @@ func (ExperimentCancelled) Kind() Kind  { return KindExperimentCancelled }
 func (ExperimentUnresolved) Kind() Kind { return KindExperimentUnresolved }
 func (ExperimentResolved) Kind() Kind   { return KindExperimentResolved }
 func (MeasurementCorrected) Kind() Kind { return KindMeasurementCorrected }
+func (ExperimentInfeasible) Kind() Kind { return KindExperimentInfeasible }
+func (ExperimentDeferred) Kind() Kind   { return KindExperimentDeferred }
+func (RegionRefused) Kind() Kind        { return KindRegionRefused }
+func (RegionAllowed) Kind() Kind        { return KindRegionAllowed }
+func (MeasurementFlagged) Kind() Kind   { return KindMeasurementFlagged }
 func (InstrumentStalled) Kind() Kind    { return KindInstrumentStalled }

@@ -24,6 +24,14 @@ const (
 	KindLabelExpired    Kind = "label.expired"
 	KindLabelWithdrawn  Kind = "label.withdrawn"
 
+	KindComparisonRequested  Kind = "comparison.requested"
+	KindComparisonGiven      Kind = "comparison.given"
+	KindComparisonSuperseded Kind = "comparison.superseded"
+	KindPinpointRequested    Kind = "pinpoint.requested"
+	KindPinpointGiven        Kind = "pinpoint.given"
+	KindQuestionExpired      Kind = "question.expired"
+	KindQuestionWithdrawn    Kind = "question.withdrawn"
+
 	KindExperimentRequested  Kind = "experiment.requested"
 	KindExperimentDispatched Kind = "experiment.dispatched"
 	KindExperimentStarted    Kind = "experiment.started"
@@ -32,7 +40,12 @@ const (
 	KindExperimentCancelled  Kind = "experiment.cancelled"
 	KindExperimentUnresolved Kind = "experiment.unresolved"
 	KindExperimentResolved   Kind = "experiment.resolved"
+	KindExperimentInfeasible Kind = "experiment.infeasible"
+	KindExperimentDeferred   Kind = "experiment.deferred"
 
+	KindRegionRefused        Kind = "region.refused"
+	KindRegionAllowed        Kind = "region.allowed"
+	KindMeasurementFlagged   Kind = "measurement.flagged"
 	KindMeasurementCorrected Kind = "measurement.corrected"
 	KindInstrumentStalled    Kind = "instrument.stalled"
 
@@ -81,6 +94,13 @@ var table = []kindEntry{
 	{KindLabelSuperseded, 1, func() Payload { return new(LabelSuperseded) }},
 	{KindLabelExpired, 1, func() Payload { return new(LabelExpired) }},
 	{KindLabelWithdrawn, 1, func() Payload { return new(LabelWithdrawn) }},
+	{KindComparisonRequested, 1, func() Payload { return new(ComparisonRequested) }},
+	{KindComparisonGiven, 1, func() Payload { return new(ComparisonGiven) }},
+	{KindComparisonSuperseded, 1, func() Payload { return new(ComparisonSuperseded) }},
+	{KindPinpointRequested, 1, func() Payload { return new(PinpointRequested) }},
+	{KindPinpointGiven, 1, func() Payload { return new(PinpointGiven) }},
+	{KindQuestionExpired, 1, func() Payload { return new(QuestionExpired) }},
+	{KindQuestionWithdrawn, 1, func() Payload { return new(QuestionWithdrawn) }},
 	{KindExperimentRequested, 1, func() Payload { return new(ExperimentRequested) }},
 	{KindExperimentDispatched, 1, func() Payload { return new(ExperimentDispatched) }},
 	{KindExperimentStarted, 1, func() Payload { return new(ExperimentStarted) }},
@@ -89,6 +109,11 @@ var table = []kindEntry{
 	{KindExperimentCancelled, 1, func() Payload { return new(ExperimentCancelled) }},
 	{KindExperimentUnresolved, 1, func() Payload { return new(ExperimentUnresolved) }},
 	{KindExperimentResolved, 1, func() Payload { return new(ExperimentResolved) }},
+	{KindExperimentInfeasible, 1, func() Payload { return new(ExperimentInfeasible) }},
+	{KindExperimentDeferred, 1, func() Payload { return new(ExperimentDeferred) }},
+	{KindRegionRefused, 1, func() Payload { return new(RegionRefused) }},
+	{KindRegionAllowed, 1, func() Payload { return new(RegionAllowed) }},
+	{KindMeasurementFlagged, 1, func() Payload { return new(MeasurementFlagged) }},
 	{KindMeasurementCorrected, 1, func() Payload { return new(MeasurementCorrected) }},
 	{KindInstrumentStalled, 1, func() Payload { return new(InstrumentStalled) }},
 	{KindModelFitted, 1, func() Payload { return new(ModelFitted) }},

@@ -7,6 +7,7 @@ const (
 	AnswerAccept = "accept" // worth the experiment
 	AnswerReject = "reject" // not worth it
 	AnswerUnsure = "unsure" // can't tell
+	AnswerRefuse = "refuse" // won't: a reject that sticks, see RegionRefused
 )
 
 // Interval is a closed interval of a real quantity.

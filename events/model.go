@@ -2,8 +2,9 @@ package events
 
 // Names of the models that are fitted.
 const (
-	ModelObjective = "objective" // the Gaussian process of the measured objective
-	ModelBelief    = "belief"    // the confidence set of an expert's belief
+	ModelObjective  = "objective"  // the Gaussian process of the measured objective
+	ModelBelief     = "belief"     // the confidence set of an expert's belief
+	ModelPreference = "preference" // the model of an expert's comparisons
 )
 
 // ModelFitted records a fit: what it was made from, how, and what came out.
@@ -19,8 +20,51 @@ type ModelFitted struct {
 	Seed  uint64 `json:"seed,string"`
 	Build Build  `json:"build"`
 
-	Objective *ObjectiveFit `json:"objective,omitempty"`
-	Belief    *BeliefFit    `json:"belief,omitempty"`
+	Objective  *ObjectiveFit  `json:"objective,omitempty"`
+	Belief     *BeliefFit     `json:"belief,omitempty"`
+	Preference *PreferenceFit `json:"preference,omitempty"`
+}
+
+// Forms of the model of an expert's comparisons.
+const (
+	PreferenceChoice  = "choice"  // Dirichlet-based classifier of pairs (Adachi et al. 2024, §3.1)
+	PreferenceUtility = "utility" // Gaussian process of the utility (Sinaga et al. 2026, §3)
+)
+
+// PreferenceFit is the outcome of fitting the model of an expert's
+// comparisons, on unit-cube inputs.
+type PreferenceFit struct {
+	// Form is one of the Preference constants.
+	Form string `json:"form"`
+	// Kernel is "rbf", "matern52" or "matern32".
+	Kernel string `json:"kernel"`
+	// Lengthscales has one entry for each dimension of the encoded unit cube.
+	Lengthscales []float64 `json:"lengthscales"`
+	OutputScale  float64   `json:"output_scale"`
+	// Mean is the constant prior mean of the choice form, AlphaEps the
+	// concentration α_ε of its labels.
+	Mean     float64 `json:"mean,omitempty"`
+	AlphaEps float64 `json:"alpha_eps,omitempty"`
+	// Score and Spread are the second-stage models of the choice form, on the expected
+	// choice probability and on its spread (Adachi et al. 2024, App. D).
+	Score  *StageFit `json:"score,omitempty"`
+	Spread *StageFit `json:"spread,omitempty"`
+	// Bandwidth of the anchors' density, in the unit cube; 0 without anchors.
+	Bandwidth float64 `json:"bandwidth,omitempty"`
+	// LogEvidence is the attained log marginal likelihood, plus log priors where
+	// there are any.
+	LogEvidence float64 `json:"log_evidence"`
+	// Comparisons is the number of pairs used.
+	Comparisons int `json:"comparisons"`
+	// Evaluations counts evidence evaluations over all starts.
+	Evaluations int `json:"evaluations"`
+}
+
+// StageFit are the hyperparameters of a Gaussian process with an RBF kernel.
+type StageFit struct {
+	Lengthscales []float64 `json:"lengthscales"`
+	OutputScale  float64   `json:"output_scale"`
+	Noise        float64   `json:"noise"`
 }
 
 // ObjectiveFit is the outcome of a Gaussian-process fit on unit-cube inputs

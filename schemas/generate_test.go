@@ -185,12 +185,19 @@ func shortForms(schema *jsonschema.Schema) {
 	choice("Next")
 	choice("Trust")
 	choice("Handover")
+	choice("Duel")
+	var methods []any
+	for _, m := range events.Methods() {
+		methods = append(methods, m.Name)
+	}
+	bare("Policy", &jsonschema.Schema{Type: "string", Enum: methods, Description: "A method by name."})
 	bare("CategoryDef", &jsonschema.Schema{Type: "string", MinLength: length(1)})
 	bare("Instrument", &jsonschema.Schema{Type: "string", Enum: []any{"manual"}})
 	bare("SimulatedInstrument", &jsonschema.Schema{Type: "string", Description: "The task."})
 	bare("TableInstrument", &jsonschema.Schema{Type: "string", Description: "The file."})
 	bare("ProcessInstrument", &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: length(1), Description: "The command."})
-	for _, name := range []string{"LCB", "LogEI", "Thompson", "Sobol", "Random", "NoTrust", "COBOL", "NeverAsk", "Width",
+	for _, name := range []string{"LCB", "LogEI", "Thompson", "Sobol", "Random", "Prior", "Manual", "NoTrust", "COBOL", "COBOHL", "HCEI", "CoExBO", "PiBO",
+		"NeverAsk", "Width", "Choose", "MRLPF", "MaxMinLCB", "EUBO", "RAEUBO", "UtilityEI", "UtilityUCB", "ANPEI", "RAHBO", "RandomDuels",
 		"ManualInstrument", "SimulatedExpert", "TerminalExpert"} {
 		bare(name, &jsonschema.Schema{Type: "null"})
 	}

@@ -21,8 +21,8 @@ func Diff(from, to events.Definition) []events.Change {
 	return changes
 }
 
-// plain is a definition as maps, slices and json.Numbers.
-func plain(def events.Definition) any {
+// plain is a definition, or a part of one, as maps, slices and json.Numbers.
+func plain(def any) any {
 	data, err := json.Marshal(def)
 	if err != nil {
 		panic("campaignfile: a definition that was read from JSON cannot be written: " + err.Error())

@@ -1,6 +1,7 @@
 package campaignfile
 
 import (
+	"math"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -22,8 +23,34 @@ const (
 	paperConfidence   = 0.01
 	defaultMaxNorm    = 4
 
+	defaultOptions = 4
+
+	defaultCoExBOGamma = 0.01
+	defaultPiBOGamma   = 10
+
 	defaultThreshold     = 0.1
 	defaultPerExperiment = 10
+
+	// Comparisons at first: of simulated experts as in Adachi et al. 2024, of
+	// people, and for duels as in Sinaga et al. 2026.
+	simulatedComparisons = 100
+	personComparisons    = 10
+	duelComparisons      = 8
+
+	defaultOutlierThreshold = 4
+	defaultDuelLambda       = 0.05
+	defaultKappa            = 1
+	defaultDuelPoints       = 256
+	// duelLengthscale is that of one dimension (Kayal et al. 2025, §5).
+	duelLengthscale        = 0.1
+	defaultRAEUBOAlpha     = 10
+	defaultUtilityBeta     = 2
+	defaultANPEIGamma      = 1
+	defaultRAHBOEta        = 2
+	defaultRAHBOGamma      = 10
+	defaultUtilityNoise    = 1
+	defaultUtilityStrength = 4
+	defaultRefitEvery      = 10
 
 	defaultAccuracy     = 1
 	defaultStallAfter   = events.Duration(10 * time.Minute)
@@ -39,10 +66,21 @@ const (
 func Complete(def events.Definition) events.Definition {
 	set(&def.Seed, defaultSeed)
 	set(&def.Replicates, defaultReplicates)
+	set(&def.Parallel, 1)
 	set(&def.Model.Kernel, "rbf")
-	def.Instrument = completeInstrument(def.Instrument)
+	if def.Policy.Duel.Set() {
+		def.Policy = completeDuel(def.Policy, def.Parameters)
+		if usesUtility(def.Policy) {
+			def.Model.Utility = completeUtility(def.Model.Utility)
+		}
+	} else {
+		setPointer(&def.Model.Feasibility, true)
+		set(&def.Outliers.Action, events.OutlierRepeat)
+		setPointer(&def.Outliers.Threshold, defaultOutlierThreshold)
+		def.Instrument = completeInstrument(def.Instrument)
+		def.Policy = completePolicy(def.Policy, len(def.Experts) > 0)
+	}
 	def.Experts = completeExperts(def.Experts, def.Instrument)
-	def.Policy = completePolicy(def.Policy, len(def.Experts) > 0)
 	def.Initial = completeInitial(def)
 	if def.Stop.Window > 0 {
 		setPointer(&def.Stop.Improvement, defaultImprovement)
@@ -86,61 +124,168 @@ func completeExperts(experts []events.Expert, in events.Instrument) []events.Exp
 }
 
 func completePolicy(p events.Policy, experts bool) events.Policy {
-	n := &p.Next
-	if n.LCB == nil && n.LogEI == nil && n.Thompson == nil && n.Sobol == nil && n.Random == nil {
+	p.Next = completeNext(p.Next, p.Trust)
+	p.Trust = completeTrust(p.Trust, experts && hasModel(p.Next))
+	p.Handover = completeHandover(p.Handover, p.Trust, experts)
+	return p
+}
+
+// hasModel says whether a rule reads a model of the objective.
+func hasModel(n events.Next) bool { return n.LCB != nil || n.LogEI != nil || n.Thompson != nil }
+
+func completeNext(n events.Next, t events.Trust) events.Next {
+	if n == (events.Next{}) {
 		n.LCB = &events.LCB{}
+		if t.HCEI != nil {
+			n = events.Next{LogEI: &events.LogEI{}}
+		}
 	}
 	if n.LCB != nil {
 		lcb := *n.LCB
-		setPointer(&lcb.Beta, defaultBeta)
+		if lcb.Beta == nil && (t.CoExBO != nil || t.PiBO != nil) {
+			set(&lcb.BetaRule, events.BetaGrowing)
+		}
 		set(&lcb.BetaRule, events.BetaFixed)
+		if lcb.BetaRule == events.BetaFixed {
+			setPointer(&lcb.Beta, defaultBeta)
+		}
 		n.LCB = &lcb
 	}
-	hasModel := n.LCB != nil || n.LogEI != nil || n.Thompson != nil
+	return n
+}
 
-	t := &p.Trust
-	switch {
-	case t.None != nil || t.COBOL != nil:
-	case experts && hasModel:
-		t.COBOL = &events.COBOL{}
-	default:
-		t.None = &events.NoTrust{}
+func completeTrust(t events.Trust, aided bool) events.Trust {
+	if t == (events.Trust{}) {
+		if aided {
+			t.COBOL = &events.COBOL{}
+		} else {
+			t.None = &events.NoTrust{}
+		}
 	}
-	paper := false
-	if t.COBOL != nil {
+	switch {
+	case t.COBOL != nil:
 		cobol := *t.COBOL
-		paper = cobol.Paper
 		setPointer(&cobol.Lambda0, defaultLambda0)
 		setPointer(&cobol.Zeta, defaultZeta)
 		setPointer(&cobol.Eta, defaultEta)
-		if cobol.Paper {
-			setPointer(&cobol.Confidence, paperConfidence)
-		} else {
-			setPointer(&cobol.Confidence, defaultConfidence)
-		}
-		if !paper {
-			setPointer(&cobol.MaxNorm, defaultMaxNorm)
-		}
+		cobol.Belief = completeBelief(cobol.Belief, cobol.Paper)
 		t.COBOL = &cobol
+	case t.COBOHL != nil:
+		t.COBOHL = &events.COBOHL{Belief: completeBelief(t.COBOHL.Belief, false)}
+	case t.HCEI != nil:
+		t.HCEI = &events.HCEI{Belief: completeBelief(t.HCEI.Belief, false)}
+	case t.CoExBO != nil:
+		coexbo := *t.CoExBO
+		setPointer(&coexbo.Gamma, defaultCoExBOGamma)
+		t.CoExBO = &coexbo
+	case t.PiBO != nil:
+		pibo := *t.PiBO
+		setPointer(&pibo.Gamma, defaultPiBOGamma)
+		t.PiBO = &pibo
 	}
+	return t
+}
 
-	h := &p.Handover
-	switch {
-	case h.Never != nil || h.Width != nil:
-	case t.COBOL != nil && experts:
-		h.Width = &events.Width{}
-	default:
-		h.Never = &events.NeverAsk{}
+func completeBelief(b events.Belief, paper bool) events.Belief {
+	set(&b.Feedback, events.FeedbackLabel)
+	if b.Feedback == events.FeedbackRanking {
+		setPointer(&b.Options, defaultOptions)
+	}
+	if paper {
+		setPointer(&b.Confidence, paperConfidence)
+		return b
+	}
+	setPointer(&b.Confidence, defaultConfidence)
+	setPointer(&b.MaxNorm, defaultMaxNorm)
+	return b
+}
+
+func completeHandover(h events.Handover, t events.Trust, experts bool) events.Handover {
+	if h == (events.Handover{}) {
+		belief := t.Belief()
+		switch {
+		case experts && t.CoExBO != nil:
+			h.Choose = &events.Choose{}
+		case experts && (t.COBOL != nil || t.COBOHL != nil) && belief.Feedback != events.FeedbackGaussian:
+			h.Width = &events.Width{}
+		default:
+			h.Never = &events.NeverAsk{}
+		}
 	}
 	if h.Width != nil {
+		// The paper's rules ask wherever a belief is wide, without a gate.
+		ours := t.COBOL != nil && !t.COBOL.Paper
 		width := *h.Width
 		setPointer(&width.Threshold, defaultThreshold)
 		setPointer(&width.PerExperiment, defaultPerExperiment)
-		setPointer(&width.WhereItMatters, !paper)
-		setPointer(&width.Gate, !paper)
+		setPointer(&width.WhereItMatters, ours)
+		setPointer(&width.Gate, ours)
 		h.Width = &width
 	}
+	if h.Choose != nil {
+		choose := *h.Choose
+		setPointer(&choose.Explain, true)
+		setPointer(&choose.Gate, true)
+		h.Choose = &choose
+	}
+	return h
+}
+
+// completeDuel completes the policy of a campaign without an instrument.
+func completeDuel(p events.Policy, parameters []events.Parameter) events.Policy {
+	d := &p.Duel
+	dueling := func(c events.Dueling) events.Dueling {
+		setPointer(&c.Lengthscale, duelLengthscale*math.Sqrt(float64(max(1, len(parameters)))))
+		setPointer(&c.Lambda, defaultDuelLambda)
+		setPointer(&c.Kappa, defaultKappa)
+		set(&c.Loss, events.LossRKHS)
+		if c.Beta == nil {
+			set(&c.BetaRule, events.BetaCalibrated)
+		}
+		setPointer(&c.Points, defaultDuelPoints)
+		return c
+	}
+	switch {
+	case d.MRLPF != nil:
+		d.MRLPF = &events.MRLPF{Dueling: dueling(d.MRLPF.Dueling)}
+	case d.MaxMinLCB != nil:
+		d.MaxMinLCB = &events.MaxMinLCB{Dueling: dueling(d.MaxMinLCB.Dueling)}
+	case d.RAEUBO != nil:
+		rule := *d.RAEUBO
+		setPointer(&rule.Alpha, defaultRAEUBOAlpha)
+		d.RAEUBO = &rule
+	case d.UCB != nil:
+		rule := *d.UCB
+		setPointer(&rule.Beta, defaultUtilityBeta)
+		d.UCB = &rule
+	case d.ANPEI != nil:
+		rule := *d.ANPEI
+		setPointer(&rule.Gamma, defaultANPEIGamma)
+		d.ANPEI = &rule
+	case d.RAHBO != nil:
+		rule := *d.RAHBO
+		setPointer(&rule.Eta, defaultRAHBOEta)
+		setPointer(&rule.Gamma, defaultRAHBOGamma)
+		d.RAHBO = &rule
+	}
 	return p
+}
+
+// usesUtility says whether a policy models the utility of compositions.
+func usesUtility(p events.Policy) bool {
+	d := p.Duel
+	return d.Set() && d.MRLPF == nil && d.MaxMinLCB == nil
+}
+
+func completeUtility(u events.Utility) events.Utility {
+	set(&u.Link, events.LinkProbit)
+	set(&u.Posterior, events.PosteriorLaplace)
+	setPointer(&u.Noise, defaultUtilityNoise)
+	if !u.Paper {
+		setPointer(&u.Strength, defaultUtilityStrength)
+	}
+	setPointer(&u.RefitEvery, defaultRefitEvery)
+	return u
 }
 
 func completeInitial(def events.Definition) events.Initial {
@@ -150,6 +295,9 @@ func completeInitial(def events.Definition) events.Initial {
 		setPointer(&in.Experiments, len(in.Points))
 	}
 	set(&in.Design, events.DesignSobol)
+	if def.Policy.Duel.Set() {
+		setPointer(&in.Experiments, 0)
+	}
 	setPointer(&in.Experiments, defaultExperiments)
 
 	simulated := len(def.Experts) > 0
@@ -157,15 +305,38 @@ func completeInitial(def events.Definition) events.Initial {
 		simulated = simulated && e.Simulated != nil
 	}
 	setPointer(&in.Balanced, simulated)
-	if len(def.Experts) > 0 && usesLabels(def.Policy) {
-		setPointer(&in.Labels, defaultLabels)
+	if len(def.Experts) > 0 {
+		if usesLabels(def.Policy) {
+			setPointer(&in.Labels, defaultLabels)
+		}
+		switch {
+		case usesUtility(def.Policy):
+			setPointer(&in.Comparisons, duelComparisons)
+		case usesComparisons(def.Policy) && simulated:
+			setPointer(&in.Comparisons, simulatedComparisons)
+		case usesComparisons(def.Policy):
+			setPointer(&in.Comparisons, personComparisons)
+		}
 	}
 	setPointer(&in.Labels, 0)
+	setPointer(&in.Comparisons, 0)
 	return in
 }
 
-// usesLabels says whether any part of a policy reads experts' labels.
-func usesLabels(p events.Policy) bool { return p.Trust.COBOL != nil || p.Handover.Width != nil }
+// usesLabels says whether any part of a policy reads experts' accepts and
+// rejects.
+func usesLabels(p events.Policy) bool {
+	belief := p.Trust.Belief()
+	return belief != nil && belief.Feedback == events.FeedbackLabel
+}
+
+// usesComparisons says whether any part of a policy learns from comparisons
+// that come before it.
+func usesComparisons(p events.Policy) bool {
+	belief := p.Trust.Belief()
+	return p.Trust.CoExBO != nil || p.Trust.PiBO != nil || p.Next.Prior != nil || usesUtility(p) ||
+		belief != nil && (belief.Feedback == events.FeedbackComparison || belief.Feedback == events.FeedbackRanking)
+}
 
 // set and setPointer fill a field that was left out.
 func set[T comparable](field *T, value T) {

@@ -16,7 +16,11 @@ import (
 // it ends. It estimates nothing.
 func Explain(def events.Definition) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Campaign %s: %s %s with at most %s.\n", def.Name, def.Objective.Goal, quantity(def.Objective), plural(def.Budget.Experiments, "experiment"))
+	effort := plural(def.Budget.Experiments, "experiment")
+	if def.Policy.Duel.Set() {
+		effort = plural(def.Budget.Comparisons, "comparison")
+	}
+	fmt.Fprintf(&b, "Campaign %s: %s %s with at most %s.\n", def.Name, def.Objective.Goal, quantity(def.Objective), effort)
 	if def.Description != "" {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(def.Description))
 	}
@@ -24,12 +28,20 @@ func Explain(def events.Definition) string {
 
 	b.WriteString("\nHow it goes\n")
 	line := func(what, how string) { fmt.Fprintf(&b, "  %-12s %s\n", what, how) }
-	line("objective", objectiveText(def))
-	line("begins", initialText(def))
-	line("next", nextText(def.Policy.Next, def.Objective.Goal))
-	line("trust", trustText(def.Policy.Trust))
-	line("handover", handoverText(def.Policy.Handover))
-	line("measured by", instrumentText(def))
+	if def.Policy.Duel.Set() {
+		line("begins", initialText(def))
+		line("compares", duelText(def.Policy.Duel))
+		if usesUtility(def.Policy) {
+			line("utility", utilityText(def.Model.Utility))
+		}
+	} else {
+		line("objective", objectiveText(def))
+		line("begins", initialText(def))
+		line("next", nextText(def.Policy.Next, def.Objective.Goal))
+		line("trust", trustText(def.Policy.Trust))
+		line("handover", handoverText(def.Policy.Handover))
+		line("measured by", instrumentText(def))
+	}
 	for _, e := range def.Experts {
 		line("expert", expertText(e))
 	}
@@ -240,63 +252,18 @@ func initialText(def events.Definition) string {
 	if n == 0 {
 		text = "no initial experiments"
 	}
+	if n == 0 && def.Policy.Duel.Set() {
+		text = "at once"
+	}
+	if in.Comparisons != nil && *in.Comparisons > 0 {
+		text = strings.TrimPrefix(fmt.Sprintf("%s; %s from each expert", text, plural(*in.Comparisons, "comparison")), "at once; ")
+	}
 	if in.Labels != nil && *in.Labels > 0 {
 		how := "at random compositions"
 		if in.Balanced != nil && *in.Balanced {
 			how = "as many accepted as rejected"
 		}
 		text += fmt.Sprintf("; %s from each expert, %s", plural(*in.Labels, "label"), how)
-	}
-	return text
-}
-
-func nextText(n events.Next, goal string) string {
-	switch {
-	case n.LCB != nil:
-		bound := map[string]string{events.Maximize: "upper", events.Minimize: "lower"}[goal]
-		if n.LCB.BetaRule == events.BetaLemma {
-			return fmt.Sprintf("the composition with the best %s confidence bound, its width by Lemma 3.1 of Xu et al. 2024", bound)
-		}
-		beta := 0.0
-		if n.LCB.Beta != nil {
-			beta = *n.LCB.Beta
-		}
-		return fmt.Sprintf("the composition with the best %s confidence bound of a Gaussian process (β = %s)", bound, number(beta))
-	case n.LogEI != nil:
-		return "the composition with the greatest expected improvement on the best so far (its logarithm)"
-	case n.Thompson != nil:
-		return "the optimum of one draw from the Gaussian process"
-	case n.Sobol != nil:
-		return "the next composition of a space-filling design, without a model"
-	case n.Random != nil:
-		return "a composition at random, without a model"
-	}
-	return "?"
-}
-
-func trustText(t events.Trust) string {
-	switch {
-	case t.COBOL != nil && t.COBOL.Paper:
-		return "an expert's belief bends the choice by the rules of Xu et al. 2024, as printed"
-	case t.COBOL != nil:
-		return fmt.Sprintf("an expert's belief bends the choice, unless the model is more than %s times as sure of it as of its own (cobol)", optional(t.COBOL.Eta))
-	}
-	return "experts do not bend the choice"
-}
-
-func handoverText(h events.Handover) string {
-	if h.Width == nil {
-		return "no one is asked"
-	}
-	text := fmt.Sprintf("an expert is asked where their belief is wider than %s logits", optional(h.Width.Threshold))
-	if h.Width.WhereItMatters != nil && *h.Width.WhereItMatters {
-		text += " and the answer could matter"
-	}
-	if h.Width.Gate != nil && *h.Width.Gate {
-		text += ", while their labels predict what is measured"
-	}
-	if h.Width.PerExperiment != nil {
-		text += fmt.Sprintf("; at most %s before one experiment", plural(*h.Width.PerExperiment, "question"))
 	}
 	return text
 }
@@ -350,6 +317,9 @@ func expertText(e events.Expert) string {
 
 func endText(def events.Definition) string {
 	ends := []string{"after " + plural(def.Budget.Experiments, "experiment")}
+	if def.Policy.Duel.Set() {
+		ends = []string{"after " + plural(def.Budget.Comparisons, "comparison")}
+	}
 	if def.Budget.Time > 0 {
 		ends = append(ends, "after "+duration(def.Budget.Time))
 	}

@@ -1,8 +1,11 @@
 package campaignfile
 
+import "github.com/campaignd/campaignd/events"
+
 // expand writes the short forms of a campaign file out, in place, as the schema
 // describes them:
 //
+//	policy: coexbo                          policy: {next: …, trust: {coexbo: {}}, handover: …}
 //	policy: {next: lcb}                     policy: {next: {lcb: {}}}
 //	categories: [LiPF6]                     categories: [{name: LiPF6}]
 //	instrument: manual                      instrument: {manual: {}}
@@ -24,8 +27,13 @@ func expand(tree map[string]any) {
 			}
 		}
 	}
+	if name, ok := tree["policy"].(string); ok {
+		if policy, ok := method(name); ok {
+			tree["policy"] = policy
+		}
+	}
 	if policy, ok := tree["policy"].(map[string]any); ok {
-		for _, part := range []string{"next", "trust", "handover"} {
+		for _, part := range []string{"next", "trust", "handover", "duel"} {
 			if name, ok := policy[part].(string); ok {
 				policy[part] = map[string]any{name: map[string]any{}}
 			}
@@ -66,4 +74,15 @@ func defaults(choice map[string]any, name string) {
 	if value, ok := choice[name]; ok && value == nil {
 		choice[name] = map[string]any{}
 	}
+}
+
+// method returns the composition that the name of a method stands for, as a
+// plain tree.
+func method(name string) (tree map[string]any, ok bool) {
+	for _, m := range events.Methods() {
+		if m.Name == name {
+			return plain(m.Policy).(map[string]any), true
+		}
+	}
+	return nil, false
 }

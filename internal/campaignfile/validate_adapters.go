@@ -32,9 +32,15 @@ func (v *validator) steps() {
 
 func (v *validator) instrument() {
 	in, here := v.def.Instrument, at("instrument")
+	if v.def.Policy.Duel.Set() {
+		if count(in.Simulated != nil, in.Table != nil, in.Manual != nil, in.Process != nil) > 0 {
+			v.report(here, "nothing is measured where experts' comparisons are the objective", "remove the instrument, or policy.duel")
+		}
+		return
+	}
 	switch count(in.Simulated != nil, in.Table != nil, in.Manual != nil, in.Process != nil) {
 	case 0:
-		v.report(here, "it does not say what measures", "choose one of simulated, table, manual, process")
+		v.report(here, "it does not say what measures", "choose one of simulated, table, manual, process; or a policy that learns from comparisons alone, such as mr-lpf")
 	case 1:
 	default:
 		v.report(here, "it names more than one instrument", "keep one of simulated, table, manual, process")
@@ -177,6 +183,8 @@ func (v *validator) experts() {
 		case 2:
 			v.report(here, fmt.Sprintf("%s is both simulated and a person", e.Name), "keep one of simulated and terminal")
 		}
+		v.anchors(here, e)
+		v.statedBelief(here, e)
 		s := e.Simulated
 		if s == nil {
 			continue
@@ -189,6 +197,53 @@ func (v *validator) experts() {
 			v.report(here.to("simulated"), fmt.Sprintf("%s does not know what the instrument measures", e.Name), "name the task that a simulated expert knows, for example task: electrolyte")
 		case sim == nil || sim.Task != s.Task:
 			v.task(here.to("simulated", "task"), s.Task)
+		}
+	}
+}
+
+// anchors checks the compositions that an expert trusts their judgement at.
+func (v *validator) anchors(here path, e events.Expert) {
+	if len(e.Anchors) > 0 && !usesUtility(v.def.Policy) {
+		v.report(here.to("anchors"), "no rule of this policy reads anchors", "choose policy: raeubo, rahbo, anpei or another that models a utility, or remove anchors")
+	}
+	for i, p := range e.Anchors {
+		if v.points == nil {
+			return
+		}
+		if _, err := v.points.Encode(p); err != nil {
+			v.report(here.to("anchors", i), reason(err), "correct or remove the anchor")
+		}
+	}
+}
+
+// statedBelief checks the normal distribution that an expert states.
+func (v *validator) statedBelief(here path, e events.Expert) {
+	if e.Belief == nil {
+		return
+	}
+	here = here.to("belief")
+	if b := v.def.Policy.Trust.Belief(); b == nil || b.Feedback != events.FeedbackGaussian {
+		v.report(here, "no rule of this policy reads a stated belief", "write feedback: gaussian under policy.trust, or remove the belief")
+	}
+	if v.points != nil {
+		if _, err := v.points.Encode(e.Belief.Mean); err != nil {
+			v.report(here.to("mean"), reason(err), "correct it")
+		}
+	}
+	for _, name := range sortedKeys(e.Belief.SD) {
+		sd, p := e.Belief.SD[name], v.parameter(name)
+		switch {
+		case p == nil:
+			v.report(here.to("sd", name), fmt.Sprintf("there is no parameter %q", name), didYouMean(name, v.names(numeric)))
+		case !numeric(*p):
+			v.report(here.to("sd", name), fmt.Sprintf("%q is categorical", name), "remove it")
+		case !(sd > 0) || !finite(&sd):
+			v.report(here.to("sd", name), "a standard deviation is a positive number", "correct it")
+		}
+	}
+	for _, p := range v.def.Parameters {
+		if _, ok := e.Belief.SD[p.Name]; numeric(p) && !ok {
+			v.report(here.to("sd"), fmt.Sprintf("it says nothing of %q", p.Name), "give the standard deviation of each numeric parameter")
 		}
 	}
 }

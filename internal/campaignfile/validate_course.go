@@ -2,6 +2,8 @@ package campaignfile
 
 import (
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -39,33 +41,139 @@ func (v *validator) initial() {
 	}
 }
 
+// exactlyOne reports a choice that does not name one rule.
+func (v *validator) exactlyOne(part string, named any) {
+	choice := plain(named).(map[string]any)
+	if len(choice) != 1 {
+		v.report(at("policy", part), "it must name exactly one rule", "choose one of "+strings.Join(ruleNames(named), ", "))
+	}
+}
+
+// ruleNames returns the names of the rules of a choice, in their order.
+func ruleNames(choice any) (names []string) {
+	t := reflect.TypeOf(choice)
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
 func (v *validator) policy() {
 	p := v.def.Policy
-	n := p.Next
-	if count(n.LCB != nil, n.LogEI != nil, n.Thompson != nil, n.Sobol != nil, n.Random != nil) != 1 {
-		v.report(at("policy", "next"), "it must name exactly one rule", "choose one of lcb, logei, thompson, sobol, random")
+	if p.Duel.Set() {
+		v.duel()
+		return
 	}
-	if count(p.Trust.None != nil, p.Trust.COBOL != nil) != 1 {
-		v.report(at("policy", "trust"), "it must name exactly one rule", "choose one of none, cobol")
-	}
-	if count(p.Handover.Never != nil, p.Handover.Width != nil) != 1 {
-		v.report(at("policy", "handover"), "it must name exactly one rule", "choose one of never, width")
-	}
-	if p.Trust.COBOL != nil {
-		if len(v.def.Experts) == 0 {
-			v.report(at("policy", "trust"), "cobol trusts experts, and there are none", "add experts, or write trust: none")
+	v.exactlyOne("next", p.Next)
+	v.exactlyOne("trust", p.Trust)
+	v.exactlyOne("handover", p.Handover)
+
+	experts, model := len(v.def.Experts) > 0, hasModel(p.Next)
+	if p.Trust.None == nil {
+		if !experts {
+			v.report(at("policy", "trust"), v.trustName()+" trusts experts, and there are none", "add experts, or write trust: none")
 		}
-		if n.Sobol != nil || n.Random != nil {
-			v.report(at("policy", "trust"), "cobol bends the choice of a model, and next has none", "choose next: lcb, logei or thompson, or trust: none")
+		if !model {
+			v.report(at("policy", "trust"), v.trustName()+" bends the choice of a model, and next has none", "choose next: lcb, logei or thompson, or trust: none")
 		}
 	}
-	if p.Handover.Width != nil && p.Trust.COBOL == nil {
+	if p.Trust.HCEI != nil && model && p.Next.LogEI == nil {
+		v.report(at("policy", "next"), "hcei weighs the expected improvement, and next is another rule", "write next: logei, or remove next")
+	}
+	if n := p.Next; (n.Prior != nil || n.Manual != nil) && !experts {
+		v.report(at("policy", "next"), "there is no expert to take compositions from", "add experts")
+	}
+	v.handover()
+	v.belief()
+}
+
+func (v *validator) trustName() string {
+	for name := range plain(v.def.Policy.Trust).(map[string]any) {
+		return name
+	}
+	return "the rule"
+}
+
+func (v *validator) handover() {
+	p := v.def.Policy
+	if p.Handover.Width != nil && p.Trust.COBOL == nil && p.Trust.COBOHL == nil {
 		v.report(at("policy", "handover"), "width asks where an expert's belief is wide, and trust reads no belief", "write trust: cobol, or handover: never")
+	}
+	if p.Handover.Choose == nil {
+		return
+	}
+	if len(v.def.Experts) == 0 {
+		v.report(at("policy", "handover"), "choose puts two candidates to an expert, and there is none", "add experts, or write handover: never")
+	}
+	if p.Trust.Belief() != nil {
+		v.report(at("policy", "handover"), v.trustName()+" asks to accept or reject, not to choose", "write handover: width, or trust: coexbo")
+	}
+	if p.Next.Sobol != nil || p.Next.Prior != nil || p.Next.Manual != nil {
+		v.report(at("policy", "handover"), "choose needs a rule that gives two candidates", "write next: lcb, thompson or random")
+	}
+}
+
+func (v *validator) belief() {
+	belief := v.def.Policy.Trust.Belief()
+	if belief == nil {
+		return
+	}
+	here := at("policy", "trust", v.trustName())
+	if belief.Options != nil && belief.Feedback != events.FeedbackRanking {
+		v.report(here.to("options"), "only a ranking has options", "write feedback: ranking, or remove options")
+	}
+	if belief.Feedback == events.FeedbackGaussian {
+		for i, e := range v.def.Experts {
+			if e.Belief == nil {
+				v.report(at("experts", i), fmt.Sprintf("%s has not stated a belief", e.Name), "add belief: {mean: …, sd: …}, or choose another feedback")
+			}
+		}
+		if v.def.Policy.Handover.Width != nil {
+			v.report(at("policy", "handover"), "a stated belief leaves nothing to ask", "write handover: never")
+		}
+	}
+}
+
+// duel checks a campaign whose objective is what experts prefer.
+func (v *validator) duel() {
+	p := v.def.Policy
+	v.exactlyOne("duel", p.Duel)
+	if p.Next != (events.Next{}) || p.Trust != (events.Trust{}) || p.Handover != (events.Handover{}) {
+		v.report(at("policy"), "duel takes the place of next, trust and handover", "remove them, or remove duel")
+	}
+	if len(v.def.Experts) == 0 {
+		v.report(at("policy", "duel"), "there is nobody who could compare", "add experts")
+	}
+	if v.def.Budget.Comparisons == 0 {
+		v.report(at("budget"), "it does not say how many comparisons there may be", "add comparisons")
+	}
+	if v.def.Budget.Experiments != 0 {
+		v.report(at("budget", "experiments"), "a campaign of comparisons has no experiments", "remove it")
+	}
+	if n := v.def.Initial.Experiments; n != nil && *n != 0 {
+		v.report(at("initial", "experiments"), "a campaign of comparisons has no experiments", "remove it")
+	}
+	if u := v.def.Model.Utility; u.Posterior != events.PosteriorLaplace && u.Posterior != "" && u.Link == events.LinkLogistic {
+		v.report(at("model", "utility", "posterior"), u.Posterior+" is for the probit link", "write link: probit, or posterior: laplace")
+	}
+	if in := v.def.Initial; in.Comparisons != nil && usesUtility(p) && *in.Comparisons < 1 {
+		v.report(at("initial", "comparisons"), "a utility cannot be modelled before the first comparison", "write at least 1")
 	}
 }
 
 func (v *validator) budget() {
 	b, in := v.def.Budget, v.def.Initial
+	if v.def.Policy.Duel.Set() {
+		return // checked with the rule
+	}
+	if b.Experiments == 0 {
+		v.report(at("budget"), `"experiments" is missing`, "say after how many experiments the campaign completes")
+		return
+	}
+	if b.Comparisons != 0 {
+		v.report(at("budget", "comparisons"), "it is for campaigns without an instrument", "use labels to limit how often experts are asked")
+	}
 	if in.Experiments != nil && *in.Experiments*v.def.Replicates > b.Experiments {
 		p := at("budget", "experiments")
 		text := fmt.Sprintf("%d experiments are fewer than the %d of the initial design", b.Experiments, *in.Experiments*v.def.Replicates)
