@@ -115,7 +115,7 @@ func (p *Policy) design(v View, d *Decision, trouble error) error {
 	if err != nil {
 		return err
 	}
-	tried, err := triedBy(v, func(x *campaign.Experiment) bool { return x.Status != campaign.Cancelled })
+	tried, err := triedBy(v, func(x *campaign.Experiment) bool { return !x.Status.CalledOff() })
 	if err != nil {
 		return err
 	}

@@ -253,7 +253,7 @@ func (m *maker) taken() (map[string]bool, error) {
 	if len(m.def.Candidates) == 0 {
 		return nil, nil
 	}
-	return triedBy(m.v, func(x *campaign.Experiment) bool { return x.Status != campaign.Cancelled })
+	return triedBy(m.v, func(x *campaign.Experiment) bool { return !x.Status.CalledOff() })
 }
 
 // add appends a candidate with what the models say about it. Where only the

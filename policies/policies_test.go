@@ -30,7 +30,7 @@ var campaigns = map[string]struct {
 	}}},
 	"failures and unsure experts": {"electrolyte", []func(*events.Definition){study.WithExpert(0), func(def *events.Definition) {
 		def.Instrument.Simulated.FailureRate, def.Experts[0].Simulated.UnsureRate = 0.3, 0.5
-		def.Policy.Trust.COBOL = &events.COBOL{Confidence: ptr(0.5)}
+		def.Policy.Trust.COBOL = &events.COBOL{Belief: events.Belief{Confidence: ptr(0.5)}}
 		def.Policy.Handover.Width = &events.Width{PerExperiment: ptr(2)}
 		def.Budget.Labels = ptr(12)
 	}}},

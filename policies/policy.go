@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/preference"
 )
 
 // Version is raised whenever the same view and seed could lead to another
@@ -35,6 +36,10 @@ type View struct {
 	// no model in spite of it.
 	Beliefs      []*belief.Model
 	BeliefErrors []error
+	// Preferences and PreferenceErrors are the same for the models of their
+	// comparisons.
+	Preferences      []*preference.Model
+	PreferenceErrors []error
 }
 
 // Decision is what a policy decided: a record of it without identifier, place

@@ -25,6 +25,11 @@ package humans
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -47,43 +52,162 @@ type Exampler interface {
 	Examples(ctx context.Context, n int, balanced bool) ([]Example, error)
 }
 
+// Comparer is a Reviewer whose expert can compare examples unasked, before
+// there is any question.
+type Comparer interface {
+	// Comparisons returns n comparisons of size random compositions each. Equal
+	// arguments give equal comparisons.
+	Comparisons(ctx context.Context, n, size int) ([]Compared, error)
+}
+
 // Description says who answers.
 type Description struct {
 	Expert    string
 	Simulated bool
 }
 
-// Question asks whether a composition is worth the experiment.
+// Form is what a question asks for.
+type Form string
+
+const (
+	// Label asks whether a composition is worth the experiment: accept, reject,
+	// can't tell, or won't.
+	Label Form = "label"
+	// Comparison asks for an order of two or more compositions.
+	Comparison Form = "comparison"
+	// Pinpoint asks for a composition of the expert's own.
+	Pinpoint Form = "pinpoint"
+)
+
+// Question is one question to an expert.
 type Question struct {
 	// ID is unique for ever: "CAMPAIGN/q3".
 	ID       string
 	Campaign string
 	Expert   string
-	// Parameters in the campaign's order, with units, for showing Point.
+	// Form is what is asked for; empty means Label.
+	Form Form
+	// Parameters in the campaign's order, with units, for showing and entering
+	// compositions.
 	Parameters []events.Parameter
-	// Point is the composition asked about.
+	// Point is the composition a Label asks about, or what the campaign would
+	// take in place of a Pinpoint; nil where it has no view.
 	Point events.Point
+	// Allowed says why a pinpointed composition cannot be taken, nil where it can;
+	// itself nil for other forms.
+	Allowed func(events.Point) error
+	// Options are what a Comparison is between.
+	Options []events.Option
 	// Objective is what the campaign seeks.
 	Objective events.Objective
-	// Prediction and Belief are what the models say, where there are models.
+	// Prediction and Belief are what the models say about Point, where there are models.
 	Prediction *events.Prediction
 	Belief     *events.Interval
-	// Explanation says in a sentence why this is asked.
-	Explanation string
+	// Explanation says in a sentence why this is asked, Attributions what the
+	// models base their view of the options on.
+	Explanation  string
+	Attributions *events.Attributions
 	// Asked and Expires are when the question was asked and when the campaign
 	// goes on without an answer; a zero Expires means never.
 	Asked, Expires time.Time
 }
 
-// Answer is what the person said: one of the Answer constants of package
-// events, and a comment if they left one.
+// Answer is what the person said.
 type Answer struct {
-	Answer  string
+	// Answer to a Label is one of the Answer constants of package events; to any
+	// form it is "unsure" where the person cannot tell. Else it is empty.
+	Answer string
+	// Order answers a Comparison: options from best to worst, counting from 0.
+	Order []int
+	// Point answers a Pinpoint.
+	Point events.Point
+	// Comment is what else they said.
 	Comment string
+}
+
+// Equal reports whether two answers say the same.
+func (a Answer) Equal(b Answer) bool {
+	return a.Answer == b.Answer && slices.Equal(a.Order, b.Order) && maps.Equal(a.Point, b.Point) && a.Comment == b.Comment
+}
+
+// ErrAnswer is wrapped by the error of [Answer.Check].
+var ErrAnswer = errors.New("this is not an answer to the question")
+
+// Check reports what is wrong with an answer to a question of a form with that
+// many options. Whether a pinpointed composition can be made is not checked.
+func (a Answer) Check(form Form, options int) error {
+	fault := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrAnswer, fmt.Sprintf(format, args...))
+	}
+	unsure := a.Answer == events.AnswerUnsure
+	switch form {
+	case Comparison:
+		switch {
+		case unsure && len(a.Order) == 0:
+			return nil
+		case a.Answer != "" || len(a.Order) == 0:
+			return fault("a comparison is answered with an order, or with %s", events.AnswerUnsure)
+		}
+		seen := make([]bool, options)
+		for _, i := range a.Order {
+			if i < 0 || i >= options || seen[i] {
+				return fault("the order %v is not one of %d options", a.Order, options)
+			}
+			seen[i] = true
+		}
+	case Pinpoint:
+		if unsure == (a.Point != nil) || a.Answer != "" && !unsure {
+			return fault("a pinpoint is answered with a composition, or with %s", events.AnswerUnsure)
+		}
+	default:
+		if !slices.Contains([]string{events.AnswerAccept, events.AnswerReject, events.AnswerUnsure, events.AnswerRefuse}, a.Answer) {
+			return fault("%q is not an answer; say accept, reject, unsure or refuse", a.Answer)
+		}
+	}
+	return nil
+}
+
+// ParseOrder reads an order of n options, which are called A, B, C, …: "B" for
+// the better of two, "B A C" or "BAC" from best to worst. Options left out come
+// after the others in no order.
+func ParseOrder(text string, n int) ([]int, error) {
+	var order []int
+	for _, r := range strings.ToUpper(text) {
+		if strings.ContainsRune(" ,;>", r) {
+			continue
+		}
+		i := int(r - 'A')
+		if i < 0 || i >= n || slices.Contains(order, i) {
+			return nil, fmt.Errorf("%w: %q is no order of %s", ErrAnswer, text, OptionNames(n))
+		}
+		order = append(order, i)
+	}
+	if len(order) == 0 {
+		return nil, fmt.Errorf("%w: name the best of %s first", ErrAnswer, OptionNames(n))
+	}
+	return order, nil
+}
+
+// OptionName is what the i-th option is called, counting from 0: A, B, C, …
+func OptionName(i int) string { return string(rune('A' + i)) }
+
+// OptionNames lists the names of n options.
+func OptionNames(n int) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = OptionName(i)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Example is a composition with the expert's label, accept or reject.
 type Example struct {
 	Point  events.Point
 	Answer string
+}
+
+// Compared is a comparison the expert made unasked: Points[Order[0]] is best.
+type Compared struct {
+	Points []events.Point
+	Order  []int
 }

@@ -61,7 +61,7 @@ func progressOf(core *engine.Core, waitingFor string) progress {
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		switch {
-		case x.Origin == events.OriginImport || x.Status == campaign.Cancelled:
+		case x.Origin == events.OriginImport || x.Status.CalledOff():
 		case x.Status.Open():
 			p.Open++
 		default:

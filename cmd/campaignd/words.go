@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 )
 
@@ -211,6 +214,27 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		return fmt.Sprintf("nobody answered %s in time; the campaign goes on without", p.Question), false
 	case *events.LabelWithdrawn:
 		return fmt.Sprintf("%s is no longer asked: %s", p.Question, p.Reason), false
+	case *events.ComparisonRequested:
+		return fmt.Sprintf("%s asks %s to compare %s", p.Question, p.Expert, plural(len(p.Options), "composition")), true
+	case *events.ComparisonGiven:
+		return fmt.Sprintf("%s %s in %s%s", p.Expert, placed(p.Order), p.Question, because(p.Comment)), p.Volunteered
+	case *events.ComparisonSuperseded:
+		return fmt.Sprintf("%s now %s in %s%s", p.Expert, placed(p.Order), p.Question, because(p.Reason)), false
+	case *events.PinpointRequested:
+		return fmt.Sprintf("%s asks %s what to measure next", p.Question, p.Expert), true
+	case *events.PinpointGiven:
+		if p.Parameters == nil {
+			return fmt.Sprintf("%s has no suggestion for %s%s", p.Expert, p.Question, because(p.Comment)), false
+		}
+		return fmt.Sprintf("%s wants (%s) measured (%s)%s", p.Expert, composition(n.def, p.Parameters), p.Question, because(p.Comment)), false
+	case *events.QuestionExpired:
+		return fmt.Sprintf("nobody answered %s in time; the campaign goes on without", p.Question), false
+	case *events.QuestionWithdrawn:
+		return fmt.Sprintf("%s is no longer asked: %s", p.Question, p.Reason), false
+	case *events.RegionRefused:
+		return fmt.Sprintf("%s refuses %s (%s): %s", who(e.Actor), regionInWords(n.def, p.Region), p.Refusal, p.Reason), false
+	case *events.RegionAllowed:
+		return fmt.Sprintf("%s takes the refusal %s back%s", who(e.Actor), p.Refusal, because(p.Reason)), false
 	case *events.ExperimentRequested:
 		return fmt.Sprintf("%s is to measure (%s)", p.Experiment, composition(n.def, p.Parameters)), true
 	case *events.ExperimentDispatched:
@@ -221,6 +245,12 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		return fmt.Sprintf("%s measured %s (%s)", p.Experiment, quantity(p.Objective.Value, p.Objective.Unit), composition(n.def, p.Actual)), false
 	case *events.ExperimentFailed:
 		return fmt.Sprintf("%s failed: %s", p.Experiment, p.Cause), false
+	case *events.ExperimentInfeasible:
+		return fmt.Sprintf("%s cannot be done: %s", p.Experiment, p.Cause), false
+	case *events.ExperimentDeferred:
+		return fmt.Sprintf("%s did not take place and is to be tried again: %s", p.Experiment, p.Cause), false
+	case *events.MeasurementFlagged:
+		return fmt.Sprintf("%s is %s: %s", p.Experiment, p.Verdict, p.Reason), false
 	case *events.ExperimentCancelled:
 		return fmt.Sprintf("%s was called off: %s", p.Experiment, p.Reason), false
 	case *events.ExperimentUnresolved:
@@ -254,8 +284,57 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	return string(e.Kind), true
 }
 
+// placed says what an expert did with a comparison: "prefers B, then A".
+func placed(order []int) string {
+	if len(order) == 0 {
+		return "cannot tell"
+	}
+	names := make([]string, len(order))
+	for i, option := range order {
+		names[i] = humans.OptionName(option)
+	}
+	return "prefers " + strings.Join(names, ", then ")
+}
+
+// regionInWords writes a box: "ec 0.45 to 0.52, salt LiPF6".
+func regionInWords(def *events.Definition, r events.Region) string {
+	var sides []string
+	for _, p := range parametersOf(def, r) {
+		side := r.Where[p]
+		switch {
+		case side.Is != "":
+			sides = append(sides, p+" "+side.Is)
+		case side.Min != nil && side.Max != nil:
+			sides = append(sides, fmt.Sprintf("%s %s to %s", p, short(*side.Min), short(*side.Max)))
+		case side.Min != nil:
+			sides = append(sides, fmt.Sprintf("%s from %s", p, short(*side.Min)))
+		case side.Max != nil:
+			sides = append(sides, fmt.Sprintf("%s up to %s", p, short(*side.Max)))
+		}
+	}
+	return strings.Join(sides, ", ")
+}
+
+// parametersOf returns the parameters a region names: in the campaign's order
+// where that is known.
+func parametersOf(def *events.Definition, r events.Region) []string {
+	if def == nil {
+		return slices.Sorted(maps.Keys(r.Where))
+	}
+	var names []string
+	for _, p := range def.Parameters {
+		if _, ok := r.Where[p.Name]; ok {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 func modelInWords(model, expert string) string {
-	if expert != "" {
+	switch {
+	case model == events.ModelPreference:
+		return "the model of what " + expert + " prefers"
+	case expert != "":
 		return "the belief of " + expert
 	}
 	return "the model of the " + model

@@ -41,7 +41,8 @@ var may = []struct {
 	// The engine knows the adapters' contracts, never an adapter.
 	{"internal/engine", []string{"events", "projections", "policies", "internal/space", "adapters/instruments.", "adapters/humans."}},
 	{"internal/control", []string{"events", "internal/engine"}},
-	{"internal/report", []string{"events", "projections", "policies", "internal/engine", "internal/space", "internal/num", "adapters/instruments."}},
+	{"internal/diagnose", []string{"events", "projections", "policies", "internal/engine", "internal/space", "internal/num"}},
+	{"internal/report", []string{"events", "projections", "policies", "internal/engine", "internal/diagnose", "internal/space", "internal/num", "adapters/instruments."}},
 	{"internal/study", []string{""}},
 	{"internal/testinstrument", []string{"events", "adapters"}},
 	{"internal/killtest", []string{""}},

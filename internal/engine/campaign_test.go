@@ -30,7 +30,7 @@ func electrolyte(t *testing.T, seed uint64, experiments int, changes ...func(*ev
 		func(def *events.Definition) {
 			def.Instrument.Simulated.FailureRate = 0.1
 			def.Experts[0].Simulated.UnsureRate = 0.2
-			def.Policy.Trust.COBOL = &events.COBOL{Confidence: ptr(0.5)} // wide beliefs: many questions
+			def.Policy.Trust.COBOL = &events.COBOL{Belief: events.Belief{Confidence: ptr(0.5)}} // wide beliefs: many questions
 		},
 	}, changes...)
 	def, err := study.Define("electrolyte", seed, experiments, changes...)

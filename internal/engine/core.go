@@ -12,16 +12,18 @@ import (
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/preference"
 )
 
 // Core is the state of one campaign and the rules for its next step. It is not
 // safe for concurrent use.
 type Core struct {
-	campaign  *campaign.Projection
-	objective *objective.Projection
-	belief    *belief.Projection
+	campaign   *campaign.Projection
+	objective  *objective.Projection
+	belief     *belief.Projection
+	preference *preference.Projection
 
-	// What follows from the present definition, rebuilt when it changes.
+	// What follows from the present definition and refusals, rebuilt when they change.
 	definedBy string
 	space     *space.Space
 	policy    *policies.Policy
@@ -29,12 +31,12 @@ type Core struct {
 
 // NewCore returns the core of a campaign without events.
 func NewCore() *Core {
-	return &Core{campaign: campaign.New(), objective: objective.New(), belief: belief.New()}
+	return &Core{campaign: campaign.New(), objective: objective.New(), belief: belief.New(), preference: preference.New()}
 }
 
 // Projections returns the core's projections in the order of their digest.
 func (c *Core) Projections() []projections.Projection {
-	return []projections.Projection{c.campaign, c.objective, c.belief}
+	return []projections.Projection{c.campaign, c.objective, c.belief, c.preference}
 }
 
 // State returns what the campaign has done. It must not be modified.
@@ -75,15 +77,19 @@ func (c *Core) Restore(snapshots [][]byte) error {
 // refresh rebuilds what follows from the definition, if it has changed.
 func (c *Core) refresh() error {
 	s := c.State()
-	if s.Definition == nil || c.definedBy == s.DefinedBy {
+	if s.Definition == nil {
+		return nil
+	}
+	definedBy := fmt.Sprint(s.DefinedBy, " ", len(s.Refusals), " ", len(s.Refused()))
+	if c.definedBy == definedBy {
 		return nil
 	}
 	var err error
-	if c.space, err = space.New(*s.Definition); err != nil {
+	if c.space, err = space.New(s.Bounded()); err != nil {
 		return fmt.Errorf("the definition in event %s: %w", s.DefinedBy, err)
 	}
 	c.policy = policies.New(*s.Definition)
-	c.definedBy = s.DefinedBy
+	c.definedBy = definedBy
 	return nil
 }
 
@@ -94,6 +100,8 @@ func (c *Core) View() policies.View {
 	for _, expert := range c.State().Definition.Experts {
 		model, err := c.belief.Model(expert.Name, view.Objective)
 		view.Beliefs, view.BeliefErrors = append(view.Beliefs, model), append(view.BeliefErrors, err)
+		preferences, err := c.preference.Model(expert.Name)
+		view.Preferences, view.PreferenceErrors = append(view.Preferences, preferences), append(view.PreferenceErrors, err)
 	}
 	return view
 }

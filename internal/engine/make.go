@@ -24,6 +24,10 @@ func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Pa
 		var fit events.BeliefFit
 		fit, err = c.fitBelief(step.Expert)
 		fitted.Belief = &fit
+	case events.ModelPreference:
+		var fit events.PreferenceFit
+		fit, err = c.preference.Fit(ctx, step.Expert, step.Seed)
+		fitted.Preference = &fit
 	default:
 		panic("engine: there is no model " + step.Model)
 	}
@@ -68,18 +72,8 @@ func (c *Core) Decide(ctx context.Context, step Decide, build events.Build, now 
 			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: d.Candidate().Parameters,
 			Origin: events.OriginPolicy, Decision: step.Decision, Replicate: 1 + c.runsOf(d.Candidate().Parameters),
 		})
-	case events.ActionAsk:
-		candidate := d.Candidate()
-		question := &events.LabelRequested{
-			Question: campaign.QuestionID(len(s.Questions)), Expert: d.Expert, Parameters: candidate.Parameters,
-			Prediction: candidate.Prediction, Belief: candidate.Belief, Explanation: d.Explanation, Decision: step.Decision,
-		}
-		for _, expert := range s.Definition.Experts {
-			if expert.Name == d.Expert {
-				question.Expires = expiry(now, expert)
-			}
-		}
-		payloads = append(payloads, question)
+	case events.ActionAsk, events.ActionCompare, events.ActionPinpoint:
+		payloads = append(payloads, c.ask(&d.DecisionMade, d.Explanation, now))
 	case events.ActionStop:
 		payloads = append(payloads, d.Completed)
 	}

@@ -16,8 +16,8 @@ type World struct {
 	// Tended names the experiments and questions that somebody is waiting for
 	// in this process.
 	Tended map[string]bool
-	// Capacity is how many experiments may be under way at once. The rules below
-	// decide on one at a time; more are under way only where people ask for them.
+	// Capacity is how many experiments the instrument works on at once. How many
+	// may be requested at once is the definition's business.
 	Capacity int
 }
 
@@ -33,11 +33,13 @@ type (
 	Dispatch struct{ Experiment string }
 	// Ask puts a question to its expert.
 	Ask struct{ Question string }
-	// Examples asks an expert for initial examples.
+	// Examples asks an expert for initial examples: labels, or comparisons of
+	// so many options.
 	Examples struct {
 		Expert   string
 		N        int
 		Balanced bool
+		Options  int
 	}
 	// Fit fits a model.
 	Fit struct {
@@ -161,7 +163,7 @@ func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
 	}
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Status == campaign.Asked {
-			record.Payloads = append(record.Payloads, &events.LabelWithdrawn{Question: q.ID, Reason: "the campaign has ended"})
+			record.Payloads = append(record.Payloads, withdrawn(q, "the campaign has ended"))
 		}
 	}
 	if record.Payloads != nil {
@@ -184,7 +186,7 @@ func (c *Core) nextQuestion(s *campaign.State, w World) (Step, error) {
 			continue
 		}
 		if !q.Expires.IsZero() && !w.Now.Before(q.Expires) {
-			return Record{[]events.Payload{&events.LabelExpired{Question: q.ID}}}, nil
+			return Record{[]events.Payload{expired(q)}}, nil
 		}
 		if !w.Tended[q.ID] {
 			return Ask{Question: q.ID}, nil
@@ -211,8 +213,8 @@ func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
 		if q.Status != campaign.Asked {
 			continue
 		}
-		if err := c.space.Contains(q.Parameters); err != nil {
-			record.Payloads = append(record.Payloads, &events.LabelWithdrawn{Question: q.ID, Reason: err.Error()})
+		if err := c.outside(q); err != nil {
+			record.Payloads = append(record.Payloads, withdrawn(q, err.Error()))
 		}
 	}
 	if record.Payloads == nil {
@@ -272,172 +274,64 @@ func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 	return nil, nil
 }
 
-// nextInitial collects the initial labels and runs the initial design.
-func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
-	def := s.Definition
-	for _, expert := range def.Experts {
-		have, open := 0, false
-		for i := range s.Questions {
-			if q := &s.Questions[i]; q.Expert == expert.Name && q.Decision == "" {
-				have++
-				open = open || q.Status == campaign.Asked
-			}
-		}
-		if have >= *def.Initial.Labels || open {
-			continue
-		}
-		if expert.Simulated != nil {
-			return Examples{Expert: expert.Name, N: *def.Initial.Labels - have, Balanced: *def.Initial.Balanced}, nil
-		}
-		points, err := c.space.Sample(*def.Initial.Labels, seedFor(def.Seed, "initial labels", expert.Name))
-		if err != nil {
-			return nil, err
-		}
-		return Record{[]events.Payload{&events.LabelRequested{
-			Question: campaign.QuestionID(len(s.Questions)), Expert: expert.Name, Parameters: points[have],
-			Explanation: fmt.Sprintf("Initial question %d of %d, at a random composition: would it be worth an experiment?", have+1, *def.Initial.Labels),
-			Expires:     expiry(w.Now, expert),
-		}}}, nil
-	}
-	if s.Count(campaign.Requested, campaign.Dispatched, campaign.Started, campaign.Unresolved) > 0 {
-		return nil, nil
-	}
-	// Experiments that were imported or run by hand serve as the initial design
-	// too; one that was called off leaves its place to be taken again.
-	done, known, runs := make(map[string]int), 0, 0
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		switch {
-		case x.Status == campaign.Cancelled:
-		case x.Origin == events.OriginInitial && x.Replicate == 1:
-			key, err := c.space.Key(x.Parameters)
-			if err != nil {
-				return nil, err
-			}
-			done[key]++
-			runs++
-		case x.Origin == events.OriginImport || x.Origin == events.OriginPerson:
-			known++
-		}
-	}
-	if runs+known >= *def.Initial.Experiments || s.Spent() >= def.Budget.Experiments || replicateDue(s) != nil {
-		return nil, nil
-	}
-	points, err := c.initialDesign()
-	if err != nil {
-		return nil, err
-	}
-	for _, point := range points {
-		key, err := c.space.Key(point)
-		if err != nil {
-			return nil, err
-		}
-		if done[key] > 0 {
-			done[key]--
-			continue
-		}
-		if step := timeIsUp(s, w); step != nil {
-			return step, nil
-		}
-		return Record{[]events.Payload{&events.ExperimentRequested{
-			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: point,
-			Origin: events.OriginInitial, Replicate: 1,
-		}}}, nil
-	}
-	return nil, nil // a short list of candidates gives a short design
-}
-
-// nextReplicate repeats a composition as often as the definition asks for.
-func (c *Core) nextReplicate(s *campaign.State, w World) (Step, error) {
-	x := replicateDue(s)
-	if x == nil || s.Spent() >= s.Definition.Budget.Experiments || c.space.Contains(x.Parameters) != nil {
-		return nil, nil
-	}
-	if step := timeIsUp(s, w); step != nil {
-		return step, nil
-	}
-	return Record{[]events.Payload{&events.ExperimentRequested{
-		Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: x.Parameters,
-		Origin: x.Origin, Decision: x.Decision, Replicate: x.Replicate + 1,
-	}}}, nil
-}
-
-// replicateDue returns the last experiment of the design or the policy if it
-// has ended and its composition is to be measured again.
-func replicateDue(s *campaign.State) *campaign.Experiment {
-	i := len(s.Experiments) - 1
-	for i >= 0 && (s.Experiments[i].Origin == events.OriginImport || s.Experiments[i].Origin == events.OriginPerson) {
-		i--
-	}
-	if i < 0 {
-		return nil
-	}
-	last := &s.Experiments[i]
-	if last.Status.Open() || last.Status == campaign.Cancelled {
-		return nil
-	}
-	runs := last.Replicate // of the initial design, which measures each composition in turn
-	if last.Origin == events.OriginPolicy {
-		runs = 0
-		for i := range s.Experiments {
-			if x := &s.Experiments[i]; x.Decision == last.Decision && x.Status != campaign.Cancelled {
-				runs++
-			}
-		}
-	}
-	if runs >= s.Definition.Replicates {
-		return nil
-	}
-	return last
-}
-
-// initialDesign returns the compositions of the initial design that may be
-// measured.
-func (c *Core) initialDesign() ([]events.Point, error) {
-	def := c.State().Definition
-	if def.Initial.Design != events.DesignPoints {
-		return c.space.Design(def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"))
-	}
-	var points []events.Point
-	for _, point := range def.Initial.Points {
-		if c.space.Contains(point) == nil { // an amendment may have excluded it
-			points = append(points, point)
-		}
-	}
-	return points, nil
-}
-
-// nextDecision fits what has changed and decides, once nothing is open.
+// nextDecision fits what has changed and decides, while there is room for
+// another experiment and nobody is being asked.
 func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	if id := firstUnresolved(s); id != "" {
 		return Wait{For: fmt.Sprintf("a person: nobody knows what became of %s (campaignd resolve)", id), Until: deadline(s)}, nil
-	}
-	if s.Count(campaign.Requested, campaign.Dispatched, campaign.Started) > 0 {
-		return Wait{For: waitingForInstrument(s), Until: deadline(s)}, nil
 	}
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Status == campaign.Asked {
 			return Wait{For: fmt.Sprintf("%s to answer %s", q.Expert, q.ID), Until: deadline(s)}, nil
 		}
 	}
-	if c.objective.Stale() && c.policy.UsesModel() {
-		return c.fitObjective(), nil
+	if open := underWay(s); open > 0 && (open >= s.Definition.Parallel || s.Spent() >= s.Definition.Budget.Experiments || initialOpen(s)) {
+		return Wait{For: waitingForInstrument(s), Until: deadline(s)}, nil
 	}
-	if c.objective.Fitted() && c.policy.UsesBeliefs() {
-		for _, expert := range s.Definition.Experts {
-			if c.belief.Stale(expert.Name) {
-				return Fit{Model: events.ModelBelief, Expert: expert.Name,
-					Seed: seedFor(s.Definition.Seed, "fit belief", expert.Name, c.belief.Revision(expert.Name))}, nil
-			}
-		}
+	if fit, ok := c.nextFit(s); ok {
+		return fit, nil
 	}
-	if s.Spent() < s.Definition.Budget.Experiments {
+	if s.Spent() < s.Definition.Budget.Experiments || s.Definition.Policy.Duel.Set() {
 		if step := timeIsUp(s, w); step != nil {
 			return step, nil
 		}
 	}
 	id := campaign.DecisionID(s.Decisions)
 	return Decide{Decision: id, Seed: seedFor(s.Definition.Seed, "decision", id)}, nil
+}
+
+// underWay counts the experiments whose result is awaited.
+func underWay(s *campaign.State) int {
+	return s.Count(campaign.Requested, campaign.Dispatched, campaign.Started)
+}
+
+// initialOpen reports whether an experiment of the initial design is under way:
+// the policy takes over once the whole of it is known.
+func initialOpen(s *campaign.State) bool {
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.Origin == events.OriginInitial && x.Status.Open() {
+			return true
+		}
+	}
+	return false
+}
+
+// nextFit is the fit that the policy wants before it decides, if any.
+func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
+	if c.objective.Stale() && c.policy.UsesModel() {
+		return c.fitObjective(), true
+	}
+	for _, expert := range s.Definition.Experts {
+		if c.objective.Fitted() && c.policy.UsesBeliefs() && c.belief.Stale(expert.Name) {
+			return Fit{Model: events.ModelBelief, Expert: expert.Name,
+				Seed: seedFor(s.Definition.Seed, "fit belief", expert.Name, c.belief.Revision(expert.Name))}, true
+		}
+		if c.preference.Stale(expert.Name) {
+			return Fit{Model: events.ModelPreference, Expert: expert.Name,
+				Seed: seedFor(s.Definition.Seed, "fit preference", expert.Name, c.preference.Revision(expert.Name))}, true
+		}
+	}
+	return Fit{}, false
 }
 
 // fitObjective is the fit of the objective to the present observations.
@@ -502,12 +396,4 @@ func deadline(s *campaign.State) time.Time {
 		}
 	}
 	return first
-}
-
-// expiry returns when a question asked now expires, or zero.
-func expiry(now time.Time, expert events.Expert) time.Time {
-	if expert.AnswerWithin == 0 {
-		return time.Time{}
-	}
-	return now.Add(time.Duration(expert.AnswerWithin)).UTC().Truncate(time.Microsecond)
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -52,8 +51,12 @@ type Tell struct {
 // Answer is an expert's answer to a question, first or changed.
 type Answer struct {
 	Question string `json:"question"`
-	Answer   string `json:"answer"`
-	Comment  string `json:"comment,omitempty"`
+	// Answer, Order and Parameters are as in humans.Answer: the one that the
+	// question's form calls for is set.
+	Answer     string       `json:"answer,omitempty"`
+	Order      []int        `json:"order,omitempty"`
+	Parameters events.Point `json:"parameters,omitempty"`
+	Comment    string       `json:"comment,omitempty"`
 }
 
 // Correct replaces or excludes a measurement.
@@ -227,7 +230,7 @@ func (c *Core) runsOf(point events.Point) (n int) {
 	s := c.State()
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if x.Status == campaign.Cancelled {
+		if x.Status.CalledOff() {
 			continue
 		}
 		if other, err := c.space.Key(x.Parameters); err == nil && other == key {
@@ -261,28 +264,6 @@ func (c *Core) imports(rows []Tell) ([]events.Payload, error) {
 		number++
 	}
 	return payloads, nil
-}
-
-func (c *Core) answer(a *Answer) ([]events.Payload, error) {
-	if !slices.Contains([]string{events.AnswerAccept, events.AnswerReject, events.AnswerUnsure}, a.Answer) {
-		return nil, refuse("%q is not an answer: say accept, reject or unsure", a.Answer)
-	}
-	q := c.State().Question(a.Question)
-	if q == nil {
-		return nil, refuse("there is no question %s", a.Question)
-	}
-	switch q.Status {
-	case campaign.Asked:
-		return []events.Payload{&events.LabelGiven{Question: q.ID, Expert: q.Expert, Parameters: q.Parameters, Answer: a.Answer, Comment: a.Comment}}, nil
-	case campaign.Answered:
-		if q.Answer == a.Answer {
-			return nil, refuse("%s says %s already", q.ID, a.Answer)
-		}
-		return []events.Payload{&events.LabelSuperseded{
-			Question: q.ID, Expert: q.Expert, Supersedes: q.Source, Parameters: q.Parameters, Answer: a.Answer, Reason: a.Comment,
-		}}, nil
-	}
-	return nil, refuse("question %s is %s", q.ID, q.Status)
 }
 
 func (c *Core) correct(r *Correct) ([]events.Payload, error) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -146,17 +145,11 @@ func (r *Runner) send(ctx context.Context, m message) {
 
 // ask starts a goroutine that puts one question.
 func (r *Runner) ask(ctx, tending context.Context, q campaign.Question) error {
-	s := r.core.State()
 	reviewer := r.Reviewers[q.Expert]
 	if reviewer == nil {
-		return r.append(ctx, "engine", q.LastEvent, &events.LabelWithdrawn{Question: q.ID,
-			Reason: fmt.Sprintf("nobody here can ask %s", q.Expert)})
+		return r.append(ctx, "engine", q.LastEvent, withdrawn(&q, fmt.Sprintf("nobody here can ask %s", q.Expert)))
 	}
-	question := humans.Question{
-		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Parameters: s.Definition.Parameters, Point: q.Parameters,
-		Objective: s.Definition.Objective, Prediction: q.Prediction, Belief: q.Belief, Explanation: q.Explanation,
-		Asked: q.AskedAt, Expires: q.Expires,
-	}
+	question := r.core.asked(&q)
 	asking, cancel := context.WithCancel(tending)
 	r.tended[q.ID] = cancel
 	r.wg.Go(func() {
@@ -169,27 +162,61 @@ func (r *Runner) ask(ctx, tending context.Context, q campaign.Question) error {
 }
 
 // examples records an expert's initial examples.
-func (r *Runner) examples(ctx context.Context, step Examples) error {
+func (r *Runner) examples(ctx context.Context, step Examples) (err error) {
 	s := r.core.State()
+	var payloads []events.Payload
+	what := "labels"
+	if step.Options > 0 {
+		what = "comparisons"
+		payloads, err = r.comparisons(ctx, step)
+	} else {
+		payloads, err = r.labels(ctx, step)
+	}
+	if err != nil {
+		return fmt.Errorf("the initial %s of %s: %w", what, step.Expert, err)
+	}
+	if len(payloads) != step.N {
+		return fmt.Errorf("the expert %s gave %d initial %s, %d were asked for", step.Expert, len(payloads), what, step.N)
+	}
+	return r.append(ctx, "expert:"+step.Expert, s.LastEvent, payloads...)
+}
+
+func (r *Runner) labels(ctx context.Context, step Examples) ([]events.Payload, error) {
 	exampler, ok := r.Reviewers[step.Expert].(humans.Exampler)
 	if !ok {
-		return fmt.Errorf("the expert %s cannot name examples; set initial.labels to 0", step.Expert)
+		return nil, errors.New("this expert cannot name examples; set initial.labels to 0")
 	}
 	examples, err := exampler.Examples(ctx, step.N, step.Balanced)
 	if err != nil {
-		return fmt.Errorf("the initial labels of %s: %w", step.Expert, err)
-	}
-	if len(examples) != step.N {
-		return fmt.Errorf("the expert %s gave %d initial labels, %d were asked for", step.Expert, len(examples), step.N)
+		return nil, err
 	}
 	payloads := make([]events.Payload, len(examples))
 	for i, example := range examples {
 		payloads[i] = &events.LabelGiven{
-			Question: campaign.QuestionID(len(s.Questions) + i), Expert: step.Expert,
+			Question: campaign.QuestionID(len(r.core.State().Questions) + i), Expert: step.Expert,
 			Parameters: example.Point, Answer: example.Answer, Volunteered: true,
 		}
 	}
-	return r.append(ctx, "expert:"+step.Expert, s.LastEvent, payloads...)
+	return payloads, nil
+}
+
+func (r *Runner) comparisons(ctx context.Context, step Examples) ([]events.Payload, error) {
+	comparer, ok := r.Reviewers[step.Expert].(humans.Comparer)
+	if !ok {
+		return nil, errors.New("this expert cannot compare examples; set initial.comparisons to 0")
+	}
+	compared, err := comparer.Comparisons(ctx, step.N, step.Options)
+	if err != nil {
+		return nil, err
+	}
+	payloads := make([]events.Payload, len(compared))
+	for i, c := range compared {
+		payloads[i] = &events.ComparisonGiven{
+			Question: campaign.QuestionID(len(r.core.State().Questions) + i), Expert: step.Expert,
+			Options: c.Points, Order: c.Order, Volunteered: true,
+		}
+	}
+	return payloads, nil
 }
 
 // receive records what a goroutine or a person told.
@@ -291,15 +318,14 @@ func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
 		return nil
 	}
 	actor := "expert:" + q.Expert
-	switch {
-	case m.err != nil:
-		return r.append(ctx, "engine", q.LastEvent, &events.LabelWithdrawn{Question: q.ID, Reason: "it could not be asked: " + m.err.Error()})
-	case !slices.Contains([]string{events.AnswerAccept, events.AnswerReject, events.AnswerUnsure}, m.answer.Answer):
-		return r.append(ctx, "engine", q.LastEvent, &events.LabelWithdrawn{Question: q.ID, Reason: fmt.Sprintf("%q is not an answer", m.answer.Answer)})
+	if m.err != nil {
+		return r.append(ctx, "engine", q.LastEvent, withdrawn(q, "it could not be asked: "+m.err.Error()))
 	}
-	return r.appendTraced(ctx, actor, q.LastEvent, q.Trace, &events.LabelGiven{
-		Question: q.ID, Expert: q.Expert, Parameters: q.Parameters, Answer: m.answer.Answer, Comment: m.answer.Comment,
-	})
+	payloads, err := r.core.answered(q, *m.answer)
+	if err != nil {
+		return r.append(ctx, "engine", q.LastEvent, withdrawn(q, "the answer could not be taken: "+err.Error()))
+	}
+	return r.appendTraced(ctx, actor, q.LastEvent, q.Trace, payloads...)
 }
 
 // handle fulfils a person's request. A refusal goes to the person, a failure

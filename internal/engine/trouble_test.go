@@ -269,7 +269,7 @@ func TestRefusals(t *testing.T) {
 		"told twice":                 {engine.Request{Tell: &engine.Tell{Experiment: measuredID, Value: 1}}, "campaignd correct"},
 		"correct without a reason":   {engine.Request{Correct: &engine.Correct{Experiment: measuredID, Value: ptr(1.0)}}, "needs a reason"},
 		"exclude with a value":       {engine.Request{Correct: &engine.Correct{Experiment: measuredID, Value: ptr(1.0), Exclude: true, Reason: "x"}}, "no new value"},
-		"an answer that is none":     {engine.Request{Answer: &engine.Answer{Question: "q1", Answer: "perhaps"}}, "say accept, reject or unsure"},
+		"an answer that is none":     {engine.Request{Answer: &engine.Answer{Question: "q1", Answer: "perhaps"}}, "say accept, reject, unsure or refuse"},
 		"an empty note":              {engine.Request{Note: &events.NoteAdded{Text: " "}}, "empty"},
 		"a note about nothing known": {engine.Request{Note: &events.NoteAdded{Text: "x", About: "d99"}}, "d99"},
 		"a row that is not a number": {engine.Request{Import: []engine.Tell{{Parameters: events.Point{"lipf6": events.Number(1)}, Value: 1}}}, "row 1"},

@@ -230,6 +230,32 @@ func (s *Space) Parameters() []string {
 	return names
 }
 
+// Coordinates returns the coordinates of each parameter of an encoded
+// composition, in the order of [Space.Parameters].
+func (s *Space) Coordinates() [][]int {
+	groups := make([][]int, len(s.axes))
+	for i, a := range s.axes {
+		for k := range a.width {
+			groups[i] = append(groups[i], a.at+k)
+		}
+	}
+	return groups
+}
+
+// Box reports whether the space is the whole unit cube: every parameter
+// continuous, nothing constrained, excluded or listed. Dosing steps do not count.
+func (s *Space) Box() bool {
+	if s.listed || len(s.rows) > 0 || len(s.regions) > 0 {
+		return false
+	}
+	for _, a := range s.axes {
+		if a.categories != nil || a.grid != nil && s.list != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // Polytope returns the relaxed space in encoded coordinates: bounds, one-hot
 // sums, the campaign's equalities and inequalities. See the package
 // documentation for what it leaves out.

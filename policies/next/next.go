@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
+	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
@@ -33,7 +34,11 @@ type Rule interface {
 func New(n events.Next) Rule {
 	switch {
 	case n.LCB != nil:
-		return lcb{beta: *n.LCB.Beta, lemma: n.LCB.BetaRule == events.BetaLemma}
+		rule := lcb{rule: n.LCB.BetaRule}
+		if rule.rule == events.BetaFixed {
+			rule.beta = *n.LCB.Beta
+		}
+		return rule
 	case n.LogEI != nil:
 		return logEI{}
 	case n.Thompson != nil:
@@ -49,6 +54,10 @@ func Name(n events.Next) string {
 		return events.DesignSobol
 	case n.Random != nil:
 		return events.DesignRandom
+	case n.Prior != nil:
+		return "prior"
+	case n.Manual != nil:
+		return "manual"
 	}
 	return New(n).Name()
 }
@@ -72,8 +81,8 @@ func Beta(r Rule, m *objective.Model) (float64, error) {
 
 // lcb is μ − βσ (Xu et al. 2024, §3.1).
 type lcb struct {
-	beta  float64
-	lemma bool
+	rule string
+	beta float64 // of the rule "fixed"
 }
 
 func (lcb) Name() string { return "lcb" }
@@ -82,8 +91,11 @@ func (lcb) Promise() string {
 }
 
 func (r lcb) width(m *objective.Model) (float64, error) {
-	if !r.lemma {
+	switch r.rule {
+	case events.BetaFixed:
 		return r.beta, nil
+	case events.BetaGrowing:
+		return math.Sqrt(coexbo.Beta(m.GP().Dim(), len(m.Observations))), nil
 	}
 	gain, err := m.GP().InformationGain(lemmaNoise)
 	return acquisition.Beta(lemmaNorm, lemmaNoise, gain, lemmaDelta), err

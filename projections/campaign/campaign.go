@@ -91,12 +91,28 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	case *events.ExperimentRequested, *events.ExperimentDispatched, *events.ExperimentStarted,
 		*events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentCancelled,
 		*events.ExperimentUnresolved, *events.ExperimentResolved, *events.MeasurementCorrected,
-		*events.InstrumentStalled:
+		*events.InstrumentStalled, *events.ExperimentInfeasible, *events.ExperimentDeferred, *events.MeasurementFlagged:
 		return s.applyExperiment(e, payload)
 
-	case *events.LabelRequested, *events.LabelGiven, *events.LabelSuperseded,
-		*events.LabelExpired, *events.LabelWithdrawn:
-		return s.applyLabel(e, payload)
+	case *events.LabelRequested, *events.LabelGiven, *events.LabelSuperseded, *events.LabelExpired, *events.LabelWithdrawn,
+		*events.ComparisonRequested, *events.ComparisonGiven, *events.ComparisonSuperseded,
+		*events.PinpointRequested, *events.PinpointGiven, *events.QuestionExpired, *events.QuestionWithdrawn:
+		return s.applyQuestion(e, payload)
+
+	case *events.RegionRefused:
+		if next := RefusalID(len(s.Refusals)); p.Refusal != next {
+			return fmt.Sprintf("refusal %s is out of order, %s was next", p.Refusal, next)
+		}
+		s.Refusals = append(s.Refusals, Refusal{ID: p.Refusal, Region: p.Region, About: p.About, Reason: p.Reason, Actor: e.Actor, Time: e.Time})
+	case *events.RegionAllowed:
+		i := index('n', p.Refusal, len(s.Refusals))
+		switch {
+		case i < 0:
+			return fmt.Sprintf("there is no refusal %s", p.Refusal)
+		case s.Refusals[i].Lifted:
+			return fmt.Sprintf("%s was taken back before", p.Refusal)
+		}
+		s.Refusals[i].Lifted = true
 
 	case *events.ModelFitted:
 		s.Failure = ""
@@ -136,6 +152,10 @@ func (s *State) misdirected(payload events.Payload) (problem string) {
 			return fmt.Sprintf("it measures %v, experiment %s asked for %v", p.Requested, id, x.Parameters)
 		}
 	case *events.ExperimentFailed:
+		id, command = p.Experiment, p.Command
+	case *events.ExperimentInfeasible:
+		id, command = p.Experiment, p.Command
+	case *events.ExperimentDeferred:
 		id, command = p.Experiment, p.Command
 	case *events.ExperimentCancelled:
 		id, command = p.Experiment, p.Command
@@ -204,6 +224,19 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
 			end(x, Failed, p.Cause)
 		}
+	case *events.ExperimentInfeasible:
+		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
+			end(x, Infeasible, p.Cause)
+		}
+	case *events.ExperimentDeferred:
+		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
+			end(x, Deferred, p.Cause)
+		}
+	case *events.MeasurementFlagged:
+		if x := expect(p.Experiment, Measured); x != nil {
+			x.Flag = p
+			x.Excluded = x.Excluded || p.Verdict == events.VerdictOverturned
+		}
 	case *events.ExperimentCancelled:
 		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
 			end(x, Cancelled, p.Reason)
@@ -226,6 +259,8 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 			x.Measurement, x.Source = p.Measurement, e.ID
 		case events.ResolvedFailed:
 			end(x, Failed, p.Reason)
+		case events.ResolvedInfeasible:
+			end(x, Infeasible, p.Reason)
 		case events.ResolvedNotPerformed:
 			end(x, Cancelled, p.Reason)
 		default:
@@ -250,86 +285,6 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 	case *events.InstrumentStalled:
 		if x := expect(p.Experiment, Dispatched, Started); x != nil {
 			x.Stalled = true
-		}
-	}
-	return problem
-}
-
-// misplaced says how an answer contradicts the question it names.
-func (s *State) misplaced(question, expert string, point events.Point) (problem string) {
-	q := s.Question(question)
-	switch {
-	case q == nil:
-	case q.Expert != expert:
-		return fmt.Sprintf("it is an answer of %q, question %s is put to %q", expert, q.ID, q.Expert)
-	case !maps.Equal(q.Parameters, point):
-		return fmt.Sprintf("it judges %v, question %s is about %v", point, q.ID, q.Parameters)
-	}
-	return ""
-}
-
-func (s *State) applyLabel(e events.Event, payload events.Payload) (problem string) {
-	switch p := payload.(type) {
-	case *events.LabelGiven:
-		if !p.Volunteered {
-			problem = s.misplaced(p.Question, p.Expert, p.Parameters)
-		}
-	case *events.LabelSuperseded:
-		problem = s.misplaced(p.Question, p.Expert, p.Parameters)
-	}
-	if problem != "" {
-		return problem
-	}
-	expect := func(id string, status QuestionStatus) *Question {
-		q := s.Question(id)
-		switch {
-		case q == nil:
-			problem = fmt.Sprintf("there is no question %s", id)
-		case q.Status != status:
-			problem = fmt.Sprintf("question %s is %s", id, q.Status)
-		default:
-			q.LastEvent, q.Trace = e.ID, e.Trace
-			return q
-		}
-		return nil
-	}
-	switch p := payload.(type) {
-	case *events.LabelRequested:
-		if next := QuestionID(len(s.Questions)); p.Question != next {
-			return fmt.Sprintf("question %s is out of order, %s was next", p.Question, next)
-		}
-		s.Questions = append(s.Questions, Question{
-			ID: p.Question, Status: Asked, Expert: p.Expert, Parameters: p.Parameters,
-			Prediction: p.Prediction, Belief: p.Belief, Explanation: p.Explanation, Decision: p.Decision,
-			AskedAt: e.Time, Expires: p.Expires, Experiments: len(s.Experiments), LastEvent: e.ID, Trace: e.Trace,
-		})
-	case *events.LabelGiven:
-		if p.Volunteered {
-			if next := QuestionID(len(s.Questions)); p.Question != next {
-				return fmt.Sprintf("question %s is out of order, %s was next", p.Question, next)
-			}
-			s.Questions = append(s.Questions, Question{
-				ID: p.Question, Expert: p.Expert, Parameters: p.Parameters, Volunteered: true,
-				AskedAt: e.Time, Experiments: len(s.Experiments), Status: Asked,
-			})
-		}
-		if q := expect(p.Question, Asked); q != nil {
-			q.Status, q.Answer, q.Comment, q.Source, q.AnsweredAt = Answered, p.Answer, p.Comment, e.ID, e.Time
-		}
-	case *events.LabelSuperseded:
-		if q := expect(p.Question, Answered); q != nil {
-			if p.Supersedes != q.Source {
-				return fmt.Sprintf("it supersedes event %s, but the answer to %s stands in event %s", p.Supersedes, q.ID, q.Source)
-			}
-			q.Answer, q.Source = p.Answer, e.ID
-		}
-	case *events.LabelExpired:
-		if q := expect(p.Question, Asked); q != nil {
-			q.Status = Expired
-		}
-	case *events.LabelWithdrawn:
-		if q := expect(p.Question, Asked); q != nil {
-			q.Status = Withdrawn
 		}
 	}
 	return problem

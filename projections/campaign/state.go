@@ -3,6 +3,7 @@
 package campaign
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -32,6 +33,8 @@ const (
 	Started    ExperimentStatus = "started"    // confirmed by the instrument
 	Measured   ExperimentStatus = "measured"
 	Failed     ExperimentStatus = "failed"
+	Infeasible ExperimentStatus = "infeasible" // the composition cannot be made or measured
+	Deferred   ExperimentStatus = "deferred"   // it did not take place; it is to be tried again
 	Cancelled  ExperimentStatus = "cancelled"
 	Unresolved ExperimentStatus = "unresolved" // its fate is unknown: a person must settle it
 )
@@ -40,6 +43,9 @@ const (
 func (s ExperimentStatus) Open() bool {
 	return s == Requested || s == Dispatched || s == Started || s == Unresolved
 }
+
+// CalledOff reports whether the experiment did not take place.
+func (s ExperimentStatus) CalledOff() bool { return s == Cancelled || s == Deferred }
 
 // Experiment is the state of one experiment.
 type Experiment struct {
@@ -57,6 +63,8 @@ type Experiment struct {
 	Source string `json:"source,omitempty"`
 	// Excluded takes the measurement out of the models.
 	Excluded bool `json:"excluded,omitempty"`
+	// Flag is the latest verdict on the measurement, nil where nothing is wrong with it.
+	Flag *events.MeasurementFlagged `json:"flag,omitempty"`
 	// Simulated marks a result of a simulated instrument.
 	Simulated bool `json:"simulated,omitempty"`
 	// Cause says why there is no result, or why the fate is unknown.
@@ -82,18 +90,38 @@ const (
 	Withdrawn QuestionStatus = "withdrawn"
 )
 
-// Question is the state of one question, or of one volunteered label.
+// Form is what a question asks for.
+type Form string
+
+const (
+	Label      Form = ""           // accept or reject a composition
+	Comparison Form = "comparison" // an order of compositions
+	Pinpoint   Form = "pinpoint"   // a composition of the expert's own
+)
+
+// Question is the state of one question, or of one volunteered answer.
 type Question struct {
-	ID          string             `json:"id"`
-	Status      QuestionStatus     `json:"status"`
-	Expert      string             `json:"expert"`
-	Parameters  events.Point       `json:"parameters"`
-	Prediction  *events.Prediction `json:"prediction,omitempty"`
-	Belief      *events.Interval   `json:"belief,omitempty"`
-	Explanation string             `json:"explanation,omitempty"`
-	Decision    string             `json:"decision,omitempty"`
-	// Answer is the answer that counts: the latest that superseded it.
+	ID     string         `json:"id"`
+	Status QuestionStatus `json:"status"`
+	Form   Form           `json:"form,omitempty"`
+	Expert string         `json:"expert"`
+	// Parameters is the composition a label is about, or the one that was
+	// pinpointed.
+	Parameters events.Point `json:"parameters,omitempty"`
+	// Options are what a comparison is between, Suggestion what was shown with a
+	// pinpoint.
+	Options      []events.Option      `json:"options,omitempty"`
+	Suggestion   *events.Option       `json:"suggestion,omitempty"`
+	Attributions *events.Attributions `json:"attributions,omitempty"`
+	Prediction   *events.Prediction   `json:"prediction,omitempty"`
+	Belief       *events.Interval     `json:"belief,omitempty"`
+	Explanation  string               `json:"explanation,omitempty"`
+	Decision     string               `json:"decision,omitempty"`
+	// Answer is the answer to a label that counts, the latest that superseded it,
+	// and "unsure" where the expert could not tell. Order is that to a comparison:
+	// options from best to worst, counting from 0.
 	Answer  string `json:"answer,omitempty"`
+	Order   []int  `json:"order,omitempty"`
 	Comment string `json:"comment,omitempty"`
 	// Source is the ID of the event Answer came from.
 	Source      string    `json:"source,omitempty"`
@@ -144,6 +172,8 @@ type State struct {
 	ResumedAt int `json:"resumed_at,omitempty"`
 	// Questions in order: Questions[i].ID is "q"+(i+1).
 	Questions []Question `json:"questions,omitempty"`
+	// Refusals in order: Refusals[i].ID is "n"+(i+1).
+	Refusals []Refusal `json:"refusals,omitempty"`
 	// Decisions counts the decisions made.
 	Decisions int     `json:"decisions"`
 	Trust     []Trust `json:"trust,omitempty"`
@@ -194,11 +224,11 @@ func (s *State) Question(id string) *Question {
 }
 
 // Spent counts the experiments that count against the budget: all but
-// imported and cancelled ones. It includes those still open.
+// imported, cancelled and deferred ones. It includes those still open.
 func (s *State) Spent() int {
 	n := 0
 	for i := range s.Experiments {
-		if e := &s.Experiments[i]; e.Origin != events.OriginImport && e.Status != Cancelled {
+		if e := &s.Experiments[i]; e.Origin != events.OriginImport && !e.Status.CalledOff() {
 			n++
 		}
 	}
@@ -230,6 +260,18 @@ func (s *State) Labels() int {
 	return n
 }
 
+// Comparisons counts the comparisons that were answered with an order, initial and
+// volunteered ones included.
+func (s *State) Comparisons() int {
+	n := 0
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Form == Comparison && len(q.Order) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // AskedCount counts the questions that were put to a person or simulated expert, answered
 // or not. Volunteered labels are not among them.
 func (s *State) AskedCount() int {
@@ -244,7 +286,61 @@ func (s *State) AskedCount() int {
 
 // IsLabel reports whether the question holds an accept or a reject that counts.
 func (q *Question) IsLabel() bool {
-	return q.Status == Answered && (q.Answer == events.AnswerAccept || q.Answer == events.AnswerReject)
+	return q.Form == Label && q.Status == Answered && (q.Answer == events.AnswerAccept || q.Answer == events.AnswerReject)
+}
+
+// Winner returns the option that the expert holds best, nil where there is no
+// such answer.
+func (q *Question) Winner() *events.Option {
+	if len(q.Order) == 0 {
+		return nil
+	}
+	return &q.Options[q.Order[0]]
+}
+
+// Points returns the compositions of the options.
+func (q *Question) Points() []events.Point {
+	points := make([]events.Point, len(q.Options))
+	for i := range q.Options {
+		points[i] = q.Options[i].Parameters
+	}
+	return points
+}
+
+// Refusal is a region in which a person wants nothing suggested.
+type Refusal struct {
+	ID     string        `json:"id"`
+	Region events.Region `json:"region"`
+	About  string        `json:"about,omitempty"`
+	Reason string        `json:"reason"`
+	Actor  string        `json:"actor"`
+	Time   time.Time     `json:"time"`
+	// Lifted is set once somebody has allowed it again.
+	Lifted bool `json:"lifted,omitempty"`
+}
+
+// RefusalID returns the identifier of the i-th refusal, counting from 0.
+func RefusalID(i int) string { return "n" + strconv.Itoa(i+1) }
+
+// Refused returns the regions that are refused now.
+func (s *State) Refused() []events.Region {
+	var regions []events.Region
+	for _, r := range s.Refusals {
+		if !r.Lifted {
+			regions = append(regions, r.Region)
+		}
+	}
+	return regions
+}
+
+// Bounded returns the present definition with what people have refused among its
+// excluded regions: what the design space is made from.
+func (s *State) Bounded() events.Definition {
+	def := *s.Definition
+	if refused := s.Refused(); refused != nil {
+		def.Excluded = append(slices.Clone(def.Excluded), refused...)
+	}
+	return def
 }
 
 // Lambda returns the dual variable of the expert; ok is false before the first

@@ -63,11 +63,10 @@ func (s *session) wait(q humans.Question, replied <-chan reply) (humans.Answer, 
 		if r.err != nil {
 			return r.answer, fmt.Errorf("question %s: %w", q.ID, r.err)
 		}
-		switch r.answer.Answer {
-		case events.AnswerAccept, events.AnswerReject, events.AnswerUnsure:
-			return r.answer, nil
+		if err := r.answer.Check(q.Form, len(q.Options)); err != nil {
+			return r.answer, fmt.Errorf("question %s: %w", q.ID, err)
 		}
-		return r.answer, fmt.Errorf("question %s: the answer %q is none of accept, reject and unsure", q.ID, r.answer.Answer)
+		return r.answer, nil
 	case <-patience.C:
 		return humans.Answer{}, fmt.Errorf("question %s: no answer within %v", q.ID, s.env.Patience)
 	}
@@ -84,7 +83,7 @@ func (s *session) ended(q humans.Question, replied <-chan reply) error {
 			return fmt.Errorf("question %s: Ask answered %q after its context was over", q.ID, r.answer.Answer)
 		case !errors.Is(r.err, context.Canceled):
 			return fmt.Errorf("question %s: the error is not the context's: %w", q.ID, r.err)
-		case r.answer != humans.Answer{}:
+		case !r.answer.Equal(humans.Answer{}):
 			return fmt.Errorf("question %s: an error and the answer %q at once", q.ID, r.answer.Answer)
 		}
 		return nil
@@ -124,7 +123,7 @@ func (s *session) answered(ctx context.Context, q humans.Question, a humans.Answ
 		return humans.Answer{}, err
 	}
 	got, err := s.wait(q, replied)
-	if err == nil && s.env.Person != nil && got != a {
+	if err == nil && s.env.Person != nil && !got.Equal(a) {
 		err = fmt.Errorf("question %s: the person answered %+v and Ask returned %+v", q.ID, a, got)
 	}
 	return got, err
@@ -175,7 +174,7 @@ func askAgain(ctx context.Context, s *session) error {
 		if err != nil {
 			return fmt.Errorf("asked again: %w", err)
 		}
-		if first != second {
+		if !first.Equal(second) {
 			return fmt.Errorf("question %s: answered %+v, and %+v when it was asked again", q.ID, first, second)
 		}
 	}
@@ -199,7 +198,7 @@ func sameAtOnce(ctx context.Context, s *session) error {
 		}
 		if n == 0 {
 			first = a
-		} else if a != first {
+		} else if !a.Equal(first) {
 			return fmt.Errorf("question %s: one goroutine was told %+v, another %+v", q.ID, first, a)
 		}
 	}
@@ -225,7 +224,7 @@ func sideBySide(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		if want := wants[k%len(wants)]; s.env.Person != nil && got != want {
+		if want := wants[k%len(wants)]; s.env.Person != nil && !got.Equal(want) {
 			return fmt.Errorf("question %s: the person answered %+v and Ask returned %+v", q.ID, want, got)
 		}
 	}

@@ -111,7 +111,7 @@ func TestAnswerIsAFunctionOfTheQuestion(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, _ := reviewer(t, task, 1, cfg).Ask(t.Context(), question(task, i, p))
-		if first != again {
+		if !first.Equal(again) {
 			t.Fatalf("question %d: %v, then %v", i, first, again)
 		}
 		toBea := question(task, i, p)
@@ -121,7 +121,7 @@ func TestAnswerIsAFunctionOfTheQuestion(t *testing.T) {
 		id, _ := reviewer(t, task, 1, cfg).Ask(t.Context(), question(task, n+i, p))
 		point, _ := reviewer(t, task, 1, cfg).Ask(t.Context(), question(task, i, other))
 		for what, a := range map[string]humans.Answer{"seed": seed, "expert": expert, "id": id, "point": point} {
-			if a != first {
+			if !a.Equal(first) {
 				differ[what]++
 			}
 		}

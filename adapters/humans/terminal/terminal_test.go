@@ -51,7 +51,7 @@ func TestAnswers(t *testing.T) {
 		var out strings.Builder
 		r := terminal.New("ada", console.NewLines(strings.NewReader(line+"\n"), &out, false), now)
 		got, err := r.Ask(t.Context(), question())
-		if err != nil || got != want {
+		if err != nil || !got.Equal(want) {
 			t.Errorf("%q: %+v, %v, want %+v", line, got, err, want)
 		}
 		if asked, lines := strings.Count(out.String(), "is not an answer"), strings.Count(line, "\n"); asked != lines {
@@ -59,7 +59,7 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	r := terminal.New("ada", console.NewLines(strings.NewReader("maybe\n"), io.Discard, false), now)
-	if a, err := r.Ask(t.Context(), question()); !errors.Is(err, console.ErrClosed) || a != (humans.Answer{}) {
+	if a, err := r.Ask(t.Context(), question()); !errors.Is(err, console.ErrClosed) || !a.Equal(humans.Answer{}) {
 		t.Errorf("the input ended: %+v, %v", a, err)
 	}
 }

@@ -1,0 +1,233 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// nextInitial collects what experts say at first, and runs the initial design.
+func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
+	for _, expert := range s.Definition.Experts {
+		for _, next := range []func(*campaign.State, World, events.Expert) (Step, error){c.nextLabel, c.nextComparison} {
+			if step, err := next(s, w, expert); step != nil || err != nil {
+				return step, err
+			}
+		}
+	}
+	if s.Count(campaign.Unresolved) > 0 || underWay(s) >= s.Definition.Parallel {
+		return nil, nil
+	}
+	return c.nextDesign(s, w)
+}
+
+// initialAnswers counts an expert's initial questions of a form, and says whether one
+// is being asked.
+func initialAnswers(s *campaign.State, expert string, form campaign.Form) (have int, open bool) {
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Expert == expert && q.Form == form && q.Decision == "" {
+			have++
+			open = open || q.Status == campaign.Asked
+		}
+	}
+	return have, open
+}
+
+// nextLabel collects an expert's initial labels: examples of a simulated one,
+// questions to a person.
+func (c *Core) nextLabel(s *campaign.State, w World, expert events.Expert) (Step, error) {
+	def := s.Definition
+	have, open := initialAnswers(s, expert.Name, campaign.Label)
+	want := *def.Initial.Labels
+	if have >= want || open {
+		return nil, nil
+	}
+	if expert.Simulated != nil {
+		return Examples{Expert: expert.Name, N: want - have, Balanced: *def.Initial.Balanced}, nil
+	}
+	points, err := c.space.Sample(want, seedFor(def.Seed, "initial labels", expert.Name))
+	if err != nil {
+		return nil, err
+	}
+	return Record{[]events.Payload{&events.LabelRequested{
+		Question: campaign.QuestionID(len(s.Questions)), Expert: expert.Name, Parameters: points[have],
+		Explanation: fmt.Sprintf("Initial question %d of %d, at a random composition: would it be worth an experiment?", have+1, want),
+		Expires:     c.expiry(w.Now, expert.Name),
+	}}}, nil
+}
+
+// nextComparison collects an expert's initial comparisons. In a campaign
+// without measurements they are part of the campaign: everybody is asked, about
+// compositions spread evenly (Sinaga et al. 2026, App. G).
+func (c *Core) nextComparison(s *campaign.State, w World, expert events.Expert) (Step, error) {
+	def := s.Definition
+	have, open := initialAnswers(s, expert.Name, campaign.Comparison)
+	want, size, duel := *def.Initial.Comparisons, 2, def.Policy.Duel.Set()
+	if have >= want || open {
+		return nil, nil
+	}
+	if belief := def.Policy.Trust.Belief(); belief != nil && belief.Options != nil {
+		size = *belief.Options
+	}
+	if expert.Simulated != nil && !duel {
+		return Examples{Expert: expert.Name, N: want - have, Options: size}, nil
+	}
+	seed := seedFor(def.Seed, "initial comparisons", expert.Name)
+	var points []events.Point
+	var err error
+	if duel {
+		points, err = c.space.Design(events.DesignSobol, size*want, seed)
+	} else {
+		points, err = c.space.Sample(size*want, seed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(points) < 2 {
+		return nil, nil // a list that is too short to compare
+	}
+	options := make([]events.Option, 0, size)
+	for i := range size { // a short list is gone through again
+		options = append(options, events.Option{Parameters: points[(size*have+i)%len(points)]})
+	}
+	return Record{[]events.Payload{&events.ComparisonRequested{
+		Question: campaign.QuestionID(len(s.Questions)), Expert: expert.Name, Options: options,
+		Explanation: fmt.Sprintf("Initial comparison %d of %d.", have+1, want),
+		Expires:     c.expiry(w.Now, expert.Name),
+	}}}, nil
+}
+
+// nextDesign requests the next experiment of the initial design. Experiments that
+// were imported or run by hand serve as the design too; one that did not take
+// place leaves its place to be taken again.
+func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
+	def := s.Definition
+	done, known, runs := make(map[string]int), 0, 0
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		switch {
+		case x.Status.CalledOff():
+		case x.Origin == events.OriginInitial && x.Replicate == 1:
+			key, err := c.space.Key(x.Parameters)
+			if err != nil {
+				return nil, err
+			}
+			done[key]++
+			runs++
+		case x.Origin == events.OriginImport || x.Origin == events.OriginPerson:
+			known++
+		}
+	}
+	due, err := c.replicateDue(s)
+	if err != nil || due != nil {
+		return nil, err
+	}
+	if runs+known >= *def.Initial.Experiments || s.Spent() >= def.Budget.Experiments {
+		return nil, nil
+	}
+	points, err := c.initialDesign()
+	if err != nil {
+		return nil, err
+	}
+	for _, point := range points {
+		key, err := c.space.Key(point)
+		if err != nil {
+			return nil, err
+		}
+		if done[key] > 0 {
+			done[key]--
+			continue
+		}
+		if step := timeIsUp(s, w); step != nil {
+			return step, nil
+		}
+		return Record{[]events.Payload{&events.ExperimentRequested{
+			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: point,
+			Origin: events.OriginInitial, Replicate: 1,
+		}}}, nil
+	}
+	return nil, nil // a short list of candidates gives a short design
+}
+
+// initialDesign returns the compositions of the initial design that may be
+// measured.
+func (c *Core) initialDesign() ([]events.Point, error) {
+	def := c.State().Definition
+	if def.Initial.Design != events.DesignPoints {
+		return c.space.Design(def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"))
+	}
+	var points []events.Point
+	for _, point := range def.Initial.Points {
+		if c.space.Contains(point) == nil { // an amendment or a refusal may have excluded it
+			points = append(points, point)
+		}
+	}
+	return points, nil
+}
+
+// nextReplicate repeats a composition as often as the definition asks for.
+func (c *Core) nextReplicate(s *campaign.State, w World) (Step, error) {
+	if s.Definition.Replicates == 1 || s.Spent() >= s.Definition.Budget.Experiments || underWay(s) >= s.Definition.Parallel {
+		return nil, nil
+	}
+	x, err := c.replicateDue(s)
+	if x == nil || err != nil {
+		return nil, err
+	}
+	if step := timeIsUp(s, w); step != nil {
+		return step, nil
+	}
+	return Record{[]events.Payload{&events.ExperimentRequested{
+		Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: x.Parameters,
+		Origin: x.Origin, Decision: x.Decision, Replicate: x.Replicate + 1,
+	}}}, nil
+}
+
+// replicateDue returns the latest run of the first composition, of the design
+// or of a decision, that has been measured less often than the definition asks
+// for and is not being measured.
+func (c *Core) replicateDue(s *campaign.State) (*campaign.Experiment, error) {
+	if s.Definition.Replicates == 1 {
+		return nil, nil
+	}
+	type series struct {
+		last *campaign.Experiment
+		// begun counts the runs that begin a series of their own, a composition
+		// that stands in the design twice; runs all of them.
+		begun, runs int
+		open        bool
+	}
+	all := make(map[string]*series)
+	var order []*series
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Status.CalledOff() || x.Origin != events.OriginInitial && x.Origin != events.OriginPolicy {
+			continue
+		}
+		name := x.Decision
+		if x.Origin == events.OriginInitial {
+			key, err := c.space.Key(x.Parameters)
+			if err != nil {
+				return nil, err
+			}
+			name = "design " + key
+		}
+		in := all[name]
+		if in == nil {
+			in = &series{begun: 0}
+			all[name], order = in, append(order, in)
+		}
+		if in.runs == 0 || x.Origin == events.OriginInitial && x.Replicate == 1 {
+			in.begun++
+		}
+		in.runs++
+		in.last, in.open = x, in.open || x.Status.Open()
+	}
+	for _, in := range order {
+		if !in.open && in.runs < in.begun*s.Definition.Replicates && c.space.Contains(in.last.Parameters) == nil {
+			return in.last, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// expired is the event of a question that nobody answered in time.
+func expired(q *campaign.Question) events.Payload {
+	if q.Form == campaign.Label {
+		return &events.LabelExpired{Question: q.ID}
+	}
+	return &events.QuestionExpired{Question: q.ID}
+}
+
+// withdrawn is the event of a question that is no longer needed.
+func withdrawn(q *campaign.Question, reason string) events.Payload {
+	if q.Form == campaign.Label {
+		return &events.LabelWithdrawn{Question: q.ID, Reason: reason}
+	}
+	return &events.QuestionWithdrawn{Question: q.ID, Reason: reason}
+}
+
+// outside says why a question can no longer be asked: a composition that it is
+// about lies outside the space. A pinpoint is about none.
+func (c *Core) outside(q *campaign.Question) error {
+	switch q.Form {
+	case campaign.Label:
+		return c.space.Contains(q.Parameters)
+	case campaign.Comparison:
+		for i := range q.Options {
+			if err := c.space.Contains(q.Options[i].Parameters); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// asked is what a reviewer sees of a question.
+func (c *Core) asked(q *campaign.Question) humans.Question {
+	s := c.State()
+	question := humans.Question{
+		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Parameters: s.Definition.Parameters, Point: q.Parameters,
+		Options: q.Options, Objective: s.Definition.Objective, Prediction: q.Prediction, Belief: q.Belief,
+		Explanation: q.Explanation, Attributions: q.Attributions, Asked: q.AskedAt, Expires: q.Expires,
+	}
+	switch q.Form {
+	case campaign.Comparison:
+		question.Form = humans.Comparison
+	case campaign.Pinpoint:
+		question.Form = humans.Pinpoint
+		question.Allowed = c.space.Contains
+		if q.Suggestion != nil {
+			question.Point, question.Prediction = q.Suggestion.Parameters, q.Suggestion.Prediction
+		}
+	}
+	return question
+}
+
+// formOf is a question's form in the words of package humans.
+func formOf(q *campaign.Question) humans.Form {
+	switch q.Form {
+	case campaign.Comparison:
+		return humans.Comparison
+	case campaign.Pinpoint:
+		return humans.Pinpoint
+	}
+	return humans.Label
+}
+
+// answered turns an answer to an open question into events. The error says what
+// is wrong with the answer, to the person who gave it.
+func (c *Core) answered(q *campaign.Question, a humans.Answer) ([]events.Payload, error) {
+	if err := a.Check(formOf(q), len(q.Options)); err != nil {
+		return nil, err
+	}
+	switch q.Form {
+	case campaign.Comparison:
+		return []events.Payload{&events.ComparisonGiven{Question: q.ID, Expert: q.Expert, Options: q.Points(), Order: a.Order, Comment: a.Comment}}, nil
+	case campaign.Pinpoint:
+		if a.Point != nil {
+			if err := c.space.Contains(a.Point); err != nil {
+				return nil, err
+			}
+		}
+		return []events.Payload{&events.PinpointGiven{Question: q.ID, Expert: q.Expert, Parameters: a.Point, Comment: a.Comment}}, nil
+	}
+	given := &events.LabelGiven{Question: q.ID, Expert: q.Expert, Parameters: q.Parameters, Answer: a.Answer, Comment: a.Comment}
+	if a.Answer != events.AnswerRefuse {
+		return []events.Payload{given}, nil
+	}
+	given.Answer = events.AnswerReject
+	refused, err := c.refusal(q.Parameters, nil, q.ID, refusalReason(q, a.Comment))
+	if err != nil {
+		return nil, err
+	}
+	return []events.Payload{given, refused}, nil
+}
+
+// refusalReason is the reason for a refusal that came as an answer.
+func refusalReason(q *campaign.Question, comment string) string {
+	if comment != "" {
+		return comment
+	}
+	return fmt.Sprintf("%s refused it when asked (%s)", q.Expert, q.ID)
+}
+
+// superseded turns a changed answer to an answered question into events.
+func (c *Core) superseded(q *campaign.Question, a *Answer) ([]events.Payload, error) {
+	if err := a.given().Check(formOf(q), len(q.Options)); err != nil {
+		return nil, refuse("%w", err)
+	}
+	switch q.Form {
+	case campaign.Pinpoint:
+		return nil, refuse("%s has been answered, and its composition taken up; exclude the experiment, or refuse the region", q.ID)
+	case campaign.Comparison:
+		if fmt.Sprint(a.Order) == fmt.Sprint(q.Order) {
+			return nil, refuse("%s says that already", q.ID)
+		}
+		return []events.Payload{&events.ComparisonSuperseded{
+			Question: q.ID, Expert: q.Expert, Supersedes: q.Source, Options: q.Points(), Order: a.Order, Reason: a.Comment,
+		}}, nil
+	}
+	var further []events.Payload
+	answer := a.Answer
+	if answer == events.AnswerRefuse {
+		refused, err := c.refusal(q.Parameters, nil, q.ID, refusalReason(q, a.Comment))
+		if err != nil {
+			return nil, err
+		}
+		answer, further = events.AnswerReject, append(further, refused)
+	}
+	if q.Answer == answer {
+		if further != nil {
+			return further, nil
+		}
+		return nil, refuse("%s says %s already", q.ID, answer)
+	}
+	return append([]events.Payload{&events.LabelSuperseded{
+		Question: q.ID, Expert: q.Expert, Supersedes: q.Source, Parameters: q.Parameters, Answer: answer, Reason: a.Comment,
+	}}, further...), nil
+}
+
+// given is the answer as a reviewer would give it.
+func (a *Answer) given() humans.Answer {
+	return humans.Answer{Answer: a.Answer, Order: a.Order, Point: a.Parameters, Comment: a.Comment}
+}
+
+func (c *Core) answer(a *Answer) ([]events.Payload, error) {
+	q := c.State().Question(a.Question)
+	if q == nil {
+		return nil, refuse("there is no question %s", a.Question)
+	}
+	switch q.Status {
+	case campaign.Asked:
+		payloads, err := c.answered(q, a.given())
+		if err != nil {
+			return nil, refuse("%w", err)
+		}
+		return payloads, nil
+	case campaign.Answered:
+		return c.superseded(q, a)
+	}
+	return nil, refuse("question %s is %s", q.ID, q.Status)
+}
+
+// refusalReach is how far a refusal of one composition reaches in each
+// parameter with bounds, as a share of the parameter's range: far enough that the
+// next best composition is another one.
+const refusalReach = 0.05
+
+// refusal is the event by which nothing in a region is suggested any more. A nil
+// region is the neighbourhood of the composition.
+func (c *Core) refusal(point events.Point, region map[string]events.RegionSide, about, reason string) (*events.RegionRefused, error) {
+	s := c.State()
+	if strings.TrimSpace(reason) == "" {
+		return nil, refuse("a refusal needs a reason (--reason)")
+	}
+	if region == nil {
+		if _, err := c.space.Encode(point); err != nil {
+			return nil, refuse("%w", err)
+		}
+		region = neighbourhood(s.Definition.Parameters, point)
+	}
+	return &events.RegionRefused{
+		Refusal: campaign.RefusalID(len(s.Refusals)), Region: events.Region{Name: reason, Where: region}, About: about, Reason: reason,
+	}, nil
+}
+
+// neighbourhood is the box around a composition within refusalReach.
+func neighbourhood(parameters []events.Parameter, point events.Point) map[string]events.RegionSide {
+	box := make(map[string]events.RegionSide)
+	for _, p := range parameters {
+		value := point[p.Name]
+		number, numeric := value.Float()
+		if !numeric {
+			box[p.Name] = events.RegionSide{Is: value.Name()}
+			continue
+		}
+		reach := 0.0
+		if p.Min != nil && p.Max != nil {
+			reach = refusalReach * (*p.Max - *p.Min)
+		}
+		lower, upper := number-reach, number+reach
+		box[p.Name] = events.RegionSide{Min: &lower, Max: &upper}
+	}
+	return box
+}
+
+// ask is the event by which a decision's question is put. now dates its expiry.
+func (c *Core) ask(d *events.DecisionMade, explanation string, now time.Time) events.Payload {
+	s := c.State()
+	id := campaign.QuestionID(len(s.Questions))
+	expires := c.expiry(now, d.Expert)
+	switch d.Action {
+	case events.ActionCompare:
+		return &events.ComparisonRequested{Question: id, Expert: d.Expert, Options: options(d.Candidates), Explanation: explanation,
+			Attributions: d.Attributions, Decision: d.Decision, Expires: expires}
+	case events.ActionPinpoint:
+		pinpoint := &events.PinpointRequested{Question: id, Expert: d.Expert, Explanation: explanation, Decision: d.Decision, Expires: expires}
+		if len(d.Candidates) > 0 {
+			pinpoint.Suggestion = &options(d.Candidates[:1])[0]
+		}
+		return pinpoint
+	}
+	for i := range d.Candidates {
+		if x := &d.Candidates[i]; x.Name == d.Chosen {
+			return &events.LabelRequested{Question: id, Expert: d.Expert, Parameters: x.Parameters, Prediction: x.Prediction,
+				Belief: x.Belief, Explanation: explanation, Decision: d.Decision, Expires: expires}
+		}
+	}
+	panic("engine: the decision asks about a candidate that it does not name")
+}
+
+// options are the candidates of a decision as an expert sees them.
+func options(candidates []events.Candidate) []events.Option {
+	list := make([]events.Option, len(candidates))
+	for i := range candidates {
+		list[i] = events.Option{Candidate: candidates[i].Name, Parameters: candidates[i].Parameters, Prediction: candidates[i].Prediction}
+	}
+	return list
+}
+
+// expiry returns when a question to an expert asked now expires, or zero.
+func (c *Core) expiry(now time.Time, expert string) time.Time {
+	for _, e := range c.State().Definition.Experts {
+		if e.Name == expert && e.AnswerWithin > 0 {
+			return now.Add(time.Duration(e.AnswerWithin)).UTC().Truncate(time.Microsecond)
+		}
+	}
+	return time.Time{}
+}

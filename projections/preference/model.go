@@ -1,0 +1,124 @@
+package preference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/coexbo"
+	"github.com/campaignd/campaignd/internal/num/copeland"
+	"github.com/campaignd/campaignd/internal/num/dirichlet"
+	"github.com/campaignd/campaignd/internal/space"
+)
+
+// Model is what one expert prefers, over the unit cube; a preference is always
+// for the better, whether the campaign maximises or minimises.
+type Model struct {
+	// Expert is the expert's name, Form what is modelled: one of the Preference
+	// constants of package events, or "" where the comparisons are all there is.
+	Expert string
+	Form   string
+	// Comparisons are those the model was made from.
+	Comparisons []Comparison
+	// Winners[i] was preferred to Losers[i].
+	Winners, Losers [][]float64
+	// Fit holds the hyperparameters; it is zero where Form is "".
+	Fit events.PreferenceFit
+
+	// Choice and Score are the classifier of pairs and the score that follows from
+	// it, in the choice form. Sample are compositions that stand for the space,
+	// Sampled their scores, and Scaling brings scores to the scale of a
+	// standardised objective.
+	Choice  *dirichlet.Model
+	Score   *copeland.Model
+	Sample  [][]float64
+	Sampled []float64
+	Scaling coexbo.Scaling
+
+	// Utility is the model of the utility form.
+	Utility *Utility
+
+	space *space.Space
+}
+
+// Model returns the expert's model, nil where its form needs a fit and there
+// is none yet. Equal states give equal models, bit for bit.
+func (p *Projection) Model(expert string) (*Model, error) {
+	x := p.find(expert)
+	if x == nil || p.state.Definition == nil {
+		return nil, nil
+	}
+	form := Form(p.state.Definition)
+	if form != "" && x.Fit == nil {
+		return nil, nil
+	}
+	if m := p.cache[expert]; m != nil {
+		return m, nil
+	}
+	m, err := p.data(x)
+	if err != nil {
+		return nil, err
+	}
+	if m.Form != "" {
+		m.Fit = *x.Fit
+		if err := p.build(m, x); err != nil {
+			return nil, fmt.Errorf("the preferences of %s: %w", expert, err)
+		}
+	}
+	p.cache[expert] = m
+	return m, nil
+}
+
+// data is the model before it is built.
+func (p *Projection) data(x *Expert) (*Model, error) {
+	m := &Model{Expert: x.Name, Form: Form(p.state.Definition), Comparisons: slices.Clone(x.Comparisons), space: p.space}
+	for _, c := range x.Comparisons {
+		options := make([][]float64, len(c.Options))
+		for i, point := range c.Options {
+			u, err := p.space.Encode(point)
+			if err != nil {
+				return nil, fmt.Errorf("option %d of %s: %w", i+1, c.Question, err)
+			}
+			options[i] = u
+		}
+		for _, pair := range c.Pairs() {
+			m.Winners, m.Losers = append(m.Winners, options[pair[0]]), append(m.Losers, options[pair[1]])
+		}
+	}
+	return m, nil
+}
+
+func (p *Projection) build(m *Model, x *Expert) error {
+	if m.Form == events.PreferenceUtility {
+		return p.buildUtility(m, x)
+	}
+	return m.buildChoice()
+}
+
+// errNoComparison reports a fit before the first comparison.
+var errNoComparison = errors.New("there is no comparison yet")
+
+// Fit fits the model of the expert's present comparisons, going on from the last fit. The
+// result depends on the state and the seed alone.
+func (p *Projection) Fit(ctx context.Context, expert string, seed uint64) (events.PreferenceFit, error) {
+	x := p.expert(expert)
+	m, err := p.data(x)
+	if err != nil {
+		return events.PreferenceFit{}, err
+	}
+	if len(m.Winners) == 0 {
+		return events.PreferenceFit{}, errNoComparison
+	}
+	var fit events.PreferenceFit
+	if m.Form == events.PreferenceUtility {
+		fit, err = p.fitUtility(ctx, m, x, seed)
+	} else {
+		fit, err = m.fitChoice(ctx, x.Fit, seed)
+	}
+	if err != nil {
+		return events.PreferenceFit{}, fmt.Errorf("the preferences of %s: %w", expert, err)
+	}
+	return fit, nil
+}

@@ -1,0 +1,243 @@
+// Package preference is the projection of what each expert prefers: their
+// comparisons, the anchors at which they trust their own judgement, and the
+// model that follows from them. Which model that is follows from the
+// campaign's policy:
+//
+//   - a classifier of pairs with the score of each composition against a random
+//     one, for policies that join preferences with measurements (Adachi et al. 2024, §3.1);
+//   - a Gaussian process of the utility, for duels (Sinaga et al. 2026, §3);
+//   - none, for rules on a finite set of candidates, which fit their own (Kayal
+//     et al. 2025), and for beliefs, which package belief keeps.
+package preference
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/projections"
+)
+
+// Comparison is one comparison with an answer other than "can't tell".
+type Comparison struct {
+	// Question is the question's identifier.
+	Question string         `json:"question"`
+	Options  []events.Point `json:"options"`
+	// Order lists options from the best to the worst; those left out come after
+	// them in no order.
+	Order []int `json:"order"`
+}
+
+// Pairs returns the pairwise choices that follow from the comparison: indices
+// of the preferred and the other option.
+func (c Comparison) Pairs() (pairs [][2]int) {
+	for i, winner := range c.Order {
+		for _, loser := range c.Order[i+1:] {
+			pairs = append(pairs, [2]int{winner, loser})
+		}
+		for loser := range c.Options {
+			if !slices.Contains(c.Order, loser) {
+				pairs = append(pairs, [2]int{winner, loser})
+			}
+		}
+	}
+	return pairs
+}
+
+// Expert is the state of one expert's preferences.
+type Expert struct {
+	Name string `json:"name"`
+	// Comparisons in the order of their questions.
+	Comparisons []Comparison `json:"comparisons,omitempty"`
+	// Declared are the anchors the expert has named since the campaign was defined.
+	Declared []events.Point `json:"declared,omitempty"`
+	// Revision counts the changes of Comparisons and anchors.
+	Revision int `json:"revision"`
+	// FitRevision is the Revision the fit, or the failed fit, has seen; −1 before the first.
+	FitRevision int                   `json:"fit_revision"`
+	Fit         *events.PreferenceFit `json:"fit,omitempty"`
+}
+
+type state struct {
+	Definition *events.Definition `json:"definition,omitempty"`
+	Experts    []Expert           `json:"experts,omitempty"`
+}
+
+// Projection folds comparisons, anchors and fits.
+type Projection struct {
+	state state
+	space *space.Space // follows from state.Definition
+	cache map[string]*Model
+}
+
+// New returns the projection of a campaign without events.
+func New() *Projection { return &Projection{cache: make(map[string]*Model)} }
+
+// Name implements projections.Projection.
+func (p *Projection) Name() string { return "preference" }
+
+// Snapshot implements projections.Projection.
+func (p *Projection) Snapshot() ([]byte, error) { return json.Marshal(&p.state) }
+
+// Restore implements projections.Projection.
+func (p *Projection) Restore(snapshot []byte) error {
+	*p = *New()
+	if err := json.Unmarshal(snapshot, &p.state); err != nil {
+		return fmt.Errorf("restore preference: %w", err)
+	}
+	if p.state.Definition == nil {
+		return nil
+	}
+	return p.define(p.state.Definition)
+}
+
+func (p *Projection) define(def *events.Definition) (err error) {
+	p.state.Definition = def
+	p.space, err = space.New(*def)
+	clear(p.cache)
+	for _, expert := range def.Experts {
+		p.expert(expert.Name)
+	}
+	return err
+}
+
+// Apply implements projections.Projection.
+func (p *Projection) Apply(e events.Event, payload events.Payload) error {
+	switch d := payload.(type) {
+	case *events.CampaignDefined:
+		return p.define(&d.Definition)
+	case *events.CampaignAmended:
+		// The cube and the kind of model may have changed: begin anew.
+		for i := range p.state.Experts {
+			p.state.Experts[i].Fit, p.state.Experts[i].FitRevision = nil, -1
+		}
+		return p.define(&d.Definition)
+	case *events.ComparisonGiven:
+		p.insert(d.Expert, Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
+	case *events.ComparisonSuperseded:
+		x := p.expert(d.Expert)
+		if i := slices.IndexFunc(x.Comparisons, func(c Comparison) bool { return c.Question == d.Question }); i >= 0 {
+			x.Comparisons = slices.Delete(x.Comparisons, i, i+1)
+			x.Revision++
+			delete(p.cache, d.Expert)
+		}
+		p.insert(d.Expert, Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
+	case *events.AnchorsDeclared:
+		x := p.expert(d.Expert)
+		x.Declared = append(x.Declared, d.Points...)
+		x.Revision++
+		delete(p.cache, d.Expert)
+	case *events.ModelFitted:
+		if d.Model == events.ModelPreference {
+			x := p.expert(d.Expert)
+			x.Fit, x.FitRevision = d.Preference, x.Revision
+			delete(p.cache, d.Expert)
+		}
+	case *events.ModelFitFailed:
+		if d.Model == events.ModelPreference {
+			x := p.expert(d.Expert)
+			x.FitRevision = x.Revision
+		}
+	}
+	return nil
+}
+
+// insert adds a comparison in the order of questions, which is not the order
+// of answers: the model must not depend on who answered faster. "Can't tell"
+// is no comparison.
+func (p *Projection) insert(expert string, c Comparison) {
+	if len(c.Order) == 0 {
+		return
+	}
+	x := p.expert(expert)
+	i := len(x.Comparisons)
+	for i > 0 && questionNumber(x.Comparisons[i-1].Question) > questionNumber(c.Question) {
+		i--
+	}
+	x.Comparisons = slices.Insert(x.Comparisons, i, c)
+	x.Revision++
+	delete(p.cache, expert)
+}
+
+func questionNumber(id string) (n int) {
+	fmt.Sscanf(id, "q%d", &n)
+	return n
+}
+
+// expert returns the named expert's state, new where there is none.
+func (p *Projection) expert(name string) *Expert {
+	if x := p.find(name); x != nil {
+		return x
+	}
+	p.state.Experts = append(p.state.Experts, Expert{Name: name, FitRevision: -1})
+	return &p.state.Experts[len(p.state.Experts)-1]
+}
+
+// find returns the named expert's state, or nil.
+func (p *Projection) find(name string) *Expert {
+	for i := range p.state.Experts {
+		if p.state.Experts[i].Name == name {
+			return &p.state.Experts[i]
+		}
+	}
+	return nil
+}
+
+// anchors are all that the expert has named, those of the definition first.
+func (p *Projection) anchors(x *Expert) []events.Point {
+	for _, e := range p.state.Definition.Experts {
+		if e.Name == x.Name {
+			return append(slices.Clone(e.Anchors), x.Declared...)
+		}
+	}
+	return x.Declared
+}
+
+// choiceRefitEvery is the number of comparisons up to which each new one calls for a fit
+// of the choice form; with n comparisons ⌈n/choiceRefitEvery⌉ new ones do.
+const choiceRefitEvery = 20
+
+// Stale reports whether the expert's model is to be fitted: it never was, or
+// enough comparisons have come since.
+func (p *Projection) Stale(expert string) bool {
+	x := p.find(expert)
+	form := Form(p.state.Definition)
+	if x == nil || form == "" || len(x.Comparisons) == 0 || x.Revision == x.FitRevision {
+		return false
+	}
+	if x.Fit == nil && x.FitRevision < 0 {
+		return true
+	}
+	changes := x.Revision - x.FitRevision
+	if form == events.PreferenceUtility {
+		return changes >= *p.state.Definition.Model.Utility.RefitEvery
+	}
+	return changes*choiceRefitEvery >= len(x.Comparisons)
+}
+
+// Revision counts the changes of the expert's comparisons.
+func (p *Projection) Revision(expert string) int {
+	if x := p.find(expert); x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+// Form returns which model of comparisons a definition's policy reads: one of
+// the Preference constants of package events, or "" for none.
+func Form(def *events.Definition) string {
+	p := def.Policy
+	switch {
+	case p.Duel.MRLPF != nil || p.Duel.MaxMinLCB != nil || p.Duel.RandomDuels != nil:
+		return ""
+	case p.Duel.Set():
+		return events.PreferenceUtility
+	case p.Trust.CoExBO != nil || p.Trust.PiBO != nil || p.Next.Prior != nil:
+		return events.PreferenceChoice
+	}
+	return ""
+}
+
+var _ projections.Projection = (*Projection)(nil)

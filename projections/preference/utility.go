@@ -1,0 +1,116 @@
+package preference
+
+import (
+	"context"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/num/pref"
+)
+
+// Utility is the model of a utility that is known from comparisons alone, and of
+// the noise of the expert's judgement.
+type Utility struct {
+	// Duels are the comparisons, merged at equal compositions.
+	Duels pref.Duels
+	Link  pref.Link
+
+	posterior *pref.Posterior // nil where each use draws its own
+	kernel    kernel.Kernel
+	noise     noiseMap
+}
+
+// noiseMap is the noise of the expert's judgement over the unit cube; where grad
+// is not nil it is filled with the gradient.
+type noiseMap interface {
+	At(x, grad []float64) float64
+}
+
+// constant is the noise where an expert has named no anchors.
+type constant float64
+
+func (c constant) At(_, grad []float64) float64 {
+	clear(grad)
+	return float64(c)
+}
+
+// Noise returns the noise of the expert's judgement at a point: a variance with the
+// probit link, a scale with the logistic one. Where grad is not nil it is filled with
+// the gradient.
+func (u *Utility) Noise(x, grad []float64) float64 { return u.noise.At(x, grad) }
+
+// Posterior returns the posterior of the utility. That of the hallucination believer
+// is a draw, decided by the seed; the others do not depend on it.
+func (u *Utility) Posterior(ctx context.Context, seed uint64) (*pref.Posterior, error) {
+	if u.posterior != nil {
+		return u.posterior, nil
+	}
+	draw, err := pref.Hallucinate(ctx, u.Duels, u.Link, u.kernel, pref.HallucinateConfig{Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	return draw.Posterior, nil
+}
+
+// noise is the map of an expert's noise at the bandwidth of a fit.
+func (p *Projection) noise(x *Expert, bandwidth float64) (noiseMap, error) {
+	return constant(*p.state.Definition.Model.Utility.Noise), nil
+}
+
+func (p *Projection) fitUtility(ctx context.Context, m *Model, x *Expert, seed uint64) (events.PreferenceFit, error) {
+	bandwidth := 0.0
+	noise, err := p.noise(x, bandwidth)
+	if err != nil {
+		return events.PreferenceFit{}, err
+	}
+	duels, err := pref.NewDuels(m.Winners, m.Losers, func(x []float64) float64 { return noise.At(x, nil) })
+	if err != nil {
+		return events.PreferenceFit{}, err
+	}
+	model := p.state.Definition.Model
+	cfg := pref.FitConfig{Link: pref.Link(model.Utility.Link), Kernel: model.Kernel, Seed: seed}
+	if x.Fit != nil {
+		cfg.Warm = &pref.Hyper{Lengthscales: x.Fit.Lengthscales, OutputScale: x.Fit.OutputScale}
+	}
+	result, err := pref.Fit(ctx, duels, cfg)
+	if err != nil {
+		return events.PreferenceFit{}, err
+	}
+	return events.PreferenceFit{
+		Form: events.PreferenceUtility, Kernel: model.Kernel, Lengthscales: result.Hyper.Lengthscales, OutputScale: result.Hyper.OutputScale,
+		Bandwidth: bandwidth, LogEvidence: result.LogPosterior, Comparisons: duels.Len(), Evaluations: result.Evaluations,
+	}, nil
+}
+
+func (p *Projection) buildUtility(m *Model, x *Expert) (err error) {
+	settings := p.state.Definition.Model.Utility
+	u := &Utility{Link: pref.Link(settings.Link)}
+	if u.noise, err = p.noise(x, m.Fit.Bandwidth); err != nil {
+		return err
+	}
+	if u.Duels, err = pref.NewDuels(m.Winners, m.Losers, func(x []float64) float64 { return u.noise.At(x, nil) }); err != nil {
+		return err
+	}
+	if u.kernel, err = kernel.New(m.Fit.Kernel, m.Fit.Lengthscales, m.Fit.OutputScale); err != nil {
+		return err
+	}
+	// Projections are rebuilt from events; nobody waits for a single model long
+	// enough to call it off.
+	ctx := context.Background()
+	switch settings.Posterior {
+	case events.PosteriorLaplace:
+		result, err := pref.Laplace(ctx, u.Duels, u.Link, u.kernel, pref.LaplaceConfig{})
+		if err != nil {
+			return err
+		}
+		u.posterior = result.Posterior
+	case events.PosteriorEP:
+		result, err := pref.EP(ctx, u.Duels, u.Link, u.kernel, pref.EPConfig{})
+		if err != nil {
+			return err
+		}
+		u.posterior = result.Posterior
+	}
+	m.Utility = u
+	return nil
+}
