@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
@@ -78,25 +80,25 @@ func (a *app) printCheck(d diagnose.Diagnosis) {
 		}
 		a.printf("\nEach of %s predicted from all others (%s)\n", plural(len(check.Rows), "composition"), how)
 		if check.R2 != nil {
-			row("R²", "%s (1 is perfect, 0 no better than the mean)", short(*check.R2))
+			row("R²", "%s (1 is perfect, 0 no better than the mean)", figures(*check.R2))
 		}
 		if check.RankCorrelation != nil {
-			row("order", "rank correlation %s of predicted and measured", short(*check.RankCorrelation))
+			row("order", "rank correlation %s of predicted and measured", figures(*check.RankCorrelation))
 		}
 		for _, c := range check.Coverage {
 			row(fmt.Sprintf("%.0f %% holds", 100*c.Nominal), "%d of %d (%d to %d expected)", c.Within, len(check.Rows), c.Low, c.High)
 		}
-		row("errors", "%s times as large as the model says (root mean square)", short(check.ZSD))
+		row("errors", "%s times as large as the model says (root mean square)", figures(check.ZSD))
 	}
 	n := d.Noise
 	if n == nil {
 		return
 	}
 	a.printf("\nNoise\n")
-	row("model", "%s sd of one measurement, %s", quantity(n.SD, d.Unit), n.Source)
-	row("spread", "%s sd of all measurements", quantity(n.Spread, d.Unit))
+	row("model", "%s sd of one measurement, %s", measure(n.SD, d.Unit), n.Source)
+	row("spread", "%s sd of all measurements", measure(n.Spread, d.Unit))
 	if r := n.Replicates; r != nil {
-		row("repetitions", "%s sd (95 %%: %s to %s), from %s", quantity(r.SD, d.Unit), short(r.Lower), short(r.Upper), plural(r.Freedom, "repetition"))
+		row("repetitions", "%s sd (95 %%: %s to %s), from %s", measure(r.SD, d.Unit), figures(r.Lower), figures(r.Upper), plural(r.Freedom, "repetition"))
 	} else {
 		row("repetitions", "none: no composition was measured twice")
 	}
@@ -109,14 +111,14 @@ func (a *app) printParametersLearnt(d diagnose.Diagnosis) error {
 	}
 	a.printf("\nParameters\n")
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "  \tlengthscale\teffect through %s\t\n", d.Best)
+	fmt.Fprintf(w, "  \tlengthscale\teffect through %s\n", d.Best)
 	for _, p := range d.Parameters {
 		length, effect := "between categories", ""
 		if p.Lengthscale != nil {
-			length = fmt.Sprintf("%s (%s of its range)", quantity(*p.Lengthscale, p.Unit), percentage(p.Share))
+			length = fmt.Sprintf("%s (%s of its range)", measure(*p.Lengthscale, p.Unit), percentage(p.Share))
 		}
 		if p.Effect != nil {
-			effect = fmt.Sprintf("%s ± %s", quantity(*p.Effect, ""), quantity(*p.EffectSD, d.Unit))
+			effect = fmt.Sprintf("%s ± %s", figures(*p.Effect), measure(*p.EffectSD, d.Unit))
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", p.Name, length, effect, p.Reading)
 	}
@@ -135,21 +137,21 @@ func (a *app) printSlices(d diagnose.Diagnosis) {
 		}
 		name = max(name, utf8.RuneCountInString(s.Parameter))
 		if s.Categories == nil {
-			from = max(from, len(short(s.X[0])))
+			from = max(from, len(figures(s.X[0])))
 		}
 	}
-	a.printf("\nSlices through %s: %s from %s (▁) to %s (█)\n", d.Best, d.Objective, short(low), quantity(high, d.Unit))
+	a.printf("\nSlices through %s: %s from %s (▁) to %s (█)\n", d.Best, d.Objective, figures(low), measure(high, d.Unit))
 	for _, s := range d.Slices {
 		if s.Categories != nil {
 			cells := make([]string, len(s.X))
 			for k, c := range s.Categories {
-				cells[k] = fmt.Sprintf("%s %s ± %s", c, short(s.Mean[k]), short(s.SD[k]))
+				cells[k] = fmt.Sprintf("%s %s ± %s", c, figures(s.Mean[k]), figures(s.SD[k]))
 			}
 			a.printf("  %-*s  %s\n", name, s.Parameter, strings.Join(cells, ", "))
 			continue
 		}
-		a.printf("  %-*s  %*s %s %s, ± %s\n", name, s.Parameter, from, short(s.X[0]), profile(s.Mean, low, high),
-			quantity(s.X[len(s.X)-1], s.Unit), spreadOf(s.SD))
+		a.printf("  %-*s  %*s %s %s, ± %s\n", name, s.Parameter, from, figures(s.X[0]), profile(s.Mean, low, high),
+			measure(s.X[len(s.X)-1], s.Unit), spreadOf(s.SD))
 	}
 }
 
@@ -173,7 +175,7 @@ func spreadOf(sd []float64) string {
 	for _, s := range sd {
 		low, high = min(low, s), max(high, s)
 	}
-	return short(low) + " to " + short(high)
+	return figures(low) + " to " + figures(high)
 }
 
 // printExperts writes how the labels have held.
@@ -202,6 +204,26 @@ func agreementInWords(x diagnose.Expert) string {
 	return text
 }
 
+// figures writes a number in three significant digits: enough for a
+// judgement, and for a standard deviation.
+func figures(x float64) string {
+	if size := math.Abs(x); x == 0 || size >= 1e-3 && size < 1e6 {
+		digits := 2
+		if x != 0 {
+			digits -= int(math.Floor(math.Log10(size)))
+		}
+		text := strconv.FormatFloat(x, 'f', min(max(digits, 0), 6), 64)
+		if strings.Contains(text, ".") {
+			text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+		}
+		return text
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}
+
+// measure is figures with a unit.
+func measure(x float64, unit string) string { return strings.TrimSpace(figures(x) + " " + unit) }
+
 // percentage writes a share as a percentage.
 func percentage(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
 
@@ -209,10 +231,11 @@ func percentage(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
 const lineWidth = 100
 
 // paragraph writes a text over as many lines as it needs: the first after
-// lead, the others after indent.
+// lead, the others after indent. What stands between backquotes stays on one
+// line, so that it can be copied.
 func (a *app) paragraph(lead, indent, text string) {
 	line := lead
-	for i, word := range strings.Fields(text) {
+	for i, word := range unbroken(text) {
 		switch {
 		case i == 0:
 			line += word
@@ -224,4 +247,15 @@ func (a *app) paragraph(lead, indent, text string) {
 		}
 	}
 	a.printf("%s\n", line)
+}
+
+// unbroken splits a text at spaces that are not between backquotes.
+func unbroken(text string) []string {
+	quoted := false
+	return strings.FieldsFunc(text, func(r rune) bool {
+		if r == '`' {
+			quoted = !quoted
+		}
+		return r == ' ' && !quoted
+	})
 }

@@ -73,12 +73,12 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 func (a *app) status(ctx context.Context, core *engine.Core, s *session, t target) error {
+	state, view := core.State(), core.View()
 	summary, err := core.Summarize()
-	if err != nil {
+	if err != nil && view.ObjectiveError == nil { // a model that cannot be built is a finding, not the end
 		return err
 	}
-	state := core.State()
-	diagnosis, err := diagnose.Of(ctx, core.View(), shellArg(t.store))
+	diagnosis, err := diagnose.Of(ctx, view, shellArg(t.store))
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,8 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	}
 	for _, x := range diagnosis.Experts {
 		if x.Labels != nil {
-			row("expert", "%s: %s", x.Name, agreementInWords(x))
+			row("expert", "%s: %s (the accepted one is the better in %s of pairs, 95 %%: %s to %s)", x.Name, x.Reading,
+				percentage(x.Labels.Share), percentage(x.Labels.Lower), percentage(x.Labels.Upper))
 		}
 	}
 	for _, trust := range state.Trust {

@@ -63,7 +63,8 @@ type Diagnosis struct {
 	LeaveOneOut *LeaveOneOut `json:"leave_one_out"`
 	Noise       *Noise       `json:"noise"`
 	// Outliers contradict all other measurements; WithoutOutliers is the
-	// leave-one-out R² of a model fitted to the others, where there are any.
+	// leave-one-out R² of a model fitted to the others, at its own
+	// hyperparameters, where there are any.
 	Outliers        []Outlier   `json:"outliers"`
 	WithoutOutliers *float64    `json:"r2_without_outliers,omitempty"`
 	Parameters      []Parameter `json:"parameters"`

@@ -1,109 +1,233 @@
 package diagnose
 
 import (
-	"fmt"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/space"
-	"github.com/campaignd/campaignd/internal/study"
-	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/internal/num/gp"
 )
 
-// measured is a campaign of which n compositions were measured by hand: value
-// says what came out at the i-th. Its objective was fitted once.
-func measured(t testing.TB, def events.Definition, n int, value func(i int, p events.Point) float64) policies.View {
-	t.Helper()
-	def.Budget.Experiments = max(def.Budget.Experiments, 1)
-	def.Instrument = events.Instrument{Manual: &events.ManualInstrument{}}
-	if def.Name == "" {
-		def.Name = "bench"
-	}
-	def = campaignfile.Complete(def)
-	log := memlog.New()
-	check := func(err error) {
-		t.Helper()
+// A model of data that are really drawn from its prior is good, on ten seeds.
+func TestCalibratedDataGiveGood(t *testing.T) {
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		// Hardly conditioned on anything: a draw from the prior.
+		prior, err := gp.New(gp.Data{X: [][]float64{{0, 0}}, Y: []float64{0}, NoiseVar: []float64{1e9}}, "rbf",
+			gp.Hyper{Lengthscales: []float64{0.5, 0.5}, OutputScale: 1, Noise: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
+		f := prior.Path(rng)
+		b := newBench(t, box(2, seed+1))
+		b.measure(b.points(50), func(_ int, p events.Point) float64 { return 50 + 4*f(at(p), nil) + 0.4*rng.NormFloat64() }).fit(nil)
+		d := b.diagnosis()
+		if d.Verdict != Good || len(d.Outliers) > 0 {
+			t.Errorf("seed %d: the verdict is %s: %+v", seed, d.Verdict, d.Findings)
+		}
+		if *d.LeaveOneOut.R2 < 0.8 || !d.LeaveOneOut.Refitted {
+			t.Errorf("seed %d: R² is %v", seed, *d.LeaveOneOut.R2)
+		}
 	}
-	now := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
-	check(engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", now, ""))
-	s, err := space.New(def)
-	check(err)
-	points, err := s.Design(events.DesignSobol, n, def.Seed)
-	check(err)
-	var rows []engine.Tell
-	for i, p := range points {
-		rows = append(rows, engine.Tell{Parameters: p, Value: value(i, p)})
-	}
-	core, err := engine.Load(t.Context(), log, def.Name)
-	check(err)
-	_, err = engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:ada", Import: rows}, now)
-	check(err)
-	core, err = engine.Load(t.Context(), log, def.Name)
-	check(err)
-	fitted, err := core.Fit(t.Context(), engine.Fit{Model: events.ModelObjective, Seed: 1}, events.Build{})
-	check(err)
-	e, err := events.New(def.Name, fitted)
-	check(err)
-	e.Time, e.Actor = now, "engine"
-	_, err = log.Append(t.Context(), def.Name, events.AnySequence, e)
-	check(err)
-	core, err = engine.Load(t.Context(), log, def.Name)
-	check(err)
-	return core.View()
 }
 
-func diagnosis(t testing.TB, v policies.View) Diagnosis {
-	t.Helper()
-	d, err := Of(t.Context(), v, "lab.campaign")
+// A model of pure noise is never good, however many lengthscales there are to
+// find patterns with, and is told apart by what it predicts badly.
+func TestPureNoiseGivesDoubt(t *testing.T) {
+	for _, test := range []struct{ d, n int }{{1, 50}, {2, 20}, {4, 50}} {
+		doubted := 0
+		for seed := range uint64(10) {
+			rng := rand.New(rand.NewPCG(seed, 5))
+			b := newBench(t, box(test.d, seed+1))
+			b.measure(b.points(test.n), func(int, events.Point) float64 { return 50 + 4*rng.NormFloat64() }).fit(nil)
+			if d := b.diagnosis(); d.Verdict.Troubled() && (found(d, LowR2) != nil || found(d, AllNoise) != nil) {
+				doubted++
+			}
+		}
+		if doubted < 9 { // by chance, one in about twenty looks like something
+			t.Errorf("%d measurements of noise over %d parameters: doubted on %d of 10 seeds", test.n, test.d, doubted)
+		}
+	}
+}
+
+// One silently wrong run (0.05 instead of some 12 mS/cm) is named, and
+// nothing else is; without it nothing is named.
+func TestWrongRunIsNamed(t *testing.T) {
+	for _, declared := range []bool{true, false} {
+		for seed := range uint64(8) {
+			rng := rand.New(rand.NewPCG(seed, 7))
+			def, truth := electrolyte(t, seed+1)
+			if declared {
+				def.Objective.Noise = pointer(0.27)
+			}
+			wrong := rng.IntN(20)
+			var right float64
+			values := func(spoil bool) func(int, events.Point) float64 {
+				noise := rand.New(rand.NewPCG(seed, 8))
+				return func(i int, p events.Point) float64 {
+					y := truth(p) + 0.27*noise.NormFloat64()
+					if i == wrong && spoil {
+						right = y
+						return 0.05
+					}
+					return y
+				}
+			}
+			b := newBench(t, def)
+			d := b.measure(b.points(20), values(true)).fit(nil).diagnosis()
+			id := "e" + strconv.Itoa(wrong+1)
+			if len(d.Outliers) != 1 || d.Outliers[0].Experiment != id || d.Verdict != Doubtful && d.Verdict != Unusable {
+				t.Errorf("declared %v, seed %d: the wrong run is %s, named are %+v, the verdict is %s", declared, seed, id, d.Outliers, d.Verdict)
+				continue
+			}
+			if o := d.Outliers[0]; math.Abs(o.Predicted-right) > 4*o.SD {
+				t.Errorf("declared %v, seed %d: the others predict %v ± %v, it would have been %v", declared, seed, o.Predicted, o.SD, right)
+			}
+			f := found(d, Contradiction)
+			if !strings.Contains(f.Next, "`campaignd correct lab.campaign "+id+" --exclude --reason WHY`") || !slices.Equal(f.Experiments, []string{id}) {
+				t.Errorf("the finding is %+v", f)
+			}
+			if *d.WithoutOutliers < 0.7 {
+				t.Errorf("declared %v, seed %d: without it R² is %v", declared, seed, *d.WithoutOutliers)
+			}
+			// Excluding it, as the finding says, settles the matter.
+			b.submit(engine.Request{Correct: &engine.Correct{Experiment: id, Exclude: true, Reason: "rinse"}}).fit(nil)
+			if d := b.diagnosis(); len(d.Outliers) != 0 {
+				t.Errorf("declared %v, seed %d: after the exclusion %+v is named", declared, seed, d.Outliers)
+			}
+		}
+	}
+}
+
+// Values over several decades are no outliers: the logarithm explains them.
+func TestLogarithm(t *testing.T) {
+	b := newBench(t, box(2, 1))
+	b.measure(b.points(30), func(_ int, p events.Point) float64 { x := at(p); return math.Exp(8*x[0] - 3*x[1]) }).fit(nil)
+	d := b.diagnosis()
+	if found(d, Logarithm) == nil || len(d.Outliers) > 0 {
+		t.Errorf("the findings are %+v", d.Findings)
+	}
+}
+
+// A campaign without a model, with too few compositions, and with a model that
+// cannot be built each say so, with what comes next.
+func TestNothingToJudge(t *testing.T) {
+	b := newBench(t, box(2, 1))
+	if d := b.diagnosis(); d.Verdict != Untested || found(d, NoModel) == nil || d.Findings[0].Next != "Let the campaign measure 2 more: `campaignd run lab.campaign`." {
+		t.Errorf("without a model: %s, %+v", d.Verdict, d.Findings)
+	}
+	b.measure(b.points(5), func(i int, _ events.Point) float64 { return float64(i) }).fit(nil)
+	if d := b.diagnosis(); d.Verdict != Untested || !strings.Contains(d.Findings[0].Next, "before there are 6 compositions") {
+		t.Errorf("with 5 compositions: %s, %+v", d.Verdict, d.Findings)
+	}
+	b.fit(func(f *events.ObjectiveFit) { f.Noise = -1 })
+	v := b.view()
+	if d := diagnosis(t, v); v.ObjectiveError == nil || d.Verdict != Unusable || d.Fit != nil || found(d, BrokenModel) == nil {
+		t.Errorf("with a broken model: %s, %+v", d.Verdict, d.Findings)
+	}
+}
+
+// Equal measurements are nothing to model.
+func TestEqualMeasurements(t *testing.T) {
+	b := newBench(t, box(2, 1))
+	d := b.measure(b.points(12), func(int, events.Point) float64 { return 9 }).fit(nil).diagnosis()
+	if d.Verdict != Unusable || found(d, EqualValues) == nil || d.LeaveOneOut.R2 != nil {
+		t.Errorf("%s, %+v", d.Verdict, d.Findings)
+	}
+}
+
+// A fit away from its maximum, and one older than the measurements, are told apart.
+func TestFit(t *testing.T) {
+	truth := func(_ int, p events.Point) float64 { x := at(p); return math.Sin(5*x[0]) + x[1]*x[1] }
+	made := func(change func(*events.ObjectiveFit)) *bench {
+		b := newBench(t, box(2, 1))
+		return b.measure(b.points(20), truth).fit(change)
+	}
+	b := made(nil)
+	d := b.diagnosis()
+	if d.Fit.Stale || d.Fit.Slope == nil || *d.Fit.Slope > 0.05 || found(d, NotConverged) != nil {
+		t.Errorf("a fit of the engine: %+v", d.Fit)
+	}
+	if d := b.measure(b.points(21)[20:], truth).diagnosis(); !d.Fit.Stale || found(d, Stale) == nil || !strings.Contains(found(d, Stale).Text, "1 measurement came") {
+		t.Errorf("after another measurement: %+v, %+v", d.Fit, found(d, Stale))
+	}
+	spoil := func(f *events.ObjectiveFit) { f.Lengthscales = []float64{0.05, 3} }
+	b = made(spoil)
+	if d := b.diagnosis(); !d.Fit.Stale {
+		t.Error("the recorded density is that of other hyperparameters, and nobody sees it")
+	}
+	density, _, ok := density(&b.def, b.view().Objective)
+	if !ok {
+		t.Fatal("no density")
+	}
+	d = made(func(f *events.ObjectiveFit) { spoil(f); f.LogPosterior = density }).diagnosis()
+	if d.Fit.Stale || found(d, NotConverged) == nil {
+		t.Errorf("a fit that ended early: %+v", d.Fit)
+	}
+}
+
+// Repetitions that scatter more than the noise that was declared are named,
+// those that agree with it are not.
+func TestRepetitions(t *testing.T) {
+	for _, sd := range []float64{0.2, 2} {
+		def := box(1, 1)
+		def.Objective.Noise = pointer(0.2)
+		b := newBench(t, def)
+		rng := rand.New(rand.NewPCG(1, 9))
+		d := b.measure(slices.Concat(b.points(8), b.points(8)), func(_ int, p events.Point) float64 { return 10*at(p)[0] + sd*rng.NormFloat64() }).fit(nil).diagnosis()
+		r := d.Noise.Replicates
+		if r.Freedom != 8 || !(r.Lower < sd && sd < r.Upper) || d.Noise.Source != NoiseDeclared {
+			t.Errorf("sd %v: the noise is %+v, %+v", sd, d.Noise, r)
+		}
+		if f := found(d, Scatter); (f != nil) != (sd > 1) || f != nil && (f.Level != Doubtful || !slices.Equal(f.Experiments, r.Widest[:])) {
+			t.Errorf("sd %v: the finding is %+v", sd, f)
+		}
+	}
+}
+
+// Lengthscales are in the parameter's unit, and a parameter that does nothing
+// is said to do nothing.
+func TestParameters(t *testing.T) {
+	b := newBench(t, box(2, 1))
+	rng := rand.New(rand.NewPCG(1, 9))
+	v := b.measure(b.points(40), func(_ int, p events.Point) float64 { return math.Sin(6*at(p)[0]) + 0.05*rng.NormFloat64() }).fit(nil).view()
+	d := diagnosis(t, v)
+	x1, x2 := d.Parameters[0], d.Parameters[1]
+	if x1.Reading != ReadingStrong || *x1.Lengthscale != 10*v.Objective.Fit.Lengthscales[0] || math.Abs(*x1.Effect-2) > 0.2 {
+		t.Errorf("x1 is read as %+v", x1)
+	}
+	if x2.Reading != ReadingNone && x2.Reading != ReadingTrend || *x2.Effect > 0.1 {
+		t.Errorf("x2 is read as %+v", x2)
+	}
+}
+
+// Equal logs give equal diagnoses, byte for byte, and a diagnosis that is
+// cancelled is an error.
+func TestOf(t *testing.T) {
+	made := func() *bench {
+		def, truth := electrolyte(t, 1)
+		b := newBench(t, def)
+		return b.measure(b.points(15), func(_ int, p events.Point) float64 { return truth(p) }).fit(nil)
+	}
+	first, err := json.Marshal(made().diagnosis())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d
-}
-
-func codes(d Diagnosis) (out []string) {
-	for _, f := range d.Findings {
-		out = append(out, f.Code)
+	second, err := json.Marshal(made().diagnosis())
+	if err != nil || string(first) != string(second) {
+		t.Errorf("two diagnoses of equal logs differ, %v", err)
 	}
-	return out
-}
-
-func define(t testing.TB, task string, changes ...func(*events.Definition)) events.Definition {
-	def, err := study.Define(task, 1, 30, changes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return def
-}
-
-func box(d int) events.Definition {
-	def := events.Definition{Name: "bench", Seed: 1, Objective: events.Objective{Name: "yield", Unit: "%", Goal: events.Maximize}}
-	for i := range d {
-		def.Parameters = append(def.Parameters, events.Parameter{Name: fmt.Sprintf("x%d", i+1), Min: pointer(0.0), Max: pointer(10.0)})
-	}
-	return def
-}
-
-// Every diagnosis of a campaign without a model says so and what comes next.
-func TestNoModel(t *testing.T) {
-	def := campaignfile.Complete(define(t, "branin"))
-	log := memlog.New()
-	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC), ""); err != nil {
-		t.Fatal(err)
-	}
-	core, err := engine.Load(t.Context(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := diagnosis(t, core.View())
-	if d.Verdict != Untested || len(codes(d)) != 1 || codes(d)[0] != NoModel || d.Findings[0].Next != "Let the campaign measure 2 more: `campaignd run lab.campaign`." {
-		t.Errorf("the verdict is %s, the findings are %+v", d.Verdict, d.Findings)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Of(ctx, made().view(), ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled diagnosis ends with %v", err)
 	}
 }

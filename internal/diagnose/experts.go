@@ -64,6 +64,7 @@ type Measured struct {
 const (
 	ReadingNoModel  = "cannot be judged before there is a model"
 	ReadingOneKind  = "cannot be judged before there is an accepted and a rejected composition"
+	ReadingNoJudge  = "cannot be judged by a model that cannot be used"
 	ReadingUnclear  = "cannot be told from guessing yet"
 	ReadingAgrees   = "better than guessing"
 	ReadingDisagree = "worse than guessing"

@@ -93,8 +93,8 @@ func (r *reader) read() {
 	default:
 		r.model()
 	}
-	for _, e := range d.Experts {
-		r.expert(e)
+	for i := range d.Experts {
+		r.expert(&d.Experts[i])
 	}
 	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(gravity[b.Level], gravity[a.Level]) })
 	d.Verdict = Good
@@ -284,7 +284,13 @@ func (r *reader) calibration(check *LeaveOneOut) {
 }
 
 // expert reads how an expert's labels have held.
-func (r *reader) expert(e Expert) {
+func (r *reader) expert(e *Expert) {
+	for _, f := range r.d.Findings {
+		if f.Level == Unusable && e.Labels != nil {
+			e.Reading = ReadingNoJudge
+			return
+		}
+	}
 	if e.Reading != ReadingDisagree {
 		return
 	}

@@ -43,6 +43,18 @@ func fitOf(def *events.Definition, m *objective.Model) *Fit {
 		PriorSD: math.Sqrt(m.Fit.OutputScale) * m.Fit.Scale, PriorMean: m.Outside(m.Fit.Mean),
 		LogPosterior: m.Fit.LogPosterior, Jitter: max(m.Fit.Jitter, m.GP().Jitter()), Stale: true,
 	}
+	density, slope, ok := density(def, m)
+	// The recorded density is that of these very observations, or it is not.
+	if f.Stale = !ok || math.Abs(density-m.Fit.LogPosterior) > 1e-4*max(1, math.Abs(density)); !f.Stale {
+		f.Slope = &slope
+	}
+	return f
+}
+
+// density returns the log density that a fit maximises, at the recorded
+// hyperparameters and the present observations, and its slope: see [Fit]. ok is
+// false where it cannot be evaluated.
+func density(def *events.Definition, m *objective.Model) (density, slope float64, ok bool) {
 	data := refit{shift: m.Fit.Shift, scale: m.Fit.Scale}.data(sampleOf(def, m))
 	copy(data.Y, m.Z) // turned over where the campaign maximises
 	d := len(m.Fit.Lengthscales)
@@ -50,10 +62,9 @@ func fitOf(def *events.Definition, m *objective.Model) *Fit {
 	grad := make([]float64, d+3)
 	density, err := gp.LogMarginal(data, m.Fit.Kernel, h, grad)
 	if err != nil {
-		return f
+		return 0, 0, false
 	}
 	priors := gp.DefaultPriors(d)
-	slope := 0.0
 	add := func(p gp.LogNormal, value, derivative float64) {
 		density += logPrior(p, value)
 		derivative += -1 - (math.Log(value)-p.Mu)/(p.Sigma*p.Sigma)
@@ -68,18 +79,13 @@ func fitOf(def *events.Definition, m *objective.Model) *Fit {
 	if def.Model.FreeOutputScale {
 		add(priors.OutputScale, m.Fit.OutputScale, grad[d])
 	}
-	inferred := false
 	for _, v := range data.NoiseVar {
-		inferred = inferred || math.IsNaN(v)
+		if math.IsNaN(v) {
+			add(priors.Noise, m.Fit.Noise, grad[d+1])
+			break
+		}
 	}
-	if inferred {
-		add(priors.Noise, m.Fit.Noise, grad[d+1])
-	}
-	// The recorded density is that of these very observations, or it is not.
-	if f.Stale = math.Abs(density-m.Fit.LogPosterior) > 1e-4*max(1, math.Abs(density)); !f.Stale {
-		f.Slope = &slope
-	}
-	return f
+	return density, slope, true
 }
 
 // atBound is how near, as a factor, a hyperparameter at a bound is to it.

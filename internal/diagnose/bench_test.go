@@ -1,0 +1,184 @@
+package diagnose
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/policies"
+)
+
+// bench is a campaign in memory whose measurements and fits are made by hand.
+type bench struct {
+	t   testing.TB
+	def events.Definition
+	log events.Log
+	now time.Time
+}
+
+func newBench(t testing.TB, def events.Definition) *bench {
+	t.Helper()
+	def.Name = "bench"
+	def.Budget.Experiments = 30
+	def.Instrument = events.Instrument{Manual: &events.ManualInstrument{}}
+	b := &bench{t: t, def: campaignfile.Complete(def), log: memlog.New(), now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)}
+	b.check(engine.Define(t.Context(), b.log, events.CampaignDefined{Definition: b.def}, "person:ada", b.now, ""))
+	return b
+}
+
+func (b *bench) check(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) core() *engine.Core {
+	b.t.Helper()
+	core, err := engine.Load(b.t.Context(), b.log, b.def.Name)
+	b.check(err)
+	return core
+}
+
+func (b *bench) submit(r engine.Request) *bench {
+	b.t.Helper()
+	r.Actor = "person:ada"
+	_, err := engine.Submit(b.t.Context(), b.log, b.core(), r, b.now)
+	b.check(err)
+	return b
+}
+
+// points are the first n of a space-filling design.
+func (b *bench) points(n int) []events.Point {
+	b.t.Helper()
+	s, err := space.New(b.def)
+	b.check(err)
+	points, err := s.Design(events.DesignSobol, n, b.def.Seed)
+	b.check(err)
+	return points
+}
+
+// measure tells what came out at each of some compositions.
+func (b *bench) measure(points []events.Point, value func(i int, p events.Point) float64) *bench {
+	b.t.Helper()
+	var rows []engine.Tell
+	for i, p := range points {
+		rows = append(rows, engine.Tell{Parameters: p, Value: value(i, p)})
+	}
+	return b.submit(engine.Request{Import: rows})
+}
+
+// fit fits the objective; change may spoil the fit.
+func (b *bench) fit(change func(*events.ObjectiveFit)) *bench {
+	b.t.Helper()
+	payload, err := b.core().Fit(b.t.Context(), engine.Fit{Model: events.ModelObjective, Seed: 1}, events.Build{})
+	b.check(err)
+	fitted, ok := payload.(*events.ModelFitted)
+	if !ok {
+		b.t.Fatalf("the fit failed: %+v", payload)
+	}
+	if change != nil {
+		change(fitted.Objective)
+	}
+	return b.record(fitted)
+}
+
+func (b *bench) record(payloads ...events.Payload) *bench {
+	b.t.Helper()
+	for _, p := range payloads {
+		e, err := events.New(b.def.Name, p)
+		b.check(err)
+		e.Time, e.Actor = b.now, "engine"
+		_, err = b.log.Append(b.t.Context(), b.def.Name, events.AnySequence, e)
+		b.check(err)
+	}
+	return b
+}
+
+func (b *bench) view() policies.View {
+	b.t.Helper()
+	return b.core().View()
+}
+
+// diagnosis diagnoses a view, checks the laws that hold for every diagnosis, and
+// returns it.
+func diagnosis(t testing.TB, v policies.View) Diagnosis {
+	t.Helper()
+	d, err := Of(t.Context(), v, "lab.campaign")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := json.Marshal(d); err != nil { // no NaN, no infinity
+		t.Error(err)
+	}
+	if d.Headline == "" {
+		t.Error("there is no headline")
+	}
+	for i, f := range d.Findings {
+		if f.Title == "" || f.Text == "" || f.Next == "" {
+			t.Errorf("a finding says not all: %+v", f)
+		}
+		if i > 0 && gravity[f.Level] > gravity[d.Findings[i-1].Level] {
+			t.Errorf("%s comes after %s", f.Level, d.Findings[i-1].Level)
+		}
+		if gravity[f.Level] > gravity[d.Verdict] {
+			t.Errorf("the verdict is %s with a finding that is %s", d.Verdict, f.Level)
+		}
+	}
+	return d
+}
+
+func (b *bench) diagnosis() Diagnosis {
+	b.t.Helper()
+	return diagnosis(b.t, b.view())
+}
+
+// found returns the finding of a code, nil where there is none.
+func found(d Diagnosis, code string) *Finding {
+	if i := slices.IndexFunc(d.Findings, func(f Finding) bool { return f.Code == code }); i >= 0 {
+		return &d.Findings[i]
+	}
+	return nil
+}
+
+// box is a campaign over d parameters from 0 to 10.
+func box(d int, seed uint64) events.Definition {
+	def := events.Definition{Seed: seed, Objective: events.Objective{Name: "yield", Unit: "%", Goal: events.Maximize}}
+	for i := range d {
+		def.Parameters = append(def.Parameters, events.Parameter{Name: fmt.Sprintf("x%d", i+1), Unit: "mm", Min: pointer(0.0), Max: pointer(10.0)})
+	}
+	return def
+}
+
+// at returns the coordinates of a composition of a box, 0 to 1.
+func at(p events.Point) []float64 {
+	x := make([]float64, len(p))
+	for i := range x {
+		v, _ := p[fmt.Sprintf("x%d", i+1)].Float()
+		x[i] = v / 10
+	}
+	return x
+}
+
+// electrolyte is a campaign on the electrolyte, and what a composition really gives.
+func electrolyte(t testing.TB, seed uint64) (events.Definition, func(events.Point) float64) {
+	task, ok := tasks.Lookup("electrolyte")
+	if !ok {
+		t.Fatal("there is no electrolyte")
+	}
+	return events.Definition{Seed: seed, Parameters: task.Parameters, Objective: task.Objective}, func(p events.Point) float64 {
+		y, err := task.Value(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return y
+	}
+}

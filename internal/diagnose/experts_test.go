@@ -1,0 +1,145 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+// reviewed is an electrolyte campaign of n measurements on which three
+// simulated experts labelled the same 30 compositions: one who knows, one who
+// guesses and one who misleads.
+func reviewed(t *testing.T, n int) *bench {
+	def, truth := electrolyte(t, 2)
+	accuracies := []float64{2, 0, -2}
+	for i, name := range []string{"ada", "gus", "eve"} {
+		def.Experts = append(def.Experts, events.Expert{Name: name, Simulated: &events.SimulatedExpert{Accuracy: &accuracies[i]}})
+	}
+	def.Experts[0].Simulated.Task, def.Experts[1].Simulated.Task, def.Experts[2].Simulated.Task = "electrolyte", "electrolyte", "electrolyte"
+	b := newBench(t, def)
+	b.measure(b.points(n), func(_ int, p events.Point) float64 { return truth(p) })
+	s, err := space.New(b.def)
+	b.check(err)
+	points, err := s.Sample(30, 11)
+	b.check(err)
+	task, _ := tasks.Lookup("electrolyte")
+	rng := rand.New(rand.NewPCG(1, 13))
+	q := 0
+	for i, e := range b.def.Experts {
+		for _, p := range points {
+			reject, err := tasks.RejectProbability(task, p, accuracies[i])
+			b.check(err)
+			answer := events.AnswerAccept
+			if rng.Float64() < reject {
+				answer = events.AnswerReject
+			}
+			q++
+			b.record(&events.LabelGiven{Question: fmt.Sprintf("q%d", q), Expert: e.Name, Parameters: p, Answer: answer, Volunteered: true})
+		}
+	}
+	return b
+}
+
+// One who knows is better than guessing, one who misleads is worse and is
+// named, and one who guesses can be told from neither.
+func TestExpertsAreToldApart(t *testing.T) {
+	d := reviewed(t, 25).fit(nil).diagnosis()
+	for i, want := range []string{ReadingAgrees, ReadingUnclear, ReadingDisagree} {
+		if x := d.Experts[i]; x.Reading != want || x.Accepted+x.Rejected != 30 || x.Labels.Pairs != x.Accepted*x.Rejected {
+			t.Errorf("%s is read as %q: %+v, %+v", x.Name, x.Reading, x, x.Labels)
+		}
+	}
+	f := found(d, Misleading)
+	if f == nil || f.Expert != "eve" || !strings.Contains(f.Text, "eve's labels are worse than guessing") || d.Verdict != Good {
+		t.Errorf("the verdict is %s, the finding %+v", d.Verdict, f)
+	}
+}
+
+// Nobody is accused before the measurements can tell: the intervals of two
+// measurements hold a half, those of many are narrower.
+func TestTooFewMeasurementsToAccuse(t *testing.T) {
+	few, many := reviewed(t, 2).fit(nil).diagnosis(), reviewed(t, 25).fit(nil).diagnosis()
+	for i := range few.Experts {
+		x, y := few.Experts[i], many.Experts[i]
+		if x.Reading == ReadingDisagree || x.Labels.Upper-x.Labels.Lower < y.Labels.Upper-y.Labels.Lower {
+			t.Errorf("%s: %q after 2 measurements, %+v, and %+v after 25", x.Name, x.Reading, x.Labels, y.Labels)
+		}
+	}
+	if d := reviewed(t, 2).diagnosis(); d.Experts[0].Reading != ReadingNoModel || d.Experts[0].Labels != nil {
+		t.Errorf("without a model: %+v", d.Experts[0])
+	}
+}
+
+// The share of pairs is counted as its definition says, ties for half.
+func TestShareBelow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		few := rapid.Map(rapid.IntRange(0, 6), func(k int) float64 { return float64(k) })
+		a := rapid.SliceOfN(few, 1, 12).Draw(t, "a")
+		b := rapid.SliceOfN(few, 1, 12).Draw(t, "b")
+		want := 0.0
+		for _, x := range a {
+			for _, y := range b {
+				switch {
+				case x < y:
+					want++
+				case x == y:
+					want += 0.5
+				}
+			}
+		}
+		if want /= float64(len(a) * len(b)); math.Abs(shareBelow(a, b)-want) > 1e-12 {
+			t.Fatalf("%v, want %v", shareBelow(a, b), want)
+		}
+	})
+}
+
+// The interval holds the share, lies within 0 and 1, is turned over with it,
+// grows with the model's doubt, and holds a half exactly where the test of Mann and
+// Whitney does not reject that the expert guesses.
+func TestAgreementInterval(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, n := rapid.IntRange(1, 40).Draw(t, "m"), rapid.IntRange(1, 40).Draw(t, "n")
+		share := rapid.Float64Range(0, 1).Draw(t, "share")
+		variance := rapid.Float64Range(0, 0.1).Draw(t, "variance")
+		a := newAgreement(share, variance, m, n)
+		if !(0 <= a.Lower && a.Lower <= share && share <= a.Upper && a.Upper <= 1) {
+			t.Fatalf("%+v", a)
+		}
+		if b := newAgreement(1-share, variance, n, m); math.Abs(b.Lower-(1-a.Upper)) > 1e-9 || math.Abs(b.Upper-(1-a.Lower)) > 1e-9 {
+			t.Fatalf("%+v, turned over %+v", a, b)
+		}
+		if b := newAgreement(share, variance+0.01, m, n); b.Lower > a.Lower+1e-9 || b.Upper < a.Upper-1e-9 {
+			t.Fatalf("%+v, with more doubt %+v", a, b)
+		}
+		null := float64(m+n+1) / float64(12*m*n)
+		z := math.Abs(share-0.5) / math.Sqrt(null+variance)
+		if math.Abs(z-1.96) > 0.01 && (a.reading() == ReadingUnclear) != (z < 1.96) {
+			t.Fatalf("z is %v, %+v", z, a)
+		}
+	})
+}
+
+// Labelled compositions that were measured are counted on their side of the median.
+func TestMeasuredLabels(t *testing.T) {
+	def := box(1, 1)
+	def.Experts = []events.Expert{{Name: "ada", Terminal: &events.TerminalExpert{}}}
+	b := newBench(t, def)
+	points := b.points(6)
+	b.measure(points[:5], func(i int, _ events.Point) float64 { return float64(i) }).fit(nil) // the median is 2
+	for i, answer := range []string{events.AnswerReject, events.AnswerAccept, events.AnswerAccept, events.AnswerReject, events.AnswerAccept, events.AnswerAccept} {
+		b.record(&events.LabelGiven{Question: fmt.Sprintf("q%d", i+1), Expert: "ada", Parameters: points[i], Answer: answer, Volunteered: true})
+	}
+	b.record(&events.LabelGiven{Question: "q7", Expert: "ada", Parameters: points[0], Answer: events.AnswerUnsure, Volunteered: true})
+	x := b.diagnosis().Experts[0]
+	if want := (Measured{Accepted: 3, AcceptedGood: 1, Rejected: 2, RejectedBad: 1}); x.Measured != want || x.Unsure != 1 || x.Accepted != 4 {
+		t.Errorf("%+v, want %+v", x, want)
+	}
+}
