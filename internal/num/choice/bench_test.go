@@ -29,6 +29,33 @@ func benchmarkLabels(n int) (Labels, kernel.Kernel) {
 	return l, k
 }
 
+// benchmarkPairs are n comparisons by the expert of benchmarkLabels, of scattered points or of each new one with the winner
+// so far.
+func benchmarkPairs(n int, chain bool) (Feedback, kernel.Kernel) {
+	_, k := benchmarkLabels(1)
+	random := rand.New(rand.NewPCG(4, 1))
+	point := func() []float64 {
+		return []float64{random.Float64(), random.Float64(), random.Float64(), random.Float64()}
+	}
+	g := func(x []float64) (far float64) {
+		for _, v := range x {
+			far += 8 * (v - 0.4) * (v - 0.4)
+		}
+		return far
+	}
+	var f Feedback
+	best := point()
+	for range n {
+		if !chain {
+			best = point()
+		}
+		order := rank(g, [][]float64{best, point()}, random)
+		best = order[0]
+		f.Pairs = append(f.Pairs, Pair{Better: order[0], Worse: order[1]})
+	}
+	return f, k
+}
+
 func randomPoints(n, d int) [][]float64 {
 	random := rand.New(rand.NewPCG(9, 1))
 	points := make([][]float64, n)
@@ -108,6 +135,58 @@ func BenchmarkNewSet(b *testing.B) {
 	benchmarkSizes(b, func(b *testing.B, labels Labels, k kernel.Kernel) {
 		for range b.N {
 			if _, err := NewSet(labels, k, 4, Margin(0.01, len(labels.X)), DefaultJitter); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// Comparisons, with the default rule. Those of scattered points are labels of their differences, 2n points; those with the
+// winner so far couple n+1 points.
+func benchmarkComparisons(b *testing.B, run func(b *testing.B, f Feedback, k kernel.Kernel)) {
+	for _, kind := range []string{"scattered", "winner"} {
+		for _, n := range []int{50, 100, 200, 400} {
+			b.Run(fmt.Sprintf("%s/pairs=%d", kind, n), func(b *testing.B) {
+				f, k := benchmarkPairs(n, kind == "winner")
+				b.ReportAllocs()
+				b.ResetTimer()
+				run(b, f, k)
+			})
+		}
+	}
+}
+
+func BenchmarkNewSetPairs(b *testing.B) {
+	benchmarkComparisons(b, func(b *testing.B, f Feedback, k kernel.Kernel) {
+		for range b.N {
+			if _, err := NewSet(f, k, 4, Margin(0.01, f.Answers()), DefaultJitter); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkMLEPairs(b *testing.B) {
+	benchmarkComparisons(b, func(b *testing.B, f Feedback, k kernel.Kernel) {
+		for range b.N {
+			if _, err := MLE(f, k, 4, DefaultJitter); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// One lower bound with its gradient.
+func BenchmarkLowerPairs(b *testing.B) {
+	benchmarkComparisons(b, func(b *testing.B, f Feedback, k kernel.Kernel) {
+		set, err := NewSet(f, k, 4, Margin(0.01, f.Answers()), DefaultJitter)
+		if err != nil {
+			b.Fatal(err)
+		}
+		points, grad := randomPoints(64, 4), make([]float64, 4)
+		b.ResetTimer()
+		for i := range b.N {
+			if _, err := set.Lower(points[i%len(points)], grad); err != nil {
 				b.Fatal(err)
 			}
 		}
