@@ -29,9 +29,9 @@ type FitConfig struct {
 	OutputScale float64
 	// Warm is a further start, usually the last fit; outside the bounds it is moved to them. It may be nil.
 	Warm *Hyper
-	// Starts is how many random starts are tried beside the middle of the bounds and Warm; default 8.
+	// Starts is how many random starts are tried beside the middle of the bounds and Warm; default 16.
 	Starts int
-	// Searches is how many of all starts are searched from, the best always among them; default 2.
+	// Searches is how many of all starts are searched from, the best always among them; default 4.
 	Searches int
 	// Seed decides the random starts and which of them are searched from.
 	Seed uint64
@@ -54,10 +54,10 @@ func (c FitConfig) withDefaults() FitConfig {
 		c.OutputScale = 1
 	}
 	if c.Starts == 0 {
-		c.Starts = 8
+		c.Starts = 16
 	}
 	if c.Searches == 0 {
-		c.Searches = 2
+		c.Searches = 4
 	}
 	return c
 }

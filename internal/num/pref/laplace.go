@@ -168,14 +168,10 @@ func (s *solver) solve(ctx context.Context, maxIterations int) (int, error) {
 		return 0, nil
 	}
 	s.fillCov()
-	blas64.Gemv(blas.NoTrans, 1, square(s.cov, n), vector(s.u), 0, vector(s.z))
-	s.evaluate(s.z)
-	psi := s.logLik - 0.5*dot(s.u, s.z)
+	psi := s.differences()
 	if !(psi >= -float64(n)*math.Ln2) { // the value at u = 0, for both links
 		clear(s.u)
-		clear(s.z)
-		s.evaluate(s.z)
-		psi = s.logLik
+		psi = s.differences()
 	}
 	last := math.Inf(1)
 	for step := 0; ; step++ {
@@ -196,17 +192,19 @@ func (s *solver) solve(ctx context.Context, maxIterations int) (int, error) {
 		if last <= decrementLimit {
 			// A step changes the log density by less than its rounding: nothing to compare any more.
 			axpy(s.u, 1, s.du)
-			axpy(s.z, 1, s.dz)
-			s.evaluate(s.z)
-			psi = s.logLik - 0.5*dot(s.u, s.z)
-			continue
-		}
-		next, ok := s.lineSearch(psi)
-		if !ok {
+		} else if !s.lineSearch(psi) {
 			return 0, fmt.Errorf("%w: no step of Newton's method improves it", ErrNotConverged)
 		}
-		psi = next
+		psi = s.differences()
 	}
+}
+
+// differences sets z = Au and what evaluate sets there, and returns Ψ. It is called after every step, because differences
+// carried along by the search would hide their own rounding from the test of convergence.
+func (s *solver) differences() float64 {
+	blas64.Gemv(blas.NoTrans, 1, square(s.cov, s.n), vector(s.u), 0, vector(s.z))
+	s.evaluate(s.z)
+	return s.logLik - 0.5*dot(s.u, s.z)
 }
 
 // evaluate sets logLik, slope and rootW at z.
@@ -261,7 +259,12 @@ func (s *solver) newton() error {
 		s.du[i] = s.r[i] - w*s.work[i]
 	}
 	blas64.Gemv(blas.NoTrans, 1, a, vector(s.du), 0, vector(s.dz))
-	s.decrement = math.Sqrt(max(dot(s.r, s.dz), 0)) // max keeps a NaN
+	// rᵀA·du = duᵀA·du + dzᵀW·dz, of which rounding can only spoil the first: a negative value is as bad as a positive one.
+	s.decrement = math.Abs(dot(s.du, s.dz))
+	for i, w := range s.rootW {
+		s.decrement += w * w * s.dz[i] * s.dz[i]
+	}
+	s.decrement = math.Sqrt(s.decrement)
 	return nil
 }
 
@@ -297,9 +300,9 @@ func (s *solver) factorize() (jitter float64, err error) {
 	}
 }
 
-// lineSearch moves u and z along the Newton step as far as Ψ rises by a fair part of what its slope promises (Armijo,
-// c₁ = 1e-4), evaluates there, and returns Ψ.
-func (s *solver) lineSearch(psi float64) (float64, bool) {
+// lineSearch moves u along the Newton step as far as Ψ, now psi, rises by a fair part of what its slope promises (Armijo,
+// c₁ = 1e-4). It reports whether it does anywhere.
+func (s *solver) lineSearch(psi float64) bool {
 	promise := s.decrement * s.decrement // dΨ/dt at t = 0
 	for t := 1.0; t > 1e-12; t /= 2 {
 		for i := range s.work {
@@ -307,14 +310,12 @@ func (s *solver) lineSearch(psi float64) (float64, bool) {
 			s.r[i] = s.u[i] + t*s.du[i]
 		}
 		s.evaluate(s.work)
-		next := s.logLik - 0.5*dot(s.r, s.work)
-		if next >= psi+1e-4*t*promise-1e-15*math.Abs(psi) {
+		if s.logLik-0.5*dot(s.r, s.work) >= psi+1e-4*t*promise-1e-15*math.Abs(psi) {
 			copy(s.u, s.r)
-			copy(s.z, s.work)
-			return next, true
+			return true
 		}
 	}
-	return psi, false
+	return false
 }
 
 // logEvidence is Ψ − ½ ln det(I + KΛ) at the mode (Sinaga et al. 2026, Eq. S15); det(I + KΛ) = det(I + W^½AW^½). To be

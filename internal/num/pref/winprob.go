@@ -15,6 +15,11 @@ func (q *Predictor) WinProbability(link Link, x, y []float64, noiseX, noiseY flo
 	return q.Pair(x, y).WinProbability(link, noiseX, noiseY)
 }
 
+// WinProbability is Predictor.WinProbability with a workspace of its own.
+func (p *Posterior) WinProbability(link Link, x, y []float64, noiseX, noiseY float64) float64 {
+	return p.Pair(x, y).WinProbability(link, noiseX, noiseY)
+}
+
 // WinProbability is Predictor.WinProbability for moments already at hand.
 func (m Moments) WinProbability(link Link, noiseX, noiseY float64) float64 {
 	a, b := link.Weights(noiseX, noiseY)
