@@ -312,6 +312,41 @@ func TestEPSettles(t *testing.T) {
 	}
 }
 
+// The moments are those of a long Gibbs chain, of the differences and of the utility, to what the approximation costs: less
+// than a tenth of a standard deviation, most with little noise.
+func TestEPAgainstMonteCarlo(t *testing.T) {
+	k := mustKernel(t, 2, 0.4)
+	for _, noise := range []float64{0.01, 0.1, 1} {
+		d := randomDuels(15, 2, noise, 11)
+		r, err := EP(context.Background(), d, Probit, k, EPConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := Hallucinate(context.Background(), d, Probit, k, HallucinateConfig{Sweeps: 30_000, Seed: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		worst := 0.0
+		for j := range h.Mean {
+			worst = max(worst, math.Abs(r.Mean[j]-h.Mean[j])/math.Sqrt(r.Var[j]))
+		}
+		// The utility's exact mean is linear in E[v].
+		exact, err := GivenDifferences(d, k, h.Mean)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range [][]float64{{0.1, 0.2}, {0.5, 0.5}, {0.9, 0.3}} {
+			mean, sd := r.Posterior.Posterior(x)
+			want, _ := exact.Posterior(x)
+			worst = max(worst, math.Abs(mean-want)/sd)
+		}
+		t.Logf("noise %v: means within %.3f standard deviations", noise, worst)
+		if worst > 0.1 {
+			t.Errorf("noise %v: a mean is off by %.3f standard deviations", noise, worst)
+		}
+	}
+}
+
 // What cannot be done is said, with what helps.
 func TestEPErrors(t *testing.T) {
 	d, k := randomDuels(20, 2, 0.1, 1), mustKernel(t, 2, 0.5)
