@@ -20,6 +20,9 @@ const (
 	// Total is E[g](1 − E[g]) = E[g(1 − g)] + Var[g]: it also counts what the comparisons do not tell, and is greatest,
 	// ¼, where nothing is known.
 	Total Spread = "total"
+	// Epistemic is Var[g], Total without Expected: only what more comparisons could remove. It is small where the answers
+	// are known, also where they are known to be a toss-up.
+	Epistemic Spread = "epistemic"
 )
 
 // ModelHyper are the hyperparameters of a model, recorded in events.
@@ -63,8 +66,10 @@ func newStage(pref *dirichlet.Model, spread Spread) (stage, error) {
 	case Expected:
 	case Total:
 		of = func(p dirichlet.Preference) float64 { return p.Bernoulli + p.Variance }
+	case Epistemic:
+		of = func(p dirichlet.Preference) float64 { return p.Variance }
 	default:
-		return stage{}, fmt.Errorf("%w: spread %q, known are %q and %q", ErrHyper, spread, Expected, Total)
+		return stage{}, fmt.Errorf("%w: spread %q, known are %q, %q and %q", ErrHyper, spread, Expected, Total, Epistemic)
 	}
 	s := stage{spreadMean: of(pref.Prior())}
 	predictor := pref.NewPredictor()

@@ -218,10 +218,10 @@ func TestAnyComparisons(t *testing.T) {
 	})
 }
 
-// The total spread is greatest where nothing is known, the expected one is not.
+// Far from all comparisons every spread is what it is without any.
 func TestSpread(t *testing.T) {
 	pref, _, _ := fitted(t, choices(30, 2, 8, bump), copeland.Box{})
-	for _, spread := range []copeland.Spread{copeland.Expected, copeland.Total} {
+	for _, spread := range []copeland.Spread{copeland.Expected, copeland.Total, copeland.Epistemic} {
 		res, err := copeland.Fit(context.Background(), pref, copeland.FitConfig{Spread: spread})
 		if err != nil {
 			t.Fatal(err)
@@ -230,10 +230,9 @@ func TestSpread(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := pref.Prior().Bernoulli
-		if spread == copeland.Total {
-			want = 0.25
-		}
+		prior := pref.Prior()
+		want := map[copeland.Spread]float64{
+			copeland.Expected: prior.Bernoulli, copeland.Total: 0.25, copeland.Epistemic: prior.Variance}[spread]
 		if _, v := m.NewPredictor().At([]float64{50, 50}, nil, nil); math.Abs(v-want) > 1e-9 {
 			t.Errorf("%s spread far away is %v, want %v", spread, v, want)
 		}
