@@ -50,7 +50,7 @@ func synthetic(tb testing.TB, n, d int, seed uint64) Duels {
 	return duels
 }
 
-func benchKernel(b *testing.B) kernel.Kernel {
+func benchKernel(b testing.TB) kernel.Kernel {
 	k, err := kernel.New("rbf", []float64{.3, .4, .5, .6}, 1)
 	if err != nil {
 		b.Fatal(err)

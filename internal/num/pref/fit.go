@@ -129,7 +129,7 @@ func Fit(ctx context.Context, duels Duels, cfg FitConfig) (FitResult, error) {
 		// An evaluation that was cut off looks undefined to a search, so its result means nothing.
 		return FitResult{}, fmt.Errorf("fit cancelled: %w", context.Cause(ctx))
 	case errors.Is(err, optimize.ErrStart):
-		return FitResult{}, fmt.Errorf("fit: %w (%w; last: %w)", ErrNotConverged, err, o.failure)
+		return FitResult{}, fmt.Errorf("fit: %w (%w; the last: %v)", ErrNotConverged, err, o.failure)
 	case err != nil:
 		return FitResult{}, fmt.Errorf("fit: %w", err)
 	}
