@@ -44,7 +44,7 @@ type Hallucination struct {
 //
 // With P = Σ⁻¹ the conditional of v_j is normal with mean v_j − [Pv]_j/P_jj and variance 1/P_jj, cut off at 0. (Algorithm 2
 // as printed leaves out v_j and the sign; that chain diverges.) That chain alone hardly moves where the noise is small, since
-// many duels of few designs tie the differences together: with 150 duels and a noise variance of 0.001 the draws were still
+// the utility ties the differences together: with 150 duels and a noise variance of 0.001 the draws were still
 // 0.4 standard deviations off after 5,000 sweeps. Each sweep therefore goes on along n further lines, chosen by a rough
 // expectation propagation, with which 20 sweeps are enough in the same case. A sweep costs O(n²), n duels, their choice
 // O(n³) once.
@@ -72,7 +72,7 @@ func Hallucinate(ctx context.Context, d Duels, link Link, k kernel.Kernel, cfg H
 	if err := invert(precision, n); err != nil {
 		return nil, err
 	}
-	along, err := newLines(ctx, sigma, precision)
+	along, err := newLines(ctx, sigma, precision, n)
 	if err != nil {
 		return nil, err
 	}
@@ -194,8 +194,7 @@ type lines struct {
 }
 
 // newLines returns the directions for v ~ N(0, Σ) with P = Σ⁻¹.
-func newLines(ctx context.Context, sigma, precision []float64) (*lines, error) {
-	n := int(math.Sqrt(float64(len(sigma))))
+func newLines(ctx context.Context, sigma, precision []float64, n int) (*lines, error) {
 	e := newSites(sigma, n)
 	// Rough moments do, and even sites that have not settled give directions.
 	var unsettled *EPError
