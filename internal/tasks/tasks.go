@@ -8,8 +8,8 @@
 //
 // The mathematical test functions are minimised, in the form and with the
 // bounds of Xu et al. 2024, App. J.2.1 (with Adachi et al. 2024, App. G.1 for
-// Styblinski–Tang and Sinaga et al. 2026, §6 for Hartmann and Ackley 6); the
-// two chemical ones are maximised.
+// Styblinski–Tang and Sinaga et al. 2026, §6 for Hartmann and Ackley 6); the two
+// chemical ones, and the utilities of Kayal et al. 2025, §5, are maximised.
 package tasks
 
 import (
@@ -182,7 +182,7 @@ func Lookup(name string) (Task, bool) {
 var all = []func() Task{
 	electrolyte, mixture4,
 	ackley4, ackley6, branin, hartmann3, hartmann4, holder2,
-	michalewicz5, rastrigin2, rosenbrock3, styblinski3,
+	michalewicz5, rastrigin2, rkhsMatern32, rkhsMatern52, rkhsRBF, rosenbrock3, styblinski3,
 }
 
 func sortedNames(p events.Point) []string {

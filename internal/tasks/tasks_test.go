@@ -75,6 +75,20 @@ func TestRank(t *testing.T) {
 	})
 }
 
+// The functions of an RKHS come near to their levels: a ridge of 0.05 shrinks a
+// value at its place by a few hundredths where its neighbours agree with it.
+func TestRKHSLevels(t *testing.T) {
+	for _, name := range []string{"rkhs1-rbf", "rkhs1-matern52", "rkhs1-matern32"} {
+		task := lookup(t, name)
+		for i, want := range rkhsLevels {
+			x := float64(i) / float64(len(rkhsLevels)-1)
+			if got, err := task.Value(task.Point([]float64{x})); err != nil || math.Abs(got-want) > 0.06 {
+				t.Errorf("%s at %g is %g (%v), want about %g", name, x, got, err, want)
+			}
+		}
+	}
+}
+
 // The synthetic expert of Xu et al. 2024, Example 2.2.
 func TestRejectProbability(t *testing.T) {
 	task := lookup(t, "electrolyte")
