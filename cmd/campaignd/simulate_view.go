@@ -125,6 +125,10 @@ func (p *studyProgress) close() {
 func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 	baseline := study.Arms[study.File.Baseline].Name
 	for _, t := range summary.Tasks {
+		if len(t.Seeds) == 0 {
+			s.printf("\n%s: there is no seed of which every arm has a result\n", t.Task.Name)
+			continue
+		}
 		unit := ""
 		if t.Task.Objective.Unit != "" {
 			unit = ", in " + t.Task.Objective.Unit
@@ -182,6 +186,9 @@ func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, ran
 	}
 	out := studied{Study: study.File.Name, Folder: s.out, Report: s.out + "/report.html", Campaigns: len(study.Units), Ran: ran}
 	for _, t := range summary.Tasks {
+		if len(t.Seeds) == 0 {
+			continue
+		}
 		for _, a := range t.Arms {
 			row := studiedArm{
 				Task: t.Task.Name, Arm: a.Arm.Name, Seeds: len(t.Seeds), Regret: a.Regret.Mean, SE: finite(a.Regret.SE), Asked: a.Asked, Rank: a.Rank,
@@ -196,6 +203,9 @@ func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, ran
 		}
 	}
 	for j, rank := range summary.Ranks {
+		if math.IsNaN(rank) {
+			break
+		}
 		out.Ranks = append(out.Ranks, studiedRank{study.Arms[j].Name, rank})
 	}
 	return out

@@ -33,7 +33,10 @@ func (d *pageData) overview(s simulate.Summary, baseline int) {
 		d.TaskName = append(d.TaskName, name)
 	}
 	for j, arm := range d.Arms {
-		row := overviewRow{Symbol: arm, Rank: fmt.Sprintf("%.2f", s.Ranks[j]), Baseline: j == baseline}
+		row := overviewRow{Symbol: arm, Rank: "–", Baseline: j == baseline}
+		if !math.IsNaN(s.Ranks[j]) {
+			row.Rank = fmt.Sprintf("%.2f", s.Ranks[j])
+		}
 		for _, t := range s.Tasks {
 			a := t.Arms[j]
 			cell := overviewCell{}

@@ -120,11 +120,15 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	steady := pace(instrument, cancel)
 	log, watch := memlog.New(), &stopwatch{}
 	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def, Build: build}, "person:study", epoch, ""); err != nil {
 		return nil, err
 	}
-	r := &engine.Runner{Log: log, Campaign: def.Name, Instrument: instrument, Reviewers: reviewers, Build: build, Now: study.Clock(), Meter: watch}
+	r := &engine.Runner{Log: log, Campaign: def.Name, Instrument: steady, Reviewers: reviewers, Build: build,
+		Now: study.Clock(), Meter: watch, Observe: steady.observe}
 	if err := r.Start(ctx); err != nil {
 		return nil, err
 	}

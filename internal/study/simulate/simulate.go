@@ -93,6 +93,13 @@ func New(ctx context.Context, file *studyfile.File, out Outside) (*Study, error)
 	if len(faults) > 0 {
 		return nil, file.NewError(faults)
 	}
+	for i, t := range s.Tasks {
+		if t.Kind == Function {
+			if err := t.onList(definitions[i]); err != nil {
+				return nil, fmt.Errorf("task %s: %w", t.Name, err)
+			}
+		}
+	}
 	for k := range file.Seeds.Count {
 		seed := file.Seeds.First + uint64(k)
 		for i, t := range s.Tasks {

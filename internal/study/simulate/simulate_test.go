@@ -223,6 +223,55 @@ func TestCourse(t *testing.T) {
 	}
 }
 
+// Law: where only a list of compositions can be measured, regret is against the
+// best of the list.
+func TestGrid(t *testing.T) {
+	s := newStudy(t, `name: grid
+seeds: 1
+experiments: 4
+tasks:
+  - task: branin
+    base: {parameters: [{name: x1, values: [-5, 0, 5, 10]}, {name: x2, values: [0, 5, 10, 15]}]}
+policies: {random: {next: random}}
+`, simulate.Outside{})
+	truth := s.Tasks[0].Truth
+	best := math.Inf(1)
+	for _, x1 := range []float64{-5, 0, 5, 10} {
+		for _, x2 := range []float64{0, 5, 10, 15} {
+			v, err := truth.Value(events.Point{"x1": events.Number(x1), "x2": events.Number(x2)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			best = min(best, v)
+		}
+	}
+	if truth.Best != best || truth.Best < 0.4 {
+		t.Errorf("the best is %g, want %g", truth.Best, best)
+	}
+}
+
+// Law: a campaign that cannot be run does not keep the others from running; the
+// error names it, and it is left out of the comparison.
+func TestFailedCampaign(t *testing.T) {
+	s := newStudy(t, strings.Replace(small, "accuracy: 2", "accuracy: -1e6", 1), simulate.Outside{})
+	s.Units[3].Definition.Experts[0].Simulated.Task = "nowhere"
+	folder := t.TempDir()
+	r := open(t, folder)
+	err := s.Run(t.Context(), simulate.Run{Results: r, Workers: 2})
+	var failed *simulate.FailedError
+	if !errors.As(err, &failed) || failed.Arm != "cobol/expert" || !strings.Contains(err.Error(), "seed") {
+		t.Fatalf("%v", err)
+	}
+	for _, u := range s.Units {
+		if vanilla := s.Arms[u.Arm].Name == "vanilla"; vanilla && r.Get(u.Key) == nil {
+			t.Errorf("seed %d of vanilla was not run", u.Seed)
+		}
+	}
+	if sum := s.Summarize(r).Tasks[0]; sum.Missing == 0 || len(sum.Seeds)+sum.Missing != 3 {
+		t.Errorf("%d seeds compared, %d missing", len(sum.Seeds), sum.Missing)
+	}
+}
+
 const rows = `x,y
 0,1.0
 0.25,2.0

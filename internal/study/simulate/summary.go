@@ -15,7 +15,8 @@ import (
 // Summary compares the arms of a study.
 type Summary struct {
 	Tasks []TaskSummary
-	// Ranks has, for each arm, its mean rank over the tasks: 1 is best.
+	// Ranks has, for each arm, its mean rank over the tasks: 1 is best. NaN where
+	// no task has a result of every arm.
 	Ranks []float64
 	// Builds are the programs whose results the summary holds.
 	Builds []events.Build

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"unicode"
 	"unicode/utf8"
@@ -20,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/tasks"
@@ -148,6 +150,41 @@ func (t *Task) knownFunction(task tasks.Task) {
 	t.instrument = func(def events.Definition) (instruments.Instrument, error) {
 		return simulated.New(*def.Instrument.Simulated, def)
 	}
+}
+
+// onList moves the optimum of a function to the best of the compositions that can
+// be measured, where every arm has the same list of them: a grid has no regret of
+// its own. Otherwise it stays that of the whole problem.
+func (t *Task) onList(definitions []events.Definition) error {
+	for _, def := range definitions[1:] {
+		if !reflect.DeepEqual(def.Parameters, definitions[0].Parameters) || !reflect.DeepEqual(def.Candidates, definitions[0].Candidates) {
+			return nil
+		}
+	}
+	sp, err := space.New(definitions[0])
+	if err != nil {
+		return err
+	}
+	points, finite := sp.Finite()
+	if !finite {
+		return nil
+	}
+	best, worst := t.Truth.Worst, t.Truth.Best
+	for _, p := range points {
+		v, err := t.Truth.Value(p)
+		if err != nil {
+			return err
+		}
+		if t.Truth.Regret(v) < t.Truth.Regret(best) {
+			best = v
+		}
+		if t.Truth.Regret(v) > t.Truth.Regret(worst) {
+			worst = v
+		}
+	}
+	t.Truth.Best, t.Truth.Worst = best, worst
+	t.About += fmt.Sprintf(" Only %d compositions can be measured, and regret is against the best of them, %s.", len(points), quantity(best, t.Objective.Unit))
+	return nil
 }
 
 // campaignFile takes over what a campaign file says is sought and what measures.

@@ -155,6 +155,13 @@ func (r *reader) size(n *node, chosen bool, options Options) {
 				to.Tasks[i].Experiments = 0
 			}
 		})},
+		field{"comparisons", r.whole(1, func(k int) {
+			to.Comparisons = k
+			to.Tasks = slices.Clone(to.Tasks)
+			for i := range to.Tasks {
+				to.Tasks[i].Comparisons = 0
+			}
+		})},
 		field{"tasks", func(n *node) {
 			to.Tasks = pick(r, n, "task", to.Tasks, func(t Task) string { return t.Name })
 		}},

@@ -1,6 +1,8 @@
 package studyfile
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,12 +22,68 @@ import (
 // them; the study's own sections go over them. Faults are those of the campaign
 // file that results, at the places of the study they come from; nil for none.
 func (f *File) Definition(t *Task, a *Arm, given map[string]any) (events.Definition, []Fault) {
-	c := f.compose(t, a, given)
-	def, faults := c.read()
-	if len(faults) > 0 {
-		return events.Definition{}, faults
+	given, err := plain(given)
+	if err != nil {
+		return events.Definition{}, []Fault{a.node.fault(err.Error(), "")}
 	}
-	return def, nil
+	def, faults := f.compose(t, a, given).read()
+	if len(faults) == 0 {
+		return def, nil
+	}
+	// A policy that only compares has no instrument: whether it is one, the
+	// campaign file decides.
+	c := f.compose(t, a, given)
+	c.withoutInstrument(f, t)
+	if def, fewer := c.read(); len(fewer) < len(faults) {
+		return def, fewer
+	}
+	return events.Definition{}, faults
+}
+
+// plain returns sections as encoding/json reads them, numbers with all digits.
+func plain(sections map[string]any) (map[string]any, error) {
+	text, err := json.Marshal(sections)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var out map[string]any
+	return out, decoder.Decode(&out)
+}
+
+// withoutInstrument turns a campaign into one whose objective is what experts
+// prefer: nothing measures, and the budget is of comparisons. Simulated experts
+// know the task's function.
+func (c *composition) withoutInstrument(f *File, t *Task) {
+	delete(c.doc, "instrument")
+	budget, _ := c.doc["budget"].(map[string]any)
+	budget = maps.Clone(budget)
+	n := cmp.Or(t.Comparisons, f.Comparisons, t.Experiments, f.Experiments)
+	if n > 0 {
+		budget["comparisons"] = n
+	} else {
+		budget["comparisons"] = budget["experiments"]
+	}
+	delete(budget, "experiments")
+	c.doc["budget"] = budget
+	experts, _ := c.doc["experts"].([]any)
+	for _, e := range experts {
+		expert, _ := e.(map[string]any)
+		settings, given := expert["simulated"]
+		simulated, isMap := settings.(map[string]any)
+		if !given || settings != nil && !isMap || t.Function == "" {
+			continue
+		}
+		simulated = maps.Clone(simulated)
+		if simulated == nil {
+			simulated = map[string]any{}
+		}
+		if simulated["task"] == nil {
+			simulated["task"] = t.Function
+		}
+		expert["simulated"] = simulated
+	}
 }
 
 // FunctionSections returns what a test problem says of a campaign on it.
@@ -142,8 +200,8 @@ func (c *composition) read() (events.Definition, []Fault) {
 func (c *composition) standIns() (restore func(events.Definition) events.Definition) {
 	restore = func(def events.Definition) events.Definition { return def }
 	experts, _ := c.doc["experts"].([]any)
-	instrument, _ := c.doc["instrument"].(events.Instrument)
-	if instrument.Simulated != nil || len(experts) == 0 {
+	instrument, _ := c.doc["instrument"].(map[string]any)
+	if instrument["simulated"] != nil || len(experts) == 0 {
 		return restore
 	}
 	simulated := make([]*events.SimulatedExpert, len(experts))
@@ -243,7 +301,7 @@ func (f *File) reference(a *Arm) []Fault {
 		}
 	}
 	plain := &File{Path: f.Path, Experiments: 1000}
-	_, faults := plain.compose(&Task{Name: task}, a, FunctionSections(task)).read()
+	_, faults := plain.Definition(&Task{Name: task, Function: task}, a, FunctionSections(task))
 	return faults
 }
 

@@ -4,6 +4,7 @@
 //	name: ackley
 //	seeds: {first: 1, count: 30}    # or: seeds: 30
 //	experiments: 53                 # of each campaign, the initial ones included
+//	comparisons: 300                # of each campaign in which nothing is measured
 //	tasks:                          # a function, or one of task, table, file, store
 //	  - ackley4
 //	  - {task: electrolyte, noise: 0.27, experiments: 25}
@@ -49,6 +50,8 @@ type File struct {
 	Seeds        Seeds
 	// Experiments is the budget of every campaign; 0 where each task has its own.
 	Experiments int
+	// Comparisons is that of campaigns in which nothing is measured; 0: Experiments.
+	Comparisons int
 	Tasks       []Task
 	Policies    []Policy
 	// Panels are the experts; the first is that of no expert.
@@ -85,8 +88,8 @@ type Task struct {
 	CampaignFile string
 	// Store holds a campaign; Campaign names it where the store holds several.
 	Store, Campaign string
-	// Experiments is the task's own budget; 0: the study's.
-	Experiments int
+	// Experiments and Comparisons are the task's own budget; 0: the study's.
+	Experiments, Comparisons int
 
 	node     *node
 	sections map[string]*node // parts of a campaign file that stand in the task
@@ -313,6 +316,7 @@ func (r *reader) study(root *node, options Options) {
 		field{"description", r.text(&f.Description)},
 		field{"seeds", r.seeds(&f.Seeds)},
 		field{"experiments", r.whole(1, func(k int) { f.Experiments = k })},
+		field{"comparisons", r.whole(1, func(k int) { f.Comparisons = k })},
 		field{"base", func(n *node) { f.base = r.section(n) }},
 		field{"tasks", r.list(r.task)},
 		field{"policies", r.named(func(name string, n *node) { f.Policies = append(f.Policies, Policy{name, n}) })},
@@ -420,6 +424,7 @@ func (r *reader) task(n *node) {
 	fields := []field{
 		{"name", r.name(&t.Name)},
 		{"experiments", r.whole(1, func(k int) { t.Experiments = k })},
+		{"comparisons", r.whole(1, func(k int) { t.Comparisons = k })},
 		{"base", func(n *node) { t.base = r.section(n) }},
 	}
 	switch kinds[0] {

@@ -1,0 +1,141 @@
+package page_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/study/page"
+	"github.com/campaignd/campaignd/internal/study/simulate"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+)
+
+// write runs a study and returns its page.
+func write(t *testing.T, text string, spoil func(*simulate.Study)) string {
+	t.Helper()
+	file, err := studyfile.Parse(filepath.Join(t.TempDir(), "study.yaml"), []byte(text), studyfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := simulate.New(t.Context(), file, simulate.Outside{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spoil != nil {
+		spoil(s)
+	}
+	results, err := simulate.OpenResults(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer results.Close()
+	var failed *simulate.FailedError
+	if err := s.Run(context.Background(), simulate.Run{Results: results, Workers: 2}); err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	in := page.Input{Study: s, Summary: s.Summarize(results), Command: "campaignd simulate study.yaml", Build: "devel", Date: time.Unix(0, 0)}
+	var one, two bytes.Buffer
+	if err := errors.Join(page.Write(&one, in), page.Write(&two, in)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(one.Bytes(), two.Bytes()) {
+		t.Error("equal inputs give other pages")
+	}
+	return one.String()
+}
+
+// wellFormed checks that every element is closed where it should be.
+func wellFormed(t *testing.T, html string) {
+	t.Helper()
+	html = regexp.MustCompile(`(?s)<style>.*?</style>`).ReplaceAllString(html, "")
+	html = regexp.MustCompile(`<(meta[^>]*)>`).ReplaceAllString(html, "<$1/>")
+	d := xml.NewDecoder(strings.NewReader(html))
+	d.Entity = xml.HTMLEntity
+	for {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("not well-formed: %v", err)
+		}
+	}
+}
+
+const plain = `name: test
+seeds: 3
+experiments: 6
+tasks: [branin, {task: electrolyte, noise: 0.27}]
+policies:
+  vanilla: {next: lcb}
+  cobol: {next: lcb, trust: cobol}
+experts:
+  expert: [{simulated: {accuracy: 2}}]
+`
+
+// Law: the page holds everything in itself, with what was run and how to run it
+// again, a figure and a table for each task.
+func TestPage(t *testing.T) {
+	html := write(t, plain, nil)
+	wellFormed(t, html)
+	for _, want := range []string{
+		"<h2>branin</h2>", "<h2>electrolyte</h2>", "campaignd simulate study.yaml", "1 to 3 (3)", "mean rank", "Labels asked", "Trust",
+		"Cumulative regret", "Difference to vanilla", "Time per suggestion", "1970-01-01", "3 seeds only", "experts:\n  expert:",
+	} {
+		if !strings.Contains(html, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	for _, not := range []string{"<script", "http://", "https://", "NaN", "+Inf", "%!"} {
+		if strings.Contains(strings.ReplaceAll(html, "http://www.w3.org/", ""), not) {
+			t.Errorf("there is a %q", not)
+		}
+	}
+	if path := os.Getenv("STUDY_PAGE"); path != "" { // to look at
+		_ = os.WriteFile(path, []byte(html), 0o600)
+	}
+}
+
+// Law: any study has a page: one seed, one arm, nothing to compare; many arms;
+// campaigns of which none could be run.
+func TestEdges(t *testing.T) {
+	one := "name: one\nseeds: 1\nexperiments: 1\ntasks: [branin]\npolicies: {random: {next: random}}\nbase: {initial: {experiments: 0}}\n"
+	many := "name: many\nseeds: 2\nexperiments: 5\ntasks: [branin]\npolicies:\n"
+	for i := range 14 {
+		many += fmt.Sprintf("  β = %d: {next: {lcb: {beta: %d}}}\n", i, i)
+	}
+	for name, html := range map[string]string{
+		"one":  write(t, one, nil),
+		"many": write(t, many, nil),
+		"none": write(t, plain, func(s *simulate.Study) {
+			for i := range s.Units {
+				s.Units[i].Definition.Objective.Unit = "parsec" // which the instrument does not measure in
+			}
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			wellFormed(t, html)
+			if strings.Contains(html, "NaN") || strings.Contains(html, "Inf") {
+				t.Error("a number that is none")
+			}
+		})
+	}
+}
+
+// Law: no text of a study is taken for markup.
+func TestHostileText(t *testing.T) {
+	html := write(t, strings.NewReplacer("vanilla:", `"<b onload=x>&":`, "name: test", "name: test\ndescription: '<script>alert(1)</script>'").Replace(plain), nil)
+	wellFormed(t, html)
+	if strings.Contains(html, "<script") || strings.Contains(html, "<b onload") {
+		t.Error("markup of the study is in the page")
+	}
+}

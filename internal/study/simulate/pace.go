@@ -1,0 +1,76 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// paced lets the results of an instrument arrive one at a time, in the order of
+// the experiments, and each only when the engine has nothing else to do. So a
+// campaign with several experiments under way takes the same course however the
+// machine's goroutines are scheduled.
+type paced struct {
+	instruments.Instrument
+	stuck func(error) // ends the campaign
+
+	mu       sync.Mutex
+	released map[string]chan struct{} // by experiment; closed when its result may arrive
+	last     string                   // the experiment released last
+}
+
+func pace(i instruments.Instrument, stuck func(error)) *paced {
+	return &paced{Instrument: i, stuck: stuck, released: map[string]chan struct{}{}}
+}
+
+func (p *paced) gate(experiment string) chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.released[experiment] == nil {
+		p.released[experiment] = make(chan struct{})
+	}
+	return p.released[experiment]
+}
+
+// Await implements instruments.Instrument.
+func (p *paced) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	select {
+	case <-p.gate(cmd.Experiment):
+		return p.Instrument.Await(ctx, cmd)
+	case <-ctx.Done():
+		return instruments.Outcome{}, context.Cause(ctx)
+	}
+}
+
+// observe is the engine's Observe: it is about to wait. Where what was released
+// before has arrived, the oldest experiment under way is next. An open question is
+// answered first: people are quicker than experiments. Where there is nothing to
+// wait for but a person, the campaign is stuck.
+func (p *paced) observe(core *engine.Core, waitingFor string) {
+	s := core.State()
+	for i := range s.Questions {
+		if s.Questions[i].Status == campaign.Asked {
+			return
+		}
+	}
+	underWay := func(x *campaign.Experiment) bool {
+		return x != nil && (x.Status == campaign.Dispatched || x.Status == campaign.Started)
+	}
+	if underWay(s.Experiment(p.last)) {
+		return
+	}
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; underWay(x) {
+			p.last = x.ID
+			close(p.gate(x.ID))
+			return
+		}
+	}
+	if waitingFor != "" {
+		p.stuck(fmt.Errorf("it waits for %s, and in a study nobody is there", waitingFor))
+	}
+}
