@@ -195,13 +195,24 @@ func (a *app) printExperts(d diagnose.Diagnosis) {
 	}
 }
 
-// agreementInWords says how an expert's labels have held.
+// agreementInWords says how an expert's answers have held.
 func agreementInWords(x diagnose.Expert) string {
-	text := fmt.Sprintf("%s, %d accepted and %d rejected", x.Reading, x.Accepted, x.Rejected)
-	if l := x.Labels; l != nil {
-		text += fmt.Sprintf("; the accepted one is the better in %s of pairs (95 %%: %s to %s, guessing gives 50 %%)", percentage(l.Share), percentage(l.Lower), percentage(l.Upper))
+	text := x.Reading
+	if x.Accepted+x.Rejected > 0 {
+		text += fmt.Sprintf("; %d accepted and %d rejected", x.Accepted, x.Rejected)
+	}
+	if x.Labels != nil {
+		text += ", the accepted one is the better in " + pairsInWords(x.Labels)
+	}
+	if x.Choices != nil {
+		text += "; the option they prefer is the better in " + pairsInWords(x.Choices)
 	}
 	return text
+}
+
+// pairsInWords writes a share of pairs with its interval.
+func pairsInWords(a *diagnose.Agreement) string {
+	return fmt.Sprintf("%s of %d pairs (95 %%: %s to %s, guessing gives 50 %%)", percentage(a.Share), a.Pairs, percentage(a.Lower), percentage(a.Upper))
 }
 
 // figures writes a number in three significant digits: enough for a

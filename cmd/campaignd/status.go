@@ -132,9 +132,10 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 		row("model", "%s", modelInStatus(diagnosis, t))
 	}
 	for _, x := range diagnosis.Experts {
-		if x.Labels != nil {
-			row("expert", "%s: %s (the accepted one is the better in %s of pairs, 95 %%: %s to %s)", x.Name, x.Reading,
-				percentage(x.Labels.Share), percentage(x.Labels.Lower), percentage(x.Labels.Upper))
+		for _, pairs := range []*diagnose.Agreement{x.Labels, x.Choices} {
+			if pairs != nil {
+				row("expert", "%s: %s, right in %s", x.Name, x.Reading, pairsInWords(pairs))
+			}
 		}
 	}
 	for _, trust := range state.Trust {

@@ -1,14 +1,11 @@
 package diagnose
 
 import (
-	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // Expert compares what an expert said with what was measured.
@@ -21,31 +18,14 @@ type Expert struct {
 	// Labels is how far the labels agree with the measurements; nil without a
 	// model, or without an accepted and a rejected composition.
 	Labels *Agreement `json:"labels"`
+	// Choices is how far comparisons, and compositions of the expert's own against
+	// the one that was suggested, agree with the measurements; nil without a model or a
+	// choice.
+	Choices *Agreement `json:"choices,omitempty"`
 	// Measured compares the labels with measurements of the very composition.
 	Measured Measured `json:"measured"`
 	// Reading says it in words.
 	Reading string `json:"reading"`
-}
-
-// Agreement is the probability that, of two compositions the expert told
-// apart, the one the expert likes better is the better one. Half is guessing.
-//
-// For labels the two are an accepted and a rejected composition, and the share
-// is the area under the curve of receiver operating characteristic (Hanley and
-// McNeil 1982, Radiology 143:29), ties counting half. Most of these
-// compositions are never measured, so the objective there is what the model says: the
-// share is averaged over functions drawn from the posterior, and their scatter
-// widens the interval. Where nothing was measured nearby the draws disagree,
-// and the label counts for little.
-type Agreement struct {
-	// Pairs is how many pairs there are.
-	Pairs int     `json:"pairs"`
-	Share float64 `json:"share"`
-	// Lower and Upper bound the share with 95 % confidence: all values that the
-	// labels do not contradict, with the variance of Hanley and McNeil at that
-	// value (Newcombe 2006, Stat. Med. 25:559, method 4) and the scatter of the draws.
-	Lower float64 `json:"lower"`
-	Upper float64 `json:"upper"`
 }
 
 // Measured counts labelled compositions that were measured. It speaks of the
@@ -63,7 +43,7 @@ type Measured struct {
 // Readings of an expert.
 const (
 	ReadingNoModel  = "cannot be judged before there is a model"
-	ReadingOneKind  = "cannot be judged before there is an accepted and a rejected composition"
+	ReadingOneKind  = "cannot be judged before there is an accepted and a rejected composition, or a choice"
 	ReadingNoJudge  = "cannot be judged by a model that cannot be used"
 	ReadingUnclear  = "cannot be told from guessing yet"
 	ReadingAgrees   = "better than guessing"
@@ -82,53 +62,136 @@ func Experts(v policies.View) []Expert {
 
 func expertOf(v policies.View, name string) Expert {
 	x := Expert{Name: name}
-	var accepted, rejected [][]float64
+	var said answers
 	better := betterHalf(v)
 	for i := range v.Campaign.Questions {
 		q := &v.Campaign.Questions[i]
-		if q.Expert != name || q.Status != campaign.Answered {
-			continue
-		}
-		at, err := v.Space.Encode(q.Parameters)
-		if err != nil {
-			continue // an amendment has taken a parameter's value away
-		}
-		key, _ := v.Space.Key(q.Parameters)
-		good, measured := better[key]
-		switch q.Answer {
-		case events.AnswerAccept:
-			x.Accepted++
-			accepted = append(accepted, at)
-			if measured {
-				x.Measured.Accepted++
-				if good {
-					x.Measured.AcceptedGood++
-				}
-			}
-		case events.AnswerReject:
-			x.Rejected++
-			rejected = append(rejected, at)
-			if measured {
-				x.Measured.Rejected++
-				if !good {
-					x.Measured.RejectedBad++
-				}
-			}
-		case events.AnswerUnsure:
+		switch {
+		case q.Expert != name || q.Status != campaign.Answered:
+		case q.Form != campaign.Label:
+			said.choice(v, q)
+		case q.Answer == events.AnswerUnsure:
 			x.Unsure++
+		case q.IsLabel():
+			good, measured := false, false
+			if key, err := v.Space.Key(q.Parameters); err == nil {
+				good, measured = better[key]
+			}
+			said.label(v, q)
+			x.count(q.Answer == events.AnswerAccept, measured, good)
 		}
 	}
-	switch {
-	case v.Objective == nil:
+	if v.Objective == nil {
 		x.Reading = ReadingNoModel
 		return x
-	case len(accepted) == 0 || len(rejected) == 0:
-		x.Reading = ReadingOneKind
-		return x
 	}
-	x.Labels = agreementOfLabels(v.Objective, accepted, rejected)
-	x.Reading = x.Labels.reading()
+	if len(said.accepted) > 0 && len(said.rejected) > 0 {
+		x.Labels = agreementOfLabels(v.Objective, said.accepted, said.rejected)
+	}
+	if len(said.better) > 0 {
+		x.Choices = agreementOfChoices(v.Objective, said.better, said.worse, said.choices)
+	}
+	x.Reading = x.read()
 	return x
+}
+
+// read says how the answers have held: labels and choices each have a say, and
+// where one of them is worse than guessing, that is what a person must know.
+func (x *Expert) read() string {
+	reading := ReadingOneKind
+	for _, a := range []*Agreement{x.Labels, x.Choices} {
+		if a == nil {
+			continue
+		}
+		switch r := a.reading(); {
+		case r == ReadingDisagree:
+			return r
+		case reading != ReadingAgrees:
+			reading = r
+		}
+	}
+	return reading
+}
+
+// count counts a label.
+func (x *Expert) count(accept, measured, good bool) {
+	switch {
+	case accept:
+		x.Accepted++
+	default:
+		x.Rejected++
+	}
+	switch {
+	case !measured:
+	case accept:
+		x.Measured.Accepted++
+		if good {
+			x.Measured.AcceptedGood++
+		}
+	default:
+		x.Measured.Rejected++
+		if !good {
+			x.Measured.RejectedBad++
+		}
+	}
+}
+
+// answers are an expert's, in the unit cube. A composition that an amendment
+// has taken out of the parameters' values is left out.
+type answers struct {
+	accepted, rejected [][]float64
+	// better[i] was put before worse[i], in so many choices.
+	better, worse [][]float64
+	choices       int
+}
+
+func (a *answers) label(v policies.View, q *campaign.Question) {
+	x, err := v.Space.Encode(q.Parameters)
+	switch {
+	case err != nil:
+	case q.Answer == events.AnswerAccept:
+		a.accepted = append(a.accepted, x)
+	default:
+		a.rejected = append(a.rejected, x)
+	}
+}
+
+// choice takes the pairs of an order, those that were left out of it coming
+// after the others, and a pinpointed composition against the one that was suggested.
+func (a *answers) choice(v policies.View, q *campaign.Question) {
+	var points []events.Point // from best to worst
+	placed := len(q.Order)    // of them in an order
+	switch {
+	case q.Form == campaign.Pinpoint && q.Suggestion != nil && len(q.Parameters) > 0:
+		points, placed = []events.Point{q.Parameters, q.Suggestion.Parameters}, 1
+	case q.Form == campaign.Comparison:
+		for _, i := range q.Order {
+			points = append(points, q.Options[i].Parameters)
+		}
+		for i := range q.Options {
+			if placed > 0 && !slices.Contains(q.Order, i) {
+				points = append(points, q.Options[i].Parameters)
+			}
+		}
+	}
+	at := make([][]float64, len(points))
+	for i, p := range points {
+		var err error
+		if at[i], err = v.Space.Encode(p); err != nil {
+			return
+		}
+	}
+	pairs := len(a.better)
+	for i := range min(placed, len(at)) {
+		for _, worse := range at[i+1:] {
+			if !slices.Equal(at[i], worse) { // the expert's own may be the one suggested
+				a.better, a.worse = append(a.better, at[i]), append(a.worse, worse)
+			}
+		}
+	}
+	if len(a.better) > pairs {
+		a.choices++
+	}
 }
 
 // betterHalf tells, for each composition that was asked for and measured,
@@ -157,85 +220,4 @@ func betterHalf(v policies.View) map[string]bool {
 		better[key] = mean > median == (v.Campaign.Definition.Objective.Goal == events.Maximize) && mean != median
 	}
 	return better
-}
-
-// draws is how many functions are drawn from the posterior.
-const draws = 256
-
-// agreementOfLabels is the probability that an accepted composition is better
-// than a rejected one.
-func agreementOfLabels(m *objective.Model, accepted, rejected [][]float64) *Agreement {
-	joint := m.GP().Joint(slices.Concat(accepted, rejected))
-	rng := rand.New(rand.NewPCG(0x64696167, 0x6e6f7365)) // always the same draws: equal logs, equal diagnoses
-	f := make([]float64, len(joint.Mean))
-	na := len(accepted)
-	mean, squares := 0.0, 0.0
-	for k := range draws {
-		if joint.Sample(f, rng) != nil {
-			copy(f, joint.Mean) // numerically one point: the mean has to do
-		}
-		share := shareBelow(f[:na], f[na:]) // inside, smaller is better
-		step := share - mean
-		mean += step / float64(k+1)
-		squares += step * (share - mean)
-	}
-	return newAgreement(mean, squares/(draws-1), na, len(rejected))
-}
-
-// shareBelow is the share of pairs with a below b, ties counting half.
-func shareBelow(a, b []float64) float64 {
-	sorted := slices.Sorted(slices.Values(b))
-	count := 0.0
-	for _, v := range a {
-		from, _ := slices.BinarySearch(sorted, v)
-		to := from
-		for to < len(sorted) && sorted[to] == v {
-			to++
-		}
-		count += float64(len(sorted)-to) + float64(to-from)/2
-	}
-	return count / float64(len(a)*len(b))
-}
-
-// newAgreement returns the agreement of a share with the given variance of the
-// model, over m times n pairs.
-func newAgreement(share, variance float64, m, n int) *Agreement {
-	a := &Agreement{Pairs: m * n, Share: share}
-	contradicted := func(theta float64) bool {
-		return math.Abs(share-theta) > 1.959963984540054*math.Sqrt(hanleyMcNeil(theta, m, n)+variance)
-	}
-	bound := func(outside float64) float64 {
-		inside := share
-		if !contradicted(outside) {
-			return outside
-		}
-		for range 60 {
-			if middle := (inside + outside) / 2; contradicted(middle) {
-				outside = middle
-			} else {
-				inside = middle
-			}
-		}
-		return inside
-	}
-	a.Lower, a.Upper = bound(0), bound(1)
-	return a
-}
-
-// hanleyMcNeil is the variance of the area under the curve where its true value
-// is theta, for m and n values of the two kinds (Hanley and McNeil 1982, Eq. 2).
-func hanleyMcNeil(theta float64, m, n int) float64 {
-	q1, q2 := theta/(2-theta), 2*theta*theta/(1+theta)
-	return (theta*(1-theta) + float64(m-1)*(q1-theta*theta) + float64(n-1)*(q2-theta*theta)) / float64(m*n)
-}
-
-// reading says what an agreement means.
-func (a *Agreement) reading() string {
-	switch {
-	case a.Lower > 0.5:
-		return ReadingAgrees
-	case a.Upper < 0.5:
-		return ReadingDisagree
-	}
-	return ReadingUnclear
 }

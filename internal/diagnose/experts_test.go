@@ -1,9 +1,11 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,14 +111,17 @@ func TestAgreementInterval(t *testing.T) {
 		m, n := rapid.IntRange(1, 40).Draw(t, "m"), rapid.IntRange(1, 40).Draw(t, "n")
 		share := rapid.Float64Range(0, 1).Draw(t, "share")
 		variance := rapid.Float64Range(0, 0.1).Draw(t, "variance")
-		a := newAgreement(share, variance, m, n)
+		agreement := func(share, variance float64, m, n int) *Agreement {
+			return newAgreement(share, m*n, func(theta float64) float64 { return hanleyMcNeil(theta, m, n) + variance })
+		}
+		a := agreement(share, variance, m, n)
 		if !(0 <= a.Lower && a.Lower <= share && share <= a.Upper && a.Upper <= 1) {
 			t.Fatalf("%+v", a)
 		}
-		if b := newAgreement(1-share, variance, n, m); math.Abs(b.Lower-(1-a.Upper)) > 1e-9 || math.Abs(b.Upper-(1-a.Lower)) > 1e-9 {
+		if b := agreement(1-share, variance, n, m); math.Abs(b.Lower-(1-a.Upper)) > 1e-9 || math.Abs(b.Upper-(1-a.Lower)) > 1e-9 {
 			t.Fatalf("%+v, turned over %+v", a, b)
 		}
-		if b := newAgreement(share, variance+0.01, m, n); b.Lower > a.Lower+1e-9 || b.Upper < a.Upper-1e-9 {
+		if b := agreement(share, variance+0.01, m, n); b.Lower > a.Lower+1e-9 || b.Upper < a.Upper-1e-9 {
 			t.Fatalf("%+v, with more doubt %+v", a, b)
 		}
 		null := float64(m+n+1) / float64(12*m*n)
@@ -141,5 +146,41 @@ func TestMeasuredLabels(t *testing.T) {
 	x := b.diagnosis().Experts[0]
 	if want := (Measured{Accepted: 3, AcceptedGood: 1, Rejected: 2, RejectedBad: 1}); x.Measured != want || x.Unsure != 1 || x.Accepted != 4 {
 		t.Errorf("%+v, want %+v", x, want)
+	}
+}
+
+// Comparisons, rankings and compositions of the expert's own are held against the
+// measurements too: one who always prefers the better option is better than guessing, one
+// who always prefers the worse is named.
+func TestChoices(t *testing.T) {
+	def, truth := electrolyte(t, 2)
+	for _, name := range []string{"ada", "eve"} {
+		def.Experts = append(def.Experts, events.Expert{Name: name, Terminal: &events.TerminalExpert{}})
+	}
+	b := newBench(t, def)
+	b.measure(b.points(25), func(_ int, p events.Point) float64 { return truth(p) }).fit(nil)
+	s, err := space.New(b.def)
+	b.check(err)
+	points, err := s.Sample(30, 11)
+	b.check(err)
+	q := 0
+	for who, e := range b.def.Experts {
+		for k := 0; k < len(points); k += 3 { // the third is left out: it comes after the others
+			q++
+			order := []int{0, 1, 2}
+			slices.SortFunc(order, func(i, j int) int { // the highest first, for eve the lowest
+				return cmp.Compare(truth(points[k+j]), truth(points[k+i])) * (1 - 2*who)
+			})
+			b.record(&events.ComparisonGiven{Question: fmt.Sprintf("q%d", q), Expert: e.Name, Options: points[k : k+3], Order: order[:2], Volunteered: true})
+		}
+	}
+	d := b.diagnosis()
+	for i, want := range []string{ReadingAgrees, ReadingDisagree} {
+		if x := d.Experts[i]; x.Reading != want || x.Labels != nil || x.Choices.Pairs != 30 {
+			t.Errorf("%s is read as %q: %+v, %+v", x.Name, x.Reading, x, x.Choices)
+		}
+	}
+	if f := found(d, Misleading); f == nil || f.Expert != "eve" || !strings.Contains(f.Title, "choices of eve") {
+		t.Errorf("the finding is %+v", f)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -46,7 +47,7 @@ const (
 	Jitter          = "jitter"           // the covariance needed help
 	Stale           = "stale"            // measurements since the fit
 	Logarithm       = "logarithm"        // the logarithm would be easier to model
-	Misleading      = "misleading"       // an expert's labels are worse than guessing
+	Misleading      = "misleading"       // an expert's answers are worse than guessing
 )
 
 // Thresholds of the verdict.
@@ -82,6 +83,9 @@ func (r *reader) read() {
 	case r.v.ObjectiveError != nil:
 		r.add(Unusable, BrokenModel, "it cannot be built from the measurements", fmt.Sprintf("The model cannot be built from the measurements and its last fit: %v.", r.v.ObjectiveError),
 			"Decisions come from a space-filling design until it can: look for measurements of nearly the same composition, and exclude the wrong one with `"+r.command("correct", "EXPERIMENT --exclude --reason WHY")+"`.")
+	case r.v.Campaign.Definition.Policy.Duel.Set():
+		r.add(Untested, NoModel, "nothing is measured", "Nothing is measured in this campaign: the experts' comparisons are the objective, and there is no measurement to judge them by.",
+			"Measure what the experts hold best: only that can tell whether they were right.")
 	case d.Fit == nil:
 		text, next := "There is no model yet.", r.more(2)
 		if r.v.Campaign.Failure != "" {
@@ -188,8 +192,12 @@ func (r *reader) outliers() {
 			}
 			text += fmt.Sprintf(" Without %s the leave-one-out R² is %s instead of %s.", without, number(*r.d.WithoutOutliers), number(*r.d.LeaveOneOut.R2))
 		}
+		next := ""
+		if x := r.v.Campaign.Experiment(o.Experiment); x != nil && x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect {
+			next = "It is flagged already. "
+		}
 		f := r.add(Doubtful, Contradiction, o.Experiment+" contradicts all other measurements", text,
-			fmt.Sprintf("Measure the composition of %s again (`%s` records it). If the value was wrong: `%s`. If it holds, keep what you saw: `%s`; then the objective changes there faster than elsewhere.",
+			next+fmt.Sprintf("Measure the composition of %s again (`%s` records it). If the value was wrong: `%s`. If it holds, keep what you saw: `%s`; then the objective changes there faster than elsewhere.",
 				o.Experiment, r.command("tell", "--parameters … VALUE"), r.command("correct", o.Experiment+" --exclude --reason WHY"), r.command("note", "WHAT --about "+o.Experiment)))
 		f.Experiments = []string{o.Experiment}
 	}
@@ -286,7 +294,7 @@ func (r *reader) calibration(check *LeaveOneOut) {
 // expert reads how an expert's labels have held.
 func (r *reader) expert(e *Expert) {
 	for _, f := range r.d.Findings {
-		if f.Level == Unusable && e.Labels != nil {
+		if f.Level == Unusable && (e.Labels != nil || e.Choices != nil) {
 			e.Reading = ReadingNoJudge
 			return
 		}
@@ -300,8 +308,13 @@ func (r *reader) expert(e *Expert) {
 	} else if h != nil {
 		next += " To have the policy notice by itself, set handover: {width: {gate: true}} in the campaign file and `campaignd amend FILE`."
 	}
-	f := r.add(Note, Misleading, "the labels of "+e.Name+" are worse than guessing", fmt.Sprintf("%s's labels are worse than guessing: of an accepted and a rejected composition, the accepted one is the better in %s of pairs (95 %%: %s to %s; guessing gives half).",
-		e.Name, percent(e.Labels.Share), percent(e.Labels.Lower), percent(e.Labels.Upper)), next)
+	what, pairs, of := "labels", e.Labels, "an accepted and a rejected composition, the accepted one"
+	if pairs == nil || pairs.reading() != ReadingDisagree {
+		what, pairs, of = "choices", e.Choices, "two compositions, the one they prefer"
+	}
+	f := r.add(Note, Misleading, "the "+what+" of "+e.Name+" are worse than guessing",
+		fmt.Sprintf("%s's %s are worse than guessing: of %s is the better in %s of pairs (95 %%: %s to %s; guessing gives half).",
+			e.Name, what, of, percent(pairs.Share), percent(pairs.Lower), percent(pairs.Upper)), next)
 	f.Expert = e.Name
 }
 

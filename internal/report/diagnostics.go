@@ -62,15 +62,6 @@ func (h *history) trustworthiness() trustworthiness {
 		t.Findings = append(t.Findings, finding{Level: string(f.Level), Text: f.Text, Next: phrases(f.Next)})
 	}
 	for _, x := range d.Experts {
-		row := expertRow{Name: x.Name, Reading: x.Reading, Answers: fmt.Sprintf("%d accepted, %d rejected", x.Accepted, x.Rejected)}
-		if x.Unsure > 0 {
-			row.Answers += fmt.Sprintf(", %d unsure", x.Unsure)
-		}
-		if l := x.Labels; l != nil {
-			row.Share = fixed(100*l.Share, 0) + " %"
-			row.Interval = fixed(100*l.Lower, 0) + " to " + fixed(100*l.Upper, 0) + " %"
-			row.Scale = intervalSVG(l.Lower, l.Share, l.Upper)
-		}
 		var measured []string
 		if m := x.Measured; m.Accepted > 0 {
 			measured = append(measured, fmt.Sprintf("%d of %d accepted were", m.AcceptedGood, m.Accepted))
@@ -78,10 +69,28 @@ func (h *history) trustworthiness() trustworthiness {
 		if m := x.Measured; m.Rejected > 0 {
 			measured = append(measured, fmt.Sprintf("%d of %d rejected were not", m.RejectedBad, m.Rejected))
 		}
-		row.Measured = strings.Join(measured, ", ")
-		t.Experts = append(t.Experts, row)
+		if x.Choices == nil || x.Accepted+x.Rejected+x.Unsure > 0 {
+			answers := fmt.Sprintf("%d accepted, %d rejected", x.Accepted, x.Rejected)
+			if x.Unsure > 0 {
+				answers += fmt.Sprintf(", %d unsure", x.Unsure)
+			}
+			t.Experts = append(t.Experts, expertRow{Name: x.Name, Reading: x.Reading, Answers: answers, Measured: strings.Join(measured, ", ")}.with(x.Labels))
+		}
+		if x.Choices != nil {
+			t.Experts = append(t.Experts, expertRow{Name: x.Name, Reading: x.Reading, Answers: plural(x.Choices.Pairs, "preferred option")}.with(x.Choices))
+		}
 	}
 	return t
+}
+
+// with adds an agreement, if there is one.
+func (r expertRow) with(a *diagnose.Agreement) expertRow {
+	if a != nil {
+		r.Share = fixed(100*a.Share, 0) + " %"
+		r.Interval = fixed(100*a.Lower, 0) + " to " + fixed(100*a.Upper, 0) + " %"
+		r.Scale = intervalSVG(a.Lower, a.Share, a.Upper)
+	}
+	return r
 }
 
 // intervalSVG draws an interval on a scale from 0 to 1, with a mark at a half.
