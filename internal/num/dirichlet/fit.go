@@ -66,7 +66,7 @@ type FitResult struct {
 // priors, over the logarithms of the d lengthscales and the output scale and over the constant mean, within bounds. The
 // lengthscales of the two points of a pair are tied: see the package comment. The noise is known from the labels and no
 // further noise is fitted. One added to both classes was tried: with 20 % wrong answers it predicted more fresh comparisons,
-// but its log score was as often worse as better, since it levels the two variances whose ratio weighs a rare answer.
+// but its log score was more often worse than better: it levels the two variances whose ratio weighs a rare answer.
 //
 // It fails with ErrData, ErrHyper (a bad setting or warm start), gp.ErrNotPositiveDefinite if no start can be evaluated,
 // or the context's error, wrapped.
