@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -229,5 +230,28 @@ func TestOf(t *testing.T) {
 	cancel()
 	if _, err := Of(ctx, made().view(), ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled diagnosis ends with %v", err)
+	}
+}
+
+// BenchmarkOf is a whole diagnosis, as in status, of campaigns on the
+// electrolyte with one wrong run among their measurements.
+func BenchmarkOf(b *testing.B) {
+	for _, n := range []int{25, 50, 100, 120, 150, 200, 400} {
+		b.Run(fmt.Sprint("n=", n), func(b *testing.B) {
+			def, truth := electrolyte(b, 1)
+			c := newBench(b, def)
+			rng := rand.New(rand.NewPCG(1, 1))
+			v := c.measure(c.points(n), func(i int, p events.Point) float64 {
+				if i == 7 {
+					return 0.05
+				}
+				return truth(p) + 0.27*rng.NormFloat64()
+			}).fit(nil).view()
+			for b.Loop() {
+				if _, err := Of(b.Context(), v, ""); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -81,7 +81,7 @@ const (
 	// folds is how many parts the compositions are left out in for a fit.
 	folds = 10
 	// mostBlind is the number of measurements up to which that is done.
-	mostBlind = 120
+	mostBlind = 100
 )
 
 // leaveOneOut makes the check; nil for fewer than leastRows compositions.

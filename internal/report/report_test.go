@@ -119,7 +119,7 @@ func (d document) wellFormed() {
 		}
 	}
 	for _, bad := range []string{"NaN", "%!", "<nil>", "Inf"} {
-		if body := d.id("course") + d.id("model") + d.id("measurements"); strings.Contains(body, bad) {
+		if body := d.id("course") + d.id("model") + d.id("trustworthy") + d.id("measurements"); strings.Contains(body, bad) {
 			d.t.Errorf("the report shows %q", bad)
 		}
 	}
@@ -154,6 +154,17 @@ func TestEveryState(t *testing.T) {
 			}
 			return c.record(&events.ModelFitted{Model: events.ModelObjective, Objective: fit(3, 4)})
 		}, map[string]string{"leave-one-out": "not defined", "trustworthy": "4 compositions for 3 parameters: too few"}},
+		{"one wrong run", func(t *testing.T) *trial {
+			c := newTrial(t, polynomial(2, 30))
+			tells := make([]engine.Tell, 20)
+			for k := range tells {
+				p := somePoint(t, c.def, uint64(k+1))
+				tells[k] = engine.Tell{Parameters: p, Value: math.Pow(numeric(p, "x1"), 2) + numeric(p, "x2")}
+			}
+			tells[6].Value = 30
+			c.ask(engine.Request{Import: tells})
+			return c.run(bowl(c.def))
+		}, map[string]string{"trustworthy": "doubtful e7 measured 30.0", "leave-one-out": "contradicts all others"}},
 		{"categories, discrete values, failures", func(t *testing.T) *trial {
 			c := newTrial(t, mixed(16))
 			return c.run(mixedInstrument(c.def))
