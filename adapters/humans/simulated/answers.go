@@ -1,0 +1,144 @@
+package simulated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+// ErrPinpoint is wrapped by the error of a question for a composition where
+// none of the space may be measured.
+var ErrPinpoint = errors.New("there is no composition to pinpoint")
+
+// answer answers a question of any form.
+func (r *Reviewer) answer(ctx context.Context, q humans.Question) (humans.Answer, error) {
+	if r.draw("unsure", q.ID, about(q)...) < r.cfg.UnsureRate {
+		return humans.Answer{Answer: events.AnswerUnsure}, nil
+	}
+	switch q.Form {
+	case humans.Comparison:
+		order, err := r.order(q.ID, points(q.Options))
+		return humans.Answer{Order: order}, err
+	case humans.Pinpoint:
+		p, err := r.pinpoint(ctx, q.ID, q.Allowed)
+		return humans.Answer{Point: p}, err
+	}
+	label, err := r.label(q.ID, q.Point)
+	return humans.Answer{Answer: label}, err
+}
+
+// about is the compositions that a question is about; what a pinpoint would
+// replace is not what it is about.
+func about(q humans.Question) []events.Point {
+	switch {
+	case q.Form == humans.Comparison:
+		return points(q.Options)
+	case q.Form == humans.Pinpoint || q.Point == nil:
+		return nil
+	}
+	return []events.Point{q.Point}
+}
+
+// label accepts or rejects p.
+func (r *Reviewer) label(id string, p events.Point) (string, error) {
+	reject, err := tasks.RejectProbability(r.task, p, r.accuracy)
+	if err != nil {
+		return "", err
+	}
+	if r.draw("reject", id, p) < reject {
+		return events.AnswerReject, nil
+	}
+	return events.AnswerAccept, nil
+}
+
+// order ranks options from best to worst.
+func (r *Reviewer) order(id string, options []events.Point) ([]int, error) {
+	liking := make([]float64, len(options))
+	order := make([]int, len(options))
+	for i, p := range options {
+		purpose := fmt.Sprint("option ", i) // of the same composition twice either may come first
+		var err error
+		if liking[i], err = r.liking(purpose, id, p); err != nil {
+			return nil, err
+		}
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		switch {
+		case liking[i] > liking[j]:
+			return -1
+		case liking[i] < liking[j]:
+			return 1
+		}
+		return 0
+	})
+	return order, nil
+}
+
+// liking is how much the expert likes p when they compare it: with Gumbel noise
+// on −aρ, the order of several is that of Plackett and Luce, and that of two the
+// logistic choice.
+func (r *Reviewer) liking(purpose, id string, p events.Point) (float64, error) {
+	u := r.open(purpose, id, p)
+	if r.cfg.ChoiceNoise == nil {
+		rank, err := r.task.Rank(p)
+		return -r.accuracy*rank - math.Log(-math.Log(u)), err
+	}
+	value, err := r.task.Value(p)
+	value += *r.cfg.ChoiceNoise * math.Sqrt2 * math.Erfinv(2*u-1)
+	if !r.upward {
+		value = -value
+	}
+	return value, err
+}
+
+// maxPinpoint is how many compositions an expert thinks of before they settle
+// for the best of them.
+const maxPinpoint = 20_000
+
+// pinpoint draws a composition from the belief: random compositions, the first
+// that the expert accepts. An expert who accepts none of very many names the one
+// they would accept most readily.
+func (r *Reviewer) pinpoint(ctx context.Context, id string, allowed func(events.Point) error) (events.Point, error) {
+	var best events.Point
+	least := math.Inf(1)
+	for drawn := 0; drawn < maxPinpoint; drawn += chunk {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for k, p := range r.sample(chunk, r.word("pinpoint sample", fmt.Sprint(id, " ", drawn/chunk))) {
+			if allowed != nil && allowed(p) != nil {
+				continue
+			}
+			reject, err := tasks.RejectProbability(r.task, p, r.accuracy)
+			if err != nil {
+				return nil, err
+			}
+			if r.draw("pinpoint", fmt.Sprint(id, " ", drawn+k), p) >= reject {
+				return p, nil
+			}
+			if reject < least {
+				best, least = p, reject
+			}
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("%w: none of %d random ones may be measured", ErrPinpoint, maxPinpoint)
+	}
+	return best, nil
+}
+
+// points are the compositions of options.
+func points(options []events.Option) []events.Point {
+	list := make([]events.Point, len(options))
+	for i, o := range options {
+		list[i] = o.Parameters
+	}
+	return list
+}

@@ -1,0 +1,106 @@
+package simulated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+)
+
+// ErrExamples is wrapped by the errors of [Reviewer.Examples] and
+// [Reviewer.Comparisons] where the space has no compositions, or where the expert
+// gives one of the two labels too rarely to balance them.
+var ErrExamples = errors.New("there are no such examples")
+
+// The greatest number of compositions that Examples labels, and how many are
+// drawn at a time.
+const (
+	maxSampled = 200_000
+	chunk      = 256
+)
+
+// Examples implements humans.Exampler. Balanced examples are the first of a
+// sequence of random compositions to get each label; they are given in the
+// order they were drawn. The expert is never unsure of an example.
+func (r *Reviewer) Examples(ctx context.Context, n int, balanced bool) ([]humans.Example, error) {
+	want := map[string]int{events.AnswerAccept: n / 2, events.AnswerReject: n - n/2}
+	examples := make([]humans.Example, 0, max(n, 0))
+	for drawn := 0; len(examples) < n; drawn += chunk {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if drawn >= maxSampled {
+			return nil, fmt.Errorf("%w: of %d random compositions expert %s labelled too few as wanted (missing: %d to accept, %d to reject); set balanced: false",
+				ErrExamples, drawn, r.name, want[events.AnswerAccept], want[events.AnswerReject])
+		}
+		points := r.sample(chunk, r.word("sample", fmt.Sprint(drawn/chunk)))
+		if len(points) == 0 {
+			return nil, fmt.Errorf("%w: the space has no compositions to label", ErrExamples)
+		}
+		for k, p := range points {
+			answer, err := r.label(fmt.Sprint("example ", drawn+k), p)
+			if err != nil {
+				return nil, fmt.Errorf("simulated expert %s: %w", r.name, err)
+			}
+			if balanced && want[answer] == 0 {
+				continue
+			}
+			want[answer]--
+			if examples = append(examples, humans.Example{Point: p, Answer: answer}); len(examples) == n {
+				break
+			}
+		}
+	}
+	return examples, ctx.Err()
+}
+
+// Comparisons implements humans.Comparer. The expert is never unsure of an
+// example. It panics if size is less than 2.
+func (r *Reviewer) Comparisons(ctx context.Context, n, size int) ([]humans.Compared, error) {
+	if size < 2 {
+		panic(fmt.Sprintf("simulated: a comparison of %d compositions", size))
+	}
+	compared := make([]humans.Compared, 0, max(n, 0))
+	drawn := 0
+	var pool []events.Point
+	next := func() (p events.Point, err error) {
+		if len(pool) == 0 {
+			if pool = r.sample(chunk, r.word("comparison sample", fmt.Sprint(drawn))); len(pool) == 0 {
+				return nil, fmt.Errorf("%w: the space has no compositions to compare", ErrExamples)
+			}
+			drawn++
+		}
+		p, pool = pool[0], pool[1:]
+		return p, nil
+	}
+	for k := range n {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		points := make([]events.Point, 0, size)
+		for repeats := 0; len(points) < size; {
+			p, err := next()
+			if err != nil {
+				return nil, err
+			}
+			// To compare a composition with itself teaches nothing, but a short list
+			// may have no other.
+			same := func(other events.Point) bool { return maps.Equal(p, other) }
+			if slices.ContainsFunc(points, same) && repeats < chunk {
+				repeats++
+				continue
+			}
+			points = append(points, p)
+		}
+		order, err := r.order(fmt.Sprint("comparison ", k), points)
+		if err != nil {
+			return nil, fmt.Errorf("simulated expert %s: %w", r.name, err)
+		}
+		compared = append(compared, humans.Compared{Points: points, Order: order})
+	}
+	return compared, ctx.Err()
+}
