@@ -56,6 +56,7 @@
 // D, a root search in two scalars, and moves the model to the solution: two matrix-vector products a round, and few
 // rounds, since the set is small. The start is always the MLE, so the bits of a result depend on its inputs only.
 //
-// Where the rounds do not contract, as for the wide sets of B = 32, an interior-point method with the exact curvature takes
-// over, and after it plain nested searches. What none of them solves is an error, never a number.
+// Where the rounds do not contract, as for the wide sets of B = 32, Anderson's mixing of the last ones makes them. What it
+// does not solve goes to an interior-point method with the exact curvature, and after it to plain nested searches. What
+// none of them solves is an error, never a number.
 package choice

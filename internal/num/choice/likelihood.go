@@ -128,17 +128,23 @@ func spread(z float64) float64 {
 	return e / ((1 + e) * (1 + e))
 }
 
-// normalise returns −ln Σ e^{−z} over the points of a choice.
-func (s *selection) normalise(z []float64) float64 {
-	least := math.Inf(1)
-	for _, i := range s.among {
-		least = math.Min(least, at(z, i))
+// logLik returns ln P(the first is chosen) = −ln Σ_j e^{z_first − z_j}, to full relative precision where P is nearly 1.
+func (s *selection) logLik(z []float64) float64 {
+	first := at(z, s.among[0])
+	var most float64 // the greatest exponent, of the first or of another
+	best := 0
+	for k, j := range s.among {
+		if d := first - at(z, j); d > most {
+			most, best = d, k
+		}
 	}
-	var sum float64
-	for _, i := range s.among {
-		sum += math.Exp(least - at(z, i))
+	var others float64
+	for k, j := range s.among {
+		if k != best {
+			others += math.Exp(first - at(z, j) - most)
+		}
 	}
-	return least - math.Log(sum)
+	return -most - math.Log1p(others)
 }
 
 // at is z_i, and 0 for the reference.
@@ -163,7 +169,7 @@ func (l *likelihood) logLik(z []float64) float64 {
 	}
 	for k := range l.choices {
 		s := &l.choices[k]
-		sum += s.normalise(z) - at(z, s.among[0])
+		sum += s.logLik(z)
 	}
 	return sum
 }
@@ -185,16 +191,19 @@ func (l *likelihood) slope(grad, z []float64) float64 {
 	}
 	for k := range l.choices {
 		s := &l.choices[k]
-		total := s.normalise(z)
-		sum += total - at(z, s.among[0])
-		for a, i := range s.among {
-			if i < 0 {
-				continue
+		value := s.logLik(z)
+		sum += value
+		first := at(z, s.among[0])
+		var others float64 // P(another is chosen)
+		for _, j := range s.among[1:] {
+			p := math.Exp(value + first - at(z, j))
+			others += p
+			if j >= 0 {
+				grad[j] += p
 			}
-			grad[i] += math.Exp(total - z[i])
-			if a == 0 {
-				grad[i]--
-			}
+		}
+		if i := s.among[0]; i >= 0 {
+			grad[i] -= others
 		}
 	}
 	return sum
@@ -224,7 +233,7 @@ func (l *likelihood) curvature(w *curvature, z []float64) {
 	// The covariance of a choice's indicators is −p_a·p_b.
 	for k := range l.choices {
 		s := &l.choices[k]
-		total := s.normalise(z)
+		total := s.logLik(z) + at(z, s.among[0]) // −ln Σ e^{−z}
 		next := 0
 		for b, j := range s.among {
 			pb := math.Exp(total - at(z, j))

@@ -277,8 +277,10 @@ func TestMethodsAgree(t *testing.T) {
 		if nestedErr == nil && math.Abs(nested-reference) > tol {
 			t.Fatalf("nested searches give %v, the interior point %v", nested, interior)
 		}
-		if value, ok := s.byModels(); ok && math.Abs(value-reference) > tol {
-			t.Fatalf("models give %v, the others %v, %v", value, nested, interior)
+		for _, mixed := range []bool{false, true} {
+			if value, ok := s.byModels(mixed); ok && math.Abs(value-reference) > tol {
+				t.Fatalf("models (mixed: %v) give %v, the others %v, %v", mixed, value, nested, interior)
+			}
 		}
 	})
 }

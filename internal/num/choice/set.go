@@ -46,9 +46,10 @@ type scratch struct {
 	points, pGrad  []float64 // the same for all points, which they are made of and share memory with
 	v, c           []float64 // v(x), and the objective: v or −v
 	s              float64   // s(x)
-	u, b           []float64
+	u, next, b     []float64
 	z, grad, h     []float64
 	weights        []float64 // of the last bound: its gradient is Σ weights_i·∂cov(z_i, g(x))/∂x
+	mixing         *mixing
 	interior       *interior
 	rounds, deeper int // counts of the last call, for tests
 }
@@ -84,7 +85,7 @@ func (s *Set) Fork() *Set { return &Set{shape: s.shape, work: s.shape.newScratch
 func (s *shape) newScratch() *scratch {
 	n, m, dim := len(s.d), len(s.answers.points), s.kernel.Dim()
 	v := func() []float64 { return make([]float64, n) }
-	w := &scratch{points: make([]float64, m), pGrad: make([]float64, m*dim), v: v(), c: v(), u: v(), b: v(), z: v(), grad: v(),
+	w := &scratch{points: make([]float64, m), pGrad: make([]float64, m*dim), v: v(), c: v(), u: v(), next: v(), b: v(), z: v(), grad: v(),
 		h: v(), weights: v()}
 	w.kx, w.kGrad = w.points[:n], w.pGrad[:n*dim]
 	return w

@@ -28,8 +28,10 @@ func (s *Set) support(sign float64) (float64, error) {
 	}
 	copy(w.c, w.v)
 	floats.Scale(sign, w.c)
-	if value, ok := s.byModels(); ok {
-		return sign * value, nil
+	for _, mixed := range []bool{false, true} {
+		if value, ok := s.byModels(mixed); ok {
+			return sign * value, nil
+		}
 	}
 	value, err := s.byInterior()
 	if err != nil {
@@ -54,9 +56,17 @@ func (s *Set) ballOnly(sign float64) bool {
 	return s.answers.logLik(w.z) >= s.floor
 }
 
-// byModels solves by rounds of quadratic models (see the package comment). It reports false where they do not contract.
-func (s *Set) byModels() (float64, bool) {
+// byModels solves by rounds of quadratic models (see the package comment), each starting from the solution of the one
+// before or, mixed, from where a mixing of the last ones expects the end. It reports false where plain rounds do not
+// contract, or mixed ones do not end.
+func (s *Set) byModels(mixed bool) (float64, bool) {
 	w := s.work
+	if mixed {
+		if w.mixing == nil {
+			w.mixing = newMixing(len(w.u))
+		}
+		w.mixing.known = 0
+	}
 	q := model{d: s.d, b: w.b, c: w.c, s: w.s, norm: s.norm}
 	copy(w.u, s.u0)
 	copy(w.h, s.h0)
@@ -73,10 +83,15 @@ func (s *Set) byModels() (float64, bool) {
 		if at, ok = q.solve(at); !ok {
 			return 0, false
 		}
-		q.point(w.u, at)
-		s.mulRoot(w.z, w.u)
-		logLik = s.answers.slope(w.grad, w.z)
-		s.mulRootT(w.h, w.grad)
+		q.point(w.next, at)
+		if mixed && !(floats.Distance(w.u, w.next, 2) <= 10*pointTolerance*s.norm) {
+			w.mixing.next(w.u, w.next)
+			intoBall(w.u, s.norm)
+			logLik = s.slope()
+			continue
+		}
+		copy(w.u, w.next)
+		logLik = s.slope()
 		// How far stationarity m·u = h − κ·c is missed, as a step of u.
 		var miss, value float64
 		for i, u := range w.u {
@@ -92,12 +107,21 @@ func (s *Set) byModels() (float64, bool) {
 			}
 			return value - at.kappa*w.s*w.s/at.m + short, true
 		}
-		if w.rounds > 2 && !(miss < 0.8*last) {
+		if !mixed && w.rounds > 2 && !(miss < 0.3*last) {
 			return 0, false
 		}
 		last = miss
 	}
 	return 0, false
+}
+
+// slope returns ℓ(Lu) and leaves its gradient in grad (in z) and h (in u).
+func (s *Set) slope() float64 {
+	w := s.work
+	s.mulRoot(w.z, w.u)
+	logLik := s.answers.slope(w.grad, w.z)
+	s.mulRootT(w.h, w.grad)
+	return logLik
 }
 
 // linearise fills the model of the likelihood around the point in u and h, where it is logLik.
