@@ -116,15 +116,16 @@ func (r *Reviewer) pinpoint(ctx context.Context, id string, allowed func(events.
 			if allowed != nil && allowed(p) != nil {
 				continue
 			}
-			reject, err := tasks.RejectProbability(r.task, p, r.accuracy)
+			rank, err := r.task.Rank(p)
 			if err != nil {
 				return nil, err
 			}
-			if r.draw("pinpoint", fmt.Sprint(id, " ", drawn+k), p) >= reject {
+			dislike := r.accuracy * rank // the logit of a rejection
+			if r.draw("pinpoint", fmt.Sprint(id, " ", drawn+k), p) >= 1/(1+math.Exp(-dislike)) {
 				return p, nil
 			}
-			if reject < least {
-				best, least = p, reject
+			if dislike < least {
+				best, least = p, dislike
 			}
 		}
 	}

@@ -209,6 +209,7 @@ func TestRefuses(t *testing.T) {
 		{&events.SimulatedExpert{}, table, "which task"},
 		{&events.SimulatedExpert{Task: "gold"}, table, "hartmann3"},
 		{&events.SimulatedExpert{Task: "hartmann3"}, table, "other parameters"},
+		{&events.SimulatedExpert{ChoiceNoise: ptr(-1.0)}, definition("branin", 1), "choice_noise"},
 		{&events.SimulatedExpert{UnsureRate: 2}, definition("branin", 1), "unsure_rate"},
 		{&events.SimulatedExpert{Accuracy: ptr(math.NaN())}, definition("branin", 1), "accuracy"},
 	} {
