@@ -70,11 +70,12 @@ type CampaignCompleted struct {
 
 // Reasons for which a campaign completes.
 const (
-	CompletedBudget    = "budget"    // the budget of experiments is spent
-	CompletedTime      = "time"      // the budget of time is spent
-	CompletedTarget    = "target"    // the target is reached
-	CompletedConverged = "converged" // the stopping rule sees no further improvement
-	CompletedExhausted = "exhausted" // every candidate has been measured or excluded
+	CompletedBudget     = "budget"     // the budget of experiments is spent
+	CompletedTime       = "time"       // the budget of time is spent
+	CompletedTarget     = "target"     // the target is reached
+	CompletedConverged  = "converged"  // the stopping rule sees no further improvement
+	CompletedIdentified = "identified" // every expert's best composition is identified
+	CompletedExhausted  = "exhausted"  // every candidate has been measured or excluded
 )
 
 // RecoveryDone says that a new process took the campaign over and what became

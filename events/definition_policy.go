@@ -254,8 +254,11 @@ type Dueling struct {
 	Loss string `json:"loss,omitempty" jsonschema:"enum=rkhs,enum=theta"`
 	// Beta is β, in place of the one that BetaRule gives.
 	Beta *float64 `json:"beta,omitempty" jsonschema:"minimum=0"`
-	// BetaRule is "calibrated" (default), "paper" or "eq14".
+	// BetaRule is "calibrated" (default of mr-lpf), "paper" (default of
+	// maxmin-lcb, which does not take calibrated) or "eq14".
 	BetaRule string `json:"beta_rule,omitempty" jsonschema:"enum=calibrated,enum=paper,enum=eq14"`
+	// Norm bounds the norm B of the utility, for eq14. Default 1.
+	Norm *float64 `json:"norm,omitempty" jsonschema:"exclusiveMinimum=0"`
 	// Points is how many Sobol points stand for a space that is not finite.
 	// Default 256.
 	Points *int `json:"points,omitempty" jsonschema:"minimum=2,maximum=2000"`

@@ -37,6 +37,12 @@ const (
 	RuleRejects     = "belief reject" // the expert would reject
 	RuleAsk         = "ask"           // the expert is asked
 	RuleNever       = "never"         // the policy asks no one
+	RuleChosen      = "chosen"        // the expert chose the candidate
+	RuleAgree       = "agree"         // both candidates are the same
+	RulePrior       = "prior"         // a sample of the expert's prior
+	RulePinpointed  = "pinpointed"    // the expert named the composition
+	RuleCompare     = "compare"       // the expert compares, nothing is measured
+	RuleIdentified  = "identified"    // stop: every expert's best candidate is identified
 	RuleNoBelief    = "no belief"     // there is no usable model of the expert's belief
 )
 
@@ -48,8 +54,14 @@ func (p *Policy) Decide(ctx context.Context, v View, seed uint64) (Decision, err
 		fit := v.Objective.Fit
 		d.Objective = &fit
 	}
+	if p.duels != nil {
+		return d, p.duel(ctx, v, seed, &d)
+	}
 	if p.stop(v, &d) {
 		return d, nil
+	}
+	if done, err := p.bare(v, seed, &d); done || err != nil {
+		return d, err
 	}
 	if p.next == nil || v.Objective == nil {
 		return d, p.design(v, &d, v.ObjectiveError)

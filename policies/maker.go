@@ -42,6 +42,14 @@ func (m *maker) decide() error {
 	if done, err := m.takeAnswer(turn); done || err != nil {
 		return err
 	}
+	if m.choose != nil {
+		if err := m.review(); err != nil {
+			return err
+		}
+	}
+	if done, err := m.takeChoice(turn); done || err != nil {
+		return err
+	}
 	base, err := m.next.Acquisition(m.v.Objective, m.seed)
 	if err != nil {
 		return err
@@ -61,11 +69,15 @@ func (m *maker) decide() error {
 	if err := m.add(Unaided, unaided); err != nil && !errors.Is(err, errBelief) {
 		return err
 	}
-	if m.trust == nil || len(m.def.Experts) == 0 {
+	tests := len(m.d.Tests)
+	switch {
+	case len(m.def.Experts) > 0 && m.trust != nil:
+		err = m.aid(turn, base, unaided, taken)
+	case len(m.def.Experts) > 0 && (m.prior != nil || m.choose != nil):
+		err = m.bend(turn, base, unaided, taken)
+	default:
 		return m.run(Unaided, RuleUnaided, "It has "+m.next.Promise()+".")
 	}
-	tests := len(m.d.Tests)
-	err = m.aid(turn, base, unaided, taken)
 	if errors.Is(err, errBelief) {
 		m.d.Candidates, m.d.Tests, m.d.Lambda, m.d.Trust = m.d.Candidates[:1], m.d.Tests[:tests], nil, nil
 		return m.run(Unaided, RuleNoBelief, fmt.Sprintf("%v: the unaided candidate is taken.", err))

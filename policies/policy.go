@@ -10,6 +10,7 @@ package policies
 import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/policies/handover"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/trust"
@@ -67,34 +68,52 @@ func (d *Decision) Candidate() *events.Candidate {
 // Policy composes the three choices a definition names.
 type Policy struct {
 	def      events.Definition
-	next     next.Rule // nil for designs
+	next     next.Rule // nil for rules without a model
 	trust    *trust.COBOL
+	prior    trust.Prior // of rules that read preferences
 	handover *handover.Width
+	choose   *handover.Choose
+	duels    *duel.Rule // of campaigns without measurements
 }
 
 // New returns the policy of a complete definition.
 func New(def events.Definition) *Policy {
+	if def.Policy.Duel.Set() {
+		return &Policy{def: def, duels: duel.New(def)}
+	}
 	return &Policy{
 		def: def, next: next.New(def.Policy.Next),
-		trust: trust.New(def.Policy.Trust), handover: handover.New(def.Policy.Handover),
+		trust: trust.New(def.Policy.Trust), prior: trust.NewPrior(def.Policy.Trust),
+		handover: handover.New(def.Policy.Handover), choose: handover.NewChoose(def.Policy.Handover),
 	}
 }
 
 // UsesModel reports whether decisions read the objective model. Where they do
 // not, it is fitted only once, for the campaign's result.
-func (p *Policy) UsesModel() bool { return p.next != nil || p.def.Stop.Target != nil }
+func (p *Policy) UsesModel() bool {
+	return p.next != nil || p.def.Stop.Target != nil || p.choose != nil && p.choose.Gate
+}
 
 // UsesBeliefs reports whether the policy reads the experts' beliefs.
 func (p *Policy) UsesBeliefs() bool { return p.trust != nil && len(p.def.Experts) > 0 }
 
 // Ref names the policy.
 func (p *Policy) Ref() events.PolicyRef {
-	ref := events.PolicyRef{Next: next.Name(p.def.Policy.Next), Trust: "none", Handover: "never", Version: Version}
-	if p.trust != nil {
-		ref.Trust = "cobol"
+	if p.duels != nil {
+		return events.PolicyRef{Next: "none", Trust: "none", Handover: "never", Duel: p.duels.Name(), Version: Version}
 	}
-	if p.handover != nil {
+	ref := events.PolicyRef{Next: next.Name(p.def.Policy.Next), Trust: "none", Handover: "never", Version: Version}
+	switch {
+	case p.trust != nil:
+		ref.Trust = "cobol"
+	case p.prior != nil:
+		ref.Trust = p.prior.Name()
+	}
+	switch {
+	case p.handover != nil:
 		ref.Handover = "width"
+	case p.choose != nil:
+		ref.Handover = "choose"
 	}
 	return ref
 }

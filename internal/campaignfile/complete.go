@@ -234,22 +234,25 @@ func completeHandover(h events.Handover, t events.Trust, experts bool) events.Ha
 // completeDuel completes the policy of a campaign without an instrument.
 func completeDuel(p events.Policy, parameters []events.Parameter) events.Policy {
 	d := &p.Duel
-	dueling := func(c events.Dueling) events.Dueling {
+	dueling := func(c events.Dueling, betaRule string) events.Dueling {
 		setPointer(&c.Lengthscale, duelLengthscale*math.Sqrt(float64(max(1, len(parameters)))))
 		setPointer(&c.Lambda, defaultDuelLambda)
 		setPointer(&c.Kappa, defaultKappa)
 		set(&c.Loss, events.LossRKHS)
 		if c.Beta == nil {
-			set(&c.BetaRule, events.BetaCalibrated)
+			set(&c.BetaRule, betaRule)
+		}
+		if c.BetaRule == events.BetaEq14 {
+			setPointer(&c.Norm, 1)
 		}
 		setPointer(&c.Points, defaultDuelPoints)
 		return c
 	}
 	switch {
 	case d.MRLPF != nil:
-		d.MRLPF = &events.MRLPF{Dueling: dueling(d.MRLPF.Dueling)}
+		d.MRLPF = &events.MRLPF{Dueling: dueling(d.MRLPF.Dueling, events.BetaCalibrated)}
 	case d.MaxMinLCB != nil:
-		d.MaxMinLCB = &events.MaxMinLCB{Dueling: dueling(d.MaxMinLCB.Dueling)}
+		d.MaxMinLCB = &events.MaxMinLCB{Dueling: dueling(d.MaxMinLCB.Dueling, events.BetaPaper)}
 	case d.RAEUBO != nil:
 		rule := *d.RAEUBO
 		setPointer(&rule.Alpha, defaultRAEUBOAlpha)

@@ -142,6 +142,12 @@ func (v *validator) duel() {
 	if p.Next != (events.Next{}) || p.Trust != (events.Trust{}) || p.Handover != (events.Handover{}) {
 		v.report(at("policy"), "duel takes the place of next, trust and handover", "remove them, or remove duel")
 	}
+	if d := p.Duel.MaxMinLCB; d != nil && d.BetaRule == events.BetaCalibrated {
+		v.report(at("policy", "duel", "maxmin-lcb", "beta_rule"), "calibrated is for mr-lpf, which eliminates candidates", "choose paper or eq14, or give beta")
+	}
+	if name, d := duelingOf(p.Duel); d != nil && d.Beta != nil && d.BetaRule != "" {
+		v.report(at("policy", "duel", name, "beta"), fmt.Sprintf("the rule %q gives β", d.BetaRule), "remove beta, or beta_rule")
+	}
 	if len(v.def.Experts) == 0 {
 		v.report(at("policy", "duel"), "there is nobody who could compare", "add experts")
 	}
@@ -160,6 +166,17 @@ func (v *validator) duel() {
 	if in := v.def.Initial; in.Comparisons != nil && usesUtility(p) && *in.Comparisons < 1 {
 		v.report(at("initial", "comparisons"), "a utility cannot be modelled before the first comparison", "write at least 1")
 	}
+}
+
+// duelingOf returns the rule on candidates that is named, with its settings.
+func duelingOf(d events.Duel) (name string, settings *events.Dueling) {
+	switch {
+	case d.MRLPF != nil:
+		return "mr-lpf", &d.MRLPF.Dueling
+	case d.MaxMinLCB != nil:
+		return "maxmin-lcb", &d.MaxMinLCB.Dueling
+	}
+	return "", nil
 }
 
 func (v *validator) budget() {

@@ -21,7 +21,8 @@ type Runner struct {
 	// Log holds the campaign; Campaign names it.
 	Log      events.Log
 	Campaign string
-	// Instrument measures. Reviewers answer, by the experts' names.
+	// Instrument measures; nil where the campaign measures nothing. Reviewers
+	// answer, by the experts' names.
 	Instrument instruments.Instrument
 	Reviewers  map[string]humans.Reviewer
 	// Build is recorded with fits and decisions.
@@ -131,6 +132,9 @@ func (r *Runner) Start(ctx context.Context) (err error) {
 	}
 	if s := r.core.State(); s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 {
 		return nil
+	}
+	if r.core.State().Definition.Policy.Duel.Set() {
+		return nil // nothing is measured
 	}
 	r.description, err = r.Instrument.Describe(ctx)
 	if r.core.State().Sequence > 1 { // it has answered before: it may only be slow to come back

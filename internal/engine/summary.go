@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"context"
+
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -24,6 +27,10 @@ type Summary struct {
 	Experiments int   `json:"experiments"`
 	Labels      int   `json:"labels"`
 	Best        *Best `json:"best"`
+	// Comparisons counts the comparisons that were answered. Preferred is what
+	// each expert prefers, in a campaign without measurements; Best is then nil.
+	Comparisons int         `json:"comparisons,omitempty"`
+	Preferred   []duel.Best `json:"preferred,omitempty"`
 	// Stopped says why the campaign ended; empty while it has not.
 	Stopped string `json:"stopped"`
 }
@@ -31,12 +38,17 @@ type Summary struct {
 // Summarize returns the campaign's summary.
 func (c *Core) Summarize() (Summary, error) {
 	s := c.State()
-	summary := Summary{Campaign: s.Name, Experiments: s.Spent(), Labels: s.Labels()}
+	summary := Summary{Campaign: s.Name, Experiments: s.Spent(), Labels: s.Labels(), Comparisons: s.Comparisons()}
 	if s.Status.Ended() {
 		summary.Stopped = s.Reason
 		if s.Status == campaign.Stopped {
 			summary.Stopped = "stopped by a person"
 		}
+	}
+	if s.Definition.Policy.Duel.Set() {
+		preferred, err := c.policy.Preferred(context.Background(), c.View())
+		summary.Preferred = preferred
+		return summary, err
 	}
 	best, err := c.best()
 	summary.Best = best

@@ -95,7 +95,7 @@ func Clock() func() time.Time {
 // campaign where the log does not hold it. instrument may be nil for the
 // simulated one.
 func Runner(ctx context.Context, log events.Log, def events.Definition, instrument instruments.Instrument) (*engine.Runner, error) {
-	if instrument == nil {
+	if instrument == nil && def.Instrument.Simulated != nil {
 		var err error
 		if instrument, err = simulated.New(*def.Instrument.Simulated, def); err != nil {
 			return nil, err

@@ -114,3 +114,49 @@ func OpenGate(mean, sd []float64, reject []bool) (open bool, test events.Test) {
 		Left: probability, Relation: ">=", Right: gateOpen, Holds: probability >= gateOpen}
 	return test.Holds, test
 }
+
+// Choose puts two candidates to the expert (Adachi et al. 2024, Alg. 1).
+type Choose struct {
+	// Explain shows what the models base their view on, Gate asks only while the
+	// choices predict what is measured.
+	Explain, Gate bool
+}
+
+// NewChoose returns the rule a definition names; nil for others.
+func NewChoose(h events.Handover) *Choose {
+	if h.Choose == nil {
+		return nil
+	}
+	return &Choose{Explain: *h.Choose.Explain, Gate: *h.Choose.Gate}
+}
+
+// OpenChoice compares the expert's choices with what the objective model says
+// of the compositions, and reports whether the choices predict it.
+//
+// mean[i] is by how much the model holds the chosen composition of choice i
+// better than the other, sd[i] the standard deviation of that. Choices are
+// regressed on it as labels are in [OpenGate], without an intercept, since a
+// choice has no side: P(choice) = S(b·z), z = mean/(1 + sd²). The gate is open while
+// P(b > 0) ≥ ½.
+func OpenChoice(mean, sd []float64) (open bool, test events.Test) {
+	b, curvature := gateSlope, 0.0
+	for range 50 {
+		gradient := -(b - gateSlope) / (gateSlopeSD * gateSlopeSD)
+		curvature = 1 / (gateSlopeSD * gateSlopeSD)
+		for i := range mean {
+			z := mean[i] / (1 + sd[i]*sd[i])
+			p := 1 / (1 + math.Exp(-b*z))
+			gradient += (1 - p) * z
+			curvature += p * (1 - p) * z * z
+		}
+		step := gradient / curvature
+		b += step
+		if math.Abs(step) < 1e-12 {
+			break
+		}
+	}
+	probability := 0.5 * math.Erfc(-b*math.Sqrt(curvature)/math.Sqrt2)
+	test = events.Test{Name: "gate: probability that the expert's choices go with what is measured",
+		Left: probability, Relation: ">=", Right: gateOpen, Holds: probability >= gateOpen}
+	return test.Holds, test
+}

@@ -153,7 +153,11 @@ func (logEI) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
 // thompson is one draw from the posterior.
 type thompson struct{}
 
-func (thompson) Name() string    { return "thompson" }
+func (thompson) Name() string { return "thompson" }
+
+// Draws marks a rule whose acquisition is a draw: another seed gives another.
+func (thompson) Draws() {}
+
 func (thompson) Promise() string { return "the best value in one function drawn from the model" }
 
 func (thompson) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) {

@@ -180,19 +180,59 @@ func (m *Model) Believing(x [][]float64) (*Model, error) {
 		return m, nil
 	}
 	worst := slices.Max(m.Z)
+	values := make([]float64, len(x))
+	for i := range values {
+		values[i] = worst
+	}
+	return m.with(x, values)
+}
+
+// with returns the posterior with further standardised results.
+func (m *Model) with(x [][]float64, z []float64) (*Model, error) {
 	believed := *m
 	believed.data = gp.Data{X: slices.Clone(m.data.X), Y: slices.Clone(m.data.Y), NoiseVar: slices.Clone(m.data.NoiseVar)}
-	for _, u := range x {
+	for i, u := range x {
 		believed.data.X = append(believed.data.X, u)
-		believed.data.Y = append(believed.data.Y, worst)
+		believed.data.Y = append(believed.data.Y, z[i])
 		believed.data.NoiseVar = append(believed.data.NoiseVar, math.NaN())
 	}
 	process, err := gp.New(believed.data, m.Fit.Kernel, hyper(m.Fit))
 	if err != nil {
-		return nil, fmt.Errorf("the objective model with failed experiments: %w", err)
+		return nil, fmt.Errorf("the objective model with experiments that have no result: %w", err)
 	}
 	believed.gp = process
 	return &believed, nil
+}
+
+// Maximised returns the posterior of the standardised utility, which is greater
+// where the objective is better: minus what the model itself is of.
+func (m *Model) Maximised() (*gp.GP, error) {
+	data := gp.Data{X: m.data.X, Y: make([]float64, len(m.data.Y)), NoiseVar: m.data.NoiseVar}
+	for i, z := range m.data.Y {
+		data.Y[i] = -z
+	}
+	h := hyper(m.Fit)
+	h.Mean = -h.Mean
+	process, err := gp.New(data, m.Fit.Kernel, h)
+	if err != nil {
+		return nil, fmt.Errorf("the objective model: %w", err)
+	}
+	return process, nil
+}
+
+// Expecting returns the posterior as if the compositions at the given points of
+// the unit cube had been measured with the results that are expected there: the
+// mean stays, what is unknown around them goes (Desautels et al. 2014). The
+// observations stay those that were made.
+func (m *Model) Expecting(x [][]float64) (*Model, error) {
+	if len(x) == 0 {
+		return m, nil
+	}
+	expected := make([]float64, len(x))
+	for i, u := range x {
+		expected[i], _ = m.gp.Posterior(u)
+	}
+	return m.with(x, expected)
 }
 
 // Posterior returns the mean and standard deviation of the standardised

@@ -2,10 +2,12 @@ package preference
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/num/pref"
+	"github.com/campaignd/campaignd/internal/num/reliability"
 )
 
 // Utility is the model of a utility that is known from comparisons alone, and of
@@ -17,21 +19,7 @@ type Utility struct {
 
 	posterior *pref.Posterior // nil where each use draws its own
 	kernel    kernel.Kernel
-	noise     noiseMap
-}
-
-// noiseMap is the noise of the expert's judgement over the unit cube; where grad
-// is not nil it is filled with the gradient.
-type noiseMap interface {
-	At(x, grad []float64) float64
-}
-
-// constant is the noise where an expert has named no anchors.
-type constant float64
-
-func (c constant) At(_, grad []float64) float64 {
-	clear(grad)
-	return float64(c)
+	noise     *reliability.Map
 }
 
 // Noise returns the noise of the expert's judgement at a point: a variance with the
@@ -52,14 +40,35 @@ func (u *Utility) Posterior(ctx context.Context, seed uint64) (*pref.Posterior, 
 	return draw.Posterior, nil
 }
 
-// noise is the map of an expert's noise at the bandwidth of a fit.
-func (p *Projection) noise(x *Expert, bandwidth float64) (noiseMap, error) {
-	return constant(*p.state.Definition.Model.Utility.Noise), nil
+// paperBandwidth is where Sinaga et al. 2026 search for the bandwidth.
+const (
+	paperLower = 1
+	paperUpper = 2
+)
+
+// noise is the map of an expert's noise: at the bandwidth of a fit, or by
+// leave-one-out where that is 0.
+func (p *Projection) noise(x *Expert, bandwidth float64) (*reliability.Map, error) {
+	settings := p.state.Definition.Model.Utility
+	cfg := reliability.Config{Level: *settings.Noise, Bandwidth: bandwidth, Paper: settings.Paper}
+	if settings.Paper {
+		cfg.Lower, cfg.Upper = paperLower, paperUpper
+	} else {
+		cfg.Strength = *settings.Strength
+	}
+	var anchors [][]float64
+	for i, point := range p.anchors(x) {
+		u, err := p.space.Encode(point)
+		if err != nil {
+			return nil, fmt.Errorf("anchor %d of %s: %w", i+1, x.Name, err)
+		}
+		anchors = append(anchors, u)
+	}
+	return reliability.NewMap(anchors, cfg)
 }
 
 func (p *Projection) fitUtility(ctx context.Context, m *Model, x *Expert, seed uint64) (events.PreferenceFit, error) {
-	bandwidth := 0.0
-	noise, err := p.noise(x, bandwidth)
+	noise, err := p.noise(x, 0)
 	if err != nil {
 		return events.PreferenceFit{}, err
 	}
@@ -78,7 +87,7 @@ func (p *Projection) fitUtility(ctx context.Context, m *Model, x *Expert, seed u
 	}
 	return events.PreferenceFit{
 		Form: events.PreferenceUtility, Kernel: model.Kernel, Lengthscales: result.Hyper.Lengthscales, OutputScale: result.Hyper.OutputScale,
-		Bandwidth: bandwidth, LogEvidence: result.LogPosterior, Comparisons: duels.Len(), Evaluations: result.Evaluations,
+		Bandwidth: noise.Bandwidth(), LogEvidence: result.LogPosterior, Comparisons: duels.Len(), Evaluations: result.Evaluations,
 	}, nil
 }
 

@@ -1,0 +1,118 @@
+package policies
+
+import (
+	"errors"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/coexbo"
+	"github.com/campaignd/campaignd/internal/num/shapley"
+	"github.com/campaignd/campaignd/policies/search"
+)
+
+// planeSize is the number of grid lines of a plane in each direction.
+const planeSize = 11
+
+// attribute explains two candidates: Shapley values of mean, standard deviation
+// and upper bound (Adachi et al. 2024, Prop. 4), and the plane of the two
+// strongest parameters. With more parameters than can be enumerated it explains
+// nothing.
+func (m *maker) attribute(unaided, aided search.Result) (*events.Attributions, error) {
+	maximised, err := m.v.Objective.Maximised()
+	if err != nil {
+		return nil, err
+	}
+	groups := m.v.Space.Coordinates()
+	explainer, err := shapley.New(maximised, m.distinct(), shapley.Config{Groups: groups})
+	var players *shapley.PlayersError
+	if errors.As(err, &players) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Package shapley writes the bound μ + √β σ.
+	both, err := explainer.Explain(m.ctx, [][]float64{unaided.X, aided.X}, m.beta*m.beta)
+	if err != nil {
+		return nil, err
+	}
+	names := m.v.Space.Parameters()
+	all := new(events.Attributions)
+	for i, name := range []string{Unaided, Aided} {
+		for _, q := range []struct {
+			quantity string
+			values   shapley.Values
+		}{{events.QuantityUCB, both[i].UCB}, {events.QuantityMean, both[i].Mean}, {events.QuantitySD, both[i].SD}} {
+			all.Shapley = append(all.Shapley, events.Shapley{Candidate: name, Quantity: q.quantity, Base: q.values.Base, Parameters: names, Values: q.values.Phi})
+		}
+	}
+	all.Plane = m.plane(shapley.Strongest(len(names), both[0].UCB, both[1].UCB), groups, unaided, aided)
+	return all, nil
+}
+
+// distinct returns the measured compositions, each once, in the order in which
+// they were first measured.
+func (m *maker) distinct() [][]float64 {
+	var rows [][]float64
+	for _, x := range m.v.Objective.X {
+		seen := false
+		for _, y := range rows {
+			if equal(x, y) {
+				seen = true
+				break
+			}
+		}
+		if !seen {
+			rows = append(rows, x)
+		}
+	}
+	return rows
+}
+
+func equal(x, y []float64) bool {
+	for i := range x {
+		if x[i] != y[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// plane is the objective over the two strongest parameters that are numbers,
+// the others as in the aided candidate; nil where there are no two.
+func (m *maker) plane(strongest []int, groups [][]int, unaided, aided search.Result) *events.Plane {
+	var axes []int // parameters
+	for _, p := range strongest {
+		if len(m.def.Parameters[p].Categories) == 0 && len(axes) < 2 {
+			axes = append(axes, p)
+		}
+	}
+	if len(axes) < 2 {
+		return nil
+	}
+	i, j := groups[axes[0]][0], groups[axes[1]][0]
+	best, _ := m.v.Objective.Best()
+	window := coexbo.NewWindow(i, j, unaided.X, aided.X, m.v.Objective.X[best])
+	plane := &events.Plane{Candidate: Aided, X: m.def.Parameters[axes[0]].Name, Y: m.def.Parameters[axes[1]].Name}
+	x := append([]float64(nil), aided.X...)
+	outside := func(name string) float64 {
+		value, _ := m.v.Space.Decode(x)[name].Float()
+		return value
+	}
+	at := func(axis, k int) float64 {
+		return window.Lower[axis] + (window.Upper[axis]-window.Lower[axis])*float64(k)/(planeSize-1)
+	}
+	for k := range planeSize {
+		x[i], x[j] = at(0, k), at(1, k)
+		plane.Xs, plane.Ys = append(plane.Xs, outside(plane.X)), append(plane.Ys, outside(plane.Y))
+	}
+	for row := range planeSize {
+		mean, sd := make([]float64, planeSize), make([]float64, planeSize)
+		for column := range planeSize {
+			x[i], x[j] = at(0, column), at(1, row)
+			p := m.v.Objective.PredictAt(x)
+			mean[column], sd[column] = p.Mean, p.SD
+		}
+		plane.Mean, plane.SD = append(plane.Mean, mean), append(plane.SD, sd)
+	}
+	return plane
+}

@@ -1,0 +1,212 @@
+package duel
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/dueling"
+	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/space"
+)
+
+// player is MR-LPF or MaxMinLCB.
+type player interface {
+	Observe(dueling.Comparison) error
+	Next(ctx context.Context, pending ...dueling.Pair) (dueling.Step, error)
+	Best(ctx context.Context) (int, error)
+}
+
+// machine is a rule on candidates and the comparisons it has seen.
+type machine struct {
+	space  *space.Space
+	points []events.Point
+	player player
+	seen   []dueling.Comparison
+}
+
+// settings of the rule on candidates, in the words of package dueling.
+func (r *Rule) settings(seed uint64) dueling.Settings {
+	var c events.Dueling
+	if d := r.def.Policy.Duel; d.MRLPF != nil {
+		c = d.MRLPF.Dueling
+	} else {
+		c = d.MaxMinLCB.Dueling
+	}
+	s := dueling.Settings{
+		Horizon: max(1, r.def.Budget.Comparisons/max(1, len(r.def.Experts))),
+		Lambda:  *c.Lambda, Kappa: *c.Kappa, Loss: dueling.Loss(c.Loss), Seed: seed,
+	}
+	switch {
+	case c.Beta != nil:
+		s.Beta = dueling.Beta{Rule: dueling.BetaFixed, Value: *c.Beta}
+	case c.BetaRule == events.BetaEq14:
+		s.Beta = dueling.Beta{Rule: dueling.BetaEq14, Norm: *c.Norm, Delta: eq14Delta}
+	default:
+		s.Beta = dueling.Beta{Rule: dueling.BetaRule(c.BetaRule)}
+	}
+	return s
+}
+
+// eq14Delta is the failure probability δ at which Eq. 14 of Kayal et al. 2025 is taken.
+const eq14Delta = 0.05
+
+// duelingOf returns the settings of the rule on candidates.
+func (r *Rule) dueling() events.Dueling {
+	if d := r.def.Policy.Duel; d.MRLPF != nil {
+		return d.MRLPF.Dueling
+	}
+	return r.def.Policy.Duel.MaxMinLCB.Dueling
+}
+
+// candidates are the compositions that are compared: all of a finite space,
+// else Sobol points, the same ones for every expert.
+func (r *Rule) candidates(sp *space.Space) ([]events.Point, error) {
+	if list, finite := sp.Finite(); finite {
+		return list, nil
+	}
+	return sp.Design(events.DesignSobol, *r.dueling().Points, r.def.Seed)
+}
+
+// machine returns the machine after the expert's comparisons. It is
+// remembered; whatever is not as it was begins anew.
+func (r *Rule) machine(in Input) (*machine, error) {
+	m := r.machines[in.Expert]
+	if m == nil || m.space != in.Space {
+		points, err := r.candidates(in.Space)
+		if err != nil {
+			return nil, err
+		}
+		m = &machine{space: in.Space, points: points}
+	}
+	history, err := m.history(in)
+	if err != nil {
+		return nil, err
+	}
+	if m.player == nil || len(history) < len(m.seen) || !slices.Equal(history[:len(m.seen)], m.seen) {
+		if err := r.begin(m, in); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range history[len(m.seen):] {
+		if err := m.player.Observe(c); err != nil {
+			return nil, err
+		}
+	}
+	m.seen = history
+	r.machines[in.Expert] = m
+	return m, nil
+}
+
+func (r *Rule) begin(m *machine, in Input) error {
+	encoded := make([][]float64, len(m.points))
+	for i, p := range m.points {
+		var err error
+		if encoded[i], err = in.Space.Encode(p); err != nil {
+			return err
+		}
+	}
+	lengthscales := make([]float64, in.Space.Dim())
+	for i := range lengthscales {
+		lengthscales[i] = *r.dueling().Lengthscale
+	}
+	k, err := kernel.New(r.def.Model.Kernel, lengthscales, 1)
+	if err != nil {
+		return err
+	}
+	candidates, err := dueling.NewCandidates(k, encoded)
+	if err != nil {
+		return err
+	}
+	// Not in.Seed, which changes with each decision: a machine has one seed for
+	// the whole campaign.
+	settings := r.settings(r.def.Seed)
+	if r.def.Policy.Duel.MRLPF != nil {
+		m.player, err = dueling.NewMRLPF(candidates, settings)
+	} else {
+		m.player, err = dueling.NewMaxMinLCB(candidates, settings)
+	}
+	m.seen = nil
+	return err
+}
+
+// history is the expert's comparisons of candidates; others say nothing to the
+// rule. "Can't tell" is half a win.
+func (m *machine) history(in Input) ([]dueling.Comparison, error) {
+	index := make(map[string]int, len(m.points))
+	for i, p := range m.points {
+		key, err := in.Space.Key(p)
+		if err != nil {
+			return nil, err
+		}
+		index[key] = i
+	}
+	var history []dueling.Comparison
+	for _, q := range answered(in) {
+		a, b, err := keys(in.Space, q.Points())
+		if err != nil {
+			return nil, err
+		}
+		i, first := index[a]
+		j, second := index[b]
+		if !first || !second || i == j {
+			continue
+		}
+		c := dueling.Comparison{Pair: dueling.Pair{First: i, Second: j}, Outcome: 0.5}
+		if len(q.Order) > 0 {
+			c.Outcome = float64(1 - q.Order[0])
+		}
+		history = append(history, c)
+	}
+	return history, nil
+}
+
+func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error) {
+	m, err := r.machine(in)
+	if err != nil {
+		return Proposal{}, err
+	}
+	step, err := m.player.Next(ctx)
+	if err != nil {
+		return Proposal{}, err
+	}
+	if step.Status != dueling.Ask {
+		best, err := m.player.Best(ctx)
+		if err != nil {
+			return Proposal{}, err
+		}
+		reason := fmt.Sprintf("Of %d candidates one is left.", len(m.points))
+		if step.Status == dueling.Spent {
+			reason = "The horizon is reached."
+		}
+		return Proposal{Identified: true, Candidates: []events.Candidate{{Name: First, Parameters: m.points[best]}}, Reason: reason}, nil
+	}
+	reason := fmt.Sprintf("A candidate that may be best and its strongest rival, of %d that may be best.", len(step.Kept))
+	if step.Round > 0 {
+		reason = fmt.Sprintf("Of %d candidates that may be best the pair that is least known; comparison %d of %d in round %d.",
+			len(step.Kept), step.Done+1, step.Length, step.Round)
+	}
+	return Proposal{
+		Candidates: []events.Candidate{
+			{Name: First, Parameters: m.points[step.Pair.First]},
+			{Name: Second, Parameters: m.points[step.Pair.Second]},
+		},
+		Reason: reason,
+	}, nil
+}
+
+func (r *Rule) bestCandidate(ctx context.Context, in Input) (Best, bool, error) {
+	m, err := r.machine(in)
+	if err != nil {
+		return Best{}, false, err
+	}
+	if len(m.seen) == 0 {
+		return Best{}, false, nil
+	}
+	best, err := m.player.Best(ctx)
+	if err != nil {
+		return Best{}, false, err
+	}
+	return Best{Expert: in.Expert, Parameters: m.points[best]}, true, nil
+}

@@ -1,0 +1,186 @@
+// Package duel chooses which two compositions an expert compares in a campaign
+// without measurements, where the expert's preferences are the objective. Some
+// rules work on a finite set of candidates (Kayal et al. 2025), the others on a
+// model of the utility (Sinaga et al. 2026).
+package duel
+
+import (
+	"context"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/preference"
+)
+
+// Input is what a rule may see of one expert.
+type Input struct {
+	Space *space.Space
+	// Questions are the campaign's, of which the rule reads the comparisons that this
+	// expert answered.
+	Questions []campaign.Question
+	Expert    string
+	// Model is the model of the expert's comparisons; nil before its first fit.
+	Model *preference.Model
+	Seed  uint64
+}
+
+// Proposal is the pair to compare.
+type Proposal struct {
+	// Candidates are the two compositions with what is known of them.
+	Candidates []events.Candidate
+	// Identified is set where there is nothing more to learn: then Candidates
+	// holds the best composition alone.
+	Identified bool
+	// Reason says in a sentence why this pair.
+	Reason string
+	Tests  []events.Test
+}
+
+// Best is what an expert prefers to everything else, as far as is known.
+type Best struct {
+	Expert     string       `json:"expert"`
+	Parameters events.Point `json:"parameters"`
+	// Utility is the estimated utility there; its level has no meaning, differences do.
+	Utility float64 `json:"utility"`
+}
+
+// Rule is the rule of one definition. It remembers what it has computed from
+// an expert's comparisons, and computes it anew where they are not those it
+// remembers: the memory saves time and decides nothing.
+type Rule struct {
+	def      events.Definition
+	machines map[string]*machine
+}
+
+// New returns the rule that a definition names.
+func New(def events.Definition) *Rule { return &Rule{def: def, machines: make(map[string]*machine)} }
+
+// Name is the rule's name in a campaign file.
+func (r *Rule) Name() string {
+	d := r.def.Policy.Duel
+	switch {
+	case d.MRLPF != nil:
+		return "mr-lpf"
+	case d.MaxMinLCB != nil:
+		return "maxmin-lcb"
+	case d.EUBO != nil:
+		return "eubo"
+	case d.RAEUBO != nil:
+		return "raeubo"
+	case d.EI != nil:
+		return "ei"
+	case d.UCB != nil:
+		return "ucb"
+	case d.ANPEI != nil:
+		return "anpei"
+	case d.RAHBO != nil:
+		return "rahbo"
+	}
+	return "random"
+}
+
+// Propose returns the pair that the expert compares next. It is deterministic
+// in its input; a cancelled context is an error.
+func (r *Rule) Propose(ctx context.Context, in Input) (Proposal, error) {
+	switch d := r.def.Policy.Duel; {
+	case d.MRLPF != nil, d.MaxMinLCB != nil:
+		return r.proposeCandidates(ctx, in)
+	case d.RandomDuels != nil, in.Model == nil || in.Model.Utility == nil:
+		return r.proposeRandom(in)
+	}
+	return r.proposeUtility(ctx, in)
+}
+
+// Best returns what the expert prefers so far; ok is false where nothing is known.
+func (r *Rule) Best(ctx context.Context, in Input) (best Best, ok bool, err error) {
+	switch d := r.def.Policy.Duel; {
+	case d.MRLPF != nil, d.MaxMinLCB != nil:
+		return r.bestCandidate(ctx, in)
+	case in.Model == nil || in.Model.Utility == nil:
+		return r.mostWins(in)
+	}
+	return r.bestUtility(ctx, in)
+}
+
+// answered returns the expert's comparisons of two options that were answered,
+// "can't tell" included.
+func answered(in Input) (questions []*campaign.Question) {
+	for i := range in.Questions {
+		q := &in.Questions[i]
+		if q.Expert == in.Expert && q.Form == campaign.Comparison && q.Status == campaign.Answered && len(q.Options) == 2 {
+			questions = append(questions, q)
+		}
+	}
+	return questions
+}
+
+// proposeRandom compares two compositions at random.
+func (r *Rule) proposeRandom(in Input) (Proposal, error) {
+	points, err := in.Space.Sample(2, in.Seed)
+	if err != nil {
+		return Proposal{}, err
+	}
+	for seed := in.Seed + 1; len(points) == 2 && seed < in.Seed+tries; seed++ {
+		if a, b, err := keys(in.Space, points); err != nil || a != b {
+			break
+		}
+		if points, err = in.Space.Sample(2, seed); err != nil {
+			return Proposal{}, err
+		}
+	}
+	reason := "Two compositions at random."
+	if r.def.Policy.Duel.RandomDuels == nil {
+		reason += " There is no model of the utility yet."
+	}
+	return Proposal{Candidates: []events.Candidate{{Name: First, Parameters: points[0]}, {Name: Second, Parameters: points[1]}}, Reason: reason}, nil
+}
+
+// tries is how often two equal compositions are drawn again.
+const tries = 100
+
+func keys(sp *space.Space, points []events.Point) (a, b string, err error) {
+	if a, err = sp.Key(points[0]); err != nil {
+		return "", "", err
+	}
+	b, err = sp.Key(points[1])
+	return a, b, err
+}
+
+// Names of the two candidates of a duel.
+const (
+	First  = "first"
+	Second = "second"
+)
+
+// mostWins is the composition that won most often, less how often it lost; the earliest of equals.
+func (r *Rule) mostWins(in Input) (best Best, ok bool, err error) {
+	score := make(map[string]float64)
+	points := make(map[string]events.Point)
+	var order []string
+	for _, q := range answered(in) {
+		if len(q.Order) == 0 {
+			continue
+		}
+		a, b, err := keys(in.Space, q.Points())
+		if err != nil {
+			return Best{}, false, err
+		}
+		for i, key := range []string{a, b} {
+			if _, seen := points[key]; !seen {
+				points[key], order = q.Options[i].Parameters, append(order, key)
+			}
+			if q.Order[0] == i {
+				score[key]++
+			} else {
+				score[key]--
+			}
+		}
+	}
+	for _, key := range order {
+		if !ok || score[key] > best.Utility {
+			best, ok = Best{Expert: in.Expert, Parameters: points[key], Utility: score[key]}, true
+		}
+	}
+	return best, ok, nil
+}

@@ -1,0 +1,202 @@
+package duel
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/num/acquisition"
+	"github.com/campaignd/campaignd/internal/num/pref"
+	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/projections/preference"
+)
+
+// proposeUtility chooses a pair by an acquisition of the modelled utility: EUBO
+// and RAEUBO both points at once, the others one, against the last winner.
+func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
+	u := in.Model.Utility
+	posterior, err := u.Posterior(ctx, in.Seed)
+	if err != nil {
+		return Proposal{}, err
+	}
+	var first, second search.Result
+	d := r.def.Policy.Duel
+	switch {
+	case d.EUBO != nil:
+		first, second, err = r.pair(ctx, in, posterior, 0)
+	case d.RAEUBO != nil:
+		first, second, err = r.pair(ctx, in, posterior, *d.RAEUBO.Alpha)
+	default:
+		first, second, err = r.one(ctx, in, posterior)
+	}
+	if err != nil {
+		return Proposal{}, err
+	}
+	p := Proposal{Reason: reasons[r.Name()]}
+	for _, c := range []struct {
+		name string
+		r    search.Result
+	}{{First, first}, {Second, second}} {
+		mean, sd := posterior.Posterior(c.r.X)
+		candidate := events.Candidate{Name: c.name, Parameters: c.r.Point, Score: &events.Score{Mean: mean, SD: sd}}
+		if !math.IsNaN(c.r.Value) {
+			value := c.r.Value
+			candidate.Acquisition = &value
+		}
+		p.Candidates = append(p.Candidates, candidate)
+	}
+	win := posterior.WinProbability(u.Link, first.X, second.X, u.Noise(first.X, nil), u.Noise(second.X, nil))
+	p.Reason += fmt.Sprintf(" The first is expected to win with probability %.2f.", win)
+	return p, nil
+}
+
+var reasons = map[string]string{
+	"eubo":   "The pair whose better one is expected to be best.",
+	"raeubo": "The pair whose better one is expected to be best, where the expert's judgement is reliable.",
+	"ei":     "The greatest expected improvement, with the last winner.",
+	"ucb":    "The best upper confidence bound, with the last winner.",
+	"anpei":  "The greatest expected improvement less the noise of judgement, with the last winner.",
+	"rahbo":  "The best upper confidence bound less the noise of judgement, with the last winner.",
+}
+
+// pair searches for the pair that RAEUBO (Sinaga et al. 2026, Eq. 11) holds best; α = 0 is EUBO.
+func (r *Rule) pair(ctx context.Context, in Input, posterior *pref.Posterior, alpha float64) (first, second search.Result, err error) {
+	u, dim := in.Model.Utility, posterior.Dim()
+	q, g := posterior.NewPredictor(), pref.NewPairGrad(dim)
+	noiseX, noiseY := make([]float64, dim), make([]float64, dim)
+	f := func(x, y, gradX, gradY []float64) float64 {
+		if gradX == nil {
+			m := q.Pair(x, y)
+			value, _ := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, u.Noise(x, nil), u.Noise(y, nil), alpha)
+			return -value
+		}
+		m := q.PairGrad(x, y, g)
+		value, part := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, u.Noise(x, noiseX), u.Noise(y, noiseY), alpha)
+		slope := 0.0 // in the variance of the difference
+		if _, variance := m.Difference(); variance > 0 {
+			slope = part.SD / (2 * math.Sqrt(variance))
+		}
+		for j := range dim {
+			gradX[j] = -(part.Mean1*g.MeanX[j] + slope*(g.VarX[j]-2*g.CovX[j]) + part.Noise1*noiseX[j])
+			gradY[j] = -(part.Mean2*g.MeanY[j] + slope*(g.VarY[j]-2*g.CovY[j]) + part.Noise2*noiseY[j])
+		}
+		return -value
+	}
+	screen := func(x []float64) float64 {
+		mean, sd := q.Posterior(x)
+		return -(mean + sd - alpha*u.Noise(x, nil))
+	}
+	return search.MinimizePair(ctx, in.Space, f, screen, in.Seed, u.Duels.X)
+}
+
+// one searches for one point; the other is the last winner.
+func (r *Rule) one(ctx context.Context, in Input, posterior *pref.Posterior) (first, second search.Result, err error) {
+	u, dim, d := in.Model.Utility, posterior.Dim(), r.def.Policy.Duel
+	q := posterior.NewPredictor()
+	best := math.Inf(-1)
+	for _, x := range u.Duels.X {
+		mean, _ := q.Posterior(x)
+		best = math.Max(best, mean)
+	}
+	dm, ds, dn := make([]float64, dim), make([]float64, dim), make([]float64, dim)
+	value := func(dst []float64, mean, sd, noise float64, dm, ds, dn []float64) float64 {
+		switch {
+		case d.EI != nil:
+			return acquisition.UtilityLogEI(dst, mean, sd, best, dm, ds)
+		case d.UCB != nil:
+			return acquisition.RAHBO(dst, mean, sd, noise, *d.UCB.Beta, 0, dm, ds, dn)
+		case d.ANPEI != nil:
+			return acquisition.ANPEI(dst, mean, sd, noise, best, *d.ANPEI.Gamma, dm, ds, dn)
+		}
+		return acquisition.RAHBO(dst, mean, sd, noise, *d.RAHBO.Eta, *d.RAHBO.Gamma, dm, ds, dn)
+	}
+	f := func(x, grad []float64) float64 {
+		if grad == nil {
+			mean, sd := q.Posterior(x)
+			return -value(nil, mean, sd, u.Noise(x, nil), nil, nil, nil)
+		}
+		mean, sd := q.PosteriorGrad(x, dm, ds)
+		v := value(grad, mean, sd, u.Noise(x, dn), dm, ds, dn)
+		for j := range grad {
+			grad[j] = -grad[j]
+		}
+		return -v
+	}
+	winner, key, err := r.lastWinner(in)
+	if err != nil {
+		return search.Result{}, search.Result{}, err
+	}
+	if first, err = search.Minimize(ctx, in.Space, f, in.Seed, u.Duels.X, map[string]bool{key: true}); err != nil {
+		return search.Result{}, search.Result{}, err
+	}
+	if same, err := in.Space.Key(first.Point); err != nil {
+		return search.Result{}, search.Result{}, err
+	} else if same == key { // nothing beats the winner: compare it with the best of the rest
+		if winner, err = r.runnerUp(in, posterior, key); err != nil {
+			return search.Result{}, search.Result{}, err
+		}
+	}
+	return first, winner, nil
+}
+
+// lastWinner returns the winner of the expert's last comparison.
+func (r *Rule) lastWinner(in Input) (winner search.Result, key string, err error) {
+	c := in.Model.Comparisons[len(in.Model.Comparisons)-1]
+	point := c.Options[c.Order[0]]
+	x, err := in.Space.Encode(point)
+	if err != nil {
+		return search.Result{}, "", err
+	}
+	key, err = in.Space.Key(point)
+	return search.Result{Point: point, X: x, Value: math.NaN()}, key, err
+}
+
+// runnerUp returns the compared composition of the greatest utility but for one.
+func (r *Rule) runnerUp(in Input, posterior *pref.Posterior, but string) (search.Result, error) {
+	best := search.Result{Value: math.NaN()}
+	greatest := math.Inf(-1)
+	err := eachCompared(in.Model, func(point events.Point) error {
+		key, err := in.Space.Key(point)
+		if err != nil || key == but {
+			return err
+		}
+		x, err := in.Space.Encode(point)
+		if err != nil {
+			return err
+		}
+		if mean, _ := posterior.Posterior(x); mean > greatest {
+			greatest, best.Point, best.X = mean, point, x
+		}
+		return nil
+	})
+	return best, err
+}
+
+// eachCompared visits every option of every comparison.
+func eachCompared(m *preference.Model, visit func(events.Point) error) error {
+	for _, c := range m.Comparisons {
+		for _, point := range c.Options {
+			if err := visit(point); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bestUtility is the compared composition of the greatest posterior utility.
+func (r *Rule) bestUtility(ctx context.Context, in Input) (best Best, ok bool, err error) {
+	// A draw is no summary: for the hallucination believer too this is the
+	// posterior of one seed, the campaign's.
+	posterior, err := in.Model.Utility.Posterior(ctx, r.def.Seed)
+	if err != nil {
+		return Best{}, false, err
+	}
+	top, err := r.runnerUp(in, posterior, "")
+	if err != nil || top.Point == nil {
+		return Best{}, false, err
+	}
+	mean, _ := posterior.Posterior(top.X)
+	return Best{Expert: in.Expert, Parameters: top.Point, Utility: mean}, true, nil
+}
