@@ -288,7 +288,14 @@ func TestMethodsAgree(t *testing.T) {
 // A result is a function of set and point: the same bits in any order of calls, and from a Fork.
 func TestSameBitsInAnyOrder(t *testing.T) {
 	labels, k := benchmarkLabels(30)
-	set, err := NewSet(labels, k, 4, 0.06, DefaultJitter)
+	pairs, _ := benchmarkPairs(30, true)
+	sameBitsInAnyOrder(t, labels, k, 4, 0.06)
+	sameBitsInAnyOrder(t, Feedback{Labels: labels, Pairs: pairs.Pairs}, k, 32, 2.5) // where rounds are mixed
+}
+
+func sameBitsInAnyOrder(t *testing.T, evidence Evidence, k kernel.Kernel, norm, alpha float64) {
+	t.Helper()
+	set, err := NewSet(evidence, k, norm, alpha, DefaultJitter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +312,7 @@ func TestSameBitsInAnyOrder(t *testing.T) {
 	for i, x := range points {
 		forward[i] = at(set, x)
 	}
-	again, err := NewSet(labels, k, 4, 0.06, DefaultJitter)
+	again, err := NewSet(evidence, k, norm, alpha, DefaultJitter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,16 +331,19 @@ func TestSameBitsInAnyOrder(t *testing.T) {
 // A bound allocates nothing once a Set is warm.
 func TestNoAllocation(t *testing.T) {
 	labels, k := benchmarkLabels(30)
-	set, err := NewSet(labels, k, 4, 0.06, DefaultJitter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pairs, _ := benchmarkPairs(30, true)
 	x, grad := []float64{0.1, 0.2, 0.3, 0.4}, make([]float64, 4)
-	if n := testing.AllocsPerRun(20, func() {
-		if _, err := set.Lower(x, grad); err != nil {
+	for _, norm := range []float64{4, 32} {
+		set, err := NewSet(Feedback{Labels: labels, Pairs: pairs.Pairs}, k, norm, 0.08*norm, DefaultJitter)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
+		if n := testing.AllocsPerRun(20, func() {
+			if _, err := set.Lower(x, grad); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("B = %v: %v allocations", norm, n)
+		}
 	}
 }
