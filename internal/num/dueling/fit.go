@@ -62,9 +62,13 @@ func Fit(ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss
 	m.Theta = make([]float64, len(comparisons))
 	for i, p := range at {
 		m.Theta[i] = sign[i] * weights[p] / t.counts[p]
-		// Under the norm of h, comparisons of one pair need not share its weight equally: there the residual of each is its own.
 		if loss == LossRKHS {
-			m.Theta[i] = (comparisons[i].Outcome - m.Probability(comparisons[i].First, comparisons[i].Second)) / lambda
+			// Many splits of a pair's weight give the same h; θ_i = (y_i − μ)/λ is the one that makes ∂L/∂h vanish.
+			score := t.wins[p]
+			if sign[i] < 0 {
+				score = t.counts[p] - score
+			}
+			m.Theta[i] += (comparisons[i].Outcome - score/t.counts[p]) / lambda
 		}
 	}
 	return m, nil

@@ -6,8 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-
-	"github.com/campaignd/campaignd/internal/num/special"
 )
 
 // Status is what is to be done now.
@@ -58,8 +56,8 @@ type Round struct {
 //
 // Rounds have N₁ = ⌈√T⌉ and N_r = ⌈√(N_{r−1}T)⌉ comparisons, the last as many as the horizon leaves. Within a round the pair of
 // greatest σ is compared, and no outcome of the round has a say in it. At its end h is fitted to the round's comparisons alone and
-// the candidates x with μ(h(x, x')) + β_r σ(x, x') ≥ ½ for all x' are kept. The last round is closed in the same way. A pair (x, x)
-// is never proposed; with one candidate left the best is identified.
+// the candidates x with μ(h(x, x')) + β_r σ(x, x') ≥ ½ for all x' are kept (Eq. 12; BetaCalibrated has another interval). The last
+// round is closed in the same way. A pair (x, x) is never proposed; with one candidate left the best is identified.
 //
 // Any comparison of two candidates may be observed, proposed or not: it counts in the round in which it arrives, also where a
 // candidate was eliminated before. Comparisons that arrive after the end are noted for Best and change nothing else. It is not
@@ -211,7 +209,12 @@ func (m *MRLPF) advance(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("closing round %d: %w", m.round, err)
 		}
-		kept, eliminated := plausible(model, m.variances, m.kept, m.beta)
+		var kept, eliminated []int
+		if m.settings.Beta.Rule == BetaCalibrated {
+			kept, eliminated = credible(m.candidates, model, &t, m.settings.Lambda, m.kept, m.beta)
+		} else {
+			kept, eliminated = plausible(model, m.variances, m.kept, m.beta)
+		}
 		m.rounds = append(m.rounds, Round{Number: m.round, Length: m.length, Beta: m.beta, Before: len(m.kept), Eliminated: eliminated})
 		m.kept = kept
 		m.length = roundLength(m.length, m.settings.Horizon)
@@ -240,27 +243,6 @@ func (v *Variances) with(p Pair, round []Comparison, more []Pair) *Variances {
 	}
 	v.Observe(p)
 	return v
-}
-
-// plausible splits the candidates by μ(h(x, x')) + β σ(x, x') ≥ ½ for all x' among them (Kayal et al. 2025, Eq. 12). The one of
-// greatest utility always passes.
-func plausible(model *Model, v *Variances, among []int, beta float64) (kept, eliminated []int) {
-	for _, i := range among {
-		passes := true
-		for _, j := range among {
-			// Whoever is ahead passes without the rest of the arithmetic.
-			if h := model.H(i, j); h < 0 && special.Logistic(h)+beta*v.SD(i, j) < 0.5 {
-				passes = false
-				break
-			}
-		}
-		if passes {
-			kept = append(kept, i)
-		} else {
-			eliminated = append(eliminated, i)
-		}
-	}
-	return kept, eliminated
 }
 
 // bestGuess remembers the last guess.

@@ -61,7 +61,10 @@ func newVariances(c *Candidates, members []int, kept int, noise float64) *Varian
 
 // Observe takes a comparison of the pair into account, whatever its outcome. Both must be among the candidates that v covers;
 // it panics otherwise.
-func (v *Variances) Observe(p Pair) {
+func (v *Variances) Observe(p Pair) { v.observe(p, v.noise) }
+
+// observe is Observe with noise of its own variance.
+func (v *Variances) observe(p Pair, noise float64) {
 	i, iok := v.place[p.First]
 	j, jok := v.place[p.Second]
 	if !iok || !jok {
@@ -70,7 +73,7 @@ func (v *Variances) Observe(p Pair) {
 	for a := range v.column {
 		v.column[a] = v.at(a, i) - v.at(a, j)
 	}
-	v.update(1 / (v.column[i] - v.column[j] + v.noise))
+	v.update(1 / (v.column[i] - v.column[j] + noise))
 }
 
 // covers reports whether Observe takes the pair.
