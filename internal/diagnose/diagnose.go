@@ -76,7 +76,8 @@ type Diagnosis struct {
 
 // Of diagnoses a campaign. store is how the store is written in the commands
 // that findings suggest, as a word of a shell; empty where the commands need
-// none. The only errors are those of the context.
+// none. It fails with the context's error, wrapped; a model that cannot be used is a
+// finding.
 func Of(ctx context.Context, v policies.View, store string) (Diagnosis, error) {
 	def := v.Campaign.Definition
 	d := Diagnosis{
@@ -92,14 +93,15 @@ func Of(ctx context.Context, v policies.View, store string) (Diagnosis, error) {
 		best, _ := m.Best()
 		d.Best = m.Observations[best].Experiment
 		d.Fit, d.Noise = fitOf(def, m), noiseOf(def, m)
-		var failed error
-		if d.LeaveOneOut, failed = leaveOneOut(ctx, def, m); failed != nil {
-			return Diagnosis{}, fmt.Errorf("diagnose: %w", failed)
+		var err error
+		if d.LeaveOneOut, err = leaveOneOut(ctx, def, m); err != nil {
+			return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
 		}
 		slices, err := Slices(def, v.Space, m, m.Observations[best].Point)
-		if err == nil && slices != nil { // an amendment may have taken the best composition out of the space
-			d.Slices = slices
+		if err != nil {
+			return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
 		}
+		d.Slices = append(d.Slices, slices...)
 		d.Parameters = parametersOf(frame, m, d.Slices)
 		r.needed = 2 * (frame.free() + 1)
 		if d.LeaveOneOut != nil && d.Fit.Compositions >= r.needed {

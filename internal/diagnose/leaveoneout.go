@@ -190,8 +190,11 @@ func (l *LeaveOneOut) judge() {
 
 // CoverageAt returns the coverage of the central intervals of a probability in
 // (0, 1).
-func (l *LeaveOneOut) CoverageAt(nominal float64) Coverage {
-	half := mathext.NormalQuantile((1 + nominal) / 2)
+func (l *LeaveOneOut) CoverageAt(nominal float64) Coverage { return l.coverage(nominal, 1) }
+
+// coverage is CoverageAt with intervals stretched by a factor.
+func (l *LeaveOneOut) coverage(nominal, stretch float64) Coverage {
+	half := stretch * mathext.NormalQuantile((1+nominal)/2)
 	c := Coverage{Nominal: nominal}
 	for _, r := range l.Rows {
 		if math.Abs(r.Z) <= half {
