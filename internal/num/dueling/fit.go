@@ -237,7 +237,8 @@ type newton struct {
 }
 
 // minimise runs Newton's method from zero, each step halved until the loss falls as its slope promises, until a full step moves
-// no z by more than 1e-11 of the largest; the convergence being quadratic, what remains is rounding.
+// no z by more than 1e-11 of the largest, or by less than 1e-8 and no less than the step before: the convergence being quadratic,
+// what remains is rounding.
 func (o *newton) minimise(ctx context.Context) (iterations int, err error) {
 	m, rank := o.features.Rows, o.features.Cols
 	o.s, o.z = make([]float64, rank), make([]float64, m)
@@ -246,6 +247,7 @@ func (o *newton) minimise(ctx context.Context) (iterations int, err error) {
 	scaled := blas64.General{Rows: m, Cols: rank, Stride: rank, Data: make([]float64, m*rank)}
 	hessian := blas64.Symmetric{Uplo: blas.Lower, N: rank, Stride: rank, Data: make([]float64, rank*rank)}
 	value := o.value(o.s, o.z)
+	before := math.Inf(1)
 	for iterations = 1; iterations <= 100; iterations++ {
 		if err := ctx.Err(); err != nil {
 			return iterations, err
@@ -284,7 +286,7 @@ func (o *newton) minimise(ctx context.Context) (iterations int, err error) {
 			}
 			next := o.value(trialS, trialZ)
 			// Close to the minimum rounding hides the decrease; the quadratic model is exact there.
-			if next <= value+1e-4*length*slope+1e-14*math.Abs(value) {
+			if next <= value+1e-4*length*slope+1e-14*value || moved <= 1e-7*size {
 				value = next
 				break
 			}
@@ -294,11 +296,12 @@ func (o *newton) minimise(ctx context.Context) (iterations int, err error) {
 		}
 		o.s, trialS = trialS, o.s
 		o.z, trialZ = trialZ, o.z
-		if length == 1 && moved <= 1e-11*size {
+		if length == 1 && (moved <= 1e-11*size || moved <= 1e-8*size && moved >= before) {
 			// z was moved along with s; recompute it, so that steps leave no rounding behind.
 			blas64.Gemv(blas.NoTrans, 1, o.features, vector(o.s), 0, vector(o.z))
 			return iterations, nil
 		}
+		before = moved
 	}
 	return iterations, fmt.Errorf("%w: Newton's method over %d pairs (λ = %g)", ErrNotConverged, m, o.lambda)
 }
@@ -306,7 +309,8 @@ func (o *newton) minimise(ctx context.Context) (iterations int, err error) {
 func (o *newton) value(s, z []float64) float64 {
 	var sum float64
 	for p, v := range z {
-		sum += o.tally.counts[p]*special.Log1pExp(v) - o.tally.wins[p]*v
+		// Both terms are positive: written with N_p and w_p as above, they would cancel where a pair is one-sided.
+		sum += o.tally.wins[p]*special.Log1pExp(-v) + (o.tally.counts[p]-o.tally.wins[p])*special.Log1pExp(v)
 	}
 	return o.scale*sum + 0.5*o.lambda*dot(s, s)
 }
