@@ -202,7 +202,7 @@ func TestParameters(t *testing.T) {
 	v := b.measure(b.points(40), func(_ int, p events.Point) float64 { return math.Sin(6*at(p)[0]) + 0.05*rng.NormFloat64() }).fit(nil).view()
 	d := diagnosis(t, v)
 	x1, x2 := d.Parameters[0], d.Parameters[1]
-	if x1.Reading != ReadingStrong || *x1.Lengthscale != 10*v.Objective.Fit.Lengthscales[0] || math.Abs(*x1.Effect-2) > 0.2 {
+	if x1.Reading != ReadingBends || *x1.Lengthscale != 10*v.Objective.Fit.Lengthscales[0] || math.Abs(*x1.Effect-2) > 0.2 {
 		t.Errorf("x1 is read as %+v", x1)
 	}
 	if x2.Reading != ReadingNone && x2.Reading != ReadingTrend || *x2.Effect > 0.1 {

@@ -26,17 +26,20 @@ type Parameter struct {
 
 // Readings of a parameter.
 const (
-	ReadingTooFast = "changes faster than the data can show"
-	ReadingStrong  = "strong effect"
-	ReadingBent    = "gentle effect"
-	ReadingTrend   = "hardly more than a straight trend"
-	ReadingNone    = "no effect seen"
-	ReadingFixed   = "cannot be varied"
+	ReadingTooFast   = "changes faster than the data can show"
+	ReadingBends     = "bends within its range"
+	ReadingCurve     = "a gentle curve over its range"
+	ReadingTrend     = "hardly more than a straight trend"
+	ReadingDifferent = "differs between categories"
+	ReadingUnsure    = "effect not certain yet"
+	ReadingNone      = "no effect seen"
+	ReadingFixed     = "cannot be varied"
 )
 
-// parametersOf reads the lengthscales. A kernel of lengthscale ℓ sees a straight
-// line on ranges far below ℓ: from about three ranges on nothing else is left,
-// and where the slope of that line is no more than twice its uncertainty, no effect was seen.
+// parametersOf reads the lengthscales and the effects along the slices. A kernel of
+// lengthscale ℓ sees a straight line on ranges far below ℓ: from about three
+// ranges on nothing else is left. An effect of no more than twice its own
+// uncertainty may be none.
 func parametersOf(f *Frame, m *objective.Model, slices []Slice) []Parameter {
 	shares := f.Shortest(m.Fit.Lengthscales)
 	least := gp.DefaultPriors(len(m.Fit.Lengthscales)).Lengthscale.Lower
@@ -53,22 +56,32 @@ func parametersOf(f *Frame, m *objective.Model, slices []Slice) []Parameter {
 				q.Effect, q.EffectSD = &s.Effect, &s.EffectSD
 			}
 		}
-		switch {
-		case q.Effect == nil:
-			q.Reading = ReadingFixed
-		case q.Share <= least*atBound:
-			q.Reading = ReadingTooFast
-		case q.Share > 1 && *q.Effect <= 2**q.EffectSD:
-			q.Reading = ReadingNone
-		case q.Share > 3:
-			q.Reading = ReadingTrend
-		case q.Share > 1:
-			q.Reading = ReadingBent
-		default:
-			q.Reading = ReadingStrong
-		}
+		q.Reading = q.read(least, len(p.Categories) > 0)
 	}
 	return out
+}
+
+// read says in words what was learnt; least is the lower bound of lengthscales.
+func (q *Parameter) read(least float64, categories bool) string {
+	if q.Effect == nil {
+		return ReadingFixed
+	}
+	seen := *q.Effect > 2**q.EffectSD
+	switch {
+	case q.Share <= least*atBound:
+		return ReadingTooFast
+	case !seen && q.Share > 1:
+		return ReadingNone
+	case !seen:
+		return ReadingUnsure
+	case categories:
+		return ReadingDifferent
+	case q.Share > 3:
+		return ReadingTrend
+	case q.Share > 1:
+		return ReadingCurve
+	}
+	return ReadingBends
 }
 
 // free is the number of parameters that can be varied independently.
