@@ -171,7 +171,7 @@ type PiBO struct {
 }
 
 // Handover names the rule by which an expert is asked. Default width where
-// trust is cobol or cobohl, choose where it is coexbo, never otherwise.
+// trust is cobol, cobohl or hcei, choose where it is coexbo, never otherwise.
 type Handover struct {
 	Never  *NeverAsk `json:"never,omitempty"`
 	Width  *Width    `json:"width,omitempty"`

@@ -71,7 +71,7 @@ func (m *maker) decide() error {
 	}
 	tests := len(m.d.Tests)
 	switch {
-	case len(m.def.Experts) > 0 && m.trust != nil:
+	case len(m.def.Experts) > 0 && m.def.Policy.Trust.Belief() != nil:
 		err = m.aid(turn, base, unaided, taken)
 	case len(m.def.Experts) > 0 && (m.prior != nil || m.choose != nil):
 		err = m.bend(turn, base, unaided, taken)
@@ -92,49 +92,117 @@ var (
 	errNoFit  = errors.New("it has not been fitted")
 )
 
-// aid lets an expert's belief bend the choice.
+// aid lets an expert's belief bend the choice (Xu et al. 2024, Alg. 1 and 2).
 func (m *maker) aid(turn []campaign.Question, base next.Acquisition, unaided search.Result, taken map[string]bool) error {
-	expert, b := m.def.Experts[m.expert()].Name, m.v.Beliefs[m.expert()]
+	expert := m.def.Experts[m.expert()].Name
+	if m.feedback() == events.FeedbackPinpoint {
+		return m.pinpoint(turn, expert, unaided)
+	}
+	b := m.v.Beliefs[m.expert()]
 	if b == nil {
 		return fmt.Errorf("%w: %w", errBelief, cmp.Or(m.v.BeliefErrors[m.expert()], errNoFit))
 	}
-	fit := b.Fit
-	m.d.Belief = &fit
+	if b.Fit != nil {
+		fit := *b.Fit
+		m.d.Belief = &fit
+	}
 	if m.handover != nil {
 		if done, err := m.beforeAiding(turn, expert, b); done || err != nil {
 			return err
 		}
 	}
-
-	lambda, ok := m.v.Campaign.Lambda(expert)
-	if !ok {
-		lambda = m.trust.Lambda0
-	}
-	var failed error
-	aided, err := m.search(m.trust.Acquisition(base, b, lambda, &failed), 2, taken, unaided.X)
-	if failed != nil {
-		return fmt.Errorf("%w: %w", errBelief, failed)
-	}
+	aided, err := m.bent(expert, b, base, unaided, taken)
 	if err != nil {
 		return err
+	}
+	if aided.Point == nil {
+		return m.run(Unaided, RuleRejects, "The expert would accept nothing: the unaided candidate is taken.")
 	}
 	if err := m.add(Aided, aided); err != nil {
 		return err
 	}
 	interval := *m.d.Candidates[1].Belief
-	m.adjust(expert, lambda, interval.Lower)
+	if m.trust != nil {
+		m.adjust(expert, m.lambda(expert), interval.Lower)
+	}
+	if harmful, err := m.harmful(unaided, aided); harmful || err != nil {
+		return err
+	}
+	return m.handOver(turn, expert, unaided, aided, interval)
+}
 
+// feedback is what the policy's beliefs are built from.
+func (m *maker) feedback() string { return m.def.Policy.Trust.Belief().Feedback }
+
+// lambda is the expert's dual variable.
+func (m *maker) lambda(expert string) float64 {
+	if lambda, ok := m.v.Campaign.Lambda(expert); ok {
+		return lambda
+	}
+	return m.trust.Lambda0
+}
+
+// acceptable is how far above 0 the lower belief bound of COBOHL's candidate
+// may be, in logits, where a search meets its constraint only in the limit.
+const acceptable = 1e-2
+
+// penalties are the weights with which COBOHL's constraint is driven in, one search after
+// the other.
+var penalties = []float64{10, 1e3, 1e5}
+
+// bent searches for the aided candidate; without a point where COBOHL finds
+// none that the expert may accept.
+func (m *maker) bent(expert string, b *belief.Model, base next.Acquisition, unaided search.Result, taken map[string]bool) (aided search.Result, err error) {
+	var failed error
+	defer func() {
+		if failed != nil {
+			aided, err = search.Result{}, fmt.Errorf("%w: %w", errBelief, failed)
+		}
+	}()
+	switch {
+	case m.trust != nil:
+		return m.search(m.trust.Acquisition(base, b, m.lambda(expert), &failed), 2, taken, unaided.X)
+	case m.def.Policy.Trust.HCEI != nil:
+		return m.search(trust.Weighed(base, b), 2, taken, unaided.X)
+	}
+	aided = unaided
+	for _, weight := range penalties {
+		if aided, err = m.search(trust.Constrained(base, b, weight, &failed), 2, taken, unaided.X, aided.X); err != nil {
+			return aided, err
+		}
+	}
+	lower, err := b.Lower(aided.X, nil)
+	if err != nil {
+		return search.Result{}, fmt.Errorf("%w: %w", errBelief, err)
+	}
+	if lower > acceptable {
+		return search.Result{}, nil
+	}
+	aided.Value = base(aided.X, nil)
+	return aided, nil
+}
+
+// harmful takes the unaided candidate where the aided one could do harm (Xu et
+// al. 2024, Alg. 1 line 6). COBOHL makes no such test.
+func (m *maker) harmful(unaided, aided search.Result) (bool, error) {
+	if m.def.Policy.Trust.COBOHL != nil {
+		return false, nil
+	}
 	worst, err := m.search(next.Bound(m.v.Objective, m.beta), 3, nil, unaided.X, aided.X)
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, sdUnaided := m.v.Objective.Posterior(unaided.X)
 	meanAided, sdAided := m.v.Objective.Posterior(aided.X)
-	m.d.Tests = append(m.d.Tests, m.trust.NoHarm(meanAided-m.beta*sdAided, worst.Value, sdUnaided, sdAided)...)
-	if failed := firstFailed(m.d.Tests); failed != "" {
-		return m.run(Unaided, RuleNoHarm, "The expert's candidate could do harm ("+failed+"): the unaided one is taken.")
+	eta := trust.DefaultEta
+	if m.trust != nil {
+		eta = m.trust.Eta
 	}
-	return m.handOver(turn, expert, aided, interval)
+	m.d.Tests = append(m.d.Tests, trust.NoHarm(meanAided-m.beta*sdAided, worst.Value, sdUnaided, sdAided, eta)...)
+	if failed := firstFailed(m.d.Tests); failed != "" {
+		return true, m.run(Unaided, RuleNoHarm, "The expert's candidate could do harm ("+failed+"): the unaided one is taken.")
+	}
+	return false, nil
 }
 
 // turn returns the questions asked since the last experiment was requested.
@@ -170,7 +238,7 @@ func (m *maker) takeAnswer(turn []campaign.Question) (done bool, err error) {
 
 // beforeAiding looks for reasons not to use the expert's belief in this step.
 func (m *maker) beforeAiding(turn []campaign.Question, expert string, b *belief.Model) (done bool, err error) {
-	if n := len(turn); n > 0 && !turn[n-1].IsLabel() {
+	if n := len(turn); n > 0 && turn[n-1].Form == campaign.Label && !turn[n-1].IsLabel() {
 		return true, m.run(Unaided, RuleNoAnswer, fmt.Sprintf("%s was %s without a verdict: the campaign goes on unaided.", turn[n-1].ID, turn[n-1].Status))
 	}
 	if len(turn) >= m.handover.PerExperiment {
@@ -178,6 +246,9 @@ func (m *maker) beforeAiding(turn []campaign.Question, expert string, b *belief.
 	}
 	if !m.handover.Gate {
 		return false, nil
+	}
+	if f := m.feedback(); f == events.FeedbackComparison || f == events.FeedbackRanking {
+		return m.choiceGate(expert)
 	}
 	mean, sd, reject := make([]float64, len(b.X)), make([]float64, len(b.X)), make([]bool, len(b.X))
 	for i, x := range b.X {
@@ -193,7 +264,10 @@ func (m *maker) beforeAiding(turn []campaign.Question, expert string, b *belief.
 }
 
 // handOver decides whether the expert is asked about the aided candidate.
-func (m *maker) handOver(turn []campaign.Question, expert string, aided search.Result, interval events.Interval) error {
+func (m *maker) handOver(turn []campaign.Question, expert string, unaided, aided search.Result, interval events.Interval) error {
+	if f := m.feedback(); m.handover != nil && (f == events.FeedbackComparison || f == events.FeedbackRanking) {
+		return m.compare(expert, unaided, aided)
+	}
 	if m.handover == nil {
 		return m.run(Aided, RuleNever, "It has the best bound once the expert's belief is weighed in; the policy asks no one.")
 	}
@@ -280,7 +354,7 @@ func (m *maker) add(name string, r search.Result) (err error) {
 		value := r.Value
 		c.Acquisition = &value
 	}
-	if m.trust != nil && len(m.v.Beliefs) > 0 && m.v.Beliefs[m.expert()] != nil {
+	if len(m.v.Beliefs) > 0 && m.v.Beliefs[m.expert()] != nil {
 		lower, upper, failed := m.v.Beliefs[m.expert()].Bounds(r.X)
 		if failed != nil {
 			err = fmt.Errorf("%w: at the %s candidate: %w", errBelief, name, failed)

@@ -118,14 +118,14 @@ func near(x, y []float64) bool {
 // takeChoice runs what the expert has just chosen, or the unaided candidate
 // where they could not tell.
 func (m *maker) takeChoice(turn []campaign.Question) (done bool, err error) {
-	if m.choose == nil || len(turn) == 0 {
+	if len(turn) == 0 {
 		return false, nil
 	}
 	q := &turn[len(turn)-1]
 	if q.Form != campaign.Comparison {
 		return false, nil
 	}
-	option, rule := q.Winner(), RuleChosen
+	option, rule := bestCandidate(q), RuleChosen
 	reason := fmt.Sprintf("%s chose it (%s).", q.Expert, q.ID)
 	if option == nil {
 		rule = RuleNoAnswer
@@ -149,6 +149,17 @@ func (m *maker) takeChoice(turn []campaign.Question) (done bool, err error) {
 	return true, m.run(option.Candidate, rule, reason)
 }
 
+// bestCandidate returns the option that the expert placed highest of the two that
+// the decision would run; the others of a ranking were measured before.
+func bestCandidate(q *campaign.Question) *events.Option {
+	for _, i := range q.Order {
+		if c := q.Options[i].Candidate; c == Unaided || c == Aided {
+			return &q.Options[i]
+		}
+	}
+	return nil
+}
+
 // beforeChoosing closes the gate where the expert's choices do not go with what
 // is measured.
 func (m *maker) beforeChoosing(turn []campaign.Question, expert string) (done bool, err error) {
@@ -158,6 +169,12 @@ func (m *maker) beforeChoosing(turn []campaign.Question, expert string) (done bo
 	if !m.choose.Gate {
 		return false, nil
 	}
+	return m.choiceGate(expert)
+}
+
+// choiceGate goes on unaided where the expert's choices do not predict what is
+// measured.
+func (m *maker) choiceGate(expert string) (done bool, err error) {
 	mean, sd, err := m.choices(expert)
 	if err != nil {
 		return false, err
@@ -197,8 +214,14 @@ func (m *maker) choices(expert string) (mean, sd []float64, err error) {
 	return mean, sd, nil
 }
 
-// offer asks the expert to choose. The order of the two is by chance, so that
-// neither is favoured by its place.
+// shuffle puts the candidates in an order by chance, so that none is favoured by
+// its place.
+func (m *maker) shuffle() {
+	c := m.d.Candidates
+	rand.New(rand.NewPCG(m.seed, 0)).Shuffle(len(c), func(i, j int) { c[i], c[j] = c[j], c[i] })
+}
+
+// offer asks the expert to choose.
 func (m *maker) offer(expert string, unaided, aided search.Result) error {
 	if m.choose.Explain {
 		attributions, err := m.attribute(unaided, aided)
@@ -207,10 +230,7 @@ func (m *maker) offer(expert string, unaided, aided search.Result) error {
 		}
 		m.d.Attributions = attributions
 	}
-	if rand.New(rand.NewPCG(m.seed, 0)).IntN(2) == 1 {
-		c := m.d.Candidates
-		c[0], c[1] = c[1], c[0]
-	}
+	m.shuffle()
 	m.d.Action, m.d.Expert, m.d.Rule = events.ActionCompare, expert, RuleAsk
 	m.d.Reason = fmt.Sprintf("%s chooses between the best bound and the best once what they prefer is weighed in.", expert)
 	if m.prior == nil {

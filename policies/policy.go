@@ -95,7 +95,9 @@ func (p *Policy) UsesModel() bool {
 }
 
 // UsesBeliefs reports whether the policy reads the experts' beliefs.
-func (p *Policy) UsesBeliefs() bool { return p.trust != nil && len(p.def.Experts) > 0 }
+func (p *Policy) UsesBeliefs() bool {
+	return p.def.Policy.Trust.Belief() != nil && len(p.def.Experts) > 0
+}
 
 // Ref names the policy.
 func (p *Policy) Ref() events.PolicyRef {
@@ -106,6 +108,10 @@ func (p *Policy) Ref() events.PolicyRef {
 	switch {
 	case p.trust != nil:
 		ref.Trust = "cobol"
+	case p.def.Policy.Trust.COBOHL != nil:
+		ref.Trust = "cobohl"
+	case p.def.Policy.Trust.HCEI != nil:
+		ref.Trust = "hcei"
 	case p.prior != nil:
 		ref.Trust = p.prior.Name()
 	}

@@ -206,7 +206,7 @@ func completeHandover(h events.Handover, t events.Trust, experts bool) events.Ha
 		switch {
 		case experts && t.CoExBO != nil:
 			h.Choose = &events.Choose{}
-		case experts && (t.COBOL != nil || t.COBOHL != nil) && belief.Feedback != events.FeedbackGaussian:
+		case experts && belief != nil && belief.Feedback != events.FeedbackGaussian:
 			h.Width = &events.Width{}
 		default:
 			h.Never = &events.NeverAsk{}
@@ -214,7 +214,7 @@ func completeHandover(h events.Handover, t events.Trust, experts bool) events.Ha
 	}
 	if h.Width != nil {
 		// The paper's rules ask wherever a belief is wide, without a gate.
-		ours := t.COBOL != nil && !t.COBOL.Paper
+		ours := t.COBOL == nil || !t.COBOL.Paper
 		width := *h.Width
 		setPointer(&width.Threshold, defaultThreshold)
 		setPointer(&width.PerExperiment, defaultPerExperiment)

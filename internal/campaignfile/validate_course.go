@@ -97,7 +97,7 @@ func (v *validator) trustName() string {
 
 func (v *validator) handover() {
 	p := v.def.Policy
-	if p.Handover.Width != nil && p.Trust.COBOL == nil && p.Trust.COBOHL == nil {
+	if p.Handover.Width != nil && p.Trust.Belief() == nil {
 		v.report(at("policy", "handover"), "width asks where an expert's belief is wide, and trust reads no belief", "write trust: cobol, or handover: never")
 	}
 	if p.Handover.Choose == nil {

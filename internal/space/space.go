@@ -242,6 +242,10 @@ func (s *Space) Coordinates() [][]int {
 	return groups
 }
 
+// Span returns the length, in its unit, that becomes 1 in the coordinate of the
+// i-th parameter, which must be a number.
+func (s *Space) Span(i int) float64 { return s.axes[i].scale }
+
 // Box reports whether the space is the whole unit cube: every parameter
 // continuous, nothing constrained, excluded or listed. Dosing steps do not count.
 func (s *Space) Box() bool {

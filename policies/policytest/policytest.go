@@ -24,7 +24,8 @@ type Decider interface {
 //   - a decision can be recorded: JSON can express it, it names its rule and
 //     gives its reason,
 //   - every candidate may be measured: it lies within the space, exactly,
-//   - the action is about one of the candidates, or ends the campaign and says why,
+//   - the action is about candidates, or ends the campaign and says why; a
+//     question names its expert and says what it is about,
 //   - a cancelled context is an error or has no influence, never a hastier
 //     decision.
 //
@@ -62,6 +63,13 @@ func Run(t testing.TB, p Decider, v policies.View, seed uint64) policies.Decisio
 		}
 		if first.Action == events.ActionAsk && (first.Expert == "" || first.Explanation == "") {
 			t.Error("a question names no expert or explains nothing")
+		}
+	case events.ActionCompare, events.ActionPinpoint:
+		if first.Expert == "" || first.Explanation == "" {
+			t.Error("a question names no expert or explains nothing")
+		}
+		if first.Action == events.ActionCompare && len(first.Candidates) < 2 {
+			t.Errorf("the expert is to compare %d candidates", len(first.Candidates))
 		}
 	case events.ActionStop:
 		if first.Completed == nil || first.Completed.Detail == "" {

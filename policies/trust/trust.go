@@ -63,7 +63,10 @@ func scratch(grad, buffer []float64) []float64 {
 // belief bound g̲: λ ← max(0, λ + ζ·g̲) (Xu et al. 2024, §4).
 func (c *COBOL) Step(lambda, bound float64) float64 { return max(0, lambda+c.Zeta*bound) }
 
-// NoHarmPrefix begins the names of the tests of [COBOL.NoHarm].
+// DefaultEta is η where a rule has no setting for it (Xu et al. 2024, Table 3).
+const DefaultEta = 3.0
+
+// NoHarmPrefix begins the names of the tests of [NoHarm].
 const NoHarmPrefix = "no harm: "
 
 // NoHarm compares the aided with the unaided candidate (Xu et al. 2024, Alg. 1
@@ -71,12 +74,12 @@ const NoHarmPrefix = "no harm: "
 // worst case, and the model must not be more than η times as sure of it.
 //
 // optimistic is f̲ at the aided candidate, worst is min f̄ over the space, and
-// the standard deviations are the objective's; all standardised.
-func (c *COBOL) NoHarm(optimistic, worst, sdUnaided, sdAided float64) []events.Test {
+// the standard deviations are the objective's; all standardised. eta is η.
+func NoHarm(optimistic, worst, sdUnaided, sdAided, eta float64) []events.Test {
 	return []events.Test{
 		{Name: NoHarmPrefix + "optimistic bound of the aided candidate against the least pessimistic bound",
 			Left: optimistic, Relation: "<=", Right: worst, Holds: optimistic <= worst},
 		{Name: NoHarmPrefix + "sd of the unaided candidate against eta times sd of the aided one",
-			Left: sdUnaided, Relation: "<=", Right: c.Eta * sdAided, Holds: sdUnaided <= c.Eta*sdAided},
+			Left: sdUnaided, Relation: "<=", Right: eta * sdAided, Holds: sdUnaided <= eta*sdAided},
 	}
 }

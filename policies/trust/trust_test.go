@@ -34,7 +34,6 @@ func TestStep(t *testing.T) {
 
 // Both no-harm tests must hold (Xu et al. 2024, Alg. 1 line 6; η = 3).
 func TestNoHarm(t *testing.T) {
-	c := cobol(t)
 	for _, s := range []struct {
 		name                              string
 		optimistic, worst, unaided, aided float64
@@ -45,7 +44,7 @@ func TestNoHarm(t *testing.T) {
 		{"more than three times as sure", -1, -0.5, 0.3, 0.09, [2]bool{true, false}},
 		{"on both edges", -0.5, -0.5, 0.3, 0.1, [2]bool{true, true}},
 	} {
-		tests := c.NoHarm(s.optimistic, s.worst, s.unaided, s.aided)
+		tests := trust.NoHarm(s.optimistic, s.worst, s.unaided, s.aided, 3)
 		if got := [2]bool{tests[0].Holds, tests[1].Holds}; got != s.want {
 			t.Errorf("%s: %v, want %v", s.name, got, s.want)
 		}

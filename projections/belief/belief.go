@@ -1,6 +1,6 @@
 // Package belief is the projection of what each expert believes: their accept
-// and reject labels, and the confidence set of the latent rejection score g
-// that follows from them (Xu et al. 2024, §3.2).
+// and reject labels, or their comparisons, and the confidence set of the latent
+// rejection score g that follows from them (Xu et al. 2024, §3.2 and App. H).
 package belief
 
 import (
@@ -21,12 +21,23 @@ type Label struct {
 	Reject   bool         `json:"reject"`
 }
 
+// Comparison is an order of compositions.
+type Comparison struct {
+	Question string         `json:"question"`
+	Options  []events.Point `json:"options"`
+	// Order lists options from the best to the worst; those left out come after
+	// them in no order.
+	Order []int `json:"order"`
+}
+
 // Expert is the state of one expert's belief.
 type Expert struct {
 	Name string `json:"name"`
 	// Labels in the order of their questions, "can't tell" left out.
 	Labels []Label `json:"labels,omitempty"`
-	// Revision counts the changes of Labels.
+	// Comparisons likewise.
+	Comparisons []Comparison `json:"comparisons,omitempty"`
+	// Revision counts the changes of Labels and Comparisons.
 	Revision int `json:"revision"`
 	// FitRevision is the Revision the fit, or the failed fit, has seen; −1 before the first.
 	FitRevision int               `json:"fit_revision"`
@@ -96,6 +107,12 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 	case *events.LabelSuperseded:
 		p.expert(d.Expert).supersede(d)
 		delete(p.cache, d.Expert)
+	case *events.ComparisonGiven:
+		p.expert(d.Expert).compare(Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
+		delete(p.cache, d.Expert)
+	case *events.ComparisonSuperseded:
+		p.expert(d.Expert).compare(Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
+		delete(p.cache, d.Expert)
 	case *events.ModelFitted:
 		if d.Model == events.ModelBelief {
 			x := p.expert(d.Expert)
@@ -119,6 +136,25 @@ func (x *Expert) insert(label Label) {
 		i--
 	}
 	x.Labels = slices.Insert(x.Labels, i, label)
+	x.Revision++
+}
+
+// compare adds a comparison in the order of questions, in place of an earlier
+// answer to the same one; without an order ("can't tell") it only takes that
+// away.
+func (x *Expert) compare(c Comparison) {
+	if i := slices.IndexFunc(x.Comparisons, func(o Comparison) bool { return o.Question == c.Question }); i >= 0 {
+		x.Comparisons = slices.Delete(x.Comparisons, i, i+1)
+		x.Revision++
+	}
+	if len(c.Order) == 0 {
+		return
+	}
+	i := len(x.Comparisons)
+	for i > 0 && questionNumber(x.Comparisons[i-1].Question) > questionNumber(c.Question) {
+		i--
+	}
+	x.Comparisons = slices.Insert(x.Comparisons, i, c)
 	x.Revision++
 }
 
@@ -161,6 +197,10 @@ func (p *Projection) find(name string) *Expert {
 // have changed since.
 func (p *Projection) Stale(expert string) bool {
 	x := p.find(expert)
+	switch p.feedback() {
+	case "", events.FeedbackPinpoint, events.FeedbackGaussian:
+		return false // there is nothing to fit
+	}
 	return x != nil && x.Revision != x.FitRevision
 }
 

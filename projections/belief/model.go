@@ -10,90 +10,208 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Model is the confidence set of one expert's belief over the unit cube.
+// Function is what is known of the rejection score g over the unit cube: a
+// confidence set, or a belief that was stated.
+type Function interface {
+	// Bounds returns the least and the greatest g that is plausible at a point.
+	Bounds(x []float64) (lower, upper float64, err error)
+	// Lower and Upper are the two with their gradient, where grad is not nil.
+	Lower(x, grad []float64) (float64, error)
+	Upper(x, grad []float64) (float64, error)
+	// MLEAt returns the likeliest g, and its gradient.
+	MLEAt(x, grad []float64) float64
+}
+
+// Model is one expert's belief over the unit cube.
 type Model struct {
 	// Expert is the expert's name.
 	Expert string
-	// Labels are those the set was made from.
-	Labels []Label
+	// Labels and Comparisons are those the belief was made from.
+	Labels      []Label
+	Comparisons []Comparison
 	// X are the labelled compositions in the unit cube, a row for each label.
 	X [][]float64
-	// Fit is the adaptation the set was made with.
-	Fit events.BeliefFit
-	// Set bounds the rejection score g at any point of the unit cube.
-	*choice.Set
+	// Fit is the adaptation that a confidence set was made with; nil where the
+	// belief was stated.
+	Fit *events.BeliefFit
+	// Function is what the expert's answers say of the rejection score.
+	Function
 
 	objective *objective.Model // whose kernel the set shares
 }
 
-// Model returns the expert's confidence set with the kernel of the given
-// objective model (Xu et al. 2024, Table 3). It is nil where there is no
-// objective model or no fit of the belief. Equal states give equal models, bit
-// for bit.
+// Model returns the expert's belief, a confidence set with the kernel of the
+// given objective model (Xu et al. 2024, Table 3). It is nil where there is no objective
+// model or no fit of the belief. Equal states give equal models, bit for bit.
 func (p *Projection) Model(expert string, obj *objective.Model) (*Model, error) {
 	x := p.find(expert)
-	if obj == nil || x == nil || x.Fit == nil {
+	if obj == nil || x == nil {
 		return nil, nil
 	}
 	if m := p.cache[expert]; m != nil && m.objective == obj {
 		return m, nil
 	}
-	labels, err := p.labels(x)
-	if err != nil {
-		return nil, err
+	var m *Model
+	var err error
+	switch {
+	case p.feedback() == events.FeedbackGaussian:
+		m, err = p.stated(expert)
+	case x.Fit != nil:
+		m, err = p.set(x, obj)
 	}
-	set, err := choice.NewSet(labels, obj.Kernel(), x.Fit.NormBound, choice.Margin(x.Fit.Confidence, len(x.Labels)), choice.DefaultJitter)
 	if err != nil {
 		return nil, fmt.Errorf("the belief of %s: %w", expert, err)
 	}
-	m := &Model{Expert: expert, Labels: slices.Clone(x.Labels), X: labels.X, Fit: *x.Fit, Set: set, objective: obj}
-	p.cache[expert] = m
+	if m != nil {
+		m.objective = obj
+		p.cache[expert] = m
+	}
 	return m, nil
 }
 
-// labels returns the expert's labels over the unit cube.
-func (p *Projection) labels(x *Expert) (choice.Labels, error) {
+// set is the confidence set of the expert's answers.
+func (p *Projection) set(x *Expert, obj *objective.Model) (*Model, error) {
+	evidence, m, err := p.evidence(x)
+	if err != nil {
+		return nil, err
+	}
+	set, err := choice.NewSet(evidence, obj.Kernel(), x.Fit.NormBound, choice.Margin(x.Fit.Confidence, evidence.Answers()), choice.DefaultJitter)
+	if err != nil {
+		return nil, err
+	}
+	fit := *x.Fit
+	m.Fit, m.Function = &fit, set
+	return m, nil
+}
+
+// stated is the belief that the expert states in the definition; nil where they do not.
+func (p *Projection) stated(expert string) (*Model, error) {
+	for _, e := range p.state.Definition.Experts {
+		if e.Name != expert || e.Belief == nil {
+			continue
+		}
+		mean, err := p.space.Encode(e.Belief.Mean)
+		if err != nil {
+			return nil, err
+		}
+		sd := make([]float64, len(mean))
+		for i, coordinates := range p.space.Coordinates() {
+			parameter := p.state.Definition.Parameters[i]
+			for _, k := range coordinates {
+				sd[k] = categorySD
+				if len(parameter.Categories) == 0 {
+					sd[k] = e.Belief.SD[parameter.Name] / p.space.Span(i)
+				}
+			}
+		}
+		gaussian, err := choice.NewGaussian(mean, sd, choice.DefaultLimit)
+		if err != nil {
+			return nil, err
+		}
+		return &Model{Expert: expert, Function: gaussian}, nil
+	}
+	return nil, nil
+}
+
+// categorySD is the standard deviation of a stated belief in the coordinates of a
+// categorical parameter, of which it says nothing: so wide that it does not matter.
+const categorySD = 1e3
+
+// feedback is the form of feedback that the policy's belief is built from, ""
+// where there is no belief.
+func (p *Projection) feedback() string {
+	if settings := p.settings(); settings != nil {
+		return settings.Feedback
+	}
+	return ""
+}
+
+// settings are those of the belief that the policy reads, nil where it reads none.
+func (p *Projection) settings() *events.Belief { return p.state.Definition.Policy.Trust.Belief() }
+
+// evidence returns what the expert has said over the unit cube, the last
+// answers alone where the definition sets a window.
+func (p *Projection) evidence(x *Expert) (choice.Evidence, *Model, error) {
+	m := &Model{Expert: x.Name, Labels: slices.Clone(x.Labels), Comparisons: slices.Clone(x.Comparisons)}
+	if w := p.settings().Window; w != nil {
+		m.Labels = m.Labels[max(0, len(m.Labels)-*w):]
+		m.Comparisons = m.Comparisons[max(0, len(m.Comparisons)-*w):]
+	}
+	switch p.feedback() {
+	case events.FeedbackComparison, events.FeedbackRanking:
+		m.Labels = nil
+		var feedback choice.Feedback
+		for _, c := range m.Comparisons {
+			ranking, err := p.ranking(c)
+			if err != nil {
+				return nil, nil, err
+			}
+			feedback.Rankings = append(feedback.Rankings, ranking)
+		}
+		return feedback, m, nil
+	}
+	m.Comparisons = nil
 	var labels choice.Labels
-	for _, l := range x.Labels {
+	for _, l := range m.Labels {
 		u, err := p.space.Encode(l.Point)
 		if err != nil {
-			return choice.Labels{}, fmt.Errorf("the composition of %s: %w", l.Question, err)
+			return nil, nil, fmt.Errorf("the composition of %s: %w", l.Question, err)
 		}
 		labels.X = append(labels.X, u)
 		labels.Reject = append(labels.Reject, l.Reject)
 	}
-	return labels, nil
+	m.X = labels.X
+	return labels, m, nil
+}
+
+// ranking is a comparison over the unit cube.
+func (p *Projection) ranking(c Comparison) (r choice.Ranking, err error) {
+	options := make([][]float64, len(c.Options))
+	for i, point := range c.Options {
+		if options[i], err = p.space.Encode(point); err != nil {
+			return r, fmt.Errorf("option %d of %s: %w", i+1, c.Question, err)
+		}
+	}
+	for i := range options {
+		if !slices.Contains(c.Order, i) {
+			r.Rest = append(r.Rest, options[i])
+		}
+	}
+	for _, i := range c.Order {
+		r.Order = append(r.Order, options[i])
+	}
+	return r, nil
 }
 
 // firstNorm is B_g before any label (Xu et al. 2024, App. F).
 const firstNorm = 1
 
 // FitBelief adapts the norm bound B_g, and with the paper's rule the
-// confidence c, to the expert's present labels, going on from the last fit (Xu
+// confidence c, to the expert's present answers, going on from the last fit (Xu
 // et al. 2024, App. F).
 func (p *Projection) FitBelief(expert string, obj *objective.Model) (events.BeliefFit, error) {
-	x := p.expert(expert)
-	cobol := p.state.Definition.Policy.Trust.COBOL
-	fit := events.BeliefFit{NormBound: firstNorm, Confidence: *cobol.Confidence}
+	x, settings := p.expert(expert), p.settings()
+	fit := events.BeliefFit{NormBound: firstNorm, Confidence: *settings.Confidence}
 	if x.Fit != nil {
 		fit = *x.Fit
 	}
-	rule := choice.NormRule{MaxNorm: math.Inf(1), DoubleC: cobol.Paper, Jitter: choice.DefaultJitter}
-	if cobol.MaxNorm != nil {
-		rule.MaxNorm = *cobol.MaxNorm
+	cobol := p.state.Definition.Policy.Trust.COBOL
+	rule := choice.NormRule{MaxNorm: math.Inf(1), DoubleC: cobol != nil && cobol.Paper, Jitter: choice.DefaultJitter}
+	if settings.MaxNorm != nil {
+		rule.MaxNorm = *settings.MaxNorm
 	}
-	labels, err := p.labels(x)
-	if err != nil {
-		return events.BeliefFit{}, err
-	}
-	fit.NormBound, fit.Confidence, err = choice.AdaptNorm(labels, obj.Kernel(), fit.NormBound, fit.Confidence, rule)
+	evidence, _, err := p.evidence(x)
 	if err != nil {
 		return events.BeliefFit{}, fmt.Errorf("the belief of %s: %w", expert, err)
 	}
-	mle, err := choice.MLE(labels, obj.Kernel(), fit.NormBound, choice.DefaultJitter)
+	fit.NormBound, fit.Confidence, err = choice.AdaptNorm(evidence, obj.Kernel(), fit.NormBound, fit.Confidence, rule)
 	if err != nil {
 		return events.BeliefFit{}, fmt.Errorf("the belief of %s: %w", expert, err)
 	}
-	fit.LogLikelihood, fit.Labels = mle.LogLik, len(x.Labels)
+	mle, err := choice.MLE(evidence, obj.Kernel(), fit.NormBound, choice.DefaultJitter)
+	if err != nil {
+		return events.BeliefFit{}, fmt.Errorf("the belief of %s: %w", expert, err)
+	}
+	fit.LogLikelihood, fit.Labels = mle.LogLik, evidence.Answers()
 	return fit, nil
 }

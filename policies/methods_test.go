@@ -1,0 +1,145 @@
+package policies_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/policytest"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// method is a policy, and what its campaigns show.
+type method struct {
+	policy events.Policy
+	// form is what an expert is asked for in the course of the campaign; none for
+	// policies that ask no one.
+	form  campaign.Form
+	asked bool
+}
+
+// methods are all policies that have a name, and the forms of feedback of App. H
+// of Xu et al. 2024.
+func methods() map[string]method {
+	all := make(map[string]method)
+	for _, m := range events.Methods() {
+		p := m.Policy
+		switch {
+		case p.Duel.Set(), p.Handover.Choose != nil:
+			all[m.Name] = method{p, campaign.Comparison, true}
+		case p.Next.Manual != nil:
+			all[m.Name] = method{p, campaign.Pinpoint, true}
+		case p.Trust.Belief() != nil:
+			all[m.Name] = method{p, campaign.Label, true}
+		default:
+			all[m.Name] = method{policy: p}
+		}
+	}
+	forms := map[string]campaign.Form{
+		events.FeedbackComparison: campaign.Comparison, events.FeedbackRanking: campaign.Comparison, events.FeedbackPinpoint: campaign.Pinpoint,
+	}
+	for feedback, form := range forms {
+		all["cobol by "+feedback] = method{events.Policy{Trust: events.Trust{COBOL: &events.COBOL{Belief: events.Belief{Feedback: feedback}}}}, form, true}
+	}
+	all["cobol by gaussian"] = method{policy: events.Policy{Trust: events.Trust{COBOL: &events.COBOL{Belief: events.Belief{Feedback: events.FeedbackGaussian}}}}}
+	window := 5
+	all["cobol with a window"] = method{events.Policy{Trust: events.Trust{COBOL: &events.COBOL{Belief: events.Belief{Window: &window}}}}, campaign.Label, true}
+	for _, posterior := range []string{events.PosteriorEP, events.PosteriorHallucinate} {
+		all["rahbo with "+posterior] = method{events.Policy{Duel: events.Duel{RAHBO: &events.RAHBO{}}}, campaign.Comparison, true}
+	}
+	return all
+}
+
+// Law: every method drives a whole campaign, of one and of two experts, that keeps the laws of
+// policies at each decision, asks for what it says, and whose audit is clean.
+func TestMethods(t *testing.T) {
+	for name, m := range methods() {
+		for experts := 1; experts <= 2; experts++ {
+			t.Run(fmt.Sprintf("%s/%d", name, experts), func(t *testing.T) {
+				t.Parallel()
+				testMethod(t, name, m, experts)
+			})
+		}
+	}
+}
+
+func testMethod(t *testing.T, name string, m method, experts int) {
+	def, err := study.Define("branin", 3, 9, func(def *events.Definition) {
+		def.Policy = m.policy
+		def.Initial.Comparisons = ptr(12)
+		for i := range experts {
+			study.WithExpert(2)(def)
+			def.Experts[i].Name = []string{"ada", "bob"}[i]
+			def.Experts[i].Simulated.Task = "branin"
+		}
+		if b := m.policy.Trust.Belief(); b != nil && b.Feedback == events.FeedbackGaussian {
+			for i := range def.Experts {
+				def.Experts[i].Belief = &events.StatedBelief{
+					Mean: events.Point{"x1": events.Number(3), "x2": events.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
+				}
+			}
+		}
+		if m.policy.Duel.Set() {
+			def.Instrument, def.Budget = events.Instrument{}, events.Budget{Comparisons: 24}
+			def.Initial.Comparisons = ptr(4)
+			def.Experts[0].Anchors = []events.Point{{"x1": events.Number(3), "x2": events.Number(2)}, {"x1": events.Number(4), "x2": events.Number(3)}}
+		}
+		switch name {
+		case "rahbo with ep":
+			def.Model.Utility.Posterior = events.PosteriorEP
+		case "rahbo with hallucinate":
+			def.Model.Utility.Posterior = events.PosteriorHallucinate
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	core, err := study.Simulate(t.Context(), log, def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	for _, q := range core.State().Questions {
+		if q.Decision == "" {
+			continue
+		}
+		if q.Form != m.form {
+			t.Errorf("%s asked for a %q", q.Decision, q.Form)
+		}
+		if q.Status != campaign.Answered {
+			t.Errorf("%s is %s", q.ID, q.Status)
+		}
+		asked++
+	}
+	if m.asked != (asked > 0) {
+		t.Errorf("experts were asked %d times", asked)
+	}
+	summary, err := core.Summarize()
+	if err != nil || summary.Stopped == "" || (summary.Best == nil) != m.policy.Duel.Set() || m.policy.Duel.Set() && len(summary.Preferred) != experts {
+		t.Errorf("it ended as %+v, %v", summary, err)
+	}
+	report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+	if err != nil || len(report.Mismatches) > 0 || report.Decisions == 0 {
+		t.Errorf("audit: %+v, %v", report, err)
+	}
+	if experts > 1 {
+		return
+	}
+	again := engine.NewCore()
+	for e, err := range log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if payload, _ := events.Decode(e); e.Kind == events.KindDecisionMade {
+			policytest.Run(t, policies.New(def), again.View(), payload.(*events.DecisionMade).Seed)
+		}
+		if err := again.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
