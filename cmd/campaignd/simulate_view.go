@@ -133,7 +133,7 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 		if t.Task.Objective.Unit != "" {
 			unit = ", in " + t.Task.Objective.Unit
 		}
-		s.printf("\n%s: simple regret after %s over %s%s\n\n", t.Task.Name, plural(t.Experiments, "experiment"), plural(len(t.Seeds), "seed"), unit)
+		s.printf("\n%s: simple regret after %s over %s%s\n\n", t.Task.Name, plural(t.Experiments, t.Steps), plural(len(t.Seeds), "seed"), unit)
 		w := tabwriter.NewWriter(s.stdout, 0, 0, 3, ' ', 0)
 		store := t.Task.Kind == simulate.Store
 		fmt.Fprintf(w, "  arm\tregret\tdifference to %s [95 %%]\trank\tasked\ts/suggestion", baseline)

@@ -47,6 +47,20 @@ func Faded(c color.NRGBA, opacity float64) color.NRGBA {
 	return c
 }
 
+// OfText returns a colour dark enough to be read as text on white.
+func OfText(c color.NRGBA) color.NRGBA {
+	for luminance(c) > 0.2 { // contrast of at least 4.2 : 1
+		c.R, c.G, c.B = uint8(float64(c.R)*0.9), uint8(float64(c.G)*0.9), uint8(float64(c.B)*0.9)
+	}
+	return c
+}
+
+// luminance is the relative luminance of WCAG 2, 0 black to 1 white.
+func luminance(c color.NRGBA) float64 {
+	linear := func(v uint8) float64 { return math.Pow(float64(v)/255, 2.2) }
+	return 0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B)
+}
+
 // Chart is a plot with labels at the ends of its lines, and spots that answer to
 // the pointer.
 type Chart struct {

@@ -62,10 +62,13 @@ func (v view) withUnit(name string) string {
 const logarithmic = 15
 
 func (v view) regret() figure {
-	c := chart.New(780, 330, "experiments", v.withUnit("simple regret"))
+	c := chart.New(780, 330, v.task.Steps+"s", v.withUnit("simple regret"))
 	log := v.curves(c, true, func(a simulate.ArmSummary) []simulate.Mean { return a.RegretCurve })
 	f := figure{SVG: c.SVG("Simple regret of each arm over the experiments"),
 		Caption: "Simple regret: how much worse the best composition measured so far truly is than the optimum, noise left out. Mean ± 1 standard error over the seeds."}
+	if v.task.Compares {
+		f.Caption += " Where nothing is measured it is the regret of what the experts' comparisons so far say is best."
+	}
 	if log {
 		f.Caption += " The axis is logarithmic; where mean − standard error is not positive, the band ends at the lower edge."
 	}
@@ -76,10 +79,24 @@ func (v view) regret() figure {
 }
 
 func (v view) cumulative() figure {
-	c := chart.New(380, 250, "experiments", v.withUnit("cumulative regret"))
+	c := chart.New(380, 250, v.task.Steps+"s", v.cumulativeTitle())
 	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean { return a.CumulativeCurve })
-	return figure{Title: "Cumulative regret", SVG: c.SVG("Cumulative regret of each arm"),
+	f := figure{Title: "Cumulative regret", SVG: c.SVG("Cumulative regret of each arm"),
 		Caption: "The regrets of all experiments, added up: what the search cost."}
+	if v.task.Compares {
+		f.Caption = "Of comparisons of x with x′: (P(x* ≻ x) + P(x* ≻ x′) − 1)/2, added up, x* being the optimum (Kayal et al. 2025, Eq. 1)."
+		if v.task.Steps != "comparison" {
+			f.Caption += " Of experiments: their regrets, added up. The two cannot be compared with each other."
+		}
+	}
+	return f
+}
+
+func (v view) cumulativeTitle() string {
+	if v.task.Compares {
+		return "cumulative regret"
+	}
+	return v.withUnit("cumulative regret")
 }
 
 func (v view) asked() (figure, bool) {
@@ -90,7 +107,7 @@ func (v view) asked() (figure, bool) {
 	if !some {
 		return figure{}, false
 	}
-	c := chart.New(380, 250, "experiments", "questions asked so far")
+	c := chart.New(380, 250, v.task.Steps+"s", "questions asked so far")
 	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean {
 		if a.Asked == 0 {
 			return nil
@@ -112,7 +129,7 @@ func (v view) trust() (figure, bool) {
 	if !some {
 		return figure{}, false
 	}
-	c := chart.New(380, 250, "experiments", "dual variable λ")
+	c := chart.New(380, 250, v.task.Steps+"s", "dual variable λ")
 	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean { return a.TrustCurve })
 	return figure{Title: "Trust", SVG: c.SVG("Trust in the experts, arm by arm"),
 		Caption: "λ weighs the experts' belief in the choice, mean over experts and seeds (Xu et al. 2024, Alg. 1); 0 is no trust. Arms without one are left out."}, true
@@ -180,7 +197,7 @@ func (v view) curves(c *chart.Chart, mayLog bool, of func(simulate.ArmSummary) [
 			}
 			c.Line(line, look.color, look.width, look.dashes...)
 			last := line[len(line)-1]
-			c.End(last.Y, a.Arm.Name, look.color)
+			c.End(last.Y, a.Arm.Name, chart.OfText(look.color))
 			if len(line) == 1 {
 				c.Discs(line, look.color, 3)
 			}

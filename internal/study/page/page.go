@@ -80,7 +80,7 @@ type taskData struct {
 	Rows            []armRow
 	Store           bool
 	Provenance      string
-	Unit            string
+	Unit, Steps     string
 }
 
 // figure is a chart as the page shows it.
@@ -142,8 +142,8 @@ func (in Input) page() pageData {
 func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	d := taskData{
 		ID: fmt.Sprint("task", i+1), Name: t.Task.Name, About: t.Task.About, Store: t.Task.Kind == simulate.Store,
-		Facts: fmt.Sprintf("%s a campaign, %s.", plural(t.Experiments, "experiment"), plural(len(t.Seeds), "seed")),
-		Unit:  t.Task.Objective.Unit,
+		Facts: fmt.Sprintf("%s a campaign, %s.", plural(t.Experiments, t.Steps), plural(len(t.Seeds), "seed")),
+		Unit:  t.Task.Objective.Unit, Steps: t.Steps + "s",
 	}
 	v := view{task: t, baseline: in.Study.File.Baseline, initial: in.initial(i)}
 	d.Regret = v.regret()
@@ -167,7 +167,7 @@ func (in Input) initial(task int) int {
 		if u.Task != task {
 			continue
 		}
-		n := *u.Definition.Initial.Experiments * max(1, u.Definition.Replicates)
+		n, _ := simulate.Extent(u.Definition)
 		if size >= 0 && n != size {
 			return 0
 		}

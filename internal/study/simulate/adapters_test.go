@@ -54,6 +54,10 @@ func TestKnowerIsAReviewer(t *testing.T) {
 	other := question
 	question.Point = events.Point{"x1": events.Number(1), "x2": events.Number(2)}
 	other.Point = events.Point{"x1": events.Number(3), "x2": events.Number(4)}
+	pair, free := question, question
+	pair.Form, pair.Point = humans.Comparison, nil
+	pair.Options = []events.Option{{Parameters: question.Point}, {Parameters: other.Point}}
+	free.Form = humans.Pinpoint
 	humantest.Run(t, humantest.Env{
 		Open: func() humans.Reviewer {
 			reviewers, err := task.reviewers(def)
@@ -62,6 +66,6 @@ func TestKnowerIsAReviewer(t *testing.T) {
 			}
 			return reviewers["expert"]
 		},
-		Questions: []humans.Question{question, other},
+		Questions: []humans.Question{question, other, pair, free},
 	})
 }

@@ -4,33 +4,41 @@ import (
 	"context"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Course is how a campaign went: a step for each experiment, in the order they
-// were requested, the initial ones included.
+// were requested, the initial ones included; in a campaign without an instrument
+// a step for each comparison.
 type Course []Step
 
-// Step is one experiment and where the campaign stood after it. Values and
-// regrets are in the objective's unit; those without noise are the task's truth.
+// Step is one experiment, or comparison, and where the campaign stood after it.
+// Values and regrets are in the objective's unit; those without noise are the
+// task's truth.
 type Step struct {
-	// Measured is the result, noise included; nil where the experiment failed.
+	// Measured is the result, noise included; nil where the experiment failed, and
+	// for comparisons.
 	Measured *float64 `json:"measured"`
-	// True is the noiseless value at the composition.
+	// True is the noiseless value at the composition; of a comparison the mean over
+	// its options.
 	True float64 `json:"true"`
-	// Best is the best noiseless value at a measured composition so far, Regret
-	// how much worse it is than the optimum: simple regret, 0 at best. Before
-	// anything was measured both are those of the worst composition.
-	Best   float64 `json:"best"`
+	// Best is the best noiseless value at a measured, or compared, composition so
+	// far; before anything was measured the worst there is.
+	Best float64 `json:"best"`
+	// Regret is simple regret: how much worse Best is than the optimum, 0 at best.
+	// Where nothing is measured nobody knows which composition was the best, and
+	// Regret is Recommended.
 	Regret float64 `json:"regret"`
-	// Cumulative is the sum of the regrets of all compositions so far.
+	// Cumulative is the sum of the regrets of all compositions so far; of
+	// comparisons that of (P(x* ≻ x) + P(x* ≻ x') − 1)/2 (Kayal et al. 2025, Eq. 1).
 	Cumulative float64 `json:"cumulative"`
 	// Recommended is the regret of the composition that the campaign itself would
-	// name as its best: the one with the best posterior mean.
+	// name as its best: the one with the best posterior mean. Where it names none,
+	// it is that of True.
 	Recommended float64 `json:"recommended"`
 	// Asked counts the questions put so far; examples given unasked are not among
 	// them.
@@ -38,95 +46,289 @@ type Step struct {
 	// Trust is the mean over the experts of the dual variable λ when the
 	// experiment was chosen; nil where there is none.
 	Trust *float64 `json:"trust,omitempty"`
-	// Source is "log" or "surrogate" where a store's task answered, else empty.
+	// Source is "log" or "surrogate" where a store's task answered, [Identified]
+	// after the end of the comparisons, else empty.
 	Source string `json:"source,omitempty"`
 }
 
-// follow folds a campaign's log into its course.
-func follow(ctx context.Context, log events.Log, name string, truth Truth) (Course, error) {
-	core := engine.NewCore()
-	var trust []*float64        // by experiment
-	var recommended []float64   // regret, by the number of experiments that have ended
-	recommend := func() error { // where the campaign stands now
-		s := core.State()
-		ended := s.Count(campaign.Measured, campaign.Failed, campaign.Cancelled)
-		if ended == 0 {
+// follower folds a campaign's log into its course.
+type follower struct {
+	core  *engine.Core
+	truth Truth
+	// trust is that at the request of each experiment.
+	trust []*float64
+	// recommended is the regret of the composition that the campaign would name
+	// after each step; NaN where it named none.
+	recommended []float64
+	// next is after how many comparisons the next look is due, policy what says
+	// what is preferred then.
+	next   int
+	policy *policies.Policy
+}
+
+// follow folds a campaign's log into its course, and picks the times of the steps
+// from those of all requests.
+func follow(ctx context.Context, log events.Log, name string, truth Truth, times []float64) (Course, []float64, error) {
+	f := follower{core: engine.NewCore(), truth: truth}
+	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := f.core.Apply(e); err != nil {
+			return nil, nil, err
+		}
+		if e.Kind == events.KindExperimentRequested {
+			f.trust = append(f.trust, meanTrust(f.core.State()))
+		}
+		if err := f.look(ctx, e.Kind == events.KindDecisionMade); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := f.recommend(ctx); err != nil {
+		return nil, nil, err
+	}
+	if compares(f.core.State()) {
+		return f.comparisons(times)
+	}
+	return f.experiments(times)
+}
+
+// compares reports whether the campaign measures nothing.
+func compares(s *campaign.State) bool { return s.Definition.Policy.Duel.Set() }
+
+// ended counts the steps that have a result.
+func (f *follower) ended() int {
+	s := f.core.State()
+	if compares(s) {
+		return s.Comparisons()
+	}
+	n := 0
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; !x.Status.Open() && !x.Status.CalledOff() {
+			n++
+		}
+	}
+	return n
+}
+
+// look notes what the campaign recommends after each experiment: as soon as it has
+// a result, under the fit before it, and with the next decision, which the next
+// fit precedes. What is preferred after comparisons takes longer to find, and is
+// looked at after each of the first few, then after every tenth part more.
+func (f *follower) look(ctx context.Context, decided bool) error {
+	now := f.ended()
+	switch {
+	case now == 0:
+		return nil
+	case compares(f.core.State()):
+		if !decided || now < f.next {
 			return nil
 		}
-		regret := truth.Regret(truth.Worst)
-		summary, err := core.Summarize()
+		f.next = now + 1
+		if now >= everyComparison {
+			f.next = now + now/10
+		}
+	case now == len(f.recommended) && !decided:
+		return nil
+	}
+	return f.recommend(ctx)
+}
+
+// everyComparison is how many comparisons are each followed by a look at what is
+// preferred.
+const everyComparison = 20
+
+// recommend notes which composition the campaign names now.
+func (f *follower) recommend(ctx context.Context) error {
+	n := f.ended()
+	if n == 0 {
+		return nil
+	}
+	points, err := f.named(ctx)
+	if err != nil {
+		return err
+	}
+	regret := math.NaN()
+	for i, p := range points {
+		value, err := f.truth.Value(p)
 		if err != nil {
 			return err
 		}
-		if summary.Best != nil {
-			value, err := truth.Value(summary.Best.Parameters)
-			if err != nil {
-				return err
-			}
-			regret = truth.Regret(value)
+		if i == 0 {
+			regret = 0
 		}
-		for len(recommended) < ended {
-			recommended = append(recommended, regret)
-		}
-		recommended[ended-1] = regret
-		return nil
+		regret += f.truth.Regret(value) / float64(len(points))
 	}
-	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
-		if err != nil {
-			return nil, err
+	for len(f.recommended) < n {
+		before := math.NaN()
+		if len(f.recommended) > 0 {
+			before = f.recommended[len(f.recommended)-1]
 		}
-		if err := core.Apply(e); err != nil {
-			return nil, err
-		}
-		switch e.Kind {
-		case events.KindExperimentRequested:
-			trust = append(trust, meanTrust(core.State()))
-		case events.KindExperimentMeasured, events.KindExperimentFailed, events.KindDecisionMade:
-			// After a result with the fit before it, where no other follows; once
-			// more with the decision, which the next fit precedes.
-			if err := recommend(); err != nil {
-				return nil, err
-			}
-		}
+		f.recommended = append(f.recommended, before)
 	}
-	if err := recommend(); err != nil {
-		return nil, err
-	}
-	return steps(core.State(), truth, trust, recommended)
+	f.recommended[n-1] = regret
+	return nil
 }
 
-func steps(s *campaign.State, truth Truth, trust []*float64, recommended []float64) (Course, error) {
-	course := make(Course, len(s.Experiments))
-	best, cumulative := truth.Worst, 0.0
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		point := x.Parameters
-		step := &course[i]
-		if m := x.Measurement; m != nil {
-			point, step.Measured = m.Actual, &m.Objective.Value
-			step.Source = source(m.Identity)
+// named returns the composition that the campaign names as its best; where
+// experts' preferences are the objective, one for each expert.
+func (f *follower) named(ctx context.Context) ([]events.Point, error) {
+	if s := f.core.State(); compares(s) {
+		if f.policy == nil { // it remembers what it has computed
+			f.policy = policies.New(*s.Definition)
 		}
-		value, err := truth.Value(point)
-		if err != nil {
-			return nil, err
+		preferred, err := f.policy.Preferred(ctx, f.core.View())
+		var points []events.Point
+		for _, best := range preferred {
+			points = append(points, best.Parameters)
 		}
-		if x.Measurement != nil && truth.Regret(value) < truth.Regret(best) {
-			best = value
-		}
-		cumulative += truth.Regret(value)
-		step.True, step.Best, step.Regret, step.Cumulative = value, best, truth.Regret(best), cumulative
-		step.Trust = trust[i]
-		step.Recommended = math.Abs(truth.Regret(truth.Worst))
-		if n := len(recommended); n > 0 {
-			step.Recommended = recommended[min(i, n-1)]
-		}
-		for k := range s.Questions {
-			if q := &s.Questions[k]; !q.Volunteered && q.Experiments <= i {
-				step.Asked++
-			}
+		return points, err
+	}
+	summary, err := f.core.Summarize()
+	if err != nil || summary.Best == nil {
+		return nil, err
+	}
+	return []events.Point{summary.Best.Parameters}, nil
+}
+
+// recommendedAfter is the regret of what was named after the i-th step, from 0.
+func (f *follower) recommendedAfter(i int, otherwise float64) float64 {
+	if n := len(f.recommended); n > 0 {
+		if regret := f.recommended[min(i, n-1)]; !math.IsNaN(regret) {
+			return regret
 		}
 	}
-	return course, nil
+	return otherwise
+}
+
+// asked counts the questions put before the i-th request of an experiment, from 0.
+func asked(s *campaign.State, i int) (n int) {
+	for k := range s.Questions {
+		if q := &s.Questions[k]; !q.Volunteered && q.Experiments <= i {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *follower) experiments(times []float64) (Course, []float64, error) {
+	s := f.core.State()
+	var course Course
+	var seconds []float64
+	best, cumulative := f.truth.Worst, 0.0
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Status.CalledOff() {
+			continue
+		}
+		step := Step{Trust: f.trust[i], Asked: asked(s, i)}
+		point := x.Parameters
+		if m := x.Measurement; m != nil {
+			point, step.Measured, step.Source = m.Actual, &m.Objective.Value, source(m.Identity)
+		}
+		value, err := f.truth.Value(point)
+		if err != nil {
+			return nil, nil, err
+		}
+		regret := f.truth.Regret(value)
+		if x.Measurement != nil && regret < f.truth.Regret(best) {
+			best = value
+		}
+		cumulative += regret
+		step.True, step.Best, step.Regret, step.Cumulative = value, best, f.truth.Regret(best), cumulative
+		step.Recommended = f.recommendedAfter(len(course), f.truth.Regret(f.truth.Worst))
+		course, seconds = append(course, step), append(seconds, times[i])
+	}
+	return course, seconds, nil
+}
+
+func (f *follower) comparisons(times []float64) (Course, []float64, error) {
+	s := f.core.State()
+	var course Course
+	var seconds []float64
+	best, cumulative, requests := f.truth.Worst, 0.0, 0
+	for i := range s.Questions {
+		q := &s.Questions[i]
+		if q.Form != campaign.Comparison {
+			continue
+		}
+		if !q.Volunteered {
+			requests++
+		}
+		if len(q.Order) == 0 {
+			continue
+		}
+		var value, chance float64
+		for _, o := range q.Options {
+			v, err := f.truth.Value(o.Parameters)
+			if err != nil {
+				return nil, nil, err
+			}
+			if f.truth.Regret(v) < f.truth.Regret(best) {
+				best = v
+			}
+			value += v / float64(len(q.Options))
+			chance += (f.beaten(q.Expert, v) - 0.5) / float64(len(q.Options))
+		}
+		cumulative += chance
+		step := Step{True: value, Best: best, Cumulative: cumulative, Asked: requests}
+		step.Recommended = f.recommendedAfter(len(course), f.truth.Regret(value))
+		step.Regret = step.Recommended
+		course = append(course, step)
+		took := 0.0
+		if !q.Volunteered && requests <= len(times) {
+			took = times[requests-1]
+		}
+		seconds = append(seconds, took)
+	}
+	return f.settled(course), seconds, nil
+}
+
+// settled goes on to the end of the budget where the best composition was
+// identified before it: nothing is asked, and that composition is played against
+// itself (Kayal et al. 2025, Alg. 1).
+func (f *follower) settled(course Course) Course {
+	s := f.core.State()
+	if s.Reason != events.CompletedIdentified || len(course) == 0 {
+		return course
+	}
+	step := course[len(course)-1]
+	value := f.truth.Best + step.Recommended
+	if f.truth.Goal == events.Maximize {
+		value = f.truth.Best - step.Recommended
+	}
+	step.True, step.Source = value, Identified
+	for len(course) < s.Definition.Budget.Comparisons {
+		step.Cumulative += f.beaten(s.Definition.Experts[0].Name, value) - 0.5
+		course = append(course, step)
+	}
+	return course
+}
+
+// Identified is the source of steps after the best composition was identified.
+const Identified = "identified"
+
+// beaten is P(x* ≻ x), the probability that an expert prefers the optimum to a
+// composition of the given value: the simulated expert's own, misleading ones
+// taken at their word turned round.
+func (f *follower) beaten(expert string, value float64) float64 {
+	accuracy := 1.0
+	for _, e := range f.core.State().Definition.Experts {
+		if e.Name != expert || e.Simulated == nil {
+			continue
+		}
+		if noise := e.Simulated.ChoiceNoise; noise != nil {
+			regret := f.truth.Regret(value)
+			if regret == 0 {
+				return 0.5
+			}
+			return 0.5 * math.Erfc(-regret/(2**noise)) // 1 without noise
+		}
+		if a := e.Simulated.Accuracy; a != nil && *a != 0 {
+			accuracy = math.Abs(*a)
+		}
+	}
+	return 1 / (1 + math.Exp(-accuracy*(f.truth.rankOf(value)+3)))
 }
 
 // source is where a store's task found a result, by the measurement's identity.
@@ -148,30 +350,4 @@ func meanTrust(s *campaign.State) *float64 {
 	}
 	mean := sum / float64(len(s.Trust))
 	return &mean
-}
-
-// stopwatch is the meter of a campaign: how long it took to suggest each
-// experiment, fits and questions before it included. It reads the clock of the
-// machine, and nothing else does.
-type stopwatch struct {
-	pending time.Duration
-	seconds []float64
-}
-
-// Trace implements engine.Meter.
-func (w *stopwatch) Trace(parent, _ string) (string, func(error)) { return parent, func(error) {} }
-
-// Took implements engine.Meter.
-func (w *stopwatch) Took(what string, d time.Duration) {
-	if what == "fit" || what == "decision" {
-		w.pending += d
-	}
-}
-
-// Happened implements engine.Meter.
-func (w *stopwatch) Happened(e events.Event) {
-	if e.Kind == events.KindExperimentRequested {
-		w.seconds = append(w.seconds, w.pending.Seconds())
-		w.pending = 0
-	}
 }

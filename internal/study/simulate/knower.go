@@ -1,11 +1,13 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
@@ -13,10 +15,11 @@ import (
 	"github.com/campaignd/campaignd/internal/space"
 )
 
-// knower is the synthetic labeller of Xu et al. 2024, Example 2.2, for a task
-// that is no test problem: it rejects a composition with probability S(aρ), where
-// ρ ranks it among the task's values. What adapters/humans/simulated is for the
-// test problems.
+// knower is the synthetic expert of Xu et al. 2024, Example 2.2, for a task that is
+// no test problem: a table, or the surrogate of a store. It rejects a composition
+// with probability S(aρ), where ρ ranks it among the task's values, and compares
+// and pinpoints by the same ranks: what adapters/humans/simulated does for the test
+// problems.
 //
 // Every answer is a function of the seed, the name, the question and the
 // composition.
@@ -72,14 +75,83 @@ func (k *knower) Ask(ctx context.Context, q humans.Question) (humans.Answer, err
 	if k.draw("unsure", q.ID) < k.unsure {
 		return humans.Answer{Answer: events.AnswerUnsure}, nil
 	}
+	switch q.Form {
+	case humans.Comparison:
+		var points []events.Point
+		for _, o := range q.Options {
+			points = append(points, o.Parameters)
+		}
+		order, err := k.order(q.ID, points)
+		return humans.Answer{Order: order}, err
+	case humans.Pinpoint:
+		return k.pinpoint(ctx, q)
+	}
 	answer, err := k.label(q.ID, q.Point)
 	return humans.Answer{Answer: answer}, err
 }
 
+// order ranks compositions by −aρ with Gumbel noise: of two it prefers the one of
+// rank ρ to that of rank ρ' with probability S(a(ρ' − ρ)).
+func (k *knower) order(id string, points []events.Point) ([]int, error) {
+	liking, order := make([]float64, len(points)), make([]int, len(points))
+	for i, p := range points {
+		rank, err := k.truth.Rank(p)
+		if err != nil {
+			return nil, fmt.Errorf("simulated expert %s: %w", k.name, err)
+		}
+		u := (k.draw(fmt.Sprint("option ", i), id)*(1<<53) + 0.5) / (1 << 53) // inside (0, 1)
+		liking[i], order[i] = -k.accuracy*rank-math.Log(-math.Log(u)), i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(liking[j], liking[i]) })
+	return order, nil
+}
+
+// pinpoint returns the first of a sequence of random compositions that the expert
+// would accept and that may be measured.
+func (k *knower) pinpoint(ctx context.Context, q humans.Question) (humans.Answer, error) {
+	for drawn := 0; drawn < maxPinpoint; drawn += chunk {
+		if err := ctx.Err(); err != nil {
+			return humans.Answer{}, err
+		}
+		points, err := k.space.Sample(chunk, k.word("pinpoint", fmt.Sprint(q.ID, " ", drawn)))
+		if err != nil {
+			return humans.Answer{}, err
+		}
+		for i, p := range points {
+			if q.Allowed != nil && q.Allowed(p) != nil {
+				continue
+			}
+			label, err := k.label(fmt.Sprint(q.ID, " ", drawn+i), p)
+			if err != nil || label == events.AnswerAccept {
+				return humans.Answer{Point: p}, err
+			}
+		}
+	}
+	return humans.Answer{Answer: events.AnswerUnsure}, nil
+}
+
+// Comparisons implements humans.Comparer: random compositions, the same ones for
+// equal arguments.
+func (k *knower) Comparisons(ctx context.Context, n, size int) ([]humans.Compared, error) {
+	points, err := k.space.Sample(n*size, k.word("comparisons", fmt.Sprint(size)))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]humans.Compared, n)
+	for i := range list {
+		list[i].Points = points[i*size : (i+1)*size]
+		if list[i].Order, err = k.order(fmt.Sprint("comparison ", i), list[i].Points); err != nil {
+			return nil, err
+		}
+	}
+	return list, ctx.Err()
+}
+
 // How many compositions Examples labels at most, and draws at a time.
 const (
-	maxSampled = 100_000
-	chunk      = 256
+	maxSampled  = 100_000
+	maxPinpoint = 20_000
+	chunk       = 256
 )
 
 // Examples implements humans.Exampler: the first of a sequence of random

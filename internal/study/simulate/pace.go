@@ -23,8 +23,8 @@ type paced struct {
 	last     string                   // the experiment released last
 }
 
-func pace(i instruments.Instrument, stuck func(error)) *paced {
-	return &paced{Instrument: i, stuck: stuck, released: map[string]chan struct{}{}}
+func pace(stuck func(error)) *paced {
+	return &paced{stuck: stuck, released: map[string]chan struct{}{}}
 }
 
 func (p *paced) gate(experiment string) chan struct{} {

@@ -112,30 +112,33 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // campaign runs one campaign in memory.
 func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Result, error) {
 	t, def := s.Tasks[u.Task], u.Definition
-	instrument, err := t.instrument(def)
-	if err != nil {
-		return nil, err
-	}
-	reviewers, err := t.reviewers(def)
-	if err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	steady := pace(instrument, cancel)
-	log, watch := memlog.New(), &stopwatch{}
+	steady := pace(cancel)
+	r := &engine.Runner{Campaign: def.Name, Build: build, Now: study.Clock(), Observe: steady.observe}
+	if !def.Policy.Duel.Set() { // else nothing is measured
+		instrument, err := t.instrument(def)
+		if err != nil {
+			return nil, err
+		}
+		steady.Instrument, r.Instrument = instrument, steady
+	}
+	var err error
+	if r.Reviewers, err = t.reviewers(def); err != nil {
+		return nil, err
+	}
+	log, watch := memlog.New(), &stopwatch{compares: def.Policy.Duel.Set()}
 	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def, Build: build}, "person:study", epoch, ""); err != nil {
 		return nil, err
 	}
-	r := &engine.Runner{Log: log, Campaign: def.Name, Instrument: steady, Reviewers: reviewers, Build: build,
-		Now: study.Clock(), Meter: watch, Observe: steady.observe}
+	r.Log, r.Meter = log, watch
 	if err := r.Start(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.Run(ctx); err != nil {
 		return nil, err
 	}
-	course, err := follow(ctx, log, def.Name, t.Truth)
+	course, seconds, err := follow(ctx, log, def.Name, t.Truth, watch.seconds)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +147,7 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 			return nil, errors.New("a true value is not a finite number")
 		}
 	}
-	result := &Result{Key: u.Key, Task: t.Name, Arm: s.Arms[u.Arm].Name, Seed: u.Seed, Build: build, Ended: r.Core().State().Reason, Course: course, Seconds: watch.seconds}
+	result := &Result{Key: u.Key, Task: t.Name, Arm: s.Arms[u.Arm].Name, Seed: u.Seed, Build: build, Ended: r.Core().State().Reason, Course: course, Seconds: seconds}
 	result.Policy, err = policyOf(ctx, log, def.Name)
 	return result, err
 }

@@ -29,9 +29,13 @@ type TaskSummary struct {
 	Seeds []uint64
 	// Missing is how many seeds lack a result of some arm.
 	Missing int
-	// Experiments is the greatest number of experiments of a campaign.
+	// Experiments is the greatest number of steps of a campaign, Steps what they are:
+	// "experiment", "comparison", or "step" where arms of both kinds are compared.
 	Experiments int
-	Arms        []ArmSummary
+	Steps       string
+	// Compares is set where some arm measures nothing.
+	Compares bool
+	Arms     []ArmSummary
 }
 
 // ArmSummary is what an arm gave on a task.
@@ -124,8 +128,19 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 			definitions[u.Arm] = u.Definition
 		}
 	}
+	out.Steps = "experiment"
+	comparing := 0
 	for j := range s.Arms {
 		out.Arms[j].Arm = &s.Arms[j]
+		if definitions[j].Policy.Duel.Set() {
+			comparing++
+		}
+	}
+	if comparing > 0 {
+		out.Steps, out.Compares = "step", true
+	}
+	if comparing == len(s.Arms) {
+		out.Steps = "comparison"
 	}
 	for k, row := range bySeed {
 		if slices.Contains(row, nil) {
@@ -156,6 +171,15 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 	return out
 }
 
+// Extent returns how many steps a campaign's initial design has, and its budget:
+// experiments, or comparisons where nothing is measured.
+func Extent(def events.Definition) (initial, budget int) {
+	if def.Policy.Duel.Set() {
+		return *def.Initial.Comparisons * len(def.Experts), def.Budget.Comparisons
+	}
+	return *def.Initial.Experiments * max(1, def.Replicates), def.Budget.Experiments
+}
+
 // last returns a campaign's last step.
 func last(r *Result) Step {
 	if len(r.Course) == 0 {
@@ -176,12 +200,12 @@ func (a *ArmSummary) summarize(t *Task, def events.Definition, experiments int) 
 	a.Recommended = mean(column(func(r *Result) float64 { return last(r).Recommended }))
 	a.Cumulative = mean(column(func(r *Result) float64 { return last(r).Cumulative }))
 
-	first := *def.Initial.Experiments * max(1, def.Replicates)
-	fifth := max(0, def.Budget.Experiments-first) / 5
+	first, budget := Extent(def)
+	fifth := max(0, budget-first) / 5
 	a.Asked = mean(column(func(r *Result) float64 { return float64(last(r).Asked) })).Mean
 	a.AskedFirst = mean(column(func(r *Result) float64 { return float64(askedBy(r, first+fifth)) })).Mean
 	a.AskedLast = mean(column(func(r *Result) float64 {
-		return float64(last(r).Asked - askedBy(r, def.Budget.Experiments-fifth))
+		return float64(last(r).Asked - askedBy(r, budget-fifth))
 	})).Mean
 
 	log, surrogate, all := 0, 0, 0

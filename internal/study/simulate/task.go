@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"unicode"
 	"unicode/utf8"
@@ -80,10 +81,14 @@ func (t Truth) Rank(p events.Point) (float64, error) {
 	if err != nil {
 		return math.NaN(), err
 	}
+	return t.rankOf(v), nil
+}
+
+func (t Truth) rankOf(value float64) float64 {
 	if t.Best == t.Worst {
-		return 0, nil
+		return 0
 	}
-	return min(max(-3+6*(v-t.Best)/(t.Worst-t.Best), -3), 3), nil
+	return min(max(-3+6*(value-t.Best)/(t.Worst-t.Best), -3), 3)
 }
 
 func newTask(ctx context.Context, file *studyfile.File, source *studyfile.Task, out Outside) (*Task, error) {
@@ -135,10 +140,26 @@ func (t *Task) function(source *studyfile.Task) (err error) {
 	if t.given, err = sections(studyfile.FunctionSections(task.Name)); err != nil {
 		return err
 	}
+	if source.Grid > 0 {
+		t.given["parameters"] = onGrid(task.Parameters, source.Grid)
+	}
 	t.given["objective"], t.given["instrument"] = objective, events.Instrument{Simulated: &instrument}
 	t.knownFunction(task)
 	t.About = fmt.Sprintf("%s, %s. Its optimum is known.", sentence(task.Description), noise)
 	return nil
+}
+
+// onGrid gives each parameter n values at equal distances over its range.
+func onGrid(parameters []events.Parameter, n int) []events.Parameter {
+	list := slices.Clone(parameters)
+	for i := range list {
+		p := &list[i]
+		for k := range n {
+			p.Values = append(p.Values, *p.Min+float64(k)*(*p.Max-*p.Min)/float64(n-1))
+		}
+		p.Min, p.Max = nil, nil
+	}
+	return list
 }
 
 // knownFunction makes a test problem the task's truth.

@@ -1,6 +1,7 @@
 package studyfile
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -116,7 +117,7 @@ func (r *reader) choose(root *node, options Options) {
 	}
 	for i := range f.Tasks {
 		t := &f.Tasks[i]
-		if f.Experiments == 0 && t.Experiments == 0 && (t.Function != "" || t.Table != "") && len(r.faults) == 0 {
+		if cmp.Or(f.Experiments, t.Experiments, f.Comparisons, t.Comparisons) == 0 && (t.Function != "" || t.Table != "") && len(r.faults) == 0 {
 			r.report(t.node, "nobody says how many experiments %s has", t.Name).Advice = "write experiments: 25 for the study, or for the task"
 		}
 	}

@@ -58,7 +58,9 @@ func plain(sections map[string]any) (map[string]any, error) {
 func (c *composition) withoutInstrument(f *File, t *Task) {
 	delete(c.doc, "instrument")
 	budget, _ := c.doc["budget"].(map[string]any)
-	budget = maps.Clone(budget)
+	if budget = maps.Clone(budget); budget == nil {
+		budget = map[string]any{}
+	}
 	n := cmp.Or(t.Comparisons, f.Comparisons, t.Experiments, f.Experiments)
 	if n > 0 {
 		budget["comparisons"] = n

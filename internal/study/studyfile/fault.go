@@ -61,9 +61,9 @@ func (e *Error) Error() string {
 		}
 		b.WriteString(f.Problem + "\n")
 		if f.Line > 0 && f.Line <= len(e.lines) {
-			line := e.lines[f.Line-1]
+			line, column := excerpt(e.lines[f.Line-1], f.Column)
 			lead := []rune(line)
-			lead = lead[:min(f.Column-1, len(lead))]
+			lead = lead[:min(column-1, len(lead))]
 			for i, r := range lead {
 				if r != '\t' { // tabs are kept, so that the mark stands below its column
 					lead[i] = ' '
@@ -82,4 +82,24 @@ func (e *Error) Error() string {
 	}
 	b.WriteString("; nothing was run")
 	return b.String()
+}
+
+// widest is how many characters of a line are shown.
+const widest = 120
+
+// excerpt returns the part of a line around a column, and the column in it.
+func excerpt(line string, column int) (string, int) {
+	runes := []rune(line)
+	if len(runes) <= widest {
+		return line, column
+	}
+	from := min(max(0, column-1-widest/2), len(runes)-widest)
+	text := string(runes[from : from+widest])
+	if from+widest < len(runes) {
+		text += "…"
+	}
+	if from > 0 {
+		return "…" + text, column - from + 1
+	}
+	return text, column
 }

@@ -8,6 +8,7 @@
 //	tasks:                          # a function, or one of task, table, file, store
 //	  - ackley4
 //	  - {task: electrolyte, noise: 0.27, experiments: 25}
+//	  - {task: rkhs1-rbf, grid: 100}
 //	  - {table: rows.csv, name: mine, parameters: [...], objective: {...}}
 //	  - {file: backtest.yaml}       # what a campaign file says is sought, and measures
 //	  - {store: real.campaign}      # what if this campaign had been run otherwise?
@@ -81,6 +82,9 @@ type Task struct {
 	Noise                    *float64
 	NoiseUnknown             bool
 	FailureRate, OutlierRate float64
+	// Grid, where positive, lets each parameter have only so many values, at equal
+	// distances over its range.
+	Grid int
 	// Table is a CSV file: what the table instrument reads.
 	Table string
 	// CampaignFile is a campaign file with a simulated or table instrument, whose
@@ -430,6 +434,7 @@ func (r *reader) task(n *node) {
 	switch kinds[0] {
 	case "task":
 		fields = append(fields, field{"task", r.text(&t.Function)}, noise, field{"noise_unknown", r.flag(&t.NoiseUnknown)},
+			field{"grid", r.whole(2, func(k int) { t.Grid = k })},
 			field{"failure_rate", r.number(0, 1, func(x float64) { t.FailureRate = x })},
 			field{"outlier_rate", r.number(0, 1, func(x float64) { t.OutlierRate = x })})
 	case "table":

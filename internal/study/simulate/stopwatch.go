@@ -1,0 +1,38 @@
+package simulate
+
+import (
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// stopwatch is the meter of a campaign: how long it took to suggest each
+// experiment, or each comparison where nothing is measured, with every fit and
+// question before it. It hears the clock of the machine, and nothing else does.
+type stopwatch struct {
+	compares bool
+	pending  time.Duration
+	seconds  []float64
+}
+
+// Trace implements engine.Meter.
+func (w *stopwatch) Trace(parent, _ string) (string, func(error)) { return parent, func(error) {} }
+
+// Took implements engine.Meter.
+func (w *stopwatch) Took(what string, d time.Duration) {
+	if what == "fit" || what == "decision" {
+		w.pending += d
+	}
+}
+
+// Happened implements engine.Meter.
+func (w *stopwatch) Happened(e events.Event) {
+	request := events.KindExperimentRequested
+	if w.compares {
+		request = events.KindComparisonRequested
+	}
+	if e.Kind == request {
+		w.seconds = append(w.seconds, w.pending.Seconds())
+		w.pending = 0
+	}
+}
