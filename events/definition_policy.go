@@ -152,12 +152,23 @@ type HCEI struct {
 	Belief
 }
 
+// What the variance of an expert's score counts.
+const (
+	SpreadExpected  = "expected"
+	SpreadEpistemic = "epistemic"
+)
+
 // CoExBO offers the expert the optimum of the confidence bound beside that of
 // its product with the expert's prior, whose weight decays with what is known
 // of the objective (Adachi et al. 2024, Eq. 3–8).
 type CoExBO struct {
 	// Gamma is γ of the decay γt²σ². Default 0.01.
 	Gamma *float64 `json:"gamma,omitempty" jsonschema:"exclusiveMinimum=0"`
+	// Spread is what the variance of the expert's score counts: "expected", the
+	// expected variance of one choice (Adachi et al. 2024, Eq. 91; default), or
+	// "epistemic", what more comparisons could still tell, with which the prior
+	// weighs more.
+	Spread string `json:"spread,omitempty" jsonschema:"enum=expected,enum=epistemic"`
 	// Fantasy searches for the expert's candidate as if the unaided one had been
 	// measured as predicted, so that the two differ. Default false.
 	Fantasy bool `json:"fantasy,omitempty"`

@@ -177,6 +177,7 @@ func completeTrust(t events.Trust, aided bool) events.Trust {
 	case t.CoExBO != nil:
 		coexbo := *t.CoExBO
 		setPointer(&coexbo.Gamma, defaultCoExBOGamma)
+		set(&coexbo.Spread, events.SpreadExpected)
 		t.CoExBO = &coexbo
 	case t.PiBO != nil:
 		pibo := *t.PiBO

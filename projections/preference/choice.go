@@ -26,11 +26,11 @@ func (m *Model) comparisons() []dirichlet.Comparison {
 // fitChoice fits the classifier of pairs and the two quadratures of its score.
 func (m *Model) fitChoice(ctx context.Context, last *events.PreferenceFit, seed uint64) (events.PreferenceFit, error) {
 	cfg := dirichlet.FitConfig{Seed: seed}
-	var stages copeland.FitConfig
+	stages := copeland.FitConfig{Spread: m.spread}
 	if last != nil {
 		warm := classifierHyper(*last)
 		cfg.Warm = &warm
-		second := quadratureHyper(*last)
+		second := quadratureHyper(*last, m.spread)
 		stages.Warm = &second
 	}
 	first, err := dirichlet.Fit(ctx, m.comparisons(), cfg)
@@ -61,11 +61,11 @@ func classifierHyper(fit events.PreferenceFit) dirichlet.Hyper {
 	return dirichlet.Hyper{Lengthscales: fit.Lengthscales, OutputScale: fit.OutputScale, Mean: fit.Mean, AlphaEps: fit.AlphaEps}
 }
 
-func quadratureHyper(fit events.PreferenceFit) copeland.ModelHyper {
+func quadratureHyper(fit events.PreferenceFit, spread copeland.Spread) copeland.ModelHyper {
 	stage := func(s *events.StageFit) copeland.Hyper {
 		return copeland.Hyper{Lengthscales: s.Lengthscales, OutputScale: s.OutputScale, Noise: s.Noise}
 	}
-	return copeland.ModelHyper{Score: stage(fit.Score), Variance: stage(fit.Spread), Spread: copeland.Expected}
+	return copeland.ModelHyper{Score: stage(fit.Score), Variance: stage(fit.Spread), Spread: spread}
 }
 
 // buildChoice builds the models of the choice form from the fit.
@@ -83,7 +83,7 @@ func (m *Model) buildChoice() (err error) {
 			return err
 		}
 	}
-	if m.Score, err = copeland.New(m.Choice, measure, quadratureHyper(m.Fit)); err != nil {
+	if m.Score, err = copeland.New(m.Choice, measure, quadratureHyper(m.Fit, m.spread)); err != nil {
 		return err
 	}
 	predictor := m.Score.NewPredictor()

@@ -40,7 +40,8 @@ type Model struct {
 	// Utility is the model of the utility form.
 	Utility *Utility
 
-	space *space.Space
+	space  *space.Space
+	spread copeland.Spread
 }
 
 // Model returns the expert's model, nil where its form needs a fit and there
@@ -73,7 +74,10 @@ func (p *Projection) Model(expert string) (*Model, error) {
 
 // data is the model before it is built.
 func (p *Projection) data(x *Expert) (*Model, error) {
-	m := &Model{Expert: x.Name, Form: Form(p.state.Definition), Comparisons: slices.Clone(x.Comparisons), space: p.space}
+	m := &Model{Expert: x.Name, Form: Form(p.state.Definition), Comparisons: slices.Clone(x.Comparisons), space: p.space, spread: copeland.Expected}
+	if c := p.state.Definition.Policy.Trust.CoExBO; c != nil && c.Spread == events.SpreadEpistemic {
+		m.spread = copeland.Epistemic
+	}
 	for _, c := range x.Comparisons {
 		options := make([][]float64, len(c.Options))
 		for i, point := range c.Options {
