@@ -30,6 +30,8 @@ type SimulatedInstrument struct {
 	Latency Duration `json:"latency,omitempty"`
 	// FailureRate is the probability that an experiment fails. Default 0.
 	FailureRate float64 `json:"failure_rate,omitempty" jsonschema:"minimum=0,maximum=1"`
+	// Infeasible lists regions whose compositions cannot be measured.
+	Infeasible []Region `json:"infeasible,omitempty"`
 	// OutlierRate is the probability that a result is silently wrong. Default 0.
 	OutlierRate float64 `json:"outlier_rate,omitempty" jsonschema:"minimum=0,maximum=1"`
 }

@@ -91,7 +91,7 @@ func CheckOutcome(def events.Definition, o Outcome) error {
 			return &MeasurementError{Faults: []string{"it says measured and holds no measurement"}}
 		}
 		return Check(def, *o.Measurement)
-	case Failed, Cancelled, Unknown:
+	case Failed, Infeasible, Deferred, Cancelled, Unknown:
 		if o.Measurement != nil {
 			return &MeasurementError{Faults: []string{fmt.Sprintf("it says %s and holds a measurement", o.Status)}}
 		}

@@ -145,6 +145,14 @@ const (
 	Failed    Status = "failed"    // it took place, or was tried, without a usable result
 	Cancelled Status = "cancelled" // it was called off and did not take place
 	Unknown   Status = "unknown"   // nobody can tell: a person must look
+
+	// Infeasible: "can't". The composition cannot be made or measured, now or
+	// ever, and neither can others like it: the campaign learns to stay away.
+	Infeasible Status = "infeasible"
+	// Deferred: "try again". Nothing took place, for a reason that has nothing to
+	// do with the composition (a door was open, a bottle empty). The campaign
+	// asks for the same composition again, by a new command.
+	Deferred Status = "deferred"
 )
 
 // Outcome is how a command ended.

@@ -12,9 +12,9 @@ import (
 func (a *app) resolveCommand() *cobra.Command {
 	var value, actual, reason string
 	var repeat bool
-	outcomes := []string{events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedNotPerformed}
+	outcomes := []string{events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}
 	cmd := &cobra.Command{
-		Use:   "resolve [TARGET] EXPERIMENT measured|failed|not-performed",
+		Use:   "resolve [TARGET] EXPERIMENT measured|failed|infeasible|not-performed",
 		Short: "Settle an experiment of which nobody knows whether it took place",
 		Long: `Settle an experiment of which nobody knows whether it took place: campaignd was
 killed or lost the instrument while it was under way, and the instrument cannot
@@ -22,6 +22,7 @@ say. Nothing is dispatched until a person has looked. Say
 
   measured       it took place, and this is the result (--value)
   failed         it took place, and gave no result
+  infeasible     it took place, and showed that the composition cannot be made or measured
   not-performed  it did not take place`,
 		Example: `  campaignd resolve e7 measured --value 13.1 --reason "read from the display"
   campaignd resolve electrolyte.campaign e7 not-performed --repeat --reason "the vial is still full"`,
@@ -32,7 +33,7 @@ say. Nothing is dispatched until a person has looked. Say
 				return err
 			}
 			if !slices.Contains(outcomes, args[1]) {
-				return badInput("%q is not a resolution: say measured, failed or not-performed", args[1])
+				return badInput("%q is not a resolution: say measured, failed, infeasible or not-performed", args[1])
 			}
 			r := &engine.Resolve{Experiment: args[0], Resolution: args[1], Repeat: repeat, Reason: reason}
 			if r.Value, err = optionalNumber("--value", value); err != nil {

@@ -86,7 +86,7 @@ func Audit(ctx context.Context, log events.Log, name string, build events.Build)
 		return a.report, fmt.Errorf("%w: %q", ErrNoCampaign, name)
 	}
 	if len(a.due) > 0 {
-		a.mismatch("history", "the log ends before the %s that the last decision led to", a.due[0].Kind())
+		a.mismatch("history", "the log ends before the %s that %s led to", a.due[0].Kind(), a.source)
 	}
 	return a.report, nil
 }
@@ -101,10 +101,11 @@ type auditor struct {
 	last  events.Payload // of the event before
 	now   time.Time      // of the event before
 
-	// due is what the last decision led to and the log has yet to show; exact
-	// says whether it is compared bit for bit.
-	due   []events.Payload
-	exact bool
+	// due is what the decision or event named by source led to and the log has
+	// yet to show; exact says whether it is compared bit for bit.
+	due    []events.Payload
+	source string
+	exact  bool
 }
 
 func (a *auditor) mismatch(subject, format string, args ...any) {
@@ -118,10 +119,10 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 		due := a.due[0]
 		a.due = a.due[1:]
 		if due.Kind() != payload.Kind() {
-			a.mismatch("decision", "the decision before led to %s, which is not there", due.Kind())
+			a.mismatch(a.source, "it led to %s, which is not there", due.Kind())
 			a.due = nil
 		} else if problem := a.compare(due, payload, a.exact); problem != "" {
-			a.mismatch("decision", "it is not what the decision before led to: %s", problem)
+			a.mismatch(a.source, "it led to something else than what follows: %s", problem)
 		}
 		return nil
 	}
@@ -149,6 +150,8 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 		if want := commandID(a.core.State(), p.Experiment); p.Command != want {
 			a.mismatch(p.Experiment, "its command is %q, that of the campaign is %q", p.Command, want)
 		}
+	case *events.ExperimentDeferred:
+		a.due, a.source, a.exact = a.core.withConsequences(p)[1:], p.Experiment, true
 	case *events.LabelRequested:
 		a.checkRecord(p.Question, p, a.now)
 	case *events.CampaignCompleted:
@@ -157,10 +160,11 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 	return nil
 }
 
-// next is the engine's next step at a time, everything open being tended.
+// next is the engine's next step at a time, everything open being tended and
+// the instrument busy: where a request was recorded it had nothing to dispatch.
 func (a *auditor) next(now time.Time) Step {
 	s := a.core.State()
-	w := World{Now: now, Capacity: 1, Tended: make(map[string]bool, len(s.Experiments)+len(s.Questions))}
+	w := World{Now: now, Tended: make(map[string]bool, len(s.Experiments)+len(s.Questions))}
 	for i := range s.Experiments {
 		w.Tended[s.Experiments[i].ID] = true
 	}
@@ -224,7 +228,7 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 		return nil // what it led to follows from what it was
 	}
 	a.report.Reproduced++
-	a.due = payloads[1:]
+	a.due, a.source = payloads[1:], p.Decision
 	return nil
 }
 

@@ -42,8 +42,12 @@ type Tell struct {
 	Value float64  `json:"value"`
 	Unit  string   `json:"unit,omitempty"`
 	SD    *float64 `json:"sd,omitempty"`
-	// Failed says why there is no value.
-	Failed string `json:"failed,omitempty"`
+	// Failed says why there is no value. Infeasible says why the composition
+	// cannot be made or measured, Again why nothing took place and the same is to
+	// be asked for again. At most one of the three is set.
+	Failed     string `json:"failed,omitempty"`
+	Infeasible string `json:"infeasible,omitempty"`
+	Again      string `json:"again,omitempty"`
 	// Further quantities.
 	Further []events.Quantity `json:"further,omitempty"`
 }
@@ -209,7 +213,14 @@ func (c *Core) tell(t Tell, origin string, number int) ([]events.Payload, error)
 			Experiment: id, Parameters: requested, Origin: origin, Replicate: 1 + c.runsOf(requested),
 		})
 	}
-	if t.Failed != "" {
+	switch {
+	case t.Again != "" && t.Experiment == "":
+		return nil, refuse("an experiment of your own that did not take place needs no word")
+	case t.Again != "":
+		return c.withConsequences(&events.ExperimentDeferred{Experiment: id, Instrument: "person", Cause: t.Again}), nil
+	case t.Infeasible != "":
+		return append(payloads, &events.ExperimentInfeasible{Experiment: id, Instrument: "person", Cause: t.Infeasible}), nil
+	case t.Failed != "":
 		return append(payloads, &events.ExperimentFailed{Experiment: id, Instrument: "person", Cause: t.Failed}), nil
 	}
 	m, err := c.measurement(requested, t.Actual, t.Value, t.Unit, t.SD, t.Further)
@@ -311,6 +322,8 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 		return nil, refuse("%s is %s: only an experiment whose fate is unknown can be resolved", x.ID, x.Status)
 	case r.Repeat && r.Resolution == events.ResolvedMeasured:
 		return nil, refuse("%s was measured: there is nothing to repeat", x.ID)
+	case r.Repeat && r.Resolution == events.ResolvedInfeasible:
+		return nil, refuse("%s showed that its composition cannot be made or measured: it is not repeated", x.ID)
 	case r.Repeat && s.Status.Ended():
 		return nil, refuse("the campaign is %s: nothing is repeated", s.Status)
 	case r.Repeat && r.Resolution == events.ResolvedFailed && s.Spent() >= s.Definition.Budget.Experiments:
@@ -332,12 +345,12 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 			return nil, err
 		}
 		payload.Measurement = m
-	case events.ResolvedFailed, events.ResolvedNotPerformed:
+	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
 		if r.Value != nil {
 			return nil, refuse("%s was %s: it has no value", x.ID, r.Resolution)
 		}
 	default:
-		return nil, refuse("%q is not a resolution: say measured, failed or not-performed", r.Resolution)
+		return nil, refuse("%q is not a resolution: say measured, failed, infeasible or not-performed", r.Resolution)
 	}
 	payloads := []events.Payload{payload}
 	if r.Repeat {
@@ -345,10 +358,7 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 		if r.Resolution == events.ResolvedFailed {
 			replicate++ // it was a run of its own
 		}
-		payloads = append(payloads, &events.ExperimentRequested{
-			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: x.Parameters,
-			Origin: x.Origin, Decision: x.Decision, Replicate: replicate,
-		})
+		payloads = append(payloads, c.again(x, replicate))
 	}
 	return payloads, nil
 }

@@ -328,6 +328,10 @@ func (r *Runner) simulated(p events.Payload) bool {
 		return r.description.Simulated && p.Instrument == r.description.Name
 	case *events.ExperimentFailed:
 		return r.description.Simulated && p.Instrument == r.description.Name
+	case *events.ExperimentInfeasible:
+		return r.description.Simulated && p.Instrument == r.description.Name
+	case *events.ExperimentDeferred:
+		return r.description.Simulated && p.Instrument == r.description.Name
 	case *events.ExperimentStarted, *events.ExperimentDispatched:
 		return r.description.Simulated
 	case *events.LabelGiven:

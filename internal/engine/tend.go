@@ -249,7 +249,7 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	}
 	trace, end := r.Meter.Trace(x.Trace, "measurement")
 	end(nil)
-	return r.appendTraced(ctx, r.actor(), x.LastEvent, trace, payload)
+	return r.appendTraced(ctx, r.actor(), x.LastEvent, trace, r.core.withConsequences(payload)...)
 }
 
 func (r *Runner) actor() string { return "instrument:" + r.description.Name }
@@ -283,6 +283,10 @@ func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.
 			Requested: x.Parameters, Measurement: m}
 	case instruments.Failed:
 		return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause}
+	case instruments.Infeasible:
+		return &events.ExperimentInfeasible{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause}
+	case instruments.Deferred:
+		return &events.ExperimentDeferred{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause}
 	case instruments.Cancelled:
 		return &events.ExperimentCancelled{Experiment: x.ID, Command: x.Command, Reason: o.Cause}
 	}

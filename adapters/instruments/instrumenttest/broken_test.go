@@ -431,6 +431,15 @@ func TestBrokenInstrumentsAreCaught(t *testing.T) {
 				return b.sound.Await(ctx, cmd)
 			}
 		}},
+		{"asks for what was called off again", "cancel-while-running", func(b *broken) {
+			b.await = func(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+				o, err := b.sound.Await(ctx, cmd)
+				if o.Status == instruments.Failed {
+					o.Status = instruments.Deferred
+				}
+				return o, err
+			}
+		}},
 		{"cancels what has ended", "cancel-after-completion", func(b *broken) {
 			b.cancel = func(ctx context.Context, cmd instruments.Command) error {
 				if r := b.find(cmd.ID); r != nil {

@@ -2,6 +2,7 @@ package instrumenttest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -38,7 +39,9 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 		return err
 	}
 	switch first.Status {
-	case instruments.Failed, instruments.Cancelled, instruments.Unknown:
+	case instruments.Deferred:
+		return errors.New("a command that was called off ended as \"deferred\", which asks for it again")
+	case instruments.Failed, instruments.Infeasible, instruments.Cancelled, instruments.Unknown:
 		if first.Cause == "" {
 			return fmt.Errorf("the outcome %q has no cause", first.Status)
 		}

@@ -201,7 +201,7 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 		Title:   fmt.Sprintf("measure the %s of", i.def.Objective.Name),
 		Body:    console.Composition(i.def.Parameters, e.cmd.Parameters),
 		Problem: problem,
-		Hint: fmt.Sprintf("enter the %s, `failed REASON` or `cancel`; where the composition came out different, add for example %s=VALUE",
+		Hint: fmt.Sprintf("enter the %s, `failed REASON`, `can't REASON` (it cannot be made or measured), `again REASON` (nothing took place; try again) or `cancel`; where the composition came out different, add for example %s=VALUE",
 			quantity(i.def.Objective), i.def.Parameters[0].Name),
 	}
 	if e.cmd.Replicate > 1 {

@@ -19,6 +19,8 @@ import (
 //	12.9 mS/cm                 the same, with the unit as a check
 //	12.9 lipf6=1.08 solvent=EC a composition that came out different
 //	failed the cell leaked     no usable result
+//	can't it does not dissolve the composition cannot be made or measured
+//	again the door was open    nothing took place; it is to be tried again
 //	cancel                     it was called off and not done
 //
 // The error says to the person what to write instead.
@@ -30,10 +32,11 @@ func parse(def events.Definition, cmd instruments.Command, line string) (instrum
 	rest := strings.Join(words[1:], " ")
 	switch strings.ToLower(words[0]) {
 	case "failed", "fail":
-		if rest == "" {
-			return instruments.Outcome{}, errors.New("say why, for example: failed the cell leaked")
-		}
-		return instruments.Outcome{Status: instruments.Failed, Cause: rest}, nil
+		return because(instruments.Failed, rest, "failed the cell leaked")
+	case "can't", "cant", "can’t", "cannot", "infeasible":
+		return because(instruments.Infeasible, rest, "can't it does not dissolve")
+	case "again", "deferred":
+		return because(instruments.Deferred, rest, "again the door was open")
 	case "cancel", "cancelled":
 		cause := "cancelled by the person who measures"
 		if rest != "" {
@@ -42,6 +45,14 @@ func parse(def events.Definition, cmd instruments.Command, line string) (instrum
 		return instruments.Outcome{Status: instruments.Cancelled, Cause: cause}, nil
 	}
 	return measured(def, cmd, words)
+}
+
+// because is an outcome without a result, which needs a cause.
+func because(status instruments.Status, cause, example string) (instruments.Outcome, error) {
+	if cause == "" {
+		return instruments.Outcome{}, fmt.Errorf("say why, for example: %s", example)
+	}
+	return instruments.Outcome{Status: status, Cause: cause}, nil
 }
 
 // measured reads a value, perhaps its unit, and perhaps the composition.
@@ -53,7 +64,7 @@ func measured(def events.Definition, cmd instruments.Command, words []string) (i
 	}
 	value, err := number(strings.Join(words[:first], " "), def.Objective.Unit)
 	if err != nil {
-		return instruments.Outcome{}, fmt.Errorf("%w; enter the %s, or: failed REASON, or: cancel", err, quantity(def.Objective))
+		return instruments.Outcome{}, fmt.Errorf("%w; enter the %s, or: failed REASON, or: can't REASON, or: again REASON, or: cancel", err, quantity(def.Objective))
 	}
 	actual := maps.Clone(cmd.Parameters)
 	for k := first; k < len(words); {

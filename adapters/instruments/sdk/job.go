@@ -66,6 +66,10 @@ func (s *server) perform(ctx context.Context, cmd instruments.Command, act func(
 	switch {
 	case errors.Is(err, ErrNotPerformed):
 		return instruments.Outcome{Status: instruments.Cancelled, Cause: err.Error()}
+	case errors.Is(err, ErrTryAgain):
+		return instruments.Outcome{Status: instruments.Deferred, Cause: err.Error()}
+	case errors.Is(err, ErrInfeasible):
+		return instruments.Outcome{Status: instruments.Infeasible, Cause: err.Error()}
 	case errors.Is(err, ErrUnknown):
 		return instruments.Outcome{Status: instruments.Unknown, Cause: err.Error()}
 	case err != nil && ctx.Err() != nil:

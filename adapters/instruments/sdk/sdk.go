@@ -41,8 +41,10 @@ type Instrument interface {
 	// that was requested.
 	//
 	// ctx ends only when the command is cancelled. An error makes the experiment
-	// failed, with the error as its cause; one that wraps [ErrNotPerformed]
-	// makes it cancelled: nothing took place.
+	// failed, with the error as its cause, unless it wraps one of these:
+	// [ErrInfeasible] says that the composition cannot be made or measured,
+	// [ErrTryAgain] that nothing took place and the campaign is to ask again,
+	// [ErrNotPerformed] that nothing took place and that is the end of it.
 	Measure(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
 }
 
@@ -76,6 +78,14 @@ var (
 	// ErrNotPerformed is wrapped by the error of a Measure that stopped before
 	// anything physical took place.
 	ErrNotPerformed = errors.New("the experiment did not take place")
+	// ErrInfeasible is wrapped by the error of a Measure that found out that the
+	// composition, and others like it, cannot be made or measured: it does not
+	// dissolve, it is too thick to pump. The campaign learns to stay away.
+	ErrInfeasible = errors.New("the composition cannot be made or measured")
+	// ErrTryAgain is wrapped by the error of a Measure that stopped before
+	// anything physical took place, for a reason that has nothing to do with the
+	// composition. The campaign asks for it again, by a new command.
+	ErrTryAgain = errors.New("the experiment did not take place; it is to be tried again")
 	// ErrUnknown is wrapped by the error of a Resume that could not find out.
 	ErrUnknown = errors.New("nobody can tell what became of the experiment")
 )

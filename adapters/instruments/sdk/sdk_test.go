@@ -159,6 +159,12 @@ func TestMeasureBecomesOutcome(t *testing.T) {
 		{"nothing took place", func(context.Context, instruments.Command) (events.Measurement, error) {
 			return events.Measurement{}, fmt.Errorf("%w: the door is open", sdk.ErrNotPerformed)
 		}, "cancelled", "the door is open"},
+		{"it cannot be made", func(context.Context, instruments.Command) (events.Measurement, error) {
+			return events.Measurement{}, fmt.Errorf("%w: salt is left at the bottom", sdk.ErrInfeasible)
+		}, "infeasible", "salt is left"},
+		{"try again", func(context.Context, instruments.Command) (events.Measurement, error) {
+			return events.Measurement{}, fmt.Errorf("%w: the bottle is empty", sdk.ErrTryAgain)
+		}, "deferred", "the bottle is empty"},
 		{"NaN", func(context.Context, instruments.Command) (events.Measurement, error) {
 			return conductivity(math.NaN())
 		}, "failed", "NaN"},

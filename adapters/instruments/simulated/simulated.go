@@ -1,6 +1,6 @@
 // Package simulated is an instrument that performs nothing: a test problem of
 // internal/tasks behind the contract of package instruments, with noise,
-// latency, failures and silent outliers.
+// latency, failures, regions that cannot be measured, and silent outliers.
 //
 // # What it answers
 //
@@ -82,6 +82,16 @@ func New(cfg events.SimulatedInstrument, def events.Definition) (*Instrument, er
 	}{{"failure_rate", cfg.FailureRate}, {"outlier_rate", cfg.OutlierRate}} {
 		if !(rate.value >= 0 && rate.value <= 1) {
 			faults = append(faults, fmt.Errorf("%w: %s is %g and must be a probability, 0 to 1", ErrConfig, rate.name, rate.value))
+		}
+	}
+	for _, region := range cfg.Infeasible {
+		if len(region.Where) == 0 {
+			faults = append(faults, fmt.Errorf("%w: the infeasible region %q is the whole space", ErrConfig, region.Name))
+		}
+		for name := range region.Where {
+			if !slices.ContainsFunc(task.Parameters, func(p events.Parameter) bool { return p.Name == name }) {
+				faults = append(faults, fmt.Errorf("%w: the infeasible region %q is one of %s, which the task does not have", ErrConfig, region.Name, name))
+			}
 		}
 	}
 	if cfg.Latency < 0 {
@@ -241,6 +251,15 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 	if err != nil {
 		return instruments.Outcome{}, err
 	}
+	for _, region := range i.cfg.Infeasible {
+		if holds(region, cmd.Parameters) {
+			cause := "simulated: the composition cannot be made"
+			if region.Name != "" {
+				cause += ": " + region.Name
+			}
+			return instruments.Outcome{Status: instruments.Infeasible, Cause: cause}, nil
+		}
+	}
 	u := draws(i.seed, cmd.Campaign+"/"+cmd.Experiment)
 	if u[0] < i.cfg.FailureRate {
 		return instruments.Outcome{Status: instruments.Failed, Cause: "simulated failure: the cell did not fill"}, nil
@@ -257,6 +276,20 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 			Identity:  i.identity(),
 		},
 	}, nil
+}
+
+// holds reports whether a composition lies in a region, its boundary included.
+func holds(region events.Region, p events.Point) bool {
+	for name, side := range region.Where {
+		x, number := p[name].Float()
+		switch {
+		case side.Is != "" && p[name].Name() != side.Is,
+			side.Min != nil && !(number && x >= *side.Min),
+			side.Max != nil && !(number && x <= *side.Max):
+			return false
+		}
+	}
+	return true
 }
 
 // draws returns three independent numbers in (0, 1), for failure, outlier and

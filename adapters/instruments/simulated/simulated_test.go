@@ -225,6 +225,24 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// What lies in an infeasible region is never measured, what lies outside is.
+func TestInfeasibleRegion(t *testing.T) {
+	five := 5.0
+	i := instrument(t, events.SimulatedInstrument{Task: "branin", Infeasible: []events.Region{
+		{Name: "too thick", Where: map[string]events.RegionSide{"x1": {Min: &five}}},
+	}}, 1)
+	for n, c := range []struct {
+		x    float64
+		want instruments.Status
+	}{{4.99, instruments.Measured}, {5, instruments.Infeasible}, {9, instruments.Infeasible}} {
+		cmd := command("branin", n)
+		cmd.Parameters["x1"] = events.Number(c.x)
+		if o := perform(t, i, cmd); o.Status != c.want || c.want == instruments.Infeasible && !strings.Contains(o.Cause, "too thick") {
+			t.Errorf("x1 = %v: %+v", c.x, o)
+		}
+	}
+}
+
 // A campaign that is not one of the task is refused before anything starts.
 func TestNewRefuses(t *testing.T) {
 	mixture := events.SimulatedInstrument{Task: "mixture4"}
@@ -236,6 +254,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{"no task", events.SimulatedInstrument{Task: "gold"}, nil, "electrolyte"},
 		{"negative noise", events.SimulatedInstrument{Task: "mixture4", Noise: -1}, nil, "noise"},
+		{"region", events.SimulatedInstrument{Task: "mixture4", Infeasible: []events.Region{{Where: map[string]events.RegionSide{"pc": {}}}}}, nil, "pc"},
 		{"rate", events.SimulatedInstrument{Task: "mixture4", OutlierRate: 2}, nil, "outlier_rate"},
 		{"unit", mixture, func(d *events.Definition) { d.Parameters[0].Unit = "g" }, "ec is in g"},
 		{"bounds", mixture, func(d *events.Definition) { *d.Parameters[0].Max = 0.9 }, "up to 0.9"},

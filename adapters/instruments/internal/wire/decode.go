@@ -120,7 +120,7 @@ func DecodeOutcome(raw json.RawMessage, requested events.Point) instruments.Outc
 		return unreadable(instruments.Unknown, raw, err)
 	}
 	switch form.Status {
-	case instruments.Failed, instruments.Cancelled, instruments.Unknown:
+	case instruments.Failed, instruments.Infeasible, instruments.Deferred, instruments.Cancelled, instruments.Unknown:
 		cause := form.Cause
 		if cause == "" {
 			cause = "the program gave no cause"

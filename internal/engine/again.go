@@ -1,0 +1,32 @@
+package engine
+
+import (
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// withConsequences returns a payload with what it leads to, to be recorded in the
+// same batch: an experiment that was put off is requested again, with the same
+// composition and for the same reason, unless the campaign has ended or the
+// composition has been excluded since.
+func (c *Core) withConsequences(payload events.Payload) []events.Payload {
+	payloads := []events.Payload{payload}
+	deferred, ok := payload.(*events.ExperimentDeferred)
+	if !ok {
+		return payloads
+	}
+	s := c.State()
+	x := s.Experiment(deferred.Experiment)
+	if x == nil || s.Status.Ended() || c.space.Contains(x.Parameters) != nil {
+		return payloads
+	}
+	return append(payloads, c.again(x, x.Replicate))
+}
+
+// again requests an experiment's composition once more.
+func (c *Core) again(x *campaign.Experiment, replicate int) *events.ExperimentRequested {
+	return &events.ExperimentRequested{
+		Experiment: campaign.ExperimentID(len(c.State().Experiments)), Parameters: x.Parameters,
+		Origin: x.Origin, Decision: x.Decision, Replicate: replicate,
+	}
+}
