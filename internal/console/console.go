@@ -7,13 +7,9 @@ package console
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
-
-	"github.com/campaignd/campaignd/events"
 )
 
 // ErrClosed is wrapped by the errors of prompts that cannot be answered any
@@ -54,27 +50,6 @@ type Form struct {
 	Problem string
 	// Expires is when the form will be taken away; zero: not at a known time.
 	Expires time.Time
-}
-
-// Composition writes a composition with units, a parameter a line, in order.
-func Composition(parameters []events.Parameter, p events.Point) []string {
-	width := 0
-	for _, par := range parameters {
-		width = max(width, utf8.RuneCountInString(par.Name))
-	}
-	lines := make([]string, 0, len(parameters))
-	for _, par := range parameters {
-		value := "?"
-		if v, ok := p[par.Name]; ok {
-			value = v.String()
-		}
-		line := fmt.Sprintf("%-*s  %s %s", width, par.Name, value, par.Unit)
-		if par.Description != "" {
-			line = strings.TrimSpace(line) + "  (" + par.Description + ")"
-		}
-		lines = append(lines, strings.TrimSpace(line))
-	}
-	return lines
 }
 
 // clean makes text from files, programs and people safe to print: control

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
 )
 
@@ -236,15 +235,5 @@ func TestOnce(t *testing.T) {
 	cancel()
 	if _, err := o.Get(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("with an ended context: %v", err)
-	}
-}
-
-func TestComposition(t *testing.T) {
-	got := console.Composition([]events.Parameter{
-		{Name: "lipf6", Unit: "mol/kg"}, {Name: "κ", Description: "a pure number"}, {Name: "solvent"},
-	}, events.Point{"lipf6": events.Number(1.1), "κ": events.Number(2), "solvent": events.Category("EC")})
-	want := []string{"lipf6    1.1 mol/kg", "κ        2  (a pure number)", "solvent  EC"}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"sync"
 )
 
+// problemWidth is how wide the lines are that say what was wrong with an answer.
+const problemWidth = 74
+
 // maxLine is the longest line in bytes that is read.
 const maxLine = 1 << 20
 
@@ -178,7 +181,14 @@ func (l *Lines) closed() error {
 // answer.
 func (l *Lines) show(f Form) {
 	if f.Problem != "" {
-		l.say("%s> %s", f.Key, f.Problem)
+		for i, line := range Wrap(f.Problem, problemWidth) {
+			if i == 0 {
+				line = f.Key + "> " + line
+			} else {
+				line = "    " + line
+			}
+			l.say("%s", line)
+		}
 		return
 	}
 	l.say("\n%s  %s", f.Key, f.Title)

@@ -1,13 +1,11 @@
-// Package terminal asks an expert in the terminal that runs the campaign:
-// accept, reject or can't tell.
+// Package terminal asks an expert in the terminal that runs the campaign: to
+// accept or reject a composition, to compare some, or to name one.
 package terminal
 
 import (
 	"context"
 	"fmt"
-	"math"
 	"path"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -61,7 +59,7 @@ func (r *Reviewer) Ask(ctx context.Context, q humans.Question) (humans.Answer, e
 			if err != nil {
 				return humans.Answer{}, fmt.Errorf("question %s to %s: %w", q.ID, r.expert, err)
 			}
-			a, err := parse(line)
+			a, err := parse(q, line)
 			if err == nil {
 				return a, nil
 			}
@@ -70,86 +68,80 @@ func (r *Reviewer) Ask(ctx context.Context, q humans.Question) (humans.Answer, e
 	})
 }
 
+// width is how wide the lines of a question are at most: a terminal of 80
+// columns, less what stands before them.
+const width = 76
+
 // form shows everything that the question carries.
 func form(q humans.Question, now time.Time) console.Form {
 	f := console.Form{
 		Key:     path.Base(q.ID), // "q3" of "CAMPAIGN/q3"
-		Title:   fmt.Sprintf("%s, is this composition worth the experiment?", q.Expert),
-		Body:    console.Composition(q.Parameters, q.Point),
-		Hint:    "a accept, r reject, ? can't tell; a comment may follow, as in: r too viscous",
 		Expires: q.Expires,
 	}
-	add := func(format string, args ...any) { f.Body = append(f.Body, fmt.Sprintf(format, args...)) }
-	if p := q.Prediction; p != nil {
-		add("%s", strings.TrimSpace(fmt.Sprintf("the model expects %s %s ± %s %s",
-			q.Objective.Name, significant(p.Mean, p.SD), significant(p.SD, p.SD), p.Unit)))
-	}
-	if q.Belief != nil {
-		add("%s", belief(*q.Belief))
+	switch q.Form {
+	case humans.Comparison:
+		showComparison(&f, q)
+	case humans.Pinpoint:
+		showPinpoint(&f, q)
+	default:
+		showLabel(&f, q)
 	}
 	if q.Explanation != "" {
-		add("%s", q.Explanation)
+		add(&f, "%s", q.Explanation)
 	}
 	if !q.Expires.IsZero() {
 		left := max(q.Expires.Sub(now), 0).Round(time.Second)
-		add("answer within %v, by %s; then the campaign goes on without you", left, q.Expires.Local().Format("15:04:05"))
+		add(&f, "answer within %v, by %s; then the campaign goes on without you", left, q.Expires.Local().Format("15:04:05"))
 	}
 	return f
 }
 
-// belief puts the interval of the expert's latent rejection score g into words.
-// The bounds are logits: S(g) is the probability of a rejection (Xu et al.
-// 2024, Eq. 5).
-func belief(g events.Interval) string {
-	low, high := rejection(g.Lower), rejection(g.Upper)
-	span := fmt.Sprintf("%.0f %% to %.0f %%", 100*low, 100*high)
-	if math.Round(100*low) == math.Round(100*high) {
-		span = fmt.Sprintf("about %.0f %%", 100*low)
-	}
-	switch {
-	case g.Upper < 0:
-		return fmt.Sprintf("from your answers so far you would accept it (rejection %s likely)", span)
-	case g.Lower > 0:
-		return fmt.Sprintf("from your answers so far you would reject it (rejection %s likely)", span)
-	}
-	return fmt.Sprintf("your answers so far leave it open (rejection %s likely)", span)
+// add writes a sentence below a form's title.
+func add(f *console.Form, format string, args ...any) {
+	f.Body = append(f.Body, console.Wrap(fmt.Sprintf(format, args...), width)...)
 }
 
-func rejection(g float64) float64 { return 1 / (1 + math.Exp(-g)) }
-
-// significant writes x to two significant digits of its standard deviation.
-func significant(x, sd float64) string {
-	if !(sd > 0) || math.IsInf(sd, 0) {
-		return strconv.FormatFloat(x, 'g', 4, 64)
+// aim says what the campaign seeks.
+func aim(o events.Objective) string {
+	text := "the campaign seeks to " + o.Goal + " " + o.Name
+	if o.Unit != "" {
+		text += " (" + o.Unit + ")"
 	}
-	decimals := 1 - int(math.Floor(math.Log10(sd)))
-	if decimals < -3 || decimals > 8 {
-		return strconv.FormatFloat(x, 'g', 4, 64)
-	}
-	return strconv.FormatFloat(x, 'f', max(decimals, 0), 64)
+	return text
 }
 
-// answers are the words that a person may begin with.
-var answers = map[string]string{
-	"a": events.AnswerAccept, "accept": events.AnswerAccept,
-	"r": events.AnswerReject, "reject": events.AnswerReject,
-	"?": events.AnswerUnsure, "unsure": events.AnswerUnsure,
-	"can't tell": events.AnswerUnsure, "cant tell": events.AnswerUnsure, "can’t tell": events.AnswerUnsure,
+// parse understands a line as an answer to the question.
+func parse(q humans.Question, line string) (humans.Answer, error) {
+	switch q.Form {
+	case humans.Comparison:
+		return parseComparison(q, line)
+	case humans.Pinpoint:
+		return parsePinpoint(q, line)
+	}
+	return parseLabel(line)
 }
 
-// parse understands a line: an answer, and perhaps a comment.
-func parse(line string) (humans.Answer, error) {
-	words := strings.Fields(line)
-	for n := min(2, len(words)); n > 0; n-- { // "can't tell" is two words
-		word := strings.ToLower(strings.Join(words[:n], " "))
-		answer, ok := answers[strings.TrimRight(word, ":,;.")]
-		if !ok {
-			continue
+// doubts are the words by which a person says that they can't tell.
+var doubts = []string{"?", "unsure", "can't tell", "cant tell", "can’t tell"}
+
+// doubt reports whether a line says that the person can't tell, and what else it says.
+func doubt(line string) (comment string, ok bool) {
+	lower := strings.ToLower(line)
+	for _, words := range doubts {
+		rest, ok := strings.CutPrefix(lower, words)
+		if ok && (words == "?" || rest == "" || strings.ContainsAny(rest[:1], " :,;.")) {
+			return strings.TrimLeft(line[len(words):], " :,;."), true
 		}
-		return humans.Answer{Answer: answer, Comment: strings.Join(words[n:], " ")}, nil
 	}
-	if len(words) > 0 && len(words[0]) > 1 && words[0][0] == '?' {
-		return humans.Answer{Answer: events.AnswerUnsure, Comment: strings.TrimPrefix(strings.Join(words, " "), "?")}, nil
+	return "", false
+}
+
+// remark separates an answer from the comment after a colon. A colon within a
+// name or number is none.
+func remark(line string) (answer, comment string) {
+	if answer, ok := strings.CutSuffix(line, ":"); ok {
+		return answer, ""
 	}
-	return humans.Answer{}, fmt.Errorf("%q is not an answer: begin with a (accept), r (reject) or ? (can't tell)", line)
+	answer, comment, _ = strings.Cut(line, ": ")
+	return strings.TrimSpace(answer), strings.TrimSpace(comment)
 }

@@ -1,6 +1,7 @@
 package terminal_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/humans/humantest"
@@ -31,32 +33,147 @@ func question() humans.Question {
 	}
 }
 
-// What a person may enter, and what it means. Anything else is explained and
-// asked again.
+// compare is a question between n compositions.
+func compare(n int) humans.Question {
+	q := question()
+	q.Form, q.Point = humans.Comparison, nil
+	for i := range n {
+		q.Options = append(q.Options, events.Option{Parameters: events.Point{
+			"lipf6": events.Number(1.1 + float64(i)), "solvent": events.Category("EC")}})
+	}
+	return q
+}
+
+// pinpoint is a question for a composition, of which little is allowed.
+func pinpoint() humans.Question {
+	q := question()
+	q.Form, q.Point = humans.Pinpoint, nil
+	q.Parameters[1].Categories = []events.CategoryDef{{Name: "EC"}, {Name: "EC:DMC"}}
+	q.Allowed = func(p events.Point) error {
+		if x, _ := p["lipf6"].Float(); x > 2 {
+			return errors.New("lipf6 must be at most 2 mol/kg")
+		}
+		return nil
+	}
+	return q
+}
+
+// suggesting is pinpoint with what the campaign would take.
+func suggesting() humans.Question {
+	q := pinpoint()
+	q.Point = question().Point
+	return q
+}
+
+// What a person may enter, and what it means.
 func TestAnswers(t *testing.T) {
-	for line, want := range map[string]humans.Answer{
-		"a":                                      {Answer: events.AnswerAccept},
-		"Accept":                                 {Answer: events.AnswerAccept},
-		"accept  worth a try":                    {Answer: events.AnswerAccept, Comment: "worth a try"},
-		"r too viscous":                          {Answer: events.AnswerReject, Comment: "too viscous"},
-		"reject: too viscous":                    {Answer: events.AnswerReject, Comment: "too viscous"},
-		"?":                                      {Answer: events.AnswerUnsure},
-		"?never seen":                            {Answer: events.AnswerUnsure, Comment: "never seen"},
-		"can't tell, never seen":                 {Answer: events.AnswerUnsure, Comment: "never seen"},
-		"unsure":                                 {Answer: events.AnswerUnsure},
-		"q3 r":                                   {Answer: events.AnswerReject},
-		"maybe\nr":                               {Answer: events.AnswerReject},
-		"12.9 mS/cm\naccepted by all\nq3: a yes": {Answer: events.AnswerAccept, Comment: "yes"},
+	label := func(answer, comment string) humans.Answer { return humans.Answer{Answer: answer, Comment: comment} }
+	order := func(comment string, order ...int) humans.Answer { return humans.Answer{Order: order, Comment: comment} }
+	point := func(lipf6 float64, solvent, comment string) humans.Answer {
+		return humans.Answer{Point: events.Point{"lipf6": events.Number(lipf6), "solvent": events.Category(solvent)}, Comment: comment}
+	}
+	unsure := events.AnswerUnsure
+	for _, c := range []struct {
+		name    string
+		q       humans.Question
+		answers map[string]humans.Answer
+	}{
+		{"label", question(), map[string]humans.Answer{
+			"a":                      label(events.AnswerAccept, ""),
+			"Accept":                 label(events.AnswerAccept, ""),
+			"accept  worth a try":    label(events.AnswerAccept, "worth a try"),
+			"r too viscous":          label(events.AnswerReject, "too viscous"),
+			"reject: too viscous":    label(events.AnswerReject, "too viscous"),
+			"w":                      label(events.AnswerRefuse, ""),
+			"won't: it may burn":     label(events.AnswerRefuse, "it may burn"),
+			"Refuse it may burn":     label(events.AnswerRefuse, "it may burn"),
+			"?":                      label(unsure, ""),
+			"?never seen":            label(unsure, "never seen"),
+			"can't tell, never seen": label(unsure, "never seen"),
+			"Unsure":                 label(unsure, ""),
+			"q3 r":                   label(events.AnswerReject, ""),
+		}},
+		{"comparison of two", compare(2), map[string]humans.Answer{
+			"A":               order("", 0),
+			"b":               order("", 1),
+			"B > A":           order("", 1, 0),
+			"B less viscous":  order("less viscous", 1),
+			"B: a bit better": order("a bit better", 1),
+			"B a bit better":  order("a bit better", 1),
+			"?":               label(unsure, ""),
+			"? both dull":     label(unsure, "both dull"),
+		}},
+		{"comparison of four", compare(4), map[string]humans.Answer{
+			"B":                       order("", 1),
+			"B A C":                   order("", 1, 0, 2),
+			"dcba":                    order("", 3, 2, 1, 0),
+			"D, A":                    order("", 3, 0),
+			"d a: the others are bad": order("the others are bad", 3, 0),
+			"can't tell":              label(unsure, ""),
+		}},
+		{"pinpoint", pinpoint(), map[string]humans.Answer{
+			"lipf6=1.2 solvent=EC":                          point(1.2, "EC", ""),
+			"solvent = EC, lipf6 = 1.2 mol/kg":              point(1.2, "EC", ""),
+			"1.2 EC":                                        point(1.2, "EC", ""),
+			"1.2, EC:DMC":                                   point(1.2, "EC:DMC", ""),
+			"lipf6=1.2 solvent=EC:DMC":                      point(1.2, "EC:DMC", ""),
+			"lipf6=1.2 solvent=EC: as last year":            point(1.2, "EC", "as last year"),
+			"lipf6=1.2 solvent=EC:DMC: as last year: 1 try": point(1.2, "EC:DMC", "as last year: 1 try"),
+			"?":                  label(unsure, ""),
+			"? ask the chemists": label(unsure, "ask the chemists"),
+		}},
+		{"pinpoint beside a suggestion", suggesting(), map[string]humans.Answer{
+			"ok":                   point(1.1, "EC", ""),
+			"OK: as good as any":   point(1.1, "EC", "as good as any"),
+			"lipf6=1.2 solvent=EC": point(1.2, "EC", ""),
+		}},
+	} {
+		for line, want := range c.answers {
+			var out strings.Builder
+			r := terminal.New("ada", console.NewLines(strings.NewReader(line+"\n"), &out, false), now)
+			got, err := r.Ask(t.Context(), c.q)
+			if err != nil || !got.Equal(want) {
+				t.Errorf("%s, %q: %+v, %v, want %+v\n%s", c.name, line, got, err, want, &out)
+			}
+		}
+	}
+}
+
+// What is no answer is explained, with what to type instead, and asked again.
+func TestExplains(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		q           humans.Question
+		line, right string
+		want        string
+	}{
+		{"a word", question(), "maybe", "r", `"maybe" is not an answer: begin with a (accept), r (reject), w (won't)`},
+		{"a value", question(), "12.9 mS/cm", "a", "is not an answer"},
+		{"nearly a word", question(), "accepted by all", "a", "is not an answer"},
+		{"no option", compare(2), "C", "A", "begin with A or B, the better one"},
+		{"a label", compare(2), "accept", "A", "begin with A or B, the better one"},
+		{"an option twice", compare(4), "A B A", "A", "name the best of A, B, C, D first"},
+		{"a comment without colon", compare(4), "B less viscous", "B", "a comment after a colon"},
+		{"a part", pinpoint(), "lipf6=1.2", "1.2 EC", "solvent is missing; write lipf6=… solvent=…"},
+		{"a part in order", pinpoint(), "1.2", "1.2 EC", "solvent is missing"},
+		{"nothing known", pinpoint(), "something new", "1.2 EC", `lipf6: "something" is not a number; solvent: "new" is none of EC, EC:DMC`},
+		{"a slip", pinpoint(), "lipf=1.2 solvent=EC", "1.2 EC", "there is no parameter lipf; lipf6 is missing"},
+		{"twice", pinpoint(), "lipf6=1 lipf6=2 solvent=EC", "1.2 EC", "lipf6 is there twice"},
+		{"too many", pinpoint(), "1 EC 3", "1.2 EC", "3 values are more than the 2 parameters"},
+		{"decimal comma", pinpoint(), "lipf6=1,2 solvent=EC", "1.2 EC", "write it with a decimal point"},
+		{"no number", pinpoint(), "lipf6=nan solvent=EC", "1.2 EC", "not a finite number"},
+		{"impossible", pinpoint(), "lipf6=2.5 solvent=EC", "1.2 EC", "lipf6=2.5 solvent=EC cannot be measured: lipf6 must be at most 2 mol/kg"},
+		{"ok to nothing", pinpoint(), "ok", "1.2 EC", "solvent is missing"},
 	} {
 		var out strings.Builder
-		r := terminal.New("ada", console.NewLines(strings.NewReader(line+"\n"), &out, false), now)
-		got, err := r.Ask(t.Context(), question())
-		if err != nil || !got.Equal(want) {
-			t.Errorf("%q: %+v, %v, want %+v", line, got, err, want)
+		r := terminal.New("ada", console.NewLines(strings.NewReader(c.line+"\n"+c.right+"\n"), &out, false), now)
+		if _, err := r.Ask(t.Context(), c.q); err != nil {
+			t.Errorf("%s: %v", c.name, err)
 		}
-		if asked, lines := strings.Count(out.String(), "is not an answer"), strings.Count(line, "\n"); asked != lines {
-			t.Errorf("%q: %d explanations, want %d:\n%s", line, asked, lines, &out)
+		if text := oneLine(out.String()); !strings.Contains(text, c.want) || strings.Count(text, "q3> ") != 2 {
+			t.Errorf("%s: %q is not in:\n%s", c.name, c.want, &out)
 		}
+		narrow(t, c.name, out.String())
 	}
 	r := terminal.New("ada", console.NewLines(strings.NewReader("maybe\n"), io.Discard, false), now)
 	if a, err := r.Ask(t.Context(), question()); !errors.Is(err, console.ErrClosed) || !a.Equal(humans.Answer{}) {
@@ -64,50 +181,112 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// The person sees everything the question carries.
+// oneLine undoes the breaking of lines.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// narrow checks that a screen of 80 columns is wide enough.
+func narrow(t *testing.T, name, text string) {
+	t.Helper()
+	for _, line := range strings.Split(text, "\n") {
+		if n := utf8.RuneCountInString(line); n > 80 {
+			t.Errorf("%s: a line of %d characters: %s", name, n, line)
+		}
+	}
+}
+
+// explained is a comparison with what the models base their view on.
+func explained() humans.Question {
+	q := compare(2)
+	q.Parameters = append(q.Parameters, events.Parameter{Name: "a rather long name of a parameter"})
+	q.Options[0].Candidate, q.Options[1].Candidate = "c1", "c2"
+	q.Options[0].Prediction = &events.Prediction{Mean: 12.345, SD: 0.43, Unit: "mS/cm"}
+	names := []string{"lipf6", "solvent", "a rather long name of a parameter"}
+	q.Attributions = &events.Attributions{}
+	for _, candidate := range []string{"c1", "c2"} {
+		for _, quantity := range []string{events.QuantityMean, events.QuantitySD, events.QuantityUCB} {
+			q.Attributions.Shapley = append(q.Attributions.Shapley, events.Shapley{
+				Candidate: candidate, Quantity: quantity, Base: 0.25, Parameters: names, Values: []float64{1.4, -0.6, 0.1}})
+		}
+	}
+	return q
+}
+
+// The person sees everything the question carries, in 80 columns.
 func TestShows(t *testing.T) {
 	for _, c := range []struct {
 		name   string
+		q      humans.Question
 		change func(*humans.Question)
 		want   []string
 	}{
-		{"the composition", func(*humans.Question) {}, []string{"lipf6    1.1 mol/kg", "solvent  EC", "ada"}},
-		{"a prediction", func(q *humans.Question) {
+		{"the composition", question(), nil, []string{"lipf6 1.1 mol/kg", "solvent EC", "ada", "a accept, r reject, w won't, ? can't tell"}},
+		{"a prediction", question(), func(q *humans.Question) {
 			q.Prediction = &events.Prediction{Mean: 12.3456, SD: 0.4321, Unit: "mS/cm"}
 		}, []string{"conductivity 12.35 ± 0.43 mS/cm"}},
-		{"a wide prediction", func(q *humans.Question) {
+		{"a wide prediction", question(), func(q *humans.Question) {
 			q.Prediction = &events.Prediction{Mean: 1234.5, SD: 120, Unit: "mS/cm"}
 		}, []string{"conductivity 1234 ± 120 mS/cm"}},
-		{"a sure prediction", func(q *humans.Question) {
+		{"a sure prediction", question(), func(q *humans.Question) {
 			q.Prediction = &events.Prediction{Mean: 12.3456}
 		}, []string{"conductivity 12.35 ± 0"}},
-		{"acceptance", func(q *humans.Question) { q.Belief = &events.Interval{Lower: -2, Upper: -1} },
+		{"acceptance", question(), func(q *humans.Question) { q.Belief = &events.Interval{Lower: -2, Upper: -1} },
 			[]string{"you would accept it (rejection 12 % to 27 % likely)"}},
-		{"rejection", func(q *humans.Question) { q.Belief = &events.Interval{Lower: 1, Upper: 2} },
+		{"rejection", question(), func(q *humans.Question) { q.Belief = &events.Interval{Lower: 1, Upper: 2} },
 			[]string{"you would reject it (rejection 73 % to 88 % likely)"}},
-		{"doubt", func(q *humans.Question) { q.Belief = &events.Interval{Lower: -1, Upper: 2} },
+		{"doubt", question(), func(q *humans.Question) { q.Belief = &events.Interval{Lower: -1, Upper: 2} },
 			[]string{"leave it open (rejection 27 % to 88 % likely)"}},
-		{"the reason and the time left", func(q *humans.Question) {
-			q.Explanation = "The belief is wide here."
+		{"the reason and the time left", question(), func(q *humans.Question) {
+			q.Explanation = "The belief is wide here, " + strings.Repeat("and so it is asked about, ", 5) + "for once."
 			q.Asked, q.Expires = noon.Add(-time.Minute), noon.Add(119*time.Second)
-		}, []string{"The belief is wide here.", "answer within 1m59s"}},
+		}, []string{"The belief is wide here,", "answer within 1m59s"}},
+		{"two compositions", explained(), nil, []string{
+			"ada, which is better, A or B?", "* lipf6 (mol/kg) 1.1 2.1", " solvent EC EC", "predicted (mS/cm) 12.35 ± 0.43 ?",
+			"maximize conductivity (mS/cm)", "A or B, ? can't tell"}},
+		{"what the models see", explained(), nil, []string{
+			"A bound mean sd lipf6 +1.40 +++++++ +1.40 +++++++ +1.40 +++++++ solvent -0.60 --- -0.60 --- -0.60 ---",
+			"a rather long name of a… +0.10 + +0.10 +", "in all +1.15", "lipf6 and solvent count most"}},
+		{"the plane of the strongest", explained(), func(q *humans.Question) {
+			q.Attributions.Plane = &events.Plane{Candidate: "c2", X: "lipf6", Y: "dmc", Xs: []float64{1, 2}, Ys: []float64{0, 0.5},
+				Mean: [][]float64{{1, 2}, {4, 3}}, SD: [][]float64{{1, 1}, {0.5, 1}}}
+		}, []string{"lipf6 and dmc count most: with the rest as in B the model expects the best conductivity, 4.00 ± 0.50 mS/cm, near lipf6 1 mol/kg, dmc 0.5"}},
+		{"eight compositions", compare(8), nil, []string{
+			"order these from the best to the worst: A, B, C, D, E, F, G, H", "* lipf6 (mol/kg) 1.1 2.1 3.1 4.1 5.1 6.1 7.1 8.1", "the letters, best first, as in B A C"}},
+		{"long values", compare(8), func(q *humans.Question) {
+			for i := range q.Options {
+				q.Options[i].Parameters["solvent"] = events.Category(fmt.Sprint("a solvent of many words ", i))
+			}
+		}, []string{"many words 0", "many words 7", "8.1"}},
+		{"what may be named", pinpoint(), func(q *humans.Question) {
+			low, high := 0.2, 2.1
+			q.Parameters[0].Min, q.Parameters[0].Max = &low, &high
+		}, []string{"ada, what would you measure next?", "lipf6 0.2 to 2.1 mol/kg", "solvent EC, EC:DMC", "written as in lipf6=0.2 solvent=EC",
+			"NAME=VALUE for each"}},
+		{"what the campaign would take", suggesting(), func(q *humans.Question) {
+			q.Prediction = &events.Prediction{Mean: 12.3456, SD: 0.4321, Unit: "mS/cm"}
+		}, []string{"the campaign itself would take lipf6=1.1 solvent=EC and expects conductivity 12.35 ± 0.43 mS/cm there", "ok as above"}},
 	} {
-		q := question()
-		c.change(&q)
+		q := c.q
+		if c.change != nil {
+			c.change(&q)
+		}
+		right := map[humans.Form]string{humans.Label: "a", humans.Comparison: "A", humans.Pinpoint: "1.2 EC"}[cmp.Or(q.Form, humans.Label)]
+		var out strings.Builder
+		lines := console.NewLines(strings.NewReader(right+"\n"), &out, false)
 		var got console.Form
-		r := terminal.New("ada", console.PromptFunc(func(_ context.Context, f console.Form) (string, error) {
+		r := terminal.New("ada", console.PromptFunc(func(ctx context.Context, f console.Form) (string, error) {
 			got = f
-			return "a", nil
+			return lines.Prompt(ctx, f)
 		}), now)
 		if _, err := r.Ask(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
-		text := got.Title + "\n" + strings.Join(got.Body, "\n")
+		text := oneLine(out.String())
 		for _, want := range c.want {
 			if !strings.Contains(text, want) {
-				t.Errorf("%s: %q is not in:\n%s", c.name, want, text)
+				t.Errorf("%s: %q is not in:\n%s", c.name, want, &out)
 			}
 		}
+		narrow(t, c.name, out.String())
 		if got.Key != "q3" || got.Expires != q.Expires {
 			t.Errorf("%s: key %q, expires %v", c.name, got.Key, got.Expires)
 		}

@@ -1,0 +1,50 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/console"
+)
+
+// showComparison asks for an order of compositions.
+func showComparison(f *console.Form, q humans.Question) {
+	n := len(q.Options)
+	if n == 2 {
+		f.Title = fmt.Sprintf("%s, which is better, A or B?", q.Expert)
+		f.Hint = "A or B, ? can't tell; and why, as in: B less viscous"
+	} else {
+		f.Title = fmt.Sprintf("%s, order these from the best to the worst: %s", q.Expert, humans.OptionNames(n))
+		f.Hint = "the letters, best first, as in B A C; ? can't tell"
+	}
+	f.Body = console.Options(q.Parameters, q.Options, humans.OptionName, width)
+	add(f, "%s", aim(q.Objective))
+	if q.Attributions != nil {
+		f.Body = append(f.Body, attributions(*q.Attributions, q)...)
+	}
+}
+
+// parseComparison understands an order and perhaps a comment, after a colon or,
+// where one letter says all, after the letter.
+func parseComparison(q humans.Question, line string) (humans.Answer, error) {
+	if comment, ok := doubt(line); ok {
+		return humans.Answer{Answer: events.AnswerUnsure, Comment: comment}, nil
+	}
+	n := len(q.Options)
+	text, comment := remark(line)
+	order, err := humans.ParseOrder(text, n)
+	if err != nil && n == 2 {
+		text, comment, _ = strings.Cut(line, " ")
+		order, err = humans.ParseOrder(text, n)
+	}
+	if err == nil {
+		return humans.Answer{Order: order, Comment: strings.TrimSpace(comment)}, nil
+	}
+	how := "begin with A or B, the better one,"
+	if n > 2 {
+		how = "name the best of " + humans.OptionNames(n) + " first, and a comment after a colon,"
+	}
+	return humans.Answer{}, fmt.Errorf("%q is not an answer: %s or with ? (can't tell)", line, how)
+}

@@ -1,0 +1,180 @@
+package terminal
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/console"
+)
+
+// quantities are those whose Shapley values are shown, as their columns are
+// headed.
+var quantities = []struct{ quantity, head string }{
+	{events.QuantityUCB, "bound"}, {events.QuantityMean, "mean"}, {events.QuantitySD, "sd"},
+}
+
+// The longest bar, and the longest name of a parameter that is written in full
+// beside bars, in characters.
+const (
+	longestBar  = 7
+	longestName = 24
+)
+
+// attributions writes what the models base their view of the options on: for
+// each the Shapley values by parameter, as numbers and bars, and a sentence
+// about the two strongest parameters.
+func attributions(a events.Attributions, q humans.Question) []string {
+	var lines []string
+	greatest, wide := 0.0, utf8.RuneCountInString("in all")
+	for _, s := range a.Shapley {
+		for i, v := range s.Values {
+			greatest = max(greatest, math.Abs(v))
+			wide = max(wide, utf8.RuneCountInString(shortened(s.Parameters[i])))
+		}
+	}
+	for i, o := range q.Options {
+		columns := make([]*events.Shapley, len(quantities))
+		for k := range a.Shapley {
+			s := &a.Shapley[k]
+			for c := range quantities {
+				if s.Candidate == o.Candidate && s.Quantity == quantities[c].quantity {
+					columns[c] = s
+				}
+			}
+		}
+		lines = append(lines, bars(humans.OptionName(i), columns, wide, greatest)...)
+	}
+	if lines != nil {
+		lines = append(console.Wrap("what each parameter adds, in standard deviations of "+q.Objective.Name+
+			" with + for better: to the bound (how good it may be), the mean, and the sd (how little is known)", width), lines...)
+	}
+	return append(lines, console.Wrap(strongest(a, q), width)...)
+}
+
+// bars writes the Shapley values at one option, a parameter a line; nothing where
+// there are none.
+func bars(option string, columns []*events.Shapley, wide int, greatest float64) []string {
+	line := func(name string, cell func(*events.Shapley) string) string {
+		text := fmt.Sprintf("%-*s", wide+2, name)
+		for _, s := range columns {
+			if s != nil {
+				text += fmt.Sprintf("  %-*s", 6+1+longestBar, cell(s))
+			}
+		}
+		return strings.TrimRight(text, " ")
+	}
+	var first *events.Shapley
+	for _, s := range slices.Backward(columns) {
+		if s != nil {
+			first = s
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	lines := []string{line(option, func(s *events.Shapley) string {
+		for _, c := range quantities {
+			if c.quantity == s.Quantity {
+				return " " + c.head
+			}
+		}
+		return s.Quantity
+	})}
+	for i, name := range first.Parameters {
+		lines = append(lines, line("  "+shortened(name), func(s *events.Shapley) string {
+			sign := "+"
+			if s.Values[i] < 0 {
+				sign = "-"
+			}
+			n := 0
+			if greatest > 0 {
+				n = int(math.Round(longestBar * math.Abs(s.Values[i]) / greatest))
+			}
+			return fmt.Sprintf("%+6.2f %s", s.Values[i], strings.Repeat(sign, n))
+		}))
+	}
+	return append(lines, line("  in all", func(s *events.Shapley) string {
+		sum := s.Base
+		for _, v := range s.Values {
+			sum += v
+		}
+		return fmt.Sprintf("%+6.2f", sum)
+	}))
+}
+
+func shortened(name string) string {
+	if runes := []rune(name); len(runes) > longestName {
+		return string(runes[:longestName-1]) + "…"
+	}
+	return name
+}
+
+// strongest is a sentence about the two parameters that count most.
+func strongest(a events.Attributions, q humans.Question) string {
+	if plane := a.Plane; plane != nil {
+		return best(*plane, q)
+	}
+	weights := make(map[string]float64)
+	var names []string
+	for _, s := range a.Shapley {
+		if s.Quantity != events.QuantityUCB {
+			continue
+		}
+		for i, name := range s.Parameters {
+			if _, ok := weights[name]; !ok {
+				names = append(names, name)
+			}
+			weights[name] += math.Abs(s.Values[i])
+		}
+	}
+	if len(names) < 2 {
+		return ""
+	}
+	slices.SortStableFunc(names, func(x, y string) int {
+		switch {
+		case weights[x] > weights[y]:
+			return -1
+		case weights[x] < weights[y]:
+			return 1
+		}
+		return 0
+	})
+	return fmt.Sprintf("%s and %s count most", names[0], names[1])
+}
+
+// best says where in the plane of the two strongest parameters the model expects
+// the best of the objective.
+func best(p events.Plane, q humans.Question) string {
+	row, column := -1, -1
+	for y := range p.Mean {
+		for x, mean := range p.Mean[y] {
+			if row < 0 || q.Objective.Goal == events.Maximize && mean > p.Mean[row][column] ||
+				q.Objective.Goal != events.Maximize && mean < p.Mean[row][column] {
+				row, column = y, x
+			}
+		}
+	}
+	if row < 0 {
+		return ""
+	}
+	rest := ""
+	if i := slices.IndexFunc(q.Options, func(o events.Option) bool { return o.Candidate == p.Candidate }); i >= 0 && len(q.Parameters) > 2 {
+		rest = " with the rest as in " + humans.OptionName(i)
+	}
+	at := func(name string, x float64) string {
+		for _, par := range q.Parameters {
+			if par.Name == name && par.Unit != "" {
+				return fmt.Sprintf("%s %s %s", name, events.Number(x), par.Unit)
+			}
+		}
+		return fmt.Sprintf("%s %s", name, events.Number(x))
+	}
+	expected := console.Prediction(events.Prediction{Mean: p.Mean[row][column], SD: p.SD[row][column], Unit: q.Objective.Unit})
+	return fmt.Sprintf("%s and %s count most:%s the model expects the best %s, %s, near %s, %s",
+		p.X, p.Y, rest, q.Objective.Name, expected, at(p.X, p.Xs[column]), at(p.Y, p.Ys[row]))
+}

@@ -1,0 +1,64 @@
+package terminal
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/console"
+)
+
+// showLabel asks whether a composition is worth the experiment.
+func showLabel(f *console.Form, q humans.Question) {
+	f.Title = fmt.Sprintf("%s, is this composition worth the experiment?", q.Expert)
+	f.Body = console.Composition(q.Parameters, q.Point)
+	f.Hint = "a accept, r reject, w won't, ? can't tell; and why, as in: r too viscous"
+	if p := q.Prediction; p != nil {
+		add(f, "the model expects %s %s", q.Objective.Name, console.Prediction(*p))
+	}
+	if q.Belief != nil {
+		add(f, "%s", belief(*q.Belief))
+	}
+	add(f, "won't is a reject that sticks: nothing near it is suggested any more")
+}
+
+// belief puts the interval of the expert's latent rejection score g into words.
+// The bounds are logits: S(g) is the probability of a rejection (Xu et al.
+// 2024, Eq. 5).
+func belief(g events.Interval) string {
+	low, high := rejection(g.Lower), rejection(g.Upper)
+	span := fmt.Sprintf("%.0f %% to %.0f %%", 100*low, 100*high)
+	if math.Round(100*low) == math.Round(100*high) {
+		span = fmt.Sprintf("about %.0f %%", 100*low)
+	}
+	switch {
+	case g.Upper < 0:
+		return fmt.Sprintf("from your answers so far you would accept it (rejection %s likely)", span)
+	case g.Lower > 0:
+		return fmt.Sprintf("from your answers so far you would reject it (rejection %s likely)", span)
+	}
+	return fmt.Sprintf("your answers so far leave it open (rejection %s likely)", span)
+}
+
+func rejection(g float64) float64 { return 1 / (1 + math.Exp(-g)) }
+
+// answers are the words that an answer may begin with, beside those of doubt.
+var answers = map[string]string{
+	"a": events.AnswerAccept, "accept": events.AnswerAccept,
+	"r": events.AnswerReject, "reject": events.AnswerReject,
+	"w": events.AnswerRefuse, "won't": events.AnswerRefuse, "wont": events.AnswerRefuse, "won’t": events.AnswerRefuse, "refuse": events.AnswerRefuse,
+}
+
+// parseLabel understands an answer, and perhaps a comment.
+func parseLabel(line string) (humans.Answer, error) {
+	if comment, ok := doubt(line); ok {
+		return humans.Answer{Answer: events.AnswerUnsure, Comment: comment}, nil
+	}
+	word, comment, _ := strings.Cut(line, " ")
+	if answer, ok := answers[strings.TrimRight(strings.ToLower(word), ":,;.")]; ok {
+		return humans.Answer{Answer: answer, Comment: strings.TrimSpace(comment)}, nil
+	}
+	return humans.Answer{}, fmt.Errorf("%q is not an answer: begin with a (accept), r (reject), w (won't) or ? (can't tell)", line)
+}

@@ -1,0 +1,113 @@
+package terminal
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/console"
+)
+
+// showPinpoint asks for a composition of the expert's own.
+func showPinpoint(f *console.Form, q humans.Question) {
+	f.Title = fmt.Sprintf("%s, what would you measure next?", q.Expert)
+	wide := 0
+	for _, par := range q.Parameters {
+		wide = max(wide, utf8.RuneCountInString(par.Name))
+	}
+	for _, par := range q.Parameters {
+		line := fmt.Sprintf("%-*s  %s", wide, par.Name, choices(par))
+		if par.Description != "" {
+			line += "  (" + par.Description + ")"
+		}
+		f.Body = append(f.Body, strings.TrimRight(line, " "))
+	}
+	add(f, "%s", aim(q.Objective))
+	f.Hint = "NAME=VALUE for each, or the values in order; ? can't tell"
+	if q.Point != nil {
+		add(f, "the campaign itself would take %s", assignments(q.Parameters, q.Point))
+		if p := q.Prediction; p != nil {
+			add(f, "and expects %s %s there", q.Objective.Name, console.Prediction(*p))
+		}
+		f.Hint = "NAME=VALUE for each, or the values in order; ok as above; ? can't tell"
+	}
+	if q.Point == nil {
+		add(f, "written as in %s", example(q.Parameters))
+	}
+}
+
+// choices says what a parameter may be.
+func choices(par events.Parameter) string {
+	var names []string
+	for _, c := range par.Categories {
+		names = append(names, c.Name)
+	}
+	for _, v := range par.Values {
+		names = append(names, plain(v))
+	}
+	text := "any number"
+	switch {
+	case names != nil:
+		text = strings.Join(names, ", ")
+	case par.Min != nil && par.Max != nil:
+		text = plain(*par.Min) + " to " + plain(*par.Max)
+	}
+	return strings.TrimSpace(text + " " + par.Unit)
+}
+
+func plain(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// assignments writes a composition as it may be entered.
+func assignments(parameters []events.Parameter, p events.Point) string {
+	parts := make([]string, 0, len(parameters))
+	for _, par := range parameters {
+		if v, ok := p[par.Name]; ok {
+			parts = append(parts, par.Name+"="+v.String())
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// example is a composition that may be entered, if perhaps not one that can be
+// made: the first or least value of each parameter.
+func example(parameters []events.Parameter) string {
+	p := make(events.Point)
+	for _, par := range parameters {
+		switch {
+		case len(par.Categories) > 0:
+			p[par.Name] = events.Category(par.Categories[0].Name)
+		case len(par.Values) > 0:
+			p[par.Name] = events.Number(par.Values[0])
+		case par.Min != nil:
+			p[par.Name] = events.Number(*par.Min)
+		default:
+			p[par.Name] = events.Number(1)
+		}
+	}
+	return assignments(parameters, p)
+}
+
+// parsePinpoint understands a composition, and perhaps a comment after a colon.
+// One that cannot be measured is no answer.
+func parsePinpoint(q humans.Question, line string) (humans.Answer, error) {
+	if comment, ok := doubt(line); ok {
+		return humans.Answer{Answer: events.AnswerUnsure, Comment: comment}, nil
+	}
+	text, comment := remark(line)
+	p := q.Point
+	if p == nil || !strings.EqualFold(text, "ok") {
+		var err error
+		if p, err = console.ParseComposition(q.Parameters, text); err != nil {
+			return humans.Answer{}, err
+		}
+	}
+	if q.Allowed != nil {
+		if err := q.Allowed(p); err != nil {
+			return humans.Answer{}, fmt.Errorf("%s cannot be measured: %w; name another", assignments(q.Parameters, p), err)
+		}
+	}
+	return humans.Answer{Point: p, Comment: comment}, nil
+}

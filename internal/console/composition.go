@@ -1,0 +1,263 @@
+package console
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Composition writes a composition with units, a parameter a line, in order.
+func Composition(parameters []events.Parameter, p events.Point) []string {
+	width := 0
+	for _, par := range parameters {
+		width = max(width, utf8.RuneCountInString(par.Name))
+	}
+	lines := make([]string, 0, len(parameters))
+	for _, par := range parameters {
+		value := "?"
+		if v, ok := p[par.Name]; ok {
+			value = v.String()
+		}
+		line := fmt.Sprintf("%-*s  %s %s", width, par.Name, value, par.Unit)
+		if par.Description != "" {
+			line = strings.TrimSpace(line) + "  (" + par.Description + ")"
+		}
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return lines
+}
+
+// Prediction writes what a model expects, to two significant digits of its standard
+// deviation: "12.35 ± 0.43 mS/cm".
+func Prediction(p events.Prediction) string {
+	return strings.TrimSpace(significant(p.Mean, p.SD) + " ± " + significant(p.SD, p.SD) + " " + p.Unit)
+}
+
+// significant writes x to two significant digits of its standard deviation.
+func significant(x, sd float64) string {
+	if !(sd > 0) || math.IsInf(sd, 0) {
+		return strconv.FormatFloat(x, 'g', 4, 64)
+	}
+	decimals := 1 - int(math.Floor(math.Log10(sd)))
+	if decimals < -3 || decimals > 8 {
+		return strconv.FormatFloat(x, 'g', 4, 64)
+	}
+	return strconv.FormatFloat(x, 'f', max(decimals, 0), 64)
+}
+
+// Options writes compositions side by side, for comparing them: a column for
+// each, under the name that call gives to the i-th; a row for each parameter, with a
+// * where they differ; and what the model expects of them, where it says. Columns
+// that do not fit into width follow below.
+func Options(parameters []events.Parameter, options []events.Option, call func(i int) string, width int) []string {
+	type row struct {
+		name  string
+		cells []string
+	}
+	head := row{"", make([]string, len(options))}
+	for i := range options {
+		head.cells[i] = call(i)
+	}
+	rows := []row{head}
+	for _, par := range parameters {
+		r := row{"  " + heading(par.Name, par.Unit), make([]string, len(options))}
+		for i, o := range options {
+			r.cells[i] = "?"
+			if v, ok := o.Parameters[par.Name]; ok {
+				r.cells[i] = v.String()
+			}
+			if o.Parameters[par.Name] != options[0].Parameters[par.Name] {
+				r.name = "*" + r.name[1:]
+			}
+		}
+		rows = append(rows, r)
+	}
+	expects := row{"  predicted", make([]string, len(options))}
+	predicted := false
+	for i, o := range options {
+		expects.cells[i] = "?"
+		if p := o.Prediction; p != nil {
+			predicted = true
+			expects.name = "  " + heading("predicted", p.Unit)
+			expects.cells[i] = Prediction(events.Prediction{Mean: p.Mean, SD: p.SD})
+		}
+	}
+	if predicted {
+		rows = append(rows, expects)
+	}
+
+	widths := make([]int, 1+len(options)) // of the names, and of each column
+	for _, r := range rows {
+		widths[0] = max(widths[0], utf8.RuneCountInString(r.name))
+		for i, cell := range r.cells {
+			widths[1+i] = max(widths[1+i], utf8.RuneCountInString(cell))
+		}
+	}
+	var lines []string
+	for from := 0; from < len(options); {
+		to, used := from, widths[0]
+		for to < len(options) && (to == from || used+2+widths[1+to] <= width) {
+			used += 2 + widths[1+to]
+			to++
+		}
+		for _, r := range rows {
+			line := pad(r.name, widths[0])
+			for i := from; i < to; i++ {
+				line += "  " + pad(r.cells[i], widths[1+i])
+			}
+			lines = append(lines, strings.TrimRight(line, " "))
+		}
+		from = to
+	}
+	return lines
+}
+
+// heading names a quantity and its unit.
+func heading(name, unit string) string {
+	if unit == "" {
+		return name
+	}
+	return name + " (" + unit + ")"
+}
+
+// pad fills a text up with spaces.
+func pad(text string, width int) string {
+	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
+}
+
+// Wrap breaks a text into lines of at most width characters, between words.
+func Wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// assignment is the beginning of a parameter's value: NAME=.
+var assignment = regexp.MustCompile(`(?:^|[\s,;]+)([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*`)
+
+// ParseComposition reads a whole composition that a person wrote: by name, as in
+// "lipf6=1.2 ec=0.36 dmc=1" with spaces or commas between, or the values alone
+// in the parameters' order, "1.2 0.36 1". A unit may follow a number. The error
+// says all that is missing or wrong; whether the composition can be made
+// is not checked.
+func ParseComposition(parameters []events.Parameter, text string) (events.Point, error) {
+	values, faults := split(parameters, text)
+	point := make(events.Point, len(parameters))
+	var missing []string
+	for _, par := range parameters {
+		value, ok := values[par.Name]
+		if !ok {
+			missing = append(missing, par.Name)
+			continue
+		}
+		v, err := parseValue(par, value)
+		if err != nil {
+			faults = append(faults, err.Error())
+		}
+		point[par.Name] = v
+	}
+	switch len(missing) {
+	case 0:
+	case 1:
+		faults = append(faults, missing[0]+" is missing")
+	default:
+		faults = append(faults, strings.Join(missing[:len(missing)-1], ", ")+" and "+missing[len(missing)-1]+" are missing")
+	}
+	if faults != nil {
+		return nil, fmt.Errorf("%s; write %s", strings.Join(faults, "; "), Blank(parameters))
+	}
+	return point, nil
+}
+
+// Blank is a composition to be filled in: "lipf6=… ec=… dmc=…".
+func Blank(parameters []events.Parameter) string {
+	names := make([]string, len(parameters))
+	for i, par := range parameters {
+		names[i] = par.Name + "=…"
+	}
+	return strings.Join(names, " ")
+}
+
+// split takes a composition apart into the texts of its values.
+func split(parameters []events.Parameter, text string) (values map[string]string, faults []string) {
+	values = make(map[string]string, len(parameters))
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	found := assignment.FindAllStringSubmatchIndex(text, -1)
+	if found == nil {
+		list := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' })
+		if len(list) < 2 {
+			list = strings.Fields(text)
+		}
+		for i, value := range list {
+			if i >= len(parameters) {
+				fault("%d values are more than the %d parameters", len(list), len(parameters))
+				break
+			}
+			values[parameters[i].Name] = strings.TrimSpace(value)
+		}
+		return values, faults
+	}
+	if before := strings.TrimSpace(text[:found[0][0]]); before != "" {
+		fault("%q belongs to no parameter", before)
+	}
+	for i, at := range found {
+		end := len(text)
+		if i+1 < len(found) {
+			end = found[i+1][0]
+		}
+		name := text[at[2]:at[3]]
+		switch _, twice := values[name]; {
+		case !slices.ContainsFunc(parameters, func(p events.Parameter) bool { return p.Name == name }):
+			fault("there is no parameter %s", name)
+		case twice:
+			fault("%s is there twice", name)
+		default:
+			values[name] = strings.Trim(text[at[1]:end], " \t,;")
+		}
+	}
+	return values, faults
+}
+
+// parseValue reads a parameter's value.
+func parseValue(par events.Parameter, text string) (events.Value, error) {
+	if par.Categories != nil {
+		names := make([]string, len(par.Categories))
+		for i, c := range par.Categories {
+			names[i] = c.Name
+		}
+		if slices.Contains(names, text) {
+			return events.Category(text), nil
+		}
+		return events.Value{}, fmt.Errorf("%s: %q is none of %s", par.Name, text, strings.Join(names, ", "))
+	}
+	x, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, par.Unit)), 64)
+	switch {
+	case err != nil && strings.Contains(text, ","):
+		return events.Value{}, fmt.Errorf("%s: %q is not a number; write it with a decimal point", par.Name, text)
+	case err != nil:
+		return events.Value{}, fmt.Errorf("%s: %q is not a number", par.Name, text)
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return events.Value{}, fmt.Errorf("%s: %q is not a finite number", par.Name, text)
+	}
+	return events.Number(x), nil
+}
