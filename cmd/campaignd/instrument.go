@@ -78,6 +78,9 @@ On an instrument that is not simulated only its description is checked, unless
 
 // checkEnv is how the suite gets at a file's instrument.
 func (a *app) checkEnv(ctx context.Context, t target) (instrumenttest.Env, error) {
+	if t.file.Definition.Policy.Duel.Set() {
+		return instrumenttest.Env{}, badInput("%s has no instrument to check: its experts compare compositions, and nothing is measured", t.path)
+	}
 	def, err := listCandidates(ctx, t, t.file.Definition)
 	if err != nil {
 		return instrumenttest.Env{}, err

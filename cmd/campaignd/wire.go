@@ -85,9 +85,12 @@ var reviewerTable = []struct {
 		}},
 }
 
-// openInstrument returns the instrument that the definition names. Close it
-// with closeInstrument.
+// openInstrument returns the instrument that the definition names: nil in a
+// campaign that measures nothing. Close it with closeInstrument.
 func openInstrument(def events.Definition, o outside) (instruments.Instrument, error) {
+	if def.Policy.Duel.Set() {
+		return nil, nil
+	}
 	for _, row := range instrumentTable {
 		if row.named(def.Instrument) {
 			instrument, err := row.open(def, o)
