@@ -241,3 +241,38 @@ func (v view) differences() figure {
 	return figure{Title: "Difference to " + base, SVG: c.SVG("Paired differences to " + base),
 		Caption: fmt.Sprintf("Final simple regret, paired seed by seed, with 95 %% intervals (Student's t). Left of the line is better than %s; an interval that touches the line shows no difference.", base)}
 }
+
+// rankFigure draws the mean rank of each arm, and that on each task.
+func rankFigure(s simulate.Summary, baseline int) (figure, bool) {
+	rows := len(s.Ranks)
+	if rows < 2 || math.IsNaN(s.Ranks[0]) {
+		return figure{}, false
+	}
+	c := chart.New(330, vg.Length(52+23*rows), "mean rank, 1 is best", "")
+	c.X.Min, c.X.Max = 0.8, float64(rows)+0.2
+	c.X.Tick.Marker = chart.Ticks{Want: 8, Whole: true}
+	c.Y.Min, c.Y.Max = -0.5, float64(rows)-0.5
+	var ticks []plot.Tick
+	drawn := 0
+	for j := range s.Ranks {
+		y, look := float64(rows-1-j), lookOf(j, baseline)
+		var points plotter.XYs
+		for _, t := range s.Tasks {
+			if len(t.Seeds) > 0 {
+				points = append(points, plotter.XY{X: t.Arms[j].Rank, Y: y})
+				ticks = append(ticks[:j:j], plot.Tick{Value: y, Label: t.Arms[j].Arm.Name})
+			}
+		}
+		if drawn = len(points); drawn > 1 {
+			c.Discs(points, chart.Faded(look.color, 0.35), 2.6)
+		}
+		c.Discs(plotter.XYs{{X: s.Ranks[j], Y: y}}, look.color, 4.4)
+		c.Spot(s.Ranks[j], y, fmt.Sprintf("%s: %.2f", ticks[j].Label, s.Ranks[j]), "")
+	}
+	c.Y.Tick.Marker = plot.ConstantTicks(ticks)
+	f := figure{SVG: c.SVG("Mean rank of each arm")}
+	if drawn > 1 {
+		f.Caption = "Small: on each task."
+	}
+	return f, true
+}

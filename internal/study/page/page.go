@@ -60,7 +60,8 @@ type pageData struct {
 	Arms     []legendEntry
 	TaskName []string // heads of the overview's columns
 	Overview []overviewRow
-	Ties     string
+	// RankFigure is nil where there is nothing to rank.
+	RankFigure *figure
 
 	Tasks  []taskData
 	Times  []timesRow
@@ -80,6 +81,7 @@ type taskData struct {
 	Rows            []armRow
 	Store           bool
 	Provenance      string
+	Doubt           string
 	Unit, Steps     string
 }
 
@@ -130,6 +132,9 @@ func (in Input) page() pageData {
 		d.Arms = append(d.Arms, legendEntry{look.swatch(), s.Arms[j].Name})
 	}
 	d.overview(in.Summary, file.Baseline)
+	if f, ok := rankFigure(in.Summary, file.Baseline); ok {
+		d.RankFigure = &f
+	}
 	for i, t := range in.Summary.Tasks {
 		if len(t.Seeds) > 0 {
 			d.Tasks = append(d.Tasks, in.task(i, t))
@@ -154,6 +159,7 @@ func (in Input) task(i int, t simulate.TaskSummary) taskData {
 		}
 	}
 	d.Rows = v.rows()
+	d.Doubt = t.Task.Doubt
 	if d.Store {
 		d.Provenance = provenance(t)
 	}

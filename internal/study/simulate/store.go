@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
@@ -76,6 +77,12 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	if source.Noise != nil {
 		noise = *source.Noise
 	}
+	view := core.View()
+	view.Objective, view.ObjectiveError = model, nil
+	diagnosis, err := diagnose.Of(ctx, view, "")
+	if err != nil {
+		return err
+	}
 	past, count := answers(core.State(), core.Space())
 	t.Kind, t.Objective, t.Truth = Store, def.Objective, truth
 	if t.digest, err = digest(past, model.Fit, noise); err != nil {
@@ -84,6 +91,12 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	t.About = fmt.Sprintf("The campaign %s in %s. Its log answers where it holds the composition (%d results); elsewhere a surrogate does: the mean of a Gaussian process "+
 		"fitted to all its %d measurements, with noise of standard deviation %s. Regret is against the surrogate's optimum, %s.",
 		name, filepath.Base(source.Store), count, len(model.Observations), quantity(noise, def.Objective.Unit), quantity(truth.Best, def.Objective.Unit))
+	if check := diagnosis.LeaveOneOut; check != nil && check.R2 != nil {
+		t.About += fmt.Sprintf(" Of the variance of measurements left out it predicts %.0f %%.", 100*max(0, *check.R2))
+	}
+	if diagnosis.Verdict.Troubled() {
+		t.Doubt = "The surrogate: " + diagnosis.Headline
+	}
 	t.instrument = func(def events.Definition) (instruments.Instrument, error) {
 		sp, err := space.New(def)
 		return &surrogate{def: def, space: sp, past: past, truth: truth, noise: noise, outcomes: map[string]instruments.Outcome{}}, err

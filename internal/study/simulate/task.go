@@ -42,7 +42,9 @@ type Task struct {
 	// Kind is Function, Table or Store.
 	Kind string
 	// About says in a sentence what answers, and what regret is measured against.
-	About     string
+	About string
+	// Doubt says why what answers cannot be relied on; empty where it can.
+	Doubt     string
 	Objective events.Objective
 	Truth     Truth
 
