@@ -28,6 +28,8 @@ type status struct {
 	// answer.
 	Open      []campaign.Experiment `json:"open"`
 	Questions []campaign.Question   `json:"questions"`
+	// Refused are the refusals that hold.
+	Refused []campaign.Refusal `json:"refused"`
 	// Model says how far the model can be trusted, Experts how each expert's
 	// labels have held against what was measured; `campaignd diagnose` says more.
 	Model   modelStatus       `json:"model"`
@@ -85,7 +87,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	st := status{
 		Summary: summary, Status: state.Status, Reason: state.Reason, Budget: state.Definition.Budget.Experiments, Asked: state.AskedCount(),
 		Trust: append([]campaign.Trust{}, state.Trust...), Open: []campaign.Experiment{}, Questions: []campaign.Question{}, NeedsPerson: []string{},
-		Failure: state.Failure, Store: t.store, Events: state.Sequence, Experts: diagnosis.Experts,
+		Refused: refusalsInStatus(state), Failure: state.Failure, Store: t.store, Events: state.Sequence, Experts: diagnosis.Experts,
 		Model: modelStatus{Verdict: diagnosis.Verdict, Headline: diagnosis.Headline, Findings: diagnosis.Findings},
 	}
 	for _, x := range state.Experiments {
@@ -96,6 +98,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 			st.NeedsPerson = append(st.NeedsPerson, fmt.Sprintf("nobody knows what became of %s (%s): look at %s, then `campaignd resolve %s`", x.ID, x.Cause, x.Instrument, x.ID))
 		}
 	}
+	st.NeedsPerson = append(st.NeedsPerson, doubtsInStatus(state)...)
 	for _, q := range state.Questions {
 		if q.Status == campaign.Asked {
 			st.Questions = append(st.Questions, q)
@@ -150,6 +153,9 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	}
 	for _, q := range st.Questions {
 		row("asked", "%s to %s (%s)%s", q.ID, q.Expert, composition(state.Definition, q.Parameters), expires(q.Expires))
+	}
+	for _, n := range st.Refused {
+		row("refused", "%s: %s (%s; `campaignd allow %s` takes it back)", n.ID, regionInWords(state.Definition, n.Region), n.Reason, n.ID)
 	}
 	if state.Failure != "" {
 		row("failed fit", "%s", state.Failure)

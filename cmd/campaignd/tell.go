@@ -9,7 +9,7 @@ import (
 )
 
 func (a *app) tellCommand() *cobra.Command {
-	var parameters, actual, unit, failed, value, sd, comment string
+	var parameters, actual, unit, failed, cannot, again, value, sd, comment string
 	cmd := &cobra.Command{
 		Use:   "tell [TARGET] EXPERIMENT VALUE | QUESTION ANSWER | --parameters … VALUE",
 		Short: "Tell a result, of a suggested experiment or of your own, or answer a question",
@@ -21,6 +21,8 @@ value is written --value=-3.2.`,
 		Example: `  campaignd tell e4 12.3
   campaignd tell electrolyte.campaign e4 12.3 --unit mS/cm --actual lipf6=1.08
   campaignd tell e4 --failed "the cell leaked"
+  campaignd tell e4 --cannot "the salt does not dissolve"
+  campaignd tell e4 --again "the argon ran out"
   campaignd tell --parameters lipf6=1.1,ec=0.3,dmc=1 12.3
   campaignd tell q7 accept --comment "close to what we know works"`,
 		Args: cobra.MaximumNArgs(3),
@@ -29,7 +31,8 @@ value is written --value=-3.2.`,
 			if parameters == "" {
 				n++ // the experiment or question
 			}
-			if failed == "" && value == "" {
+			without := failed + cannot + again // why there is no value
+			if without == "" && value == "" {
 				n++ // the value or answer
 			}
 			if len(args) < n || len(args) > n+1 {
@@ -58,14 +61,17 @@ value is written --value=-3.2.`,
 			if strings.HasPrefix(id, "q") {
 				return badInput("%q is not an answer to %s: say accept, reject or unsure", strings.Join(args, " "), id)
 			}
-			tell := engine.Tell{Experiment: id, Unit: unit, Failed: failed}
+			tell := engine.Tell{Experiment: id, Unit: unit, Failed: failed, Infeasible: cannot, Again: again}
 			if len(args) == 1 {
 				value = args[0]
 			}
-			if failed != "" && value != "" {
+			if without != "" && value != "" {
 				return badInput("an experiment that failed has no value: give one of the two")
 			}
-			if failed == "" {
+			if without != "" && without != failed && without != cannot && without != again {
+				return badInput("give one of --failed, --cannot and --again")
+			}
+			if without == "" {
 				if tell.Value, err = number("the value", value); err != nil {
 					return err
 				}
@@ -108,6 +114,8 @@ value is written --value=-3.2.`,
 	flags.StringVar(&unit, "unit", "", "the value's unit, to be checked against the campaign's")
 	flags.StringVar(&sd, "sd", "", "the standard deviation of the value, where you know it")
 	flags.StringVar(&failed, "failed", "", "why there is no value")
+	flags.StringVar(&cannot, "cannot", "", "can't: why the composition, and others like it, cannot be made or measured")
+	flags.StringVar(&again, "again", "", "try again: why nothing took place; the same is asked for again")
 	flags.StringVar(&comment, "comment", "", "a remark with an answer")
 	return cmd
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -168,49 +167,6 @@ func (c *Core) answer(a *Answer) ([]events.Payload, error) {
 		return c.superseded(q, a)
 	}
 	return nil, refuse("question %s is %s", q.ID, q.Status)
-}
-
-// refusalReach is how far a refusal of one composition reaches in each
-// parameter with bounds, as a share of the parameter's range: far enough that the
-// next best composition is another one.
-const refusalReach = 0.05
-
-// refusal is the event by which nothing in a region is suggested any more. A nil
-// region is the neighbourhood of the composition.
-func (c *Core) refusal(point events.Point, region map[string]events.RegionSide, about, reason string) (*events.RegionRefused, error) {
-	s := c.State()
-	if strings.TrimSpace(reason) == "" {
-		return nil, refuse("a refusal needs a reason (--reason)")
-	}
-	if region == nil {
-		if _, err := c.space.Encode(point); err != nil {
-			return nil, refuse("%w", err)
-		}
-		region = neighbourhood(s.Definition.Parameters, point)
-	}
-	return &events.RegionRefused{
-		Refusal: campaign.RefusalID(len(s.Refusals)), Region: events.Region{Name: reason, Where: region}, About: about, Reason: reason,
-	}, nil
-}
-
-// neighbourhood is the box around a composition within refusalReach.
-func neighbourhood(parameters []events.Parameter, point events.Point) map[string]events.RegionSide {
-	box := make(map[string]events.RegionSide)
-	for _, p := range parameters {
-		value := point[p.Name]
-		number, numeric := value.Float()
-		if !numeric {
-			box[p.Name] = events.RegionSide{Is: value.Name()}
-			continue
-		}
-		reach := 0.0
-		if p.Min != nil && p.Max != nil {
-			reach = refusalReach * (*p.Max - *p.Min)
-		}
-		lower, upper := number-reach, number+reach
-		box[p.Name] = events.RegionSide{Min: &lower, Max: &upper}
-	}
-	return box
 }
 
 // ask is the event by which a decision's question is put. now dates its expiry.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -26,6 +25,8 @@ type Request struct {
 	Answer  *Answer                 `json:"answer,omitempty"`
 	Correct *Correct                `json:"correct,omitempty"`
 	Resolve *Resolve                `json:"resolve,omitempty"`
+	Refuse  *Refuse                 `json:"refuse,omitempty"`
+	Allow   *Allow                  `json:"allow,omitempty"`
 	Import  []Tell                  `json:"import,omitempty"`
 }
 
@@ -132,6 +133,10 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 		return c.correct(r.Correct)
 	case r.Resolve != nil:
 		return c.resolve(r.Resolve)
+	case r.Refuse != nil:
+		return c.refuse(r.Refuse)
+	case r.Allow != nil:
+		return c.allow(r.Allow)
 	}
 	return nil, refuse("the request asks for nothing")
 }
@@ -148,8 +153,8 @@ func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 			return nil, refuse("an amendment changes neither the name, nor the seed, nor which parameters there are")
 		}
 	}
-	if _, err := space.New(a.Definition); err != nil {
-		return nil, refuse("the amended space: %w", err)
+	if err := c.amendable(a.Definition); err != nil {
+		return nil, err
 	}
 	return []events.Payload{a}, nil
 }
