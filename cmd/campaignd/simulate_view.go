@@ -136,13 +136,17 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 		s.printf("\n%s: simple regret after %s over %s%s\n\n", t.Task.Name, plural(t.Experiments, t.Steps), plural(len(t.Seeds), "seed"), unit)
 		w := tabwriter.NewWriter(s.stdout, 0, 0, 3, ' ', 0)
 		store := t.Task.Kind == simulate.Store
-		fmt.Fprintf(w, "  arm\tregret\tdifference to %s [95 %%]\trank\tasked\ts/suggestion", baseline)
+		fmt.Fprintf(w, "  arm\tregret\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion", baseline)
 		if store {
 			fmt.Fprint(w, "\tfrom log\tfrom surrogate")
 		}
 		fmt.Fprintln(w)
 		for _, a := range t.Arms {
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%.2f\t%.1f\t%s", a.Arm.Name, plusMinus(a.Regret), intervalText(a.Difference), a.Rank, a.Asked, secondsText(simulate.Quantile(0.5, a.Seconds)))
+			near := "—"
+			if !math.IsNaN(a.Until) {
+				near = fmt.Sprintf("%.0f", a.Until)
+			}
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%.2f\t%s\t%.1f\t%s", a.Arm.Name, plusMinus(a.Regret), intervalText(a.Difference), a.Rank, near, a.Asked, secondsText(simulate.Quantile(0.5, a.Seconds)))
 			if store {
 				fmt.Fprintf(w, "\t%.0f %%\t%.0f %%", 100*a.FromLog, 100*a.FromSurrogate)
 			}

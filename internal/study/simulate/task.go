@@ -221,7 +221,7 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 	if t.given, err = campaignSections(def); err != nil {
 		return err
 	}
-	t.given["instrument"] = def.Instrument
+	t.given["instrument"], t.candidates = def.Instrument, def.Candidates
 	switch in := def.Instrument; {
 	case in.Simulated != nil:
 		task, _ := tasks.Lookup(in.Simulated.Task)
@@ -248,9 +248,10 @@ func campaignSections(def events.Definition) (map[string]any, error) {
 	for _, name := range []string{"name", "description", "seed", "policy", "experts", "instrument", "candidates"} {
 		delete(given, name)
 	}
-	if initial, ok := given["initial"].(map[string]any); ok { // the arm says whether there are labels
-		delete(initial, "labels")
-		delete(initial, "balanced")
+	if initial, ok := given["initial"].(map[string]any); ok {
+		for _, name := range []string{"labels", "comparisons", "balanced"} { // they follow from the arm
+			delete(initial, name)
+		}
 	}
 	if budget, ok := given["budget"].(map[string]any); ok {
 		given["budget"] = map[string]any{"experiments": budget["experiments"]}

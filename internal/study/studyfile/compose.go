@@ -312,6 +312,12 @@ func (f *File) checkPanel(r *reader, p *Panel) {
 	if len(p.node.items) == 0 {
 		return
 	}
+	for _, expert := range p.node.items {
+		if _, simulated := expert.fields["simulated"]; expert.isMapping() && !simulated {
+			r.report(expert, "this expert is not simulated, and a study asks nobody").Advice = "write {simulated: {accuracy: 1}}"
+			return
+		}
+	}
 	policy := Policy{Name: "reference", node: &node{fields: map[string]*node{}}}
 	r.faults = append(r.faults, f.reference(&Arm{Policy: &policy, Panel: p, node: p.node})...)
 }

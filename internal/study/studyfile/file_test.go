@@ -151,6 +151,7 @@ func TestFaults(t *testing.T) {
 			[]string{`test.yaml:7:24: policies.cobol.next.lcb.betaa: unknown key "betaa"`, `did you mean "beta"?`, "1 fault; nothing was run"}},
 		{"rule of a policy", replace("{next: lcb}", "{next: lbc}"), []string{`test.yaml:6:13: policies.vanilla.next: there is no rule "lbc"`}},
 		{"expert", replace("accuracy: -2", "acuracy: -2"), []string{`test.yaml:11:39: experts.adversary[0].simulated.acuracy: unknown key "acuracy"`, `did you mean "accuracy"?`}},
+		{"a person", replace("[{simulated: {accuracy: 2}}]", "[{name: ada, terminal: {}}]"), []string{"test.yaml:10:12: experts.expert[0]: this expert is not simulated, and a study asks nobody"}},
 		{"no experts", replace("experts:\n  none: []\n  expert: [{simulated: {accuracy: 2}}]\n  adversary: [{name: eve, simulated: {accuracy: -2}}]\n", ""),
 			[]string{"test.yaml:7:22: policies.cobol.trust: cobol trusts experts, and there are none"}},
 		{"base", good + "base: {initial: {experimens: 3}, policy: {}}\n", []string{`test.yaml:14:34: base.policy: "policy" cannot stand here`}},
