@@ -15,6 +15,9 @@
 //     question.
 //   - The adapter shows everything the question carries that a person needs:
 //     the log records the question as what was shown.
+//   - An answer fits the question's form ([Answer.Check]), and a pinpointed
+//     composition is allowed. What is neither is explained to the person and
+//     asked for again.
 //   - Answers come from the person the question names; the adapter is
 //     responsible for knowing who that is. A question to someone else is an
 //     error.

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
-	"github.com/campaignd/campaignd/events"
 )
 
 // session is one check of one reviewer.
@@ -22,12 +20,17 @@ type session struct {
 	last int // question
 }
 
-// question returns the n-th question of the environment under a new ID.
+// question returns the n-th question of the environment, the first again after
+// the last, under a new ID.
 func (s *session) question(n int) humans.Question {
+	return s.renamed(s.env.Questions[n%len(s.env.Questions)])
+}
+
+// renamed returns a question under a new ID.
+func (s *session) renamed(q humans.Question) humans.Question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
-	q := s.env.Questions[n%len(s.env.Questions)]
 	q.ID = fmt.Sprintf("check%d/q%d", s.check, 100*s.check+s.last)
 	return q
 }
@@ -129,13 +132,6 @@ func (s *session) answered(ctx context.Context, q humans.Question, a humans.Answ
 	return got, err
 }
 
-func (s *session) person() error {
-	if s.env.Person == nil {
-		return fmt.Errorf("%w: the reviewer answers by itself", ErrSkipped)
-	}
-	return nil
-}
-
 func describe(_ context.Context, s *session) error {
 	d := s.reviewer.Describe()
 	if d.Expert == "" {
@@ -151,22 +147,21 @@ func describe(_ context.Context, s *session) error {
 }
 
 func answer(ctx context.Context, s *session) error {
-	for n, a := range []humans.Answer{
-		{Answer: events.AnswerAccept},
-		{Answer: events.AnswerReject, Comment: "too viscous, even at 30 °C"},
-		{Answer: events.AnswerUnsure},
-	} {
-		if _, err := s.answered(ctx, s.question(n), a); err != nil {
-			return err
+	for n := range s.env.Questions {
+		for k := range answersOfAForm {
+			q := s.question(n)
+			if _, err := s.answered(ctx, q, s.env.answerTo(q, k)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
 func askAgain(ctx context.Context, s *session) error {
-	for n := range 8 { // a guess would be found out
+	for n := range max(8, len(s.env.Questions)) { // a guess would be found out
 		q := s.question(n)
-		first, err := s.answered(ctx, q, humans.Answer{Answer: events.AnswerReject})
+		first, err := s.answered(ctx, q, s.env.answerTo(q, 1))
 		if err != nil {
 			return err
 		}
@@ -187,7 +182,7 @@ func sameAtOnce(ctx context.Context, s *session) error {
 	for range 8 {
 		replies = append(replies, s.ask(ctx, q))
 	}
-	if err := s.answers(ctx, q, humans.Answer{Answer: events.AnswerReject}); err != nil {
+	if err := s.answers(ctx, q, s.env.answerTo(q, 1)); err != nil {
 		return err
 	}
 	var first humans.Answer
@@ -206,8 +201,7 @@ func sameAtOnce(ctx context.Context, s *session) error {
 }
 
 func sideBySide(ctx context.Context, s *session) error {
-	const n = 6
-	wants := []humans.Answer{{Answer: events.AnswerAccept}, {Answer: events.AnswerReject}, {Answer: events.AnswerUnsure}}
+	n := max(6, len(s.env.Questions))
 	var questions []humans.Question
 	var replies []<-chan reply
 	for k := range n {
@@ -215,7 +209,7 @@ func sideBySide(ctx context.Context, s *session) error {
 		replies = append(replies, s.ask(ctx, questions[k]))
 	}
 	for k := n - 1; k >= 0; k-- { // not in the order they were asked
-		if err := s.answers(ctx, questions[k], wants[k%len(wants)]); err != nil {
+		if err := s.answers(ctx, questions[k], s.env.answerTo(questions[k], k)); err != nil {
 			return err
 		}
 	}
@@ -224,7 +218,7 @@ func sideBySide(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		if want := wants[k%len(wants)]; s.env.Person != nil && !got.Equal(want) {
+		if want := s.env.answerTo(q, k); s.env.Person != nil && !got.Equal(want) {
 			return fmt.Errorf("question %s: the person answered %+v and Ask returned %+v", q.ID, want, got)
 		}
 	}
@@ -238,48 +232,46 @@ func contextOver(ctx context.Context, s *session) error {
 	return s.ended(q, s.ask(over, q))
 }
 
-func withdraw(ctx context.Context, s *session) error {
-	if err := s.person(); err != nil {
-		return err
-	}
+// withdrawn asks the person a question, withdraws it once they see it, and waits
+// for the end of Ask.
+func (s *session) withdrawn(ctx context.Context) (humans.Question, error) {
 	q := s.question(0)
+	if s.env.Person == nil {
+		return q, fmt.Errorf("%w: the reviewer answers by itself", ErrSkipped)
+	}
 	open, cancel := context.WithCancel(ctx)
 	defer cancel()
 	replied := s.ask(open, q)
 	if err := s.sees(ctx, q); err != nil {
-		return err
+		return q, err
 	}
 	cancel()
-	if err := s.ended(q, replied); err != nil {
+	return q, s.ended(q, replied)
+}
+
+func withdraw(ctx context.Context, s *session) error {
+	q, err := s.withdrawn(ctx)
+	if err != nil {
 		return err
 	}
 	// As after a restart of the engine.
 	s.reviewer = s.env.Open()
-	if _, err := s.answered(ctx, q, humans.Answer{Answer: events.AnswerAccept}); err != nil {
+	if _, err := s.answered(ctx, q, s.env.answerTo(q, 0)); err != nil {
 		return fmt.Errorf("asked again after it was withdrawn: %w", err)
 	}
 	return nil
 }
 
 func lateAnswer(ctx context.Context, s *session) error {
-	if err := s.person(); err != nil {
+	q, err := s.withdrawn(ctx)
+	if err != nil {
 		return err
 	}
-	q := s.question(0)
-	open, cancel := context.WithCancel(ctx)
-	defer cancel()
-	replied := s.ask(open, q)
-	if err := s.sees(ctx, q); err != nil {
+	if err := s.env.Person.Answers(q, s.env.answerTo(q, 1)); err != nil {
 		return err
 	}
-	cancel()
-	if err := s.ended(q, replied); err != nil {
-		return err
-	}
-	if err := s.env.Person.Answers(q, humans.Answer{Answer: events.AnswerReject}); err != nil {
-		return err
-	}
-	_, err := s.answered(ctx, s.question(1), humans.Answer{Answer: events.AnswerAccept})
+	next := s.question(1)
+	_, err = s.answered(ctx, next, s.env.answerTo(next, 0))
 	return err
 }
 
@@ -299,44 +291,4 @@ func otherExpert(ctx context.Context, s *session) error {
 	case <-ctx.Done():
 	}
 	return errors.New("it put someone else's question to its own expert")
-}
-
-func examples(ctx context.Context, s *session) error {
-	e, ok := s.reviewer.(humans.Exampler)
-	if !ok {
-		return fmt.Errorf("%w: the expert names no examples unasked", ErrSkipped)
-	}
-	for _, n := range []int{0, 1, 7, 10} {
-		for _, balanced := range []bool{true, false} {
-			got, err := e.Examples(ctx, n, balanced)
-			if err != nil {
-				return fmt.Errorf("%d examples, balanced %v: %w", n, balanced, err)
-			}
-			count := make(map[string]int)
-			for _, x := range got {
-				count[x.Answer]++
-			}
-			accepted, rejected := count[events.AnswerAccept], count[events.AnswerReject]
-			switch {
-			case len(got) != n || accepted+rejected != n:
-				return fmt.Errorf("%d examples, balanced %v: got %d, of which %d accepted and %d rejected",
-					n, balanced, len(got), accepted, rejected)
-			case balanced && accepted != n/2:
-				return fmt.Errorf("%d balanced examples: %d accepted and %d rejected", n, accepted, rejected)
-			}
-			again, err := e.Examples(ctx, n, balanced)
-			if err != nil {
-				return err
-			}
-			if len(got) > 0 && !reflect.DeepEqual(got, again) {
-				return fmt.Errorf("%d examples, balanced %v: others the second time", n, balanced)
-			}
-		}
-	}
-	over, cancel := context.WithCancel(ctx)
-	cancel()
-	if _, err := e.Examples(over, 10, true); err == nil {
-		return errors.New("there were examples, and no error, after the context was over")
-	}
-	return nil
 }

@@ -22,8 +22,9 @@ type Env struct {
 	// Open returns the reviewer as a new process would see it. Required.
 	Open func() humans.Reviewer
 	// Questions are examples of questions the reviewer can be asked, to its
-	// expert, at two different compositions at least. The suite gives them IDs
-	// of its own.
+	// expert, of every form it can put, at two different compositions at least. The
+	// suite gives them IDs of its own. Compositions in them that are allowed are
+	// what the person answers to a pinpoint.
 	Questions []humans.Question
 	// Person answers; nil where the reviewer answers by itself.
 	Person Person
@@ -60,7 +61,7 @@ var ErrSkipped = errors.New("skipped")
 func Checks() []Check {
 	return []Check{
 		{"describe", "Describe names the expert and stays the same.", describe},
-		{"answer", "Each question gets one of the three answers, the person's own, with their comment.", answer},
+		{"answer", "Each question gets an answer of its form, the person's own, with their comment.", answer},
 		{"ask-again", "The same question again gets the same answer, and the person is not asked twice.", askAgain},
 		{"same-at-once", "The same question from several goroutines gets one answer.", sameAtOnce},
 		{"side-by-side", "Questions that are open at once each get their own answer.", sideBySide},
@@ -68,7 +69,10 @@ func Checks() []Check {
 		{"withdraw", "A withdrawn question returns promptly with the context's error and no answer, and can be asked again.", withdraw},
 		{"late-answer", "An answer that comes after the withdrawal answers no other question.", lateAnswer},
 		{"other-expert", "A question to someone else is an error.", otherExpert},
+		{"comparison", "A comparison gets an order of its options, of all or of the best.", comparison},
+		{"pinpoint", "A pinpointed composition is one that is allowed; the person is asked again for one that is not.", pinpoint},
 		{"examples", "Examples are as many as asked for, labelled accept or reject, balanced if asked, and repeatable.", examples},
+		{"comparisons", "Comparisons unasked are as many and as large as asked for, valid, and repeatable.", comparisons},
 	}
 }
 
@@ -81,8 +85,8 @@ type Result struct {
 
 // Examine runs the suite.
 func Examine(ctx context.Context, env Env) ([]Result, error) {
-	if env.Open == nil || len(env.Questions) < 2 {
-		return nil, errors.New("humantest: Env needs Open and two Questions")
+	if err := env.check(); err != nil {
+		return nil, err
 	}
 	var results []Result
 	for n, check := range Checks() {

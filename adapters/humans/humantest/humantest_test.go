@@ -81,6 +81,12 @@ func (d *desk) Ask(ctx context.Context, q humans.Question) (humans.Answer, error
 				a.Answer = "yes"
 			case "loses comments":
 				a.Comment = ""
+			case "best only":
+				a.Order = a.Order[:min(len(a.Order), 1)]
+			case "miscounts":
+				for i := range a.Order {
+					a.Order[i]++ // from 1
+				}
 			}
 			return a, nil
 		}
@@ -119,6 +125,35 @@ func (d *desk) Examples(ctx context.Context, n int, balanced bool) ([]humans.Exa
 	return out, nil
 }
 
+func (d *desk) Comparisons(ctx context.Context, n, size int) ([]humans.Compared, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var out []humans.Compared
+	switch d.fault {
+	case "small comparisons":
+		size--
+	case "few comparisons":
+		n--
+	}
+	for k := range n {
+		c := humans.Compared{Order: []int{size - 1, 0}}
+		switch d.fault {
+		case "invalid comparisons":
+			c.Order = []int{0, 0}
+		case "changes its mind":
+			d.examples++
+		}
+		for i := range size {
+			c.Points = append(c.Points, events.Point{"x": events.Number(float64(k + i + d.examples))})
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
 func (d *desk) Sees(ctx context.Context, q humans.Question) error {
 	stop := context.AfterFunc(ctx, func() {
 		d.mu.Lock()
@@ -140,6 +175,9 @@ func (d *desk) Sees(ctx context.Context, q humans.Question) error {
 func (d *desk) Answers(q humans.Question, a humans.Answer) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if a.Point != nil && q.Allowed != nil && q.Allowed(a.Point) != nil && d.fault != "takes anything" {
+		return nil // the person is told, and answers again
+	}
 	if d.shown[q.ID] {
 		d.answers[q.ID] = a
 	} else {
@@ -158,6 +196,18 @@ func examine(t *testing.T, fault string) map[string]error {
 			Campaign: "desk", Expert: "ada", Point: events.Point{"x": events.Number(float64(n))},
 		})
 	}
+	compare := humans.Question{Campaign: "desk", Expert: "ada", Form: humans.Comparison}
+	for n := range 3 {
+		compare.Options = append(compare.Options, events.Option{Parameters: events.Point{"x": events.Number(float64(n))}})
+	}
+	questions = append(questions, compare, humans.Question{
+		Campaign: "desk", Expert: "ada", Form: humans.Pinpoint, Allowed: func(p events.Point) error {
+			if x, _ := p["x"].Float(); x > 1 {
+				return errors.New("too much")
+			}
+			return nil
+		},
+	})
 	env := humantest.Env{Open: func() humans.Reviewer { return d }, Questions: questions, Person: d}
 	if fault != "" {
 		// What these waits decide is only how long a broken reviewer is given.
@@ -194,8 +244,15 @@ func TestBrokenReviewers(t *testing.T) {
 		{"own error", "withdraw"},
 		{"uses late answers", "late-answer"},
 		{"answers for others", "other-expert"},
+		{"best only", "comparison"},
+		{"miscounts", "answer"},
+		{"takes anything", "pinpoint"},
 		{"unbalanced", "examples"},
 		{"whims", "examples"},
+		{"few comparisons", "comparisons"},
+		{"small comparisons", "comparisons"},
+		{"invalid comparisons", "comparisons"},
+		{"changes its mind", "comparisons"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel() // they mostly wait

@@ -237,8 +237,11 @@ func TestSuite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k, _ := tasks.Lookup("branin")
 			humantest.Run(t, humantest.Env{
-				Open:      func() humans.Reviewer { return reviewer(t, "branin", 1, cfg) },
-				Questions: []humans.Question{question("branin", 0, k.Point(k.Best.At)), question("branin", 0, k.Point(k.Worst.At))},
+				Open: func() humans.Reviewer { return reviewer(t, "branin", 1, cfg) },
+				Questions: []humans.Question{
+					question("branin", 0, k.Point(k.Best.At)), question("branin", 0, k.Point(k.Worst.At)),
+					comparison("branin", 0, k.Point(k.Best.At), k.Point(k.Worst.At), k.Point([]float64{2, 10})), pinpoint("branin", 0),
+				},
 			})
 		})
 	}

@@ -330,7 +330,16 @@ func (p *typist) Sees(ctx context.Context, q humans.Question) error {
 }
 
 func (p *typist) Answers(q humans.Question, a humans.Answer) error {
-	_, err := fmt.Fprintf(p.keys, "%s %s %s\n", path.Base(q.ID), a.Answer, a.Comment)
+	said := a.Answer
+	for _, i := range a.Order {
+		said += humans.OptionName(i)
+	}
+	for _, par := range q.Parameters {
+		if v, ok := a.Point[par.Name]; ok {
+			said += fmt.Sprintf(" %s=%s", par.Name, v)
+		}
+	}
+	_, err := fmt.Fprintf(p.keys, "%s %s: %s\n", path.Base(q.ID), said, a.Comment)
 	return err
 }
 
@@ -341,10 +350,10 @@ func TestSuite(t *testing.T) {
 	p := &typist{keys: keys, written: make(chan struct{})}
 	lines := console.NewLines(in, p, true)
 	other := question()
-	other.Point = events.Point{"lipf6": events.Number(0.5), "solvent": events.Category("PC")}
+	other.Point = events.Point{"lipf6": events.Number(0.5), "solvent": events.Category("EC:DMC")}
 	humantest.Run(t, humantest.Env{
 		Open:      func() humans.Reviewer { return terminal.New("ada", lines, now) },
-		Questions: []humans.Question{question(), other},
+		Questions: []humans.Question{question(), other, compare(2), compare(3), pinpoint()},
 		Person:    p,
 		Patience:  20 * time.Second,
 	})
