@@ -78,17 +78,35 @@ func (p *Policy) Decide(ctx context.Context, v View, seed uint64) (Decision, err
 
 // model decides from the models.
 func (p *Policy) model(ctx context.Context, v View, seed uint64, d *Decision) (err error) {
+	if v.FeasibilityError != nil {
+		return v.FeasibilityError
+	}
+	avoid, err := avoided(v)
+	if err != nil {
+		return err
+	}
 	if v.Objective, err = p.avoidFailed(v); err != nil {
 		return err
 	}
-	m := &maker{Policy: p, ctx: ctx, v: v, seed: seed, d: d}
-	return m.decide()
+	if v.Objective, err = v.Objective.Expecting(avoid.underWay); err != nil {
+		return err
+	}
+	m := &maker{Policy: p, ctx: ctx, v: v, seed: seed, d: d, avoid: avoid}
+	if err := m.decide(); err != nil {
+		return err
+	}
+	return feasible(v, d)
 }
 
 // avoidFailed returns the objective model with each composition that only ever
 // failed believed to be as bad as the worst result: a failure is not an
-// observation of the objective, but suggesting it again would be no use.
+// observation of the objective, but suggesting it again would be no use. It is
+// what campaigns do that do not want a model of what is feasible; with one, the
+// objective is not told anything that was not measured.
 func (p *Policy) avoidFailed(v View) (*objective.Model, error) {
+	if v.Feasibility != nil {
+		return v.Objective, nil
+	}
 	measured, err := triedBy(v, func(x *campaign.Experiment) bool { return x.Measurement != nil })
 	if err != nil {
 		return nil, err

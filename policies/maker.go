@@ -25,6 +25,8 @@ type maker struct {
 	seed uint64
 	d    *Decision
 	beta float64
+	// avoid is what candidates keep away from.
+	avoid avoidance
 }
 
 // expert returns the index of the expert of this step: experts take turns, one
@@ -58,7 +60,7 @@ func (m *maker) decide() error {
 	if err != nil {
 		return err
 	}
-	unaided, err := m.search(base, 1, taken)
+	unaided, err := m.candidate(base, 1, taken)
 	if errors.Is(err, search.ErrExhausted) {
 		exhausted(m.d)
 		return nil
@@ -161,13 +163,13 @@ func (m *maker) bent(expert string, b *belief.Model, base next.Acquisition, unai
 	}()
 	switch {
 	case m.trust != nil:
-		return m.search(m.trust.Acquisition(base, b, m.lambda(expert), &failed), 2, taken, unaided.X)
+		return m.candidate(m.trust.Acquisition(base, b, m.lambda(expert), &failed), 2, taken, unaided.X)
 	case m.def.Policy.Trust.HCEI != nil:
-		return m.search(trust.Weighed(base, b), 2, taken, unaided.X)
+		return m.candidate(trust.Weighed(base, b), 2, taken, unaided.X)
 	}
 	aided = unaided
 	for _, weight := range penalties {
-		if aided, err = m.search(trust.Constrained(base, b, weight, &failed), 2, taken, unaided.X, aided.X); err != nil {
+		if aided, err = m.candidate(trust.Constrained(base, b, weight, &failed), 2, taken, unaided.X, aided.X); err != nil {
 			return aided, err
 		}
 	}

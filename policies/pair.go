@@ -34,7 +34,7 @@ func (m *maker) bend(turn []campaign.Question, base next.Acquisition, unaided se
 	if err != nil {
 		return err
 	}
-	aided, err := m.search(bent, 2, taken, unaided.X)
+	aided, err := m.candidate(bent, 2, taken, unaided.X)
 	if errors.Is(err, search.ErrExhausted) {
 		return m.run(Unaided, RuleUnaided, "It is the last composition that is left.")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/policies/trust"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/feasibility"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/preference"
 )
@@ -32,6 +33,10 @@ type View struct {
 	// there is no model in spite of a fit.
 	Objective      *objective.Model
 	ObjectiveError error
+	// Feasibility is nil until an experiment has failed; FeasibilityError says
+	// why there is no model in spite of that.
+	Feasibility      *feasibility.Model
+	FeasibilityError error
 	// Beliefs has one entry for each expert of the definition, in its order;
 	// nil before the expert's first fit, and where BeliefErrors says why there is
 	// no model in spite of it.

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/feasibility"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/preference"
 )
@@ -97,6 +98,7 @@ func (c *Core) refresh() error {
 func (c *Core) View() policies.View {
 	view := policies.View{Campaign: c.State(), Space: c.space}
 	view.Objective, view.ObjectiveError = c.objective.Model()
+	view.Feasibility, view.FeasibilityError = feasibility.New(c.State(), c.space)
 	for _, expert := range c.State().Definition.Experts {
 		model, err := c.belief.Model(expert.Name, view.Objective)
 		view.Beliefs, view.BeliefErrors = append(view.Beliefs, model), append(view.BeliefErrors, err)

@@ -313,6 +313,9 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	if open := underWay(s); open > 0 && (open >= s.Definition.Parallel || s.Spent() >= s.Definition.Budget.Experiments || initialOpen(s)) {
 		return Wait{For: waitingForInstrument(s), Until: deadline(s)}, nil
 	}
+	if last, err := c.lastUnderWay(s); last || err != nil {
+		return Wait{For: waitingForInstrument(s), Until: deadline(s)}, err
+	}
 	if fit, ok := c.nextFit(s); ok {
 		return fit, nil
 	}
@@ -323,6 +326,39 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	}
 	id := campaign.DecisionID(s.Decisions)
 	return Decide{Decision: id, Seed: seedFor(s.Definition.Seed, "decision", id)}, nil
+}
+
+// lastUnderWay reports whether experiments are under way in a finite space in
+// which every composition is, or where each is tried once has been tried: what to do
+// then depends on how they end.
+func (c *Core) lastUnderWay(s *campaign.State) (bool, error) {
+	points, finite := c.space.Finite()
+	if !finite || underWay(s) == 0 {
+		return false, nil
+	}
+	once := len(s.Definition.Candidates) > 0
+	taken := make(map[string]bool)
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if !x.Status.Open() && (!once || x.Status.CalledOff()) {
+			continue
+		}
+		key, err := c.space.Key(x.Parameters)
+		if err != nil {
+			return false, err
+		}
+		taken[key] = true
+	}
+	if len(taken) < len(points) {
+		return false, nil
+	}
+	for _, p := range points {
+		key, err := c.space.Key(p)
+		if err != nil || !taken[key] {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // underWay counts the experiments whose result is awaited.

@@ -1,0 +1,182 @@
+package policies
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// What a candidate must keep away from, beside what is excluded:
+//
+//   - Experiments under way. The objective model expects their results
+//     (Desautels et al. 2014): their mean stays, what is unknown around them
+//     goes, so that the next candidate is worth an experiment beside them.
+//     A barrier keeps it from being the same composition all the same.
+//   - Compositions that only ever failed: the same barrier.
+//   - Where experiments fail: −ln P(x) of the feasibility model is added to the
+//     acquisition. To −log EI that is exactly constrained expected improvement
+//     (Gardner et al. 2014, Eq. 5). To a confidence bound or a draw it is a barrier
+//     in standard deviations of the objective: a composition that fails two
+//     times in three must promise one more.
+
+// barrierReach times √d is the distance in the unit cube at which the barrier
+// around a composition has fallen to 0.93, and soon to nothing.
+const barrierReach = 0.02
+
+// barrierFloor bounds a barrier at −ln of it, so that it stays a number.
+const barrierFloor = 1e-9
+
+// avoidance is what candidates keep away from.
+type avoidance struct {
+	// pending and failed are the keys of the compositions under way, and of those that
+	// only ever failed; points are all of them in the unit cube.
+	pending, failed map[string]bool
+	points          [][]float64
+	// underWay are the points of pending ones alone.
+	underWay [][]float64
+}
+
+// avoided returns what candidates keep away from. Without a feasibility model
+// failures are avoided in another way, see avoidFailed.
+func avoided(v View) (avoidance, error) {
+	a := avoidance{pending: make(map[string]bool), failed: make(map[string]bool)}
+	measured, err := triedBy(v, func(x *campaign.Experiment) bool { return x.Measurement != nil })
+	if err != nil {
+		return a, err
+	}
+	for i := range v.Campaign.Experiments {
+		x := &v.Campaign.Experiments[i]
+		fruitless := x.Status == campaign.Infeasible || x.Status == campaign.Failed && v.Feasibility != nil
+		if !x.Status.Open() && !fruitless {
+			continue
+		}
+		key, err := v.Space.Key(x.Parameters)
+		if err != nil {
+			return a, err
+		}
+		if a.pending[key] || a.failed[key] && fruitless || fruitless && measured[key] {
+			continue
+		}
+		u, err := v.Space.Encode(x.Parameters)
+		if err != nil {
+			return a, err
+		}
+		if !a.failed[key] {
+			a.points = append(a.points, u)
+		}
+		if fruitless {
+			a.failed[key] = true
+			continue
+		}
+		a.pending[key] = true
+		a.underWay = append(a.underWay, u)
+	}
+	return a, nil
+}
+
+// candidate is search for a composition to measure: it respects what is feasible
+// and keeps away from what is under way or only ever failed. taken are the keys
+// that a finite space is to leave out as well.
+func (m *maker) candidate(f next.Acquisition, salt uint64, taken map[string]bool, starts ...[]float64) (search.Result, error) {
+	if m.v.Feasibility != nil {
+		f = sum(f, m.v.Feasibility.Surprise())
+	}
+	a := m.avoid
+	if len(a.points) == 0 {
+		return m.search(f, salt, taken, starts...)
+	}
+	if _, finite := m.v.Space.Finite(); finite {
+		r, err := m.search(f, salt, union(taken, a.pending, a.failed), starts...)
+		if errors.Is(err, search.ErrExhausted) { // what failed may be tried again before nothing is
+			r, err = m.search(f, salt, union(taken, a.pending), starts...)
+		}
+		return r, err
+	}
+	// Where compositions come in steps, the search may end beside one that is to be
+	// avoided and be snapped onto it: a wider barrier sends it further away.
+	width := barrierReach * math.Sqrt(float64(m.v.Space.Dim()))
+	for {
+		r, err := m.search(sum(f, barrier(a.points, width)), salt, taken, starts...)
+		if err != nil || width > 1 {
+			return r, err
+		}
+		key, err := m.v.Space.Key(r.Point)
+		if err != nil || !a.pending[key] && !a.failed[key] {
+			return r, err
+		}
+		width *= 2
+	}
+}
+
+// barrier is −Σ ln(1 − (1 − floor)·exp(−½‖x − c‖²/width²)) over the given points c:
+// as a factor on an improvement it takes everything at c and nothing far away.
+func barrier(points [][]float64, width float64) next.Acquisition {
+	return func(x, grad []float64) float64 {
+		clear(grad)
+		total := 0.0
+		for _, c := range points {
+			squares := 0.0
+			for j := range c {
+				squares += (x[j] - c[j]) * (x[j] - c[j])
+			}
+			e := (1 - barrierFloor) * math.Exp(-0.5*squares/(width*width))
+			total -= math.Log1p(-e)
+			if grad != nil {
+				slope := -e / (1 - e) / (width * width)
+				for j := range c {
+					grad[j] += slope * (x[j] - c[j])
+				}
+			}
+		}
+		return total
+	}
+}
+
+// sum is f + g.
+func sum(f, g next.Acquisition) next.Acquisition {
+	var second []float64
+	return func(x, grad []float64) float64 {
+		if grad == nil {
+			return f(x, nil) + g(x, nil)
+		}
+		second = append(second[:0], grad...)
+		value := f(x, grad) + g(x, second)
+		for j := range grad {
+			grad[j] += second[j]
+		}
+		return value
+	}
+}
+
+func union(sets ...map[string]bool) map[string]bool {
+	all := make(map[string]bool)
+	for _, set := range sets {
+		for key := range set {
+			all[key] = true
+		}
+	}
+	return all
+}
+
+// feasible says in a decision how likely its experiment is to give a result,
+// where that is in question.
+func feasible(v View, d *Decision) error {
+	c := d.Candidate()
+	if v.Feasibility == nil || c == nil || d.Action != events.ActionRun {
+		return nil
+	}
+	x, err := v.Space.Encode(c.Parameters)
+	if err != nil {
+		return err
+	}
+	if p := v.Feasibility.Probability(x); p < 0.9 {
+		d.Reason += fmt.Sprintf(" It gives a result with probability %.2f, judging by %d experiments that could not be done and %d that failed.",
+			p, v.Feasibility.Infeasible, v.Feasibility.Failed)
+	}
+	return nil
+}
