@@ -57,12 +57,15 @@ func (v view) withUnit(name string) string {
 	return name
 }
 
-// logarithmic says whether a curve spans so much that its end would lie on the
-// axis.
+// leading is the height of a line of labels, in points.
+const leading = 13
+
+// logarithmic is the ratio of the greatest to the least value of curves from which
+// their ends would lie on a linear axis.
 const logarithmic = 15
 
 func (v view) regret() figure {
-	c := chart.New(780, 330, v.task.Steps+"s", v.withUnit("simple regret"))
+	c := chart.New(780, max(330, vg.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s", v.withUnit("simple regret"))
 	log := v.curves(c, true, func(a simulate.ArmSummary) []simulate.Mean { return a.RegretCurve })
 	f := figure{SVG: c.SVG("Simple regret of each arm over the experiments"),
 		Caption: "Simple regret: how much worse the best composition measured so far truly is than the optimum, noise left out. Mean ± 1 standard error over the seeds."}
@@ -192,12 +195,14 @@ func (v view) curves(c *chart.Chart, mayLog bool, of func(simulate.ArmSummary) [
 			}
 			look := v.look(j)
 			if pass == 0 {
-				c.Band(x, lower, upper, chart.Faded(look.color, 0.13))
+				c.Band(x, lower, upper, chart.Faded(look.color, min(0.14, 0.7/float64(len(v.task.Arms)))))
 				continue
 			}
 			c.Line(line, look.color, look.width, look.dashes...)
 			last := line[len(line)-1]
-			c.End(last.Y, a.Arm.Name, chart.OfText(look.color))
+			if vg.Length(leading*len(v.task.Arms)) < c.Height-40 { // else the legend must do
+				c.End(last.Y, a.Arm.Name, chart.OfText(look.color))
+			}
 			if len(line) == 1 {
 				c.Discs(line, look.color, 3)
 			}

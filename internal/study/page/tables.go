@@ -185,7 +185,11 @@ func signed(x float64, d *simulate.Interval) string {
 	if math.IsInf(half, 0) || !(half > 0) {
 		return chart.Typeset(fmt.Sprintf("%+.4g", x))
 	}
-	return chart.Typeset(fmt.Sprintf("%+.*f", decimalsOf(half), x))
+	text := fmt.Sprintf("%+.*f", decimalsOf(half), x)
+	if strings.Trim(text, "+-0.") == "" { // −0.0 has no sign
+		text = text[1:]
+	}
+	return chart.Typeset(text)
 }
 
 // decimalsOf is how many decimals show two digits of x.

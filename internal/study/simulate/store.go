@@ -179,6 +179,8 @@ func answers(s *campaign.State, sp *space.Space) (map[string][]answer, int) {
 			a.Outcome = instruments.Outcome{Status: instruments.Measured, Measurement: &m}
 		case x.Status == campaign.Failed:
 			a.Outcome = instruments.Outcome{Status: instruments.Failed, Cause: x.Cause}
+		case x.Status == campaign.Infeasible:
+			a.Outcome = instruments.Outcome{Status: instruments.Infeasible, Cause: x.Cause}
 		default:
 			continue
 		}
