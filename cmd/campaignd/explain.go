@@ -4,13 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // explained is what `explain --json` prints.
@@ -18,10 +23,23 @@ type explained struct {
 	Decision *events.DecisionMade `json:"decision"`
 	Position events.Position      `json:"position"`
 	Time     time.Time            `json:"time"`
+	// Best is the best measured composition when it was made, with a plane only.
+	Best *engine.Best `json:"best,omitempty"`
 	// Trust is how it moved the expert's dual variable, if it did.
 	Trust *events.TrustAdjusted `json:"trust,omitempty"`
+	// Asked is the question it put, with the answer. Chose is the decision that
+	// took up the answer, Review how that choice looked once it was measured
+	// (Adachi et al. 2024, Eq. 101).
+	Asked  *campaign.Question   `json:"asked,omitempty"`
+	Chose  string               `json:"chose,omitempty"`
+	Review *events.ChoiceReview `json:"review,omitempty"`
+	// Answered is the question whose answer it took up, itself asked by a decision.
+	Answered *campaign.Question `json:"answered,omitempty"`
 	// Followed are the events about what it asked for, as CloudEvents.
 	Followed []json.RawMessage `json:"followed"`
+
+	def   *events.Definition // when it was made
+	story []string           // Followed in words
 }
 
 func (a *app) explainCommand() *cobra.Command {
@@ -30,9 +48,11 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Lay out everything that is recorded about a decision",
 		Long: `Lay out everything that is recorded about a decision: the candidates it weighed,
 with what the models said of them, the tests it made with their numbers, the rule
-that settled it, the trust in the expert, and what followed. Instead of a
-decision (d12) an experiment (e7) or a question (q3) can be named: the decision
-behind it is explained.`,
+that settled it, the trust in the expert, and what followed. Where an expert chose
+between candidates: what each parameter does for either (Shapley values), the
+plane of the two strongest parameters, the answer, and whether it was right.
+Instead of a decision (d12) an experiment (e7) or a question (q3) can be named:
+the decision behind it is explained.`,
 		Example: `  campaignd explain d12
   campaignd explain electrolyte.campaign e7`,
 		Args: cobra.RangeArgs(1, 2),
@@ -56,39 +76,66 @@ func (a *app) explain(ctx context.Context, s *session, id string) error {
 	if err != nil {
 		return err
 	}
-	state := core.State()
-	if err := known(state, id); err != nil {
+	if id, err = decisionBehind(core.State(), id); err != nil {
 		return err
+	}
+	ex, err := gather(ctx, s, core.State(), id)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(ex)
+	}
+	return a.printExplanation(ex)
+}
+
+// decisionBehind returns the decision that an identifier is about.
+func decisionBehind(state *campaign.State, id string) (string, error) {
+	if err := known(state, id); err != nil {
+		return "", err
 	}
 	if x := state.Experiment(id); x != nil {
 		if x.Decision == "" {
-			return fmt.Errorf("%wno decision is behind %s: its origin is %q", errNo, id, x.Origin)
+			return "", fmt.Errorf("%wno decision is behind %s: its origin is %q", errNo, id, x.Origin)
 		}
-		id = x.Decision
-	} else if q := state.Question(id); q != nil {
-		if q.Decision == "" {
-			return fmt.Errorf("%wno decision is behind %s: it is an initial label", errNo, id)
-		}
-		id = q.Decision
+		return x.Decision, nil
 	}
+	if q := state.Question(id); q != nil {
+		if q.Decision == "" {
+			what := map[campaign.Form]string{campaign.Comparison: "comparison", campaign.Pinpoint: "composition"}[q.Form]
+			if what == "" {
+				what = "label"
+			}
+			return "", fmt.Errorf("%wno decision is behind %s: it is an initial %s", errNo, id, what)
+		}
+		return q.Decision, nil
+	}
+	return id, nil
+}
 
+// gather reads what is recorded about a decision, and what followed from it.
+func gather(ctx context.Context, s *session, state *campaign.State, id string) (*explained, error) {
 	var ex explained
 	about := make(map[string]bool) // experiments and questions that followed
 	n := narrator{def: state.Definition}
-	var story []string
-	var lastDefinition *events.Definition
+	until := engine.NewCore() // the campaign when the decision was made
 	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		payload, err := events.Decode(e)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if d, ok := payload.(*events.DecisionMade); ok && d.Decision == id {
-			ex.Decision, ex.Position, ex.Time = d, e.Position, e.Time
-			lastDefinition = n.def
+		d, decides := payload.(*events.DecisionMade)
+		if decides && d.Decision == id {
+			ex.Decision, ex.Position, ex.Time, ex.def = d, e.Position, e.Time, n.def
 			continue
+		}
+		if ex.Decision == nil {
+			if err := until.Apply(e); err != nil {
+				return nil, err
+			}
 		}
 		line, _ := n.one(e, payload)
 		follows := false
@@ -97,11 +144,24 @@ func (a *app) explain(ctx context.Context, s *session, id string) error {
 			if follows = p.Decision == id; follows {
 				ex.Trust = p
 			}
+		case *events.DecisionMade:
+			follows = ex.follow(p, state)
+			if p.Decision == ex.Chose {
+				about[ex.Chose] = true
+			}
 		case *events.ExperimentRequested:
-			if follows = p.Decision == id; follows {
+			if follows = p.Decision == id || ex.Chose != "" && p.Decision == ex.Chose; follows {
 				about[p.Experiment] = true
 			}
 		case *events.LabelRequested:
+			if follows = p.Decision == id; follows {
+				about[p.Question] = true
+			}
+		case *events.ComparisonRequested:
+			if follows = p.Decision == id; follows {
+				about[p.Question] = true
+			}
+		case *events.PinpointRequested:
 			if follows = p.Decision == id; follows {
 				about[p.Question] = true
 			}
@@ -111,41 +171,96 @@ func (a *app) explain(ctx context.Context, s *session, id string) error {
 			var named struct{ Experiment, Question, About string }
 			follows = json.Unmarshal(e.Data, &named) == nil && (about[named.Experiment] || about[named.Question] || about[named.About] || named.About == id)
 		}
-		if follows {
-			text, err := events.MarshalCloudEvent(e)
-			if err != nil {
-				return err
-			}
-			ex.Followed = append(ex.Followed, text)
-			story = append(story, fmt.Sprintf("%s  %s", e.Time.Local().Format(time.TimeOnly), line))
+		if !follows {
+			continue
+		}
+		text, err := events.MarshalCloudEvent(e)
+		if err != nil {
+			return nil, err
+		}
+		ex.Followed = append(ex.Followed, text)
+		ex.story = append(ex.story, fmt.Sprintf("%s  %s", e.Time.Local().Format(time.TimeOnly), line))
+	}
+	for i := range state.Questions {
+		if q := &state.Questions[i]; q.Decision == id {
+			ex.Asked = q
 		}
 	}
-	if a.json {
-		return a.printJSON(ex)
+	if took := tookUp(until.State(), ex.Decision); took != nil {
+		ex.Answered = state.Question(took.ID)
 	}
-	return a.printExplanation(lastDefinition, ex, story)
+	if at := ex.Decision.Attributions; at != nil && at.Plane != nil {
+		summary, err := until.Summarize()
+		if err != nil {
+			return nil, err
+		}
+		ex.Best = summary.Best
+	}
+	return &ex, nil
 }
 
-func (a *app) printExplanation(def *events.Definition, ex explained, story []string) error {
-	d := ex.Decision
+// follow takes note of a later decision that took up the answer, or that looked
+// back at it.
+func (ex *explained) follow(d *events.DecisionMade, state *campaign.State) bool {
+	if ex.Decision == nil || ex.Decision.Action != events.ActionCompare && ex.Decision.Action != events.ActionPinpoint {
+		return false
+	}
+	if r := d.Review; r != nil && ex.Review == nil {
+		if q := state.Question(r.Question); q != nil && q.Decision == ex.Decision.Decision {
+			ex.Review = r
+		}
+	}
+	if ex.Chose == "" && d.Action == events.ActionRun && d.At > ex.Decision.At {
+		ex.Chose = d.Decision
+		return true
+	}
+	return false
+}
+
+// tookUp returns the question whose answer a decision took up: the last one that
+// a decision asked, where the decision says that it was answered.
+func tookUp(before *campaign.State, d *events.DecisionMade) *campaign.Question {
+	switch d.Rule {
+	case policies.RuleChosen, policies.RulePinpointed, policies.RuleAccepted, policies.RuleNoAnswer:
+	default:
+		return nil
+	}
+	for i := len(before.Questions) - 1; i >= 0; i-- {
+		if q := &before.Questions[i]; q.Decision != "" {
+			return q
+		}
+	}
+	return nil
+}
+
+func (a *app) printExplanation(ex *explained) error {
+	d, def := ex.Decision, ex.def
 	a.printf("Decision %s: %s\n", d.Decision, actionInWords(d))
 	a.printf("%s\n\n", d.Reason)
 
 	row := func(what, format string, args ...any) { a.printf("  %-10s %s\n", what, fmt.Sprintf(format, args...)) }
 	row("made", "%s, at position %d, from the campaign's events 1 to %d", ex.Time.Local().Format(time.DateTime), ex.Position, d.At)
-	row("policy", "next %s, trust %s, handover %s, version %d", d.Policy.Next, d.Policy.Trust, d.Policy.Handover, d.Policy.Version)
+	if d.Policy.Duel != "" {
+		row("policy", "duel %s, version %d", d.Policy.Duel, d.Policy.Version)
+	} else {
+		row("policy", "next %s, trust %s, handover %s, version %d", d.Policy.Next, d.Policy.Trust, d.Policy.Handover, d.Policy.Version)
+	}
 	row("rule", "%s", d.Rule)
 	row("seed", "%d", d.Seed)
 	row("build", "%s", build{d.Build})
 	if d.Lambda != nil {
 		row("trust", "λ %s%s", short(*d.Lambda), trustMove(ex.Trust))
 	}
+	if q := ex.Answered; q != nil {
+		row("answer", "%s; what was weighed then: campaignd explain %s", answerInWords(def, q), q.Decision)
+	}
 	if len(d.Candidates) > 0 {
 		a.printf("\nCandidates\n")
-		if err := a.printCandidates(def, d); err != nil {
+		if err := a.printCandidates(ex); err != nil {
 			return err
 		}
 	}
+	a.printAttributions(ex)
 	if len(d.Tests) > 0 {
 		a.printf("\nTests\n")
 		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
@@ -160,7 +275,27 @@ func (a *app) printExplanation(def *events.Definition, ex explained, story []str
 			return err
 		}
 	}
-	if d.Objective != nil || d.Belief != nil {
+	a.printModels(def, d)
+	if r := d.Review; r != nil {
+		a.printf("\nLooking back\n  %s\n", reviewInWords(r))
+	}
+	a.printf("\nWhat followed\n")
+	if len(ex.story) == 0 {
+		a.printf("  nothing yet\n")
+	}
+	for _, line := range ex.story {
+		a.printf("  %s\n", line)
+	}
+	if r := ex.Review; r != nil {
+		a.printf("  %s\n", reviewInWords(r))
+	}
+	return nil
+}
+
+// printModels writes the fits that a decision used.
+func (a *app) printModels(def *events.Definition, d *events.DecisionMade) {
+	row := func(what, format string, args ...any) { a.printf("  %-10s %s\n", what, fmt.Sprintf(format, args...)) }
+	if d.Objective != nil || d.Belief != nil || d.Preference != nil {
 		a.printf("\nModels\n")
 	}
 	if f := d.Objective; f != nil {
@@ -168,16 +303,16 @@ func (a *app) printExplanation(def *events.Definition, ex explained, story []str
 		row("", "lengthscales %s (in the unit cube), prior sd %s, noise sd %s", numbers(f.Lengthscales), quantity(sqrt(f.OutputScale)*f.Scale, def.Objective.Unit), noiseOf(def, f))
 	}
 	if f := d.Belief; f != nil {
-		row("belief", "%s, norm bound %s, log likelihood %s, confidence %s", plural(f.Labels, "label"), short(f.NormBound), short(f.LogLikelihood), short(f.Confidence))
+		noun := "label"
+		if b := def.Policy.Trust.Belief(); b != nil && b.Feedback != events.FeedbackLabel {
+			noun = "pair" // of compositions, one held better than the other
+		}
+		row("belief", "%s, norm bound %s, log likelihood %s, confidence %s", plural(f.Labels, noun), short(f.NormBound), short(f.LogLikelihood), short(f.Confidence))
 	}
-	a.printf("\nWhat followed\n")
-	if len(story) == 0 {
-		a.printf("  nothing yet\n")
+	if f := d.Preference; f != nil {
+		row("preference", "%s model, %s kernel on %s, log evidence %s", f.Form, f.Kernel, plural(f.Comparisons, "comparison"), short(f.LogEvidence))
+		row("", "lengthscales %s (in the unit cube), output scale %s", numbers(f.Lengthscales), short(f.OutputScale))
 	}
-	for _, line := range story {
-		a.printf("  %s\n", line)
-	}
-	return nil
 }
 
 // actionInWords says what a decision decided.
@@ -187,12 +322,39 @@ func actionInWords(d *events.DecisionMade) string {
 		return fmt.Sprintf("run an experiment at the %s candidate", d.Chosen)
 	case events.ActionAsk:
 		return fmt.Sprintf("ask %s about the %s candidate", d.Expert, d.Chosen)
+	case events.ActionCompare:
+		if len(d.Candidates) > 2 {
+			return fmt.Sprintf("ask %s to rank %d candidates", d.Expert, len(d.Candidates))
+		}
+		return fmt.Sprintf("ask %s which of two candidates is better", d.Expert)
+	case events.ActionPinpoint:
+		return fmt.Sprintf("ask %s for a composition of their own", d.Expert)
 	case events.ActionWait:
 		return "wait"
 	case events.ActionStop:
 		return "complete the campaign"
 	}
 	return d.Action
+}
+
+// answerInWords says what an expert answered: "ada prefers B (…) to A (…) in q7".
+func answerInWords(def *events.Definition, q *campaign.Question) string {
+	n := narrator{def: def}
+	switch {
+	case q.Status != campaign.Answered:
+		return fmt.Sprintf("%s to %s was %s", q.ID, q.Expert, q.Status)
+	case q.Form == campaign.Comparison:
+		return fmt.Sprintf("%s %s in %s", q.Expert, n.placed(q.Points(), q.Order), q.ID)
+	case q.Form == campaign.Pinpoint && q.Parameters == nil:
+		return fmt.Sprintf("%s had no suggestion for %s", q.Expert, q.ID)
+	case q.Form == campaign.Pinpoint:
+		return fmt.Sprintf("%s named (%s) in %s", q.Expert, composition(def, q.Parameters), q.ID)
+	}
+	return fmt.Sprintf("%s %s %s", q.Expert, said(q.Answer), q.ID)
+}
+
+func reviewInWords(r *events.ChoiceReview) string {
+	return fmt.Sprintf("%s's choice in %s was right with probability %.2f, now that %s is measured", r.Expert, r.Question, r.Probability, r.Experiment)
 }
 
 func trustMove(t *events.TrustAdjusted) string {
@@ -202,8 +364,22 @@ func trustMove(t *events.TrustAdjusted) string {
 	return fmt.Sprintf(" in %s after it (%s before; the lower belief bound was %s)", t.Expert, short(t.From), short(t.Violation))
 }
 
+// letters maps candidates to the letters under which an expert saw them: nil
+// where none was asked to compare them.
+func letters(ex *explained) map[string]string {
+	if ex.Asked == nil {
+		return nil
+	}
+	names := make(map[string]string, len(ex.Asked.Options))
+	for i, o := range ex.Asked.Options {
+		names[o.Candidate] = humans.OptionName(i)
+	}
+	return names
+}
+
 // printCandidates writes the candidates side by side, the chosen one marked.
-func (a *app) printCandidates(def *events.Definition, d *events.DecisionMade) error {
+func (a *app) printCandidates(ex *explained) error {
+	def, d, letter := ex.def, ex.Decision, letters(ex)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	line := func(what string, value func(events.Candidate) string) {
 		any, cells := false, make([]string, len(d.Candidates))
@@ -216,15 +392,23 @@ func (a *app) printCandidates(def *events.Definition, d *events.DecisionMade) er
 		}
 	}
 	line("", func(c events.Candidate) string {
-		if c.Name == d.Chosen {
-			return c.Name + " *"
+		name := strings.TrimSpace(letter[c.Name] + " " + c.Name)
+		if c.Name == d.Chosen || ex.Asked != nil && ex.Asked.Winner() != nil && ex.Asked.Winner().Candidate == c.Name {
+			name += " *"
 		}
-		return c.Name
+		return name
 	})
 	for _, par := range def.Parameters {
+		write := func(v events.Value) string { return parameterValue(def, par, v) }
+		if looksAlike(d.Candidates, par.Name, write) {
+			write = func(v events.Value) string {
+				x, _ := v.Float()
+				return strconv.FormatFloat(x, 'g', 6, 64)
+			}
+		}
 		line(strings.TrimSpace(par.Name+" "+bracket(par.Unit)), func(c events.Candidate) string {
 			if v, ok := c.Parameters[par.Name]; ok {
-				return parameterValue(def, par, v)
+				return write(v)
 			}
 			return ""
 		})
@@ -251,7 +435,41 @@ func (a *app) printCandidates(def *events.Definition, d *events.DecisionMade) er
 		}
 		return fmt.Sprintf("%s … %s", short(c.Belief.Lower), short(c.Belief.Upper))
 	})
-	return w.Flush()
+	line(scoreInWords(d), func(c events.Candidate) string {
+		if c.Score == nil {
+			return ""
+		}
+		return fmt.Sprintf("%s ± %s", short(c.Score.Mean), short(c.Score.SD))
+	})
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if ex.Asked != nil && ex.Asked.Winner() != nil {
+		a.printf("  * %s\n", answerInWords(def, ex.Asked))
+	}
+	return nil
+}
+
+// looksAlike reports whether two candidates that differ in a parameter are written
+// alike.
+func looksAlike(candidates []events.Candidate, parameter string, write func(events.Value) string) bool {
+	for i := range candidates {
+		for j := range i {
+			a, b := candidates[i].Parameters[parameter], candidates[j].Parameters[parameter]
+			if a != b && write(a) == write(b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// scoreInWords says what the score of a candidate is.
+func scoreInWords(d *events.DecisionMade) string {
+	if d.Preference != nil && d.Preference.Form == events.PreferenceChoice {
+		return "chance to be preferred to a random one"
+	}
+	return "utility (differences count, not its level)"
 }
 
 func bracket(unit string) string {

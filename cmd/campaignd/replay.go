@@ -62,10 +62,8 @@ agree.`,
 				return err
 			}
 			a.printf("Campaign %s after position %d (its event %d): %s\n\n", s.name, position, state.Sequence, endedBecause(state))
-			a.printf("  experiments  %d of %d\n", summary.Experiments, state.Definition.Budget.Experiments)
-			a.printf("  labels       %d\n", summary.Labels)
-			if best := summary.Best; best != nil {
-				a.printf("  best         %s in %s (%s)\n", quantity(best.Value, best.Unit), best.Experiment, composition(state.Definition, best.Parameters))
+			for _, row := range append(effort(state, summary), foundSoFar(state, summary)...) {
+				a.printf("  %-12s %s\n", row[0], row[1])
 			}
 			a.printf("  digest       %s\n", digest)
 			return nil

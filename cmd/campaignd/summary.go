@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -25,21 +26,102 @@ func (a *app) summarize(core *engine.Core, t target, report string) error {
 	s := core.State()
 	row := func(what, how string) { a.printf("  %-12s %s\n", what, how) }
 	a.printf("\nCampaign %s: %s\n\n", s.Name, endedBecause(s))
-	if best := summary.Best; best != nil {
-		row("best", fmt.Sprintf("%s %s, in %s", s.Definition.Objective.Name, quantity(best.Value, best.Unit), best.Experiment))
-		row("", compositionWithUnits(s.Definition, best.Parameters))
-	} else {
-		row("best", "nothing was measured")
+	for _, found := range foundSoFar(s, summary) {
+		row(found[0], found[1])
 	}
-	row("experiments", fmt.Sprintf("%d of %d", summary.Experiments, s.Definition.Budget.Experiments))
-	if len(s.Definition.Experts) > 0 {
-		row("labels", fmt.Sprint(summary.Labels))
+	for _, spent := range effort(s, summary) {
+		row(spent[0], spent[1])
 	}
 	row("store", t.store)
 	if report != "" {
 		row("report", report)
 	}
 	return nil
+}
+
+// foundSoFar says in rows what a campaign has found: the best composition, or,
+// where nothing is measured, what each expert prefers.
+func foundSoFar(s *campaign.State, summary engine.Summary) (rows [][2]string) {
+	def := s.Definition
+	if def.Policy.Duel.Set() {
+		for _, best := range summary.Preferred {
+			rows = append(rows, [2]string{"preferred", fmt.Sprintf("by %s: %s", best.Expert, compositionWithUnits(def, best.Parameters))})
+		}
+		if rows == nil {
+			rows = [][2]string{{"preferred", "nothing was compared"}}
+		}
+		return rows
+	}
+	best := summary.Best
+	if best == nil {
+		return [][2]string{{"best", "nothing was measured"}}
+	}
+	return [][2]string{
+		{"best", fmt.Sprintf("%s %s, in %s", def.Objective.Name, quantity(best.Value, best.Unit), best.Experiment)},
+		{"", compositionWithUnits(def, best.Parameters)},
+	}
+}
+
+// effort says in rows what a campaign has spent: experiments, and the answers of
+// its experts, each form of them where there are any or the policy asks for it.
+func effort(s *campaign.State, summary engine.Summary) (rows [][2]string) {
+	def := s.Definition
+	row := func(what, format string, args ...any) {
+		rows = append(rows, [2]string{what, fmt.Sprintf(format, args...)})
+	}
+	if def.Policy.Duel.Set() {
+		row("comparisons", "%d of %d", compared(s), def.Budget.Comparisons)
+		return rows
+	}
+	row("experiments", "%d of %d", summary.Experiments, def.Budget.Experiments)
+	if len(def.Experts) == 0 && summary.Labels == 0 {
+		return rows
+	}
+	belief := def.Policy.Trust.Belief()
+	if summary.Labels > 0 || belief != nil && belief.Feedback == events.FeedbackLabel {
+		row("labels", "%d", summary.Labels)
+	}
+	if summary.Comparisons > 0 {
+		initial := 0
+		for i := range s.Questions {
+			if q := &s.Questions[i]; q.Form == campaign.Comparison && q.Decision == "" && len(q.Order) > 0 {
+				initial++
+			}
+		}
+		row("comparisons", "%d%s", summary.Comparisons, initially(initial))
+	}
+	if n := pinpointed(s); n > 0 {
+		row("named", "%s by experts", plural(n, "composition"))
+	}
+	return rows
+}
+
+func initially(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them at first", n)
+}
+
+// compared counts the comparisons that were asked for and are over: what counts
+// against the budget of a campaign that measures nothing.
+func compared(s *campaign.State) (n int) {
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Form == campaign.Comparison && !q.Volunteered && q.Status != campaign.Asked {
+			n++
+		}
+	}
+	return n
+}
+
+// pinpointed counts the compositions that experts named.
+func pinpointed(s *campaign.State) (n int) {
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Form == campaign.Pinpoint && q.Parameters != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // endedBecause says in a sentence how a campaign stands.

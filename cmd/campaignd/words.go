@@ -116,8 +116,10 @@ func who(actor string) string {
 // how compositions are written.
 type narrator struct {
 	def *events.Definition
-	// examples counts the initial labels of an expert that were not told yet.
+	// examples counts the initial answers of an expert that were not told yet:
+	// labels, of which so many were accepted, or comparisons.
 	examples, accepted int
+	compared           bool
 	expert             string
 }
 
@@ -125,16 +127,29 @@ type narrator struct {
 // one that a person need not read.
 func (n *narrator) tell(e events.Event, payload events.Payload) (lines []string) {
 	line, routine := n.one(e, payload)
-	given, example := payload.(*events.LabelGiven)
-	example = example && given.Volunteered
-	if n.examples > 0 && (!example || given.Expert != n.expert) {
-		lines = append(lines, fmt.Sprintf("%s gave %s: %d accepted, %d rejected", n.expert, plural(n.examples, "initial label"), n.accepted, n.examples-n.accepted))
+	expert, accepted, compared := "", false, false // of an initial answer
+	switch p := payload.(type) {
+	case *events.LabelGiven:
+		if p.Volunteered {
+			expert, accepted = p.Expert, p.Answer == events.AnswerAccept
+		}
+	case *events.ComparisonGiven:
+		if p.Volunteered {
+			expert, compared = p.Expert, true
+		}
+	}
+	if n.examples > 0 && (expert != n.expert || compared != n.compared) {
+		what := fmt.Sprintf("%s: %d accepted, %d rejected", plural(n.examples, "initial label"), n.accepted, n.examples-n.accepted)
+		if n.compared {
+			what = plural(n.examples, "initial comparison")
+		}
+		lines = append(lines, fmt.Sprintf("%s gave %s", n.expert, what))
 		n.examples, n.accepted = 0, 0
 	}
-	if example { // told together, once the last one is there
-		n.expert = given.Expert
+	if expert != "" { // told together, once the last one is there
+		n.expert, n.compared = expert, compared
 		n.examples++
-		if given.Answer == events.AnswerAccept {
+		if accepted {
 			n.accepted++
 		}
 		return lines
@@ -157,8 +172,11 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
 		n.def = &p.Definition
-		return fmt.Sprintf("campaign %s begins: %s %s, at most %s", p.Definition.Name, p.Definition.Objective.Goal,
-			p.Definition.Objective.Name, plural(p.Definition.Budget.Experiments, "experiment")), false
+		budget := plural(p.Definition.Budget.Experiments, "experiment")
+		if p.Definition.Policy.Duel.Set() {
+			budget = plural(p.Definition.Budget.Comparisons, "comparison")
+		}
+		return fmt.Sprintf("campaign %s begins: %s %s, at most %s", p.Definition.Name, p.Definition.Objective.Goal, p.Definition.Objective.Name, budget), false
 	case *events.CampaignAmended:
 		n.def = &p.Definition
 		changes := make([]string, len(p.Changes))
@@ -215,11 +233,19 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	case *events.LabelWithdrawn:
 		return fmt.Sprintf("%s is no longer asked: %s", p.Question, p.Reason), false
 	case *events.ComparisonRequested:
-		return fmt.Sprintf("%s asks %s to compare %s", p.Question, p.Expert, plural(len(p.Options), "composition")), true
+		points := make([]events.Point, len(p.Options))
+		for i := range p.Options {
+			points[i] = p.Options[i].Parameters
+		}
+		return fmt.Sprintf("%s asks %s to compare %s", p.Question, p.Expert, n.options(points, nil, ", ", " and ")), true
 	case *events.ComparisonGiven:
-		return fmt.Sprintf("%s %s in %s%s", p.Expert, placed(p.Order), p.Question, because(p.Comment)), p.Volunteered
+		line := fmt.Sprintf("%s %s in %s", p.Expert, n.placed(p.Options, p.Order), p.Question)
+		if who(e.Actor) != p.Expert {
+			line += ", told by " + who(e.Actor)
+		}
+		return line + because(p.Comment), p.Volunteered
 	case *events.ComparisonSuperseded:
-		return fmt.Sprintf("%s now %s in %s%s", p.Expert, placed(p.Order), p.Question, because(p.Reason)), false
+		return fmt.Sprintf("%s now %s in %s%s", p.Expert, n.placed(p.Options, p.Order), p.Question, because(p.Reason)), false
 	case *events.PinpointRequested:
 		return fmt.Sprintf("%s asks %s what to measure next", p.Question, p.Expert), true
 	case *events.PinpointGiven:
@@ -284,16 +310,42 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	return string(e.Kind), true
 }
 
-// placed says what an expert did with a comparison: "prefers B, then A".
-func placed(order []int) string {
-	if len(order) == 0 {
-		return "cannot tell"
+// placed says what an expert did with a comparison: "prefers B (…) to A (…)".
+func (n *narrator) placed(options []events.Point, order []int) string {
+	switch {
+	case len(order) == 0:
+		return "cannot tell between " + n.options(options, nil, ", ", " and ")
+	case len(order) == 1: // the others come after it in no order
+		return "prefers " + n.options(options, order, "", "") + " to the others"
+	case len(options) == 2:
+		return "prefers " + n.options(options, order, "", " to ")
 	}
-	names := make([]string, len(order))
-	for i, option := range order {
-		names[i] = humans.OptionName(option)
+	return "ranks " + n.options(options, order, ", then ", ", then ")
+}
+
+// options lists the options of a comparison by their letters and compositions, in
+// the given order, nil being that in which they were shown.
+func (n *narrator) options(points []events.Point, order []int, between, last string) string {
+	if order == nil {
+		for i := range points {
+			order = append(order, i)
+		}
 	}
-	return "prefers " + strings.Join(names, ", then ")
+	var b strings.Builder
+	for k, i := range order {
+		switch {
+		case k == 0:
+		case k == len(order)-1:
+			b.WriteString(last)
+		default:
+			b.WriteString(between)
+		}
+		b.WriteString(humans.OptionName(i))
+		if i < len(points) && n.def != nil {
+			fmt.Fprintf(&b, " (%s)", composition(n.def, points[i]))
+		}
+	}
+	return b.String()
 }
 
 // regionInWords writes a box: "ec 0.45 to 0.52, salt LiPF6".

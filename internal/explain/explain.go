@@ -1,0 +1,79 @@
+// Package explain puts what a decision recorded about a choice into the
+// campaign's words: Shapley values in the unit of the objective, beside what the
+// model itself says.
+package explain
+
+import "github.com/campaignd/campaignd/events"
+
+// Share is a quantity at a candidate, attributed to the parameters, in the
+// campaign's unit and sense: Base and the sum of Values make Total.
+type Share struct {
+	// Candidate is the candidate's name, Quantity one of the Quantity constants of events.
+	Candidate, Quantity string
+	Base                float64
+	Parameters          []string
+	Values              []float64
+	Total               float64
+	// Model is what the model itself says of the quantity there; nil where the
+	// decision did not record it. The explanation rests on the measured
+	// compositions alone (Adachi et al. 2024, Prop. 4), and knows less and less
+	// about candidates far away from them: there the two differ.
+	Model *float64
+}
+
+// Shares returns the Shapley values of a decision in the campaign's unit, in the
+// order in which they were recorded: nil where it has none, or no model.
+func Shares(def *events.Definition, d *events.DecisionMade) []Share {
+	if d.Attributions == nil || d.Objective == nil {
+		return nil
+	}
+	// Recorded values are of a standardised and maximised objective.
+	scale, sense := d.Objective.Scale, 1.0
+	if def.Objective.Goal == events.Minimize {
+		sense = -1
+	}
+	var shares []Share
+	for _, s := range d.Attributions.Shapley {
+		share := Share{Candidate: s.Candidate, Quantity: s.Quantity, Parameters: s.Parameters, Model: model(d, s.Candidate, s.Quantity)}
+		factor, shift := scale*sense, d.Objective.Shift
+		if s.Quantity == events.QuantitySD { // a width: neither shifted nor turned
+			factor, shift = scale, 0
+		}
+		share.Base = shift + factor*s.Base
+		share.Total = share.Base
+		for _, v := range s.Values {
+			share.Values = append(share.Values, factor*v)
+			share.Total += factor * v
+		}
+		shares = append(shares, share)
+	}
+	return shares
+}
+
+// model is what a decision recorded of a quantity at a candidate.
+func model(d *events.DecisionMade, candidate, quantity string) *float64 {
+	for i := range d.Candidates {
+		c := &d.Candidates[i]
+		switch {
+		case c.Name != candidate:
+		case quantity == events.QuantityUCB:
+			return c.Optimistic
+		case c.Prediction == nil:
+		case quantity == events.QuantityMean:
+			return &c.Prediction.Mean
+		case quantity == events.QuantitySD:
+			return &c.Prediction.SD
+		}
+	}
+	return nil
+}
+
+// Of returns the shares of a candidate and quantity, or nil.
+func Of(shares []Share, candidate, quantity string) *Share {
+	for i := range shares {
+		if shares[i].Candidate == candidate && shares[i].Quantity == quantity {
+			return &shares[i]
+		}
+	}
+	return nil
+}
