@@ -143,12 +143,15 @@ func (a Answer) Check(form Form, options int) error {
 		return fmt.Errorf("%w: %s", ErrAnswer, fmt.Sprintf(format, args...))
 	}
 	unsure := a.Answer == events.AnswerUnsure
+	switch {
+	case form != Comparison && len(a.Order) > 0:
+		return fault("an order answers a comparison alone")
+	case form != Pinpoint && a.Point != nil:
+		return fault("a composition answers a pinpoint alone")
+	}
 	switch form {
 	case Comparison:
-		switch {
-		case unsure && len(a.Order) == 0:
-			return nil
-		case a.Answer != "" || len(a.Order) == 0:
+		if a.Answer != "" && !unsure || unsure == (len(a.Order) > 0) {
 			return fault("a comparison is answered with an order, or with %s", events.AnswerUnsure)
 		}
 		seen := make([]bool, options)
@@ -159,7 +162,7 @@ func (a Answer) Check(form Form, options int) error {
 			seen[i] = true
 		}
 	case Pinpoint:
-		if unsure == (a.Point != nil) || a.Answer != "" && !unsure {
+		if a.Answer != "" && !unsure || unsure == (a.Point != nil) {
 			return fault("a pinpoint is answered with a composition, or with %s", events.AnswerUnsure)
 		}
 	default:
@@ -172,7 +175,8 @@ func (a Answer) Check(form Form, options int) error {
 
 // ParseOrder reads an order of n options, which are called A, B, C, …: "B" for
 // the better of two, "B A C" or "BAC" from best to worst. Options left out come
-// after the others in no order.
+// after the others in no order; a single one is added, so that "B" and "B A" are
+// the same.
 func ParseOrder(text string, n int) ([]int, error) {
 	var order []int
 	for _, r := range strings.ToUpper(text) {
@@ -187,6 +191,13 @@ func ParseOrder(text string, n int) ([]int, error) {
 	}
 	if len(order) == 0 {
 		return nil, fmt.Errorf("%w: name the best of %s first", ErrAnswer, OptionNames(n))
+	}
+	if len(order) == n-1 {
+		for i := range n {
+			if !slices.Contains(order, i) {
+				order = append(order, i)
+			}
+		}
 	}
 	return order, nil
 }

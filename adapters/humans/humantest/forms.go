@@ -25,7 +25,9 @@ func (e Env) answerTo(q humans.Question, k int) humans.Answer {
 		for i := range all {
 			all[i] = len(all) - 1 - i
 		}
-		return []humans.Answer{{Order: all}, {Order: all[:1], Comment: why}, unsure, {Order: []int{0}}}[k%answersOfAForm]
+		return []humans.Answer{
+			{Order: all}, {Order: best(len(all)-1, len(all)), Comment: why}, unsure, {Order: best(0, len(all))},
+		}[k%answersOfAForm]
 	case humans.Pinpoint:
 		p := e.allowed(q)
 		return []humans.Answer{{Point: p[0]}, {Point: p[len(p)-1], Comment: why}, unsure, {Point: p[len(p)/2]}}[k%answersOfAForm]
@@ -33,6 +35,15 @@ func (e Env) answerTo(q humans.Question, k int) humans.Answer {
 	return []humans.Answer{
 		{Answer: events.AnswerAccept}, {Answer: events.AnswerReject, Comment: why}, unsure, {Answer: events.AnswerRefuse, Comment: why},
 	}[k%answersOfAForm]
+}
+
+// best is an order that says only which of n options is the best. Of two that is
+// the whole order.
+func best(i, n int) []int {
+	if n == 2 {
+		return []int{i, 1 - i}
+	}
+	return []int{i}
 }
 
 // allowed are the different compositions in the environment's questions that may
@@ -88,7 +99,7 @@ func comparison(ctx context.Context, s *session) error {
 	}
 	for first := range like.Options {
 		q := s.renamed(like)
-		if _, err := s.answered(ctx, q, humans.Answer{Order: []int{first}}); err != nil {
+		if _, err := s.answered(ctx, q, humans.Answer{Order: best(first, len(like.Options))}); err != nil {
 			return err
 		}
 	}
@@ -99,13 +110,9 @@ func comparison(ctx context.Context, s *session) error {
 	for i := range all { // neither as shown nor turned round
 		all[i] = (i + 1) % len(all)
 	}
-	for _, order := range [][]int{all, all[:2]} {
-		q := s.renamed(like)
-		if _, err := s.answered(ctx, q, humans.Answer{Order: order}); err != nil {
-			return err
-		}
-	}
-	return nil
+	q := s.renamed(like)
+	_, err = s.answered(ctx, q, humans.Answer{Order: all})
+	return err
 }
 
 func pinpoint(ctx context.Context, s *session) error {

@@ -74,10 +74,25 @@ const width = 76
 
 // form shows everything that the question carries.
 func form(q humans.Question, now time.Time) console.Form {
-	f := console.Form{
-		Key:     path.Base(q.ID), // "q3" of "CAMPAIGN/q3"
-		Expires: q.Expires,
+	f := show(q)
+	f.Key = path.Base(q.ID) // "q3" of "CAMPAIGN/q3"
+	f.Expires = q.Expires
+	if !q.Expires.IsZero() {
+		left := max(q.Expires.Sub(now), 0).Round(time.Second)
+		add(&f, "answer within %v, by %s; then the campaign goes on without you", left, q.Expires.Local().Format("15:04:05"))
 	}
+	return f
+}
+
+// Show writes a question as the expert sees it, the time left apart: what is asked
+// in a line, and below it all that the question carries, in lines of at most 76
+// characters.
+func Show(q humans.Question) (title string, body []string) {
+	f := show(q)
+	return f.Title, f.Body
+}
+
+func show(q humans.Question) (f console.Form) {
 	switch q.Form {
 	case humans.Comparison:
 		showComparison(&f, q)
@@ -88,10 +103,6 @@ func form(q humans.Question, now time.Time) console.Form {
 	}
 	if q.Explanation != "" {
 		add(&f, "%s", q.Explanation)
-	}
-	if !q.Expires.IsZero() {
-		left := max(q.Expires.Sub(now), 0).Round(time.Second)
-		add(&f, "answer within %v, by %s; then the campaign goes on without you", left, q.Expires.Local().Format("15:04:05"))
 	}
 	return f
 }
