@@ -19,17 +19,20 @@ event stays in the record; the new one says who, why, and what it replaces.`,
 		Example: `  campaignd correct e7 --value 13.1 --reason "misread the display"
   campaignd correct e7 --actual lipf6=1.08 --reason "weighed again"
   campaignd correct e7 --exclude --reason "bubbles in the cell"
-  campaignd correct electrolyte.campaign q3 accept --reason "looked again"`,
-		Args: cobra.RangeArgs(1, 3),
+  campaignd correct electrolyte.campaign q3 accept --reason "looked again"
+  campaignd correct q13 A --reason "mixed them up"`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n := 1
-			if isAnswer(args[len(args)-1]) {
-				n = 2
+			if n := subject(args); n >= 0 && strings.HasPrefix(args[n], "q") {
+				if exclude || include || value != "" || actual != "" {
+					return badInput("%s is a question: say what its answer is now", args[n])
+				}
+				return a.answer(cmd.Context(), args, n, reason)
 			}
-			if len(args) < n || len(args) > n+1 {
-				return badInput("correct takes an experiment, or a question and accept, reject or unsure; usage: %s", cmd.UseLine())
+			if len(args) > 2 {
+				return badInput("correct takes an experiment, or a question and its answer; usage: %s", cmd.UseLine())
 			}
-			t, args, err := a.targetAndArgs(args, n)
+			t, args, err := a.targetAndArgs(args, 1)
 			if err != nil {
 				return err
 			}
@@ -49,15 +52,6 @@ event stays in the record; the new one says who, why, and what it replaces.`,
 				state := core.State()
 				if err := known(state, id); err != nil {
 					return engine.Request{}, err
-				}
-				if strings.HasPrefix(id, "q") {
-					if n != 2 {
-						return engine.Request{}, badInput("say what %s says now: accept, reject or unsure", id)
-					}
-					return engine.Request{Answer: &engine.Answer{Question: id, Answer: args[1], Comment: reason}}, nil
-				}
-				if n == 2 {
-					return engine.Request{}, badInput("%s is not a question: give --value, --actual or --exclude", id)
 				}
 				if strings.TrimSpace(reason) == "" {
 					return engine.Request{}, badInput("a correction needs a reason: --reason \"why\"")
@@ -86,5 +80,3 @@ event stays in the record; the new one says who, why, and what it replaces.`,
 	cmd.Flags().StringVar(&reason, "reason", "", "why; it is required")
 	return cmd
 }
-
-func isAnswer(text string) bool { return text == "accept" || text == "reject" || text == "unsure" }

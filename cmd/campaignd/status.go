@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/diagnose"
@@ -152,7 +153,13 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 		row("under way", "%s is %s%s (%s)", x.ID, x.Status, stalled, composition(state.Definition, x.Parameters))
 	}
 	for _, q := range st.Questions {
-		row("asked", "%s to %s (%s)%s", q.ID, q.Expert, composition(state.Definition, q.Parameters), expires(q.Expires))
+		for i, line := range questionInStatus(state.Definition, &q, t) {
+			what := "asked"
+			if i > 0 {
+				what = ""
+			}
+			row(what, "%s", line)
+		}
 	}
 	for _, n := range st.Refused {
 		row("refused", "%s: %s (%s; `campaignd allow %s` takes it back)", n.ID, regionInWords(state.Definition, n.Region), n.Reason, n.ID)
@@ -183,6 +190,27 @@ func modelInStatus(d diagnose.Diagnosis, t target) string {
 		line += fmt.Sprintf("; `campaignd diagnose %s` says what to do", t)
 	}
 	return line
+}
+
+// questionInStatus says what an open question asks, and how it is answered.
+func questionInStatus(def *events.Definition, q *campaign.Question, t target) []string {
+	ask := func(what string) string { return fmt.Sprintf("%s to %s%s%s", q.ID, q.Expert, what, expires(q.Expires)) }
+	var lines []string
+	switch q.Form {
+	case campaign.Comparison:
+		lines = append(lines, ask(": which is better?"))
+		for i, o := range q.Options {
+			lines = append(lines, humans.OptionName(i)+"  "+composition(def, o.Parameters))
+		}
+	case campaign.Pinpoint:
+		lines = append(lines, ask(": what to measure next?"))
+		if q.Suggestion != nil {
+			lines = append(lines, "the campaign would take "+composition(def, q.Suggestion.Parameters))
+		}
+	default:
+		lines = append(lines, ask(" ("+composition(def, q.Parameters)+")"))
+	}
+	return append(lines, tellAnswer(def, q, t))
 }
 
 func clock(t time.Time) string {

@@ -153,15 +153,12 @@ func findDecision(ctx context.Context, s *session, id string) (*events.DecisionM
 func (a *app) printSuggestion(def *events.Definition, s suggested, t target) {
 	name := shellArg(t.store)
 	for _, q := range s.Questions {
-		a.printf("%s to %s: is this worth an experiment?%s\n", q.ID, q.Expert, expires(q.Expires))
-		a.printParameters(def, q.Parameters)
-		if q.Prediction != nil {
-			a.printf("  predicted %s ± %s\n", quantity(q.Prediction.Mean, q.Prediction.Unit), short(q.Prediction.SD))
+		title, body := shown(def, &q)
+		a.printf("%s  %s\n", q.ID, title)
+		for _, line := range body {
+			a.printf("  %s\n", line)
 		}
-		if q.Explanation != "" {
-			a.printf("  %s\n", q.Explanation)
-		}
-		a.printf("Answer:   campaignd tell %s %s accept|reject|unsure\n\n", name, q.ID)
+		a.printf("Answer%s: %s\n\n", expires(q.Expires), tellAnswer(def, &q, t))
 	}
 	x := s.Experiment
 	if x == nil {

@@ -14,19 +14,36 @@ func (a *app) tellCommand() *cobra.Command {
 		Use:   "tell [TARGET] EXPERIMENT VALUE | QUESTION ANSWER | --parameters … VALUE",
 		Short: "Tell a result, of a suggested experiment or of your own, or answer a question",
 		Long: `Tell the result of the experiment that ` + "`campaignd suggest`" + ` printed, or of one you
-chose yourself, or answer an open question with accept, reject or unsure.
+chose yourself, or answer a question.
 
 The value is in the objective's unit; with --unit it is checked. A negative
-value is written --value=-3.2.`,
+value is written --value=-3.2.
+
+Whether a composition is worth the experiment is answered with accept, reject,
+unsure or refuse, a reject that sticks, whose reason is the --comment. The
+better of two is A or B, and several are put in order, the best first. A
+composition of your own is given by name, or as values in order.`,
 		Example: `  campaignd tell e4 12.3
   campaignd tell electrolyte.campaign e4 12.3 --unit mS/cm --actual lipf6=1.08
   campaignd tell e4 --failed "the cell leaked"
   campaignd tell e4 --cannot "the salt does not dissolve"
   campaignd tell e4 --again "the argon ran out"
   campaignd tell --parameters lipf6=1.1,ec=0.3,dmc=1 12.3
-  campaignd tell q7 accept --comment "close to what we know works"`,
-		Args: cobra.MaximumNArgs(3),
+  campaignd tell q7 accept --comment "close to what we know works"
+  campaignd tell q8 B
+  campaignd tell q9 B A C
+  campaignd tell q10 lipf6=1.2 ec=0.36 dmc=1`,
+		Args: cobra.ArbitraryArgs, // an order or a composition may be many
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if n := subject(args); n >= 0 && strings.HasPrefix(args[n], "q") {
+				if value+actual+unit+sd+failed+cannot+again != "" {
+					return badInput("%s is a question: it is answered in words, and --comment is all that goes with it", args[n])
+				}
+				if parameters != "" {
+					args = append(args, parameters)
+				}
+				return a.answer(cmd.Context(), args, n, comment)
+			}
 			n := 0
 			if parameters == "" {
 				n++ // the experiment or question
@@ -46,20 +63,8 @@ value is written --value=-3.2.`,
 			if parameters == "" {
 				id, args = args[0], args[1:]
 			}
-			if len(args) == 1 && isAnswer(args[0]) {
-				return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
-					core, err := s.core(cmd.Context())
-					if err == nil {
-						err = known(core.State(), id)
-					}
-					if err == nil && !strings.HasPrefix(id, "q") {
-						err = badInput("%s is not a question: tell its value", id)
-					}
-					return engine.Request{Answer: &engine.Answer{Question: id, Answer: args[0], Comment: comment}}, err
-				})
-			}
-			if strings.HasPrefix(id, "q") {
-				return badInput("%q is not an answer to %s: say accept, reject or unsure", strings.Join(args, " "), id)
+			if len(args) == 1 && labelWords[args[0]] != "" {
+				return badInput("%s is not a question: tell its value", id)
 			}
 			tell := engine.Tell{Experiment: id, Unit: unit, Failed: failed, Infeasible: cannot, Again: again}
 			if len(args) == 1 {
