@@ -172,7 +172,7 @@ type MeasurementFlagged struct {
 	Predicted Prediction `json:"predicted"`
 	// Deviation is (measured − predicted mean)/predicted sd.
 	Deviation float64 `json:"deviation"`
-	// Repetition is the experiment that settled it.
+	// Repetition is the experiment that is to settle it, or has.
 	Repetition string `json:"repetition,omitempty"`
 	// Reason says it in a sentence.
 	Reason string `json:"reason"`

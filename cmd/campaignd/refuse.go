@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -173,10 +175,7 @@ func doubtsInStatus(state *campaign.State) (needPerson []string) {
 
 // beingRepeated reports whether a repetition of the experiment is under way.
 func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
-	for i := range state.Experiments {
-		if y := &state.Experiments[i]; y.Status.Open() && y.ID == x.Flag.Repetition {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(state.Experiments, func(y campaign.Experiment) bool {
+		return y.Status.Open() && maps.Equal(x.Parameters, y.Parameters)
+	})
 }

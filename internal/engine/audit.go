@@ -106,6 +106,8 @@ type auditor struct {
 	due    []events.Payload
 	source string
 	exact  bool
+
+	fitted events.Build // of the last fit
 }
 
 func (a *auditor) mismatch(subject, format string, args ...any) {
@@ -130,6 +132,7 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 	case *events.DecisionMade:
 		return a.checkDecision(ctx, p)
 	case *events.ModelFitted:
+		a.fitted = p.Build
 		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, p.Build, p)
 	case *events.ModelFitFailed:
 		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, a.build, p)
@@ -152,6 +155,8 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 		}
 	case *events.ExperimentDeferred:
 		a.due, a.source, a.exact = a.core.withConsequences(p)[1:], p.Experiment, true
+	case *events.MeasurementFlagged:
+		a.checkFlag(p)
 	case *events.LabelRequested:
 		a.checkRecord(p.Question, p, a.now)
 	case *events.CampaignCompleted:
@@ -189,6 +194,21 @@ func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.
 	if problem := a.compare(record.Payloads[0], recorded, true); problem != "" {
 		a.mismatch(subject, "%s", problem)
 	}
+}
+
+// checkFlag judges a measurement again, with what that leads to.
+func (a *auditor) checkFlag(p *events.MeasurementFlagged) {
+	record, ok := a.next(a.now).(Record)
+	if !ok || record.Payloads[0].Kind() != p.Kind() {
+		a.mismatch(p.Experiment, "nothing before it calls for a word on this measurement")
+		return
+	}
+	a.exact = a.sameBuild(a.fitted) // it rests on the last fit, and was written by the same program or a later one
+	if problem := a.compare(record.Payloads[0], p, a.exact); problem != "" {
+		a.mismatch(p.Experiment, "%s", problem)
+		return
+	}
+	a.due, a.source = record.Payloads[1:], p.Experiment
 }
 
 // checkRepeat compares a request with the experiment that a person wants again.

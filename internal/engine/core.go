@@ -28,6 +28,11 @@ type Core struct {
 	definedBy string
 	space     *space.Space
 	policy    *policies.Policy
+
+	// What is expected of observations, remembered for one version of the
+	// objective's projection.
+	expectedAt [2]int
+	expected   map[string]expectation
 }
 
 // NewCore returns the core of a campaign without events.

@@ -90,6 +90,7 @@ func (c *Core) Next(w World) (Step, error) {
 		c.nextTrouble,
 		c.nextDispatch,
 		c.nextPause,
+		c.nextDoubt,
 		c.nextInitial,
 		c.nextReplicate,
 		c.nextDecision,

@@ -282,6 +282,7 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 			corrected.Actual = p.Actual
 		}
 		x.Measurement, x.Source, x.Excluded = &corrected, e.ID, p.Excluded
+		x.Flag = nil // a person's word is the last
 	case *events.InstrumentStalled:
 		if x := expect(p.Experiment, Dispatched, Started); x != nil {
 			x.Stalled = true

@@ -24,6 +24,13 @@ type Observation struct {
 	SD    *float64 `json:"sd,omitempty"`
 	// Excluded keeps the observation out of the model.
 	Excluded bool `json:"excluded,omitempty"`
+	// Suspect is set while it is in doubt.
+	Suspect bool `json:"suspect,omitempty"`
+	// Since is the revision that brought it.
+	Since int `json:"since,omitempty"`
+	// Judged is set once it has stood the comparison with the others, or a person
+	// has looked at it.
+	Judged bool `json:"judged,omitempty"`
 }
 
 type state struct {
@@ -87,11 +94,14 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 		}
 	case *events.MeasurementCorrected:
 		p.correct(d)
+	case *events.MeasurementFlagged:
+		p.flag(d)
 	case *events.ModelFitted:
 		if d.Model != events.ModelObjective {
 			return nil
 		}
 		s.Fit, s.FitRevision = d.Objective, s.Revision
+		p.judged()
 	case *events.ModelFitFailed:
 		if d.Model != events.ModelObjective {
 			return nil
@@ -112,9 +122,9 @@ func (p *Projection) observe(experiment string, m *events.Measurement) {
 	for i > 0 && number(s.Observations[i-1].Experiment) > number(experiment) {
 		i--
 	}
-	s.Observations = slices.Insert(s.Observations, i,
-		Observation{Experiment: experiment, Point: m.Actual, Value: m.Objective.Value, SD: m.Objective.SD})
 	s.Revision++
+	s.Observations = slices.Insert(s.Observations, i,
+		Observation{Experiment: experiment, Point: m.Actual, Value: m.Objective.Value, SD: m.Objective.SD, Since: s.Revision})
 }
 
 func number(id string) (n int) {
@@ -129,7 +139,7 @@ func (p *Projection) correct(d *events.MeasurementCorrected) {
 		return // the campaign projection refuses a correction of what was not measured
 	}
 	o := &s.Observations[i]
-	o.Excluded = d.Excluded
+	o.Excluded, o.Suspect, o.Judged = d.Excluded, false, true // a person's word is the last
 	if d.New != nil {
 		o.Value, o.SD = d.New.Value, d.New.SD
 	}
@@ -142,12 +152,7 @@ func (p *Projection) correct(d *events.MeasurementCorrected) {
 // included returns the observations the model learns from.
 func (p *Projection) included() []Observation {
 	kept := make([]Observation, 0, len(p.state.Observations))
-	for _, o := range p.state.Observations {
-		if !o.Excluded {
-			kept = append(kept, o)
-		}
-	}
-	return kept
+	return append(kept, p.filtered(func(o Observation) bool { return !o.Excluded && !p.held(o) })...)
 }
 
 // refitEvery is the number of observations up to which each change calls for
@@ -169,6 +174,9 @@ func (p *Projection) Stale() bool {
 
 // Revision counts the changes of the observations.
 func (p *Projection) Revision() int { return p.state.Revision }
+
+// Version changes with everything that the model depends on.
+func (p *Projection) Version() [2]int { return [2]int{p.state.Revision, p.state.FitRevision} }
 
 // Fitted reports whether there is a fit.
 func (p *Projection) Fitted() bool { return p.state.Fit != nil }

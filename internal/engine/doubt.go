@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// A measurement is suspect where it deviates from what is expected without it
+// by the definition's threshold, in standard deviations of the prediction, and
+// by leastDeviation, in standard deviations of all measurements: a deviation
+// that is significant and small derails nothing, and is not worth an experiment.
+const leastDeviation = 1.0
+
+// Two measurements of a composition agree within so many standard deviations of
+// their difference. The noise counts as at least leastNoise of the spread of all
+// measurements: where it is inferred it is not known better.
+const (
+	agreement  = 4.0
+	leastNoise = 0.01
+)
+
+// nextDoubt judges each measurement before a fit believes it, and settles doubts
+// whose repetition has been measured.
+func (c *Core) nextDoubt(s *campaign.State, w World) (Step, error) {
+	outliers := s.Definition.Outliers
+	if outliers.Threshold == nil || outliers.Action != events.OutlierRepeat && outliers.Action != events.OutlierFlag {
+		return nil, nil
+	}
+	for _, o := range c.objective.Suspects() {
+		if payloads, err := c.settle(s, o); payloads != nil || err != nil {
+			return Record{payloads}, err
+		}
+	}
+	if underWay(s) >= s.Definition.Parallel {
+		return nil, nil // a repetition must find a place
+	}
+	// The worst first: it may be what makes others look odd.
+	var worst objective.Observation
+	var expectedOfWorst objective.Expectation
+	greatest := 0.0
+	for _, o := range c.objective.Unjudged() {
+		if s.Experiment(o.Experiment).Origin == events.OriginImport || c.repeatsSuspect(s, o.Experiment) {
+			continue
+		}
+		expected, ok, err := c.expect(o)
+		if err != nil {
+			return nil, err
+		}
+		deviation := (o.Value - expected.Mean) / expected.SD
+		if ok && math.Abs(deviation) >= *outliers.Threshold && math.Abs(o.Value-expected.Mean) >= leastDeviation*expected.Spread &&
+			math.Abs(deviation) > math.Abs(greatest) {
+			worst, expectedOfWorst, greatest = o, expected, deviation
+		}
+	}
+	if greatest == 0 {
+		return nil, nil
+	}
+	return Record{c.doubt(s, worst, expectedOfWorst, greatest)}, nil
+}
+
+// doubt flags a measurement, and requests its repetition where that is wanted
+// and possible.
+func (c *Core) doubt(s *campaign.State, o objective.Observation, expected objective.Expectation, deviation float64) []events.Payload {
+	x := s.Experiment(o.Experiment)
+	flag := c.flag(o, expected, deviation, events.VerdictSuspect)
+	flag.Reason = fmt.Sprintf("It is %s, and %s was expected from %d measurements of other compositions: ",
+		c.amount(o.Value), c.interval(expected), expected.Observations)
+	if s.Definition.Outliers.Action == events.OutlierFlag {
+		flag.Reason += "look at it; it counts all the same."
+		return []events.Payload{flag}
+	}
+	if s.Spent() >= s.Definition.Budget.Experiments || c.space.Contains(x.Parameters) != nil {
+		flag.Reason += "it cannot be repeated any more, and is left out until a person decides."
+		return []events.Payload{flag}
+	}
+	repetition := c.again(x, 1+c.runsOf(x.Parameters))
+	flag.Repetition = repetition.Experiment
+	flag.Reason += fmt.Sprintf("it is measured again as %s, and left out until then.", repetition.Experiment)
+	return []events.Payload{flag, repetition}
+}
+
+// settle says what the repetition of a suspect measurement makes of it; nil
+// where there is none, or not yet. The two agree: it is confirmed. They do not:
+// the one that is nearer to what was expected stands.
+func (c *Core) settle(s *campaign.State, o objective.Observation) ([]events.Payload, error) {
+	x := s.Experiment(o.Experiment)
+	if x.Flag == nil || x.Flag.Repetition == "" {
+		return nil, nil
+	}
+	repetition := c.objective.Of(c.lastTry(s, x.Flag.Repetition))
+	if repetition == nil || repetition.Excluded {
+		return nil, nil
+	}
+	expected, ok, err := c.expect(o)
+	if err != nil {
+		return nil, err
+	}
+	if !ok { // what it rested on has been excluded since
+		expected.Mean, expected.SD = x.Flag.Predicted.Mean, x.Flag.Predicted.SD
+		expected.Noise, expected.Spread = 0, expected.SD
+	}
+	apart := math.Abs(repetition.Value - o.Value)
+	within := agreement * math.Sqrt2 * max(expected.Noise, leastNoise*expected.Spread)
+	toExpected := math.Abs(repetition.Value - expected.Mean)
+	settle := func(o objective.Observation, verdict, other, reason string) events.Payload {
+		flag := c.flag(o, expected, (o.Value-expected.Mean)/expected.SD, verdict)
+		flag.Repetition, flag.Reason = other, reason
+		return flag
+	}
+	again := fmt.Sprintf("%s measured %s at the same composition", repetition.Experiment, c.amount(repetition.Value))
+	switch {
+	case apart <= within && apart < toExpected:
+		return []events.Payload{settle(o, events.VerdictConfirmed, repetition.Experiment, again+", which agrees with it: both count.")}, nil
+	case toExpected <= math.Abs(o.Value-expected.Mean):
+		return []events.Payload{settle(o, events.VerdictOverturned, repetition.Experiment,
+			fmt.Sprintf("%s, nearer to the %s that was expected: %s is left out.", again, c.interval(expected), o.Experiment))}, nil
+	}
+	return []events.Payload{
+		settle(o, events.VerdictConfirmed, repetition.Experiment, again+", even further from what was expected: the first one stands."),
+		settle(*repetition, events.VerdictOverturned, o.Experiment,
+			fmt.Sprintf("%s measured %s at the same composition, nearer to the %s that was expected: %s is left out.",
+				o.Experiment, c.amount(o.Value), c.interval(expected), repetition.Experiment)),
+	}, nil
+}
+
+// lastTry follows a repetition that was put off to the experiment that took its
+// place.
+func (c *Core) lastTry(s *campaign.State, id string) string {
+	at := slices.IndexFunc(s.Experiments, func(x campaign.Experiment) bool { return x.ID == id })
+	for i := at + 1; i < len(s.Experiments) && s.Experiments[at].Status == campaign.Deferred; i++ {
+		x, y := &s.Experiments[at], &s.Experiments[i]
+		if y.Replicate == x.Replicate && y.Decision == x.Decision && y.Origin == x.Origin && maps.Equal(x.Parameters, y.Parameters) {
+			at = i
+		}
+	}
+	return s.Experiments[at].ID
+}
+
+// repeatsSuspect reports whether an experiment repeats one that is in doubt:
+// what it says is about that doubt.
+func (c *Core) repeatsSuspect(s *campaign.State, id string) bool {
+	return slices.ContainsFunc(c.objective.Suspects(), func(o objective.Observation) bool {
+		flag := s.Experiment(o.Experiment).Flag
+		return flag != nil && flag.Repetition != "" && c.lastTry(s, flag.Repetition) == id
+	})
+}
+
+func (c *Core) flag(o objective.Observation, expected objective.Expectation, deviation float64, verdict string) *events.MeasurementFlagged {
+	return &events.MeasurementFlagged{
+		Experiment: o.Experiment, Verdict: verdict, Deviation: deviation,
+		Predicted: events.Prediction{Mean: expected.Mean, SD: expected.SD, Unit: c.State().Definition.Objective.Unit},
+	}
+}
+
+// expectation is a remembered answer of expect.
+type expectation struct {
+	objective.Expectation
+	ok bool
+}
+
+// expect is what is expected of an observation without its composition. It is
+// remembered until the observations or the fit change, since Next asks often.
+func (c *Core) expect(o objective.Observation) (objective.Expectation, bool, error) {
+	if version := c.objective.Version(); c.expectedAt != version {
+		c.expectedAt, c.expected = version, make(map[string]expectation)
+	}
+	if e, known := c.expected[o.Experiment]; known {
+		return e.Expectation, e.ok, nil
+	}
+	e, ok, err := c.objective.Expect(o, seedFor(c.State().Definition.Seed, "expect", o.Experiment, c.objective.Revision()))
+	if err == nil {
+		c.expected[o.Experiment] = expectation{e, ok}
+	}
+	return e, ok, err
+}
+
+// amount writes a value of the objective, interval what is expected.
+func (c *Core) amount(value float64) string {
+	return strings.TrimSpace(fmt.Sprintf("%.4g %s", value, c.State().Definition.Objective.Unit))
+}
+
+func (c *Core) interval(e objective.Expectation) string {
+	return strings.TrimSpace(fmt.Sprintf("%.4g ± %.2g %s", e.Mean, e.SD, c.State().Definition.Objective.Unit))
+}
