@@ -33,7 +33,8 @@ type studyProgress struct {
 	drawn sync.WaitGroup
 }
 
-// tellEvery is how often a line is printed where there is no terminal.
+// tellEvery is how often a line is printed at first where there is no terminal; a
+// long study tells after every tenth part more.
 const tellEvery = 10 * time.Second
 
 func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgress {
@@ -86,7 +87,7 @@ func (p *studyProgress) finished(simulate.Unit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++
-	if !p.terminal && (p.done == p.total || time.Since(p.told) >= tellEvery) {
+	if !p.terminal && (p.done == p.total || time.Since(p.told) >= max(tellEvery, time.Since(p.began)/10)) {
 		p.told = time.Now()
 		fmt.Fprintln(p.out, p.line(false))
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -84,26 +85,26 @@ func (h *history) figureConvergence() (figure, bool) {
 		return figure{}, false
 	}
 	o := h.def.Objective
-	c := newChart(780, 340, "experiment, in order of request", withUnit(o.Name, o.Unit))
+	c := chart.New(780, 340, "experiment, in order of request", withUnit(o.Name, o.Unit))
 	n := len(course.results)
 	var means, lower, upper, at []float64
 	for _, p := range course.posterior {
 		at, means = append(at, float64(p.experiments)), append(means, p.mean)
 		lower, upper = append(lower, p.mean-p.sd), append(upper, p.mean+p.sd)
 	}
-	limits(&c.Y, 0.06, append(append(values, lower...), upper...)...)
+	chart.Limits(&c.Y, 0.06, append(append(values, lower...), upper...)...)
 	c.X.Min, c.X.Max = 0.5, max(float64(n)+0.5, 3.5)
-	c.X.Tick.Marker = ticks{want: 12, whole: true}
+	c.X.Tick.Marker = chart.Ticks{Want: 12, Whole: true}
 
 	if design := leading(course.results); design > 0 && design < n {
-		c.shade(0.5, float64(design)+0.5)
+		c.Shade(0.5, float64(design)+0.5)
 	}
-	c.band(at, lower, upper, faded(green, 0.14))
+	c.Band(at, lower, upper, chart.Faded(chart.Green, 0.14))
 	curves := func() {
-		c.line(steps(course.best), ink, 1.5)
-		c.line(xys(at, means), green, 2)
+		c.Line(steps(course.best), chart.Ink, 1.5)
+		c.Line(xys(at, means), chart.Green, 2)
 		if n := len(at); n > 0 { // visible even where it is the only point
-			c.points(plotter.XYs{{X: at[n-1], Y: means[n-1]}}, draw.GlyphStyle{Color: green, Radius: 2.6, Shape: solid{edge: white}})
+			c.Points(plotter.XYs{{X: at[n-1], Y: means[n-1]}}, draw.GlyphStyle{Color: chart.Green, Radius: 2.6, Shape: solid{edge: chart.White}})
 		}
 	}
 	if n <= manyPoints {
@@ -125,22 +126,22 @@ func (h *history) figureConvergence() (figure, bool) {
 				y = bottom
 			}
 			points = append(points, plotter.XY{X: float64(r.number), Y: y})
-			c.spots = append(c.spots, spot{x: float64(r.number), y: y, text: h.spotText(r.experiment), href: r.experiment.ID})
+			c.Spot(float64(r.number), y, h.spotText(r.experiment), r.experiment.ID)
 		}
-		c.points(points, k.glyph(radius))
+		c.Points(points, k.glyph(radius))
 	}
 	if n > manyPoints {
 		curves()
 	}
 	last := course.best[n-1]
-	c.end(last, "best measured\n"+typeset(fixed(last, h.places)), ink)
+	c.End(last, "best measured\n"+chart.Typeset(chart.Fixed(last, h.places)), chart.Ink)
 	if len(course.posterior) > 0 {
 		p := course.posterior[len(course.posterior)-1]
 		m, s := meanSD(p.mean, p.sd)
-		c.end(p.mean, fmt.Sprintf("best posterior\nmean %s ± %s", typeset(m), s), green)
+		c.End(p.mean, fmt.Sprintf("best posterior\nmean %s ± %s", chart.Typeset(m), s), chart.Green)
 	}
 
-	f := figure{ID: "convergence", Wide: true, SVG: c.svg("Convergence: every measurement, the best so far, and the best posterior mean")}
+	f := figure{ID: "convergence", Wide: true, SVG: c.SVG("Convergence: every measurement, the best so far, and the best posterior mean")}
 	for k := range classes {
 		if present[k] > 0 {
 			f.Legend = append(f.Legend, legendEntry{k.svg(), fmt.Sprintf("%s (%d)", classNames[k], present[k])})
@@ -175,7 +176,7 @@ func (h *history) spotText(x *campaign.Experiment) string {
 	text := x.ID + ": "
 	point := x.Parameters
 	if m := x.Measurement; m != nil {
-		text += typeset(fixed(m.Objective.Value, h.places)) + " " + h.def.Objective.Unit
+		text += chart.Typeset(chart.Fixed(m.Objective.Value, h.places)) + " " + h.def.Objective.Unit
 		point = m.Actual
 	} else {
 		text += string(x.Status)

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/report/chart"
 )
 
 // trustworthiness is what the page says about how far the model can be trusted.
@@ -86,8 +86,8 @@ func (h *history) trustworthiness() trustworthiness {
 // with adds an agreement, if there is one.
 func (r expertRow) with(a *diagnose.Agreement) expertRow {
 	if a != nil {
-		r.Share = fixed(100*a.Share, 0) + " %"
-		r.Interval = fixed(100*a.Lower, 0) + " to " + fixed(100*a.Upper, 0) + " %"
+		r.Share = chart.Fixed(100*a.Share, 0) + " %"
+		r.Interval = chart.Fixed(100*a.Lower, 0) + " to " + chart.Fixed(100*a.Upper, 0) + " %"
 		r.Scale = intervalSVG(a.Lower, a.Share, a.Upper)
 	}
 	return r
@@ -97,12 +97,12 @@ func (r expertRow) with(a *diagnose.Agreement) expertRow {
 func intervalSVG(lower, share, upper float64) template.HTML {
 	const width, height = 150.0, 14.0
 	x := func(v float64) float64 { return 4 + v*(width-8) }
-	color := muted
+	color := chart.Muted
 	switch {
 	case lower > 0.5:
-		color = green
+		color = chart.Green
 	case upper < 0.5:
-		color = red
+		color = chart.Red
 	}
 	css := fmt.Sprintf("#%02x%02x%02x", color.R, color.G, color.B)
 	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %g" width="%g" height="%g" role="img" aria-label="%.0f %%, %.0f to %.0f %%">`+
@@ -118,7 +118,7 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 		return figure{}, false
 	}
 	o := h.def.Objective
-	c := newChart(380, 320, withUnit("measured "+o.Name, o.Unit), withUnit("predicted from the others", o.Unit))
+	c := chart.New(380, 320, withUnit("measured "+o.Name, o.Unit), withUnit("predicted from the others", o.Unit))
 	odd := map[string]bool{} // only looked up
 	for _, x := range h.diagnosis.Outliers {
 		odd[x.Experiment] = true
@@ -127,14 +127,14 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 	for _, r := range check.Rows {
 		values, bars = append(values, r.Measured), append(bars, r.Predicted-r.SD, r.Predicted+r.SD)
 	}
-	limits(&c.X, 0.06, values...)
-	limits(&c.Y, 0.04, append(bars, values...)...)
-	c.X.Tick.Marker = ticks{want: 5}
+	chart.Limits(&c.X, 0.06, values...)
+	chart.Limits(&c.Y, 0.04, append(bars, values...)...)
+	c.X.Tick.Marker = chart.Ticks{Want: 5}
 	low, high := max(c.X.Min, c.Y.Min), min(c.X.Max, c.Y.Max)
-	c.line(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, muted, 0.9, 3, 3)
+	c.Line(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, chart.Muted, 0.9, 3, 3)
 	var points, outliers plotter.XYs
 	for _, r := range check.Rows {
-		c.line(plotter.XYs{{X: r.Measured, Y: r.Predicted - r.SD}, {X: r.Measured, Y: r.Predicted + r.SD}}, faded(sky, 0.75), crowded(1.3, len(check.Rows)))
+		c.Line(plotter.XYs{{X: r.Measured, Y: r.Predicted - r.SD}, {X: r.Measured, Y: r.Predicted + r.SD}}, chart.Faded(chart.Sky, 0.75), crowded(1.3, len(check.Rows)))
 		if slices.ContainsFunc(r.Experiments, func(id string) bool { return odd[id] }) {
 			outliers = append(outliers, plotter.XY{X: r.Measured, Y: r.Predicted})
 		} else {
@@ -142,15 +142,15 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 		}
 		if len(check.Rows) <= 300 {
 			m, s := meanSD(r.Predicted, r.SD)
-			c.spots = append(c.spots, spot{x: r.Measured, y: r.Predicted, href: r.Experiments[0],
-				text: fmt.Sprintf("%s: measured %s, predicted %s ± %s", strings.Join(r.Experiments, ", "), typeset(fixed(r.Measured, h.places)), typeset(m), s)})
+			c.Spot(r.Measured, r.Predicted, fmt.Sprintf("%s: measured %s, predicted %s ± %s", strings.Join(r.Experiments, ", "),
+				chart.Typeset(chart.Fixed(r.Measured, h.places)), chart.Typeset(m), s), r.Experiments[0])
 		}
 	}
-	style := draw.GlyphStyle{Color: blue, Radius: crowded(3, len(check.Rows)), Shape: solid{edge: white}}
-	contradicts := draw.GlyphStyle{Color: red, Radius: 4, Shape: cross{}}
-	c.points(points, style)
-	c.points(outliers, contradicts)
-	f := figure{ID: "leave-one-out", Title: "Leave-one-out: predicted against measured", SVG: c.svg("Leave-one-out predictions against measurements")}
+	style := draw.GlyphStyle{Color: chart.Blue, Radius: crowded(3, len(check.Rows)), Shape: solid{edge: chart.White}}
+	contradicts := draw.GlyphStyle{Color: chart.Red, Radius: 4, Shape: cross{}}
+	c.Points(points, style)
+	c.Points(outliers, contradicts)
+	f := figure{ID: "leave-one-out", Title: "Leave-one-out: predicted against measured", SVG: c.SVG("Leave-one-out predictions against measurements")}
 	if outliers != nil {
 		f.Legend = []legendEntry{{glyphSVG(contradicts, "contradicts all others"), "contradicts all others"}}
 	}
@@ -162,9 +162,9 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 		f.Caption += ". All measured values are equal: R² is not defined."
 		return f, true
 	}
-	f.Caption += fmt.Sprintf(". R² = %s (1 is perfect, 0 no better than the mean).", typeset(significant(*check.R2, 2)))
+	f.Caption += fmt.Sprintf(". R² = %s (1 is perfect, 0 no better than the mean).", chart.Typeset(significant(*check.R2, 2)))
 	if r := check.RankCorrelation; r != nil {
-		f.Caption += fmt.Sprintf(" Rank correlation %s.", typeset(significant(*r, 2)))
+		f.Caption += fmt.Sprintf(" Rank correlation %s.", chart.Typeset(significant(*r, 2)))
 	}
 	return f, true
 }
@@ -176,9 +176,9 @@ func (h *history) figureCalibration() (figure, bool) {
 	if check == nil {
 		return figure{}, false
 	}
-	c := newChart(380, 320, "probability of the interval (%)", "left-out compositions it holds (%)")
+	c := chart.New(380, 320, "probability of the interval (%)", "left-out compositions it holds (%)")
 	c.X.Min, c.X.Max, c.Y.Min, c.Y.Max = 0, 100, 0, 100
-	c.X.Tick.Marker, c.Y.Tick.Marker = ticks{want: 5}, ticks{want: 5}
+	c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
 	n := float64(len(check.Rows))
 	x, low, high := []float64{0}, []float64{0}, []float64{0}
 	held := plotter.XYs{{X: 0, Y: 0}}
@@ -188,13 +188,14 @@ func (h *history) figureCalibration() (figure, bool) {
 		held = append(held, plotter.XY{X: 2 * float64(k), Y: 100 * level.Share})
 	}
 	x, low, high = append(x, 100), append(low, 100), append(high, 100)
-	c.band(x, low, high, faded(muted, 0.12))
-	c.line(plotter.XYs{{X: 0, Y: 0}, {X: 100, Y: 100}}, muted, 0.9, 3, 3)
-	c.line(held, blue, 2)
-	f := figure{ID: "calibration", Title: "Calibration: does it know how far off it is?", SVG: c.svg("Calibration of the leave-one-out intervals")}
+	c.Band(x, low, high, chart.Faded(chart.Muted, 0.12))
+	c.Line(plotter.XYs{{X: 0, Y: 0}, {X: 100, Y: 100}}, chart.Muted, 0.9, 3, 3)
+	c.Line(held, chart.Blue, 2)
+	f := figure{ID: "calibration", Title: "Calibration: does it know how far off it is?", SVG: c.SVG("Calibration of the leave-one-out intervals")}
 	var said []string
 	for _, level := range check.Coverage {
-		said = append(said, fmt.Sprintf("%d of %d in the %s %% intervals (%d to %d expected)", level.Within, len(check.Rows), fixed(100*level.Nominal, 0), level.Low, level.High))
+		said = append(said, fmt.Sprintf("%d of %d in the %s %% intervals (%d to %d expected)", level.Within, len(check.Rows),
+			chart.Fixed(100*level.Nominal, 0), level.Low, level.High))
 	}
 	f.Caption = "On the dashed line the model knows exactly; below it is too sure of itself, above too cautious. Band: where 95 of 100 models that know would lie, with so few compositions. " +
 		strings.Join(said, ", ") + "."
@@ -228,7 +229,7 @@ func (h *history) sensitivities() []sensitivity {
 	for _, p := range learnt {
 		mean, sd := meanSD(*p.Effect, *p.EffectSD)
 		s := sensitivity{Parameter: p.Name, Share: significant(p.Share, 2), Reading: p.Reading, Effect: mean + " ± " + sd,
-			Bar: fixed(100*learnt[0].Share/p.Share, 1), Lengthscale: "between categories"}
+			Bar: chart.Fixed(100*learnt[0].Share/p.Share, 1), Lengthscale: "between categories"}
 		if p.Lengthscale != nil {
 			s.Lengthscale = strings.TrimSpace(significant(*p.Lengthscale, 3) + " " + p.Unit)
 		}
@@ -262,6 +263,3 @@ func (h *history) hyperparameters() [][2]string {
 		{"fitted to", plural(fit.Observations, "measurement") + ", on the unit cube and standardised values"},
 	}
 }
-
-// Compile-time check: ticks is what gonum/plot wants.
-var _ plot.Ticker = ticks{}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -77,10 +78,10 @@ func describeInitial(initial [outcomes]int) string {
 }
 
 // axisOfExperiments sets the axis that the charts over time share.
-func (h *history) axisOfExperiments(c *chart) float64 {
+func (h *history) axisOfExperiments(c *chart.Chart) float64 {
 	end := max(float64(len(h.state.Experiments)), 3)
 	c.X.Min, c.X.Max = 0, end
-	c.X.Tick.Marker = ticks{want: 8, whole: true}
+	c.X.Tick.Marker = chart.Ticks{Want: 8, Whole: true}
 	return end
 }
 
@@ -90,31 +91,31 @@ func (h *history) figureLabels() (figure, bool) {
 	if len(h.def.Experts) == 0 && len(asked) == 0 {
 		return figure{}, false
 	}
-	c := newChart(380, 230, "experiments requested", "questions asked, cumulative")
+	c := chart.New(380, 230, "experiments requested", "questions asked, cumulative")
 	end := h.axisOfExperiments(c)
 	c.Y.Min, c.Y.Max = 0, max(float64(len(asked))*1.08, 4)
-	c.Y.Tick.Marker = ticks{want: 5, whole: true}
+	c.Y.Tick.Marker = chart.Ticks{Want: 5, Whole: true}
 	styles := [outcomes]draw.GlyphStyle{
-		accepted: {Color: green, Radius: 3, Shape: solid{edge: white}},
-		rejected: {Color: red, Radius: 3, Shape: cross{}},
-		noAnswer: {Color: white, Radius: 2.6, Shape: solid{edge: grey, width: 1.2}},
-		open:     {Color: sky, Radius: 3, Shape: solid{edge: white}},
+		accepted: {Color: chart.Green, Radius: 3, Shape: solid{edge: chart.White}},
+		rejected: {Color: chart.Red, Radius: 3, Shape: cross{}},
+		noAnswer: {Color: chart.White, Radius: 2.6, Shape: solid{edge: chart.Grey, width: 1.2}},
+		open:     {Color: chart.Sky, Radius: 3, Shape: solid{edge: chart.White}},
 	}
 	stairs := plotter.XYs{{X: 0, Y: 0}}
 	var points [outcomes]plotter.XYs
 	for i, a := range asked {
 		stairs = append(stairs, plotter.XY{X: a.spot, Y: float64(i)}, plotter.XY{X: a.spot, Y: float64(i + 1)})
 		points[a.outcome] = append(points[a.outcome], plotter.XY{X: a.spot, Y: float64(i + 1)})
-		c.spots = append(c.spots, spot{x: a.spot, y: float64(i + 1), href: a.question.Decision,
-			text: fmt.Sprintf("%s to %s: %s\n%s", a.question.ID, a.question.Expert, outcomeNames[a.outcome], h.format.line(a.question.Parameters))})
+		c.Spot(a.spot, float64(i+1), fmt.Sprintf("%s to %s: %s\n%s", a.question.ID, a.question.Expert, outcomeNames[a.outcome],
+			h.format.line(a.question.Parameters)), a.question.Decision)
 	}
 	stairs = append(stairs, plotter.XY{X: end, Y: float64(len(asked))})
-	c.line(stairs, muted, 1.5)
+	c.Line(stairs, chart.Muted, 1.5)
 	for k := range outcomes {
-		c.points(points[k], styles[k])
+		c.Points(points[k], styles[k])
 	}
-	c.end(float64(len(asked)), fmt.Sprintf("%d asked", len(asked)), ink)
-	f := figure{ID: "labels", Title: "Labels asked over time", SVG: c.svg("Questions asked over time")}
+	c.End(float64(len(asked)), fmt.Sprintf("%d asked", len(asked)), chart.Ink)
+	f := figure{ID: "labels", Title: "Labels asked over time", SVG: c.SVG("Questions asked over time")}
 	for k := range outcomes {
 		if len(points[k]) > 0 {
 			f.Legend = append(f.Legend, legendEntry{glyphSVG(styles[k], outcomeNames[k]), fmt.Sprintf("%s (%d)", outcomeNames[k], len(points[k]))})
@@ -131,14 +132,14 @@ func (h *history) figureLabels() (figure, bool) {
 }
 
 // expertColors tell several experts apart; names stand beside the lines too.
-var expertColors = []color.NRGBA{blue, red, green, purple}
+var expertColors = []color.NRGBA{chart.Blue, chart.Red, chart.Green, chart.Purple}
 
 // figureTrust draws the dual variable λ of each expert.
 func (h *history) figureTrust() (figure, bool) {
 	if len(h.trust) == 0 {
 		return figure{}, false
 	}
-	c := newChart(380, 230, "experiments requested", "dual variable λ")
+	c := chart.New(380, 230, "experiments requested", "dual variable λ")
 	end := h.axisOfExperiments(c)
 	var names []string
 	for _, t := range h.trust {
@@ -167,31 +168,31 @@ func (h *history) figureTrust() (figure, bool) {
 		}
 		final := line[len(line)-1].Y
 		line = append(line, plotter.XY{X: end, Y: final})
-		c.line(line, color, 2)
-		c.end(final, name+" "+significant(final, 3), color)
+		c.Line(line, color, 2)
+		c.End(final, name+" "+significant(final, 3), color)
 	}
-	limits(&c.Y, 0, values...)
+	chart.Limits(&c.Y, 0, values...)
 	c.Y.Max += 0.1 * (c.Y.Max - c.Y.Min)
-	c.Y.Tick.Marker = ticks{want: 5}
-	return figure{ID: "trust", Title: "Trust in the expert", SVG: c.svg("Dual variable over time"),
+	c.Y.Tick.Marker = chart.Ticks{Want: 5}
+	return figure{ID: "trust", Title: "Trust in the expert", SVG: c.SVG("Dual variable over time"),
 		Caption: "λ weighs the expert's belief in the aided choice (Xu et al. 2024, Alg. 1). It falls while the expert may accept the aided candidate (lower belief bound below 0), and grows where the belief says reject."}, true
 }
 
 // figureWidths draws how wide the belief was at each aided candidate, against
 // the threshold of the handover.
 func (h *history) figureWidths() (figure, bool) {
-	c := newChart(780, 230, "experiments requested", "width of the belief interval (logits)")
+	c := chart.New(780, 230, "experiments requested", "width of the belief interval (logits)")
 	h.axisOfExperiments(c)
-	c.X.Tick.Marker = ticks{want: 12, whole: true}
+	c.X.Tick.Marker = chart.Ticks{Want: 12, Whole: true}
 	type kind struct {
 		name  string
 		style draw.GlyphStyle
 	}
 	kinds := []kind{
-		{"asked", draw.GlyphStyle{Color: blue, Radius: 3, Shape: solid{edge: white}}},
-		{"run unasked", draw.GlyphStyle{Color: orange, Radius: 3.9, Shape: solid{corners: 4, edge: white}}},
-		{"run as accepted", draw.GlyphStyle{Color: green, Radius: 3.9, Shape: solid{corners: 3, edge: white}}},
-		{"refused, unaided run", draw.GlyphStyle{Color: white, Radius: 2.8, Shape: solid{edge: muted, width: 1.2}}},
+		{"asked", draw.GlyphStyle{Color: chart.Blue, Radius: 3, Shape: solid{edge: chart.White}}},
+		{"run unasked", draw.GlyphStyle{Color: chart.Orange, Radius: 3.9, Shape: solid{corners: 4, edge: chart.White}}},
+		{"run as accepted", draw.GlyphStyle{Color: chart.Green, Radius: 3.9, Shape: solid{corners: 3, edge: chart.White}}},
+		{"refused, unaided run", draw.GlyphStyle{Color: chart.White, Radius: 2.8, Shape: solid{edge: chart.Muted, width: 1.2}}},
 	}
 	points := make([]plotter.XYs, len(kinds))
 	values := []float64{0}
@@ -213,8 +214,8 @@ func (h *history) figureWidths() (figure, bool) {
 		width := aided.Belief.Upper - aided.Belief.Lower
 		points[k] = append(points[k], plotter.XY{X: d.spot, Y: width})
 		values = append(values, width)
-		c.spots = append(c.spots, spot{x: d.spot, y: width, href: d.Decision,
-			text: fmt.Sprintf("%s: %s, interval %s to %s\n%s", d.Decision, d.Rule, typeset(significant(aided.Belief.Lower, 3)), typeset(significant(aided.Belief.Upper, 3)), h.format.line(aided.Parameters))})
+		c.Spot(d.spot, width, fmt.Sprintf("%s: %s, interval %s to %s\n%s", d.Decision, d.Rule,
+			chart.Typeset(significant(aided.Belief.Lower, 3)), chart.Typeset(significant(aided.Belief.Upper, 3)), h.format.line(aided.Parameters)), d.Decision)
 	}
 	if len(values) == 1 {
 		return figure{}, false
@@ -223,24 +224,24 @@ func (h *history) figureWidths() (figure, bool) {
 	f.Caption = "At every aided candidate."
 	if w := h.def.Policy.Handover.Width; w != nil && w.Threshold != nil {
 		values = append(values, *w.Threshold)
-		c.line(plotter.XYs{{X: c.X.Min, Y: *w.Threshold}, {X: c.X.Max, Y: *w.Threshold}}, red, 1.2, 4, 3)
-		c.end(*w.Threshold, "threshold\n"+setting(*w.Threshold), red)
+		c.Line(plotter.XYs{{X: c.X.Min, Y: *w.Threshold}, {X: c.X.Max, Y: *w.Threshold}}, chart.Red, 1.2, 4, 3)
+		c.End(*w.Threshold, "threshold\n"+setting(*w.Threshold), chart.Red)
 		f.Caption += " Above the threshold the expert is asked"
 		if w.WhereItMatters != nil && *w.WhereItMatters {
 			f.Caption += " where the interval contains 0, that is where the answer could change the choice"
 		}
 		f.Caption += "; below it the model goes on alone."
 	}
-	limits(&c.Y, 0, values...)
+	chart.Limits(&c.Y, 0, values...)
 	c.Y.Min = 0
 	c.Y.Max *= 1.08
-	c.Y.Tick.Marker = ticks{want: 5}
+	c.Y.Tick.Marker = chart.Ticks{Want: 5}
 	for k := range kinds {
-		c.points(points[k], kinds[k].style)
+		c.Points(points[k], kinds[k].style)
 		if n := len(points[k]); n > 0 {
 			f.Legend = append(f.Legend, legendEntry{glyphSVG(kinds[k].style, kinds[k].name), fmt.Sprintf("%s (%d)", kinds[k].name, n)})
 		}
 	}
-	f.SVG = c.svg("Width of the belief interval over time")
+	f.SVG = c.SVG("Width of the belief interval over time")
 	return f, true
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/report/chart"
 )
 
 // The convergence curve of a log that can be read with the eye: excluded and
@@ -143,7 +144,7 @@ func TestTicks(t *testing.T) {
 		if !(high > low) || span < 1e-9*math.Abs(low) {
 			t.Skip("no range")
 		}
-		got := ticks{want: 6}.Ticks(low, high)
+		got := chart.Ticks{Want: 6}.Ticks(low, high)
 		if len(got) > 8 {
 			t.Fatalf("%d ticks", len(got))
 		}

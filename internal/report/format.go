@@ -7,15 +7,8 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/report/chart"
 )
-
-// minus is the typographic minus sign, for figures and prose. Tables keep the
-// hyphen, so that what is copied out of them stays a number.
-const minus = "\u2212"
-
-// typeset turns the hyphen of a negative number, and of a negative exponent,
-// into a minus sign.
-func typeset(number string) string { return strings.ReplaceAll(number, "-", minus) }
 
 // significant writes x with n significant digits, without an exponent where a
 // person would write none.
@@ -37,19 +30,6 @@ func resolving(width, fraction float64) int {
 	return min(12, max(0, int(math.Ceil(-math.Log10(step)))))
 }
 
-// fixed writes x with the given number of decimals, and very large or very
-// small numbers with an exponent.
-func fixed(x float64, decimals int) string {
-	if math.Abs(x) >= 1e7 || decimals >= 10 {
-		return strconv.FormatFloat(x, 'g', 5, 64)
-	}
-	text := strconv.FormatFloat(x, 'f', decimals, 64)
-	if strings.Trim(text, "-0.") == "" { // −0.00 is 0.00
-		text = strings.TrimPrefix(text, "-")
-	}
-	return text
-}
-
 // meanSD writes a mean and its standard deviation to the same decimals: two
 // significant digits of the deviation.
 func meanSD(mean, sd float64) (m, s string) {
@@ -60,7 +40,7 @@ func meanSD(mean, sd float64) (m, s string) {
 	if math.Abs(mean) >= 1e7 || decimals >= 10 {
 		return significant(mean, 5), significant(sd, 2)
 	}
-	return fixed(mean, decimals), fixed(sd, decimals)
+	return chart.Fixed(mean, decimals), chart.Fixed(sd, decimals)
 }
 
 // setting writes a number that a person chose.
@@ -144,7 +124,7 @@ func (f compositionFormat) value(i int, point events.Point) string {
 	if !numeric || f.decimals[i] < 0 {
 		return v.String()
 	}
-	return fixed(x, f.decimals[i])
+	return chart.Fixed(x, f.decimals[i])
 }
 
 // line writes a composition on one line, with units.

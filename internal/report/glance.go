@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -38,15 +39,15 @@ func (h *history) answer() (*answer, string) {
 	for i, p := range h.def.Parameters {
 		a.Rows = append(a.Rows, answerRow{p.Name, h.format.value(i, best.Parameters), p.Unit, p.Description})
 	}
-	a.Mean = typeset(fixed(best.Value, h.places))
+	a.Mean = chart.Typeset(chart.Fixed(best.Value, h.places))
 	if h.model != nil {
 		if p, err := h.model.Predict(best.Parameters); err == nil {
 			mean, sd := meanSD(p.Mean, p.SD)
-			a.Mean, a.SD = typeset(mean), sd
+			a.Mean, a.SD = chart.Typeset(mean), sd
 		}
 	}
 	if x := h.state.Experiment(best.Experiment); x != nil && x.Measurement != nil {
-		a.Measured = typeset(fixed(x.Measurement.Objective.Value, h.places))
+		a.Measured = chart.Typeset(chart.Fixed(x.Measurement.Objective.Value, h.places))
 	}
 	return a, ""
 }
@@ -107,9 +108,11 @@ func (h *history) gain() (number, bool) {
 	if math.IsNaN(before) || before == after {
 		return number{}, false
 	}
-	text := fixed(after-before, h.places)
+	text := chart.Fixed(after-before, h.places)
 	if after > before {
 		text = "+" + text
 	}
-	return number{typeset(text), strings.TrimSpace(h.def.Objective.Unit + " over the initial design"), fmt.Sprintf("best measured %s → %s %s", typeset(fixed(before, h.places)), typeset(fixed(after, h.places)), h.def.Objective.Unit)}, true
+	return number{chart.Typeset(text), strings.TrimSpace(h.def.Objective.Unit + " over the initial design"),
+		fmt.Sprintf("best measured %s → %s %s",
+			chart.Typeset(chart.Fixed(before, h.places)), chart.Typeset(chart.Fixed(after, h.places)), h.def.Objective.Unit)}, true
 }

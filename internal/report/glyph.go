@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/report/chart"
 )
 
 // class says where an experiment comes from; it decides how its point is drawn.
@@ -56,23 +57,23 @@ func classOf(origin, chosen string) class {
 
 // glyph returns how a class is drawn, at the given radius in points.
 func (k class) glyph(radius vg.Length) draw.GlyphStyle {
-	style := draw.GlyphStyle{Radius: radius, Color: blue, Shape: solid{corners: 0, edge: white}}
+	style := draw.GlyphStyle{Radius: radius, Color: chart.Blue, Shape: solid{corners: 0, edge: chart.White}}
 	switch k {
 	case classInitial:
-		style.Color, style.Shape = white, solid{corners: 0, edge: muted, width: 1.4}
+		style.Color, style.Shape = chart.White, solid{corners: 0, edge: chart.Muted, width: 1.4}
 	case classAided:
-		style.Color, style.Shape = orange, solid{corners: 4, edge: white}
+		style.Color, style.Shape = chart.Orange, solid{corners: 4, edge: chart.White}
 		style.Radius *= 1.3
 	case classPerson:
-		style.Color, style.Shape = purple, solid{corners: 3, edge: white}
+		style.Color, style.Shape = chart.Purple, solid{corners: 3, edge: chart.White}
 		style.Radius *= 1.3
 	case classImport:
-		style.Color, style.Shape = white, solid{corners: 4, turn: math.Pi / 4, edge: sky, width: 1.4}
+		style.Color, style.Shape = chart.White, solid{corners: 4, turn: math.Pi / 4, edge: chart.Sky, width: 1.4}
 		style.Radius *= 1.15
 	case classExcluded:
-		style.Color, style.Shape = grey, struckOut{}
+		style.Color, style.Shape = chart.Grey, struckOut{}
 	case classFailed:
-		style.Color, style.Shape = red, cross{}
+		style.Color, style.Shape = chart.Red, cross{}
 	}
 	return style
 }
@@ -86,7 +87,7 @@ func glyphSVG(style draw.GlyphStyle, name string) template.HTML {
 	canvas := vgsvg.New(size, size)
 	c := draw.New(canvas)
 	c.DrawGlyphNoClip(style, vg.Point{X: size / 2, Y: size / 2})
-	return finish(canvas, name, "")
+	return chart.Finish(canvas, name, "")
 }
 
 // solid is a disc (corners 0) or a regular polygon with an edge, so that points
@@ -147,7 +148,18 @@ type struckOut struct{}
 
 // DrawGlyph implements draw.GlyphDrawer.
 func (struckOut) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	solid{edge: grey, width: 1.2}.DrawGlyph(c, draw.GlyphStyle{Color: white, Radius: style.Radius}, at)
+	solid{edge: chart.Grey, width: 1.2}.DrawGlyph(c, draw.GlyphStyle{Color: chart.White, Radius: style.Radius}, at)
 	r := style.Radius * 1.2
 	c.StrokeLine2(draw.LineStyle{Color: style.Color, Width: 1.2}, at.X-r, at.Y-r, at.X+r, at.Y+r)
+}
+
+// crowded shrinks a glyph where n of them would hide each other.
+func crowded(radius vg.Length, n int) vg.Length {
+	switch {
+	case n > 400:
+		return radius * 0.45
+	case n > 120:
+		return radius * 0.65
+	}
+	return radius
 }

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/report/chart"
 )
 
 // heat is the model over two parameters through the best composition.
@@ -110,7 +111,7 @@ func (h *history) figureHeat() ([]figure, string, error) {
 	o := h.def.Objective
 	draw := func(id, title, palette string, darkIsHigh bool, values [][]float64) (figure, error) {
 		p, q := h.def.Parameters[m.i], h.def.Parameters[m.j]
-		c := newChart(380, 300, withUnit(p.Name, p.Unit), withUnit(q.Name, q.Unit))
+		c := chart.New(380, 300, withUnit(p.Name, p.Unit), withUnit(q.Name, q.Unit))
 		c.X.Min, c.X.Max = f.Low(m.i), f.Low(m.i)+f.Range(m.i)
 		c.Y.Min, c.Y.Max = f.Low(m.j), f.Low(m.j)+f.Range(m.j)
 		bands, err := newBands(m, values, palette, darkIsHigh)
@@ -118,10 +119,10 @@ func (h *history) figureHeat() ([]figure, string, error) {
 			return figure{}, err
 		}
 		c.Add(plotter.NewImage(bands.image(m, values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
-		c.heatPoints(h, f, m)
-		c.right = 64
-		c.after = bands.key(o.Unit)
-		return figure{ID: id, Title: title, SVG: c.svg(title)}, nil
+		h.heatPoints(c, f, m)
+		c.Right = 64
+		c.After = bands.key(o.Unit)
+		return figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
 	}
 	mean, err := draw("heat-mean", withUnit("Expected "+o.Name, o.Unit), "YlGnBu", h.better(1, 0), m.mean)
 	if err != nil {
@@ -146,18 +147,18 @@ func (h *history) figureHeat() ([]figure, string, error) {
 	return []figure{mean, sd}, caption, nil
 }
 
-func (c *chart) heatPoints(h *history, f *diagnose.Frame, m heat) {
+func (h *history) heatPoints(c *chart.Chart, f *diagnose.Frame, m heat) {
 	var points plotter.XYs
 	for k, x := range h.model.X {
 		p := plotter.XY{X: f.Value(m.i, x), Y: f.Value(m.j, x)}
 		points = append(points, p)
 		if e := h.state.Experiment(h.model.Observations[k].Experiment); e != nil && len(h.model.X) <= 200 {
-			c.spots = append(c.spots, spot{x: p.X, y: p.Y, text: h.spotText(e), href: e.ID})
+			c.Spot(p.X, p.Y, h.spotText(e), e.ID)
 		}
 	}
 	n := len(points)
-	c.points(points, draw.GlyphStyle{Color: white, Radius: crowded(2.4, n), Shape: solid{edge: ink, width: crowded(1.1, n)}})
-	c.points(plotter.XYs{{X: m.best[0], Y: m.best[1]}}, draw.GlyphStyle{Color: orange, Radius: 6.5, Shape: star{}})
+	c.Points(points, draw.GlyphStyle{Color: chart.White, Radius: crowded(2.4, n), Shape: solid{edge: chart.Ink, width: crowded(1.1, n)}})
+	c.Points(plotter.XYs{{X: m.best[0], Y: m.best[1]}}, draw.GlyphStyle{Color: chart.Orange, Radius: 6.5, Shape: star{}})
 }
 
 // star is a five-pointed star with a white edge.
@@ -182,7 +183,7 @@ func (star) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	path.Close()
 	c.SetColor(style.Color)
 	c.Fill(path)
-	c.SetLineStyle(draw.LineStyle{Color: white, Width: 1})
+	c.SetLineStyle(draw.LineStyle{Color: chart.White, Width: 1})
 	c.Stroke(path)
 }
 
@@ -209,7 +210,7 @@ func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, 
 		low, high = low-0.5*max(math.Abs(low), 1e-6), high+0.5*max(math.Abs(high), 1e-6)
 	}
 	var b bands
-	inner := ticks{want: 10}.Ticks(low, high)
+	inner := chart.Ticks{Want: 10}.Ticks(low, high)
 	if len(inner) < 2 {
 		inner = []plot.Tick{{Value: low}, {Value: high}}
 	}
@@ -290,11 +291,11 @@ func (b bands) key(unit string) func(whole *draw.Canvas, data draw.Canvas) {
 			y := data.Min.Y + height*vg.Length(k)
 			whole.FillPolygon(c, []vg.Point{{X: x0, Y: y}, {X: x1, Y: y}, {X: x1, Y: y + height + 0.3}, {X: x0, Y: y + height + 0.3}})
 			if k > 0 && (len(b.colors) <= 12 || k%2 == 0) {
-				whole.FillText(textStyle(8, muted), vg.Point{X: x1 + 4, Y: y}, typeset(fixed(b.levels[k], decimals)))
+				whole.FillText(chart.Style(8, chart.Muted), vg.Point{X: x1 + 4, Y: y}, chart.Typeset(chart.Fixed(b.levels[k], decimals)))
 			}
 		}
 		if unit != "" {
-			whole.FillText(textStyle(8, muted), vg.Point{X: x0, Y: data.Max.Y + 8}, unit)
+			whole.FillText(chart.Style(8, chart.Muted), vg.Point{X: x0, Y: data.Max.Y + 8}, unit)
 		}
 	}
 }

@@ -60,6 +60,16 @@ type pageData struct {
 	DefinitionText string
 }
 
+// figure is a chart as the page shows it.
+type figure struct {
+	ID      string
+	Title   string // empty where the section's heading says it
+	Wide    bool   // over the whole width of the page
+	SVG     template.HTML
+	Legend  []legendEntry
+	Caption string
+}
+
 type command struct{ Line, Purpose string }
 
 type amendmentRow struct {

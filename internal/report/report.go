@@ -7,9 +7,10 @@
 //
 // The files of the package: history.go folds the log; convergence.go,
 // experts.go, slices.go, heatmap.go and diagnostics.go each compute the data of
-// a figure, or take it from internal/diagnose, and draw it on a chart (chart.go,
-// glyph.go); header.go and glance.go write what stands on top, warnings.go what went wrong, tables.go the tables; page.go puts
-// it all in order for report.html.
+// a figure, or take it from internal/diagnose, and draw it on a chart (package
+// chart, glyph.go); header.go and glance.go write what stands on top, warnings.go
+// what went wrong, tables.go the tables; page.go puts it all in order for
+// report.html.
 package report
 
 import (

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/report/chart"
 )
 
 // slices computes the model along every parameter that can be varied.
@@ -44,9 +45,9 @@ func (h *history) figureSlices() ([]figure, string, error) {
 	var figures []figure
 	for _, s := range all {
 		p := h.def.Parameters[s.Index]
-		c := newChart(width, height, withUnit(p.Name, p.Unit), withUnit(h.def.Objective.Name, h.def.Objective.Unit))
-		c.X.Tick.Marker, c.Y.Tick.Marker = ticks{want: 5}, ticks{want: 5}
-		limits(&c.Y, 0.05, values...)
+		c := chart.New(width, height, withUnit(p.Name, p.Unit), withUnit(h.def.Objective.Name, h.def.Objective.Unit))
+		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
+		chart.Limits(&c.Y, 0.05, values...)
 		if len(p.Categories) > 0 {
 			h.drawCategories(c, s)
 		} else {
@@ -56,7 +57,7 @@ func (h *history) figureSlices() ([]figure, string, error) {
 		if p.Description != "" {
 			name += ": " + p.Description
 		}
-		figures = append(figures, figure{ID: fmt.Sprintf("slice-%d", s.Index+1), Title: name, SVG: c.svg("Model along " + p.Name)})
+		figures = append(figures, figure{ID: fmt.Sprintf("slice-%d", s.Index+1), Title: name, SVG: c.SVG("Model along " + p.Name)})
 	}
 	caption := "Posterior mean (blue) ± 1 sd (band), without noise, along each parameter through the best composition (dashed line). " +
 		"Circles are measurements seen along the same parameter: the fainter, the farther they lie from the slice (by the model's own correlation). All on one scale."
@@ -76,7 +77,7 @@ func (h *history) figureSlices() ([]figure, string, error) {
 func inPairs(n int) bool { return n <= 2 || n == 4 }
 
 // drawPoints draws the measurements of a slice in three depths.
-func (c *chart) drawPoints(h *history, s diagnose.Slice) {
+func (h *history) drawPoints(c *chart.Chart, s diagnose.Slice) {
 	for depth, opacity := range []float64{0.22, 0.5, 1} {
 		var points plotter.XYs
 		for _, p := range s.Points {
@@ -84,35 +85,36 @@ func (c *chart) drawPoints(h *history, s diagnose.Slice) {
 				points = append(points, plotter.XY{X: p.X, Y: p.Value})
 			}
 		}
-		c.points(points, draw.GlyphStyle{Color: faded(ink, opacity), Radius: crowded(2.4, len(s.Points)), Shape: solid{edge: white, width: crowded(0.6, len(s.Points))}})
+		c.Points(points, draw.GlyphStyle{Color: chart.Faded(chart.Ink, opacity), Radius: crowded(2.4, len(s.Points)),
+			Shape: solid{edge: chart.White, width: crowded(0.6, len(s.Points))}})
 	}
 	for _, p := range s.Points {
 		if x := h.state.Experiment(p.Experiment); x != nil && len(s.Points) <= 200 {
-			c.spots = append(c.spots, spot{x: p.X, y: p.Value, text: h.spotText(x), href: x.ID})
+			c.Spot(p.X, p.Value, h.spotText(x), x.ID)
 		}
 	}
 }
 
-func (h *history) drawSlice(c *chart, s diagnose.Slice) {
-	limits(&c.X, 0.02, append([]float64{s.X[0], s.X[len(s.X)-1]}, xOf(s.Points)...)...)
+func (h *history) drawSlice(c *chart.Chart, s diagnose.Slice) {
+	chart.Limits(&c.X, 0.02, append([]float64{s.X[0], s.X[len(s.X)-1]}, xOf(s.Points)...)...)
 	for k := range s.Excluded {
 		if s.Excluded[k] {
 			half := (s.X[len(s.X)-1] - s.X[0]) / float64(len(s.X)-1) / 2
-			c.shade(s.X[k]-half, s.X[k]+half)
+			c.Shade(s.X[k]-half, s.X[k]+half)
 		}
 	}
 	lower, upper := make([]float64, len(s.X)), make([]float64, len(s.X))
 	for k := range s.X {
 		lower[k], upper[k] = s.Mean[k]-s.SD[k], s.Mean[k]+s.SD[k]
 	}
-	c.band(s.X, lower, upper, faded(sky, 0.28))
-	c.line(plotter.XYs{{X: s.Best, Y: c.Y.Min}, {X: s.Best, Y: c.Y.Max}}, muted, 0.8, 3, 3)
+	c.Band(s.X, lower, upper, chart.Faded(chart.Sky, 0.28))
+	c.Line(plotter.XYs{{X: s.Best, Y: c.Y.Min}, {X: s.Best, Y: c.Y.Max}}, chart.Muted, 0.8, 3, 3)
 	if len(s.Points) > manyPoints {
-		c.drawPoints(h, s)
+		h.drawPoints(c, s)
 	}
-	c.line(xys(s.X, s.Mean), blue, 2)
+	c.Line(xys(s.X, s.Mean), chart.Blue, 2)
 	if len(s.Points) <= manyPoints {
-		c.drawPoints(h, s)
+		h.drawPoints(c, s)
 	}
 	// The allowed values of a discrete parameter.
 	var allowed plotter.XYs
@@ -121,25 +123,26 @@ func (h *history) drawSlice(c *chart, s diagnose.Slice) {
 			allowed = append(allowed, plotter.XY{X: v, Y: interpolate(s.X, s.Mean, v)})
 		}
 	}
-	c.points(allowed, draw.GlyphStyle{Color: white, Radius: 2.6, Shape: solid{edge: blue, width: 1.4}})
+	c.Points(allowed, draw.GlyphStyle{Color: chart.White, Radius: 2.6, Shape: solid{edge: chart.Blue, width: 1.4}})
 }
 
-func (h *history) drawCategories(c *chart, s diagnose.Slice) {
+func (h *history) drawCategories(c *chart.Chart, s diagnose.Slice) {
 	c.X.Min, c.X.Max = -0.6, float64(len(s.X))-0.4
 	var labels []plot.Tick
 	for k, category := range h.def.Parameters[s.Index].Categories {
 		labels = append(labels, plot.Tick{Value: float64(k), Label: shorten(category.Name, max(4, 36/len(s.X)))})
 		if s.Excluded[k] {
-			c.shade(float64(k)-0.4, float64(k)+0.4)
+			c.Shade(float64(k)-0.4, float64(k)+0.4)
 		}
 	}
 	c.X.Tick.Marker = plot.ConstantTicks(labels)
 	for k, x := range s.X {
-		c.band([]float64{x - 0.25, x + 0.25}, []float64{s.Mean[k] - s.SD[k], s.Mean[k] - s.SD[k]}, []float64{s.Mean[k] + s.SD[k], s.Mean[k] + s.SD[k]}, faded(sky, 0.35))
-		c.line(plotter.XYs{{X: x - 0.25, Y: s.Mean[k]}, {X: x + 0.25, Y: s.Mean[k]}}, blue, 2)
+		c.Band([]float64{x - 0.25, x + 0.25}, []float64{s.Mean[k] - s.SD[k], s.Mean[k] - s.SD[k]},
+			[]float64{s.Mean[k] + s.SD[k], s.Mean[k] + s.SD[k]}, chart.Faded(chart.Sky, 0.35))
+		c.Line(plotter.XYs{{X: x - 0.25, Y: s.Mean[k]}, {X: x + 0.25, Y: s.Mean[k]}}, chart.Blue, 2)
 	}
-	c.line(plotter.XYs{{X: s.Best, Y: c.Y.Min}, {X: s.Best, Y: c.Y.Max}}, muted, 0.8, 3, 3)
-	c.drawPoints(h, s)
+	c.Line(plotter.XYs{{X: s.Best, Y: c.Y.Min}, {X: s.Best, Y: c.Y.Max}}, chart.Muted, 0.8, 3, 3)
+	h.drawPoints(c, s)
 }
 
 func xOf(points []diagnose.Seen) []float64 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -104,13 +105,13 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 		row.Dim = x.Status == campaign.Cancelled
 		return row
 	}
-	row.Value = fixed(m.Objective.Value, h.places)
+	row.Value = chart.Fixed(m.Objective.Value, h.places)
 	if m.Objective.SD != nil {
 		row.Value += " ± " + significant(*m.Objective.SD, 2)
 	}
 	if prediction != nil {
 		residual := m.Objective.Value - prediction.Mean
-		row.Residual = fixed(residual, h.places)
+		row.Residual = chart.Fixed(residual, h.places)
 		if residual > 0 {
 			row.Residual = "+" + row.Residual
 		}

@@ -72,6 +72,9 @@ type Chart struct {
 	// Title stands above the vertical axis, where it can be read without turning
 	// the head.
 	Title string
+	// After draws on top of everything, in the whole picture; data is the part
+	// within the axes. May be nil.
+	After func(whole *draw.Canvas, data draw.Canvas)
 
 	ends  []endLabel
 	spots []spot
@@ -174,11 +177,16 @@ func (c *Chart) Band(x, lower, upper []float64, fill color.NRGBA) {
 	c.Add(&plotter.Polygon{XYs: []plotter.XYs{ring}, Color: fill})
 }
 
+// Points adds one glyph for each point.
+func (c *Chart) Points(points plotter.XYs, style draw.GlyphStyle) {
+	if len(points) > 0 {
+		c.Add(&plotter.Scatter{XYs: points, GlyphStyle: style})
+	}
+}
+
 // Discs adds a disc with a white edge for each point.
 func (c *Chart) Discs(points plotter.XYs, color color.NRGBA, radius vg.Length) {
-	if len(points) > 0 {
-		c.Add(&plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: color, Radius: radius, Shape: disc{}}})
-	}
+	c.Points(points, draw.GlyphStyle{Color: color, Radius: radius, Shape: disc{}})
 }
 
 // disc is a disc with a white edge, so that discs on top of each other stay apart.
@@ -243,6 +251,9 @@ func (c *Chart) SVG(title string) template.HTML {
 		whole.FillText(Style(FontSize, Ink), vg.Point{X: 0, Y: c.Height - FontSize}, c.Title)
 	}
 	c.drawEnds(&whole, data.Max.X, toY)
+	if c.After != nil {
+		c.After(&whole, data)
+	}
 
 	var overlay strings.Builder
 	for _, s := range c.spots {
@@ -253,13 +264,13 @@ func (c *Chart) SVG(title string) template.HTML {
 		}
 		overlay.WriteString(mark + "\n")
 	}
-	return finish(canvas, title, overlay.String())
+	return Finish(canvas, title, overlay.String())
 }
 
 // drawEnds writes the labels of line ends, moved apart where they would overlap,
 // and up where they would leave the chart.
 func (c *Chart) drawEnds(whole *draw.Canvas, x vg.Length, toY func(float64) vg.Length) {
-	const leading = FontSize + 2.5
+	const leading, gap = FontSize + 2.5, 3
 	ends := slices.Clone(c.ends)
 	slices.SortStableFunc(ends, func(a, b endLabel) int { return cmp.Compare(b.y, a.y) }) // from the top
 	tops := make([]vg.Length, len(ends))
@@ -267,13 +278,13 @@ func (c *Chart) drawEnds(whole *draw.Canvas, x vg.Length, toY func(float64) vg.L
 	for i, e := range ends {
 		tops[i] = toY(e.y) + height(e)/2
 		if i > 0 {
-			tops[i] = min(tops[i], tops[i-1]-height(ends[i-1])-1)
+			tops[i] = min(tops[i], tops[i-1]-height(ends[i-1])-gap)
 		}
 	}
 	floor := vg.Length(leading)
 	for i := len(ends) - 1; i >= 0; i-- {
 		tops[i] = max(tops[i], floor+height(ends[i]))
-		floor = tops[i] + 1
+		floor = tops[i] + gap
 	}
 	for i, e := range ends {
 		for k, line := range e.lines() {
@@ -282,10 +293,10 @@ func (c *Chart) drawEnds(whole *draw.Canvas, x vg.Length, toY func(float64) vg.L
 	}
 }
 
-// finish returns what was drawn as an element of an HTML page: without the XML
+// Finish returns what was drawn as an element of an HTML page: without the XML
 // header and the fixed size, with a title, and overlay on top in coordinates from
 // the upper left.
-func finish(canvas *vgsvg.Canvas, title, overlay string) template.HTML {
+func Finish(canvas *vgsvg.Canvas, title, overlay string) template.HTML {
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		panic(err) // a bytes.Buffer does not fail
@@ -296,6 +307,8 @@ func finish(canvas *vgsvg.Canvas, title, overlay string) template.HTML {
 	body = strings.TrimSuffix(strings.TrimSpace(body), "</svg>")
 	body = strings.ReplaceAll(body, "font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;", "")
 	w, h := canvas.Size()
+	// An image fills its place, whatever its proportions.
+	body = strings.ReplaceAll(body, "<image ", `<image preserveAspectRatio="none" `)
 	title = template.HTMLEscapeString(title)
 	return template.HTML(fmt.Sprintf("<svg viewBox=\"0 0 %g %g\" style=\"max-width:%gpx\" role=\"img\" aria-label=\"%s\">\n%s%s</svg>",
 		w.Points(), h.Points(), math.Round(w.Points()*4/3), title, body, overlay))
@@ -306,7 +319,7 @@ func Swatch(c color.NRGBA, dashes ...vg.Length) template.HTML {
 	canvas := vgsvg.New(18, 8)
 	d := draw.New(canvas)
 	d.StrokeLine2(draw.LineStyle{Color: c, Width: 2.2, Dashes: dashes}, 0, 4, 18, 4)
-	return finish(canvas, "", "")
+	return Finish(canvas, "", "")
 }
 
 // Ticks places about Want round numbers on an axis; Whole restricts them to
@@ -335,14 +348,16 @@ func (t Ticks) Ticks(low, high float64) []plot.Tick {
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var out []plot.Tick
 	for k := math.Ceil(low/step - 1e-9); k*step <= high+1e-9*span; k++ {
-		out = append(out, plot.Tick{Value: k * step, Label: Typeset(fixed(k*step, decimals))})
+		out = append(out, plot.Tick{Value: k * step, Label: Typeset(Fixed(k*step, decimals))})
 	}
 	return out
 }
 
-func fixed(x float64, decimals int) string {
-	if math.Abs(x) >= 1e6 || decimals >= 6 {
-		return strconv.FormatFloat(x, 'g', 4, 64)
+// Fixed writes x with the given number of decimals, and very large or very small
+// numbers with an exponent.
+func Fixed(x float64, decimals int) string {
+	if math.Abs(x) >= 1e7 || decimals >= 10 {
+		return strconv.FormatFloat(x, 'g', 5, 64)
 	}
 	text := strconv.FormatFloat(x, 'f', decimals, 64)
 	if strings.Trim(text, "-0.") == "" { // −0.00 is 0.00

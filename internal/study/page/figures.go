@@ -58,7 +58,7 @@ func (v view) withUnit(name string) string {
 }
 
 // leading is the height of a line of labels, in points.
-const leading = 13
+const leading = 15
 
 // logarithmic is the ratio of the greatest to the least value of curves from which
 // their ends would lie on a linear axis.
