@@ -28,6 +28,7 @@ type live struct {
 	early    []string // remarks from before it was opened
 	narrator narrator
 	after    events.Sequence
+	review   *events.ChoiceReview // the latest
 	// newest is the progress that the program has not taken yet: the engine's
 	// loop must not wait for a terminal.
 	newest  *progress
@@ -63,6 +64,7 @@ func (l *live) open() {
 			}
 			l.mu.Lock()
 			p := *l.newest
+			p.Review = l.review
 			l.mu.Unlock()
 			l.program.Send(p)
 		}
@@ -76,6 +78,9 @@ func (l *live) open() {
 func (l *live) happened(e events.Event, payload events.Payload) {
 	l.mu.Lock()
 	lines := l.narrator.tell(e, payload)
+	if d, ok := payload.(*events.DecisionMade); ok && d.Review != nil {
+		l.review = d.Review
+	}
 	l.mu.Unlock()
 	if e.Sequence > l.after && len(lines) > 0 {
 		l.program.Send(linesMsg(lines))

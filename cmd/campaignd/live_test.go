@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -58,6 +59,50 @@ func TestPanelShows(t *testing.T) {
 	p.Update(stuck)
 	if !strings.Contains(text(p), "campaignd resolve e4") {
 		t.Errorf("a person is not told what to do:\n%s", text(p))
+	}
+}
+
+// A campaign that measures nothing is shown by its comparisons and by what each
+// expert prefers; nothing speaks of measurements, labels or trust.
+func TestPanelShowsComparisons(t *testing.T) {
+	s := standing()
+	def := *s.Definition
+	def.Policy.Duel.MRLPF = &events.MRLPF{}
+	s.Definition, s.Best, s.Trust, s.Values, s.WaitingFor = &def, nil, nil, nil, "ada to answer q4"
+	s.Preferred = []duel.Best{{Expert: "ada", Parameters: events.Point{"salt": events.Number(1.1)}}}
+	p := &panel{width: 80}
+	p.Update(s)
+	view := text(p)
+	for _, want := range []string{"3 of 10 comparisons, 7 left", "prefers salt 1.10 mol/kg", "ada to answer q4"} {
+		if !strings.Contains(view, want) {
+			t.Errorf("%q is missing in\n%s", want, view)
+		}
+	}
+	for _, bad := range []string{"experiment", "labels", "trust", "best so far"} {
+		if strings.Contains(view, bad) {
+			t.Errorf("%q has no place in\n%s", bad, view)
+		}
+	}
+}
+
+// Of choices between measured candidates the panel says how many there were, and
+// whether the last one was right.
+func TestPanelShowsChoices(t *testing.T) {
+	s := standing()
+	def := *s.Definition
+	def.Policy = events.Policy{Trust: events.Trust{CoExBO: &events.CoExBO{}}, Handover: events.Handover{Choose: &events.Choose{}}}
+	s.Definition, s.Labels, s.Trust, s.Compared = &def, 0, nil, 14
+	s.Review = &events.ChoiceReview{Question: "q14", Expert: "ada", Experiment: "e3", Probability: 0.93}
+	p := &panel{width: 80}
+	p.Update(s)
+	view := text(p)
+	for _, want := range []string{"comparisons  14 given, 2 questions asked", "ada was right with probability 0.93 (q14)", "13.42 mS/cm"} {
+		if !strings.Contains(view, want) {
+			t.Errorf("%q is missing in\n%s", want, view)
+		}
+	}
+	if strings.Contains(view, "trust") || strings.Contains(view, "labels") {
+		t.Errorf("there are neither labels nor trust in\n%s", view)
 	}
 }
 

@@ -35,7 +35,11 @@ func (p *panel) View() tea.View {
 	def := s.Definition
 	add("")
 	add("  %s  %s", bold(s.Campaign), faint(def.Objective.Goal+" "+def.Objective.Name))
-	add("  %s  %d of %s%s", p.bar(), s.Done, plural(s.Budget, "experiment"), faint(p.left()))
+	noun := "experiment"
+	if def.Policy.Duel.Set() {
+		noun = "comparison"
+	}
+	add("  %s  %d of %s%s", p.bar(), s.Done, plural(s.Budget, noun), faint(p.left()))
 	if line := sparkline(s.Values, max(p.width-16, 10)); line != "" {
 		row("measured", "%s", cyan(line))
 	}
@@ -43,10 +47,10 @@ func (p *panel) View() tea.View {
 		row("best so far", "%s  in %s", bold(quantity(best.Value, best.Unit)), best.Experiment)
 		row("", "%s", compositionWithUnits(def, best.Parameters))
 	}
-	if len(def.Experts) > 0 {
-		row("labels", "%d given, %s asked", s.Labels, plural(s.Asked, "question"))
-		row("trust", "%s", trustInWords(def, s.Trust))
+	for _, best := range s.Preferred {
+		row(ansi.Truncate(best.Expert, 12, "…"), "prefers %s", bold(compositionWithUnits(def, best.Parameters)))
 	}
+	p.answerRows(row)
 	row("elapsed", "%s%s", p.elapsed(), p.timeBudget())
 	switch {
 	case p.leaving:
@@ -72,6 +76,31 @@ func (p *panel) View() tea.View {
 		lines[i] = ansi.Truncate(line, p.width, "…")
 	}
 	return tea.NewView(strings.Join(lines, "\n"))
+}
+
+// answerRows says what the experts have answered, in the forms that the policy
+// asks for, and how far they are trusted.
+func (p *panel) answerRows(row func(what, format string, args ...any)) {
+	s, def := p.progress, p.progress.Definition
+	if len(def.Experts) == 0 || def.Policy.Duel.Set() {
+		return
+	}
+	belief := def.Policy.Trust.Belief()
+	if s.Labels > 0 || belief != nil && belief.Feedback == events.FeedbackLabel {
+		row("labels", "%d given, %s asked", s.Labels, plural(s.Asked, "question"))
+	}
+	if s.Compared > 0 {
+		row("comparisons", "%d given, %s asked", s.Compared, plural(s.Asked, "question"))
+	}
+	if s.Named > 0 {
+		row("named", "%s by experts", plural(s.Named, "composition"))
+	}
+	if r := s.Review; r != nil {
+		row("last choice", "%s was right with probability %.2f (%s)", r.Expert, r.Probability, r.Question)
+	}
+	if len(s.Trust) > 0 || def.Policy.Trust.COBOL != nil {
+		row("trust", "%s", trustInWords(def, s.Trust))
+	}
 }
 
 // formLines draws a form; the one at the front has the line to fill in.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -34,14 +36,20 @@ type display interface {
 
 // progress is where a campaign stands.
 type progress struct {
-	Campaign   string
-	Status     campaign.Status
-	Done       int // experiments that have an outcome
-	Open       int // experiments under way
-	Budget     int
-	Labels     int
-	Asked      int
+	Campaign string
+	Status   campaign.Status
+	Done     int // experiments that have an outcome; comparisons made, where nothing is measured
+	Open     int // experiments under way
+	Budget   int
+	Labels   int
+	Asked    int
+	// Compared counts the comparisons made, which are what a campaign that
+	// measures nothing spends; Named the compositions that experts named.
+	Compared, Named int
+	// Questions are the open questions.
+	Questions  map[string]campaign.Question
 	Best       *engine.Best
+	Preferred  []duel.Best // instead of Best, where nothing is measured
 	Definition *events.Definition
 	Trust      []campaign.Trust
 	Failure    string
@@ -49,6 +57,8 @@ type progress struct {
 	Began      time.Time
 	Unresolved []string
 	Values     []float64 // what was measured, in order
+	// Review looks back at the last choice whose composition was measured.
+	Review *events.ChoiceReview
 }
 
 func progressOf(core *engine.Core, waitingFor string) progress {
@@ -58,6 +68,15 @@ func progressOf(core *engine.Core, waitingFor string) progress {
 		Labels: s.Labels(), Asked: s.AskedCount(), Failure: s.Failure, WaitingFor: waitingFor, Began: s.DefinedAt,
 	}
 	p.Trust = append(p.Trust, s.Trust...)
+	p.Compared, p.Named, p.Questions = s.Comparisons(), pinpointed(s), make(map[string]campaign.Question)
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Status == campaign.Asked {
+			p.Questions[q.ID] = *q
+		}
+	}
+	if s.Definition.Policy.Duel.Set() {
+		p.Budget, p.Done = s.Definition.Budget.Comparisons, compared(s)
+	}
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		switch {
@@ -75,7 +94,7 @@ func progressOf(core *engine.Core, waitingFor string) progress {
 		}
 	}
 	if summary, err := core.Summarize(); err == nil {
-		p.Best = summary.Best
+		p.Best, p.Preferred = summary.Best, summary.Preferred
 	}
 	return p
 }
@@ -157,10 +176,16 @@ type plain struct {
 	narrator narrator
 	after    events.Sequence // what came before was told by an earlier process
 	waiting  string          // the last wait for a person that was told
+	// questions are those open, silent those that nobody here can answer and
+	// that is not told yet.
+	def       *events.Definition
+	questions map[string]campaign.Question
+	silent    []string
+	target    target
 }
 
-func newPlain(in io.Reader, out io.Writer, after events.Sequence) *plain {
-	return &plain{lines: console.NewLines(in, out, isTerminal(in)), out: out, after: after}
+func newPlain(in io.Reader, out io.Writer, after events.Sequence, t target) *plain {
+	return &plain{target: t, lines: console.NewLines(in, out, isTerminal(in)), out: out, after: after}
 }
 
 func (p *plain) open() {}
@@ -189,6 +214,20 @@ func (p *plain) stands(now progress) {
 		fmt.Fprintf(p.out, "waiting for %s\n", waiting)
 	}
 	p.waiting = waiting
+	p.questions, p.def = now.Questions, now.Definition
+	p.tellSilent()
+}
+
+// tellSilent says how questions that nobody at this terminal can answer are
+// answered, once it is known what they ask for.
+func (p *plain) tellSilent() {
+	p.silent = slices.DeleteFunc(p.silent, func(id string) bool {
+		q, open := p.questions[id]
+		if open {
+			fmt.Fprintf(p.out, "%s waits, and nobody is at this terminal. From another one: %s\n", id, tellAnswer(p.def, &q, p.target))
+		}
+		return open
+	})
 }
 
 func (p *plain) remark(text string) {
@@ -207,11 +246,14 @@ func (p *plain) Prompt(ctx context.Context, f console.Form) (string, error) {
 	if !errors.Is(err, console.ErrClosed) {
 		return line, err
 	}
-	what := "VALUE"
 	if strings.HasPrefix(f.Key, "q") {
-		what = "accept|reject|unsure"
+		p.mu.Lock()
+		p.silent = append(p.silent, f.Key)
+		p.tellSilent()
+		p.mu.Unlock()
+	} else {
+		p.remark(fmt.Sprintf("%s waits, and nobody is at this terminal. From another one: campaignd tell %s VALUE", f.Key, f.Key))
 	}
-	p.remark(fmt.Sprintf("%s waits, and nobody is at this terminal. From another one: campaignd tell %s %s", f.Key, f.Key, what))
 	<-ctx.Done()
 	return "", ctx.Err()
 }

@@ -237,7 +237,7 @@ func (r *running) newDisplay() {
 		r.display = newLive(r.stdin, out, r.known, r.interrupt)
 		return
 	}
-	r.display = newPlain(r.stdin, out, r.known)
+	r.display = newPlain(r.stdin, out, r.known, r.target)
 }
 
 // observe is called by the engine's loop.

@@ -121,6 +121,8 @@ type narrator struct {
 	examples, accepted int
 	compared           bool
 	expert             string
+	// reviewed is the last question whose choice was looked back at.
+	reviewed string
 }
 
 // tell returns what an event says in plain words, a line each, and nothing for
@@ -156,6 +158,10 @@ func (n *narrator) tell(e events.Event, payload events.Payload) (lines []string)
 	}
 	if !routine {
 		lines = append(lines, line)
+	}
+	if d, ok := payload.(*events.DecisionMade); ok && d.Review != nil && d.Review.Question != n.reviewed {
+		n.reviewed = d.Review.Question // decisions repeat it until there is a newer one
+		lines = append(lines, reviewInWords(d.Review))
 	}
 	return lines
 }
