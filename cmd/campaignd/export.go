@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 func (a *app) exportCommand() *cobra.Command {
@@ -19,7 +21,8 @@ func (a *app) exportCommand() *cobra.Command {
 		Long: `Write the campaign for other programs.
 
   csv    a row for each experiment with what was asked for, what was made, and
-         what came out; corrections are applied
+         what came out; corrections are applied. Where nothing is measured: a row
+         for each comparison with the compositions A and B and the better one
   jsonl  all events of the campaign as CloudEvents, one a line: everything there is`,
 		Example: `  campaignd export electrolyte.campaign > electrolyte.csv
   campaignd export --format jsonl > electrolyte.jsonl`,
@@ -36,7 +39,14 @@ func (a *app) exportCommand() *cobra.Command {
 			if format == "jsonl" {
 				return a.exportEvents(cmd.Context(), s)
 			}
-			return a.exportTable(cmd.Context(), s)
+			core, err := s.core(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if core.State().Definition.Policy.Duel.Set() {
+				return a.exportComparisons(core.State())
+			}
+			return a.exportTable(core.State())
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "csv", "csv or jsonl")
@@ -59,12 +69,48 @@ func (a *app) exportEvents(ctx context.Context, s *session) error {
 	return nil
 }
 
-func (a *app) exportTable(ctx context.Context, s *session) error {
-	core, err := s.core(ctx)
-	if err != nil {
+// exportComparisons writes the comparisons of a campaign that measures nothing.
+func (a *app) exportComparisons(state *campaign.State) error {
+	def := state.Definition
+	w := csv.NewWriter(a.stdout)
+	header := []string{"comparison", "status", "expert", "decision"}
+	for _, option := range []string{"A", "B"} {
+		for _, par := range def.Parameters {
+			header = append(header, par.Name+"_"+option)
+		}
+	}
+	header = append(header, "better", "asked_at", "answered_at", "comment")
+	if err := w.Write(header); err != nil {
 		return err
 	}
-	state := core.State()
+	for i := range state.Questions {
+		q := &state.Questions[i]
+		if q.Form != campaign.Comparison || len(q.Options) != 2 {
+			continue
+		}
+		row := []string{q.ID, string(q.Status), q.Expert, q.Decision}
+		for _, option := range q.Options {
+			for _, par := range def.Parameters {
+				row = append(row, exact(option.Parameters, par.Name))
+			}
+		}
+		better := ""
+		switch {
+		case len(q.Order) > 0:
+			better = humans.OptionName(q.Order[0])
+		case q.Status == campaign.Answered:
+			better = events.AnswerUnsure
+		}
+		row = append(row, better, timestamp(q.AskedAt), timestamp(q.AnsweredAt), q.Comment)
+		if err := w.Write(row); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+func (a *app) exportTable(state *campaign.State) error {
 	def := state.Definition
 	w := csv.NewWriter(a.stdout)
 	header := []string{"experiment", "status", "origin", "decision", "replicate"}

@@ -1,24 +1,36 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/belief"
+	"github.com/campaignd/campaignd/projections/preference"
 )
 
 // prediction is an element of what `predict --json` prints.
 type prediction struct {
 	Parameters events.Point `json:"parameters"`
-	// Mean and SD are the posterior of the objective without noise, in its unit.
-	Mean float64 `json:"mean"`
-	SD   float64 `json:"sd"`
+	// Mean and SD are the posterior of the objective without noise, in its unit;
+	// absent where nothing is measured.
+	Mean *float64 `json:"mean,omitempty"`
+	SD   *float64 `json:"sd,omitempty"`
 	// Belief bounds the rejection score of the first expert, in logits;
 	// Beliefs those of all, where there are several.
 	Belief  *events.Interval            `json:"belief"`
 	Beliefs map[string]*events.Interval `json:"beliefs,omitempty"`
+	// Preferences say what the model of each expert's comparisons holds of it: the
+	// utility, of which only differences count, or where the objective is
+	// measured the chance to be preferred to a random composition.
+	Preferences map[string]events.Score `json:"preferences,omitempty"`
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -27,8 +39,10 @@ func (a *app) predictCommand() *cobra.Command {
 		Use:   "predict [TARGET] --at points.csv",
 		Short: "Predict the objective, and what the experts believe, at compositions",
 		Long: `Predict the objective at the compositions of a CSV file whose header names the
-parameters: the posterior mean and standard deviation without noise, and the
-interval of the expert's rejection score in logits (positive: likely rejected).`,
+parameters: the posterior mean and standard deviation without noise, and of each
+expert, as far as the policy models it: the interval of the rejection score in
+logits (positive: likely rejected), the score, which is about the chance to be preferred to
+a random one, or, where nothing is measured, its utility.`,
 		Example: `  campaignd predict electrolyte.campaign --at points.csv
   printf 'lipf6,ec,dmc\n1.0,0.3,1\n' | campaignd predict --at - --json`,
 		Args: cobra.MaximumNArgs(1),
@@ -50,45 +64,9 @@ interval of the expert's rejection score in logits (positive: likely rejected).`
 			if err != nil {
 				return err
 			}
-			view := core.View()
-			if view.ObjectiveError != nil {
-				return view.ObjectiveError
-			}
-			if view.Objective == nil {
-				return fmt.Errorf("%wthe campaign has no model yet: it is fitted after the initial experiments", errNo)
-			}
-			predictions := make([]prediction, len(points.rows))
-			var faults []error
-			for i, row := range points.rows {
-				x, err := core.Space().Encode(row.point)
-				if err != nil {
-					faults = append(faults, fmt.Errorf("%s:%d: %w", points.name, row.line, err))
-					continue
-				}
-				p := view.Objective.PredictAt(x)
-				predictions[i] = prediction{Parameters: row.point, Mean: p.Mean, SD: p.SD}
-				for k, belief := range view.Beliefs {
-					if belief == nil {
-						continue
-					}
-					lower, upper, err := belief.Bounds(x)
-					if err != nil {
-						return fmt.Errorf("the belief of %s: %w", belief.Expert, err)
-					}
-					interval := &events.Interval{Lower: lower, Upper: upper}
-					if k == 0 {
-						predictions[i].Belief = interval
-					}
-					if len(view.Beliefs) > 1 {
-						if predictions[i].Beliefs == nil {
-							predictions[i].Beliefs = make(map[string]*events.Interval)
-						}
-						predictions[i].Beliefs[belief.Expert] = interval
-					}
-				}
-			}
-			if faults != nil {
-				return rowFaults(faults)
+			predictions, err := predict(cmd.Context(), core, points)
+			if err != nil {
+				return err
 			}
 			if a.json {
 				return a.printJSON(predictions)
@@ -100,23 +78,152 @@ interval of the expert's rejection score in logits (positive: likely rejected).`
 	return cmd
 }
 
+// predict asks the models at each row.
+func predict(ctx context.Context, core *engine.Core, points *sheet) ([]prediction, error) {
+	view, def := core.View(), core.State().Definition
+	duels := def.Policy.Duel.Set()
+	switch {
+	case view.ObjectiveError != nil:
+		return nil, view.ObjectiveError
+	case view.Objective == nil && !duels:
+		return nil, fmt.Errorf("%wthe campaign has no model yet: it is fitted after the initial experiments", errNo)
+	}
+	if err := errors.Join(view.PreferenceErrors...); err != nil {
+		return nil, err
+	}
+	if duels && !slices.ContainsFunc(view.Preferences, func(m *preference.Model) bool { return m != nil && m.Utility != nil }) {
+		if d := def.Policy.Duel; d.MRLPF != nil || d.MaxMinLCB != nil || d.RandomDuels != nil {
+			return nil, fmt.Errorf("%wthis policy finds the best of its candidates and has no model of any other composition; eubo, raeubo and the other rules on a utility have one", errNo)
+		}
+		return nil, fmt.Errorf("%wthe campaign has no model yet: it is fitted after the initial comparisons", errNo)
+	}
+	predictions := make([]prediction, len(points.rows))
+	var faults []error
+	for i, row := range points.rows {
+		x, err := core.Space().Encode(row.point)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s:%d: %w", points.name, row.line, err))
+			continue
+		}
+		predictions[i].Parameters = row.point
+		if view.Objective != nil {
+			p := view.Objective.PredictAt(x)
+			predictions[i].Mean, predictions[i].SD = &p.Mean, &p.SD
+		}
+		if err := predictions[i].ofBeliefs(view.Beliefs, x); err != nil {
+			return nil, err
+		}
+		if err := predictions[i].ofPreferences(ctx, view.Preferences, x, def.Seed); err != nil {
+			return nil, err
+		}
+	}
+	if faults != nil {
+		return nil, rowFaults(faults)
+	}
+	return predictions, nil
+}
+
+// ofBeliefs adds what the beliefs say.
+func (p *prediction) ofBeliefs(beliefs []*belief.Model, x []float64) error {
+	for k, b := range beliefs {
+		if b == nil {
+			continue
+		}
+		lower, upper, err := b.Bounds(x)
+		if err != nil {
+			return fmt.Errorf("the belief of %s: %w", b.Expert, err)
+		}
+		interval := &events.Interval{Lower: lower, Upper: upper}
+		if k == 0 {
+			p.Belief = interval
+		}
+		if len(beliefs) > 1 {
+			if p.Beliefs == nil {
+				p.Beliefs = make(map[string]*events.Interval)
+			}
+			p.Beliefs[b.Expert] = interval
+		}
+	}
+	return nil
+}
+
+// ofPreferences adds what the models of comparisons say.
+func (p *prediction) ofPreferences(ctx context.Context, models []*preference.Model, x []float64, seed uint64) error {
+	for _, m := range models {
+		var score events.Score
+		switch {
+		case m == nil:
+			continue
+		case m.Utility != nil:
+			posterior, err := m.Utility.Posterior(ctx, seed)
+			if err != nil {
+				return fmt.Errorf("the utility of %s: %w", m.Expert, err)
+			}
+			score.Mean, score.SD = posterior.Posterior(x)
+		case m.Score != nil:
+			mean, variance := m.Score.NewPredictor().At(x, nil, nil)
+			score = events.Score{Mean: mean, SD: math.Sqrt(variance)}
+		default:
+			continue
+		}
+		if p.Preferences == nil {
+			p.Preferences = make(map[string]events.Score)
+		}
+		p.Preferences[m.Expert] = score
+	}
+	return nil
+}
+
 func (a *app) printPredictions(def *events.Definition, predictions []prediction) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	for _, par := range def.Parameters {
 		fmt.Fprintf(w, "%s\t", par.Name)
 	}
-	fmt.Fprintf(w, "%s\tsd\t", def.Objective.Name)
-	if len(def.Experts) > 0 {
-		fmt.Fprintf(w, "belief of %s", def.Experts[0].Name)
+	measured, prefers := false, "score by"
+	var believing, comparing []string
+	if def.Policy.Duel.Set() {
+		prefers = "utility by"
+	}
+	for _, e := range def.Experts {
+		for _, p := range predictions {
+			measured = measured || p.Mean != nil
+			_, several := p.Beliefs[e.Name]
+			if several || p.Belief != nil && len(def.Experts) == 1 {
+				believing = append(believing, e.Name)
+			}
+			if _, ok := p.Preferences[e.Name]; ok {
+				comparing = append(comparing, e.Name)
+			}
+		}
+	}
+	believing, comparing = slices.Compact(believing), slices.Compact(comparing)
+	if measured = measured || len(def.Experts) == 0; measured {
+		fmt.Fprintf(w, "%s\tsd\t", def.Objective.Name)
+	}
+	for _, name := range believing {
+		fmt.Fprintf(w, "belief of %s\t", name)
+	}
+	for _, name := range comparing {
+		fmt.Fprintf(w, "%s %s\tsd\t", prefers, name)
 	}
 	fmt.Fprintln(w)
 	for _, p := range predictions {
 		for _, par := range def.Parameters {
 			fmt.Fprintf(w, "%s\t", p.Parameters[par.Name])
 		}
-		fmt.Fprintf(w, "%s\t%s\t", quantity(p.Mean, def.Objective.Unit), short(p.SD))
-		if p.Belief != nil {
-			fmt.Fprintf(w, "%s … %s", short(p.Belief.Lower), short(p.Belief.Upper))
+		if measured {
+			fmt.Fprintf(w, "%s\t%s\t", quantity(*p.Mean, def.Objective.Unit), short(*p.SD))
+		}
+		for _, name := range believing {
+			interval := p.Beliefs[name]
+			if interval == nil {
+				interval = p.Belief
+			}
+			fmt.Fprintf(w, "%s … %s\t", short(interval.Lower), short(interval.Upper))
+		}
+		for _, name := range comparing {
+			score := p.Preferences[name]
+			fmt.Fprintf(w, "%s\t%s\t", short(score.Mean), short(score.SD))
 		}
 		fmt.Fprintln(w)
 	}
