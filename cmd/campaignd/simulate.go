@@ -219,9 +219,7 @@ func openPast(ctx context.Context, path, campaign string) (events.Log, string, f
 
 // write writes the tables and the page.
 func (s *simulation) write(study *simulate.Study, summary simulate.Summary) error {
-	input := page.Input{
-		Study: study, Summary: summary, Command: s.command(), Build: thisBuild().String(), Date: time.Now(),
-	}
+	input := page.Input{Study: study, Summary: summary, Command: s.command(), Date: time.Now()}
 	for _, file := range []struct {
 		name  string
 		write func(io.Writer) error

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -189,7 +190,7 @@ func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, ran
 		}
 		return &x
 	}
-	out := studied{Study: study.File.Name, Folder: s.out, Report: s.out + "/report.html", Campaigns: len(study.Units), Ran: ran}
+	out := studied{Study: study.File.Name, Folder: s.out, Report: filepath.Join(s.out, "report.html"), Campaigns: len(study.Units), Ran: ran}
 	for _, t := range summary.Tasks {
 		if len(t.Seeds) == 0 {
 			continue

@@ -22,10 +22,9 @@ import (
 type Input struct {
 	Study   *simulate.Study
 	Summary simulate.Summary
-	// Command runs the study again, Build is the program that wrote the page, Date
-	// is when.
-	Command, Build string
-	Date           time.Time
+	// Command runs the study again, Date is when the page was written.
+	Command string
+	Date    time.Time
 }
 
 //go:embed page.html
@@ -108,11 +107,11 @@ func (in Input) page() pageData {
 				t.Task.Name, t.Missing, t.Missing+len(t.Seeds), len(t.Seeds)))
 		}
 	}
-	if len(in.Summary.Builds) > 1 {
-		var builds []string
-		for _, b := range in.Summary.Builds {
-			builds = append(builds, b.Version+" "+b.Go+" "+b.Arch)
-		}
+	var builds []string
+	for _, b := range in.Summary.Builds {
+		builds = append(builds, b.Version+" "+b.Go+" "+b.Arch)
+	}
+	if len(builds) > 1 {
 		d.Warnings = append(d.Warnings, "The campaigns were run by several builds, whose last bits may differ: "+strings.Join(builds, "; ")+".")
 	}
 	if file.Seeds.Count < 10 {
@@ -124,7 +123,7 @@ func (in Input) page() pageData {
 		{"tasks", fmt.Sprint(len(s.Tasks))},
 		{"seeds", seedsText(file.Seeds)},
 		{"compared with", d.Baseline},
-		{"build", in.Build},
+		{"run by", strings.Join(builds, "; ")},
 		{"written", in.Date.UTC().Format("2006-01-02 15:04") + " UTC"},
 	}
 	for j := range s.Arms {

@@ -42,7 +42,7 @@ func write(t *testing.T, text string, spoil func(*simulate.Study)) string {
 	if err := s.Run(context.Background(), simulate.Run{Results: results, Workers: 2}); err != nil && !errors.As(err, &failed) {
 		t.Fatal(err)
 	}
-	in := page.Input{Study: s, Summary: s.Summarize(results), Command: "campaignd simulate study.yaml", Build: "devel", Date: time.Unix(0, 0)}
+	in := page.Input{Study: s, Summary: s.Summarize(results), Command: "campaignd simulate study.yaml", Date: time.Unix(0, 0)}
 	var one, two bytes.Buffer
 	if err := errors.Join(page.Write(&one, in), page.Write(&two, in)); err != nil {
 		t.Fatal(err)

@@ -22,9 +22,8 @@ type Result struct {
 	Task string `json:"task"`
 	Arm  string `json:"arm"`
 	Seed uint64 `json:"seed"`
-	// Policy is what the decisions were made by, Build the program that made them.
-	Policy events.PolicyRef `json:"policy"`
-	Build  events.Build     `json:"build"`
+	// Build is the program that ran it.
+	Build events.Build `json:"build"`
 	// Ended says why the campaign ended.
 	Ended  string `json:"ended"`
 	Course Course `json:"course"`

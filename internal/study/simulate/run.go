@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,7 +64,7 @@ func (s *Study) Run(ctx context.Context, run Run) error {
 	var (
 		wg     sync.WaitGroup
 		mu     sync.Mutex
-		failed []error
+		failed []*FailedError
 		stop   error // a result that cannot be written ends the run
 	)
 	working, cancel := context.WithCancel(ctx)
@@ -103,7 +105,25 @@ feeding:
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return errors.Join(failed...)
+	return join(failed)
+}
+
+// mostFailed is how many failed campaigns are named.
+const mostFailed = 5
+
+// join reports failed campaigns, not too many, in an order that does not depend on
+// which ended first.
+func join(failed []*FailedError) error {
+	slices.SortFunc(failed, func(a, b *FailedError) int { return strings.Compare(a.Error(), b.Error()) })
+	var errs []error
+	for i, f := range failed {
+		if i == mostFailed {
+			errs = append(errs, fmt.Errorf("and %d more", len(failed)-mostFailed))
+			break
+		}
+		errs = append(errs, f)
+	}
+	return errors.Join(errs...)
 }
 
 // epoch is when simulated campaigns begin; they take no time.
@@ -147,25 +167,7 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 			return nil, errors.New("a true value is not a finite number")
 		}
 	}
-	result := &Result{Key: u.Key, Task: t.Name, Arm: s.Arms[u.Arm].Name, Seed: u.Seed, Build: build, Ended: r.Core().State().Reason, Course: course, Seconds: seconds}
-	result.Policy, err = policyOf(ctx, log, def.Name)
-	return result, err
-}
-
-// policyOf returns what a campaign's last decision was made by.
-func policyOf(ctx context.Context, log events.Log, name string) (ref events.PolicyRef, err error) {
-	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
-		if err != nil {
-			return ref, err
-		}
-		if e.Kind != events.KindDecisionMade {
-			continue
-		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			return ref, err
-		}
-		ref = payload.(*events.DecisionMade).Policy
-	}
-	return ref, nil
+	return &Result{
+		Key: u.Key, Task: t.Name, Arm: s.Arms[u.Arm].Name, Seed: u.Seed, Build: build, Ended: r.Core().State().Reason, Course: course, Seconds: seconds,
+	}, nil
 }

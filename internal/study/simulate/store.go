@@ -55,6 +55,7 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	if t.given, err = campaignSections(def); err != nil {
 		return err
 	}
+	t.given["name"] = name // simulated experts answer by it: as it was, they answer as they did
 	if source.Experiments == 0 && file.Experiments == 0 {
 		t.given["budget"] = map[string]any{"experiments": def.Budget.Experiments}
 	}

@@ -18,7 +18,7 @@ import (
 
 // Definition returns the campaign of an arm on a task, complete but for its
 // seed. given holds the sections of a campaign file that the task brings
-// (parameters, objective, instrument and so on) as events.Definition encodes
+// (name, parameters, objective, instrument and so on) as events.Definition encodes
 // them; the study's own sections go over them. Faults are those of the campaign
 // file that results, at the places of the study they come from; nil for none.
 func (f *File) Definition(t *Task, a *Arm, given map[string]any) (events.Definition, []Fault) {
@@ -115,7 +115,12 @@ func (f *File) compose(t *Task, a *Arm, given map[string]any) *composition {
 	if t.node != nil {
 		c.whole = t.node
 	}
-	c.doc["name"] = t.Name
+	if _, named := c.doc["name"]; !named { // simulated noise and answers depend on it
+		c.doc["name"] = "study"
+		if nameForm.MatchString(t.Name) {
+			c.doc["name"] = t.Name
+		}
+	}
 	for name, n := range t.sections {
 		if name != "columns" { // part of the instrument
 			c.set(name, n)

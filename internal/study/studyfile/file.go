@@ -176,7 +176,7 @@ func (r *reader) study(root *node, options Options) {
 	f.Panels = []Panel{{Name: NoExpert, node: &node{isList: true}}}
 	f.Seeds.First = 1
 	ok := r.mapping(root,
-		field{"name", r.name(&f.Name)},
+		field{"name", r.name(&f.Name, nameForm, nameAdvice)},
 		field{"description", r.text(&f.Description)},
 		field{"seeds", r.seeds(&f.Seeds)},
 		field{"experiments", r.whole(1, func(k int) { f.Experiments = k })},
@@ -286,7 +286,7 @@ func (r *reader) task(n *node) {
 	section := func(name string) field { return field{name, func(n *node) { t.sections[name] = n }} }
 	noise := field{"noise", r.number(0, 1e300, func(x float64) { t.Noise = &x })}
 	fields := []field{
-		{"name", r.name(&t.Name)},
+		{"name", r.name(&t.Name, labelForm, labelAdvice)},
 		{"experiments", r.whole(1, func(k int) { t.Experiments = k })},
 		{"comparisons", r.whole(1, func(k int) { t.Comparisons = k })},
 		{"base", func(n *node) { t.base = r.section(n) }},
@@ -313,7 +313,7 @@ func (r *reader) task(n *node) {
 				t.Name = strings.TrimSuffix(base, filepath.Ext(base))
 			}
 		}
-		if t.Name != "" && !nameForm.MatchString(t.Name) {
+		if t.Name != "" && !labelForm.MatchString(t.Name) {
 			r.report(n, "%q is not a name", t.Name).Advice = "give the task one with name:"
 		}
 	}

@@ -132,6 +132,17 @@ experts: {good: [{simulated:}], sloppy: [{simulated: {unsure_rate: 0.5}}]}
 	}
 }
 
+// Law: what only people read may be called anything; a campaign has a plain name all
+// the same.
+func TestNames(t *testing.T) {
+	text := strings.NewReplacer("[branin, {task", "[{task: branin, name: 'noiseless, β = 1'}, {task", "tasks: [branin], ", "").Replace(good)
+	f := parse(t, text, studyfile.Options{})
+	def, faults := f.Definition(&f.Tasks[0], &f.Arms[0], studyfile.FunctionSections("branin"))
+	if f.Tasks[0].Name != "noiseless, β = 1" || def.Name != "study" || len(faults) > 0 {
+		t.Errorf("task %q, campaign %q, %v", f.Tasks[0].Name, def.Name, faults)
+	}
+}
+
 // Law: every fault is reported, with its line and what to do; also those in what
 // the study takes from a campaign file, which campaignfile finds.
 func TestFaults(t *testing.T) {

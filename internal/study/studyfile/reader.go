@@ -122,29 +122,32 @@ func (r *reader) named(add func(name string, n *node)) func(*node) {
 		}
 		for _, name := range n.keys {
 			if !labelForm.MatchString(name) {
-				r.report(n.fields[name], "%q is not a name", name).Advice = "a name has up to 60 characters on one line and no slash"
+				r.report(n.fields[name], "%q is not a name", name).Advice = labelAdvice
 			}
 			add(name, n.fields[name])
 		}
 	}
 }
 
-// labelForm is that of policies, panels and sizes, which only people read.
+// labelForm is that of tasks, policies, panels and sizes, which only people read.
 var labelForm = regexp.MustCompile(`^[^/\pC\s]([^/\pC]{0,58}[^/\pC\s])?$`)
 
-// nameForm is that of campaigns: a task's name is its campaigns' name too.
+const labelAdvice = "a name has up to 60 characters on one line and no slash"
+
+// nameForm is that of studies and campaigns, which name files and streams.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 
 const nameAdvice = "a name begins with a letter or digit and goes on with letters, digits, dot, dash and underscore"
 
-func (r *reader) name(to *string) func(*node) {
+// name reads a text of a form; a number is a name too.
+func (r *reader) name(to *string, form *regexp.Regexp, advice string) func(*node) {
 	return func(n *node) {
 		if number, ok := n.value.(json.Number); ok {
 			n.value = string(number)
 		}
 		r.text(to)(n)
-		if *to != "" && !nameForm.MatchString(*to) {
-			r.report(n, "%q is not a name", *to).Advice = nameAdvice
+		if *to != "" && !form.MatchString(*to) {
+			r.report(n, "%q is not a name", *to).Advice = advice
 		}
 	}
 }
