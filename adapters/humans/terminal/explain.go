@@ -95,7 +95,7 @@ func bars(option string, columns []*events.Shapley, wide int, greatest float64) 
 			if greatest > 0 {
 				n = int(math.Round(longestBar * math.Abs(s.Values[i]) / greatest))
 			}
-			return fmt.Sprintf("%+6.2f %s", s.Values[i], strings.Repeat(sign, n))
+			return hundredths(s.Values[i]) + " " + strings.Repeat(sign, n)
 		}))
 	}
 	return append(lines, line("  in all", func(s *events.Shapley) string {
@@ -103,8 +103,17 @@ func bars(option string, columns []*events.Shapley, wide int, greatest float64) 
 		for _, v := range s.Values {
 			sum += v
 		}
-		return fmt.Sprintf("%+6.2f", sum)
+		return hundredths(sum)
 	}))
+}
+
+// hundredths writes a number with its sign and two decimals; what rounds to 0 has
+// no sign.
+func hundredths(x float64) string {
+	if math.Round(100*x) == 0 {
+		return "  0.00"
+	}
+	return fmt.Sprintf("%+6.2f", x)
 }
 
 func shortened(name string) string {
@@ -167,12 +176,13 @@ func best(p events.Plane, q humans.Question) string {
 		rest = " with the rest as in " + humans.OptionName(i)
 	}
 	at := func(name string, x float64) string {
+		unit := ""
 		for _, par := range q.Parameters {
-			if par.Name == name && par.Unit != "" {
-				return fmt.Sprintf("%s %s %s", name, events.Number(x), par.Unit)
+			if par.Name == name {
+				unit = par.Unit
 			}
 		}
-		return fmt.Sprintf("%s %s", name, events.Number(x))
+		return strings.TrimSpace(fmt.Sprintf("%s %.3g %s", name, x, unit)) // the grid is no finer
 	}
 	expected := console.Prediction(events.Prediction{Mean: p.Mean[row][column], SD: p.SD[row][column], Unit: q.Objective.Unit})
 	return fmt.Sprintf("%s and %s count most:%s the model expects the best %s, %s, near %s, %s",

@@ -205,7 +205,7 @@ func explained() humans.Question {
 	for _, candidate := range []string{"c1", "c2"} {
 		for _, quantity := range []string{events.QuantityMean, events.QuantitySD, events.QuantityUCB} {
 			q.Attributions.Shapley = append(q.Attributions.Shapley, events.Shapley{
-				Candidate: candidate, Quantity: quantity, Base: 0.25, Parameters: names, Values: []float64{1.4, -0.6, 0.1}})
+				Candidate: candidate, Quantity: quantity, Base: 0.25, Parameters: names, Values: []float64{1.4, -0.6, -0.001}})
 		}
 	}
 	return q
@@ -244,11 +244,11 @@ func TestShows(t *testing.T) {
 			"maximize conductivity (mS/cm)", "A or B, ? can't tell"}},
 		{"what the models see", explained(), nil, []string{
 			"A bound mean sd lipf6 +1.40 +++++++ +1.40 +++++++ +1.40 +++++++ solvent -0.60 --- -0.60 --- -0.60 ---",
-			"a rather long name of a… +0.10 + +0.10 +", "in all +1.15", "lipf6 and solvent count most"}},
+			"a rather long name of a… 0.00 0.00 0.00", "in all +1.05", "lipf6 and solvent count most"}},
 		{"the plane of the strongest", explained(), func(q *humans.Question) {
-			q.Attributions.Plane = &events.Plane{Candidate: "c2", X: "lipf6", Y: "dmc", Xs: []float64{1, 2}, Ys: []float64{0, 0.5},
+			q.Attributions.Plane = &events.Plane{Candidate: "c2", X: "lipf6", Y: "dmc", Xs: []float64{1.23456, 2}, Ys: []float64{0, 0.5},
 				Mean: [][]float64{{1, 2}, {4, 3}}, SD: [][]float64{{1, 1}, {0.5, 1}}}
-		}, []string{"lipf6 and dmc count most: with the rest as in B the model expects the best conductivity, 4.00 ± 0.50 mS/cm, near lipf6 1 mol/kg, dmc 0.5"}},
+		}, []string{"lipf6 and dmc count most: with the rest as in B the model expects the best conductivity, 4.00 ± 0.50 mS/cm, near lipf6 1.23 mol/kg, dmc 0.5"}},
 		{"eight compositions", compare(8), nil, []string{
 			"order these from the best to the worst: A, B, C, D, E, F, G, H", "* lipf6 (mol/kg) 1.1 2.1 3.1 4.1 5.1 6.1 7.1 8.1", "the letters, best first, as in B A C"}},
 		{"long values", compare(8), func(q *humans.Question) {
