@@ -257,3 +257,56 @@ func TestComparisons(t *testing.T) {
 		t.Errorf("with an ended context: %v", err)
 	}
 }
+
+// Comparisons and pinpoints too are functions of seed, expert, question and
+// compositions: equal ones give equal answers, and others independent draws.
+func TestAnswersAreFunctionsOfTheQuestion(t *testing.T) {
+	const n = 200
+	points, _ := places()
+	cfg := events.SimulatedExpert{Accuracy: ptr(0.0)}
+	ask := func(seed uint64, expert string, q humans.Question) humans.Answer {
+		r, err := simulated.New(events.Expert{Name: expert, Simulated: &cfg}, definition("branin", seed), uniform("branin"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Expert = expert
+		a, err := r.Ask(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	differ := make(map[string]int)
+	for i := range n {
+		compare, other := comparison("branin", i, points[:2]...), comparison("branin", i, points[1:]...)
+		first := ask(1, "ada", compare)
+		if again := ask(1, "ada", compare); !again.Equal(first) {
+			t.Fatalf("question %d: %v, then %v", i, first, again)
+		}
+		for what, a := range map[string]humans.Answer{
+			"seed": ask(2, "ada", compare), "expert": ask(1, "bea", compare),
+			"id": ask(1, "ada", comparison("branin", n+i, points[:2]...)), "composition": ask(1, "ada", other),
+		} {
+			if !a.Equal(first) {
+				differ[what]++
+			}
+		}
+		if i > 10 {
+			continue
+		}
+		p := ask(1, "ada", pinpoint("branin", i))
+		if again := ask(1, "ada", pinpoint("branin", i)); !again.Equal(p) {
+			t.Fatalf("pinpoint %d: %v, then %v", i, p, again)
+		}
+		for what, a := range map[string]humans.Answer{
+			"seed": ask(2, "ada", pinpoint("branin", i)), "expert": ask(1, "bea", pinpoint("branin", i)), "id": ask(1, "ada", pinpoint("branin", n+i)),
+		} {
+			if a.Equal(p) {
+				t.Errorf("another %s gave the same composition", what)
+			}
+		}
+	}
+	for _, what := range []string{"seed", "expert", "id", "composition"} {
+		within(t, "coin tosses that another "+what+" changed", differ[what], n, 0.5)
+	}
+}
