@@ -17,7 +17,7 @@ func showComparison(f *console.Form, q humans.Question) {
 		f.Hint = "A or B, ? can't tell; and why, as in: B less viscous"
 	} else {
 		f.Title = fmt.Sprintf("%s, order these from the best to the worst: %s", q.Expert, humans.OptionNames(n))
-		f.Hint = "the letters, best first, as in B A C; ? can't tell"
+		f.Hint = "the letters, best first, as in B A C, or the first few; ? can't tell"
 	}
 	f.Body = console.Options(q.Parameters, q.Options, humans.OptionName, width)
 	add(f, "%s", aim(q.Objective))
