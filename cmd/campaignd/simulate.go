@@ -59,7 +59,7 @@ after a change of the file only what changed is run. At the end the folder holds
 All of them but the times follow from the study and its seeds, whatever the
 number of workers.`,
 		Example: `  campaignd simulate examples/studies/electrolyte.yaml --size quick
-  campaignd simulate examples/studies/ackley.yaml --seeds 1001-1060
+  campaignd simulate examples/studies/no-harm.yaml --seeds 1001-1060
   campaignd simulate whatif.yaml --out /tmp/whatif --workers 1`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,7 +67,7 @@ number of workers.`,
 			return s.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&s.size, "size", "", "run this `size` of the study, one of its sizes: (default: as the file stands)")
+	cmd.Flags().StringVar(&s.size, "size", "", "run this `size` of the study, one of those it names (default: as the file stands)")
 	cmd.Flags().StringVar(&s.seeds, "seeds", "", "seeds instead of the file's: a `count`, or first-last")
 	cmd.Flags().StringVarP(&s.out, "out", "o", "", "the study's `folder` (default NAME.study beside the file)")
 	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "how many campaigns run at once")
