@@ -29,10 +29,7 @@ type Core struct {
 	space     *space.Space
 	policy    *policies.Policy
 
-	// What is expected of observations, remembered for one version of the
-	// objective's projection.
-	expectedAt [2]int
-	expected   map[string]expectation
+	doubts doubts
 }
 
 // NewCore returns the core of a campaign without events.

@@ -18,6 +18,11 @@ import (
 // that is significant and small derails nothing, and is not worth an experiment.
 const leastDeviation = 1.0
 
+// lookedAtAgain multiplies the threshold for a measurement that a fit has
+// believed already: it is compared after each further measurement, and is more
+// likely to look odd some time.
+const lookedAtAgain = 1.25
+
 // Two measurements of a composition agree within so many standard deviations of
 // their difference. The noise counts as at least leastNoise of the spread of all
 // measurements: where it is inferred it is not known better.
@@ -45,7 +50,11 @@ func (c *Core) nextDoubt(s *campaign.State, w World) (Step, error) {
 	var worst objective.Observation
 	var expectedOfWorst objective.Expectation
 	greatest := 0.0
-	for _, o := range c.objective.Unjudged() {
+	questionable, err := c.questionable()
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range questionable {
 		if s.Experiment(o.Experiment).Origin == events.OriginImport || c.repeatsSuspect(s, o.Experiment) {
 			continue
 		}
@@ -53,8 +62,11 @@ func (c *Core) nextDoubt(s *campaign.State, w World) (Step, error) {
 		if err != nil {
 			return nil, err
 		}
-		deviation := (o.Value - expected.Mean) / expected.SD
-		if ok && math.Abs(deviation) >= *outliers.Threshold && math.Abs(o.Value-expected.Mean) >= leastDeviation*expected.Spread &&
+		deviation, threshold := (o.Value-expected.Mean)/expected.SD, *outliers.Threshold
+		if !c.objective.Fresh(o) {
+			threshold *= lookedAtAgain
+		}
+		if ok && math.Abs(deviation) >= threshold && math.Abs(o.Value-expected.Mean) >= leastDeviation*expected.Spread &&
 			math.Abs(deviation) > math.Abs(greatest) {
 			worst, expectedOfWorst, greatest = o, expected, deviation
 		}
@@ -159,24 +171,49 @@ func (c *Core) flag(o objective.Observation, expected objective.Expectation, dev
 	}
 }
 
+// doubts is what was worked out about observations, remembered until they or
+// the fit change, since Next asks often.
+type doubts struct {
+	version      [2]int // of the objective's projection
+	questionable []objective.Observation
+	looked       bool // questionable is known
+	expected     map[string]expectation
+}
+
 // expectation is a remembered answer of expect.
 type expectation struct {
 	objective.Expectation
 	ok bool
 }
 
-// expect is what is expected of an observation without its composition. It is
-// remembered until the observations or the fit change, since Next asks often.
-func (c *Core) expect(o objective.Observation) (objective.Expectation, bool, error) {
-	if version := c.objective.Version(); c.expectedAt != version {
-		c.expectedAt, c.expected = version, make(map[string]expectation)
+func (c *Core) remembered() *doubts {
+	if version := c.objective.Version(); c.doubts.expected == nil || c.doubts.version != version {
+		c.doubts = doubts{version: version, expected: make(map[string]expectation)}
 	}
-	if e, known := c.expected[o.Experiment]; known {
+	return &c.doubts
+}
+
+// questionable are the observations to be judged.
+func (c *Core) questionable() (list []objective.Observation, err error) {
+	d := c.remembered()
+	if !d.looked {
+		if d.questionable, err = c.objective.Questionable(); err != nil {
+			return nil, err
+		}
+		d.looked = true
+	}
+	return d.questionable, nil
+}
+
+// expect is what is expected of an observation without its composition.
+func (c *Core) expect(o objective.Observation) (objective.Expectation, bool, error) {
+	d := c.remembered()
+	if e, known := d.expected[o.Experiment]; known {
 		return e.Expectation, e.ok, nil
 	}
 	e, ok, err := c.objective.Expect(o, seedFor(c.State().Definition.Seed, "expect", o.Experiment, c.objective.Revision()))
 	if err == nil {
-		c.expected[o.Experiment] = expectation{e, ok}
+		d.expected[o.Experiment] = expectation{e, ok}
 	}
 	return e, ok, err
 }

@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -24,32 +25,67 @@ type Expectation struct {
 
 // What a doubt rests on.
 const (
-	// A fit to fewer compositions than this, and than two for each hyperparameter
-	// that is fitted for the shape of the objective, is easily too sure of itself:
-	// see docs/results.md for what it then doubts.
+	// A fit to fewer compositions than this, and than two for each dimension and
+	// the noise, is easily too sure of itself.
 	leastCompositions = 8
 	// caution multiplies all lengthscales before a measurement is doubted: fitted to
 	// few measurements they are often twice too long, and a model that is too sure of
-	// what lies between measurements doubts every discovery.
+	// what lies between measurements doubts every discovery. See docs/results.md.
 	caution = 0.5
-	// fewEnough times Enough is the number of observations up to which the model is
-	// fitted again without the one in question.
+	// fewEnough times Enough is the number of observations up to which those that
+	// a fit has believed are looked at again: a wrong one among the first shapes
+	// every fit, and only what is measured later shows it.
 	fewEnough = 4
+	// screened is how many of them are, those that the last fit explains worst.
+	screened = 2
+	// refitStarts and refitSearches are the effort of a fit without one of them.
+	refitStarts, refitSearches = 4, 2
 )
 
 // Enough is the number of compositions, beside its own, that a doubt about a
 // measurement rests on.
 func (p *Projection) Enough() int { return max(leastCompositions, 2*(p.space.Dim()+1)) }
 
-// Unjudged returns the observations that no fit to [Projection.Enough]
-// compositions has believed yet, none before the first fit. An observation is
-// judged once: when there is enough to judge it by, and before the next fit.
-func (p *Projection) Unjudged() []Observation {
+// Questionable returns the observations that are to be judged now: those that no
+// fit has believed yet, and, while there are few, those that the last fit
+// explains worst; none before there is a fit to [Projection.Enough]
+// observations, and none that have been judged.
+func (p *Projection) Questionable() ([]Observation, error) {
 	if p.state.Fit == nil || p.state.Fit.Observations < p.Enough() {
-		return nil
+		return nil, nil
 	}
-	return p.filtered(func(o Observation) bool { return !o.Judged && !o.Excluded && !o.Suspect })
+	open := p.filtered(func(o Observation) bool { return !o.Judged && !o.Excluded && !o.Suspect })
+	if !p.few() {
+		return slices.DeleteFunc(open, func(o Observation) bool { return !p.Fresh(o) }), nil
+	}
+	type residual struct {
+		o    Observation
+		size float64
+	}
+	var questionable []Observation
+	var believed []residual
+	for _, o := range open {
+		if p.Fresh(o) {
+			questionable = append(questionable, o)
+			continue
+		}
+		others, _, err := p.others(o)
+		if err != nil {
+			return nil, err
+		}
+		if e, ok := p.expectFrom(o, others, p.standard(), hyper(*p.state.Fit)); ok {
+			believed = append(believed, residual{o, math.Abs(o.Value - e.Mean)})
+		}
+	}
+	slices.SortStableFunc(believed, func(a, b residual) int { return cmp.Compare(b.size, a.size) })
+	for _, r := range believed[:min(screened, len(believed))] {
+		questionable = append(questionable, r.o)
+	}
+	return questionable, nil
 }
+
+// Fresh reports whether no fit has believed the observation yet.
+func (p *Projection) Fresh(o Observation) bool { return o.Since > p.state.FitRevision }
 
 // Suspects returns the observations that are in doubt.
 func (p *Projection) Suspects() []Observation {
@@ -74,62 +110,89 @@ func (p *Projection) filtered(keep func(Observation) bool) (kept []Observation) 
 	return kept
 }
 
-// Expect returns what is expected of an observation without any measurement of
-// its composition: under the hyperparameters of the last fit, or, where that fit
-// has believed the observation, of a fit without it; with lengthscales half as
-// long, for caution. ok is false where that rests on too little, or the fit
-// would take too long. The result depends on the state and the seed alone.
-func (p *Projection) Expect(o Observation, seed uint64) (e Expectation, ok bool, err error) {
+// few reports whether there are few enough observations to fit them again
+// without one.
+func (p *Projection) few() bool { return len(p.included()) <= fewEnough*p.Enough() }
+
+// standard is that of the last fit.
+func (p *Projection) standard() standard {
+	return standard{shift: p.state.Fit.Shift, scale: p.state.Fit.Scale, sign: sign(p.state.Definition.Objective.Goal)}
+}
+
+// others returns the observations of other compositions that the model believes,
+// and how many compositions they are of.
+func (p *Projection) others(o Observation) (others []Observation, compositions int, err error) {
 	own, err := p.space.Key(o.Point)
 	if err != nil {
-		return e, false, fmt.Errorf("the composition of %s: %w", o.Experiment, err)
+		return nil, 0, fmt.Errorf("the composition of %s: %w", o.Experiment, err)
 	}
-	var others []Observation
 	keys := make(map[string]bool)
 	for _, other := range p.included() {
 		key, err := p.space.Key(other.Point)
 		if err != nil {
-			return e, false, fmt.Errorf("the composition of %s: %w", other.Experiment, err)
+			return nil, 0, fmt.Errorf("the composition of %s: %w", other.Experiment, err)
 		}
 		if key != own {
 			others = append(others, other)
 			keys[key] = true
 		}
 	}
-	believed := o.Suspect || o.Since <= p.state.FitRevision
-	few := len(others) <= fewEnough*p.Enough()
-	if p.state.Fit == nil || len(keys) < p.Enough() || believed && !o.Suspect && !few {
-		return e, false, nil
-	}
-	fit := *p.state.Fit
-	std := standard{shift: fit.Shift, scale: fit.Scale, sign: sign(p.state.Definition.Objective.Goal)}
-	h := hyper(fit)
-	if believed && few {
-		std = standardise(others, p.state.Definition.Objective.Goal)
-	}
-	data, err := p.data(others, std)
-	if err != nil {
+	return others, len(keys), nil
+}
+
+// Expect returns what is expected of an observation without any measurement of
+// its composition: under the hyperparameters of the last fit or, where that fit
+// may have believed the observation, of a fit without it; with lengthscales half
+// as long, for caution. ok is false where that rests on too little, or there is
+// too much to fit again. The result depends on the state and the seed alone.
+func (p *Projection) Expect(o Observation, seed uint64) (e Expectation, ok bool, err error) {
+	others, compositions, err := p.others(o)
+	if err != nil || p.state.Fit == nil || compositions < p.Enough() {
 		return e, false, err
 	}
-	if believed && few {
-		result, err := gp.Fit(context.Background(), data, gp.FitConfig{
-			Kernel: fit.Kernel, FreeOutputScale: p.state.Definition.Model.FreeOutputScale, Seed: seed, Warm: &h})
-		if err != nil {
-			return e, false, nil // then nothing can be said of it
+	std, h := p.standard(), hyper(*p.state.Fit)
+	if o.Suspect || !p.Fresh(o) {
+		switch {
+		case p.few():
+			std = standardise(others, p.state.Definition.Objective.Goal)
+			data, err := p.data(others, std)
+			if err != nil {
+				return e, false, err
+			}
+			result, err := gp.Fit(context.Background(), data, gp.FitConfig{
+				Kernel: p.state.Fit.Kernel, FreeOutputScale: p.state.Definition.Model.FreeOutputScale, Seed: seed, Warm: &h,
+				Starts: refitStarts, Searches: refitSearches,
+			})
+			if err != nil {
+				return e, false, nil // then nothing can be held against it
+			}
+			h = result.Hyper
+		case !o.Suspect:
+			return e, false, nil
 		}
-		h = result.Hyper
 	}
 	h.Lengthscales = slices.Clone(h.Lengthscales)
 	for j := range h.Lengthscales {
 		h.Lengthscales[j] *= caution
 	}
-	process, err := gp.New(data, fit.Kernel, h)
+	e, ok = p.expectFrom(o, others, std, h)
+	return e, ok, nil
+}
+
+// expectFrom returns what other observations make expect of one. ok is false
+// where they cannot say.
+func (p *Projection) expectFrom(o Observation, others []Observation, std standard, h gp.Hyper) (e Expectation, ok bool) {
+	data, err := p.data(others, std)
+	if err != nil || len(others) == 0 {
+		return e, false
+	}
+	process, err := gp.New(data, p.state.Fit.Kernel, h)
 	if err != nil {
-		return e, false, nil
+		return e, false
 	}
 	x, err := p.space.Encode(o.Point)
 	if err != nil {
-		return e, false, err
+		return e, false
 	}
 	noise := noiseVariance(o.SD, p.state.Definition.Objective.Noise, std.scale)
 	if math.IsNaN(noise) {
@@ -139,24 +202,7 @@ func (p *Projection) Expect(o Observation, seed uint64) (e Expectation, ok bool,
 	return Expectation{
 		Mean: std.outside(mean), SD: std.scale * math.Sqrt(sd*sd+noise), Noise: std.scale * math.Sqrt(noise), Spread: std.scale,
 		Observations: len(others),
-	}, true, nil
-}
-
-// judged notes that a fit has believed all observations.
-func (p *Projection) judged() {
-	keys := make(map[string]bool)
-	for _, o := range p.included() {
-		if key, err := p.space.Key(o.Point); err == nil {
-			keys[key] = true
-		}
-	}
-	if len(keys) <= p.Enough() {
-		return
-	}
-	for i := range p.state.Observations {
-		o := &p.state.Observations[i]
-		o.Judged = o.Judged || !p.held(*o)
-	}
+	}, true
 }
 
 // flag folds the engine's doubt about a measurement, or what became of it.

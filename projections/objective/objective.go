@@ -28,8 +28,7 @@ type Observation struct {
 	Suspect bool `json:"suspect,omitempty"`
 	// Since is the revision that brought it.
 	Since int `json:"since,omitempty"`
-	// Judged is set once it has stood the comparison with the others, or a person
-	// has looked at it.
+	// Judged is set once a repetition or a person has settled what it is worth.
 	Judged bool `json:"judged,omitempty"`
 }
 
@@ -101,7 +100,6 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 			return nil
 		}
 		s.Fit, s.FitRevision = d.Objective, s.Revision
-		p.judged()
 	case *events.ModelFitFailed:
 		if d.Model != events.ModelObjective {
 			return nil
