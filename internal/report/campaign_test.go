@@ -60,7 +60,7 @@ func (c *trial) clock() time.Time {
 // own simulated instrument or the given one.
 func (c *trial) run(instrument instruments.Instrument) *trial {
 	c.t.Helper()
-	if instrument == nil {
+	if instrument == nil && c.def.Instrument.Simulated != nil {
 		var err error
 		instrument, err = simulated.New(*c.def.Instrument.Simulated, c.def)
 		c.check(err)

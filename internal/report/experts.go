@@ -52,6 +52,9 @@ func outcomeOf(q *campaign.Question) outcome {
 func (h *history) labels() (asked []askedLabel, initial [outcomes]int) {
 	for i := range h.state.Questions {
 		q := &h.state.Questions[i]
+		if q.Form != campaign.Label {
+			continue
+		}
 		d := h.decision(q.Decision)
 		if d == nil {
 			initial[outcomeOf(q)]++
@@ -88,7 +91,9 @@ func (h *history) axisOfExperiments(c *chart.Chart) float64 {
 // figureLabels draws how many questions the policy has asked.
 func (h *history) figureLabels() (figure, bool) {
 	asked, initial := h.labels()
-	if len(h.def.Experts) == 0 && len(asked) == 0 {
+	belief := h.def.Policy.Trust.Belief()
+	wanted := len(h.def.Experts) > 0 && belief != nil && belief.Feedback == events.FeedbackLabel
+	if !wanted && len(asked) == 0 {
 		return figure{}, false
 	}
 	c := chart.New(380, 230, "experiments requested", "questions asked, cumulative")

@@ -79,13 +79,10 @@ func (h *history) numbers() []number {
 		of = append(of, fmt.Sprintf("besides %d imported", imported))
 	}
 	numbers := []number{{fmt.Sprint(s.Spent()), "experiments", strings.Join(append([]string{fmt.Sprintf("budget %d", h.def.Budget.Experiments)}, of...), ", ")}}
-	if len(h.def.Experts) > 0 || s.Labels() > 0 {
-		asked, initial := h.labels()
-		first := 0
-		for _, n := range initial {
-			first += n
-		}
-		numbers = append(numbers, number{fmt.Sprint(s.Labels()), "labels", fmt.Sprintf("%d at first, then %d asked", first, len(asked))})
+	if h.def.Policy.Duel.Set() {
+		numbers = []number{{fmt.Sprint(h.compared()), "comparisons", fmt.Sprintf("budget %d", h.def.Budget.Comparisons)}}
+	} else {
+		numbers = append(numbers, h.answersGiven()...)
 	}
 	if gain, ok := h.gain(); ok {
 		numbers = append(numbers, gain)
@@ -95,6 +92,44 @@ func (h *history) numbers() []number {
 		end, name = s.EndedAt, "from start to end"
 	}
 	return append(numbers, number{durationText(end.Sub(s.DefinedAt)), name, plural(len(h.decisions), "decision")})
+}
+
+// answersGiven are the counts of what the experts said, by its form.
+func (h *history) answersGiven() (numbers []number) {
+	s := h.state
+	belief := h.def.Policy.Trust.Belief()
+	if s.Labels() > 0 || len(h.def.Experts) > 0 && belief != nil && belief.Feedback == events.FeedbackLabel {
+		asked, initial := h.labels()
+		first := 0
+		for _, n := range initial {
+			first += n
+		}
+		numbers = append(numbers, number{fmt.Sprint(s.Labels()), "labels", fmt.Sprintf("%d at first, then %d asked", first, len(asked))})
+	}
+	for _, form := range []struct {
+		form campaign.Form
+		name string
+	}{{campaign.Comparison, "comparisons"}, {campaign.Pinpoint, "compositions named"}} {
+		given, first, asked := 0, 0, 0
+		for i := range s.Questions {
+			q := &s.Questions[i]
+			switch {
+			case q.Form != form.form:
+				continue
+			case q.Decision == "":
+				first++
+			default:
+				asked++
+			}
+			if q.Status == campaign.Answered && !undecided(q) {
+				given++
+			}
+		}
+		if first+asked > 0 {
+			numbers = append(numbers, number{fmt.Sprint(given), form.name, fmt.Sprintf("%d at first, then %d asked", first, asked)})
+		}
+	}
+	return numbers
 }
 
 // gain compares the best result with the best of the initial design.

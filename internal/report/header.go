@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -16,7 +17,10 @@ func (h *history) statusText() string {
 		reasons := map[string]string{
 			events.CompletedBudget: "the budget of experiments is spent", events.CompletedTime: "the budget of time is spent",
 			events.CompletedTarget: "the target is reached", events.CompletedConverged: "no further improvement was seen",
-			events.CompletedExhausted: "every candidate has been measured or excluded",
+			events.CompletedExhausted: "every candidate has been measured or excluded", events.CompletedIdentified: "the best composition is identified",
+		}
+		if h.def.Policy.Duel.Set() {
+			reasons[events.CompletedBudget] = "the budget of comparisons is spent"
 		}
 		reason := reasons[s.Reason]
 		if reason == "" {
@@ -54,6 +58,17 @@ func (h *history) statusText() string {
 
 // world says whether the measurements are of a simulated or of the real world.
 func (h *history) world() (text, class string) {
+	if h.def.Policy.Duel.Set() { // only what the experts say is of a world
+		switch {
+		case len(h.simulatedExpert) > 0 && h.peopleAnswered:
+			return "SIMULATED AND REAL MIXED", "mixed"
+		case len(h.simulatedExpert) > 0:
+			return "SIMULATED", "simulated"
+		case h.peopleAnswered:
+			return "REAL", "real"
+		}
+		return "NOTHING COMPARED YET", "unknown"
+	}
 	switch {
 	case h.simulated > 0 && h.real > 0:
 		return "SIMULATED AND REAL MIXED", "mixed"
@@ -75,6 +90,9 @@ func (h *history) facts() [][2]string {
 	facts := [][2]string{
 		{"goal", goal + withUnit(def.Objective.Name, def.Objective.Unit)},
 		{"instrument", h.instrument()},
+	}
+	if h.def.Policy.Duel.Set() {
+		facts = facts[:1] // nothing measures
 	}
 	var experts []string
 	for _, e := range def.Experts {
@@ -143,27 +161,28 @@ func (h *history) instrument() string {
 	return "none"
 }
 
-// policy names the three choices.
+// policy names the method, or the three choices.
 func (h *history) policy() string {
 	p := h.def.Policy
-	next := "lcb"
-	switch {
-	case p.Next.LogEI != nil:
-		next = "logei"
-	case p.Next.Thompson != nil:
-		next = "thompson"
-	case p.Next.Sobol != nil:
-		next = "sobol"
-	case p.Next.Random != nil:
-		next = "random"
-	case p.Next.LCB != nil && p.Next.LCB.Beta != nil && p.Next.LCB.BetaRule != events.BetaLemma:
-		next = "lcb, β = " + setting(*p.Next.LCB.Beta)
+	ref := policies.New(*h.def).Ref()
+	if ref.Duel != "" {
+		return ref.Duel + ", comparisons alone"
 	}
-	if p.Trust.COBOL != nil {
-		next += "; trust cobol"
+	text := ref.Next
+	if p.Next.LCB != nil && p.Next.LCB.Beta != nil && p.Next.LCB.BetaRule == events.BetaFixed {
+		text += ", β = " + setting(*p.Next.LCB.Beta)
 	}
-	if w := p.Handover.Width; w != nil && w.Threshold != nil {
-		next += "; asks where the belief is wider than " + setting(*w.Threshold)
+	if ref.Trust != "none" {
+		text += "; trust " + ref.Trust
+		if b := p.Trust.Belief(); b != nil && b.Feedback != events.FeedbackLabel {
+			text += " by " + b.Feedback
+		}
 	}
-	return next
+	switch w := p.Handover.Width; {
+	case w != nil && w.Threshold != nil:
+		text += "; asks where the belief is wider than " + setting(*w.Threshold)
+	case p.Handover.Choose != nil:
+		text += "; an expert chooses between two candidates"
+	}
+	return text
 }

@@ -29,6 +29,7 @@ type history struct {
 	decisions []decision
 	trust     []trustStep
 	progress  []progress
+	standings []standing
 	// corrections, by experiment, in order.
 	corrections map[string][]correction
 	amendments  []amendment
@@ -39,6 +40,7 @@ type history struct {
 	first, last       events.Event
 	completed         string // what campaign.completed says
 	simulatedExpert   map[string]bool
+	peopleAnswered    bool
 	simulated, real   int  // measurements by a simulated and by a real instrument
 	dispatchSimulated bool // whether a dispatched command said it goes to a simulated instrument
 	dispatched        bool
@@ -56,7 +58,8 @@ type decision struct {
 	// spot is the decision's place on an axis of experiments: between the
 	// experiments requested before it and the next one.
 	spot   float64
-	before int // experiments requested before it
+	before int    // experiments requested before it
+	best   string // the experiment of the best composition by then, empty without a model
 }
 
 // trustStep is one move of a dual variable.
@@ -117,6 +120,9 @@ func read(ctx context.Context, log events.Log, name string) (*history, error) {
 		h.count++
 		h.take(e, payload)
 		h.follow(payload, &measured)
+		if err := h.stand(payload); err != nil {
+			return nil, err
+		}
 	}
 	if h.state.Status == campaign.Undefined {
 		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, name)
@@ -172,7 +178,11 @@ func (h *history) take(e events.Event, payload events.Payload) {
 	case *events.InstrumentStalled, *events.ExperimentUnresolved, *events.ExperimentResolved:
 		h.incident(e, payload)
 	case *events.DecisionMade:
-		h.decisions = append(h.decisions, decision{DecisionMade: p, event: e, before: len(h.state.Experiments)})
+		d := decision{DecisionMade: p, event: e, before: len(h.state.Experiments)}
+		if n := len(h.progress); n > 0 {
+			d.best = h.progress[n-1].experiment
+		}
+		h.decisions = append(h.decisions, d)
 	case *events.TrustAdjusted:
 		h.trust = append(h.trust, trustStep{p, len(h.decisions) - 1})
 	case *events.ExperimentRequested:
@@ -183,10 +193,20 @@ func (h *history) take(e events.Event, payload events.Payload) {
 		if d := h.decision(p.Decision); d != nil {
 			d.question = p.Question
 		}
-	case *events.LabelGiven:
-		if e.Simulated {
-			h.simulatedExpert[p.Expert] = true
+	case *events.ComparisonRequested:
+		if d := h.decision(p.Decision); d != nil {
+			d.question = p.Question
 		}
+	case *events.PinpointRequested:
+		if d := h.decision(p.Decision); d != nil {
+			d.question = p.Question
+		}
+	case *events.LabelGiven:
+		h.answered(p.Expert, e.Simulated)
+	case *events.ComparisonGiven:
+		h.answered(p.Expert, e.Simulated)
+	case *events.PinpointGiven:
+		h.answered(p.Expert, e.Simulated)
 	case *events.ExperimentDispatched:
 		h.dispatched, h.dispatchSimulated = true, e.Simulated
 	case *events.ExperimentMeasured:
@@ -197,6 +217,18 @@ func (h *history) take(e events.Event, payload events.Payload) {
 		}
 	case *events.MeasurementCorrected:
 		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{p, e.Actor, e.Time})
+	}
+}
+
+// answered notes who answered: a simulated expert or a person.
+func (h *history) answered(expert string, simulated bool) {
+	for _, e := range h.state.Definition.Experts {
+		simulated = simulated || e.Name == expert && e.Simulated != nil
+	}
+	if simulated {
+		h.simulatedExpert[expert] = true
+	} else {
+		h.peopleAnswered = true
 	}
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,20 @@ type pageData struct {
 	World       string // SIMULATED, REAL, …
 	WorldClass  string
 	Facts       [][2]string
+
+	Duels     bool // nothing is measured: experts compare
+	Preferred []preferred
+	Compared  []figure
+	Kept      *figure
+	Utility   []figure
+	InPairs   bool
+	Anchored  bool
+	Rows      []comparisonGroup
+
+	Choices     []choice
+	ChoicesLeft int
+	Reviews     *figure
+	Questions   []questionRow
 
 	Answer   *answer
 	Pending  string // instead of an answer
@@ -104,6 +119,10 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	d.Facts = h.facts()
 	d.Answer, d.Pending = h.answer()
 	d.Numbers = h.numbers()
+	d.Questions = h.questionRows()
+	if d.Choices, d.ChoicesLeft, err = h.choices(); err != nil {
+		return nil, err
+	}
 	d.Audit = h.auditCommands(store)
 	for _, a := range h.amendments {
 		d.Amendments = append(d.Amendments, amendmentRow{timeText(a.time), a.actor, a.Reason, a.Changes})
@@ -116,6 +135,12 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 
 // figures draws everything.
 func (h *history) figures(ctx context.Context, d *pageData) (err error) {
+	if d.Duels = h.def.Policy.Duel.Set(); d.Duels {
+		return h.figuresOfDuels(ctx, d)
+	}
+	if f, ok := h.figureReviews(); ok {
+		d.Reviews = &f
+	}
 	if f, ok := h.figureConvergence(); ok {
 		d.Convergence = &f
 	}
@@ -152,6 +177,19 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	return nil
 }
 
+// figuresOfDuels draws a campaign that measures nothing.
+func (h *history) figuresOfDuels(ctx context.Context, d *pageData) (err error) {
+	d.Preferred, d.Rows = h.preferences(), h.comparisons()
+	d.Compared = h.figuresCompared()
+	d.InPairs = inPairs(len(d.Compared))
+	d.Anchored = slices.ContainsFunc(h.def.Experts, func(e events.Expert) bool { return len(e.Anchors) > 0 })
+	if f, ok := h.figureKept(); ok {
+		d.Kept = &f
+	}
+	d.Utility, err = h.figuresUtility(ctx)
+	return err
+}
+
 // auditCommands are the ways to check the report.
 func (h *history) auditCommands(store string) []command {
 	store = quote(store)
@@ -161,6 +199,9 @@ func (h *history) auditCommands(store string) []command {
 	}
 	if n := len(h.decisions); n > 0 {
 		commands = append(commands, command{"campaignd explain " + store + " " + h.decisions[n-1].Decision, "explains one decision"})
+	}
+	if h.def.Policy.Duel.Set() {
+		return append(commands, command{"campaignd export " + store, "writes the comparisons as a table"})
 	}
 	return append(commands, command{"campaignd predict " + store + " --at points.csv", "asks the model at compositions of your own"})
 }

@@ -193,7 +193,7 @@ type candidateRow struct {
 	Chosen                          bool
 	Cells                           []string
 	Prediction, Bounds, Acquisition string
-	Belief                          string
+	Belief, Score                   string
 }
 
 type testRow struct {
@@ -231,7 +231,7 @@ func (h *history) decisionRow(d *decision) decisionRow {
 		Experiment: d.experiment, Question: d.question,
 	}
 	if q := h.state.Question(d.question); q != nil {
-		row.Answer = outcomeNames[outcomeOf(q)]
+		row.Answer = h.answerText(q)
 		if q.Comment != "" {
 			row.Answer += fmt.Sprintf(" (“%s”)", q.Comment)
 		}
@@ -264,6 +264,10 @@ func (h *history) candidateRow(d *decision, c events.Candidate) candidateRow {
 	if c.Belief != nil {
 		r.Belief = significant(c.Belief.Lower, 3) + " … " + significant(c.Belief.Upper, 3)
 	}
+	if c.Score != nil {
+		mean, sd := meanSD(c.Score.Mean, c.Score.SD)
+		r.Score = mean + " ± " + sd
+	}
 	return r
 }
 
@@ -273,6 +277,9 @@ func (h *history) decisionFacts(d *decision) [][2]string {
 		{"made from", fmt.Sprintf("events up to %d", d.At)},
 		{"seed", fmt.Sprint(d.Seed)},
 		{"policy", fmt.Sprintf("%s × %s × %s, version %d", d.Policy.Next, d.Policy.Trust, d.Policy.Handover, d.Policy.Version)},
+	}
+	if d.Policy.Duel != "" {
+		facts[2][1] = fmt.Sprintf("%s, version %d", d.Policy.Duel, d.Policy.Version)
 	}
 	if f := d.Objective; f != nil {
 		var scales []string
@@ -284,6 +291,9 @@ func (h *history) decisionFacts(d *decision) [][2]string {
 	}
 	if b := d.Belief; b != nil {
 		facts = append(facts, [2]string{"belief", fmt.Sprintf("%s, norm bound %s, log-likelihood %s", plural(b.Labels, "label"), significant(b.NormBound, 3), significant(b.LogLikelihood, 4))})
+	}
+	if f := d.Preference; f != nil {
+		facts = append(facts, [2]string{"preferences", fmt.Sprintf("%s model of %s, log evidence %s", f.Form, plural(f.Comparisons, "comparison"), significant(f.LogEvidence, 4))})
 	}
 	if d.Lambda != nil {
 		facts = append(facts, [2]string{"λ afterwards", significant(*d.Lambda, 4)})

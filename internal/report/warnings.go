@@ -93,8 +93,11 @@ func (h *history) incidentWarnings() []warning {
 			stalls = append(stalls, fmt.Sprintf("%s: %s was silent for %s s on %s", at, p.Instrument, significant(p.Waited, 3), p.Experiment))
 		case *events.ModelFitFailed:
 			what := "the objective"
-			if p.Model == events.ModelBelief {
+			switch p.Model {
+			case events.ModelBelief:
 				what = "the belief of " + p.Expert
+			case events.ModelPreference:
+				what = "the preferences of " + p.Expert
 			}
 			fits = append(fits, fmt.Sprintf("%s: %s: %s", at, what, p.Cause))
 		case *events.ExperimentUnresolved:

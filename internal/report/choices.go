@@ -1,0 +1,321 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/explain"
+	"github.com/campaignd/campaignd/internal/report/chart"
+)
+
+// choice is one decision in which an expert chose between candidates.
+type choice struct {
+	ID, Expert, Question string
+	Answer               string
+	Experiment, Measured string
+	Review               string
+	Options              []choiceOption
+	Rows                 []choiceQuantity
+	Bars                 *figure
+	Plane                []figure
+	PlaneCaption         string
+}
+
+// choiceOption heads a column of the comparison.
+type choiceOption struct {
+	Name   string // "A unaided"
+	Chosen bool
+}
+
+// choiceQuantity is a row of it.
+type choiceQuantity struct {
+	Name  string
+	Cells []string
+}
+
+// drawnChoices is the number of choices, the newest, that are drawn: each is some
+// twenty kilobytes.
+const drawnChoices = 30
+
+// choices returns the choices between candidates that are measured, newest last;
+// left is how many of them have no figures.
+func (h *history) choices() (all []choice, left int, err error) {
+	if h.def.Policy.Duel.Set() {
+		return nil, 0, nil // the table of comparisons says it
+	}
+	var asked []int
+	for i := range h.decisions {
+		if h.decisions[i].Action == events.ActionCompare {
+			asked = append(asked, i)
+		}
+	}
+	left = max(len(asked)-drawnChoices, 0)
+	for k, i := range asked {
+		c, err := h.choice(i, k >= left)
+		if err != nil {
+			return nil, 0, err
+		}
+		all = append(all, c)
+	}
+	return all, left, nil
+}
+
+// choice gathers what is known of the i-th decision.
+func (h *history) choice(i int, figures bool) (choice, error) {
+	d := &h.decisions[i]
+	c := choice{ID: d.Decision, Expert: d.Expert, Question: d.question}
+	letters := make(map[string]string)
+	winner := ""
+	candidates := slices.Clone(d.Candidates)
+	if q := h.state.Question(d.question); q != nil {
+		c.Answer = h.answerText(q)
+		for k, o := range q.Options {
+			letters[o.Candidate] = humans.OptionName(k)
+		}
+		if w := q.Winner(); w != nil {
+			winner = w.Candidate
+		}
+		if r := h.review(q.ID); r != nil {
+			c.Review = "right with probability " + chart.Fixed(r.Probability, 2)
+		}
+		slices.SortStableFunc(candidates, func(a, b events.Candidate) int { return strings.Compare(letters[a.Name], letters[b.Name]) })
+	}
+	for j := i + 1; j < len(h.decisions); j++ { // what the answer led to
+		if next := &h.decisions[j]; next.experiment != "" {
+			c.Experiment = next.experiment
+			if x := h.state.Experiment(next.experiment); x != nil && x.Measurement != nil {
+				c.Measured = strings.TrimSpace(chart.Typeset(chart.Fixed(x.Measurement.Objective.Value, h.places)) + " " + x.Measurement.Objective.Unit)
+			}
+			break
+		}
+	}
+	for _, o := range candidates {
+		c.Options = append(c.Options, choiceOption{strings.TrimSpace(letters[o.Name] + " " + o.Name), o.Name == winner})
+	}
+	row := func(name string, cell func(events.Candidate) string) {
+		q := choiceQuantity{Name: name}
+		any := false
+		for _, o := range candidates {
+			text := cell(o)
+			any = any || text != ""
+			q.Cells = append(q.Cells, text)
+		}
+		if any {
+			c.Rows = append(c.Rows, q)
+		}
+	}
+	for p := range h.def.Parameters {
+		row(withUnit(h.def.Parameters[p].Name, h.def.Parameters[p].Unit), func(o events.Candidate) string { return h.format.value(p, o.Parameters) })
+	}
+	objective := withUnit(h.def.Objective.Name, h.def.Objective.Unit)
+	row("predicted "+objective, func(o events.Candidate) string {
+		if o.Prediction == nil {
+			return ""
+		}
+		mean, sd := meanSD(o.Prediction.Mean, o.Prediction.SD)
+		return chart.Typeset(mean) + " ± " + sd
+	})
+	row("best case", func(o events.Candidate) string {
+		if o.Optimistic == nil {
+			return ""
+		}
+		return chart.Typeset(significant(*o.Optimistic, 4))
+	})
+	row("worst case", func(o events.Candidate) string {
+		if o.Pessimistic == nil {
+			return ""
+		}
+		return chart.Typeset(significant(*o.Pessimistic, 4))
+	})
+	if !figures || d.Attributions == nil {
+		return c, nil
+	}
+	if shares := explain.Shares(h.def, d.DecisionMade); shares != nil {
+		c.Bars = &figure{ID: d.Decision + "-shapley", Title: "What each parameter does", Wide: true,
+			SVG: h.sharesSVG(shares, candidates, letters), Caption: "Shapley values: what each parameter adds to what the measured compositions tell of either candidate (Adachi et al. 2024, Prop. 4). Base + sum = total; below it what the model itself says, which where nothing was measured nearby falls back to what it expects of any composition, and is less sure."}
+	}
+	if p := d.Attributions.Plane; p != nil {
+		var err error
+		if c.Plane, c.PlaneCaption, err = h.figurePlane(d, p, candidates, letters); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// optionColors are those of the candidates A, B, …
+func optionColor(k int) string {
+	c := expertColors[k%len(expertColors)]
+	return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
+}
+
+// sharesSVG draws the shares of the candidates as bars from a common axis: a
+// panel for each quantity, a row for each parameter.
+func (h *history) sharesSVG(shares []explain.Share, candidates []events.Candidate, letters map[string]string) template.HTML {
+	const (
+		width, names, gap = 1040.0, 110.0, 26.0
+		top, bar, pad     = 44.0, 9.0, 9.0
+		size              = 11.5
+	)
+	bound := "upper bound"
+	if h.def.Objective.Goal == events.Minimize {
+		bound = "lower bound"
+	}
+	panels := []struct{ quantity, title string }{{events.QuantityUCB, bound}, {events.QuantityMean, "mean"}, {events.QuantitySD, "standard deviation"}}
+	parameters := shares[0].Parameters
+	greatest := 0.0
+	for _, s := range shares {
+		for _, v := range s.Values {
+			greatest = max(greatest, math.Abs(v))
+		}
+	}
+	if greatest == 0 {
+		greatest = 1
+	}
+	panel := (width - names - 2*gap) / 3
+	row := float64(len(candidates))*(bar+2) + pad
+	sums := top + float64(len(parameters))*row + 8
+	height := sums + float64(len(candidates))*34 + 4
+	var b strings.Builder
+	text := func(x, y float64, anchor, fill, content string) {
+		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%g" fill="%s">%s</text>`, x, y, anchor, size, fill, template.HTMLEscapeString(content))
+	}
+	for i, p := range parameters {
+		text(names-10, top+float64(i)*row+row/2, "end", "#1f2933", shorten(p, 18))
+	}
+	for k, p := range panels {
+		left := names + float64(k)*(panel+gap)
+		axis := left + panel/2
+		reach := panel/2 - 46 // room for numbers
+		text(left+panel/2, 14, "middle", "#1f2933", strings.TrimSpace(p.title+" "+parens(h.def.Objective.Unit)))
+		fmt.Fprintf(&b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#9aa5b1"/>`, axis, top-12, axis, sums-8)
+		text(axis, top-18, "middle", "#616e7c", "0")
+		for o, c := range candidates {
+			s := explain.Of(shares, c.Name, p.quantity)
+			if s == nil {
+				continue
+			}
+			for i, v := range s.Values {
+				y := top + float64(i)*row + float64(o)*(bar+2)
+				length := reach * math.Abs(v) / greatest
+				x, anchor, at := axis, "start", axis+length+4
+				if v < 0 {
+					x, anchor, at = axis-length, "end", axis-length-4
+				}
+				fmt.Fprintf(&b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%g" fill="%s"/>`, x, y, max(length, 0.5), bar, optionColor(o))
+				fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="9.5" fill="#616e7c">%s</text>`, at, y+bar-0.8, anchor, plus(v))
+			}
+			sum := s.Total - s.Base
+			line := fmt.Sprintf("%s: %s %s = %s", letterOf(letters, c.Name), chart.Typeset(significant(s.Base, 4)), summand(sum), chart.Typeset(significant(s.Total, 4)))
+			y := sums + float64(o)*34 + 12
+			text(axis, y, "middle", optionColor(o), line)
+			if s.Model != nil {
+				text(axis, y+14, "middle", "#616e7c", "the model itself: "+chart.Typeset(significant(*s.Model, 4)))
+			}
+		}
+	}
+	for o, c := range candidates {
+		y := sums + float64(o)*34 + 12
+		text(names-10, y, "end", optionColor(o), strings.TrimSpace(letters[c.Name]+" "+c.Name))
+	}
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.1f" role="img" aria-label="Shapley values of the candidates">%s</svg>`, width, height, b.String()))
+}
+
+func letterOf(letters map[string]string, candidate string) string {
+	if l := letters[candidate]; l != "" {
+		return l
+	}
+	return candidate
+}
+
+func parens(unit string) string {
+	if unit == "" {
+		return ""
+	}
+	return "(" + unit + ")"
+}
+
+// plus writes a number with its sign.
+func plus(v float64) string {
+	text := chart.Typeset(significant(v, 3))
+	if v > 0 {
+		return "+" + text
+	}
+	return text
+}
+
+// summand writes a number as it is added.
+func summand(v float64) string {
+	if v < 0 {
+		return chart.Minus + " " + significant(-v, 4)
+	}
+	return "+ " + significant(v, 4)
+}
+
+// figurePlane draws the plane of the two strongest parameters with the
+// candidates and the best measured composition.
+func (h *history) figurePlane(d *decision, p *events.Plane, candidates []events.Candidate, letters map[string]string) ([]figure, string, error) {
+	n := len(p.Xs)
+	if n < 2 || len(p.Ys) != n || p.Xs[0] == p.Xs[n-1] || p.Ys[0] == p.Ys[n-1] {
+		return nil, "", nil
+	}
+	grid := heat{n: n, inside: func(u, v float64) bool { return true }, excluded: func(u, v float64) bool { return false }}
+	units := make(map[string]string)
+	for _, par := range h.def.Parameters {
+		units[par.Name] = par.Unit
+	}
+	paint := func(id, title, palette string, darkIsHigh bool, values [][]float64) (figure, error) {
+		c := chart.New(380, 280, withUnit(p.X, units[p.X]), withUnit(p.Y, units[p.Y]))
+		c.X.Min, c.X.Max, c.Y.Min, c.Y.Max = p.Xs[0], p.Xs[n-1], p.Ys[0], p.Ys[n-1]
+		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
+		bands, err := newBands(grid, values, palette, darkIsHigh)
+		if err != nil {
+			return figure{}, err
+		}
+		c.Add(plotter.NewImage(bands.image(grid, values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
+		mark := func(point events.Point, style draw.GlyphStyle, text, href string) {
+			x, okX := point[p.X].Float()
+			y, okY := point[p.Y].Float()
+			if !okX || !okY {
+				return
+			}
+			x, y = min(max(x, c.X.Min), c.X.Max), min(max(y, c.Y.Min), c.Y.Max)
+			c.Points(plotter.XYs{{X: x, Y: y}}, style)
+			c.Spot(x, y, text, href)
+		}
+		if x := h.state.Experiment(d.best); x != nil {
+			mark(x.Parameters, draw.GlyphStyle{Color: chart.Orange, Radius: 6.5, Shape: star{}}, h.spotText(x), x.ID)
+		}
+		for k, o := range candidates {
+			style := draw.GlyphStyle{Color: expertColors[k%len(expertColors)], Radius: 4.6, Shape: solid{edge: chart.White}}
+			mark(o.Parameters, style, strings.TrimSpace(letters[o.Name]+" "+o.Name)+"\n"+h.format.line(o.Parameters), d.Decision)
+		}
+		c.Right = 64
+		c.After = bands.key(h.def.Objective.Unit)
+		return figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
+	}
+	mean, err := paint(d.Decision+"-mean", withUnit("Expected "+h.def.Objective.Name, h.def.Objective.Unit), "YlGnBu", h.better(1, 0), p.Mean)
+	if err != nil {
+		return nil, "", err
+	}
+	sd, err := paint(d.Decision+"-sd", withUnit("Standard deviation of that", h.def.Objective.Unit), "Purples", true, p.SD)
+	if err != nil {
+		return nil, "", err
+	}
+	var names []string
+	for k, o := range candidates {
+		color := []string{"blue", "orange-red", "green", "purple"}[k%4]
+		names = append(names, fmt.Sprintf("%s %s", letterOf(letters, o.Name), color))
+	}
+	caption := fmt.Sprintf("The two parameters that count most, the others as in %s (%s); star: best measured until then. The marks show only these two parameters of each.",
+		letterOf(letters, p.Candidate), strings.Join(names, ", "))
+	return []figure{mean, sd}, caption, nil
+}

@@ -1,0 +1,102 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// coexbo is a campaign in which an expert chooses between two candidates.
+func coexbo(experiments int) events.Definition {
+	def := electrolyte(experiments)
+	def.Experts[0].Simulated.Accuracy = pointer(2.0)
+	def.Policy = events.Policy{Trust: events.Trust{CoExBO: &events.CoExBO{}}, Handover: events.Handover{Choose: &events.Choose{}}}
+	def.Initial.Comparisons = pointer(20)
+	return def
+}
+
+// Law: each choice is in the report with its candidates, Shapley values that add up, the
+// plane, the answer, what was measured, and whether it was right; nothing speaks of labels.
+func TestChoices(t *testing.T) {
+	c := newTrial(t, coexbo(8)).run(nil)
+	h := c.history()
+	all, left, err := h.choices()
+	if err != nil || left != 0 || len(all) == 0 {
+		t.Fatalf("%d choices, %d left out, %v", len(all), left, err)
+	}
+	page := parse(t, c.html())
+	page.wellFormed()
+	reviewed := 0
+	for _, choice := range all {
+		text := page.id(choice.ID + "-choice")
+		for _, want := range []string{choice.Question, "chosen", "A ", "B ", "What each parameter does", "the model itself", "Expected conductivity", choice.Experiment, choice.Measured} {
+			if want == "" || !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q", choice.ID, want)
+			}
+		}
+		if strings.Contains(text, "right with probability") {
+			reviewed++
+		}
+	}
+	if reviewed == 0 {
+		t.Error("no choice was looked back at")
+	}
+	experts := page.id("experts")
+	if !strings.Contains(experts, "ada compare") || !strings.Contains(experts, "Were the choices right?") || strings.Contains(experts, "Labels asked") {
+		t.Errorf("the section on experts says %q", experts)
+	}
+}
+
+// preference is a campaign that measures nothing, with two experts.
+func preference(duel events.Duel, comparisons int) events.Definition {
+	def := electrolyte(0)
+	def.Objective.Noise, def.Instrument, def.Budget = nil, events.Instrument{}, events.Budget{Comparisons: comparisons}
+	def.Policy = events.Policy{Duel: duel}
+	def.Experts = []events.Expert{
+		{Name: "ada", Simulated: &events.SimulatedExpert{Accuracy: pointer(2.0), Task: "electrolyte"}},
+		{Name: "bob", Simulated: &events.SimulatedExpert{Accuracy: pointer(2.0), Task: "electrolyte", UnsureRate: 0.3}},
+	}
+	return def
+}
+
+// Law: the report of a campaign that measures nothing says what each expert prefers and shows
+// every comparison; no section of it is about measurements, and none is empty.
+func TestPreferences(t *testing.T) {
+	for name, duel := range map[string]events.Duel{"mr-lpf": {MRLPF: &events.MRLPF{}}, "eubo": {EUBO: &events.EUBO{}}} {
+		t.Run(name, func(t *testing.T) {
+			c := newTrial(t, preference(duel, 24)).run(nil)
+			page := parse(t, c.html())
+			page.wellFormed()
+			whole := textOf(page.root)
+			for _, want := range []string{"SIMULATED", "What each expert prefers", "24 comparisons", "can't tell", "budget of comparisons is spent"} {
+				if !strings.Contains(whole, want) {
+					t.Errorf("the report does not say %q", want)
+				}
+			}
+			for _, bad := range []string{"Best composition", "Every experiment", "What the model learned", "predicted ± sd", "NOTHING MEASURED", "budget 0", "instrument"} {
+				if strings.Contains(whole, bad) {
+					t.Errorf("the report says %q", bad)
+				}
+			}
+			comparisons := page.id("comparisons")
+			for _, q := range c.history().state.Questions {
+				if !strings.Contains(comparisons, q.ID+" "+q.Expert) {
+					t.Errorf("%s is missing among the comparisons", q.ID)
+				}
+			}
+			if name == "eubo" && !strings.Contains(page.id("utility"), "Only differences count") {
+				t.Error("the utility is not explained")
+			}
+		})
+	}
+}
+
+// A campaign that has only been defined has a report too, whatever its method.
+func TestPreferencesBeforeTheFirst(t *testing.T) {
+	page := parse(t, newTrial(t, preference(events.Duel{RAEUBO: &events.RAEUBO{}}, 24)).html())
+	page.wellFormed()
+	if text := textOf(page.root); !strings.Contains(text, "Nothing has been compared yet.") || !strings.Contains(text, "NOTHING COMPARED YET") {
+		t.Error("the report does not say that nothing has been compared")
+	}
+}

@@ -1,0 +1,347 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/report/chart"
+	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// standing is what each expert preferred after so many comparisons.
+type standing struct {
+	comparisons int
+	preferred   []duel.Best
+}
+
+// standings is the number of times at which it is worked out: each is a search.
+const standings = 24
+
+// stand notes what is preferred, now and then while the log of a campaign that
+// measures nothing is read.
+func (h *history) stand(payload events.Payload) error {
+	def := h.state.Definition
+	if _, ok := payload.(*events.ComparisonGiven); !ok || def == nil || !def.Policy.Duel.Set() {
+		return nil
+	}
+	n := h.compared()
+	if every := max(1, def.Budget.Comparisons/standings); n%every != 0 {
+		return nil
+	}
+	summary, err := h.core.Summarize()
+	if err != nil {
+		return err
+	}
+	h.standings = append(h.standings, standing{n, summary.Preferred})
+	return nil
+}
+
+// compared counts the comparisons that were asked for and are over.
+func (h *history) compared() (n int) {
+	for i := range h.state.Questions {
+		if q := &h.state.Questions[i]; q.Form == campaign.Comparison && q.Status != campaign.Asked {
+			n++
+		}
+	}
+	return n
+}
+
+// preferred is what one expert prefers to everything else.
+type preferred struct {
+	Expert string
+	Rows   []answerRow
+	Detail string
+}
+
+// preferences are what the experts prefer at the end.
+func (h *history) preferences() (all []preferred) {
+	for _, best := range h.summary.Preferred {
+		p := preferred{Expert: best.Expert}
+		for i, par := range h.def.Parameters {
+			p.Rows = append(p.Rows, answerRow{par.Name, h.format.value(i, best.Parameters), par.Unit, par.Description})
+		}
+		given, unsure := 0, 0
+		for i := range h.state.Questions {
+			if q := &h.state.Questions[i]; q.Expert == best.Expert && q.Status == campaign.Answered {
+				if undecided(q) {
+					unsure++
+				} else {
+					given++
+				}
+			}
+		}
+		p.Detail = fmt.Sprintf("by %s", plural(given, "comparison"))
+		if unsure > 0 {
+			p.Detail += fmt.Sprintf(", and %d that could not be told", unsure)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// comparisonRow is one comparison in the table.
+type comparisonRow struct {
+	ID, Expert, Decision string
+	Options              []comparisonOption
+	Answer, Comment      string
+	Time                 string
+}
+
+type comparisonOption struct {
+	Name   string
+	Cells  []string
+	Better bool
+}
+
+// comparisonGroup is a stretch of the table.
+type comparisonGroup struct {
+	Title string
+	Open  bool
+	Rows  []comparisonRow
+}
+
+// comparisons returns the table of all comparisons, folded where it is long.
+func (h *history) comparisons() (groups []comparisonGroup) {
+	var rows []comparisonRow
+	for i := range h.state.Questions {
+		q := &h.state.Questions[i]
+		if q.Form != campaign.Comparison {
+			continue
+		}
+		row := comparisonRow{ID: q.ID, Expert: q.Expert, Decision: q.Decision, Answer: h.answerText(q), Comment: q.Comment, Time: timeText(q.AnsweredAt)}
+		for k, o := range q.Options {
+			option := comparisonOption{Name: humans.OptionName(k), Better: len(q.Order) > 0 && q.Order[0] == k}
+			for p := range h.def.Parameters {
+				option.Cells = append(option.Cells, h.format.value(p, o.Parameters))
+			}
+			row.Options = append(row.Options, option)
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	for from := 0; from < len(rows); from += stretch {
+		to := min(from+stretch, len(rows))
+		group := comparisonGroup{Open: to == len(rows), Rows: rows[from:to]}
+		if len(rows) > stretch {
+			group.Title = fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID)
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+// figuresCompared draws the course of the comparisons: along each numeric
+// parameter what was put before the experts, and what they preferred so far.
+func (h *history) figuresCompared() []figure {
+	var figures []figure
+	total := h.compared()
+	if total == 0 {
+		return nil
+	}
+	numeric := 0
+	for _, p := range h.def.Parameters {
+		if len(p.Categories) == 0 {
+			numeric++
+		}
+	}
+	width, height := vg.Length(252), vg.Length(210)
+	if inPairs(numeric) {
+		width, height = 380, 240
+	}
+	for i, p := range h.def.Parameters {
+		if len(p.Categories) > 0 {
+			continue
+		}
+		c := chart.New(width, height, "comparisons", withUnit(p.Name, p.Unit))
+		c.X.Min, c.X.Max = 0, max(float64(total), 3)*1.02
+		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5, Whole: true}, chart.Ticks{Want: 5}
+		var better, other plotter.XYs
+		var values []float64
+		n := 0
+		for k := range h.state.Questions {
+			q := &h.state.Questions[k]
+			if q.Form != campaign.Comparison || q.Status == campaign.Asked {
+				continue
+			}
+			n++
+			for o := range q.Options {
+				y, ok := q.Options[o].Parameters[p.Name].Float()
+				if !ok {
+					continue
+				}
+				values = append(values, y)
+				at := plotter.XY{X: float64(n), Y: y}
+				if len(q.Order) > 0 && q.Order[0] == o {
+					better = append(better, at)
+				} else {
+					other = append(other, at)
+				}
+				if total <= manyPoints {
+					c.Spot(at.X, at.Y, fmt.Sprintf("%s, %s: %s\n%s %s", q.ID, q.Expert, h.answerText(q), humans.OptionName(o), h.format.line(q.Options[o].Parameters)), q.ID)
+				}
+			}
+		}
+		chart.Limits(&c.Y, 0.05, values...)
+		c.Points(other, draw.GlyphStyle{Color: chart.White, Radius: crowded(1.9, total), Shape: solid{edge: chart.Grey, width: 0.8}})
+		c.Points(better, draw.GlyphStyle{Color: chart.Grey, Radius: crowded(2.3, total), Shape: solid{edge: chart.White}})
+		for k, e := range h.def.Experts {
+			color := expertColors[k%len(expertColors)]
+			var anchors plotter.XYs
+			for _, point := range e.Anchors {
+				if y, ok := point[p.Name].Float(); ok {
+					anchors = append(anchors, plotter.XY{X: 0, Y: y})
+				}
+			}
+			c.Points(anchors, draw.GlyphStyle{Color: color, Radius: 3.6, Shape: solid{corners: 3, edge: chart.White}})
+			var line plotter.XYs
+			for _, s := range h.standings {
+				for _, best := range s.preferred {
+					if y, ok := best.Parameters[p.Name].Float(); ok && best.Expert == e.Name {
+						line = append(line, plotter.XY{X: float64(s.comparisons), Y: y})
+					}
+				}
+			}
+			if len(line) == 0 {
+				continue
+			}
+			c.Line(line, color, 2)
+			c.End(line[len(line)-1].Y, e.Name, color)
+		}
+		figures = append(figures, figure{ID: fmt.Sprintf("compared-%d", i+1), Title: p.Description, SVG: c.SVG("Comparisons along " + p.Name)})
+	}
+	return figures
+}
+
+// figureKept draws how many candidates may still be best, for rules that
+// eliminate some.
+func (h *history) figureKept() (figure, bool) {
+	var kept plotter.XYs
+	experts := make(map[string]bool)
+	n := 0
+	for i := range h.decisions {
+		d := &h.decisions[i]
+		if d.Action != events.ActionCompare {
+			continue
+		}
+		n++
+		var left int
+		if _, err := fmt.Sscanf(d.Reason, "Of %d candidates that may be best", &left); err != nil {
+			continue // a rule that eliminates none, or a reason in other words
+		}
+		kept = append(kept, plotter.XY{X: float64(n), Y: float64(left)})
+		experts[d.Expert] = true
+	}
+	if len(kept) == 0 || len(experts) > 1 || kept[len(kept)-1].Y == kept[0].Y {
+		return figure{}, false
+	}
+	c := chart.New(780, 230, "comparisons", "candidates that may be best")
+	c.X.Min, c.X.Max = 0, max(float64(n), 3)*1.02
+	c.X.Tick.Marker = chart.Ticks{Want: 12, Whole: true}
+	c.Y.Min, c.Y.Max = 0, kept[0].Y*1.08
+	c.Y.Tick.Marker = chart.Ticks{Want: 5, Whole: true}
+	c.Line(kept, chart.Blue, 2)
+	last := kept[len(kept)-1]
+	c.End(last.Y, fmt.Sprintf("%g left", last.Y), chart.Blue)
+	return figure{ID: "kept", Title: "Candidates that may be best", Wide: true, SVG: c.SVG("Candidates that may be best, over the comparisons"),
+		Caption: "A round ends with the elimination of every candidate that is worse than another beyond doubt (Kayal et al. 2025, Alg. 1)."}, true
+}
+
+// figuresUtility draws the utility of each expert along every parameter, each
+// through what that expert prefers.
+func (h *history) figuresUtility(ctx context.Context) ([]figure, error) {
+	view := h.core.View()
+	if len(h.summary.Preferred) == 0 {
+		return nil, nil
+	}
+	frame := diagnose.NewFrame(h.def, h.core.Space())
+	type curve struct {
+		expert int
+		x      []float64
+		mean   []float64
+		low    []float64
+		high   []float64
+		best   float64
+	}
+	curves := make([][]curve, len(h.def.Parameters))
+	for _, best := range h.summary.Preferred {
+		k := slices.IndexFunc(h.def.Experts, func(e events.Expert) bool { return e.Name == best.Expert })
+		if k < 0 || view.Preferences[k] == nil || view.Preferences[k].Utility == nil {
+			continue
+		}
+		posterior, err := view.Preferences[k].Utility.Posterior(ctx, h.def.Seed)
+		if err != nil {
+			return nil, err
+		}
+		at, err := h.core.Space().Encode(best.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		predictor := posterior.NewPredictor()
+		for i := range h.def.Parameters {
+			if !frame.Movable(i) {
+				continue
+			}
+			dir, _, ok := frame.Direction(at, i)
+			if !ok {
+				continue
+			}
+			from, to := frame.Reach(at, dir)
+			line := curve{expert: k, best: frame.Value(i, at)}
+			const nodes = 61
+			for node := range nodes {
+				x := diagnose.Along(at, dir, from+(to-from)*float64(node)/(nodes-1))
+				mean, sd := predictor.Posterior(x)
+				line.x = append(line.x, frame.Value(i, x))
+				line.mean, line.low, line.high = append(line.mean, mean), append(line.low, mean-sd), append(line.high, mean+sd)
+			}
+			curves[i] = append(curves[i], line)
+		}
+	}
+	low, high, shown := math.Inf(1), math.Inf(-1), 0
+	for _, lines := range curves {
+		for _, line := range lines {
+			low, high = min(low, slices.Min(line.low)), max(high, slices.Max(line.high))
+		}
+		if lines != nil {
+			shown++
+		}
+	}
+	width, height := vg.Length(252), vg.Length(200)
+	if inPairs(shown) {
+		width, height = 380, 240
+	}
+	var figures []figure
+	for i, lines := range curves {
+		if lines == nil {
+			continue
+		}
+		p := h.def.Parameters[i]
+		c := chart.New(width, height, withUnit(p.Name, p.Unit), "utility")
+		c.X.Min, c.X.Max = frame.Low(i), frame.Low(i)+frame.Range(i)
+		chart.Limits(&c.Y, 0.05, low, high)
+		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
+		for _, line := range lines {
+			color := expertColors[line.expert%len(expertColors)]
+			c.Band(line.x, line.low, line.high, chart.Faded(color, 0.15))
+			c.Line(plotter.XYs{{X: line.best, Y: c.Y.Min}, {X: line.best, Y: c.Y.Max}}, color, 0.8, 3, 3)
+			c.Line(xys(line.x, line.mean), color, 2)
+			if len(h.def.Experts) > 1 {
+				c.End(line.mean[len(line.mean)-1], h.def.Experts[line.expert].Name, color)
+			}
+		}
+		figures = append(figures, figure{ID: fmt.Sprintf("utility-%d", i+1), Title: p.Description, SVG: c.SVG("Utility along " + p.Name)})
+	}
+	return figures, nil
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/report/chart"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// questionRow counts an expert's questions of one form.
+type questionRow struct {
+	Expert, Form                        string
+	Asked, Answered, Unsure, Unanswered int
+	Note                                string
+}
+
+// questionRows counts the questions by expert and form, the initial ones and the
+// volunteered ones included.
+func (h *history) questionRows() []questionRow {
+	var rows []questionRow
+	forms := []struct {
+		form campaign.Form
+		name string
+	}{{campaign.Label, "accept or reject"}, {campaign.Comparison, "compare"}, {campaign.Pinpoint, "name a composition"}}
+	for _, e := range h.def.Experts {
+		for _, form := range forms {
+			row := questionRow{Expert: e.Name, Form: form.name}
+			initial := 0
+			for i := range h.state.Questions {
+				q := &h.state.Questions[i]
+				if q.Expert != e.Name || q.Form != form.form {
+					continue
+				}
+				row.Asked++
+				if q.Decision == "" {
+					initial++
+				}
+				switch {
+				case q.Status == campaign.Answered && undecided(q):
+					row.Unsure++
+				case q.Status == campaign.Answered:
+					row.Answered++
+				default:
+					row.Unanswered++
+				}
+			}
+			if row.Asked == 0 {
+				continue
+			}
+			if initial > 0 {
+				row.Note = fmt.Sprintf("%d of them before the first decision", initial)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// undecided reports whether an answer says "can't tell".
+func undecided(q *campaign.Question) bool {
+	switch q.Form {
+	case campaign.Comparison:
+		return len(q.Order) == 0
+	case campaign.Pinpoint:
+		return q.Parameters == nil
+	}
+	return q.Answer == events.AnswerUnsure
+}
+
+// answerText says what came of a question, in a few words.
+func (h *history) answerText(q *campaign.Question) string {
+	switch {
+	case q.Status != campaign.Answered:
+		return string(q.Status)
+	case undecided(q):
+		return "can't tell"
+	case q.Form == campaign.Comparison:
+		letters := make([]string, len(q.Order))
+		for k, i := range q.Order {
+			letters[k] = humans.OptionName(i)
+		}
+		if len(q.Options) > 2 {
+			return strings.Join(letters, ", ")
+		}
+		if c := q.Winner().Candidate; c != "" && !h.def.Policy.Duel.Set() { // "first" and "second" say nothing
+			letters[0] += " (" + c + ")"
+		}
+		return letters[0]
+	case q.Form == campaign.Pinpoint:
+		return h.format.line(q.Parameters)
+	}
+	return outcomeNames[outcomeOf(q)]
+}
+
+// reviews returns, in order, how each choice looked once its composition was
+// measured.
+func (h *history) reviews() (all []*decision) {
+	last := ""
+	for i := range h.decisions {
+		if r := h.decisions[i].Review; r != nil && r.Question != last { // decisions repeat it until there is a newer one
+			last = r.Question
+			all = append(all, &h.decisions[i])
+		}
+	}
+	return all
+}
+
+// review returns the review of the choice in a question, or nil.
+func (h *history) review(question string) *events.ChoiceReview {
+	for i := range h.decisions {
+		if r := h.decisions[i].Review; r != nil && r.Question == question {
+			return r
+		}
+	}
+	return nil
+}
+
+// figureReviews draws how probable it is that each choice was right.
+func (h *history) figureReviews() (figure, bool) {
+	all := h.reviews()
+	if len(all) == 0 {
+		return figure{}, false
+	}
+	c := chart.New(780, 230, "experiments requested", "probability that the choice was right")
+	h.axisOfExperiments(c)
+	c.X.Tick.Marker = chart.Ticks{Want: 12, Whole: true}
+	c.Y.Min, c.Y.Max = 0, 1.04
+	c.Y.Tick.Marker = chart.Ticks{Want: 5}
+	c.Line(plotter.XYs{{X: c.X.Min, Y: 0.5}, {X: c.X.Max, Y: 0.5}}, chart.Muted, 0.9, 3, 3)
+	c.End(0.5, "guessing", chart.Muted)
+	f := figure{ID: "reviews", Title: "Were the choices right?", Wide: true}
+	for k, e := range h.def.Experts {
+		style := draw.GlyphStyle{Color: expertColors[k%len(expertColors)], Radius: crowded(3.4, len(all)), Shape: solid{edge: chart.White}}
+		var points plotter.XYs
+		for _, d := range all {
+			r := d.Review
+			if r.Expert != e.Name {
+				continue
+			}
+			x := experimentIndex(r.Experiment)
+			points = append(points, plotter.XY{X: x, Y: r.Probability})
+			text := fmt.Sprintf("%s in %s: right with probability %s, now that %s is measured", r.Expert, r.Question, chart.Fixed(r.Probability, 2), r.Experiment)
+			href := r.Experiment
+			if q := h.state.Question(r.Question); q != nil && q.Decision != "" {
+				href = q.Decision
+			}
+			c.Spot(x, r.Probability, text, href)
+		}
+		c.Points(points, style)
+		if len(points) > 0 {
+			f.Legend = append(f.Legend, legendEntry{glyphSVG(style, e.Name), fmt.Sprintf("%s (%d)", e.Name, len(points))})
+		}
+	}
+	f.SVG = c.SVG("Probability that each choice was right")
+	f.Caption = "Of the two compositions in each choice, the probability that the chosen one is the better, by the model once it was measured (Adachi et al. 2024, Eq. 101). Where the two are much alike it stays near a half, whoever chose."
+	return f, true
+}
+
+// experimentIndex is the number in an experiment's identifier.
+func experimentIndex(id string) float64 {
+	var n int
+	fmt.Sscanf(id, "e%d", &n)
+	return float64(n)
+}
