@@ -146,6 +146,9 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) ([]events.Payl
 // place.
 func (c *Core) lastTry(s *campaign.State, id string) string {
 	at := slices.IndexFunc(s.Experiments, func(x campaign.Experiment) bool { return x.ID == id })
+	if at < 0 {
+		return ""
+	}
 	for i := at + 1; i < len(s.Experiments) && s.Experiments[at].Status == campaign.Deferred; i++ {
 		x, y := &s.Experiments[at], &s.Experiments[i]
 		if y.Replicate == x.Replicate && y.Decision == x.Decision && y.Origin == x.Origin && maps.Equal(x.Parameters, y.Parameters) {

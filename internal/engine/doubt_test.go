@@ -1,0 +1,201 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// careless is a simulated instrument of which some runs are wrong.
+type careless struct {
+	*simulated.Instrument
+	wrong map[string]float64 // experiment to what it reads
+}
+
+func (c careless) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	o, err := c.Instrument.Await(ctx, cmd)
+	if value, ok := c.wrong[cmd.Experiment]; ok && o.Measurement != nil {
+		o.Measurement.Objective.Value = value
+	}
+	return o, err
+}
+
+// wrongRuns runs an electrolyte campaign without experts in which the given
+// experiments read something else, and audits it.
+func wrongRuns(t *testing.T, action string, experiments int, wrong map[string]float64) (*memlog.Log, *engine.Core) {
+	t.Helper()
+	def := electrolyte(t, 7, experiments, unaided, func(def *events.Definition) {
+		def.Instrument.Simulated.FailureRate = 0
+		def.Outliers.Action = action
+		def.Policy.Next.LCB = &events.LCB{Beta: ptr(2.0)}
+	})
+	instrument, err := simulated.New(*def.Instrument.Simulated, def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	r, _ := start(t, log, def, careless{instrument, wrong})
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+	if err != nil || len(report.Mismatches) > 0 {
+		t.Fatalf("audit: %+v %v", report.Mismatches, err)
+	}
+	return log, r.Core()
+}
+
+// regret is that of the composition a campaign recommends.
+func regret(t *testing.T, core *engine.Core) float64 {
+	t.Helper()
+	summary, err := core.Summarize()
+	if err != nil || summary.Best == nil {
+		t.Fatal(summary, err)
+	}
+	task, _ := tasks.Lookup("electrolyte")
+	value, err := task.Value(summary.Best.Parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task.Best.Value - value
+}
+
+// verdicts lists the verdicts on an experiment, in order.
+func verdicts(t *testing.T, log events.Log, experiment string) (list []string) {
+	t.Helper()
+	for _, e := range history(t, log) {
+		if payload, err := events.Decode(e); err == nil {
+			if flag, ok := payload.(*events.MeasurementFlagged); ok && flag.Experiment == experiment {
+				list = append(list, flag.Verdict)
+			}
+		}
+	}
+	return list
+}
+
+// Law: silently wrong runs, one among the first and one later, are found,
+// measured again and left out, and the campaign ends close to where it would have
+// ended without them. Believed, they lead it further astray.
+func TestWrongRunsDoNotDerail(t *testing.T) {
+	wrong := map[string]float64{"e5": 0.05, "e16": 0.05}
+	log, core := wrongRuns(t, events.OutlierRepeat, 25, wrong)
+	for id := range wrong {
+		x := core.State().Experiment(id)
+		if !x.Excluded || !slices.Equal(verdicts(t, log, id), []string{events.VerdictSuspect, events.VerdictOverturned}) {
+			t.Errorf("%s is excluded %v, the verdicts are %v", id, x.Excluded, verdicts(t, log, id))
+			continue
+		}
+		again := core.State().Experiment(x.Flag.Repetition)
+		if again == nil || again.Excluded || again.Replicate != 2 || again.Decision != x.Decision || !strings.Contains(x.Flag.Reason, again.ID+" measured ") {
+			t.Errorf("%s was settled by %+v: %s", id, again, x.Flag.Reason)
+		}
+	}
+	_, believed := wrongRuns(t, events.OutlierIgnore, 25, wrong)
+	_, clean := wrongRuns(t, events.OutlierRepeat, 25, nil)
+	if n := clean.State().Count(campaign.Measured); n != 25 || slices.ContainsFunc(clean.State().Experiments, func(x campaign.Experiment) bool { return x.Flag != nil }) {
+		t.Errorf("without wrong runs there were doubts")
+	}
+	t.Logf("regret: %.3f without wrong runs, %.3f with them measured again, %.3f with them believed", regret(t, clean), regret(t, core), regret(t, believed))
+	if got := regret(t, core); got > 0.15 || got > regret(t, believed) {
+		t.Errorf("the regret is %v, %v where they are believed, %v without them", got, regret(t, believed), regret(t, clean))
+	}
+}
+
+// Law: a surprising measurement that its repetition bears out counts, and so
+// does the repetition. It is not doubted again.
+func TestSurpriseIsConfirmed(t *testing.T) {
+	// The repetition of e14 is e15, whose reading is the same.
+	log, core := wrongRuns(t, events.OutlierRepeat, 20, map[string]float64{"e14": 0.05, "e15": 0.2})
+	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, events.VerdictConfirmed}) {
+		t.Errorf("the verdicts on e14 are %v", got)
+	}
+	if got := verdicts(t, log, "e15"); got != nil {
+		t.Errorf("the verdicts on its repetition are %v", got)
+	}
+	for _, o := range core.View().Objective.Observations {
+		if o.Experiment == "e15" {
+			return
+		}
+	}
+	t.Error("the repetition does not count")
+}
+
+// Law: where the repetition is the wrong one, the first stands.
+func TestWrongRepetition(t *testing.T) {
+	log, core := wrongRuns(t, events.OutlierRepeat, 18, map[string]float64{"e14": 25, "e15": -40})
+	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, events.VerdictConfirmed}) {
+		t.Errorf("the verdicts on e14 are %v", got)
+	}
+	if x := core.State().Experiment("e15"); !x.Excluded || x.Flag == nil || x.Flag.Repetition != "e14" {
+		t.Errorf("its repetition is excluded %v, %+v", x.Excluded, x.Flag)
+	}
+}
+
+// Law: a campaign that only flags goes on with the measurement; one whose budget
+// is spent leaves a suspect out; a person's word is the last in both.
+func TestFlagAndOverrule(t *testing.T) {
+	counts := func(core *engine.Core, id string) bool {
+		return slices.ContainsFunc(core.View().Objective.Observations, func(o objective.Observation) bool { return o.Experiment == id })
+	}
+	log, flagged := wrongRuns(t, events.OutlierFlag, 15, map[string]float64{"e14": 0.05})
+	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect}) || !counts(flagged, "e14") {
+		t.Errorf("flagged: the verdicts are %v, it counts: %v", got, counts(flagged, "e14"))
+	}
+	log, spent := wrongRuns(t, events.OutlierRepeat, 14, map[string]float64{"e14": 0.05})
+	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect}) || counts(spent, "e14") {
+		t.Errorf("budget spent: the verdicts are %v, it counts: %v", got, counts(spent, "e14"))
+	}
+	before := spent.State().Experiment("e14").Measurement.Objective.Value
+	request := engine.Request{Actor: "person:eve", Correct: &engine.Correct{Experiment: "e14", Value: &before, Reason: "it is true: I saw it"}}
+	if _, err := engine.Submit(t.Context(), log, spent, request, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if x := spent.State().Experiment("e14"); x.Flag != nil || x.Excluded || !counts(spent, "e14") {
+		t.Errorf("overruled: the flag is %+v, it counts: %v", x.Flag, counts(spent, "e14"))
+	}
+}
+
+// Law: an audit notices a doubt that is made up, changed, or suppressed.
+func TestAuditJudgesAgain(t *testing.T) {
+	log, _ := wrongRuns(t, events.OutlierRepeat, 17, map[string]float64{"e14": 0.05})
+	all := history(t, log)
+	at := find(t, all, events.KindMeasurementFlagged, events.VerdictSuspect, 0)
+	settled := find(t, all, events.KindMeasurementFlagged, events.VerdictOverturned, 0)
+	for name, forged := range map[string][]events.Event{
+		"another deviation":  replace(all, at, edit(t, all[at], "deviation", -4.5)),
+		"another verdict":    replace(all, settled, edit(t, all[settled], "verdict", events.VerdictConfirmed)),
+		"another repetition": replace(all, at+1, edit(t, all[at+1], "parameters/lipf6", 1.0)),
+		"suppressed":         without(all, settled),
+		"made up":            insert(all, at-1, edit(t, all[at], "experiment", "e3")),
+	} {
+		if report := audit(t, forged); len(report.Mismatches) == 0 {
+			t.Errorf("%s: the audit found nothing", name)
+		}
+	}
+}
+
+func replace(all []events.Event, i int, e events.Event) []events.Event {
+	forged := slices.Clone(all)
+	forged[i] = e
+	return forged
+}
+
+// without leaves the i-th event out, and numbers the rest anew.
+func without(all []events.Event, i int) []events.Event {
+	forged := slices.Delete(slices.Clone(all), i, i+1)
+	for j := range forged {
+		forged[j].Sequence = events.Sequence(j + 1)
+	}
+	return forged
+}
