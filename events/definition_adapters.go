@@ -110,6 +110,11 @@ type SimulatedExpert struct {
 	// noise of this standard deviation, in the objective's unit (Adachi et al.
 	// 2024, §5); a negative Accuracy takes the other side.
 	ChoiceNoise *float64 `json:"choice_noise,omitempty" jsonschema:"minimum=0"`
+	// Anchored makes comparisons of the objective itself too, each side with normal noise
+	// whose variance, in the square of the objective's unit, is that of the campaign's
+	// model.utility around the expert's own anchors, a·exp(−q), whatever the link
+	// (Sinaga et al. 2026, Eq. 6): small near an anchor, a far from all. Not with ChoiceNoise.
+	Anchored bool `json:"anchored,omitempty"`
 	// Task the expert knows. Default: the simulated instrument's.
 	Task string `json:"task,omitempty"`
 	// UnsureRate is the probability of "can't tell". Default 0.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/tasks"
 )
 
 // ErrPinpoint is wrapped by the error of a question for a composition where
@@ -47,11 +46,11 @@ func about(q humans.Question) []events.Point {
 
 // label accepts or rejects p.
 func (r *Reviewer) label(id string, p events.Point) (string, error) {
-	reject, err := tasks.RejectProbability(r.task, p, r.accuracy)
+	rank, err := r.knows.Rank(p)
 	if err != nil {
 		return "", err
 	}
-	if r.draw("reject", id, p) < reject {
+	if r.draw("reject", id, p) < 1/(1+math.Exp(-r.accuracy*rank)) {
 		return events.AnswerReject, nil
 	}
 	return events.AnswerAccept, nil
@@ -86,12 +85,22 @@ func (r *Reviewer) order(id string, options []events.Point) ([]int, error) {
 // logistic choice.
 func (r *Reviewer) liking(purpose, id string, p events.Point) (float64, error) {
 	u := r.open(purpose, id, p)
-	if r.cfg.ChoiceNoise == nil {
-		rank, err := r.task.Rank(p)
+	var sd float64
+	switch {
+	case r.cfg.ChoiceNoise != nil:
+		sd = *r.cfg.ChoiceNoise
+	case r.noise != nil:
+		variance, err := r.noise(p)
+		if err != nil {
+			return math.NaN(), err
+		}
+		sd = math.Sqrt(variance)
+	default:
+		rank, err := r.knows.Rank(p)
 		return -r.accuracy*rank - math.Log(-math.Log(u)), err
 	}
-	value, err := r.task.Value(p)
-	value += *r.cfg.ChoiceNoise * math.Sqrt2 * math.Erfinv(2*u-1)
+	value, err := r.knows.Value(p)
+	value += sd * math.Sqrt2 * math.Erfinv(2*u-1)
 	if !r.upward {
 		value = -value
 	}
@@ -116,7 +125,7 @@ func (r *Reviewer) pinpoint(ctx context.Context, id string, allowed func(events.
 			if allowed != nil && allowed(p) != nil {
 				continue
 			}
-			rank, err := r.task.Rank(p)
+			rank, err := r.knows.Rank(p)
 			if err != nil {
 				return nil, err
 			}

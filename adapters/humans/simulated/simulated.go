@@ -1,12 +1,14 @@
-// Package simulated is a simulated expert, who knows a test problem of
-// internal/tasks: ρ ranks a composition from −3 (best in the space) to 3 (worst),
-// and a is the expert's accuracy. With the logistic function S, the expert
+// Package simulated is a simulated expert, who knows the truth, a test problem of
+// internal/tasks ([New]) or anything else ([Knowing]): ρ ranks a composition from
+// −3 (best in the space) to 3 (worst), and a is the expert's accuracy. With the
+// logistic function S, the expert
 //
 //   - rejects a composition with probability S(aρ) (Xu et al. 2024, Example 2.2);
 //   - prefers the one of rank ρ to that of rank ρ' with probability S(a(ρ' − ρ)),
 //     and ranks several by the choices of Plackett and Luce, in which any two are
 //     in order with that probability; or compares the objective itself with
-//     normal noise on each side (Adachi et al. 2024, §5);
+//     normal noise on each side, the same everywhere (Adachi et al. 2024, §5) or
+//     small near the expert's anchors (Sinaga et al. 2026, §3.1);
 //   - pinpoints a sample of the belief, of density in proportion to 1 − S(aρ)
 //     (Xu et al. 2024, §6 and App. H.3).
 //
@@ -32,7 +34,7 @@ import (
 // DefaultAccuracy is a where the campaign does not say: a good expert.
 const DefaultAccuracy = 1
 
-// ErrConfig is wrapped by the errors of [New].
+// ErrConfig is wrapped by the errors of [New], [Knowing] and [NoiseOf].
 var ErrConfig = errors.New("the simulated expert cannot be set up")
 
 // Reviewer is a simulated expert. It is also a [humans.Exampler] and a
@@ -41,17 +43,45 @@ var ErrConfig = errors.New("the simulated expert cannot be set up")
 type Reviewer struct {
 	name string
 	cfg  events.SimulatedExpert
-	// accuracy is a for ranks in the task's sense: its sign is turned where the
-	// campaign wants the opposite of the task.
+	// accuracy is a for ranks in the sense of what is known: its sign is turned
+	// where the campaign wants the opposite.
 	accuracy float64
 	// upward is whether greater values of the objective are better to the expert.
 	upward bool
-	task   tasks.Task
-	seed   uint64
-	sample func(n int, seed uint64) []events.Point
+	knows  Knowledge
+	// parameters in the order in which compositions are hashed.
+	parameters []events.Parameter
+	noise      Noise // nil unless the expert is anchored
+	seed       uint64
+	sample     func(n int, seed uint64) []events.Point
 }
 
-// New returns the simulated expert that e describes, for the campaign def.
+// Knowledge is what an expert knows of the truth.
+type Knowledge struct {
+	// Value is the noiseless objective at a composition, in the objective's unit. It
+	// is safe for concurrent use.
+	Value func(events.Point) (float64, error)
+	// Best and Worst are its extremes over the space, in the sense of Goal, which is
+	// events.Maximize or events.Minimize.
+	Best, Worst float64
+	Goal        string
+}
+
+// Rank returns ρ: the value at p scaled linearly so that the best is −3 and the
+// worst 3 (Xu et al. 2024, Example 2.2); 0 where they are equal.
+func (k Knowledge) Rank(p events.Point) (float64, error) {
+	v, err := k.Value(p)
+	if err != nil {
+		return math.NaN(), err
+	}
+	if k.Best == k.Worst {
+		return 0, nil
+	}
+	return min(max(-3+6*(v-k.Best)/(k.Worst-k.Best), -3), 3), nil
+}
+
+// New returns the simulated expert that e describes, for the campaign def: one who
+// knows the test problem that e names, or else that of the simulated instrument.
 //
 // sample returns n compositions of the campaign's space at random, the same
 // ones for equal arguments: the expert gives examples of them, and pinpoints
@@ -60,53 +90,79 @@ type Reviewer struct {
 // An expert wants what the campaign wants: where its goal is the opposite of
 // the task's, so is the expert's ranking.
 func New(e events.Expert, def events.Definition, sample func(n int, seed uint64) []events.Point) (*Reviewer, error) {
-	fault := func(format string, args ...any) error {
-		return fmt.Errorf("%w: %s: %s", ErrConfig, e.Name, fmt.Sprintf(format, args...))
-	}
 	if e.Simulated == nil {
-		return nil, fault("it is no simulated expert")
+		return nil, fault(e, "it is no simulated expert")
 	}
-	r := &Reviewer{name: e.Name, cfg: *e.Simulated, accuracy: DefaultAccuracy, seed: def.Seed, sample: sample}
-	if a := r.cfg.Accuracy; a != nil {
-		r.accuracy = *a
+	name := e.Simulated.Task
+	if name == "" && def.Instrument.Simulated != nil {
+		name = def.Instrument.Simulated.Task
 	}
-	if math.IsNaN(r.accuracy) || math.IsInf(r.accuracy, 0) {
-		return nil, fault("its accuracy is %g and must be a finite number", r.accuracy)
+	if name == "" {
+		return nil, fault(e, "say which task it knows, since no simulated instrument does; the tasks are %v", tasks.Names())
 	}
-	if !(r.cfg.UnsureRate >= 0 && r.cfg.UnsureRate <= 1) {
-		return nil, fault("unsure_rate is %g and must be a probability, 0 to 1", r.cfg.UnsureRate)
-	}
-	if noise := r.cfg.ChoiceNoise; noise != nil && !(*noise >= 0 && !math.IsInf(*noise, 0)) {
-		return nil, fault("choice_noise is %g and must be a finite number of at least 0", *noise)
-	}
-	if r.cfg.Latency < 0 {
-		return nil, fault("latency is %v and must be at least 0", time.Duration(r.cfg.Latency))
-	}
-	task := r.cfg.Task
-	if task == "" && def.Instrument.Simulated != nil {
-		task = def.Instrument.Simulated.Task
-	}
-	if task == "" {
-		return nil, fault("say which task it knows, since no simulated instrument does; the tasks are %v", tasks.Names())
-	}
-	var ok bool
-	if r.task, ok = tasks.Lookup(task); !ok {
-		return nil, fault("there is no task %q; the tasks are %v", task, tasks.Names())
+	task, ok := tasks.Lookup(name)
+	if !ok {
+		return nil, fault(e, "there is no task %q; the tasks are %v", name, tasks.Names())
 	}
 	have := make(map[string]events.Parameter, len(def.Parameters))
 	for _, p := range def.Parameters {
 		have[p.Name] = p
 	}
-	for _, p := range r.task.Parameters {
-		if q, ok := have[p.Name]; !ok || q.Unit != p.Unit || len(have) != len(r.task.Parameters) {
-			return nil, fault("the task %s has other parameters than the campaign, or other units (%s in %q)", task, p.Name, p.Unit)
+	for _, p := range task.Parameters {
+		if q, ok := have[p.Name]; !ok || q.Unit != p.Unit || len(have) != len(task.Parameters) {
+			return nil, fault(e, "the task %s has other parameters than the campaign, or other units (%s in %q)", name, p.Name, p.Unit)
+		}
+	}
+	ordered := def
+	ordered.Parameters = nil // the order in the campaign file is no part of an answer
+	for _, p := range task.Parameters {
+		ordered.Parameters = append(ordered.Parameters, have[p.Name])
+	}
+	return Knowing(e, ordered, Knowledge{Value: task.Value, Best: task.Best.Value, Worst: task.Worst.Value, Goal: task.Objective.Goal}, sample)
+}
+
+// Knowing returns the simulated expert that e describes, who knows what is given
+// instead of a test problem; sample is that of [New].
+func Knowing(e events.Expert, def events.Definition, knows Knowledge, sample func(n int, seed uint64) []events.Point) (*Reviewer, error) {
+	if e.Simulated == nil {
+		return nil, fault(e, "it is no simulated expert")
+	}
+	r := &Reviewer{
+		name: e.Name, cfg: *e.Simulated, accuracy: DefaultAccuracy, knows: knows, parameters: def.Parameters, seed: def.Seed, sample: sample,
+	}
+	if a := r.cfg.Accuracy; a != nil {
+		r.accuracy = *a
+	}
+	if math.IsNaN(r.accuracy) || math.IsInf(r.accuracy, 0) {
+		return nil, fault(e, "its accuracy is %g and must be a finite number", r.accuracy)
+	}
+	if !(r.cfg.UnsureRate >= 0 && r.cfg.UnsureRate <= 1) {
+		return nil, fault(e, "unsure_rate is %g and must be a probability, 0 to 1", r.cfg.UnsureRate)
+	}
+	if noise := r.cfg.ChoiceNoise; noise != nil && !(*noise >= 0 && !math.IsInf(*noise, 0)) {
+		return nil, fault(e, "choice_noise is %g and must be a finite number of at least 0", *noise)
+	}
+	if r.cfg.Latency < 0 {
+		return nil, fault(e, "latency is %v and must be at least 0", time.Duration(r.cfg.Latency))
+	}
+	if r.cfg.Anchored {
+		if r.cfg.ChoiceNoise != nil {
+			return nil, fault(e, "choice_noise and anchored both say how noisy its comparisons are; keep one of them")
+		}
+		var err error
+		if r.noise, err = NoiseOf(e, def); err != nil {
+			return nil, err
 		}
 	}
 	r.upward = (def.Objective.Goal == events.Maximize) == (r.accuracy >= 0)
-	if def.Objective.Goal != r.task.Objective.Goal {
+	if def.Objective.Goal != knows.Goal {
 		r.accuracy = -r.accuracy
 	}
 	return r, nil
+}
+
+func fault(e events.Expert, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", ErrConfig, e.Name, fmt.Sprintf(format, args...))
 }
 
 // Describe implements humans.Reviewer.
@@ -160,8 +216,14 @@ func (r *Reviewer) word(purpose, id string, points ...events.Point) uint64 {
 		h.Write([]byte(s))
 	}
 	for _, p := range points {
-		for _, par := range r.task.Parameters {
-			x, _ := p[par.Name].Float()
+		for _, par := range r.parameters {
+			x, number := p[par.Name].Float()
+			if !number {
+				name := p[par.Name].Name()
+				h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(name))))
+				h.Write([]byte(name))
+				continue
+			}
 			h.Write(binary.BigEndian.AppendUint64(nil, math.Float64bits(x+0))) // −0 is 0
 		}
 	}

@@ -48,7 +48,7 @@ type Unit struct {
 
 // resultVersion is raised whenever the same campaign gives another line of
 // results.
-const resultVersion = 1
+const resultVersion = 2
 
 // Outside is what a study needs from the program that runs it.
 type Outside struct {

@@ -217,7 +217,8 @@ func TestCourse(t *testing.T) {
 				t.Errorf("%s seed %d experiment %d recommends what was not measured: regret %g", result.Arm, u.Seed, i+1, step.Recommended)
 			}
 		}
-		if vanilla := result.Arm == "vanilla"; vanilla != (result.Course[6].Trust == nil) || vanilla && result.Course[6].Asked != 0 {
+		// Until an expert has earned it there is no trust to speak of.
+		if vanilla := result.Arm == "vanilla"; vanilla && result.Course[6].Trust != nil || vanilla != (result.Course[6].Asked == 0) {
 			t.Errorf("%s: trust %v, asked %d", result.Arm, result.Course[6].Trust, result.Course[6].Asked)
 		}
 	}
@@ -395,10 +396,16 @@ experts: {good: [{simulated: {accuracy: 2}}]}
 	}
 }
 
+// pastSeed is one with which the simulated expert, whose answers depend on the
+// campaign's name too, answers the same in the log and in the study, and with
+// which no other campaign comes upon a composition of the log by chance, as they do at
+// the corners of the space.
+const pastSeed = 6
+
 // past runs a campaign with an expert into a log.
 func past(t testing.TB) (simulate.Outside, *memlog.Log) {
 	t.Helper()
-	def, err := study.Define("branin", 4, 9, study.WithExpert(1))
+	def, err := study.Define("branin", pastSeed, 9, study.WithExpert(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +419,7 @@ func past(t testing.TB) (simulate.Outside, *memlog.Log) {
 }
 
 const whatIf = `name: whatif
-seeds: {first: 4, count: 2}
+seeds: {first: 6, count: 2}
 tasks: [{store: past.campaign}]
 policies:
   as it was: {next: lcb, trust: cobol}
@@ -441,14 +448,14 @@ func TestWhatIf(t *testing.T) {
 			sources[fmt.Sprintf("%s seed %d %s", s.Arms[u.Arm].Name, u.Seed, step.Source)]++
 		}
 	}
-	if n := sources["as it was/ada seed 4 log"]; n != 9 {
+	if n := sources["as it was/ada seed 6 log"]; n != 9 {
 		t.Errorf("the log answered %d of 9 experiments of the campaign as it was: %v", n, sources)
 	}
 	for _, arm := range []string{"as it was/eve", "without"} {
-		if n := sources[arm+" seed 4 log"]; n < 3 {
+		if n := sources[arm+" seed 6 log"]; n < 3 {
 			t.Errorf("%s: the log answered %d experiments, want at least the initial design", arm, n)
 		}
-		if n := sources[arm+" seed 5 surrogate"]; n != 9 {
+		if n := sources[arm+" seed 7 surrogate"]; n != 9 {
 			t.Errorf("%s: with another seed the surrogate answered %d of 9 experiments", arm, n)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/diagnose"
@@ -102,7 +101,7 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 		sp, err := space.New(def)
 		return &surrogate{def: def, space: sp, past: past, truth: truth, noise: noise, outcomes: map[string]instruments.Outcome{}}, err
 	}
-	t.reviewers = func(def events.Definition) (map[string]humans.Reviewer, error) { return knowing(def, truth) }
+	t.reviewers = truth.knowing
 	return nil
 }
 

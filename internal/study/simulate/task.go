@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
@@ -91,6 +92,37 @@ func (t Truth) rankOf(value float64) float64 {
 		return 0
 	}
 	return min(max(-3+6*(value-t.Best)/(t.Worst-t.Best), -3), 3)
+}
+
+// knowing returns the experts of a definition, who know the truth; those who name
+// a test problem know that instead.
+func (t Truth) knowing(def events.Definition) (map[string]humans.Reviewer, error) {
+	sp, err := space.New(def)
+	if err != nil {
+		return nil, err
+	}
+	sample := func(n int, seed uint64) []events.Point {
+		points, _ := sp.Sample(n, seed) // none: the expert reports it
+		return points
+	}
+	knows := humansim.Knowledge{Value: t.Value, Best: t.Best, Worst: t.Worst, Goal: t.Goal}
+	reviewers := make(map[string]humans.Reviewer, len(def.Experts))
+	for _, e := range def.Experts {
+		var reviewer *humansim.Reviewer
+		switch {
+		case e.Simulated == nil:
+			return nil, fmt.Errorf("%s is a person, and a study asks nobody: give the expert simulated: {}", e.Name)
+		case e.Simulated.Task != "":
+			reviewer, err = humansim.New(e, def, sample)
+		default:
+			reviewer, err = humansim.Knowing(e, def, knows, sample)
+		}
+		if err != nil {
+			return nil, err
+		}
+		reviewers[e.Name] = reviewer
+	}
+	return reviewers, nil
 }
 
 func newTask(ctx context.Context, file *studyfile.File, source *studyfile.Task, out Outside) (*Task, error) {
@@ -339,7 +371,7 @@ func (t *Task) rows(ctx context.Context, def events.Definition, cfg events.Table
 	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. Regret is against the best row, %s.",
 		count, filepath.Base(cfg.File), quantity(truth.Best, def.Objective.Unit))
 	t.instrument = func(def events.Definition) (instruments.Instrument, error) { return table.New(cfg, def, "") }
-	t.reviewers = func(def events.Definition) (map[string]humans.Reviewer, error) { return knowing(def, truth) }
+	t.reviewers = truth.knowing
 	return nil
 }
 

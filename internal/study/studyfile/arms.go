@@ -2,6 +2,7 @@ package studyfile
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -10,6 +11,14 @@ import (
 // and finds the arms.
 func (r *reader) policies() {
 	f := r.file
+	for _, t := range f.Tasks {
+		for _, name := range slices.Sorted(maps.Keys(t.policies)) {
+			if !slices.ContainsFunc(f.Policies, func(p Policy) bool { return p.Name == name }) {
+				r.report(t.policies[name], "the study has no policy %q that could be another on this task", name).Advice =
+					"choose from " + names(f.Policies, func(p Policy) string { return p.Name })
+			}
+		}
+	}
 	for i := range f.Panels {
 		f.checkPanel(r, &f.Panels[i])
 	}

@@ -146,12 +146,30 @@ func (f *File) compose(t *Task, a *Arm, given map[string]any) *composition {
 		budget["experiments"] = n
 		c.doc["budget"] = budget
 	}
-	c.set("policy", a.Policy.node)
+	policy := a.Policy.node
+	if here := t.policies[a.Policy.Name]; here != nil {
+		policy = here
+	}
+	c.set("policy", policy)
 	if len(a.Panel.node.items) > 0 {
 		c.set("experts", a.Panel.node)
 		c.doc["experts"] = nameExperts(c.doc["experts"])
+		t.anchor(c.doc["experts"])
 	}
 	return c
+}
+
+// anchor gives the task's anchors to those experts who are anchored and have none:
+// an expert of the study knows every task, and anchors are compositions of one.
+func (t *Task) anchor(list any) {
+	experts, _ := list.([]any)
+	for _, e := range experts {
+		expert, _ := e.(map[string]any)
+		simulated, _ := expert["simulated"].(map[string]any)
+		if simulated["anchored"] == true && expert["anchors"] == nil && t.anchors != nil {
+			expert["anchors"] = t.anchors.plain()
+		}
+	}
 }
 
 // set puts a section of the study into the campaign; an empty one takes it out.

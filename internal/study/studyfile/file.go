@@ -7,7 +7,8 @@
 //	comparisons: 300                # of each campaign in which nothing is measured
 //	tasks:                          # a function, or one of task, table, file, store
 //	  - ackley4
-//	  - {task: electrolyte, noise: 0.27, experiments: 25}
+//	  - {task: electrolyte, noise: 0.27, experiments: 25, policies: {vanilla: {next: {lcb: {beta: 2}}}}}
+//	  - {task: hartmann3, anchors: [{x1: 0.5, x2: 0.4, x3: 0.6}]}  # of experts who are anchored
 //	  - {task: rkhs1-rbf, grid: 100}
 //	  - {table: rows.csv, name: mine, parameters: [...], objective: {...}}
 //	  - {file: backtest.yaml}       # what a campaign file says is sought, and measures
@@ -98,6 +99,8 @@ type Task struct {
 	node     *node
 	sections map[string]*node // parts of a campaign file that stand in the task
 	base     *node
+	policies map[string]*node // what policies of the study are on this task
+	anchors  *node            // of anchored experts without any of their own
 }
 
 // Policy is one of the policies that are compared.
@@ -290,6 +293,13 @@ func (r *reader) task(n *node) {
 		{"experiments", r.whole(1, func(k int) { t.Experiments = k })},
 		{"comparisons", r.whole(1, func(k int) { t.Comparisons = k })},
 		{"base", func(n *node) { t.base = r.section(n) }},
+		{"policies", r.named(func(name string, n *node) {
+			if t.policies == nil {
+				t.policies = map[string]*node{}
+			}
+			t.policies[name] = n
+		})},
+		{"anchors", r.anchors(&t)},
 	}
 	switch kinds[0] {
 	case "task":
@@ -322,6 +332,17 @@ func (r *reader) task(n *node) {
 		return
 	}
 	r.file.Tasks = append(r.file.Tasks, t)
+}
+
+// anchors reads the compositions at which anchored experts trust their judgement.
+func (r *reader) anchors(t *Task) func(*node) {
+	return func(n *node) {
+		if !n.isList || len(n.items) == 0 {
+			r.report(n, "it must be a list of compositions, and this is %s", n.describe()).Advice = "for example [{x1: 0.5, x2: 0.4}]"
+			return
+		}
+		t.anchors = n
+	}
 }
 
 func (r *reader) function(t *Task) {

@@ -1,0 +1,165 @@
+package simulated_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/num/reliability"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+// anchored is a campaign on Branin's function whose expert has two anchors near one
+// another, and its noise.
+func anchored(t *testing.T, change func(*events.Definition)) (events.Expert, events.Definition, simulated.Noise) {
+	t.Helper()
+	k, _ := tasks.Lookup("branin")
+	e := events.Expert{Name: "ada", Simulated: &events.SimulatedExpert{Anchored: true, Task: "branin"},
+		Anchors: []events.Point{k.Point([]float64{2, 10}), k.Point([]float64{3, 11})}}
+	def := definition("branin", 1)
+	def.Policy.Duel.EUBO, def.Experts = &events.EUBO{}, []events.Expert{e}
+	if change != nil {
+		change(&def)
+	}
+	def = campaignfile.Complete(def)
+	noise, err := simulated.NoiseOf(e, def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, def, noise
+}
+
+// The noise is the map that the campaign's model makes of the same anchors.
+func TestNoiseIsTheModels(t *testing.T) {
+	strength, level := 2.0, 25.0
+	for name, c := range map[string]struct {
+		utility events.Utility
+		cfg     reliability.Config
+	}{
+		"by default": {events.Utility{}, reliability.Config{Level: 1, Strength: 4}},
+		"as set":     {events.Utility{Noise: &level, Strength: &strength}, reliability.Config{Level: 25, Strength: 2}},
+		"as printed": {events.Utility{Paper: true}, reliability.Config{Level: 1, Paper: true, Lower: 1, Upper: 2}},
+	} {
+		e, def, noise := anchored(t, func(def *events.Definition) { def.Model.Utility = c.utility })
+		sp, err := space.New(def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var anchors [][]float64
+		for _, p := range e.Anchors {
+			x, err := sp.Encode(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			anchors = append(anchors, x)
+		}
+		want, err := reliability.NewMap(anchors, c.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range append(uniform("branin")(20, 3), e.Anchors...) {
+			x, err := sp.Encode(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := noise(p); err != nil || got != want.At(x, nil) {
+				t.Errorf("%s at %v: %g, %v, want %g", name, p, got, err, want.At(x, nil))
+			}
+		}
+	}
+}
+
+// Of two values f and f' of a minimised objective the lesser is preferred with
+// probability Φ((f' − f)/√(σ² + σ'²)), σ² and σ'² being the noise at either: near an
+// anchor nearly always, far from all by chance. Who is adverse takes the other side.
+func TestAnchoredChoices(t *testing.T) {
+	const n = 3000
+	k, _ := tasks.Lookup("branin")
+	level := 400.0
+	for _, pair := range [][2][]float64{{{2, 10}, {3, 11}}, {{-3, 2}, {-2.5, 2}}, {{2, 10}, {8, 1}}} {
+		for _, accuracy := range []float64{1, -1} {
+			e, def, noise := anchored(t, func(def *events.Definition) { def.Model.Utility.Noise = &level })
+			e.Simulated.Accuracy = &accuracy
+			r, err := simulated.New(e, def, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var difference, variance float64
+			points := make([]events.Point, 2)
+			for i, x := range pair {
+				points[i] = k.Point(x)
+				v, _ := k.Value(points[i])
+				difference += v * float64(2*i-1)
+				s, err := noise(points[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				variance += s
+			}
+			want := math.Erfc(-accuracy*difference/math.Sqrt(2*variance)) / 2
+			within(t, fmt.Sprintf("%v, accuracy %g", pair, accuracy), orders(t, r, "branin", n, points...)["AB"], n, want)
+		}
+	}
+}
+
+// What cannot be anchored is refused.
+func TestAnchoredRefuses(t *testing.T) {
+	for want, change := range map[string]func(*events.Expert, *events.Definition){
+		"has no anchors": func(e *events.Expert, _ *events.Definition) { e.Anchors = nil },
+		"choice_noise":   func(e *events.Expert, _ *events.Definition) { e.Simulated.ChoiceNoise = ptr(0.1) },
+		"anchor 2":       func(e *events.Expert, _ *events.Definition) { delete(e.Anchors[1], "x2") },
+		"x1 is no number": func(_ *events.Expert, def *events.Definition) {
+			def.Parameters[0] = events.Parameter{Name: "x1", Categories: []events.CategoryDef{{Name: "a"}, {Name: "b"}}}
+		},
+	} {
+		e, def, _ := anchored(t, nil)
+		change(&e, &def)
+		if _, err := simulated.New(e, def, nil); !errors.Is(err, simulated.ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// Who knows something that is no test problem answers by it, categories included.
+func TestKnowing(t *testing.T) {
+	def := events.Definition{
+		Name: "sim", Seed: 1, Objective: events.Objective{Goal: events.Maximize},
+		Parameters: []events.Parameter{{Name: "salt", Categories: []events.CategoryDef{{Name: "good"}, {Name: "bad"}}}},
+	}
+	good, bad := events.Point{"salt": events.Category("good")}, events.Point{"salt": events.Category("bad")}
+	knows := simulated.Knowledge{Best: 2, Worst: 1, Goal: events.Maximize, Value: func(p events.Point) (float64, error) {
+		if p["salt"].Name() == "good" {
+			return 2, nil
+		}
+		return 1, nil
+	}}
+	const n = 2000
+	e := events.Expert{Name: "ada", Simulated: &events.SimulatedExpert{Accuracy: ptr(0.25)}}
+	r, err := simulated.Knowing(e, def, knows, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, "good before bad", orders(t, r, "branin", n, good, bad)["AB"], n, 1/(1+math.Exp(-0.25*6)))
+	accepted, same := 0, 0
+	for i := range n {
+		a, err := r.Ask(t.Context(), question("branin", i, good))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := r.Ask(t.Context(), question("branin", i, bad))
+		if a.Answer == events.AnswerAccept {
+			accepted++
+			if b.Answer == events.AnswerAccept {
+				same++
+			}
+		}
+	}
+	within(t, "good accepted", accepted, n, 1/(1+math.Exp(-0.75)))
+	within(t, "bad accepted, where good was", same, accepted, 1/(1+math.Exp(0.75))) // draws of their own
+}
