@@ -216,7 +216,10 @@ type Width struct {
 	// answer could change the action, and takes the unaided candidate where the
 	// expert is known to reject. Default true; false with cobol: {paper: true}.
 	WhereItMatters *bool `json:"where_it_matters,omitempty"`
-	// Gate asks only while the expert's labels predict what is measured.
+	// Gate follows only experts whose labels predict what is measured. With cobol
+	// they have to earn it: in the first fifth of the experiments they are asked
+	// about the model's own compositions, then every second experiment may be
+	// theirs, and after seven tenths nobody is asked (docs/results.md).
 	// Default true; false with cobol: {paper: true}.
 	Gate *bool `json:"gate,omitempty"`
 }

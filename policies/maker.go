@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
@@ -41,8 +42,10 @@ func (m *maker) decide() error {
 		return err
 	}
 	turn := m.turn()
-	if done, err := m.takeAnswer(turn); done || err != nil {
-		return err
+	if !m.earns() {
+		if done, err := m.takeAnswer(turn); done || err != nil {
+			return err
+		}
 	}
 	if m.choose != nil {
 		if err := m.review(); err != nil {
@@ -52,7 +55,7 @@ func (m *maker) decide() error {
 	if done, err := m.takeChoice(turn); done || err != nil {
 		return err
 	}
-	base, err := m.next.Acquisition(m.v.Objective, m.seed)
+	base, err := m.next.Acquisition(m.v.Objective, m.unaidedSeed())
 	if err != nil {
 		return err
 	}
@@ -60,7 +63,7 @@ func (m *maker) decide() error {
 	if err != nil {
 		return err
 	}
-	unaided, err := m.candidate(base, 1, taken)
+	unaided, err := m.candidate(base, unaidedSearch, taken)
 	if errors.Is(err, search.ErrExhausted) {
 		exhausted(m.d)
 		return nil
@@ -70,6 +73,14 @@ func (m *maker) decide() error {
 	}
 	if err := m.add(Unaided, unaided); err != nil && !errors.Is(err, errBelief) {
 		return err
+	}
+	if m.earns() {
+		if done, err := m.takeJudged(turn, unaided); done || err != nil {
+			return err
+		}
+		if done, err := m.takeAnswer(turn); done || err != nil {
+			return err
+		}
 	}
 	tests := len(m.d.Tests)
 	switch {
@@ -109,9 +120,12 @@ func (m *maker) aid(turn []campaign.Question, base next.Acquisition, unaided sea
 		m.d.Belief = &fit
 	}
 	if m.handover != nil {
-		if done, err := m.beforeAiding(turn, expert, b); done || err != nil {
+		if done, err := m.beforeAiding(turn, expert, b, unaided); done || err != nil {
 			return err
 		}
+	}
+	if m.earns() {
+		base = next.Bound(m.v.Objective, -m.optimism())
 	}
 	aided, err := m.bent(expert, b, base, unaided, taken)
 	if err != nil {
@@ -200,7 +214,7 @@ func (m *maker) harmful(unaided, aided search.Result) (bool, error) {
 	if m.trust != nil {
 		eta = m.trust.Eta
 	}
-	m.d.Tests = append(m.d.Tests, trust.NoHarm(meanAided-m.beta*sdAided, worst.Value, sdUnaided, sdAided, eta)...)
+	m.d.Tests = append(m.d.Tests, trust.NoHarm(meanAided-m.optimism()*sdAided, worst.Value, sdUnaided, sdAided, eta)...)
 	if failed := firstFailed(m.d.Tests); failed != "" {
 		return true, m.run(Unaided, RuleNoHarm, "The expert's candidate could do harm ("+failed+"): the unaided one is taken.")
 	}
@@ -239,7 +253,7 @@ func (m *maker) takeAnswer(turn []campaign.Question) (done bool, err error) {
 }
 
 // beforeAiding looks for reasons not to use the expert's belief in this step.
-func (m *maker) beforeAiding(turn []campaign.Question, expert string, b *belief.Model) (done bool, err error) {
+func (m *maker) beforeAiding(turn []campaign.Question, expert string, b *belief.Model, unaided search.Result) (done bool, err error) {
 	if n := len(turn); n > 0 && turn[n-1].Form == campaign.Label && !turn[n-1].IsLabel() {
 		return true, m.run(Unaided, RuleNoAnswer, fmt.Sprintf("%s was %s without a verdict: the campaign goes on unaided.", turn[n-1].ID, turn[n-1].Status))
 	}
@@ -248,6 +262,9 @@ func (m *maker) beforeAiding(turn []campaign.Question, expert string, b *belief.
 	}
 	if !m.handover.Gate {
 		return false, nil
+	}
+	if m.earns() {
+		return m.earn(turn, expert, b, unaided)
 	}
 	if f := m.feedback(); f == events.FeedbackComparison || f == events.FeedbackRanking {
 		return m.choiceGate(expert)
@@ -328,11 +345,26 @@ func (m *maker) explain(turn []campaign.Question) string {
 	return strings.TrimSpace(text)
 }
 
+// unaidedSearch is the salt of the search for the unaided candidate.
+const unaidedSearch = 1
+
 // search minimises an acquisition over the space. The salt keeps the searches
 // of one decision apart.
 func (m *maker) search(f next.Acquisition, salt uint64, skip map[string]bool, starts ...[]float64) (search.Result, error) {
+	seed := m.seed + salt
+	if salt == unaidedSearch {
+		seed = m.unaidedSeed()
+	}
 	starts = append(starts, m.v.Objective.X...)
-	return search.Minimize(m.ctx, m.v.Space, f, m.seed+salt, starts, skip)
+	return search.Minimize(m.ctx, m.v.Space, f, seed, starts, skip)
+}
+
+// unaidedSeed is the seed of the unaided candidate: that of the experiment, not
+// of the decision, of which questions make more. So a question leaves the
+// candidate where it is, and a campaign whose expert is never followed is, bit
+// for bit, the campaign without one.
+func (m *maker) unaidedSeed() uint64 {
+	return rand.New(rand.NewPCG(m.def.Seed, uint64(len(m.v.Campaign.Experiments)))).Uint64()
 }
 
 // taken returns the compositions that have been requested, where the campaign

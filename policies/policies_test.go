@@ -34,6 +34,11 @@ var campaigns = map[string]struct {
 		def.Policy.Handover.Width = &events.Width{PerExperiment: ptr(2)}
 		def.Budget.Labels = ptr(12)
 	}}},
+	"no gate": {"ackley4", []func(*events.Definition){study.WithExpert(2), func(def *events.Definition) {
+		def.Policy.Trust.COBOL = &events.COBOL{Belief: events.Belief{Confidence: ptr(0.5)}}
+		def.Policy.Handover.Width = &events.Width{PerExperiment: ptr(1), Gate: ptr(false)}
+		def.Experts[0].Simulated.UnsureRate = 0.3
+	}}},
 	"two experts": {"branin", []func(*events.Definition){study.WithExpert(1), func(def *events.Definition) {
 		bob := def.Experts[0]
 		bob.Name = "bob"
@@ -84,7 +89,8 @@ func TestPolicies(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		for _, rule := range []string{policies.RuleBudget, policies.RuleTarget, policies.RuleDesign, policies.RuleUnaided, policies.RuleAccepted,
-			policies.RuleNoAnswer, policies.RuleCap, policies.RuleGate, policies.RuleNoHarm, policies.RuleAskedBefore, policies.RuleAccepts, policies.RuleAsk} {
+			policies.RuleNoAnswer, policies.RuleCap, policies.RuleGate, policies.RuleNoHarm, policies.RuleAskedBefore, policies.RuleAccepts, policies.RuleAsk,
+			policies.RuleJudge, policies.RuleJudged, policies.RuleHandedOver} {
 			if !settled[rule] {
 				t.Errorf("no campaign above reaches the rule %q", rule)
 			}

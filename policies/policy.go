@@ -23,7 +23,7 @@ import (
 
 // Version is raised whenever the same view and seed could lead to another
 // decision than before.
-const Version = 1
+const Version = 2
 
 // View is what a policy may see. It is read-only.
 type View struct {

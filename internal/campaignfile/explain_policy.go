@@ -84,7 +84,7 @@ func handoverText(h events.Handover) string {
 		text += " and the answer could matter"
 	}
 	if h.Width.Gate != nil && *h.Width.Gate {
-		text += ", while their labels predict what is measured"
+		text += ", once their labels have shown that they go with what is measured and until seven tenths of the experiments are done"
 	}
 	if h.Width.PerExperiment != nil {
 		text += fmt.Sprintf("; at most %s before one experiment", plural(*h.Width.PerExperiment, "question"))

@@ -15,7 +15,8 @@ type Width struct {
 	Threshold     float64
 	PerExperiment int
 	// WhereItMatters asks only where the answer could change the action, and
-	// Gate only while the labels predict what is measured.
+	// Gate only while the labels predict what is measured; with cobol the expert
+	// has to earn it first (see [Course]).
 	WhereItMatters, Gate bool
 }
 
