@@ -1,0 +1,215 @@
+package engine_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Law: an experiment that was put off is requested again in the same batch,
+// the same in all but its number; it costs no budget; an audit notices where it
+// is not, or something else is.
+func TestPutOff(t *testing.T) {
+	def := electrolyte(t, 1, 4, unaided)
+	instrument := &bench{acts: make(map[string]int)}
+	instrument.await = func(cmd instruments.Command) (instruments.Outcome, error) {
+		if cmd.Experiment == "e2" || cmd.Experiment == "e5" {
+			return instruments.Outcome{Status: instruments.Deferred, Cause: "the argon ran out"}, nil
+		}
+		o := measured(9)
+		o.Measurement.Actual = cmd.Parameters
+		x, _ := cmd.Parameters["lipf6"].Float()
+		o.Measurement.Objective.Value -= x * x
+		return o, nil
+	}
+	log := memlog.New()
+	r, _ := start(t, log, def, instrument)
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := r.Core().State()
+	if n := s.Count(campaign.Measured); n != 4 || len(s.Experiments) != 6 {
+		t.Errorf("%d of %d experiments were measured", n, len(s.Experiments))
+	}
+	for put, again := range map[string]string{"e2": "e3", "e5": "e6"} {
+		x, y := s.Experiment(put), s.Experiment(again)
+		if x.Status != campaign.Deferred || !maps.Equal(x.Parameters, y.Parameters) || x.Origin != y.Origin || x.Decision != y.Decision || x.Replicate != y.Replicate {
+			t.Errorf("%+v was put off, and then came %+v", x, y)
+		}
+	}
+	all := history(t, log)
+	if report := audit(t, all); len(report.Mismatches) > 0 {
+		t.Fatalf("the honest log: %+v", report.Mismatches)
+	}
+	at := find(t, all, events.KindExperimentDeferred, "e2", 0)
+	if all[at+1].Kind != events.KindExperimentRequested || !all[at].Time.Equal(all[at+1].Time) {
+		t.Fatalf("behind it stands %s", all[at+1].Kind)
+	}
+	for name, forged := range map[string][]events.Event{
+		"another composition": replace(all, at+1, edit(t, all[at+1], "parameters/ec", 0.31)),
+		"counted as another":  replace(all, at+1, edit(t, all[at+1], "replicate", 2)),
+		"not requested":       all[:at+1],
+	} {
+		if report := audit(t, forged); len(report.Mismatches) == 0 {
+			t.Errorf("%s: the audit found nothing", name)
+		}
+	}
+}
+
+// Law: an instrument that puts everything off pauses the campaign, and so does
+// one to which nothing is possible.
+func TestNothingInARowPauses(t *testing.T) {
+	for _, status := range []instruments.Status{instruments.Deferred, instruments.Infeasible} {
+		def := electrolyte(t, 1, 9, unaided)
+		instrument := &bench{acts: make(map[string]int), await: func(instruments.Command) (instruments.Outcome, error) {
+			return instruments.Outcome{Status: status, Cause: "door open"}, nil
+		}}
+		r, waiting := start(t, memlog.New(), def, instrument)
+		run(t, r)
+		until(t, waiting, "door open; see to the instrument")
+	}
+}
+
+// Law: a person can say that an experiment whose fate is unknown showed that its
+// composition cannot be made; that is not repeated.
+func TestResolvedInfeasible(t *testing.T) {
+	def := electrolyte(t, 1, 4, unaided)
+	instrument := &bench{acts: make(map[string]int), await: func(cmd instruments.Command) (instruments.Outcome, error) {
+		return instruments.Outcome{Status: instruments.Unknown, Cause: "the line was cut"}, nil
+	}}
+	log := memlog.New()
+	r, waiting := start(t, log, def, instrument)
+	run(t, r)
+	until(t, waiting, "nobody knows what became of e1")
+	resolve := engine.Resolve{Experiment: "e1", Resolution: events.ResolvedInfeasible, Repeat: true, Reason: "a lump"}
+	if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resolve: &resolve}); err == nil {
+		t.Error("it is to be repeated")
+	}
+	resolve.Repeat = false
+	if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resolve: &resolve}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, waiting, "nobody knows what became of e2")
+}
+
+// Law: whatever people refuse and allow again, over restarts and amendments,
+// nothing in a refused region is requested or asked, and what had been requested
+// there is not made.
+func TestRefusalsStick(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		def := electrolyte(t, rapid.Uint64Range(1, 1000).Draw(rt, "seed"), 4, func(def *events.Definition) {
+			if rapid.IntRange(0, 3).Draw(rt, "experts") > 0 {
+				unaided(def)
+			}
+			def.Parallel = rapid.IntRange(1, 3).Draw(rt, "parallel")
+		})
+		log := memlog.New()
+		now := study.Clock()
+		for range rapid.IntRange(1, 3).Draw(rt, "sessions") {
+			r, err := study.Runner(t.Context(), log, def, nil)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for range rapid.IntRange(1, 2).Draw(rt, "requests") {
+				request := drawRefusal(rt, r.Core().State())
+				_, _ = engine.Submit(t.Context(), log, r.Core(), request, now()) // allowed or not
+			}
+			if rapid.Bool().Draw(rt, "amended") {
+				amended := *r.Core().State().Definition
+				amended.Budget.Experiments += 2
+				amended.Parameters = slices.Clone(amended.Parameters)
+				amended.Parameters[0].Max = ptr(*amended.Parameters[0].Max - 0.1)
+				_, _ = engine.Submit(t.Context(), log, r.Core(), engine.Request{Actor: "person:eve", Amend: &events.CampaignAmended{Definition: amended}}, now())
+			}
+			if _, err := r.Suggest(t.Context()); err != nil {
+				rt.Fatal(err)
+			}
+			if r, err = study.Runner(t.Context(), log, def, nil); err != nil {
+				rt.Fatal(err)
+			}
+			if rapid.Bool().Draw(rt, "run") {
+				if err := r.Run(t.Context()); err != nil {
+					rt.Fatal(err)
+				}
+			}
+		}
+		checkRefusals(rt, history(t, log))
+		report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+		if err != nil || len(report.Mismatches) > 0 {
+			rt.Fatalf("audit: %+v %v", report.Mismatches, err)
+		}
+	})
+}
+
+// drawRefusal draws a refusal of a region, a composition or an experiment, or
+// takes one back.
+func drawRefusal(rt *rapid.T, s *campaign.State) engine.Request {
+	r := engine.Request{Actor: "person:eve"}
+	lower := rapid.Float64Range(0.2, 2.1).Draw(rt, "lower")
+	switch rapid.IntRange(0, 4).Draw(rt, "refusal") {
+	case 0:
+		r.Allow = &engine.Allow{Refusal: fmt.Sprintf("n%d", rapid.IntRange(1, max(1, len(s.Refusals))).Draw(rt, "allowed"))}
+	case 1:
+		r.Refuse = &engine.Refuse{Reason: "it clouds", Point: events.Point{"lipf6": events.Number(lower), "ec": events.Number(0.4), "dmc": events.Number(0.5)}}
+	case 2:
+		r.Refuse = &engine.Refuse{Reason: "it clouds", About: fmt.Sprintf("e%d", max(1, len(s.Experiments)))}
+	default:
+		r.Refuse = &engine.Refuse{Reason: "it clouds", Region: map[string]events.RegionSide{
+			"lipf6": {Min: &lower, Max: ptr(lower + rapid.Float64Range(0, 0.8).Draw(rt, "width"))}}}
+	}
+	return r
+}
+
+// checkRefusals walks a history and reports what happened in a refused region.
+func checkRefusals(rt *rapid.T, all []events.Event) {
+	refused := make(map[string]events.Region)
+	requested := make(map[string]events.Point)
+	inside := func(p events.Point) bool {
+		for _, region := range refused {
+			in := true
+			for name, side := range region.Where {
+				x, _ := p[name].Float()
+				in = in && (side.Min == nil || x >= *side.Min) && (side.Max == nil || x <= *side.Max)
+			}
+			if in {
+				return true
+			}
+		}
+		return false
+	}
+	for _, e := range all {
+		payload, err := events.Decode(e)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		switch p := payload.(type) {
+		case *events.RegionRefused:
+			refused[p.Refusal] = p.Region
+		case *events.RegionAllowed:
+			delete(refused, p.Refusal)
+		case *events.ExperimentRequested:
+			requested[p.Experiment] = p.Parameters
+			if inside(p.Parameters) {
+				rt.Fatalf("event %d requests %v, which is refused", e.Sequence, p.Parameters)
+			}
+		case *events.LabelRequested:
+			if inside(p.Parameters) {
+				rt.Fatalf("event %d asks about %v, which is refused", e.Sequence, p.Parameters)
+			}
+		case *events.ExperimentDispatched:
+			if inside(requested[p.Experiment]) {
+				rt.Fatalf("event %d hands %v out, which is refused", e.Sequence, requested[p.Experiment])
+			}
+		}
+	}
+}
