@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
+	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
@@ -27,17 +29,28 @@ type validatedFault struct {
 }
 
 func (a *app) validateCommand() *cobra.Command {
-	return &cobra.Command{
+	var explain bool
+	cmd := &cobra.Command{
 		Use:   "validate FILE",
 		Short: "Check a campaign file and say in words what it means",
+		Long: `Check a campaign file and say in words what it means. With --explain its course
+is written out as well: policy, model and initial design with every default, as
+they may stand in the file. ` + "`campaignd methods`" + ` lists the policies that have a name.`,
 		Example: `  campaignd validate electrolyte.yaml
+  campaignd validate electrolyte.yaml --explain
   campaignd validate electrolyte.yaml --json | jq .faults`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			def, err := a.validate(cmd.Context(), args[0])
 			if !a.json {
 				if err == nil {
-					a.printf("%s\n%s is valid.\n", campaignfile.Explain(*def), args[0])
+					a.printf("%s\n", campaignfile.Explain(*def))
+					if explain {
+						err = a.printCourse(def)
+					}
+				}
+				if err == nil {
+					a.printf("%s is valid.\n", args[0])
 				}
 				return err
 			}
@@ -60,6 +73,31 @@ func (a *app) validateCommand() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&explain, "explain", false, "write policy, model and initial design out, with every default")
+	return cmd
+}
+
+// printCourse writes out what the words are about.
+func (a *app) printCourse(def *events.Definition) error {
+	text, err := campaignYAML(struct {
+		Model   events.Model   `json:"model"`
+		Initial events.Initial `json:"initial"`
+		Policy  events.Policy  `json:"policy"`
+	}{def.Model, def.Initial, def.Policy})
+	if err != nil {
+		return err
+	}
+	a.printf("Written out\n\n%s\n", text)
+	return nil
+}
+
+// campaignYAML writes a value as it may stand in a campaign file.
+func campaignYAML(value any) ([]byte, error) {
+	written, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML(written)
 }
 
 // validate reads a file and looks whether the instrument it names can be set

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+)
+
+// method is an element of what `methods --json` prints.
+type method struct {
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
+	// Source is where it comes from; empty for what everybody does.
+	Source string `json:"source,omitempty"`
+	// Instrument and Expert say what it needs.
+	Instrument bool `json:"instrument"`
+	Expert     bool `json:"expert"`
+	// Asks is what an expert is asked for, empty where nobody is.
+	Asks string `json:"asks,omitempty"`
+	// Policy is the composition that the name stands for, every default written out.
+	Policy events.Policy `json:"policy"`
+}
+
+func (a *app) methodsCommand() *cobra.Command {
+	var markdown bool
+	cmd := &cobra.Command{
+		Use:   "methods [NAME]",
+		Short: "List the policies that have a name: what each does, needs and asks",
+		Long: `List the policies that have a name. A campaign file takes one as ` + "`policy: NAME`" + `.
+With NAME: that one with its settings written out, ready to be changed.`,
+		Example: `  campaignd methods
+  campaignd methods coexbo`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all := methods()
+			if len(args) == 1 {
+				for _, m := range all {
+					if m.Name == args[0] {
+						return a.printMethod(m)
+					}
+				}
+				return badInput("there is no method %q; `campaignd methods` lists them", args[0])
+			}
+			switch {
+			case a.json:
+				return a.printJSON(all)
+			case markdown:
+				return methodsMarkdown(a.stdout, all)
+			}
+			return a.printMethods(all)
+		},
+	}
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "as a table for a README")
+	return cmd
+}
+
+// methods returns the methods of package events with what each needs.
+func methods() []method {
+	var all []method
+	for _, m := range events.Methods() {
+		x := method{Name: m.Name, Summary: m.Summary, Policy: completed(m.Policy)}
+		if open := strings.LastIndex(m.Summary, " ("); open >= 0 && strings.HasSuffix(m.Summary, ")") {
+			x.Summary, x.Source = m.Summary[:open], m.Summary[open+2:len(m.Summary)-1]
+		}
+		p := x.Policy
+		x.Instrument = !p.Duel.Set()
+		switch {
+		case p.Duel.Set():
+			x.Asks = "which of two is better"
+		case p.Handover.Choose != nil:
+			x.Asks = "which of two is measured"
+		case p.Trust.Belief() != nil:
+			x.Asks = "accept or reject"
+		case p.Trust.PiBO != nil || p.Next.Prior != nil:
+			x.Asks = "comparisons, at first"
+		case p.Next.Manual != nil:
+			x.Asks = "what to measure"
+		}
+		x.Expert = x.Asks != ""
+		all = append(all, x)
+	}
+	return all
+}
+
+// completed writes out the defaults of a policy, in a campaign of people.
+func completed(p events.Policy) events.Policy {
+	def := events.Definition{Policy: p, Experts: []events.Expert{{Name: "ada", Terminal: &events.TerminalExpert{}}}}
+	p = campaignfile.Complete(def).Policy
+	// The lengthscale of a kernel of comparisons follows from the parameters of a campaign.
+	if p.Duel.MRLPF != nil {
+		p.Duel.MRLPF.Lengthscale = nil
+	}
+	if p.Duel.MaxMinLCB != nil {
+		p.Duel.MaxMinLCB.Lengthscale = nil
+	}
+	return p
+}
+
+func (m method) needs() string {
+	switch {
+	case !m.Instrument:
+		return "an expert"
+	case m.Expert:
+		return "an instrument, an expert"
+	}
+	return "an instrument"
+}
+
+func (a *app) printMethods(all []method) error {
+	for i, part := range []struct {
+		title string
+		has   func(method) bool
+	}{
+		{"Nobody is asked", func(m method) bool { return !m.Expert }},
+		{"An expert helps, and an instrument measures", func(m method) bool { return m.Expert && m.Instrument }},
+		{"An expert compares, and nothing is measured", func(m method) bool { return !m.Instrument }},
+	} {
+		if i > 0 {
+			a.printf("\n")
+		}
+		a.printf("%s\n", part.title)
+		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		for _, m := range all {
+			if !part.has(m) {
+				continue
+			}
+			cells := []string{"  " + m.Name, strings.TrimPrefix(m.Summary, "comparisons alone: ")}
+			if m.Source != "" {
+				cells[1] += " (" + m.Source + ")"
+			}
+			if m.Instrument && m.Asks != "" {
+				cells = []string{cells[0], m.Asks, cells[1]}
+			}
+			fmt.Fprintln(w, strings.Join(cells, "\t"))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	a.printf("\nIn a campaign file: policy: NAME. With its settings: campaignd methods NAME\n")
+	return nil
+}
+
+func (a *app) printMethod(m method) error {
+	if a.json {
+		return a.printJSON(m)
+	}
+	text, err := campaignYAML(map[string]events.Policy{"policy": m.Policy})
+	if err != nil {
+		return err
+	}
+	a.printf("%s: %s\n\n", m.Name, m.Summary)
+	row := func(what, how string) {
+		if how != "" {
+			a.printf("  %-8s %s\n", what, how)
+		}
+	}
+	row("source", m.Source)
+	row("needs", m.needs())
+	row("asks", m.Asks)
+	a.printf("\n`policy: %s` stands for\n\n%s", m.Name, text)
+	return nil
+}
+
+// methodsMarkdown writes the table of README.md.
+func methodsMarkdown(w io.Writer, all []method) error {
+	var b strings.Builder
+	b.WriteString("| `policy:` | what it does | needs | the expert is asked | source |\n|---|---|---|---|---|\n")
+	for _, m := range all {
+		asks := m.Asks
+		if asks == "" {
+			asks = "–"
+		}
+		source := m.Source
+		if source == "" {
+			source = "–"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Name, m.Summary, m.needs(), asks, source)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
