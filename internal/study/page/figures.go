@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
@@ -136,6 +137,40 @@ func (v view) trust() (figure, bool) {
 	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean { return a.TrustCurve })
 	return figure{Title: "Trust", SVG: c.SVG("Trust in the experts, arm by arm"),
 		Caption: "λ weighs the experts' belief in the choice, mean over experts and seeds (Xu et al. 2024, Alg. 1); 0 is no trust. Arms without one are left out."}, true
+}
+
+// risk draws how well and how reliably anchored experts were asked.
+func (v view) risk() []figure {
+	if !v.task.Anchored {
+		return nil
+	}
+	of := func(f func(*simulate.RiskSummary) []simulate.Mean) func(simulate.ArmSummary) []simulate.Mean {
+		return func(a simulate.ArmSummary) []simulate.Mean {
+			if a.Risk == nil {
+				return nil
+			}
+			return f(a.Risk)
+		}
+	}
+	adjusted := chart.New(380, 250, v.task.Steps+"s", v.withUnit("risk-adjusted best value"))
+	v.curves(adjusted, false, of(func(r *simulate.RiskSummary) []simulate.Mean { return r.AdjustedCurve }))
+	noise := chart.New(380, 250, v.task.Steps+"s", "noise of what is compared")
+	v.curves(noise, false, of(func(r *simulate.RiskSummary) []simulate.Mean { return r.QueriedCurve }))
+	return []figure{
+		{Title: "Risk-adjusted best value", SVG: adjusted.SVG("Risk-adjusted best value of each arm"),
+			Caption: fmt.Sprintf("The true f(x) − %d·σ²(x) where the model expects the most of it in the whole space; more is better. f is the objective%s, σ² the noise of the expert's judgement (Sinaga et al. 2026, §6).",
+				simulate.RiskWeight, v.turned())},
+		{Title: "Noise of what is compared", SVG: noise.SVG("Noise of what each arm compares"),
+			Caption: "The variance σ² of the expert's judgement, small near their anchors, mean over the compositions of each comparison, in the square of the objective's unit."},
+	}
+}
+
+// turned says which sign utility has.
+func (v view) turned() string {
+	if v.task.Task.Truth.Goal == events.Minimize {
+		return " with its sign turned"
+	}
+	return ""
 }
 
 // curves draws a curve with its standard error for each arm, on a logarithmic

@@ -78,7 +78,7 @@ type taskData struct {
 	Regret          figure
 	Figures         []figure
 	Rows            []armRow
-	Store           bool
+	Store, Anchored bool
 	Provenance      string
 	Doubt           string
 	Unit, Steps     string
@@ -157,7 +157,9 @@ func (in Input) task(i int, t simulate.TaskSummary) taskData {
 			d.Figures = append(d.Figures, figure)
 		}
 	}
+	d.Figures = append(d.Figures, v.risk()...)
 	d.Rows = v.rows()
+	d.Anchored = t.Anchored
 	d.Doubt = t.Task.Doubt
 	if d.Store {
 		d.Provenance = provenance(t)

@@ -105,6 +105,30 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// Law: where experts are reliable near anchors, the page says how noisy what they
+// compared was, and what is best with that in mind; elsewhere it does not speak of it.
+func TestAnchored(t *testing.T) {
+	html := write(t, `name: anchored
+seeds: 2
+comparisons: 10
+tasks: [{task: branin, anchors: [{x1: 1, x2: 2}]}]
+policies: {EUBO: eubo, RAEUBO: raeubo}
+experts: {ada: [{simulated: {anchored: true}}]}
+`, nil)
+	wellFormed(t, html)
+	for _, want := range []string{"Risk-adjusted best value", "Noise of what is compared", "with its sign turned"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("no %q", want)
+		}
+		if strings.Contains(write(t, strings.Replace(plain, "seeds: 3", "seeds: 1", 1), nil), want) {
+			t.Errorf("%q without anchors", want)
+		}
+	}
+	if strings.Contains(html, "NaN") || strings.Contains(html, "Inf") {
+		t.Error("a number that is none")
+	}
+}
+
 // Law: any study has a page: one seed, one arm, nothing to compare; many arms;
 // campaigns of which none could be run.
 func TestEdges(t *testing.T) {

@@ -80,6 +80,31 @@ type armRow struct {
 	CumulativeClass, Until           string
 	Asked, AskedFirst, AskedLast     string
 	FromLog, FromSurrogate           string
+	Risk                             riskRow
+}
+
+// riskRow is what an arm of anchored experts gave.
+type riskRow struct {
+	Adjusted, Difference, Class              string
+	Compared                                 string
+	Queried, QueriedDifference, QueriedClass string
+}
+
+// riskCells has dashes for arms whose experts are not anchored.
+func riskCells(r *simulate.RiskSummary) riskRow {
+	row := riskRow{Adjusted: "–", Difference: "–", Compared: "–", Queried: "–", QueriedDifference: "–"}
+	if r == nil {
+		return row
+	}
+	row.Adjusted, row.Compared, row.Queried = meanText(r.Adjusted), meanText(r.Best), meanText(r.Queried)
+	if d := r.AdjustedDifference; d != nil {
+		row.Difference = intervalText(d)
+		row.Class = map[string]string{"better": "worse", "worse": "better"}[class(d)] // more is better
+	}
+	if d := r.QueriedDifference; d != nil {
+		row.QueriedDifference, row.QueriedClass = intervalText(d), class(d)
+	}
+	return row
 }
 
 func (v view) rows() []armRow {
@@ -107,6 +132,7 @@ func (v view) rows() []armRow {
 		if d := a.CumulativeDifference; d != nil {
 			r.CumulativeDifference, r.CumulativeClass = intervalText(d), class(d)
 		}
+		r.Risk = riskCells(a.Risk)
 		rows = append(rows, r)
 	}
 	return rows

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
@@ -49,6 +50,8 @@ type Step struct {
 	// Source is "log" or "surrogate" where a store's task answered, [Identified]
 	// after the end of the comparisons, else empty.
 	Source string `json:"source,omitempty"`
+	// Risk is set after comparisons by anchored experts.
+	Risk *Risk `json:"risk,omitempty"`
 }
 
 // follower folds a campaign's log into its course.
@@ -64,6 +67,10 @@ type follower struct {
 	// what is preferred then.
 	next   int
 	policy *policies.Policy
+	// noises are those of anchored experts, adjusted their risk-adjusted best value
+	// after each step; NaN where there is none.
+	noises   map[string]humansim.Noise
+	adjusted []float64
 }
 
 // follow folds a campaign's log into its course, and picks the times of the steps
@@ -76,6 +83,11 @@ func follow(ctx context.Context, log events.Log, name string, truth Truth, times
 		}
 		if err := f.core.Apply(e); err != nil {
 			return nil, nil, err
+		}
+		if e.Kind == events.KindCampaignDefined {
+			if f.noises, err = noises(*f.core.State().Definition); err != nil {
+				return nil, nil, err
+			}
 		}
 		if e.Kind == events.KindExperimentRequested {
 			f.trust = append(f.trust, meanTrust(f.core.State()))
@@ -159,15 +171,29 @@ func (f *follower) recommend(ctx context.Context) error {
 		}
 		regret += f.truth.Regret(value) / float64(len(points))
 	}
-	for len(f.recommended) < n {
-		before := math.NaN()
-		if len(f.recommended) > 0 {
-			before = f.recommended[len(f.recommended)-1]
+	f.recommended = after(f.recommended, n, regret)
+	if Anchored(*f.core.State().Definition) {
+		adjusted, err := f.lookAtRisk(ctx)
+		if err != nil {
+			return err
 		}
-		f.recommended = append(f.recommended, before)
+		f.adjusted = after(f.adjusted, n, adjusted)
 	}
-	f.recommended[n-1] = regret
 	return nil
+}
+
+// after makes value what holds after n steps; steps that nobody looked at are as
+// those before them.
+func after(list []float64, n int, value float64) []float64 {
+	for len(list) < n {
+		before := math.NaN()
+		if len(list) > 0 {
+			before = list[len(list)-1]
+		}
+		list = append(list, before)
+	}
+	list[n-1] = value
+	return list
 }
 
 // named returns the composition that the campaign names as its best; where
@@ -247,6 +273,7 @@ func (f *follower) comparisons(times []float64) (Course, []float64, error) {
 	var course Course
 	var seconds []float64
 	best, cumulative, requests := f.truth.Worst, 0.0, 0
+	var risk *Risk
 	for i := range s.Questions {
 		q := &s.Questions[i]
 		if q.Form != campaign.Comparison {
@@ -268,10 +295,18 @@ func (f *follower) comparisons(times []float64) (Course, []float64, error) {
 				best = v
 			}
 			value += v / float64(len(q.Options))
-			chance += (f.beaten(q.Expert, v) - 0.5) / float64(len(q.Options))
+			beaten, err := f.beaten(q.Expert, o.Parameters, v)
+			if err != nil {
+				return nil, nil, err
+			}
+			chance += (beaten - 0.5) / float64(len(q.Options))
+		}
+		var err error
+		if risk, err = f.risk(len(course), q.Expert, q.Options, risk); err != nil {
+			return nil, nil, err
 		}
 		cumulative += chance
-		step := Step{True: value, Best: best, Cumulative: cumulative, Asked: requests}
+		step := Step{True: value, Best: best, Cumulative: cumulative, Asked: requests, Risk: risk}
 		step.Recommended = f.recommendedAfter(len(course), f.truth.Regret(value))
 		step.Regret = step.Recommended
 		course = append(course, step)
@@ -281,16 +316,17 @@ func (f *follower) comparisons(times []float64) (Course, []float64, error) {
 		}
 		seconds = append(seconds, took)
 	}
-	return f.settled(course), seconds, nil
+	course, err := f.settled(course)
+	return course, seconds, err
 }
 
 // settled goes on to the end of the budget where the best composition was
 // identified before it: nothing is asked, and that composition is played against
 // itself (Kayal et al. 2025, Alg. 1).
-func (f *follower) settled(course Course) Course {
+func (f *follower) settled(course Course) (Course, error) {
 	s := f.core.State()
 	if s.Reason != events.CompletedIdentified || len(course) == 0 {
-		return course
+		return course, nil
 	}
 	step := course[len(course)-1]
 	value := f.truth.Best + step.Recommended
@@ -298,11 +334,15 @@ func (f *follower) settled(course Course) Course {
 		value = f.truth.Best - step.Recommended
 	}
 	step.True, step.Source = value, Identified
+	beaten, err := f.beaten(s.Definition.Experts[0].Name, nil, value)
+	if err != nil {
+		return nil, err
+	}
 	for len(course) < s.Definition.Budget.Comparisons {
-		step.Cumulative += f.beaten(s.Definition.Experts[0].Name, value) - 0.5
+		step.Cumulative += beaten - 0.5
 		course = append(course, step)
 	}
-	return course
+	return course, nil
 }
 
 // Identified is the source of steps after the best composition was identified.
@@ -310,25 +350,44 @@ const Identified = "identified"
 
 // beaten is P(x* ≻ x), the probability that an expert prefers the optimum to a
 // composition of the given value: the simulated expert's own, misleading ones
-// taken at their word turned round.
-func (f *follower) beaten(expert string, value float64) float64 {
+// taken at their word turned round. Where nobody knows where the optimum is, an
+// anchored expert's noise there is taken to be that at x.
+func (f *follower) beaten(expert string, p events.Point, value float64) (float64, error) {
 	accuracy := 1.0
+	var variance float64 // of the difference of what is seen of both
+	normal := false
 	for _, e := range f.core.State().Definition.Experts {
 		if e.Name != expert || e.Simulated == nil {
 			continue
 		}
-		if noise := e.Simulated.ChoiceNoise; noise != nil {
-			regret := f.truth.Regret(value)
-			if regret == 0 {
-				return 0.5
-			}
-			return 0.5 * math.Erfc(-regret/(2**noise)) // 1 without noise
-		}
 		if a := e.Simulated.Accuracy; a != nil && *a != 0 {
 			accuracy = math.Abs(*a)
 		}
+		if sd := e.Simulated.ChoiceNoise; sd != nil {
+			variance, normal = 2**sd**sd, true
+		}
 	}
-	return 1 / (1 + math.Exp(-accuracy*(f.truth.rankOf(value)+3)))
+	if noise := f.noises[expert]; noise != nil && p != nil {
+		here, err := noise(p)
+		if err != nil {
+			return 0, err
+		}
+		there := here
+		if f.truth.BestAt != nil {
+			if there, err = noise(f.truth.BestAt); err != nil {
+				return 0, err
+			}
+		}
+		variance, normal = here+there, true
+	}
+	if !normal {
+		return 1 / (1 + math.Exp(-accuracy*(f.truth.rankOf(value)+3))), nil
+	}
+	regret := f.truth.Regret(value)
+	if regret == 0 {
+		return 0.5, nil
+	}
+	return 0.5 * math.Erfc(-regret/math.Sqrt(2*variance)), nil // 1 without noise
 }
 
 // source is where a store's task found a result, by the measurement's identity.

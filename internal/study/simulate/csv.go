@@ -4,15 +4,21 @@ import (
 	"encoding/csv"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 )
 
 // WriteExperiments writes a row for each experiment of each campaign, in the
 // order of tasks, arms and seeds. It holds no measured time: equal studies give
-// equal files.
+// equal files. Studies with anchored experts have further columns.
 func (s Summary) WriteExperiments(w io.Writer) error {
-	t := newCSV(w, "task", "policy", "expert", "arm", "seed", "experiment", "unit", "measured", "true", "best", "simple_regret", "cumulative_regret",
-		"recommended_regret", "asked", "trust", "source")
+	header := []string{"task", "policy", "expert", "arm", "seed", "experiment", "unit", "measured", "true", "best", "simple_regret", "cumulative_regret",
+		"recommended_regret", "asked", "trust", "source"}
+	anchored := s.anchored()
+	if anchored {
+		header = append(header, "risk_adjusted", "risk_adjusted_compared", "queried_noise")
+	}
+	t := newCSV(w, header...)
 	s.each(func(task TaskSummary, a ArmSummary, r *Result) {
 		for i, step := range r.Course {
 			measured, trust := math.NaN(), math.NaN()
@@ -22,8 +28,12 @@ func (s Summary) WriteExperiments(w io.Writer) error {
 			if step.Trust != nil {
 				trust = *step.Trust
 			}
-			t.row(task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, r.Seed, i+1, task.Task.Objective.Unit, measured, step.True, step.Best,
-				step.Regret, step.Cumulative, step.Recommended, step.Asked, trust, step.Source)
+			row := []any{task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, r.Seed, i + 1, task.Task.Objective.Unit, measured, step.True, step.Best,
+				step.Regret, step.Cumulative, step.Recommended, step.Asked, trust, step.Source}
+			if anchored {
+				row = append(row, step.Risk.adjusted(), step.Risk.best(), step.Risk.queried())
+			}
+			t.row(row...)
 		}
 	})
 	return t.flush()
@@ -42,11 +52,18 @@ func (s Summary) WriteTimes(w io.Writer) error {
 
 // WriteSummary writes a row for each task and arm. It holds no measured time.
 func (s Summary) WriteSummary(w io.Writer) error {
-	t := newCSV(w, "task", "policy", "expert", "arm", "unit", "seeds", "simple_regret", "simple_regret_se", "difference", "difference_lower",
+	header := []string{"task", "policy", "expert", "arm", "unit", "seeds", "simple_regret", "simple_regret_se", "difference", "difference_lower",
 		"difference_upper", "seeds_better", "seeds_worse", "cumulative_regret", "cumulative_regret_se", "cumulative_difference",
 		"cumulative_difference_lower", "cumulative_difference_upper", "recommended_regret", "recommended_regret_se", "rank",
 		"near", "experiments_until_near",
-		"asked", "asked_first_fifth", "asked_last_fifth", "within_2_percent", "within_1_percent", "from_log", "from_surrogate")
+		"asked", "asked_first_fifth", "asked_last_fifth", "within_2_percent", "within_1_percent", "from_log", "from_surrogate"}
+	anchored := s.anchored()
+	if anchored {
+		header = append(header, "risk_adjusted", "risk_adjusted_se", "risk_adjusted_difference", "risk_adjusted_difference_lower",
+			"risk_adjusted_difference_upper", "risk_adjusted_compared", "risk_adjusted_compared_se", "queried_noise", "queried_noise_se",
+			"queried_noise_difference", "queried_noise_difference_lower", "queried_noise_difference_upper")
+	}
+	t := newCSV(w, header...)
 	for _, task := range s.Tasks {
 		for _, a := range task.Arms {
 			row := []any{task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, task.Task.Objective.Unit, len(task.Seeds), a.Regret.Mean, a.Regret.SE}
@@ -56,21 +73,38 @@ func (s Summary) WriteSummary(w io.Writer) error {
 				row = append(row, "", "", "", "", "")
 			}
 			row = append(row, a.Cumulative.Mean, a.Cumulative.SE)
-			if d := a.CumulativeDifference; d != nil {
-				row = append(row, d.Mean, d.Lower, d.Upper)
-			} else {
-				row = append(row, "", "", "")
-			}
+			row = append(row, a.CumulativeDifference.cells()...)
 			row = append(row, a.Recommended.Mean, a.Recommended.SE, a.Rank, a.Reached, a.Until, a.Asked, a.AskedFirst, a.AskedLast, a.Within2, a.Within1)
 			if task.Task.Kind == Store {
 				row = append(row, a.FromLog, a.FromSurrogate)
 			} else {
 				row = append(row, "", "")
 			}
+			if r := a.Risk; r != nil {
+				row = append(row, r.Adjusted.Mean, r.Adjusted.SE)
+				row = append(row, r.AdjustedDifference.cells()...)
+				row = append(row, r.Best.Mean, r.Best.SE, r.Queried.Mean, r.Queried.SE)
+				row = append(row, r.QueriedDifference.cells()...)
+			} else if anchored {
+				row = append(row, slices.Repeat([]any{""}, len(header)-len(row))...)
+			}
 			t.row(row...)
 		}
 	}
 	return t.flush()
+}
+
+// cells are the mean and the ends of an interval; empty without one.
+func (d *Interval) cells() []any {
+	if d == nil {
+		return []any{"", "", ""}
+	}
+	return []any{d.Mean, d.Lower, d.Upper}
+}
+
+// anchored reports whether some arm's experts compare by anchors.
+func (s Summary) anchored() bool {
+	return slices.ContainsFunc(s.Tasks, func(t TaskSummary) bool { return t.Anchored })
 }
 
 func (s Summary) each(f func(TaskSummary, ArmSummary, *Result)) {

@@ -35,6 +35,8 @@ type TaskSummary struct {
 	Steps       string
 	// Compares is set where some arm measures nothing.
 	Compares bool
+	// Anchored is set where some arm's experts compare by anchors.
+	Anchored bool
 	Arms     []ArmSummary
 }
 
@@ -60,6 +62,8 @@ type ArmSummary struct {
 	// median number of experiments it took; NaN where half of them never did.
 	Reached int
 	Until   float64
+	// Risk is set where the arm's experts compare by anchors.
+	Risk *RiskSummary
 	// Rank is the mean rank of Regret among the arms, ties sharing theirs.
 	Rank float64
 	// Seconds are all times to suggest an experiment, those of the initial design
@@ -159,6 +163,12 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 		}
 	}
 	for j := range out.Arms {
+		if Anchored(definitions[j]) {
+			initial, _ := Extent(definitions[j])
+			out.Anchored, out.Arms[j].Risk = true, summarizeRisk(out.Arms[j].Results, initial, out.Experiments)
+		}
+	}
+	for j := range out.Arms {
 		a := &out.Arms[j]
 		a.Rank /= float64(len(out.Seeds))
 		a.summarize(t, definitions[j], out.Experiments)
@@ -166,6 +176,7 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 			base := out.Arms[s.File.Baseline].Results
 			a.Difference = paired(a.Results, base, func(r *Result) float64 { return last(r).Regret })
 			a.CumulativeDifference = paired(a.Results, base, func(r *Result) float64 { return last(r).Cumulative })
+			a.Risk.compare(out.Arms[s.File.Baseline].Risk)
 		}
 	}
 	return out
@@ -235,18 +246,7 @@ func (a *ArmSummary) summarize(t *Task, def events.Definition, experiments int) 
 	if all > 0 {
 		a.FromLog, a.FromSurrogate = float64(log)/float64(all), float64(surrogate)/float64(all)
 	}
-	curve := func(f func(Step) float64) []Mean {
-		means := make([]Mean, experiments)
-		for i := range means {
-			means[i] = mean(column(func(r *Result) float64 {
-				if len(r.Course) == 0 {
-					return math.NaN()
-				}
-				return f(r.Course[min(i, len(r.Course)-1)]) // it stays where it ended
-			}))
-		}
-		return means
-	}
+	curve := func(f func(Step) float64) []Mean { return curve(a.Results, experiments, f) }
 	a.RegretCurve = curve(func(s Step) float64 { return s.Regret })
 	a.RecommendedCurve = curve(func(s Step) float64 { return s.Recommended })
 	a.CumulativeCurve = curve(func(s Step) float64 { return s.Cumulative })
@@ -257,6 +257,22 @@ func (a *ArmSummary) summarize(t *Task, def events.Definition, experiments int) 
 		}
 		return *s.Trust
 	})
+}
+
+// curve is the mean of f over campaigns after each of n steps.
+func curve(results []*Result, n int, f func(Step) float64) []Mean {
+	means := make([]Mean, n)
+	for i := range means {
+		values := make([]float64, len(results))
+		for k, r := range results {
+			values[k] = math.NaN()
+			if len(r.Course) > 0 {
+				values[k] = f(r.Course[min(i, len(r.Course)-1)]) // it stays where it ended
+			}
+		}
+		means[i] = mean(values)
+	}
+	return means
 }
 
 // until finds when the campaigns came within a simple regret.
@@ -300,9 +316,16 @@ func mean(values []float64) Mean {
 // paired is the mean difference of f over common seeds, with its interval.
 func paired(a, b []*Result, f func(*Result) float64) *Interval {
 	differences := make([]float64, len(a))
-	out := &Interval{}
 	for i := range a {
 		differences[i] = f(a[i]) - f(b[i])
+	}
+	return interval(differences)
+}
+
+// interval is that of the mean of differences.
+func interval(differences []float64) *Interval {
+	out := &Interval{}
+	for i := range differences {
 		switch {
 		case differences[i] < 0:
 			out.Better++

@@ -64,6 +64,8 @@ type Truth struct {
 	Value func(events.Point) (float64, error)
 	// Best and Worst are the extremes over the space, in the sense of the goal.
 	Best, Worst float64
+	// BestAt is where Best is, or one of the places; nil where nobody knows.
+	BestAt events.Point
 	// Goal is events.Maximize or events.Minimize.
 	Goal string
 }
@@ -199,7 +201,8 @@ func onGrid(parameters []events.Parameter, n int) []events.Parameter {
 // knownFunction makes a test problem the task's truth.
 func (t *Task) knownFunction(task tasks.Task) {
 	t.Kind, t.Objective = Function, task.Objective
-	t.Truth = Truth{Value: task.Value, Best: task.Best.Value, Worst: task.Worst.Value, Goal: task.Objective.Goal}
+	t.Truth = Truth{Value: task.Value, Best: task.Best.Value, Worst: task.Worst.Value, Goal: task.Objective.Goal,
+		BestAt: task.Point(task.Best.At)}
 	t.digest = "function " + task.Name
 	t.reviewers = study.Reviewers
 	t.instrument = func(def events.Definition) (instruments.Instrument, error) {
@@ -231,7 +234,7 @@ func (t *Task) onList(definitions []events.Definition) error {
 			return err
 		}
 		if t.Truth.Regret(v) < t.Truth.Regret(best) {
-			best = v
+			best, t.Truth.BestAt = v, p
 		}
 		if t.Truth.Regret(v) > t.Truth.Regret(worst) {
 			worst = v

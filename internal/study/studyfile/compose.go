@@ -28,16 +28,28 @@ func (f *File) Definition(t *Task, a *Arm, given map[string]any) (events.Definit
 	}
 	def, faults := f.compose(t, a, given).read()
 	if len(faults) == 0 {
-		return def, nil
+		return def, t.unanchored(def)
 	}
 	// A policy that only compares has no instrument: whether it is one, the
 	// campaign file decides.
 	c := f.compose(t, a, given)
 	c.withoutInstrument(f, t)
-	if def, fewer := c.read(); len(fewer) < len(faults) {
+	if def, fewer := c.read(); len(fewer) == 0 {
+		return def, t.unanchored(def)
+	} else if len(fewer) < len(faults) {
 		return def, fewer
 	}
 	return events.Definition{}, faults
+}
+
+// unanchored reports anchored experts who have no anchors on the task.
+func (t *Task) unanchored(def events.Definition) (faults []Fault) {
+	for _, e := range def.Experts {
+		if t.node != nil && e.Simulated != nil && e.Simulated.Anchored && len(e.Anchors) == 0 {
+			faults = append(faults, t.node.fault(e.Name+" is anchored and has no anchors on this task", "list compositions in the task: {task: …, anchors: [{x1: 0.5, x2: 0.4}]}"))
+		}
+	}
+	return faults
 }
 
 // plain returns sections as encoding/json reads them, numbers with all digits.
@@ -342,6 +354,9 @@ func (f *File) checkPanel(r *reader, p *Panel) {
 		}
 	}
 	policy := Policy{Name: "reference", node: &node{fields: map[string]*node{}}}
+	if slices.ContainsFunc(p.node.items, func(expert *node) bool { return expert.fields["anchors"] != nil }) {
+		policy.node = &node{value: "eubo"} // one that reads anchors
+	}
 	r.faults = append(r.faults, f.reference(&Arm{Policy: &policy, Panel: p, node: p.node})...)
 }
 

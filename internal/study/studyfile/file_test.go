@@ -205,3 +205,48 @@ func TestFaultsOfTask(t *testing.T) {
 		}
 	}
 }
+
+// Law: a task may have a policy that reads otherwise on it, and the anchors of
+// anchored experts who have none; those who know better keep theirs.
+func TestTaskOfItsOwn(t *testing.T) {
+	text := `name: test
+seeds: 1
+comparisons: 12
+tasks:
+  - {task: branin, anchors: [{x1: 1, x2: 2}], policies: {bold: {duel: {ucb: {beta: 3}}}}}
+  - {task: holder2, anchors: [{x1: 3, x2: 4}]}
+policies: {bold: utility-ucb}
+experts:
+  theirs: [{simulated: {anchored: true}}]
+  own: [{simulated: {anchored: true, task: holder2}, anchors: [{x1: 5, x2: 6}]}]
+`
+	f := parse(t, text, studyfile.Options{})
+	for _, c := range []struct {
+		task, arm  int
+		beta, x1   float64
+		functioned string
+	}{{0, 0, 3, 1, "branin"}, {1, 0, 2, 3, "holder2"}, {1, 1, 2, 5, "holder2"}} {
+		def, faults := f.Definition(&f.Tasks[c.task], &f.Arms[c.arm], studyfile.FunctionSections(c.functioned))
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		if x1, _ := def.Experts[0].Anchors[0]["x1"].Float(); *def.Policy.Duel.UCB.Beta != c.beta || x1 != c.x1 || len(def.Experts[0].Anchors) != 1 {
+			t.Errorf("%+v: β = %g, anchors %v", c, *def.Policy.Duel.UCB.Beta, def.Experts[0].Anchors)
+		}
+	}
+	for want, change := range map[string][2]string{
+		"has no policy \"timid\"":     {"policies: {bold: {duel", "policies: {timid: {duel"},
+		"anchors[0]":                  {"x1: 3, x2: 4", "x1: 3, x3: 4"},
+		"has no anchors on this task": {", anchors: [{x1: 3, x2: 4}]", ""},
+		"it must be a list":           {"[{x1: 3, x2: 4}]", "{x1: 3, x2: 4}"},
+	} {
+		f, err := studyfile.Parse("test.yaml", []byte(strings.Replace(text, change[0], change[1], 1)), studyfile.Options{})
+		if err == nil {
+			_, faults := f.Definition(&f.Tasks[1], &f.Arms[0], studyfile.FunctionSections("holder2"))
+			err = f.NewError(faults)
+		}
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package simulate
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/projections/preference"
+)
+
+// RiskWeight is ρ: how much utility a unit of noise costs in risk-adjusted values
+// (Sinaga et al. 2026, §6). It is a number, utility in the objective's unit for each
+// square of that unit.
+const RiskWeight = 10
+
+// Risk is where a campaign of anchored experts stands after a comparison: their
+// judgement is noisy far from their anchors (Sinaga et al. 2026, §6). Utility is the
+// objective, in its unit, with the sign with which more is better.
+type Risk struct {
+	// Queried is the noise of the pair that was compared: the variance of the judgement
+	// of one option, mean over the options, in the square of the objective's unit.
+	Queried float64 `json:"queried"`
+	// Adjusted is the risk-adjusted best value f(x) − ρ·σ²(x), true values, at the
+	// composition x of the space where the model expects the most of it; nil before
+	// there is a model.
+	Adjusted *float64 `json:"adjusted,omitempty"`
+	// Best is the greatest true f(x) − ρ·σ²(x) among the compositions compared so far.
+	Best float64 `json:"best"`
+}
+
+// Anchored reports whether a definition's experts compare by anchors.
+func Anchored(def events.Definition) bool {
+	return def.Policy.Duel.Set() && slices.ContainsFunc(def.Experts, anchored)
+}
+
+func anchored(e events.Expert) bool { return e.Simulated != nil && e.Simulated.Anchored }
+
+// noises returns the noise of each anchored expert.
+func noises(def events.Definition) (map[string]humansim.Noise, error) {
+	all := map[string]humansim.Noise{}
+	for _, e := range def.Experts {
+		if !anchored(e) {
+			continue
+		}
+		noise, err := humansim.NoiseOf(e, def)
+		if err != nil {
+			return nil, err
+		}
+		all[e.Name] = noise
+	}
+	return all, nil
+}
+
+// utility is a value of the objective with the sign with which more is better.
+func (t Truth) utility(value float64) float64 {
+	if t.Goal == events.Maximize {
+		return value
+	}
+	return -value
+}
+
+// riskAdjusted returns f(x) − ρ·σ²(x) at a composition, as it truly is.
+func (f *follower) riskAdjusted(expert string, p events.Point) (value, noise float64, err error) {
+	if value, err = f.truth.Value(p); err != nil {
+		return 0, 0, err
+	}
+	noise, err = f.noises[expert](p)
+	return f.truth.utility(value) - RiskWeight*noise, noise, err
+}
+
+// lookAtRisk returns what the models expect to be the risk-adjusted best, truly
+// worth: mean over the anchored experts, NaN where there is no model yet.
+func (f *follower) lookAtRisk(ctx context.Context) (float64, error) {
+	view := f.core.View()
+	sum, n := 0.0, 0
+	for i, m := range view.Preferences {
+		if m == nil || m.Utility == nil || f.noises[m.Expert] == nil || view.PreferenceErrors[i] != nil {
+			continue
+		}
+		p, err := riskBest(ctx, m, f.core.Space(), f.core.State().Definition.Seed)
+		if err != nil {
+			return math.NaN(), err
+		}
+		value, _, err := f.riskAdjusted(m.Expert, p)
+		if err != nil {
+			return math.NaN(), err
+		}
+		sum, n = sum+value, n+1
+	}
+	return sum / float64(n), nil
+}
+
+// riskBest returns argmax μ(x) − ρ·σ²(x) over the space, by the model of an expert.
+func riskBest(ctx context.Context, m *preference.Model, sp *space.Space, seed uint64) (events.Point, error) {
+	u := m.Utility
+	posterior, err := u.Posterior(ctx, seed) // as the campaign itself looks at what is preferred
+	if err != nil {
+		return nil, err
+	}
+	q, dim := posterior.NewPredictor(), posterior.Dim()
+	dm, ds, dn := make([]float64, dim), make([]float64, dim), make([]float64, dim)
+	result, err := search.Minimize(ctx, sp, func(x, grad []float64) float64 {
+		if grad == nil {
+			mean, _ := q.Posterior(x)
+			return RiskWeight*u.Noise(x, nil) - mean
+		}
+		mean, _ := q.PosteriorGrad(x, dm, ds)
+		noise := u.Noise(x, dn)
+		for j := range grad {
+			grad[j] = RiskWeight*dn[j] - dm[j]
+		}
+		return RiskWeight*noise - mean
+	}, seed, u.Duels.X, nil)
+	return result.Point, err
+}
+
+// risk is what a comparison, and all before it, come to.
+func (f *follower) risk(i int, expert string, options []events.Option, before *Risk) (*Risk, error) {
+	if f.noises[expert] == nil {
+		return nil, nil
+	}
+	r := &Risk{Best: math.Inf(-1)}
+	if before != nil {
+		r.Best = before.Best
+	}
+	for _, o := range options {
+		value, noise, err := f.riskAdjusted(expert, o.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		r.Best = max(r.Best, value)
+		r.Queried += noise / float64(len(options))
+	}
+	if n := len(f.adjusted); n > 0 {
+		if value := f.adjusted[min(i, n-1)]; !math.IsNaN(value) {
+			r.Adjusted = &value
+		}
+	}
+	return r, nil
+}
+
+// RiskSummary is what an arm of anchored experts gave on a task; see [Risk].
+type RiskSummary struct {
+	// Adjusted and Best are those of the last comparison, Queried the mean over all
+	// comparisons after the initial ones.
+	Adjusted, Best, Queried Mean
+	// AdjustedDifference and QueriedDifference are the differences to the baseline,
+	// seed by seed: greater adjusted values are better, less noise is. Nil for the
+	// baseline itself, and where its experts are not anchored.
+	AdjustedDifference, QueriedDifference *Interval
+	// Curves over the comparisons.
+	AdjustedCurve, BestCurve, QueriedCurve []Mean
+
+	adjusted, queried []float64 // by seed
+}
+
+func (r *Risk) adjusted() float64 {
+	if r == nil || r.Adjusted == nil {
+		return math.NaN()
+	}
+	return *r.Adjusted
+}
+
+func (r *Risk) best() float64 {
+	if r == nil {
+		return math.NaN()
+	}
+	return r.Best
+}
+
+func (r *Risk) queried() float64 {
+	if r == nil {
+		return math.NaN()
+	}
+	return r.Queried
+}
+
+func summarizeRisk(results []*Result, initial, steps int) *RiskSummary {
+	out := &RiskSummary{
+		AdjustedCurve: curve(results, steps, func(s Step) float64 { return s.Risk.adjusted() }),
+		BestCurve:     curve(results, steps, func(s Step) float64 { return s.Risk.best() }),
+		QueriedCurve:  curve(results, steps, func(s Step) float64 { return s.Risk.queried() }),
+	}
+	var best []float64
+	for _, r := range results {
+		var queried []float64
+		for _, step := range r.Course[min(initial, len(r.Course)):] {
+			queried = append(queried, step.Risk.queried())
+		}
+		out.queried = append(out.queried, mean(queried).Mean)
+		out.adjusted = append(out.adjusted, last(r).Risk.adjusted())
+		best = append(best, last(r).Risk.best())
+	}
+	out.Adjusted, out.Best, out.Queried = mean(out.adjusted), mean(best), mean(out.queried)
+	return out
+}
+
+// compare finds the differences to the baseline.
+func (r *RiskSummary) compare(base *RiskSummary) {
+	if r == nil || base == nil {
+		return
+	}
+	difference := func(a, b []float64) *Interval {
+		list := make([]float64, len(a))
+		for i := range a {
+			list[i] = a[i] - b[i]
+		}
+		return interval(list)
+	}
+	r.AdjustedDifference, r.QueriedDifference = difference(r.adjusted, base.adjusted), difference(r.queried, base.queried)
+}
