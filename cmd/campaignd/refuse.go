@@ -168,7 +168,7 @@ func doubtsInStatus(state *campaign.State) (needPerson []string) {
 		if x.Flag == nil || x.Flag.Verdict != events.VerdictSuspect || beingRepeated(state, x) {
 			continue
 		}
-		needPerson = append(needPerson, x.ID+" is in doubt: "+x.Flag.Reason+" Then `campaignd correct "+x.ID+"`, with --include or --exclude")
+		needPerson = append(needPerson, x.ID+" is in doubt: "+x.Flag.Reason+" Settle it with `campaignd correct "+x.ID+" --include` or --exclude")
 	}
 	return needPerson
 }

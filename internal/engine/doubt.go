@@ -16,6 +16,7 @@ import (
 // by the definition's threshold, in standard deviations of the prediction, and
 // by leastDeviation, in standard deviations of all measurements: a deviation
 // that is significant and small derails nothing, and is not worth an experiment.
+// Another measurement of its composition that agrees with it clears it.
 const leastDeviation = 1.0
 
 // lookedAtAgain multiplies the threshold for a measurement that a fit has
@@ -66,8 +67,10 @@ func (c *Core) nextDoubt(s *campaign.State, w World) (Step, error) {
 		if !c.objective.Fresh(o) {
 			threshold *= lookedAtAgain
 		}
-		if ok && math.Abs(deviation) >= threshold && math.Abs(o.Value-expected.Mean) >= leastDeviation*expected.Spread &&
-			math.Abs(deviation) > math.Abs(greatest) {
+		if !ok || math.Abs(deviation) < threshold || math.Abs(o.Value-expected.Mean) < leastDeviation*expected.Spread {
+			continue
+		}
+		if math.Abs(deviation) > math.Abs(greatest) && !c.replicated(o, expected) {
 			worst, expectedOfWorst, greatest = o, expected, deviation
 		}
 	}
@@ -75,6 +78,24 @@ func (c *Core) nextDoubt(s *campaign.State, w World) (Step, error) {
 		return nil, nil
 	}
 	return Record{c.doubt(s, worst, expectedOfWorst, greatest)}, nil
+}
+
+// inDoubt reports whether nobody has settled yet what a measurement is worth.
+func inDoubt(x *campaign.Experiment) bool {
+	return x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect
+}
+
+// agree reports whether two measurements of a composition agree.
+func agree(a, b float64, expected objective.Expectation) bool {
+	return math.Abs(a-b) <= agreement*math.Sqrt2*max(expected.Noise, leastNoise*expected.Spread)
+}
+
+// replicated reports whether another measurement of its composition agrees with
+// an observation.
+func (c *Core) replicated(o objective.Observation, expected objective.Expectation) bool {
+	return slices.ContainsFunc(c.objective.Replicates(o), func(other objective.Observation) bool {
+		return agree(o.Value, other.Value, expected)
+	})
 }
 
 // doubt flags a measurement, and requests its repetition where that is wanted
@@ -119,7 +140,6 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) ([]events.Payl
 		expected.Noise, expected.Spread = 0, expected.SD
 	}
 	apart := math.Abs(repetition.Value - o.Value)
-	within := agreement * math.Sqrt2 * max(expected.Noise, leastNoise*expected.Spread)
 	toExpected := math.Abs(repetition.Value - expected.Mean)
 	settle := func(o objective.Observation, verdict, other, reason string) events.Payload {
 		flag := c.flag(o, expected, (o.Value-expected.Mean)/expected.SD, verdict)
@@ -128,7 +148,7 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) ([]events.Payl
 	}
 	again := fmt.Sprintf("%s measured %s at the same composition", repetition.Experiment, c.amount(repetition.Value))
 	switch {
-	case apart <= within && apart < toExpected:
+	case agree(o.Value, repetition.Value, expected) && apart < toExpected:
 		return []events.Payload{settle(o, events.VerdictConfirmed, repetition.Experiment, again+", which agrees with it: both count.")}, nil
 	case toExpected <= math.Abs(o.Value-expected.Mean):
 		return []events.Payload{settle(o, events.VerdictOverturned, repetition.Experiment,

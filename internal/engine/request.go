@@ -293,7 +293,7 @@ func (c *Core) correct(r *Correct) ([]events.Payload, error) {
 		return nil, refuse("a correction needs a reason (--reason)")
 	case r.Value != nil && r.Exclude:
 		return nil, refuse("an excluded measurement needs no new value")
-	case r.Value == nil && r.Actual == nil && r.Exclude == x.Excluded:
+	case r.Value == nil && r.Actual == nil && r.Exclude == x.Excluded && !inDoubt(x):
 		return nil, refuse("nothing changes: give a new value, the composition that was really made, or --exclude")
 	}
 	old := x.Measurement.Objective

@@ -110,6 +110,19 @@ func (p *Projection) filtered(keep func(Observation) bool) (kept []Observation) 
 	return kept
 }
 
+// Replicates returns the other observations of a composition that the model
+// believes.
+func (p *Projection) Replicates(o Observation) []Observation {
+	own, err := p.space.Key(o.Point)
+	if err != nil {
+		return nil
+	}
+	return p.filtered(func(other Observation) bool {
+		key, err := p.space.Key(other.Point)
+		return err == nil && key == own && other.Experiment != o.Experiment && !other.Excluded && !p.held(other)
+	})
+}
+
 // few reports whether there are few enough observations to fit them again
 // without one.
 func (p *Projection) few() bool { return len(p.included()) <= fewEnough*p.Enough() }
