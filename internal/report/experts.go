@@ -196,7 +196,7 @@ func (h *history) figureWidths() (figure, bool) {
 	kinds := []kind{
 		{"asked", draw.GlyphStyle{Color: chart.Blue, Radius: 3, Shape: solid{edge: chart.White}}},
 		{"run unasked", draw.GlyphStyle{Color: chart.Orange, Radius: 3.9, Shape: solid{corners: 4, edge: chart.White}}},
-		{"run as accepted", draw.GlyphStyle{Color: chart.Green, Radius: 3.9, Shape: solid{corners: 3, edge: chart.White}}},
+		{"run as the expert wished", draw.GlyphStyle{Color: chart.Green, Radius: 3.9, Shape: solid{corners: 3, edge: chart.White}}},
 		{"refused, unaided run", draw.GlyphStyle{Color: chart.White, Radius: 2.8, Shape: solid{edge: chart.Muted, width: 1.2}}},
 	}
 	points := make([]plotter.XYs, len(kinds))
@@ -209,9 +209,9 @@ func (h *history) figureWidths() (figure, bool) {
 		}
 		k := 3
 		switch {
-		case d.Action == events.ActionAsk:
+		case d.Action == events.ActionAsk || d.Action == events.ActionCompare:
 			k = 0
-		case d.Rule == policies.RuleAccepted || d.Rule == policies.RuleAskedBefore && d.Chosen == policies.Aided:
+		case d.Rule == policies.RuleAccepted || d.Rule == policies.RuleChosen && d.Chosen == policies.Aided || d.Rule == policies.RuleAskedBefore && d.Chosen == policies.Aided:
 			k = 2
 		case d.Chosen == policies.Aided:
 			k = 1

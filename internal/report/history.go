@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -299,6 +300,9 @@ func (h *history) class(x *campaign.Experiment) class {
 		return classExcluded
 	}
 	if d := h.decision(x.Decision); d != nil {
+		if d.Rule == policies.RulePinpointed {
+			return classAided
+		}
 		return classOf(x.Origin, d.Chosen)
 	}
 	return classOf(x.Origin, "")
