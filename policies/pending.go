@@ -99,18 +99,62 @@ func (m *maker) candidate(f next.Acquisition, salt uint64, taken map[string]bool
 	}
 	// Where compositions come in steps, the search may end beside one that is to be
 	// avoided and be snapped onto it: a wider barrier sends it further away.
-	width := barrierReach * math.Sqrt(float64(m.v.Space.Dim()))
-	for {
+	reach := barrierReach * math.Sqrt(float64(m.v.Space.Dim()))
+	for width := reach; ; width *= 2 {
 		r, err := m.search(sum(f, barrier(a.points, width)), salt, taken, starts...)
-		if err != nil || width > 1 {
+		if err != nil || a.clear(r.X, reach/2) {
 			return r, err
 		}
-		key, err := m.v.Space.Key(r.Point)
-		if err != nil || !a.pending[key] && !a.failed[key] {
-			return r, err
+		if width > 1 {
+			return m.elsewhere(f, salt, r)
 		}
-		width *= 2
 	}
+}
+
+// clear reports whether a point is at least so far from all that is avoided.
+func (a avoidance) clear(x []float64, distance float64) bool {
+	for _, c := range a.points {
+		squares := 0.0
+		for j := range c {
+			squares += (x[j] - c[j]) * (x[j] - c[j])
+		}
+		if squares < distance*distance {
+			return false
+		}
+	}
+	return true
+}
+
+// fewSamples is how many compositions are drawn where a search finds none away
+// from what is avoided.
+const fewSamples = 64
+
+// elsewhere is the last resort in a space that is hardly larger than what is
+// avoided: the best of some compositions that are not avoided themselves, or the
+// given one where there is none.
+func (m *maker) elsewhere(f next.Acquisition, salt uint64, otherwise search.Result) (search.Result, error) {
+	points, err := m.v.Space.Sample(fewSamples, m.seed+salt)
+	if err != nil {
+		return search.Result{}, err
+	}
+	best := search.Result{Value: math.Inf(1)}
+	for _, p := range points {
+		key, err := m.v.Space.Key(p)
+		if err != nil {
+			return search.Result{}, err
+		}
+		x, err := m.v.Space.Encode(p)
+		if err != nil {
+			return search.Result{}, err
+		}
+		if value := f(x, nil); !m.avoid.pending[key] && !m.avoid.failed[key] && value < best.Value {
+			best = search.Result{Point: p, X: x, Value: value}
+		}
+	}
+	if best.Point == nil {
+		return otherwise, nil
+	}
+	return best, nil
 }
 
 // barrier is −Σ ln(1 − (1 − floor)·exp(−½‖x − c‖²/width²)) over the given points c:

@@ -69,6 +69,7 @@ func (c *Core) Apply(e events.Event) error {
 // Restore replaces the projections by their snapshots, in the order of
 // [Core.Projections].
 func (c *Core) Restore(snapshots [][]byte) error {
+	c.doubts = doubts{}
 	for i, p := range c.Projections() {
 		if err := p.Restore(snapshots[i]); err != nil {
 			return err

@@ -13,7 +13,9 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/projectiontest"
 )
 
 // careless is a simulated instrument of which some runs are wrong.
@@ -177,6 +179,7 @@ func TestFlagAndOverrule(t *testing.T) {
 func TestAuditJudgesAgain(t *testing.T) {
 	log, _ := wrongRuns(t, 7, events.OutlierRepeat, 17, map[string]float64{"e14": 0.05})
 	all := history(t, log)
+	projectiontest.Run(t, func() []projections.Projection { return engine.NewCore().Projections() }, all)
 	at := find(t, all, events.KindMeasurementFlagged, events.VerdictSuspect, 0)
 	settled := find(t, all, events.KindMeasurementFlagged, events.VerdictOverturned, 0)
 	for name, forged := range map[string][]events.Event{

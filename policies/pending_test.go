@@ -1,0 +1,118 @@
+package policies
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+func number(x float64) *float64 { return &x }
+
+// square is a campaign over the unit square, in which experiments of the given
+// status were made at the given points.
+func square(t *testing.T, steps map[string]float64, status campaign.ExperimentStatus, at ...[2]float64) *maker {
+	t.Helper()
+	def := events.Definition{
+		Name: "square", Objective: events.Objective{Name: "y", Goal: events.Minimize}, Instrument: events.Instrument{Steps: steps},
+		Parameters: []events.Parameter{{Name: "a", Min: number(0), Max: number(1)}, {Name: "b", Min: number(0), Max: number(1)}},
+	}
+	sp, err := space.New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &campaign.State{Definition: &def}
+	for i, x := range at {
+		s.Experiments = append(s.Experiments, campaign.Experiment{ID: fmt.Sprintf("e%d", i+1), Status: status,
+			Parameters: events.Point{"a": events.Number(x[0]), "b": events.Number(x[1])}})
+	}
+	v := View{Campaign: s, Space: sp, Objective: &objective.Model{}}
+	m := &maker{Policy: &Policy{def: def}, ctx: t.Context(), v: v, seed: 1}
+	if m.avoid, err = avoided(v); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// bowl is an acquisition with its minimum at a point.
+func bowl(x0, y0 float64) next.Acquisition {
+	return func(x, grad []float64) float64 {
+		if grad != nil {
+			grad[0], grad[1] = 2*(x[0]-x0), 2*(x[1]-y0)
+		}
+		return (x[0]-x0)*(x[0]-x0) + (x[1]-y0)*(x[1]-y0)
+	}
+}
+
+// Law: wherever the acquisition is smallest, no candidate is a composition under
+// way, in steps coarser than the barrier too; in a finite space the others are
+// tried first, and then there is nothing left.
+func TestCandidatesKeepAway(t *testing.T) {
+	for name, steps := range map[string]map[string]float64{
+		"continuous": nil, "one in steps": {"a": 0.5}, "fine grid": {"a": 0.01, "b": 0.01}, "coarse grid": {"a": 0.5, "b": 0.5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var taken [][2]float64
+			for range 9 {
+				m := square(t, steps, campaign.Dispatched, taken...)
+				r, err := m.candidate(bowl(0.5, 0.5), 1, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a, _ := r.Point["a"].Float()
+				b, _ := r.Point["b"].Float()
+				for _, other := range taken {
+					if math.Hypot(a-other[0], b-other[1]) < 1e-3 {
+						t.Fatalf("(%v, %v) is suggested beside %v", a, b, taken)
+					}
+				}
+				if len(taken) == 0 && math.Hypot(a-0.5, b-0.5) > 1e-3 {
+					t.Errorf("the first candidate is (%v, %v)", a, b)
+				}
+				taken = append(taken, [2]float64{a, b})
+			}
+			if name == "coarse grid" {
+				m := square(t, steps, campaign.Dispatched, taken...)
+				if _, err := m.candidate(bowl(0.5, 0.5), 1, nil); !errors.Is(err, search.ErrExhausted) {
+					t.Errorf("all nine are under way: %v", err)
+				}
+				m = square(t, steps, campaign.Infeasible, taken...)
+				if _, err := m.candidate(bowl(0.5, 0.5), 1, nil); err != nil {
+					t.Errorf("all nine could not be made: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// Law: a barrier's gradient is that of its value, it is finite at its centre and
+// nothing far away.
+func TestBarrier(t *testing.T) {
+	f := barrier([][]float64{{0.5, 0.5}, {0.52, 0.51}}, 0.03)
+	grad := make([]float64, 2)
+	const h = 1e-6
+	for _, x := range [][]float64{{0.51, 0.52}, {0.47, 0.5}, {0.6, 0.4}} {
+		f(x, grad)
+		for j := range x {
+			up, down := []float64{x[0], x[1]}, []float64{x[0], x[1]}
+			up[j] += h
+			down[j] -= h
+			if numeric := (f(up, nil) - f(down, nil)) / (2 * h); math.Abs(numeric-grad[j]) > 1e-5*(1+math.Abs(numeric)) {
+				t.Errorf("at %v the derivative %d is %v, by differences %v", x, j, grad[j], numeric)
+			}
+		}
+	}
+	if at := f([]float64{0.5, 0.5}, nil); math.IsInf(at, 0) || at < 20 {
+		t.Errorf("at its centre it is %v", at)
+	}
+	if far := f([]float64{0.9, 0.1}, nil); far > 1e-12 {
+		t.Errorf("far away it is %v", far)
+	}
+}
