@@ -41,8 +41,9 @@ var may = []struct {
 	// The engine knows the adapters' contracts, never an adapter.
 	{"internal/engine", []string{"events", "projections", "policies", "internal/space", "adapters/instruments.", "adapters/humans."}},
 	{"internal/control", []string{"events", "internal/engine"}},
+	{"internal/explain", []string{"events"}},
 	{"internal/diagnose", []string{"events", "projections", "policies", "internal/engine", "internal/space", "internal/num"}},
-	{"internal/report", []string{"events", "projections", "policies", "internal/engine", "internal/diagnose", "internal/space", "internal/num", "adapters/instruments."}},
+	{"internal/report", []string{"events", "projections", "policies", "internal/engine", "internal/diagnose", "internal/explain", "internal/space", "internal/num", "adapters/instruments.", "adapters/humans."}},
 	{"internal/study", []string{""}},
 	{"internal/testinstrument", []string{"events", "adapters"}},
 	{"internal/killtest", []string{""}},
