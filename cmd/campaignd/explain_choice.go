@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/explain"
+	"github.com/campaignd/campaignd/internal/num/shapley"
 )
 
 // printAttributions writes what the models base their view of the candidates
@@ -23,6 +24,9 @@ func (a *app) printAttributions(ex *explained) {
 			a.printf("%s\n", strings.TrimRight("  "+line, " "))
 		}
 	}
+	if c := ex.def.Policy.Handover.Choose; shares == nil && ex.Decision.Action == events.ActionCompare && c != nil && c.Explain != nil && *c.Explain {
+		a.printf("\nThere are no Shapley values: they are worked out for at most %d parameters.\n", shapley.MaxPlayers)
+	}
 	if at := ex.Decision.Attributions; at != nil && at.Plane != nil {
 		a.printf("\nThe two strongest parameters\n")
 		for _, line := range planeLines(ex, at.Plane) {
@@ -32,14 +36,14 @@ func (a *app) printAttributions(ex *explained) {
 }
 
 // arm is the greatest length of a bar to either side of its axis, in cells.
-const arm = 9
+const arm = 8
 
 // shareLines writes a table for each quantity: a row for each parameter, a
 // column with bars for each candidate, and under it how they add up.
 func shareLines(ex *explained, shares []explain.Share) (lines []string) {
 	var candidates []string
 	unit := ex.def.Objective.Unit
-	name := ansi.StringWidth("the model itself says")
+	name := ansi.StringWidth("the model itself")
 	for _, q := range quantitiesOf(ex.def) {
 		name = max(name, ansi.StringWidth(q.name+" "+bracket(unit)))
 	}
@@ -95,7 +99,7 @@ func shareLines(ex *explained, shares []explain.Share) (lines []string) {
 		row("base + sum", func(s *explain.Share) string {
 			return fmt.Sprintf("%*s", column, fmt.Sprintf("%s %s = %s", short(s.Base), spaced(s.Total-s.Base), short(s.Total)))
 		}, q.quantity)
-		row("the model itself says", func(s *explain.Share) string {
+		row("the model itself", func(s *explain.Share) string {
 			if s.Model == nil {
 				return ""
 			}
@@ -112,7 +116,7 @@ func quantitiesOf(def *events.Definition) []struct{ quantity, name string } {
 		bound = "lower bound"
 	}
 	return []struct{ quantity, name string }{
-		{events.QuantityUCB, bound}, {events.QuantityMean, "mean"}, {events.QuantitySD, "standard deviation"},
+		{events.QuantityUCB, bound}, {events.QuantityMean, "mean"}, {events.QuantitySD, "sd"},
 	}
 }
 

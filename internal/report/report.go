@@ -7,8 +7,10 @@
 //
 // The files of the package: history.go folds the log; convergence.go,
 // experts.go, slices.go, heatmap.go and diagnostics.go each compute the data of
-// a figure, or take it from internal/diagnose, and draw it on a chart (package
-// chart, glyph.go); header.go and glance.go write what stands on top, warnings.go
+// a figure, or take it from internal/diagnose, and draw it on a chart
+// (internal/report/chart, glyph.go); questions.go says what experts were asked,
+// choices.go what they chose between, duels.go everything about campaigns that
+// measure nothing; header.go and glance.go write what stands on top, warnings.go
 // what went wrong, tables.go the tables; page.go puts it all in order for
 // report.html.
 package report
