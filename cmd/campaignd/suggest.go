@@ -20,6 +20,9 @@ type suggested struct {
 	Campaign string `json:"campaign"`
 	// Experiment is the one to run next, null where there is none.
 	Experiment *suggestedExperiment `json:"experiment"`
+	// Further are the others that may be run at the same time, where the campaign
+	// allows several under way.
+	Further []suggestedExperiment `json:"further"`
 	// Questions are open to people.
 	Questions []campaign.Question `json:"questions"`
 	// WaitingFor says why there is no experiment.
@@ -91,18 +94,23 @@ func (a *app) suggest(ctx context.Context, t target) error {
 	if answer.Questions == nil {
 		answer.Questions = []campaign.Question{}
 	}
-	if len(suggestion.Experiments) > 0 {
-		x := suggestion.Experiments[0]
-		answer.Experiment = &suggestedExperiment{ID: x.ID, Parameters: x.Parameters, Replicate: x.Replicate, Decision: x.Decision}
+	answer.Further = []suggestedExperiment{}
+	for _, x := range suggestion.Experiments {
+		suggested := suggestedExperiment{ID: x.ID, Parameters: x.Parameters, Replicate: x.Replicate, Decision: x.Decision}
 		if decision, err := findDecision(ctx, s, x.Decision); err != nil {
 			return err
 		} else if decision != nil {
-			answer.Experiment.Reason = decision.Reason
+			suggested.Reason = decision.Reason
 			for _, c := range decision.Candidates {
 				if c.Name == decision.Chosen {
-					answer.Experiment.Prediction = c.Prediction
+					suggested.Prediction = c.Prediction
 				}
 			}
+		}
+		if answer.Experiment == nil {
+			answer.Experiment = &suggested
+		} else {
+			answer.Further = append(answer.Further, suggested)
 		}
 	}
 	if a.json {
@@ -165,16 +173,26 @@ func (a *app) printSuggestion(def *events.Definition, s suggested, t target) {
 		a.printf("No experiment to suggest: waiting for %s.\n", s.WaitingFor)
 		return
 	}
-	a.printf("Measure %s as %s:\n", def.Objective.Name, x.ID)
-	a.printParameters(def, x.Parameters)
-	if x.Prediction != nil {
-		a.printf("  predicted %s ± %s\n", quantity(x.Prediction.Mean, x.Prediction.Unit), short(x.Prediction.SD))
+	for i, x := range append([]suggestedExperiment{*x}, s.Further...) {
+		measure := "Measure"
+		if i > 0 {
+			measure = "\nAt the same time, measure"
+		}
+		a.printf("%s %s as %s:\n", measure, def.Objective.Name, x.ID)
+		a.printParameters(def, x.Parameters)
+		if x.Prediction != nil {
+			a.printf("  predicted %s ± %s\n", quantity(x.Prediction.Mean, x.Prediction.Unit), short(x.Prediction.SD))
+		}
+		if x.Replicate > 1 {
+			a.printf("  replicate %d of this composition\n", x.Replicate)
+		}
+		if x.Reason != "" {
+			a.printf("  %s\n", x.Reason)
+		}
 	}
-	if x.Replicate > 1 {
-		a.printf("  replicate %d of this composition\n", x.Replicate)
-	}
-	if x.Reason != "" {
-		a.printf("  %s\n", x.Reason)
+	if len(s.Further) > 0 {
+		a.printf("\nThen tell each, in any order: campaignd tell %s EXPERIMENT VALUE\n", name)
+		return
 	}
 	a.printf("\nThen tell: campaignd tell %s %s VALUE\n", name, x.ID)
 }

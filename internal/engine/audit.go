@@ -107,7 +107,7 @@ type auditor struct {
 	source string
 	exact  bool
 
-	fitted events.Build // of the last fit
+	running events.Build // the program that wrote a fit, a decision or that it took over last
 }
 
 func (a *auditor) mismatch(subject, format string, args ...any) {
@@ -129,10 +129,13 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 		return nil
 	}
 	switch p := payload.(type) {
+	case *events.RecoveryDone:
+		a.running = p.Build
 	case *events.DecisionMade:
+		a.running = p.Build
 		return a.checkDecision(ctx, p)
 	case *events.ModelFitted:
-		a.fitted = p.Build
+		a.running = p.Build
 		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, p.Build, p)
 	case *events.ModelFitFailed:
 		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, a.build, p)
@@ -203,7 +206,7 @@ func (a *auditor) checkFlag(p *events.MeasurementFlagged) {
 		a.mismatch(p.Experiment, "nothing before it calls for a word on this measurement")
 		return
 	}
-	a.exact = a.sameBuild(a.fitted) // it rests on the last fit, and was written by the same program or a later one
+	a.exact = a.sameBuild(a.running)
 	if problem := a.compare(record.Payloads[0], p, a.exact); problem != "" {
 		a.mismatch(p.Experiment, "%s", problem)
 		return
