@@ -16,9 +16,10 @@ import (
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
-// sameWithin is how close two candidates may be in the unit cube, in any
-// coordinate, to count as the same: a choice between them would say nothing.
-const sameWithin = 1e-3
+// sameWithin is how close two candidates may be in the unit cube, in every
+// coordinate, to count as the same: nobody can tell compositions apart that differ by
+// less than a fiftieth of each range, and a choice between them says nothing.
+const sameWithin = 0.02
 
 // bend runs the optimum of the acquisition that an expert's preferences bend, or
 // lets the expert choose between it and the unaided one (Adachi et al. 2024,
