@@ -17,8 +17,8 @@ import (
 )
 
 // Law: replayed = live = restored from a snapshot, by digest, at every
-// position of random campaigns in which people pause, correct, exclude,
-// answer anew, import, tell, amend and remark as they like.
+// position of random campaigns in which people pause, correct, exclude, answer
+// anew, import, tell, put off, refuse, allow, amend and remark as they like.
 func TestReplayedLiveRestored(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		def := electrolyte(t, rapid.Uint64Range(1, 1000).Draw(rt, "seed"), rapid.IntRange(3, 6).Draw(rt, "experiments"))
@@ -61,7 +61,7 @@ func drawRequest(rt *rapid.T, s *campaign.State) engine.Request {
 		"dmc":   events.Number(rapid.Float64Range(0, 1).Draw(rt, "dmc")),
 	}
 	r := engine.Request{Actor: "person:eve"}
-	switch rapid.IntRange(0, 8).Draw(rt, "request") {
+	switch rapid.IntRange(0, 12).Draw(rt, "request") {
 	case 0:
 		r.Pause = &events.CampaignPaused{Reason: "lunch"}
 	case 1:
@@ -84,6 +84,14 @@ func drawRequest(rt *rapid.T, s *campaign.State) engine.Request {
 		amended := *s.Definition
 		amended.Budget.Experiments += 2
 		r.Amend = &events.CampaignAmended{Definition: amended, Reason: "go on"}
+	case 9:
+		r.Refuse = &engine.Refuse{Point: point, Reason: "it clouds"}
+	case 10:
+		r.Allow = &engine.Allow{Refusal: "n1"}
+	case 11:
+		r.Tell = &engine.Tell{Parameters: point, Infeasible: "it does not dissolve"}
+	case 12:
+		r.Tell = &engine.Tell{Experiment: experiment, Again: "the argon ran out"}
 	}
 	return r
 }
