@@ -54,12 +54,13 @@ func New(cfg events.ManualInstrument, def events.Definition, prompt console.Prom
 }
 
 // Describe implements instruments.Instrument. A person takes whatever
-// parameters the campaign defines.
+// parameters the campaign defines, and does as many experiments at once as it
+// wants to have under way.
 func (i *Instrument) Describe(ctx context.Context) (instruments.Description, error) {
 	if err := ctx.Err(); err != nil {
 		return instruments.Description{}, err
 	}
-	return instruments.Description{Name: "manual", Capacity: 1}, nil
+	return instruments.Description{Name: "manual", Capacity: max(1, i.def.Parallel)}, nil
 }
 
 // Start implements instruments.Instrument. The person is asked by Await. It

@@ -49,6 +49,8 @@ type Instrument struct {
 	cfg  events.SimulatedInstrument
 	task tasks.Task
 	seed uint64
+	// capacity is what the campaign wants to have under way at once.
+	capacity int
 
 	mu   sync.Mutex
 	runs map[string]*run
@@ -97,7 +99,7 @@ func New(cfg events.SimulatedInstrument, def events.Definition) (*Instrument, er
 	if cfg.Latency < 0 {
 		faults = append(faults, fmt.Errorf("%w: latency is %v and must be at least 0", ErrConfig, time.Duration(cfg.Latency)))
 	}
-	i := &Instrument{cfg: cfg, task: task, seed: def.Seed, runs: make(map[string]*run)}
+	i := &Instrument{cfg: cfg, task: task, seed: def.Seed, capacity: max(1, def.Parallel), runs: make(map[string]*run)}
 	if err := instruments.Compatible(i.describe(), def); err != nil {
 		faults = append(faults, err)
 	} else if err := constrained(task, def); err != nil {
@@ -135,7 +137,7 @@ func (i *Instrument) describe() instruments.Description {
 	d := instruments.Description{
 		Name:      "simulated/" + i.task.Name,
 		Identity:  i.identity(),
-		Capacity:  1,
+		Capacity:  i.capacity,
 		Simulated: true,
 		Outputs:   []instruments.OutputSpec{{Name: i.task.Objective.Name, Unit: i.task.Objective.Unit}},
 	}
@@ -155,8 +157,8 @@ func (i *Instrument) identity() string {
 // Start implements instruments.Instrument. It refuses a composition at which
 // the task has no value.
 //
-// The instrument says it works on one command at a time, as a robot with one
-// cell does; commands started beside it are accepted and take their own time.
+// The instrument has as many cells as the campaign wants to have experiments
+// under way; a command started beside them is accepted and takes its own time.
 func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
