@@ -264,15 +264,17 @@ func subject(e Event) string {
 		return ""
 	}
 	var names struct {
-		Experiment, Question, Decision, About string
+		Experiment, Question, Decision, About, Refusal string
 	}
 	if json.Unmarshal(e.Data, &names) != nil {
 		return ""
 	}
 	noun, _, _ := strings.Cut(string(e.Kind), ".")
 	switch noun {
-	case "label":
+	case "label", "comparison", "pinpoint", "question":
 		return names.Question
+	case "region":
+		return names.Refusal
 	case "decision", "trust":
 		return names.Decision
 	case "note":

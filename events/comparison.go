@@ -113,8 +113,10 @@ const (
 	QuantityUCB  = "ucb"  // upper confidence bound
 )
 
-// Shapley attributes a quantity at a candidate to the parameters: its value is
-// Base plus the sum of Values (Adachi et al. 2024, Prop. 4).
+// Shapley attributes a quantity at a candidate to the parameters. Base plus the
+// sum of Values is what the measured compositions tell of it (Adachi et al. 2024,
+// Prop. 4); where nothing was measured nearby the model's own value is another, of
+// a standard deviation a far greater one.
 type Shapley struct {
 	Candidate string `json:"candidate"`
 	// Quantity is one of the Quantity constants.

@@ -42,10 +42,27 @@ type DecisionMade struct {
 	Tests []Test `json:"tests,omitempty"`
 	// Attributions explain the candidates, where the policy does.
 	Attributions *Attributions `json:"attributions,omitempty"`
+	// Elimination is how far a rule of elimination has come.
+	Elimination *Elimination `json:"elimination,omitempty"`
 	// Review looks back at the choice that led to the latest measurement.
 	Review *ChoiceReview `json:"review,omitempty"`
 	// Lambda is the expert's dual variable λ after the decision, where there is one.
 	Lambda *float64 `json:"lambda,omitempty"`
+}
+
+// Elimination is how far a rule that eliminates candidates has come (Kayal et
+// al. 2025, Alg. 1).
+type Elimination struct {
+	// Candidates is how many there are, Kept how many may still be the best.
+	Candidates int `json:"candidates"`
+	Kept       int `json:"kept"`
+	// Round counts rounds from 1, 0 for rules that have none; Made and Length count its
+	// comparisons.
+	Round  int `json:"round"`
+	Made   int `json:"made"`
+	Length int `json:"length"`
+	// Beta is the width of the bounds.
+	Beta float64 `json:"beta"`
 }
 
 // PolicyRef names a composed policy and its version. The version is raised
@@ -63,8 +80,9 @@ type PolicyRef struct {
 // campaign's unit and sense.
 type Candidate struct {
 	// Name is "unaided" (x_u, the optimum of the acquisition alone), "aided"
-	// (x_c, with the expert's belief), "design", "first" and "second" (of a
-	// duel), or "other N" in a ranking.
+	// (x_c, with the expert's belief), "design", "named" (by the expert), "sampled"
+	// (from what they prefer), "first" and "second" (of a duel), or "other N" in
+	// a ranking.
 	Name       string `json:"name"`
 	Parameters Point  `json:"parameters"`
 	// Prediction is the objective model's, where there is one.

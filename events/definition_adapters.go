@@ -86,7 +86,8 @@ type Expert struct {
 	Belief *StatedBelief `json:"belief,omitempty"`
 
 	// AnswerWithin is how long a question waits before the campaign goes on
-	// without it. Default "2m" for people; simulated experts answer at once.
+	// without it. Default "2m" for people, no limit where nothing is measured;
+	// simulated experts answer at once.
 	AnswerWithin Duration `json:"answer_within,omitempty"`
 }
 

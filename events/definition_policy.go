@@ -296,7 +296,8 @@ type EUBO struct{}
 // RAEUBO is EUBO that avoids where the expert's judgement is unreliable (Sinaga
 // et al. 2026, Eq. 11).
 type RAEUBO struct {
-	// Alpha is the weight α of the noise. Default 10.
+	// Alpha is the weight α of the noise. Default 1; with model.utility.paper 10, as
+	// in the paper, whose map of the noise is nearly flat.
 	Alpha *float64 `json:"alpha,omitempty" jsonschema:"minimum=0"`
 }
 
@@ -317,7 +318,8 @@ type ANPEI struct {
 
 // RAHBO is a confidence bound less a multiple of the noise (Sinaga et al. 2026, Eq. 10).
 type RAHBO struct {
-	// Eta is the width η of the bound, Gamma the weight γ of the noise. Defaults 2 and 10.
+	// Eta is the width η of the bound, Gamma the weight γ of the noise. Defaults 2 and
+	// 1; with model.utility.paper γ is 10.
 	Eta   *float64 `json:"eta,omitempty" jsonschema:"minimum=0"`
 	Gamma *float64 `json:"gamma,omitempty" jsonschema:"minimum=0"`
 }

@@ -37,24 +37,24 @@ func (m *maker) manual() error {
 	}
 	q := &turn[len(turn)-1]
 	if q.Form == campaign.Pinpoint && q.Status == campaign.Answered && q.Parameters != nil && m.v.Space.Contains(q.Parameters) == nil {
-		return m.take(q.Parameters, RulePinpointed, fmt.Sprintf("%s named it (%s).", q.Expert, q.ID))
+		return m.take(Named, q.Parameters, RulePinpointed, fmt.Sprintf("%s named it (%s).", q.Expert, q.ID))
 	}
 	points, err := m.v.Space.Sample(1, m.seed)
 	if err != nil {
 		return err
 	}
-	return m.take(points[0], RuleNoAnswer, fmt.Sprintf("%s was %s without a composition: one at random is taken.", q.ID, q.Status))
+	return m.take(Design, points[0], RuleNoAnswer, fmt.Sprintf("%s was %s without a composition: one at random is taken.", q.ID, q.Status))
 }
 
 // take runs a composition that no model was asked about.
-func (m *maker) take(point events.Point, rule, reason string) error {
-	m.d.Candidates = []events.Candidate{{Name: Design, Parameters: point}}
+func (m *maker) take(name string, point events.Point, rule, reason string) error {
+	m.d.Candidates = []events.Candidate{{Name: name, Parameters: point}}
 	if m.v.Objective != nil {
 		if prediction, err := m.v.Objective.Predict(point); err == nil {
 			m.d.Candidates[0].Prediction = &prediction
 		}
 	}
-	return m.run(Design, rule, reason)
+	return m.run(name, rule, reason)
 }
 
 // priorDraws is how many compositions are drawn at most before one is accepted.
@@ -89,7 +89,7 @@ func (m *maker) samplePrior() (done bool, err error) {
 			break
 		}
 	}
-	return true, m.take(chosen, RulePrior, fmt.Sprintf("A sample of what %s prefers.", prefs.Expert))
+	return true, m.take(Sampled, chosen, RulePrior, fmt.Sprintf("A sample of what %s prefers.", prefs.Expert))
 }
 
 // twoAtRandom lets the expert choose between two compositions at random.
@@ -98,7 +98,7 @@ func (m *maker) twoAtRandom() error {
 	if len(turn) > 0 {
 		q := &turn[len(turn)-1]
 		if option := q.Winner(); option != nil && m.v.Space.Contains(option.Parameters) == nil {
-			return m.take(option.Parameters, RuleChosen, fmt.Sprintf("%s chose it (%s).", q.Expert, q.ID))
+			return m.take(option.Candidate, option.Parameters, RuleChosen, fmt.Sprintf("%s chose it (%s).", q.Expert, q.ID))
 		}
 	}
 	points, err := m.v.Space.Sample(2, m.seed)
@@ -106,7 +106,7 @@ func (m *maker) twoAtRandom() error {
 		return err
 	}
 	if len(turn) > 0 || len(points) < 2 {
-		return m.take(points[0], RuleNoAnswer, "There was no choice: a composition at random is taken.")
+		return m.take(Design, points[0], RuleNoAnswer, "There was no choice: a composition at random is taken.")
 	}
 	for i, point := range points {
 		m.d.Candidates = append(m.d.Candidates, events.Candidate{Name: []string{Unaided, Aided}[i], Parameters: point})

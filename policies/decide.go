@@ -15,6 +15,8 @@ const (
 	Unaided = "unaided" // x_u, the optimum of the acquisition alone
 	Aided   = "aided"   // x_c, the optimum with the expert's belief
 	Design  = "design"  // a point of a space-filling design
+	Named   = "named"   // a composition of the expert's own
+	Sampled = "sampled" // a sample of what the expert prefers
 )
 
 // Rules that settle a decision.
@@ -56,6 +58,11 @@ func (p *Policy) Decide(ctx context.Context, v View, seed uint64) (Decision, err
 	}
 	if p.duels != nil {
 		return d, p.duel(ctx, v, seed, &d)
+	}
+	if p.choose != nil && v.Objective != nil {
+		if err := (&maker{Policy: p, ctx: ctx, v: v, seed: seed, d: &d}).review(); err != nil {
+			return d, err
+		}
 	}
 	if p.stop(v, &d) {
 		return d, nil

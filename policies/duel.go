@@ -40,7 +40,7 @@ func (p *Policy) duel(ctx context.Context, v View, seed uint64, d *Decision) err
 			continue
 		}
 		d.Action, d.Expert, d.Rule = events.ActionCompare, p.def.Experts[i].Name, RuleCompare
-		d.Candidates, d.Tests, d.Reason = proposal.Candidates, proposal.Tests, proposal.Reason
+		d.Candidates, d.Elimination, d.Reason = proposal.Candidates, proposal.Elimination, proposal.Reason
 		d.Explanation = "Which of the two is better?"
 		if m := v.Preferences[i]; m != nil && m.Form != "" {
 			fit := m.Fit

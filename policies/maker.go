@@ -47,11 +47,6 @@ func (m *maker) decide() error {
 			return err
 		}
 	}
-	if m.choose != nil {
-		if err := m.review(); err != nil {
-			return err
-		}
-	}
 	if done, err := m.takeChoice(turn); done || err != nil {
 		return err
 	}

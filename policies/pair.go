@@ -45,6 +45,7 @@ func (m *maker) bend(turn []campaign.Question, base next.Acquisition, unaided se
 	if err := m.add(Aided, aided); err != nil {
 		return err
 	}
+	m.score(unaided, aided)
 	switch {
 	case m.choose == nil:
 		return m.run(Aided, RuleNever, "It has the best acquisition once what the expert prefers is weighed in; the policy asks no one.")
@@ -80,6 +81,19 @@ func (m *maker) second(base next.Acquisition, unaided search.Result) (next.Acqui
 		}
 	}
 	return m.prior.Acquisition(objective, base, m.next.Name(), prefs, m.beta, m.chosenSoFar()+1)
+}
+
+// score adds what the expert's preferences say of the two candidates.
+func (m *maker) score(unaided, aided search.Result) {
+	prefs := m.v.Preferences[m.expert()]
+	if m.prior == nil || prefs == nil || prefs.Score == nil {
+		return
+	}
+	predictor := prefs.Score.NewPredictor()
+	for i, x := range [][]float64{unaided.X, aided.X} {
+		score, variance := predictor.At(x, nil, nil)
+		m.d.Candidates[i].Score = &events.Score{Mean: score, SD: math.Sqrt(variance)}
+	}
 }
 
 // secondDraw keeps the second draw of batch Thompson apart from the first.
@@ -240,7 +254,7 @@ func (m *maker) offer(expert string, unaided, aided search.Result) error {
 	best, mean := m.v.Objective.Best()
 	m.d.Explanation = fmt.Sprintf("Which of the two shall be measured? The best so far is %s = %.4g %s (%s).",
 		m.def.Objective.Name, mean, m.def.Objective.Unit, m.v.Objective.Observations[best].Experiment)
-	if r := m.d.Review; r != nil {
+	if r := m.d.Review; r != nil && r.Expert == expert {
 		m.d.Explanation += fmt.Sprintf(" Your choice in %s was right with probability %.2f, now that %s is measured.", r.Question, r.Probability, r.Experiment)
 	}
 	return nil

@@ -124,13 +124,11 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	case !state.Status.Ended():
 		row("run", "by nobody; go on with `campaignd run %s`", t)
 	}
-	row("experiments", "%d of %d", summary.Experiments, st.Budget)
-	if len(state.Definition.Experts) > 0 {
-		row("labels", "%d given, %s asked", summary.Labels, plural(st.Asked, "question"))
+	for _, line := range append(effort(state, summary), foundSoFar(state, summary)...) {
+		row(line[0], "%s", line[1])
 	}
-	if best := summary.Best; best != nil {
-		row("best", "%s %s, in %s", state.Definition.Objective.Name, quantity(best.Value, best.Unit), best.Experiment)
-		row("", "%s", compositionWithUnits(state.Definition, best.Parameters))
+	if st.Asked > 0 {
+		row("asked", "%s", plural(st.Asked, "question"))
 	}
 	if diagnosis.Fit != nil || diagnosis.Verdict.Troubled() {
 		row("model", "%s", modelInStatus(diagnosis, t))

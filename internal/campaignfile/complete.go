@@ -43,11 +43,11 @@ const (
 	defaultDuelPoints       = 256
 	// duelLengthscale is that of one dimension (Kayal et al. 2025, §5).
 	duelLengthscale        = 0.1
-	defaultRAEUBOAlpha     = 10
+	paperRAEUBOAlpha       = 10
 	defaultUtilityBeta     = 2
 	defaultANPEIGamma      = 1
 	defaultRAHBOEta        = 2
-	defaultRAHBOGamma      = 10
+	paperRAHBOGamma        = 10
 	defaultUtilityNoise    = 1
 	defaultUtilityStrength = 4
 	defaultRefitEvery      = 10
@@ -69,7 +69,7 @@ func Complete(def events.Definition) events.Definition {
 	set(&def.Parallel, 1)
 	set(&def.Model.Kernel, "rbf")
 	if def.Policy.Duel.Set() {
-		def.Policy = completeDuel(def.Policy, def.Parameters)
+		def.Policy = completeDuel(def)
 		if usesUtility(def.Policy) {
 			def.Model.Utility = completeUtility(def.Model.Utility)
 		}
@@ -80,7 +80,7 @@ func Complete(def events.Definition) events.Definition {
 		def.Instrument = completeInstrument(def.Instrument)
 		def.Policy = completePolicy(def.Policy, len(def.Experts) > 0)
 	}
-	def.Experts = completeExperts(def.Experts, def.Instrument)
+	def.Experts = completeExperts(def.Experts, def.Instrument, def.Policy.Duel.Set())
 	def.Initial = completeInitial(def)
 	if def.Stop.Window > 0 {
 		setPointer(&def.Stop.Improvement, defaultImprovement)
@@ -101,7 +101,9 @@ func completeInstrument(in events.Instrument) events.Instrument {
 	return in
 }
 
-func completeExperts(experts []events.Expert, in events.Instrument) []events.Expert {
+// completeExperts completes experts; compares says that nothing is measured, so
+// that there is nothing to go on with before they answer.
+func completeExperts(experts []events.Expert, in events.Instrument, compares bool) []events.Expert {
 	if experts == nil {
 		return nil
 	}
@@ -115,7 +117,7 @@ func completeExperts(experts []events.Expert, in events.Instrument) []events.Exp
 			}
 			e.Simulated = &simulated
 		}
-		if e.Terminal != nil {
+		if e.Terminal != nil && !compares {
 			set(&e.AnswerWithin, defaultAnswerWithin)
 		}
 		done[i] = e
@@ -233,7 +235,15 @@ func completeHandover(h events.Handover, t events.Trust, experts bool) events.Ha
 }
 
 // completeDuel completes the policy of a campaign without an instrument.
-func completeDuel(p events.Policy, parameters []events.Parameter) events.Policy {
+func completeDuel(def events.Definition) events.Policy {
+	p, parameters := def.Policy, def.Parameters
+	// The weights of the noise are the paper's for its own map of it, which is nearly
+	// flat; ours falls by orders of magnitude, and the same weight would keep
+	// every suggestion at the anchors.
+	alpha, gamma := 1.0, 1.0
+	if def.Model.Utility.Paper {
+		alpha, gamma = paperRAEUBOAlpha, paperRAHBOGamma
+	}
 	d := &p.Duel
 	dueling := func(c events.Dueling, betaRule string) events.Dueling {
 		setPointer(&c.Lengthscale, duelLengthscale*math.Sqrt(float64(max(1, len(parameters)))))
@@ -256,7 +266,7 @@ func completeDuel(p events.Policy, parameters []events.Parameter) events.Policy 
 		d.MaxMinLCB = &events.MaxMinLCB{Dueling: dueling(d.MaxMinLCB.Dueling, events.BetaPaper)}
 	case d.RAEUBO != nil:
 		rule := *d.RAEUBO
-		setPointer(&rule.Alpha, defaultRAEUBOAlpha)
+		setPointer(&rule.Alpha, alpha)
 		d.RAEUBO = &rule
 	case d.UCB != nil:
 		rule := *d.UCB
@@ -269,7 +279,7 @@ func completeDuel(p events.Policy, parameters []events.Parameter) events.Policy 
 	case d.RAHBO != nil:
 		rule := *d.RAHBO
 		setPointer(&rule.Eta, defaultRAHBOEta)
-		setPointer(&rule.Gamma, defaultRAHBOGamma)
+		setPointer(&rule.Gamma, gamma)
 		d.RAHBO = &rule
 	}
 	return p

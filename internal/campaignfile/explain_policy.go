@@ -98,7 +98,7 @@ func duelText(d events.Duel) string {
 		if c.Beta == nil {
 			beta = "β by the rule " + c.BetaRule
 		}
-		return fmt.Sprintf("kernel lengthscale %s of the unit cube, %s, %d Sobol points where the space is not finite", optional(c.Lengthscale), beta, *c.Points)
+		return fmt.Sprintf("kernel lengthscale %.3g of the unit cube, %s, %d Sobol points where the space is not finite", *c.Lengthscale, beta, *c.Points)
 	}
 	switch {
 	case d.MRLPF != nil:

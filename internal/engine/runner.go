@@ -335,10 +335,18 @@ func (r *Runner) simulated(p events.Payload) bool {
 	case *events.ExperimentStarted, *events.ExperimentDispatched:
 		return r.description.Simulated
 	case *events.LabelGiven:
-		reviewer := r.Reviewers[p.Expert]
-		return reviewer != nil && reviewer.Describe().Simulated
+		return r.simulatedExpert(p.Expert)
+	case *events.ComparisonGiven:
+		return r.simulatedExpert(p.Expert)
+	case *events.PinpointGiven:
+		return r.simulatedExpert(p.Expert)
 	}
 	return false
+}
+
+func (r *Runner) simulatedExpert(name string) bool {
+	reviewer := r.Reviewers[name]
+	return reviewer != nil && reviewer.Describe().Simulated
 }
 
 // forget ends the tending of what is no longer open. An instrument is waited

@@ -236,11 +236,10 @@ func (h *history) figureKept() (figure, bool) {
 			continue
 		}
 		n++
-		var left int
-		if _, err := fmt.Sscanf(d.Reason, "Of %d candidates that may be best", &left); err != nil {
-			continue // a rule that eliminates none, or a reason in other words
+		if d.Elimination == nil {
+			continue
 		}
-		kept = append(kept, plotter.XY{X: float64(n), Y: float64(left)})
+		kept = append(kept, plotter.XY{X: float64(n), Y: float64(d.Elimination.Kept)})
 		experts[d.Expert] = true
 	}
 	if len(kept) == 0 || len(experts) > 1 || kept[len(kept)-1].Y == kept[0].Y {

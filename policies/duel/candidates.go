@@ -193,6 +193,8 @@ func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error
 			{Name: Second, Parameters: m.points[step.Pair.Second]},
 		},
 		Reason: reason,
+		Elimination: &events.Elimination{Candidates: len(m.points), Kept: len(step.Kept), Round: step.Round,
+			Made: step.Done, Length: step.Length, Beta: step.Beta},
 	}, nil
 }
 

@@ -34,7 +34,8 @@ type Proposal struct {
 	Identified bool
 	// Reason says in a sentence why this pair.
 	Reason string
-	Tests  []events.Test
+	// Elimination is how far a rule on candidates has come.
+	Elimination *events.Elimination
 }
 
 // Best is what an expert prefers to everything else, as far as is known.
