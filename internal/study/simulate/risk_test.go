@@ -16,7 +16,7 @@ seeds: 2
 comparisons: 14
 tasks:
   - {task: hartmann3, anchors: [{x1: 0.5, x2: 0.5, x3: 0.5}, {x1: 0.6, x2: 0.5, x3: 0.4}]}
-policies: {EUBO: eubo, RAEUBO: raeubo}
+policies: {EUBO: eubo, RAEUBO: {duel: {raeubo: {alpha: 10}}}}
 experts: {ada: [{simulated: {anchored: true}}]}
 `
 
