@@ -30,8 +30,10 @@ type audited struct {
 	Events events.Position `json:"events"`
 	// Decisions and Fits count what was recorded, Reproduced and
 	// FitsReproduced what came out the same when it was made again.
-	Decisions      int             `json:"decisions"`
-	Reproduced     int             `json:"reproduced"`
+	Decisions  int `json:"decisions"`
+	Reproduced int `json:"reproduced"`
+	// Older counts decisions that this version does not make again.
+	Older          int             `json:"older,omitempty"`
 	Fits           int             `json:"fits"`
 	FitsReproduced int             `json:"fits_reproduced"`
 	Mismatches     []auditMismatch `json:"mismatches"`
@@ -50,7 +52,9 @@ type audited struct {
 	Store      string   `json:"store"`
 }
 
-func (r *audited) passed() bool { return r.Chain == chainOK && len(r.Mismatches) == 0 }
+func (r *audited) passed() bool {
+	return r.Chain == chainOK && len(r.Mismatches) == 0 && r.Older == 0
+}
 
 func (a *app) auditCommand() *cobra.Command {
 	return &cobra.Command{
@@ -119,6 +123,7 @@ func (a *app) audit(ctx context.Context, t target) (*audited, error) {
 		r.Campaigns = append(r.Campaigns, name)
 		r.Decisions += report.Decisions
 		r.Reproduced += report.Reproduced
+		r.Older += report.Older
 		r.Fits += report.Fits
 		r.FitsReproduced += report.FitsReproduced
 		if !report.Exact {
@@ -163,6 +168,10 @@ func (a *app) printAudit(r *audited) {
 	}
 	a.printf("%d of %s and %d of %s came out the same when made again, compared %s.\n",
 		r.Reproduced, plural(r.Decisions, "decision"), r.FitsReproduced, plural(r.Fits, "fit"), how)
+	if r.Older > 0 {
+		a.printf("INCOMPLETE: this version cannot make %s of an earlier one again. Audit with the campaignd that made them; `campaignd explain` names it.\n",
+			plural(r.Older, "decision"))
+	}
 	for _, m := range r.Mismatches {
 		a.printf("  MISMATCH at position %d, %s: %s\n", m.Position, m.Subject, m.Problem)
 	}

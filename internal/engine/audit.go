@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies"
 )
 
 // Mismatch is a record that is not what follows from the records before it.
@@ -30,8 +31,11 @@ type AuditReport struct {
 	Events int `json:"events"`
 	// Decisions counts the recorded decisions, Reproduced those that came out
 	// the same. Fits and FitsReproduced count fits, failed ones included.
-	Decisions      int `json:"decisions"`
-	Reproduced     int `json:"reproduced"`
+	Decisions  int `json:"decisions"`
+	Reproduced int `json:"reproduced"`
+	// Older counts the decisions of an earlier version of the policies, which this
+	// one does not make again: they are neither confirmed nor refuted.
+	Older          int `json:"older,omitempty"`
 	Fits           int `json:"fits"`
 	FitsReproduced int `json:"fits_reproduced"`
 	// Exact is true where everything was compared bit for bit; otherwise some
@@ -103,6 +107,8 @@ type auditor struct {
 	source string
 	exact  bool
 
+	older string // the event of the last decision of an earlier version of the policies
+
 	running events.Build // the program that wrote a fit, a decision or that it took over last
 }
 
@@ -123,6 +129,9 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 			a.mismatch(a.source, "it led to something else than what follows: %s", problem)
 		}
 		return nil
+	}
+	if a.older != "" && a.event.Cause == a.older {
+		return nil // what such a decision led to, in the same batch
 	}
 	switch p := payload.(type) {
 	case *events.RecoveryDone:
@@ -158,6 +167,10 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 		a.checkFlag(p)
 	case *events.LabelRequested:
 		a.checkRecord(p.Question, p, a.now)
+	case *events.ComparisonRequested:
+		a.checkRecord(p.Question, p, a.now)
+	case *events.PinpointRequested:
+		a.mismatch(p.Question, "it belongs to no decision")
 	case *events.CampaignCompleted:
 		a.checkRecord("end", p, a.event.Time)
 	}
@@ -221,6 +234,15 @@ func (a *auditor) checkRepeat(resolved *events.ExperimentResolved, p *events.Exp
 // checkDecision makes a decision again, and what it leads to.
 func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) error {
 	a.report.Decisions++
+	switch {
+	case p.Policy.Version > policies.Version:
+		a.mismatch(p.Decision, "it says that version %d of the policies made it; this program has version %d: audit with the one that wrote it", p.Policy.Version, policies.Version)
+		return nil
+	case p.Policy.Version < policies.Version:
+		a.report.Older++
+		a.older = a.event.ID
+		return nil
+	}
 	step, ok := a.next(a.now).(Decide)
 	switch {
 	case p.At != a.core.State().Sequence:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies"
 )
 
 // audit audits a forged history of the electrolyte campaign.
@@ -231,5 +232,26 @@ func TestAuditOfAnotherBuild(t *testing.T) {
 				t.Errorf("mismatches: %+v", report.Mismatches)
 			}
 		})
+	}
+}
+
+// Law: decisions of an earlier version of the policies are neither confirmed nor
+// refuted, and counted; a later version than this program's is a mismatch.
+func TestAuditOfOtherVersions(t *testing.T) {
+	log, _ := simulate(t, electrolyte(t, 3, 6))
+	older, newer := history(t, log), history(t, log)
+	decisions := 0
+	for i, e := range older {
+		if e.Kind == events.KindDecisionMade {
+			older[i] = edit(t, e, "policy/version", policies.Version-1)
+			newer[i] = edit(t, e, "policy/version", policies.Version+1)
+			decisions++
+		}
+	}
+	if report := audit(t, older); len(report.Mismatches) > 0 || report.Older != decisions || report.Reproduced != 0 {
+		t.Errorf("an earlier version: %+v", report)
+	}
+	if report := audit(t, newer); len(report.Mismatches) < decisions {
+		t.Errorf("a later version: %+v", report)
 	}
 }

@@ -2,11 +2,13 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/preference"
 )
 
 // expired is the event of a question that nobody answered in time.
@@ -211,4 +213,25 @@ func (c *Core) expiry(now time.Time, expert string) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// anchor checks the compositions at which an expert says they trust their own
+// judgement.
+func (c *Core) anchor(a *events.AnchorsDeclared) ([]events.Payload, error) {
+	def := c.State().Definition
+	if preference.Form(def) != events.PreferenceUtility {
+		return nil, refuse("no rule of this campaign's policy reads anchors")
+	}
+	if !slices.ContainsFunc(def.Experts, func(e events.Expert) bool { return e.Name == a.Expert }) {
+		return nil, refuse("there is no expert %q", a.Expert)
+	}
+	if len(a.Points) == 0 {
+		return nil, refuse("name at least one composition")
+	}
+	for i, point := range a.Points {
+		if _, err := c.space.Encode(point); err != nil {
+			return nil, refuse("anchor %d: %w", i+1, err)
+		}
+	}
+	return []events.Payload{a}, nil
 }

@@ -27,6 +27,7 @@ type Request struct {
 	Resolve *Resolve                `json:"resolve,omitempty"`
 	Refuse  *Refuse                 `json:"refuse,omitempty"`
 	Allow   *Allow                  `json:"allow,omitempty"`
+	Anchors *events.AnchorsDeclared `json:"anchors,omitempty"`
 	Import  []Tell                  `json:"import,omitempty"`
 }
 
@@ -137,6 +138,8 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 		return c.refuse(r.Refuse)
 	case r.Allow != nil:
 		return c.allow(r.Allow)
+	case r.Anchors != nil:
+		return c.anchor(r.Anchors)
 	}
 	return nil, refuse("the request asks for nothing")
 }
