@@ -32,18 +32,18 @@ func Explain(def events.Definition) string {
 		line("begins", initialText(def))
 		line("compares", duelText(def.Policy.Duel))
 		if usesUtility(def.Policy) {
-			line("utility", utilityText(def.Model.Utility))
+			line("utility", utilityText(def))
 		}
 	} else {
 		line("objective", objectiveText(def))
 		line("begins", initialText(def))
 		line("next", nextText(def.Policy.Next, def.Objective.Goal))
-		line("trust", trustText(def.Policy.Trust))
-		line("handover", handoverText(def.Policy.Handover))
+		line("trust", trustText(def.Policy))
+		line("handover", handoverText(def.Policy))
 		line("measured by", instrumentText(def))
 	}
 	for _, e := range def.Experts {
-		line("expert", expertText(e))
+		line("expert", expertText(def, e))
 	}
 	line("ends", endText(def))
 	line("seed", fmt.Sprintf("%d; the same seed makes the same decisions from the same results", def.Seed))
@@ -87,7 +87,11 @@ func explainSpace(b *strings.Builder, def events.Definition) {
 		return
 	}
 	if list, ok := s.Finite(); ok {
-		fmt.Fprintf(b, ", %s can be measured", plural(len(list), "composition"))
+		can := "can be measured"
+		if def.Policy.Duel.Set() {
+			can = "can be compared"
+		}
+		fmt.Fprintf(b, ", %s %s", plural(len(list), "composition"), can)
 	} else if def.Instrument.Table != nil {
 		b.WriteString(", only the rows of the table can be measured")
 	}
@@ -305,14 +309,40 @@ func instrumentText(def events.Definition) string {
 	return text
 }
 
-func expertText(e events.Expert) string {
-	switch {
-	case e.Simulated != nil:
-		return fmt.Sprintf("%s, simulated with accuracy %s", e.Name, optional(e.Simulated.Accuracy))
+func expertText(def events.Definition, e events.Expert) string {
+	text := e.Name + ", asked in the terminal"
+	switch s := e.Simulated; {
+	case s != nil:
+		text = fmt.Sprintf("%s, simulated with accuracy %s", e.Name, optional(s.Accuracy))
+		switch {
+		case s.Anchored:
+			text += "; compares the objective itself, with less noise near their anchors"
+		case s.ChoiceNoise != nil:
+			text += fmt.Sprintf("; compares the objective itself, each side with noise of standard deviation %s", withUnit(*s.ChoiceNoise, def.Objective.Unit))
+		}
+		if s.UnsureRate > 0 {
+			text += fmt.Sprintf("; cannot tell in %s%% of the questions", number(100*s.UnsureRate))
+		}
 	case e.AnswerWithin > 0:
-		return fmt.Sprintf("%s, asked in the terminal; the campaign goes on without an answer after %s", e.Name, duration(e.AnswerWithin))
+		text += "; the campaign goes on without an answer after " + duration(e.AnswerWithin)
 	}
-	return e.Name + ", asked in the terminal"
+	if b := e.Belief; b != nil {
+		var parts []string
+		for _, p := range def.Parameters {
+			mean, ok := b.Mean[p.Name]
+			switch sd, spread := b.SD[p.Name]; {
+			case ok && spread:
+				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s ± %s %s", p.Name, mean, number(sd), p.Unit)))
+			case ok:
+				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.Name, mean, p.Unit)))
+			}
+		}
+		text += "; expects the best at " + strings.Join(parts, ", ")
+	}
+	if len(e.Anchors) > 0 {
+		text += fmt.Sprintf("; trusts their judgement at %s", plural(len(e.Anchors), "anchor"))
+	}
+	return text
 }
 
 func endText(def events.Definition) string {

@@ -2,6 +2,7 @@ package campaignfile
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -33,8 +34,13 @@ func nextText(n events.Next, goal string) string {
 	return "?"
 }
 
-func trustText(t events.Trust) string {
+func trustText(p events.Policy) string {
+	t := p.Trust
 	switch {
+	case p.Next.Prior != nil:
+		return "all in the experts' initial comparisons, which are the prior"
+	case p.Next.Manual != nil:
+		return "all in the experts: what they name is measured, and checked against the space alone"
 	case t.COBOL != nil && t.COBOL.Paper:
 		return "an expert's belief bends the choice by the rules of Xu et al. 2024, as printed" + feedbackText(t)
 	case t.COBOL != nil:
@@ -65,8 +71,11 @@ func feedbackText(t events.Trust) string {
 	return text
 }
 
-func handoverText(h events.Handover) string {
+func handoverText(p events.Policy) string {
+	h := p.Handover
 	switch {
+	case p.Next.Manual != nil:
+		return "an expert is asked for each composition; without an answer one is taken at random"
 	case h.Choose != nil:
 		text := "an expert chooses between two candidates"
 		if h.Choose.Explain != nil && *h.Choose.Explain {
@@ -76,15 +85,39 @@ func handoverText(h events.Handover) string {
 			text += ", while their choices agree with what is measured"
 		}
 		return text
+	case h.Width == nil && (p.Next.Prior != nil || p.Trust.PiBO != nil):
+		return "no one is asked after the initial comparisons"
 	case h.Width == nil:
 		return "no one is asked"
+	}
+	gate := h.Width.Gate != nil && *h.Width.Gate
+	switch b := p.Trust.Belief(); {
+	case b == nil:
+	case b.Feedback == events.FeedbackComparison || b.Feedback == events.FeedbackRanking:
+		text := "an expert orders the candidate with the best bound and the one that their belief bends it to, where the two differ"
+		if b.Feedback == events.FeedbackRanking {
+			text += fmt.Sprintf(", among %d", *b.Options)
+		}
+		if gate {
+			text += "; while their order agrees with what is measured"
+		}
+		return text
+	case b.Feedback == events.FeedbackPinpoint:
+		text := "an expert names a composition before each experiment, which is measured unless it could do harm"
+		if gate {
+			text += "; after three in a row that could, they are asked no more"
+		}
+		return text
 	}
 	text := fmt.Sprintf("an expert is asked where their belief is wider than %s logits", optional(h.Width.Threshold))
 	if h.Width.WhereItMatters != nil && *h.Width.WhereItMatters {
 		text += " and the answer could matter"
 	}
-	if h.Width.Gate != nil && *h.Width.Gate {
+	switch {
+	case gate && p.Trust.COBOL != nil:
 		text += ", once their labels have shown that they go with what is measured and until seven tenths of the experiments are done"
+	case gate:
+		text += ", while their labels go with what is measured"
 	}
 	if h.Width.PerExperiment != nil {
 		text += fmt.Sprintf("; at most %s before one experiment", plural(*h.Width.PerExperiment, "question"))
@@ -108,29 +141,41 @@ func duelText(d events.Duel) string {
 	case d.EUBO != nil:
 		return "the pair whose better one is expected to be best (eubo)"
 	case d.RAEUBO != nil:
-		return fmt.Sprintf("the pair whose better one is expected to be best, less %s times the noise of judgement (raeubo)", optional(d.RAEUBO.Alpha))
+		return fmt.Sprintf("the pair whose better one is expected to be best, less %s (raeubo)", noiseText(d.RAEUBO.Alpha))
 	case d.EI != nil:
 		return "the greatest expected improvement with the last winner"
 	case d.UCB != nil:
 		return fmt.Sprintf("the best upper confidence bound (β = %s) with the last winner", optional(d.UCB.Beta))
 	case d.ANPEI != nil:
-		return fmt.Sprintf("the greatest expected improvement less %s times the noise of judgement, with the last winner (anpei)", optional(d.ANPEI.Gamma))
+		return fmt.Sprintf("the greatest expected improvement less %s, with the last winner (anpei)", noiseText(d.ANPEI.Gamma))
 	case d.RAHBO != nil:
-		return fmt.Sprintf("the best upper confidence bound (η = %s) less %s times the noise of judgement, with the last winner (rahbo)", optional(d.RAHBO.Eta), optional(d.RAHBO.Gamma))
+		return fmt.Sprintf("the best upper confidence bound (η = %s) less %s, with the last winner (rahbo)", optional(d.RAHBO.Eta), noiseText(d.RAHBO.Gamma))
 	case d.RandomDuels != nil:
 		return "two compositions at random"
 	}
 	return "?"
 }
 
-func utilityText(u events.Utility) string {
+// noiseText names the noise of judgement with its weight, where that is not 1.
+func noiseText(weight *float64) string {
+	if weight != nil && *weight == 1 {
+		return "the noise of judgement"
+	}
+	return optional(weight) + " times the noise of judgement"
+}
+
+func utilityText(def events.Definition) string {
+	u := def.Model.Utility
 	posterior := map[string]string{
 		events.PosteriorLaplace: "Laplace's approximation", events.PosteriorEP: "expectation propagation", events.PosteriorHallucinate: "hallucination believer",
 	}[u.Posterior]
-	reliability := fmt.Sprintf("exp(−%s) of it at the densest anchor", optional(u.Strength))
-	if u.Paper {
-		reliability = "less by exp(−density) near anchors, as printed in Sinaga et al. 2026"
+	anchored := func(e events.Expert) bool { return len(e.Anchors) > 0 }
+	noise := fmt.Sprintf("noise %s far from anchors, exp(−%s) of it at the densest anchor", optional(u.Noise), optional(u.Strength))
+	switch {
+	case !slices.ContainsFunc(def.Experts, anchored):
+		noise = fmt.Sprintf("noise %s everywhere, as no expert has named anchors", optional(u.Noise))
+	case u.Paper:
+		noise = fmt.Sprintf("noise %s far from anchors, less by exp(−density) near them, as printed in Sinaga et al. 2026", optional(u.Noise))
 	}
-	return fmt.Sprintf("%s link, %s; noise %s far from anchors, %s; refitted every %d comparisons",
-		u.Link, posterior, optional(u.Noise), reliability, *u.RefitEvery)
+	return fmt.Sprintf("%s link, %s; %s; refitted every %d comparisons", u.Link, posterior, noise, *u.RefitEvery)
 }

@@ -67,6 +67,15 @@ func checkSchema(tree map[string]any) []Fault {
 func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 	where, value := locate(tree, e.InstanceLocation)
 	report := func(p path, problem, advice string) { *faults = append(*faults, fault(p, problem, advice)) }
+	policy := len(where) == 1 && where[0] == "policy"
+	if name, ok := value.(string); ok && policy { // expand has written those out that there are
+		advice := didYouMean(name, methodNames())
+		if strings.HasPrefix(advice, "choose") {
+			advice = "`campaignd methods` lists them"
+		}
+		report(where, fmt.Sprintf("there is no method %q", name), advice)
+		return
+	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf:
 		// The first branch is the long form, which expand has made of every
@@ -104,6 +113,9 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 			advice := didYouMean(name, known)
 			if strings.HasPrefix(advice, "choose") {
 				advice = "the keys here are " + strings.Join(known, ", ")
+			}
+			if _, ok := method(name); ok && policy {
+				advice = fmt.Sprintf("write policy: %s, or its parts with their settings: `campaignd methods %s` prints them", name, name)
 			}
 			if isChoice(where) {
 				report(where, fmt.Sprintf("there is no rule %q", name), didYouMean(name, known))

@@ -86,3 +86,11 @@ func method(name string) (tree map[string]any, ok bool) {
 	}
 	return nil, false
 }
+
+// methodNames returns the names of the methods.
+func methodNames() (names []string) {
+	for _, m := range events.Methods() {
+		names = append(names, m.Name)
+	}
+	return names
+}

@@ -34,7 +34,7 @@ func (v *validator) instrument() {
 	in, here := v.def.Instrument, at("instrument")
 	if v.def.Policy.Duel.Set() {
 		if count(in.Simulated != nil, in.Table != nil, in.Manual != nil, in.Process != nil) > 0 {
-			v.report(here, "nothing is measured where experts' comparisons are the objective", "remove the instrument, or policy.duel")
+			v.report(here, "nothing is measured where experts' comparisons are the objective", "remove the instrument, or choose a policy that measures, such as lcb or cobol")
 		}
 		return
 	}
@@ -192,7 +192,15 @@ func (v *validator) experts() {
 		if s.Accuracy != nil && !finite(s.Accuracy) {
 			v.report(here.to("simulated", "accuracy"), "it is not finite", "")
 		}
+		switch {
+		case s.Anchored && s.ChoiceNoise != nil:
+			v.report(here.to("simulated", "anchored"), "choice_noise already says how noisy comparisons are", "keep one of anchored and choice_noise")
+		case s.Anchored && len(e.Anchors) == 0:
+			v.report(here.to("simulated", "anchored"), e.Name+" has no anchors to be reliable at", "add anchors, or remove anchored")
+		}
 		switch sim := v.def.Instrument.Simulated; {
+		case s.Task == "" && v.def.Policy.Duel.Set():
+			v.report(here.to("simulated"), fmt.Sprintf("it does not say what %s judges by", e.Name), "name the task that a simulated expert knows, for example task: electrolyte")
 		case s.Task == "":
 			v.report(here.to("simulated"), fmt.Sprintf("%s does not know what the instrument measures", e.Name), "name the task that a simulated expert knows, for example task: electrolyte")
 		case sim == nil || sim.Task != s.Task:

@@ -72,7 +72,7 @@ func (v *validator) policy() {
 	experts, model := len(v.def.Experts) > 0, hasModel(p.Next)
 	if p.Trust.None == nil {
 		if !experts {
-			v.report(at("policy", "trust"), v.trustName()+" trusts experts, and there are none", "add experts, or write trust: none")
+			v.report(at("policy", "trust"), v.trustName()+" trusts experts, and there are none", "add experts, or choose a policy that asks nobody, such as lcb or logei")
 		}
 		if !model {
 			v.report(at("policy", "trust"), v.trustName()+" bends the choice of a model, and next has none", "choose next: lcb, logei or thompson, or trust: none")
@@ -86,6 +86,9 @@ func (v *validator) policy() {
 	}
 	v.handover()
 	v.belief()
+	if u := v.def.Model.Utility; u != (events.Utility{}) {
+		v.report(at("model", "utility"), "this policy models no utility: an instrument measures the objective", "remove it, or choose policy: raeubo, eubo or another that models a utility")
+	}
 }
 
 func (v *validator) trustName() string {
@@ -103,8 +106,8 @@ func (v *validator) handover() {
 	if p.Handover.Choose == nil {
 		return
 	}
-	if len(v.def.Experts) == 0 {
-		v.report(at("policy", "handover"), "choose puts two candidates to an expert, and there is none", "add experts, or write handover: never")
+	if len(v.def.Experts) == 0 && p.Trust.None != nil { // else the rule of trust says it
+		v.report(at("policy", "handover"), "choose puts two candidates to an expert, and there is none", "add experts, or choose a policy that asks nobody, such as lcb or logei")
 	}
 	if p.Trust.Belief() != nil {
 		v.report(at("policy", "handover"), v.trustName()+" asks to accept or reject, not to choose", "write handover: width, or trust: coexbo")
@@ -162,6 +165,10 @@ func (v *validator) duel() {
 	}
 	if u := v.def.Model.Utility; u.Posterior != events.PosteriorLaplace && u.Posterior != "" && u.Link == events.LinkLogistic {
 		v.report(at("model", "utility", "posterior"), u.Posterior+" is for the probit link", "write link: probit, or posterior: laplace")
+	}
+	if in := v.def.Initial; in.Comparisons != nil && v.def.Budget.Comparisons > 0 && *in.Comparisons*len(v.def.Experts) > v.def.Budget.Comparisons {
+		v.report(at("budget", "comparisons"), fmt.Sprintf("%d comparisons are fewer than the %d initial ones", v.def.Budget.Comparisons, *in.Comparisons*len(v.def.Experts)),
+			"raise the budget, or write fewer initial.comparisons, which each expert makes")
 	}
 	if in := v.def.Initial; in.Comparisons != nil && usesUtility(p) && *in.Comparisons < 1 {
 		v.report(at("initial", "comparisons"), "a utility cannot be modelled before the first comparison", "write at least 1")
