@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -31,6 +32,53 @@ func Composition(parameters []events.Parameter, p events.Point) []string {
 		lines = append(lines, strings.TrimSpace(line))
 	}
 	return lines
+}
+
+// Readable rounds the numbers of compositions for a person who judges them, to
+// about a thousandth of each parameter's range, and as much finer as it takes to
+// tell apart those that differ. What is to be measured out is written exactly
+// (see [Composition]).
+func Readable(parameters []events.Parameter, points ...events.Point) []events.Point {
+	rounded := make([]events.Point, len(points))
+	for i, p := range points {
+		rounded[i] = maps.Clone(p)
+	}
+	for _, par := range parameters {
+		if par.Values != nil || par.Min == nil || par.Max == nil || !(*par.Max > *par.Min) {
+			continue
+		}
+		exact := map[float64]bool{}
+		for _, p := range points {
+			if x, ok := p[par.Name].Float(); ok {
+				exact[x] = true
+			}
+		}
+		decimals := max(2-int(math.Floor(math.Log10(*par.Max-*par.Min))), 0)
+		for most := decimals + 4; decimals < most; decimals++ {
+			apart := map[float64]bool{}
+			for x := range exact {
+				apart[toDecimals(x, decimals)] = true
+			}
+			if len(apart) == len(exact) {
+				break
+			}
+		}
+		for i, p := range points {
+			if x, ok := p[par.Name].Float(); ok {
+				rounded[i][par.Name] = events.Number(toDecimals(x, decimals))
+			}
+		}
+	}
+	return rounded
+}
+
+// toDecimals rounds x to a number of decimals.
+func toDecimals(x float64, decimals int) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', decimals, 64), 64)
+	if err != nil {
+		return x
+	}
+	return r
 }
 
 // Prediction writes what a model expects, to two significant digits of its standard

@@ -24,6 +24,28 @@ func TestComposition(t *testing.T) {
 	}
 }
 
+// A person judges compositions by the digits that matter, and two that differ are
+// never shown as the same.
+func TestReadable(t *testing.T) {
+	number := func(x float64) *float64 { return &x }
+	parameters := []events.Parameter{
+		{Name: "lipf6", Min: number(0.2), Max: number(2.1)}, {Name: "dmc", Min: number(0), Max: number(1)},
+		{Name: "ec", Values: []float64{0.30125, 0.5}}, {Name: "salt", Categories: []events.CategoryDef{{Name: "LiPF6"}}},
+	}
+	point := func(lipf6, dmc float64) events.Point {
+		return events.Point{"lipf6": events.Number(lipf6), "dmc": events.Number(dmc), "ec": events.Number(0.30125), "salt": events.Category("LiPF6")}
+	}
+	for _, c := range []struct{ given, want []events.Point }{
+		{[]events.Point{point(0.688657, 1)}, []events.Point{point(0.69, 1)}},
+		{[]events.Point{point(1.11118, 0.62), point(1.10919, 0.62)}, []events.Point{point(1.111, 0.62), point(1.109, 0.62)}},
+		{[]events.Point{point(1.138, 0.5), point(1.138, 0.5)}, []events.Point{point(1.14, 0.5), point(1.14, 0.5)}},
+	} {
+		if got := console.Readable(parameters, c.given...); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v is shown as %v, want %v", c.given, got, c.want)
+		}
+	}
+}
+
 // Options stand in columns, under each other where they are too many for the
 // width, and what differs is marked.
 func TestOptions(t *testing.T) {

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -19,7 +20,15 @@ func showComparison(f *console.Form, q humans.Question) {
 		f.Title = fmt.Sprintf("%s, order these from the best to the worst: %s", q.Expert, humans.OptionNames(n))
 		f.Hint = "the letters, best first, as in B A C, or the first few; ? can't tell"
 	}
-	f.Body = console.Options(q.Parameters, q.Options, humans.OptionName, width)
+	points := make([]events.Point, n)
+	for i, o := range q.Options {
+		points[i] = o.Parameters
+	}
+	options := slices.Clone(q.Options)
+	for i, p := range console.Readable(q.Parameters, points...) {
+		options[i].Parameters = p
+	}
+	f.Body = console.Options(q.Parameters, options, humans.OptionName, width)
 	add(f, "%s", aim(q.Objective))
 	if q.Attributions != nil {
 		f.Body = append(f.Body, attributions(*q.Attributions, q)...)

@@ -13,7 +13,7 @@ import (
 // showLabel asks whether a composition is worth the experiment.
 func showLabel(f *console.Form, q humans.Question) {
 	f.Title = fmt.Sprintf("%s, is this composition worth the experiment?", q.Expert)
-	f.Body = console.Composition(q.Parameters, q.Point)
+	f.Body = console.Composition(q.Parameters, console.Readable(q.Parameters, q.Point)[0])
 	f.Hint = "a accept, r reject, w won't, ? can't tell; and why, as in: r too viscous"
 	if p := q.Prediction; p != nil {
 		add(f, "the model expects %s %s", q.Objective.Name, console.Prediction(*p))
