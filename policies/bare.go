@@ -29,6 +29,9 @@ func (p *Policy) bare(v View, seed uint64, d *Decision) (done bool, err error) {
 // name none.
 func (m *maker) manual() error {
 	turn := m.turn()
+	if len(turn) == 0 && m.questionsSpent() {
+		return m.atRandom(RuleLabelBudget, "The budget of questions is spent: a composition at random is taken.")
+	}
 	if len(turn) == 0 {
 		m.d.Action, m.d.Expert, m.d.Rule = events.ActionPinpoint, m.def.Experts[m.expert()].Name, RuleAsk
 		m.d.Reason = "The policy is to measure what the expert names."
@@ -39,11 +42,16 @@ func (m *maker) manual() error {
 	if q.Form == campaign.Pinpoint && q.Status == campaign.Answered && q.Parameters != nil && m.v.Space.Contains(q.Parameters) == nil {
 		return m.take(Named, q.Parameters, RulePinpointed, fmt.Sprintf("%s named it (%s).", q.Expert, q.ID))
 	}
+	return m.atRandom(RuleNoAnswer, fmt.Sprintf("%s was %s without a composition: one at random is taken.", q.ID, q.Status))
+}
+
+// atRandom runs a composition at random.
+func (m *maker) atRandom(rule, reason string) error {
 	points, err := m.v.Space.Sample(1, m.seed)
 	if err != nil {
 		return err
 	}
-	return m.take(Design, points[0], RuleNoAnswer, fmt.Sprintf("%s was %s without a composition: one at random is taken.", q.ID, q.Status))
+	return m.take(Design, points[0], rule, reason)
 }
 
 // take runs a composition that no model was asked about.
@@ -101,12 +109,15 @@ func (m *maker) twoAtRandom() error {
 			return m.take(option.Candidate, option.Parameters, RuleChosen, fmt.Sprintf("%s chose it (%s).", q.Expert, q.ID))
 		}
 	}
+	switch {
+	case len(turn) > 0:
+		return m.atRandom(RuleNoAnswer, "There was no choice: a composition at random is taken.")
+	case m.questionsSpent():
+		return m.atRandom(RuleLabelBudget, "The budget of questions is spent: a composition at random is taken.")
+	}
 	points, err := m.v.Space.Sample(2, m.seed)
 	if err != nil {
 		return err
-	}
-	if len(turn) > 0 || len(points) < 2 {
-		return m.take(Design, points[0], RuleNoAnswer, "There was no choice: a composition at random is taken.")
 	}
 	for i, point := range points {
 		m.d.Candidates = append(m.d.Candidates, events.Candidate{Name: []string{Unaided, Aided}[i], Parameters: point})

@@ -28,15 +28,16 @@ func (p *Policy) duel(ctx context.Context, v View, seed uint64, d *Decision) err
 	}
 	// The expert who has compared least is next; of those who need no more
 	// comparisons nobody is.
-	done := make(map[string]bool)
+	done, spent := make(map[string]bool), false
 	for len(done) < len(p.def.Experts) {
 		i := p.least(asked, done)
 		proposal, err := p.duels.Propose(ctx, p.input(v, i, seed))
 		if err != nil {
 			return err
 		}
-		if proposal.Identified {
+		if proposal.Identified || proposal.Spent {
 			done[p.def.Experts[i].Name] = true
+			spent = spent || proposal.Spent
 			continue
 		}
 		d.Action, d.Expert, d.Rule = events.ActionCompare, p.def.Experts[i].Name, RuleCompare
@@ -46,6 +47,12 @@ func (p *Policy) duel(ctx context.Context, v View, seed uint64, d *Decision) err
 			fit := m.Fit
 			d.Preference = &fit
 		}
+		return nil
+	}
+	if spent {
+		d.Action, d.Rule = events.ActionStop, RuleBudget
+		d.Reason = fmt.Sprintf("Every expert has made their share of the %d comparisons, or needs no more.", p.def.Budget.Comparisons)
+		d.Completed = &events.CampaignCompleted{Reason: events.CompletedBudget, Detail: d.Reason}
 		return nil
 	}
 	d.Action, d.Rule = events.ActionStop, RuleIdentified

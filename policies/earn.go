@@ -83,8 +83,7 @@ func (m *maker) earn(turn []campaign.Question, expert string, b *belief.Model, u
 	}
 	worth, test := handover.AsksAgain(evidence.Helps)
 	m.d.Tests = append(m.d.Tests, test)
-	left := m.def.Budget.Labels == nil || m.v.Campaign.AskedCount() < *m.def.Budget.Labels
-	if course.Judged() && worth && left && len(turn) == 0 && m.askedBefore(expert, unaided.Point) == nil {
+	if course.Judged() && worth && !m.questionsSpent() && len(turn) == 0 && m.askedBefore(expert, unaided.Point) == nil {
 		m.d.Action, m.d.Chosen, m.d.Expert, m.d.Rule = events.ActionAsk, Unaided, expert, RuleJudge
 		m.d.Reason = fmt.Sprintf("%s is measured next. What %s says of it before shows how far their judgement goes with what is measured.",
 			m.v.Space.Format(unaided.Point), expert)

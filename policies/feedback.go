@@ -19,7 +19,7 @@ func (m *maker) compare(expert string, unaided, aided search.Result) error {
 	if near(unaided.X, aided.X) {
 		return m.run(Unaided, RuleAgree, "The expert's belief leads to the same composition: there is nothing to compare.")
 	}
-	if limit := m.def.Budget.Labels; limit != nil && m.v.Campaign.AskedCount() >= *limit {
+	if m.questionsSpent() {
 		return m.run(Unaided, RuleLabelBudget, "The budget of questions is spent: the campaign goes on unaided.")
 	}
 	if m.feedback() == events.FeedbackRanking {
@@ -69,7 +69,7 @@ func (m *maker) pinpoint(turn []campaign.Question, expert string, unaided search
 		if n := m.refused(expert); m.handover.Gate && n >= refusedInARow {
 			return m.run(Unaided, RuleGate, fmt.Sprintf("The last %d compositions that %s named could do harm: the campaign goes on unaided.", n, expert))
 		}
-		if limit := m.def.Budget.Labels; limit != nil && m.v.Campaign.AskedCount() >= *limit {
+		if m.questionsSpent() {
 			return m.run(Unaided, RuleLabelBudget, "The budget of questions is spent: the campaign goes on unaided.")
 		}
 		m.d.Action, m.d.Expert, m.d.Rule = events.ActionPinpoint, expert, RuleAsk

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/policies/handover"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/policies/trust"
@@ -32,7 +31,18 @@ type maker struct {
 
 // expert returns the index of the expert of this step: experts take turns, one
 // for each experiment. It panics where there are none.
-func (m *maker) expert() int { return len(m.v.Campaign.Experiments) % len(m.def.Experts) }
+func (m *maker) expert() int { return m.number() % len(m.def.Experts) }
+
+// number counts the experiments so far. One that did not take place does not
+// count: what is decided after it must not depend on whether it was tried once or twice.
+func (m *maker) number() (n int) {
+	for i := range m.v.Campaign.Experiments {
+		if !m.v.Campaign.Experiments[i].Status.CalledOff() {
+			n++
+		}
+	}
+	return n
+}
 
 // decide follows Xu et al. 2024, Alg. 1; RuleX constants name the places where
 // it ends.
@@ -216,130 +226,6 @@ func (m *maker) harmful(unaided, aided search.Result) (bool, error) {
 	return false, nil
 }
 
-// turn returns the questions asked since the last experiment was requested.
-func (m *maker) turn() []campaign.Question {
-	s := m.v.Campaign
-	i := len(s.Questions)
-	for i > 0 && s.Questions[i-1].Decision != "" && s.Questions[i-1].Experiments == len(s.Experiments) {
-		i--
-	}
-	return s.Questions[i:]
-}
-
-// takeAnswer runs the composition that the expert has just accepted. No aided
-// candidate is weighed then, nor where a turn ends before one (the cap, no
-// answer, a closed gate): the dual variable stays where it is.
-func (m *maker) takeAnswer(turn []campaign.Question) (done bool, err error) {
-	if len(turn) == 0 || turn[len(turn)-1].Status != campaign.Answered || turn[len(turn)-1].Answer != events.AnswerAccept {
-		return false, nil
-	}
-	q := turn[len(turn)-1]
-	if m.v.Space.Contains(q.Parameters) != nil {
-		return false, nil // an amendment has excluded it since
-	}
-	x, err := m.v.Space.Encode(q.Parameters)
-	if err != nil {
-		return false, err
-	}
-	if err := m.add(Aided, search.Result{X: x, Point: q.Parameters, Value: math.NaN()}); err != nil && !errors.Is(err, errBelief) {
-		return false, err
-	}
-	return true, m.run(Aided, RuleAccepted, fmt.Sprintf("%s accepted it (%s).", q.Expert, q.ID))
-}
-
-// beforeAiding looks for reasons not to use the expert's belief in this step.
-func (m *maker) beforeAiding(turn []campaign.Question, expert string, b *belief.Model, unaided search.Result) (done bool, err error) {
-	if n := len(turn); n > 0 && turn[n-1].Form == campaign.Label && !turn[n-1].IsLabel() {
-		return true, m.run(Unaided, RuleNoAnswer, fmt.Sprintf("%s was %s without a verdict: the campaign goes on unaided.", turn[n-1].ID, turn[n-1].Status))
-	}
-	if len(turn) >= m.handover.PerExperiment {
-		return true, m.run(Unaided, RuleCap, fmt.Sprintf("%d questions before one experiment are enough: the campaign goes on unaided.", len(turn)))
-	}
-	if !m.handover.Gate {
-		return false, nil
-	}
-	if m.earns() {
-		return m.earn(turn, expert, b, unaided)
-	}
-	if f := m.feedback(); f == events.FeedbackComparison || f == events.FeedbackRanking {
-		return m.choiceGate(expert)
-	}
-	mean, sd, reject := make([]float64, len(b.X)), make([]float64, len(b.X)), make([]bool, len(b.X))
-	for i, x := range b.X {
-		mean[i], sd[i] = m.v.Objective.Posterior(x)
-		reject[i] = b.Labels[i].Reject
-	}
-	open, test := handover.OpenGate(mean, sd, reject)
-	m.d.Tests = append(m.d.Tests, test)
-	if !open {
-		return true, m.run(Unaided, RuleGate, fmt.Sprintf("%s's labels do not predict what is measured (probability %.2f): the campaign goes on unaided.", expert, test.Left))
-	}
-	return false, nil
-}
-
-// handOver decides whether the expert is asked about the aided candidate.
-func (m *maker) handOver(turn []campaign.Question, expert string, unaided, aided search.Result, interval events.Interval) error {
-	if f := m.feedback(); m.handover != nil && (f == events.FeedbackComparison || f == events.FeedbackRanking) {
-		return m.compare(expert, unaided, aided)
-	}
-	if m.handover == nil {
-		return m.run(Aided, RuleNever, "It has the best bound once the expert's belief is weighed in; the policy asks no one.")
-	}
-	verdict, tests := m.handover.Judge(interval)
-	m.d.Tests = append(m.d.Tests, tests...)
-	switch verdict {
-	case handover.Sure:
-		return m.run(Aided, RuleSure, "It has the best bound once the expert's belief is weighed in, and the belief is sure enough not to ask.")
-	case handover.Accepted:
-		return m.run(Aided, RuleAccepts, "It has the best bound once the expert's belief is weighed in, and the expert would accept it.")
-	case handover.Rejected:
-		return m.run(Unaided, RuleRejects, "The expert would reject the aided candidate: the unaided one is taken.")
-	}
-	if q := m.askedBefore(expert, aided.Point); q != nil {
-		if q.Status == campaign.Answered && q.Answer == events.AnswerAccept {
-			return m.run(Aided, RuleAskedBefore, fmt.Sprintf("%s accepted this composition before (%s).", expert, q.ID))
-		}
-		return m.run(Unaided, RuleAskedBefore, fmt.Sprintf("%s was asked about the aided candidate before (%s) and did not accept it: the unaided one is taken.", expert, q.ID))
-	}
-	if limit := m.def.Budget.Labels; limit != nil && m.v.Campaign.AskedCount() >= *limit {
-		return m.run(Unaided, RuleLabelBudget, "The budget of questions is spent: the campaign goes on unaided.")
-	}
-	m.d.Action, m.d.Chosen, m.d.Expert, m.d.Rule = events.ActionAsk, Aided, expert, RuleAsk
-	m.d.Reason = fmt.Sprintf("The belief about %s is wide: it is put to %s.", m.v.Space.Format(aided.Point), expert)
-	m.d.Explanation = m.explain(turn)
-	return nil
-}
-
-// askedBefore returns the expert's latest question about a composition, or nil.
-func (m *maker) askedBefore(expert string, point events.Point) *campaign.Question {
-	key, err := m.v.Space.Key(point)
-	if err != nil {
-		return nil
-	}
-	for i := len(m.v.Campaign.Questions) - 1; i >= 0; i-- {
-		q := &m.v.Campaign.Questions[i]
-		if q.Expert != expert {
-			continue
-		}
-		if other, err := m.v.Space.Key(q.Parameters); err == nil && other == key {
-			return q
-		}
-	}
-	return nil
-}
-
-// explain says in a sentence why the expert is asked.
-func (m *maker) explain(turn []campaign.Question) string {
-	c := m.d.Candidate()
-	best, mean := m.v.Objective.Best()
-	text := fmt.Sprintf("The model expects %s = %.4g ± %.2g %s here; the best so far is %.4g (%s).",
-		m.def.Objective.Name, c.Prediction.Mean, c.Prediction.SD, m.def.Objective.Unit, mean, m.v.Objective.Observations[best].Experiment)
-	if len(turn) > 0 {
-		text += fmt.Sprintf(" It takes the place of the %d you rejected.", len(turn))
-	}
-	return strings.TrimSpace(text)
-}
-
 // unaidedSearch is the salt of the search for the unaided candidate.
 const unaidedSearch = 1
 
@@ -359,7 +245,7 @@ func (m *maker) search(f next.Acquisition, salt uint64, skip map[string]bool, st
 // candidate where it is, and a campaign whose expert is never followed is, bit
 // for bit, the campaign without one.
 func (m *maker) unaidedSeed() uint64 {
-	return rand.New(rand.NewPCG(m.def.Seed, uint64(len(m.v.Campaign.Experiments)))).Uint64()
+	return rand.New(rand.NewPCG(m.def.Seed, uint64(m.number()))).Uint64()
 }
 
 // taken returns the compositions that have been requested, where the campaign

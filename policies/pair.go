@@ -52,7 +52,7 @@ func (m *maker) bend(turn []campaign.Question, base next.Acquisition, unaided se
 	case near(unaided.X, aided.X):
 		return m.run(Unaided, RuleAgree, "The expert's preferences lead to the same composition: there is nothing to choose.")
 	}
-	if limit := m.def.Budget.Labels; limit != nil && m.v.Campaign.AskedCount() >= *limit {
+	if m.questionsSpent() {
 		return m.run(Unaided, RuleLabelBudget, "The budget of questions is spent: the campaign goes on unaided.")
 	}
 	return m.offer(expert, unaided, aided)

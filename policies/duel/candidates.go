@@ -26,16 +26,13 @@ type machine struct {
 	seen   []dueling.Comparison
 }
 
-// settings of the rule on candidates, in the words of package dueling.
+// settings of the rule on candidates, in the words of package dueling. Experts
+// share the budget of comparisons; the first ones make what is left over.
 func (r *Rule) settings(seed uint64) dueling.Settings {
-	var c events.Dueling
-	if d := r.def.Policy.Duel; d.MRLPF != nil {
-		c = d.MRLPF.Dueling
-	} else {
-		c = d.MaxMinLCB.Dueling
-	}
+	c := r.dueling()
+	experts := max(1, len(r.def.Experts))
 	s := dueling.Settings{
-		Horizon: max(1, r.def.Budget.Comparisons/max(1, len(r.def.Experts))),
+		Horizon: max(1, (r.def.Budget.Comparisons+experts-1)/experts),
 		Lambda:  *c.Lambda, Kappa: *c.Kappa, Loss: dueling.Loss(c.Loss), Seed: seed,
 	}
 	switch {
@@ -52,7 +49,7 @@ func (r *Rule) settings(seed uint64) dueling.Settings {
 // eq14Delta is the failure probability δ at which Eq. 14 of Kayal et al. 2025 is taken.
 const eq14Delta = 0.05
 
-// duelingOf returns the settings of the rule on candidates.
+// dueling returns the settings of the rule on candidates.
 func (r *Rule) dueling() events.Dueling {
 	if d := r.def.Policy.Duel; d.MRLPF != nil {
 		return d.MRLPF.Dueling
@@ -61,12 +58,26 @@ func (r *Rule) dueling() events.Dueling {
 }
 
 // candidates are the compositions that are compared: all of a finite space,
-// else Sobol points, the same ones for every expert.
+// else Sobol points, the same ones for every expert. What people refuse takes
+// some of them away and leaves the others where they are, so that what was said of
+// them still counts.
 func (r *Rule) candidates(sp *space.Space) ([]events.Point, error) {
 	if list, finite := sp.Finite(); finite {
 		return list, nil
 	}
-	return sp.Design(events.DesignSobol, *r.dueling().Points, r.def.Seed)
+	defined, err := space.New(r.def)
+	if err != nil {
+		return nil, err
+	}
+	all, err := defined.Design(events.DesignSobol, *r.dueling().Points, r.def.Seed)
+	if err != nil {
+		return nil, err
+	}
+	allowed := slices.DeleteFunc(all, func(p events.Point) bool { return sp.Contains(p) != nil })
+	if len(allowed) < 2 {
+		return sp.Design(events.DesignSobol, *r.dueling().Points, r.def.Seed)
+	}
+	return allowed, nil
 }
 
 // machine returns the machine after the expert's comparisons. It is
@@ -91,6 +102,7 @@ func (r *Rule) machine(in Input) (*machine, error) {
 	}
 	for _, c := range history[len(m.seen):] {
 		if err := m.player.Observe(c); err != nil {
+			m.player = nil // begin anew
 			return nil, err
 		}
 	}
@@ -176,11 +188,12 @@ func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error
 		if err != nil {
 			return Proposal{}, err
 		}
-		reason := fmt.Sprintf("Of %d candidates one is left.", len(m.points))
+		p := Proposal{Identified: true, Candidates: []events.Candidate{{Name: First, Parameters: m.points[best]}},
+			Reason: fmt.Sprintf("Of %d candidates one is left.", len(m.points))}
 		if step.Status == dueling.Spent {
-			reason = "The horizon is reached."
+			p.Identified, p.Spent, p.Reason = false, true, "The comparisons that it was made for are made."
 		}
-		return Proposal{Identified: true, Candidates: []events.Candidate{{Name: First, Parameters: m.points[best]}}, Reason: reason}, nil
+		return p, nil
 	}
 	reason := fmt.Sprintf("A candidate that may be best and its strongest rival, of %d that may be best.", len(step.Kept))
 	if step.Round > 0 {

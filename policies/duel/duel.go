@@ -29,9 +29,10 @@ type Input struct {
 type Proposal struct {
 	// Candidates are the two compositions with what is known of them.
 	Candidates []events.Candidate
-	// Identified is set where there is nothing more to learn: then Candidates
-	// holds the best composition alone.
-	Identified bool
+	// Identified is set where there is nothing more to learn, Spent where the rule
+	// has made the comparisons it was made for: then Candidates holds the best
+	// composition alone.
+	Identified, Spent bool
 	// Reason says in a sentence why this pair.
 	Reason string
 	// Elimination is how far a rule on candidates has come.
@@ -84,6 +85,9 @@ func (r *Rule) Name() string {
 // Propose returns the pair that the expert compares next. It is deterministic
 // in its input; a cancelled context is an error.
 func (r *Rule) Propose(ctx context.Context, in Input) (Proposal, error) {
+	if list, finite := in.Space.Finite(); finite && len(list) == 1 {
+		return Proposal{Identified: true, Candidates: []events.Candidate{{Name: First, Parameters: list[0]}}, Reason: "One composition is left."}, nil
+	}
 	switch d := r.def.Policy.Duel; {
 	case d.MRLPF != nil, d.MaxMinLCB != nil:
 		return r.proposeCandidates(ctx, in)
@@ -95,6 +99,9 @@ func (r *Rule) Propose(ctx context.Context, in Input) (Proposal, error) {
 
 // Best returns what the expert prefers so far; ok is false where nothing is known.
 func (r *Rule) Best(ctx context.Context, in Input) (best Best, ok bool, err error) {
+	if list, finite := in.Space.Finite(); finite && len(list) == 1 {
+		return Best{Expert: in.Expert, Parameters: list[0]}, true, nil
+	}
 	switch d := r.def.Policy.Duel; {
 	case d.MRLPF != nil, d.MaxMinLCB != nil:
 		return r.bestCandidate(ctx, in)
@@ -122,17 +129,17 @@ func (r *Rule) proposeRandom(in Input) (Proposal, error) {
 	if err != nil {
 		return Proposal{}, err
 	}
-	for seed := in.Seed + 1; len(points) == 2 && seed < in.Seed+tries; seed++ {
+	for try := uint64(1); try < tries; try++ {
 		if a, b, err := keys(in.Space, points); err != nil || a != b {
 			break
 		}
-		if points, err = in.Space.Sample(2, seed); err != nil {
+		if points, err = in.Space.Sample(2, in.Seed+try); err != nil {
 			return Proposal{}, err
 		}
 	}
 	reason := "Two compositions at random."
 	if r.def.Policy.Duel.RandomDuels == nil {
-		reason += " There is no model of the utility yet."
+		reason += " There is no model of the utility."
 	}
 	return Proposal{Candidates: []events.Candidate{{Name: First, Parameters: points[0]}, {Name: Second, Parameters: points[1]}}, Reason: reason}, nil
 }

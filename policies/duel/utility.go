@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
@@ -13,9 +14,13 @@ import (
 )
 
 // proposeUtility chooses a pair by an acquisition of the modelled utility: EUBO
-// and RAEUBO both points at once, the others one, against the last winner.
+// and RAEUBO both points at once, the others one, against the last winner. It
+// takes a pair at random where the expert has compared nothing, or took all of it back.
 func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
 	u := in.Model.Utility
+	if u.Duels.Len() == 0 {
+		return r.proposeRandom(in)
+	}
 	posterior, err := u.Posterior(ctx, in.Seed)
 	if err != nil {
 		return Proposal{}, err
@@ -123,7 +128,11 @@ func (r *Rule) one(ctx context.Context, in Input, posterior *pref.Posterior) (fi
 		}
 		return -v
 	}
-	winner, key, err := r.lastWinner(in)
+	winner, err := r.lastWinner(in)
+	if err != nil {
+		return search.Result{}, search.Result{}, err
+	}
+	key, err := in.Space.Key(winner.Point)
 	if err != nil {
 		return search.Result{}, search.Result{}, err
 	}
@@ -133,32 +142,55 @@ func (r *Rule) one(ctx context.Context, in Input, posterior *pref.Posterior) (fi
 	if same, err := in.Space.Key(first.Point); err != nil {
 		return search.Result{}, search.Result{}, err
 	} else if same == key { // nothing beats the winner: compare it with the best of the rest
-		if winner, err = r.runnerUp(in, posterior, key); err != nil {
+		allowed := func(point events.Point, of string) bool { return of != key && in.Space.Contains(point) == nil }
+		if winner, err = r.bestCompared(in, posterior, allowed); err != nil {
 			return search.Result{}, search.Result{}, err
+		}
+		if winner.Point == nil { // all the others have been excluded since
+			if winner, err = r.another(in, key); err != nil {
+				return search.Result{}, search.Result{}, err
+			}
 		}
 	}
 	return first, winner, nil
 }
 
-// lastWinner returns the winner of the expert's last comparison.
-func (r *Rule) lastWinner(in Input) (winner search.Result, key string, err error) {
-	c := in.Model.Comparisons[len(in.Model.Comparisons)-1]
-	point := c.Options[c.Order[0]]
-	x, err := in.Space.Encode(point)
-	if err != nil {
-		return search.Result{}, "", err
+// lastWinner returns the winner of the expert's last comparison that may still
+// be suggested: a refusal or an amendment may have excluded the last. Where none
+// may it is a composition at random.
+func (r *Rule) lastWinner(in Input) (search.Result, error) {
+	for _, c := range slices.Backward(in.Model.Comparisons) {
+		if point := c.Options[c.Order[0]]; in.Space.Contains(point) == nil {
+			x, err := in.Space.Encode(point)
+			return search.Result{Point: point, X: x, Value: math.NaN()}, err
+		}
 	}
-	key, err = in.Space.Key(point)
-	return search.Result{Point: point, X: x, Value: math.NaN()}, key, err
+	return r.another(in, "")
 }
 
-// runnerUp returns the compared composition of the greatest utility but for one.
-func (r *Rule) runnerUp(in Input, posterior *pref.Posterior, but string) (search.Result, error) {
+// another returns a composition at random, but for one.
+func (r *Rule) another(in Input, but string) (search.Result, error) {
+	points, err := in.Space.Sample(tries, in.Seed)
+	if err != nil {
+		return search.Result{}, err
+	}
+	for _, point := range points {
+		if key, err := in.Space.Key(point); err != nil || key != but {
+			x, err := in.Space.Encode(point)
+			return search.Result{Point: point, X: x, Value: math.NaN()}, err
+		}
+	}
+	return search.Result{}, search.ErrExhausted
+}
+
+// bestCompared returns the compared composition of the greatest utility among
+// those that a condition on it and its key admits; without a point where there is none.
+func (r *Rule) bestCompared(in Input, posterior *pref.Posterior, admitted func(point events.Point, key string) bool) (search.Result, error) {
 	best := search.Result{Value: math.NaN()}
 	greatest := math.Inf(-1)
 	err := eachCompared(in.Model, func(point events.Point) error {
 		key, err := in.Space.Key(point)
-		if err != nil || key == but {
+		if err != nil || !admitted(point, key) {
 			return err
 		}
 		x, err := in.Space.Encode(point)
@@ -193,7 +225,7 @@ func (r *Rule) bestUtility(ctx context.Context, in Input) (best Best, ok bool, e
 	if err != nil {
 		return Best{}, false, err
 	}
-	top, err := r.runnerUp(in, posterior, "")
+	top, err := r.bestCompared(in, posterior, func(events.Point, string) bool { return true })
 	if err != nil || top.Point == nil {
 		return Best{}, false, err
 	}

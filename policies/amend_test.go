@@ -1,0 +1,148 @@
+package policies_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// changing is a campaign of two experts that every policy of its kind can drive.
+func changing(t *testing.T, p events.Policy, budget int, changes ...func(*events.Definition)) events.Definition {
+	t.Helper()
+	def, err := study.Define("branin", 3, budget, func(def *events.Definition) {
+		def.Policy = p
+		def.Initial.Labels, def.Initial.Comparisons, def.Initial.Experiments = ptr(3), ptr(4), ptr(3)
+		for i, name := range []string{"ada", "bob"} {
+			study.WithExpert(2)(def)
+			def.Experts[i].Name, def.Experts[i].Simulated.Task = name, "branin"
+			def.Experts[i].Belief = &events.StatedBelief{
+				Mean: events.Point{"x1": events.Number(3), "x2": events.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
+			}
+		}
+		if p.Duel.Set() {
+			def.Instrument, def.Budget, def.Initial = events.Instrument{}, events.Budget{Comparisons: budget}, events.Initial{Comparisons: ptr(2)}
+		}
+		for _, change := range changes {
+			change(def)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return def
+}
+
+// untilAsked returns the events of a log up to the last one of a question that the
+// policy asked and nobody has answered yet, all of them where it asked none.
+func untilAsked(t *testing.T, log events.Log) *memlog.Log {
+	t.Helper()
+	var all []events.Event
+	asked := 0
+	for e, err := range log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+		switch e.Kind {
+		case events.KindLabelRequested, events.KindComparisonRequested, events.KindPinpointRequested:
+			asked = len(all)
+		}
+	}
+	if asked > 0 {
+		all = all[:asked]
+	}
+	short := memlog.New()
+	for _, e := range all {
+		if _, err := short.Append(t.Context(), e.Campaign, e.Sequence-1, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return short
+}
+
+// request fulfils a person's request on a campaign that nobody runs.
+func request(t *testing.T, log events.Log, def events.Definition, r engine.Request) *campaign.State {
+	t.Helper()
+	runner, err := study.Runner(t.Context(), log, def, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Actor = "person:eve"
+	if _, err := engine.Submit(t.Context(), log, runner.Core(), r, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	return runner.Core().State()
+}
+
+// audited fails the test where an audit of the log finds anything.
+func audited(t *testing.T, log events.Log, def events.Definition) {
+	t.Helper()
+	report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+	if err != nil || len(report.Mismatches) > 0 || report.Decisions == 0 {
+		t.Errorf("audit: %+v, %v", report, err)
+	}
+}
+
+// amendable are policies of every family, of campaigns that measure or that do not.
+func amendable(duels bool) (names []string, all map[string]events.Policy) {
+	wanted := []string{"lcb", "cobol", "cobol by ranking", "cobol by pinpoint", "hcei", "coexbo", "pibo", "batch-thompson", "random-choice", "prior-sampling", "manual"}
+	if duels {
+		wanted = []string{"mr-lpf", "maxmin-lcb", "raeubo", "utility-ei", "random-duels"}
+	}
+	all = make(map[string]events.Policy)
+	for name, m := range methods() {
+		if slices.Contains(wanted, name) {
+			all[name] = m.policy
+		}
+	}
+	return wanted, all
+}
+
+// Law: a campaign under way may change from any policy to any other of its
+// kind, also while a question of the old one is open: it goes on to its end, what
+// follows can be audited, and nothing in it depends on what is remembered.
+func TestAmendedPolicy(t *testing.T) {
+	for _, duels := range []bool{false, true} {
+		names, policy := amendable(duels)
+		if len(policy) != len(names) {
+			t.Fatalf("%d policies of %v", len(policy), names)
+		}
+		before, after := 5, 7
+		if duels {
+			before, after = 9, 13
+		}
+		for _, from := range names {
+			t.Run(strings.ReplaceAll(from, " ", "_"), func(t *testing.T) {
+				t.Parallel()
+				first := changing(t, policy[from], before)
+				whole := memlog.New()
+				if _, err := study.Simulate(t.Context(), whole, first); err != nil {
+					t.Fatal(err)
+				}
+				for _, to := range names {
+					t.Run(strings.ReplaceAll(to, " ", "_"), func(t *testing.T) {
+						log := untilAsked(t, whole)
+						second := changing(t, policy[to], after)
+						request(t, log, first, engine.Request{Amend: &events.CampaignAmended{Definition: second}})
+						core, err := study.Simulate(t.Context(), log, second)
+						if err != nil {
+							t.Fatal(err)
+						}
+						s := core.State()
+						if s.Status != campaign.Completed || !duels && s.Spent() != after {
+							t.Errorf("it is %s (%s) after %d experiments", s.Status, s.Reason, s.Spent())
+						}
+						audited(t, log, second)
+					})
+				}
+			})
+		}
+	}
+}

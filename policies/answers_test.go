@@ -1,0 +1,190 @@
+package policies_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/projections"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/projectiontest"
+)
+
+// reticent answers some questions as it should, cannot tell at others, and
+// cannot be asked at the rest.
+type reticent struct {
+	humans.Reviewer
+	asked int
+}
+
+func (r *reticent) Ask(ctx context.Context, q humans.Question) (humans.Answer, error) {
+	r.asked++
+	switch r.asked % 3 {
+	case 1:
+		return humans.Answer{Answer: events.AnswerUnsure}, nil
+	case 2:
+		return humans.Answer{}, fmt.Errorf("the line is dead")
+	}
+	return r.Reviewer.Ask(ctx, q)
+}
+
+// Examples and Comparisons are those of the reviewer behind it.
+func (r *reticent) Examples(ctx context.Context, n int, balanced bool) ([]humans.Example, error) {
+	return r.Reviewer.(humans.Exampler).Examples(ctx, n, balanced)
+}
+
+func (r *reticent) Comparisons(ctx context.Context, n, options int) ([]humans.Compared, error) {
+	return r.Reviewer.(humans.Comparer).Comparisons(ctx, n, options)
+}
+
+// Law: experts who cannot tell, or cannot be asked, do not stop a campaign of any
+// family: it goes on to its end and can be audited, and every projection in it is
+// live as it is replayed and restored.
+func TestReticentExperts(t *testing.T) {
+	for _, duels := range []bool{false, true} {
+		names, policy := amendable(duels)
+		for _, name := range names {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				def := changing(t, policy[name], 9)
+				log := memlog.New()
+				r, err := study.Runner(t.Context(), log, def, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for expert, reviewer := range r.Reviewers {
+					r.Reviewers[expert] = &reticent{Reviewer: reviewer}
+				}
+				if err := r.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if s := r.Core().State(); s.Status != campaign.Completed {
+					t.Errorf("it is %s (%s)", s.Status, s.Reason)
+				}
+				audited(t, log, def)
+				var all []events.Event
+				for e, err := range log.Read(t.Context(), 0) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					all = append(all, e)
+				}
+				projectiontest.Run(t, func() []projections.Projection { return engine.NewCore().Projections() }, all)
+			})
+		}
+	}
+}
+
+// Law: once the budget of questions is spent nobody is asked any more, by any policy.
+func TestQuestionBudget(t *testing.T) {
+	names, policy := amendable(false)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			def := changing(t, policy[name], 9, func(def *events.Definition) { def.Budget.Labels = ptr(1) })
+			core, err := study.Simulate(t.Context(), memlog.New(), def)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := core.State(); s.AskedCount() > 1 || s.Status != campaign.Completed {
+				t.Errorf("%d questions were asked, and it is %s (%s)", s.AskedCount(), s.Status, s.Reason)
+			}
+		})
+	}
+}
+
+// Law: a campaign that only compares pauses, goes on, and goes on again past its
+// end once its budget is raised; it says which budget ended it.
+func TestComparisonsRaised(t *testing.T) {
+	names, policy := amendable(true)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			def := changing(t, policy[name], 7)
+			whole := memlog.New()
+			if _, err := study.Simulate(t.Context(), whole, def); err != nil {
+				t.Fatal(err)
+			}
+			log := untilAsked(t, whole)
+			request(t, log, def, engine.Request{Pause: &events.CampaignPaused{Reason: "lunch"}})
+			request(t, log, def, engine.Request{Resume: &events.CampaignResumed{}})
+			core, err := study.Simulate(t.Context(), log, def)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := core.State(); s.Status != campaign.Completed || s.Comparisons() != 7 || s.Reason != events.CompletedBudget {
+				t.Errorf("it is %s (%s) after %d comparisons", s.Status, s.Reason, s.Comparisons())
+			}
+			raised := changing(t, policy[name], 10)
+			request(t, log, def, engine.Request{Amend: &events.CampaignAmended{Definition: raised}})
+			if core, err = study.Simulate(t.Context(), log, raised); err != nil {
+				t.Fatal(err)
+			}
+			if s := core.State(); s.Status != campaign.Completed || s.Comparisons() != 10 {
+				t.Errorf("raised, it is %s (%s) after %d comparisons", s.Status, s.Reason, s.Comparisons())
+			}
+			audited(t, log, raised)
+		})
+	}
+}
+
+// Law: an answer that is changed changes the model of what the expert prefers, in
+// its direction; taken back it counts no more.
+func TestChangedAnswer(t *testing.T) {
+	_, policy := amendable(false)
+	def := changing(t, policy["coexbo"], 5)
+	log := memlog.New()
+	core, err := study.Simulate(t.Context(), log, def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions := slices.Clone(core.State().Questions)
+	i := slices.IndexFunc(questions, func(q campaign.Question) bool { return q.Expert == "ada" && len(q.Order) == 2 })
+	if i < 0 {
+		t.Fatal("ada has compared nothing")
+	}
+	q := &questions[i]
+	wins := func(r *engine.Runner) float64 { // the probability that the answer as it first was would be given again
+		better, err := r.Core().Space().Encode(q.Options[q.Order[0]].Parameters)
+		if err != nil {
+			t.Fatal(err)
+		}
+		worse, err := r.Core().Space().Encode(q.Options[q.Order[1]].Parameters)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Core().View().Preferences[0].Choice.Preference(better, worse).Mean
+	}
+	runner, err := study.Runner(t.Context(), log, def, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comparisons := runner.Core().State().Comparisons()
+	probability := []float64{wins(runner)}
+	for i, said := range []engine.Answer{{Question: q.ID, Order: []int{q.Order[1], q.Order[0]}}, {Question: q.ID, Answer: events.AnswerUnsure}} {
+		answer := engine.Request{Actor: "person:ada", Answer: &said}
+		if _, err := engine.Submit(t.Context(), log, runner.Core(), answer, time.Date(2026, 1, 2, 0, 0, i, 0, time.UTC)); err != nil {
+			t.Fatal(err)
+		}
+		probability = append(probability, wins(runner))
+		if got := runner.Core().State().Comparisons(); got != comparisons-i {
+			t.Errorf("%d comparisons count", got)
+		}
+	}
+	if p := probability; p[0] < 0.6 || p[1] > 0.4 || p[2] <= p[1] || p[2] >= p[0] {
+		t.Errorf("given, turned round and taken back the choice has the probabilities %.2f", p)
+	}
+	raised := changing(t, policy["coexbo"], 6)
+	request(t, log, def, engine.Request{Amend: &events.CampaignAmended{Definition: raised}})
+	if _, err := study.Simulate(t.Context(), log, raised); err != nil {
+		t.Fatal(err)
+	}
+	audited(t, log, raised)
+}

@@ -1,0 +1,189 @@
+package duel_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/preference"
+)
+
+func ptr[T any](x T) *T { return &x }
+
+// rules are all rules of duels by name.
+func rules() map[string]events.Policy {
+	all := make(map[string]events.Policy)
+	for _, m := range events.Methods() {
+		if m.Policy.Duel.Set() {
+			all[m.Name] = m.Policy
+		}
+	}
+	return all
+}
+
+// taste is a campaign of comparisons over the unit square, or over a list.
+func taste(t *testing.T, p events.Policy, candidates ...events.Point) events.Definition {
+	t.Helper()
+	return campaignfile.Complete(events.Definition{
+		Name: "taste", Seed: 7, Objective: events.Objective{Name: "taste", Goal: events.Maximize}, Policy: p, Candidates: candidates,
+		Parameters: []events.Parameter{{Name: "a", Min: ptr(0.0), Max: ptr(1.0)}, {Name: "b", Min: ptr(0.0), Max: ptr(1.0)}},
+		Budget:     events.Budget{Comparisons: 20}, Experts: []events.Expert{{Name: "ada"}},
+	})
+}
+
+func at(a, b float64) events.Point { return events.Point{"a": events.Number(a), "b": events.Number(b)} }
+
+// input is what a rule sees after the given comparisons, each of which its first
+// option won; refused are regions that people have refused since.
+func input(t *testing.T, def events.Definition, compared [][2]events.Point, refused ...events.Region) duel.Input {
+	t.Helper()
+	bounded := def
+	bounded.Excluded = append(bounded.Excluded, refused...)
+	sp, err := space.New(bounded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := preference.New()
+	apply := func(payload events.Payload) {
+		if err := p.Apply(events.Event{}, payload); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(&events.CampaignDefined{Definition: def})
+	in := duel.Input{Space: sp, Expert: "ada", Seed: 3}
+	for i, pair := range compared {
+		id := fmt.Sprintf("q%d", i+1)
+		in.Questions = append(in.Questions, campaign.Question{
+			ID: id, Status: campaign.Answered, Form: campaign.Comparison, Expert: "ada", Order: []int{0, 1},
+			Options: []events.Option{{Parameters: pair[0]}, {Parameters: pair[1]}},
+		})
+		apply(&events.ComparisonGiven{Question: id, Expert: "ada", Options: pair[:], Order: []int{0, 1}})
+	}
+	if p.Stale("ada") {
+		fit, err := p.Fit(t.Context(), "ada", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		apply(&events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &fit})
+	}
+	if in.Model, err = p.Model("ada"); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// propose returns a pair that may be asked about: two compositions of the space.
+func propose(t *testing.T, r *duel.Rule, in duel.Input) duel.Proposal {
+	t.Helper()
+	p, err := r.Propose(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Identified || p.Spent {
+		return p
+	}
+	if len(p.Candidates) != 2 {
+		t.Fatalf("it proposes %d compositions", len(p.Candidates))
+	}
+	var keys [2]string
+	for i, c := range p.Candidates {
+		if err := in.Space.Contains(c.Parameters); err != nil {
+			t.Errorf("the %s one: %v", c.Name, err)
+		}
+		if keys[i], err = in.Space.Key(c.Parameters); err != nil {
+			t.Error(err)
+		}
+	}
+	if keys[0] == keys[1] {
+		t.Errorf("%s is to be compared with itself", in.Space.Format(p.Candidates[0].Parameters))
+	}
+	return p
+}
+
+// Law: what has been refused since is not put to the expert again, the last
+// winner neither.
+func TestRefusedSince(t *testing.T) {
+	compared := [][2]events.Point{{at(0.5, 0.5), at(0.1, 0.1)}, {at(0.6, 0.5), at(0.9, 0.1)}, {at(0.9, 0.9), at(0.6, 0.5)}}
+	refused := events.Region{Name: "no", Where: map[string]events.RegionSide{"a": {Min: ptr(0.85)}}}
+	for name, p := range rules() {
+		t.Run(name, func(t *testing.T) {
+			def := taste(t, p)
+			propose(t, duel.New(def), input(t, def, compared, refused))
+			whole := events.Region{Name: "all that was compared", Where: map[string]events.RegionSide{"b": {Max: ptr(0.95)}}}
+			propose(t, duel.New(def), input(t, def, compared, whole))
+		})
+	}
+}
+
+// Law: of a list that refusals leave one composition of, that one is the best and
+// nothing more is asked.
+func TestShortLists(t *testing.T) {
+	list := []events.Point{at(0.2, 0.2), at(0.8, 0.8)}
+	refused := events.Region{Name: "no", Where: map[string]events.RegionSide{"a": {Max: ptr(0.5)}}}
+	for name, p := range rules() {
+		t.Run(name, func(t *testing.T) {
+			def := taste(t, p, list...)
+			rule, compared := duel.New(def), [][2]events.Point{{list[0], list[1]}}
+			propose(t, rule, input(t, def, compared))
+			in := input(t, def, compared, refused)
+			if p := propose(t, rule, in); !p.Identified {
+				t.Errorf("it proposes %+v", p)
+			}
+			best, ok, err := rule.Best(t.Context(), in)
+			if err != nil || !ok || best.Parameters["a"] != list[1]["a"] {
+				t.Errorf("the best is %+v, %v, %v", best, ok, err)
+			}
+		})
+	}
+}
+
+// Law: what experts take back does not count: with nothing left a rule begins
+// again, and knows of no best.
+func TestAllTakenBack(t *testing.T) {
+	for name, p := range rules() {
+		t.Run(name, func(t *testing.T) {
+			def := taste(t, p)
+			in := input(t, def, [][2]events.Point{{at(0.5, 0.5), at(0.1, 0.1)}})
+			in.Questions[0].Order = nil
+			if in.Model.Form != "" {
+				taken := preference.New()
+				for _, payload := range []events.Payload{
+					&events.CampaignDefined{Definition: def},
+					&events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &in.Model.Fit},
+				} {
+					if err := taken.Apply(events.Event{}, payload); err != nil {
+						t.Fatal(err)
+					}
+				}
+				var err error
+				if in.Model, err = taken.Model("ada"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			propose(t, duel.New(def), in)
+			if best, ok, err := duel.New(def).Best(t.Context(), in); err != nil || ok && in.Model.Form != "" {
+				t.Errorf("the best is %+v, %v", best, err)
+			}
+		})
+	}
+}
+
+// Law: a refusal takes candidates away; what was said of the others still counts.
+func TestRefusalKeepsComparisons(t *testing.T) {
+	for _, name := range []string{"mr-lpf", "maxmin-lcb"} {
+		def := taste(t, rules()[name])
+		rule := duel.New(def)
+		first := propose(t, rule, input(t, def, nil)).Candidates
+		compared := [][2]events.Point{{first[0].Parameters, first[1].Parameters}}
+		corner := events.Region{Name: "no", Where: map[string]events.RegionSide{"a": {Max: ptr(0.02)}, "b": {Max: ptr(0.02)}}}
+		p := propose(t, rule, input(t, def, compared, corner))
+		_, ok, err := rule.Best(t.Context(), input(t, def, compared, corner))
+		if err != nil || !ok || p.Elimination == nil || p.Elimination.Made < 1 && p.Elimination.Round > 0 {
+			t.Errorf("%s has forgotten the comparison: %+v, %v", name, p.Elimination, err)
+		}
+	}
+}
