@@ -107,7 +107,12 @@ func TestComparisonsRaised(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			def := changing(t, policy[name], 7)
+			none := func(def *events.Definition) { // which rules on candidates would not count
+				if def.Policy.Duel.MRLPF != nil || def.Policy.Duel.MaxMinLCB != nil {
+					def.Initial.Comparisons = ptr(0)
+				}
+			}
+			def := changing(t, policy[name], 7, none)
 			whole := memlog.New()
 			if _, err := study.Simulate(t.Context(), whole, def); err != nil {
 				t.Fatal(err)
@@ -122,7 +127,7 @@ func TestComparisonsRaised(t *testing.T) {
 			if s := core.State(); s.Status != campaign.Completed || s.Comparisons() != 7 || s.Reason != events.CompletedBudget {
 				t.Errorf("it is %s (%s) after %d comparisons", s.Status, s.Reason, s.Comparisons())
 			}
-			raised := changing(t, policy[name], 10)
+			raised := changing(t, policy[name], 10, none)
 			request(t, log, def, engine.Request{Amend: &events.CampaignAmended{Definition: raised}})
 			if core, err = study.Simulate(t.Context(), log, raised); err != nil {
 				t.Fatal(err)
