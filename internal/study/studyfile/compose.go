@@ -211,6 +211,7 @@ func nameExperts(list any) any {
 // read has campaignfile read the composition.
 func (c *composition) read() (events.Definition, []Fault) {
 	restore := c.standIns()
+	anchored := c.withoutAnchors()
 	text, err := json.MarshalIndent(c.doc, "", " ")
 	if err != nil {
 		return events.Definition{}, []Fault{c.whole.fault(err.Error(), "")}
@@ -227,7 +228,30 @@ func (c *composition) read() (events.Definition, []Fault) {
 	if err != nil {
 		return events.Definition{}, []Fault{c.whole.fault(err.Error(), "")}
 	}
+	for _, i := range anchored {
+		file.Definition.Experts[i].Simulated.Anchored = true
+	}
 	return restore(file.Definition), nil
+}
+
+// withoutAnchors takes anchored from the experts who have no anchors, and says who
+// they are: a campaign file refuses them, and in a study anchors are the task's, which
+// [Task.unanchored] checks.
+func (c *composition) withoutAnchors() (anchored []int) {
+	experts, _ := c.doc["experts"].([]any)
+	for i, e := range experts {
+		expert, _ := e.(map[string]any)
+		simulated, _ := expert["simulated"].(map[string]any)
+		if simulated["anchored"] != true || expert["anchors"] != nil {
+			continue
+		}
+		simulated = maps.Clone(simulated)
+		delete(simulated, "anchored")
+		expert = maps.Clone(expert)
+		expert["simulated"] = simulated
+		experts[i], anchored = expert, append(anchored, i)
+	}
+	return anchored
 }
 
 // standIns has a person stand in for each simulated expert who knows no test
