@@ -38,6 +38,15 @@ func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
 	if err != nil {
 		return Proposal{}, err
 	}
+	if slices.Equal(first.X, second.X) { // what can be made comes in steps, and both were snapped to one
+		key, err := in.Space.Key(first.Point)
+		if err != nil {
+			return Proposal{}, err
+		}
+		if second, err = r.another(in, key); err != nil {
+			return Proposal{}, err
+		}
+	}
 	p := Proposal{Reason: reasons[r.Name()]}
 	for _, c := range []struct {
 		name string

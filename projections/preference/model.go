@@ -88,6 +88,9 @@ func (p *Projection) data(x *Expert) (*Model, error) {
 			options[i] = u
 		}
 		for _, pair := range c.Pairs() {
+			if m.Form == events.PreferenceUtility && slices.Equal(options[pair[0]], options[pair[1]]) {
+				continue // a composition is as good as itself: that says nothing of its utility
+			}
 			m.Winners, m.Losers = append(m.Winners, options[pair[0]]), append(m.Losers, options[pair[1]])
 		}
 	}

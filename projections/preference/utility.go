@@ -40,7 +40,7 @@ func (u *Utility) Posterior(ctx context.Context, seed uint64) (*pref.Posterior, 
 	return draw.Posterior, nil
 }
 
-// paperBandwidth is where Sinaga et al. 2026 search for the bandwidth.
+// Sinaga et al. 2026 search for the bandwidth, in the unit cube, within these.
 const (
 	paperLower = 1
 	paperUpper = 2

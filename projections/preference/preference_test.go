@@ -1,0 +1,214 @@
+package preference_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/projections"
+	"github.com/campaignd/campaignd/projections/preference"
+	"github.com/campaignd/campaignd/projections/projectiontest"
+)
+
+func ptr[T any](x T) *T { return &x }
+
+func at(a, b float64) events.Point { return events.Point{"a": events.Number(a), "b": events.Number(b)} }
+
+// definition is a campaign over the unit square in which ada and bob compare.
+func definition(t *testing.T, method string) events.Definition {
+	t.Helper()
+	methods := events.Methods()
+	i := slices.IndexFunc(methods, func(m events.Method) bool { return m.Name == method })
+	if i < 0 {
+		t.Fatalf("there is no method %s", method)
+	}
+	def := events.Definition{
+		Name: "square", Seed: 1, Objective: events.Objective{Name: "y", Goal: events.Maximize}, Policy: methods[i].Policy,
+		Parameters: []events.Parameter{{Name: "a", Min: ptr(0.0), Max: ptr(1.0)}, {Name: "b", Min: ptr(0.0), Max: ptr(1.0)}},
+		Budget:     events.Budget{Experiments: 9}, Instrument: events.Instrument{Manual: &events.ManualInstrument{}},
+		Experts: []events.Expert{{Name: "ada"}, {Name: "bob"}},
+	}
+	if def.Policy.Duel.Set() {
+		def.Budget, def.Instrument = events.Budget{Comparisons: 9}, events.Instrument{}
+		def.Experts[0].Anchors = []events.Point{at(0.5, 0.5)}
+	}
+	return campaignfile.Complete(def)
+}
+
+// course is what happens to the projection's campaign: comparisons that are
+// answered out of order, changed and taken back, anchors, fits that succeed and
+// fail, and an amendment.
+func course(t *testing.T, method string) []events.Event {
+	t.Helper()
+	live := preference.New()
+	var history []events.Event
+	happens := func(payload events.Payload) {
+		t.Helper()
+		data, err := json.Marshal(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(history) + 1
+		e := events.Event{ID: fmt.Sprint(n), Campaign: "square", Sequence: events.Sequence(n), Kind: payload.Kind(), Version: 1, Data: data}
+		history = append(history, e)
+		if err := live.Apply(e, payload); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fit := func(expert string) {
+		t.Helper()
+		if !live.Stale(expert) {
+			return
+		}
+		fit, err := live.Fit(t.Context(), expert, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		happens(&events.ModelFitted{Model: events.ModelPreference, Expert: expert, Preference: &fit})
+	}
+	compared := func(q int, expert string, order []int) *events.ComparisonGiven {
+		x := float64(q) / 10
+		return &events.ComparisonGiven{Question: fmt.Sprintf("q%d", q), Expert: expert, Options: []events.Point{at(x, 0.5), at(1-x, x)}, Order: order}
+	}
+	def := definition(t, method)
+	happens(&events.CampaignDefined{Definition: def})
+	happens(compared(2, "ada", []int{0, 1}))
+	happens(compared(1, "ada", []int{1, 0}))
+	happens(compared(3, "bob", nil)) // "can't tell"
+	fit("ada")
+	fit("bob")
+	happens(compared(4, "ada", []int{0}))
+	happens(&events.AnchorsDeclared{Expert: "ada", Points: []events.Point{at(0.2, 0.9)}})
+	happens(&events.ModelFitFailed{Model: events.ModelPreference, Expert: "ada", Cause: "a trial"})
+	turned := compared(2, "ada", []int{1, 0})
+	happens(&events.ComparisonSuperseded{Question: "q2", Expert: "ada", Options: turned.Options, Order: turned.Order})
+	fit("ada")
+	happens(compared(5, "bob", []int{0, 1})) // a composition with itself
+	happens(compared(6, "bob", []int{0, 1}))
+	fit("bob")
+	happens(&events.ComparisonSuperseded{Question: "q4", Expert: "ada", Options: compared(4, "", nil).Options})
+	def.Parameters[0].Max = ptr(0.9)
+	happens(&events.CampaignAmended{Definition: def})
+	fit("ada")
+	return history
+}
+
+// Law: live, replayed and restored are the same.
+func TestReplayed(t *testing.T) {
+	for _, method := range []string{"coexbo", "prior-sampling", "raeubo", "mr-lpf", "lcb"} {
+		t.Run(method, func(t *testing.T) {
+			projectiontest.Run(t, func() []projections.Projection { return []projections.Projection{preference.New()} }, course(t, method))
+		})
+	}
+}
+
+// predicted is all that a model says at some points.
+func predicted(t *testing.T, m *preference.Model) (values []float64) {
+	t.Helper()
+	for _, x := range [][]float64{{0.1, 0.2}, {0.5, 0.9}, {0.93, 0.4}} {
+		switch {
+		case m.Score != nil:
+			mean, variance := m.Score.NewPredictor().At(x, nil, nil)
+			values = append(values, mean, variance, m.Scaling.ScoreMean, m.Choice.Preference(x, []float64{0.3, 0.3}).Mean)
+		case m.Utility != nil:
+			posterior, err := m.Utility.Posterior(t.Context(), 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mean, sd := posterior.Posterior(x)
+			values = append(values, mean, sd, m.Utility.Noise(x, nil))
+		}
+	}
+	return values
+}
+
+// Law: a model is a function of the state: one that has been remembered over
+// many events says, bit for bit, what one of a projection restored from a snapshot
+// says, after every event.
+func TestModelFollowsFromState(t *testing.T) {
+	for _, method := range []string{"coexbo", "raeubo"} {
+		live, models := preference.New(), 0
+		for _, e := range course(t, method) {
+			payload, err := events.Decode(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := live.Apply(e, payload); err != nil {
+				t.Fatal(err)
+			}
+			snapshot, err := live.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			restored := preference.New()
+			if err := restored.Restore(snapshot); err != nil {
+				t.Fatal(err)
+			}
+			for _, expert := range []string{"ada", "bob", "eve"} {
+				m, err := live.Model(expert)
+				again, errAgain := restored.Model(expert)
+				if (m == nil) != (again == nil) || fmt.Sprint(err) != fmt.Sprint(errAgain) {
+					t.Fatalf("after %s the model of %s is %v (%v), restored %v (%v)", e.Kind, expert, m, err, again, errAgain)
+				}
+				if m == nil {
+					continue
+				}
+				models++
+				bits := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+				if a, b := predicted(t, m), predicted(t, again); !slices.EqualFunc(a, b, bits) || len(a) == 0 {
+					t.Errorf("%s: after %s (%s) the model of %s says %v, restored %v", method, e.ID, e.Kind, expert, a, b)
+				}
+			}
+		}
+		if models < 10 {
+			t.Errorf("%s: only %d models were compared", method, models)
+		}
+	}
+}
+
+// Law: a model does not depend on the order in which questions were answered, and an
+// answer that is taken back is as one that was never given.
+func TestOrderOfAnswers(t *testing.T) {
+	def := definition(t, "coexbo")
+	given := func(q int, order ...int) events.Payload {
+		x := float64(q) / 10
+		return &events.ComparisonGiven{Question: fmt.Sprintf("q%d", q), Expert: "ada", Options: []events.Point{at(x, 0.5), at(1-x, x)}, Order: order}
+	}
+	unsure := given(11).(*events.ComparisonGiven)
+	fold := func(payloads ...events.Payload) *preference.Model {
+		p := preference.New()
+		for _, payload := range append([]events.Payload{&events.CampaignDefined{Definition: def}}, payloads...) {
+			if err := p.Apply(events.Event{}, payload); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fit, err := p.Fit(t.Context(), "ada", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Apply(events.Event{}, &events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &fit}); err != nil {
+			t.Fatal(err)
+		}
+		m, err := p.Model("ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	want := predicted(t, fold(given(2, 0, 1), given(10, 1, 0)))
+	for name, m := range map[string]*preference.Model{
+		"answered late": fold(given(10, 1, 0), given(2, 0, 1)),
+		"changed":       fold(given(2, 0, 1), given(10, 0, 1), &events.ComparisonSuperseded{Question: "q10", Expert: "ada", Options: given(10).(*events.ComparisonGiven).Options, Order: []int{1, 0}}),
+		"taken back": fold(given(2, 0, 1), given(10, 1, 0), given(11, 0, 1),
+			&events.ComparisonSuperseded{Question: "q11", Expert: "ada", Options: unsure.Options}),
+		"can't tell": fold(given(2, 0, 1), unsure, given(10, 1, 0)),
+	} {
+		if got := predicted(t, m); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
