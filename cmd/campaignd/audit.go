@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -166,8 +167,18 @@ func (a *app) printAudit(r *audited) {
 	if r.Comparison != "exact" {
 		how = fmt.Sprintf("to a relative tolerance of %g, since some come from another build than this one (%s)", engine.AuditTolerance, r.Build)
 	}
-	a.printf("%d of %s and %d of %s came out the same when made again, compared %s.\n",
-		r.Reproduced, plural(r.Decisions, "decision"), r.FitsReproduced, plural(r.Fits, "fit"), how)
+	var again []string
+	if r.Decisions > 0 {
+		again = append(again, fmt.Sprintf("%d of %s", r.Reproduced, plural(r.Decisions, "decision")))
+	}
+	if r.Fits > 0 {
+		again = append(again, fmt.Sprintf("%d of %s", r.FitsReproduced, plural(r.Fits, "fit")))
+	}
+	if again == nil {
+		a.printf("No decision and no fit has been made yet: there is nothing to make again.\n")
+	} else {
+		a.printf("%s came out the same when made again, compared %s.\n", strings.Join(again, " and "), how)
+	}
 	if r.Older > 0 {
 		a.printf("INCOMPLETE: this version cannot make %s of an earlier one again. Audit with the campaignd that made them; `campaignd explain` names it.\n",
 			plural(r.Older, "decision"))

@@ -100,7 +100,7 @@ func (a *app) printCheck(d diagnose.Diagnosis) {
 	if r := n.Replicates; r != nil {
 		row("repetitions", "%s sd (95 %%: %s to %s), from %s", measure(r.SD, d.Unit), figures(r.Lower), figures(r.Upper), plural(r.Freedom, "repetition"))
 	} else {
-		row("repetitions", "none: no composition was measured twice")
+		row("repetitions", "none: no composition has two measurements that count")
 	}
 }
 

@@ -96,7 +96,11 @@ func decisionBehind(state *campaign.State, id string) (string, error) {
 	}
 	if x := state.Experiment(id); x != nil {
 		if x.Decision == "" {
-			return "", fmt.Errorf("%wno decision is behind %s: its origin is %q", errNo, id, x.Origin)
+			why := map[string]string{
+				events.OriginInitial: "it belongs to the initial design", events.OriginPerson: "a person chose it",
+				events.OriginImport: "it was measured before the campaign",
+			}[x.Origin]
+			return "", fmt.Errorf("%wno decision is behind %s: %s", errNo, id, why)
 		}
 		return x.Decision, nil
 	}

@@ -46,8 +46,8 @@ func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgr
 	if missing == 0 {
 		return p
 	}
-	s.remark("%s: %s (%d tasks × %d arms × %d seeds), %d to run with %s", study.File.Name, plural(len(study.Units), "campaign"),
-		len(study.Tasks), len(study.Arms), study.File.Seeds.Count, missing, plural(s.workers, "worker"))
+	s.remark("%s: %s (%s × %s × %s), %d to run with %s", study.File.Name, plural(len(study.Units), "campaign"),
+		plural(len(study.Tasks), "task"), plural(len(study.Arms), "arm"), plural(study.File.Seeds.Count, "seed"), missing, plural(s.workers, "worker"))
 	if p.terminal {
 		p.drawn.Go(p.draw)
 	}

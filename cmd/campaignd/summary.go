@@ -56,10 +56,13 @@ func foundSoFar(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 	if best == nil {
 		return [][2]string{{"best", "nothing was measured"}}
 	}
-	return [][2]string{
-		{"best", fmt.Sprintf("%s %s, in %s", def.Objective.Name, quantity(best.Value, best.Unit), best.Experiment)},
-		{"", compositionWithUnits(def, best.Parameters)},
+	// The model's value is not the measured one, which holds noise: where they differ both are said.
+	value := fmt.Sprintf("%s %s, in %s", def.Objective.Name, quantity(best.Value, best.Unit), best.Experiment)
+	if x := s.Experiment(best.Experiment); x != nil && x.Measurement != nil && short(x.Measurement.Objective.Value) != short(best.Value) {
+		value = fmt.Sprintf("%s %s by the model, in %s, which measured %s", def.Objective.Name, quantity(best.Value, best.Unit), best.Experiment,
+			short(x.Measurement.Objective.Value))
 	}
+	return [][2]string{{"best", value}, {"", compositionWithUnits(def, best.Parameters)}}
 }
 
 // effort says in rows what a campaign has spent: experiments, and the answers of
@@ -88,7 +91,7 @@ func effort(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 				initial++
 			}
 		}
-		row("comparisons", "%d%s", summary.Comparisons, initially(initial))
+		row("comparisons", "%d%s", summary.Comparisons, initially(initial, summary.Comparisons))
 	}
 	if n := pinpointed(s); n > 0 {
 		row("named", "%s by experts", plural(n, "composition"))
@@ -96,9 +99,12 @@ func effort(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 	return rows
 }
 
-func initially(n int) string {
-	if n == 0 {
+func initially(n, all int) string {
+	switch n {
+	case 0:
 		return ""
+	case all:
+		return ", all at first"
 	}
 	return fmt.Sprintf(", %d of them at first", n)
 }

@@ -36,6 +36,36 @@ func compositionWithUnits(def *events.Definition, p events.Point) string {
 	return strings.Join(parts, ", ")
 }
 
+// compositions writes points that are told apart by reading them: in the usual
+// decimals, or in six digits where two that differ would look alike.
+func compositions(def *events.Definition, points []events.Point) []string {
+	texts := make([]string, len(points))
+	alike := false
+	for i, p := range points {
+		texts[i] = composition(def, p)
+		for j := range i {
+			alike = alike || texts[i] == texts[j] && !maps.Equal(p, points[j])
+		}
+	}
+	if !alike {
+		return texts
+	}
+	for i, p := range points {
+		var parts []string
+		for _, par := range def.Parameters {
+			if v, ok := p[par.Name]; ok {
+				value := v.Name()
+				if x, ok := v.Float(); ok {
+					value = strconv.FormatFloat(x, 'g', 6, 64)
+				}
+				parts = append(parts, par.Name+" "+value)
+			}
+		}
+		texts[i] = strings.Join(parts, ", ")
+	}
+	return texts
+}
+
 // parameterValue writes a value with the decimals that matter: those of the
 // instrument's step, else about a thousandth of the parameter's range.
 func parameterValue(def *events.Definition, par events.Parameter, v events.Value) string {
@@ -243,7 +273,11 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		for i := range p.Options {
 			points[i] = p.Options[i].Parameters
 		}
-		return fmt.Sprintf("%s asks %s to compare %s", p.Question, p.Expert, n.options(points, nil, ", ", " and ")), true
+		ask := "to compare"
+		if len(points) > 2 {
+			ask = "to rank"
+		}
+		return fmt.Sprintf("%s asks %s %s %s", p.Question, p.Expert, ask, n.options(points, nil, ", ", " and ")), true
 	case *events.ComparisonGiven:
 		line := fmt.Sprintf("%s %s in %s", p.Expert, n.placed(p.Options, p.Order), p.Question)
 		if who(e.Actor) != p.Expert {
@@ -338,6 +372,10 @@ func (n *narrator) options(points []events.Point, order []int, between, last str
 		}
 	}
 	var b strings.Builder
+	var texts []string
+	if n.def != nil {
+		texts = compositions(n.def, points)
+	}
 	for k, i := range order {
 		switch {
 		case k == 0:
@@ -347,8 +385,8 @@ func (n *narrator) options(points []events.Point, order []int, between, last str
 			b.WriteString(between)
 		}
 		b.WriteString(humans.OptionName(i))
-		if i < len(points) && n.def != nil {
-			fmt.Fprintf(&b, " (%s)", composition(n.def, points[i]))
+		if i < len(texts) {
+			fmt.Fprintf(&b, " (%s)", texts[i])
 		}
 	}
 	return b.String()

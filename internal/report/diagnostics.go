@@ -249,7 +249,7 @@ func (h *history) hyperparameters() [][2]string {
 	if o.Noise != nil {
 		noise = "known: " + unit(*o.Noise)
 	}
-	repetitions := "no composition was measured twice"
+	repetitions := "no composition has two measurements that count"
 	if n := h.diagnosis.Noise; n != nil && n.Replicates != nil {
 		r := n.Replicates
 		repetitions = fmt.Sprintf("%s (95 %%: %s to %s), from %s", unit(r.SD), significant(r.Lower, 2), significant(r.Upper, 2), plural(r.Freedom, "repetition"))

@@ -104,7 +104,7 @@ func (h *history) answersGiven() (numbers []number) {
 		for _, n := range initial {
 			first += n
 		}
-		numbers = append(numbers, number{fmt.Sprint(s.Labels()), "labels", fmt.Sprintf("%d at first, then %d asked", first, len(asked))})
+		numbers = append(numbers, number{fmt.Sprint(s.Labels()), "labels", askedDetail(first, len(asked))})
 	}
 	for _, form := range []struct {
 		form campaign.Form
@@ -126,10 +126,21 @@ func (h *history) answersGiven() (numbers []number) {
 			}
 		}
 		if first+asked > 0 {
-			numbers = append(numbers, number{fmt.Sprint(given), form.name, fmt.Sprintf("%d at first, then %d asked", first, asked)})
+			numbers = append(numbers, number{fmt.Sprint(given), form.name, askedDetail(first, asked)})
 		}
 	}
 	return numbers
+}
+
+// askedDetail says when answers were asked for.
+func askedDetail(first, asked int) string {
+	switch {
+	case first == 0:
+		return "each before an experiment"
+	case asked == 0:
+		return "all at first"
+	}
+	return fmt.Sprintf("%d at first, then %d asked", first, asked)
 }
 
 // gain compares the best result with the best of the initial design.

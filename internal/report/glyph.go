@@ -34,7 +34,7 @@ var classNames = [classes]string{
 	classAided:    "chosen with the expert",
 	classPerson:   "run by a person",
 	classImport:   "imported",
-	classExcluded: "excluded by a person",
+	classExcluded: "left out of the models",
 	classFailed:   "failed, no value",
 }
 
