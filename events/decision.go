@@ -26,7 +26,8 @@ type DecisionMade struct {
 	Belief    *BeliefFit    `json:"belief,omitempty"`
 	// Preference is the fit of the expert's preferences that it used.
 	Preference *PreferenceFit `json:"preference,omitempty"`
-	// Candidates are the points that were weighed, in a fixed order.
+	// Candidates are the points that were weighed: those that an expert is to
+	// compare in the order in which they are shown, which is left to chance.
 	Candidates []Candidate `json:"candidates,omitempty"`
 	// Action is one of the Action constants.
 	Action string `json:"action"`
@@ -40,7 +41,8 @@ type DecisionMade struct {
 	Reason string `json:"reason"`
 	// Tests are the comparisons the rule made, in order.
 	Tests []Test `json:"tests,omitempty"`
-	// Attributions explain the candidates, where the policy does.
+	// Attributions explain the candidates by their parameters, where the policy
+	// shows that to an expert who chooses.
 	Attributions *Attributions `json:"attributions,omitempty"`
 	// Elimination is how far a rule of elimination has come.
 	Elimination *Elimination `json:"elimination,omitempty"`
@@ -114,7 +116,7 @@ type Test struct {
 	// Name says what was compared, for example "no harm: optimistic bound".
 	Name     string  `json:"name"`
 	Left     float64 `json:"left"`
-	Relation string  `json:"relation"` // "<=", ">"
+	Relation string  `json:"relation"` // "<", "<=", ">" or ">="
 	Right    float64 `json:"right"`
 	Holds    bool    `json:"holds"`
 }

@@ -15,7 +15,7 @@ const (
 	Unaided = "unaided" // x_u, the optimum of the acquisition alone
 	Aided   = "aided"   // x_c, the optimum with the expert's belief
 	Design  = "design"  // a point of a space-filling design
-	Named   = "named"   // a composition of the expert's own
+	Named   = "named"   // a composition of the expert's own, which nothing is weighed against
 	Sampled = "sampled" // a sample of what the expert prefers
 )
 
@@ -30,8 +30,8 @@ const (
 	RuleAccepted    = "accepted"      // the expert accepted the aided candidate
 	RuleNoAnswer    = "no answer"     // the expert could not tell, or did not answer
 	RuleCap         = "cap"           // enough questions before this experiment
-	RuleLabelBudget = "label budget"  // no questions are left
-	RuleGate        = "gate"          // the expert's labels do not predict what is measured
+	RuleLabelBudget = "label budget"  // no questions are left, of whatever form
+	RuleGate        = "gate"          // the expert's answers do not go with what is measured
 	RuleNoHarm      = "no harm"       // the aided candidate could do harm
 	RuleAskedBefore = "asked before"  // the expert has already judged this composition
 	RuleSure        = "belief sure"   // the belief is narrow: nobody needs to be asked

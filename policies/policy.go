@@ -1,6 +1,7 @@
 // Package policies makes the decisions of a campaign: which experiment is next
 // (policies/next), how far the expert is trusted (policies/trust), and whether
-// they are asked at all (policies/handover).
+// they are asked at all (policies/handover); or, where nothing is measured, which
+// compositions an expert compares (policies/duel).
 //
 // A policy is a pure function of a [View] and a seed: it reads no log, no clock
 // and no global randomness, and changes nothing. The decision carries
@@ -70,7 +71,8 @@ func (d *Decision) Candidate() *events.Candidate {
 	return nil
 }
 
-// Policy composes the three choices a definition names.
+// Policy composes the choices a definition names. It remembers what duels have
+// computed, which decides nothing; one goroutine uses it at a time.
 type Policy struct {
 	def      events.Definition
 	next     next.Rule // nil for rules without a model

@@ -29,8 +29,8 @@ type Rule interface {
 	Acquisition(m *objective.Model, seed uint64) (Acquisition, error)
 }
 
-// New returns the rule a definition names; nil where it names a design
-// ("sobol", "random") that needs no model.
+// New returns the rule a definition names; nil where it names none that searches a
+// model of the objective: a design ("sobol", "random"), "prior" or "manual".
 func New(n events.Next) Rule {
 	switch {
 	case n.LCB != nil:
@@ -47,7 +47,7 @@ func New(n events.Next) Rule {
 	return nil
 }
 
-// Name returns the name of the rule or design a definition names.
+// Name returns the name, in a campaign file, of what a definition names.
 func Name(n events.Next) string {
 	switch {
 	case n.Sobol != nil:

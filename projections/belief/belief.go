@@ -193,8 +193,8 @@ func (p *Projection) find(name string) *Expert {
 	return nil
 }
 
-// Stale reports whether the expert's belief was never fitted, or their labels
-// have changed since.
+// Stale reports whether the expert's belief was never fitted, or their answers
+// have changed since; never where the policy's belief needs no fit.
 func (p *Projection) Stale(expert string) bool {
 	x := p.find(expert)
 	switch p.feedback() {
@@ -204,7 +204,7 @@ func (p *Projection) Stale(expert string) bool {
 	return x != nil && x.Revision != x.FitRevision
 }
 
-// Revision counts the changes of the expert's labels.
+// Revision counts the changes of the expert's labels and comparisons.
 func (p *Projection) Revision(expert string) int {
 	if x := p.find(expert); x != nil {
 		return x.Revision

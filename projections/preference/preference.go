@@ -217,7 +217,7 @@ func (p *Projection) Stale(expert string) bool {
 	return changes*choiceRefitEvery >= len(x.Comparisons)
 }
 
-// Revision counts the changes of the expert's comparisons.
+// Revision counts the changes of the expert's comparisons and anchors.
 func (p *Projection) Revision(expert string) int {
 	if x := p.find(expert); x != nil {
 		return x.Revision

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// nextDecision fits what has changed and decides, while there is room for
+// another experiment and nobody is being asked.
+func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
+	if id := firstUnresolved(s); id != "" {
+		return Wait{For: fmt.Sprintf("a person: nobody knows what became of %s (campaignd resolve)", id), Until: deadline(s)}, nil
+	}
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Status == campaign.Asked {
+			return Wait{For: fmt.Sprintf("%s to answer %s", q.Expert, q.ID), Until: deadline(s)}, nil
+		}
+	}
+	if open := underWay(s); open > 0 && (open >= s.Definition.Parallel || s.Spent() >= s.Definition.Budget.Experiments || initialOpen(s)) {
+		return Wait{For: waitingForInstrument(s), Until: deadline(s)}, nil
+	}
+	if last, err := c.lastUnderWay(s); last || err != nil {
+		return Wait{For: waitingForInstrument(s), Until: deadline(s)}, err
+	}
+	if fit, ok := c.nextFit(s); ok {
+		return fit, nil
+	}
+	if s.Spent() < s.Definition.Budget.Experiments || s.Definition.Policy.Duel.Set() {
+		if step := timeIsUp(s, w); step != nil {
+			return step, nil
+		}
+	}
+	id := campaign.DecisionID(s.Decisions)
+	return Decide{Decision: id, Seed: seedFor(s.Definition.Seed, "decision", id)}, nil
+}
+
+// lastUnderWay reports whether experiments are under way in a finite space in
+// which every composition is, or where each is tried once has been tried: what to do
+// then depends on how they end.
+func (c *Core) lastUnderWay(s *campaign.State) (bool, error) {
+	points, finite := c.space.Finite()
+	if !finite || underWay(s) == 0 {
+		return false, nil
+	}
+	once := len(s.Definition.Candidates) > 0
+	taken := make(map[string]bool)
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if !x.Status.Open() && (!once || x.Status.CalledOff()) {
+			continue
+		}
+		key, err := c.space.Key(x.Parameters)
+		if err != nil {
+			return false, err
+		}
+		taken[key] = true
+	}
+	if len(taken) < len(points) {
+		return false, nil
+	}
+	for _, p := range points {
+		key, err := c.space.Key(p)
+		if err != nil || !taken[key] {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// underWay counts the experiments whose result is awaited.
+func underWay(s *campaign.State) int {
+	return s.Count(campaign.Requested, campaign.Dispatched, campaign.Started)
+}
+
+// initialOpen reports whether an experiment of the initial design is under way:
+// the policy takes over once the whole of it is known.
+func initialOpen(s *campaign.State) bool {
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.Origin == events.OriginInitial && x.Status.Open() {
+			return true
+		}
+	}
+	return false
+}
+
+// nextFit is the fit that the policy wants before it decides, if any.
+func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
+	if c.objective.Stale() && c.policy.UsesModel() {
+		return c.fitObjective(), true
+	}
+	for _, expert := range s.Definition.Experts {
+		if c.objective.Fitted() && c.policy.UsesBeliefs() && c.belief.Stale(expert.Name) {
+			return Fit{Model: events.ModelBelief, Expert: expert.Name,
+				Seed: seedFor(s.Definition.Seed, "fit belief", expert.Name, c.belief.Revision(expert.Name))}, true
+		}
+		if c.preference.Stale(expert.Name) {
+			return Fit{Model: events.ModelPreference, Expert: expert.Name,
+				Seed: seedFor(s.Definition.Seed, "fit preference", expert.Name, c.preference.Revision(expert.Name))}, true
+		}
+	}
+	return Fit{}, false
+}
+
+// fitObjective is the fit of the objective to the present observations.
+func (c *Core) fitObjective() Fit {
+	return Fit{Model: events.ModelObjective, Seed: seedFor(c.State().Definition.Seed, "fit objective", c.objective.Revision())}
+}
