@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"text/tabwriter"
 
@@ -165,7 +166,34 @@ func (a *app) printMethod(m method) error {
 	row("needs", m.needs())
 	row("asks", m.Asks)
 	a.printf("\n`policy: %s` stands for\n\n%s", m.Name, text)
+	if more := furtherSettings(reflect.ValueOf(m.Policy), "policy"); len(more) > 0 {
+		a.printf("\n# further settings, without a default: %s\n", strings.Join(more, ", "))
+	}
+	if d := m.Policy.Duel; d.Set() && d.MRLPF == nil && d.MaxMinLCB == nil {
+		a.printf("\n# of the utility: model.utility; where an expert's judgement is reliable: the expert's anchors\n")
+	}
 	return nil
+}
+
+// furtherSettings lists the keys of the rules of a policy that have no default
+// and so are not written out.
+func furtherSettings(v reflect.Value, at string) (keys []string) {
+	for i := range v.NumField() {
+		field, value := v.Type().Field(i), v.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		rule := value.Kind() == reflect.Pointer && value.Type().Elem().Kind() == reflect.Struct
+		switch {
+		case field.Anonymous:
+			keys = append(keys, furtherSettings(value, at)...)
+		case rule && !value.IsNil():
+			keys = append(keys, furtherSettings(value.Elem(), at+"."+name)...)
+		case value.Kind() == reflect.Struct:
+			keys = append(keys, furtherSettings(value, at+"."+name)...)
+		case !rule && value.IsZero():
+			keys = append(keys, at+"."+name)
+		}
+	}
+	return keys
 }
 
 // methodsMarkdown writes the table of README.md.

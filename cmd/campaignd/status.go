@@ -182,7 +182,7 @@ func modelInStatus(d diagnose.Diagnosis, t target) string {
 		}
 	}
 	if check := d.LeaveOneOut; d.Verdict == diagnose.Good && check != nil && check.R2 != nil {
-		line += ": leave-one-out R² " + short(*check.R2)
+		line += ": leave-one-out R² " + figures(*check.R2)
 	}
 	if d.Verdict.Troubled() {
 		line += fmt.Sprintf("; `campaignd diagnose %s` says what to do", t)

@@ -55,6 +55,9 @@ composition of your own is given by name, or as values in order.`,
 			if len(args) < n || len(args) > n+1 {
 				return badInput("%d arguments do not say what to tell; usage: %s", len(args), cmd.UseLine())
 			}
+			if i := subject(args); n == 2 && len(args) == 2 && i == 1 {
+				return badInput("what is the result of %s? Give its value, or one of --failed, --cannot and --again with the reason", args[1])
+			}
 			t, args, err := a.targetAndArgs(args, n)
 			if err != nil {
 				return err
