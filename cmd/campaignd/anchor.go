@@ -34,6 +34,8 @@ there. Anchors that are known beforehand belong into the campaign file.`,
 				}
 				def := core.State().Definition
 				switch {
+				case len(def.Experts) == 0:
+					return engine.Request{}, badInput("this campaign has no experts, so nobody whose anchors could be named")
 				case expert != "":
 				case len(def.Experts) == 1:
 					expert = def.Experts[0].Name
