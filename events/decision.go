@@ -6,7 +6,6 @@ const (
 	ActionAsk      = "ask"      // ask an expert to accept or reject
 	ActionCompare  = "compare"  // ask an expert to compare candidates
 	ActionPinpoint = "pinpoint" // ask an expert for a composition of their own
-	ActionWait     = "wait"     // nothing to do until something arrives
 	ActionStop     = "stop"     // complete the campaign
 )
 

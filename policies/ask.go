@@ -13,16 +13,6 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// turn returns the questions asked since the last experiment was requested.
-func (m *maker) turn() []campaign.Question {
-	s := m.v.Campaign
-	i := len(s.Questions)
-	for i > 0 && s.Questions[i-1].Decision != "" && s.Questions[i-1].Experiments == len(s.Experiments) {
-		i--
-	}
-	return s.Questions[i:]
-}
-
 // takeAnswer runs the composition that the expert has just accepted. No aided
 // candidate is weighed then, nor where a turn ends before one (the cap, no
 // answer, a closed gate): the dual variable stays where it is.

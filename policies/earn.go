@@ -35,11 +35,9 @@ func (m *maker) optimism() float64 {
 
 // course is where the campaign stands.
 func (m *maker) course() handover.Course {
-	initial := *m.def.Initial.Experiments
-	return handover.Course{
-		Chosen: max(0, m.v.Campaign.Spent()-initial), Budget: m.def.Budget.Experiments - initial,
-		Experts: len(m.def.Experts),
-	}
+	left := max(0, m.def.Budget.Experiments-m.v.Campaign.Spent())
+	turns := (left + m.def.Replicates - 1) / m.def.Replicates
+	return handover.Course{Chosen: m.chosen(), Budget: m.chosen() + turns, Experts: len(m.def.Experts)}
 }
 
 // takeJudged runs the unaided candidate where the expert has just been asked

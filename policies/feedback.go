@@ -106,12 +106,12 @@ func (m *maker) refused(expert string) (n int) {
 		if q.Expert != expert || q.Form != campaign.Pinpoint || q.Parameters == nil {
 			continue
 		}
-		if q.Experiments < len(s.Experiments) {
-			named, err := m.v.Space.Key(q.Parameters)
-			if err != nil {
-				return n
-			}
-			if ran, err := m.v.Space.Key(s.Experiments[q.Experiments].Parameters); err != nil || ran == named {
+		named, err := m.v.Space.Key(q.Parameters)
+		if err != nil {
+			return n
+		}
+		if ran := m.ranAfter(decisionNumber(q.Decision)); ran != nil {
+			if key, err := m.v.Space.Key(ran.Parameters); err != nil || key == named {
 				return n
 			}
 		}

@@ -29,21 +29,6 @@ type maker struct {
 	avoid avoidance
 }
 
-// expert returns the index of the expert of this step: experts take turns, one
-// for each experiment. It panics where there are none.
-func (m *maker) expert() int { return m.number() % len(m.def.Experts) }
-
-// number counts the experiments so far. One that did not take place does not
-// count: what is decided after it must not depend on whether it was tried once or twice.
-func (m *maker) number() (n int) {
-	for i := range m.v.Campaign.Experiments {
-		if !m.v.Campaign.Experiments[i].Status.CalledOff() {
-			n++
-		}
-	}
-	return n
-}
-
 // decide follows Xu et al. 2024, Alg. 1; RuleX constants name the places where
 // it ends.
 func (m *maker) decide() error {

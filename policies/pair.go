@@ -80,7 +80,7 @@ func (m *maker) second(base next.Acquisition, unaided search.Result) (next.Acqui
 			return nil, err
 		}
 	}
-	return m.prior.Acquisition(objective, base, m.next.Name(), prefs, m.beta, m.chosenSoFar()+1)
+	return m.prior.Acquisition(objective, base, m.next.Name(), prefs, m.beta, m.chosen()+1)
 }
 
 // score adds what the expert's preferences say of the two candidates.
@@ -109,16 +109,6 @@ func (m *maker) preferences() (*preference.Model, error) {
 	fit := prefs.Fit
 	m.d.Preference = &fit
 	return prefs, nil
-}
-
-// chosenSoFar counts the experiments that the policy has asked for.
-func (m *maker) chosenSoFar() (n int) {
-	for i := range m.v.Campaign.Experiments {
-		if m.v.Campaign.Experiments[i].Origin == events.OriginPolicy {
-			n++
-		}
-	}
-	return n
 }
 
 func near(x, y []float64) bool {
@@ -271,12 +261,10 @@ func (m *maker) review() error {
 	if last < 0 || s.Experiments[last].Origin != events.OriginPolicy {
 		return nil
 	}
-	for i := len(s.Questions) - 1; i >= 0; i-- {
-		q := &s.Questions[i]
-		if q.Experiments < last || q.Form != campaign.Comparison {
-			return nil
-		}
-		if q.Experiments > last || q.Winner() == nil || q.Decision == "" || len(q.Order) < 2 {
+	turn := m.turnBefore(decisionNumber(s.Experiments[last].Decision))
+	for i := len(turn) - 1; i >= 0; i-- {
+		q := &turn[i]
+		if q.Form != campaign.Comparison || len(q.Order) < 2 {
 			continue
 		}
 		chosen, err := m.v.Space.Encode(q.Options[q.Order[0]].Parameters)

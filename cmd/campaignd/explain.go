@@ -333,8 +333,6 @@ func actionInWords(d *events.DecisionMade) string {
 		return fmt.Sprintf("ask %s which of two candidates is better", d.Expert)
 	case events.ActionPinpoint:
 		return fmt.Sprintf("ask %s for a composition of their own", d.Expert)
-	case events.ActionWait:
-		return "wait"
 	case events.ActionStop:
 		return "complete the campaign"
 	}

@@ -2,7 +2,8 @@
 // posterior mean and standard deviation of the objective there.
 //
 // Sign convention: the objective is MINIMISED. LCB is what a search minimises, EI and LogEI are
-// what it maximises, and best is the smallest value so far. Only EUBO speaks of utilities, which are maximised.
+// what it maximises, and best is the smallest value so far. EUBO and
+// the rules in utility.go speak of utilities, which are maximised.
 //
 // Gradients: mean and sd are numbers, dMean and dSD their gradients in the design (d values each), and dst (d values)
 // receives the gradient of what is returned. A nil dst asks for the value only; then dMean and dSD are not read. dst may
