@@ -16,7 +16,7 @@ import (
 // ranking the best measured compositions beside them. One question settles the
 // step: what the expert places higher of the two is run.
 func (m *maker) compare(expert string, unaided, aided search.Result) error {
-	if near(unaided.X, aided.X) {
+	if search.Near(unaided.X, aided.X) {
 		return m.run(Unaided, RuleAgree, "The expert's belief leads to the same composition: there is nothing to compare.")
 	}
 	if m.questionsSpent() {

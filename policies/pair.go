@@ -16,11 +16,6 @@ import (
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
-// sameWithin is how close two candidates may be in the unit cube, in every
-// coordinate, to count as the same: nobody can tell compositions apart that differ by
-// less than a fiftieth of each range, and a choice between them says nothing.
-const sameWithin = 0.02
-
 // bend runs the optimum of the acquisition that an expert's preferences bend, or
 // lets the expert choose between it and the unaided one (Adachi et al. 2024,
 // Alg. 1).
@@ -49,7 +44,7 @@ func (m *maker) bend(turn []campaign.Question, base next.Acquisition, unaided se
 	switch {
 	case m.choose == nil:
 		return m.run(Aided, RuleNever, "It has the best acquisition once what the expert prefers is weighed in; the policy asks no one.")
-	case near(unaided.X, aided.X):
+	case search.Near(unaided.X, aided.X):
 		return m.run(Unaided, RuleAgree, "The expert's preferences lead to the same composition: there is nothing to choose.")
 	}
 	if m.questionsSpent() {
@@ -109,15 +104,6 @@ func (m *maker) preferences() (*preference.Model, error) {
 	fit := prefs.Fit
 	m.d.Preference = &fit
 	return prefs, nil
-}
-
-func near(x, y []float64) bool {
-	for i := range x {
-		if math.Abs(x[i]-y[i]) > sameWithin {
-			return false
-		}
-	}
-	return true
 }
 
 // takeChoice runs what the expert has just chosen, or the unaided candidate

@@ -146,7 +146,10 @@ func (e *AmendError) Error() string {
 // [Validate]. No difference is no change and no error.
 func Amend(old, new events.Definition) ([]events.Change, error) {
 	changes := Diff(old, new)
-	labels := usesLabels(old.Policy) != usesLabels(new.Policy)
+	follow := map[string]bool{
+		"labels":      usesLabels(old.Policy) != usesLabels(new.Policy),
+		"comparisons": usesComparisons(old.Policy) != usesComparisons(new.Policy),
+	}
 	var refused []Refusal
 	regions := false
 	for _, c := range changes {
@@ -155,7 +158,7 @@ func Amend(old, new events.Definition) ([]events.Change, error) {
 			regions = true // compared as a whole below
 			continue
 		}
-		if why := refuse(c, steps, labels); why != "" {
+		if why := refuse(c, steps, follow); why != "" {
 			refused = append(refused, Refusal{Change: c, Reason: why})
 		}
 	}
@@ -202,9 +205,9 @@ func (p path) pointer() string {
 	return b.String()
 }
 
-// refuse says why a change is not allowed, "" if it is. labels says that the new
-// policy uses labels and the old one did not, or the other way round.
-func refuse(c events.Change, steps []string, labels bool) string {
+// refuse says why a change is not allowed, "" if it is. follow names the settings of
+// the beginning whose default changes with the policy.
+func refuse(c events.Change, steps []string, follow map[string]bool) string {
 	last := steps[len(steps)-1]
 	switch steps[0] {
 	case "budget", "stop", "policy", "model", "description":
@@ -212,8 +215,8 @@ func refuse(c events.Change, steps []string, labels bool) string {
 	case "parameters":
 		return refuseParameter(c, steps)
 	case "initial":
-		if labels && last == "labels" {
-			return "" // the default follows the policy
+		if follow[last] {
+			return ""
 		}
 		return "the initial design has been made already"
 	case "instrument":

@@ -148,10 +148,19 @@ func (r *Rule) one(ctx context.Context, in Input, posterior *pref.Posterior) (fi
 	if first, err = search.Minimize(ctx, in.Space, f, in.Seed, u.Duels.X, map[string]bool{key: true}); err != nil {
 		return search.Result{}, search.Result{}, err
 	}
-	if same, err := in.Space.Key(first.Point); err != nil {
+	same, err := in.Space.Key(first.Point)
+	if err != nil {
 		return search.Result{}, search.Result{}, err
-	} else if same == key { // nothing beats the winner: compare it with the best of the rest
-		allowed := func(point events.Point, of string) bool { return of != key && in.Space.Contains(point) == nil }
+	}
+	alike := func(x []float64, of string) bool { return of == key || search.Near(first.X, x) }
+	if _, finite := in.Space.Finite(); finite { // the members of a list are told apart, however close
+		alike = func(_ []float64, of string) bool { return of == key }
+	}
+	if alike(winner.X, same) { // nothing beats the winner: compare it with the best of the rest
+		allowed := func(point events.Point, of string) bool {
+			x, err := in.Space.Encode(point)
+			return err == nil && !alike(x, of) && in.Space.Contains(point) == nil
+		}
 		if winner, err = r.bestCompared(in, posterior, allowed); err != nil {
 			return search.Result{}, search.Result{}, err
 		}

@@ -212,3 +212,19 @@ func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second
 	value := f(encoded[0], encoded[1], nil, nil)
 	return Result{Point: points[0], X: encoded[0], Value: value}, Result{Point: points[1], X: encoded[1], Value: value}, nil
 }
+
+// sameWithin is how close two compositions may be in the unit cube, in every
+// coordinate, to count as the same: nobody can tell compositions apart that differ by
+// less than a fiftieth of each range, and a comparison of them says nothing.
+const sameWithin = 0.02
+
+// Near reports whether two points of the unit cube are too close to be
+// compared.
+func Near(x, y []float64) bool {
+	for i := range x {
+		if math.Abs(x[i]-y[i]) > sameWithin {
+			return false
+		}
+	}
+	return true
+}
