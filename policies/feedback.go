@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -110,7 +111,7 @@ func (m *maker) refused(expert string) (n int) {
 		if err != nil {
 			return n
 		}
-		if ran := m.ranAfter(decisionNumber(q.Decision)); ran != nil {
+		if ran := m.ranAfter(projections.Number(q.Decision)); ran != nil {
 			if key, err := m.v.Space.Key(ran.Parameters); err != nil || key == named {
 				return n
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/policies/handover"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/preference"
 )
@@ -195,7 +196,7 @@ func (m *maker) choices(expert string) (mean, sd []float64, err error) {
 		}
 		joint := m.v.Objective.GP().Joint(points)
 		k := len(points)
-		for _, pair := range (preference.Comparison{Options: q.Points(), Order: q.Order}).Pairs() {
+		for _, pair := range (projections.Comparison{Options: q.Points(), Order: q.Order}).Pairs() {
 			w, l := pair[0], pair[1]
 			variance := joint.Cov[w*k+w] + joint.Cov[l*k+l] - 2*joint.Cov[w*k+l]
 			mean = append(mean, joint.Mean[l]-joint.Mean[w]) // inside, smaller is better
@@ -247,7 +248,7 @@ func (m *maker) review() error {
 	if last < 0 || s.Experiments[last].Origin != events.OriginPolicy {
 		return nil
 	}
-	turn := m.turnBefore(decisionNumber(s.Experiments[last].Decision))
+	turn := m.turnBefore(projections.Number(s.Experiments[last].Decision))
 	for i := len(turn) - 1; i >= 0; i-- {
 		q := &turn[i]
 		if q.Form != campaign.Comparison || len(q.Order) < 2 {

@@ -1,9 +1,8 @@
 package policies
 
 import (
-	"strconv"
-
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -11,20 +10,11 @@ import (
 // and the one that runs it. Experiments that people run on their own, that are
 // repeated or that did not take place make no turns.
 
-// decisionNumber is the place of a decision: 3 of "d3", 0 of none.
-func decisionNumber(id string) int {
-	if id == "" {
-		return 0
-	}
-	n, _ := strconv.Atoi(id[1:])
-	return n
-}
-
 // lastRun is the number of the latest decision before a given one that ran an experiment,
 // 0 where there is none.
 func (m *maker) lastRun(before int) (last int) {
 	for i := range m.v.Campaign.Experiments {
-		if n := decisionNumber(m.v.Campaign.Experiments[i].Decision); n < before {
+		if n := projections.Number(m.v.Campaign.Experiments[i].Decision); n < before {
 			last = max(last, n)
 		}
 	}
@@ -38,7 +28,7 @@ func (m *maker) turn() []campaign.Question { return m.turnBefore(m.v.Campaign.De
 // turnBefore returns the questions of the turn that a decision ends.
 func (m *maker) turnBefore(decision int) []campaign.Question {
 	s, last := m.v.Campaign, m.lastRun(decision)
-	number := func(i int) int { return decisionNumber(s.Questions[i].Decision) }
+	number := func(i int) int { return projections.Number(s.Questions[i].Decision) }
 	end := len(s.Questions)
 	for end > 0 && number(end-1) >= decision {
 		end--
@@ -81,7 +71,7 @@ func (m *maker) number() (n int) {
 func (m *maker) ranAfter(decision int) (ran *campaign.Experiment) {
 	for i := range m.v.Campaign.Experiments {
 		x := &m.v.Campaign.Experiments[i]
-		if n := decisionNumber(x.Decision); n > decision && (ran == nil || n < decisionNumber(ran.Decision)) {
+		if n := projections.Number(x.Decision); n > decision && (ran == nil || n < projections.Number(ran.Decision)) {
 			ran = x
 		}
 	}

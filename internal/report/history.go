@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -246,9 +247,7 @@ func (h *history) incident(e events.Event, payload events.Payload) {
 // decision returns the decision of an identifier, or nil.
 func (h *history) decision(id string) *decision {
 	if h.state.HasDecision(id) {
-		var n int
-		fmt.Sscanf(id, "d%d", &n)
-		if n <= len(h.decisions) {
+		if n := projections.Number(id); n <= len(h.decisions) {
 			return &h.decisions[n-1]
 		}
 	}
@@ -322,9 +321,7 @@ const everyFit = 100
 // follow evaluates the model where a fit has just been recorded.
 func (h *history) follow(payload events.Payload, m *measuredSoFar) {
 	note := func(experiment string) {
-		var n int
-		fmt.Sscanf(experiment, "e%d", &n)
-		m.n, m.last = m.n+1, max(m.last, n)
+		m.n, m.last = m.n+1, max(m.last, projections.Number(experiment))
 	}
 	switch p := payload.(type) {
 	case *events.ExperimentMeasured:

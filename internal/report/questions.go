@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/report/chart"
+	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -143,7 +144,7 @@ func (h *history) figureReviews() (figure, bool) {
 			if r.Expert != e.Name {
 				continue
 			}
-			x := experimentIndex(r.Experiment)
+			x := float64(projections.Number(r.Experiment))
 			points = append(points, plotter.XY{X: x, Y: r.Probability})
 			text := fmt.Sprintf("%s in %s: right with probability %s, now that %s is measured", r.Expert, r.Question, chart.Fixed(r.Probability, 2), r.Experiment)
 			href := r.Experiment
@@ -160,11 +161,4 @@ func (h *history) figureReviews() (figure, bool) {
 	f.SVG = c.SVG("Probability that each choice was right")
 	f.Caption = "Of the two compositions in each choice, the probability that the chosen one is the better, by the model once it was measured (Adachi et al. 2024, Eq. 101). Where the two are much alike it stays near a half, whoever chose."
 	return f, true
-}
-
-// experimentIndex is the number in an experiment's identifier.
-func experimentIndex(id string) float64 {
-	var n int
-	fmt.Sscanf(id, "e%d", &n)
-	return float64(n)
 }

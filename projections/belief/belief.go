@@ -21,22 +21,13 @@ type Label struct {
 	Reject   bool         `json:"reject"`
 }
 
-// Comparison is an order of compositions.
-type Comparison struct {
-	Question string         `json:"question"`
-	Options  []events.Point `json:"options"`
-	// Order lists options from the best to the worst; those left out come after
-	// them in no order.
-	Order []int `json:"order"`
-}
-
 // Expert is the state of one expert's belief.
 type Expert struct {
 	Name string `json:"name"`
 	// Labels in the order of their questions, "can't tell" left out.
 	Labels []Label `json:"labels,omitempty"`
 	// Comparisons likewise.
-	Comparisons []Comparison `json:"comparisons,omitempty"`
+	Comparisons []projections.Comparison `json:"comparisons,omitempty"`
 	// Revision counts the changes of Labels and Comparisons.
 	Revision int `json:"revision"`
 	// FitRevision is the Revision the fit, or the failed fit, has seen; −1 before the first.
@@ -108,11 +99,9 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 		p.expert(d.Expert).supersede(d)
 		delete(p.cache, d.Expert)
 	case *events.ComparisonGiven:
-		p.expert(d.Expert).compare(Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
-		delete(p.cache, d.Expert)
+		p.compare(d.Expert, projections.Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
 	case *events.ComparisonSuperseded:
-		p.expert(d.Expert).compare(Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
-		delete(p.cache, d.Expert)
+		p.compare(d.Expert, projections.Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
 	case *events.ModelFitted:
 		if d.Model == events.ModelBelief {
 			x := p.expert(d.Expert)
@@ -128,39 +117,18 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 	return nil
 }
 
-// insert adds a label in the order of questions, which is not the order of
-// answers: the model must not depend on who answered faster.
+// insert adds a label.
 func (x *Expert) insert(label Label) {
-	i := len(x.Labels)
-	for i > 0 && questionNumber(x.Labels[i-1].Question) > questionNumber(label.Question) {
-		i--
-	}
-	x.Labels = slices.Insert(x.Labels, i, label)
+	x.Labels = projections.InOrder(x.Labels, label, func(l Label) string { return l.Question })
 	x.Revision++
 }
 
-// compare adds a comparison in the order of questions, in place of an earlier
-// answer to the same one; without an order ("can't tell") it only takes that
-// away.
-func (x *Expert) compare(c Comparison) {
-	if i := slices.IndexFunc(x.Comparisons, func(o Comparison) bool { return o.Question == c.Question }); i >= 0 {
-		x.Comparisons = slices.Delete(x.Comparisons, i, i+1)
-		x.Revision++
-	}
-	if len(c.Order) == 0 {
-		return
-	}
-	i := len(x.Comparisons)
-	for i > 0 && questionNumber(x.Comparisons[i-1].Question) > questionNumber(c.Question) {
-		i--
-	}
-	x.Comparisons = slices.Insert(x.Comparisons, i, c)
-	x.Revision++
-}
-
-func questionNumber(id string) (n int) {
-	fmt.Sscanf(id, "q%d", &n)
-	return n
+// compare takes an answer to a comparison into account.
+func (p *Projection) compare(expert string, c projections.Comparison) {
+	x, changes := p.expert(expert), 0
+	x.Comparisons, changes = projections.Compare(x.Comparisons, c)
+	x.Revision += changes
+	delete(p.cache, expert)
 }
 
 // supersede replaces an answer; "can't tell" is no label.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/choice"
+	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
@@ -28,7 +29,7 @@ type Model struct {
 	Expert string
 	// Labels and Comparisons are those the belief was made from.
 	Labels      []Label
-	Comparisons []Comparison
+	Comparisons []projections.Comparison
 	// X are the labelled compositions in the unit cube, a row for each label.
 	X [][]float64
 	// Fit is the adaptation that a confidence set was made with; nil where the
@@ -165,7 +166,7 @@ func (p *Projection) evidence(x *Expert) (choice.Evidence, *Model, error) {
 }
 
 // ranking is a comparison over the unit cube.
-func (p *Projection) ranking(c Comparison) (r choice.Ranking, err error) {
+func (p *Projection) ranking(c projections.Comparison) (r choice.Ranking, err error) {
 	options := make([][]float64, len(c.Options))
 	for i, point := range c.Options {
 		if options[i], err = p.space.Encode(point); err != nil {

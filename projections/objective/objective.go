@@ -112,22 +112,13 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 	return err
 }
 
-// observe adds a measurement in the order of experiments, which is not the
-// order of results: the model must not depend on which instrument was faster.
+// observe adds a measurement.
 func (p *Projection) observe(experiment string, m *events.Measurement) {
 	s := &p.state
-	i := len(s.Observations)
-	for i > 0 && number(s.Observations[i-1].Experiment) > number(experiment) {
-		i--
-	}
 	s.Revision++
-	s.Observations = slices.Insert(s.Observations, i,
-		Observation{Experiment: experiment, Point: m.Actual, Value: m.Objective.Value, SD: m.Objective.SD, Since: s.Revision})
-}
-
-func number(id string) (n int) {
-	fmt.Sscanf(id, "e%d", &n)
-	return n
+	s.Observations = projections.InOrder(s.Observations,
+		Observation{Experiment: experiment, Point: m.Actual, Value: m.Objective.Value, SD: m.Objective.SD, Since: s.Revision},
+		func(o Observation) string { return o.Experiment })
 }
 
 func (p *Projection) correct(d *events.MeasurementCorrected) {

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/copeland"
 	"github.com/campaignd/campaignd/internal/num/dirichlet"
 	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/projections"
 )
 
 // Model is what one expert prefers, over the unit cube; a preference is always
@@ -21,7 +22,7 @@ type Model struct {
 	Expert string
 	Form   string
 	// Comparisons are those the model was made from.
-	Comparisons []Comparison
+	Comparisons []projections.Comparison
 	// Winners[i] was preferred to Losers[i].
 	Winners, Losers [][]float64
 	// Fit holds the hyperparameters; it is zero where Form is "".

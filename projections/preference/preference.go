@@ -20,37 +20,11 @@ import (
 	"github.com/campaignd/campaignd/projections"
 )
 
-// Comparison is one comparison with an answer other than "can't tell".
-type Comparison struct {
-	// Question is the question's identifier.
-	Question string         `json:"question"`
-	Options  []events.Point `json:"options"`
-	// Order lists options from the best to the worst; those left out come after
-	// them in no order.
-	Order []int `json:"order"`
-}
-
-// Pairs returns the pairwise choices that follow from the comparison: indices
-// of the preferred and the other option.
-func (c Comparison) Pairs() (pairs [][2]int) {
-	for i, winner := range c.Order {
-		for _, loser := range c.Order[i+1:] {
-			pairs = append(pairs, [2]int{winner, loser})
-		}
-		for loser := range c.Options {
-			if !slices.Contains(c.Order, loser) {
-				pairs = append(pairs, [2]int{winner, loser})
-			}
-		}
-	}
-	return pairs
-}
-
 // Expert is the state of one expert's preferences.
 type Expert struct {
 	Name string `json:"name"`
 	// Comparisons in the order of their questions.
-	Comparisons []Comparison `json:"comparisons,omitempty"`
+	Comparisons []projections.Comparison `json:"comparisons,omitempty"`
 	// Declared are the anchors the expert has named since the campaign was defined.
 	Declared []events.Point `json:"declared,omitempty"`
 	// Revision counts the changes of Comparisons and anchors.
@@ -115,15 +89,9 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 		}
 		return p.define(&d.Definition)
 	case *events.ComparisonGiven:
-		p.insert(d.Expert, Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
+		p.compare(d.Expert, projections.Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
 	case *events.ComparisonSuperseded:
-		x := p.expert(d.Expert)
-		if i := slices.IndexFunc(x.Comparisons, func(c Comparison) bool { return c.Question == d.Question }); i >= 0 {
-			x.Comparisons = slices.Delete(x.Comparisons, i, i+1)
-			x.Revision++
-			delete(p.cache, d.Expert)
-		}
-		p.insert(d.Expert, Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
+		p.compare(d.Expert, projections.Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
 	case *events.AnchorsDeclared:
 		x := p.expert(d.Expert)
 		x.Declared = append(x.Declared, d.Points...)
@@ -144,26 +112,12 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 	return nil
 }
 
-// insert adds a comparison in the order of questions, which is not the order
-// of answers: the model must not depend on who answered faster. "Can't tell"
-// is no comparison.
-func (p *Projection) insert(expert string, c Comparison) {
-	if len(c.Order) == 0 {
-		return
-	}
-	x := p.expert(expert)
-	i := len(x.Comparisons)
-	for i > 0 && questionNumber(x.Comparisons[i-1].Question) > questionNumber(c.Question) {
-		i--
-	}
-	x.Comparisons = slices.Insert(x.Comparisons, i, c)
-	x.Revision++
+// compare takes an answer to a comparison into account.
+func (p *Projection) compare(expert string, c projections.Comparison) {
+	x, changes := p.expert(expert), 0
+	x.Comparisons, changes = projections.Compare(x.Comparisons, c)
+	x.Revision += changes
 	delete(p.cache, expert)
-}
-
-func questionNumber(id string) (n int) {
-	fmt.Sscanf(id, "q%d", &n)
-	return n
 }
 
 // expert returns the named expert's state, new where there is none.

@@ -1,0 +1,73 @@
+package projections
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Comparison is an expert's order of compositions; "can't tell" is none.
+type Comparison struct {
+	// Question is the question's identifier.
+	Question string         `json:"question"`
+	Options  []events.Point `json:"options"`
+	// Order lists options from the best to the worst; those left out come after
+	// them in no order.
+	Order []int `json:"order"`
+}
+
+// Pairs returns the pairwise choices that follow from the comparison: indices
+// of the preferred and the other option.
+func (c Comparison) Pairs() (pairs [][2]int) {
+	for i, winner := range c.Order {
+		for _, loser := range c.Order[i+1:] {
+			pairs = append(pairs, [2]int{winner, loser})
+		}
+		for loser := range c.Options {
+			if !slices.Contains(c.Order, loser) {
+				pairs = append(pairs, [2]int{winner, loser})
+			}
+		}
+	}
+	return pairs
+}
+
+// Compare adds a comparison to a list in the order of questions, in place of an
+// earlier answer to the same one; without an order it only takes that away.
+// changes counts what was taken away and added.
+func Compare(list []Comparison, c Comparison) (_ []Comparison, changes int) {
+	if i := slices.IndexFunc(list, func(o Comparison) bool { return o.Question == c.Question }); i >= 0 {
+		list = slices.Delete(list, i, i+1)
+		changes++
+	}
+	if len(c.Order) == 0 {
+		return list, changes
+	}
+	return InOrder(list, c, func(c Comparison) string { return c.Question }), changes + 1
+}
+
+// InOrder inserts a record in the order of the identifiers that id gives, behind
+// equal ones. Answers and results come in any order; what is computed from them
+// must not depend on who was faster.
+func InOrder[T any](list []T, record T, id func(T) string) []T {
+	number := Number(id(record))
+	i := len(list)
+	for i > 0 && Number(id(list[i-1])) > number {
+		i--
+	}
+	return slices.Insert(list, i, record)
+}
+
+// Number is the place that an identifier counts: 12 of "q12", 0 where there is
+// none.
+func Number(id string) int {
+	if id == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(id[1:])
+	if err != nil {
+		return 0
+	}
+	return n
+}
