@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -145,8 +144,8 @@ func (p *Policy) avoidFailed(v View) (*objective.Model, error) {
 // model cannot be used, where there is one.
 func (p *Policy) design(v View, d *Decision, trouble error) error {
 	kind := events.DesignSobol
-	if p.next == nil {
-		kind = next.Name(p.def.Policy.Next)
+	if p.def.Policy.Next.Random != nil {
+		kind = events.DesignRandom
 	}
 	points, err := v.Space.Design(kind, p.def.Budget.Experiments, p.def.Seed^designSalt)
 	if err != nil {
@@ -176,10 +175,21 @@ func (p *Policy) design(v View, d *Decision, trouble error) error {
 	switch {
 	case trouble != nil:
 		d.Reason += fmt.Sprintf(" The model cannot be used: %v.", trouble)
+	case p.def.Policy.Next.Prior != nil:
+		m := &maker{Policy: p, v: v, d: d}
+		d.Reason += fmt.Sprintf(" There is no model of what %s prefers to draw from%s.", p.def.Experts[m.expert()].Name, because(v.PreferenceErrors[m.expert()]))
 	case p.next != nil:
 		d.Reason += " There is no model of the objective yet."
 	}
 	return nil
+}
+
+// because is ": " and the error, or nothing.
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
 }
 
 // triedBy returns the keys of the compositions of the experiments that satisfy

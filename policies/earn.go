@@ -91,6 +91,9 @@ func (m *maker) earn(turn []campaign.Question, expert string, b *belief.Model, u
 	if open {
 		return true, m.run(Unaided, RuleModelsTurn, fmt.Sprintf("This experiment is the model's; %s may choose again after it.", expert))
 	}
+	if len(b.Labels) == 0 {
+		return true, m.run(Unaided, RuleGate, fmt.Sprintf("%s has judged nothing yet: the campaign goes on unaided.", expert))
+	}
 	return true, m.run(Unaided, RuleGate, fmt.Sprintf("%s's labels have not shown that they go with what is measured (probability %.2f that they do, %.2f that they go against it): the campaign goes on unaided.",
 		expert, evidence.Helps, evidence.Misleads))
 }

@@ -341,6 +341,20 @@ func TestJointSamples(t *testing.T) {
 	}
 }
 
+// TestJointOfNoPoints: the distribution of nothing is empty, and a draw from it is nothing.
+func TestJointOfNoPoints(t *testing.T) {
+	g, err := New(Data{X: [][]float64{{.1}, {.4}}, Y: []float64{1, -1}}, "matern52", Hyper{Lengthscales: []float64{.3}, OutputScale: 1, Noise: .05})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, X := range [][][]float64{nil, {}} {
+		j := g.Joint(X)
+		if len(j.Mean) != 0 || len(j.Cov) != 0 || j.Sample(nil, rand.New(rand.NewPCG(1, 1))) != nil {
+			t.Errorf("the posterior at no points is %+v", j)
+		}
+	}
+}
+
 // TestJitter: a dense set of points under a smooth kernel has a numerically singular covariance; sampling adds jitter and
 // says so, and a factor that jitter cannot save is a typed error.
 func TestJitter(t *testing.T) {

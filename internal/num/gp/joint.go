@@ -16,10 +16,14 @@ type Joint struct {
 	factor []float64
 }
 
-// Joint returns the posterior of f at the points X, noise not included (Rasmussen and Williams 2006, Eq. 2.23, 2.24).
+// Joint returns the posterior of f at the points X, noise not included (Rasmussen and Williams 2006, Eq. 2.23, 2.24). That
+// at no points is empty.
 func (g *GP) Joint(X [][]float64) *Joint {
 	m, n := len(X), len(g.x)
 	j := &Joint{Mean: make([]float64, m), Cov: make([]float64, m*m)}
+	if m == 0 {
+		return j // BLAS takes no matrix without rows
+	}
 	g.kernel.Gram(j.Cov, X)
 	// Row a of v is k(X_a, data)·L⁻ᵀ, so that the covariance is Gram − v vᵀ.
 	v := make([]float64, m*n)
