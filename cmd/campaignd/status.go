@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,8 @@ type status struct {
 	// answer.
 	Open      []campaign.Experiment `json:"open"`
 	Questions []campaign.Question   `json:"questions"`
+	// Expired are the questions that nobody has answered and that still can be.
+	Expired []campaign.Question `json:"expired"`
 	// Refused are the refusals that hold.
 	Refused []campaign.Refusal `json:"refused"`
 	// Model says how far the model can be trusted, Experts how each expert's
@@ -87,7 +90,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	}
 	st := status{
 		Summary: summary, Status: state.Status, Reason: state.Reason, Budget: state.Definition.Budget.Experiments, Asked: state.AskedCount(),
-		Trust: append([]campaign.Trust{}, state.Trust...), Open: []campaign.Experiment{}, Questions: []campaign.Question{}, NeedsPerson: []string{},
+		Trust: append([]campaign.Trust{}, state.Trust...), Open: []campaign.Experiment{}, Questions: []campaign.Question{}, Expired: []campaign.Question{}, NeedsPerson: []string{},
 		Refused: refusalsInStatus(state), Failure: state.Failure, Store: t.store, Events: state.Sequence, Experts: diagnosis.Experts,
 		Model: modelStatus{Verdict: diagnosis.Verdict, Headline: diagnosis.Headline, Findings: diagnosis.Findings},
 	}
@@ -103,6 +106,9 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	for _, q := range state.Questions {
 		if q.Status == campaign.Asked {
 			st.Questions = append(st.Questions, q)
+		}
+		if core.Answerable(&q) == nil && q.Status == campaign.Expired {
+			st.Expired = append(st.Expired, q)
 		}
 	}
 	if s.owner != nil {
@@ -159,6 +165,9 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 			row(what, "%s", line)
 		}
 	}
+	for _, line := range expiredInStatus(state.Definition, st.Expired, t) {
+		row("unanswered", "%s", line)
+	}
 	for _, n := range st.Refused {
 		row("refused", "%s: %s (%s; `campaignd allow %s` takes it back)", n.ID, regionInWords(state.Definition, n.Region), n.Reason, n.ID)
 	}
@@ -210,6 +219,35 @@ func questionInStatus(def *events.Definition, q *campaign.Question, t target) []
 	}
 	return append(lines, tellAnswer(def, q, t))
 }
+
+// expiredInStatus says, expert by expert, which questions they may still answer
+// and how the latest of them is answered.
+func expiredInStatus(def *events.Definition, expired []campaign.Question, t target) (lines []string) {
+	for _, e := range def.Experts {
+		var ids []string
+		var latest *campaign.Question
+		for i := range expired {
+			if expired[i].Expert == e.Name {
+				ids, latest = append(ids, expired[i].ID), &expired[i]
+			}
+		}
+		if latest == nil {
+			continue
+		}
+		if n := len(ids); n > fewIDs {
+			ids = append([]string{plural(n, "question") + ", the last of them"}, ids[n-fewIDs:]...)
+		}
+		text := strings.Join(ids[:len(ids)-1], ", ")
+		if text = strings.Replace(text, "the last of them, ", "the last of them ", 1); text != "" {
+			text += " and "
+		}
+		lines = append(lines, fmt.Sprintf("%s%s to %s; an answer still counts: %s", text, ids[len(ids)-1], e.Name, tellAnswer(def, latest, t)))
+	}
+	return lines
+}
+
+// fewIDs is how many identifiers a line lists.
+const fewIDs = 5
 
 func clock(t time.Time) string {
 	local := t.Local()

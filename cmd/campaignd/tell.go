@@ -22,7 +22,10 @@ value is written --value=-3.2.
 Whether a composition is worth the experiment is answered with accept, reject,
 unsure or refuse, a reject that sticks, whose reason is the --comment. The
 better of two is A or B, and several are put in order, the best first. A
-composition of your own is given by name, or as values in order.`,
+composition of your own is given by name, or as values in order. A question that
+nobody answered in time can still be answered: the campaign has gone on without,
+and learns from the answer all the same. Only a composition of your own cannot
+be named any more once something else was chosen in its place.`,
 		Example: `  campaignd tell e4 12.3
   campaignd tell electrolyte.campaign e4 12.3 --unit mS/cm --actual lipf6=1.08
   campaignd tell e4 --failed "the cell leaked"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/preference"
 )
@@ -158,17 +159,33 @@ func (c *Core) answer(a *Answer) ([]events.Payload, error) {
 	if q == nil {
 		return nil, refuse("there is no question %s", a.Question)
 	}
-	switch q.Status {
-	case campaign.Asked:
-		payloads, err := c.answered(q, a.given())
-		if err != nil {
-			return nil, refuse("%w", err)
-		}
-		return payloads, nil
-	case campaign.Answered:
+	if q.Status == campaign.Answered {
 		return c.superseded(q, a)
 	}
-	return nil, refuse("question %s is %s", q.ID, q.Status)
+	err := c.Answerable(q)
+	if err != nil && (a.Parameters != nil || q.Status == campaign.Withdrawn) {
+		return nil, refuse("%w", err)
+	}
+	payloads, err := c.answered(q, a.given())
+	if err != nil {
+		return nil, refuse("%w", err)
+	}
+	return payloads, nil
+}
+
+// Answerable says why an answer to a question without one would be of no use; nil
+// where it would be. A judgement that comes after the question has expired is: the models learn
+// from it. A composition is what is to be measured next, and next is over once the
+// campaign has decided without it. What was withdrawn nobody needs.
+func (c *Core) Answerable(q *campaign.Question) error {
+	switch {
+	case q.Status == campaign.Withdrawn:
+		return fmt.Errorf("%s was withdrawn: the campaign needs no answer to it any more", q.ID)
+	case q.Status == campaign.Expired && q.Form == campaign.Pinpoint && projections.Number(q.Decision) < c.State().Decisions:
+		return fmt.Errorf("%s expired, and the campaign has gone on without: name the composition when you are asked next, "+
+			"or measure it on your own and tell its result (campaignd tell --parameters … VALUE)", q.ID)
+	}
+	return nil
 }
 
 // ask is the event by which a decision's question is put. now dates its expiry.

@@ -318,7 +318,7 @@ func verbatim(m *events.Measurement) string {
 
 func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
 	q := r.core.State().Question(m.question)
-	if q.Status != campaign.Asked {
+	if q.Status != campaign.Asked && (q.Status != campaign.Expired || m.err != nil || r.core.Answerable(q) != nil) {
 		return nil
 	}
 	actor := "expert:" + q.Expert

@@ -79,12 +79,12 @@ func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem s
 		s.Questions = append(s.Questions, q)
 		return ""
 	}
-	expect := func(id string, status QuestionStatus) *Question {
+	expect := func(id string, statuses ...QuestionStatus) *Question {
 		q := s.Question(id)
 		switch {
 		case q == nil:
 			problem = fmt.Sprintf("there is no question %s", id)
-		case q.Status != status:
+		case !slices.Contains(statuses, q.Status):
 			problem = fmt.Sprintf("question %s is %s", id, q.Status)
 		default:
 			q.LastEvent, q.Trace = e.ID, e.Trace
@@ -92,8 +92,10 @@ func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem s
 		}
 		return nil
 	}
+	// The campaign goes on without an answer that is late, and learns from it when
+	// it comes. What was withdrawn nobody needs.
 	answer := func(id, answer, comment string) *Question {
-		q := expect(id, Asked)
+		q := expect(id, Asked, Expired)
 		if q != nil {
 			q.Status, q.Answer, q.Comment, q.Source, q.AnsweredAt = Answered, answer, comment, e.ID, e.Time
 		}

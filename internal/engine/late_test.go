@@ -1,0 +1,177 @@
+package engine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/projections"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/projectiontest"
+)
+
+// unanswered is a campaign at whose end every question has expired.
+func unanswered(t *testing.T, policy events.Policy) (*memlog.Log, events.Definition, *engine.Core) {
+	t.Helper()
+	def, err := study.Define("branin", 1, 4, func(def *events.Definition) {
+		def.Policy = policy
+		def.Initial = events.Initial{Experiments: ptr(2), Labels: ptr(0), Comparisons: ptr(0)}
+		switch {
+		case policy.Trust.CoExBO != nil:
+			def.Initial.Comparisons = ptr(2)
+		case policy.Next.Manual == nil:
+			def.Initial.Labels = ptr(2)
+		}
+		def.Experts = []events.Expert{{Name: "ada", Terminal: &events.TerminalExpert{}, AnswerWithin: events.Duration(time.Millisecond)}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	r, _ := start(t, log, def, nil)
+	r.Reviewers = map[string]humans.Reviewer{"ada": silent{}}
+	if err := run(t, r)(); err != nil {
+		t.Fatal(err)
+	}
+	return log, def, r.Core()
+}
+
+// Law: a question that has expired can still be answered, whatever it asks for. The
+// answer stands in the log with who gave it and when, the question is answered
+// from then on, the models learn from it, and it can be changed like any other. Decisions that
+// were made without it stay what they were.
+func TestLateAnswers(t *testing.T) {
+	methods := policiesByName()
+	for name, said := range map[string]engine.Answer{
+		"cobol":  {Answer: events.AnswerAccept, Comment: "I was away"},
+		"coexbo": {Order: []int{1, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log, def, core := unanswered(t, methods[name])
+			asked, decisions := len(core.State().Questions), core.State().Decisions
+			at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+			for i := range asked {
+				said.Question = campaign.QuestionID(i)
+				stored, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:bob", Answer: &said}, at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(stored) != 1 || stored[0].Actor != "person:bob" || !stored[0].Time.Equal(at) {
+					t.Errorf("it is recorded as %+v", stored)
+				}
+				if q := core.State().Question(said.Question); q.Status != campaign.Answered || !q.AnsweredAt.Equal(at) || q.Answer != said.Answer || len(q.Order) != len(said.Order) {
+					t.Errorf("the question is %+v", q)
+				}
+			}
+			if s := core.State(); s.Labels()+s.Comparisons() != asked || asked < 2 {
+				t.Errorf("of %d answers %d labels and %d comparisons count", asked, s.Labels(), s.Comparisons())
+			}
+			// Changed, and taken up by a campaign that goes on.
+			changed := engine.Answer{Question: "q1", Answer: events.AnswerUnsure}
+			if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:bob", Answer: &changed}, at); err != nil {
+				t.Error(err)
+			}
+			def.Budget.Experiments += 2
+			if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:bob", Amend: &events.CampaignAmended{Definition: def}}, at); err != nil {
+				t.Fatal(err)
+			}
+			again, err := study.Simulate(t.Context(), log, def)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again.State().Decisions <= decisions {
+				t.Error("the campaign did not go on")
+			}
+			learnt := 0
+			for i := range history(t, log) {
+				payload, _ := events.Decode(history(t, log)[i])
+				if fit, ok := payload.(*events.ModelFitted); ok {
+					if fit.Belief != nil {
+						learnt = max(learnt, fit.Belief.Labels)
+					}
+					if fit.Preference != nil {
+						learnt = max(learnt, fit.Preference.Comparisons)
+					}
+				}
+			}
+			if learnt < asked-1 {
+				t.Errorf("of %d answers the models learnt from %d", asked-1, learnt)
+			}
+			report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+			if err != nil || len(report.Mismatches) > 0 {
+				t.Errorf("audit: %+v, %v", report, err)
+			}
+			projectiontest.Run(t, func() []projections.Projection { return engine.NewCore().Projections() }, history(t, log))
+		})
+	}
+}
+
+// Law: a composition that is named too late is refused with the way to have it
+// measured all the same; so is an answer that nobody needs any more.
+func TestTooLateAnswers(t *testing.T) {
+	methods := policiesByName()
+	_, def, core := unanswered(t, methods["manual"])
+	point, err := core.Space().Sample(1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, said := range map[string]engine.Answer{
+		"too late": {Question: "q1", Parameters: point[0]},
+		"another":  {Question: "q2", Parameters: point[0]},
+	} {
+		if _, err := core.Handle(engine.Request{Actor: "person:ada", Answer: &said}); !errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), "tell --parameters") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Before the campaign has decided without it, a composition is not too late.
+	log := memlog.New()
+	r, _ := start(t, log, def, nil)
+	r.Reviewers = map[string]humans.Reviewer{"ada": silent{}}
+	if err := run(t, r)(); err != nil {
+		t.Fatal(err)
+	}
+	all := history(t, log)
+	for i, e := range all {
+		if e.Kind != events.KindQuestionExpired {
+			continue
+		}
+		short := refill(t, all[:i+1])
+		core, err := engine.Load(t.Context(), short, def.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := engine.Answer{Question: campaign.QuestionID(len(core.State().Questions) - 1), Parameters: point[0]}
+		if _, err := engine.Submit(t.Context(), short, core, engine.Request{Actor: "person:ada", Answer: &said}, time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)); err != nil {
+			t.Fatal(err)
+		}
+		r, _ := start(t, short, def, nil)
+		r.Reviewers = map[string]humans.Reviewer{"ada": silent{}}
+		if err := run(t, r)(); err != nil {
+			t.Fatal(err)
+		}
+		ran := false
+		for _, x := range r.Core().State().Experiments {
+			ran = ran || x.Parameters["x1"] == point[0]["x1"]
+		}
+		if !ran {
+			t.Error("the composition was not measured")
+		}
+		return
+	}
+	t.Error("no question expired")
+}
+
+// policiesByName are the policies that have a name.
+func policiesByName() map[string]events.Policy {
+	all := make(map[string]events.Policy)
+	for _, m := range events.Methods() {
+		all[m.Name] = m.Policy
+	}
+	return all
+}
