@@ -43,7 +43,10 @@ func methods() map[string]method {
 		events.FeedbackComparison: campaign.Comparison, events.FeedbackRanking: campaign.Comparison, events.FeedbackPinpoint: campaign.Pinpoint,
 	}
 	for feedback, form := range forms {
-		all["cobol by "+feedback] = method{events.Policy{Trust: events.Trust{COBOL: &events.COBOL{Belief: events.Belief{Feedback: feedback}}}}, form, true}
+		belief := events.Belief{Feedback: feedback}
+		all["cobol by "+feedback] = method{events.Policy{Trust: events.Trust{COBOL: &events.COBOL{Belief: belief}}}, form, true}
+		all["cobohl by "+feedback] = method{events.Policy{Trust: events.Trust{COBOHL: &events.COBOHL{Belief: belief}}}, form, true}
+		all["hcei by "+feedback] = method{events.Policy{Trust: events.Trust{HCEI: &events.HCEI{Belief: belief}}}, form, true}
 	}
 	all["cobol by gaussian"] = method{policy: events.Policy{Trust: events.Trust{COBOL: &events.COBOL{Belief: events.Belief{Feedback: events.FeedbackGaussian}}}}}
 	window := 5

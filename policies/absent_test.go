@@ -1,0 +1,397 @@
+package policies_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// attendance is what becomes of the questions to an expert.
+type attendance int
+
+const (
+	absent    attendance = iota // they expire
+	unsure                      // the expert cannot tell
+	answering                   // they are answered
+	tardy                       // they are answered once they have expired
+)
+
+// companies are the people of a campaign that has three experts; one that has
+// one has the first of them.
+var companies = map[string][3]attendance{
+	"nobody answers":  {absent, absent, absent},
+	"nobody can tell": {unsure, unsure, unsure},
+	"one answers":     {answering, absent, absent},
+	"another answers": {absent, absent, answering},
+	"all are late":    {tardy, tardy, tardy},
+}
+
+// colleague is an expert who is there: able to tell or not.
+type colleague struct {
+	name string
+	attendance
+}
+
+func (c colleague) Describe() humans.Description { return humans.Description{Expert: c.name} }
+
+func (c colleague) Ask(ctx context.Context, q humans.Question) (humans.Answer, error) {
+	if c.attendance != unsure && c.attendance != answering {
+		<-ctx.Done()
+		return humans.Answer{}, ctx.Err()
+	}
+	return said(c.attendance, q.Form, q.Point, points(q.Options)), nil
+}
+
+func points(options []events.Option) (list []events.Point) {
+	for _, o := range options {
+		list = append(list, o.Parameters)
+	}
+	return list
+}
+
+// said is what an expert says: they like a small x1.
+func said(a attendance, form humans.Form, point events.Point, options []events.Point) humans.Answer {
+	x1 := func(p events.Point) float64 {
+		x, _ := p["x1"].Float()
+		return x
+	}
+	switch {
+	case a == unsure:
+		return humans.Answer{Answer: events.AnswerUnsure}
+	case form == humans.Pinpoint:
+		return humans.Answer{Point: events.Point{"x1": events.Number(3), "x2": events.Number(2)}}
+	case form == humans.Comparison:
+		order := make([]int, len(options))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(i, j int) int { return int(1000 * (x1(options[i]) - x1(options[j]))) })
+		return humans.Answer{Order: order}
+	case x1(point) < 4:
+		return humans.Answer{Answer: events.AnswerAccept}
+	}
+	return humans.Answer{Answer: events.AnswerReject}
+}
+
+// hall is a campaign under way with the people in it.
+type hall struct {
+	def    events.Definition
+	people map[string]attendance
+	log    *memlog.Log
+	now    func() time.Time
+}
+
+// patience is how long those are waited for who answer; the others are not.
+const patience = events.Duration(1000 * time.Hour)
+
+func newHall(t *testing.T, name string, experts int, company [3]attendance) *hall {
+	t.Helper()
+	h := &hall{people: make(map[string]attendance), log: memlog.New(), now: study.Clock()}
+	m := methods()[name]
+	def, err := study.Define("branin", 3, 6, func(def *events.Definition) {
+		def.Policy = m.policy
+		def.Initial = events.Initial{Experiments: ptr(2), Labels: ptr(2), Comparisons: ptr(2)}
+		for i, name := range []string{"ada", "bob", "eve"}[:experts] {
+			h.people[name] = company[i]
+			within := events.Duration(time.Millisecond)
+			if company[i] == unsure || company[i] == answering {
+				within = patience
+			}
+			def.Experts = append(def.Experts, events.Expert{Name: name, Terminal: &events.TerminalExpert{}, AnswerWithin: within,
+				Belief: &events.StatedBelief{
+					Mean: events.Point{"x1": events.Number(3), "x2": events.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
+				}})
+		}
+		if m.policy.Duel.Set() {
+			def.Instrument, def.Budget = events.Instrument{}, events.Budget{Comparisons: 4 * experts}
+			def.Initial = events.Initial{Comparisons: ptr(1)}
+			def.Model.Utility.Posterior = map[string]string{
+				"rahbo with ep": events.PosteriorEP, "rahbo with hallucinate": events.PosteriorHallucinate,
+			}[name]
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.def = def
+	if err := engine.Define(t.Context(), h.log, events.CampaignDefined{Definition: def}, "person:study", h.now(), ""); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// runner returns a new process on the campaign, which writes through the given log.
+func (h *hall) runner(t *testing.T, log events.Log) *engine.Runner {
+	t.Helper()
+	r, err := study.Runner(t.Context(), log, h.def, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Now, r.Reviewers = h.now, make(map[string]humans.Reviewer)
+	for name, attends := range h.people {
+		r.Reviewers[name] = colleague{name, attends}
+	}
+	return r
+}
+
+// answer tells what a person says to a question that nobody waits for; a
+// composition that is named too late is refused.
+func (h *hall) answer(t *testing.T, q *campaign.Question, tell func(engine.Request) error) {
+	a := said(h.people[q.Expert], humans.Form(q.Form), q.Parameters, q.Points())
+	err := tell(engine.Request{Actor: "person:" + q.Expert, Answer: &engine.Answer{Question: q.ID, Answer: a.Answer, Order: a.Order, Parameters: a.Point}})
+	if err != nil && (q.Form != campaign.Pinpoint || !errors.Is(err, engine.ErrRefused)) {
+		t.Errorf("the answer to %s, which is %s: %v", q.ID, q.Status, err)
+	}
+}
+
+// between does what people do while no process runs: those who answer do, and
+// those who are late answer what has expired.
+func (h *hall) between(t *testing.T, core *engine.Core) (answered int) {
+	t.Helper()
+	submit := func(r engine.Request) error {
+		_, err := engine.Submit(t.Context(), h.log, core, r, h.now())
+		return err
+	}
+	for _, q := range slices.Clone(core.State().Questions) {
+		attends := h.people[q.Expert]
+		if q.Status == campaign.Expired && attends == tardy || q.Status == campaign.Asked && (attends == answering || attends == unsure) {
+			h.answer(t, &q, submit)
+			answered++
+		}
+	}
+	return answered
+}
+
+// replayed fails the test where the log does not fold to the state of the core that wrote it.
+func (h *hall) replayed(t *testing.T, live *engine.Core) *engine.Core {
+	t.Helper()
+	again, err := engine.Load(t.Context(), h.log, h.def.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := live.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := again.Digest(); err != nil || got != want {
+		t.Fatalf("replayed, the campaign has the digest %s, live %s (%v)", got, want, err)
+	}
+	return again
+}
+
+// watched calls heard with each event once it is in the log.
+type watched struct {
+	events.Log
+	heard func(events.Event)
+}
+
+func (w *watched) Append(ctx context.Context, name string, after events.Sequence, batch ...events.Event) ([]events.Event, error) {
+	stored, err := w.Log.Append(ctx, name, after, batch...)
+	for _, e := range stored {
+		w.heard(e)
+	}
+	return stored, err
+}
+
+// runs is one process from the beginning to the end; who is late answers while
+// it runs.
+func (h *hall) runs(t *testing.T) *engine.Core {
+	var r *engine.Runner
+	var late sync.WaitGroup
+	r = h.runner(t, &watched{h.log, func(e events.Event) {
+		id := ""
+		switch p, _ := events.Decode(e); p := p.(type) {
+		case *events.LabelExpired:
+			id = p.Question
+		case *events.QuestionExpired:
+			id = p.Question
+		default:
+			return
+		}
+		q := *r.Core().State().Question(id) // the loop waits for this log
+		if h.people[q.Expert] != tardy {
+			return
+		}
+		late.Go(func() {
+			h.answer(t, &q, func(request engine.Request) error {
+				_, err := r.Submit(t.Context(), request)
+				if errors.Is(err, engine.ErrOver) {
+					return nil
+				}
+				return err
+			})
+		})
+	}})
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	late.Wait()
+	h.between(t, r.Core()) // what came when it was over
+	return r.Core()
+}
+
+// restarts is a process for each batch of events, which dies of it.
+func (h *hall) restarts(t *testing.T) *engine.Core {
+	for range 1000 {
+		ctx, die := context.WithCancel(t.Context())
+		r := h.runner(t, &watched{h.log, func(e events.Event) {
+			if e.Kind != events.KindRecoveryDone {
+				die()
+			}
+		}})
+		err := r.Run(ctx)
+		die()
+		core := h.replayed(t, r.Core())
+		if err == nil {
+			return core
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		h.between(t, core)
+	}
+	t.Fatal("it does not end")
+	return nil
+}
+
+// suggests is a process for each question of what to do next, whose results are told.
+func (h *hall) suggests(t *testing.T) *engine.Core {
+	for range 1000 {
+		r := &engine.Runner{Log: h.log, Campaign: h.def.Name, Now: h.now}
+		suggestion, err := r.Suggest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		core := h.replayed(t, r.Core())
+		did := h.between(t, core)
+		if suggestion.Ended {
+			return core
+		}
+		for _, x := range suggestion.Experiments {
+			x1, _ := x.Parameters["x1"].Float()
+			tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: x.ID, Value: x1 * x1}}
+			if _, err := engine.Submit(t.Context(), h.log, core, tell, h.now()); err != nil {
+				t.Fatal(err)
+			}
+			did++
+		}
+		if did == 0 {
+			t.Fatalf("it waits for %s", suggestion.WaitingFor)
+		}
+	}
+	t.Fatal("it does not end")
+	return nil
+}
+
+// ended checks what holds of every campaign that is over.
+func (h *hall) ended(t *testing.T, core *engine.Core) {
+	t.Helper()
+	s := core.State()
+	if s.Status != campaign.Completed || s.Reason != events.CompletedBudget {
+		t.Errorf("it is %s (%s)", s.Status, s.Reason)
+	}
+	if s.Spent() != h.def.Budget.Experiments {
+		t.Errorf("%d experiments were run, of %d", s.Spent(), h.def.Budget.Experiments)
+	}
+	comparisons := 0
+	for _, q := range s.Questions {
+		attends := h.people[q.Expert]
+		if q.Form == campaign.Comparison {
+			comparisons++
+		}
+		switch {
+		case q.Status == campaign.Answered && attends != absent:
+		case q.Status == campaign.Expired && attends == absent:
+		case q.Status == campaign.Expired && attends == tardy && q.Form == campaign.Pinpoint: // named too late
+		default:
+			t.Errorf("%s of %s, who is %d, is %s", q.ID, q.Expert, attends, q.Status)
+		}
+	}
+	if h.def.Policy.Duel.Set() && comparisons != h.def.Budget.Comparisons {
+		t.Errorf("%d comparisons were asked, of %d", comparisons, h.def.Budget.Comparisons)
+	}
+	if _, err := core.Summarize(); err != nil {
+		t.Error(err)
+	}
+	h.replayed(t, core)
+	audited(t, h.log, h.def)
+}
+
+// Law: whoever answers or does not, every method with every form of feedback, of
+// one and of three experts, drives a campaign to its end: run, suggested, and in
+// processes that die after each event.
+func TestAbsentExperts(t *testing.T) {
+	all := methods()
+	drives := []struct {
+		name  string
+		drive func(*hall, *testing.T) *engine.Core
+	}{{"run", (*hall).runs}, {"suggest", (*hall).suggests}, {"restart", (*hall).restarts}}
+	n := 0
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		first := true
+		for _, company := range slices.Sorted(maps.Keys(companies)) {
+			for _, experts := range []int{1, 3} {
+				if experts == 1 && (company == "one answers" || company == "another answers") {
+					continue // somebody who answers, or nobody
+				}
+				for _, d := range drives {
+					if n++; testing.Short() && !(n%13 == 0 || first && company == "nobody answers") {
+						continue
+					}
+					first = false
+					t.Run(fmt.Sprintf("%s/%s/%d/%s", name, company, experts, d.name), func(t *testing.T) {
+						t.Parallel()
+						h := newHall(t, name, experts, companies[company])
+						h.ended(t, d.drive(h, t))
+					})
+				}
+			}
+		}
+	}
+}
+
+// Law: a rule without evidence does not bend the choice, and says what it lacks.
+func TestWithoutEvidence(t *testing.T) {
+	for _, c := range []struct{ name, rule, reason string }{
+		{"cobol", "gate", "ada has judged nothing yet"},
+		{"prior-sampling", "design", "no model of what ada prefers"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHall(t, c.name, 1, companies["nobody can tell"])
+			h.runs(t)
+			found := 0
+			for e, err := range h.log.Read(t.Context(), 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				payload, _ := events.Decode(e)
+				d, ok := payload.(*events.DecisionMade)
+				if !ok || d.Action != events.ActionRun {
+					continue
+				}
+				if d.Chosen == "aided" {
+					t.Errorf("%s follows an expert who has said nothing", d.Decision)
+				}
+				if d.Rule == c.rule && strings.Contains(d.Reason, c.reason) {
+					found++
+				}
+			}
+			if found == 0 {
+				t.Errorf("no decision of the rule %q says %q", c.rule, c.reason)
+			}
+		})
+	}
+}
