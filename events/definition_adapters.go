@@ -1,5 +1,7 @@
 package events
 
+import "time"
+
 // Instrument names one adapter and its settings, and how it is driven.
 type Instrument struct {
 	Simulated *SimulatedInstrument `json:"simulated,omitempty"`
@@ -86,10 +88,15 @@ type Expert struct {
 	Belief *StatedBelief `json:"belief,omitempty"`
 
 	// AnswerWithin is how long a question waits before the campaign goes on
-	// without it. Default "2m" for people, no limit where nothing is measured;
-	// simulated experts answer at once.
+	// without it. Default "2m" for people, no limit where nothing is measured or
+	// where the experiments are run by hand, a suggestion at a time; simulated
+	// experts answer at once.
 	AnswerWithin Duration `json:"answer_within,omitempty"`
 }
+
+// DefaultAnswerWithin is how long a person at a terminal is waited for who is
+// given no other time, in a campaign that goes on by itself.
+const DefaultAnswerWithin = Duration(2 * time.Minute)
 
 // StatedBelief is a normal distribution over the numeric parameters (Xu et al.
 // 2024, App. H). In categorical parameters it says nothing.

@@ -48,7 +48,8 @@ func (a *app) suggestCommand() *cobra.Command {
 		Long: `Say which experiment to run next, for people whose own hands or script run it.
 The store is made at first use. Run the experiment and tell the result with
 ` + "`campaignd tell`" + `; until then the same experiment is suggested. Nothing is handed to
-an instrument.`,
+an instrument. Questions to people wait until they are answered (campaignd tell),
+unless the file sets answer_within.`,
 		Example: `  campaignd suggest electrolyte.yaml
   campaignd tell electrolyte.campaign e1 12.3
   campaignd suggest --json | jq .experiment.parameters`,

@@ -52,11 +52,10 @@ const (
 	defaultUtilityStrength = 4
 	defaultRefitEvery      = 10
 
-	defaultAccuracy     = 1
-	defaultStallAfter   = events.Duration(10 * time.Minute)
-	defaultGiveUpAfter  = events.Duration(24 * time.Hour)
-	defaultReplyWithin  = events.Duration(10 * time.Second)
-	defaultAnswerWithin = events.Duration(2 * time.Minute)
+	defaultAccuracy    = 1
+	defaultStallAfter  = events.Duration(10 * time.Minute)
+	defaultGiveUpAfter = events.Duration(24 * time.Hour)
+	defaultReplyWithin = events.Duration(10 * time.Second)
 )
 
 // Complete returns the definition with every default written out, the same for
@@ -118,7 +117,7 @@ func completeExperts(experts []events.Expert, in events.Instrument, compares boo
 			e.Simulated = &simulated
 		}
 		if e.Terminal != nil && !compares {
-			set(&e.AnswerWithin, defaultAnswerWithin)
+			set(&e.AnswerWithin, events.DefaultAnswerWithin)
 		}
 		done[i] = e
 	}

@@ -30,6 +30,9 @@ type Core struct {
 	policy    *policies.Policy
 
 	doubts doubts
+
+	// byHand is set where people run the experiments (see [Runner.Suggest]).
+	byHand bool
 }
 
 // NewCore returns the core of a campaign without events.

@@ -175,3 +175,38 @@ func policiesByName() map[string]events.Policy {
 	}
 	return all
 }
+
+// Law: where people run the experiments, a question waits for its answer, however
+// long that takes, unless the file sets a time.
+func TestSuggestedQuestionsWait(t *testing.T) {
+	for within, waits := range map[time.Duration]bool{0: true, time.Hour: false} {
+		def, err := study.Define("branin", 1, 3, func(def *events.Definition) {
+			def.Initial = events.Initial{Experiments: ptr(2), Labels: ptr(2)}
+			def.Experts = []events.Expert{{Name: "ada", Terminal: &events.TerminalExpert{}, AnswerWithin: events.Duration(within)}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := memlog.New()
+		start(t, log, def, nil) // defines it
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		for day := range 3 {
+			r := &engine.Runner{Log: log, Campaign: def.Name, Now: func() time.Time { return now.AddDate(0, 0, day) }}
+			suggestion, err := r.Suggest(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			q := r.Core().State().Question("q1")
+			if waits && (len(suggestion.Questions) != 1 || !q.Expires.IsZero()) {
+				t.Errorf("day %d: q1 is %s until %v", day, q.Status, q.Expires)
+			}
+			if expired := q.Status == campaign.Expired; expired != (!waits && day > 0) {
+				t.Errorf("within %v, on day %d q1 is %s", within, day, q.Status)
+			}
+		}
+		report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+		if err != nil || len(report.Mismatches) > 0 {
+			t.Errorf("audit: %+v, %v", report, err)
+		}
+	}
+}

@@ -222,9 +222,14 @@ func options(candidates []events.Candidate) []events.Option {
 	return list
 }
 
-// expiry returns when a question to an expert asked now expires, or zero.
+// expiry returns when a question to an expert asked now expires, or zero. Where
+// people run the experiments there is no instrument that must not stand still,
+// and they come back when they come back: nobody is hurried who is not to be.
 func (c *Core) expiry(now time.Time, expert string) time.Time {
 	for _, e := range c.State().Definition.Experts {
+		if c.byHand && e.AnswerWithin == events.DefaultAnswerWithin {
+			continue
+		}
 		if e.Name == expert && e.AnswerWithin > 0 {
 			return now.Add(time.Duration(e.AnswerWithin)).UTC().Truncate(time.Microsecond)
 		}

@@ -27,11 +27,12 @@ type Suggestion struct {
 //
 // It takes the place of Start and Run. The runner needs no Instrument, and
 // Reviewers only for simulated experts; questions to others stay open until
-// somebody tells the answer.
+// somebody tells the answer, or until the time that the definition sets for it.
 func (r *Runner) Suggest(ctx context.Context) (Suggestion, error) {
 	if err := r.load(ctx); err != nil {
 		return Suggestion{}, err
 	}
+	r.core.byHand = true
 	asking, stop := context.WithCancel(ctx)
 	defer r.wg.Wait()
 	defer stop()
