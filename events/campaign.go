@@ -12,6 +12,11 @@ type CampaignDefined struct {
 	Source string `json:"source,omitempty"`
 	// Build is the program that opened the campaign.
 	Build Build `json:"build"`
+	// Rules is the version of the rules by which the engine acts between decisions
+	// in this campaign, to its end, whichever program drives it: 0 is that of the
+	// first programs, whose initial comparisons of few compositions go round the
+	// list; with 1 they ask what was not asked yet.
+	Rules int `json:"rules,omitempty"`
 }
 
 // Build identifies a program that computed something. Floating-point results

@@ -7,6 +7,13 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
+// rules is the version of the engine's own rules that new campaigns are driven
+// by; see [events.CampaignDefined].
+const (
+	rules          = rulesDifferent
+	rulesDifferent = 1 // initial comparisons ask what was not asked yet
+)
+
 // nextInitial collects what experts say at first, and runs the initial design.
 func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 	for _, expert := range s.Definition.Experts {
@@ -63,39 +70,58 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert events.Expert) (Step
 func (c *Core) nextComparison(s *campaign.State, w World, expert events.Expert) (Step, error) {
 	def := s.Definition
 	have, open := initialAnswers(s, expert.Name, campaign.Comparison)
-	want, size, duel := *def.Initial.Comparisons, 2, def.Policy.Duel.Set()
+	want, size := *def.Initial.Comparisons, 2
 	if have >= want || open {
 		return nil, nil
 	}
 	if belief := def.Policy.Trust.Belief(); belief != nil && belief.Options != nil {
 		size = *belief.Options
 	}
-	if expert.Simulated != nil && !duel {
+	if expert.Simulated != nil && !def.Policy.Duel.Set() {
 		return Examples{Expert: expert.Name, N: want - have, Options: size}, nil
 	}
-	seed := seedFor(def.Seed, "initial comparisons", expert.Name)
-	var points []events.Point
-	var err error
-	if duel {
-		points, err = c.space.Design(events.DesignSobol, size*want, seed)
-	} else {
-		points, err = c.space.Sample(size*want, seed)
-	}
-	if err != nil {
+	points, err := c.initialOptions(expert.Name, have, want, size)
+	if err != nil || points == nil {
 		return nil, err
 	}
-	if len(points) < 2 {
-		return nil, nil // a list that is too short to compare
-	}
-	options := make([]events.Option, 0, size)
-	for i := range size { // a short list is gone through again
-		options = append(options, events.Option{Parameters: points[(size*have+i)%len(points)]})
+	options := make([]events.Option, len(points))
+	for i, p := range points {
+		options[i].Parameters = p
 	}
 	return Record{[]events.Payload{&events.ComparisonRequested{
 		Question: campaign.QuestionID(len(s.Questions)), Expert: expert.Name, Options: options,
 		Explanation: fmt.Sprintf("Initial comparison %d of %d.", have+1, want),
 		Expires:     c.expiry(w.Now, expert.Name),
 	}}}, nil
+}
+
+// initialOptions returns the compositions of the next of an expert's initial
+// comparisons, who has been asked have of want; none where the space has too few to compare.
+func (c *Core) initialOptions(expert string, have, want, size int) (options []events.Point, err error) {
+	s := c.State()
+	seed := seedFor(s.Definition.Seed, "initial comparisons", expert)
+	list, finite := c.space.Finite()
+	different := finite && s.Rules >= rulesDifferent
+	var points []events.Point
+	switch {
+	case different && len(list) < 2:
+		return nil, nil
+	case different && len(list) < size*want:
+		return c.leastCompared(list, expert, size, seed)
+	case s.Definition.Policy.Duel.Set():
+		points, err = c.space.Design(events.DesignSobol, size*want, seed)
+	case different:
+		points, err = c.space.Design(events.DesignRandom, size*want, seed)
+	default:
+		points, err = c.space.Sample(size*want, seed)
+	}
+	if err != nil || len(points) < 2 {
+		return nil, err
+	}
+	for i := range size {
+		options = append(options, points[(size*have+i)%len(points)])
+	}
+	return options, nil
 }
 
 // nextDesign requests the next experiment of the initial design. Experiments that

@@ -94,8 +94,10 @@ func Load(ctx context.Context, log events.Log, name string) (*Core, error) {
 	return core, nil
 }
 
-// Define writes the event that opens a campaign.
+// Define writes the event that opens a campaign, which is driven by the present
+// rules.
 func Define(ctx context.Context, log events.Log, definition events.CampaignDefined, actor string, now time.Time, trace string) error {
+	definition.Rules = rules
 	e, err := events.New(definition.Definition.Name, &definition)
 	if err != nil {
 		return err

@@ -154,6 +154,7 @@ type Note struct {
 type State struct {
 	Name       string             `json:"name"`
 	Instance   string             `json:"instance,omitempty"` // see events.CampaignDefined
+	Rules      int                `json:"rules,omitempty"`    // likewise
 	Status     Status             `json:"status"`
 	Reason     string             `json:"reason,omitempty"` // why it was paused, stopped or completed
 	Definition *events.Definition `json:"definition,omitempty"`

@@ -1,0 +1,115 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// grid is a campaign of comparisons of n compositions, all of them initial.
+func grid(n, comparisons int, seed uint64, policy events.Policy) events.Definition {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = float64(i)
+	}
+	def := events.Definition{
+		Name: "grid", Seed: seed, Parameters: []events.Parameter{{Name: "x", Values: values}},
+		Objective: events.Objective{Name: "liking", Goal: events.Maximize}, Policy: policy,
+		Experts: []events.Expert{{Name: "ada", Terminal: &events.TerminalExpert{}}},
+		Initial: events.Initial{Comparisons: &comparisons},
+	}
+	if policy.Duel.Set() {
+		def.Budget.Comparisons = comparisons
+	} else {
+		def.Budget.Experiments, def.Instrument.Manual = 3, &events.ManualInstrument{}
+	}
+	return campaignfile.Complete(def)
+}
+
+// compared plays the initial comparisons and returns the options of each.
+func compared(t *testing.T, def events.Definition, rules int) (asked [][]float64) {
+	t.Helper()
+	opened, err := events.New(def.Name, &events.CampaignDefined{Definition: def, Rules: rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	opened.Actor, opened.Time = "person:ada", now
+	log := memlog.New()
+	if _, err := log.Append(t.Context(), def.Name, 0, opened); err != nil {
+		t.Fatal(err)
+	}
+	for range *def.Initial.Comparisons {
+		r := &engine.Runner{Log: log, Campaign: def.Name, Now: func() time.Time { return now }}
+		suggestion, err := r.Suggest(t.Context())
+		if err != nil || len(suggestion.Questions) != 1 {
+			t.Fatal(suggestion, err)
+		}
+		q := suggestion.Questions[0]
+		var options []float64
+		for _, p := range q.Points() {
+			x, _ := p["x"].Float()
+			options = append(options, x)
+		}
+		slices.Sort(options)
+		asked = append(asked, options)
+		answer := engine.Request{Actor: "person:ada", Answer: &engine.Answer{Question: q.ID, Order: []int{1, 0}}}
+		if _, err := engine.Submit(t.Context(), log, r.Core(), answer, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+	if err != nil || len(report.Mismatches) > 0 {
+		t.Errorf("audit: %+v, %v", report, err)
+	}
+	return asked
+}
+
+// Law: initial comparisons of few compositions ask about each pair once before
+// they ask about any again, never about a composition and itself, and about
+// other pairs with another seed.
+func TestInitialComparisonsDiffer(t *testing.T) {
+	duels := events.Policy{Duel: events.Duel{RAEUBO: &events.RAEUBO{}}}
+	prior := events.Policy{Trust: events.Trust{CoExBO: &events.CoExBO{}}}
+	for name, policy := range map[string]events.Policy{"duels": duels, "choices": prior} {
+		for _, n := range []int{2, 3, 4, 6, 8, 12, 30} {
+			first := ""
+			varied := false
+			for seed := range uint64(4) {
+				comparisons := min(n*(n-1)+1, 17)
+				asked := compared(t, grid(n, comparisons, seed+1, policy), 1)
+				times := make(map[string]int)
+				for i, pair := range asked {
+					if len(pair) != 2 || pair[0] == pair[1] {
+						t.Errorf("%s of %d: %v is no pair", name, n, pair)
+					}
+					if times[fmt.Sprint(pair)]++; times[fmt.Sprint(pair)] > i/(n*(n-1)/2)+1 {
+						t.Errorf("%s of %d, seed %d: %v is asked again before every pair was: %v", name, n, seed+1, pair, asked)
+					}
+				}
+				if first == "" {
+					first = fmt.Sprint(asked)
+				}
+				varied = varied || fmt.Sprint(asked) != first
+			}
+			if n > 3 && !varied {
+				t.Errorf("%s of %d: the same comparisons with every seed", name, n)
+			}
+		}
+	}
+}
+
+// Law: a campaign keeps to the rules it was begun with.
+func TestInitialComparisonsOfOldCampaigns(t *testing.T) {
+	policy := events.Policy{Duel: events.Duel{RAEUBO: &events.RAEUBO{}}}
+	asked := compared(t, grid(6, 8, 1, policy), 0)
+	if fmt.Sprint(asked[:3]) != fmt.Sprint(asked[3:6]) {
+		t.Errorf("it asks %v", asked)
+	}
+}
