@@ -94,6 +94,9 @@ type QuestionExpired struct {
 type QuestionWithdrawn struct {
 	Question string `json:"question"`
 	Reason   string `json:"reason"`
+	// Moot is set where the campaign itself has no more use for the answer: the
+	// question counts against no budget.
+	Moot bool `json:"moot,omitempty"`
 }
 
 // Attributions explain a choice between candidates to an expert (Adachi et al.

@@ -83,6 +83,8 @@ type LabelExpired struct {
 type LabelWithdrawn struct {
 	Question string `json:"question"`
 	Reason   string `json:"reason"`
+	// Moot is as in [QuestionWithdrawn].
+	Moot bool `json:"moot,omitempty"`
 }
 
 func (LabelRequested) Kind() Kind  { return KindLabelRequested }

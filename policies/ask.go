@@ -100,8 +100,21 @@ func (m *maker) handOver(turn []campaign.Question, expert string, unaided, aided
 // questionsSpent reports whether no question is left of the budget of questions.
 func (m *maker) questionsSpent() bool {
 	limit := m.def.Budget.Labels
-	return limit != nil && m.v.Campaign.AskedCount() >= *limit
+	if limit == nil {
+		return false
+	}
+	asked := m.v.Campaign.AskedCount()
+	for i := range m.v.Campaign.Questions {
+		if m.uncounted(&m.v.Campaign.Questions[i]) {
+			asked--
+		}
+	}
+	return asked >= *limit
 }
+
+// uncounted reports whether a question counts against no budget: the campaign
+// itself withdrew it.
+func (p *Policy) uncounted(q *campaign.Question) bool { return p.version >= sinceThree && q.Moot }
 
 // askedBefore returns the expert's latest question about a composition, or nil.
 func (m *maker) askedBefore(expert string, point events.Point) *campaign.Question {

@@ -12,9 +12,9 @@ import (
 // planeSize is the number of grid lines of a plane in each direction.
 const planeSize = 11
 
-// attribute explains two candidates: Shapley values of mean, standard deviation
-// and upper bound (Adachi et al. 2024, Prop. 4), and the plane of the two
-// strongest parameters. With more parameters than can be enumerated it explains
+// attribute explains two candidates: Shapley values of the model's mean, standard
+// deviation and upper bound there (after Adachi et al. 2024, §3.3), and the plane
+// of the two strongest parameters. With more parameters than can be enumerated it explains
 // nothing.
 func (m *maker) attribute(unaided, aided search.Result) (*events.Attributions, error) {
 	maximised, err := m.v.Objective.Maximised()
@@ -22,7 +22,7 @@ func (m *maker) attribute(unaided, aided search.Result) (*events.Attributions, e
 		return nil, err
 	}
 	groups := m.v.Space.Coordinates()
-	explainer, err := shapley.New(maximised, m.distinct(), shapley.Config{Groups: groups})
+	explainer, err := shapley.New(maximised, m.distinct(), shapley.Config{Groups: groups, Replaced: m.version >= sinceThree})
 	var players *shapley.PlayersError
 	if errors.As(err, &players) {
 		return nil, nil

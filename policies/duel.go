@@ -2,6 +2,7 @@ package policies
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/campaignd/campaignd/events"
@@ -13,16 +14,24 @@ import (
 // Experts take turns; each has a utility of their own.
 func (p *Policy) duel(ctx context.Context, v View, seed uint64, d *Decision) error {
 	asked := make(map[string]int, len(p.def.Experts))
-	total := 0
+	total, answered := 0, 0
 	for i := range v.Campaign.Questions {
-		if q := &v.Campaign.Questions[i]; q.Form == campaign.Comparison && !q.Volunteered {
-			asked[q.Expert]++
-			total++
+		q := &v.Campaign.Questions[i]
+		if q.Form != campaign.Comparison || q.Volunteered || p.uncounted(q) {
+			continue
+		}
+		asked[q.Expert]++
+		total++
+		if q.Status == campaign.Answered {
+			answered++
 		}
 	}
 	if total >= p.def.Budget.Comparisons {
 		d.Action, d.Rule = events.ActionStop, RuleBudget
 		d.Reason = fmt.Sprintf("All %d comparisons have been made.", p.def.Budget.Comparisons)
+		if answered < total && p.version >= sinceThree {
+			d.Reason = fmt.Sprintf("All %d comparisons have been asked, and %d of them answered.", total, answered)
+		}
 		d.Completed = &events.CampaignCompleted{Reason: events.CompletedBudget, Detail: d.Reason}
 		return nil
 	}
@@ -74,7 +83,28 @@ func (p *Policy) least(asked map[string]int, done map[string]bool) (index int) {
 }
 
 func (p *Policy) input(v View, expert int, seed uint64) duel.Input {
-	return duel.Input{Space: v.Space, Questions: v.Campaign.Questions, Expert: p.def.Experts[expert].Name, Model: v.Preferences[expert], Seed: seed}
+	in := duel.Input{Space: v.Space, Questions: v.Campaign.Questions, Expert: p.def.Experts[expert].Name, Model: v.Preferences[expert], Seed: seed}
+	if p.version >= sinceThree {
+		in.Trouble = untaught(v, expert, in.Expert)
+	}
+	return in
+}
+
+// untaught says why there is no model of what an expert prefers, or none that has
+// learnt anything; nil where it is not known.
+func untaught(v View, expert int, name string) error {
+	if err := v.PreferenceErrors[expert]; err != nil {
+		return err
+	}
+	for i := range v.Campaign.Questions {
+		if q := &v.Campaign.Questions[i]; q.Expert == name && q.Form == campaign.Comparison && len(q.Order) > 0 {
+			if v.Campaign.Failure != "" {
+				return errors.New(v.Campaign.Failure)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has compared nothing yet", name)
 }
 
 // Preferred returns what each expert prefers to everything else so far, in a

@@ -23,8 +23,17 @@ import (
 )
 
 // Version is raised whenever the same view and seed could lead to another
-// decision than before.
-const Version = 2
+// decision than before. Oldest is the earliest version whose decisions can still
+// be made again (see [At]); each constant between says what is so from then on.
+const (
+	Version = 3
+	Oldest  = 2
+
+	// A choice is explained by Shapley values that add up to what the model says;
+	// questions that the campaign withdrew count against no budget; a pair at
+	// random says why, and the end of a budget how many have answered.
+	sinceThree = 3
+)
 
 // View is what a policy may see. It is read-only.
 type View struct {
@@ -75,6 +84,7 @@ func (d *Decision) Candidate() *events.Candidate {
 // computed, which decides nothing; one goroutine uses it at a time.
 type Policy struct {
 	def      events.Definition
+	version  int
 	next     next.Rule // nil for rules without a model
 	trust    *trust.COBOL
 	prior    trust.Prior // of rules that read preferences
@@ -84,12 +94,16 @@ type Policy struct {
 }
 
 // New returns the policy of a complete definition.
-func New(def events.Definition) *Policy {
+func New(def events.Definition) *Policy { return At(def, Version) }
+
+// At returns the policy as a version of it decided, from Oldest to Version: what
+// was decided stays what it was, and can be made again.
+func At(def events.Definition, version int) *Policy {
 	if def.Policy.Duel.Set() {
-		return &Policy{def: def, duels: duel.New(def)}
+		return &Policy{def: def, version: version, duels: duel.New(def)}
 	}
 	return &Policy{
-		def: def, next: next.New(def.Policy.Next),
+		def: def, version: version, next: next.New(def.Policy.Next),
 		trust: trust.New(def.Policy.Trust), prior: trust.NewPrior(def.Policy.Trust),
 		handover: handover.New(def.Policy.Handover), choose: handover.NewChoose(def.Policy.Handover),
 	}
@@ -109,9 +123,9 @@ func (p *Policy) UsesBeliefs() bool {
 // Ref names the policy.
 func (p *Policy) Ref() events.PolicyRef {
 	if p.duels != nil {
-		return events.PolicyRef{Next: "none", Trust: "none", Handover: "never", Duel: p.duels.Name(), Version: Version}
+		return events.PolicyRef{Next: "none", Trust: "none", Handover: "never", Duel: p.duels.Name(), Version: p.version}
 	}
-	ref := events.PolicyRef{Next: next.Name(p.def.Policy.Next), Trust: "none", Handover: "never", Version: Version}
+	ref := events.PolicyRef{Next: next.Name(p.def.Policy.Next), Trust: "none", Handover: "never", Version: p.version}
 	switch {
 	case p.trust != nil:
 		ref.Trust = "cobol"

@@ -238,7 +238,7 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 	case p.Policy.Version > policies.Version:
 		a.mismatch(p.Decision, "it says that version %d of the policies made it; this program has version %d: audit with the one that wrote it", p.Policy.Version, policies.Version)
 		return nil
-	case p.Policy.Version < policies.Version:
+	case p.Policy.Version < policies.Oldest:
 		a.report.Older++
 		a.older = a.event.ID
 		return nil
@@ -255,6 +255,7 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 		a.mismatch(p.Decision, "its seed is %d, the campaign's seed gives %d", p.Seed, step.Seed)
 		return nil
 	}
+	a.core.decideAs(p.Policy.Version)
 	payloads, err := a.core.Decide(ctx, step, p.Build, a.event.Time)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -243,7 +243,7 @@ func TestAuditOfOtherVersions(t *testing.T) {
 	decisions := 0
 	for i, e := range older {
 		if e.Kind == events.KindDecisionMade {
-			older[i] = edit(t, e, "policy/version", policies.Version-1)
+			older[i] = edit(t, e, "policy/version", policies.Oldest-1)
 			newer[i] = edit(t, e, "policy/version", policies.Version+1)
 			decisions++
 		}

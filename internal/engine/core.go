@@ -100,6 +100,13 @@ func (c *Core) refresh() error {
 	return nil
 }
 
+// decideAs has decisions made as a version of the policies made them.
+func (c *Core) decideAs(version int) {
+	if c.policy.Ref().Version != version {
+		c.policy = policies.At(*c.State().Definition, version)
+	}
+}
+
 // View returns what a policy may see. Models that have no fit yet are nil.
 func (c *Core) View() policies.View {
 	view := policies.View{Campaign: c.State(), Space: c.space}

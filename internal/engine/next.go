@@ -164,7 +164,7 @@ func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
 	}
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Status == campaign.Asked {
-			record.Payloads = append(record.Payloads, withdrawn(q, "the campaign has ended"))
+			record.Payloads = append(record.Payloads, moot(q, "the campaign has ended"))
 		}
 	}
 	if record.Payloads != nil {
@@ -215,7 +215,7 @@ func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
 			continue
 		}
 		if err := c.outside(q); err != nil {
-			record.Payloads = append(record.Payloads, withdrawn(q, err.Error()))
+			record.Payloads = append(record.Payloads, moot(q, err.Error()))
 		}
 	}
 	if record.Payloads == nil {

@@ -20,12 +20,20 @@ func expired(q *campaign.Question) events.Payload {
 	return &events.QuestionExpired{Question: q.ID}
 }
 
-// withdrawn is the event of a question that is no longer needed.
+// withdrawn is the event of a question that could not be put.
 func withdrawn(q *campaign.Question, reason string) events.Payload {
 	if q.Form == campaign.Label {
 		return &events.LabelWithdrawn{Question: q.ID, Reason: reason}
 	}
 	return &events.QuestionWithdrawn{Question: q.ID, Reason: reason}
+}
+
+// moot is the event of a question that is no longer needed.
+func moot(q *campaign.Question, reason string) events.Payload {
+	if q.Form == campaign.Label {
+		return &events.LabelWithdrawn{Question: q.ID, Reason: reason, Moot: true}
+	}
+	return &events.QuestionWithdrawn{Question: q.ID, Reason: reason, Moot: true}
 }
 
 // outside says why a question can no longer be asked: a composition that it is

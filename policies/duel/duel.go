@@ -22,7 +22,10 @@ type Input struct {
 	Expert    string
 	// Model is the model of the expert's comparisons; nil before its first fit.
 	Model *preference.Model
-	Seed  uint64
+	// Trouble says why there is no model, or none that could be used, where that is
+	// to be said.
+	Trouble error
+	Seed    uint64
 }
 
 // Proposal is the pair to compare.
@@ -94,7 +97,12 @@ func (r *Rule) Propose(ctx context.Context, in Input) (Proposal, error) {
 	case d.RandomDuels != nil, in.Model == nil || in.Model.Utility == nil:
 		return r.proposeRandom(in)
 	}
-	return r.proposeUtility(ctx, in)
+	p, err := r.proposeUtility(ctx, in)
+	if err == nil || ctx.Err() != nil {
+		return p, err
+	}
+	in.Trouble = err // a model that cannot be used must not stop the campaign
+	return r.proposeRandom(in)
 }
 
 // Best returns what the expert prefers so far; ok is false where nothing is known.
@@ -139,7 +147,11 @@ func (r *Rule) proposeRandom(in Input) (Proposal, error) {
 	}
 	reason := "Two compositions at random."
 	if r.def.Policy.Duel.RandomDuels == nil {
-		reason += " There is no model of the utility."
+		reason += " There is no model of the utility"
+		if in.Trouble != nil {
+			reason += ": " + in.Trouble.Error()
+		}
+		reason += "."
 	}
 	return Proposal{Candidates: []events.Candidate{{Name: First, Parameters: points[0]}, {Name: Second, Parameters: points[1]}}, Reason: reason}, nil
 }

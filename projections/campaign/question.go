@@ -112,9 +112,9 @@ func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem s
 		}
 		return q
 	}
-	end := func(id string, status QuestionStatus) {
+	end := func(id string, status QuestionStatus, moot bool) {
 		if q := expect(id, Asked); q != nil {
-			q.Status = status
+			q.Status, q.Moot = status, moot
 		}
 	}
 
@@ -168,13 +168,13 @@ func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem s
 		}
 
 	case *events.LabelExpired:
-		end(p.Question, Expired)
+		end(p.Question, Expired, false)
 	case *events.LabelWithdrawn:
-		end(p.Question, Withdrawn)
+		end(p.Question, Withdrawn, p.Moot)
 	case *events.QuestionExpired:
-		end(p.Question, Expired)
+		end(p.Question, Expired, false)
 	case *events.QuestionWithdrawn:
-		end(p.Question, Withdrawn)
+		end(p.Question, Withdrawn, p.Moot)
 	}
 	return problem
 }

@@ -126,6 +126,7 @@ type Question struct {
 	// Source is the ID of the event Answer came from.
 	Source      string    `json:"source,omitempty"`
 	Volunteered bool      `json:"volunteered,omitempty"`
+	Moot        bool      `json:"moot,omitempty"` // withdrawn by the campaign itself, which has no more use for it
 	AskedAt     time.Time `json:"asked_at,omitzero"`
 	Expires     time.Time `json:"expires,omitzero"`
 	AnsweredAt  time.Time `json:"answered_at,omitzero"`

@@ -355,6 +355,35 @@ func TestJointOfNoPoints(t *testing.T) {
 	}
 }
 
+// TestAverage: the average of f is normal with the average of the means and of all covariances.
+func TestAverage(t *testing.T) {
+	g, err := New(Data{X: [][]float64{{.1}, {.4}, {.8}}, Y: []float64{1, -1, 0.5}}, "matern52", Hyper{Lengthscales: []float64{.3}, OutputScale: 2, Noise: .05, Mean: 0.3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, X := range [][][]float64{{{.2}}, {{.2}, {.2}}, {{.2}, {.21}, {.6}, {5}}} {
+		j, m := g.Joint(X), float64(len(X))
+		mean, variance, together := 0.0, 0.0, 0.0
+		for _, v := range j.Mean {
+			mean += v / m
+		}
+		for _, v := range j.Cov {
+			variance += v / (m * m)
+		}
+		for _, x := range X {
+			for _, y := range X {
+				together += g.Kernel().Eval(x, y) / (m * m)
+			}
+		}
+		for _, given := range []float64{math.NaN(), together} {
+			gotMean, gotSD := g.Average(X, given)
+			if !near(gotMean, mean, 1e-12) || !near(gotSD*gotSD, variance, 1e-12) {
+				t.Errorf("the average over %v is %v ± %v, want %v ± %v", X, gotMean, gotSD, mean, math.Sqrt(variance))
+			}
+		}
+	}
+}
+
 // TestJitter: a dense set of points under a smooth kernel has a numerically singular covariance; sampling adds jitter and
 // says so, and a factor that jitter cannot save is a typed error.
 func TestJitter(t *testing.T) {

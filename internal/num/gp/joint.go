@@ -1,6 +1,7 @@
 package gp
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/blas"
@@ -41,6 +42,34 @@ func (g *GP) Joint(X [][]float64) *Joint {
 		}
 	}
 	return j
+}
+
+// Average returns the posterior mean and standard deviation of the average of f over the points X, at least one, noise not
+// included: with k̄ the average of k(X_a, data) and k̿ that of k(X_a, X_b),
+//
+//	μ = m + k̄ᵀα,   σ² = k̿ − ‖L⁻¹k̄‖².
+//
+// together is k̿, for a caller who knows it; NaN where it is to be computed.
+func (g *GP) Average(X [][]float64, together float64) (mean, sd float64) {
+	n, share := len(g.x), 1/float64(len(X))
+	row, average := make([]float64, n), make([]float64, n)
+	for _, x := range X {
+		g.kernel.Cross(row, g.x, x)
+		blas64.Axpy(share, vector(row), vector(average))
+	}
+	mean = g.hyper.Mean + dot(g.alpha, average)
+	if math.IsNaN(together) {
+		together = 0
+		row = make([]float64, len(X))
+		for _, x := range X {
+			g.kernel.Cross(row, X, x)
+			for _, k := range row {
+				together += k * share * share
+			}
+		}
+	}
+	blas64.Trmv(blas.NoTrans, lower(g.inverse, n, g.stride), vector(average))
+	return mean, math.Sqrt(max(together-dot(average, average), 0))
 }
 
 // Sample fills dst, m values, with a draw from rng, which must not be nil. The first call factors the covariance, with

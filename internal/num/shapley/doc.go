@@ -17,5 +17,16 @@
 // over all 2^d coalitions, not a sample of them. The values add up to ν(all) − ν(none), which the result holds: ν(all) is
 // close to the model's own prediction but smoothed by λ_S.
 //
+// That is an explanation of what the data tell about x, not of the model at x: far from all data B_S vanishes, and with it
+// the standard deviation, where the model's own is greatest. With [Config.Replaced] the players arrive in the model itself
+// instead (interventional values: Štrumbelj and Kononenko 2014; Janzing, Minorics and Blöbaum 2020): a coalition is worth
+// the Gaussian variable
+//
+//	f_S(x) = (1/n) Σ_i f(x_S, X_i without S),
+//
+// the average over the observed points with the parameters in S replaced by those of x. Known to all it is f(x), so that
+// the values of mean, standard deviation and bound add up to the posterior's own at x, and a parameter that leads away
+// from the data is said to do so. The price: a point put together from two need not satisfy the constraints of the space.
+//
 // Maximisation or minimisation does not matter here. Everything is a pure function of its arguments.
 package shapley

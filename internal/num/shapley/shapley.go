@@ -43,6 +43,10 @@ type Config struct {
 	Groups [][]int
 	// Regularisation is λ_S divided by the number n of points; default DefaultRegularisation.
 	Regularisation float64
+	// Replaced makes a coalition worth the average of the model over the points with its parameters replaced by those of the
+	// point that is explained. The values then add up to what the model itself predicts. They have no MeanSD, and
+	// Regularisation and EmptyIsMean have no meaning.
+	Replaced bool
 	// EmptyIsMean makes the empty coalition worth the plain average of f̃ with no uncertainty, as the reference code does,
 	// instead of what Proposition 4 gives for a kernel k_∅ ≡ 1.
 	EmptyIsMean bool
@@ -71,6 +75,7 @@ type Explanation struct {
 // appended to.
 type Explainer struct {
 	cfg    Config
+	model  *gp.GP
 	x      [][]float64
 	family kernel.Family
 	inv2   []float64 // 1/ℓ² by dimension
@@ -118,12 +123,14 @@ func New(g *gp.GP, X [][]float64, cfg Config) (*Explainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Explainer{cfg: cfg, x: X, family: family, inv2: g.Kernel().Lengthscales()}
+	e := &Explainer{cfg: cfg, model: g, x: X, family: family, inv2: g.Kernel().Lengthscales()}
 	for j, l := range e.inv2 {
 		e.inv2[j] = 1 / (l * l)
 	}
-	joint := g.Joint(X)
-	e.mean, e.cov = joint.Mean, joint.Cov
+	if !cfg.Replaced {
+		joint := g.Joint(X)
+		e.mean, e.cov = joint.Mean, joint.Cov
+	}
 	return e, nil
 }
 
@@ -138,6 +145,9 @@ func (e *Explainer) Explain(ctx context.Context, points [][]float64, beta float6
 	}
 	if !(beta >= 0) {
 		panic(fmt.Sprintf("shapley: β is %v", beta))
+	}
+	if e.cfg.Replaced {
+		return e.replaced(ctx, points, beta)
 	}
 	out := make([]Explanation, m)
 	psi := make([][]float64, m) // players×n: Σ_S a_jS B_S, so that φ_j of the mean is psi_jᵀ f̃
@@ -180,23 +190,17 @@ func (e *Explainer) Explain(ctx context.Context, points [][]float64, beta float6
 				sd = 0
 			}
 			ucb := mean + math.Sqrt(beta)*sd
+			x.add(coalition, size, share, mean, sd, ucb)
+			if certain {
+				continue
+			}
 			for j := range players {
-				// With j the coalition is one that j has joined, without j one that j will join.
 				a := -share[min(size, players-1)]
 				if coalition>>j&1 == 1 {
 					a = share[size-1]
 				}
-				x.Mean.Phi[j] += a * mean
-				x.SD.Phi[j] += a * sd
-				x.UCB.Phi[j] += a * ucb
-				if !certain {
-					blas64.Axpy(a, vector(bi), vector(psi[i][j*n:j*n+n]))
-				}
+				blas64.Axpy(a, vector(bi), vector(psi[i][j*n:j*n+n]))
 			}
-			if coalition == 0 {
-				x.Mean.Base, x.SD.Base, x.UCB.Base = mean, sd, ucb
-			}
-			x.Mean.Full, x.SD.Full, x.UCB.Full = mean, sd, ucb // the last coalition is that of all
 		}
 	}
 	for i := range out {
