@@ -395,3 +395,68 @@ func TestWithoutEvidence(t *testing.T) {
 		})
 	}
 }
+
+// Law: a comparison that the campaign itself withdraws, because a person refuses what it is
+// about, counts against no budget: as many are asked as the file says.
+func TestWithdrawnDuels(t *testing.T) {
+	for _, name := range []string{"raeubo", "mr-lpf", "random-duels"} {
+		t.Run(name, func(t *testing.T) {
+			h := newHall(t, name, 1, companies["one answers"])
+			for n := 0; ; n++ {
+				r := &engine.Runner{Log: h.log, Campaign: h.def.Name, Now: h.now}
+				suggestion, err := r.Suggest(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if suggestion.Ended {
+					break
+				}
+				core := r.Core()
+				if n == 1 || n == 2 { // one of the initial comparisons is over by now
+					refuse := &engine.Refuse{Point: suggestion.Questions[0].Options[0].Parameters, Reason: "it clouds"}
+					if _, err := engine.Submit(t.Context(), h.log, core, engine.Request{Actor: "person:ada", Refuse: refuse}, h.now()); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				h.between(t, core)
+			}
+			core, err := engine.Load(t.Context(), h.log, h.def.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			withdrawn := 0
+			for _, q := range core.State().Questions {
+				if q.Status == campaign.Withdrawn && q.Moot {
+					withdrawn++
+				}
+			}
+			if s := core.State(); withdrawn != 2 || s.Comparisons() != h.def.Budget.Comparisons {
+				t.Errorf("%d comparisons were withdrawn, and %d of %d answered", withdrawn, s.Comparisons(), h.def.Budget.Comparisons)
+			}
+			audited(t, h.log, h.def)
+		})
+	}
+}
+
+// Law: a campaign of comparisons that nobody makes says so: why a pair is one at
+// random, and at its end how many were answered.
+func TestUnansweredDuels(t *testing.T) {
+	h := newHall(t, "raeubo", 1, companies["nobody answers"])
+	h.runs(t)
+	random, end := "", ""
+	for e, err := range h.log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload, _ := events.Decode(e)
+		if d, ok := payload.(*events.DecisionMade); ok && d.Action == events.ActionCompare {
+			random = d.Reason
+		} else if ok {
+			end = d.Reason
+		}
+	}
+	if !strings.Contains(random, "ada has compared nothing yet") || !strings.Contains(end, "0 of them answered") {
+		t.Errorf("it says %q and %q", random, end)
+	}
+}

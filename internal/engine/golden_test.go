@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies"
 )
 
 var update = flag.Bool("update", false, "write a new golden log; never change an old one")
@@ -29,18 +32,7 @@ func TestGoldenLogs(t *testing.T) {
 	}
 	for _, path := range logs {
 		t.Run(path, func(t *testing.T) {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var all []events.Event
-			for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
-				e, err := events.UnmarshalCloudEvent(lines.Bytes())
-				if err != nil {
-					t.Fatal(err)
-				}
-				all = append(all, e)
-			}
+			all := golden(t, path)
 			core, err := engine.Load(t.Context(), refill(t, all), all[0].Campaign)
 			if err != nil {
 				t.Fatal(err)
@@ -51,6 +43,80 @@ func TestGoldenLogs(t *testing.T) {
 			}
 			if diff := cmp.Diff(string(want), science(core.State())); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// golden returns the events of a golden log.
+func golden(t *testing.T, path string) (all []events.Event) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		e, err := events.UnmarshalCloudEvent(lines.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// Law: what an earlier version of the policies decided can be made again, by its
+// rules, and a campaign that it began goes on by the rules of today: each decision says whose
+// they are, and the audit has nothing to say of either.
+func TestEarlierVersionsAreAudited(t *testing.T) {
+	for name, budget := range map[string]events.Budget{"choices": {Experiments: 7}, "duels": {Comparisons: 15}} {
+		t.Run(name, func(t *testing.T) {
+			all := golden(t, "testdata/golden-v2-"+name+".jsonl")
+			log := refill(t, all)
+			audit := func() map[int]int {
+				t.Helper()
+				// As on another build: these logs were written on one.
+				report, err := engine.Audit(t.Context(), log, all[0].Campaign, events.Build{Version: "another"})
+				if err != nil || len(report.Mismatches) > 0 || report.Older > 0 || report.Reproduced != report.Decisions {
+					t.Errorf("audit: %+v, %v", report, err)
+				}
+				versions := make(map[int]int)
+				for _, e := range history(t, log) {
+					if payload, _ := events.Decode(e); e.Kind == events.KindDecisionMade {
+						versions[payload.(*events.DecisionMade).Policy.Version]++
+					}
+				}
+				return versions
+			}
+			before := audit()
+			if before[2] == 0 || len(before) != 1 {
+				t.Fatalf("it has decisions of the versions %v", before)
+			}
+			core, err := engine.Load(t.Context(), log, all[0].Campaign)
+			if err != nil {
+				t.Fatal(err)
+			}
+			def := *core.State().Definition
+			def.Budget = budget
+			for i := range def.Experts {
+				def.Experts[i].AnswerWithin = events.Duration(time.Millisecond)
+			}
+			now := core.State().EndedAt
+			if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:ada", Amend: &events.CampaignAmended{Definition: def}}, now); err != nil {
+				t.Fatal(err)
+			}
+			r, err := study.Runner(t.Context(), log, def, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Now = func() time.Time { now = now.Add(time.Second); return now }
+			if err := r.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if after := audit(); after[2] != before[2] || after[policies.Version] == 0 || len(after) != 2 {
+				t.Errorf("it went on with decisions of the versions %v", after)
 			}
 		})
 	}
