@@ -33,6 +33,8 @@ type ExperimentDispatched struct {
 	// one command at most once.
 	Command    string `json:"command"`
 	Instrument string `json:"instrument"`
+	// Identity names the device, as the instrument described it then.
+	Identity string `json:"identity,omitempty"`
 }
 
 // ExperimentStarted says that the instrument confirmed the command.

@@ -165,8 +165,14 @@ type Outcome struct {
 }
 
 // ErrRefused is wrapped by the error of a Start that certainly did not and
-// will not act: the composition is out of limits, the instrument is not ready.
+// will not act on the command: the door is open, the instrument is not ready or
+// out of reach. The experiment is put off, and tried again later by a new command.
 var ErrRefused = errors.New("the instrument refused the command")
+
+// ErrPermanent is wrapped beside [ErrRefused] where every later command of this
+// kind would be refused as well: the composition is out of limits, a table has no
+// such row. The experiment has failed.
+var ErrPermanent = errors.New("permanently")
 
 // ErrNotStarted is wrapped by the error of an Await of a command that the
 // instrument has never been given, where it can tell.

@@ -188,6 +188,9 @@ func (a *auditor) next(now time.Time) Step {
 	for i := range s.Questions {
 		w.Tended[s.Questions[i].ID] = true
 	}
+	// A campaign that failures had cost the last of its budget was not paused
+	// by earlier versions.
+	w.Eager = s.Definition != nil && s.Spent() >= s.Definition.Budget.Experiments
 	step, err := a.core.Next(w)
 	if err != nil {
 		return nil

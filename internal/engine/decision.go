@@ -11,18 +11,18 @@ import (
 // another experiment and nobody is being asked.
 func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	if id := firstUnresolved(s); id != "" {
-		return Wait{For: fmt.Sprintf("a person: nobody knows what became of %s (campaignd resolve)", id), Until: deadline(s)}, nil
+		return Wait{For: fmt.Sprintf("a person: nobody knows what became of %s (campaignd resolve)", id), Until: deadline(s, w)}, nil
 	}
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Status == campaign.Asked {
-			return Wait{For: fmt.Sprintf("%s to answer %s", q.Expert, q.ID), Until: deadline(s)}, nil
+			return Wait{For: fmt.Sprintf("%s to answer %s", q.Expert, q.ID), Until: deadline(s, w)}, nil
 		}
 	}
 	if open := underWay(s); open > 0 && (open >= s.Definition.Parallel || s.Spent() >= s.Definition.Budget.Experiments || initialOpen(s)) {
-		return Wait{For: waitingForInstrument(s), Until: deadline(s)}, nil
+		return Wait{For: waitingForInstrument(s, w), Until: deadline(s, w)}, nil
 	}
 	if last, err := c.lastUnderWay(s); last || err != nil {
-		return Wait{For: waitingForInstrument(s), Until: deadline(s)}, err
+		return Wait{For: waitingForInstrument(s, w), Until: deadline(s, w)}, err
 	}
 	if fit, ok := c.nextFit(s); ok {
 		return fit, nil

@@ -19,6 +19,8 @@ type World struct {
 	// Capacity is how many experiments the instrument works on at once. How many
 	// may be requested at once is the definition's business.
 	Capacity int
+	// Eager: see [Runner].
+	Eager bool
 }
 
 // Step is the next thing to do.
@@ -171,7 +173,7 @@ func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
 		return record, nil
 	}
 	if n := s.Count(campaign.Dispatched, campaign.Started); n > 0 {
-		return Wait{For: waitingForInstrument(s), Until: deadline(s)}, nil
+		return Wait{For: waitingForInstrument(s, w), Until: deadline(s, w)}, nil
 	}
 	if c.objective.Stale() { // the result is stated by the posterior, whatever ended the campaign
 		return c.fitObjective(), nil
@@ -227,6 +229,10 @@ func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
 // nextDispatch hands requested experiments to the instrument, as many as it
 // works on at once. While the fate of an experiment is unknown, the state of
 // the instrument is too: nothing is dispatched until a person has looked.
+//
+// That holds for an instrument with several channels too: until its channels are
+// leased one by one, an unknown fate on one stops them all. And an instrument in
+// trouble is left alone for a while (see backoff.go).
 func (c *Core) nextDispatch(s *campaign.State, w World) (Step, error) {
 	if s.Status == campaign.Paused || s.Count(campaign.Unresolved) > 0 {
 		return nil, nil
@@ -234,12 +240,19 @@ func (c *Core) nextDispatch(s *campaign.State, w World) (Step, error) {
 	if s.Count(campaign.Dispatched, campaign.Started) >= w.Capacity {
 		return nil, nil
 	}
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Status == campaign.Requested {
-			return Dispatch{Experiment: x.ID}, nil
-		}
+	if x := firstRequested(s); x != nil && !restsUntil(s, w).After(w.Now) {
+		return Dispatch{Experiment: x.ID}, nil
 	}
 	return nil, nil
+}
+
+func firstRequested(s *campaign.State) *campaign.Experiment {
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.Status == campaign.Requested {
+			return x
+		}
+	}
+	return nil
 }
 
 func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
@@ -248,7 +261,7 @@ func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 		if s.Reason != "" {
 			reason = ": " + s.Reason
 		}
-		return Wait{For: "`campaignd resume`: the campaign is paused" + reason, Until: deadline(s)}, nil
+		return Wait{For: "`campaignd resume`: the campaign is paused" + reason, Until: deadline(s, w)}, nil
 	}
 	return nil, nil
 }
@@ -272,7 +285,7 @@ func firstUnresolved(s *campaign.State) string {
 	return ""
 }
 
-func waitingForInstrument(s *campaign.State) string {
+func waitingForInstrument(s *campaign.State, w World) string {
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		if x.Status == campaign.Dispatched || x.Status == campaign.Started {
@@ -282,13 +295,16 @@ func waitingForInstrument(s *campaign.State) string {
 			return fmt.Sprintf("%s to measure %s", x.Instrument, x.ID)
 		}
 	}
+	if x, until := firstRequested(s), restsUntil(s, w); x != nil && until.After(w.Now) {
+		return rest(s, x, until.In(w.Now.Location()))
+	}
 	return "the instrument"
 }
 
 // deadline returns when the core must be asked again though nothing has
 // arrived: the first question expires, or an instrument counts as stalled or is
-// given up. Zero means never.
-func deadline(s *campaign.State) time.Time {
+// given up, or has rested. Zero means never.
+func deadline(s *campaign.State, w World) time.Time {
 	var first time.Time
 	add := func(t time.Time) {
 		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
@@ -308,6 +324,9 @@ func deadline(s *campaign.State) time.Time {
 			}
 			add(giveUp)
 		}
+	}
+	if until := restsUntil(s, w); until.After(w.Now) && firstRequested(s) != nil {
+		add(until)
 	}
 	return first
 }

@@ -114,7 +114,7 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 		}
 		return []events.Payload{r.Pause}, nil
 	case r.Resume != nil:
-		if s.Status != campaign.Paused {
+		if s.Status != campaign.Paused && restsUntil(s, World{}).IsZero() { // else the instrument is tried again at once
 			return nil, refuse("the campaign is not paused")
 		}
 		return []events.Payload{r.Resume}, nil

@@ -33,6 +33,13 @@ type Runner struct {
 	Observe func(core *Core, waitingFor string)
 	// Meter, if set, hears how long things took.
 	Meter Meter
+	// Lock, if set, is called by Start where something physical is to be driven,
+	// before anything moves. It keeps other campaigns off the device for as long
+	// as this process drives it, or says who does already.
+	Lock func(instruments.Description) error
+	// Eager is for campaigns in memory, whose clock does not pass and where nobody
+	// is: an instrument in trouble is left no time to recover.
+	Eager bool
 
 	core        *Core
 	description instruments.Description
@@ -146,7 +153,10 @@ func (r *Runner) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("the instrument does not describe itself: %w", err)
 	}
-	return instruments.Compatible(r.description, *r.core.State().Definition)
+	if err := instruments.Compatible(r.description, *r.core.State().Definition); err != nil {
+		return err
+	}
+	return r.lock()
 }
 
 // Core returns the runner's core. It must not be used while Run runs.
@@ -162,7 +172,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer stopTending()
 
 	if s := r.core.State(); s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 {
-		if err := r.append(ctx, "engine", s.LastEvent, &events.RecoveryDone{Build: r.Build}); err != nil {
+		if err := r.append(ctx, "engine", s.LastEvent, r.withReplacement(&events.RecoveryDone{Build: r.Build})...); err != nil {
 			return err
 		}
 	}
@@ -201,7 +211,7 @@ func (r *Runner) observe(waitingFor string) {
 }
 
 func (r *Runner) world() World {
-	w := World{Now: r.Now(), Capacity: max(1, r.description.Capacity), Tended: make(map[string]bool, len(r.tended))}
+	w := World{Now: r.Now(), Eager: r.Eager, Capacity: max(1, r.description.Capacity), Tended: make(map[string]bool, len(r.tended))}
 	for id := range r.tended {
 		w.Tended[id] = true
 	}
@@ -251,12 +261,12 @@ func (r *Runner) perform(ctx, tending context.Context, step Step) error {
 	case Dispatch:
 		x := s.Experiment(step.Experiment)
 		err := r.append(ctx, "engine", x.LastEvent, &events.ExperimentDispatched{
-			Experiment: x.ID, Command: commandID(s, x.ID), Instrument: r.description.Name,
+			Experiment: x.ID, Command: commandID(s, x.ID), Instrument: r.description.Name, Identity: r.description.Identity,
 		})
 		if err != nil {
 			return err
 		}
-		r.tendExperiment(tending, *s.Experiment(step.Experiment), instruments.FateNotStarted)
+		r.tendExperiment(tending, *s.Experiment(step.Experiment), instruments.FateNotStarted, r.past(x))
 		return nil
 	case Ask:
 		return r.ask(ctx, tending, *s.Question(step.Question))

@@ -66,7 +66,7 @@ func (r *Runner) Suggest(ctx context.Context) (Suggestion, error) {
 // dispatched, what an earlier run dispatched is left to the next one, and
 // questions to people wait for them.
 func (r *Runner) byHand() World {
-	w := World{Now: r.Now(), Capacity: 0, Tended: make(map[string]bool)}
+	w := World{Now: r.Now(), Eager: r.Eager, Capacity: 0, Tended: make(map[string]bool)}
 	s := r.core.State()
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {

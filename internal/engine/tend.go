@@ -18,37 +18,6 @@ func command(s *campaign.State, x *campaign.Experiment) instruments.Command {
 	return instruments.Command{ID: x.Command, Campaign: s.Name, Experiment: x.ID, Parameters: x.Parameters, Replicate: x.Replicate}
 }
 
-// recover asks the instrument what became of commands that another process
-// dispatched, records it, and goes on accordingly. What nobody knows is left
-// to a person.
-func (r *Runner) recover(ctx, tending context.Context, experiments []string) error {
-	s := r.core.State()
-	fates := make([]instruments.Fate, len(experiments))
-	done := &events.RecoveryDone{Build: r.Build}
-	payloads := []events.Payload{done}
-	for i, id := range experiments {
-		x := s.Experiment(id)
-		fate, cause := r.fate(ctx, command(s, x))
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
-		}
-		fates[i] = fate
-		done.Commands = append(done.Commands, events.RecoveredCommand{Experiment: id, Command: x.Command, Fate: string(fate)})
-		if fate == instruments.FateUnknown {
-			payloads = append(payloads, &events.ExperimentUnresolved{Experiment: id, Command: x.Command, Instrument: x.Instrument, Cause: cause})
-		}
-	}
-	if err := r.append(ctx, "engine", s.LastEvent, payloads...); err != nil {
-		return err
-	}
-	for i, id := range experiments {
-		if fates[i] != instruments.FateUnknown {
-			r.tendExperiment(tending, *s.Experiment(id), fates[i])
-		}
-	}
-	return nil
-}
-
 // How often an instrument that is out of reach is asked again, and a command
 // started that it certainly has not acted on.
 const (
@@ -56,32 +25,13 @@ const (
 	retryPause = time.Second
 )
 
-// fate asks what became of a command; cause explains an unknown one.
-func (r *Runner) fate(ctx context.Context, cmd instruments.Command) (fate instruments.Fate, cause string) {
-	recoverer, ok := r.Instrument.(instruments.Recoverer)
-	if !ok {
-		return instruments.FateUnknown, "the instrument keeps no memory of commands beyond its own process"
-	}
-	fate, err := recoverer.Recover(ctx, cmd)
-	for attempt := 1; err != nil && attempt < attempts && pause(ctx, retryPause); attempt++ {
-		fate, err = recoverer.Recover(ctx, cmd)
-	}
-	if err != nil {
-		return instruments.FateUnknown, fmt.Sprintf("the instrument cannot say: %v", err)
-	}
-	if fate == instruments.FateUnknown {
-		return fate, "the instrument does not know what became of the command"
-	}
-	return fate, ""
-}
-
 // tendExperiment starts a goroutine that brings one command to its outcome.
-func (r *Runner) tendExperiment(tending context.Context, x campaign.Experiment, fate instruments.Fate) {
+func (r *Runner) tendExperiment(tending context.Context, x campaign.Experiment, fate instruments.Fate, p past) {
 	ctx, cancel := context.WithCancel(tending)
 	r.tended[x.ID] = cancel
 	cmd := command(r.core.State(), &x)
 	r.wg.Go(func() {
-		outcome, err := r.bring(ctx, cmd, fate, x.Status == campaign.Dispatched)
+		outcome, err := r.bring(ctx, cmd, fate, p, x.Status == campaign.Dispatched)
 		if ctx.Err() == nil {
 			r.send(ctx, message{experiment: x.ID, outcome: &outcome, err: err})
 		}
@@ -90,27 +40,32 @@ func (r *Runner) tendExperiment(tending context.Context, x campaign.Experiment, 
 
 // bring starts a command, unless the instrument has it already, and awaits
 // its outcome. A start whose confirmation is lost is looked into, never
-// repeated on a guess.
-func (r *Runner) bring(ctx context.Context, cmd instruments.Command, fate instruments.Fate, announce bool) (instruments.Outcome, error) {
+// repeated on a guess. Where certainly nothing took place the experiment is put
+// off, which costs nothing and says nothing about its composition; only what
+// would be refused for ever has failed.
+func (r *Runner) bring(ctx context.Context, cmd instruments.Command, fate instruments.Fate, p past, announce bool) (instruments.Outcome, error) {
 	for attempt := 1; fate == instruments.FateNotStarted; attempt++ {
 		err := r.Instrument.Start(ctx, cmd)
 		if err == nil {
 			fate = instruments.FateRunning
 			break
 		}
-		if errors.Is(err, instruments.ErrRefused) {
+		switch {
+		case errors.Is(err, instruments.ErrPermanent):
 			return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}, nil
+		case errors.Is(err, instruments.ErrRefused):
+			return instruments.Outcome{Status: instruments.Deferred, Cause: err.Error()}, nil
 		}
 		if ctx.Err() != nil {
 			return instruments.Outcome{}, ctx.Err()
 		}
 		var cause string
-		if fate, cause = r.fate(ctx, cmd); fate == instruments.FateUnknown {
+		if fate, cause = r.fate(ctx, cmd, p); fate == instruments.FateUnknown {
 			return instruments.Outcome{Status: instruments.Unknown, Cause: fmt.Sprintf("the start was not confirmed (%v) and %s", err, cause)}, nil
 		}
 		if fate == instruments.FateNotStarted {
 			if attempt == attempts {
-				return instruments.Outcome{Status: instruments.Failed, Cause: fmt.Sprintf("the instrument did not start it in %d attempts: %v", attempt, err)}, nil
+				return instruments.Outcome{Status: instruments.Deferred, Cause: fmt.Sprintf("the instrument did not start it in %d attempts: %v", attempt, err)}, nil
 			}
 			if !pause(ctx, retryPause) {
 				return instruments.Outcome{}, ctx.Err()
@@ -120,7 +75,11 @@ func (r *Runner) bring(ctx context.Context, cmd instruments.Command, fate instru
 	if announce {
 		r.send(ctx, message{experiment: cmd.Experiment, started: true})
 	}
-	return r.Instrument.Await(ctx, cmd)
+	outcome, err := r.Instrument.Await(ctx, cmd)
+	if errors.Is(err, instruments.ErrNotStarted) {
+		err = fmt.Errorf("the instrument had confirmed the command and now denies it: %w", err)
+	}
+	return outcome, err
 }
 
 // pause waits, and reports whether it was not interrupted.

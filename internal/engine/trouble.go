@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -14,32 +15,46 @@ import (
 const failuresInARow = 4
 
 // nextTrouble pauses a campaign whose last experiments all gave nothing, until
-// a person has looked. The last ones are those that ended last: with several
-// under way that is not the order in which they were requested.
+// a person has looked, also where they were the last of the budget: else it
+// would end with what a broken instrument left of it. What did not take place
+// costs nothing and is tried again for a good while first.
 func (c *Core) nextTrouble(s *campaign.State, w World) (Step, error) {
-	if s.Status == campaign.Paused || s.Spent() >= s.Definition.Budget.Experiments {
+	spent := s.Spent() >= s.Definition.Budget.Experiments
+	if s.Status == campaign.Paused || spent && w.Eager {
 		return nil, nil
 	}
+	pause := func(format string, args ...any) (Step, error) {
+		reason := fmt.Sprintf(format, args...) + "; see to the instrument, then `campaignd resume`"
+		if spent {
+			reason += ". The budget is spent with them: raise it with `campaignd amend` first, if they are to be made up for"
+		}
+		return Record{[]events.Payload{&events.CampaignPaused{Reason: reason}}}, nil
+	}
+	if last := lastEnded(s, w); len(last) == failuresInARow && !slices.ContainsFunc(last, func(x *campaign.Experiment) bool { return !fruitless(x) }) {
+		x := last[failuresInARow-1]
+		return pause("the last %d experiments gave no result, %s for this reason: %s", failuresInARow, x.ID, x.Cause)
+	}
+	if row := trouble(s); len(row) >= failuresInARow {
+		first, x := row[0], row[len(row)-1]
+		if long := x.EndedAt.Sub(first.EndedAt); long >= patience {
+			return pause("the instrument has put off everything for %s, %s for this reason: %s", long.Round(time.Minute), x.ID, x.Cause)
+		}
+	}
+	return nil, nil
+}
+
+// lastEnded returns the failuresInARow experiments that ended last since the
+// campaign was resumed, in the order of their ends, or fewer. What was put off
+// has not been tried.
+func lastEnded(s *campaign.State, w World) []*campaign.Experiment {
 	var ended []*campaign.Experiment
 	for i := s.ResumedAt; i < len(s.Experiments); i++ {
-		if x := &s.Experiments[i]; !x.Status.Open() {
+		if x := &s.Experiments[i]; !x.Status.Open() && (x.Status != campaign.Deferred || w.Eager) {
 			ended = append(ended, x)
 		}
 	}
-	if len(ended) < failuresInARow {
-		return nil, nil
-	}
 	slices.SortStableFunc(ended, func(a, b *campaign.Experiment) int { return a.EndedAt.Compare(b.EndedAt) })
-	last := ended[len(ended)-failuresInARow:]
-	for _, x := range last {
-		if !fruitless(x) {
-			return nil, nil
-		}
-	}
-	x := last[failuresInARow-1]
-	return Record{[]events.Payload{&events.CampaignPaused{Reason: fmt.Sprintf(
-		"the last %d experiments gave no result, %s for this reason: %s; see to the instrument, then `campaignd resume`",
-		failuresInARow, x.ID, x.Cause)}}}, nil
+	return ended[max(0, len(ended)-failuresInARow):]
 }
 
 // fruitless reports whether an instrument was given the experiment, or a person

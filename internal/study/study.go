@@ -114,7 +114,7 @@ func Runner(ctx context.Context, log events.Log, def events.Definition, instrume
 			return nil, err
 		}
 	}
-	r := &engine.Runner{Log: log, Campaign: def.Name, Instrument: instrument, Reviewers: reviewers, Now: Clock()}
+	r := &engine.Runner{Log: log, Campaign: def.Name, Instrument: instrument, Reviewers: reviewers, Now: Clock(), Eager: true}
 	return r, r.Start(ctx)
 }
 

@@ -57,6 +57,8 @@ type Experiment struct {
 	Replicate  int              `json:"replicate"`
 	Command    string           `json:"command,omitempty"`
 	Instrument string           `json:"instrument,omitempty"`
+	// Identity names the device the command was sent to, where it said so.
+	Identity string `json:"identity,omitempty"`
 	// Measurement is the result that counts: the latest correction of it.
 	Measurement *events.Measurement `json:"measurement,omitempty"`
 	// Source is the ID of the event Measurement came from.

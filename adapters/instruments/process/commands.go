@@ -98,7 +98,12 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	// after the campaign was stopped.
 	p, err := i.reconnect(ctx)
 	if err != nil {
-		return fmt.Errorf("command %s was not sent: %w", cmd.ID, err)
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if c.sent || c.starting != nil {
+			return fmt.Errorf("command %s was sent before and never confirmed, and the program is out of reach: %w", cmd.ID, err)
+		}
+		return fmt.Errorf("%w: command %s was not sent: %w", instruments.ErrRefused, cmd.ID, err)
 	}
 	i.mu.Lock()
 	if err := ctx.Err(); err != nil {
@@ -152,7 +157,7 @@ func (i *Instrument) start(p *peer, c *command) error {
 		}
 	}
 	if err := wire.CheckLimits(p.description, c.Parameters); err != nil {
-		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+		return fmt.Errorf("%w: %w (%w)", instruments.ErrRefused, err, instruments.ErrPermanent)
 	}
 	i.mu.Lock()
 	c.sent = true
@@ -163,7 +168,7 @@ func (i *Instrument) start(p *peer, c *command) error {
 		switch {
 		case errors.Is(err, errNotAsked):
 			c.sent = false
-			return fmt.Errorf("command %s was not sent: %w", c.ID, err)
+			return fmt.Errorf("%w: command %s was not sent: %w", instruments.ErrRefused, c.ID, err)
 		case err != nil:
 			return fmt.Errorf("nobody can tell whether command %s was started: %w", c.ID, err)
 		case c.outcome != nil || reply.OK:

@@ -165,7 +165,7 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	}
 	outcome, err := i.outcome(cmd)
 	if err != nil {
-		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+		return fmt.Errorf("%w: %w (%w)", instruments.ErrRefused, err, instruments.ErrPermanent)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -183,15 +183,15 @@ func (i *Instrument) answer(cmd instruments.Command) (row, bool) {
 func (i *Instrument) find(cmd instruments.Command) (row, error) {
 	k, err := i.key(cmd.Parameters)
 	if err != nil {
-		return row{}, fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+		return row{}, fmt.Errorf("%w: %w (%w)", instruments.ErrRefused, err, instruments.ErrPermanent)
 	}
 	rows := i.rows[k]
 	switch {
 	case len(rows) == 0:
-		return row{}, fmt.Errorf("%w: %s holds no row with %s", instruments.ErrRefused, i.name, i.format(cmd.Parameters))
+		return row{}, fmt.Errorf("%w: %s holds no row with %s (%w)", instruments.ErrRefused, i.name, i.format(cmd.Parameters), instruments.ErrPermanent)
 	case cmd.Replicate < 1 || cmd.Replicate > len(rows):
-		return row{}, fmt.Errorf("%w: %s holds %d rows with %s and was asked for the one numbered %d",
-			instruments.ErrRefused, i.name, len(rows), i.format(cmd.Parameters), cmd.Replicate)
+		return row{}, fmt.Errorf("%w: %s holds %d rows with %s and was asked for the one numbered %d (%w)",
+			instruments.ErrRefused, i.name, len(rows), i.format(cmd.Parameters), cmd.Replicate, instruments.ErrPermanent)
 	}
 	return rows[cmd.Replicate-1], nil
 }

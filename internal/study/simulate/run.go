@@ -135,7 +135,7 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	steady := pace(cancel)
-	r := &engine.Runner{Campaign: def.Name, Build: build, Now: study.Clock(), Observe: steady.observe}
+	r := &engine.Runner{Campaign: def.Name, Build: build, Now: study.Clock(), Observe: steady.observe, Eager: true}
 	if !def.Policy.Duel.Set() { // else nothing is measured
 		instrument, err := t.instrument(def)
 		if err != nil {

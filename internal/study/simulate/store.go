@@ -240,7 +240,7 @@ func (s *surrogate) Start(ctx context.Context, cmd instruments.Command) error {
 	}
 	outcome, err := s.outcome(cmd)
 	if err != nil {
-		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
+		return fmt.Errorf("%w: %w (%w)", instruments.ErrRefused, err, instruments.ErrPermanent)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// An instrument that puts an experiment off, or fails twice in a row, is left
+// alone before it is given the next one: at first for firstRest, then for twice
+// as long each time, at most for longestRest. It may be rebooting, and a person
+// may be on the way to the door that is open. What it has put off for patience is
+// left to a person.
+const (
+	firstRest   = 5 * time.Second
+	longestRest = 10 * time.Minute
+	patience    = time.Hour
+)
+
+// trouble returns the experiments that the instrument gave nothing for, one after
+// the other, last, for a reason that need not be their composition's: in the order
+// of their ends, which with several under way is not that of their requests.
+// Whatever else ended, a person's word included, ends it; so does resuming.
+func trouble(s *campaign.State) (row []*campaign.Experiment) {
+	var last *campaign.Experiment // that ended in another way
+	for i := s.ResumedAt; i < len(s.Experiments); i++ {
+		if x := &s.Experiments[i]; !x.Status.Open() && !troubled(x) && (last == nil || !x.EndedAt.Before(last.EndedAt)) {
+			last = x
+		}
+	}
+	for i := s.ResumedAt; i < len(s.Experiments); i++ {
+		if x := &s.Experiments[i]; troubled(x) && (last == nil || !x.EndedAt.Before(last.EndedAt)) {
+			row = append(row, x)
+		}
+	}
+	slices.SortStableFunc(row, func(a, b *campaign.Experiment) int { return a.EndedAt.Compare(b.EndedAt) })
+	return row
+}
+
+// troubled reports whether an experiment says something about the instrument. That
+// its composition cannot be made says that the instrument works.
+func troubled(x *campaign.Experiment) bool {
+	return fruitless(x) && x.Status != campaign.Infeasible
+}
+
+// restsUntil returns until when the instrument is left alone, by the times of the
+// log alone; zero where it need not be. One failure may happen to anybody.
+func restsUntil(s *campaign.State, w World) time.Time {
+	row := trouble(s)
+	n := len(row)
+	if n > 0 && row[0].Status != campaign.Deferred {
+		n--
+	}
+	if n == 0 || w.Eager {
+		return time.Time{}
+	}
+	rest := longestRest
+	if n < 10 { // no overflow
+		rest = min(rest, firstRest<<(n-1))
+	}
+	return row[len(row)-1].EndedAt.Add(rest)
+}
+
+// rest says why the experiment x waits, and until when.
+func rest(s *campaign.State, x *campaign.Experiment, until time.Time) string {
+	row := trouble(s)
+	last := row[len(row)-1]
+	name := last.Instrument
+	if name == "" {
+		name = "the instrument"
+	}
+	at := until.Format(time.TimeOnly)
+	if last.Status == campaign.Deferred {
+		return fmt.Sprintf("%s, which puts off %s (%s); tried again as %s at %s", name, last.ID, last.Cause, x.ID, at)
+	}
+	return fmt.Sprintf("%s, which gave no result %d times in a row (%s: %s); %s follows at %s", name, len(row), last.ID, last.Cause, x.ID, at)
+}

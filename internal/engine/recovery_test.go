@@ -1,0 +1,197 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// device is a real instrument that says of its past what a test wants.
+type device struct {
+	bench
+	description instruments.Description
+	recall      func(instruments.Command) instruments.Fate
+	start       func(instruments.Command) error
+}
+
+func newDevice(identity string) *device {
+	return &device{bench: bench{acts: make(map[string]int)},
+		description: instruments.Description{Name: "robot", Identity: identity, Capacity: 1}}
+}
+
+func (d *device) Describe(context.Context) (instruments.Description, error) {
+	return d.description, nil
+}
+
+func (d *device) Recover(_ context.Context, cmd instruments.Command) (instruments.Fate, error) {
+	return d.recall(cmd), nil
+}
+
+func (d *device) Start(ctx context.Context, cmd instruments.Command) error {
+	if d.start != nil {
+		if err := d.start(cmd); err != nil {
+			return err
+		}
+	}
+	return d.bench.Start(ctx, cmd)
+}
+
+// Law: no answer of a device about its past outweighs what the log has confirmed.
+// Whatever it denies, a command is sent again only where nothing in the log
+// contradicts it: the log did not confirm this command, the same device answers,
+// and it does not deny what it has given a result of either.
+func TestDenied(t *testing.T) {
+	def := electrolyte(t, 1, 4, unaided)
+	log := memlog.New()
+	first := newDevice("serial 1")
+	r, _ := start(t, log, def, first)
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := history(t, log)
+	upTo := func(kind events.Kind, experiment string) []events.Event {
+		return all[:find(t, all, kind, experiment, 0)+1]
+	}
+	dispatched, started := events.KindExperimentDispatched, events.KindExperimentStarted
+
+	none := func(instruments.Command) instruments.Fate { return instruments.FateNotStarted }
+	only := func(experiment string) func(instruments.Command) instruments.Fate {
+		return func(cmd instruments.Command) instruments.Fate {
+			if cmd.Experiment == experiment {
+				return instruments.FateNotStarted
+			}
+			return instruments.FateFinished
+		}
+	}
+	for name, c := range map[string]struct {
+		history    []events.Event
+		experiment string
+		change     func(*device)
+		recall     func(instruments.Command) instruments.Fate
+		cause      string // of the unknown fate; empty: it is started
+	}{
+		"confirmed":                          {upTo(started, "e2"), "e2", nil, only("e2"), "had confirmed the command and now says that it never started it"},
+		"confirmed, the first":               {upTo(started, "e1"), "e1", nil, none, "had confirmed the command"},
+		"not confirmed":                      {upTo(dispatched, "e2"), "e2", nil, only("e2"), ""},
+		"not confirmed, the first":           {upTo(dispatched, "e1"), "e1", nil, none, ""},
+		"not confirmed, all memory lost":     {upTo(dispatched, "e2"), "e2", nil, none, "says the same of e1, whose result it gave"},
+		"not confirmed, another device":      {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Identity = "serial 2" }, only("e2"), "it was sent to robot (serial 1), and now there is robot (serial 2)"},
+		"not confirmed, another program":     {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Name = "mixer" }, only("e2"), "now there is mixer (serial 1)"},
+		"not confirmed, it no longer says":   {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Identity = "" }, only("e2"), "now there is robot"},
+		"confirmed, a simulation may forget": {upTo(started, "e2"), "e2", func(d *device) { d.description.Simulated = true }, none, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDevice("serial 1")
+			d.recall = c.recall
+			if c.change != nil {
+				c.change(d)
+			}
+			r, waiting := start(t, refill(t, c.history), def, d)
+			ended := run(t, r)
+			if c.cause == "" {
+				if err := ended(); err != nil {
+					t.Fatal(err)
+				}
+				if s := r.Core().State(); d.acts["electrolyte/"+c.experiment] != 1 || s.Count(campaign.Measured) != 4 {
+					t.Errorf("it was performed %d times, and %d of 4 were measured", d.acts["electrolyte/"+c.experiment], s.Count(campaign.Measured))
+				}
+				return
+			}
+			until(t, waiting, "nobody knows what became of "+c.experiment)
+			if len(d.acts) > 0 {
+				t.Errorf("it was started again: %v", d.acts)
+			}
+			if x := r.Core().State().Experiment(c.experiment); !strings.Contains(x.Cause, c.cause) {
+				t.Errorf("the cause is %q, want %q in it", x.Cause, c.cause)
+			}
+		})
+	}
+}
+
+// Law: the same holds within one life. A start whose confirmation was lost is not
+// repeated on the word of an instrument whose memory is gone; one that was
+// confirmed is not repeated at all.
+func TestDeniedInOneLife(t *testing.T) {
+	lost := errors.New("the line went dead")
+	for name, c := range map[string]struct {
+		change func(*device)
+		cause  string
+	}{
+		"a lost confirmation, and no memory": {func(d *device) {
+			d.recall = func(instruments.Command) instruments.Fate { return instruments.FateNotStarted }
+			d.start = func(cmd instruments.Command) error {
+				if cmd.Experiment == "e2" {
+					d.acts[cmd.ID]++ // it acts, and nobody hears of it
+					return lost
+				}
+				return nil
+			}
+		}, "says the same of e1"},
+		"confirmed, then denied": {func(d *device) {
+			d.await = func(cmd instruments.Command) (instruments.Outcome, error) {
+				if cmd.Experiment == "e2" {
+					return instruments.Outcome{}, fmt.Errorf("%w: %s", instruments.ErrNotStarted, cmd.ID)
+				}
+				return measured(12), nil
+			}
+		}, "had confirmed the command and now denies it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDevice("serial 1")
+			c.change(d)
+			r, waiting := start(t, memlog.New(), electrolyte(t, 1, 4, unaided), d)
+			run(t, r)
+			until(t, waiting, "nobody knows what became of e2")
+			if n := d.acts["electrolyte/e2"]; n != 1 {
+				t.Errorf("e2 was performed %d times", n)
+			}
+			if x := r.Core().State().Experiment("e2"); !strings.Contains(x.Cause, c.cause) {
+				t.Errorf("the cause is %q, want %q in it", x.Cause, c.cause)
+			}
+		})
+	}
+}
+
+// Law: what another device than the one that was sent the command measures is a
+// fact, and the log says that it is another device, once.
+func TestReplacementIsNoticed(t *testing.T) {
+	def := electrolyte(t, 1, 4, unaided)
+	log := memlog.New()
+	r, _ := start(t, log, def, newDevice("serial 1"))
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := history(t, log)
+	for name, kind := range map[string]events.Kind{"under way": events.KindExperimentStarted, "between experiments": events.KindExperimentMeasured} {
+		t.Run(name, func(t *testing.T) {
+			log := refill(t, upTo(t, all, kind))
+			d := newDevice("serial 2")
+			d.recall = func(instruments.Command) instruments.Fate { return instruments.FateFinished }
+			r, _ := start(t, log, def, d)
+			if err := r.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s := r.Core().State()
+			if s.Count(campaign.Measured) != 4 {
+				t.Errorf("%d of 4 were measured", s.Count(campaign.Measured))
+			}
+			notes := slices.DeleteFunc(slices.Clone(s.Notes), func(n campaign.Note) bool {
+				return n.About != "e1" || !strings.Contains(n.Text, "it was sent to robot (serial 1), and now there is robot (serial 2)")
+			})
+			if len(notes) != 1 {
+				t.Errorf("the notes are %+v", s.Notes)
+			}
+			if report := audit(t, history(t, log)); len(report.Mismatches) > 0 {
+				t.Errorf("audit: %+v", report.Mismatches)
+			}
+		})
+	}
+}
