@@ -57,6 +57,20 @@ type Measurement struct {
 	// Began and Ended are the instrument's own clock.
 	Began time.Time `json:"began,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
+	// Unread holds what else the instrument wrote and nobody could use: no model
+	// reads it, and it costs no result.
+	Unread []Unread `json:"unread,omitempty"`
+}
+
+// Unread is a part of an instrument's answer that is not understood, or is
+// faulty, and does not concern the objective.
+type Unread struct {
+	// Field is where it stood, for example "further 1 (lot)" or "files".
+	Field string `json:"field"`
+	// Text is what was written there, JSON as text.
+	Text string `json:"text"`
+	// Reason says why it could not be used.
+	Reason string `json:"reason"`
 }
 
 // ExperimentMeasured is a result that was accepted into the campaign.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -19,12 +18,11 @@ type MeasurementError struct {
 // Error gives all faults in one line: it becomes the cause of an
 // experiment.failed event.
 func (e *MeasurementError) Error() string {
-	return "the instrument's answer was refused: " + strings.Join(e.Faults, "; ")
+	return Legible("the instrument's answer was refused: "+strings.Join(e.Faults, "; "), MaxCause)
 }
 
-// Check reports whether a measurement can enter the campaign. The engine
-// applies it to every answer of every instrument. It returns nil or a
-// [*MeasurementError] that names every fault:
+// Check reports whether a measurement is without fault. It returns nil or a
+// [*MeasurementError] that names every fault. Those of the substance:
 //
 //   - the objective has another name or unit than the campaign's, is not
 //     finite, or lies outside the campaign's plausible range;
@@ -33,9 +31,12 @@ func (e *MeasurementError) Error() string {
 //     reverse, or a number that is not finite;
 //   - a number of that composition lies further outside the parameter's bounds
 //     than these are apart. What was made may well differ from what was asked
-//     for, but so great a difference is another unit or a slipped decimal point;
-//   - a further quantity has no name, the name of another, or a value that is
-//     not finite;
+//     for, but so great a difference is another unit or a slipped decimal point.
+//
+// Those of the decoration, which [Admit] does without:
+//
+//   - a further quantity has no name, the name of another, a name or unit that
+//     cannot be recorded, or a value that is not finite;
 //   - a standard deviation is negative or not finite;
 //   - a time has no four-digit year, or the measurement ended before it began.
 //
@@ -43,9 +44,24 @@ func (e *MeasurementError) Error() string {
 // the adapter's decision.
 func Check(def events.Definition, m events.Measurement) error {
 	var f faults
-	f.quantity("the objective", m.Objective)
+	f.substance(def, m)
+	_, unread := undecorated(m)
+	for _, u := range unread {
+		f.add("%s", u.Reason)
+	}
+	if f != nil {
+		return &MeasurementError{Faults: f}
+	}
+	return nil
+}
+
+// substance checks the objective and the composition that was made.
+func (f *faults) substance(def events.Definition, m events.Measurement) {
+	if v := m.Objective.Value; !finite(v) {
+		f.add("the objective is %g", v)
+	}
 	if m.Objective.Name != def.Objective.Name {
-		f.add("the objective is called %q, the campaign's %q", m.Objective.Name, def.Objective.Name)
+		f.add("the objective is called %s, the campaign's %q", quoted(m.Objective.Name), def.Objective.Name)
 	}
 	if m.Objective.Unit != def.Objective.Unit {
 		f.add("the objective is in %s, the campaign's in %s", unit(m.Objective.Unit), unit(def.Objective.Unit))
@@ -58,27 +74,6 @@ func Check(def events.Definition, m events.Measurement) error {
 		}
 	}
 	f.actual(def, m.Actual)
-	seen := map[string]bool{m.Objective.Name: true}
-	for i, q := range m.Further {
-		what := fmt.Sprintf("further quantity %d (%s)", i+1, q.Name)
-		f.quantity(what, q)
-		if seen[q.Name] {
-			f.add("%s is given twice", what)
-		}
-		seen[q.Name] = true
-	}
-	for _, t := range []time.Time{m.Began, m.Ended} {
-		if t.Year() < 1 || t.Year() > 9999 {
-			f.add("the time %v has no year between 1 and 9999", t)
-		}
-	}
-	if !m.Began.IsZero() && !m.Ended.IsZero() && m.Ended.Before(m.Began) {
-		f.add("it ended at %v, before it began at %v", m.Ended, m.Began)
-	}
-	if f != nil {
-		return &MeasurementError{Faults: f}
-	}
-	return nil
 }
 
 // CheckOutcome reports whether an outcome keeps the contract's form and its
@@ -110,12 +105,13 @@ type MismatchError struct {
 // Error gives each mismatch on a line of its own.
 func (e *MismatchError) Error() string {
 	return fmt.Sprintf("the instrument %s does not fit the campaign:\n  - %s",
-		e.Instrument, strings.Join(e.Mismatches, "\n  - "))
+		Legible(e.Instrument, 60), strings.Join(e.Mismatches, "\n  - "))
 }
 
 // Compatible reports whether an instrument that describes itself as desc can
 // perform the campaign def. It returns nil or a [*MismatchError] that names
-// every mismatch. An empty list of parameters or outputs fits everything.
+// every mismatch, those of the description itself ([CheckDescription]) among
+// them. An empty list of parameters or outputs fits everything.
 //
 // The campaign and the instrument must have the same parameters, in any order,
 // with the same units; the campaign's bounds, values and categories must lie
@@ -125,11 +121,8 @@ func (e *MismatchError) Error() string {
 // nobody's guess.
 func Compatible(desc Description, def events.Definition) error {
 	var f faults
-	if desc.Name == "" {
-		f.add("it has no name")
-	}
-	if desc.Capacity < 1 {
-		f.add("its capacity is %d, the least is 1", desc.Capacity)
+	if err := CheckDescription(desc); err != nil {
+		f = strings.Split(err.Error(), "\n")
 	}
 	if len(desc.Parameters) > 0 {
 		f.parameters(desc, def)
@@ -148,18 +141,6 @@ type faults []string
 
 func (f *faults) add(format string, args ...any) {
 	*f = append(*f, fmt.Sprintf(format, args...))
-}
-
-func (f *faults) quantity(what string, q events.Quantity) {
-	if q.Name == "" {
-		f.add("%s has no name", what)
-	}
-	if !finite(q.Value) {
-		f.add("%s is %g", what, q.Value)
-	}
-	if q.SD != nil && !(*q.SD >= 0 && finite(*q.SD)) {
-		f.add("the standard deviation of %s is %g", what, *q.SD)
-	}
 }
 
 // actual checks the composition that was made.
@@ -202,9 +183,6 @@ func (f *faults) actual(def events.Definition, actual events.Point) {
 func (f *faults) parameters(desc Description, def events.Definition) {
 	specs := make(map[string]ParameterSpec, len(desc.Parameters))
 	for _, s := range desc.Parameters {
-		if _, twice := specs[s.Name]; twice {
-			f.add("it describes the parameter %s twice", s.Name)
-		}
 		specs[s.Name] = s
 	}
 	for _, p := range def.Parameters {
@@ -334,7 +312,7 @@ func unit(u string) string {
 	if u == "" {
 		return "no unit"
 	}
-	return u
+	return Legible(u, MaxName)
 }
 
 func sortedNames(p events.Point) []string {

@@ -25,7 +25,7 @@
 //   - An outcome is final. A late or second result for a command is dropped by
 //     the adapter.
 //   - Results are returned as they are. The engine checks names, units, ranges
-//     and NaN (see [Check]), and records what it refuses. It compares the
+//     and NaN (see [Admit]), and records what it refuses. It compares the
 //     description with the campaign (see [Compatible]) before anything starts.
 //
 // # Optional capabilities
@@ -162,6 +162,16 @@ type Outcome struct {
 	Measurement *events.Measurement `json:"measurement,omitempty"`
 	// Cause says why, where Status is not Measured.
 	Cause string `json:"cause,omitempty"`
+	// Rejected is the instrument's answer where Status is Failed because it could
+	// not be used: as it was given, for the record.
+	Rejected string `json:"-"`
+}
+
+// Recordable returns the outcome with texts that the log can hold: clipped
+// where they are too long, which they then say, and legible.
+func (o Outcome) Recordable() Outcome {
+	o.Cause, o.Rejected = Legible(o.Cause, MaxCause), Legible(o.Rejected, MaxRejected)
+	return o
 }
 
 // ErrRefused is wrapped by the error of a Start that certainly did not and

@@ -308,7 +308,14 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	case *events.ExperimentStarted:
 		return fmt.Sprintf("%s has started", p.Experiment), true
 	case *events.ExperimentMeasured:
-		return fmt.Sprintf("%s measured %s (%s)", p.Experiment, quantity(p.Objective.Value, p.Objective.Unit), composition(n.def, p.Actual)), false
+		line := fmt.Sprintf("%s measured %s (%s)", p.Experiment, quantity(p.Objective.Value, p.Objective.Unit), composition(n.def, p.Actual))
+		if len(p.Unread) > 0 { // a slip of the instrument's, most likely, that somebody should mend
+			line += fmt.Sprintf("; kept aside, as `campaignd events` shows: %s (%s)", p.Unread[0].Field, p.Unread[0].Reason)
+			if more := len(p.Unread) - 1; more > 0 {
+				line += fmt.Sprintf(" and %d more", more)
+			}
+		}
+		return line, false
 	case *events.ExperimentFailed:
 		return fmt.Sprintf("%s failed: %s", p.Experiment, p.Cause), false
 	case *events.ExperimentInfeasible:

@@ -217,7 +217,7 @@ func (r *Runner) actor() string { return "instrument:" + r.description.Name }
 // measurement that is not what the campaign asked for is refused, with the
 // instrument's answer kept.
 func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.Payload {
-	s := r.core.State()
+	s, o := r.core.State(), o.Recordable()
 	if !x.Status.Open() {
 		if o.Status == instruments.Unknown {
 			return nil
@@ -230,18 +230,18 @@ func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.
 			return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 				Cause: "the instrument reported a measurement without a value"}
 		}
-		if err := instruments.Check(*s.Definition, *o.Measurement); err != nil {
+		m, err := instruments.Admit(*s.Definition, *o.Measurement)
+		if err != nil {
 			return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 				Cause: "the result was refused: " + err.Error(), Rejected: verbatim(o.Measurement)}
 		}
-		m := *o.Measurement
 		if m.Identity == "" {
 			m.Identity = r.description.Identity
 		}
 		return &events.ExperimentMeasured{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 			Requested: x.Parameters, Measurement: m}
 	case instruments.Failed:
-		return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause}
+		return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause, Rejected: o.Rejected}
 	case instruments.Infeasible:
 		return &events.ExperimentInfeasible{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause}
 	case instruments.Deferred:
@@ -270,9 +270,9 @@ func late(o instruments.Outcome) string {
 // verbatim keeps a refused result, also one that JSON cannot express.
 func verbatim(m *events.Measurement) string {
 	if data, err := json.Marshal(m); err == nil {
-		return string(data)
+		return instruments.Legible(string(data), instruments.MaxRejected)
 	}
-	return fmt.Sprintf("%+v", *m)
+	return instruments.Legible(fmt.Sprintf("%+v", *m), instruments.MaxRejected)
 }
 
 func (r *Runner) receiveAnswer(ctx context.Context, m message) error {

@@ -16,7 +16,7 @@ import (
 
 func describe(ctx context.Context, s *Session) error {
 	d := s.description
-	faults := []error{wire.CheckDescription(d), instruments.Compatible(d, s.env.Definition)}
+	faults := []error{instruments.Compatible(d, s.env.Definition)}
 	for n, p := range s.env.Points {
 		if err := wire.CheckLimits(d, p); err != nil {
 			faults = append(faults, fmt.Errorf("safe point %d is outside its limits: %w", n+1, err))

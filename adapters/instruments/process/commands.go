@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
@@ -41,6 +42,7 @@ type starting struct {
 type awaiting struct {
 	peer   *peer
 	failed chan struct{}
+	once   sync.Once
 	err    error // set before failed is closed
 }
 
@@ -239,6 +241,12 @@ func (i *Instrument) await(p *peer, c *command) *awaiting {
 	}
 	a := &awaiting{peer: p, failed: make(chan struct{})}
 	c.awaiting = a
+	i.wg.Go(func() { i.askOutcome(c, a) })
+	return a
+}
+
+// askOutcome puts the request await.
+func (i *Instrument) askOutcome(c *command, a *awaiting) {
 	fail := func(err error) {
 		i.mu.Lock()
 		// After a death the command stays under way, for the next life to be
@@ -247,25 +255,48 @@ func (i *Instrument) await(p *peer, c *command) *awaiting {
 			c.awaiting = nil
 		}
 		i.mu.Unlock()
-		a.err = err
-		close(a.failed)
-	}
-	i.wg.Go(func() {
-		_, err := p.ask(i.life, wire.Request{Op: wire.OpAwait, Command: &c.Command}, func(reply wire.Reply, err error) {
-			switch {
-			case err != nil:
-				fail(err)
-			case len(reply.Outcome) == 0:
-				fail(fmt.Errorf("%s answered the request %q for command %s without an outcome", i.program(), wire.OpAwait, c.ID))
-			default:
-				i.settle(c, wire.DecodeOutcome(reply.Outcome, c.Parameters))
-			}
+		a.once.Do(func() {
+			a.err = err
+			close(a.failed)
 		})
-		if err != nil {
+	}
+	_, err := a.peer.ask(i.life, wire.Request{Op: wire.OpAwait, Command: &c.Command}, func(reply wire.Reply, err error) {
+		switch {
+		case err != nil:
 			fail(err)
+		case len(reply.Outcome) == 0 && reply.Lost == "":
+			fail(fmt.Errorf("%s answered the request %q for command %s without an outcome", i.program(), wire.OpAwait, c.ID))
+		default:
+			i.settle(c, reply.Result(c.Parameters))
 		}
 	})
-	return a
+	if err != nil {
+		fail(err)
+	}
+}
+
+// lost deals with an answer about a command that came and could not be read:
+// again asks for it again; otherwise that was done in vain.
+func (i *Instrument) lost(p *peer, id, why string, again bool) {
+	i.mu.Lock()
+	c := i.commands[id]
+	if c == nil || !c.underWay() {
+		i.mu.Unlock()
+		return
+	}
+	a := c.awaiting
+	i.mu.Unlock()
+	if again && a != nil && a.peer == p {
+		i.logf("%s: asked for the outcome of command %s again", i.program(), id)
+		i.askOutcome(c, a)
+		return
+	}
+	if p.recovers {
+		if fate, _, err := i.askFate(i.life, p, c); err != nil || fate == instruments.FateRunning {
+			return
+		}
+	}
+	i.settle(c, unknownOutcome("%s", why))
 }
 
 // outcomeOf returns a copy of a command's outcome.
@@ -279,7 +310,7 @@ func (i *Instrument) outcomeOf(c *command) (instruments.Outcome, bool) {
 	if o.Measurement != nil {
 		m := *o.Measurement
 		m.Actual = maps.Clone(m.Actual)
-		m.Further = append(m.Further[:0:0], m.Further...)
+		m.Further, m.Unread = slices.Clone(m.Further), slices.Clone(m.Unread)
 		o.Measurement = &m
 	}
 	return o, true
@@ -296,19 +327,24 @@ func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
 	}
 	i.mu.Unlock()
 	if first == nil {
+		if o.Measurement != nil && len(o.Measurement.Unread) > 0 {
+			u := o.Measurement.Unread[0]
+			i.logf("%s: %d parts of the result of command %s cannot be used and are kept in the log as they are; the first is %q: %s",
+				i.program(), len(o.Measurement.Unread), c.ID, u.Field, u.Reason)
+		}
 		return true
 	}
 	// Equal answers to repeated questions are as it should be.
 	old, _ := json.Marshal(first)
 	second, _ := json.Marshal(o)
 	if !bytes.Equal(old, second) {
-		i.logf("%s: a second result for command %s is dropped, the first stands: %s, and now %s", i.program(), c.ID, old, second)
+		i.logf("%s: a second result for command %s is dropped, the first stands: %s, and now %s", i.program(), c.ID, wire.Clip(old), wire.Clip(second))
 	}
 	return false
 }
 
 // pushed deals with a result that nobody asked for.
-func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte, err error) {
+func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	i.mu.Lock()
 	c := i.commands[reply.Command]
 	expected := c != nil && (c.sent || c.outcome != nil || c.awaiting != nil)
@@ -319,12 +355,10 @@ func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte, err error) {
 		i.logf("%s: a result for command %q, which was not started, is dropped: %s", i.program(), reply.Command, wire.Clip(line))
 	case settled:
 		i.logf("%s: a second result for command %s is dropped, the first stands: %s", i.program(), reply.Command, wire.Clip(line))
-	case err != nil:
-		i.settle(c, wire.NonFiniteOutcome(line, err))
-	case len(reply.Outcome) == 0:
+	case len(reply.Outcome) == 0 && reply.Lost == "":
 		p.notProtocol(line, errors.New("it names a command and gives no outcome"))
 	default:
-		i.settle(c, wire.DecodeOutcome(reply.Outcome, c.Parameters))
+		i.settle(c, reply.Result(c.Parameters))
 	}
 }
 

@@ -4,6 +4,7 @@ package process_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -300,4 +301,42 @@ func vanishes(pid int) bool {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return false
+}
+
+// An answer that came and cannot be read is never waited for in silence: it is
+// asked for again where that can help, and otherwise nobody can tell, at once and
+// with the reason. What was no answer changes nothing.
+func TestUnreadableAnswers(t *testing.T) {
+	for _, test := range []struct {
+		fault  string
+		status instruments.Status
+		cause  string
+		awaits int
+	}{
+		{"answers too much", instruments.Unknown, "wrote a line of 2097204 bytes", 1},
+		{"answers too much and names the request last", instruments.Unknown, "put large data into a file", 1},
+		{"tells too much unasked", instruments.Unknown, "put large data into a file", 1},
+		{"answers too much to nobody", instruments.Unknown, "put large data into a file", 2},
+		{"stammers once", instruments.Measured, "", 2},
+		{"stammers", instruments.Unknown, "12.5", 2},
+		{"stammers with NaN", instruments.Unknown, "NaN", 2},
+		{"is loud while it measures", instruments.Measured, "", 1},
+	} {
+		t.Run(test.fault, func(t *testing.T) {
+			t.Parallel()
+			inst, _, dir := openFaulty(t, test.fault)
+			ctx, cmd := within(t, 20*time.Second), command(1)
+			if err := inst.Start(ctx, cmd); err != nil {
+				t.Fatal(err)
+			}
+			o, err := inst.Await(ctx, cmd)
+			if err != nil || o.Status != test.status || !strings.Contains(o.Cause, test.cause) {
+				t.Fatalf("Await: %.300s, %v; want %s with %q", fmt.Sprintf("%+v", o), err, test.status, test.cause)
+			}
+			if n := len(noted(dir, "awaits")); n != test.awaits {
+				t.Errorf("it was asked %d times, want %d", n, test.awaits)
+			}
+			starts(t, dir, 1)
+		})
+	}
 }

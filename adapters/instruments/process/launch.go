@@ -150,7 +150,7 @@ func (i *Instrument) introduce(pause time.Duration) (*peer, error) {
 	if p.description.Capacity == 0 {
 		p.description.Capacity = 1
 	}
-	if err := wire.CheckDescription(p.description); err != nil {
+	if err := instruments.CheckDescription(p.description); err != nil {
 		return p, fmt.Errorf("describe: the description of %s cannot be used: %w", i.program(), err)
 	}
 	i.mu.Lock()

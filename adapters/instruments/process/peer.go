@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,7 +41,10 @@ type peer struct {
 	awaited map[uint64]string // command of each await that was answered
 	leaving bool              // its end is expected
 
-	garbage   int    // lines that were no messages; of the goroutine that reads standard output
+	// Of the goroutine that reads standard output:
+	garbage int            // lines that were no messages
+	garbled map[string]int // answers that could not be read, by command
+
 	lastWords string // on standard error; of the goroutine that reads it
 }
 
@@ -102,6 +106,7 @@ func (i *Instrument) spawn() (*peer, error) {
 		left:    make(chan struct{}),
 		pending: make(map[uint64]*request),
 		awaited: make(map[uint64]string),
+		garbled: make(map[string]int),
 	}
 	p.writing <- struct{}{}
 	i.wg.Add(1)
@@ -115,7 +120,9 @@ func (p *peer) live(stdout, stderr *os.File) {
 	var reading sync.WaitGroup
 	reading.Go(func() { wire.EachLine(stdout, p.handle, p.oversized) })
 	reading.Go(func() {
-		wire.EachLine(stderr, p.complain, func(n int) { p.i.logf("%s: a line of %d bytes on standard error is not shown", p.i.program(), n) })
+		wire.EachLine(stderr, p.complain, func(o wire.Oversized) {
+			p.i.logf("%s: a line of %d bytes on standard error begins: %s", p.i.program(), o.Length, wire.Clip(o.Head))
+		})
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- p.cmd.Wait() }() // reaps the program even if it is left to itself
@@ -149,7 +156,7 @@ func (p *peer) complain(line []byte) {
 	if len(bytes.TrimSpace(line)) > 0 {
 		p.lastWords = wire.Clip(line)
 	}
-	p.i.logf("%s: %s", p.i.program(), line)
+	p.i.logf("%s: %s", p.i.program(), instruments.Legible(string(line), 10_000))
 }
 
 // ask puts a request to the program; deliver gets the answer, unless ask
@@ -253,19 +260,25 @@ func (p *peer) handle(line []byte) {
 	}
 	reply, err := wire.DecodeReply(line)
 	var nonFinite *wire.NonFiniteError
-	if errors.As(err, &nonFinite) {
-		p.i.logf("%s: a reply cannot be used: %v", p.i.program(), err)
-	} else if err != nil {
-		p.notProtocol(line, err)
+	switch {
+	case errors.As(err, &nonFinite) && (reply.ID != nil || reply.Command != ""):
+		p.i.logf("%s: a reply cannot be used as it is: %v", p.i.program(), err)
+		if len(reply.Outcome) > 0 { // a result, some of which is not a number: that is an outcome
+			reply.NonFinite, reply.Line, err = err, bytes.Clone(line), nil
+		}
+	case err != nil:
+		p.unreadable(line, err)
 		return
-	} else if slip := wire.UnknownFields(line); slip != "" {
-		p.i.logf("%s: a reply holds an %s, which is ignored: %s", p.i.program(), slip, wire.Clip(line))
+	default:
+		if slip := wire.UnknownFields(line); slip != "" {
+			p.i.logf("%s: a reply holds an %s, which is ignored: %s", p.i.program(), slip, wire.Clip(line))
+		}
 	}
 	switch {
 	case reply.ID != nil:
 		p.answer(*reply.ID, reply, line, err)
 	case reply.Command != "":
-		p.i.pushed(p, reply, line, err)
+		p.i.pushed(p, reply, line)
 	case reply.Error != "":
 		p.i.logf("%s reports: %s", p.i.program(), reply.Error)
 	default:
@@ -287,10 +300,6 @@ func (p *peer) answer(id uint64, reply wire.Reply, line []byte, err error) {
 	case r != nil:
 		if late {
 			p.i.logf("%s: the answer to the request %q came late, after nobody waited for it any more", p.i.program(), r.op)
-		}
-		if err != nil && r.op == wire.OpAwait && len(reply.Outcome) > 0 {
-			// The program has a result, which is not a number: that is an outcome.
-			reply.Outcome, err = mustEncode(wire.NonFiniteOutcome(line, err)), nil
 		}
 		if err == nil && reply.Error != "" {
 			err = fmt.Errorf("%s answered the request %q with an error: %s", p.i.program(), r.op, reply.Error)
@@ -318,8 +327,68 @@ func (p *peer) notProtocol(line []byte, err error) {
 	}
 }
 
-func (p *peer) oversized(length int) {
-	p.i.logf("%s: a line of %d bytes on standard output is longer than the protocol's %d and is ignored", p.i.program(), length, wire.MaxLine)
+// unreadable deals with a line that is no message. If it was meant for a command
+// that is waited for, its answer was lost, and nobody must wait for another in
+// silence: it is asked for again, once.
+func (p *peer) unreadable(line []byte, err error) {
+	p.notProtocol(line, err)
+	why := fmt.Sprintf("%s answered what cannot be read (%v), and did so again when it was asked again: %s", p.i.program(), err, instruments.Legible(string(line), instruments.MaxCause/2))
+	subject := wire.SubjectOf(line)
+	if subject.ID != nil {
+		p.mu.Lock()
+		if r := p.pending[*subject.ID]; r != nil && r.op == wire.OpAwait {
+			subject.Command = r.command
+		}
+		p.mu.Unlock()
+	}
+	if subject.Command != "" {
+		p.lost(why, subject.Command)
+	}
+}
+
+// oversized deals with a line that is longer than the protocol allows. It would
+// be as long the next time.
+func (p *peer) oversized(o wire.Oversized) {
+	p.i.logf("%s: a line of %d bytes on standard output is longer than the protocol's %d and cannot be read: %s", p.i.program(), o.Length, wire.MaxLine, wire.Clip(o.Head[:min(len(o.Head), 120)]))
+	why := fmt.Sprintf("%s wrote a line of %d bytes, and the longest that the protocol allows is %d: put large data into a file and name it in the result", p.i.program(), o.Length, wire.MaxLine)
+	switch {
+	case o.ID != nil:
+		p.mu.Lock()
+		r := p.pending[*o.ID]
+		delete(p.pending, *o.ID)
+		p.mu.Unlock()
+		switch {
+		case r == nil:
+		case r.op == wire.OpAwait:
+			r.deliver(wire.Reply{Lost: why}, nil)
+		default:
+			r.deliver(wire.Reply{}, errors.New(why))
+		}
+	case o.Command != "":
+		p.i.pushed(p, wire.Reply{Command: o.Command, Lost: why}, o.Head)
+	case o.Object:
+		p.mu.Lock()
+		var commands []string
+		for _, r := range p.pending {
+			if r.op == wire.OpAwait && !slices.Contains(commands, r.command) {
+				commands = append(commands, r.command)
+			}
+		}
+		p.mu.Unlock()
+		slices.Sort(commands)
+		p.lost(why, commands...)
+	}
+}
+
+// lost says that an answer was lost which belonged to one of the commands. They
+// are asked for their outcomes again, and where that is lost, too, nobody can
+// tell what became of them, unless the program says that they still run.
+func (p *peer) lost(why string, commands ...string) {
+	for _, id := range commands {
+		p.garbled[id]++
+		again := p.garbled[id] == 1
+		p.i.wg.Go(func() { p.i.lost(p, id, why, again) })
+	}
 }
 
 // bury ends the peer: the program has ended, and what it wrote has been read.
@@ -378,12 +447,4 @@ func (p *peer) goneWithin(d time.Duration) bool {
 	case <-limit.C:
 		return false
 	}
-}
-
-func mustEncode(v any) json.RawMessage {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // strings only
-	}
-	return data
 }

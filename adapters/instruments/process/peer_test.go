@@ -302,3 +302,53 @@ var faulty = map[string]func(*program){
 		time.Sleep(time.Hour)
 	},
 }
+
+// awaitRaw answers the n-th await, from 1, with the line that answer gives.
+func awaitRaw(answer func(n int, id any, command string) string) func(*program) {
+	return func(p *program) {
+		n := 0
+		p.serve(func(op string, id any, command string) bool {
+			if op == "await" {
+				n++
+				p.note("awaits", command)
+				if line := answer(n, id, command); line != "" {
+					p.raw(line)
+				}
+			}
+			return op == "await"
+		})
+	}
+}
+
+const good = `{"status":"measured","measurement":{"objective":{"name":"conductivity","value":10,"unit":"mS/cm"}}}`
+
+func init() {
+	ballast := strings.Repeat("x", 2<<20)
+	faulty["answers too much"] = awaitRaw(func(_ int, id any, _ string) string {
+		return fmt.Sprintf(`{"id":%v,"outcome":{"status":"measured","trace":%q}}`, id, ballast)
+	})
+	faulty["answers too much and names the request last"] = awaitRaw(func(_ int, id any, _ string) string {
+		return fmt.Sprintf(`{"outcome":{"id":99,"status":"measured","trace":[%q, {"id":98}]}, "id": %v}`, ballast, id)
+	})
+	faulty["tells too much unasked"] = awaitRaw(func(_ int, _ any, command string) string {
+		return fmt.Sprintf(`{"command":%q,"outcome":{"status":"measured","trace":%q}}`, command, ballast)
+	})
+	faulty["answers too much to nobody"] = awaitRaw(func(int, any, string) string {
+		return fmt.Sprintf(`{"outcome":{"status":"measured","trace":%q}}`, ballast)
+	})
+	faulty["stammers once"] = awaitRaw(func(n int, id any, _ string) string {
+		if n == 1 {
+			return fmt.Sprintf(`{"id":%v,"outcome":{"status":"measured"`, id)
+		}
+		return fmt.Sprintf(`{"id":%v,"outcome":%s}`, id, good)
+	})
+	faulty["stammers"] = awaitRaw(func(_ int, id any, _ string) string {
+		return fmt.Sprintf(`{"id":%v,"outcome":{"status":"measured",'value':12.5`, id)
+	})
+	faulty["stammers with NaN"] = awaitRaw(func(_ int, id any, _ string) string {
+		return fmt.Sprintf(`{"id":%v,"outcome":{"status":"measured","value":NaN`, id)
+	})
+	faulty["is loud while it measures"] = awaitRaw(func(_ int, id any, _ string) string {
+		return ballast + "\n{'temperature': 23.5}\n" + fmt.Sprintf(`{"id":%v,"outcome":%s}`, id, good)
+	})
+}

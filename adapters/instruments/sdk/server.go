@@ -49,8 +49,8 @@ func (s *server) serve(ctx context.Context, in io.Reader) error {
 			case <-stop:
 			}
 		}
-		wire.EachLine(in, pass, func(n int) {
-			s.say(wire.Reply{Error: fmt.Sprintf("a line of %d bytes is longer than the protocol's %d", n, wire.MaxLine)})
+		wire.EachLine(in, pass, func(o wire.Oversized) {
+			s.say(wire.Reply{ID: o.ID, Error: fmt.Sprintf("a line of %d bytes is longer than the protocol's %d", o.Length, wire.MaxLine)})
 		})
 	}()
 
@@ -195,7 +195,7 @@ func (s *server) introduce(ctx context.Context, req wire.Request) error {
 	if d.Capacity == 0 {
 		d.Capacity = 1
 	}
-	if err := wire.CheckDescription(d); err != nil {
+	if err := instruments.CheckDescription(d); err != nil {
 		return fmt.Errorf("the instrument's description cannot be used: %w", err)
 	}
 	s.description, s.slots, s.introduced = d, make(chan struct{}, d.Capacity), true

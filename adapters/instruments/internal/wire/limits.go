@@ -69,34 +69,3 @@ func checkLimit(spec instruments.ParameterSpec, p events.Point) error {
 	}
 	return nil
 }
-
-// CheckDescription says what a description lacks.
-func CheckDescription(d instruments.Description) error {
-	var faults []error
-	if d.Name == "" {
-		faults = append(faults, errors.New("it has no name"))
-	}
-	if d.Capacity < 1 {
-		faults = append(faults, fmt.Errorf("its capacity is %d, and must be at least 1", d.Capacity))
-	}
-	seen := map[string]bool{}
-	for _, p := range d.Parameters {
-		if p.Name == "" || seen["p:"+p.Name] {
-			faults = append(faults, fmt.Errorf("parameter %q has no name of its own", p.Name))
-		}
-		seen["p:"+p.Name] = true
-		if p.Min != nil && p.Max != nil && !(*p.Min <= *p.Max) {
-			faults = append(faults, fmt.Errorf("parameter %s has limits %g to %g", p.Name, *p.Min, *p.Max))
-		}
-		if !(p.Step >= 0) || math.IsInf(p.Step, 0) {
-			faults = append(faults, fmt.Errorf("parameter %s has step %g", p.Name, p.Step))
-		}
-	}
-	for _, o := range d.Outputs {
-		if o.Name == "" || seen["o:"+o.Name] {
-			faults = append(faults, fmt.Errorf("output %q has no name of its own", o.Name))
-		}
-		seen["o:"+o.Name] = true
-	}
-	return errors.Join(faults...)
-}

@@ -7,33 +7,51 @@ import (
 	"io"
 )
 
-// EachLine calls line for each line of r, and long with the length of each that
-// is longer than the protocol allows, until r ends. A line's bytes are valid
-// during the call.
-func EachLine(r io.Reader, line func([]byte), long func(int)) {
+// Oversized is a line that is longer than the protocol allows: enough of it to
+// say whose answer it is.
+type Oversized struct {
+	Length int
+	Subject
+	// Head is its beginning.
+	Head []byte
+}
+
+// EachLine calls line for each line of r, and long for each that is longer than
+// the protocol allows, until r ends. A line's bytes are valid during the call.
+func EachLine(r io.Reader, line func([]byte), long func(Oversized)) {
+	const head = 1 << 10
 	reader := bufio.NewReaderSize(r, 1<<16)
 	var buffer []byte
+	var over Oversized
+	var subject scanner
 	length := 0
 	for {
 		part, err := reader.ReadSlice('\n')
 		length += len(part)
-		if length <= MaxLine {
+		switch {
+		case length <= MaxLine:
 			buffer = append(buffer, part...)
-		} else {
+		case over.Head == nil: // it has just become too long
+			over.Head = append([]byte{}, append(buffer, part...)[:head]...)
+			subject.Write(buffer)
 			buffer = buffer[:0]
+			subject.Write(part)
+		default:
+			subject.Write(part)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		switch complete := err == nil; {
-		case length > MaxLine:
-			long(length)
+		case over.Head != nil:
+			over.Length, over.Subject = length, subject.Subject()
+			long(over)
 		case complete || len(buffer) > 0:
 			line(bytes.TrimSuffix(buffer, []byte("\n")))
 		}
 		if err != nil {
 			return
 		}
-		buffer, length = buffer[:0], 0
+		buffer, length, over, subject = buffer[:0], 0, Oversized{}, scanner{}
 	}
 }

@@ -66,4 +66,11 @@ type Reply struct {
 	Outcome json.RawMessage `json:"outcome,omitempty"`
 	// Command names the command of an unasked outcome.
 	Command string `json:"command,omitempty"`
+
+	// NonFinite is why the outcome holds null where Line, the reply as it was
+	// written, holds NaN or Infinity.
+	NonFinite error  `json:"-"`
+	Line      []byte `json:"-"`
+	// Lost says why there is no Outcome to be had although there was an answer.
+	Lost string `json:"-"`
 }

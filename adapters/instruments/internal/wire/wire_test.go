@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
@@ -42,7 +43,7 @@ func TestDocumentation(t *testing.T) {
 				}
 			}
 			if r.Description != nil {
-				if err := CheckDescription(*r.Description); err != nil {
+				if err := instruments.CheckDescription(*r.Description); err != nil {
 					t.Error(err)
 				}
 			}
@@ -93,11 +94,16 @@ func FuzzReply(f *testing.F) {
 	requested := events.Point{"salt": events.Number(1)}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		UnknownFields(line)
-		r, _ := DecodeReply(line)
+		SubjectOf(line)
+		r, err := DecodeReply(line)
 		if r.Outcome == nil {
 			return
 		}
-		switch o := DecodeOutcome(r.Outcome, requested); o.Status {
+		if err != nil {
+			r.NonFinite, r.Line = err, line
+		}
+		o := r.Result(requested)
+		switch o.Status {
 		case instruments.Measured:
 			if o.Measurement == nil || math.IsNaN(o.Measurement.Objective.Value) || math.IsInf(o.Measurement.Objective.Value, 0) || o.Measurement.Actual == nil {
 				t.Errorf("%q became %+v", line, o)
@@ -105,14 +111,184 @@ func FuzzReply(f *testing.F) {
 			if !bytes.Contains(r.Outcome, []byte("value")) && !bytes.Contains(bytes.ToLower(r.Outcome), []byte("value")) && !bytes.Contains(r.Outcome, []byte(`\u`)) {
 				t.Errorf("%q has no value and became %+v", line, o.Measurement)
 			}
-		case instruments.Failed, instruments.Cancelled, instruments.Unknown:
+		case instruments.Failed, instruments.Infeasible, instruments.Deferred, instruments.Cancelled, instruments.Unknown:
 			if o.Cause == "" || o.Measurement != nil {
 				t.Errorf("%q became %+v", line, o)
 			}
 		default:
 			t.Errorf("%q became the status %q", line, o.Status)
 		}
+		canBeRecorded(t, line, o)
 	})
+}
+
+// canBeRecorded defends that the log takes what became of a line.
+func canBeRecorded(t *testing.T, line []byte, o instruments.Outcome) {
+	t.Helper()
+	def := events.Definition{
+		Parameters: []events.Parameter{{Name: "salt", Min: new(float64), Max: new(float64)}},
+		Objective:  events.Objective{Name: "y"},
+	}
+	o = o.Recordable()
+	payloads := []events.Payload{
+		&events.ExperimentFailed{Cause: o.Cause, Rejected: o.Rejected}, &events.ExperimentUnresolved{Cause: o.Cause},
+		&events.ExperimentInfeasible{Cause: o.Cause}, &events.ExperimentDeferred{Cause: o.Cause}, &events.ExperimentCancelled{Reason: o.Cause},
+	}
+	if o.Measurement != nil {
+		m, err := instruments.Admit(def, *o.Measurement)
+		if err != nil {
+			data, _ := json.Marshal(o.Measurement)
+			payloads = append(payloads, &events.ExperimentFailed{Cause: err.Error(), Rejected: instruments.Legible(string(data), instruments.MaxRejected)})
+		}
+		payloads = append(payloads, &events.ExperimentMeasured{Measurement: m})
+	}
+	for _, p := range payloads {
+		e, err := events.New("c", p)
+		if err == nil {
+			e.Position, e.Sequence, e.ID, e.Actor, e.Time = 1, 1, "1", "instrument:x", time.Unix(0, 0).UTC()
+			_, err = events.AppendRecord(nil, e)
+		}
+		if err != nil {
+			t.Fatalf("%.200q cannot be recorded as %s: %v", line, p.Kind(), err)
+		}
+	}
+}
+
+// The longest lines that the protocol allows become events that the log takes.
+func TestLongestLinesCanBeRecorded(t *testing.T) {
+	for _, form := range []string{
+		`{"outcome":{"status":"failed","cause":"%s"}}`,
+		`{"outcome":{"status":"%s"}}`,
+		`{"outcome":{"status":"measured","measurement":{"objective":{"name":"y","value":1},"identity":"%s"}}}`,
+		`{"outcome":{"status":"measured","measurement":{"objective":{"name":"y","value":1},"further":"%s"}}}`,
+		`{"outcome":{"status":"measured","measurement":{"objective":{"name":"%s","value":1}}}}`,
+		`{"outcome":{"status":"measured","measurement":{"objective":{"name":"y","value":1},"actual":{"%s":1}}}}`,
+		`{"outcome":{"status":"measured","measurement":{"objective":{"name":"y","value":1},"further":[{"name":"z","unit":"%s","value":1}]}}}`,
+	} {
+		for _, unit := range []string{"<", `\u0001`} {
+			line := []byte(strings.Replace(form, "%s", strings.Repeat(unit, (MaxLine-len(form))/len(unit)), 1))
+			r, err := DecodeReply(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			canBeRecorded(t, line, r.Result(nil))
+		}
+	}
+	many := []byte(`{"outcome":{"status":"measured","measurement":{"objective":{"name":"y","value":1},"further":[{}` + strings.Repeat(",{}", 100_000) + `]}}}`)
+	r, err := DecodeReply(many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	canBeRecorded(t, many, r.Result(nil))
+}
+
+// What decorates a result never costs it, and is kept as it was written; what the
+// result is made of is never guessed.
+func TestDecorationCostsNoResult(t *testing.T) {
+	measured := func(fields string) string {
+		return `{"status":"measured","measurement":{"objective":{"name":"y","value":12.5,"unit":"u"}` + fields + `}}`
+	}
+	for _, test := range []struct {
+		name, outcome string
+		status        instruments.Status
+		unread        string // "field: text" of all that is kept aside
+	}{
+		{"nothing", measured(""), instruments.Measured, ""},
+		{"a good further quantity", measured(`,"further":[{"name":"t","value":26,"unit":"°C","sd":0.1}]`), instruments.Measured, ""},
+		{"nulls", measured(`,"further":null,"actual":null,"identity":null,"began":null,"ended":""`), instruments.Measured, ""},
+		{"a text", measured(`,"further":[{"name":"lot","value":"LOT-7"}]`), instruments.Measured, `further 1 (lot): {"name":"lot","value":"LOT-7"}`},
+		{"no value", measured(`,"further":[{"name":"t"}]`), instruments.Measured, `further 1 (t): {"name":"t"}`},
+		{"null", measured(`,"further":[{"name":"t","value":null}]`), instruments.Measured, `further 1 (t): {"name":"t","value":null}`},
+		{"too large a number", measured(`,"further":[{"name":"t","value":1e999}]`), instruments.Measured, `further 1 (t): {"name":"t","value":1e999}`},
+		{"a unit that is a number", measured(`,"further":[{"name":"t","value":1,"unit":5}]`), instruments.Measured, `further 1 (t): {"name":"t","value":1,"unit":5}`},
+		{"no quantity at all", measured(`,"further":["LOT-7"]`), instruments.Measured, `further 1: "LOT-7"`},
+		{"no list", measured(`,"further":{"t":26}`), instruments.Measured, `further: {"t":26}`},
+		{"a text as sd", measured(`,"further":[{"name":"t","value":1,"sd":"?"}]`), instruments.Measured, `further 1 (t).sd: "?"`},
+		{"fields of a quantity", measured(`,"further":[{"name":"t","value":1,"at":"pump"}]`), instruments.Measured, `further 1 (t).at: "pump"`},
+		{"fields of the measurement", measured(`,"files":["a.csv"]`), instruments.Measured, `files: ["a.csv"]`},
+		{"an identity that is an object", measured(`,"identity":{"serial":42}`), instruments.Measured, `identity: {"serial":42}`},
+		{"a time without a zone", measured(`,"began":"2026-05-01T12:00:00"`), instruments.Measured, `began: "2026-05-01T12:00:00"`},
+		{"a time that is a number", measured(`,"ended":1777636800`), instruments.Measured, `ended: 1777636800`},
+		{"a cause", `{"cause":"fine",` + measured("")[1:], instruments.Measured, `cause: "fine"`},
+		{"a field of the outcome", `{"lot":7,` + measured("")[1:], instruments.Measured, `lot: 7`},
+		{"sd of the objective", `{"status":"measured","measurement":{"objective":{"name":"y","value":12.5,"sd":"small"}}}`, instruments.Measured, `objective.sd: "small"`},
+		{"a field of the objective", `{"status":"measured","measurement":{"objective":{"name":"y","value":12.5,"raw":[1]}}}`, instruments.Measured, `objective.raw: [1]`},
+		{"NaN", measured(`,"further":[{"name":"t","value":NaN}]`), instruments.Measured, `further 1 (t): {"name":"t","value":null}; the whole answer: `},
+		{"NaN as sd", `{"status":"measured","measurement":{"objective":{"name":"y","value":12.5,"sd":NaN}}}`, instruments.Measured, `the whole answer: `},
+
+		{"the objective is a text", `{"status":"measured","measurement":{"objective":{"name":"y","value":"12.5"}}}`, instruments.Failed, ""},
+		{"the objective is null", `{"status":"measured","measurement":{"objective":{"name":"y","value":null}}}`, instruments.Failed, ""},
+		{"the objective is NaN", `{"status":"measured","measurement":{"objective":{"name":"y","value":NaN}}}`, instruments.Failed, ""},
+		{"the unit is a number", `{"status":"measured","measurement":{"objective":{"name":"y","value":1,"unit":5}}}`, instruments.Failed, ""},
+		{"there is no objective", `{"status":"measured","measurement":{"further":[{"name":"y","value":1}]}}`, instruments.Failed, ""},
+		{"the composition is a text", measured(`,"actual":"as asked"`), instruments.Failed, ""},
+		{"the composition holds null", measured(`,"actual":{"salt":null}`), instruments.Failed, ""},
+		{"the composition holds NaN", measured(`,"actual":{"salt":NaN}`), instruments.Failed, ""},
+		{"there is no status", `{"measurement":{"objective":{"name":"y","value":1}}}`, instruments.Unknown, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			line := []byte(`{"id":7,"outcome":` + test.outcome + `}`)
+			r, err := DecodeReply(line)
+			if err != nil {
+				r.NonFinite, r.Line = err, line
+			}
+			o := r.Result(events.Point{"salt": events.Number(1)})
+			if o.Status != test.status {
+				t.Fatalf("it became %+v", o)
+			}
+			if o.Status != instruments.Measured {
+				if o.Rejected == "" || !strings.Contains(o.Cause, "it wrote") {
+					t.Errorf("what was written is not kept: %+v", o)
+				}
+				return
+			}
+			var aside []string
+			for _, u := range o.Measurement.Unread {
+				if u.Reason == "" {
+					t.Errorf("%s has no reason", u.Field)
+				}
+				if u.Field == "the whole answer" {
+					if u.Text != string(line) {
+						t.Errorf("the answer was kept as %s", u.Text)
+					}
+					u.Text = ""
+				}
+				aside = append(aside, u.Field+": "+u.Text)
+			}
+			if got := strings.Join(aside, "; "); got != test.unread {
+				t.Errorf("kept aside: %s, want %s", got, test.unread)
+			}
+			if o.Measurement.Objective.Value != 12.5 || o.Measurement.Actual == nil {
+				t.Errorf("the result is %+v", o.Measurement)
+			}
+		})
+	}
+	// What a command without a result says beside its cause is kept with it.
+	o := DecodeOutcome([]byte(`{"status":"failed","cause":"a bubble","measurement":{"pressure":3}}`), nil)
+	if o.Status != instruments.Failed || !strings.Contains(o.Cause, "a bubble") || !strings.Contains(o.Cause, `{"pressure":3}`) {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A line that cannot be read still says whose answer it is.
+func TestSubjectOf(t *testing.T) {
+	seven := uint64(7)
+	for line, want := range map[string]Subject{
+		`{"id":7,"outcome":{"status":`:                                 {ID: &seven, Object: true},
+		` {"outcome":{"id":9,"x":["{\"id\":8}",{"id":6}]}, "ID" : 7 }`: {ID: &seven, Object: true},
+		`{"command":"c/e\u0031","outcome":tru`:                         {Command: "c/e1", Object: true},
+		`{"outcome":{"command":"c/e1"}}`:                               {Object: true},
+		`{'id': 7}`:                                                    {Object: true},
+		`{"id":"7"}`:                                                   {Object: true},
+		`["id",7]`:                                                     {},
+		`warming up {"id":7}`:                                          {},
+		``:                                                             {},
+	} {
+		got := SubjectOf([]byte(line))
+		if got.Object != want.Object || got.Command != want.Command || (got.ID == nil) != (want.ID == nil) || got.ID != nil && *got.ID != *want.ID {
+			t.Errorf("%s is about %+v, want %+v", line, got, want)
+		}
+	}
 }
 
 func TestCheckLimits(t *testing.T) {
@@ -155,7 +331,7 @@ func TestEachLine(t *testing.T) {
 	var got []string
 	var long []int
 	input := "a\n\nb\r\n" + strings.Repeat("x", MaxLine+5) + "\n" + strings.Repeat("y", 1<<17) + "\nend"
-	EachLine(strings.NewReader(input), func(l []byte) { got = append(got, string(l[:min(len(l), 3)])) }, func(n int) { long = append(long, n) })
+	EachLine(strings.NewReader(input), func(l []byte) { got = append(got, string(l[:min(len(l), 3)])) }, func(o Oversized) { long = append(long, o.Length) })
 	if want := []string{"a", "", "b\r", "yyy", "end"}; strings.Join(got, "|") != strings.Join(want, "|") {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -1,0 +1,138 @@
+package instruments
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Admit returns a measurement as it enters the campaign. The engine applies it
+// to every answer of every instrument.
+//
+// What the campaign seeks and what was really made are the substance: a fault of
+// the objective or of the composition refuses the whole with a
+// [*MeasurementError], since a model would learn from it. Everything else is
+// decoration: a standard deviation, further quantities, times, the device's
+// identity. A fault there never costs the result. The part is moved to
+// [events.Measurement.Unread], as it was given and with the reason, and the rest
+// counts. What Admit returns passes [Check] and can be recorded.
+func Admit(def events.Definition, m events.Measurement) (events.Measurement, error) {
+	var f faults
+	f.substance(def, m)
+	if f != nil {
+		return events.Measurement{}, &MeasurementError{Faults: f}
+	}
+	m, unread := undecorated(m)
+	m.Unread = append(slices.Clip(m.Unread), unread...)
+	m.Identity = Legible(m.Identity, MaxIdentity)
+	return fit(m), nil
+}
+
+// undecorated returns the measurement without the decoration that cannot be
+// used, and that decoration with what is wrong with it.
+func undecorated(m events.Measurement) (events.Measurement, []events.Unread) {
+	var unread []events.Unread
+	spoilt := func(field string, value any, format string, args ...any) {
+		unread = append(unread, events.Unread{Field: field, Text: text(value), Reason: fmt.Sprintf(format, args...)})
+	}
+	if sd := m.Objective.SD; badSD(sd) {
+		spoilt("objective.sd", *sd, "the standard deviation of the objective is %g", *sd)
+		m.Objective.SD = nil
+	}
+	further := m.Further
+	m.Further = nil
+	seen := map[string]bool{m.Objective.Name: true}
+	for i, q := range further {
+		field := fmt.Sprintf("further %d (%s)", i+1, Legible(q.Name, MaxName))
+		what := fmt.Sprintf("further quantity %d (%s)", i+1, Legible(q.Name, MaxName))
+		switch name, unit := checkName(q.Name, MaxName), checkName(q.Unit, MaxName); {
+		case q.Name == "":
+			spoilt(field, q, "%s has no name", what)
+		case name != "":
+			spoilt(field, q, "the name of %s %s", what, name)
+		case unit != "":
+			spoilt(field, q, "the unit of %s %s", what, unit)
+		case !finite(q.Value):
+			spoilt(field, q, "%s is %g", what, q.Value)
+		case seen[q.Name]:
+			spoilt(field, q, "%s is given twice", what)
+		default:
+			seen[q.Name] = true
+			if badSD(q.SD) {
+				spoilt(field+".sd", *q.SD, "the standard deviation of %s is %g", what, *q.SD)
+				q.SD = nil
+			}
+			m.Further = append(m.Further, q)
+		}
+	}
+	for _, t := range []struct {
+		field string
+		at    *time.Time
+	}{{"began", &m.Began}, {"ended", &m.Ended}} {
+		if y := t.at.Year(); y < 1 || y > 9999 {
+			spoilt(t.field, *t.at, "the time %v has no year between 1 and 9999", *t.at)
+			*t.at = time.Time{}
+		}
+	}
+	if !m.Began.IsZero() && !m.Ended.IsZero() && m.Ended.Before(m.Began) {
+		spoilt("ended", m.Ended, "it ended at %v, before it began at %v", m.Ended, m.Began)
+		m.Ended = time.Time{}
+	}
+	return m, unread
+}
+
+func badSD(sd *float64) bool { return sd != nil && !(*sd >= 0 && finite(*sd)) }
+
+// text is a value as JSON, or in Go's words where JSON has none (NaN).
+func text(v any) string {
+	if data, err := json.Marshal(v); err == nil {
+		return string(data)
+	}
+	return fmt.Sprintf("%+v", v)
+}
+
+// The most that is recorded of one answer beside its objective, within what an
+// event may hold even where each character is written as an escape. Real
+// instruments stay far below, and a whole line of the process protocol fits;
+// what exceeds it is no reason to lose a result.
+const (
+	maxUnread  = 100           // pieces, one by one
+	maxAside   = 1<<20 + 1<<16 // characters of all of them
+	maxFurther = 4 << 20       // bytes of JSON
+)
+
+// fit makes a measurement one that the log can hold.
+func fit(m events.Measurement) events.Measurement {
+	if n := len(m.Unread); n > maxUnread {
+		rest := events.Unread{Field: "…", Reason: fmt.Sprintf("%d more parts could not be used, the first because %s", n-maxUnread, m.Unread[maxUnread].Reason)}
+		var all strings.Builder
+		for _, u := range m.Unread[maxUnread:] {
+			if all.Len() > 4*maxAside {
+				break
+			}
+			all.WriteString(u.Text + "\n")
+		}
+		rest.Text = all.String()
+		m.Unread = append(slices.Clone(m.Unread[:maxUnread]), rest)
+	}
+	size := 0
+	m.Unread = slices.Clone(m.Unread)
+	for i, u := range m.Unread {
+		left := max(0, maxAside-size)
+		u = events.Unread{Field: Legible(u.Field, 2*MaxName), Text: Legible(u.Text, left), Reason: Legible(u.Reason, MaxCause)}
+		size += len(u.Field) + len(u.Text) + len(u.Reason)
+		m.Unread[i] = u
+	}
+	if data, err := json.Marshal(m.Further); err == nil && len(data) > maxFurther {
+		m.Unread = append(m.Unread, events.Unread{
+			Field: "further", Text: Legible(string(data), MaxCause),
+			Reason: fmt.Sprintf("%d quantities are %d bytes, more than the %d that one measurement may have", len(m.Further), len(data), maxFurther),
+		})
+		m.Further = nil
+	}
+	return m
+}

@@ -1,0 +1,254 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+)
+
+// Result is the outcome that a reply holds, for a command with the composition
+// requested.
+func (r Reply) Result(requested events.Point) instruments.Outcome {
+	if r.Lost != "" {
+		return instruments.Outcome{Status: instruments.Unknown, Cause: r.Lost}
+	}
+	o := DecodeOutcome(r.Outcome, requested)
+	if r.NonFinite == nil {
+		return o
+	}
+	// NaN and Infinity were read as null: here is what was written.
+	switch {
+	case o.Status == instruments.Measured:
+		o.Measurement.Unread = append(o.Measurement.Unread, events.Unread{Field: "the whole answer", Text: valid(r.Line), Reason: r.NonFinite.Error()})
+	case o.Rejected != "":
+		o = unreadable(o.Status, r.Line, r.NonFinite)
+	default:
+		o.Cause += "; it wrote " + Clip(r.Line)
+	}
+	return o
+}
+
+// DecodeOutcome reads an outcome. A measurement without "actual" was made as
+// requested.
+//
+// What cannot be read never becomes a number, and never costs one that can: a
+// faulty objective or composition makes the outcome failed (the experiment took
+// place and gave nothing usable), with the answer kept in Rejected. Everything
+// else that is faulty, or that the protocol does not have, is kept as it was
+// written in the measurement's Unread, and the objective counts. An outcome
+// without a readable status is unknown, and its cause repeats what was written.
+func DecodeOutcome(raw json.RawMessage, requested events.Point) instruments.Outcome {
+	fields, err := object(raw)
+	if err != nil {
+		return unreadable(instruments.Unknown, raw, err)
+	}
+	var status instruments.Status
+	if text, ok := fields.take("status"); !ok || json.Unmarshal(text, &status) != nil {
+		return unreadable(instruments.Unknown, raw, errors.New("it has no status"))
+	}
+	switch status {
+	case instruments.Failed, instruments.Infeasible, instruments.Deferred, instruments.Cancelled, instruments.Unknown:
+		return instruments.Outcome{Status: status, Cause: fields.cause()}
+	case instruments.Measured:
+	default:
+		return unreadable(instruments.Unknown, raw, fmt.Errorf("%q is not a status", status))
+	}
+	measurement, _ := fields.take("measurement")
+	m, err := decodeMeasurement(measurement, requested)
+	if err != nil {
+		return unreadable(instruments.Failed, raw, err)
+	}
+	m.Unread = append(m.Unread, fields.unknown("")...)
+	return instruments.Outcome{Status: instruments.Measured, Measurement: m}
+}
+
+// cause is why a command ended without a result, and whatever else the program
+// wrote about that.
+func (f fields) cause() string {
+	cause := "the program gave no cause"
+	if raw, ok := f.take("cause"); ok {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			text = valid(raw)
+		}
+		if text != "" {
+			cause = instruments.Legible(text, instruments.MaxCause/2)
+		}
+	}
+	if len(f) > 0 {
+		rest, _ := json.Marshal(f)
+		cause += "; it also wrote " + instruments.Legible(string(rest), instruments.MaxCause/2-100)
+	}
+	return cause
+}
+
+func decodeMeasurement(raw json.RawMessage, requested events.Point) (*events.Measurement, error) {
+	if absent(raw) {
+		return nil, errors.New("there is no measurement")
+	}
+	fields, err := object(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the measurement: %w", err)
+	}
+	var m events.Measurement
+	objective, _ := fields.take("objective")
+	if absent(objective) {
+		return nil, errors.New("there is no objective")
+	}
+	if m.Objective, m.Unread, err = decodeQuantity(objective, "objective"); err != nil {
+		return nil, fmt.Errorf("the objective %w", err)
+	}
+	if actual, _ := fields.take("actual"); absent(actual) {
+		m.Actual = make(events.Point, len(requested))
+		maps.Copy(m.Actual, requested)
+	} else if err := json.Unmarshal(actual, &m.Actual); err != nil {
+		return nil, fmt.Errorf("the composition made: %w", err)
+	}
+	fields.further(&m)
+	for _, f := range []struct {
+		name string
+		into any
+	}{{"identity", &m.Identity}, {"began", &m.Began}, {"ended", &m.Ended}} {
+		raw, _ := fields.take(f.name)
+		if absent(raw) || string(raw) == `""` {
+			continue
+		}
+		if err := json.Unmarshal(raw, f.into); err != nil {
+			m.Unread = append(m.Unread, unread(f.name, raw, err))
+			if t, ok := f.into.(*time.Time); ok {
+				*t = time.Time{}
+			}
+		}
+	}
+	m.Unread = append(m.Unread, fields.unknown("")...)
+	return &m, nil
+}
+
+// further reads the further quantities, each by itself.
+func (f fields) further(m *events.Measurement) {
+	raw, _ := f.take("further")
+	if absent(raw) {
+		return
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		m.Unread = append(m.Unread, unread("further", raw, errors.New("it is not a list of quantities")))
+		return
+	}
+	for i, raw := range list {
+		field := fmt.Sprintf("further %d", i+1)
+		if name := nameOf(raw); name != "" {
+			field += " (" + name + ")"
+		}
+		q, rest, err := decodeQuantity(raw, field)
+		if err != nil {
+			m.Unread = append(m.Unread, unread(field, raw, fmt.Errorf("it %w", err)))
+			continue
+		}
+		m.Further, m.Unread = append(m.Further, q), append(m.Unread, rest...)
+	}
+}
+
+func nameOf(raw json.RawMessage) (name string) {
+	if fields, err := object(raw); err == nil {
+		raw, _ = fields.take("name")
+		_ = json.Unmarshal(raw, &name)
+	}
+	return instruments.Legible(name, instruments.MaxName)
+}
+
+// decodeQuantity reads a quantity. The error says what keeps it from being one.
+// What does not, a standard deviation that is no number and fields nobody knows,
+// is returned beside it.
+func decodeQuantity(raw json.RawMessage, field string) (q events.Quantity, rest []events.Unread, err error) {
+	fields, err := object(raw)
+	if err != nil {
+		return q, nil, fmt.Errorf("cannot be read: %w", err)
+	}
+	value, _ := fields.take("value")
+	if absent(value) {
+		return q, nil, errors.New("has no value")
+	}
+	if json.Unmarshal(value, &q.Value) != nil {
+		return q, nil, fmt.Errorf("has the value %s, which is not a number", Clip(value))
+	}
+	for _, f := range []struct {
+		name string
+		into *string
+	}{{"name", &q.Name}, {"unit", &q.Unit}} {
+		if text, _ := fields.take(f.name); !absent(text) && json.Unmarshal(text, f.into) != nil {
+			return q, nil, fmt.Errorf("has the %s %s, which is not a text", f.name, Clip(text))
+		}
+	}
+	if sd, _ := fields.take("sd"); !absent(sd) {
+		if err := json.Unmarshal(sd, &q.SD); err != nil {
+			q.SD = nil
+			rest = append(rest, unread(field+".sd", sd, errors.New("it is not a number")))
+		}
+	}
+	return q, append(rest, fields.unknown(field+".")...), nil
+}
+
+// fields are those of a JSON object that were not taken yet.
+type fields map[string]json.RawMessage
+
+func object(raw json.RawMessage) (fields, error) {
+	var f fields
+	if err := json.Unmarshal(raw, &f); err != nil || f == nil {
+		return nil, errors.New("it is not a JSON object")
+	}
+	return f, nil
+}
+
+// take removes a field and returns it. Like encoding/json it prefers the name as
+// it is written and accepts any case.
+func (f fields) take(name string) (json.RawMessage, bool) {
+	if raw, ok := f[name]; ok {
+		delete(f, name)
+		return raw, true
+	}
+	for _, other := range slices.Sorted(maps.Keys(f)) {
+		if strings.EqualFold(other, name) {
+			raw := f[other]
+			delete(f, other)
+			return raw, true
+		}
+	}
+	return nil, false
+}
+
+// unknown returns the fields that are left.
+func (f fields) unknown(prefix string) (left []events.Unread) {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		left = append(left, unread(prefix+name, f[name], errors.New("the protocol has no such field here")))
+	}
+	return left
+}
+
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || bytes.Equal(raw, []byte("null")) }
+
+func unread(field string, raw json.RawMessage, why error) events.Unread {
+	return events.Unread{Field: field, Text: valid(raw), Reason: why.Error()}
+}
+
+func unreadable(status instruments.Status, raw []byte, err error) instruments.Outcome {
+	most := 300
+	if status == instruments.Unknown { // a person has to find out from it
+		most = instruments.MaxCause / 2
+	}
+	return instruments.Outcome{
+		Status:   status,
+		Cause:    fmt.Sprintf("the program's result cannot be used: %v; it wrote %s", err, instruments.Legible(valid(bytes.TrimSpace(raw)), most)),
+		Rejected: valid(raw),
+	}
+}
+
+func valid(raw []byte) string { return strings.ToValidUTF8(string(raw), "\uFFFD") }

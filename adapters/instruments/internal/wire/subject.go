@@ -1,0 +1,123 @@
+package wire
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Subject says what a line that cannot be read is about: the request it answers
+// or the command whose result it is. Both are empty where it does not say.
+type Subject struct {
+	ID      *uint64
+	Command string
+	// Object: the line begins like a message. Any other is nobody's answer.
+	Object bool
+}
+
+// SubjectOf finds out what a line is about, also where it is cut off, damaged
+// or no JSON.
+func SubjectOf(line []byte) Subject {
+	var s scanner
+	s.Write(line)
+	return s.Subject()
+}
+
+// scanner finds the fields "id" and "command" of an object of any length, of which
+// it keeps nothing else.
+type scanner struct {
+	depth             int
+	begun, object     bool
+	inString, escaped bool
+	value             bool   // of a field of the object, not its name
+	name              string // of the field
+	text              []byte // of the string or number at depth 1
+	id                *uint64
+	command           string
+}
+
+const longestText = 4 << 10
+
+// Write takes the next part of the line.
+func (s *scanner) Write(part []byte) {
+	for _, c := range part {
+		switch {
+		case s.inString:
+			s.keep(c)
+			switch {
+			case s.escaped:
+				s.escaped = false
+			case c == '\\':
+				s.escaped = true
+			case c == '"':
+				s.inString = false
+				s.endOfString()
+			}
+			continue
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+			continue
+		case !s.begun:
+			s.begun, s.object = true, c == '{'
+		}
+		switch c {
+		case '"':
+			s.inString, s.text = true, s.text[:0]
+			s.keep(c)
+		case '{', '[':
+			s.depth++
+		case '}', ']':
+			s.endOfNumber()
+			s.depth--
+		case ':':
+			if s.depth == 1 {
+				s.value, s.text = true, s.text[:0]
+			}
+		case ',':
+			s.endOfNumber()
+			if s.depth == 1 {
+				s.value = false
+			}
+		default:
+			s.keep(c)
+		}
+	}
+}
+
+func (s *scanner) keep(c byte) {
+	if s.depth == 1 && len(s.text) < longestText {
+		s.text = append(s.text, c)
+	}
+}
+
+func (s *scanner) endOfString() {
+	if s.depth != 1 {
+		return
+	}
+	var text string
+	_ = json.Unmarshal(s.text, &text)
+	s.text = s.text[:0]
+	switch {
+	case !s.value:
+		s.name = text
+	case strings.EqualFold(s.name, "command"):
+		s.command = text
+	}
+}
+
+func (s *scanner) endOfNumber() {
+	if s.depth != 1 || !s.value || !strings.EqualFold(s.name, "id") {
+		return
+	}
+	if id, err := strconv.ParseUint(string(s.text), 10, 64); err == nil {
+		s.id = &id
+	}
+	s.name = ""
+}
+
+// Subject is what was found so far.
+func (s *scanner) Subject() Subject {
+	if !s.object {
+		return Subject{}
+	}
+	return Subject{ID: s.id, Command: s.command, Object: true}
+}

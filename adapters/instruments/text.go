@@ -1,0 +1,80 @@
+package instruments
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The longest texts of an instrument that are recorded, in characters. A
+// description that exceeds them is refused, any other text is clipped and says
+// so: whatever an instrument says about an experiment, the log can take it.
+const (
+	MaxName     = 200  // of the instrument, a parameter, a category, an output, a unit
+	MaxIdentity = 1000 // of the device
+	MaxCause    = 4000 // of an outcome
+
+	MaxRejected = 2 << 20 // an answer that is kept as it was given
+)
+
+// Legible returns a text of an instrument as it is recorded: valid UTF-8 of at
+// most so many characters, in which control characters (except line ends and tabs)
+// and those that turn the direction of writing around are written as escapes.
+// What was cut off is counted at the end.
+func Legible(s string, most int) string {
+	if len(s) <= most && plain(s) {
+		return s
+	}
+	var b strings.Builder
+	n := 0
+	for i, r := range s {
+		if n == most {
+			return b.String() + fmt.Sprintf("… (%d bytes)", len(s))
+		}
+		n++
+		switch _, size := utf8.DecodeRuneInString(s[i:]); {
+		case r == utf8.RuneError && size == 1:
+			b.WriteRune(utf8.RuneError)
+		case harmful(r) && r != '\n' && r != '\t':
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func plain(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, harmful)
+}
+
+// harmful reports whether a character changes how others are shown: control
+// characters, line and paragraph separators, marks of direction.
+func harmful(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+}
+
+// quoted returns the beginning of a text in quotes, all on one line.
+func quoted(s string) string {
+	const most = 60
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// checkName says what keeps a text that names something out of the log, or is
+// empty.
+func checkName(s string, most int) string {
+	switch {
+	case !utf8.ValidString(s):
+		return "is not UTF-8"
+	case strings.ContainsFunc(s, harmful):
+		return "holds a control character, a line end or a mark that turns the direction of writing around"
+	case utf8.RuneCountInString(s) > most:
+		return fmt.Sprintf("has %d characters, and must have at most %d", utf8.RuneCountInString(s), most)
+	}
+	return ""
+}
