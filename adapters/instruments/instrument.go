@@ -31,8 +31,8 @@
 // # Optional capabilities
 //
 // [Recoverer] for instruments whose memory outlives the process, [Candidates]
-// for those that can only measure a list, io.Closer for those that hold
-// resources. adapters/instruments/instrumenttest holds the suite every
+// for those that can only measure a list, [Killer] for those that run a program,
+// io.Closer for those that hold resources. adapters/instruments/instrumenttest holds the suite every
 // instrument passes; `campaignd instrument check` runs it.
 package instruments
 
@@ -68,6 +68,17 @@ type Recoverer interface {
 	// Recover has no effect on the experiment. An error is not a fate: nothing
 	// was learned, and the question can be asked again.
 	Recover(ctx context.Context, cmd Command) (Fate, error)
+}
+
+// Killer is an Instrument that runs a program of its own, which the conformance
+// suite may end as crashes do.
+type Killer interface {
+	// Kill ends the program without a warning, as `kill -9` does, and returns once
+	// it is gone; without a running program it does nothing. Where severed is
+	// true, the connection to it is cut first, as if campaignd had been killed with
+	// it: nothing of what it still says is heard. Kill does not stop what the
+	// program has set in motion.
+	Kill(ctx context.Context, severed bool) error
 }
 
 // Candidates is an Instrument that can measure only the compositions it lists.

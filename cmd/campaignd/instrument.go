@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/space"
 )
@@ -28,18 +29,27 @@ func (a *app) instrumentCommand() *cobra.Command {
 }
 
 func (a *app) instrumentCheckCommand() *cobra.Command {
-	var allowReal, allowOutOfLimits bool
+	var allowReal, allowOutOfLimits, noKill bool
+	var at []string
 	var patience time.Duration
 	cmd := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Put an instrument through what crashes and networks do, before a real pump moves",
 		Long: `Run the conformance suite on the instrument that FILE names: duplicate starts,
 lost confirmations, restarts of campaignd in each phase, cancellations, wrong
-limits. It uses compositions of the campaign's initial design.
+limits; and the program behind a process instrument is killed after a measurement
+and in the middle of one, to see what it still knows. Compositions are those of the
+campaign's initial design, or those of --at.
 
 On an instrument that is not simulated only its description is checked, unless
---allow-real consents to experiments. Exits 1 where a check fails.`,
+--allow-real consents to experiments, some of which are interrupted. With
+--no-kill its program is not killed.
+
+Experiments may fail: a check that comes upon a failed, infeasible, deferred or
+refused one is made again elsewhere, and skipped where it could not be judged.
+Exits 1 where a check fails.`,
 		Example: `  campaignd instrument check examples/process.yaml
+  campaignd instrument check examples/process.yaml --at lipf6=1,dmc=0.5
   campaignd instrument check robot.yaml --allow-real --patience 2h`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,11 +60,11 @@ On an instrument that is not simulated only its description is checked, unless
 			if t.file == nil {
 				return badInput("%s is a store; the check takes a campaign file", args[0])
 			}
-			env, err := a.checkEnv(cmd.Context(), t)
+			env, err := a.checkEnv(cmd.Context(), t, at)
 			if err != nil {
 				return err
 			}
-			env.AllowRuns, env.AllowOutOfLimits, env.Patience = allowReal, allowOutOfLimits, patience
+			env.AllowRuns, env.NoKill, env.AllowOutOfLimits, env.Patience = allowReal, noKill, allowOutOfLimits, patience
 			report, err := instrumenttest.Examine(cmd.Context(), env)
 			if err != nil {
 				return err
@@ -70,14 +80,20 @@ On an instrument that is not simulated only its description is checked, unless
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&allowReal, "allow-real", false, "run experiments on an instrument that is not simulated")
+	cmd.Flags().BoolVar(&allowReal, "allow-real", false, "run experiments on an instrument that is not simulated, and kill its program in the middle of some")
+	cmd.Flags().BoolVar(&noKill, "no-kill", false, "do not kill the program of such an instrument")
+	cmd.Flags().StringArrayVar(&at, "at", nil, "measure at this `composition` (lipf6=1,dmc=0.5); may be given more than once")
 	cmd.Flags().BoolVar(&allowOutOfLimits, "allow-out-of-limits", false, "also ask such an instrument for compositions just outside its limits")
 	cmd.Flags().DurationVar(&patience, "patience", time.Minute, "the longest a measurement may take")
 	return cmd
 }
 
-// checkEnv is how the suite gets at a file's instrument.
-func (a *app) checkEnv(ctx context.Context, t target) (instrumenttest.Env, error) {
+// checkPoints is how many compositions of the initial design the check measures
+// at, where experiments fail.
+const checkPoints = 8
+
+// checkEnv is how the suite gets at a file's instrument, and at which compositions.
+func (a *app) checkEnv(ctx context.Context, t target, at []string) (instrumenttest.Env, error) {
 	if t.file.Definition.Policy.Duel.Set() {
 		return instrumenttest.Env{}, badInput("%s has no instrument to check: its experts compare compositions, and nothing is measured", t.path)
 	}
@@ -89,9 +105,32 @@ func (a *app) checkEnv(ctx context.Context, t target) (instrumenttest.Env, error
 	if err != nil {
 		return instrumenttest.Env{}, inputError{err}
 	}
-	points, err := sp.Design(def.Initial.Design, max(2, *def.Initial.Experiments), def.Seed)
-	if err != nil {
-		return instrumenttest.Env{}, inputError{err}
+	var points []events.Point
+	for _, text := range at {
+		point, err := parsePoint(&def, "--at", text, true)
+		if err != nil {
+			return instrumenttest.Env{}, err
+		}
+		if point == nil {
+			return instrumenttest.Env{}, badInput("--at: name a composition, as in --at lipf6=1,dmc=0.5")
+		}
+		if err := sp.Contains(point); err != nil {
+			return instrumenttest.Env{}, badInput("--at %s: %w", text, err)
+		}
+		points = append(points, point)
+	}
+	if points == nil {
+		design := def.Initial.Design
+		if design == events.DesignPoints {
+			points, design = append(points, def.Initial.Points...), events.DesignSobol
+		}
+		if n := max(checkPoints, *def.Initial.Experiments) - len(points); n > 0 {
+			more, err := sp.Design(design, n, def.Seed)
+			if err != nil {
+				return instrumenttest.Env{}, inputError{err}
+			}
+			points = append(points, more...)
+		}
 	}
 	lines := console.NewLines(a.stdin, a.stderr, isTerminal(a.stdin))
 	outside := outside{base: t.base, prompter: lines, logf: func(format string, args ...any) { a.remark("%s", fmt.Sprintf(format, args...)) }}

@@ -188,8 +188,9 @@ func robot() {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		var request struct {
-			ID int    `json:"id"`
-			Op string `json:"op"`
+			ID      int    `json:"id"`
+			Op      string `json:"op"`
+			Command struct{ Parameters map[string]any }
 		}
 		if json.Unmarshal(lines.Bytes(), &request) != nil {
 			continue
@@ -203,7 +204,7 @@ func robot() {
 		case "start", "cancel":
 			reply = `"ok":true`
 		case "await":
-			value, unit := "12.5", "mS/cm"
+			value, unit, further, outcome := "12.5", "mS/cm", "", ""
 			switch mode {
 			case "nan":
 				value = "NaN"
@@ -215,8 +216,20 @@ func robot() {
 				os.Exit(1)
 			case "hangs":
 				time.Sleep(time.Hour)
+			case "lot":
+				unit += `","sd":"?`
+				further = `,"further":[{"name":"lot","value":"LOT-7"}]`
+			case "env":
+				further = fmt.Sprintf(`,"identity":%q`, os.Getenv("LAB_TOKEN")+" "+os.Getenv("LAB_SECRET"))
+			case "cannot":
+				if x, _ := request.Command.Parameters["salt"].(float64); x != 1 {
+					outcome = `"outcome":{"status":"infeasible","cause":"it does not dissolve"}`
+				}
 			}
-			reply = fmt.Sprintf(`"outcome":{"status":"measured","measurement":{"objective":{"name":"conductivity","value":%s,"unit":%q}}}`, value, unit)
+			reply = outcome
+			if reply == "" {
+				reply = fmt.Sprintf(`"outcome":{"status":"measured","measurement":{"objective":{"name":"conductivity","value":%s,"unit":"%s"}%s}}`, value, unit, further)
+			}
 		}
 		fmt.Printf("{\"id\":%d,%s}\n", request.ID, reply)
 	}

@@ -298,8 +298,28 @@ func TestBrokenInstrumentsAreCaught(t *testing.T) {
 		{"does not say what was made", "measure", func(b *broken) {
 			alter(b, func(o *instruments.Outcome) { o.Measurement.Actual = nil })
 		}},
-		{"fails at safe points", "measure", func(b *broken) {
-			alter(b, func(o *instruments.Outcome) { *o = instruments.Outcome{Status: instruments.Failed, Cause: "leak"} })
+		{"fails without a word", "measure", func(b *broken) {
+			alter(b, func(o *instruments.Outcome) { *o = instruments.Outcome{Status: instruments.Failed} })
+		}},
+		{"calls off what nobody called off", "measure", func(b *broken) {
+			alter(b, func(o *instruments.Outcome) {
+				*o = instruments.Outcome{Status: instruments.Cancelled, Cause: "no time"}
+			})
+		}},
+		{"has a name that cannot be recorded", "describe", func(b *broken) {
+			b.describe = func(ctx context.Context) (instruments.Description, error) {
+				d, err := b.sound.Describe(ctx)
+				d.Name = "test\x1b]0;bench\x07"
+				return d, err
+			}
+		}},
+		{"refuses what it has accepted", "duplicate-start", func(b *broken) {
+			b.start = func(ctx context.Context, cmd instruments.Command) error {
+				if b.find(cmd.ID) != nil {
+					return fmt.Errorf("%w: busy", instruments.ErrRefused)
+				}
+				return b.sound.Start(ctx, cmd)
+			}
 		}},
 		{"hangs", "measure", func(b *broken) {
 			b.await = func(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {

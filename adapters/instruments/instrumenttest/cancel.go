@@ -2,7 +2,6 @@ package instrumenttest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -40,7 +39,13 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 	}
 	switch first.Status {
 	case instruments.Deferred:
-		return errors.New("a command that was called off ended as \"deferred\", which asks for it again")
+		// It may have been deferred honestly, before the Cancel came. An instrument
+		// that never defers otherwise means the Cancel.
+		err := fmt.Errorf("command %s was called off and ended as \"deferred\", which asks for it again", cmd.ID)
+		if s.calledOff++; s.calledOff < attempts || s.deferrals > 0 {
+			return &noMeasurement{err}
+		}
+		return err
 	case instruments.Failed, instruments.Infeasible, instruments.Cancelled, instruments.Unknown:
 		if first.Cause == "" {
 			return fmt.Errorf("the outcome %q has no cause", first.Status)

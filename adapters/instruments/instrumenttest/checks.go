@@ -134,6 +134,9 @@ func duplicateStart(ctx context.Context, s *Session) error {
 	}
 	two := s.command(1)
 	if err := atOnce(8, func(int) error { return s.start(ctx, two) }); err != nil {
+		if s.accepted[two.ID] { // and refused: it cannot be both
+			return fmt.Errorf("its Start from several goroutines: %v", err)
+		}
 		return fmt.Errorf("its Start from several goroutines: %w", err)
 	}
 	outcomes := make([]instruments.Outcome, 4)

@@ -3,9 +3,17 @@
 // what `campaignd instrument check` prints.
 //
 // The suite restarts campaignd's side of the instrument, repeats commands, loses
-// answers and cancels, as crashes and networks do. It shows what a healthy
-// instrument must survive. Faults of the instrument itself (a hang, a death, two
+// answers and cancels, as crashes and networks do, and kills the program of an
+// instrument that has one ([instruments.Killer]). It shows what a healthy
+// instrument must survive. Faults of the instrument itself (a hang, two
 // results) need an instrument that commits them: the drivers' own tests do that.
+//
+// # What is no fault
+//
+// An experiment may fail, be infeasible, deferred or refused, and an honest
+// instrument says so. A check that comes upon that is made again at other points,
+// a few times, and if no measurement can be had it could not be judged: it is
+// skipped, with the reason, and not failed.
 //
 // # What moves
 //
@@ -24,6 +32,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +54,10 @@ type Env struct {
 	Points []events.Point
 	// AllowRuns consents to experiments on an instrument that is not simulated.
 	AllowRuns bool
+	// NoKill spares the program of an instrument that is not simulated: it is not
+	// killed in the middle of an experiment. What it knows after a crash is then
+	// not judged.
+	NoKill bool
 	// AllowOutOfLimits consents to asking such an instrument for a composition
 	// just outside the limits it describes.
 	AllowOutOfLimits bool
@@ -106,6 +119,10 @@ func Checks() []Check {
 		{"cancel-while-running", "A cancelled command ends, whichever way, and its outcome is final.", 1, cancelWhileRunning},
 		{"out-of-limits", "A composition outside the instrument's limits is refused and not acted on.", 0, outOfLimits},
 		{"side-by-side", "Commands under way at once each get their own outcome, in whichever order they are waited for.", 2, sideBySide},
+		// The last ones, since a killed program may leave its device at work.
+		{"kill-after-completion", "A program that is killed after a measurement knows afterwards that it took place.", 1, killAfterCompletion},
+		{"kill-while-running", "A program that is killed in the middle of a command it had confirmed never says afterwards that it was not started, and does nothing twice.", 1, killWhileRunning},
+		{"kill-with-campaignd", "A program that is killed together with campaignd never says afterwards that a confirmed command was not started, and does nothing twice.", 1, killWithCampaignd},
 	}
 }
 
@@ -123,6 +140,8 @@ type Result struct {
 	Verdict string `json:"verdict"` // Pass, Fail or Skip
 	// Reason says why it failed or was skipped, or remarks on how it passed.
 	Reason string `json:"reason,omitempty"`
+	// Unjudged: it was skipped because no measurement could be had.
+	Unjudged bool `json:"unjudged,omitempty"`
 	// Dispatched is how many different commands were handed to the instrument.
 	Dispatched int `json:"dispatched"`
 	// Seconds is how long it took.
@@ -178,6 +197,9 @@ func (r Report) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "\n%d checks: %d passed, %d failed, %d skipped; %s\n", len(r.Results),
 		counts[Pass], counts[Fail], counts[Skip], dispatched(r.Dispatched, r.Instrument.Simulated))
+	if slices.ContainsFunc(r.Results, func(r Result) bool { return r.Unjudged }) {
+		fmt.Fprint(&b, "Some could not be judged, because nothing could be measured: say where it can be, with --at\n")
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
 )
 
 // Session is one run of the suite: the instrument, and the commands it was
@@ -28,6 +30,11 @@ type Session struct {
 	remarks   []string              // of this check
 	completed *completed
 	exhausted map[string]bool // commands that were waited for with all patience
+	accepted  map[string]bool // commands whose Start was confirmed
+	shift     int             // of the points, where a check is made again
+	deferrals int             // of commands that nobody called off
+	calledOff int             // commands that were, and then deferred
+	lasts     time.Duration   // a measurement
 	hopeless  bool            // it does not even measure
 }
 
@@ -40,7 +47,7 @@ func newSession(ctx context.Context, env Env) (*Session, error) {
 	if err := env.complete(); err != nil {
 		return nil, err
 	}
-	s := &Session{env: env, exhausted: make(map[string]bool)}
+	s := &Session{env: env, exhausted: make(map[string]bool), accepted: make(map[string]bool)}
 	if err := s.open(ctx); err != nil {
 		return nil, err
 	}
@@ -81,11 +88,21 @@ func (s *Session) restart(ctx context.Context) error {
 	return s.open(ctx)
 }
 
+// attempts is how often a check is made that comes upon an honest failure.
+const attempts = 5
+
+// noMeasurement says that a command ended, as it may, in another way than by a
+// measurement: nothing can be judged by it.
+type noMeasurement struct{ why error }
+
+func (e *noMeasurement) Error() string { return e.why.Error() }
+func (e *noMeasurement) Unwrap() error { return e.why }
+
 // run runs one check and leaves the instrument idle.
 func (s *Session) run(ctx context.Context, check Check) Result {
 	result := Result{Check: check.Name, Law: check.Law, Verdict: Pass}
-	s.started, s.remarks = nil, nil
 	begin := time.Now()
+	s.started, s.remarks = nil, nil
 	var err error
 	switch {
 	case check.Name != "describe" && !s.description.Simulated && !s.env.AllowRuns:
@@ -93,12 +110,10 @@ func (s *Session) run(ctx context.Context, check Check) Result {
 	case s.hopeless:
 		err = skip("the instrument did not measure at a safe point: nothing more is asked of it")
 	default:
-		err = s.guarded(ctx, check)
+		err = s.persist(ctx, check, &result)
 		s.hopeless = check.Name == "measure" && err != nil
 	}
-	s.settle(ctx)
 	result.Seconds = time.Since(begin).Seconds()
-	result.Dispatched = len(s.started)
 	result.Reason = strings.Join(s.remarks, "\n")
 	switch {
 	case errors.Is(err, ErrSkipped):
@@ -107,6 +122,39 @@ func (s *Session) run(ctx context.Context, check Check) Result {
 		result.Verdict, result.Reason = Fail, err.Error()
 	}
 	return result
+}
+
+// persist makes a check, again at other points where commands end honestly
+// without a measurement. If that goes on, the instrument cannot be judged; or it
+// is what the check does that fails the experiments, which undisturbed commands
+// in between tell apart.
+func (s *Session) persist(ctx context.Context, check Check, result *Result) (err error) {
+	var honest *noMeasurement
+	for attempt := 1; ; attempt++ {
+		s.started, s.remarks = nil, nil
+		err = s.guarded(ctx, check)
+		if errors.As(err, &honest) && attempt >= attempts && check.Name != "measure" {
+			for range max(1, check.Runs) {
+				if _, _, control := s.measured(ctx, 0); errors.As(control, new(*noMeasurement)) {
+					result.Unjudged = true
+				} else if control != nil {
+					err = control
+				}
+			}
+		}
+		s.settle(ctx)
+		result.Dispatched += len(s.started)
+		s.shift++
+		switch {
+		case !errors.As(err, &honest) || ctx.Err() != nil:
+			return err
+		case result.Unjudged || check.Name == "measure" && attempt == attempts:
+			result.Unjudged = true
+			return skip("it could not be judged: no attempt of %d had a measurement to judge by; the last: %v", attempt, err)
+		case attempt == 2*attempts:
+			return fmt.Errorf("none of %d attempts had a measurement, and every undisturbed command did; the last: %v", attempt, err)
+		}
+	}
 }
 
 func (s *Session) guarded(ctx context.Context, check Check) (err error) {
@@ -132,7 +180,8 @@ func (s *Session) remark(format string, args ...any) {
 	s.remarks = append(s.remarks, fmt.Sprintf(format, args...))
 }
 
-// command returns a command with a new ID at the n-th safe point.
+// command returns a command with a new ID at the n-th safe point, counted from
+// where the last attempt left off.
 func (s *Session) command(n int) instruments.Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +189,7 @@ func (s *Session) command(n int) instruments.Command {
 	e := fmt.Sprintf("e%d", s.lastID)
 	return instruments.Command{
 		ID: s.env.Prefix + "/" + e, Campaign: s.env.Prefix, Experiment: e,
-		Parameters: s.env.Points[n%len(s.env.Points)], Replicate: 1,
+		Parameters: s.env.Points[(n+s.shift)%len(s.env.Points)], Replicate: 1,
 	}
 }
 
@@ -204,6 +253,15 @@ func (s *Session) start(ctx context.Context, cmd instruments.Command) error {
 	s.mu.Unlock()
 	inst := s.inst
 	_, err := call(s, ctx, "Start", func(ctx context.Context) (struct{}, error) { return struct{}{}, inst.Start(ctx, cmd) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err == nil:
+		s.accepted[cmd.ID] = true
+	case errors.Is(err, instruments.ErrRefused) && !s.accepted[cmd.ID]:
+		// It may say no to a new command. To one that it has accepted it may not.
+		return &noMeasurement{err}
+	}
 	return err
 }
 
@@ -249,7 +307,11 @@ func (s *Session) measured(ctx context.Context, n int) (instruments.Command, ins
 	if err := s.start(ctx, cmd); err != nil {
 		return cmd, instruments.Outcome{}, fmt.Errorf("its Start of command %s: %w", cmd.ID, err)
 	}
+	began := time.Now()
 	o, err := s.expectMeasured(ctx, cmd)
+	if err == nil {
+		s.lasts = time.Since(began)
+	}
 	return cmd, o, err
 }
 
@@ -260,13 +322,37 @@ func (s *Session) expectMeasured(ctx context.Context, cmd instruments.Command) (
 	if err != nil {
 		return o, fmt.Errorf("its Await of command %s: %w", cmd.ID, err)
 	}
-	if o.Status != instruments.Measured {
-		return o, fmt.Errorf("command %s at a safe point ended as %q, cause %q", cmd.ID, o.Status, o.Cause)
-	}
 	if err := instruments.CheckOutcome(s.env.Definition, o); err != nil {
 		return o, fmt.Errorf("command %s: %w", cmd.ID, err)
 	}
-	return o, s.acted(cmd, 1)
+	switch o.Status {
+	case instruments.Measured:
+		if n := len(o.Measurement.Unread); n > 0 {
+			u := o.Measurement.Unread[0]
+			s.remark("%d parts of the result cannot be used, the first is %s: %s", n, u.Field, u.Reason)
+		}
+		return o, s.acted(cmd, 1)
+	case instruments.Cancelled:
+		return o, fmt.Errorf("command %s ended as %q, and nobody had called it off", cmd.ID, o.Status)
+	case instruments.Deferred:
+		s.deferrals++
+	}
+	if o.Cause == "" {
+		return o, fmt.Errorf("command %s ended as %q without a cause", cmd.ID, o.Status)
+	}
+	if err := s.atMostOnce(cmd); err != nil {
+		return o, err
+	}
+	return o, &noMeasurement{fmt.Errorf("command %s at (%s) ended as %q: %s", cmd.ID, composition(cmd.Parameters), o.Status, o.Cause)}
+}
+
+// composition names a point as --at takes it.
+func composition(p events.Point) string {
+	parts := make([]string, 0, len(p))
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		parts = append(parts, fmt.Sprintf("%s=%v", name, p[name]))
+	}
+	return strings.Join(parts, ",")
 }
 
 // done returns a command that was measured, the same one to every check.

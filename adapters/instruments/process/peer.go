@@ -20,10 +20,11 @@ import (
 // peer is one life of the program. Requests may be made from any goroutine;
 // what the program writes is dealt with by one, in order.
 type peer struct {
-	i     *Instrument
-	cmd   *exec.Cmd
-	stdin *os.File
-	born  time.Time
+	i      *Instrument
+	cmd    *exec.Cmd
+	stdin  *os.File
+	stdout *os.File
+	born   time.Time
 
 	// What the handshake and describe gave; set before the peer is used.
 	recovers    bool
@@ -100,7 +101,7 @@ func (i *Instrument) spawn() (*peer, error) {
 	}
 	files = []*os.File{inR, outW, errW}
 	p := &peer{
-		i: i, cmd: cmd, stdin: inW, born: time.Now(),
+		i: i, cmd: cmd, stdin: inW, stdout: outR, born: time.Now(),
 		writing: make(chan struct{}, 1),
 		gone:    make(chan struct{}),
 		left:    make(chan struct{}),

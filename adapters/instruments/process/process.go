@@ -45,7 +45,7 @@ const DefaultReplyWithin = 10 * time.Second
 var ErrClosed = errors.New("the instrument is closed")
 
 // Instrument is a program behind the contract of package instruments. It also
-// implements [instruments.Recoverer] and io.Closer.
+// implements [instruments.Recoverer], [instruments.Killer] and io.Closer.
 type Instrument struct {
 	argv        []string // argv[0] is absolute, or was found in PATH
 	dir         string
@@ -188,7 +188,30 @@ func (i *Instrument) Close() error {
 	return nil
 }
 
+// Kill implements [instruments.Killer]. Like any death of the program it ends the
+// whole process group.
+func (i *Instrument) Kill(ctx context.Context, severed bool) error {
+	i.mu.Lock()
+	p := i.peer
+	i.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	if severed {
+		p.stdin.Close()
+		p.stdout.Close()
+	}
+	kill(p.cmd)
+	select {
+	case <-p.gone:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 var (
 	_ instruments.Instrument = (*Instrument)(nil)
 	_ instruments.Recoverer  = (*Instrument)(nil)
+	_ instruments.Killer     = (*Instrument)(nil)
 )

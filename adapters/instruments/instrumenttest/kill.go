@@ -1,0 +1,150 @@
+package instrumenttest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+)
+
+// mustKill skips what cannot, or must not, be killed.
+func (s *Session) mustKill() error {
+	if _, ok := s.inst.(instruments.Killer); !ok {
+		return skip("there is no program that could be killed")
+	}
+	if s.env.NoKill && !s.description.Simulated {
+		return skip("the program of a real instrument would be killed in the middle of an experiment, which was not allowed")
+	}
+	return s.mustRecover()
+}
+
+// kill ends the program and opens the instrument as a new process would.
+func (s *Session) kill(ctx context.Context, severed bool) error {
+	killer := s.inst.(instruments.Killer)
+	if _, err := call(s, ctx, "Kill", func(ctx context.Context) (struct{}, error) { return struct{}{}, killer.Kill(ctx, severed) }); err != nil {
+		return fmt.Errorf("its Kill: %w", err)
+	}
+	return s.restart(ctx)
+}
+
+func killAfterCompletion(ctx context.Context, s *Session) error {
+	if err := s.mustKill(); err != nil {
+		return err
+	}
+	// Not the command that other checks share: this one ended in the life that is
+	// killed.
+	cmd, first, err := s.measured(ctx, 0)
+	if err != nil {
+		return err
+	}
+	if err := s.kill(ctx, false); err != nil {
+		return err
+	}
+	return s.survived(ctx, cmd, &first)
+}
+
+func killWhileRunning(ctx context.Context, s *Session) error {
+	return s.killRunning(ctx, 0, false)
+}
+
+func killWithCampaignd(ctx context.Context, s *Session) error {
+	return s.killRunning(ctx, s.lasts/2, true)
+}
+
+// killRunning kills the program after a confirmed start.
+func (s *Session) killRunning(ctx context.Context, after time.Duration, severed bool) error {
+	if err := s.mustKill(); err != nil {
+		return err
+	}
+	cmd := s.command(0)
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("its Start: %w", err)
+	}
+	if err := s.pause(ctx, after); err != nil {
+		return err
+	}
+	if err := s.kill(ctx, severed); err != nil {
+		return err
+	}
+	return s.survived(ctx, cmd, nil)
+}
+
+// survived asks a new life of the program about a command that it had confirmed,
+// and that had ended with the outcome before, if that is not nil.
+func (s *Session) survived(ctx context.Context, cmd instruments.Command, before *instruments.Outcome) error {
+	fate, _, err := s.fate(ctx, cmd)
+	switch {
+	case err != nil:
+		return fmt.Errorf("its Recover after the program was killed: %w", err)
+	case fate == instruments.FateNotStarted:
+		what := "whose start was confirmed,"
+		if before != nil {
+			what = "which was measured,"
+		}
+		return fmt.Errorf("after the program was killed its Recover says that command %s, %s was not started: "+
+			"it would be acted on twice. Write a command to the ledger, and sync it to disk, before confirming it", cmd.ID, what)
+	case fate == instruments.FateUnknown:
+		s.remark("after the program was killed the instrument does not know what became of the command: a person would have to look")
+		s.started = nil // nothing to wait for
+		if err := s.atMostOnce(cmd); err != nil {
+			return err
+		}
+		return s.rest(ctx)
+	}
+	first, err := s.await(ctx, cmd)
+	switch {
+	case err != nil:
+		return fmt.Errorf("after the program was killed and said that command %s is %s, its Await: %w", cmd.ID, fate, err)
+	case first.Status == instruments.Unknown:
+		s.remark("after the program was killed the command ended as unknown: a person would have to look")
+		if err := s.atMostOnce(cmd); err != nil {
+			return err
+		}
+		return s.rest(ctx)
+	}
+	if err := instruments.CheckOutcome(s.env.Definition, first); err != nil {
+		return fmt.Errorf("after the program was killed, command %s: %w", cmd.ID, err)
+	}
+	if before != nil {
+		if err := s.sameResult(cmd, *before, first); err != nil {
+			return err
+		}
+	}
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("its Start after the program was killed and the command had ended: %w", err)
+	}
+	second, err := s.await(ctx, cmd)
+	if err != nil {
+		return fmt.Errorf("its Await after that Start: %w", err)
+	}
+	if err := s.sameResult(cmd, first, second); err != nil {
+		return err
+	}
+	return s.atMostOnce(cmd)
+}
+
+// atMostOnce checks that a command was not acted on twice.
+func (s *Session) atMostOnce(cmd instruments.Command) error {
+	if n, counted, err := s.acts(cmd); err != nil || !counted || n <= 1 {
+		return err
+	}
+	return s.acted(cmd, 1)
+}
+
+// rest gives a real device, whose program was killed, the time to come to rest.
+func (s *Session) rest(ctx context.Context) error {
+	if s.description.Simulated {
+		return nil
+	}
+	return s.pause(ctx, s.lasts)
+}
+
+func (s *Session) pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(min(d, s.env.Patience)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,184 @@
+//go:build unix
+
+package process_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
+)
+
+// bookkeeping is when a program that works in the background writes to its
+// ledger. Each of these declares that it recovers, finishes what it does when its
+// input ends, and acts at most once as long as nobody kills it.
+type bookkeeping int
+
+const (
+	beforeTheAct bookkeeping = iota // as it must be
+	afterTheAct
+	atTheEnd      // of its life, from memory
+	whereItIsLost // a folder that is emptied when the program has crashed
+)
+
+func init() {
+	for name, when := range map[string]bookkeeping{
+		"keeps its ledger before the act": beforeTheAct, "keeps its ledger after the act": afterTheAct,
+		"keeps its ledger at its end": atTheEnd, "keeps its ledger where it is lost": whereItIsLost,
+	} {
+		faulty[name] = func(p *program) { p.background(when) }
+	}
+}
+
+// background is the program. Its bench, the file "acts", counts what moves.
+func (p *program) background(when bookkeeping) {
+	if when == whereItIsLost && p.life > 1 && len(p.noted("ended")) < p.life-1 {
+		_ = os.Remove(filepath.Join(p.dir, "ledger"))
+		p.note("ended", "badly")
+	}
+	var mu sync.Mutex
+	var working sync.WaitGroup
+	begun, ended := map[string]bool{}, map[string]chan struct{}{}
+	for _, line := range p.noted("ledger") {
+		if id, done := strings.CutSuffix(line, " done"); done {
+			ended[id] = make(chan struct{})
+			close(ended[id])
+		} else {
+			begun[line] = true
+		}
+	}
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var q struct {
+			ID      json.Number
+			Op      string
+			Command struct{ ID string }
+		}
+		if err := json.Unmarshal(in.Bytes(), &q); err != nil {
+			panic(err)
+		}
+		id, answer := q.Command.ID, message{"id": q.ID, "ok": true}
+		mu.Lock()
+		over := ended[id]
+		switch q.Op {
+		case "handshake":
+			answer = message{"id": q.ID, "protocol": 1, "recover": true, "finishes": true}
+		case "describe":
+			answer = message{"id": q.ID, "description": message{"name": "test/background", "simulated": true}}
+		case "recover":
+			fate := "not started"
+			if over != nil {
+				fate = "running"
+				select {
+				case <-over:
+					fate = "finished"
+				default:
+				}
+			} else if begun[id] {
+				fate = "unknown"
+			}
+			answer = message{"id": q.ID, "fate": fate}
+		case "await":
+			switch {
+			case over != nil:
+				go func() {
+					<-over
+					p.say(message{"id": q.ID, "outcome": result(10)})
+				}()
+				answer = nil
+			case begun[id]:
+				answer = message{"id": q.ID, "outcome": message{"status": "unknown", "cause": "it ended half-way"}}
+			default:
+				answer = message{"id": q.ID, "error": "never started"}
+			}
+		case "start":
+			if over != nil || begun[id] {
+				break
+			}
+			over = make(chan struct{})
+			begun[id], ended[id] = true, over
+			if when == beforeTheAct || when == whereItIsLost {
+				p.note("ledger", id)
+			}
+			working.Go(func() {
+				p.note("acts", id)
+				time.Sleep(150 * time.Millisecond)
+				if when != atTheEnd {
+					p.note("ledger", id+" done")
+				}
+				close(over)
+			})
+		}
+		mu.Unlock()
+		if answer != nil {
+			p.say(answer)
+		}
+	}
+	working.Wait()
+	if when == atTheEnd {
+		for id := range ended {
+			p.note("ledger", id+" done")
+		}
+	}
+	p.note("ended", "well")
+}
+
+// A program whose ledger is not there after a crash passes everything but the
+// checks that kill it; an honest one passes all.
+func TestSloppyProgramsAreCaught(t *testing.T) {
+	for program, caught := range map[string][]string{
+		"keeps its ledger before the act":   nil,
+		"keeps its ledger after the act":    {"kill-while-running", "kill-with-campaignd"},
+		"keeps its ledger at its end":       {"kill-after-completion", "kill-while-running", "kill-with-campaignd"},
+		"keeps its ledger where it is lost": {"kill-after-completion", "kill-while-running", "kill-with-campaignd"},
+	} {
+		t.Run(program, func(t *testing.T) {
+			t.Parallel()
+			cfg, dir := misbehaving(t, program)
+			report, err := instrumenttest.Examine(t.Context(), instrumenttest.Env{
+				Open: func(context.Context) (instruments.Instrument, error) {
+					return openFor(t, cfg, campaign)
+				},
+				Definition: campaign, Points: safePoints, Patience: 20 * time.Second, Prompt: time.Second,
+				Acts: func() (map[string]int, error) {
+					counts := map[string]int{}
+					for _, id := range noted(dir, "acts") {
+						counts[id]++
+					}
+					return counts, nil
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var failed []string
+			for _, r := range report.Failed() {
+				failed = append(failed, r.Check)
+				if !strings.Contains(r.Reason, "Write a command to the ledger, and sync it to disk, before confirming it") {
+					t.Errorf("%s: %s", r.Check, r.Reason)
+				}
+			}
+			if slices.Sort(failed); !slices.Equal(failed, caught) {
+				t.Errorf("found by %v, want %v", failed, caught)
+			}
+			for _, r := range report.Results {
+				if strings.HasPrefix(r.Check, "kill-") && r.Verdict == instrumenttest.Skip {
+					t.Errorf("%s was skipped: %s", r.Check, r.Reason)
+				}
+			}
+			if n := fmt.Sprint(noted(dir, "acts")); caught == nil && n == "" {
+				t.Error("nothing moved")
+			}
+		})
+	}
+}
