@@ -6,6 +6,11 @@ import (
 	"strconv"
 )
 
+// Greatest is the greatest magnitude of a number that somebody may have measured or
+// set: what is beyond is a typing error, or a program's word for "nothing", and its
+// square would not be a number any more.
+const Greatest = 1e100
+
 // Value is the value of one parameter: a number in the parameter's unit, or
 // the name of a category.
 type Value struct {

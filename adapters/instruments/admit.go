@@ -47,8 +47,9 @@ func undecorated(m events.Measurement) (events.Measurement, []events.Unread) {
 	m.Further = nil
 	seen := map[string]bool{m.Objective.Name: true}
 	for i, q := range further {
-		field := fmt.Sprintf("further %d (%s)", i+1, Legible(q.Name, MaxName))
-		what := fmt.Sprintf("further quantity %d (%s)", i+1, Legible(q.Name, MaxName))
+		const most = 60 // characters of its name: enough to know it by
+		field := fmt.Sprintf("further %d (%s)", i+1, Legible(q.Name, most))
+		what := fmt.Sprintf("further quantity %d (%s)", i+1, Legible(q.Name, most))
 		switch name, unit := checkName(q.Name, MaxName), checkName(q.Unit, MaxName); {
 		case q.Name == "":
 			spoilt(field, q, "%s has no name", what)
@@ -58,6 +59,8 @@ func undecorated(m events.Measurement) (events.Measurement, []events.Unread) {
 			spoilt(field, q, "the unit of %s %s", what, unit)
 		case !finite(q.Value):
 			spoilt(field, q, "%s is %g", what, q.Value)
+		case beyond(q.Value):
+			spoilt(field, q, "%s is %g, more than anything measures", what, q.Value)
 		case seen[q.Name]:
 			spoilt(field, q, "%s is given twice", what)
 		default:
@@ -85,7 +88,7 @@ func undecorated(m events.Measurement) (events.Measurement, []events.Unread) {
 	return m, unread
 }
 
-func badSD(sd *float64) bool { return sd != nil && !(*sd >= 0 && finite(*sd)) }
+func badSD(sd *float64) bool { return sd != nil && !(*sd >= 0 && *sd <= events.Greatest) }
 
 // text is a value as JSON, or in Go's words where JSON has none (NaN).
 func text(v any) string {

@@ -38,6 +38,7 @@ func (e *MeasurementError) Error() string {
 //   - a further quantity has no name, the name of another, a name or unit that
 //     cannot be recorded, or a value that is not finite;
 //   - a standard deviation is negative or not finite;
+//   - a value or a standard deviation is beyond [events.Greatest];
 //   - a time has no four-digit year, or the measurement ended before it began.
 //
 // A missing composition is not taken for the one asked for: filling it in is
@@ -57,8 +58,11 @@ func Check(def events.Definition, m events.Measurement) error {
 
 // substance checks the objective and the composition that was made.
 func (f *faults) substance(def events.Definition, m events.Measurement) {
-	if v := m.Objective.Value; !finite(v) {
+	switch v := m.Objective.Value; {
+	case !finite(v):
 		f.add("the objective is %g", v)
+	case beyond(v):
+		f.add("the objective is %g, more than anything measures: is it a typing error?", v)
 	}
 	if m.Objective.Name != def.Objective.Name {
 		f.add("the objective is called %s, the campaign's %q", quoted(m.Objective.Name), def.Objective.Name)
@@ -306,6 +310,9 @@ func hasCategory(p events.Parameter, name string) bool {
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// beyond reports whether a number is too great to have been measured.
+func beyond(x float64) bool { return math.Abs(x) > events.Greatest }
 
 // unit names a unit in a message, also the empty one.
 func unit(u string) string {

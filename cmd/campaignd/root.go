@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/campaignd/campaignd/internal/engine"
 )
 
 // app is what all commands share: where they read and write, and the global
@@ -121,11 +123,11 @@ func systemUser() string {
 
 // actor is who acts, as it is recorded.
 func (a *app) actor() (string, error) {
-	name := strings.TrimSpace(a.as)
-	if name == "" || strings.ContainsAny(name, "\n\r\t") || len(name) > 200 {
-		return "", badInput("--as %q is not a name", a.as)
+	actor := "person:" + strings.TrimSpace(a.as)
+	if err := engine.CheckActor(actor); err != nil {
+		return "", badInput("--as %q: %w", a.as, err)
 	}
-	return "person:" + name, nil
+	return actor, nil
 }
 
 // printJSON writes the one JSON document of a command.

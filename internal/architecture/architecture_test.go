@@ -39,7 +39,7 @@ var may = []struct {
 	{"adapters/instruments/sdk", []string{"events", "adapters"}},
 	{"adapters", []string{"events", "internal/console", "internal/num", "internal/tasks"}},
 	// The engine knows the adapters' contracts, never an adapter.
-	{"internal/engine", []string{"events", "projections", "policies", "internal/space", "adapters/instruments.", "adapters/humans."}},
+	{"internal/engine", []string{"events", "projections", "policies", "internal/space", "internal/campaignfile", "adapters/instruments.", "adapters/humans."}},
 	{"internal/control", []string{"events", "internal/engine"}},
 	{"internal/explain", []string{"events"}},
 	{"internal/diagnose", []string{"events", "projections", "policies", "internal/engine", "internal/space", "internal/num"}},

@@ -99,6 +99,9 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	if s.Status == campaign.Undefined {
 		return nil, refuse("the store holds no campaign yet: start one with `campaignd run FILE`")
 	}
+	if err := c.guard(r); err != nil {
+		return nil, err
+	}
 	if r.Pause != nil || r.Resume != nil || r.Stop != nil {
 		switch s.Status {
 		case campaign.Completed:

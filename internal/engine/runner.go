@@ -357,11 +357,11 @@ func (r *Runner) Submit(ctx context.Context, request Request) ([]events.Event, e
 
 // Submit fulfils a request on a campaign that nobody runs, and folds it into core.
 func Submit(ctx context.Context, log events.Log, core *Core, request Request, now time.Time) ([]events.Event, error) {
-	payloads, err := core.Handle(request)
+	batch, err := core.requested(request, now, nil)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := appendBatch(ctx, log, core.State(), now, envelope{actor: request.Actor, cause: core.State().LastEvent, trace: core.State().Trace}, payloads...)
+	stored, err := log.Append(ctx, core.State().Name, core.State().Sequence, batch...)
 	if err != nil {
 		return nil, err
 	}

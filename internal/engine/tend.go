@@ -180,6 +180,7 @@ func (r *Runner) comparisons(ctx context.Context, step Examples) ([]events.Paylo
 
 // receive records what a goroutine or a person told.
 func (r *Runner) receive(ctx context.Context, m message) error {
+	m, remarks := tidy(m)
 	switch {
 	case m.request != nil:
 		return r.handle(ctx, m)
@@ -208,7 +209,7 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	}
 	trace, end := r.Meter.Trace(x.Trace, "measurement")
 	end(nil)
-	return r.appendTraced(ctx, r.actor(), x.LastEvent, trace, r.core.withConsequences(payload)...)
+	return r.appendTraced(ctx, r.actor(), x.LastEvent, trace, append(r.core.withConsequences(payload), remarks...)...)
 }
 
 func (r *Runner) actor() string { return "instrument:" + r.description.Name }
@@ -233,7 +234,7 @@ func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.
 		m, err := instruments.Admit(*s.Definition, *o.Measurement)
 		if err != nil {
 			return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
-				Cause: "the result was refused: " + err.Error(), Rejected: verbatim(o.Measurement)}
+				Cause: legible("the result was refused: " + err.Error()), Rejected: verbatim(o.Measurement)}
 		}
 		if m.Identity == "" {
 			m.Identity = r.description.Identity
@@ -286,7 +287,7 @@ func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
 	}
 	payloads, err := r.core.answered(q, *m.answer)
 	if err != nil {
-		return r.append(ctx, "engine", q.LastEvent, withdrawn(q, "the answer could not be taken: "+err.Error()))
+		return r.append(ctx, "engine", q.LastEvent, withdrawn(q, legible("the answer could not be taken: "+err.Error())))
 	}
 	return r.appendTraced(ctx, actor, q.LastEvent, q.Trace, payloads...)
 }
@@ -294,13 +295,12 @@ func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
 // handle fulfils a person's request. A refusal goes to the person, a failure
 // of the log ends the loop as well.
 func (r *Runner) handle(ctx context.Context, m message) error {
-	payloads, err := r.core.Handle(*m.request)
+	batch, err := r.core.requested(*m.request, r.Now(), r.simulated)
 	if err != nil {
 		m.reply <- reply{err: err}
 		return nil
 	}
-	s := r.core.State()
-	stored, err := r.write(ctx, m.request.Actor, s.LastEvent, s.Trace, payloads...)
+	stored, err := r.record(ctx, batch)
 	m.reply <- reply{events: stored, err: err}
 	return err
 }

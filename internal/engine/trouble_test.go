@@ -276,6 +276,7 @@ func TestRefusals(t *testing.T) {
 		"nothing":                    {engine.Request{}, "asks for nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			c.request.Actor = "person:eve"
 			_, err := engine.Submit(t.Context(), log, core, c.request, time.Now())
 			if err == nil || !strings.Contains(err.Error(), c.because) {
 				t.Errorf("it was answered with %v", err)

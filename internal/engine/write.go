@@ -21,8 +21,18 @@ func (r *Runner) appendTraced(ctx context.Context, actor, cause, trace string, p
 // write appends payloads as one batch and folds it. The first is caused by
 // cause, the others by the first.
 func (r *Runner) write(ctx context.Context, actor, cause, trace string, payloads ...events.Payload) ([]events.Event, error) {
+	batch, err := newBatch(r.core.State(), r.Now(), envelope{actor: actor, cause: cause, trace: trace, simulated: r.simulated}, payloads...)
+	if err != nil {
+		return nil, err
+	}
+	return r.record(ctx, batch)
+}
+
+// record appends a batch and folds it.
+func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Event, error) {
 	began := time.Now()
-	stored, err := appendBatch(ctx, r.Log, r.core.State(), r.Now(), envelope{actor: actor, cause: cause, trace: trace, simulated: r.simulated}, payloads...)
+	s := r.core.State()
+	stored, err := r.Log.Append(ctx, s.Name, s.Sequence, batch...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +81,9 @@ type envelope struct {
 	simulated           func(events.Payload) bool
 }
 
-// appendBatch writes payloads behind the state's last event.
-func appendBatch(ctx context.Context, log events.Log, s *campaign.State, now time.Time, env envelope, payloads ...events.Payload) ([]events.Event, error) {
+// newBatch returns the events of payloads behind the state's last event. It fails
+// where the log would refuse them: then nothing was written.
+func newBatch(s *campaign.State, now time.Time, env envelope, payloads ...events.Payload) ([]events.Event, error) {
 	batch := make([]events.Event, len(payloads))
 	for i, payload := range payloads {
 		e, err := events.New(s.Name, payload)
@@ -88,5 +99,24 @@ func appendBatch(ctx context.Context, log events.Log, s *campaign.State, now tim
 		}
 		batch[i] = e
 	}
-	return log.Append(ctx, s.Name, s.Sequence, batch...)
+	// The position is the log's business, and no event is refused for it.
+	if _, err := events.Assign(s.Name, 0, s.Sequence, batch); err != nil {
+		return nil, err
+	}
+	return batch, nil
+}
+
+// requested returns the events of a person's request, or why it is refused. The
+// whole of it is checked before anything is written.
+func (c *Core) requested(r Request, now time.Time, simulated func(events.Payload) bool) ([]events.Event, error) {
+	payloads, err := c.Handle(r)
+	if err != nil {
+		return nil, err
+	}
+	s := c.State()
+	batch, err := newBatch(s, now, envelope{actor: r.Actor, cause: s.LastEvent, trace: s.Trace, simulated: simulated}, payloads...)
+	if err != nil {
+		return nil, refuse("it cannot be recorded: %w", err)
+	}
+	return batch, nil
 }

@@ -1,0 +1,45 @@
+package campaignfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Sound says what keeps a definition from being one that a campaign can be run
+// with: what breaks the schema, a default that is not written out, what makes no
+// sense. It is for definitions that came from a program instead of a file.
+func Sound(def events.Definition) error {
+	text, err := json.Marshal(def)
+	if err != nil {
+		return err // a number that JSON does not know
+	}
+	plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	faults := checkSchema(plain.(map[string]any))
+	if len(faults) == 0 {
+		for _, c := range Diff(def, Complete(def)) {
+			faults = append(faults, Fault{Path: c.Path, Problem: "there is no value", Advice: "write every default out"})
+		}
+	}
+	if len(faults) == 0 {
+		faults = Validate(def)
+	}
+	const most = 5
+	var errs []error
+	for i, f := range faults {
+		if i == most {
+			errs = append(errs, fmt.Errorf("and %d more faults", len(faults)-most))
+			break
+		}
+		errs = append(errs, errors.New(f.String()))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,109 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+)
+
+// Law: whatever bytes arrive as a request, they are recorded whole or refused
+// whole, the campaign can still be folded, and whoever asks honestly next is
+// answered.
+func FuzzRequests(f *testing.F) {
+	def, err := study.Define("electrolyte", 1, 4, study.WithNoise(0.27), study.WithExpert(1))
+	if err != nil {
+		f.Fatal(err)
+	}
+	finished := memlog.New()
+	if _, err := study.Simulate(f.Context(), finished, def); err != nil {
+		f.Fatal(err)
+	}
+	var history []events.Event
+	for e := range finished.Read(f.Context(), 0) {
+		history = append(history, e)
+	}
+	half := history[:len(history)/2]
+	for !half[len(half)-1].Time.Before(history[len(half)].Time) {
+		half = history[:len(half)+1] // a batch is whole
+	}
+
+	point := events.Point{"lipf6": events.Number(1), "ec": events.Number(0.4), "dmc": events.Number(0.5)}
+	value := 12.0
+	amended := def
+	amended.Budget.Experiments = 9
+	for _, r := range []engine.Request{
+		{Pause: &events.CampaignPaused{Reason: "lunch"}}, {Resume: new(events.CampaignResumed)}, {Stop: new(events.CampaignStopped)},
+		{Amend: &events.CampaignAmended{Definition: amended}}, {Note: &events.NoteAdded{Text: "x", About: "e1"}},
+		{Tell: &engine.Tell{Parameters: point, Value: 12, Further: []events.Quantity{{Name: "pH", Value: 7}}}},
+		{Tell: &engine.Tell{Experiment: "e2", Failed: "it leaked"}}, {Answer: &engine.Answer{Question: "q1", Answer: "reject"}},
+		{Correct: &engine.Correct{Experiment: "e1", Value: &value, Reason: "why"}}, {Resolve: &engine.Resolve{Experiment: "e1", Resolution: "failed"}},
+		{Refuse: &engine.Refuse{Point: point, Reason: "why"}}, {Allow: &engine.Allow{Refusal: "n1"}},
+		{Anchors: &events.AnchorsDeclared{Expert: "ada", Points: []events.Point{point}}}, {Import: []engine.Tell{{Parameters: point, Value: 12}}},
+	} {
+		r.Actor = "person:ada"
+		text, err := json.Marshal(submission{Campaign: def.Name, Request: r})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte(`{"campaign":"electrolyte","request":{"actor":"person:a\u001bb","note":{"text":"x"}}}`))
+	f.Add([]byte(`{"campaign":"electrolyte","request":{"actor":"","note":{"text":"\ud800"}}}`))
+	f.Add([]byte(`{"campaign":"electrolyte","request":{"actor":"person:ada","tell":{"parameters":{"lipf6":1e308,"ec":"x"},"value":-1e308}}}`))
+	f.Add([]byte(`{"campaign":"electrolyte","request":{"actor":"person:ada","amend":{"definition":{"name":"electrolyte","seed":1}}}}`))
+
+	f.Fuzz(func(t *testing.T, body []byte) {
+		log := memlog.New()
+		if _, err := log.Append(t.Context(), def.Name, 0, half...); err != nil {
+			t.Fatal(err)
+		}
+		h := handler{closing: context.Background(), service: Service{Log: log,
+			Submit: func(ctx context.Context, name string, r engine.Request) ([]events.Event, error) {
+				core, err := engine.Load(ctx, log, name)
+				if err != nil {
+					return nil, err
+				}
+				return engine.Submit(ctx, log, core, r, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
+			}}}
+		post := func(body []byte) (ok bool, recorded int) {
+			w := httptest.NewRecorder()
+			h.submit(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/requests", bytes.NewReader(body)))
+			var a accepted
+			var l line
+			if w.Code == http.StatusOK {
+				if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+					t.Fatalf("the answer is %q", w.Body)
+				}
+				return true, len(a.Events)
+			}
+			if err := json.Unmarshal(w.Body.Bytes(), &l); err != nil || l.Error == nil || l.Error.Message == "" {
+				t.Fatalf("the refusal is %q", w.Body)
+			}
+			return false, 0
+		}
+		before := log.Last()
+		ok, recorded := post(body)
+		if got := int(log.Last() - before); got != recorded {
+			t.Fatalf("%d events were recorded, %d acknowledged (accepted: %v)", got, recorded, ok)
+		}
+		core, err := engine.Load(t.Context(), log, def.Name)
+		if err != nil {
+			t.Fatalf("the campaign cannot be folded any more: %v", err)
+		}
+		if _, err := core.Next(engine.World{Now: at, Capacity: 1}); err != nil {
+			t.Fatalf("the campaign cannot go on: %v", err)
+		}
+		if ok, _ := post([]byte(`{"campaign":"electrolyte","request":{"actor":"person:eve","note":{"text":"still here"}}}`)); !ok {
+			t.Fatal("an honest request is refused")
+		}
+	})
+}

@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+)
+
+// What a request may hold at most. An event holds more, but nobody writes more by
+// hand, and everything here is shown to people.
+const (
+	maxActor = 200       // bytes of a person's name
+	maxText  = 64 << 10  // bytes of each text
+	maxWords = 512 << 10 // bytes of an amended definition, with its file
+)
+
+// guard refuses a request that cannot be recorded, or that nobody can have meant,
+// whatever the campaign's state is: who asks must have a name, texts must be
+// short enough and printable, numbers within reason, and an amended definition
+// one that a campaign can be run with.
+func (c *Core) guard(r Request) error {
+	if err := CheckActor(r.Actor); err != nil {
+		return err
+	}
+	parts := 0
+	value := reflect.ValueOf(r)
+	for i := range value.NumField() {
+		field := value.Type().Field(i)
+		part := value.Field(i)
+		if part.Kind() != reflect.Pointer && part.Kind() != reflect.Slice || part.IsNil() {
+			continue
+		}
+		parts++
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if r.Amend != nil && name == "amend" {
+			continue // a definition has rules of its own
+		}
+		if err := checkPart(name, part); err != nil {
+			return err
+		}
+	}
+	if parts > 1 {
+		return refuse("the request asks for %d things at once", parts)
+	}
+	if r.Amend != nil {
+		return c.guardAmendment(r.Amend)
+	}
+	return nil
+}
+
+// CheckActor refuses an actor that is not a person with a printable name.
+func CheckActor(actor string) error {
+	name, ok := strings.CutPrefix(actor, "person:")
+	switch {
+	case !ok:
+		return refuse("the request says that %q asks: it must be person:NAME", shortened(actor))
+	case strings.TrimSpace(name) == "":
+		return refuse("the request does not say who asks")
+	case len(name) > maxActor:
+		return refuse("the name of who asks has %d bytes, at most %d are recorded", len(name), maxActor)
+	case name == "engine" || strings.HasPrefix(name, "instrument:") || strings.HasPrefix(name, "expert:"):
+		return refuse("%q is no person's name: it is what campaignd calls a part of itself", name)
+	}
+	if problem := unprintable(name, ""); problem != "" {
+		return refuse("the name of who asks, %q, %s", name, problem)
+	}
+	return nil
+}
+
+// unprintable says why a text must not be shown to people as it is: it is not
+// UTF-8, or it holds a character that moves the cursor or turns the text around,
+// save those in except. It is "" where it may.
+func unprintable(s, except string) string {
+	if !utf8.ValidString(s) {
+		return "is not UTF-8"
+	}
+	for _, r := range s {
+		if hidden(r) && !strings.ContainsRune(except, r) {
+			return fmt.Sprintf("holds the control character %U: leave it out", r)
+		}
+	}
+	return ""
+}
+
+// hidden reports whether a character is a control character, an end of line by
+// another name, or an override of the direction of text.
+func hidden(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) && r != '\u200e' && r != '\u200f' && r != '\u061c'
+}
+
+// shortened is a text that is fit for a message.
+func shortened(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// checkPart looks at every text and every number of a part of a request; where
+// names it for the person.
+func checkPart(where string, v reflect.Value) error {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return checkPart(where, v.Elem())
+	case reflect.Slice:
+		for i := range v.Len() {
+			if err := checkPart(fmt.Sprintf("%s %d", where, i+1), v.Index(i)); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		for _, key := range sortedMapKeys(v) {
+			if err := checkText(where, key.String()); err != nil {
+				return err
+			}
+			if err := checkPart(where+" "+key.String(), v.MapIndex(key)); err != nil {
+				return err
+			}
+		}
+	case reflect.Struct:
+		if value, ok := v.Interface().(events.Value); ok {
+			if x, number := value.Float(); number {
+				return checkNumber(where, x)
+			}
+			return checkText(where, value.Name())
+		}
+		for i := range v.NumField() {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			if err := checkPart(where+" "+name, v.Field(i)); err != nil {
+				return err
+			}
+		}
+	case reflect.String:
+		return checkText(where, v.String())
+	case reflect.Float64:
+		return checkNumber(where, v.Float())
+	}
+	return nil
+}
+
+func checkText(where, s string) error {
+	if len(s) > maxText {
+		return refuse("%s: the text has %d bytes, at most %d are recorded; keep it in a file and name that", where, len(s), maxText)
+	}
+	if problem := unprintable(s, "\n\t"); problem != "" {
+		return refuse("%s: the text %s", where, problem)
+	}
+	return nil
+}
+
+func checkNumber(where string, x float64) error {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return refuse("%s is %g, which is no result", where, x)
+	case math.Abs(x) > events.Greatest:
+		return refuse("%s is %g, more than anything measures: is it a typing error?", where, x)
+	}
+	return nil
+}
+
+// sortedMapKeys returns the keys of a map with text for keys, in order: of
+// several faults always the same is named.
+func sortedMapKeys(m reflect.Value) []reflect.Value {
+	keys := m.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	return keys
+}
+
+// guardAmendment refuses a definition that no campaign can be run with: it may
+// come from another program than ours.
+func (c *Core) guardAmendment(a *events.CampaignAmended) error {
+	if err := checkText("the reason", a.Reason); err != nil {
+		return err
+	}
+	size := len(a.Source)
+	for _, change := range a.Changes {
+		size += len(change.Path) + len(change.From) + len(change.To)
+	}
+	if size > maxWords {
+		return refuse("the amendment's file and changes have %d bytes, at most %d are recorded", size, maxWords)
+	}
+	if err := campaignfile.Sound(a.Definition); err != nil {
+		return refuse("the amended definition cannot be run: %w", err)
+	}
+	return nil
+}
