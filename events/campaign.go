@@ -103,6 +103,10 @@ type RecoveredCommand struct {
 type AnchorsDeclared struct {
 	Expert string  `json:"expert"`
 	Points []Point `json:"points"`
+	// Instead takes back those that the expert declared before, and not those of the
+	// campaign file. Points may then be empty. Reason says why.
+	Instead bool   `json:"instead,omitempty"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 // NoteAdded is a person's remark.

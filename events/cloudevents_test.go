@@ -88,6 +88,7 @@ func TestCloudEventSubject(t *testing.T) {
 	}{
 		{events.KindExperimentRequested, `{"experiment":"e1","decision":"d1"}`, "e1"},
 		{events.KindMeasurementCorrected, `{"experiment":"e1","corrects":"4"}`, "e1"},
+		{events.KindExperimentCorrected, `{"experiment":"e1","supersedes":"4"}`, "e1"},
 		{events.KindInstrumentStalled, `{"experiment":"e1"}`, "e1"},
 		{events.KindLabelRequested, `{"question":"q2","decision":"d1"}`, "q2"},
 		{events.KindDecisionMade, `{"decision":"d3"}`, "d3"},

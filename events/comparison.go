@@ -84,6 +84,18 @@ type PinpointGiven struct {
 	Comment    string `json:"comment,omitempty"`
 }
 
+// PinpointSuperseded replaces an earlier answer by another composition, before the
+// campaign has taken it up. The earlier event stays.
+type PinpointSuperseded struct {
+	Question string `json:"question"`
+	Expert   string `json:"expert"`
+	// Supersedes is the ID of the event in which the answer stands.
+	Supersedes string `json:"supersedes"`
+	// Parameters is the composition; absent: can't tell.
+	Parameters Point  `json:"parameters,omitempty"`
+	Reason     string `json:"reason,omitempty"`
+}
+
 // QuestionExpired says that nobody answered a comparison or a pinpoint in
 // time.
 type QuestionExpired struct {
@@ -160,5 +172,6 @@ func (ComparisonGiven) Kind() Kind      { return KindComparisonGiven }
 func (ComparisonSuperseded) Kind() Kind { return KindComparisonSuperseded }
 func (PinpointRequested) Kind() Kind    { return KindPinpointRequested }
 func (PinpointGiven) Kind() Kind        { return KindPinpointGiven }
+func (PinpointSuperseded) Kind() Kind   { return KindPinpointSuperseded }
 func (QuestionExpired) Kind() Kind      { return KindQuestionExpired }
 func (QuestionWithdrawn) Kind() Kind    { return KindQuestionWithdrawn }

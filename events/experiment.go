@@ -111,7 +111,8 @@ type ExperimentUnresolved struct {
 	Cause      string `json:"cause"`
 }
 
-// Resolutions of an unresolved experiment.
+// Outcomes that a person names: of an experiment whose fate is unknown, and of one
+// whose outcome is corrected.
 const (
 	ResolvedMeasured     = "measured"      // it took place and this is the result
 	ResolvedFailed       = "failed"        // it took place and gave no result
@@ -175,6 +176,9 @@ const (
 	VerdictSuspect    = "suspect"    // it contradicts the model: it is to be repeated
 	VerdictConfirmed  = "confirmed"  // the repetition agrees with it
 	VerdictOverturned = "overturned" // the repetition contradicts it: the models leave it out
+	// What was made is not what was asked for: it counts where it was made, and judges
+	// no other measurement.
+	VerdictElsewhere = "elsewhere"
 )
 
 // MeasurementFlagged is the engine's doubt about a measurement, or what a
@@ -206,7 +210,30 @@ type MeasurementCorrected struct {
 	New *Quantity `json:"new,omitempty"`
 	// Actual is the corrected composition, where it changes.
 	Actual Point `json:"actual,omitempty"`
+	// Further holds the further quantities that are corrected or added; those it
+	// does not name stay.
+	Further []Quantity `json:"further,omitempty"`
 	// Excluded takes the measurement out of the models.
+	Excluded bool `json:"excluded,omitempty"`
+	// Reason is the person's reason; it is required.
+	Reason string `json:"reason"`
+}
+
+// ExperimentCorrected replaces the outcome of an experiment that has ended by
+// another, or says that a failure teaches nothing. The earlier event stays. Where
+// the outcome was a measurement and stays one, [MeasurementCorrected] says what
+// changes.
+type ExperimentCorrected struct {
+	Experiment string `json:"experiment"`
+	// Supersedes is the ID of the event in which the outcome stands.
+	Supersedes string `json:"supersedes"`
+	// Was and Outcome are the outcome before and after, each one of the Resolved
+	// constants.
+	Was     string `json:"was"`
+	Outcome string `json:"outcome"`
+	// Measurement is set where Outcome is "measured".
+	Measurement *Measurement `json:"measurement,omitempty"`
+	// Excluded takes the outcome out of the models.
 	Excluded bool `json:"excluded,omitempty"`
 	// Reason is the person's reason; it is required.
 	Reason string `json:"reason"`
@@ -231,6 +258,7 @@ func (ExperimentCancelled) Kind() Kind  { return KindExperimentCancelled }
 func (ExperimentUnresolved) Kind() Kind { return KindExperimentUnresolved }
 func (ExperimentResolved) Kind() Kind   { return KindExperimentResolved }
 func (MeasurementCorrected) Kind() Kind { return KindMeasurementCorrected }
+func (ExperimentCorrected) Kind() Kind  { return KindExperimentCorrected }
 func (ExperimentInfeasible) Kind() Kind { return KindExperimentInfeasible }
 func (ExperimentDeferred) Kind() Kind   { return KindExperimentDeferred }
 func (RegionRefused) Kind() Kind        { return KindRegionRefused }

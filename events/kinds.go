@@ -29,6 +29,7 @@ const (
 	KindComparisonSuperseded Kind = "comparison.superseded"
 	KindPinpointRequested    Kind = "pinpoint.requested"
 	KindPinpointGiven        Kind = "pinpoint.given"
+	KindPinpointSuperseded   Kind = "pinpoint.superseded"
 	KindQuestionExpired      Kind = "question.expired"
 	KindQuestionWithdrawn    Kind = "question.withdrawn"
 
@@ -41,6 +42,7 @@ const (
 	KindExperimentUnresolved Kind = "experiment.unresolved"
 	KindExperimentResolved   Kind = "experiment.resolved"
 	KindExperimentInfeasible Kind = "experiment.infeasible"
+	KindExperimentCorrected  Kind = "experiment.corrected"
 	KindExperimentDeferred   Kind = "experiment.deferred"
 
 	KindRegionRefused        Kind = "region.refused"
@@ -99,6 +101,7 @@ var table = []kindEntry{
 	{KindComparisonSuperseded, 1, func() Payload { return new(ComparisonSuperseded) }},
 	{KindPinpointRequested, 1, func() Payload { return new(PinpointRequested) }},
 	{KindPinpointGiven, 1, func() Payload { return new(PinpointGiven) }},
+	{KindPinpointSuperseded, 1, func() Payload { return new(PinpointSuperseded) }},
 	{KindQuestionExpired, 1, func() Payload { return new(QuestionExpired) }},
 	{KindQuestionWithdrawn, 1, func() Payload { return new(QuestionWithdrawn) }},
 	{KindExperimentRequested, 1, func() Payload { return new(ExperimentRequested) }},
@@ -111,6 +114,7 @@ var table = []kindEntry{
 	{KindExperimentResolved, 1, func() Payload { return new(ExperimentResolved) }},
 	{KindExperimentInfeasible, 1, func() Payload { return new(ExperimentInfeasible) }},
 	{KindExperimentDeferred, 1, func() Payload { return new(ExperimentDeferred) }},
+	{KindExperimentCorrected, 1, func() Payload { return new(ExperimentCorrected) }},
 	{KindRegionRefused, 1, func() Payload { return new(RegionRefused) }},
 	{KindRegionAllowed, 1, func() Payload { return new(RegionAllowed) }},
 	{KindMeasurementFlagged, 1, func() Payload { return new(MeasurementFlagged) }},

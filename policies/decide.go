@@ -120,7 +120,7 @@ func (p *Policy) avoidFailed(v View) (*objective.Model, error) {
 	var failed [][]float64
 	for i := range v.Campaign.Experiments {
 		x := &v.Campaign.Experiments[i]
-		if x.Status != campaign.Failed && x.Status != campaign.Infeasible {
+		if x.Status != campaign.Failed && x.Status != campaign.Infeasible || x.Excluded {
 			continue
 		}
 		key, err := v.Space.Key(x.Parameters)

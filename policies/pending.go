@@ -52,7 +52,7 @@ func avoided(v View) (avoidance, error) {
 	for i := range v.Campaign.Experiments {
 		x := &v.Campaign.Experiments[i]
 		fruitless := x.Status == campaign.Infeasible || x.Status == campaign.Failed && v.Feasibility != nil
-		if !x.Status.Open() && !fruitless {
+		if !x.Status.Open() && (!fruitless || x.Excluded) {
 			continue
 		}
 		key, err := v.Space.Key(x.Parameters)

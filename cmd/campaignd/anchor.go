@@ -8,19 +8,21 @@ import (
 )
 
 func (a *app) anchorCommand() *cobra.Command {
-	var expert string
+	var expert, reason string
 	var at []string
+	var instead bool
 	cmd := &cobra.Command{
 		Use:   "anchor [TARGET] --at COMPOSITION",
 		Short: "Name compositions at which an expert trusts their own judgement",
 		Long: `Name compositions at which an expert trusts their own judgement. Comparisons near
 them count for more, and risk-averse rules (raeubo, rahbo, anpei) prefer to ask
-there. Anchors that are known beforehand belong into the campaign file.`,
+there. Anchors that are known beforehand belong into the campaign file. --instead
+takes back what was named with this command before.`,
 		Example: `  campaignd anchor --at lipf6=1.1,ec=0.35,dmc=1 --at lipf6=0.9,ec=0.4,dmc=0.8
   campaignd anchor taste.campaign --expert ada --at lipf6=1.1,ec=0.35,dmc=1`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(at) == 0 {
+			if len(at) == 0 && !instead {
 				return badInput("say which composition: --at lipf6=1.1,ec=0.35,dmc=1")
 			}
 			t, err := a.optionalTarget(args)
@@ -42,7 +44,7 @@ there. Anchors that are known beforehand belong into the campaign file.`,
 				default:
 					return engine.Request{}, badInput("the campaign has %s: say whose judgement it is, with --expert", plural(len(def.Experts), "expert"))
 				}
-				r := &events.AnchorsDeclared{Expert: expert}
+				r := &events.AnchorsDeclared{Expert: expert, Points: []events.Point{}, Instead: instead, Reason: reason}
 				for _, text := range at {
 					point, err := parsePoint(def, "--at", text, true)
 					if err != nil {
@@ -55,6 +57,8 @@ there. Anchors that are known beforehand belong into the campaign file.`,
 		},
 	}
 	cmd.Flags().StringArrayVar(&at, "at", nil, "a `composition`: lipf6=1.1,ec=0.35,dmc=1; may be given several times")
+	cmd.Flags().BoolVar(&instead, "instead", false, "instead of those named with this command before; without --at they are only taken back")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
 	cmd.Flags().StringVar(&expert, "expert", "", "whose judgement it is; not needed where there is one expert")
 	return cmd
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -26,7 +28,7 @@ func (a *app) requestWith(ctx context.Context, t target, build func(*session) (e
 		return err
 	}
 	defer s.close()
-	return a.printRecorded(ctx, s, stored)
+	return errors.Join(a.printRecorded(ctx, s, stored), a.afterwards(ctx, s, t, stored))
 }
 
 // number reads a finite number. what names it in messages.
@@ -117,6 +119,40 @@ func parameterNames(def *events.Definition) string {
 		names[i] = par.Name
 	}
 	return strings.Join(names, ", ")
+}
+
+// What flags of several commands say of themselves.
+const (
+	furtherHelp = "a further quantity, `viscosity=3.1mPas`; may be given several times"
+	anywayHelp  = "take a composition that the campaign could not ask for: outside its bounds, or with another sum"
+)
+
+// furtherValue is a number with the unit behind it.
+var furtherValue = regexp.MustCompile(`^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)$`)
+
+// parseFurther reads further quantities: "viscosity=3.1mPas".
+func parseFurther(texts []string) ([]events.Quantity, error) {
+	var quantities []events.Quantity
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
+			return nil, badInput("--further: %q is not NAME=VALUE; write it as in viscosity=3.1mPas", text)
+		}
+		parts := furtherValue.FindStringSubmatch(strings.TrimSpace(value))
+		if parts == nil {
+			return nil, badInput("--further: %s: %q is not a number; where it is no number, say it with `campaignd note`", name, strings.TrimSpace(value))
+		}
+		if strings.HasPrefix(parts[2], ",") {
+			return nil, badInput("--further: %s: %q is not a number; write it with a decimal point", name, strings.TrimSpace(value))
+		}
+		x, err := number("--further: "+name, parts[1])
+		if err != nil {
+			return nil, err
+		}
+		quantities = append(quantities, events.Quantity{Name: name, Value: x, Unit: parts[2]})
+	}
+	return quantities, nil
 }
 
 // fill completes a composition that was really made by what was asked for.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -17,7 +19,45 @@ func (a *app) request(ctx context.Context, t target, r engine.Request) error {
 		return err
 	}
 	defer s.close()
-	return a.printRecorded(ctx, s, stored)
+	return errors.Join(a.printRecorded(ctx, s, stored), a.afterwards(ctx, s, t, stored))
+}
+
+// afterwards keeps the report of a campaign that has ended up to date, and says where
+// a campaign goes on that had completed.
+func (a *app) afterwards(ctx context.Context, s *session, t target, stored []events.Event) error {
+	if s.owner != nil {
+		return nil // whoever runs the campaign sees to it
+	}
+	core, ended := engine.NewCore(), false
+	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
+		if err != nil {
+			return err
+		}
+		if len(stored) > 0 && e.Sequence == stored[0].Sequence {
+			ended = core.State().Status.Ended()
+		}
+		if err := core.Apply(e); err != nil {
+			return err
+		}
+	}
+	state := core.State()
+	if !ended && !state.Status.Ended() {
+		return nil
+	}
+	if left := state.Definition.Budget.Experiments - state.Spent(); !state.Status.Ended() && left > 0 && !a.json {
+		a.printf("The budget has room for %s: `campaignd run %s` goes on.\n", plural(left, "experiment"), t)
+	}
+	path := reportPath(t.store, s.name)
+	if _, err := os.Stat(path); err != nil {
+		return nil // there is none
+	}
+	if err := writeReport(ctx, s.log, s.name, t.store, path); err != nil {
+		return fmt.Errorf("it is recorded, and %s does not show it yet: %w", path, err)
+	}
+	if !a.json {
+		a.printf("Wrote %s again.\n", path)
+	}
+	return nil
 }
 
 // submit opens the store, makes the request that build returns and has it

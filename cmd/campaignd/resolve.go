@@ -11,7 +11,7 @@ import (
 
 func (a *app) resolveCommand() *cobra.Command {
 	var value, actual, reason string
-	var repeat bool
+	var repeat, anyway bool
 	outcomes := []string{events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}
 	cmd := &cobra.Command{
 		Use:   "resolve [TARGET] EXPERIMENT measured|failed|infeasible|not-performed",
@@ -23,7 +23,9 @@ say. Nothing is dispatched until a person has looked. Say
   measured       it took place, and this is the result (--value)
   failed         it took place, and gave no result
   infeasible     it took place, and showed that the composition cannot be made or measured
-  not-performed  it did not take place`,
+  not-performed  it did not take place
+
+What was settled wrongly is corrected with ` + "`campaignd correct`" + `.`,
 		Example: `  campaignd resolve e7 measured --value 13.1 --reason "read from the display"
   campaignd resolve electrolyte.campaign e7 not-performed --repeat --reason "the vial is still full"`,
 		Args: cobra.RangeArgs(2, 3),
@@ -35,7 +37,7 @@ say. Nothing is dispatched until a person has looked. Say
 			if !slices.Contains(outcomes, args[1]) {
 				return badInput("%q is not a resolution: say measured, failed, infeasible or not-performed", args[1])
 			}
-			r := &engine.Resolve{Experiment: args[0], Resolution: args[1], Repeat: repeat, Reason: reason}
+			r := &engine.Resolve{Experiment: args[0], Resolution: args[1], Repeat: repeat, Reason: reason, Anyway: anyway}
 			if r.Value, err = optionalNumber("--value", value); err != nil {
 				return err
 			}
@@ -58,6 +60,7 @@ say. Nothing is dispatched until a person has looked. Say
 	cmd.Flags().StringVar(&value, "value", "", "the measured `value`, in the objective's unit")
 	cmd.Flags().StringVar(&actual, "actual", "", "the composition that was really made, where it differs: `lipf6=1.08,ec=0.3`")
 	cmd.Flags().BoolVar(&repeat, "repeat", false, "run the same composition again, as a new experiment")
+	cmd.Flags().BoolVar(&anyway, "anyway", false, anywayHelp)
 	cmd.Flags().StringVar(&reason, "reason", "", "how you know, for the record")
 	return cmd
 }

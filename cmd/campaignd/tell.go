@@ -10,6 +10,8 @@ import (
 
 func (a *app) tellCommand() *cobra.Command {
 	var parameters, actual, unit, failed, cannot, again, value, sd, comment string
+	var further []string
+	var anyway bool
 	cmd := &cobra.Command{
 		Use:   "tell [TARGET] EXPERIMENT VALUE | QUESTION ANSWER | --parameters … VALUE",
 		Short: "Tell a result, of a suggested experiment or of your own, or answer a question",
@@ -18,6 +20,10 @@ chose yourself, or answer a question.
 
 The value is in the objective's unit; with --unit it is checked. A negative
 value is written --value=-3.2.
+
+An experiment of your own (--parameters) counts against the budget, one taken over
+with ` + "`campaignd import`" + ` does not. What was told by mistake is corrected with
+` + "`campaignd correct`" + `.
 
 Whether a composition is worth the experiment is answered with accept, reject,
 unsure or refuse, a reject that sticks, whose reason is the --comment. The
@@ -28,6 +34,7 @@ and learns from the answer all the same. Only a composition of your own cannot
 be named any more once something else was chosen in its place.`,
 		Example: `  campaignd tell e4 12.3
   campaignd tell electrolyte.campaign e4 12.3 --unit mS/cm --actual lipf6=1.08
+  campaignd tell e4 12.3 --sd 0.2 --further viscosity=3.1mPas
   campaignd tell e4 --failed "the cell leaked"
   campaignd tell e4 --cannot "the salt does not dissolve"
   campaignd tell e4 --again "the argon ran out"
@@ -39,7 +46,7 @@ be named any more once something else was chosen in its place.`,
 		Args: cobra.ArbitraryArgs, // an order or a composition may be many
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := subject(args); n >= 0 && strings.HasPrefix(args[n], "q") {
-				if value+actual+unit+sd+failed+cannot+again != "" {
+				if value+actual+unit+sd+failed+cannot+again != "" || further != nil {
 					return badInput("%s is a question: it is answered in words, and --comment is all that goes with it", args[n])
 				}
 				if parameters != "" {
@@ -90,6 +97,10 @@ be named any more once something else was chosen in its place.`,
 			if tell.SD, err = optionalNumber("--sd", sd); err != nil {
 				return err
 			}
+			if tell.Further, err = parseFurther(further); err != nil {
+				return err
+			}
+			tell.Anyway = anyway
 			return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
 				core, err := s.core(cmd.Context())
 				if err != nil {
@@ -119,14 +130,16 @@ be named any more once something else was chosen in its place.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&parameters, "parameters", "", "the composition of your own experiment: `lipf6=1.1,ec=0.3,dmc=1`")
+	flags.StringVar(&parameters, "parameters", "", "the composition of your own experiment, which counts against the budget: `lipf6=1.1,ec=0.3,dmc=1`")
 	flags.StringVar(&actual, "actual", "", "the composition that was really made, where it differs: `lipf6=1.08`")
 	flags.StringVar(&value, "value", "", "the `value`, instead of as an argument")
 	flags.StringVar(&unit, "unit", "", "the value's unit, to be checked against the campaign's")
 	flags.StringVar(&sd, "sd", "", "the standard deviation of the value, where you know it")
+	flags.StringArrayVar(&further, "further", nil, furtherHelp)
 	flags.StringVar(&failed, "failed", "", "why there is no value")
 	flags.StringVar(&cannot, "cannot", "", "can't: why the composition, and others like it, cannot be made or measured")
 	flags.StringVar(&again, "again", "", "try again: why nothing took place; the same is asked for again")
 	flags.StringVar(&comment, "comment", "", "a remark with an answer")
+	flags.BoolVar(&anyway, "anyway", false, anywayHelp)
 	return cmd
 }

@@ -241,6 +241,9 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		}
 		return "taken up again; the instrument says: " + strings.Join(fates, ", "), false
 	case *events.AnchorsDeclared:
+		if p.Instead {
+			return fmt.Sprintf("%s declared %s instead of those before%s", p.Expert, plural(len(p.Points), "anchor"), because(p.Reason)), false
+		}
 		return fmt.Sprintf("%s declared %s", p.Expert, plural(len(p.Points), "anchor")), false
 	case *events.NoteAdded:
 		about := ""
@@ -293,6 +296,11 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 			return fmt.Sprintf("%s has no suggestion for %s%s", p.Expert, p.Question, because(p.Comment)), false
 		}
 		return fmt.Sprintf("%s wants (%s) measured (%s)%s", p.Expert, composition(n.def, p.Parameters), p.Question, because(p.Comment)), false
+	case *events.PinpointSuperseded:
+		if p.Parameters == nil {
+			return fmt.Sprintf("%s now has no suggestion for %s%s", p.Expert, p.Question, because(p.Reason)), false
+		}
+		return fmt.Sprintf("%s now wants (%s) measured (%s)%s", p.Expert, composition(n.def, p.Parameters), p.Question, because(p.Reason)), false
 	case *events.QuestionExpired:
 		return fmt.Sprintf("nobody answered %s in time; the campaign goes on without", p.Question), false
 	case *events.QuestionWithdrawn:
@@ -308,7 +316,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	case *events.ExperimentStarted:
 		return fmt.Sprintf("%s has started", p.Experiment), true
 	case *events.ExperimentMeasured:
-		line := fmt.Sprintf("%s measured %s (%s)", p.Experiment, quantity(p.Objective.Value, p.Objective.Unit), composition(n.def, p.Actual))
+		line := fmt.Sprintf("%s measured %s (%s)", p.Experiment, measuredInWords(&p.Measurement), composition(n.def, p.Actual))
 		if len(p.Unread) > 0 { // a slip of the instrument's, most likely, that somebody should mend
 			line += fmt.Sprintf("; kept aside, as `campaignd events` shows: %s (%s)", p.Unread[0].Field, p.Unread[0].Reason)
 			if more := len(p.Unread) - 1; more > 0 {
@@ -323,6 +331,9 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	case *events.ExperimentDeferred:
 		return fmt.Sprintf("%s did not take place and is to be tried again: %s", p.Experiment, p.Cause), false
 	case *events.MeasurementFlagged:
+		if p.Verdict == events.VerdictElsewhere {
+			return fmt.Sprintf("%s: %s", p.Experiment, p.Reason), false
+		}
 		return fmt.Sprintf("%s is %s: %s", p.Experiment, p.Verdict, p.Reason), false
 	case *events.ExperimentCancelled:
 		return fmt.Sprintf("%s was called off: %s", p.Experiment, p.Reason), false
@@ -331,18 +342,16 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	case *events.ExperimentResolved:
 		line := fmt.Sprintf("%s settled %s: %s", who(e.Actor), p.Experiment, p.Resolution)
 		if p.Measurement != nil {
-			line += " " + quantity(p.Measurement.Objective.Value, p.Measurement.Objective.Unit)
+			line += " " + measuredInWords(p.Measurement)
 		}
 		return line + because(p.Reason), false
+	case *events.ExperimentCorrected:
+		return n.outcomeCorrected(e, p), false
 	case *events.MeasurementCorrected:
 		if p.Excluded {
 			return fmt.Sprintf("%s excluded %s (%s): %s", who(e.Actor), p.Experiment, quantity(p.Old.Value, p.Old.Unit), p.Reason), false
 		}
-		to := p.Old
-		if p.New != nil {
-			to = *p.New
-		}
-		return fmt.Sprintf("%s corrected %s from %s to %s: %s", who(e.Actor), p.Experiment, quantity(p.Old.Value, p.Old.Unit), quantity(to.Value, to.Unit), p.Reason), false
+		return n.measurementCorrected(e, p), false
 	case *events.InstrumentStalled:
 		return fmt.Sprintf("%s has been silent about %s for %s", p.Instrument, p.Experiment, time.Duration(p.Waited*float64(time.Second))), false
 	case *events.ModelFitted:

@@ -8,9 +8,16 @@ import (
 // withConsequences returns a payload with what it leads to, to be recorded in the
 // same batch: an experiment that was put off is requested again, with the same
 // composition and for the same reason, unless the campaign has ended or the
-// composition has been excluded since.
+// composition has been excluded since. A measurement of something else than was
+// asked for is flagged.
 func (c *Core) withConsequences(payload events.Payload) []events.Payload {
 	payloads := []events.Payload{payload}
+	if measured, ok := payload.(*events.ExperimentMeasured); ok {
+		if x := c.State().Experiment(measured.Experiment); x != nil { // not a person's own
+			payloads = append(payloads, c.elsewhere(x, measured.Actual)...)
+		}
+		return payloads
+	}
 	deferred, ok := payload.(*events.ExperimentDeferred)
 	if !ok {
 		return payloads

@@ -164,6 +164,10 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 	case *events.ExperimentDeferred:
 		a.due, a.source, a.exact = a.core.withConsequences(p)[1:], p.Experiment, true
 	case *events.MeasurementFlagged:
+		if p.Verdict == events.VerdictElsewhere {
+			a.checkElsewhere(p)
+			return nil
+		}
 		a.checkFlag(p)
 	case *events.LabelRequested:
 		a.checkRecord(p.Question, p, a.now)

@@ -331,7 +331,9 @@ func TestSilentInstrument(t *testing.T) {
 		if cmd.Experiment == "e1" {
 			<-answer
 		}
-		return measured(12), nil
+		outcome := measured(12)
+		outcome.Measurement.Actual = cmd.Parameters
+		return outcome, nil
 	}
 	log := memlog.New()
 	r, waiting := start(t, log, def, instrument)

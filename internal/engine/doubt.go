@@ -109,6 +109,10 @@ func (c *Core) doubt(s *campaign.State, o objective.Observation, expected object
 		flag.Reason += "look at it; it counts all the same."
 		return []events.Payload{flag}
 	}
+	if x.Elsewhere {
+		flag.Reason += "it was made elsewhere than was asked for, so that asking again says nothing of it; it is left out until a person decides."
+		return []events.Payload{flag}
+	}
 	if s.Spent() >= s.Definition.Budget.Experiments || c.space.Contains(x.Parameters) != nil {
 		flag.Reason += "it cannot be repeated any more, and is left out until a person decides."
 		return []events.Payload{flag}
@@ -128,8 +132,8 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) ([]events.Payl
 		return nil, nil
 	}
 	repetition := c.objective.Of(c.lastTry(s, x.Flag.Repetition))
-	if repetition == nil || repetition.Excluded {
-		return nil, nil
+	if repetition == nil || repetition.Excluded || s.Experiment(repetition.Experiment).Elsewhere {
+		return nil, nil // a person decides
 	}
 	expected, ok, err := c.expect(o)
 	if err != nil {
@@ -183,7 +187,7 @@ func (c *Core) lastTry(s *campaign.State, id string) string {
 func (c *Core) repeatsSuspect(s *campaign.State, id string) bool {
 	return slices.ContainsFunc(c.objective.Suspects(), func(o objective.Observation) bool {
 		flag := s.Experiment(o.Experiment).Flag
-		return flag != nil && flag.Repetition != "" && c.lastTry(s, flag.Repetition) == id
+		return flag != nil && flag.Repetition != "" && c.lastTry(s, flag.Repetition) == id && !s.Experiment(id).Elsewhere
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/objective"
@@ -21,7 +22,8 @@ import (
 // careless is a simulated instrument of which some runs are wrong.
 type careless struct {
 	*simulated.Instrument
-	wrong map[string]float64 // experiment to what it reads
+	wrong map[string]float64      // experiment to what it reads
+	makes map[string]events.Point // experiment to what it makes, instead of what it was asked for
 }
 
 func (c careless) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
@@ -29,12 +31,21 @@ func (c careless) Await(ctx context.Context, cmd instruments.Command) (instrumen
 	if value, ok := c.wrong[cmd.Experiment]; ok && o.Measurement != nil {
 		o.Measurement.Objective.Value = value
 	}
+	if actual, ok := c.makes[cmd.Experiment]; ok && o.Measurement != nil {
+		o.Measurement.Actual = actual
+	}
 	return o, err
 }
 
 // wrongRuns runs an electrolyte campaign without experts in which the given
 // experiments read something else, and audits it.
 func wrongRuns(t *testing.T, seed uint64, action string, experiments int, wrong map[string]float64) (*memlog.Log, *engine.Core) {
+	t.Helper()
+	return runsMaking(t, seed, action, experiments, wrong, nil)
+}
+
+// runsMaking is wrongRuns in which some experiments make something else, too.
+func runsMaking(t *testing.T, seed uint64, action string, experiments int, wrong map[string]float64, makes map[string]events.Point) (*memlog.Log, *engine.Core) {
 	t.Helper()
 	def := electrolyte(t, seed, experiments, unaided, func(def *events.Definition) {
 		def.Instrument.Simulated.FailureRate = 0
@@ -46,7 +57,7 @@ func wrongRuns(t *testing.T, seed uint64, action string, experiments int, wrong 
 		t.Fatal(err)
 	}
 	log := memlog.New()
-	r, _ := start(t, log, def, careless{instrument, wrong})
+	r, _ := start(t, log, def, careless{instrument, wrong, makes})
 	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +160,61 @@ func TestWrongRepetition(t *testing.T) {
 	}
 	if x := core.State().Experiment("e15"); !x.Excluded || x.Flag == nil || x.Flag.Repetition != "e14" {
 		t.Errorf("its repetition is excluded %v, %+v", x.Excluded, x.Flag)
+	}
+}
+
+// Law: a result whose composition is not the one that was asked for judges nothing:
+// neither is the measurement overturned that it was to repeat, nor confirmed. That
+// it was made elsewhere is said at once, and a person settles the doubt.
+func TestMadeElsewhereJudgesNothing(t *testing.T) {
+	for reads, verdict := range map[float64]string{12: "overturned", 0.05: "confirmed"} {
+		// Made where it was asked for, the repetition of e14 settles the doubt.
+		log, _ := wrongRuns(t, 7, events.OutlierRepeat, 17, map[string]float64{"e14": 0.05, "e15": reads})
+		if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, verdict}) {
+			t.Fatalf("read %v: the verdicts on e14 are %v", reads, got)
+		}
+		log, core := runsMaking(t, 7, events.OutlierRepeat, 17, map[string]float64{"e14": 0.05, "e15": reads},
+			map[string]events.Point{"e15": at(1.15, 0.4, 0.63)})
+		if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect}) {
+			t.Errorf("read %v elsewhere: the verdicts on e14 are %v", reads, got)
+		}
+		x := core.State().Experiment("e15")
+		if got := verdicts(t, log, "e15"); len(got) == 0 || got[0] != events.VerdictElsewhere || !x.Elsewhere {
+			t.Errorf("read %v elsewhere: the verdicts on e15 are %v", reads, got)
+		}
+		all := history(t, log)
+		projectiontest.Run(t, func() []projections.Projection { return engine.NewCore().Projections() }, all)
+		flagged := find(t, all, events.KindMeasurementFlagged, events.VerdictElsewhere, 0)
+		if report := audit(t, replace(all, flagged, edit(t, all[flagged], "reason", "it is fine"))); len(report.Mismatches) == 0 {
+			t.Error("the audit missed a forged word on what was made")
+		}
+		// A log of a program that did not look at what was made is judged as that one did.
+		old := refill(t, without(all[:flagged+1], flagged))
+		def := *core.State().Definition
+		if _, err := study.Simulate(t.Context(), old, def); err != nil {
+			t.Fatal(err)
+		}
+		if got := verdicts(t, old, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, verdict}) {
+			t.Errorf("an old log: the verdicts on e14 are %v", got)
+		}
+		if report := audit(t, history(t, old)); len(report.Mismatches) > 0 {
+			t.Errorf("an old log: %+v", report.Mismatches)
+		}
+	}
+}
+
+// Law: what is within the accuracy of dosing is what was asked for.
+func TestMadeAlmostThere(t *testing.T) {
+	log, clean := wrongRuns(t, 7, events.OutlierRepeat, 16, map[string]float64{"e14": 0.05})
+	asked := clean.State().Experiment("e15").Parameters
+	lipf6, _ := asked["lipf6"].Float()
+	almost := events.Point{"lipf6": events.Number(lipf6 + 0.02), "ec": asked["ec"], "dmc": asked["dmc"]}
+	log, _ = runsMaking(t, 7, events.OutlierRepeat, 16, map[string]float64{"e14": 0.05}, map[string]events.Point{"e15": almost})
+	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, events.VerdictOverturned}) {
+		t.Errorf("the verdicts on e14 are %v", got)
+	}
+	if got := verdicts(t, log, "e15"); got != nil {
+		t.Errorf("the verdicts on e15 are %v", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -128,7 +129,7 @@ func (c *Core) superseded(q *campaign.Question, a *Answer) ([]events.Payload, er
 	}
 	switch q.Form {
 	case campaign.Pinpoint:
-		return nil, refuse("%s has been answered, and its composition taken up; exclude the experiment, or refuse the region", q.ID)
+		return c.supersededPinpoint(q, a)
 	case campaign.Comparison:
 		if fmt.Sprint(a.Order) == fmt.Sprint(q.Order) {
 			return nil, refuse("%s says that already", q.ID)
@@ -155,6 +156,31 @@ func (c *Core) superseded(q *campaign.Question, a *Answer) ([]events.Payload, er
 	return append([]events.Payload{&events.LabelSuperseded{
 		Question: q.ID, Expert: q.Expert, Supersedes: q.Source, Parameters: q.Parameters, Answer: answer, Reason: a.Comment,
 	}}, further...), nil
+}
+
+// supersededPinpoint changes a composition of an expert's own, as long as no
+// decision has taken it up.
+func (c *Core) supersededPinpoint(q *campaign.Question, a *Answer) ([]events.Payload, error) {
+	s := c.State()
+	if projections.Number(q.Decision) < s.Decisions {
+		for i := range s.Experiments {
+			if x := &s.Experiments[i]; projections.Number(x.Decision) > projections.Number(q.Decision) {
+				return nil, refuse("the answer to %s has been taken up in %s: call that off, or correct it, with `campaignd correct %s --not-performed`, --exclude or --actual", q.ID, x.ID, x.ID)
+			}
+		}
+		return nil, refuse("the answer to %s has been taken up: later decisions rest on it", q.ID)
+	}
+	if a.Parameters != nil {
+		if err := c.space.Contains(a.Parameters); err != nil {
+			return nil, refuse("%w", err)
+		}
+	}
+	if maps.Equal(a.Parameters, q.Parameters) {
+		return nil, refuse("%s says that already", q.ID)
+	}
+	return []events.Payload{&events.PinpointSuperseded{
+		Question: q.ID, Expert: q.Expert, Supersedes: q.Source, Parameters: a.Parameters, Reason: a.Comment,
+	}}, nil
 }
 
 // given is the answer as a reviewer would give it.
@@ -255,7 +281,7 @@ func (c *Core) anchor(a *events.AnchorsDeclared) ([]events.Payload, error) {
 	if !slices.ContainsFunc(def.Experts, func(e events.Expert) bool { return e.Name == a.Expert }) {
 		return nil, refuse("there is no expert %q", a.Expert)
 	}
-	if len(a.Points) == 0 {
+	if len(a.Points) == 0 && !a.Instead {
 		return nil, refuse("name at least one composition")
 	}
 	for i, point := range a.Points {

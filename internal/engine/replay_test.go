@@ -61,7 +61,7 @@ func drawRequest(rt *rapid.T, s *campaign.State) engine.Request {
 		"dmc":   events.Number(rapid.Float64Range(0, 1).Draw(rt, "dmc")),
 	}
 	r := engine.Request{Actor: "person:eve"}
-	switch rapid.IntRange(0, 12).Draw(rt, "request") {
+	switch rapid.IntRange(0, 16).Draw(rt, "request") {
 	case 0:
 		r.Pause = &events.CampaignPaused{Reason: "lunch"}
 	case 1:
@@ -90,6 +90,15 @@ func drawRequest(rt *rapid.T, s *campaign.State) engine.Request {
 		r.Allow = &engine.Allow{Refusal: "n1"}
 	case 11:
 		r.Tell = &engine.Tell{Parameters: point, Infeasible: "it does not dissolve"}
+	case 13:
+		outcome := rapid.SampledFrom([]string{events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}).Draw(rt, "outcome")
+		r.Correct = &engine.Correct{Experiment: experiment, Outcome: outcome, Exclude: rapid.Bool().Draw(rt, "exclude"), Reason: "it was otherwise"}
+	case 14:
+		r.Correct = &engine.Correct{Experiment: experiment, Outcome: events.ResolvedMeasured, Value: &value, Actual: point, Reason: "it did not leak"}
+	case 15:
+		r.Correct = &engine.Correct{Experiment: experiment, Reason: "it counts after all"}
+	case 16:
+		r.Tell = &engine.Tell{Experiment: experiment, Value: value, Actual: point}
 	case 12:
 		r.Tell = &engine.Tell{Experiment: experiment, Again: "the argon ran out"}
 	}

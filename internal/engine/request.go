@@ -52,6 +52,8 @@ type Tell struct {
 	Again      string `json:"again,omitempty"`
 	// Further quantities.
 	Further []events.Quantity `json:"further,omitempty"`
+	// Anyway takes a composition that the campaign could not ask for.
+	Anyway bool `json:"anyway,omitempty"`
 }
 
 // Answer is an expert's answer to a question, first or changed.
@@ -65,15 +67,6 @@ type Answer struct {
 	Comment    string       `json:"comment,omitempty"`
 }
 
-// Correct replaces or excludes a measurement.
-type Correct struct {
-	Experiment string       `json:"experiment"`
-	Value      *float64     `json:"value,omitempty"`
-	Actual     events.Point `json:"actual,omitempty"`
-	Exclude    bool         `json:"exclude,omitempty"`
-	Reason     string       `json:"reason"`
-}
-
 // Resolve settles an experiment whose fate is unknown.
 type Resolve struct {
 	Experiment string       `json:"experiment"`
@@ -82,6 +75,8 @@ type Resolve struct {
 	Actual     events.Point `json:"actual,omitempty"`
 	Repeat     bool         `json:"repeat,omitempty"`
 	Reason     string       `json:"reason,omitempty"`
+	// Anyway takes a composition that the campaign could not ask for.
+	Anyway bool `json:"anyway,omitempty"`
 }
 
 // ErrRefused is wrapped by the error of a request that the campaign's state
@@ -177,13 +172,10 @@ func (c *Core) note(n *events.NoteAdded) ([]events.Payload, error) {
 }
 
 // measurement builds and checks a person's measurement of the given composition.
-func (c *Core) measurement(requested, actual events.Point, value float64, unit string, sd *float64, further []events.Quantity) (*events.Measurement, error) {
+func (c *Core) measurement(actual events.Point, value float64, unit string, sd *float64, further []events.Quantity) (*events.Measurement, error) {
 	objective := c.State().Definition.Objective
 	if unit == "" {
 		unit = objective.Unit
-	}
-	if actual == nil {
-		actual = requested
 	}
 	m := &events.Measurement{
 		Actual: actual, Further: further,
@@ -210,7 +202,7 @@ func (c *Core) tell(t Tell, origin string, number int) ([]events.Payload, error)
 		case x.Status == campaign.Measured:
 			return nil, refuse("%s has a result already: change it with `campaignd correct %s`", id, id)
 		case !x.Status.Open():
-			return nil, refuse("%s is %s", id, x.Status)
+			return nil, refuse("%s is %s already: if it ended otherwise, say so with `campaignd correct %s`", id, x.Status, id)
 		case x.Status != campaign.Requested && s.Definition.Instrument.Manual == nil:
 			return nil, refuse("%s is working on %s and will tell its result itself", x.Instrument, id)
 		}
@@ -218,6 +210,11 @@ func (c *Core) tell(t Tell, origin string, number int) ([]events.Payload, error)
 	} else {
 		if _, err := c.space.Encode(requested); err != nil {
 			return nil, refuse("%w", err)
+		}
+		if !t.Anyway {
+			if err := c.plausible(requested, false); err != nil {
+				return nil, err
+			}
 		}
 		id = campaign.ExperimentID(number)
 		payloads = append(payloads, &events.ExperimentRequested{
@@ -234,13 +231,27 @@ func (c *Core) tell(t Tell, origin string, number int) ([]events.Payload, error)
 	case t.Failed != "":
 		return append(payloads, &events.ExperimentFailed{Experiment: id, Instrument: "person", Cause: t.Failed}), nil
 	}
-	m, err := c.measurement(requested, t.Actual, t.Value, t.Unit, t.SD, t.Further)
+	m, err := c.measurement(made(requested, t.Actual), t.Value, t.Unit, t.SD, t.Further)
 	if err != nil {
 		return nil, err
 	}
-	return append(payloads, &events.ExperimentMeasured{
+	if t.Actual != nil && !t.Anyway {
+		if err := c.plausible(t.Actual, true); err != nil {
+			return nil, err
+		}
+	}
+	return append(payloads, c.withConsequences(&events.ExperimentMeasured{
 		Experiment: id, Instrument: "person", Requested: requested, Measurement: *m,
-	}), nil
+	})...), nil
+}
+
+// made is the composition that was made: the one asked for, unless a person says
+// otherwise.
+func made(requested, actual events.Point) events.Point {
+	if actual == nil {
+		return requested
+	}
+	return actual
 }
 
 // runsOf counts the experiments of a composition that were not called off.
@@ -288,41 +299,6 @@ func (c *Core) imports(rows []Tell) ([]events.Payload, error) {
 	return payloads, nil
 }
 
-func (c *Core) correct(r *Correct) ([]events.Payload, error) {
-	x := c.State().Experiment(r.Experiment)
-	switch {
-	case x == nil:
-		return nil, refuse("there is no experiment %s", r.Experiment)
-	case x.Status != campaign.Measured:
-		return nil, refuse("%s is %s: only a measurement can be corrected", x.ID, x.Status)
-	case strings.TrimSpace(r.Reason) == "":
-		return nil, refuse("a correction needs a reason (--reason)")
-	case r.Value != nil && r.Exclude:
-		return nil, refuse("an excluded measurement needs no new value")
-	case r.Value == nil && r.Actual == nil && r.Exclude == x.Excluded && !inDoubt(x):
-		return nil, refuse("nothing changes: give a new value, the composition that was really made, or --exclude")
-	}
-	old := x.Measurement.Objective
-	payload := &events.MeasurementCorrected{
-		Experiment: x.ID, Corrects: x.Source, Old: old, Actual: r.Actual, Excluded: r.Exclude, Reason: r.Reason,
-	}
-	value, actual := old.Value, x.Measurement.Actual
-	if r.Value != nil {
-		value = *r.Value
-	}
-	if r.Actual != nil {
-		actual = r.Actual
-	}
-	m, err := c.measurement(x.Parameters, actual, value, old.Unit, old.SD, nil)
-	if err != nil {
-		return nil, err
-	}
-	if !r.Exclude {
-		payload.New = &m.Objective
-	}
-	return []events.Payload{payload}, nil
-}
-
 func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 	s := c.State()
 	x := s.Experiment(r.Experiment)
@@ -351,9 +327,14 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 		if r.Value == nil {
 			return nil, refuse("to resolve %s as measured, give its value", x.ID)
 		}
-		m, err := c.measurement(x.Parameters, r.Actual, *r.Value, "", nil, nil)
+		m, err := c.measurement(made(x.Parameters, r.Actual), *r.Value, "", nil, nil)
 		if err != nil {
 			return nil, err
+		}
+		if r.Actual != nil && !r.Anyway {
+			if err := c.plausible(r.Actual, true); err != nil {
+				return nil, err
+			}
 		}
 		payload.Measurement = m
 	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
@@ -364,6 +345,9 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 		return nil, refuse("%q is not a resolution: say measured, failed, infeasible or not-performed", r.Resolution)
 	}
 	payloads := []events.Payload{payload}
+	if payload.Measurement != nil {
+		payloads = append(payloads, c.elsewhere(x, payload.Measurement.Actual)...)
+	}
 	if r.Repeat {
 		replicate := x.Replicate
 		if r.Resolution == events.ResolvedFailed {

@@ -223,7 +223,7 @@ func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.
 		if o.Status == instruments.Unknown {
 			return nil
 		}
-		return &events.NoteAdded{About: x.ID, Text: "the instrument answered after a person had settled it: " + late(o)}
+		return &events.NoteAdded{About: x.ID, Text: "the instrument answered after a person had settled it: " + late(o) + "; if that is how it ended, say so with `campaignd correct " + x.ID + "`"}
 	}
 	switch o.Status {
 	case instruments.Measured:

@@ -77,10 +77,12 @@ type progress struct {
 	experiment  string  // that composition's
 }
 
+// correction is one of a measurement, or of the outcome itself.
 type correction struct {
 	*events.MeasurementCorrected
-	actor string
-	time  time.Time
+	outcome *events.ExperimentCorrected
+	actor   string
+	time    time.Time
 }
 
 type amendment struct {
@@ -218,7 +220,9 @@ func (h *history) take(e events.Event, payload events.Payload) {
 			h.real++
 		}
 	case *events.MeasurementCorrected:
-		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{p, e.Actor, e.Time})
+		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{MeasurementCorrected: p, actor: e.Actor, time: e.Time})
+	case *events.ExperimentCorrected:
+		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{outcome: p, actor: e.Actor, time: e.Time})
 	}
 }
 
@@ -327,6 +331,10 @@ func (h *history) follow(payload events.Payload, m *measuredSoFar) {
 	case *events.ExperimentMeasured:
 		note(p.Experiment)
 	case *events.ExperimentResolved:
+		if p.Measurement != nil {
+			note(p.Experiment)
+		}
+	case *events.ExperimentCorrected:
 		if p.Measurement != nil {
 			note(p.Experiment)
 		}

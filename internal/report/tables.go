@@ -102,7 +102,8 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 		if x.Cause != "" {
 			row.Note += ": " + x.Cause
 		}
-		row.Dim = x.Status == campaign.Cancelled
+		row.Marks = h.marks(x)
+		row.Dim = x.Status == campaign.Cancelled || x.Excluded
 		return row
 	}
 	row.Value = chart.Fixed(m.Objective.Value, h.places)
@@ -124,14 +125,39 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 		further = append(further, strings.TrimSpace(q.Name+" "+significant(q.Value, 4)+" "+q.Unit))
 	}
 	row.Further = strings.Join(further, ", ")
-	for _, c := range h.corrections[x.ID] {
-		row.Marks = append(row.Marks, correctionText(c))
-	}
+	row.Marks = h.marks(x)
 	row.Dim = x.Excluded
 	return row
 }
 
+// marks are the corrections of an experiment, and what was made elsewhere.
+func (h *history) marks(x *campaign.Experiment) (marks []string) {
+	if x.Elsewhere && x.Flag != nil && x.Flag.Verdict == events.VerdictElsewhere {
+		marks = append(marks, x.Flag.Reason)
+	}
+	for _, c := range h.corrections[x.ID] {
+		marks = append(marks, correctionText(c))
+	}
+	return marks
+}
+
 func correctionText(c correction) string {
+	by := func(what, reason string) string {
+		return fmt.Sprintf("%s by %s, %s: %s", what, c.actor, timeText(c.time), reason)
+	}
+	if o := c.outcome; o != nil {
+		switch {
+		case o.Was != o.Outcome:
+			what := fmt.Sprintf("corrected from %s to %s", o.Was, o.Outcome)
+			if o.Excluded {
+				what += ", and excluded"
+			}
+			return by(what, o.Reason)
+		case o.Excluded:
+			return by("excluded from the model", o.Reason)
+		}
+		return by("corrected, counted", o.Reason)
+	}
 	var what []string
 	if c.New != nil && c.New.Value != c.Old.Value {
 		what = append(what, fmt.Sprintf("corrected from %s to %s", significant(c.Old.Value, 6), significant(c.New.Value, 6)))
@@ -139,13 +165,16 @@ func correctionText(c correction) string {
 	if c.Actual != nil {
 		what = append(what, "composition corrected")
 	}
+	for _, q := range c.Further {
+		what = append(what, fmt.Sprintf("%s corrected to %s", q.Name, strings.TrimSpace(significant(q.Value, 6)+" "+q.Unit)))
+	}
 	if c.Excluded {
 		what = append(what, "excluded from the model")
 	}
 	if what == nil {
 		what = []string{"put back into the model"}
 	}
-	return fmt.Sprintf("%s by %s, %s: %s", strings.Join(what, ", "), c.actor, timeText(c.time), c.Reason)
+	return by(strings.Join(what, ", "), c.Reason)
 }
 
 // differs reports whether two values of a parameter are not the same, beyond

@@ -119,8 +119,8 @@ func (s *Space) encodeRow(r row, dim int, at func(axis int) int) (coef []float64
 	return coef, rhs
 }
 
-// describe writes the constraint for a message: constraint "sum" (ec + 2 dmc = 1).
-func (r *row) describe(s *Space) string {
+// left writes the sum of a constraint: ec + 2 dmc.
+func (r *row) left(s *Space) string {
 	var b strings.Builder
 	for k, i := range r.axes {
 		c := r.coef[k]
@@ -137,11 +137,16 @@ func (r *row) describe(s *Space) string {
 		}
 		b.WriteString(s.axes[i].name)
 	}
-	b.WriteString([...]string{" = ", " ≤ ", " ≥ "}[r.sense] + number(r.rhs))
+	return b.String()
+}
+
+// describe writes the constraint for a message: constraint "sum" (ec + 2 dmc = 1).
+func (r *row) describe(s *Space) string {
+	text := r.left(s) + [...]string{" = ", " ≤ ", " ≥ "}[r.sense] + number(r.rhs)
 	if r.name == "" {
-		return "the constraint " + b.String()
+		return "the constraint " + text
 	}
-	return fmt.Sprintf("constraint %q (%s)", r.name, b.String())
+	return fmt.Sprintf("constraint %q (%s)", r.name, text)
 }
 
 // InfeasibleError reports a space without any composition.

@@ -91,12 +91,13 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	case *events.ExperimentRequested, *events.ExperimentDispatched, *events.ExperimentStarted,
 		*events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentCancelled,
 		*events.ExperimentUnresolved, *events.ExperimentResolved, *events.MeasurementCorrected,
-		*events.InstrumentStalled, *events.ExperimentInfeasible, *events.ExperimentDeferred, *events.MeasurementFlagged:
+		*events.InstrumentStalled, *events.ExperimentInfeasible, *events.ExperimentDeferred, *events.MeasurementFlagged,
+		*events.ExperimentCorrected:
 		return s.applyExperiment(e, payload)
 
 	case *events.LabelRequested, *events.LabelGiven, *events.LabelSuperseded, *events.LabelExpired, *events.LabelWithdrawn,
 		*events.ComparisonRequested, *events.ComparisonGiven, *events.ComparisonSuperseded,
-		*events.PinpointRequested, *events.PinpointGiven, *events.QuestionExpired, *events.QuestionWithdrawn:
+		*events.PinpointRequested, *events.PinpointGiven, *events.PinpointSuperseded, *events.QuestionExpired, *events.QuestionWithdrawn:
 		return s.applyQuestion(e, payload)
 
 	case *events.RegionRefused:
@@ -192,7 +193,15 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 		return nil
 	}
 	end := func(x *Experiment, status ExperimentStatus, cause string) {
-		x.Status, x.Cause, x.Stalled, x.EndedAt = status, cause, false, e.Time
+		x.Status, x.Cause, x.Stalled, x.EndedAt, x.Source = status, cause, false, e.Time, e.ID
+	}
+	// stands returns the named experiment if its outcome stands in the given event.
+	stands := func(id, source string, statuses ...ExperimentStatus) *Experiment {
+		if x := s.Experiment(id); x != nil && !x.Status.Open() && x.Source != source {
+			problem = fmt.Sprintf("it corrects event %s, but the result of %s stands in event %s", source, x.ID, x.Source)
+			return nil
+		}
+		return expect(id, statuses...)
 	}
 
 	switch p := payload.(type) {
@@ -218,7 +227,7 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
 			end(x, Measured, "")
 			m := p.Measurement
-			x.Measurement, x.Source, x.Instrument, x.Simulated = &m, e.ID, p.Instrument, e.Simulated
+			x.Measurement, x.Instrument, x.Simulated = &m, p.Instrument, e.Simulated
 		}
 	case *events.ExperimentFailed:
 		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
@@ -235,6 +244,7 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 	case *events.MeasurementFlagged:
 		if x := expect(p.Experiment, Measured); x != nil {
 			x.Flag = p
+			x.Elsewhere = x.Elsewhere || p.Verdict == events.VerdictElsewhere
 			x.Excluded = x.Excluded || p.Verdict == events.VerdictOverturned
 		}
 	case *events.ExperimentCancelled:
@@ -256,7 +266,7 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 				return "it resolves as measured without a measurement"
 			}
 			end(x, Measured, "")
-			x.Measurement, x.Source = p.Measurement, e.ID
+			x.Measurement = p.Measurement
 		case events.ResolvedFailed:
 			end(x, Failed, p.Reason)
 		case events.ResolvedInfeasible:
@@ -267,22 +277,22 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 			return fmt.Sprintf("%q is not a resolution", p.Resolution)
 		}
 	case *events.MeasurementCorrected:
-		x := expect(p.Experiment, Measured)
+		x := stands(p.Experiment, p.Corrects, Measured)
 		if x == nil {
 			return problem
-		}
-		if p.Corrects != x.Source {
-			return fmt.Sprintf("it corrects event %s, but the result of %s stands in event %s", p.Corrects, x.ID, x.Source)
 		}
 		corrected := *x.Measurement
 		if p.New != nil {
 			corrected.Objective = *p.New
 		}
 		if p.Actual != nil {
-			corrected.Actual = p.Actual
+			corrected.Actual, x.Elsewhere = p.Actual, false
 		}
+		corrected.Further = Merge(corrected.Further, p.Further)
 		x.Measurement, x.Source, x.Excluded = &corrected, e.ID, p.Excluded
 		x.Flag = nil // a person's word is the last
+	case *events.ExperimentCorrected:
+		return s.correctOutcome(e, p)
 	case *events.InstrumentStalled:
 		if x := expect(p.Experiment, Dispatched, Started); x != nil {
 			x.Stalled = true

@@ -50,6 +50,8 @@ func (s *State) misplaced(payload events.Payload) (problem string) {
 		return check(p.Question, p.Expert, Comparison, between(p.Options))
 	case *events.PinpointGiven:
 		return check(p.Question, p.Expert, Pinpoint, func(*Question) bool { return true })
+	case *events.PinpointSuperseded:
+		return check(p.Question, p.Expert, Pinpoint, func(*Question) bool { return true })
 	}
 	return ""
 }
@@ -165,6 +167,14 @@ func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem s
 	case *events.ComparisonSuperseded:
 		if q := supersede(p.Question, p.Supersedes); q != nil {
 			q.Order, q.Answer = p.Order, unsureWithout(p.Order)
+		}
+
+	case *events.PinpointSuperseded:
+		if q := supersede(p.Question, p.Supersedes); q != nil {
+			q.Parameters, q.Answer = p.Parameters, ""
+			if p.Parameters == nil {
+				q.Answer = events.AnswerUnsure
+			}
 		}
 
 	case *events.LabelExpired:

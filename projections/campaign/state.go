@@ -47,6 +47,22 @@ func (s ExperimentStatus) Open() bool {
 // CalledOff reports whether the experiment did not take place.
 func (s ExperimentStatus) CalledOff() bool { return s == Cancelled || s == Deferred }
 
+// Outcome is the status of an ended experiment in the words of people's
+// corrections: one of the Resolved constants, empty for an open one.
+func (s ExperimentStatus) Outcome() string {
+	switch s {
+	case Measured:
+		return events.ResolvedMeasured
+	case Failed:
+		return events.ResolvedFailed
+	case Infeasible:
+		return events.ResolvedInfeasible
+	case Deferred, Cancelled:
+		return events.ResolvedNotPerformed
+	}
+	return ""
+}
+
 // Experiment is the state of one experiment.
 type Experiment struct {
 	ID         string           `json:"id"`
@@ -61,10 +77,17 @@ type Experiment struct {
 	Identity string `json:"identity,omitempty"`
 	// Measurement is the result that counts: the latest correction of it.
 	Measurement *events.Measurement `json:"measurement,omitempty"`
-	// Source is the ID of the event Measurement came from.
+	// Retracted is the measurement that a correction of the outcome took back: what
+	// another correction starts from.
+	Retracted *events.Measurement `json:"retracted,omitempty"`
+	// Source is the ID of the event in which the outcome stands, empty while there
+	// is none.
 	Source string `json:"source,omitempty"`
-	// Excluded takes the measurement out of the models.
+	// Excluded takes the outcome out of the models: a measurement out of that of
+	// the objective, a failure out of that of what is feasible.
 	Excluded bool `json:"excluded,omitempty"`
+	// Elsewhere is set where what was made is not what was asked for.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Flag is the latest verdict on the measurement, nil where nothing is wrong with it.
 	Flag *events.MeasurementFlagged `json:"flag,omitempty"`
 	// Simulated marks a result of a simulated instrument.
@@ -237,6 +260,16 @@ func (s *State) Spent() int {
 		}
 	}
 	return n
+}
+
+// reopen lets a campaign go on that had completed because nothing was left to
+// spend or to try, once a correction has given something back. One that a person
+// stopped, or that reached what it sought, stays as it is.
+func (s *State) reopen() {
+	done := s.Reason == events.CompletedBudget || s.Reason == events.CompletedExhausted
+	if s.Status == Completed && done && s.Spent() < s.Definition.Budget.Experiments {
+		s.Status, s.Reason, s.EndedAt = Running, "", time.Time{}
+	}
 }
 
 // Count returns how many experiments have one of the given statuses.

@@ -9,7 +9,8 @@
 //   - "can't" is a failure;
 //   - a plain failure is the same, but counts a quarter as much: a leaking cell
 //     says little about its composition;
-//   - what was called off or put off says nothing.
+//   - what was called off or put off says nothing, nor does a failure that a
+//     person excluded.
 //
 // A success gives the weights of the two outcomes a Gamma distribution each,
 // with concentrations 1 + α_ε and α_ε, a failure the other way round. As in
@@ -79,7 +80,7 @@ func New(s *campaign.State, sp *space.Space) (*Model, error) {
 	if wanted := s.Definition.Model.Feasibility; wanted == nil || !*wanted {
 		return nil, nil
 	}
-	if s.Count(campaign.Failed, campaign.Infeasible) == 0 {
+	if !slices.ContainsFunc(s.Experiments, failed) {
 		return nil, nil
 	}
 	m := new(Model)
@@ -87,12 +88,12 @@ func New(s *campaign.State, sp *space.Space) (*Model, error) {
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		point := x.Parameters
-		switch x.Status {
-		case campaign.Infeasible:
+		switch {
+		case failed(*x) && x.Status == campaign.Infeasible:
 			m.Infeasible++
-		case campaign.Failed:
+		case failed(*x):
 			m.Failed++
-		case campaign.Measured:
+		case x.Status == campaign.Measured:
 			point = x.Measurement.Actual
 		default:
 			continue
@@ -114,6 +115,12 @@ func New(s *campaign.State, sp *space.Space) (*Model, error) {
 	}
 	m.gp = process
 	return m, nil
+}
+
+// failed reports whether an experiment gave no result and says something about its
+// composition by that.
+func failed(x campaign.Experiment) bool {
+	return !x.Excluded && (x.Status == campaign.Failed || x.Status == campaign.Infeasible)
 }
 
 // hyper returns the fixed hyperparameters in d dimensions. The prior mean is

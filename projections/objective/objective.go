@@ -93,7 +93,12 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 		}
 	case *events.MeasurementCorrected:
 		p.correct(d)
+	case *events.ExperimentCorrected:
+		p.correctOutcome(d)
 	case *events.MeasurementFlagged:
+		if d.Verdict == events.VerdictElsewhere {
+			return nil // it says nothing against the value
+		}
 		p.flag(d)
 	case *events.ModelFitted:
 		if d.Model != events.ModelObjective {
@@ -136,6 +141,21 @@ func (p *Projection) correct(d *events.MeasurementCorrected) {
 		o.Point = d.Actual
 	}
 	s.Revision++
+}
+
+// correctOutcome takes an observation away or adds one, where the outcome was or is
+// a measurement.
+func (p *Projection) correctOutcome(d *events.ExperimentCorrected) {
+	s := &p.state
+	n := len(s.Observations)
+	s.Observations = slices.DeleteFunc(s.Observations, func(o Observation) bool { return o.Experiment == d.Experiment })
+	if d.Measurement != nil {
+		p.observe(d.Experiment, d.Measurement)
+		o := p.Of(d.Experiment)
+		o.Excluded, o.Judged = d.Excluded, true // a person's word is the last
+	} else if len(s.Observations) < n {
+		s.Revision++
+	}
 }
 
 // included returns the observations the model learns from.

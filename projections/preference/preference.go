@@ -94,6 +94,9 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 		p.compare(d.Expert, projections.Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
 	case *events.AnchorsDeclared:
 		x := p.expert(d.Expert)
+		if d.Instead {
+			x.Declared = nil
+		}
 		x.Declared = append(x.Declared, d.Points...)
 		x.Revision++
 		delete(p.cache, d.Expert)

@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// plausible refuses a composition that a person names and the campaign could not
+// ask for: a sum that is not what it says, a number outside the bounds. What was
+// made is a fact, but such a one is nearly always a slip of the hand. made says
+// that it was made rather than asked for.
+func (c *Core) plausible(point events.Point, made bool) error {
+	if strays := c.space.Strays(point, made); strays != nil {
+		return refuse("%s; if that is what it is, say --anyway", strings.Join(strays, "; "))
+	}
+	return nil
+}
+
+// elsewhereFrom is how far what was made may be from what was asked for, as a share of
+// a parameter's range, and still be that composition.
+const elsewhereFrom = 0.05
+
+// elsewhere is the engine's word that what was made is another composition than was
+// asked for. The measurement counts where it was made. It is no repetition of
+// anything, and none of it can be had by asking again.
+func (c *Core) elsewhere(x *campaign.Experiment, actual events.Point) []events.Payload {
+	var apart []string
+	for i, p := range c.State().Definition.Parameters {
+		asked, made := x.Parameters[p.Name], actual[p.Name]
+		a, _ := asked.Float()
+		b, numeric := made.Float()
+		if numeric && math.Abs(a-b) <= elsewhereFrom*c.space.Span(i) || !numeric && asked == made {
+			continue
+		}
+		apart = append(apart, fmt.Sprintf("%s is %s and was to be %s", p.Name, strings.TrimSpace(made.String()+" "+p.Unit), asked))
+	}
+	if apart == nil {
+		return nil
+	}
+	return []events.Payload{&events.MeasurementFlagged{Experiment: x.ID, Verdict: events.VerdictElsewhere,
+		Predicted: events.Prediction{Unit: c.State().Definition.Objective.Unit},
+		Reason:    fmt.Sprintf("What was made is not what was asked for (%s). It counts where it was made, and judges no other measurement.", strings.Join(apart, ", "))}}
+}
+
+// checkElsewhere compares the word that something else was made with what the
+// measurement before it says.
+func (a *auditor) checkElsewhere(p *events.MeasurementFlagged) {
+	x := a.core.State().Experiment(p.Experiment)
+	if x == nil || x.Measurement == nil {
+		return // a contradiction, which the fold names
+	}
+	due := a.core.elsewhere(x, x.Measurement.Actual)
+	if due == nil {
+		a.mismatch(p.Experiment, "what was made is what was asked for")
+	} else if problem := a.compare(due[0], p, true); problem != "" {
+		a.mismatch(p.Experiment, "%s", problem)
+	}
+}

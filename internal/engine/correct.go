@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Correct says that an experiment ended otherwise than the record has it, or that
+// its outcome is to be left out of the models. What it does not name stays.
+type Correct struct {
+	Experiment string `json:"experiment"`
+	// Outcome is how it really ended, one of the Resolved constants of events; empty:
+	// as the record says, or measured where there is a Value.
+	Outcome string `json:"outcome,omitempty"`
+	// Value, SD, Actual and Further are of the measurement.
+	Value   *float64          `json:"value,omitempty"`
+	SD      *float64          `json:"sd,omitempty"`
+	Actual  events.Point      `json:"actual,omitempty"`
+	Further []events.Quantity `json:"further,omitempty"`
+	// Exclude leaves the outcome out of the models, and out it stays until a
+	// correction without Exclude.
+	Exclude bool   `json:"exclude,omitempty"`
+	Reason  string `json:"reason"`
+	// Anyway takes a composition that cannot be suggested for what was made.
+	Anyway bool `json:"anyway,omitempty"`
+}
+
+// changesMeasurement reports whether a part of a measurement is to change.
+func (r *Correct) changesMeasurement() bool {
+	return r.Value != nil || r.SD != nil || r.Actual != nil || r.Further != nil
+}
+
+// correct records a person's correction of an experiment's outcome: every outcome
+// can become every other, and back.
+func (c *Core) correct(r *Correct) ([]events.Payload, error) {
+	x := c.State().Experiment(r.Experiment)
+	switch {
+	case x == nil:
+		return nil, refuse("there is no experiment %s", r.Experiment)
+	case strings.TrimSpace(r.Reason) == "":
+		return nil, refuse("a correction needs a reason (--reason)")
+	case x.Status == campaign.Requested && r.Outcome == events.ResolvedNotPerformed && !r.Exclude && !r.changesMeasurement():
+		return []events.Payload{&events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}}, nil
+	case x.Status == campaign.Unresolved:
+		return nil, refuse("nobody knows yet what became of %s: settle it with `campaignd resolve %s`", x.ID, x.ID)
+	case x.Status == campaign.Requested:
+		return nil, refuse("%s has not been performed yet: tell its outcome with `campaignd tell %s`, or call it off with --not-performed", x.ID, x.ID)
+	case x.Status.Open():
+		return nil, refuse("%s is still under way with %s: there is no outcome to correct yet", x.ID, x.Instrument)
+	}
+	was, outcome := x.Status.Outcome(), r.Outcome
+	if outcome == "" {
+		outcome = was
+		if r.Value != nil {
+			outcome = events.ResolvedMeasured
+		}
+	}
+	switch outcome {
+	case events.ResolvedMeasured:
+		if was == events.ResolvedMeasured {
+			return c.correctMeasurement(x, r)
+		}
+	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
+		if r.changesMeasurement() {
+			return nil, refuse("an experiment that was %s has no result: give one of the two, or say that it was measured, with its --value", outcome)
+		}
+	default:
+		return nil, refuse("%q is not an outcome: say measured, failed, infeasible or not-performed", outcome)
+	}
+	switch {
+	case outcome == events.ResolvedNotPerformed && r.Exclude:
+		return nil, refuse("what did not take place teaches nothing: there is nothing to exclude")
+	case outcome == events.ResolvedNotPerformed && was == outcome:
+		return nil, refuse("nothing changes: %s did not take place, as the record says", x.ID)
+	case r.Outcome == "" && r.Value == nil && r.Exclude == x.Excluded:
+		return nil, refuse("nothing changes: say how %s really ended (--value, --failed, --infeasible, --not-performed), or --exclude", x.ID)
+	}
+	payload := &events.ExperimentCorrected{
+		Experiment: x.ID, Supersedes: x.Source, Was: was, Outcome: outcome, Excluded: r.Exclude, Reason: r.Reason,
+	}
+	if outcome != events.ResolvedMeasured {
+		return []events.Payload{payload}, nil
+	}
+	m, err := c.corrected(x, x.Retracted, r)
+	if err != nil {
+		return nil, err
+	}
+	payload.Measurement = m
+	return append([]events.Payload{payload}, c.elsewhere(x, m.Actual)...), nil
+}
+
+// correctMeasurement corrects or excludes a measurement that stays one.
+func (c *Core) correctMeasurement(x *campaign.Experiment, r *Correct) ([]events.Payload, error) {
+	switch {
+	case r.Value != nil && r.Exclude:
+		return nil, refuse("an excluded measurement needs no new value")
+	case !r.changesMeasurement() && r.Exclude == x.Excluded && !inDoubt(x):
+		return nil, refuse("nothing changes: give a new value, the composition that was really made, or --exclude")
+	}
+	m, err := c.corrected(x, x.Measurement, r)
+	if err != nil {
+		return nil, err
+	}
+	payload := &events.MeasurementCorrected{
+		Experiment: x.ID, Corrects: x.Source, Old: x.Measurement.Objective, Actual: r.Actual, Further: r.Further,
+		Excluded: r.Exclude, Reason: r.Reason,
+	}
+	if !r.Exclude {
+		payload.New = &m.Objective
+	}
+	payloads := []events.Payload{payload}
+	if r.Actual != nil {
+		payloads = append(payloads, c.elsewhere(x, r.Actual)...)
+	}
+	return payloads, nil
+}
+
+// corrected is a measurement with what a correction says of it. base is what it
+// starts from, nil where nothing was ever measured.
+func (c *Core) corrected(x *campaign.Experiment, base *events.Measurement, r *Correct) (*events.Measurement, error) {
+	if base == nil {
+		base = &events.Measurement{Actual: x.Parameters}
+		if r.Value == nil {
+			return nil, refuse("%s never had a result: to say that it was measured, give its --value", x.ID)
+		}
+	}
+	m := *base
+	value, sd := m.Objective.Value, m.Objective.SD
+	if r.Value != nil {
+		value = *r.Value
+	}
+	if r.SD != nil {
+		sd = r.SD
+	}
+	if r.Actual != nil {
+		m.Actual = r.Actual
+	}
+	checked, err := c.measurement(m.Actual, value, "", sd, campaign.Merge(m.Further, r.Further))
+	if err != nil {
+		return nil, err
+	}
+	if r.Actual != nil && !r.Anyway {
+		if err := c.plausible(r.Actual, true); err != nil {
+			return nil, err
+		}
+	}
+	m.Objective, m.Further = checked.Objective, checked.Further
+	return &m, nil
+}

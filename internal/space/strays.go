@@ -1,0 +1,68 @@
+package space
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Slack is how far a number that a person writes down may be beyond a bound, as a
+// share of the range, or a sum beside what a constraint says, as a share of its
+// terms: weighed fractions are rounded.
+const Slack = 0.005
+
+// Strays lists, in words, how a composition that a person names departs from what the
+// campaign can ask for: its bounds, discrete values, dosing steps and linear
+// constraints, to within [Slack]. Where it was made it need not be one of the
+// values or a multiple of a step: no instrument doses exactly. Excluded regions and
+// the list of candidates say what shall not be made, not what cannot be, and are
+// left out; so is what [Space.Encode] refuses.
+func (s *Space) Strays(p events.Point, made bool) []string {
+	var strays []string
+	x := make([]float64, len(s.axes)) // numbers by axis
+	for i := range s.axes {
+		a := &s.axes[i]
+		v, err := a.value(p)
+		if err != nil || a.categorical() {
+			continue
+		}
+		x[i], _ = v.Float()
+		written := a.name + " = " + withUnit(x[i], a.unit)
+		switch slack := Slack * a.scale; {
+		case x[i] < a.lo-slack:
+			strays = append(strays, fmt.Sprintf("%s is below %s", written, number(a.lo)))
+		case x[i] > a.hi+slack:
+			strays = append(strays, fmt.Sprintf("%s is above %s", written, number(a.hi)))
+		case made || a.grid == nil || a.grid.contains(x[i]):
+		case a.grid.values != nil:
+			strays = append(strays, fmt.Sprintf("%s is none of %s", written, numbers(a.grid.values)))
+		default:
+			strays = append(strays, fmt.Sprintf("%s is not a multiple of its dosing step %s", written, withUnit(a.grid.step, a.unit)))
+		}
+	}
+	for i := range s.rows {
+		r := &s.rows[i]
+		magnitude := math.Abs(r.rhs)
+		for k, axis := range r.axes {
+			magnitude = max(magnitude, math.Abs(r.coef[k]*x[axis]))
+		}
+		sum, slack := r.sum(x), Slack*magnitude
+		if r.holds(x) || math.Abs(sum-r.rhs) <= slack+Tolerance {
+			continue
+		}
+		said := [...]string{"", "at most ", "at least "}[r.sense]
+		strays = append(strays, fmt.Sprintf("%s = %s, the campaign says %s%s", r.left(s), number(sum), said, number(r.rhs)))
+	}
+	return strays
+}
+
+// numbers writes a list for a message.
+func numbers(xs []float64) string {
+	texts := make([]string, len(xs))
+	for i, x := range xs {
+		texts[i] = number(x)
+	}
+	return strings.Join(texts, ", ")
+}
