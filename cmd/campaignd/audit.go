@@ -45,6 +45,11 @@ type audited struct {
 	Notes  []string `json:"notes,omitempty"`
 	// Root is the root hash of the events.
 	Root string `json:"root,omitempty"`
+	// Checkpoint is the text of one of the log as it is now, signed where the user
+	// has a key; empty where something failed, since nobody is to vouch for that.
+	Checkpoint string `json:"checkpoint,omitempty"`
+	// Since is what the earlier checkpoints say.
+	Since []sinceCheckpoint `json:"since,omitempty"`
 	// Comparison is "exact" where everything was compared bit for bit, and
 	// "tolerance" where some of it comes from another build.
 	Comparison string   `json:"comparison"`
@@ -54,18 +59,25 @@ type audited struct {
 }
 
 func (r *audited) passed() bool {
-	return r.Chain == chainOK && len(r.Mismatches) == 0 && r.Older == 0
+	return r.Chain == chainOK && len(r.Mismatches) == 0 && r.Older == 0 && r.extends()
 }
 
 func (a *app) auditCommand() *cobra.Command {
-	return &cobra.Command{
+	var since, keys []string
+	cmd := &cobra.Command{
 		Use:   "audit [TARGET]",
 		Short: "Check that nothing was changed, and make every decision and fit again",
 		Long: fmt.Sprintf(`Check every byte of the log (checksums, order, the Merkle tree and its head), then
 make every recorded fit and decision again from the events before it and compare:
 bit for bit where this is the build that made it, to a relative tolerance of %g
-elsewhere. Exits 1 where anything fails. The store is not changed.`, engine.AuditTolerance),
+elsewhere. Exits 1 where anything fails. The store is not changed.
+
+A store that was rewritten whole, or replaced by an older copy, is consistent in
+itself. --since finds that: it takes a checkpoint that was kept elsewhere (see
+`+"`campaignd checkpoint`"+`) and checks that the log has only grown since. With several
+checkpoints, the place is narrowed down to the events between two of them.`, engine.AuditTolerance),
 		Example: `  campaignd audit electrolyte.campaign
+  campaignd audit electrolyte.campaign --since may.checkpoint --key lab.pub
   campaignd audit electrolyte.campaign --json | jq .reproduced`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,7 +85,15 @@ elsewhere. Exits 1 where anything fails. The store is not changed.`, engine.Audi
 			if err != nil {
 				return err
 			}
-			report, err := a.audit(cmd.Context(), t)
+			known, err := verifiers(keys)
+			if err != nil {
+				return err
+			}
+			kept, err := readCheckpoints(since, known, len(keys) > 0)
+			if err != nil {
+				return err
+			}
+			report, err := a.audit(cmd.Context(), t, kept)
 			if err != nil {
 				return err
 			}
@@ -88,9 +108,12 @@ elsewhere. Exits 1 where anything fails. The store is not changed.`, engine.Audi
 			return err
 		},
 	}
+	cmd.Flags().StringArrayVar(&since, "since", nil, "a `file` with an earlier checkpoint, which the log must extend; may be repeated")
+	cmd.Flags().StringArrayVar(&keys, "key", nil, "a verifier `key`, or a file with one: then the checkpoints must be signed; may be repeated")
+	return cmd
 }
 
-func (a *app) audit(ctx context.Context, t target) (*audited, error) {
+func (a *app) audit(ctx context.Context, t target, since []checkpointFile) (*audited, error) {
 	r := &audited{Mismatches: []auditMismatch{}, Faults: []string{}, Campaigns: []string{}, Chain: chainOK, Comparison: "exact", Build: thisBuild().String(), Store: t.store}
 	s, err := openStore(ctx, t, reading)
 	if errors.Is(err, events.ErrDamaged) {
@@ -108,6 +131,9 @@ func (a *app) audit(ctx context.Context, t target) (*audited, error) {
 	r.setVerified(v)
 	if r.Chain == chainBroken {
 		return r, nil // what does not read cannot be made again
+	}
+	if err := r.compare(ctx, s, since); err != nil {
+		return nil, err
 	}
 	names, err := campaigns(ctx, s.log)
 	if err != nil {
@@ -137,7 +163,10 @@ func (a *app) audit(ctx context.Context, t target) (*audited, error) {
 	if t.campaign != "" && len(r.Campaigns) == 0 {
 		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, t.campaign)
 	}
-	return r, nil
+	if r.passed() && r.Events > 0 {
+		err = a.vouch(ctx, s, r)
+	}
+	return r, err
 }
 
 func (r *audited) setVerified(v control.Verified) {
@@ -159,6 +188,7 @@ func (a *app) printAudit(r *audited) {
 	for _, note := range r.Notes {
 		a.printf("Note: %s.\n", note)
 	}
+	a.printSince(r)
 	if r.Chain != chainOK {
 		a.printf("Decisions were not made again, since not everything they were made from can be read.\n")
 		return
@@ -185,5 +215,9 @@ func (a *app) printAudit(r *audited) {
 	}
 	for _, m := range r.Mismatches {
 		a.printf("  MISMATCH at position %d, %s: %s\n", m.Position, m.Subject, m.Problem)
+	}
+	if r.Checkpoint != "" {
+		a.printf("Checkpoint (keep it where nobody can change it together with the store; --since compares):\n  %s\n",
+			strings.ReplaceAll(strings.TrimSpace(r.Checkpoint), "\n", "\n  "))
 	}
 }

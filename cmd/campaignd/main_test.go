@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
 )
 
@@ -26,6 +28,7 @@ func TestMain(m *testing.M) {
 		"campaignd": main,
 		"robot":     robot,
 		"holder":    holder,
+		"forger":    forger,
 	})
 }
 
@@ -247,4 +250,47 @@ func holder() {
 		os.Exit(1)
 	}
 	time.Sleep(time.Minute)
+}
+
+// forger copies a store with what the program itself has: records, tree and HEAD are
+// right for what it holds. With "cut" the events after a position are left out, with
+// "change" the event at a position gets another author.
+//
+//	forger cut 20 tiny.campaign cut.campaign
+func forger() {
+	err := func() error {
+		at, err := strconv.ParseUint(os.Args[2], 10, 64)
+		if err != nil {
+			return err
+		}
+		from, err := pebblelog.Open(os.Args[3], pebblelog.Options{ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		defer from.Close()
+		to, err := pebblelog.Open(os.Args[4], pebblelog.Options{})
+		if err != nil {
+			return err
+		}
+		defer to.Close()
+		for e, err := range from.Read(context.Background(), 0) {
+			if err != nil {
+				return err
+			}
+			if os.Args[1] == "cut" && e.Position > events.Position(at) {
+				break
+			}
+			if os.Args[1] == "change" && e.Position == events.Position(at) {
+				e.Actor = "person:mallory"
+			}
+			if _, err := to.Append(context.Background(), e.Campaign, events.AnySequence, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }

@@ -38,7 +38,11 @@ func (a *app) reportCommand() *cobra.Command {
 			if output == "" {
 				output = reportPath(t.store, s.name)
 			}
-			if err := writeReport(cmd.Context(), s.log, s.name, t.store, output); err != nil {
+			text := ""
+			if s.own != nil {
+				text = a.checkpointText(cmd.Context(), s.own)
+			}
+			if err := writeReport(cmd.Context(), s.log, s.name, t.store, output, text); err != nil {
 				return err
 			}
 			if a.json {
@@ -71,9 +75,9 @@ func reportPath(store, name string) string {
 	return strings.TrimSuffix(store, storeEnding) + ".report.html"
 }
 
-// writeReport writes the report of a campaign. A file that is there stays as
+// writeReport writes the report of a campaign, with a checkpoint of its log. A file that is there stays as
 // it is until the new one is whole.
-func writeReport(ctx context.Context, log events.Log, name, store, path string) (err error) {
+func writeReport(ctx context.Context, log events.Log, name, store, path, checkpoint string) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".report-*.html")
 	if err != nil {
 		return err
@@ -85,7 +89,7 @@ func writeReport(ctx context.Context, log events.Log, name, store, path string) 
 		}
 	}()
 	w := bufio.NewWriter(f)
-	if err := report.Write(ctx, w, report.Input{Log: log, Campaign: name, Store: shellArg(store)}); err != nil {
+	if err := report.Write(ctx, w, report.Input{Log: log, Campaign: name, Store: shellArg(store), Checkpoint: checkpoint}); err != nil {
 		return err
 	}
 	if err := w.Flush(); err != nil {

@@ -22,6 +22,7 @@ import (
 
 func (a *app) runCommand() *cobra.Command {
 	var seed uint64
+	var keep keeping
 	cmd := &cobra.Command{
 		Use:   "run [FILE | STORE]",
 		Short: "Start a campaign, or continue what its store holds",
@@ -33,11 +34,16 @@ guess. The store of a finished campaign just answers. Where the file and the
 store differ, nothing is changed and the difference is named.
 
 In a terminal the progress is drawn and questions are asked; otherwise a line is
-printed for each event worth reading. Ctrl-C leaves; the same command goes on.`,
+printed for each event worth reading. Ctrl-C leaves; the same command goes on.
+
+When the campaign has ended, --checkpoint keeps a checkpoint of its log in a file
+and --checkpoint-command hands one to a command on its standard input, for example
+to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
 		Example: `  campaignd run examples/electrolyte.yaml
   campaignd run examples/electrolyte.yaml --seed 7 --store /tmp/seed7.campaign
   campaignd run examples/electrolyte.yaml --json > result.json
-  campaignd run electrolyte.campaign`,
+  campaignd run electrolyte.campaign
+  campaignd run electrolyte.campaign --checkpoint-command "mail -s checkpoint qa@lab.example"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			arg := ""
@@ -55,15 +61,18 @@ printed for each event worth reading. Ctrl-C leaves; the same command goes on.`,
 				}
 				wanted = &seed
 			}
-			return a.run(cmd.Context(), t, wanted)
+			return a.run(cmd.Context(), t, wanted, keep)
 		},
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "the seed of a new campaign, instead of the file's")
+	cmd.Flags().StringVar(&keep.file, "checkpoint", "", "keep a checkpoint of the ended campaign's log in this `file`")
+	cmd.Flags().StringVar(&keep.command, "checkpoint-command", os.Getenv(checkpointCommandVariable),
+		"give a checkpoint of the ended campaign's log to this shell `command` (default: "+checkpointCommandVariable+" of the environment)")
 	return cmd
 }
 
 // run drives a campaign to its end.
-func (a *app) run(ctx context.Context, t target, seed *uint64) error {
+func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) error {
 	if _, err := a.actor(); err != nil {
 		return err
 	}
@@ -83,7 +92,7 @@ func (a *app) run(ctx context.Context, t target, seed *uint64) error {
 			a.remark("%v", err)
 		}
 	}()
-	r := &running{app: a, target: t, began: time.Now()}
+	r := &running{app: a, target: t, began: time.Now(), keep: keep}
 	defer r.release()
 	if err := r.prepare(ctx, seed); err != nil {
 		return err
@@ -107,6 +116,7 @@ type running struct {
 	*app
 	target target
 	began  time.Time
+	keep   keeping
 
 	log        *pebblelog.Log
 	display    display
@@ -320,7 +330,9 @@ func (r *running) service(running context.Context) control.Service {
 // summary.
 func (r *running) finish(ctx context.Context) error {
 	r.display.close()
-	return r.summarize(r.runner.Core(), r.target, r.report(ctx))
+	path := r.report(ctx)
+	r.checkpoint(ctx)
+	return r.summarize(r.runner.Core(), r.target, path)
 }
 
 // answer prints the summary of a campaign that had ended before.
@@ -329,14 +341,30 @@ func (r *running) answer(ctx context.Context) error {
 	if _, err := os.Stat(path); err != nil {
 		path = r.report(ctx)
 	}
+	r.checkpoint(ctx)
 	return r.summarize(r.over, r.target, path)
+}
+
+// checkpoint keeps a checkpoint of an ended campaign where that is wanted. The
+// campaign is none the worse for a failure.
+func (r *running) checkpoint(ctx context.Context) {
+	if r.keep == (keeping{}) {
+		return
+	}
+	c, err := r.app.checkpointOf(ctx, r.log)
+	if err == nil {
+		err = r.handOver(ctx, r.log, c, r.keep)
+	}
+	if err != nil {
+		r.remark("The checkpoint was not kept: %v. Make one with: campaignd checkpoint %s", err, shellArg(r.target.store))
+	}
 }
 
 // report writes the report and returns its path, empty where it could not be
 // written: the campaign is none the worse for it.
 func (r *running) report(ctx context.Context) string {
 	path := reportPath(r.target.store, r.target.campaign)
-	if err := writeReport(ctx, r.log, r.target.campaign, r.target.store, path); err != nil {
+	if err := writeReport(ctx, r.log, r.target.campaign, r.target.store, path, r.checkpointText(ctx, r.log)); err != nil {
 		r.remark("The report could not be written: %v. Try again with: campaignd report %s", err, r.target.store)
 		return ""
 	}

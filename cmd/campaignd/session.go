@@ -99,6 +99,22 @@ func openOwn(ctx context.Context, store string) (log *pebblelog.Log, err error) 
 	return log, err
 }
 
+// openDirectly opens a store for reading, past the process that runs it: for what
+// needs the log's own hashes.
+func openDirectly(ctx context.Context, store string) (log *pebblelog.Log, err error) {
+	err = patiently(ctx, func() (err error) {
+		log, err = pebblelog.Open(store, pebblelog.Options{MustExist: true, ReadOnly: true})
+		if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, events.ErrDamaged) {
+			return badStore("there is no store %s yet; `campaignd run FILE` makes one", store)
+		}
+		if err != nil {
+			return storeError{err}
+		}
+		return nil
+	})
+	return log, err
+}
+
 // patiently tries to open a store until it is not in use, for a while: other
 // commands have it open for a moment only.
 func patiently(ctx context.Context, open func() error) error {

@@ -1,13 +1,10 @@
 package pebblelog
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
-	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
@@ -73,39 +70,4 @@ func (l *Log) ProveExtends(old, size int64) (tlog.TreeProof, error) {
 		return err
 	})
 	return proof, err
-}
-
-// SignCheckpoint returns a signed checkpoint of a tree head: a signed note
-// (golang.org/x/mod/sumdb/note) of three lines, the origin (a name for the
-// log, the signer's), the number of events in decimal and the root hash in
-// base64, as transparency logs exchange them (c2sp.org/tlog-checkpoint).
-func SignCheckpoint(head tlog.Tree, signer note.Signer) ([]byte, error) {
-	text := fmt.Sprintf("%s\n%d\n%v\n", signer.Name(), head.N, head.Hash)
-	msg, err := note.Sign(&note.Note{Text: text}, signer)
-	if err != nil {
-		return nil, fmt.Errorf("pebblelog: sign checkpoint: %w", err)
-	}
-	return msg, nil
-}
-
-// OpenCheckpoint checks a signed checkpoint and returns the tree head in it.
-func OpenCheckpoint(msg []byte, verifier note.Verifier) (tlog.Tree, error) {
-	n, err := note.Open(msg, note.VerifierList(verifier))
-	if err != nil {
-		return tlog.Tree{}, fmt.Errorf("pebblelog: open checkpoint: %w", err)
-	}
-	lines := strings.Split(n.Text, "\n")
-	var head tlog.Tree
-	if len(lines) != 4 || lines[0] != verifier.Name() || lines[3] != "" {
-		return tlog.Tree{}, errors.New("pebblelog: open checkpoint: it is signed, and is not a checkpoint of this log")
-	}
-	if _, err := fmt.Sscanf(lines[1], "%d", &head.N); err != nil || fmt.Sprint(head.N) != lines[1] || head.N < 0 {
-		return tlog.Tree{}, fmt.Errorf("pebblelog: open checkpoint: %q is not a number of events", lines[1])
-	}
-	hash, err := base64.StdEncoding.Strict().DecodeString(lines[2])
-	if err != nil || len(hash) != tlog.HashSize {
-		return tlog.Tree{}, fmt.Errorf("pebblelog: open checkpoint: %q is not a root hash", lines[2])
-	}
-	copy(head.Hash[:], hash)
-	return head, nil
 }

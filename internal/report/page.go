@@ -69,6 +69,7 @@ type pageData struct {
 	Amendments     []amendmentRow
 	Audit          []command
 	Digest         string
+	Checkpoint     string // of the log, empty for none
 	Events         int
 	Position       events.Position
 	LastTime       string

@@ -35,6 +35,9 @@ type Input struct {
 	// Store is the store as it appears in the commands that the report
 	// suggests. Default: the campaign's name with the ending .campaign.
 	Store string
+	// Checkpoint is the text of a checkpoint of the log, which is printed; empty
+	// for none.
+	Checkpoint string
 }
 
 //go:embed report.html
@@ -62,6 +65,7 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
+	data.Checkpoint = in.Checkpoint
 	var b bytes.Buffer
 	if err := page.Execute(&b, data); err != nil {
 		return fmt.Errorf("report: %w", err)

@@ -1,0 +1,295 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// seeded is a source of randomness for keys that are the same in every run.
+type seeded struct{ *mathrand.ChaCha8 }
+
+func keys(t testing.TB, name string, seed byte) (note.Signer, note.Verifier) {
+	t.Helper()
+	secret, public, err := note.GenerateKey(seeded{mathrand.NewChaCha8([32]byte{seed})}, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := note.NewSigner(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := note.NewVerifier(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer, verifier
+}
+
+// tree is a Merkle tree made by tlog alone: the oracle of the proofs.
+type tree struct {
+	records [][]byte
+	hashes  []tlog.Hash
+}
+
+func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	out := make([]tlog.Hash, len(indexes))
+	for i, index := range indexes {
+		out[i] = t.hashes[index]
+	}
+	return out, nil
+}
+
+func (t *tree) head(tb testing.TB, n int) tlog.Tree {
+	tb.Helper()
+	hash, err := tlog.TreeHash(int64(n), t)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return tlog.Tree{N: int64(n), Hash: hash}
+}
+
+func newTree(tb testing.TB, n int) *tree {
+	tb.Helper()
+	t := &tree{}
+	for i := range n {
+		record, err := events.AppendRecord(nil, events.Event{
+			Position: events.Position(i + 1), Sequence: events.Sequence(i + 1), Campaign: "tiny", ID: fmt.Sprint(i + 1), Kind: events.KindNoteAdded, Version: 1,
+			Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), Actor: "person:ada", Data: []byte(`{"text":"λ"}`),
+		})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		hashes, err := tlog.StoredHashes(int64(i), record, t)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		t.records, t.hashes = append(t.records, record), append(t.hashes, hashes...)
+	}
+	return t
+}
+
+const origin = "lab.example/tiny/K3JD"
+
+// The text of a checkpoint never changes: others' programs read it.
+func TestCheckpointText(t *testing.T) {
+	signer, verifier := keys(t, "lab.example", 1)
+	head := newTree(t, 7).head(t, 7)
+	msg, err := Write(origin, head, signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _, _ := strings.Cut(string(msg), "\n\n— lab.example "); text != "lab.example/tiny/K3JD\n7\n"+head.Hash.String() {
+		t.Errorf("the text is %q", text)
+	}
+	c, err := Read(msg, verifier)
+	if err != nil || c.Tree != head || c.Origin != origin || len(c.Signed) != 1 || c.Signed[0] != "lab.example" || c.Unchecked != nil {
+		t.Errorf("read as %+v, %v", c, err)
+	}
+	if c, err := Read(msg); err != nil || c.Signed != nil || len(c.Unchecked) != 1 {
+		t.Errorf("without a key: %+v, %v", c, err)
+	}
+	plain, err := Write("tiny/K3JD", head, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Read(plain, verifier); err != nil || c.Tree != head || c.Signed != nil || c.Unchecked != nil {
+		t.Errorf("unsigned: %+v, %v", c, err)
+	}
+	if _, err := Write("other.example/tiny", head, signer); err == nil {
+		t.Error("a key signs for a log of another name")
+	}
+	other, _ := keys(t, "other.example", 2)
+	stolen, err := note.Sign(&note.Note{Text: string(plain)}, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, known := keys(t, "other.example", 2)
+	if _, err := Read(stolen, known); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a known key vouches for a log of another name: %v", err)
+	}
+}
+
+// Law: a file in which any byte is another, or missing, is refused; what is read
+// differently is at least not what was signed or proved.
+func TestTamperedFiles(t *testing.T) {
+	signer, verifier := keys(t, "lab.example", 1)
+	logged := newTree(t, 21)
+	head, old := logged.head(t, 21), logged.head(t, 13)
+	checkpoint, err := Write(origin, head, signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	included, err := tlog.ProveRecord(head.N, 6, logged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	extended, err := tlog.ProveTree(head.N, old.N, logged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// holds checks a file as an auditor does who has the key and the old head.
+	holds := func(msg []byte) error {
+		f, err := Decode(msg)
+		if err != nil {
+			return err
+		}
+		text := f.Checkpoint
+		switch {
+		case f.Inclusion != nil:
+			text = f.Inclusion.Checkpoint
+		case f.Consistency != nil:
+			text = f.Consistency.Checkpoint
+		}
+		c, err := Read(text, verifier)
+		switch {
+		case err != nil:
+			return err
+		case len(c.Signed) == 0:
+			return errors.New("nobody has signed")
+		case f.Inclusion != nil:
+			_, err = f.Inclusion.Check(c.Tree)
+		case f.Consistency != nil:
+			err = f.Consistency.Check(old, c.Tree)
+		}
+		return err
+	}
+	files := map[string][]byte{
+		"checkpoint":  checkpoint,
+		"inclusion":   (&Inclusion{Index: 6, Record: logged.records[6], Hashes: included, Checkpoint: checkpoint}).Text(),
+		"consistency": (&Consistency{Old: old.N, Hashes: extended, Checkpoint: checkpoint}).Text(),
+	}
+	for name, msg := range files {
+		if err := holds(msg); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for i := range msg {
+			for _, flip := range []byte{1, 4, 0x20, 0x80} {
+				changed := bytes.Clone(msg)
+				changed[i] ^= flip
+				if err := holds(changed); err == nil {
+					t.Errorf("%s: with byte %d changed from %q to %q it still holds", name, i, msg[i], changed[i])
+				}
+			}
+			if err := holds(msg[:i]); err == nil {
+				t.Errorf("%s: its first %d bytes hold", name, i)
+			}
+			if err := holds(append(bytes.Clone(msg[:i]), msg[i+1:]...)); err == nil {
+				t.Errorf("%s: without byte %d it still holds", name, i)
+			}
+		}
+	}
+
+	// Each event of each tree is proved, and by no other proof.
+	for n := 1; n <= 21; n++ {
+		head := logged.head(t, n)
+		for i := range n {
+			hashes, err := tlog.ProveRecord(int64(n), int64(i), logged)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := Inclusion{Index: int64(i), Record: logged.records[i], Hashes: hashes}
+			if e, err := p.Check(head); err != nil || e.Position != events.Position(i+1) {
+				t.Errorf("%d of %d: %v", i, n, err)
+			}
+			p.Record = logged.records[(i+1)%21]
+			if _, err := p.Check(head); !errors.Is(err, ErrInvalid) {
+				t.Errorf("%d of %d: the proof of another event: %v", i, n, err)
+			}
+		}
+	}
+}
+
+// What is no checkpoint is refused, and nothing that changes a terminal gets through.
+func TestReadRefuses(t *testing.T) {
+	hash := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	for _, text := range []string{
+		"", "\n", "a\n1\n" + hash, "a\n1\n" + hash + "\nmore\n", "\n1\n" + hash + "\n", "a\n-1\n" + hash + "\n", "a\n01\n" + hash + "\n", "a\n+1\n" + hash + "\n",
+		"a\n9223372036854775807\n" + hash + "\n", "a\n1\n" + hash[:40] + "\n", "a\n1\n" + hash + hash + "\n", "a\x1b[2J\n1\n" + hash + "\n", "a\u202eb\n1\n" + hash + "\n",
+		"a\xff\n1\n" + hash + "\n", "a\n1\n" + hash + "\n\nno signature\n", strings.Repeat("a", 1<<20) + "\n1\n" + hash + "\n",
+	} {
+		if c, err := Read([]byte(text)); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%.60q is read as %+v, %v", text, c, err)
+		}
+	}
+}
+
+func fuzzSeeds(f *testing.F) {
+	signer, _ := keys(f, "lab.example", 1)
+	logged := newTree(f, 5)
+	checkpoint, err := Write(origin, logged.head(f, 5), signer)
+	if err != nil {
+		f.Fatal(err)
+	}
+	hashes, err := tlog.ProveRecord(5, 2, logged)
+	if err != nil {
+		f.Fatal(err)
+	}
+	growth, err := tlog.ProveTree(5, 3, logged)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(checkpoint)
+	f.Add([]byte("tiny\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"))
+	f.Add((&Inclusion{Index: 2, Record: logged.records[2], Hashes: hashes, Checkpoint: checkpoint}).Text())
+	f.Add((&Consistency{Old: 3, Hashes: growth, Checkpoint: checkpoint}).Text())
+	f.Add([]byte("old 1152921504606846976\n\ntiny\n1152921504606846976\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"))
+}
+
+// FuzzRead: no checkpoint makes the reader panic, and an unsigned one that is read is
+// the only text for what it says.
+func FuzzRead(f *testing.F) {
+	fuzzSeeds(f)
+	_, verifier := keys(f, "lab.example", 1)
+	f.Fuzz(func(t *testing.T, msg []byte) {
+		c, err := Read(msg, verifier)
+		if err != nil {
+			return
+		}
+		text, err := Write(c.Origin, c.Tree, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasPrefix(msg, text) {
+			t.Errorf("%q is read as %q", msg, text)
+		}
+	})
+}
+
+// FuzzDecode: no file makes decoding or checking a proof panic or go on for ever,
+// and a proof that is decoded is written back as it was.
+func FuzzDecode(f *testing.F) {
+	fuzzSeeds(f)
+	f.Fuzz(func(t *testing.T, msg []byte) {
+		file, err := Decode(msg)
+		if err != nil {
+			return
+		}
+		switch {
+		case file.Inclusion != nil:
+			if text := file.Inclusion.Text(); !bytes.Equal(text, msg) {
+				t.Errorf("%q is written back as %q", msg, text)
+			}
+			if c, err := Read(file.Inclusion.Checkpoint); err == nil {
+				_, _ = file.Inclusion.Check(c.Tree)
+			}
+		case file.Consistency != nil:
+			if text := file.Consistency.Text(); !bytes.Equal(text, msg) {
+				t.Errorf("%q is written back as %q", msg, text)
+			}
+			if c, err := Read(file.Consistency.Checkpoint); err == nil {
+				_ = file.Consistency.Check(tlog.Tree{N: file.Consistency.Old, Hash: c.Tree.Hash}, c.Tree)
+			}
+		}
+	})
+}
