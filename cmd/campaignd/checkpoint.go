@@ -137,11 +137,12 @@ func (a *app) checkpoint(ctx context.Context, t target, sign, prove, from string
 	if err != nil {
 		return nil, err
 	}
-	log, err := openDirectly(ctx, t.store)
+	s, err := openDirectly(t.store)
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
+	defer s.close()
+	log := s.own
 	c, err := takeCheckpoint(ctx, log, key)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 		"robot":     robot,
 		"holder":    holder,
 		"forger":    forger,
+		"spoiler":   spoiler,
 	})
 }
 
@@ -291,6 +292,22 @@ func forger() {
 	}()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// spoiler changes a byte in the middle of each table of a store.
+func spoiler() {
+	tables, err := filepath.Glob(filepath.Join(os.Args[1], "pebble", "*.sst"))
+	for _, table := range tables {
+		content, readErr := os.ReadFile(table)
+		if err = errors.Join(err, readErr); err == nil {
+			content[len(content)/3] ^= 1
+			err = os.WriteFile(table, content, 0o600)
+		}
+	}
+	if err != nil || len(tables) == 0 {
+		fmt.Fprintln(os.Stderr, "no table was spoiled", err)
 		os.Exit(1)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,19 +31,23 @@ func (a *app) reportCommand() *cobra.Command {
   campaignd report --output group-meeting.html`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, s, err := a.openToRead(cmd.Context(), args)
+			t, err := a.optionalTarget(args)
+			if err != nil {
+				return err
+			}
+			s, err := openDirectly(t.store)
 			if err != nil {
 				return err
 			}
 			defer s.close()
+			if err := s.choose(cmd.Context(), t.campaign); err != nil {
+				return err
+			}
+			mode := fs.FileMode(0o644) // one that is asked for is given away
 			if output == "" {
-				output = reportPath(t.store, s.name)
+				output, mode = reportPath(t.store, s.name), storeMode(t.store)
 			}
-			text := ""
-			if s.own != nil {
-				text = a.checkpointText(cmd.Context(), s.own)
-			}
-			if err := writeReport(cmd.Context(), s.log, s.name, t.store, output, text); err != nil {
+			if err := writeReport(cmd.Context(), s.log, s.name, t.store, output, a.checkpointText(cmd.Context(), s.own), mode); err != nil {
 				return err
 			}
 			if a.json {
@@ -75,9 +80,19 @@ func reportPath(store, name string) string {
 	return strings.TrimSuffix(store, storeEnding) + ".report.html"
 }
 
+// storeMode is the permissions of what a campaign leaves beside its store: who may
+// read the one may read the other.
+func storeMode(store string) fs.FileMode {
+	info, err := os.Stat(store)
+	if err != nil {
+		return 0o600
+	}
+	return info.Mode().Perm() & 0o666
+}
+
 // writeReport writes the report of a campaign, with a checkpoint of its log. A file that is there stays as
 // it is until the new one is whole.
-func writeReport(ctx context.Context, log events.Log, name, store, path, checkpoint string) (err error) {
+func writeReport(ctx context.Context, log events.Log, name, store, path, checkpoint string, mode fs.FileMode) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".report-*.html")
 	if err != nil {
 		return err
@@ -95,7 +110,7 @@ func writeReport(ctx context.Context, log events.Log, name, store, path, checkpo
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if err := f.Chmod(0o644); err != nil {
+	if err := f.Chmod(mode); err != nil {
 		return err
 	}
 	if err := f.Close(); err != nil {

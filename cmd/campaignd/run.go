@@ -364,7 +364,7 @@ func (r *running) checkpoint(ctx context.Context) {
 // written: the campaign is none the worse for it.
 func (r *running) report(ctx context.Context) string {
 	path := reportPath(r.target.store, r.target.campaign)
-	if err := writeReport(ctx, r.log, r.target.campaign, r.target.store, path, r.checkpointText(ctx, r.log)); err != nil {
+	if err := writeReport(ctx, r.log, r.target.campaign, r.target.store, path, r.checkpointText(ctx, r.log), storeMode(r.target.store)); err != nil {
 		r.remark("The report could not be written: %v. Try again with: campaignd report %s", err, r.target.store)
 		return ""
 	}

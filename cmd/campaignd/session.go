@@ -55,16 +55,23 @@ func (a *app) open(ctx context.Context, t target, mode access) (*session, error)
 	if err != nil {
 		return nil, err
 	}
-	s.name = t.campaign
-	if s.name == "" {
-		if s.name, err = onlyCampaign(ctx, s.log); err != nil {
-			return nil, errors.Join(err, s.close())
-		}
+	if err := s.choose(ctx, t.campaign); err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
+// choose finds the campaign that a command is about; empty: the only one there is.
+func (s *session) choose(ctx context.Context, name string) (err error) {
+	if s.name = name; name == "" {
+		s.name, err = onlyCampaign(ctx, s.log)
+	}
+	return err
+}
+
 // openStore opens a store that must exist, or speaks to the process that holds it.
+// For reading, it is opened as it is now where nobody can be spoken to: a copy on a
+// read-only disk, a store of another user, one that is held by another command.
 func openStore(ctx context.Context, t target, mode access) (s *session, err error) {
 	err = patiently(ctx, func() error {
 		owner, err := control.Dial(ctx, t.store)
@@ -72,42 +79,70 @@ func openStore(ctx context.Context, t target, mode access) (s *session, err erro
 			s = &session{log: owner, owner: owner}
 			return nil
 		}
+		if mode == reading {
+			s, err = openDirectly(t.store)
+			return err
+		}
 		if !errors.Is(err, control.ErrNobody) {
 			return storeError{err}
 		}
-		own, err := pebblelog.Open(t.store, pebblelog.Options{MustExist: true, ReadOnly: mode == reading})
-		if err == nil {
-			s = &session{log: own, own: own}
-			return nil
+		own, err := pebblelog.Open(t.store, pebblelog.Options{MustExist: true, Check: readable(ctx, t.campaign)})
+		if err != nil {
+			return openingFailed(t.store, err)
 		}
-		if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, events.ErrDamaged) {
-			return badStore("there is no store %s yet; `campaignd run FILE` makes one", t.store)
-		}
-		return storeError{err}
+		s = &session{log: own, own: own}
+		return nil
 	})
 	return s, err
+}
+
+// openDirectly opens a store for reading, past the process that runs it: for what
+// needs the log's own hashes or takes long.
+func openDirectly(store string) (*session, error) {
+	own, err := pebblelog.Open(store, pebblelog.Options{ReadOnly: true})
+	if err != nil {
+		return nil, openingFailed(store, err)
+	}
+	return &session{log: own, own: own}, nil
+}
+
+// openingFailed says what can be done about a store that cannot be opened.
+func openingFailed(store string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, events.ErrDamaged):
+		return badStore("there is no store %s yet; `campaignd run FILE` makes one", store)
+	case errors.Is(err, fs.ErrPermission):
+		return badStore("%w; a store is private: its owner can let others read it with chmod -R go+rX %s", err, shellArg(store))
+	}
+	return storeError{err}
+}
+
+// readable returns a check that everything can be read of a store that a command is
+// about to write to: what cannot is refused while it is as it was.
+func readable(ctx context.Context, campaign string) func(*pebblelog.Log) error {
+	return func(log *pebblelog.Log) error {
+		names, err := campaigns(ctx, log)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if campaign != "" && name != campaign {
+				continue
+			}
+			for _, err := range log.ReadCampaign(ctx, name, 0) {
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
 }
 
 // openOwn opens a store for this process alone, and makes it where there is none.
 func openOwn(ctx context.Context, store string) (log *pebblelog.Log, err error) {
 	err = patiently(ctx, func() (err error) {
-		if log, err = pebblelog.Open(store, pebblelog.Options{}); err != nil {
-			return storeError{err}
-		}
-		return nil
-	})
-	return log, err
-}
-
-// openDirectly opens a store for reading, past the process that runs it: for what
-// needs the log's own hashes.
-func openDirectly(ctx context.Context, store string) (log *pebblelog.Log, err error) {
-	err = patiently(ctx, func() (err error) {
-		log, err = pebblelog.Open(store, pebblelog.Options{MustExist: true, ReadOnly: true})
-		if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, events.ErrDamaged) {
-			return badStore("there is no store %s yet; `campaignd run FILE` makes one", store)
-		}
-		if err != nil {
+		if log, err = pebblelog.Open(store, pebblelog.Options{Check: readable(ctx, "")}); err != nil {
 			return storeError{err}
 		}
 		return nil

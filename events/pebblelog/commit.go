@@ -120,9 +120,9 @@ func (l *Log) Append(ctx context.Context, campaign string, expected events.Seque
 		return r.stored, r.err
 	case <-ctx.Done():
 		if l.queue.withdraw(r) {
-			return nil, fmt.Errorf("pebblelog: append: %w", ctx.Err())
+			return nil, fmt.Errorf("pebblelog: append: %w", context.Cause(ctx))
 		}
-		return nil, fmt.Errorf("pebblelog: append: %w: %w", events.ErrUncertain, ctx.Err())
+		return nil, fmt.Errorf("pebblelog: append: %w: %w", events.ErrUncertain, context.Cause(ctx))
 	case <-l.guard.failed:
 	}
 	// The disk failed. The committer may be stuck in the database, so the

@@ -6,7 +6,7 @@
 //
 //	FORMAT    one line: what this is, and the version of its layout
 //	HEAD      the newest tree head, in two slots (see below)
-//	LOCK      held while a process has the store open
+//	LOCK      held while a process has the store open for writing
 //	pebble/   the database
 //
 // The database has three kinds of keys:
@@ -26,6 +26,12 @@
 // After the first failure to write, nothing more is written: the log refuses
 // to append, readers go on, and the disk is left as a crash at that moment
 // would leave it. No failure ends the process.
+//
+// # Reading
+//
+// A reader takes no lock and writes nothing: it holds the files of one moment open
+// (Options.ReadOnly), so that it disturbs no writer and is disturbed by none. It
+// needs the right to read the files, which a new store gives to its user alone.
 //
 // # Integrity
 //

@@ -21,9 +21,14 @@ type Options struct {
 	// MustExist refuses, with an error that wraps [io/fs.ErrNotExist], to
 	// create a store.
 	MustExist bool
-	// ReadOnly opens an existing store without changing it: Append and
-	// SetOffset answer [ErrReadOnly]. It still takes the lock.
+	// ReadOnly opens an existing store without changing it, and without a lock:
+	// the log as it is now, also while another process writes to it. It does not
+	// grow; Append and SetOffset answer [ErrReadOnly].
 	ReadOnly bool
+	// Check, if set, is called before a store that exists is opened for writing, with the
+	// log for reading; if it returns an error, the store is refused with that, and is
+	// as it was. The log must not be closed by it, nor used later. Without it only the end of the log is checked.
+	Check func(*Log) error
 
 	// memTableSize is Pebble's, for tests that want many small files.
 	memTableSize uint64
@@ -42,7 +47,7 @@ var ErrStopped = errors.New("the log stopped after the disk failed")
 // a store on disk.
 type Log struct {
 	db       *pebble.DB
-	lock     io.Closer
+	lock     io.Closer // a reader's is its snapshot
 	guard    *guard
 	head     *headFile // the syncer's; nil when read-only
 	readOnly bool

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -34,7 +35,10 @@ const (
 // Open opens the store in dir and creates it where there is none. Close
 // releases it.
 //
-// It answers with [events.ErrInUse] where another process has the store open,
+// With Options.ReadOnly it takes no lock and writes nothing: what is returned is the
+// log as it was at that moment, whoever writes to it meanwhile.
+//
+// Otherwise it answers with [events.ErrInUse] where another process has the store open,
 // with [events.ErrNewerFormat] where a newer campaignd wrote it, and with
 // [events.ErrDamaged], and what is lost, where events are missing or not what
 // was acknowledged. A store that is refused is not changed.
@@ -52,6 +56,7 @@ func Open(dir string, o Options) (*Log, error) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
 		}
+		fsys = modeFS{FS: fsys, store: dir}
 	}
 	l, err := open(fsys, dir, o)
 	if err != nil {
@@ -60,27 +65,92 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
-func open(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
-	o.MustExist = o.MustExist || o.ReadOnly
-	if _, err := fsys.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		if o.MustExist {
-			return nil, fmt.Errorf("there is no store: %w", fs.ErrNotExist)
-		}
-		if err := fsys.MkdirAll(dir, 0o755); err != nil {
-			return nil, err
-		}
-		if err := syncDir(fsys, fsys.PathDir(dir)); err != nil {
-			return nil, err
-		}
-	} else if err != nil {
+func open(fsys vfs.FS, dir string, o Options) (*Log, error) {
+	if o.ReadOnly {
+		return openToRead(fsys, dir, o)
+	}
+	return openToWrite(fsys, dir, o)
+}
+
+// How often a reader looks at a store that is being written to, and how long it
+// waits in between. A look takes a few milliseconds, and what can disturb it, a
+// flush or a compaction, happens once in some thousand events.
+const (
+	looks     = 60
+	lookPause = 10 * time.Millisecond
+	// quietLooks is after how many looks at a store that does not change what they
+	// found is believed: less would take the write that is just being made for damage.
+	quietLooks = 3
+)
+
+// openToRead opens a store as it is now, without a lock: others may read and write it
+// meanwhile. HEAD is read before the database, which then must hold what it says.
+func openToRead(fsys vfs.FS, dir string, o Options) (l *Log, err error) {
+	if err := mustHoldStore(fsys, dir); err != nil {
 		return nil, err
 	}
-	names, err := fsys.List(dir)
+	var head, last tlog.Tree
+	for look, quiet := 0, 0; look < looks && quiet < quietLooks; look++ {
+		if l, head, err = lookOnce(fsys, dir, o); err == nil || errors.Is(err, events.ErrNewerFormat) || errors.Is(err, fs.ErrPermission) {
+			return l, err
+		}
+		quiet++
+		if head != last || errors.Is(err, errChanging) {
+			quiet, last = 0, head
+		}
+		time.Sleep(lookPause)
+	}
+	return nil, err
+}
+
+// lookOnce is one look at a store.
+func lookOnce(fsys vfs.FS, dir string, o Options) (_ *Log, head tlog.Tree, err error) {
+	if err := prepare(fsys, dir, o); err != nil {
+		return nil, head, err
+	}
+	head, _, note, err := readHead(fsys, fsys.PathJoin(dir, headName))
+	if note != "" { // a slot may just be being written
+		time.Sleep(lookPause)
+		head, _, note, err = readHead(fsys, fsys.PathJoin(dir, headName))
+	}
 	if err != nil {
-		return nil, err
+		return nil, head, err
 	}
-	if o.MustExist && !slices.ContainsFunc(names, func(name string) bool { return name == formatName || name == headName || name == pebbleName }) {
-		return nil, fmt.Errorf("the directory holds no store: %w", fs.ErrNotExist)
+	files, err := takeSnapshot(fsys, fsys.PathJoin(dir, pebbleName))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = openingFailed(err)
+		}
+		return nil, head, err
+	}
+	l, err := openPebble(files, dir, o, true)
+	if err != nil {
+		return nil, head, errors.Join(err, files.Close())
+	}
+	if l.edge, err = checkTail(l.db, head); err != nil {
+		return nil, head, errors.Join(err, l.db.Close(), files.Close())
+	}
+	l.lock, l.readOnly = files, true
+	// A writer's newest events are in HEAD in a moment.
+	known := head
+	for wait := 0; known.N < int64(l.edge.size) && wait < quietLooks; wait++ {
+		time.Sleep(lookPause)
+		if newer, _, _, err := readHead(fsys, fsys.PathJoin(dir, headName)); err == nil {
+			known = newer
+		}
+	}
+	l.shows(note, known)
+	return l, head, nil
+}
+
+// openToWrite opens a store for this process alone, and creates it where there is none.
+func openToWrite(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
+	if o.MustExist {
+		if err := mustHoldStore(fsys, dir); err != nil {
+			return nil, err
+		}
+	} else if err := makeDir(fsys, dir); err != nil {
+		return nil, err
 	}
 	lock, err := lockStore(fsys, fsys.PathJoin(dir, lockName))
 	if err != nil {
@@ -94,48 +164,75 @@ func open(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
 	if err := prepare(fsys, dir, o); err != nil {
 		return nil, err
 	}
-
 	head, other, note, err := readHead(fsys, fsys.PathJoin(dir, headName))
 	if err != nil {
 		return nil, err
 	}
 	// The first look is read-only: opening for writing would replay a damaged
 	// write-ahead log, take what it finds for all there was, and remove it.
-	l, err := openPebble(fsys, dir, o, true)
+	first, err := openPebble(fsys, dir, o, true)
 	if err != nil {
 		return nil, err
 	}
-	l.lock, l.readOnly = lock, o.ReadOnly
-	l.edge, err = checkTail(l.db, head)
+	if first.edge, err = checkTail(first.db, head); err == nil && o.Check != nil {
+		first.readOnly = true
+		first.shows(note, head)
+		err = o.Check(first)
+	}
+	if err := errors.Join(err, first.db.Close()); err != nil {
+		return nil, err
+	}
+	l, err := openPebble(fsys, dir, o, false)
 	if err != nil {
+		return nil, err
+	}
+	l.lock, l.edge = lock, first.edge
+	if err := l.resume(fsys, dir, other); err != nil {
 		return nil, errors.Join(err, l.db.Close())
 	}
-	var notes []string
+	l.shows(note, head)
+	l.start()
+	return l, nil
+}
+
+// shows makes what the database holds visible, with a note on what HEAD does not know.
+func (l *Log) shows(note string, head tlog.Tree) {
+	l.notes = nil
 	if note != "" {
-		notes = append(notes, note)
+		l.notes = append(l.notes, note)
 	}
 	if beyond := int64(l.edge.size) - head.N; beyond > 0 {
-		notes = append(notes, fmt.Sprintf("the newest %d events were not yet in %s (the process or the machine stopped right after writing them); they are sound", beyond, headName))
+		l.notes = append(l.notes, fmt.Sprintf("the newest %d events were not yet in %s (the process or the machine stopped right after writing them); they are sound", beyond, headName))
 	}
-	if !o.ReadOnly {
-		tail := l.edge
-		if err := l.db.Close(); err != nil {
-			return nil, err
-		}
-		if l, err = openPebble(fsys, dir, o, false); err != nil {
-			return nil, err
-		}
-		l.lock, l.edge = lock, tail
-		if err := l.resume(fsys, dir, other); err != nil {
-			return nil, errors.Join(err, l.db.Close())
-		}
-	}
-	l.notes = notes
 	l.durable, l.changed = l.edge.head(), make(chan struct{})
-	if !o.ReadOnly {
-		l.start()
+}
+
+// mustHoldStore refuses a directory without a store.
+func mustHoldStore(fsys vfs.FS, dir string) error {
+	names, err := fsys.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no store: %w", fs.ErrNotExist)
 	}
-	return l, nil
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(names, func(name string) bool { return name == formatName || name == headName || name == pebbleName }) {
+		return fmt.Errorf("the directory holds no store: %w", fs.ErrNotExist)
+	}
+	return nil
+}
+
+// makeDir makes the directory of a store where there is none: private, since a
+// campaign is. Who wants others to read it gives them the right to the directory.
+func makeDir(fsys vfs.FS, dir string) error {
+	_, err := fsys.Stat(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := fsys.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return syncDir(fsys, fsys.PathDir(dir))
 }
 
 // openPebble opens the database, and returns a Log with nothing else in it.
@@ -303,7 +400,7 @@ func prepare(fsys vfs.FS, dir string, o Options) error {
 			return fmt.Errorf("the directory holds other files (%s), and no store; name a directory that does not exist yet", names[i])
 		}
 	}
-	if o.MustExist {
+	if o.MustExist || o.ReadOnly {
 		return fmt.Errorf("the store was never completed: %w", fs.ErrNotExist)
 	}
 	return create(fsys, dir, o)

@@ -1,0 +1,61 @@
+package pebblelog
+
+import (
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// modeFS gives the files of a store the permissions of its directory: that is
+// private in a new store, and whoever it is opened to can read what is in it.
+type modeFS struct {
+	vfs.FS
+	store string
+}
+
+// chmod gives a file that was just created the permissions.
+func (f modeFS) chmod(name string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	info, err := os.Stat(f.store)
+	if err != nil {
+		return err
+	}
+	return os.Chmod(name, info.Mode().Perm()&0o666)
+}
+
+// Create implements vfs.FS.
+func (f modeFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.Create(name, category)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.chmod(name); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// Lock implements vfs.FS. A lock that another user has made stays as it is.
+func (f modeFS) Lock(name string) (io.Closer, error) {
+	lock, err := f.FS.Lock(name)
+	if err == nil {
+		_ = f.chmod(name)
+	}
+	return lock, err
+}
+
+// MkdirAll implements vfs.FS. Inside the store a directory is as the store is.
+func (f modeFS) MkdirAll(dir string, perm os.FileMode) error {
+	if info, err := os.Stat(f.store); err == nil {
+		perm = info.Mode().Perm()
+	}
+	return f.FS.MkdirAll(dir, perm)
+}
+
+// Unwrap implements vfs.FS.
+func (f modeFS) Unwrap() vfs.FS { return f.FS }
