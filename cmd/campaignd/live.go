@@ -10,6 +10,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
@@ -184,6 +185,8 @@ type panel struct {
 	interrupt  func()
 	began, now time.Time
 	width      int
+	height     int // 0 while it is not known
+	page       int // of the form at the front that is looked at; 0: none
 	progress   progress
 	known      bool // progress holds something
 	doneBefore int  // experiments done when it was first known
@@ -207,7 +210,7 @@ func tick() tea.Cmd {
 func (p *panel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		p.width = max(msg.Width, 20)
+		p.width, p.height = max(msg.Width, 20), msg.Height
 	case tickMsg:
 		p.now = time.Time(msg)
 		return p, tick()
@@ -228,7 +231,13 @@ func (p *panel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		} else {
 			p.forms = append(p.forms, msg)
 		}
+		if p.forms[0] == msg {
+			p.page = 0
+		}
 	case takeAway:
+		if len(p.forms) > 0 && p.forms[0] == msg.form {
+			p.page = 0
+		}
 		p.forms = slices.DeleteFunc(p.forms, func(f *openForm) bool { return f == msg.form })
 		close(msg.taken)
 	case closeMsg:
@@ -253,7 +262,9 @@ func (p *panel) print() tea.Cmd {
 		}
 		return nil
 	}
-	text := strings.Join(p.lines, "\n")
+	// Lines are broken here: the terminal would break them anywhere, and what is drawn
+	// below would not know of it.
+	text := ansi.Wrap(strings.Join(p.lines, "\n"), p.width, "")
 	p.lines, p.printing = nil, true
 	return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
 }
@@ -273,7 +284,13 @@ func (p *panel) key(k tea.KeyPressMsg) {
 	case "enter":
 		line := strings.TrimSpace(string(f.input))
 		f.input = nil
-		if line != "" {
+		more := strings.EqualFold(line, f.word())
+		_, hidden := p.asked(f, p.rows())
+		switch {
+		case p.page > 0 && (more || line == ""), more && hidden:
+			p.turn()
+		case line != "":
+			p.page = 0
 			p.forms = p.forms[1:]
 			f.line <- line
 		}
@@ -287,6 +304,7 @@ func (p *panel) key(k tea.KeyPressMsg) {
 		text := strings.TrimRight(string(f.input), " ")
 		f.input = []rune(text[:strings.LastIndexByte(text, ' ')+1])
 	case "tab":
+		p.page = 0
 		p.forms = append(p.forms[1:], f)
 	default:
 		p.insert(k.Text)

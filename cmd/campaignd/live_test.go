@@ -134,7 +134,7 @@ func TestPanelForms(t *testing.T) {
 	p.Update(standing())
 	typed(p, "accept", "enter")
 
-	question := &openForm{form: console.Form{Key: "q1", Title: "ada, worth it?", Body: []string{"salt 1.1"}, Hint: "a, r or ?"}, line: make(chan string, 1)}
+	question := &openForm{form: console.Form{Key: "q1", Title: "ada, worth it?", Body: console.Sentences("salt 1.1"), Hint: "a, r or ?"}, line: make(chan string, 1)}
 	measure := &openForm{form: console.Form{Key: "e4", Title: "measure the conductivity"}, line: make(chan string, 1)}
 	p.Update(question)
 	p.Update(measure)

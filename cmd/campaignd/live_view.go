@@ -65,12 +65,12 @@ func (p *panel) View() tea.View {
 	if s.Failure != "" {
 		row("failed fit", "%s", yellow(s.Failure))
 	}
-	for i, f := range p.forms {
-		lines = append(lines, p.formLines(f, i == 0)...)
-	}
 	if !p.leaving {
 		add("")
 		add("  %s", faint("Ctrl-C leaves; the same command goes on later"))
+	}
+	if len(p.forms) > 0 {
+		lines = p.asking(lines)
 	}
 	for i, line := range lines {
 		lines[i] = ansi.Truncate(line, p.width, "…")
@@ -101,32 +101,6 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	if len(s.Trust) > 0 || def.Policy.Trust.COBOL != nil {
 		row("trust", "%s", trustInWords(def, s.Trust))
 	}
-}
-
-// formLines draws a form; the one at the front has the line to fill in.
-func (p *panel) formLines(f *openForm, front bool) []string {
-	edge := yellow("  ┃ ")
-	if !front {
-		return []string{edge + faint(fmt.Sprintf("%s  %s (Tab)", f.form.Key, f.form.Title))}
-	}
-	lines := []string{"", edge + bold(f.form.Key+"  "+f.form.Title)}
-	wrap := func(text string, style func(string) string) {
-		for _, line := range strings.Split(ansi.Wordwrap(text, max(p.width-6, 10), ""), "\n") {
-			lines = append(lines, edge+style(line))
-		}
-	}
-	plainly := func(s string) string { return s }
-	for _, line := range f.form.Body {
-		wrap(line, plainly)
-	}
-	wrap(f.form.Hint, faint)
-	if f.form.Problem != "" {
-		wrap(f.form.Problem, yellow)
-	}
-	if !f.form.Expires.IsZero() {
-		wrap(fmt.Sprintf("%s left", f.form.Expires.Sub(p.now).Round(time.Second)), faint)
-	}
-	return append(lines, edge+green("› ")+string(f.input)+"█")
 }
 
 // bar draws how much of the budget is done.

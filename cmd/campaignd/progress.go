@@ -185,7 +185,9 @@ type plain struct {
 }
 
 func newPlain(in io.Reader, out io.Writer, after events.Sequence, t target) *plain {
-	return &plain{target: t, lines: console.NewLines(in, out, isTerminal(in)), out: out, after: after}
+	lines := console.NewLines(in, out, isTerminal(in))
+	lines.Size = sizeOf(out)
+	return &plain{target: t, lines: lines, out: out, after: after}
 }
 
 func (p *plain) open() {}

@@ -144,6 +144,22 @@ func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format,
 // remark writes what is not part of the answer.
 func (a *app) remark(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
 
+// sizeOf says how large a terminal is, also one that cannot be drawn on; nil where
+// the stream is none.
+func sizeOf(stream any) func() (width, height int) {
+	f, ok := stream.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return func() (int, int) {
+		width, height, err := term.GetSize(int(f.Fd()))
+		if err != nil || width <= 0 || height <= 0 {
+			return 80, 24
+		}
+		return width, height
+	}
+}
+
 // isTerminal reports whether a stream is a terminal that can be drawn on.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)

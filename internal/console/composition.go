@@ -13,32 +13,99 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Composition writes a composition with units, a parameter a line, in order.
-func Composition(parameters []events.Parameter, p events.Point) []string {
-	width := 0
-	for _, par := range parameters {
-		width = max(width, utf8.RuneCountInString(par.Name))
-	}
-	lines := make([]string, 0, len(parameters))
-	for _, par := range parameters {
-		value := "?"
+// Composition writes a composition with units, a parameter a line, in order. Where
+// that is too long, descriptions are left out, and then the parameters follow
+// each other in a paragraph.
+func Composition(parameters []events.Parameter, p events.Point) Text {
+	values := make([]string, len(parameters))
+	for i, par := range parameters {
+		values[i] = "?"
 		if v, ok := p[par.Name]; ok {
-			value = v.String()
+			values[i] = v.String()
 		}
-		line := fmt.Sprintf("%-*s  %s %s", width, par.Name, value, par.Unit)
-		if par.Description != "" {
-			line = strings.TrimSpace(line) + "  (" + par.Description + ")"
+		values[i] = strings.TrimSpace(values[i] + " " + par.Unit)
+	}
+	return Properties(parameters, values)
+}
+
+// Properties writes a property of each parameter beside its name, as
+// [Composition] does with values.
+func Properties(parameters []events.Parameter, values []string) Text {
+	wide := 0
+	for _, par := range parameters {
+		wide = max(wide, utf8.RuneCountInString(par.Name))
+	}
+	rows := func(width int, described bool) (lines []string) {
+		for i, par := range parameters {
+			text := values[i]
+			if described && par.Description != "" {
+				text += "  (" + par.Description + ")"
+			}
+			line := strings.TrimRight(pad(par.Name, wide)+"  "+text, " ")
+			if utf8.RuneCountInString(line) <= width {
+				lines = append(lines, line)
+				continue
+			}
+			for k, rest := range Wrap(text, max(width-wide-2, width/3)) { // below its beginning
+				name := ""
+				if k == 0 {
+					name = par.Name
+				}
+				lines = append(lines, pad(name, wide)+"  "+rest)
+			}
 		}
-		lines = append(lines, strings.TrimSpace(line))
+		return lines
+	}
+	return func(width, height int) []string {
+		return shortest(height,
+			func() []string { return rows(width, true) },
+			func() []string { return rows(width, false) },
+			func() []string {
+				items := make([]string, len(parameters))
+				for i, par := range parameters {
+					items[i] = par.Name + " " + values[i]
+				}
+				return list(items, width)
+			})
+	}
+}
+
+// list writes items one after the other, breaking lines between them where it can.
+func list(items []string, width int) []string {
+	const glue = "\x00" // holds an item together while lines are broken
+	text := make([]string, len(items))
+	for i, item := range items {
+		text[i] = item
+		if i+1 < len(items) {
+			text[i] += ","
+		}
+		if utf8.RuneCountInString(text[i]) <= width {
+			text[i] = strings.ReplaceAll(text[i], " ", glue)
+		}
+	}
+	lines := Wrap(strings.Join(text, " "), width)
+	for i, line := range lines {
+		lines[i] = strings.ReplaceAll(line, glue, " ")
 	}
 	return lines
 }
 
 // Readable rounds the numbers of compositions for a person who judges them, to
 // about a thousandth of each parameter's range, and as much finer as it takes to
-// tell apart those that differ. What is to be measured out is written exactly
-// (see [Composition]).
+// tell apart those that differ.
 func Readable(parameters []events.Parameter, points ...events.Point) []events.Point {
+	return rounded(parameters, 2, points)
+}
+
+// Weighable rounds the numbers of a composition for a person who makes it, to
+// about a ten-thousandth of each parameter's range. What has steps or listed
+// values is written as it is.
+func Weighable(parameters []events.Parameter, p events.Point) events.Point {
+	return rounded(parameters, 3, []events.Point{p})[0]
+}
+
+// rounded rounds to so many digits of each parameter's range.
+func rounded(parameters []events.Parameter, digits int, points []events.Point) []events.Point {
 	rounded := make([]events.Point, len(points))
 	for i, p := range points {
 		rounded[i] = maps.Clone(p)
@@ -53,7 +120,7 @@ func Readable(parameters []events.Parameter, points ...events.Point) []events.Po
 				exact[x] = true
 			}
 		}
-		decimals := max(2-int(math.Floor(math.Log10(*par.Max-*par.Min))), 0)
+		decimals := max(digits-int(math.Floor(math.Log10(*par.Max-*par.Min))), 0)
 		for most := decimals + 4; decimals < most; decimals++ {
 			apart := map[float64]bool{}
 			for x := range exact {
@@ -102,29 +169,58 @@ func significant(x, sd float64) string {
 // Options writes compositions side by side, for comparing them: a column for
 // each, under the name that call gives to the i-th; a row for each parameter, with a
 // * where they differ; and what the model expects of them, where it says. Columns
-// that do not fit into width follow below.
-func Options(parameters []events.Parameter, options []events.Option, call func(i int) string, width int) []string {
+// that do not fit into the width follow below. Where there are too many lines, units
+// are left out, predictions are broken, and then what is the same in all is said in a
+// sentence.
+func Options(parameters []events.Parameter, options []events.Option, call func(i int) string) Text {
+	return func(width, height int) []string {
+		draw := func(l layout) func() []string {
+			return func() []string { return sideBySide(parameters, options, call, width, l) }
+		}
+		return shortest(height, draw(layout{units: true, same: true}), draw(layout{same: true}), draw(layout{same: true, narrow: true}),
+			draw(layout{}), draw(layout{narrow: true}))
+	}
+}
+
+// layout is a way to write the table of Options: whether names have their units,
+// whether what is the same in all has rows, and whether predictions are broken before
+// their ±, so that columns are narrow.
+type layout struct{ units, same, narrow bool }
+
+// sideBySide is the table of Options.
+func sideBySide(parameters []events.Parameter, options []events.Option, call func(i int) string, width int, l layout) []string {
 	type row struct {
 		name  string
 		cells []string
+	}
+	named := func(name, unit string) string {
+		if l.units {
+			name = heading(name, unit)
+		}
+		return name
 	}
 	head := row{"", make([]string, len(options))}
 	for i := range options {
 		head.cells[i] = call(i)
 	}
 	rows := []row{head}
+	var alike []string
 	for _, par := range parameters {
-		r := row{"  " + heading(par.Name, par.Unit), make([]string, len(options))}
+		r, differ := row{"  " + named(par.Name, par.Unit), make([]string, len(options))}, false
 		for i, o := range options {
 			r.cells[i] = "?"
 			if v, ok := o.Parameters[par.Name]; ok {
 				r.cells[i] = v.String()
 			}
 			if o.Parameters[par.Name] != options[0].Parameters[par.Name] {
-				r.name = "*" + r.name[1:]
+				r.name, differ = "*"+r.name[1:], true
 			}
 		}
-		rows = append(rows, r)
+		if differ || l.same {
+			rows = append(rows, r)
+		} else {
+			alike = append(alike, strings.TrimSpace(par.Name+" "+r.cells[0]+" "+par.Unit))
+		}
 	}
 	expects := row{"  predicted", make([]string, len(options))}
 	predicted := false
@@ -132,20 +228,47 @@ func Options(parameters []events.Parameter, options []events.Option, call func(i
 		expects.cells[i] = "?"
 		if p := o.Prediction; p != nil {
 			predicted = true
-			expects.name = "  " + heading("predicted", p.Unit)
+			expects.name = "  " + named("predicted", p.Unit)
 			expects.cells[i] = Prediction(events.Prediction{Mean: p.Mean, SD: p.SD})
 		}
 	}
 	if predicted {
 		rows = append(rows, expects)
+		if l.narrow {
+			below := row{"", make([]string, len(options))}
+			for i, cell := range expects.cells {
+				mean, sd, found := strings.Cut(cell, " ± ")
+				if expects.cells[i] = mean; found {
+					below.cells[i] = "± " + sd
+				}
+			}
+			rows = append(rows, below)
+		}
 	}
 
 	widths := make([]int, 1+len(options)) // of the names, and of each column
 	for _, r := range rows {
-		widths[0] = max(widths[0], utf8.RuneCountInString(r.name))
 		for i, cell := range r.cells {
 			widths[1+i] = max(widths[1+i], utf8.RuneCountInString(cell))
 		}
+	}
+	for _, r := range rows {
+		widths[0] = max(widths[0], utf8.RuneCountInString(r.name))
+	}
+	// Names leave room for two columns, and narrow ones for as many as can stand beside
+	// a short name.
+	room := width
+	for i := range options {
+		if left := room - 2 - widths[1+i]; i < 2 || l.narrow && left >= shortName {
+			room = left
+		}
+	}
+	if room = max(room, shortName); widths[0] > room {
+		if l.units {
+			l.units = false
+			return sideBySide(parameters, options, call, width, l)
+		}
+		widths[0] = room
 	}
 	var lines []string
 	for from := 0; from < len(options); {
@@ -155,7 +278,7 @@ func Options(parameters []events.Parameter, options []events.Option, call func(i
 			to++
 		}
 		for _, r := range rows {
-			line := pad(r.name, widths[0])
+			line := pad(Shorten(r.name, widths[0]), widths[0])
 			for i := from; i < to; i++ {
 				line += "  " + pad(r.cells[i], widths[1+i])
 			}
@@ -163,7 +286,22 @@ func Options(parameters []events.Parameter, options []events.Option, call func(i
 		}
 		from = to
 	}
+	if alike != nil {
+		alike[0] = "the same in all: " + alike[0]
+		lines = append(lines, list(alike, width)...)
+	}
 	return lines
+}
+
+// shortName is how many characters of a name are shown in any case.
+const shortName = 12
+
+// Shorten cuts a text that is longer than width characters and says so.
+func Shorten(text string, width int) string {
+	if runes := []rune(text); len(runes) > width {
+		return string(runes[:max(width-1, 0)]) + "…"
+	}
+	return text
 }
 
 // heading names a quantity and its unit.

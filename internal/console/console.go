@@ -7,6 +7,8 @@ package console
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -40,16 +42,99 @@ type Form struct {
 	Key string
 	// Title says in a line what is asked.
 	Title string
-	// Body is shown below it.
-	Body []string
-	// Hint says what may be entered.
-	Hint string
+	// Body is what must be seen to answer. It is shown whole, next to the line
+	// that is filled in.
+	Body Text
+	// More helps to judge. It is shown above, where there is room for both, and
+	// otherwise when the person asks for it with the word Page.
+	More Text
+	// Page is "m" where it is empty.
+	Page string
+	// Hint says what may be entered, Brief the same in a few words, for a screen
+	// with little room.
+	Hint, Brief string
 	// Problem says why the line before was not understood and what to enter
 	// instead, where the form is shown again for that. It may then be shown
 	// alone.
 	Problem string
 	// Expires is when the form will be taken away; zero: not at a known time.
 	Expires time.Time
+}
+
+// Text writes what is shown, in lines of at most width characters and, where it
+// can be said so shortly, in at most height lines. A word longer than the width
+// has a longer line of its own. Nil writes nothing.
+type Text func(width, height int) []string
+
+// Lines writes the text for a screen of any height.
+func (t Text) Lines(width int) []string { return t.Within(width, math.MaxInt) }
+
+// Within writes the text.
+func (t Text) Within(width, height int) []string {
+	if t == nil {
+		return nil
+	}
+	return t(width, height)
+}
+
+// Sentences are broken between words, each from the beginning of a line.
+func Sentences(sentences ...string) Text {
+	return func(width, _ int) []string {
+		var lines []string
+		for _, s := range sentences {
+			lines = append(lines, Wrap(s, width)...)
+		}
+		return lines
+	}
+}
+
+// Join is one text after the other. What is left of the height is left to the
+// first that can use it.
+func Join(texts ...Text) Text {
+	return func(width, height int) []string {
+		written, total := make([][]string, len(texts)), 0
+		for i, t := range texts {
+			written[i] = t.Lines(width)
+			total += len(written[i])
+		}
+		for i, t := range texts {
+			if total <= height {
+				break
+			}
+			total -= len(written[i])
+			written[i] = t.Within(width, max(height-total, 0))
+			total += len(written[i])
+		}
+		return slices.Concat(written...)
+	}
+}
+
+// Shortest is the first of some ways to say the same that is short enough, or else
+// the shortest of them.
+func Shortest(ways ...Text) Text {
+	return func(width, height int) []string {
+		write := make([]func() []string, len(ways))
+		for i, way := range ways {
+			write[i] = func() []string { return way.Within(width, height) }
+		}
+		return shortest(height, write...)
+	}
+}
+
+// shortest is the first of some ways to write a text that is no longer than
+// height, or else the shortest of them.
+func shortest(height int, ways ...func() []string) []string {
+	var best []string
+	for i, way := range ways {
+		lines := way()
+		if i == 0 || len(lines) < len(best) {
+			best = lines
+		}
+		if len(lines) <= height {
+			return lines
+		}
+	}
+	return best
 }
 
 // clean makes text from files, programs and people safe to print: control

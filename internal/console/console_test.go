@@ -200,7 +200,7 @@ func TestConcurrentPrompts(t *testing.T) {
 func TestShownTextIsHarmless(t *testing.T) {
 	out := newScreen()
 	l := console.NewLines(strings.NewReader("x\n"), out, true)
-	if _, err := l.Prompt(t.Context(), console.Form{Key: "q1", Title: "a\x1b[2Jb\r\xff", Body: []string{"one\ntwo"}}); err != nil {
+	if _, err := l.Prompt(t.Context(), console.Form{Key: "q1", Title: "a\x1b[2Jb\r\xff", Body: func(int, int) []string { return []string{"one\ntwo"} }}); err != nil {
 		t.Fatal(err)
 	}
 	want := "\nq1  a [2Jb �\n    one two\nq1> \n"

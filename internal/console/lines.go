@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
-
-// problemWidth is how wide the lines are that say what was wrong with an answer.
-const problemWidth = 74
 
 // maxLine is the longest line in bytes that is read.
 const maxLine = 1 << 20
@@ -35,6 +34,10 @@ type Lines struct {
 	in          io.Reader
 	interactive bool
 	start       sync.Once
+
+	// Size says how many columns and lines the screen has. Nil: 80 columns, and
+	// as many lines as there are. It is not changed after the first prompt.
+	Size func() (width, height int)
 
 	mu     sync.Mutex
 	out    io.Writer
@@ -180,22 +183,73 @@ func (l *Lines) closed() error {
 // show writes a form: the whole of it, or only what was wrong with the last
 // answer.
 func (l *Lines) show(f Form) {
+	width, height := 80, math.MaxInt
+	if l.Size != nil {
+		width, height = l.Size()
+	}
+	width = max(width, 20)
 	if f.Problem != "" {
-		for i, line := range Wrap(f.Problem, problemWidth) {
+		for i, line := range Wrap(f.Problem, width-len(indent)) {
 			if i == 0 {
 				line = f.Key + "> " + line
 			} else {
-				line = "    " + line
+				line = indent + line
 			}
 			l.say("%s", line)
 		}
 		return
 	}
-	l.say("\n%s  %s", f.Key, f.Title)
-	for _, line := range f.Body {
-		l.say("    %s", line)
+	// What the person chooses between comes last, next to what they type.
+	if more := f.More.Lines(width - len(indent)); len(more) > 0 {
+		l.say("\n%s  to help you judge:", f.Key)
+		for _, line := range more {
+			l.say("%s%s", indent, line)
+		}
 	}
-	l.say("%s> %s", f.Key, f.Hint)
+	title := hanging(f.Key+"  ", f.Title, width)
+	hint := hanging(f.Key+"> ", f.Hint, width)
+	room := height - len(title) - 1 // and the line that is typed
+	body, tight := f.Body.Within(width-len(indent), room-len(hint)), false
+	if len(body)+len(hint) > room && f.Brief != "" {
+		title = []string{Shorten(f.Key+"  "+f.Title, width)}
+		hint = hanging(f.Key+"> ", f.Brief, width)
+		room = height - len(title) // what is typed stands behind the hint
+		body = f.Body.Within(width-len(indent), room-len(hint))
+		tight = true
+	}
+	l.say("\n%s", title[0])
+	for _, line := range title[1:] {
+		l.say("%s", line)
+	}
+	for _, line := range body {
+		l.say("%s%s", indent, line)
+	}
+	for i, line := range hint {
+		if tight && i == len(hint)-1 {
+			_, _ = io.WriteString(l.out, clean(line)+" ")
+			break
+		}
+		l.say("%s", line)
+	}
+}
+
+// indent stands before what belongs to a form.
+const indent = "    "
+
+// hanging breaks a text after a heading of its own.
+func hanging(head, text string, width int) []string {
+	lines := Wrap(text, width-utf8.RuneCountInString(head))
+	if lines == nil {
+		return []string{head}
+	}
+	for i := range lines {
+		if i == 0 {
+			lines[i] = head + lines[i]
+		} else {
+			lines[i] = indent + lines[i]
+		}
+	}
+	return lines
 }
 
 // say writes a line. Where the person does not see it, nothing else would help

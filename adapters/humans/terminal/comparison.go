@@ -15,10 +15,14 @@ func showComparison(f *console.Form, q humans.Question) {
 	n := len(q.Options)
 	if n == 2 {
 		f.Title = fmt.Sprintf("%s, which is better, A or B?", q.Expert)
-		f.Hint = "A or B, ? can't tell; and why, as in: B less viscous"
+		f.Hint, f.Brief = "A or B, ? can't tell; and why, as in: B less viscous", "A, B or ?"
 	} else {
 		f.Title = fmt.Sprintf("%s, order these from the best to the worst: %s", q.Expert, humans.OptionNames(n))
 		f.Hint = "the letters, best first, as in B A C, or the first few; ? can't tell"
+		f.Brief = "best first, or ?"
+		if n > 'M'-'A' { // m names an option
+			f.Page = "more"
+		}
 	}
 	points := make([]events.Point, n)
 	for i, o := range q.Options {
@@ -28,10 +32,10 @@ func showComparison(f *console.Form, q humans.Question) {
 	for i, p := range console.Readable(q.Parameters, points...) {
 		options[i].Parameters = p
 	}
-	f.Body = console.Options(q.Parameters, options, humans.OptionName, width)
-	add(f, "%s", aim(q.Objective))
+	f.Body = console.Options(q.Parameters, options, humans.OptionName)
+	more(f, aim(q.Objective))
 	if q.Attributions != nil {
-		f.Body = append(f.Body, attributions(*q.Attributions, q)...)
+		f.More = console.Join(f.More, func(width, _ int) []string { return attributions(*q.Attributions, q, width) })
 	}
 }
 

@@ -21,15 +21,23 @@ var quantities = []struct{ quantity, head string }{
 // The longest bar, and the longest name of a parameter that is written in full
 // beside bars, in characters.
 const (
-	longestBar  = 7
-	longestName = 24
+	longestBar   = 7
+	longestName  = 24
+	shortestName = 8 // where the screen is narrow
 )
 
 // attributions writes what the models base their view of the options on: for
 // each the Shapley values by parameter, as numbers and bars, and a sentence
 // about the two strongest parameters.
-func attributions(a events.Attributions, q humans.Question) []string {
+func attributions(a events.Attributions, q humans.Question, width int) []string {
 	var lines []string
+	// Three columns of bars, or of numbers alone, beside names that leave them room.
+	bar := longestBar
+	if width < 2+shortestName+2+len(quantities)*(2+6+1+longestBar) {
+		bar = 0
+	}
+	most := min(max(width-4-len(quantities)*(2+6+1+bar), shortestName), longestName)
+	shortened := func(name string) string { return console.Shorten(name, most) }
 	greatest, wide := 0.0, utf8.RuneCountInString("in all")
 	for _, s := range a.Shapley {
 		for i, v := range s.Values {
@@ -47,7 +55,7 @@ func attributions(a events.Attributions, q humans.Question) []string {
 				}
 			}
 		}
-		lines = append(lines, bars(humans.OptionName(i), columns, wide, greatest)...)
+		lines = append(lines, bars(humans.OptionName(i), columns, wide, bar, greatest, shortened)...)
 	}
 	if lines != nil {
 		lines = append(console.Wrap("what each parameter adds, in standard deviations of "+q.Objective.Name+
@@ -58,12 +66,12 @@ func attributions(a events.Attributions, q humans.Question) []string {
 
 // bars writes the Shapley values at one option, a parameter a line; nothing where
 // there are none.
-func bars(option string, columns []*events.Shapley, wide int, greatest float64) []string {
+func bars(option string, columns []*events.Shapley, wide, bar int, greatest float64, shortened func(string) string) []string {
 	line := func(name string, cell func(*events.Shapley) string) string {
 		text := fmt.Sprintf("%-*s", wide+2, name)
 		for _, s := range columns {
 			if s != nil {
-				text += fmt.Sprintf("  %-*s", 6+1+longestBar, cell(s))
+				text += fmt.Sprintf("  %-*s", 6+1+bar, cell(s))
 			}
 		}
 		return strings.TrimRight(text, " ")
@@ -93,7 +101,7 @@ func bars(option string, columns []*events.Shapley, wide int, greatest float64) 
 			}
 			n := 0
 			if greatest > 0 {
-				n = int(math.Round(longestBar * math.Abs(s.Values[i]) / greatest))
+				n = int(math.Round(float64(bar) * math.Abs(s.Values[i]) / greatest))
 			}
 			return hundredths(s.Values[i]) + " " + strings.Repeat(sign, n)
 		}))
@@ -114,13 +122,6 @@ func hundredths(x float64) string {
 		return "  0.00"
 	}
 	return fmt.Sprintf("%+6.2f", x)
-}
-
-func shortened(name string) string {
-	if runes := []rune(name); len(runes) > longestName {
-		return string(runes[:longestName-1]) + "…"
-	}
-	return name
 }
 
 // strongest is a sentence about the two parameters that count most.

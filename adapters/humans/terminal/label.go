@@ -14,14 +14,24 @@ import (
 func showLabel(f *console.Form, q humans.Question) {
 	f.Title = fmt.Sprintf("%s, is this composition worth the experiment?", q.Expert)
 	f.Body = console.Composition(q.Parameters, console.Readable(q.Parameters, q.Point)[0])
+	f.Brief = "a, r, w or ?"
 	f.Hint = "a accept, r reject, w won't, ? can't tell; and why, as in: r too viscous"
+	// What the campaign says of its reasons often begins with what it expects: that is
+	// said once.
+	expects := "the model expects " + q.Objective.Name
+	expected, reasons := "", q.Explanation
 	if p := q.Prediction; p != nil {
-		add(f, "the model expects %s %s", q.Objective.Name, console.Prediction(*p))
+		expected = expects + " " + console.Prediction(*p)
+		if strings.Contains(strings.ToLower(reasons), strings.ToLower(expects)) {
+			expected, reasons = reasons, ""
+		}
 	}
+	f.Body = console.Join(f.Body, console.Sentences(expected))
+	more(f, reasons)
 	if q.Belief != nil {
-		add(f, "%s", belief(*q.Belief))
+		more(f, belief(*q.Belief))
 	}
-	add(f, "won't is a reject that sticks: nothing near it is suggested any more")
+	more(f, "won't is a reject that sticks: nothing near it is suggested any more")
 }
 
 // belief puts the interval of the expert's latent rejection score g into words.

@@ -2,9 +2,9 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
@@ -14,28 +14,35 @@ import (
 // showPinpoint asks for a composition of the expert's own.
 func showPinpoint(f *console.Form, q humans.Question) {
 	f.Title = fmt.Sprintf("%s, what would you measure next?", q.Expert)
-	wide := 0
-	for _, par := range q.Parameters {
-		wide = max(wide, utf8.RuneCountInString(par.Name))
-	}
-	for _, par := range q.Parameters {
-		line := fmt.Sprintf("%-*s  %s", wide, par.Name, choices(par))
-		if par.Description != "" {
-			line += "  (" + par.Description + ")"
+	ranges := make([]string, len(q.Parameters))
+	for i, par := range q.Parameters {
+		ranges[i] = choices(par)
+		if slices.ContainsFunc(par.Categories, func(c events.CategoryDef) bool { return strings.EqualFold(c.Name, "m") }) {
+			f.Page = "more"
 		}
-		f.Body = append(f.Body, strings.TrimRight(line, " "))
 	}
-	add(f, "%s", aim(q.Objective))
-	f.Hint = "NAME=VALUE for each, or the values in order; ? can't tell"
+	f.Body = console.Properties(q.Parameters, ranges)
+	more(f, aim(q.Objective))
+	f.Hint, f.Brief = "NAME=VALUE for each, or the values in order; and why, after a colon: \": as last year\"; ? can't tell", "NAME=VALUE … or ?"
 	if q.Point != nil {
-		add(f, "the campaign itself would take %s", assignments(q.Parameters, q.Point))
+		point, expects := console.Readable(q.Parameters, q.Point)[0], ""
 		if p := q.Prediction; p != nil {
-			add(f, "and expects %s %s there", q.Objective.Name, console.Prediction(*p))
+			expects = " and expects " + q.Objective.Name + " " + console.Prediction(*p) + " there"
 		}
-		f.Hint = "NAME=VALUE for each, or the values in order; ok as above; ? can't tell"
+		beside := slices.Clone(ranges)
+		for i, par := range q.Parameters {
+			if v, ok := point[par.Name]; ok {
+				beside[i] += " → " + v.String()
+			}
+		}
+		f.Body = console.Shortest(
+			console.Join(f.Body, console.Sentences("the campaign itself would take "+assignments(q.Parameters, point)+expects)),
+			console.Join(console.Properties(q.Parameters, beside), console.Sentences("→ what the campaign itself would take"+expects)))
+		f.Hint = "NAME=VALUE for each, or the values in order; ok as above; and why, after a colon: \"ok: as last year\"; ? can't tell"
+		f.Brief = "NAME=VALUE …, ok or ?"
 	}
 	if q.Point == nil {
-		add(f, "written as in %s", example(q.Parameters))
+		more(f, "written as in "+example(q.Parameters))
 	}
 }
 
@@ -97,6 +104,9 @@ func parsePinpoint(q humans.Question, line string) (humans.Answer, error) {
 		return humans.Answer{Answer: events.AnswerUnsure, Comment: comment}, nil
 	}
 	text, comment := remark(line)
+	if word, rest, _ := strings.Cut(text, " "); q.Point != nil && strings.EqualFold(strings.TrimRight(word, ",;."), "ok") && !strings.Contains(rest, "=") {
+		text, comment = "ok", strings.TrimSpace(strings.TrimPrefix(line[len(word):], ":"))
+	}
 	p := q.Point
 	if p == nil || !strings.EqualFold(text, "ok") {
 		var err error

@@ -68,8 +68,8 @@ func (r *Reviewer) Ask(ctx context.Context, q humans.Question) (humans.Answer, e
 	})
 }
 
-// width is how wide the lines of a question are at most: a terminal of 80
-// columns, less what stands before them.
+// width is how wide the lines of a question are where nothing is known of the
+// screen: 80 columns, less what stands before them.
 const width = 76
 
 // form shows everything that the question carries.
@@ -79,7 +79,7 @@ func form(q humans.Question, now time.Time) console.Form {
 	f.Expires = q.Expires
 	if !q.Expires.IsZero() {
 		left := max(q.Expires.Sub(now), 0).Round(time.Second)
-		add(&f, "answer within %v, by %s; then the campaign goes on without you", left, q.Expires.Local().Format("15:04:05"))
+		more(&f, fmt.Sprintf("answer within %v, by %s; then the campaign goes on without you", left, q.Expires.Local().Format("15:04:05")))
 	}
 	return f
 }
@@ -89,27 +89,26 @@ func form(q humans.Question, now time.Time) console.Form {
 // characters.
 func Show(q humans.Question) (title string, body []string) {
 	f := show(q)
-	return f.Title, f.Body
+	return f.Title, console.Join(f.Body, f.More).Lines(width)
 }
 
 func show(q humans.Question) (f console.Form) {
 	switch q.Form {
 	case humans.Comparison:
 		showComparison(&f, q)
+		more(&f, q.Explanation)
 	case humans.Pinpoint:
 		showPinpoint(&f, q)
+		more(&f, q.Explanation)
 	default:
 		showLabel(&f, q)
-	}
-	if q.Explanation != "" {
-		add(&f, "%s", q.Explanation)
 	}
 	return f
 }
 
-// add writes a sentence below a form's title.
-func add(f *console.Form, format string, args ...any) {
-	f.Body = append(f.Body, console.Wrap(fmt.Sprintf(format, args...), width)...)
+// more adds a sentence to what helps to judge.
+func more(f *console.Form, sentence string) {
+	f.More = console.Join(f.More, console.Sentences(sentence))
 }
 
 // aim says what the campaign seeks.

@@ -125,6 +125,8 @@ func TestAnswers(t *testing.T) {
 		{"pinpoint beside a suggestion", suggesting(), map[string]humans.Answer{
 			"ok":                   point(1.1, "EC", ""),
 			"OK: as good as any":   point(1.1, "EC", "as good as any"),
+			"ok close to LP57":     point(1.1, "EC", "close to LP57"),
+			"ok, as in: 2019":      point(1.1, "EC", "as in: 2019"),
 			"lipf6=1.2 solvent=EC": point(1.2, "EC", ""),
 		}},
 	} {
@@ -290,6 +292,24 @@ func TestShows(t *testing.T) {
 		if got.Key != "q3" || got.Expires != q.Expires {
 			t.Errorf("%s: key %q, expires %v", c.name, got.Key, got.Expires)
 		}
+	}
+}
+
+// Nothing is said twice, and numbers have the digits that matter.
+func TestSaysThingsOnce(t *testing.T) {
+	low, high := 0.2, 2.1
+	q := question()
+	q.Prediction = &events.Prediction{Mean: 10.4876, SD: 0.7216, Unit: "mS/cm"}
+	q.Explanation = "The model expects conductivity = 10.49 ± 0.72 mS/cm here; the best so far is 11.2 (e3)."
+	_, body := terminal.Show(q)
+	if text := oneLine(strings.Join(body, " ")); strings.Count(strings.ToLower(text), "the model expects") != 1 || !strings.Contains(text, "the best so far is 11.2") {
+		t.Errorf("said twice, or not at all: %s", text)
+	}
+	named := suggesting()
+	named.Parameters[0].Min, named.Parameters[0].Max = &low, &high
+	named.Point = events.Point{"lipf6": events.Number(0.466597), "solvent": events.Category("EC")}
+	if _, body := terminal.Show(named); !strings.Contains(strings.Join(body, "\n"), "lipf6=0.47 ") {
+		t.Errorf("the digits that matter are two: %q", body)
 	}
 }
 

@@ -200,23 +200,26 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 	f := console.Form{
 		Key:     e.cmd.Experiment,
 		Title:   fmt.Sprintf("measure the %s of", i.def.Objective.Name),
-		Body:    console.Composition(i.def.Parameters, e.cmd.Parameters),
+		Body:    console.Composition(i.def.Parameters, console.Weighable(i.def.Parameters, e.cmd.Parameters)),
+		Brief:   "the value, failed, can't, again or cancel",
 		Problem: problem,
 		Hint: fmt.Sprintf("enter the %s, `failed REASON`, `can't REASON` (it cannot be made or measured), `again REASON` (nothing took place; try again) or `cancel`; where the composition came out different, add for example %s=VALUE",
 			quantity(i.def.Objective), i.def.Parameters[0].Name),
 	}
+	say := func(sentence string) { f.Body = console.Join(f.Body, console.Sentences(sentence)) }
 	if e.cmd.Replicate > 1 {
-		f.Body = append(f.Body, fmt.Sprintf("replicate %d of this composition", e.cmd.Replicate))
+		say(fmt.Sprintf("replicate %d of this composition", e.cmd.Replicate))
 	}
 	if i.cfg.Instructions != "" {
-		f.Body = append(f.Body, i.cfg.Instructions)
+		say(i.cfg.Instructions)
 	}
 	switch {
 	case off:
 		f.Title = "CALLED OFF: do not begin this experiment"
+		f.Brief = "cancel, the value, or failed"
 		f.Hint = fmt.Sprintf("enter `cancel` if it was not begun; else the %s, or `failed REASON`", quantity(i.def.Objective))
 	case e.again:
-		f.Body = append(f.Body, "campaignd was started again and may have asked for this before: if you have measured it, enter that result")
+		say("campaignd was started again and may have asked for this before: if you have measured it, enter that result")
 	}
 	return f
 }

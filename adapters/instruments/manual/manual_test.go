@@ -179,6 +179,7 @@ func TestForm(t *testing.T) {
 	p := newPerson("12.9")
 	cmd := command()
 	cmd.Replicate = 2
+	cmd.Parameters["lipf6"] = events.Number(1.10004217) // nobody weighs so finely
 	i := manual.New(events.ManualInstrument{Instructions: "Rinse twice."}, definition(), p)
 	if fate, err := i.Recover(t.Context(), cmd); err != nil || fate != instruments.FateRunning {
 		t.Fatalf("a command of another process: %v, %v", fate, err)
@@ -186,7 +187,7 @@ func TestForm(t *testing.T) {
 	if _, err := i.Await(t.Context(), cmd); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Join(p.forms[0].Body, "\n")
+	text := strings.Join(p.forms[0].Body.Lines(80), "\n")
 	for _, want := range []string{"lipf6    1.1 mol/kg", "solvent  EC", "replicate 2", "Rinse twice.", "started again"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not shown in:\n%s", want, text)
