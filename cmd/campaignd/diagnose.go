@@ -111,7 +111,7 @@ func (a *app) printParametersLearnt(d diagnose.Diagnosis) error {
 	}
 	a.printf("\nParameters\n")
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "  \tlengthscale\teffect through %s\n", d.Best)
+	tabulate(w, "  \tlengthscale\teffect through %s\n", d.Best)
 	for _, p := range d.Parameters {
 		length, effect := "between categories", ""
 		if p.Lengthscale != nil {
@@ -120,7 +120,7 @@ func (a *app) printParametersLearnt(d diagnose.Diagnosis) error {
 		if p.Effect != nil {
 			effect = fmt.Sprintf("%s ± %s", figures(*p.Effect), measure(*p.EffectSD, d.Unit))
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", p.Name, length, effect, p.Reading)
+		tabulate(w, "  %s\t%s\t%s\t%s\n", p.Name, length, effect, p.Reading)
 	}
 	return w.Flush()
 }

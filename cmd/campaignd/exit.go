@@ -8,11 +8,14 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
 )
 
 // Exit codes. exitHelp is what `campaignd --help` says about them.
@@ -97,12 +100,30 @@ func (a *app) fail(err error) int {
 		text, _ := json.Marshal(map[string]any{"error": message, "exit": code})
 		fmt.Fprintln(a.stdout, string(text))
 	}
-	if strings.Contains(message, "\n") {
+	if ofLines(err) {
 		fmt.Fprintf(a.stderr, "%s\n", message)
 	} else {
-		fmt.Fprintf(a.stderr, "campaignd: %s\n", message)
+		fmt.Fprintf(a.stderr, "campaignd: %s\n", plaintext.Line(message))
 	}
 	return code
+}
+
+// linesError is an error whose message has several lines.
+type linesError struct{ error }
+
+func (e linesError) Unwrap() error { return e.error }
+
+// ofLines reports whether an error's message has several lines, each of them ours. In
+// any other a newline came from somewhere else, and is not one.
+func ofLines(err error) bool {
+	var (
+		file     *campaignfile.Error
+		study    *studyfile.Error
+		amended  *campaignfile.AmendError
+		mismatch *instruments.MismatchError
+		lines    linesError
+	)
+	return errors.As(err, &file) || errors.As(err, &study) || errors.As(err, &amended) || errors.As(err, &mismatch) || errors.As(err, &lines)
 }
 
 // explainError says what happened and what to do, for errors whose own text

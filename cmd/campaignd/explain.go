@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -273,7 +274,7 @@ func (a *app) printExplanation(ex *explained) error {
 			if !test.Holds {
 				verdict = "does not hold"
 			}
-			fmt.Fprintf(w, "  %s\t%s %s %s\t%s\n", test.Name, short(test.Left), test.Relation, short(test.Right), verdict)
+			tabulate(w, "  %s\t%s %s %s\t%s\n", test.Name, short(test.Left), test.Relation, short(test.Right), verdict)
 		}
 		if err := w.Flush(); err != nil {
 			return err
@@ -390,7 +391,10 @@ func (a *app) printCandidates(ex *explained) error {
 			any = any || cells[i] != ""
 		}
 		if any {
-			fmt.Fprintf(w, "  %s\t%s\n", what, strings.Join(cells, "\t"))
+			for i := range cells {
+				cells[i] = plaintext.Line(cells[i])
+			}
+			fmt.Fprintf(w, "  %s\t%s\n", plaintext.Line(what), strings.Join(cells, "\t"))
 		}
 	}
 	line("", func(c events.Candidate) string {

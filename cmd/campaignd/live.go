@@ -14,6 +14,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
 // live is the display of a terminal: a panel at the bottom that is drawn anew,
@@ -120,7 +121,7 @@ func (l *live) close() {
 		l.mu.Unlock()
 		if !opened { // what the adapters said explains why
 			for _, text := range early {
-				fmt.Fprintln(l.out, text)
+				fmt.Fprintln(l.out, plaintext.Text(text))
 			}
 			return
 		}
@@ -264,7 +265,7 @@ func (p *panel) print() tea.Cmd {
 	}
 	// Lines are broken here: the terminal would break them anywhere, and what is drawn
 	// below would not know of it.
-	text := ansi.Wrap(strings.Join(p.lines, "\n"), p.width, "")
+	text := ansi.Wrap(plaintext.Text(strings.Join(p.lines, "\n")), p.width, "")
 	p.lines, p.printing = nil, true
 	return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
 }
@@ -317,7 +318,7 @@ func (p *panel) insert(text string) {
 		return
 	}
 	for _, r := range text {
-		if r >= ' ' && r != 0x7f {
+		if r >= ' ' && !plaintext.Unsafe(r) {
 			p.forms[0].input = append(p.forms[0].input, r)
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/campaignd/campaignd/internal/console"
 )
 
@@ -67,7 +65,7 @@ func (p *panel) formWidth() int { return max(p.width-len([]rune(formEdge))-1, 10
 func (p *panel) edged(texts []string, style func(string) string) []string {
 	lines := make([]string, len(texts))
 	for i, text := range texts {
-		lines[i] = yellow(formEdge) + style(ansi.Truncate(text, p.formWidth(), "…"))
+		lines[i] = yellow(formEdge) + style(text)
 	}
 	return lines
 }

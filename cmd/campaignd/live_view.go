@@ -9,16 +9,26 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Styles. The program leaves colours out where the terminal has none, or
-// NO_COLOR is set.
-func bold(s string) string   { return "\x1b[1m" + s + "\x1b[22m" }
-func faint(s string) string  { return "\x1b[2m" + s + "\x1b[22m" }
-func green(s string) string  { return "\x1b[32m" + s + "\x1b[39m" }
-func yellow(s string) string { return "\x1b[33m" + s + "\x1b[39m" }
-func cyan(s string) string   { return "\x1b[36m" + s + "\x1b[39m" }
+// NO_COLOR is set. They are marks, characters that stand for nothing, until the whole
+// line is made safe to print and they become the terminal's sequences: so no text of
+// others can bring one along.
+func bold(s string) string   { return "\ufdd0" + s + "\ufdd2" }
+func faint(s string) string  { return "\ufdd1" + s + "\ufdd2" }
+func green(s string) string  { return "\ufdd3" + s + "\ufdd6" }
+func yellow(s string) string { return "\ufdd4" + s + "\ufdd6" }
+func cyan(s string) string   { return "\ufdd5" + s + "\ufdd6" }
+
+var sequences = strings.NewReplacer("\ufdd0", "\x1b[1m", "\ufdd1", "\x1b[2m", "\ufdd2", "\x1b[22m",
+	"\ufdd3", "\x1b[32m", "\ufdd4", "\x1b[33m", "\ufdd5", "\x1b[36m", "\ufdd6", "\x1b[39m")
+
+// drawn is a line as the terminal gets it.
+func drawn(line string) string { return sequences.Replace(plaintext.Line(line)) }
 
 // View implements tea.Model.
 func (p *panel) View() tea.View {
@@ -48,7 +58,7 @@ func (p *panel) View() tea.View {
 		row("", "%s", compositionWithUnits(def, best.Parameters))
 	}
 	for _, best := range s.Preferred {
-		row(ansi.Truncate(best.Expert, 12, "…"), "prefers %s", bold(compositionWithUnits(def, best.Parameters)))
+		row(console.Shorten(best.Expert, 12), "prefers %s", bold(compositionWithUnits(def, best.Parameters)))
 	}
 	p.answerRows(row)
 	row("elapsed", "%s%s", p.elapsed(), p.timeBudget())
@@ -73,7 +83,7 @@ func (p *panel) View() tea.View {
 		lines = p.asking(lines)
 	}
 	for i, line := range lines {
-		lines[i] = ansi.Truncate(line, p.width, "…")
+		lines[i] = ansi.Truncate(drawn(line), p.width, "…")
 	}
 	return tea.NewView(strings.Join(lines, "\n"))
 }

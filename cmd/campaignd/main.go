@@ -13,6 +13,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
 func main() {
@@ -21,6 +23,8 @@ func main() {
 
 // run is the program: it returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	// Whatever a command prints passes here; only what draws a terminal writes below.
+	stdout, stderr = plaintext.NewWriter(stdout, false), plaintext.NewWriter(stderr, false)
 	defer func() {
 		if fault := recover(); fault != nil {
 			code = crashed(stderr, fault)

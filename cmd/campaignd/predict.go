@@ -177,7 +177,7 @@ func (p *prediction) ofPreferences(ctx context.Context, models []*preference.Mod
 func (a *app) printPredictions(def *events.Definition, predictions []prediction) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	for _, par := range def.Parameters {
-		fmt.Fprintf(w, "%s\t", par.Name)
+		tabulate(w, "%s\t", par.Name)
 	}
 	measured, prefers := false, "score by"
 	var believing, comparing []string
@@ -198,32 +198,32 @@ func (a *app) printPredictions(def *events.Definition, predictions []prediction)
 	}
 	believing, comparing = slices.Compact(believing), slices.Compact(comparing)
 	if measured = measured || len(def.Experts) == 0; measured {
-		fmt.Fprintf(w, "%s\tsd\t", def.Objective.Name)
+		tabulate(w, "%s\tsd\t", def.Objective.Name)
 	}
 	for _, name := range believing {
-		fmt.Fprintf(w, "belief of %s\t", name)
+		tabulate(w, "belief of %s\t", name)
 	}
 	for _, name := range comparing {
-		fmt.Fprintf(w, "%s %s\tsd\t", prefers, name)
+		tabulate(w, "%s %s\tsd\t", prefers, name)
 	}
 	fmt.Fprintln(w)
 	for _, p := range predictions {
 		for _, par := range def.Parameters {
-			fmt.Fprintf(w, "%s\t", p.Parameters[par.Name])
+			tabulate(w, "%s\t", p.Parameters[par.Name])
 		}
 		if measured {
-			fmt.Fprintf(w, "%s\t%s\t", quantity(*p.Mean, def.Objective.Unit), short(*p.SD))
+			tabulate(w, "%s\t%s\t", quantity(*p.Mean, def.Objective.Unit), short(*p.SD))
 		}
 		for _, name := range believing {
 			interval := p.Beliefs[name]
 			if interval == nil {
 				interval = p.Belief
 			}
-			fmt.Fprintf(w, "%s … %s\t", short(interval.Lower), short(interval.Upper))
+			tabulate(w, "%s … %s\t", short(interval.Lower), short(interval.Upper))
 		}
 		for _, name := range comparing {
 			score := p.Preferences[name]
-			fmt.Fprintf(w, "%s\t%s\t", short(score.Mean), short(score.SD))
+			tabulate(w, "%s\t%s\t", short(score.Mean), short(score.SD))
 		}
 		fmt.Fprintln(w)
 	}

@@ -51,7 +51,7 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	if _, err := os.Stat(path); err != nil {
 		return nil // there is none
 	}
-	if err := writeReport(ctx, s.log, s.name, t.store, path); err != nil {
+	if err := writeReport(ctx, s.log, s.name, t.store, path, a.checkpointText(ctx, s.own), storeMode(t.store)); err != nil {
 		return fmt.Errorf("it is recorded, and %s does not show it yet: %w", path, err)
 	}
 	if !a.json {

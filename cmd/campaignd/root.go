@@ -6,12 +6,14 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
 // app is what all commands share: where they read and write, and the global
@@ -138,16 +140,55 @@ func (a *app) printJSON(value any) error {
 	return encoder.Encode(value)
 }
 
-// printf writes an answer for people.
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, args...) }
+// printf writes an answer for people. A text among args stays within its line,
+// so that what somebody wrote cannot pass for a line of ours.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, inLine(args)...) }
+
+// print writes a text of several lines.
+func (a *app) print(text string) { fmt.Fprintln(a.stdout, text) }
 
 // remark writes what is not part of the answer.
-func (a *app) remark(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
+func (a *app) remark(format string, args ...any) {
+	fmt.Fprintf(a.stderr, format+"\n", inLine(args)...)
+}
+
+// tabulate writes cells of a table as printf does lines.
+func tabulate(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format, inLine(args)...) }
+
+// inLine makes the texts among args fit into a line.
+func inLine(args []any) []any {
+	fitting := make([]any, len(args))
+	for i, arg := range args {
+		switch value := reflect.ValueOf(arg); {
+		case arg == nil:
+		case value.Kind() == reflect.String:
+			arg = plaintext.Line(value.String())
+		default:
+			switch x := arg.(type) {
+			case error:
+				arg = plaintext.Line(x.Error())
+			case fmt.Stringer:
+				arg = plaintext.Line(x.String())
+			}
+		}
+		fitting[i] = arg
+	}
+	return fitting
+}
+
+// beneath is the terminal, or whatever else, below one of the program's streams. What
+// draws on it makes its own texts safe.
+func beneath(stream any) any {
+	if w, ok := stream.(interface{ Unwrap() io.Writer }); ok {
+		return w.Unwrap()
+	}
+	return stream
+}
 
 // sizeOf says how large a terminal is, also one that cannot be drawn on; nil where
 // the stream is none.
 func sizeOf(stream any) func() (width, height int) {
-	f, ok := stream.(*os.File)
+	f, ok := beneath(stream).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return nil
 	}
@@ -162,6 +203,6 @@ func sizeOf(stream any) func() (width, height int) {
 
 // isTerminal reports whether a stream is a terminal that can be drawn on.
 func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
+	f, ok := beneath(stream).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }

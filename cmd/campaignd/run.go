@@ -244,7 +244,7 @@ func (r *running) newDisplay() {
 		out = r.stderr
 	}
 	if isTerminal(out) && isTerminal(r.stdin) {
-		r.display = newLive(r.stdin, out, r.known, r.interrupt)
+		r.display = newLive(r.stdin, beneath(out).(io.Writer), r.known, r.interrupt)
 		return
 	}
 	r.display = newPlain(r.stdin, out, r.known, r.target)

@@ -27,7 +27,7 @@ CloudEvents form of all events (event), or of the payload of a kind of event.`,
 				if a.json {
 					return a.printJSON(schemaNames())
 				}
-				a.printf("%s\n", strings.Join(schemaNames(), "\n"))
+				a.print(strings.Join(schemaNames(), "\n"))
 				return nil
 			}
 			name := "campaign"

@@ -181,7 +181,7 @@ func (s *simulation) run(ctx context.Context) error {
 		s.printf("Wrote %s\n", filepath.Join(s.out, "report.html"))
 	}
 	if err != nil {
-		return fmt.Errorf("these campaigns failed, and the others are compared without their seeds:\n%w", err)
+		return linesError{fmt.Errorf("these campaigns failed, and the others are compared without their seeds:\n%w", err)}
 	}
 	return nil
 }

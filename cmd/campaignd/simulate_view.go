@@ -43,6 +43,9 @@ func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgr
 		out: s.stderr, terminal: isTerminal(s.stderr), study: study, total: missing, before: len(study.Units) - missing,
 		began: time.Now(), told: time.Now(), ended: make(chan struct{}),
 	}
+	if p.terminal {
+		p.out = beneath(s.stderr).(io.Writer)
+	}
 	if missing == 0 {
 		return p
 	}
@@ -60,7 +63,7 @@ func (p *studyProgress) draw() {
 	defer tick.Stop()
 	for {
 		p.mu.Lock()
-		fmt.Fprintf(p.out, "\r\x1b[K%s", ansi.Truncate(p.line(true), terminalWidth(p.out)-1, "…"))
+		fmt.Fprintf(p.out, "\r\x1b[K%s", ansi.Truncate(drawn(p.line(true)), terminalWidth(p.out)-1, "…"))
 		p.mu.Unlock()
 		select {
 		case <-tick.C:
@@ -138,7 +141,7 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 		s.printf("\n%s: simple regret after %s over %s%s\n\n", t.Task.Name, plural(t.Experiments, t.Steps), plural(len(t.Seeds), "seed"), unit)
 		w := tabwriter.NewWriter(s.stdout, 0, 0, 3, ' ', 0)
 		store := t.Task.Kind == simulate.Store
-		fmt.Fprintf(w, "  arm\tregret\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion", baseline)
+		tabulate(w, "  arm\tregret\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion", baseline)
 		if store {
 			fmt.Fprint(w, "\tfrom log\tfrom surrogate")
 		}
@@ -148,9 +151,9 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 			if !math.IsNaN(a.Until) {
 				near = fmt.Sprintf("%.0f", a.Until)
 			}
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%.2f\t%s\t%.1f\t%s", a.Arm.Name, plusMinus(a.Regret), intervalText(a.Difference), a.Rank, near, a.Asked, secondsText(simulate.Quantile(0.5, a.Seconds)))
+			tabulate(w, "  %s\t%s\t%s\t%.2f\t%s\t%.1f\t%s", a.Arm.Name, plusMinus(a.Regret), intervalText(a.Difference), a.Rank, near, a.Asked, secondsText(simulate.Quantile(0.5, a.Seconds)))
 			if store {
-				fmt.Fprintf(w, "\t%.0f %%\t%.0f %%", 100*a.FromLog, 100*a.FromSurrogate)
+				tabulate(w, "\t%.0f %%\t%.0f %%", 100*a.FromLog, 100*a.FromSurrogate)
 			}
 			fmt.Fprintln(w)
 		}

@@ -177,7 +177,8 @@ func (a *app) printSuggestion(def *events.Definition, s suggested, t target) {
 	for i, x := range append([]suggestedExperiment{*x}, s.Further...) {
 		measure := "Measure"
 		if i > 0 {
-			measure = "\nAt the same time, measure"
+			a.printf("\n")
+			measure = "At the same time, measure"
 		}
 		a.printf("%s %s as %s:\n", measure, def.Objective.Name, x.ID)
 		a.printParameters(def, x.Parameters)

@@ -100,7 +100,7 @@ func rowFaults(faults []error) error {
 		faults = faults[:maxFaults]
 		more = fmt.Sprintf("and %d more\n", n)
 	}
-	return badInput("%w\n%sNothing was changed.", errors.Join(faults...), more)
+	return linesError{badInput("%w\n%sNothing was changed.", errors.Join(faults...), more)}
 }
 
 func checkHeader(def *events.Definition, path string, header, extra []string) error {

@@ -44,7 +44,7 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 			def, err := a.validate(cmd.Context(), args[0])
 			if !a.json {
 				if err == nil {
-					a.printf("%s\n", campaignfile.Explain(*def))
+					a.print(campaignfile.Explain(*def))
 					if explain {
 						err = a.printCourse(def)
 					}
@@ -87,7 +87,7 @@ func (a *app) printCourse(def *events.Definition) error {
 	if err != nil {
 		return err
 	}
-	a.printf("Written out\n\n%s\n", text)
+	a.print("Written out\n\n" + string(text))
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
 // composition writes a point in a line, in the campaign's order: "lipf6 1.10,
@@ -157,7 +158,15 @@ type narrator struct {
 
 // tell returns what an event says in plain words, a line each, and nothing for
 // one that a person need not read.
-func (n *narrator) tell(e events.Event, payload events.Payload) (lines []string) {
+func (n *narrator) tell(e events.Event, payload events.Payload) []string {
+	lines := n.lines(e, payload)
+	for i := range lines { // what others wrote cannot pass for a line of ours
+		lines[i] = plaintext.Line(lines[i])
+	}
+	return lines
+}
+
+func (n *narrator) lines(e events.Event, payload events.Payload) (lines []string) {
 	line, routine := n.one(e, payload)
 	expert, accepted, compared := "", false, false // of an initial answer
 	switch p := payload.(type) {

@@ -27,10 +27,11 @@ var may = []struct {
 	may    []string
 }{
 	{"internal/num", nil},
-	{"internal/console", []string{"events"}},
+	{"internal/plaintext", nil},
+	{"internal/console", []string{"events", "internal/plaintext"}},
 	{"internal/tasks", []string{"events", "internal/num"}},
 	{"internal/space", []string{"events", "internal/num"}},
-	{"internal/campaignfile", []string{"events", "internal/num", "internal/space", "internal/tasks", "schemas"}},
+	{"internal/campaignfile", []string{"events", "internal/num", "internal/plaintext", "internal/space", "internal/tasks", "schemas"}},
 	{"internal/telemetry", []string{"events"}},
 	{"events", nil},
 	{"schemas", []string{"events"}},
@@ -43,7 +44,7 @@ var may = []struct {
 	{"internal/control", []string{"events", "internal/engine"}},
 	{"internal/explain", []string{"events"}},
 	{"internal/diagnose", []string{"events", "projections", "policies", "internal/engine", "internal/space", "internal/num"}},
-	{"internal/report", []string{"events", "projections", "policies", "internal/engine", "internal/diagnose", "internal/explain", "internal/space", "internal/num", "adapters/instruments.", "adapters/humans."}},
+	{"internal/report", []string{"events", "projections", "policies", "internal/engine", "internal/diagnose", "internal/explain", "internal/plaintext", "internal/space", "internal/num", "adapters/instruments.", "adapters/humans."}},
 	{"internal/study", []string{""}},
 	{"internal/testinstrument", []string{"events", "adapters"}},
 	{"internal/killtest", []string{""}},

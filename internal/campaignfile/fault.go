@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
 // Fault is one thing that is wrong with a definition.
@@ -89,23 +91,15 @@ func (e *Error) Error() string {
 		}
 		b.WriteString(": ")
 		if f.Path != "" {
-			b.WriteString(f.Path + ": ")
+			b.WriteString(plaintext.Line(f.Path) + ": ")
 		}
-		b.WriteString(f.Problem + "\n")
+		b.WriteString(plaintext.Line(f.Problem) + "\n")
 		if f.Line > 0 && f.Line <= len(e.lines) {
-			// Tabs are kept in front of the mark, so that it stands below its column.
-			line := e.lines[f.Line-1]
-			lead := []rune(line)
-			lead = lead[:min(f.Column-1, len(lead))]
-			for i, r := range lead {
-				if r != '\t' {
-					lead[i] = ' '
-				}
-			}
-			fmt.Fprintf(&b, "%5d | %s\n      | %s^\n", f.Line, line, string(lead))
+			line, mark := Excerpt(e.lines[f.Line-1], f.Column)
+			fmt.Fprintf(&b, "%5d | %s\n      | %s\n", f.Line, line, mark)
 		}
 		if f.Advice != "" {
-			b.WriteString("      = " + f.Advice + "\n")
+			b.WriteString("      = " + plaintext.Line(f.Advice) + "\n")
 		}
 	}
 	if n := len(e.Faults); n == 1 {
@@ -115,6 +109,32 @@ func (e *Error) Error() string {
 	}
 	b.WriteString("; nothing was changed")
 	return b.String()
+}
+
+// widest is how many characters of a line are shown.
+const widest = 160
+
+// Excerpt returns the part of a line around a column, as it can be printed, and a
+// mark to stand below the column.
+func Excerpt(line string, column int) (text, mark string) {
+	runes := []rune(line)
+	from, to := 0, len(runes)
+	if to > widest {
+		from = max(0, min(column-1-widest/2, to-widest))
+		to = from + widest
+	}
+	shown := func(from, to int) string {
+		return plaintext.Line(strings.ReplaceAll(string(runes[from:to]), "\t", "    "))
+	}
+	at := min(max(column-1, from), to)
+	before, after := shown(from, at), shown(at, to)
+	if from > 0 {
+		before = "…" + before
+	}
+	if to < len(runes) {
+		after += "…"
+	}
+	return before + after, strings.Repeat(" ", utf8.RuneCountInString(before)) + "^"
 }
 
 // path leads to a field: keys are strings, places in a list are ints.

@@ -11,7 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
+
+	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
 // ErrClosed is wrapped by the errors of prompts that cannot be answered any
@@ -137,11 +138,11 @@ func shortest(height int, ways ...func() []string) []string {
 	return best
 }
 
-// clean makes text from files, programs and people safe to print: control
-// characters, which could rewrite the screen, become spaces.
+// clean makes what a person typed one line of text: control characters, and what
+// changes its direction, become spaces.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if r == '\n' || plaintext.Unsafe(r) {
 			return ' '
 		}
 		return r

@@ -203,7 +203,7 @@ func TestShownTextIsHarmless(t *testing.T) {
 	if _, err := l.Prompt(t.Context(), console.Form{Key: "q1", Title: "a\x1b[2Jb\r\xff", Body: func(int, int) []string { return []string{"one\ntwo"} }}); err != nil {
 		t.Fatal(err)
 	}
-	want := "\nq1  a [2Jb �\n    one two\nq1> \n"
+	want := "\nq1  a\\u001b[2Jb �\n    one two\nq1> \n"
 	if out.String() != want {
 		t.Errorf("%q, want %q", out, want)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
 // maxLine is the longest line in bytes that is read.
@@ -226,7 +228,7 @@ func (l *Lines) show(f Form) {
 	}
 	for i, line := range hint {
 		if tight && i == len(hint)-1 {
-			_, _ = io.WriteString(l.out, clean(line)+" ")
+			_, _ = io.WriteString(l.out, plaintext.Line(line)+" ")
 			break
 		}
 		l.say("%s", line)
@@ -257,7 +259,7 @@ func hanging(head, text string, width int) []string {
 func (l *Lines) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	blank := strings.HasPrefix(text, "\n")
-	text = clean(strings.TrimPrefix(text, "\n"))
+	text = plaintext.Line(strings.TrimPrefix(text, "\n"))
 	if blank {
 		text = "\n" + text
 	}

@@ -24,6 +24,7 @@ import (
 	"io"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
 // Input says what to report on.
@@ -54,6 +55,7 @@ var page = template.Must(template.New("report").Parse(source))
 // the log, of the context, or of w; on a failure before the end nothing has been
 // written to w.
 func Write(ctx context.Context, w io.Writer, in Input) error {
+	w = plaintext.NewWriter(w, true)
 	if in.Store == "" {
 		in.Store = in.Campaign + ".campaign"
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 )
@@ -39,6 +40,7 @@ var page = template.Must(template.New("study").Parse(source))
 // Write writes the page. On an error nothing has been written to w, unless it is
 // w's own. The page holds no clock and no chance: equal inputs give equal pages.
 func Write(w io.Writer, in Input) error {
+	w = plaintext.NewWriter(w, true)
 	var b bytes.Buffer
 	if err := page.Execute(&b, in.page()); err != nil {
 		return fmt.Errorf("the study's page: %w", err)

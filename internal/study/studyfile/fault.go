@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
 // Fault is one thing that is wrong with a study.
@@ -57,22 +60,15 @@ func (e *Error) Error() string {
 		}
 		b.WriteString(": ")
 		if f.Path != "" {
-			b.WriteString(f.Path + ": ")
+			b.WriteString(plaintext.Line(f.Path) + ": ")
 		}
-		b.WriteString(f.Problem + "\n")
+		b.WriteString(plaintext.Line(f.Problem) + "\n")
 		if f.Line > 0 && f.Line <= len(e.lines) {
-			line, column := excerpt(e.lines[f.Line-1], f.Column)
-			lead := []rune(line)
-			lead = lead[:min(column-1, len(lead))]
-			for i, r := range lead {
-				if r != '\t' { // tabs are kept, so that the mark stands below its column
-					lead[i] = ' '
-				}
-			}
-			fmt.Fprintf(&b, "%5d | %s\n      | %s^\n", f.Line, line, string(lead))
+			line, mark := campaignfile.Excerpt(e.lines[f.Line-1], f.Column)
+			fmt.Fprintf(&b, "%5d | %s\n      | %s\n", f.Line, line, mark)
 		}
 		if f.Advice != "" {
-			b.WriteString("      = " + f.Advice + "\n")
+			b.WriteString("      = " + plaintext.Line(f.Advice) + "\n")
 		}
 	}
 	if n := len(e.Faults); n == 1 {
@@ -82,24 +78,4 @@ func (e *Error) Error() string {
 	}
 	b.WriteString("; nothing was run")
 	return b.String()
-}
-
-// widest is how many characters of a line are shown.
-const widest = 120
-
-// excerpt returns the part of a line around a column, and the column in it.
-func excerpt(line string, column int) (string, int) {
-	runes := []rune(line)
-	if len(runes) <= widest {
-		return line, column
-	}
-	from := min(max(0, column-1-widest/2), len(runes)-widest)
-	text := string(runes[from : from+widest])
-	if from+widest < len(runes) {
-		text += "…"
-	}
-	if from > 0 {
-		return "…" + text, column - from + 1
-	}
-	return text, column
 }
