@@ -128,10 +128,11 @@ const (
 	QuantityUCB  = "ucb"  // upper confidence bound
 )
 
-// Shapley attributes a quantity at a candidate to the parameters. Base plus the
-// sum of Values is what the measured compositions tell of it (Adachi et al. 2024,
-// Prop. 4); where nothing was measured nearby the model's own value is another, of
-// a standard deviation a far greater one.
+// Shapley attributes a quantity at a candidate to the parameters. Base, what the
+// model says on average of the compositions that were measured, and the sum of
+// Values are what it says of the candidate. In decisions of version 2 of the
+// policies they are what the measured compositions tell of it (Adachi et al.
+// 2024, Prop. 4), of a standard deviation often far less.
 type Shapley struct {
 	Candidate string `json:"candidate"`
 	// Quantity is one of the Quantity constants.

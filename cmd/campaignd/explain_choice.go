@@ -19,7 +19,11 @@ func (a *app) printAttributions(ex *explained) {
 	shares := explain.Shares(ex.def, ex.Decision)
 	if shares != nil {
 		a.printf("\nWhat each parameter does (Shapley values)\n")
-		a.printf("  They explain what the measured compositions tell. Where nothing was measured nearby, the model itself\n  falls back to what it expects of any composition, and is less sure.\n\n")
+		if explain.AddUp(shares) {
+			a.printf("  They add up to what the model says, from what it says on average of the compositions that were measured.\n\n")
+		} else {
+			a.printf("  They explain what the measured compositions tell. Where nothing was measured nearby, the model itself\n  falls back to what it expects of any composition, and is less sure.\n\n")
+		}
 		for _, line := range shareLines(ex, shares) {
 			a.printf("%s\n", strings.TrimRight("  "+line, " "))
 		}
@@ -99,6 +103,9 @@ func shareLines(ex *explained, shares []explain.Share) (lines []string) {
 		row("base + sum", func(s *explain.Share) string {
 			return fmt.Sprintf("%*s", column, fmt.Sprintf("%s %s = %s", short(s.Base), spaced(s.Total-s.Base), short(s.Total)))
 		}, q.quantity)
+		if explain.AddUp(shares) {
+			continue
+		}
 		row("the model itself", func(s *explain.Share) string {
 			if s.Model == nil {
 				return ""

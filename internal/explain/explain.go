@@ -3,7 +3,11 @@
 // model itself says.
 package explain
 
-import "github.com/campaignd/campaignd/events"
+import (
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+)
 
 // Share is a quantity at a candidate, attributed to the parameters, in the
 // campaign's unit and sense: Base and the sum of Values make Total.
@@ -15,11 +19,24 @@ type Share struct {
 	Values              []float64
 	Total               float64
 	// Model is what the model itself says of the quantity there; nil where the
-	// decision did not record it. The explanation rests on the measured
-	// compositions alone (Adachi et al. 2024, Prop. 4), and knows less and less
-	// about candidates far away from them: there the two differ.
+	// decision did not record it. It is the total, but for decisions of version 2 of
+	// the policies: they rested on the measured compositions alone (Adachi et al.
+	// 2024, Prop. 4), which know less and less about candidates far away.
 	Model *float64
 }
+
+// AddUp reports whether shares add up to what the model itself says.
+func AddUp(shares []Share) bool {
+	for _, s := range shares {
+		if s.Model != nil && math.Abs(s.Total-*s.Model) > sameValue*(math.Abs(s.Total)+math.Abs(*s.Model)+math.Abs(s.Base)) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameValue is the relative difference up to which two sums are the same.
+const sameValue = 1e-6
 
 // Shares returns the Shapley values of a decision in the campaign's unit, in the
 // order in which they were recorded: nil where it has none, or no model.

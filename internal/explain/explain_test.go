@@ -42,6 +42,14 @@ func TestShares(t *testing.T) {
 			t.Errorf("%s: nothing was recorded of the unaided candidate, and %v is said to be", test.goal, *other.Model)
 		}
 	}
+	if AddUp(Shares(&events.Definition{Objective: events.Objective{Goal: events.Maximize}}, d)) {
+		t.Error("shares whose sum is another than the model's add up")
+	}
+	d.Attributions.Shapley = d.Attributions.Shapley[:1]
+	d.Attributions.Shapley[0].Values[0] = 0.25 // 0.5 + 0.25 − 0.25, of which 11 is made
+	if !AddUp(Shares(&events.Definition{Objective: events.Objective{Goal: events.Maximize}}, d)) {
+		t.Error("shares that are the model's do not add up")
+	}
 	if Shares(&events.Definition{}, &events.DecisionMade{}) != nil {
 		t.Error("a decision without attributions has shares")
 	}

@@ -139,8 +139,12 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 		return c, nil
 	}
 	if shares := explain.Shares(h.def, d.DecisionMade); shares != nil {
+		caption := "Shapley values: what each parameter adds to what the model says of either candidate, from what it says on average of the measured compositions, the base (after Adachi et al. 2024, §3.3)."
+		if !explain.AddUp(shares) {
+			caption = "Shapley values: what each parameter adds to what the measured compositions tell of either candidate (Adachi et al. 2024, Prop. 4). Base + sum = total; below it what the model itself says, which where nothing was measured nearby falls back to what it expects of any composition, and is less sure."
+		}
 		c.Bars = &figure{ID: d.Decision + "-shapley", Title: "What each parameter does", Wide: true,
-			SVG: h.sharesSVG(shares, candidates, letters), Caption: "Shapley values: what each parameter adds to what the measured compositions tell of either candidate (Adachi et al. 2024, Prop. 4). Base + sum = total; below it what the model itself says, which where nothing was measured nearby falls back to what it expects of any composition, and is less sure."}
+			SVG: h.sharesSVG(shares, candidates, letters), Caption: caption}
 	}
 	if p := d.Attributions.Plane; p != nil {
 		var err error
@@ -183,7 +187,12 @@ func (h *history) sharesSVG(shares []explain.Share, candidates []events.Candidat
 	panel := (width - names - 2*gap) / 3
 	row := float64(len(candidates))*(bar+2) + pad
 	sums := top + float64(len(parameters))*row + 8
-	height := sums + float64(len(candidates))*34 + 4
+	line := 34. // the sum of a candidate, and what the model says
+	exact := explain.AddUp(shares)
+	if exact {
+		line = 20
+	}
+	height := sums + float64(len(candidates))*line + 4
 	var b strings.Builder
 	text := func(x, y float64, anchor, fill, content string) {
 		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%g" fill="%s">%s</text>`, x, y, anchor, size, fill, template.HTMLEscapeString(content))
@@ -214,16 +223,16 @@ func (h *history) sharesSVG(shares []explain.Share, candidates []events.Candidat
 				fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="9.5" fill="#616e7c">%s</text>`, at, y+bar-0.8, anchor, plus(v))
 			}
 			sum := s.Total - s.Base
-			line := fmt.Sprintf("%s: %s %s = %s", letterOf(letters, c.Name), chart.Typeset(significant(s.Base, 4)), summand(sum), chart.Typeset(significant(s.Total, 4)))
-			y := sums + float64(o)*34 + 12
-			text(axis, y, "middle", optionColor(o), line)
-			if s.Model != nil {
+			total := fmt.Sprintf("%s: %s %s = %s", letterOf(letters, c.Name), chart.Typeset(significant(s.Base, 4)), summand(sum), chart.Typeset(significant(s.Total, 4)))
+			y := sums + float64(o)*line + 12
+			text(axis, y, "middle", optionColor(o), total)
+			if s.Model != nil && !exact {
 				text(axis, y+14, "middle", "#616e7c", "the model itself: "+chart.Typeset(significant(*s.Model, 4)))
 			}
 		}
 	}
 	for o, c := range candidates {
-		y := sums + float64(o)*34 + 12
+		y := sums + float64(o)*line + 12
 		text(names-10, y, "end", optionColor(o), strings.TrimSpace(letters[c.Name]+" "+c.Name))
 	}
 	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.1f" role="img" aria-label="Shapley values of the candidates">%s</svg>`, width, height, b.String()))

@@ -30,7 +30,7 @@ func TestChoices(t *testing.T) {
 	reviewed := 0
 	for _, choice := range all {
 		text := page.id(choice.ID + "-choice")
-		for _, want := range []string{choice.Question, "chosen", "A ", "B ", "What each parameter does", "the model itself", "Expected conductivity", choice.Experiment, choice.Measured} {
+		for _, want := range []string{choice.Question, "chosen", "A ", "B ", "What each parameter does", "what the model says", "Expected conductivity", choice.Experiment, choice.Measured} {
 			if want == "" || !strings.Contains(text, want) {
 				t.Errorf("%s does not say %q", choice.ID, want)
 			}

@@ -1,0 +1,58 @@
+package policies_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/explain"
+	"github.com/campaignd/campaignd/internal/study"
+)
+
+// Law: what is explained is what is shown. Base and Shapley values of the mean, the
+// standard deviation and the bound add up to what the decision says of the
+// candidate, wherever it lies: also where a result is awaited nearby, in a
+// mixture, and where the objective is minimised.
+func TestAttributionsAddUp(t *testing.T) {
+	for _, task := range []string{"branin", "electrolyte", "mixture4"} {
+		for _, parallel := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s/%d", task, parallel), func(t *testing.T) {
+				t.Parallel()
+				def, err := study.Define(task, 4, 9, study.WithExpert(2), func(def *events.Definition) {
+					def.Policy.Trust.CoExBO = &events.CoExBO{}
+					def.Policy.Handover.Choose = &events.Choose{Gate: ptr(false)}
+					def.Initial.Comparisons, def.Parallel = ptr(12), parallel
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				log := memlog.New()
+				if _, err := study.Simulate(t.Context(), log, def); err != nil {
+					t.Fatal(err)
+				}
+				explained := 0
+				for e, err := range log.Read(t.Context(), 0) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					payload, _ := events.Decode(e)
+					d, ok := payload.(*events.DecisionMade)
+					if !ok || d.Attributions == nil || len(d.Attributions.Shapley) == 0 {
+						continue
+					}
+					explained++
+					shares := explain.Shares(&def, d)
+					if len(shares) != 6 || !explain.AddUp(shares) {
+						for _, s := range shares {
+							t.Errorf("%s: the %s of the %s candidate: %v in all, the model says %v", d.Decision, s.Quantity, s.Candidate, s.Total, *s.Model)
+						}
+					}
+				}
+				if explained == 0 {
+					t.Error("nothing was explained")
+				}
+			})
+		}
+	}
+}
