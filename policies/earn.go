@@ -108,3 +108,52 @@ func (m *maker) evidence(b *belief.Model) (trust.Evidence, error) {
 	}
 	return trust.Weigh(m.v.Objective.GP().Joint(b.X), reject, example)
 }
+
+// Help is what an expert's labels have shown so far: what people mean by trust in
+// an expert. The weight λ with which their belief bends a choice is another
+// matter, and falls while the expert may accept what is chosen.
+type Help struct {
+	Expert string `json:"expert"`
+	// Labels counts the labels it rests on; without any, Helps is what is assumed of anybody.
+	Labels int `json:"labels"`
+	// Helps is the probability that the labels go with what is measured, Misleads
+	// that they go against it; else they say nothing of it.
+	Helps    float64 `json:"helps"`
+	Misleads float64 `json:"misleads"`
+}
+
+// Helps returns what the labels of each expert have shown, in a campaign whose
+// policy reads labels; nil without a model of the objective. An expert whose labels
+// cannot be weighed is left out.
+func Helps(v View) (all []Help) {
+	def := v.Campaign.Definition
+	b := def.Policy.Trust.Belief()
+	if v.Objective == nil || b == nil || b.Feedback != events.FeedbackLabel {
+		return nil
+	}
+	for _, expert := range def.Experts {
+		var x [][]float64
+		var reject, example []bool
+		for i := range v.Campaign.Questions {
+			q := &v.Campaign.Questions[i]
+			if q.Expert != expert.Name || !q.IsLabel() {
+				continue
+			}
+			u, err := v.Space.Encode(q.Parameters)
+			if err != nil {
+				continue
+			}
+			x, reject, example = append(x, u), append(reject, q.Answer == events.AnswerReject), append(example, q.Volunteered)
+		}
+		if b.Window != nil {
+			first := max(0, len(x)-*b.Window)
+			x, reject, example = x[first:], reject[first:], example[first:]
+		}
+		evidence, err := trust.Weigh(v.Objective.GP().Joint(x), reject, example)
+		if err != nil {
+			continue
+		}
+		all = append(all, Help{Expert: expert.Name, Labels: len(x), Helps: evidence.Helps, Misleads: evidence.Misleads})
+	}
+	return all
+}

@@ -49,7 +49,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Lay out everything that is recorded about a decision",
 		Long: `Lay out everything that is recorded about a decision: the candidates it weighed,
 with what the models said of them, the tests it made with their numbers, the rule
-that settled it, the trust in the expert, and what followed. Where an expert chose
+that settled it, the weight of the expert's belief, and what followed. Where an expert chose
 between candidates: what each parameter does for either (Shapley values), the
 plane of the two strongest parameters, the answer, and whether it was right.
 Instead of a decision (d12) an experiment (e7) or a question (q3) can be named:
@@ -254,7 +254,7 @@ func (a *app) printExplanation(ex *explained) error {
 	row("seed", "%d", d.Seed)
 	row("build", "%s", build{d.Build})
 	if d.Lambda != nil {
-		row("trust", "λ %s%s", short(*d.Lambda), trustMove(ex.Trust))
+		row("weight λ", "%s", weightInWords(*d.Lambda, ex.Trust))
 	}
 	if q := ex.Answered; q != nil {
 		row("answer", "%s; what was weighed then: campaignd explain %s", answerInWords(def, q), q.Decision)
@@ -360,11 +360,12 @@ func reviewInWords(r *events.ChoiceReview) string {
 	return fmt.Sprintf("%s's choice in %s was right with probability %.2f, now that %s is measured", r.Expert, r.Question, r.Probability, r.Experiment)
 }
 
-func trustMove(t *events.TrustAdjusted) string {
+// weightInWords says the weight of a belief after a decision, and how it moved.
+func weightInWords(lambda float64, t *events.TrustAdjusted) string {
 	if t == nil {
-		return ""
+		return short(lambda) + " of the expert's belief"
 	}
-	return fmt.Sprintf(" in %s after it (%s before; the lower belief bound was %s)", t.Expert, short(t.From), short(t.Violation))
+	return fmt.Sprintf("%s of %s's belief after it (%s before; the lower belief bound was %s)", short(lambda), t.Expert, short(t.From), short(t.Violation))
 }
 
 // letters maps candidates to the letters under which an expert saw them: nil

@@ -11,7 +11,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/plaintext"
-	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Styles. The program leaves colours out where the terminal has none, or
@@ -108,8 +107,8 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	if r := s.Review; r != nil {
 		row("last choice", "%s was right with probability %.2f (%s)", r.Expert, r.Probability, r.Question)
 	}
-	if len(s.Trust) > 0 || def.Policy.Trust.COBOL != nil {
-		row("trust", "%s", trustInWords(def, s.Trust))
+	if lines := trustInWords(s.Helps, s.Trust); lines != nil {
+		row("trust", "%s", strings.Join(lines, "; "))
 	}
 }
 
@@ -185,19 +184,4 @@ func sparkline(values []float64, width int) string {
 		line.WriteRune(bars[i])
 	}
 	return line.String()
-}
-
-// trustInWords says how far each expert is trusted.
-func trustInWords(def *events.Definition, trust []campaign.Trust) string {
-	var parts []string
-	for _, expert := range def.Experts {
-		text := expert.Name + " λ –"
-		for _, t := range trust {
-			if t.Expert == expert.Name {
-				text = fmt.Sprintf("%s λ %s", t.Expert, short(t.Lambda))
-			}
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -52,6 +53,7 @@ type progress struct {
 	Preferred  []duel.Best // instead of Best, where nothing is measured
 	Definition *events.Definition
 	Trust      []campaign.Trust
+	Helps      []policies.Help
 	Failure    string
 	WaitingFor string
 	Began      time.Time
@@ -94,7 +96,7 @@ func progressOf(core *engine.Core, waitingFor string) progress {
 		}
 	}
 	if summary, err := core.Summarize(); err == nil {
-		p.Best, p.Preferred = summary.Best, summary.Preferred
+		p.Best, p.Preferred, p.Helps = summary.Best, summary.Preferred, summary.Helps
 	}
 	return p
 }

@@ -24,7 +24,8 @@ type status struct {
 	Reason string `json:"reason,omitempty"`
 	Budget int    `json:"budget"`
 	Asked  int    `json:"asked"`
-	// Trust is the dual variable of each expert.
+	// Trust is the dual variable of each expert, the weight λ of their belief: no
+	// measure of how far they are trusted, which Helps of the summary is.
 	Trust []campaign.Trust `json:"trust"`
 	// Open are the experiments without an outcome, Questions those without an
 	// answer.
@@ -146,8 +147,8 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 			}
 		}
 	}
-	for _, trust := range state.Trust {
-		row("trust", "λ %s in %s", short(trust.Lambda), trust.Expert)
+	for _, line := range trustInWords(summary.Helps, state.Trust) {
+		row("trust", "%s", line)
 	}
 	for _, x := range st.Open {
 		stalled := ""

@@ -32,6 +32,9 @@ func (a *app) summarize(core *engine.Core, t target, report string) error {
 	for _, spent := range effort(s, summary) {
 		row(spent[0], spent[1])
 	}
+	for _, line := range trustInWords(summary.Helps, s.Trust) {
+		row("trust", line)
+	}
 	row("store", t.store)
 	if report != "" {
 		row("report", report)
@@ -113,7 +116,7 @@ func initially(n, all int) string {
 // against the budget of a campaign that measures nothing.
 func compared(s *campaign.State) (n int) {
 	for i := range s.Questions {
-		if q := &s.Questions[i]; q.Form == campaign.Comparison && !q.Volunteered && q.Status != campaign.Asked {
+		if q := &s.Questions[i]; q.Form == campaign.Comparison && !q.Volunteered && !q.Moot && q.Status != campaign.Asked {
 			n++
 		}
 	}

@@ -368,7 +368,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	case *events.ModelFitFailed:
 		return fmt.Sprintf("%s could not be fitted: %s", modelInWords(p.Model, p.Expert), p.Cause), false
 	case *events.TrustAdjusted:
-		return fmt.Sprintf("trust in %s: λ %s → %s", p.Expert, short(p.From), short(p.To)), true
+		return fmt.Sprintf("weight λ of %s's belief: %s → %s", p.Expert, short(p.From), short(p.To)), true
 	case *events.DecisionMade:
 		return fmt.Sprintf("%s: %s", p.Decision, p.Reason), true
 	}

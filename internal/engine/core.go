@@ -30,6 +30,7 @@ type Core struct {
 	policy    *policies.Policy
 
 	doubts doubts
+	helps  helps
 
 	// byHand is set where people run the experiments (see [Runner.Suggest]).
 	byHand bool
@@ -72,7 +73,7 @@ func (c *Core) Apply(e events.Event) error {
 // Restore replaces the projections by their snapshots, in the order of
 // [Core.Projections].
 func (c *Core) Restore(snapshots [][]byte) error {
-	c.doubts = doubts{}
+	c.doubts, c.helps = doubts{}, helps{}
 	for i, p := range c.Projections() {
 		if err := p.Restore(snapshots[i]); err != nil {
 			return err

@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // Best is the measured composition with the best posterior mean.
@@ -31,6 +33,8 @@ type Summary struct {
 	// each expert prefers, in a campaign without measurements; Best is then nil.
 	Comparisons int         `json:"comparisons,omitempty"`
 	Preferred   []duel.Best `json:"preferred,omitempty"`
+	// Helps is what each expert's labels have shown, where the policy reads labels.
+	Helps []policies.Help `json:"helps,omitempty"`
 	// Stopped says why the campaign ended; empty while it has not.
 	Stopped string `json:"stopped"`
 }
@@ -51,8 +55,33 @@ func (c *Core) Summarize() (Summary, error) {
 		return summary, err
 	}
 	best, err := c.best()
-	summary.Best = best
+	summary.Best, summary.Helps = best, c.Helps()
 	return summary, err
+}
+
+// Helps returns what each expert's labels have shown so far (see [policies.Helps]).
+func (c *Core) Helps() []policies.Help {
+	model, err := c.objective.Model()
+	if err != nil {
+		return nil
+	}
+	revision := 0
+	for _, expert := range c.State().Definition.Experts {
+		revision += c.belief.Revision(expert.Name)
+	}
+	if h := &c.helps; h.model != model || h.revision != revision || h.definedBy != c.definedBy {
+		*h = helps{model, revision, c.definedBy, policies.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model})}
+	}
+	return c.helps.all
+}
+
+// helps remembers what the labels have shown, and what that followed from: many
+// labels take a while to weigh.
+type helps struct {
+	model     *objective.Model
+	revision  int // of all experts' answers
+	definedBy string
+	all       []policies.Help
 }
 
 func (c *Core) best() (*Best, error) {

@@ -139,12 +139,48 @@ func (h *history) figureLabels() (figure, bool) {
 // expertColors tell several experts apart; names stand beside the lines too.
 var expertColors = []color.NRGBA{chart.Blue, chart.Red, chart.Green, chart.Purple}
 
-// figureTrust draws the dual variable λ of each expert.
+// figureTrust draws how probable it is that each expert's labels help, as the
+// decisions knew it.
 func (h *history) figureTrust() (figure, bool) {
+	var names []string
+	lines := make(map[string]plotter.XYs)
+	for _, d := range h.decisions {
+		for _, help := range d.helps {
+			if _, known := lines[help.Expert]; !known {
+				names = append(names, help.Expert)
+			}
+			line := lines[help.Expert]
+			if n := len(line); n > 0 {
+				line = append(line, plotter.XY{X: d.spot, Y: line[n-1].Y})
+			}
+			lines[help.Expert] = append(line, plotter.XY{X: d.spot, Y: help.Helps})
+		}
+	}
+	if names == nil {
+		return figure{}, false
+	}
+	c := chart.New(380, 230, "experiments requested", "P(the labels help)")
+	end := h.axisOfExperiments(c)
+	for k, name := range names {
+		color := expertColors[k%len(expertColors)]
+		line := lines[name]
+		final := line[len(line)-1].Y
+		c.Line(append(line, plotter.XY{X: end, Y: final}), color, 2)
+		c.End(final, name+" "+significant(final, 2), color)
+	}
+	chart.Limits(&c.Y, 0, 0, 1)
+	c.Y.Min, c.Y.Max = 0, 1.05
+	c.Y.Tick.Marker = chart.Ticks{Want: 5}
+	return figure{ID: "trust", Title: "Trust in the expert", SVG: c.SVG("Probability that the labels help"),
+		Caption: "How probable it is, at each decision, that an expert's rejections go with bad results and not with nothing or with good ones. A third is assumed of anybody."}, true
+}
+
+// figureWeight draws the dual variable λ of each expert.
+func (h *history) figureWeight() (figure, bool) {
 	if len(h.trust) == 0 {
 		return figure{}, false
 	}
-	c := chart.New(380, 230, "experiments requested", "dual variable λ")
+	c := chart.New(380, 230, "experiments requested", "weight λ")
 	end := h.axisOfExperiments(c)
 	var names []string
 	for _, t := range h.trust {
@@ -179,8 +215,8 @@ func (h *history) figureTrust() (figure, bool) {
 	chart.Limits(&c.Y, 0, values...)
 	c.Y.Max += 0.1 * (c.Y.Max - c.Y.Min)
 	c.Y.Tick.Marker = chart.Ticks{Want: 5}
-	return figure{ID: "trust", Title: "Trust in the expert", SVG: c.SVG("Dual variable over time"),
-		Caption: "λ weighs the expert's belief in the aided choice (Xu et al. 2024, Alg. 1). It falls while the expert may accept the aided candidate (lower belief bound below 0), and grows where the belief says reject."}, true
+	return figure{ID: "weight", Title: "Weight λ of the belief", SVG: c.SVG("Dual variable over time"),
+		Caption: "λ, the dual variable, weighs the expert's belief in the aided choice (Xu et al. 2024, Alg. 1). It is no measure of trust: it falls while the expert may accept the aided candidate (lower belief bound below 0), and grows where the belief says reject."}, true
 }
 
 // figureWidths draws how wide the belief was at each aided candidate, against

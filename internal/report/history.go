@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -62,6 +63,7 @@ type decision struct {
 	spot   float64
 	before int    // experiments requested before it
 	best   string // the experiment of the best composition by then, empty without a model
+	helps  []policies.Help
 }
 
 // trustStep is one move of a dual variable.
@@ -185,6 +187,9 @@ func (h *history) take(e events.Event, payload events.Payload) {
 		d := decision{DecisionMade: p, event: e, before: len(h.state.Experiments)}
 		if n := len(h.progress); n > 0 {
 			d.best = h.progress[n-1].experiment
+		}
+		if slices.ContainsFunc(p.Tests, func(t events.Test) bool { return strings.HasPrefix(t.Name, "trust: ") }) {
+			d.helps = h.core.Helps()
 		}
 		h.decisions = append(h.decisions, d)
 	case *events.TrustAdjusted:

@@ -325,7 +325,7 @@ func (h *history) decisionFacts(d *decision) [][2]string {
 		facts = append(facts, [2]string{"preferences", fmt.Sprintf("%s model of %s, log evidence %s", f.Form, plural(f.Comparisons, "comparison"), significant(f.LogEvidence, 4))})
 	}
 	if d.Lambda != nil {
-		facts = append(facts, [2]string{"λ afterwards", significant(*d.Lambda, 4)})
+		facts = append(facts, [2]string{"weight λ of the belief afterwards", significant(*d.Lambda, 4)})
 	}
 	if d.Build != (events.Build{}) {
 		facts = append(facts, [2]string{"build", buildText(d.Build)})
