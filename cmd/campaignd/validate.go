@@ -18,6 +18,8 @@ type validated struct {
 	// Definition is the campaign with every default written out.
 	Definition *events.Definition `json:"definition,omitempty"`
 	Faults     []validatedFault   `json:"faults"`
+	// Remarks say what is valid and probably not meant.
+	Remarks []string `json:"remarks"`
 }
 
 type validatedFault struct {
@@ -50,11 +52,17 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 					}
 				}
 				if err == nil {
+					for _, remark := range campaignfile.Remarks(*def) {
+						a.printf("Remark: %s.\n", remark)
+					}
 					a.printf("%s is valid.\n", args[0])
 				}
 				return err
 			}
-			answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{}}
+			answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{}, Remarks: []string{}}
+			if err == nil {
+				answer.Remarks = append(answer.Remarks, campaignfile.Remarks(*def)...)
+			}
 			var faulty *campaignfile.Error
 			switch {
 			case errors.As(err, &faulty):

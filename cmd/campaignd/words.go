@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/policies/trust"
 )
 
 // composition writes a point in a line, in the campaign's order: "lipf6 1.10,
@@ -154,6 +155,8 @@ type narrator struct {
 	expert             string
 	// reviewed is the last question whose choice was looked back at.
 	reviewed string
+	// named is the composition that an expert named last, until it is decided upon.
+	named *events.PinpointGiven
 }
 
 // tell returns what an event says in plain words, a line each, and nothing for
@@ -202,7 +205,41 @@ func (n *narrator) lines(e events.Event, payload events.Payload) (lines []string
 		n.reviewed = d.Review.Question // decisions repeat it until there is a newer one
 		lines = append(lines, reviewInWords(d.Review))
 	}
+	switch p := payload.(type) {
+	case *events.PinpointGiven:
+		n.named = p
+	case *events.DecisionMade:
+		if n.named != nil && p.Action == events.ActionRun {
+			lines = append(lines, notTaken(n.named, p)...)
+			n.named = nil
+		}
+	}
 	return lines
+}
+
+// notTaken says why a composition that an expert named is not the one that is
+// measured; nothing where it is, or where none was named.
+func notTaken(named *events.PinpointGiven, d *events.DecisionMade) []string {
+	if named.Parameters == nil {
+		return nil
+	}
+	for _, c := range d.Candidates {
+		if c.Name == d.Chosen && maps.Equal(c.Parameters, named.Parameters) {
+			return nil
+		}
+	}
+	why := strings.TrimSuffix(d.Reason, ".")
+	for i := len(d.Tests) - 1; i >= 0; i-- { // in the order of trust.NoHarm
+		t := d.Tests[i]
+		switch name, harm := strings.CutPrefix(t.Name, trust.NoHarmPrefix); {
+		case !harm || t.Holds:
+		case strings.HasPrefix(name, "optimistic"):
+			why = "the model expects less of it, even at its best, than it is sure to find elsewhere"
+		default:
+			why = "the model knows that place so well already that a measurement would teach little"
+		}
+	}
+	return []string{fmt.Sprintf("%s's composition (%s) is not measured next: %s (campaignd explain %s)", named.Expert, named.Question, why, d.Decision)}
 }
 
 // one says in a line what happened; routine is true for what is of interest

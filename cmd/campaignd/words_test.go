@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies/trust"
 )
 
 func ptr[T any](x T) *T { return &x }
@@ -62,6 +63,35 @@ func TestWords(t *testing.T) {
 	} {
 		if got := tell(test.actor, test.payload); got != test.want {
 			t.Errorf("%s by %s is told as\n%q, want\n%q", test.payload.Kind(), test.actor, got, test.want)
+		}
+	}
+}
+
+// Law: who names a composition that is not taken hears why, in the next line; who
+// names one that is taken hears nothing more.
+func TestNamedAndNotTaken(t *testing.T) {
+	named := events.Point{"salt": events.Number(1.1)}
+	other := events.Point{"salt": events.Number(0.9)}
+	for name, c := range map[string]struct {
+		tests []events.Test
+		taken events.Point
+		want  string
+	}{
+		"taken":       {trust.NoHarm(1, 2, 1, 1, 3), named, ""},
+		"bad":         {trust.NoHarm(2, 1, 1, 1, 3), other, "ada's composition (q6) is not measured next: the model expects less of it, even at its best, than it is sure to find elsewhere (campaignd explain d9)"},
+		"bad, known":  {trust.NoHarm(2, 1, 9, 1, 3), other, "expects less of it"},
+		"known":       {trust.NoHarm(1, 2, 9, 1, 3), other, "the model knows that place so well already"},
+		"other cause": {nil, other, "is not measured next: the space was narrowed (campaignd explain d9)"},
+	} {
+		n := narrator{def: salty}
+		n.tell(events.Event{Kind: events.KindPinpointGiven}, &events.PinpointGiven{Question: "q6", Expert: "ada", Parameters: named})
+		d := &events.DecisionMade{Decision: "d9", Action: events.ActionRun, Chosen: "chosen", Tests: c.tests, Reason: "the space was narrowed.",
+			Candidates: []events.Candidate{{Name: "chosen", Parameters: c.taken}}}
+		if got := strings.Join(n.tell(events.Event{Kind: events.KindDecisionMade}, d), "\n"); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: it says %q", name, got)
+		}
+		if again := n.tell(events.Event{Kind: events.KindDecisionMade}, d); again != nil {
+			t.Errorf("%s: it says it again: %q", name, again)
 		}
 	}
 }

@@ -1,0 +1,56 @@
+package campaignfile
+
+import (
+	"strings"
+	"testing"
+)
+
+const duelFile = `
+name: taste
+parameters: [{name: x, values: [1, 2, 3, 4]}]
+objective: {name: liking, goal: maximize}
+policy: POLICY
+INITIAL
+budget: {comparisons: 8}
+experts: [{name: ada, terminal: {}}]
+`
+
+const measuredFile = `
+name: lab
+parameters: [{name: x, min: 0, max: 1}]
+objective: {name: y, goal: maximize}
+policy: POLICY
+budget: {experiments: 8}
+instrument: manual
+experts: [{name: ada, terminal: {}}]
+`
+
+// Law: what is valid and cannot be meant is remarked upon, and nothing else is: a
+// budget that leaves the policy no choice, and experts of whom nothing is read.
+func TestRemarks(t *testing.T) {
+	file := func(text, policy, initial string) string {
+		return strings.NewReplacer("POLICY", policy, "INITIAL", initial).Replace(text)
+	}
+	for _, test := range []struct{ file, want string }{
+		{file(duelFile, "raeubo", ""), "all of the 8 comparisons are initial ones"}, // the default of 8
+		{file(duelFile, "raeubo", "initial: {comparisons: 7}"), ""},
+		{file(duelFile, "mr-lpf", ""), ""},
+		{file(measuredFile, "lcb", ""), "reads nothing of what ada may say"},
+		{file(measuredFile, "sobol", ""), "reads nothing of what ada may say"},
+		{file(measuredFile, "cobol", ""), ""},
+		{file(measuredFile, "coexbo", ""), ""},
+		{file(measuredFile, "pibo", ""), ""},
+		{file(measuredFile, "prior-sampling", ""), ""},
+		{file(measuredFile, "manual", ""), ""},
+		{file(measuredFile, "batch-ucb", ""), ""},
+	} {
+		f, err := Parse("test.yaml", []byte(test.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(Remarks(f.Definition), "; ")
+		if (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s\nis remarked upon with %q, want %q", test.file, got, test.want)
+		}
+	}
+}
