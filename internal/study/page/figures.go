@@ -123,20 +123,41 @@ func (v view) asked() (figure, bool) {
 		Caption: "Questions put to the experts before each experiment; examples given at the beginning are not counted. Arms that ask nobody are left out."}, true
 }
 
-func (v view) trust() (figure, bool) {
-	some := false
-	for _, a := range v.task.Arms {
-		for _, m := range a.TrustCurve {
-			some = some || m.N > 0
-		}
-	}
-	if !some {
+// helps draws how probable it is that the labels help.
+func (v view) helps() (figure, bool) {
+	curve := func(a simulate.ArmSummary) []simulate.Mean { return a.HelpsCurve }
+	if !v.some(curve) {
 		return figure{}, false
 	}
-	c := chart.New(380, 250, v.task.Steps+"s", "dual variable λ")
-	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean { return a.TrustCurve })
-	return figure{Title: "Trust", SVG: c.SVG("Trust in the experts, arm by arm"),
-		Caption: "λ weighs the experts' belief in the choice, mean over experts and seeds (Xu et al. 2024, Alg. 1); 0 is no trust. Arms without one are left out."}, true
+	c := chart.New(380, 250, v.task.Steps+"s", "P(the labels help)")
+	v.curves(c, false, curve)
+	c.Y.Min, c.Y.Max = 0, 1
+	return figure{Title: "Trust in the experts", SVG: c.SVG("Trust in the experts, arm by arm"),
+		Caption: "How probable it is that the experts' rejections go with bad results, and not with nothing or with good ones; mean over experts and seeds. A third is assumed of anybody. Arms without labels are left out."}, true
+}
+
+// weight draws the dual variable.
+func (v view) weight() (figure, bool) {
+	curve := func(a simulate.ArmSummary) []simulate.Mean { return a.TrustCurve }
+	if !v.some(curve) {
+		return figure{}, false
+	}
+	c := chart.New(380, 250, v.task.Steps+"s", "weight λ")
+	v.curves(c, false, curve)
+	return figure{Title: "Weight λ of the belief", SVG: c.SVG("Weight of the experts' belief, arm by arm"),
+		Caption: "λ, the dual variable, weighs the experts' belief in the choice, mean over experts and seeds (Xu et al. 2024, Alg. 1). It is no measure of trust: it falls while the expert may accept what is chosen. Arms without one are left out."}, true
+}
+
+// some reports whether any arm has a curve.
+func (v view) some(curve func(simulate.ArmSummary) []simulate.Mean) bool {
+	for _, a := range v.task.Arms {
+		for _, m := range curve(a) {
+			if m.N > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // risk draws how well and how reliably anchored experts were asked.

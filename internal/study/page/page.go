@@ -154,7 +154,7 @@ func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	v := view{task: t, baseline: in.Study.File.Baseline, initial: in.initial(i)}
 	d.Regret = v.regret()
 	d.Figures = append(d.Figures, v.differences(), v.cumulative())
-	for _, f := range []func() (figure, bool){v.asked, v.trust} {
+	for _, f := range []func() (figure, bool){v.asked, v.helps, v.weight} {
 		if figure, ok := f(); ok {
 			d.Figures = append(d.Figures, figure)
 		}

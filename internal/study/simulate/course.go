@@ -47,6 +47,9 @@ type Step struct {
 	// Trust is the mean over the experts of the dual variable λ when the
 	// experiment was chosen; nil where there is none.
 	Trust *float64 `json:"trust,omitempty"`
+	// Helps is the mean over the experts of the probability that their labels help
+	// (policies.Helps), likewise.
+	Helps *float64 `json:"helps,omitempty"`
 	// Source is "log" or "surrogate" where a store's task answered, [Identified]
 	// after the end of the comparisons, else empty.
 	Source string `json:"source,omitempty"`
@@ -58,8 +61,8 @@ type Step struct {
 type follower struct {
 	core  *engine.Core
 	truth Truth
-	// trust is that at the request of each experiment.
-	trust []*float64
+	// trust and helps are those at the request of each experiment.
+	trust, helps []*float64
 	// recommended is the regret of the composition that the campaign would name
 	// after each step; NaN where it named none.
 	recommended []float64
@@ -91,6 +94,7 @@ func follow(ctx context.Context, log events.Log, name string, truth Truth, times
 		}
 		if e.Kind == events.KindExperimentRequested {
 			f.trust = append(f.trust, meanTrust(f.core.State()))
+			f.helps = append(f.helps, meanHelps(f.core.Helps()))
 		}
 		if err := f.look(ctx, e.Kind == events.KindDecisionMade); err != nil {
 			return nil, nil, err
@@ -247,7 +251,7 @@ func (f *follower) experiments(times []float64) (Course, []float64, error) {
 		if x.Status.CalledOff() {
 			continue
 		}
-		step := Step{Trust: f.trust[i], Asked: asked(s, i)}
+		step := Step{Trust: f.trust[i], Helps: f.helps[i], Asked: asked(s, i)}
 		point := x.Parameters
 		if m := x.Measurement; m != nil {
 			point, step.Measured, step.Source = m.Actual, &m.Objective.Value, source(m.Identity)
@@ -408,5 +412,16 @@ func meanTrust(s *campaign.State) *float64 {
 		sum += t.Lambda
 	}
 	mean := sum / float64(len(s.Trust))
+	return &mean
+}
+
+func meanHelps(all []policies.Help) *float64 {
+	if len(all) == 0 {
+		return nil
+	}
+	mean := 0.0
+	for _, h := range all {
+		mean += h.Helps / float64(len(all))
+	}
 	return &mean
 }

@@ -13,7 +13,7 @@ import (
 // equal files. Studies with anchored experts have further columns.
 func (s Summary) WriteExperiments(w io.Writer) error {
 	header := []string{"task", "policy", "expert", "arm", "seed", "experiment", "unit", "measured", "true", "best", "simple_regret", "cumulative_regret",
-		"recommended_regret", "asked", "trust", "source"}
+		"recommended_regret", "asked", "lambda", "helps", "source"}
 	anchored := s.anchored()
 	if anchored {
 		header = append(header, "risk_adjusted", "risk_adjusted_compared", "queried_noise")
@@ -21,15 +21,18 @@ func (s Summary) WriteExperiments(w io.Writer) error {
 	t := newCSV(w, header...)
 	s.each(func(task TaskSummary, a ArmSummary, r *Result) {
 		for i, step := range r.Course {
-			measured, trust := math.NaN(), math.NaN()
+			measured, lambda, helps := math.NaN(), math.NaN(), math.NaN()
 			if step.Measured != nil {
 				measured = *step.Measured
 			}
 			if step.Trust != nil {
-				trust = *step.Trust
+				lambda = *step.Trust
+			}
+			if step.Helps != nil {
+				helps = *step.Helps
 			}
 			row := []any{task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, r.Seed, i + 1, task.Task.Objective.Unit, measured, step.True, step.Best,
-				step.Regret, step.Cumulative, step.Recommended, step.Asked, trust, step.Source}
+				step.Regret, step.Cumulative, step.Recommended, step.Asked, lambda, helps, step.Source}
 			if anchored {
 				row = append(row, step.Risk.adjusted(), step.Risk.best(), step.Risk.queried())
 			}

@@ -73,7 +73,7 @@ type ArmSummary struct {
 	// log and its surrogate answered; both 0 for other tasks.
 	FromLog, FromSurrogate float64
 	// Curves over the experiments.
-	RegretCurve, RecommendedCurve, CumulativeCurve, AskedCurve, TrustCurve []Mean
+	RegretCurve, RecommendedCurve, CumulativeCurve, AskedCurve, TrustCurve, HelpsCurve []Mean
 }
 
 // NearShare is how near to the optimum counts as near.
@@ -251,12 +251,14 @@ func (a *ArmSummary) summarize(t *Task, def events.Definition, experiments int) 
 	a.RecommendedCurve = curve(func(s Step) float64 { return s.Recommended })
 	a.CumulativeCurve = curve(func(s Step) float64 { return s.Cumulative })
 	a.AskedCurve = curve(func(s Step) float64 { return float64(s.Asked) })
-	a.TrustCurve = curve(func(s Step) float64 {
-		if s.Trust == nil {
+	known := func(x *float64) float64 {
+		if x == nil {
 			return math.NaN()
 		}
-		return *s.Trust
-	})
+		return *x
+	}
+	a.TrustCurve = curve(func(s Step) float64 { return known(s.Trust) })
+	a.HelpsCurve = curve(func(s Step) float64 { return known(s.Helps) })
 }
 
 // curve is the mean of f over campaigns after each of n steps.
