@@ -66,6 +66,10 @@ type ProcessInstrument struct {
 	Dir string `json:"dir,omitempty"`
 	// Env holds further environment variables.
 	Env map[string]string `json:"env,omitempty"`
+	// Environment names variables of campaignd's own environment that the program
+	// gets beside the harmless ones (PATH, HOME, LANG, PYTHONPATH, …), whatever they
+	// hold: what it needs of the shell's secrets is named here, and never recorded.
+	Environment []string `json:"environment,omitempty" jsonschema:"uniqueItems=true"`
 	// ReplyWithin is how long the program may take to answer anything but a
 	// measurement. Default "10s".
 	ReplyWithin Duration `json:"reply_within,omitempty"`

@@ -137,8 +137,8 @@ func (e *AmendError) Error() string {
 //   - budget, stop, policy and model, with all their settings;
 //   - min and max of a parameter, inwards;
 //   - further excluded regions;
-//   - answer_within of an expert, and the instrument's stall_after, give_up_after
-//     and reply_within;
+//   - answer_within of an expert, and the instrument's stall_after, give_up_after,
+//     reply_within and the environment of its program;
 //   - descriptions.
 //
 // Otherwise it fails with an *[AmendError] that names each change that is not
@@ -220,10 +220,11 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 		}
 		return "the initial design has been made already"
 	case "instrument":
-		if len(steps) == 2 && (last == "stall_after" || last == "give_up_after") || len(steps) == 3 && last == "reply_within" {
+		if len(steps) == 2 && (last == "stall_after" || last == "give_up_after") || len(steps) == 3 && last == "reply_within" ||
+			len(steps) > 2 && steps[1] == "process" && steps[2] == "environment" {
 			return ""
 		}
-		return "measurements of one campaign come from one instrument with one setting; only stall_after, give_up_after and reply_within can change"
+		return "measurements of one campaign come from one instrument with one setting; only stall_after, give_up_after, reply_within and the process's environment can change"
 	case "experts":
 		if len(steps) == 3 && last == "answer_within" {
 			return ""

@@ -112,3 +112,19 @@ func TestDiff(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A program that turns out to need a variable can get it: nothing of that is part
+// of what was measured.
+func TestAmendEnvironment(t *testing.T) {
+	with := func(environment string) events.Definition {
+		return parsed(t, strings.Replace(running, "manual: {},", "process: {command: [sh]"+environment+"},", 1))
+	}
+	for _, change := range [][2]string{{"", ", environment: [A]"}, {", environment: [A]", ", environment: [B, C]"}, {", environment: [A]", ""}} {
+		if changes, err := Amend(with(change[0]), with(change[1])); err != nil || len(changes) == 0 {
+			t.Errorf("from %q to %q: %v, %v", change[0], change[1], changes, err)
+		}
+	}
+	if _, err := Amend(with(""), with(", env: {A: b}")); err == nil {
+		t.Error("a setting of the program was changed")
+	}
+}

@@ -71,8 +71,24 @@ func (v *validator) instrument() {
 			}
 		}
 	}
-	if p := in.Process; p != nil && (len(p.Command) == 0 || p.Command[0] == "") {
-		v.report(here.to("process", "command"), "there is no program to start", "give the program and its arguments as a list")
+	if p := in.Process; p != nil {
+		v.process(here.to("process"), *p)
+	}
+}
+
+func (v *validator) process(here path, p events.ProcessInstrument) {
+	if len(p.Command) == 0 || p.Command[0] == "" {
+		v.report(here.to("command"), "there is no program to start", "give the program and its arguments as a list")
+	}
+	for i, name := range p.Environment {
+		switch _, set := p.Env[name]; {
+		case strings.Contains(name, "="):
+			v.report(here.to("environment", i), "it sets a variable, and what a campaign file says is recorded", "write only the name; a value that is no secret belongs under env")
+		case name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '*' }):
+			v.report(here.to("environment", i), fmt.Sprintf("%q is not the name of a variable", name), "name each variable that the program is to get of campaignd's environment")
+		case set:
+			v.report(here.to("environment", i), fmt.Sprintf("%s is set under env as well", name), "keep one of the two")
+		}
 	}
 }
 

@@ -120,7 +120,7 @@ func Checks() []Check {
 		{"out-of-limits", "A composition outside the instrument's limits is refused and not acted on.", 0, outOfLimits},
 		{"side-by-side", "Commands under way at once each get their own outcome, in whichever order they are waited for.", 2, sideBySide},
 		// The last ones, since a killed program may leave its device at work.
-		{"kill-after-completion", "A program that is killed after a measurement knows afterwards that it took place.", 1, killAfterCompletion},
+		{"kill-after-completion", "A program that is killed after a measurement never says afterwards that it did not take place.", 1, killAfterCompletion},
 		{"kill-while-running", "A program that is killed in the middle of a command it had confirmed never says afterwards that it was not started, and does nothing twice.", 1, killWhileRunning},
 		{"kill-with-campaignd", "A program that is killed together with campaignd never says afterwards that a confirmed command was not started, and does nothing twice.", 1, killWithCampaignd},
 	}

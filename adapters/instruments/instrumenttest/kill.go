@@ -86,7 +86,7 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 			"it would be acted on twice. Write a command to the ledger, and sync it to disk, before confirming it", cmd.ID, what)
 	case fate == instruments.FateUnknown:
 		s.remark("after the program was killed the instrument does not know what became of the command: a person would have to look")
-		s.started = nil // nothing to wait for
+		s.exhausted[cmd.ID] = true // nothing to wait for
 		if err := s.atMostOnce(cmd); err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ func restartWhileRunning(ctx context.Context, s *Session) error {
 	case err != nil:
 		return fmt.Errorf("its Recover: %w", err)
 	case fate == instruments.FateUnknown:
-		s.started = nil // nothing to wait for
+		s.exhausted[cmd.ID] = true // nothing to wait for
 		s.remark("the instrument does not know a command that was running when campaignd was restarted: a person would have to look")
 		n, counted, err := s.acts(cmd)
 		if counted && n > 1 {

@@ -118,16 +118,16 @@ func New(cfg events.ProcessInstrument, def events.Definition, baseDir string, lo
 	if program, err = exec.LookPath(program); err != nil {
 		return nil, fmt.Errorf("process instrument: program %q cannot be run (a path is taken from %s, a bare name from PATH): %w", cfg.Command[0], baseDir, err)
 	}
-	env := os.Environ()
-	for _, name := range slices.Sorted(maps.Keys(cfg.Env)) {
-		env = append(env, name+"="+cfg.Env[name])
-	}
+	env, missing := environment(os.Environ(), cfg)
 	replyWithin := time.Duration(cfg.ReplyWithin)
 	if replyWithin <= 0 {
 		replyWithin = DefaultReplyWithin
 	}
 	if logf == nil {
 		logf = func(string, ...any) {}
+	}
+	for _, name := range missing {
+		logf("%s gets no %s, which the campaign file names under environment: it is not set here", filepath.Base(program), name)
 	}
 	life, end := context.WithCancel(context.Background())
 	return &Instrument{

@@ -1,0 +1,52 @@
+package process
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// harmless are the variables that a program gets of campaignd's environment
+// without being asked: where programs and their parts are found, who runs them,
+// language and time zone. Nothing that is known to hold a secret: a shell's
+// tokens are none of an instrument's business.
+var harmless = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "TEMP", "TMP",
+	"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "XDG_RUNTIME_DIR",
+	"PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONDONTWRITEBYTECODE",
+	"VIRTUAL_ENV", "PYENV_ROOT", "PYENV_VERSION", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "CONDA_EXE", "CONDA_PYTHON_EXE", "CONDA_SHLVL",
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA",
+	"PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "COMMONPROGRAMFILES", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
+}
+
+// environment is what the program gets: of campaignd's own what is harmless and
+// what the campaign file names, then what the file sets. missing are the named
+// ones that are not there.
+func environment(own []string, cfg events.ProcessInstrument) (env, missing []string) {
+	missing = slices.Clone(cfg.Environment)
+	for _, variable := range own {
+		name, _, ok := strings.Cut(variable, "=")
+		named := slices.Contains(cfg.Environment, name)
+		if ok && (named || slices.ContainsFunc(harmless, func(pattern string) bool { return matches(pattern, name) })) {
+			env = append(env, variable)
+		}
+		if named {
+			missing = slices.DeleteFunc(missing, func(m string) bool { return m == name })
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Env)) {
+		env = append(env, name+"="+cfg.Env[name])
+	}
+	return env, missing
+}
+
+// matches compares names as systems do that do not tell cases apart; on others
+// these names are written in capitals.
+func matches(pattern, name string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
+	}
+	return strings.EqualFold(pattern, name)
+}

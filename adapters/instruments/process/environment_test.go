@@ -1,0 +1,46 @@
+//go:build unix
+
+package process_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// A program gets of the environment what is harmless and what the campaign file
+// names, and no secret of the shell.
+func TestEnvironment(t *testing.T) {
+	for name, value := range map[string]string{
+		"AWS_SECRET_ACCESS_KEY": "s1", "GITHUB_TOKEN": "s2", "LAB_TOKEN": "wanted", "LD_PRELOAD_": "s3", "SSH_AUTH_SOCK": "s4",
+		"PYTHONPATH": "/opt/lab", "LC_TIME": "C", "TZ": "UTC", "CONDA_TOKEN": "s5", "PGPASSWORD": "s6", "Path_Secret": "s7",
+	} {
+		t.Setenv(name, value)
+	}
+	dir := t.TempDir()
+	inst, book := open(t, events.ProcessInstrument{
+		Command: []string{"sh", "-c", "env > " + dir + "/env"}, Dir: dir,
+		Env: map[string]string{"MIXER": "quiet", "TZ": "CET"}, Environment: []string{"LAB_TOKEN", "LAB_KEY"},
+	})
+	inst.Hurry()
+	_, _ = inst.Describe(within(t, 20*time.Second)) // it ends at once
+	got := map[string]string{}
+	for _, line := range noted(dir, "env") {
+		name, value, _ := strings.Cut(line, "=")
+		got[name] = value
+		if len(value) == 2 && value[0] == 's' {
+			t.Errorf("%s arrived", name)
+		}
+	}
+	for name, want := range map[string]string{"LAB_TOKEN": "wanted", "MIXER": "quiet", "PYTHONPATH": "/opt/lab", "LC_TIME": "C", "TZ": "CET"} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	if got["PATH"] == "" || got["HOME"] == "" {
+		t.Errorf("it has no PATH or HOME: %v", got)
+	}
+	book.expect("gets no LAB_KEY, which the campaign file names under environment: it is not set here")
+}
