@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An instrument for campaignd: put your device into describe and measure, and keep the rest.
+"""An instrument for campaignd: put your device into describe, reach and measure, and keep the rest.
 
 The rest is what keeps a pump from moving twice: a command is in the ledger, on disk, before it is
 acted on, and so is its outcome before anybody hears of it. docs/process-instrument.md has the protocol.
@@ -10,42 +10,64 @@ def describe():  # say "simulated": False as soon as something moves
     return {"name": "example/python", "identity": "a formula", "capacity": 1, "simulated": True,
             "parameters": [{"name": "lipf6", "unit": "mol/kg", "min": 0, "max": 2.5}, {"name": "dmc", "min": 0, "max": 1}]}
 
+def reach():  # an exception here: the device is off or not ready, nothing has moved, campaignd asks again later
+    pass
+
 def measure(p):  # the only place that acts; an exception makes the experiment failed
     value = 12 - 6 * (p["lipf6"] - 1.1) ** 2 - 4 * (p["dmc"] - 0.6) ** 2
     return {"actual": p, "objective": {"name": "conductivity", "value": value, "unit": "mS/cm"}}
 
-ledger = open(sys.argv[1] if len(sys.argv) > 1 else "instrument.ledger", "a+")
+class NobodyKnows(Exception):  # raise it in measure where you cannot tell whether the device acted: a person looks
+    pass
 
-def read(wait):  # all that was begun, with its outcome; alone: no earlier instance is still at work
+path = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "instrument.ledger")
+if not os.path.exists(path): print("a new ledger begins:", path, "- what was done before is not known here", file=sys.stderr)
+ledger = open(path, "a+")
+folder = os.open(os.path.dirname(path), os.O_RDONLY); os.fsync(folder); os.close(folder)  # its name is on disk, too
+
+def read(wait):  # all that was begun: its parameters and its outcome; alone: no earlier instance is still at work
     try: alone = fcntl.flock(ledger, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)) is None
     except BlockingIOError: alone = False
     ledger.seek(0)
     text = ledger.read()
     text = text[:text.rfind("\n") + 1]  # a line without its end was cut off by a power failure
-    if alone: ledger.truncate(len(text))
-    return dict(json.loads(line) for line in text.splitlines()), alone
+    if alone: ledger.truncate(len(text.encode()))
+    known = {}
+    for command, entry in map(json.loads, text.splitlines()):
+        x = known.setdefault(command, {"parameters": None, "outcome": None})
+        x.update({"outcome": entry} if entry and "status" in entry else entry or {})
+    return known, alone
 
-def keep(command, outcome):  # on disk when it returns
-    ledger.write(json.dumps([command, outcome], allow_nan=False) + "\n"); ledger.flush(); os.fsync(ledger.fileno())
+def keep(command, entry):  # on disk when it returns
+    ledger.write(json.dumps([command, entry], allow_nan=False) + "\n"); ledger.flush(); os.fsync(ledger.fileno())
 
 def perform(c):
-    try: keep(c["id"], {"status": "measured", "measurement": measure(c["parameters"])})
-    except Exception as e: keep(c["id"], {"status": "failed", "cause": repr(e)})
+    try:
+        reach()
+        try: outcome = {"status": "measured", "measurement": measure(c["parameters"])}
+        except NobodyKnows as e: outcome = {"status": "unknown", "cause": str(e)}
+        except Exception as e: outcome = {"status": "failed", "cause": repr(e)}
+    except Exception as e: outcome = {"status": "deferred", "cause": "the device cannot be reached: " + repr(e)}
+    try: keep(c["id"], outcome)
+    except ValueError as e: keep(c["id"], {"status": "failed", "cause": "it measured no number: %r: %s" % (outcome, e)})
 
 for line in sys.stdin:  # ends when campaignd does
     q = json.loads(line); op, c = q["op"], q.get("command", {}); id = c.get("id"); a = {"ok": True}; new = False
     if op == "handshake": a = {"protocol": 1, "recover": True, "finishes": True}
     if op == "describe": a = {"description": describe()}
-    if op == "start":
-        new = id not in read(wait=True)[0]
-        if new: keep(id, None)
+    if op in ("start", "await", "recover"):
+        known, alone = read(wait=op != "recover")
+        if op == "recover" and id not in known: known, alone = read(wait=True)
+        x = known.get(id)
+        # One ID is one experiment for ever: an old copy of the campaign's store asks for another under the same.
+        other = x and x["parameters"] not in (None, c["parameters"]) and "the ledger has %s with other parameters: %s" % (id, x["parameters"])
+    if op == "start" and other: a = {"error": other}
+    if op == "start" and not x:
+        keep(id, {"parameters": c["parameters"]}); new = True
     if op == "recover":
-        known, alone = read(wait=False)
-        if id not in known: known, alone = read(wait=True)
-        a = {"fate": "not started" if id not in known else "finished" if known[id] else "unknown" if alone else "running"}
+        a = {"fate": "not started" if not x else "unknown" if other else "finished" if x["outcome"] else "unknown" if alone else "running"}
     if op == "await":
-        known = read(wait=True)[0]
-        a = {"outcome": known[id] or {"status": "unknown", "cause": "it ended half-way"}} if id in known else {"error": "never started"}
+        a = {"outcome": {"status": "unknown", "cause": other} if other else x["outcome"] or {"status": "unknown", "cause": "it ended half-way"}} if x else {"error": "never started"}
     try: print(json.dumps({"id": q["id"], **a}), flush=True)
     except BrokenPipeError: pass  # campaignd is gone; it will ask again
     if new: perform(c)

@@ -1,13 +1,23 @@
 #!/usr/bin/env python3
-"""The shortest instrument for campaignd: put your device into measure().
+"""The shortest instrument for campaignd: put your device into reach() and measure().
 
 It performs a command once, but forgets when it ends: what was under way at a crash is left to a person.
 durable_instrument.py remembers, and campaignd goes on by itself. docs/process-instrument.md has the protocol.
 """
 import json, sys
 
-def measure(p):  # the only place that acts
+def reach():  # an exception here: the device is off or not ready, nothing has moved, campaignd asks again later
+    pass
+
+def measure(p):  # the only place that acts; an exception makes the experiment failed
     return 12 - 6 * (p["lipf6"] - 1.1) ** 2 - 4 * (p["dmc"] - 0.6) ** 2
+
+def perform(c):
+    try: reach()
+    except Exception as e: return {"status": "deferred", "cause": "the device cannot be reached: " + repr(e)}
+    try: quantity = {"name": "conductivity", "value": measure(c["parameters"]), "unit": "mS/cm"}
+    except Exception as e: return {"status": "failed", "cause": repr(e)}
+    return {"status": "measured", "measurement": {"objective": quantity}}
 
 outcomes = {}  # by command
 for line in sys.stdin:  # ends when campaignd does
@@ -22,5 +32,4 @@ for line in sys.stdin:  # ends when campaignd does
         answer = {"outcome": outcomes[c["id"]]} if c["id"] in outcomes else {"error": "never started"}
     print(json.dumps({"id": q["id"], **answer}), flush=True)
     if new:
-        quantity = {"name": "conductivity", "value": measure(c["parameters"]), "unit": "mS/cm"}
-        outcomes[c["id"]] = {"status": "measured", "measurement": {"objective": quantity}}
+        outcomes[c["id"]] = perform(c)

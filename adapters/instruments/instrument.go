@@ -16,6 +16,9 @@
 //   - Start is idempotent by command ID: a second Start of the same command,
 //     even after it has completed, acts once and is not an error. A Start that
 //     returns an error other than [ErrRefused] may have acted.
+//   - An ID stands for one experiment for ever. Asked about a known ID with other
+//     parameters, as by a campaign whose store is an old copy, an instrument does
+//     not act and does not give the outcome of the first: its fate is unknown.
 //   - Await may be called any number of times, also after completion, also
 //     from a new process on an instrument that can recover, and always gives
 //     the same outcome for the same command. It never starts anything.

@@ -137,6 +137,9 @@ func (s sound) Recover(ctx context.Context, cmd instruments.Command) (instrument
 	if r == nil {
 		return instruments.FateNotStarted, nil
 	}
+	if !maps.Equal(r.cmd.Parameters, cmd.Parameters) {
+		return instruments.FateUnknown, nil
+	}
 	select {
 	case <-r.done:
 		return instruments.FateFinished, nil
@@ -432,6 +435,14 @@ func TestBrokenInstrumentsAreCaught(t *testing.T) {
 					fate = instruments.FateNotStarted
 				}
 				return fate, err
+			}
+		}},
+		{"does not look at the parameters", "other-parameters", func(b *broken) {
+			b.recover = func(ctx context.Context, cmd instruments.Command) (instruments.Fate, error) {
+				if r := b.find(cmd.ID); r != nil {
+					cmd.Parameters = r.cmd.Parameters
+				}
+				return b.sound.Recover(ctx, cmd)
 			}
 		}},
 		{"invents a fate", "restart-before-start", func(b *broken) {

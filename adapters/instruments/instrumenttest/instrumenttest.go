@@ -115,6 +115,7 @@ func Checks() []Check {
 		{"restart-before-start", "A new process learns that a command was never started, and can start it.", 1, restartBeforeStart},
 		{"restart-while-running", "A new process finds a running command by its ID and gets its outcome, without a second action.", 1, restartWhileRunning},
 		{"restart-after-completion", "A new process finds a finished command by its ID with the same outcome; starting it again acts no more.", 0, restartAfterCompletion},
+		{"other-parameters", "A known ID with other parameters is not taken for the command that it knows.", 0, otherParameters},
 		{"cancel-before-start", "Cancelling a command that was never started does nothing.", 1, cancelBeforeStart},
 		{"cancel-while-running", "A cancelled command ends, whichever way, and its outcome is final.", 1, cancelWhileRunning},
 		{"out-of-limits", "A composition outside the instrument's limits is refused and not acted on.", 0, outOfLimits},

@@ -3,8 +3,11 @@ package instrumenttest
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
 )
 
 // mustRecover skips what an instrument without memory cannot show.
@@ -109,4 +112,29 @@ func restartAfterCompletion(ctx context.Context, s *Session) error {
 		}
 	}
 	return s.startFinished(ctx, cmd, first)
+}
+
+func otherParameters(ctx context.Context, s *Session) error {
+	if err := s.mustRecover(); err != nil {
+		return err
+	}
+	cmd, _, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	other := slices.IndexFunc(s.env.Points, func(p events.Point) bool { return !maps.Equal(p, cmd.Parameters) })
+	if other < 0 {
+		return skip("there is only one point to measure at")
+	}
+	// As a new process: this one knows the command itself.
+	if err := s.restart(ctx); err != nil {
+		return err
+	}
+	cmd.Parameters = s.env.Points[other]
+	fate, _, err := s.fate(ctx, cmd)
+	if err == nil && (fate == instruments.FateFinished || fate == instruments.FateRunning) {
+		return fmt.Errorf("its Recover says that command %s is %s, which it knows with other parameters: the outcome of one experiment would be taken for that of another. "+
+			"Keep the parameters in the ledger, and answer \"unknown\"", cmd.ID, fate)
+	}
+	return s.restart(ctx) // which forgets what was asked
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events"
 )
 
@@ -59,8 +60,8 @@ func python(t *testing.T, example, act string) (cfg events.ProcessInstrument, ac
 
 // The lines of the examples that act.
 const (
-	shortAct   = `        quantity = {"name"`
-	durableAct = `    try: keep(c["id"], {"status": "measured"`
+	shortAct   = `    try: quantity = {"name"`
+	durableAct = `        try: outcome = {"status": "measured"`
 )
 
 // The documented examples in Python keep every obligation, the short one those
@@ -71,6 +72,90 @@ func TestPythonExample(t *testing.T) {
 			cfg, acts := python(t, example, act)
 			conforms(t, cfg, acts)
 		})
+	}
+}
+
+// A device that is off has not acted, and one that fails has: a person's budget and
+// the model of what is feasible depend on the difference.
+func TestPythonExamplesTellOffFromFailed(t *testing.T) {
+	for example, act := range map[string]string{"instrument.py": shortAct, "durable_instrument.py": durableAct} {
+		for place, status := range map[string]instruments.Status{
+			"def reach():": instruments.Deferred, "def measure(p):": instruments.Failed, "": instruments.Measured,
+		} {
+			cfg, acts := python(t, example, act)
+			file := filepath.Join(cfg.Dir, example)
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if place != "" {
+				lines := strings.Split(string(source), "\n")
+				for i, line := range lines {
+					if strings.HasPrefix(line, place) {
+						lines[i] += "\n    raise OSError('no route to host')"
+					}
+				}
+				if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			inst, err := openFor(t, cfg, pythonCampaign)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx := within(t, 20*time.Second)
+			cmd := instruments.Command{ID: "c/i/e1", Experiment: "e1", Parameters: events.Point{"lipf6": events.Number(1), "dmc": events.Number(0.5)}}
+			if err := inst.Start(ctx, cmd); err != nil {
+				t.Fatal(err)
+			}
+			o, err := inst.Await(ctx, cmd)
+			if err != nil || o.Status != status || place != "" && !strings.Contains(o.Cause, "no route to host") {
+				t.Errorf("%s %s: %+v, %v; want %s", example, place, o, err, status)
+			}
+			if counts, err := acts(); err != nil || status == instruments.Deferred && len(counts) > 0 {
+				t.Errorf("%s: it acted: %v, %v", example, counts, err)
+			}
+		}
+	}
+}
+
+// A ledger that knows a command with other parameters, as for a campaign whose
+// store is an old copy, gives nothing of the one for the other; one that was
+// written before it kept parameters is still read.
+func TestPythonLedgerKeepsParameters(t *testing.T) {
+	cfg, acts := python(t, "durable_instrument.py", durableAct)
+	ctx := within(t, 30*time.Second)
+	at := func(x float64) instruments.Command {
+		return instruments.Command{ID: "c/i/e1", Experiment: "e1", Parameters: events.Point{"lipf6": events.Number(x), "dmc": events.Number(0.5)}}
+	}
+	old := `["c/i/e0", null]` + "\n" + `["c/i/e0", {"status": "failed", "cause": "long ago"}]` + "\n"
+	if err := os.WriteFile(filepath.Join(cfg.Dir, "instrument.ledger"), []byte(old), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []float64{1, 0.5, 1} {
+		inst, err := openFor(t, cfg, pythonCampaign)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e0 := instruments.Command{ID: "c/i/e0", Parameters: at(1).Parameters}
+		if o, err := inst.Await(ctx, e0); err != nil || o.Cause != "long ago" {
+			t.Errorf("from a ledger without parameters: %+v, %v", o, err)
+		}
+		err = inst.Start(ctx, at(x))
+		fate, errFate := inst.(instruments.Recoverer).Recover(ctx, at(x))
+		o, errAwait := inst.Await(ctx, at(x))
+		if x == 1 && (err != nil || errAwait != nil || o.Status != instruments.Measured) {
+			t.Errorf("the experiment itself: %v, %+v, %v", err, o, errAwait)
+		}
+		if x != 1 && (err == nil || !strings.Contains(err.Error(), "other parameters") || fate != instruments.FateUnknown || o.Status != instruments.Unknown) {
+			t.Errorf("another experiment: %v; %s, %v; %+v, %v", err, fate, errFate, o, errAwait)
+		}
+		if err := inst.(*process.Instrument).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if counts, err := acts(); err != nil || counts["c/i/e1"] != 1 {
+		t.Errorf("it acted %v, %v", counts, err)
 	}
 }
 

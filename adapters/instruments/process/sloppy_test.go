@@ -48,6 +48,7 @@ func (p *program) background(when bookkeeping) {
 	}
 	var mu sync.Mutex
 	var working sync.WaitGroup
+	// It knows commands by ID and parameters, so that others are not started.
 	begun, ended := map[string]bool{}, map[string]chan struct{}{}
 	for _, line := range p.noted("ledger") {
 		if id, done := strings.CutSuffix(line, " done"); done {
@@ -62,12 +63,15 @@ func (p *program) background(when bookkeeping) {
 		var q struct {
 			ID      json.Number
 			Op      string
-			Command struct{ ID string }
+			Command struct {
+				ID         string
+				Parameters json.RawMessage
+			}
 		}
 		if err := json.Unmarshal(in.Bytes(), &q); err != nil {
 			panic(err)
 		}
-		id, answer := q.Command.ID, message{"id": q.ID, "ok": true}
+		id, answer := q.Command.ID+" "+string(q.Command.Parameters), message{"id": q.ID, "ok": true}
 		mu.Lock()
 		over := ended[id]
 		switch q.Op {

@@ -43,8 +43,9 @@ type Instrument interface {
 	// ctx ends only when the command is cancelled. An error makes the experiment
 	// failed, with the error as its cause, unless it wraps one of these:
 	// [ErrInfeasible] says that the composition cannot be made or measured,
-	// [ErrTryAgain] that nothing took place and the campaign is to ask again,
-	// [ErrNotPerformed] that nothing took place and that is the end of it.
+	// [ErrTryAgain] that nothing took place and the campaign is to ask again (the
+	// device is off, a door is open), [ErrNotPerformed] that nothing took place and
+	// that is the end of it, [ErrUnknown] that nobody can tell.
 	Measure(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
 }
 
@@ -86,7 +87,8 @@ var (
 	// anything physical took place, for a reason that has nothing to do with the
 	// composition. The campaign asks for it again, by a new command.
 	ErrTryAgain = errors.New("the experiment did not take place; it is to be tried again")
-	// ErrUnknown is wrapped by the error of a Resume that could not find out.
+	// ErrUnknown is wrapped by the error of a Measure or Resume after which nobody
+	// can tell whether the experiment took place.
 	ErrUnknown = errors.New("nobody can tell what became of the experiment")
 )
 

@@ -242,6 +242,32 @@ func TestRefusals(t *testing.T) {
 	}
 	// The ID of another experiment.
 	s.command("start", "c/e4", 1)
+	defer func() { // also in a later life, which knows it from the ledger
+		s.end()
+		d.mu.Lock()
+		before := d.acts["c/e4"]
+		d.mu.Unlock()
+		s := serve(t, dir, d)
+		if r := s.command("start", "c/e4", 0.5); !strings.Contains(fmt.Sprint(r["error"]), "other parameters") {
+			t.Errorf("start in a later life: %v", r)
+		}
+		if r := s.command("recover", "c/e4", 0.5); r["fate"] != "unknown" {
+			t.Errorf("recover: %v", r)
+		}
+		if r := s.command("await", "c/e4", 0.5); !strings.Contains(fmt.Sprint(r["outcome"]), "other parameters") || !strings.Contains(fmt.Sprint(r["outcome"]), "unknown") {
+			t.Errorf("await: %v", r)
+		}
+		if r := s.command("cancel", "c/e4", 0.5); r["error"] == nil {
+			t.Errorf("cancel: %v", r)
+		}
+		if r := s.command("recover", "c/e4", 1); r["fate"] != "finished" {
+			t.Errorf("recover with its own: %v", r)
+		}
+		d.acted(t, "c/e4", before)
+	}()
+	if r := s.command("recover", "c/e4", 0.5); r["fate"] != "unknown" {
+		t.Errorf("recover in this life: %v", r)
+	}
 	if r := s.command("start", "c/e4", 0.5); !strings.Contains(fmt.Sprint(r["error"]), "other parameters") {
 		t.Errorf("another experiment of the same ID: %v", r)
 	}

@@ -129,7 +129,28 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 		fail(fmt.Errorf("an earlier instance of the instrument still reads commands: %w", err))
 		return nil
 	}
-	switch cmd := *req.Command; req.Op {
+	cmd := *req.Command
+	if req.Op != wire.OpStart {
+		// What it knows under this ID is not what it is asked about.
+		other, err := s.other(cmd)
+		if err != nil {
+			fail(err)
+			return nil
+		}
+		if other != nil {
+			switch req.Op {
+			case wire.OpAwait:
+				reply.Outcome, _ = json.Marshal(instruments.Outcome{Status: instruments.Unknown, Cause: other.Error()})
+			case wire.OpRecover:
+				reply.Fate = instruments.FateUnknown
+			default:
+				reply.Error = other.Error()
+			}
+			s.say(reply)
+			return nil
+		}
+	}
+	switch req.Op {
 	case wire.OpStart:
 		switch err := s.start(ctx, cmd); {
 		case errors.Is(err, instruments.ErrRefused):
@@ -233,7 +254,7 @@ func (s *server) start(ctx context.Context, cmd instruments.Command) error {
 	if e != nil {
 		e.file.Close()
 		if e.begun && !maps.Equal(e.command.Parameters, cmd.Parameters) {
-			return fmt.Errorf("the ledger %s holds command %s with other parameters (%v): an ID stands for one experiment for ever; a campaign that is started anew needs another name or another ledger", s.ledger.dir, cmd.ID, e.command.Parameters)
+			return s.otherParameters(e.command)
 		}
 		if e.begun {
 			return nil
@@ -252,6 +273,37 @@ func (s *server) start(ctx context.Context, cmd instruments.Command) error {
 	defer s.mu.Unlock()
 	s.run(e, s.inst.Measure, false)
 	return nil
+}
+
+// other says that the command known under this ID has other parameters. A campaign
+// whose store is an old copy asks so: the outcome of the first experiment is none
+// of the second.
+func (s *server) other(cmd instruments.Command) (is, err error) {
+	if cmd.Parameters == nil { // not every program that asks tells them
+		return nil, nil
+	}
+	s.mu.Lock()
+	j := s.jobs[cmd.ID]
+	s.mu.Unlock()
+	known := instruments.Command{Parameters: cmd.Parameters}
+	if j != nil {
+		known = j.entry.command
+	} else if e, err := s.ledger.read(cmd.ID); err != nil {
+		return nil, err
+	} else if e != nil {
+		e.file.Close()
+		if e.begun {
+			known = e.command
+		}
+	}
+	if maps.Equal(known.Parameters, cmd.Parameters) {
+		return nil, nil
+	}
+	return s.otherParameters(known), nil
+}
+
+func (s *server) otherParameters(known instruments.Command) error {
+	return fmt.Errorf("the ledger %s holds command %s with other parameters (%v): an ID stands for one experiment for ever; is the campaign's store an old copy?", s.ledger.dir, known.ID, known.Parameters)
 }
 
 // look says what became of a command: it is performed by the job, finished with
