@@ -215,7 +215,7 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 // assemble opens what the definition names.
 func (r *running) assemble(def events.Definition) (err error) {
 	r.newDisplay()
-	outside := outside{base: r.target.base, prompter: r.display, logf: func(format string, args ...any) { r.display.remark(fmt.Sprintf(format, args...)) }}
+	outside := outside{base: r.target.base, store: r.target.store, prompter: r.display, logf: func(format string, args ...any) { r.display.remark(fmt.Sprintf(format, args...)) }}
 	if r.instrument, err = openInstrument(def, outside); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -23,6 +24,8 @@ import (
 type outside struct {
 	// base is the folder that relative paths of the definition start from.
 	base string
+	// store is the campaign's store, empty where there is none.
+	store string
 	// prompter asks whoever sits at the terminal.
 	prompter console.Prompter
 	// logf takes remarks of adapters, a line each.
@@ -53,7 +56,14 @@ var instrumentTable = []struct {
 	{"process",
 		func(i events.Instrument) bool { return i.Process != nil },
 		func(def events.Definition, o outside) (instruments.Instrument, error) {
-			return process.New(*def.Instrument.Process, def, o.base, o.logf)
+			i, err := process.New(*def.Instrument.Process, def, o.base, o.logf)
+			if err != nil {
+				return nil, err
+			}
+			if o.store != "" {
+				i.KeepRecord(filepath.Join(o.store, "instrument.json"))
+			}
+			return i, nil
 		}},
 }
 

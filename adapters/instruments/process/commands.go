@@ -161,6 +161,7 @@ func (i *Instrument) start(p *peer, c *command) error {
 	if err := wire.CheckLimits(p.description, c.Parameters); err != nil {
 		return fmt.Errorf("%w: %w (%w)", instruments.ErrRefused, err, instruments.ErrPermanent)
 	}
+	i.enlist(p) // by now the folder of the record is there
 	i.mu.Lock()
 	c.sent = true
 	i.mu.Unlock()

@@ -198,3 +198,65 @@ func TestCloseLeavesExperiments(t *testing.T) {
 		t.Error("the first instance of the program is still there")
 	}
 }
+
+// The next run is told of a program that an earlier one left alive, by its number,
+// as long as it lives, and of nothing else.
+func TestEarlierInstanceIsTold(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "store") // not there yet when the program is first started
+	record := filepath.Join(folder, "instrument.json")
+	o := testinstrument.Options{Dir: t.TempDir(), Latency: events.Duration(3 * time.Second)}
+	cfg, _ := sound(t, o)
+	run := func() (*process.Instrument, *logbook) {
+		inst, book := open(t, cfg)
+		inst.Hurry()
+		inst.KeepRecord(record)
+		if _, err := inst.Describe(within(t, 20*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		return inst, book
+	}
+	told := func(book *logbook) bool { return strings.Contains(book.String(), "earlier instance") }
+
+	first, book := run()
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx := within(t, 20*time.Second)
+	if err := first.Start(ctx, command(1)); err != nil {
+		t.Fatal(err)
+	}
+	pid := first.Program().Pid
+	if told(book) {
+		t.Errorf("told of nobody:\n%s", book)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	second, book := run()
+	book.expect(fmt.Sprintf("an earlier instance of the instrument's program is still alive (process %d, ", pid))
+	if o, err := second.Await(ctx, command(1)); err != nil || o.Status != instruments.Measured {
+		t.Errorf("Await: %+v, %v", o, err)
+	}
+	if !vanishes(pid) {
+		t.Fatal("it is still there")
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(noted(folder, "instrument.json"), ""); text != "[]" && text != "null" {
+		t.Errorf("the record holds %s", text)
+	}
+
+	// Another process with the number of one that is long gone.
+	if err := os.WriteFile(record, []byte(fmt.Sprintf(`[{"pid":%d,"birth":"1"}]`, os.Getpid())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	third, book := run()
+	if told(book) && state(os.Getpid()) != "" {
+		t.Errorf("told of another program:\n%s", book)
+	}
+	if err := third.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

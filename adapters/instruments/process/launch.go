@@ -123,6 +123,7 @@ func (i *Instrument) introduce(pause time.Duration) (*peer, error) {
 	case <-i.life.Done():
 		return nil, i.life.Err()
 	}
+	i.told.Do(i.tellEarlier)
 	p, err := i.spawn()
 	if err != nil {
 		i.mu.Lock()
@@ -131,6 +132,7 @@ func (i *Instrument) introduce(pause time.Duration) (*peer, error) {
 		i.mu.Unlock()
 		return nil, err
 	}
+	i.enlist(p)
 	reply, err := p.call(i.life, i.handshake, nil)
 	if err != nil {
 		return p, fmt.Errorf("handshake: %w", err)

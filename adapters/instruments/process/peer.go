@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -35,6 +36,8 @@ type peer struct {
 	gone    chan struct{} // closed when the program has ended and all it wrote was read
 	death   error         // why; set before gone is closed
 	left    chan struct{} // closed when it is left to finish by itself
+
+	enlisted atomic.Bool // in the record
 
 	mu      sync.Mutex
 	lastID  uint64
@@ -236,6 +239,9 @@ func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply,
 		err = ctx.Err()
 	case <-limit.C:
 		err = fmt.Errorf("%s did not answer the request %q within %v (reply_within in the campaign file)", p.i.program(), req.Op, p.i.replyWithin)
+		if names := p.i.earlier(p); names != "" {
+			err = fmt.Errorf("%w; an earlier instance, which may hold the device, is still alive: %s", err, names)
+		}
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -406,6 +412,11 @@ func (p *peer) bury(err error) {
 	p.pending = nil
 	leaving := p.leaving
 	p.mu.Unlock()
+	select {
+	case <-p.left: // to itself, and goes on
+	default:
+		p.i.strike(p)
+	}
 	p.i.died(p, leaving)
 	close(p.gone)
 	for _, r := range pending {

@@ -54,6 +54,9 @@ type Instrument struct {
 	handshake   wire.Request
 	logf        func(format string, args ...any)
 	pauses      pauses
+	record      string     // the file of KeepRecord, or empty
+	recording   sync.Mutex // of the file
+	told        sync.Once  // of earlier instances
 
 	life   context.Context // ends with Close
 	end    context.CancelFunc

@@ -1,0 +1,46 @@
+//go:build unix
+
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// running reports whether there is a process with this number, born as it is
+// said.
+func running(pid int, born string) bool {
+	if pid <= 0 {
+		return false
+	}
+	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
+		return false
+	}
+	state, now := stat(pid)
+	return state != "Z" && state != "X" && now == born
+}
+
+// birth is when a process began, in the kernel's ticks since the machine did,
+// where the system tells (Linux).
+func birth(pid int) string {
+	_, born := stat(pid)
+	return born
+}
+
+func stat(pid int) (state, born string) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", ""
+	}
+	// The name, in parentheses, may hold anything; from the state on fields are
+	// separated by spaces, and the 22nd of all is the start time.
+	text := string(data)
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(fields) < 20 {
+		return "", ""
+	}
+	return fields[0], fields[19]
+}
