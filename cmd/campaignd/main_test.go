@@ -205,8 +205,15 @@ func robot() {
 			reply = `"protocol":1`
 		case "describe":
 			reply = `"description":{"name":"acme/robot","identity":"R1","capacity":1}`
+			if mode == "name" {
+				reply = `"description":{"name":"acme\u0007robot\n","capacity":1}`
+			}
 		case "start", "cancel":
 			reply = `"ok":true`
+			if f, err := os.OpenFile("acts.txt", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
+				fmt.Fprintln(f, request.Op)
+				f.Close()
+			}
 		case "await":
 			value, unit, further, outcome := "12.5", "mS/cm", "", ""
 			switch mode {
@@ -224,7 +231,9 @@ func robot() {
 				unit += `","sd":"?`
 				further = `,"further":[{"name":"lot","value":"LOT-7"}]`
 			case "env":
-				further = fmt.Sprintf(`,"identity":%q`, os.Getenv("LAB_TOKEN")+" "+os.Getenv("LAB_SECRET"))
+				further = fmt.Sprintf(`,"identity":%q`, "token "+os.Getenv("LAB_TOKEN")+", secret "+os.Getenv("LAB_SECRET"))
+			case "huge":
+				further = `,"trace":"` + strings.Repeat("x", 2<<20) + `"`
 			case "cannot":
 				if x, _ := request.Command.Parameters["salt"].(float64); x != 1 {
 					outcome = `"outcome":{"status":"infeasible","cause":"it does not dissolve"}`
