@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,7 +114,7 @@ func (p *program) background(when bookkeeping) {
 				p.note("ledger", id)
 			}
 			working.Go(func() {
-				p.note("acts", id)
+				p.note("acts", q.Command.ID)
 				time.Sleep(150 * time.Millisecond)
 				if when != atTheEnd {
 					p.note("ledger", id+" done")
@@ -142,7 +141,7 @@ func (p *program) background(when bookkeeping) {
 func TestSloppyProgramsAreCaught(t *testing.T) {
 	for program, caught := range map[string][]string{
 		"keeps its ledger before the act":   nil,
-		"keeps its ledger after the act":    {"kill-while-running", "kill-with-campaignd"},
+		"keeps its ledger after the act":    {"kill-while-running"},
 		"keeps its ledger at its end":       {"kill-after-completion", "kill-while-running", "kill-with-campaignd"},
 		"keeps its ledger where it is lost": {"kill-after-completion", "kill-while-running", "kill-with-campaignd"},
 	} {
@@ -168,19 +167,24 @@ func TestSloppyProgramsAreCaught(t *testing.T) {
 			var failed []string
 			for _, r := range report.Failed() {
 				failed = append(failed, r.Check)
-				if !strings.Contains(r.Reason, "Write a command to the ledger, and sync it to disk, before confirming it") {
+				if !strings.HasPrefix(r.Check, "kill-") || !strings.Contains(r.Reason, "Write a command to the ledger, and sync it to disk, before confirming it") {
 					t.Errorf("%s: %s", r.Check, r.Reason)
 				}
 			}
-			if slices.Sort(failed); !slices.Equal(failed, caught) {
-				t.Errorf("found by %v, want %v", failed, caught)
+			if caught == nil && failed != nil {
+				t.Errorf("an honest program is said to fail %v", failed)
+			}
+			for _, check := range caught {
+				if !slices.Contains(failed, check) {
+					t.Errorf("%s did not find it; those that did: %v", check, failed)
+				}
 			}
 			for _, r := range report.Results {
 				if strings.HasPrefix(r.Check, "kill-") && r.Verdict == instrumenttest.Skip {
 					t.Errorf("%s was skipped: %s", r.Check, r.Reason)
 				}
 			}
-			if n := fmt.Sprint(noted(dir, "acts")); caught == nil && n == "" {
+			if len(noted(dir, "acts")) == 0 {
 				t.Error("nothing moved")
 			}
 		})
