@@ -363,11 +363,15 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		return fmt.Sprintf("%s has started", p.Experiment), true
 	case *events.ExperimentMeasured:
 		line := fmt.Sprintf("%s measured %s (%s)", p.Experiment, measuredInWords(&p.Measurement), composition(n.def, p.Actual))
-		if len(p.Unread) > 0 { // a slip of the instrument's, most likely, that somebody should mend
-			line += fmt.Sprintf("; kept aside, as `campaignd events` shows: %s (%s)", p.Unread[0].Field, p.Unread[0].Reason)
-			if more := len(p.Unread) - 1; more > 0 {
-				line += fmt.Sprintf(" and %d more", more)
+		if n := len(p.Unread); n > 0 { // perhaps a slip of the instrument's, that somebody should mend
+			var fields []string
+			for _, u := range p.Unread[:min(n, 3)] {
+				fields = append(fields, u.Field)
 			}
+			if n > len(fields) {
+				fields = append(fields, fmt.Sprintf("%d more", n-len(fields)))
+			}
+			line += "; not used, and kept in the log: " + strings.Join(fields, ", ")
 		}
 		return line, false
 	case *events.ExperimentFailed:

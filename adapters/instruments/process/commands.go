@@ -328,11 +328,6 @@ func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
 	}
 	i.mu.Unlock()
 	if first == nil {
-		if o.Measurement != nil && len(o.Measurement.Unread) > 0 {
-			u := o.Measurement.Unread[0]
-			i.logf("%s: %d parts of the result of command %s cannot be used and are kept in the log as they are; the first is %q: %s",
-				i.program(), len(o.Measurement.Unread), c.ID, u.Field, u.Reason)
-		}
 		return true
 	}
 	// Equal answers to repeated questions are as it should be.
