@@ -21,6 +21,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/lock"
 )
 
 func TestMain(m *testing.M) {
@@ -41,6 +42,7 @@ func TestScript(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // not the race detector's second of rest at every exit
+			env.Setenv(lock.Variable, filepath.Join(env.WorkDir, "locks"))
 			tiny, err := os.ReadFile("testdata/tiny.yaml")
 			if err != nil {
 				return err
@@ -226,7 +228,7 @@ func robot() {
 			case "dies":
 				os.Exit(1)
 			case "hangs":
-				time.Sleep(time.Hour)
+				time.Sleep(time.Minute) // nobody may be left to end it
 			case "lot":
 				unit += `","sd":"?`
 				further = `,"further":[{"name":"lot","value":"LOT-7"}]`

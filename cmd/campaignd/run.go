@@ -125,6 +125,7 @@ type running struct {
 	runner     *engine.Runner
 	known      events.Sequence // what the store held at first
 	over       *engine.Core    // the campaign, where it had ended before
+	unlock     func()          // gives the device back; nil where it is not ours alone
 
 	mu         sync.Mutex
 	waitingFor string
@@ -203,6 +204,9 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 	if err := checkCompatible(ctx, r.instrument, def); err != nil {
 		return err
 	}
+	if err := r.lockNew(ctx, def); err != nil {
+		return err
+	}
 	if r.log == nil {
 		if r.log, err = openOwn(ctx, r.target.store); err != nil {
 			return err
@@ -224,6 +228,7 @@ func (r *running) assemble(def events.Definition) (err error) {
 	}
 	r.runner = &engine.Runner{
 		Log: r.log, Campaign: def.Name, Instrument: r.instrument, Reviewers: r.reviewers, Build: thisBuild().Build, Observe: r.observe,
+		Lock: r.lock,
 	}
 	return nil
 }
@@ -381,6 +386,10 @@ func (r *running) release() {
 			r.remark("The instrument did not close: %v", err)
 		}
 		r.instrument = nil
+	}
+	if r.unlock != nil {
+		r.unlock()
+		r.unlock = nil
 	}
 	if r.log != nil {
 		if err := r.log.Close(); err != nil {

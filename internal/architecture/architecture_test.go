@@ -33,6 +33,7 @@ var may = []struct {
 	{"internal/space", []string{"events", "internal/num"}},
 	{"internal/campaignfile", []string{"events", "internal/num", "internal/plaintext", "internal/space", "internal/tasks", "schemas"}},
 	{"internal/telemetry", []string{"events"}},
+	{"internal/lock", nil},
 	{"events", nil},
 	{"schemas", []string{"events"}},
 	{"projections", []string{"events", "internal/num", "internal/space"}},

@@ -1,9 +1,19 @@
 package engine
 
-// lock keeps other campaigns off a device that something physical is done with. A
-// simulation can be shared; and a person at the bench sees whom they work for.
+import (
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+)
+
+// Exclusive reports whether a campaign must be the only one to drive its
+// instrument. A simulation can be shared; and a person at the bench sees whom they
+// work for.
+func Exclusive(def events.Definition, d instruments.Description) bool {
+	return !d.Simulated && def.Instrument.Manual == nil
+}
+
 func (r *Runner) lock() error {
-	if r.Lock == nil || r.description.Simulated || r.core.State().Definition.Instrument.Manual != nil {
+	if r.Lock == nil || !Exclusive(*r.core.State().Definition, r.description) {
 		return nil
 	}
 	return r.Lock(r.description)

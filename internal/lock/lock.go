@@ -1,0 +1,112 @@
+// Package lock keeps two campaigns of a machine off one device.
+//
+// A lock is a file in a folder that all users of the machine share, named by the
+// device, locked by the system for as long as its holder lives: it ends with the
+// process, however that ends, so nothing has to be cleaned up. What is written in
+// the file only says who holds it. Files are never removed: whoever did would
+// take the lock from under another.
+package lock
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Variable is the environment variable that names another folder than the
+// system's, for machines on which /tmp is not the same for everybody.
+const Variable = "CAMPAIGND_LOCKS"
+
+// Holder says who drives a device.
+type Holder struct {
+	Device   string    `json:"device"`
+	Campaign string    `json:"campaign"`
+	Store    string    `json:"store"`
+	PID      int       `json:"pid"`
+	User     string    `json:"user"`
+	Since    time.Time `json:"since"`
+}
+
+// HeldError says that another process drives the device.
+type HeldError struct {
+	Device string
+	Holder Holder // zero where the other has only just begun
+}
+
+func (e *HeldError) Error() string {
+	who := "another process, which has only just begun"
+	if h := e.Holder; h.PID != 0 {
+		who = fmt.Sprintf("the campaign %s (process %d of %s since %s, in %s)", h.Campaign, h.PID, h.User, h.Since.Local().Format(time.DateTime), h.Store)
+	}
+	return fmt.Sprintf("%s is driven by %s, and two campaigns would disturb each other. Try again when that run has ended; "+
+		"if yours is another device, let its program describe an `identity` of its own", e.Device, who)
+}
+
+// errHeld is what tryLock reports of a lock that another holds.
+var errHeld = errors.New("locked")
+
+// Dir is the folder of this machine's locks.
+func Dir() string {
+	if dir := os.Getenv(Variable); dir != "" {
+		return dir
+	}
+	return systemDir()
+}
+
+// Take takes the lock of h.Device in the folder, or returns a [HeldError]; on a
+// system without such locks an error that wraps [errors.ErrUnsupported]. release
+// gives it back before the process ends.
+func Take(dir string, h Holder) (release func(), err error) {
+	remedy := func(err error) error {
+		return fmt.Errorf("the lock of %s cannot be taken: %w; set %s to a folder in which everybody who drives the device may write", h.Device, err, Variable)
+	}
+	if err := shared(dir); err != nil {
+		return nil, remedy(err)
+	}
+	path := filepath.Join(dir, fmt.Sprintf("%x.lock", sha256.Sum256([]byte(h.Device))))
+	f, err := tryLock(path)
+	if errors.Is(err, errHeld) {
+		held := &HeldError{Device: h.Device}
+		if text, err := os.ReadFile(path); err == nil {
+			_ = json.Unmarshal(text, &held.Holder) // it may be half written: then nobody is named
+		}
+		return nil, held
+	}
+	if err != nil {
+		return nil, remedy(err)
+	}
+	text, err := json.Marshal(h)
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt(append(text, '\n'), 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, remedy(err)
+	}
+	return func() { _ = f.Truncate(0); f.Close() }, nil
+}
+
+// shared makes the folder, in which everybody may make files and nobody remove
+// those of others.
+func shared(dir string) error {
+	err := os.Mkdir(dir, 0o777)
+	if err == nil {
+		return os.Chmod(dir, 0o777|os.ModeSticky) // whatever the umask
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", dir)
+	}
+	return err
+}

@@ -1,0 +1,98 @@
+package lock_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/lock"
+)
+
+func holder(device string) lock.Holder {
+	return lock.Holder{Device: device, Campaign: "lfp", Store: "/lab/lfp.campaign", PID: 4711, User: "ada", Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+}
+
+// Law: a device has one holder at a time. Whoever comes second learns who that is;
+// another device is free, and so is this one once it was given back.
+func TestOneHolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "locks")
+	release, err := lock.Take(dir, holder("M2, serial 0042"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held *lock.HeldError
+	if _, err := lock.Take(dir, holder("M2, serial 0042")); !errors.As(err, &held) || held.Holder != holder("M2, serial 0042") {
+		t.Fatalf("the second one gets %v", err)
+	}
+	for _, want := range []string{"M2, serial 0042", "lfp", "4711", "ada", "/lab/lfp.campaign", "2026-05-01", "`identity`"} {
+		if !strings.Contains(held.Error(), want) {
+			t.Errorf("%q does not say %q", held, want)
+		}
+	}
+	other, err := lock.Take(dir, holder("M2, serial 0043"))
+	if err != nil {
+		t.Errorf("another device: %v", err)
+	} else {
+		other()
+	}
+	release()
+	if release, err = lock.Take(dir, holder("M2, serial 0042")); err != nil {
+		t.Fatal(err)
+	}
+	release()
+}
+
+// Law: of many who come at once, one gets the device.
+func TestRace(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "locks")
+	var won atomic.Int32
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if _, err := lock.Take(dir, holder("robot")); err == nil {
+				won.Add(1)
+			} else if held := new(lock.HeldError); !errors.As(err, &held) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if won.Load() != 1 {
+		t.Errorf("%d hold it", won.Load())
+	}
+}
+
+// Law: a folder that cannot be used is an error with a remedy, never a lock that
+// nobody sees; a planted link is not followed.
+func TestUnusable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(t.TempDir(), "not", "there")} {
+		if _, err := lock.Take(dir, holder("robot")); err == nil || !strings.Contains(err.Error(), lock.Variable) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "locks")
+	release, err := lock.Take(dir, holder("robot"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	files, err := filepath.Glob(filepath.Join(dir, "*.lock"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if err := errors.Join(os.Remove(files[0]), os.Symlink(file, files[0])); err != nil {
+		t.Skip(err)
+	}
+	if _, err := lock.Take(dir, holder("robot")); err == nil {
+		t.Error("a link was followed")
+	}
+}

@@ -1,0 +1,50 @@
+//go:build unix
+
+package lock
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// systemDir is the same for every user, which os.TempDir need not be.
+func systemDir() string { return "/tmp/campaignd-locks" }
+
+// tryLock opens the file, which another user may have made, and locks it. It does
+// not ask for its creation where it exists: systems refuse that of the files of
+// others in such folders.
+func tryLock(path string) (*os.File, error) {
+	const how = os.O_RDWR | syscall.O_NOFOLLOW
+	f, err := os.OpenFile(path, how, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(path, how|os.O_CREATE|os.O_EXCL, 0o666)
+		switch {
+		case err == nil:
+			err = f.Chmod(0o666) // whatever the umask
+		case errors.Is(err, fs.ErrExist): // somebody was quicker
+			f, err = os.OpenFile(path, how, 0)
+		}
+	}
+	if err != nil {
+		if f != nil {
+			f.Close()
+		}
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return f, nil
+		case errors.Is(err, syscall.EINTR):
+			continue
+		}
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errHeld
+		}
+		return nil, &os.PathError{Op: "flock", Path: path, Err: err}
+	}
+}
