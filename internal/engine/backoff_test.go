@@ -82,6 +82,7 @@ func TestRebootIsSurvived(t *testing.T) {
 			}
 		}},
 		"out of reach, and certainly not started": {func(d *device, off func() bool) {
+			d.description.Simulated = true // of a real one nobody could tell
 			d.recall = func(cmd instruments.Command) instruments.Fate {
 				if d.acts[cmd.ID] > 0 {
 					return instruments.FateFinished

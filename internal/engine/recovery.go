@@ -12,36 +12,32 @@ import (
 // No answer of a device about its past outweighs what the log has confirmed.
 //
 // An instrument's memory may be gone, be that of an earlier day or of another
-// machine, or never have reached the disk. So "not started" is not taken at its
-// word where the log holds experiment.started, where another device answers than
-// the one that was sent the command, or where the instrument denies, too, what it
-// has given a result of. Then nobody knows, and a person looks.
+// machine, or never have reached the disk. So "running" and "finished" are believed,
+// since they repeat nothing, and "not started" of a command that was once sent to
+// something real is not: nobody knows, and a person looks. That holds where the log
+// has experiment.started, and where it has experiment.dispatched alone. There, too,
+// the program may have acted and been killed before it confirmed, or before the
+// confirmation was recorded; only a memory that is durable before the act could tell,
+// and whether it is, nobody can see from outside. An honest instrument says "not
+// started" only in the moment between the two, so that hardly a person is called
+// in vain. What certainly was not sent is refused ([instruments.ErrRefused]) and put off.
 //
-// What was dispatched and never confirmed is different: the log does not say that
-// the instrument ever saw it. There "not started" is believed, of a [Recoverer]
-// alone, whose promise is a memory that is durable before it acts; `campaignd
-// instrument check` puts that to the test. A simulation may forget: nothing
-// physical has happened.
+// A simulation may forget, and is started again: nothing physical has happened.
 
 // past is what the log knows of a command and of the instrument it was sent to.
 type past struct {
-	confirmed bool                 // by experiment.started
-	replaced  string               // by which other device the instrument has been, if by any
-	witness   *instruments.Command // of the instrument's last result
+	confirmed  bool   // by experiment.started
+	repeatable bool   // nothing physical has happened
+	replaced   string // by which other device the instrument has been, if by any
 }
 
 // past is called in the loop, for goroutines to come.
 func (r *Runner) past(x *campaign.Experiment) past {
-	s := r.core.State()
-	p := past{confirmed: x.Status == campaign.Started, replaced: r.replacement(x)}
-	for i := range s.Experiments {
-		y := &s.Experiments[i]
-		if y.ID != x.ID && y.Status == campaign.Measured && y.Command != "" && y.Instrument == r.description.Name && r.replacement(y) == "" {
-			cmd := command(s, y)
-			p.witness = &cmd
-		}
+	return past{
+		confirmed:  x.Status == campaign.Started,
+		repeatable: r.description.Simulated && x.Instrument == r.description.Name,
+		replaced:   r.replacement(x),
 	}
-	return p
 }
 
 // replacement says how the instrument differs from the one that an experiment was
@@ -119,21 +115,17 @@ func (r *Runner) recover(ctx, tending context.Context, experiments []string) err
 // answer; cause explains an unknown fate.
 func (r *Runner) fate(ctx context.Context, cmd instruments.Command, p past) (fate instruments.Fate, cause string) {
 	fate, cause = r.answer(ctx, cmd)
-	if fate != instruments.FateNotStarted || r.description.Simulated {
+	if fate != instruments.FateNotStarted || p.repeatable {
 		return fate, cause
 	}
-	switch {
-	case p.confirmed:
-		return instruments.FateUnknown, "the instrument had confirmed the command and now says that it never started it"
-	case p.replaced != "":
-		return instruments.FateUnknown, "the instrument says that it never started the command, but it is another one: " + p.replaced
-	case p.witness != nil:
-		if fate, _ := r.answer(ctx, *p.witness); fate == instruments.FateNotStarted {
-			return instruments.FateUnknown, fmt.Sprintf(
-				"the instrument says that it never started the command, and says the same of %s, whose result it gave: its memory is gone", p.witness.Experiment)
-		}
+	cause = "the command had been sent, and the instrument says that it never started it, which its memory alone cannot prove"
+	if p.confirmed {
+		cause = "the instrument had confirmed the command and now says that it never started it"
 	}
-	return fate, ""
+	if p.replaced != "" {
+		cause += "; it is another one: " + p.replaced
+	}
+	return instruments.FateUnknown, cause
 }
 
 // answer is what the instrument says became of a command; cause explains an

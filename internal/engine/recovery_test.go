@@ -45,9 +45,9 @@ func (d *device) Start(ctx context.Context, cmd instruments.Command) error {
 }
 
 // Law: no answer of a device about its past outweighs what the log has confirmed.
-// Whatever it denies, a command is sent again only where nothing in the log
-// contradicts it: the log did not confirm this command, the same device answers,
-// and it does not deny what it has given a result of either.
+// What was once sent to something real is not sent again because it is denied,
+// whether it had been confirmed or not and whichever device answers. A simulation
+// may forget, as long as it is the one that was sent the command.
 func TestDenied(t *testing.T) {
 	def := electrolyte(t, 1, 4, unaided)
 	log := memlog.New()
@@ -78,15 +78,16 @@ func TestDenied(t *testing.T) {
 		recall     func(instruments.Command) instruments.Fate
 		cause      string // of the unknown fate; empty: it is started
 	}{
-		"confirmed":                          {upTo(started, "e2"), "e2", nil, only("e2"), "had confirmed the command and now says that it never started it"},
-		"confirmed, the first":               {upTo(started, "e1"), "e1", nil, none, "had confirmed the command"},
-		"not confirmed":                      {upTo(dispatched, "e2"), "e2", nil, only("e2"), ""},
-		"not confirmed, the first":           {upTo(dispatched, "e1"), "e1", nil, none, ""},
-		"not confirmed, all memory lost":     {upTo(dispatched, "e2"), "e2", nil, none, "says the same of e1, whose result it gave"},
-		"not confirmed, another device":      {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Identity = "serial 2" }, only("e2"), "it was sent to robot (serial 1), and now there is robot (serial 2)"},
-		"not confirmed, another program":     {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Name = "mixer" }, only("e2"), "now there is mixer (serial 1)"},
-		"not confirmed, it no longer says":   {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Identity = "" }, only("e2"), "now there is robot"},
-		"confirmed, a simulation may forget": {upTo(started, "e2"), "e2", func(d *device) { d.description.Simulated = true }, none, ""},
+		"confirmed":                      {upTo(started, "e2"), "e2", nil, only("e2"), "had confirmed the command and now says that it never started it"},
+		"confirmed, the first":           {upTo(started, "e1"), "e1", nil, none, "had confirmed the command"},
+		"not confirmed":                  {upTo(dispatched, "e2"), "e2", nil, only("e2"), "had been sent, and the instrument says that it never started it"},
+		"not confirmed, the first":       {upTo(dispatched, "e1"), "e1", nil, none, "had been sent"},
+		"not confirmed, all memory lost": {upTo(dispatched, "e2"), "e2", nil, none, "had been sent"},
+		"another device":                 {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Identity = "serial 2" }, only("e2"), "it was sent to robot (serial 1), and now there is robot (serial 2)"},
+		"another program":                {upTo(started, "e2"), "e2", func(d *device) { d.description.Name = "mixer" }, only("e2"), "now there is mixer (serial 1)"},
+		"it no longer says which":        {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Identity = "" }, only("e2"), "now there is robot"},
+		"a simulation instead":           {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Name, d.description.Simulated = "simulated", true }, none, "now there is simulated"},
+		"a simulation that forgets":      {upTo(started, "e2"), "e2", func(d *device) { d.description.Simulated = true }, none, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDevice("serial 1")
@@ -117,8 +118,7 @@ func TestDenied(t *testing.T) {
 }
 
 // Law: the same holds within one life. A start whose confirmation was lost is not
-// repeated on the word of an instrument whose memory is gone; one that was
-// confirmed is not repeated at all.
+// repeated because the instrument denies it; nor is one that was confirmed.
 func TestDeniedInOneLife(t *testing.T) {
 	lost := errors.New("the line went dead")
 	for name, c := range map[string]struct {
@@ -134,7 +134,7 @@ func TestDeniedInOneLife(t *testing.T) {
 				}
 				return nil
 			}
-		}, "says the same of e1"},
+		}, "the start was not confirmed (the line went dead) and the command had been sent"},
 		"confirmed, then denied": {func(d *device) {
 			d.await = func(cmd instruments.Command) (instruments.Outcome, error) {
 				if cmd.Experiment == "e2" {
