@@ -176,6 +176,9 @@ func fold(history []events.Event) *campaign.State {
 // It may be called from any goroutine.
 func (c *campaignRun) settle(t *testing.T, open []openQuestion) {
 	for _, q := range open {
+		if c.scenario.bench.Memory != testinstrument.Kept {
+			time.Sleep(100 * time.Millisecond) // an earlier life may not have read its last command yet
+		}
 		acts, err := testinstrument.Acts(c.bench)
 		if err != nil {
 			t.Error(err)

@@ -33,6 +33,7 @@ const (
 	program    victim = "campaignd"
 	instrument victim = "instrument"
 	both       victim = "both"
+	memory     victim = "memory" // of the instrument, with it and perhaps with both
 )
 
 // scenario is a kind of campaign to be killed.
@@ -50,9 +51,12 @@ type scenario struct {
 }
 
 var scenarios = []scenario{
-	{name: "simulated instrument", victims: []victim{program}, deep: true, share: 30},
-	{name: "instrument that resumes", bench: &testinstrument.Options{Resume: true}, victims: []victim{program, both, both, instrument}, share: 40},
-	{name: "instrument that forgets", bench: &testinstrument.Options{}, victims: []victim{program, both, both, instrument}, share: 30},
+	{name: "simulated instrument", victims: []victim{program}, deep: true, share: 20},
+	{name: "instrument that resumes", bench: &testinstrument.Options{Resume: true}, victims: []victim{program, both, both, instrument}, share: 20},
+	{name: "instrument that forgets", bench: &testinstrument.Options{}, victims: []victim{program, both, both, instrument}, share: 20},
+	{name: "ledger lost", bench: &testinstrument.Options{Real: true}, victims: []victim{both, memory, memory}, share: 20},
+	{name: "ledger written late", bench: &testinstrument.Options{Real: true, Memory: testinstrument.Late}, victims: []victim{program, both, instrument}, share: 10},
+	{name: "no ledger", bench: &testinstrument.Options{Real: true, Memory: testinstrument.None}, victims: []victim{program, both, instrument}, share: 10},
 }
 
 const (
@@ -69,7 +73,8 @@ const (
 // and started again: no acknowledged event is lost, no position is skipped, no
 // experiment is performed twice, and the campaign does and finds what the
 // undisturbed one does. Only what the instrument truly cannot know is left to a
-// person.
+// person, and what it says it never began although the command was sent. The
+// memory of an instrument may be lost, be an older one, or come too late.
 func TestKilled(t *testing.T) {
 	kills, seed := setting(t, "CAMPAIGND_KILLS", 10), setting(t, "CAMPAIGND_KILLS_SEED", 1)
 	t.Logf("%d kills, seed %d", kills, seed)
@@ -197,6 +202,9 @@ func (c *campaignRun) draw() moment {
 // live runs the program once: to its end, or until it is killed.
 func (c *campaignRun) live(t *testing.T, kill bool) {
 	t.Helper()
+	if c.scenario.bench != nil {
+		c.keepLedger(t)
+	}
 	l := c.start(t)
 	defer l.end()
 	next := func() <-chan time.Time { return l.at(c.draw()) }
@@ -215,8 +223,12 @@ func (c *campaignRun) live(t *testing.T, kill bool) {
 		select {
 		case <-moment:
 			who := c.victims[c.rng.IntN(len(c.victims))]
-			if who == instrument {
-				if killInstrument(t, c.bench) > 0 {
+			if who == instrument || who == memory && c.rng.IntN(3) == 0 {
+				killed := killInstrument(t, c.bench) > 0
+				if who == memory {
+					c.loseMemory(t)
+				}
+				if killed {
 					l.unseated = l.unseated || l.phase() == startUp
 					c.left--
 					c.hits.add(l.phase(), who)
@@ -227,14 +239,18 @@ func (c *campaignRun) live(t *testing.T, kill bool) {
 				continue
 			}
 			first := c.rng.IntN(2) == 0
-			if who == both && first {
+			if who != program && first {
 				killInstrument(t, c.bench)
 			}
 			killed := l.kill()
-			if who == both && !first {
+			if who != program && !first {
 				killInstrument(t, c.bench)
 			}
-			l.unseated = l.unseated || who == both
+			if who == memory {
+				killInstrument(t, c.bench) // one that was being started
+				c.loseMemory(t)
+			}
+			l.unseated = l.unseated || who != program
 			settling.Wait()
 			if !killed { // it had just ended by itself
 				c.ended(t, l)
@@ -326,11 +342,11 @@ func (h *tally) total() (n int) {
 
 func (h *tally) String() string {
 	var b strings.Builder
-	sum := func(by map[victim]int) int { return by[program] + by[both] + by[instrument] }
+	sum := func(by map[victim]int) int { return by[program] + by[both] + by[instrument] + by[memory] }
 	row := func(what string, by map[victim]int) {
-		fmt.Fprintf(&b, "%-34s %5d %10d %5d %11d\n", what, sum(by), by[program], by[both], by[instrument])
+		fmt.Fprintf(&b, "%-34s %5d %10d %5d %11d %7d\n", what, sum(by), by[program], by[both], by[instrument], by[memory])
 	}
-	fmt.Fprintf(&b, "%-34s %5s %10s %5s %11s\n", "", "kills", program, both, instrument)
+	fmt.Fprintf(&b, "%-34s %5s %10s %5s %11s %7s\n", "", "kills", program, both, instrument, memory)
 	phases := slices.Collect(maps.Keys(h.counts))
 	slices.SortFunc(phases, func(x, y string) int {
 		return cmp.Or(cmp.Compare(sum(h.counts[y]), sum(h.counts[x])), cmp.Compare(x, y))

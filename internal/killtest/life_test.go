@@ -15,6 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/lock"
 )
 
 // build builds campaignd.
@@ -32,7 +33,7 @@ func build(t *testing.T) string {
 func (c *campaignRun) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(c.binary, args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(c.dir, "tmp"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(c.dir, "tmp"), lock.Variable+"="+filepath.Join(c.dir, "locks"))
 	return cmd
 }
 

@@ -45,10 +45,58 @@ type Options struct {
 	Capacity int `json:"capacity,omitempty"`
 	// Real makes the instrument say that it is not simulated.
 	Real bool `json:"real,omitempty"`
+	// Memory is how long its ledger lasts. An instrument whose memory is not kept
+	// says all the same that it can recover.
+	Memory Memory `json:"memory,omitempty"`
 	// Resume makes a new life of the program finish what a killed one had
 	// begun, without acting again, so that killing it leaves nothing unknown.
 	Resume bool `json:"resume,omitempty"`
 }
+
+// Memory is how long a ledger lasts.
+type Memory string
+
+const (
+	Kept Memory = ""     // it is durable before the act, as it has to be
+	Late Memory = "late" // it reaches the disk some time after the act
+	None Memory = "none" // each process begins with an empty one
+)
+
+// lateBy is how old a late ledger may be.
+const lateBy = 60 * time.Millisecond
+
+// ledger prepares the ledger of this process and returns its folder, and what is
+// to be done with it at the end.
+func (o Options) ledger() (dir string, end func(), err error) {
+	kept := LedgerDir(o.Dir)
+	if o.Memory == Kept {
+		return kept, func() {}, nil
+	}
+	if dir, err = os.MkdirTemp(o.Dir, "memory-"); err != nil || o.Memory == None {
+		return dir, func() {}, err
+	}
+	mirror := func(to, from string) {
+		files, _ := filepath.Glob(filepath.Join(from, "*.jsonl"))
+		for _, file := range files {
+			if text, err := os.ReadFile(file); err == nil {
+				_ = os.WriteFile(filepath.Join(to, filepath.Base(file)), text, 0o666)
+			}
+		}
+	}
+	if err := os.MkdirAll(kept, 0o777); err != nil {
+		return "", nil, err
+	}
+	mirror(dir, kept)
+	go func() {
+		for range time.Tick(lateBy) {
+			mirror(kept, dir)
+		}
+	}()
+	return dir, func() { mirror(kept, dir) }, nil
+}
+
+// LedgerDir is the folder of the ledger of the instrument in dir.
+func LedgerDir(dir string) string { return filepath.Join(dir, "ledger") }
 
 // Config returns the settings of a process instrument that runs this test
 // binary as the instrument.
@@ -85,11 +133,20 @@ func RunIfAsked() {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", Variable, err)
 		os.Exit(2)
 	}
-	inst := &instrument{Options: o}
-	if o.Resume {
-		os.Exit(sdk.Main(filepath.Join(o.Dir, "ledger"), resuming{inst}))
+	ledger, end, err := o.ledger()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	os.Exit(sdk.Main(filepath.Join(o.Dir, "ledger"), inst))
+	inst := &instrument{Options: o}
+	var code int
+	if o.Resume {
+		code = sdk.Main(ledger, resuming{inst})
+	} else {
+		code = sdk.Main(ledger, inst)
+	}
+	end()
+	os.Exit(code)
 }
 
 // Act is one physical action.
