@@ -93,9 +93,9 @@ type Candidates interface {
 type Fate string
 
 const (
-	// FateNotStarted: certainly never acted on, Start is safe. A simulation may
-	// say so of a command that another process started: it forgets, and nothing
-	// physical happened.
+	// FateNotStarted: never acted on, by all that the instrument remembers. Only a
+	// simulation is believed and started again, also where it forgets what another
+	// process started: nothing physical happened. Else a person has the last word.
 	FateNotStarted Fate = "not started"
 	FateRunning    Fate = "running"  // Await will give the outcome
 	FateFinished   Fate = "finished" // Await gives the outcome at once

@@ -10,8 +10,10 @@ import (
 func (a *app) resumeCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use:     "resume [TARGET]",
-		Short:   "End a pause",
+		Use:   "resume [TARGET]",
+		Short: "End a pause",
+		Long: `End a pause. Where the campaign leaves an instrument alone for a while that has
+put experiments off or failed, it tries again at once.`,
 		Example: `  campaignd resume electrolyte.campaign --reason "the bottle is connected"`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
