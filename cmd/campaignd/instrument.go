@@ -65,6 +65,13 @@ Exits 1 where a check fails.`,
 				return err
 			}
 			env.AllowRuns, env.NoKill, env.AllowOutOfLimits, env.Patience = allowReal, noKill, allowOutOfLimits, patience
+			if allowReal {
+				release, err := a.lockForCheck(cmd.Context(), t, env)
+				if err != nil {
+					return err
+				}
+				defer release()
+			}
 			report, err := instrumenttest.Examine(cmd.Context(), env)
 			if err != nil {
 				return err

@@ -46,14 +46,15 @@ func troubled(x *campaign.Experiment) bool {
 }
 
 // restsUntil returns until when the instrument is left alone, by the times of the
-// log alone; zero where it need not be. One failure may happen to anybody.
+// log alone; zero where it need not be. One failure may happen to anybody, and a
+// person at the bench knows when to go on.
 func restsUntil(s *campaign.State, w World) time.Time {
 	row := trouble(s)
 	n := len(row)
 	if n > 0 && row[0].Status != campaign.Deferred {
 		n--
 	}
-	if n == 0 || w.Eager {
+	if n == 0 || w.Eager || s.Definition.Instrument.Manual != nil {
 		return time.Time{}
 	}
 	rest := longestRest

@@ -15,7 +15,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Variable is the environment variable that names another folder than the
@@ -24,8 +26,9 @@ const Variable = "CAMPAIGND_LOCKS"
 
 // Holder says who drives a device.
 type Holder struct {
-	Device   string    `json:"device"`
-	Campaign string    `json:"campaign"`
+	Device string `json:"device"`
+	// Campaign is empty where a check drives it; Store is where to look.
+	Campaign string    `json:"campaign,omitempty"`
 	Store    string    `json:"store"`
 	PID      int       `json:"pid"`
 	User     string    `json:"user"`
@@ -41,9 +44,13 @@ type HeldError struct {
 func (e *HeldError) Error() string {
 	who := "another process, which has only just begun"
 	if h := e.Holder; h.PID != 0 {
-		who = fmt.Sprintf("the campaign %s (process %d of %s since %s, in %s)", h.Campaign, h.PID, h.User, h.Since.Local().Format(time.DateTime), h.Store)
+		what := "an instrument check"
+		if h.Campaign != "" {
+			what = "the campaign " + h.Campaign
+		}
+		who = fmt.Sprintf("%s (process %d of %s since %s, in %s)", what, h.PID, h.User, h.Since.Local().Format(time.DateTime), h.Store)
 	}
-	return fmt.Sprintf("%s is driven by %s, and two campaigns would disturb each other. Try again when that run has ended; "+
+	return fmt.Sprintf("%s is driven by %s, and the two would disturb each other. Try again when that has ended; "+
 		"if yours is another device, let its program describe an `identity` of its own", e.Device, who)
 }
 
@@ -71,11 +78,7 @@ func Take(dir string, h Holder) (release func(), err error) {
 	path := filepath.Join(dir, fmt.Sprintf("%x.lock", sha256.Sum256([]byte(h.Device))))
 	f, err := tryLock(path)
 	if errors.Is(err, errHeld) {
-		held := &HeldError{Device: h.Device}
-		if text, err := os.ReadFile(path); err == nil {
-			_ = json.Unmarshal(text, &held.Holder) // it may be half written: then nobody is named
-		}
-		return nil, held
+		return nil, &HeldError{Device: h.Device, Holder: readHolder(path)}
 	}
 	if err != nil {
 		return nil, remedy(err)
@@ -92,6 +95,31 @@ func Take(dir string, h Holder) (release func(), err error) {
 		return nil, remedy(err)
 	}
 	return func() { _ = f.Truncate(0); f.Close() }, nil
+}
+
+// mostText is more than any holder writes of itself.
+const mostText = 16 << 10
+
+// readHolder reads who holds a lock; zero where that is not written yet. Everybody
+// may write there, so that nothing in it is believed but words.
+func readHolder(path string) (h Holder) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > mostText {
+		return Holder{}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(text, &h) != nil {
+		return Holder{}
+	}
+	for _, word := range []*string{&h.Campaign, &h.Store, &h.User} {
+		*word = strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return '\uFFFD'
+			}
+			return r
+		}, *word)
+	}
+	return h
 }
 
 // shared makes the folder, in which everybody may make files and nobody remove

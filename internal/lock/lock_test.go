@@ -47,6 +47,30 @@ func TestOneHolder(t *testing.T) {
 	release()
 }
 
+// Law: what stands in the file of a lock, which everybody may write, is words and
+// nothing else; that it says nothing does not set the device free.
+func TestForgedHolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "locks")
+	release, err := lock.Take(dir, holder("robot"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	files, err := filepath.Glob(filepath.Join(dir, "*.lock"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	for _, text := range []string{`{"pid":1,"user":"\u001b[2Jroot","campaign":"a\u202eb","store":"x\ny"}`, "", "{", strings.Repeat("x", 1<<20)} {
+		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var held *lock.HeldError
+		if _, err := lock.Take(dir, holder("robot")); !errors.As(err, &held) || strings.ContainsAny(err.Error(), "\x1b\u202e\n") {
+			t.Errorf("%.60q: %q", text, err)
+		}
+	}
+}
+
 // Law: of many who come at once, one gets the device.
 func TestRace(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "locks")
