@@ -1,0 +1,50 @@
+//go:build unix
+
+package process_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+)
+
+// Law: a command that certainly was not sent, since the program is out of reach, is
+// refused: the experiment is put off and nobody has to look. The command may still
+// be sent later.
+func TestOutOfReachIsRefused(t *testing.T) {
+	cfg, dir := misbehaving(t, "fails")
+	up := filepath.Join(dir, "up")
+	if err := os.WriteFile(up, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Command = append([]string{"sh", "-c", `test -e "$0" && exec "$@"`, up}, cfg.Command...)
+	cfg.ReplyWithin = events.Duration(2 * time.Second)
+	inst, _ := open(t, cfg)
+	inst.Hurry()
+	ctx := within(t, 20*time.Second)
+	if _, err := inst.Describe(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(up), inst.Program().Kill()); err != nil {
+		t.Fatal(err)
+	}
+	for inst.Program() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	if err := inst.Start(ctx, command(1)); !errors.Is(err, instruments.ErrRefused) || errors.Is(err, instruments.ErrPermanent) {
+		t.Errorf("out of reach, Start says %v", err)
+	}
+	starts(t, dir, 0)
+	if err := os.WriteFile(up, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := inst.Start(ctx, command(1)); err != nil {
+		t.Error(err)
+	}
+	starts(t, dir, 1)
+}
