@@ -35,7 +35,7 @@ type past struct {
 func (r *Runner) past(x *campaign.Experiment) past {
 	return past{
 		confirmed:  x.Status == campaign.Started,
-		repeatable: r.description.Simulated && x.Instrument == r.description.Name,
+		repeatable: !x.Real && r.description.Simulated && x.Instrument == r.description.Name,
 		replaced:   r.replacement(x),
 	}
 }

@@ -51,12 +51,18 @@ func (d *device) Start(ctx context.Context, cmd instruments.Command) error {
 func TestDenied(t *testing.T) {
 	def := electrolyte(t, 1, 4, unaided)
 	log := memlog.New()
-	first := newDevice("serial 1")
-	r, _ := start(t, log, def, first)
+	r, _ := start(t, log, def, newDevice("serial 1"))
 	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	all := history(t, log)
+	simulation := newDevice("serial 1")
+	simulation.description.Simulated = true
+	log = memlog.New()
+	if r, _ = start(t, log, def, simulation); r.Run(t.Context()) != nil {
+		t.Fatal("the simulation did not end")
+	}
+	simulated := history(t, log)
 	upTo := func(kind events.Kind, experiment string) []events.Event {
 		return all[:find(t, all, kind, experiment, 0)+1]
 	}
@@ -87,7 +93,8 @@ func TestDenied(t *testing.T) {
 		"another program":                {upTo(started, "e2"), "e2", func(d *device) { d.description.Name = "mixer" }, only("e2"), "now there is mixer (serial 1)"},
 		"it no longer says which":        {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Identity = "" }, only("e2"), "now there is robot"},
 		"a simulation instead":           {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Name, d.description.Simulated = "simulated", true }, none, "now there is simulated"},
-		"a simulation that forgets":      {upTo(started, "e2"), "e2", func(d *device) { d.description.Simulated = true }, none, ""},
+		"a simulation that forgets":      {simulated[:find(t, simulated, started, "e2", 0)+1], "e2", func(d *device) { d.description.Simulated = true }, none, ""},
+		"real, and now a simulation":     {upTo(started, "e2"), "e2", func(d *device) { d.description.Simulated = true }, none, "had confirmed the command"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDevice("serial 1")

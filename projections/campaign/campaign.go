@@ -215,7 +215,7 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 		})
 	case *events.ExperimentDispatched:
 		if x := expect(p.Experiment, Requested); x != nil {
-			x.Status, x.Command, x.Instrument, x.Identity, x.DispatchedAt = Dispatched, p.Command, p.Instrument, p.Identity, e.Time
+			x.Status, x.Command, x.Instrument, x.Identity, x.Real, x.DispatchedAt = Dispatched, p.Command, p.Instrument, p.Identity, !e.Simulated, e.Time
 		}
 	case *events.ExperimentStarted:
 		if x := expect(p.Experiment, Dispatched); x != nil {

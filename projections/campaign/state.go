@@ -75,6 +75,8 @@ type Experiment struct {
 	Instrument string           `json:"instrument,omitempty"`
 	// Identity names the device the command was sent to, where it said so.
 	Identity string `json:"identity,omitempty"`
+	// Real is set where that device was not simulated.
+	Real bool `json:"real,omitempty"`
 	// Measurement is the result that counts: the latest correction of it.
 	Measurement *events.Measurement `json:"measurement,omitempty"`
 	// Retracted is the measurement that a correction of the outcome took back: what
