@@ -21,7 +21,8 @@ func (a *app) amendCommand() *cobra.Command {
 		Long: `Make what FILE says different from the store hold from now on, as an event:
 budget, stopping rule, policy and model, tighter bounds, further excluded
 regions, times. Whatever else differs is refused, with the reason. A campaign
-that completed goes on after its budget is raised: run it again.`,
+that completed goes on after its budget is raised: run it again. One that a person
+stopped stays as it is.`,
 		Example: `  campaignd amend electrolyte.yaml --reason "ten more experiments were granted"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,6 +33,7 @@ that completed goes on after its budget is raised: run it again.`,
 			if t.file == nil {
 				return badInput("%s is a store; amend takes the campaign file with the changes", args[0])
 			}
+			spent, budget := 0, 0
 			err = a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
 				core, err := s.core(cmd.Context())
 				if err != nil {
@@ -49,6 +51,7 @@ that completed goes on after its budget is raised: run it again.`,
 				if len(changes) == 0 {
 					return engine.Request{}, errSame
 				}
+				spent, budget = state.Spent(), def.Budget.Experiments
 				return engine.Request{Amend: &events.CampaignAmended{Definition: def, Changes: changes, Reason: reason, Source: t.file.Source}}, nil
 			})
 			if errors.Is(err, errSame) {
@@ -57,6 +60,10 @@ that completed goes on after its budget is raised: run it again.`,
 				}
 				a.printf("%s says what the campaign in %s says already; nothing was changed.\n", t.path, t.store)
 				return nil
+			}
+			if err == nil && budget > 0 && spent >= budget && !a.json {
+				a.printf("%s were run already, of the %d it may have now: nothing more is measured, and the next `campaignd run %s` completes it.\n",
+					plural(spent, "experiment"), budget, t)
 			}
 			return err
 		},

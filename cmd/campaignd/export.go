@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/csv"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,9 +22,12 @@ func (a *app) exportCommand() *cobra.Command {
 		Long: `Write the campaign for other programs.
 
   csv    a row for each experiment with what was asked for, what was made, and
-         what came out; corrections are applied. Where nothing is measured: a row
-         for each comparison with the compositions A and B and the better one
-  jsonl  all events of the campaign as CloudEvents, one a line: everything there is`,
+         what came out, further quantities included; corrections are applied.
+         ` + "`campaignd import`" + ` reads it. Where nothing is measured: a row for each
+         comparison with the compositions A and B and the better one
+  jsonl  all events of the campaign as CloudEvents, one a line: everything there is
+
+A text that a spreadsheet would take for a formula has an apostrophe before it.`,
 		Example: `  campaignd export electrolyte.campaign > electrolyte.csv
   campaignd export --format jsonl > electrolyte.jsonl`,
 		Args: cobra.MaximumNArgs(1),
@@ -80,7 +84,7 @@ func (a *app) exportComparisons(state *campaign.State) error {
 		}
 	}
 	header = append(header, "better", "asked_at", "answered_at", "comment")
-	if err := w.Write(header); err != nil {
+	if err := w.Write(asTexts(header)); err != nil {
 		return err
 	}
 	for i := range state.Questions {
@@ -102,7 +106,7 @@ func (a *app) exportComparisons(state *campaign.State) error {
 			better = events.AnswerUnsure
 		}
 		row = append(row, better, timestamp(q.AskedAt), timestamp(q.AnsweredAt), q.Comment)
-		if err := w.Write(row); err != nil {
+		if err := w.Write(asTexts(row)); err != nil {
 			return err
 		}
 	}
@@ -110,18 +114,42 @@ func (a *app) exportComparisons(state *campaign.State) error {
 	return w.Error()
 }
 
+// The columns of the table beside the parameters and the objective, which `import`
+// reads again.
+const (
+	columnStatus    = "status"
+	columnUnit      = "unit"
+	columnSD        = "sd"
+	columnExcluded  = "excluded"
+	columnSimulated = "simulated"
+	// A further quantity has three columns: its name behind these.
+	furtherPrefix     = "further_"
+	furtherUnitPrefix = "unit_"
+	furtherSDPrefix   = "sd_"
+	// actualEnding follows the name of a parameter: what was made.
+	actualEnding = "_actual"
+)
+
+// recordColumns are those that tell of a row, and are no part of the measurement.
+var recordColumns = []string{"experiment", "origin", "decision", "replicate", "requested_at", "ended_at", "cause"}
+
 func (a *app) exportTable(state *campaign.State) error {
 	def := state.Definition
 	w := csv.NewWriter(a.stdout)
-	header := []string{"experiment", "status", "origin", "decision", "replicate"}
+	header := []string{"experiment", columnStatus, "origin", "decision", "replicate"}
 	for _, par := range def.Parameters {
 		header = append(header, par.Name)
 	}
 	for _, par := range def.Parameters {
-		header = append(header, par.Name+"_actual")
+		header = append(header, par.Name+actualEnding)
 	}
-	header = append(header, def.Objective.Name, "unit", "sd", "excluded", "simulated", "requested_at", "ended_at", "cause")
-	if err := w.Write(header); err != nil {
+	header = append(header, def.Objective.Name, columnUnit, columnSD)
+	further := furtherNames(state)
+	for _, name := range further {
+		header = append(header, furtherPrefix+name, furtherUnitPrefix+name, furtherSDPrefix+name)
+	}
+	header = append(header, columnExcluded, columnSimulated, "requested_at", "ended_at", "cause")
+	if err := w.Write(asTexts(header)); err != nil {
 		return err
 	}
 	for i := range state.Experiments {
@@ -130,24 +158,58 @@ func (a *app) exportTable(state *campaign.State) error {
 		for _, par := range def.Parameters {
 			row = append(row, exact(x.Parameters, par.Name))
 		}
-		value, unit, sd := "", "", ""
-		var actual events.Point
-		if m := x.Measurement; m != nil {
-			actual, value, unit = m.Actual, exactNumber(m.Objective.Value), m.Objective.Unit
-			if m.Objective.SD != nil {
-				sd = exactNumber(*m.Objective.SD)
-			}
+		m := x.Measurement
+		if m == nil {
+			m = new(events.Measurement)
 		}
 		for _, par := range def.Parameters {
-			row = append(row, exact(actual, par.Name))
+			row = append(row, exact(m.Actual, par.Name))
 		}
-		row = append(row, value, unit, sd, strconv.FormatBool(x.Excluded), strconv.FormatBool(x.Simulated), timestamp(x.RequestedAt), timestamp(x.EndedAt), x.Cause)
-		if err := w.Write(row); err != nil {
+		if x.Measurement != nil {
+			row = append(row, exactQuantity(m.Objective)...)
+		} else {
+			row = append(row, "", "", "")
+		}
+		for _, name := range further {
+			if i := slices.IndexFunc(m.Further, func(q events.Quantity) bool { return q.Name == name }); i >= 0 {
+				row = append(row, exactQuantity(m.Further[i])...)
+			} else {
+				row = append(row, "", "", "")
+			}
+		}
+		row = append(row, strconv.FormatBool(x.Excluded), strconv.FormatBool(x.Simulated), timestamp(x.RequestedAt), timestamp(x.EndedAt), x.Cause)
+		if err := w.Write(asTexts(row)); err != nil {
 			return err
 		}
 	}
 	w.Flush()
 	return w.Error()
+}
+
+// furtherNames returns the names of all further quantities, in the order of their
+// first measurement.
+func furtherNames(state *campaign.State) (names []string) {
+	for i := range state.Experiments {
+		m := state.Experiments[i].Measurement
+		if m == nil {
+			continue
+		}
+		for _, q := range m.Further {
+			if !slices.Contains(names, q.Name) {
+				names = append(names, q.Name)
+			}
+		}
+	}
+	return names
+}
+
+// exactQuantity writes a quantity in three cells: value, unit and standard deviation.
+func exactQuantity(q events.Quantity) []string {
+	sd := ""
+	if q.SD != nil {
+		sd = exactNumber(*q.SD)
+	}
+	return []string{exactNumber(q.Value), q.Unit, sd}
 }
 
 // exact writes a value so that reading it gives the same one.

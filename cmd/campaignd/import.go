@@ -2,48 +2,59 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
 func (a *app) importCommand() *cobra.Command {
-	var again bool
+	var im importer
 	cmd := &cobra.Command{
 		Use:   "import [TARGET] FILE.csv",
 		Short: "Take over measurements that someone already has: warm start",
-		Long: `Take over measurements from a CSV file. Its header names the parameters and the
-objective, in the campaign's units, and nothing else. All rows are taken or none.
-They do not count against the budget, and serve as the initial design. Given a
+		Long: `Take over measurements from a CSV file, separated by commas, with decimal points.
+Its header names the parameters and the objective, in the campaign's units. Other
+columns may be there:
+
+  NAME_actual    the composition that was made, a column for each parameter
+  sd, unit       of the objective
+  further_NAME   a further quantity, with unit_NAME and sd_NAME
+  status, …      all that ` + "`campaignd export`" + ` writes: rows that are not measured, and those
+                 that were excluded, are left out and counted; when and why they were
+                 run is not taken over
+
+A column of your own is kept as a note with --note, and left out with --ignore. All
+rows are taken or none. They do not count against the budget, unlike experiments of
+your own (campaignd tell --parameters), and serve as the initial design. Given a
 campaign file that has no store yet, the store is made.`,
 		Example: `  campaignd import electrolyte.yaml last-year.csv
-  campaignd import last-year.csv`,
+  campaignd import last-year.csv --note sample,comment --ignore plate
+  campaignd export old.campaign | campaignd import new.yaml -`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, args, err := a.targetAndArgs(args, 1)
 			if err != nil {
 				return err
 			}
-			return a.importRows(cmd.Context(), t, args[0], again)
+			return a.importRows(cmd.Context(), t, args[0], &im)
 		},
 	}
-	cmd.Flags().BoolVar(&again, "again", false, "take rows over though the same were imported before")
+	flags := cmd.Flags()
+	flags.BoolVar(&im.again, "again", false, "take rows over though the campaign has the same")
+	flags.BoolVar(&im.anyway, "anyway", false, "take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated")
+	flags.StringSliceVar(&im.notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")
+	flags.StringSliceVar(&im.ignore, "ignore", nil, "`columns` that are left out: plate,operator")
 	return cmd
 }
 
-func (a *app) importRows(ctx context.Context, t target, path string, again bool) error {
+func (a *app) importRows(ctx context.Context, t target, path string, im *importer) error {
 	if _, err := a.actor(); err != nil {
 		return err
 	}
-	var rows []engine.Tell
-	read := func(core *engine.Core) (err error) {
-		rows, err = a.readImport(core, path, again)
-		return err
+	read := func(core *engine.Core) error {
+		im.core, im.def = core, core.State().Definition
+		return im.read(a, path)
 	}
 	if exists, err := t.hasStore(); err != nil {
 		return err
@@ -57,7 +68,7 @@ func (a *app) importRows(ctx context.Context, t target, path string, again bool)
 		}
 	}
 	s, stored, err := a.submit(ctx, t, func(s *session) (engine.Request, error) {
-		if rows == nil { // not read for a new store
+		if im.rows == nil { // not read for a new store
 			core, err := s.core(ctx)
 			if err == nil && t.file != nil {
 				err = compare(ctx, t, core.State())
@@ -69,7 +80,7 @@ func (a *app) importRows(ctx context.Context, t target, path string, again bool)
 				return engine.Request{}, err
 			}
 		}
-		return engine.Request{Import: rows}, nil
+		return engine.Request{Import: im.rows}, nil
 	})
 	if err != nil {
 		return err
@@ -78,67 +89,9 @@ func (a *app) importRows(ctx context.Context, t target, path string, again bool)
 	if a.json {
 		return a.printRecorded(ctx, s, stored)
 	}
-	a.printf("Imported %s from %s.\n", plural(len(rows), "measurement"), path)
+	a.printf("Imported %s from %s.\n", plural(len(im.rows), "measurement"), im.sheet.name)
+	if len(im.skipped) > 0 {
+		a.printf("Left out: %s.\n", im.left())
+	}
 	return nil
 }
-
-// readImport reads and checks the rows of a file. Every fault is named.
-func (a *app) readImport(core *engine.Core, path string, again bool) ([]engine.Tell, error) {
-	def := core.State().Definition
-	s, err := a.readSheet(def, path, def.Objective.Name)
-	if err != nil {
-		return nil, err
-	}
-	imported, err := importedBefore(core)
-	if err != nil {
-		return nil, err
-	}
-	var faults []error
-	fault := func(line int, err error) { faults = append(faults, fmt.Errorf("%s:%d: %w", s.name, line, err)) }
-	rows := make([]engine.Tell, len(s.rows))
-	for i, row := range s.rows {
-		value, err := number(def.Objective.Name, row.extra[def.Objective.Name])
-		if err != nil {
-			fault(row.line, err)
-			continue
-		}
-		rows[i] = engine.Tell{Parameters: row.point, Value: value}
-		if _, err := core.Handle(engine.Request{Import: rows[i : i+1]}); err != nil {
-			text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "row 1: "), engine.ErrRefused.Error()+": ")
-			fault(row.line, errors.New(text))
-			continue
-		}
-		key, err := core.Space().Key(row.point)
-		if err != nil {
-			return nil, err
-		}
-		if x, ok := imported[importKey(key, value)]; ok && !again {
-			fault(row.line, fmt.Errorf("this row was imported already, as %s; leave it out, or import it --again", x))
-		}
-	}
-	if faults != nil {
-		return nil, rowFaults(faults)
-	}
-	return rows, nil
-}
-
-// importedBefore returns the experiments that were imported, by composition
-// and value.
-func importedBefore(core *engine.Core) (map[string]string, error) {
-	imported := make(map[string]string)
-	s := core.State()
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		if x.Origin != events.OriginImport || x.Measurement == nil {
-			continue
-		}
-		key, err := core.Space().Key(x.Parameters)
-		if err != nil {
-			return nil, err
-		}
-		imported[importKey(key, x.Measurement.Objective.Value)] = x.ID
-	}
-	return imported, nil
-}
-
-func importKey(point string, value float64) string { return fmt.Sprintf("%s\x00%x", point, value) }

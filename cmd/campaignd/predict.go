@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/preference"
 )
@@ -19,6 +21,9 @@ import (
 // prediction is an element of what `predict --json` prints.
 type prediction struct {
 	Parameters events.Point `json:"parameters"`
+	// Outside says why the composition could not be suggested: the numbers are then
+	// an extrapolation, or of something nobody wants.
+	Outside string `json:"outside,omitempty"`
 	// Mean and SD are the posterior of the objective without noise, in its unit;
 	// absent where nothing is measured.
 	Mean *float64 `json:"mean,omitempty"`
@@ -60,7 +65,7 @@ a random one, or, where nothing is measured, its utility.`,
 				return err
 			}
 			def := core.State().Definition
-			points, err := a.readSheet(def, at)
+			points, err := a.readSheet(def, at, sheetForm{})
 			if err != nil {
 				return err
 			}
@@ -97,15 +102,20 @@ func predict(ctx context.Context, core *engine.Core, points *sheet) ([]predictio
 		}
 		return nil, fmt.Errorf("%wthe campaign has no model yet: it is fitted after the initial comparisons", errNo)
 	}
+	compositions, err := points.points(def)
+	if err != nil {
+		return nil, err
+	}
 	predictions := make([]prediction, len(points.rows))
 	var faults []error
 	for i, row := range points.rows {
-		x, err := core.Space().Encode(row.point)
+		x, err := core.Space().Encode(compositions[i])
 		if err != nil {
-			faults = append(faults, fmt.Errorf("%s:%d: %w", points.name, row.line, err))
+			faults = append(faults, points.fault(row, row.cells[0], err))
 			continue
 		}
-		predictions[i].Parameters = row.point
+		predictions[i].Parameters = compositions[i]
+		predictions[i].Outside = outsideBecause(core.Space(), compositions[i])
 		if view.Objective != nil {
 			p := view.Objective.PredictAt(x)
 			predictions[i].Mean, predictions[i].SD = &p.Mean, &p.SD
@@ -121,6 +131,17 @@ func predict(ctx context.Context, core *engine.Core, points *sheet) ([]predictio
 		return nil, rowFaults(faults)
 	}
 	return predictions, nil
+}
+
+// outsideBecause says why a composition could not be suggested, "" for one that could.
+func outsideBecause(sp *space.Space, point events.Point) string {
+	if strays := sp.Strays(point, false); strays != nil {
+		return strings.Join(strays, "; ")
+	}
+	if err := sp.Contains(point); err != nil {
+		return strings.TrimPrefix(err.Error(), space.ErrOutside.Error()+": ")
+	}
+	return ""
 }
 
 // ofBeliefs adds what the beliefs say.
@@ -224,6 +245,9 @@ func (a *app) printPredictions(def *events.Definition, predictions []prediction)
 		for _, name := range comparing {
 			score := p.Preferences[name]
 			tabulate(w, "%s\t%s\t", short(score.Mean), short(score.SD))
+		}
+		if p.Outside != "" {
+			fmt.Fprintf(w, "outside the space: %s", p.Outside)
 		}
 		fmt.Fprintln(w)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -65,7 +66,11 @@ func foundSoFar(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 		value = fmt.Sprintf("%s %s by the model, in %s, which measured %s", def.Objective.Name, quantity(best.Value, best.Unit), best.Experiment,
 			short(x.Measurement.Objective.Value))
 	}
-	return [][2]string{{"best", value}, {"", compositionWithUnits(def, best.Parameters)}}
+	rows = [][2]string{{"best", value}, {"", compositionWithUnits(def, best.Parameters)}}
+	if further := furtherInWords(best.Further); len(further) > 0 {
+		rows = append(rows, [2]string{"", "further " + strings.Join(further, ", ")})
+	}
+	return rows
 }
 
 // effort says in rows what a campaign has spent: experiments, and the answers of

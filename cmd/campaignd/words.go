@@ -263,7 +263,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		n.def = &p.Definition
 		changes := make([]string, len(p.Changes))
 		for i, c := range p.Changes {
-			changes[i] = changeInWords(c)
+			changes[i] = changeInWords(n.def, c)
 		}
 		return fmt.Sprintf("%s amended the campaign: %s", who(e.Actor), strings.Join(changes, "; ")), false
 	case *events.CampaignPaused:
@@ -503,8 +503,17 @@ func modelInWords(model, expert string) string {
 }
 
 // changeInWords writes a change of a definition: "budget.experiments: 25 → 40".
-func changeInWords(c events.Change) string {
-	path := strings.ReplaceAll(strings.TrimPrefix(c.Path, "/"), "/", ".")
+// What stands in a list is called by its name: "parameters.ec.max: 0.45 → 0.4".
+func changeInWords(def *events.Definition, c events.Change) string {
+	steps := strings.Split(strings.TrimPrefix(c.Path, "/"), "/")
+	if len(steps) > 1 {
+		if i, err := strconv.Atoi(steps[1]); err == nil {
+			if name := nameInList(def, steps[0], i); name != "" {
+				steps[1] = name
+			}
+		}
+	}
+	path := strings.Join(steps, ".")
 	switch {
 	case c.From == "":
 		return fmt.Sprintf("%s: %s (new)", path, c.To)
@@ -512,6 +521,25 @@ func changeInWords(c events.Change) string {
 		return fmt.Sprintf("%s: %s (removed)", path, c.From)
 	}
 	return fmt.Sprintf("%s: %s → %s", path, c.From, c.To)
+}
+
+// nameInList returns the name of an element of one of a definition's lists, "" where
+// it has none.
+func nameInList(def *events.Definition, list string, i int) string {
+	if def == nil || i < 0 {
+		return ""
+	}
+	switch {
+	case list == "parameters" && i < len(def.Parameters):
+		return def.Parameters[i].Name
+	case list == "constraints" && i < len(def.Constraints):
+		return def.Constraints[i].Name
+	case list == "excluded" && i < len(def.Excluded):
+		return def.Excluded[i].Name
+	case list == "experts" && i < len(def.Experts):
+		return def.Experts[i].Name
+	}
+	return ""
 }
 
 // numbers writes several numbers.

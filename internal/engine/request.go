@@ -52,6 +52,8 @@ type Tell struct {
 	Again      string `json:"again,omitempty"`
 	// Further quantities.
 	Further []events.Quantity `json:"further,omitempty"`
+	// Notes are remarks on it, kept with an imported row.
+	Notes []string `json:"notes,omitempty"`
 	// Anyway takes a composition that the campaign could not ask for.
 	Anyway bool `json:"anyway,omitempty"`
 }
@@ -146,6 +148,9 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 // is for internal/campaignfile to say, before the request is made.
 func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 	old := c.State().Definition
+	if c.State().Status == campaign.Stopped {
+		return nil, refuse("the campaign was stopped for good: there is nothing to amend; its measurements can be imported into a new one (campaignd export, campaignd import)")
+	}
 	if a.Definition.Name != old.Name || a.Definition.Seed != old.Seed || len(a.Definition.Parameters) != len(old.Parameters) {
 		return nil, refuse("an amendment changes neither the name, nor the seed, nor which parameters there are")
 	}
@@ -294,6 +299,9 @@ func (c *Core) imports(rows []Tell) ([]events.Payload, error) {
 		requested.Replicate += before[key]
 		before[key]++
 		payloads = append(payloads, p...)
+		for _, text := range row.Notes {
+			payloads = append(payloads, &events.NoteAdded{Text: text, About: requested.Experiment})
+		}
 		number++
 	}
 	return payloads, nil

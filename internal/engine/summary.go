@@ -17,8 +17,9 @@ type Best struct {
 	// the best measured value.
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	// Experiment is the experiment that measured it.
-	Experiment string `json:"experiment"`
+	// Experiment is the experiment that measured it, with these further quantities.
+	Experiment string            `json:"experiment"`
+	Further    []events.Quantity `json:"further,omitempty"`
 }
 
 // Summary is a campaign in a few numbers.
@@ -93,7 +94,11 @@ func (c *Core) best() (*Best, error) {
 	if model != nil && len(model.Observations) > 0 {
 		i, mean := model.Best()
 		o := model.Observations[i]
-		return &Best{Parameters: o.Point, Value: mean, Unit: s.Definition.Objective.Unit, Experiment: o.Experiment}, nil
+		best := &Best{Parameters: o.Point, Value: mean, Unit: s.Definition.Objective.Unit, Experiment: o.Experiment}
+		if x := s.Experiment(o.Experiment); x != nil && x.Measurement != nil {
+			best.Further = x.Measurement.Further
+		}
+		return best, nil
 	}
 	var best *Best
 	for i := range s.Experiments {
@@ -103,7 +108,7 @@ func (c *Core) best() (*Best, error) {
 		}
 		value := x.Measurement.Objective.Value
 		if best == nil || better(value, best.Value, s.Definition.Objective.Goal) {
-			best = &Best{Parameters: x.Measurement.Actual, Value: value, Unit: s.Definition.Objective.Unit, Experiment: x.ID}
+			best = &Best{Parameters: x.Measurement.Actual, Value: value, Unit: s.Definition.Objective.Unit, Experiment: x.ID, Further: x.Measurement.Further}
 		}
 	}
 	return best, nil

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// blends is a campaign with a parameter of each kind, and names that a spreadsheet
+// would take for formulas.
+func blends() events.Definition {
+	ptr := func(x float64) *float64 { return &x }
+	return campaignfile.Complete(events.Definition{
+		Name: "blends", Seed: 1,
+		Parameters: []events.Parameter{
+			{Name: "a", Min: ptr(0), Max: ptr(1)}, {Name: "b", Min: ptr(0), Max: ptr(1)},
+			{Name: "t", Unit: "°C", Values: []float64{25, 35, 60}},
+			{Name: "salt", Categories: []events.CategoryDef{{Name: "LiPF6"}, {Name: "=LiFSI"}, {Name: "'@x"}, {Name: "-5"}}},
+		},
+		Constraints: []events.Constraint{{Name: "sum", Terms: map[string]float64{"a": 1, "b": 1}, Equals: ptr(1)}},
+		Objective:   events.Objective{Name: "=y", Unit: "@V", Goal: events.Maximize},
+		Budget:      events.Budget{Experiments: 100},
+		Instrument:  events.Instrument{Manual: &events.ManualInstrument{}},
+	})
+}
+
+// kept is what a round trip through a table keeps.
+type kept struct {
+	Parameters  events.Point
+	Measurement events.Measurement
+}
+
+func keptOf(s *campaign.State) (list []kept) {
+	for _, x := range s.Experiments {
+		if x.Measurement == nil || x.Excluded {
+			continue
+		}
+		m := *x.Measurement
+		m.Further = slices.Clone(m.Further)
+		slices.SortFunc(m.Further, func(a, b events.Quantity) int { return strings.Compare(a.Name, b.Name) })
+		list = append(list, kept{x.Parameters, m})
+	}
+	return list
+}
+
+// opened is a campaign without experiments.
+func opened(rt *rapid.T, t *testing.T) (*memlog.Log, *engine.Core) {
+	log := memlog.New()
+	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: blends()}, "person:ada", time.Unix(0, 0), ""); err != nil {
+		rt.Fatal(err)
+	}
+	core, err := engine.Load(t.Context(), log, "blends")
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return log, core
+}
+
+// drawTell draws the outcome of an experiment of one's own.
+func drawTell(rt *rapid.T) engine.Tell {
+	value := rapid.OneOf(rapid.Float64Range(-1e6, 1e6), rapid.SampledFrom([]float64{0, -3, 1e-300, 0.1}))
+	sd := rapid.Ptr(rapid.Float64Range(0, 10), true)
+	point := rapid.Custom(func(rt *rapid.T) events.Point {
+		a := rapid.Float64Range(0, 1).Draw(rt, "a")
+		return events.Point{"a": events.Number(a), "b": events.Number(1 - a),
+			"t":    events.Number(rapid.SampledFrom([]float64{25, 35, 60}).Draw(rt, "t")),
+			"salt": events.Category(rapid.SampledFrom([]string{"LiPF6", "=LiFSI", "'@x", "-5"}).Draw(rt, "salt"))}
+	})
+	tell := engine.Tell{Parameters: point.Draw(rt, "asked for")}
+	switch rapid.IntRange(0, 5).Draw(rt, "outcome") {
+	case 0:
+		tell.Failed = "=cmd|'/c calc'!A1"
+	case 1:
+		tell.Infeasible = "@cloudy, \"thick\"\nand white"
+	default:
+		tell.Value, tell.SD = value.Draw(rt, "value"), sd.Draw(rt, "sd")
+		if rapid.Bool().Draw(rt, "made otherwise") {
+			tell.Actual = point.Draw(rt, "made")
+		}
+		for _, name := range []string{"=viscosity", "pH", "sd_pH", "unit"} {
+			if rapid.Bool().Draw(rt, name) {
+				tell.Further = append(tell.Further, events.Quantity{Name: name, Value: value.Draw(rt, name), SD: sd.Draw(rt, name),
+					Unit: rapid.SampledFrom([]string{"", "mPa s", "-"}).Draw(rt, "unit of it")})
+			}
+		}
+	}
+	return tell
+}
+
+// Law: what export writes, import reads: compositions as asked for and as made,
+// values, deviations and further quantities stay what they were, to the last bit, and
+// what has no result or does not count is left out.
+func TestExportImportRoundTrip(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		log, core := opened(rt, t)
+		submit := func(r engine.Request) {
+			r.Actor = "person:ada"
+			if _, err := engine.Submit(t.Context(), log, core, r, time.Unix(1, 0)); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		for range rapid.IntRange(1, 6).Draw(rt, "experiments") {
+			tell := drawTell(rt)
+			submit(engine.Request{Tell: &tell})
+		}
+		if x := core.State().Experiment("e1"); x.Measurement != nil && rapid.Bool().Draw(rt, "exclude") {
+			submit(engine.Request{Correct: &engine.Correct{Experiment: "e1", Exclude: true, Reason: "bubbles"}})
+		}
+		want := keptOf(core.State())
+
+		var table bytes.Buffer
+		if err := (&app{stdout: &table}).exportTable(core.State()); err != nil {
+			rt.Fatal(err)
+		}
+		text := table.String()
+		log, core = opened(rt, t)
+		im := &importer{core: core, def: core.State().Definition}
+		err := im.read(&app{stdin: &table}, "-")
+		if len(want) == 0 {
+			if err == nil {
+				rt.Fatalf("nothing was imported, and nobody said so:\n%s", text)
+			}
+			return
+		}
+		if err != nil {
+			rt.Fatalf("%v\n%s", err, text)
+		}
+		submit(engine.Request{Import: im.rows})
+		if diff := cmp.Diff(want, keptOf(core.State()), cmp.AllowUnexported(events.Value{})); diff != "" {
+			rt.Fatalf("%s\n%s", diff, text)
+		}
+	})
+}
+
+// Law: no cell of an exported table that is no number begins as a formula does, and
+// each reads as what it was.
+func TestFormulasAreText(t *testing.T) {
+	for text, want := range map[string]string{
+		"=HYPERLINK(1)": "'=HYPERLINK(1)", "@x": "'@x", "+u": "'+u", "-lead": "'-lead", "\tx": "'\tx", "\rx": "'\rx", "'=": "''=",
+		"-3.5": "-3.5", "+1e3": "+1e3", "0": "0", "": "", "'": "'", "'til": "'til", "a=b": "a=b",
+	} {
+		if cell := asText(text); cell != want {
+			t.Errorf("%q is written %q, want %q", text, cell, want)
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.StringMatching(`['=+@\-\ta-z0-9]{0,6}`).Draw(rt, "text")
+		if read := fromText(asText(text)); read != text {
+			rt.Fatalf("%q is written %q and read %q", text, asText(text), read)
+		}
+	})
+}
