@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -259,6 +260,9 @@ func TestEveryOutcomeCanBeCorrected(t *testing.T) {
 						if s := r.Core().State(); s.Status != campaign.Completed || s.Spent() != budget {
 							t.Errorf("run again, the campaign is %s with %d of %d spent", s.Status, s.Spent(), budget)
 						}
+						if n := strings.Count(evidence(t, r.Core()), " = ") - 3; r.Core().View().Objective.Fit.Observations != n { // without the probabilities
+							t.Errorf("the last fit knows %d measurements of %d", r.Core().View().Objective.Fit.Observations, n)
+						}
 						coherent(t, log, r.Core())
 					}
 				})
@@ -380,6 +384,55 @@ func TestCorrectionsRefused(t *testing.T) {
 			t.Errorf("superseding event %s: %v", supersedes, err)
 		}
 	}
+}
+
+// Law: what an instrument says after a person has settled its experiment is kept,
+// and says by which command it comes to count. It then does.
+func TestLateAnswerCanCount(t *testing.T) {
+	def := electrolyte(t, 1, 4, unaided, func(def *events.Definition) { def.Instrument.GiveUpAfter = events.Duration(20 * time.Millisecond) })
+	answer := make(chan struct{})
+	instrument := &bench{acts: make(map[string]int)}
+	instrument.await = func(cmd instruments.Command) (instruments.Outcome, error) {
+		<-answer
+		return instruments.Outcome{Status: instruments.Measured, Measurement: result(cmd.Parameters, 12)}, nil
+	}
+	log := memlog.New()
+	r, waiting := start(t, log, def, instrument)
+	r.Now = time.Now
+	ended := run(t, r)
+	until(t, waiting, "nobody knows what became of e1")
+	submit := func(request engine.Request) {
+		t.Helper()
+		request.Actor = "person:eve"
+		if _, err := r.Submit(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	submit(engine.Request{Pause: &events.CampaignPaused{}})
+	submit(engine.Request{Resolve: &engine.Resolve{Experiment: "e1", Resolution: events.ResolvedFailed, Reason: "it hangs"}})
+	close(answer)
+	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+		all := history(t, log)
+		if last := all[len(all)-1]; last.Kind == events.KindNoteAdded {
+			if !strings.Contains(string(last.Data), "campaignd correct e1") || !strings.Contains(string(last.Data), "12") {
+				t.Errorf("the note says %s", last.Data)
+			}
+			break
+		}
+		if time.Since(began) > 30*time.Second {
+			t.Fatal("the late answer was not kept")
+		}
+	}
+	submit(engine.Request{Correct: &engine.Correct{Experiment: "e1", Value: ptr(12.0), Reason: "it came after all"}})
+	submit(engine.Request{Resume: &events.CampaignResumed{}})
+	if err := ended(); err != nil {
+		t.Fatal(err)
+	}
+	x := r.Core().State().Experiment("e1")
+	if x.Status != campaign.Measured || x.Measurement.Objective.Value != 12 || x.Measurement.Objective.Unit != "mS/cm" {
+		t.Errorf("e1 is %+v", x)
+	}
+	coherent(t, log, r.Core())
 }
 
 // Law: a campaign whose outcomes were corrected, killed after any event and

@@ -205,11 +205,11 @@ func TestMadeElsewhereJudgesNothing(t *testing.T) {
 
 // Law: what is within the accuracy of dosing is what was asked for.
 func TestMadeAlmostThere(t *testing.T) {
-	log, clean := wrongRuns(t, 7, events.OutlierRepeat, 16, map[string]float64{"e14": 0.05})
+	_, clean := wrongRuns(t, 7, events.OutlierRepeat, 16, map[string]float64{"e14": 0.05})
 	asked := clean.State().Experiment("e15").Parameters
 	lipf6, _ := asked["lipf6"].Float()
 	almost := events.Point{"lipf6": events.Number(lipf6 + 0.02), "ec": asked["ec"], "dmc": asked["dmc"]}
-	log, _ = runsMaking(t, 7, events.OutlierRepeat, 16, map[string]float64{"e14": 0.05}, map[string]events.Point{"e15": almost})
+	log, _ := runsMaking(t, 7, events.OutlierRepeat, 16, map[string]float64{"e14": 0.05}, map[string]events.Point{"e15": almost})
 	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, events.VerdictOverturned}) {
 		t.Errorf("the verdicts on e14 are %v", got)
 	}

@@ -83,6 +83,7 @@ func course(t *testing.T, method string) []events.Event {
 	fit("bob")
 	happens(compared(4, "ada", []int{0}))
 	happens(&events.AnchorsDeclared{Expert: "ada", Points: []events.Point{at(0.2, 0.9)}})
+	happens(&events.AnchorsDeclared{Expert: "ada", Points: []events.Point{at(0.3, 0.8)}, Instead: true, Reason: "misread"})
 	happens(&events.ModelFitFailed{Model: events.ModelPreference, Expert: "ada", Cause: "a trial"})
 	turned := compared(2, "ada", []int{1, 0})
 	happens(&events.ComparisonSuperseded{Question: "q2", Expert: "ada", Options: turned.Options, Order: turned.Order})
@@ -124,6 +125,41 @@ func predicted(t *testing.T, m *preference.Model) (values []float64) {
 		}
 	}
 	return values
+}
+
+// Law: anchors can be taken back. The expert then has those that were named instead,
+// and those of the definition.
+func TestAnchorsInstead(t *testing.T) {
+	declared := func(payloads ...*events.AnchorsDeclared) string {
+		p := preference.New()
+		if err := p.Apply(events.Event{}, &events.CampaignDefined{Definition: definition(t, "raeubo")}); err != nil {
+			t.Fatal(err)
+		}
+		for _, payload := range payloads {
+			if err := p.Apply(events.Event{}, payload); err != nil {
+				t.Fatal(err)
+			}
+		}
+		snapshot, err := p.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var state struct{ Experts []preference.Expert }
+		if err := json.Unmarshal(snapshot, &state); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(state.Experts[0].Declared)
+	}
+	wrong := &events.AnchorsDeclared{Expert: "ada", Points: []events.Point{at(0.2, 0.9), at(0.1, 0.1)}}
+	right := events.AnchorsDeclared{Expert: "ada", Points: []events.Point{at(0.9, 0.2)}}
+	want := declared(&right)
+	right.Instead = true
+	if got := declared(wrong, &right); got != want {
+		t.Errorf("instead of others: %s, want %s", got, want)
+	}
+	if got, want := declared(wrong, &events.AnchorsDeclared{Expert: "ada", Instead: true}), declared(); got != want {
+		t.Errorf("taken back: %s, want %s", got, want)
+	}
 }
 
 // Law: a model is a function of the state: one that has been remembered over
