@@ -92,6 +92,22 @@ func TestCandidatesKeepAway(t *testing.T) {
 	}
 }
 
+// Law: a failure that a person excluded keeps no candidate away.
+func TestExcludedFailureIsNotAvoided(t *testing.T) {
+	m := square(t, nil, campaign.Infeasible, [2]float64{0.5, 0.5})
+	if len(m.avoid.points) != 1 {
+		t.Fatalf("the failure is not avoided: %+v", m.avoid)
+	}
+	m.v.Campaign.Experiments[0].Excluded = true
+	a, err := avoided(m.v)
+	if err != nil || len(a.points) != 0 || len(a.failed) != 0 {
+		t.Errorf("%+v %v", a, err)
+	}
+	if believed, err := m.avoidFailed(m.v); err != nil || believed != m.v.Objective { // one that fails would be worse than all
+		t.Errorf("the model believes it to be bad: %v", err)
+	}
+}
+
 // Law: a barrier's gradient is that of its value, it is finite at its centre and
 // nothing far away.
 func TestBarrier(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // request has a person's request recorded and says what was.
@@ -41,6 +42,11 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 		}
 	}
 	state := core.State()
+	if !a.json {
+		for _, line := range leftOutBecause(state, stored) {
+			a.printf("%s\n", line)
+		}
+	}
 	if !ended && !state.Status.Ended() {
 		return nil
 	}
@@ -58,6 +64,24 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 		a.printf("Wrote %s again.\n", path)
 	}
 	return nil
+}
+
+// leftOutBecause names the measurements that were left out because of one that a
+// person has just corrected: whether they still are is for that person to say.
+func leftOutBecause(state *campaign.State, stored []events.Event) (lines []string) {
+	for _, e := range stored {
+		if e.Kind != events.KindExperimentCorrected && e.Kind != events.KindMeasurementCorrected {
+			continue
+		}
+		corrected := events.CloudEventAttributes(e)["subject"]
+		for i := range state.Experiments {
+			x := &state.Experiments[i]
+			if x.Flag != nil && x.Flag.Verdict == events.VerdictOverturned && x.Flag.Repetition == corrected && x.Excluded {
+				lines = append(lines, fmt.Sprintf("%s was left out because of %s: `campaignd correct %s --include` takes it in again.", x.ID, corrected, x.ID))
+			}
+		}
+	}
+	return lines
 }
 
 // submit opens the store, makes the request that build returns and has it
