@@ -127,6 +127,9 @@ func (c *Core) corrected(x *campaign.Experiment, base *events.Measurement, r *Co
 		}
 	}
 	m := *base
+	if !r.changesMeasurement() {
+		return &m, nil // it was checked when it came
+	}
 	value, sd := m.Objective.Value, m.Objective.SD
 	if r.Value != nil {
 		value = *r.Value
