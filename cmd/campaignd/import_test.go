@@ -143,6 +143,38 @@ func TestExportImportRoundTrip(t *testing.T) {
 	})
 }
 
+// Law: whatever a file holds, it is taken whole or refused with its name; what is
+// taken the campaign accepts.
+func FuzzImport(f *testing.F) {
+	f.Add("a,b,t,salt,=y\n0.5,0.5,25,LiPF6,3\n")
+	f.Add("\ufeff\"a\",b,t,salt,'=y,sd,status,excluded,a_actual,b_actual,t_actual,salt_actual,further_x,unit_x\r\n0.5,0.5,25,-5,-3,0.1,measured,false,0.4,0.6,26,'=LiFSI,7,m\r\n")
+	f.Add("a;b;t;salt;=y\n0,5;0,5;25;x;3\n")
+	f.Add("a,b,t,salt,=y\n\"0.5\n")
+	f.Add("\xff\xfea\x00")
+	def := blends()
+	core := engine.NewCore()
+	e, err := events.New("blends", &events.CampaignDefined{Definition: def})
+	if err != nil {
+		f.Fatal(err)
+	}
+	e.Sequence, e.ID, e.Time = 1, "1", time.Unix(0, 0)
+	if err := core.Apply(e); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		im := &importer{core: core, def: &def}
+		if err := im.read(&app{stdin: strings.NewReader(text)}, "-"); err != nil {
+			if !strings.Contains(err.Error(), "standard input") {
+				t.Errorf("%q is refused without its name: %v", text, err)
+			}
+			return
+		}
+		if _, err := core.Handle(engine.Request{Actor: "person:ada", Import: im.rows}); err != nil || len(im.rows) == 0 {
+			t.Errorf("%q is taken, and then refused: %v", text, err)
+		}
+	})
+}
+
 // Law: no cell of an exported table that is no number begins as a formula does, and
 // each reads as what it was.
 func TestFormulasAreText(t *testing.T) {
