@@ -25,16 +25,17 @@ const (
 // Whatever else ended, a person's word included, ends it; so does resuming.
 func trouble(s *campaign.State) (row []*campaign.Experiment) {
 	var last *campaign.Experiment // that ended in another way
-	for i := s.ResumedAt; i < len(s.Experiments); i++ {
-		if x := &s.Experiments[i]; !x.Status.Open() && !troubled(x) && (last == nil || !x.EndedAt.Before(last.EndedAt)) {
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		switch {
+		case x.Status.Open() || i < s.ResumedAt && !x.EndedAt.After(s.ResumedOn):
+		case troubled(x):
+			row = append(row, x)
+		case last == nil || !x.EndedAt.Before(last.EndedAt):
 			last = x
 		}
 	}
-	for i := s.ResumedAt; i < len(s.Experiments); i++ {
-		if x := &s.Experiments[i]; troubled(x) && (last == nil || !x.EndedAt.Before(last.EndedAt)) {
-			row = append(row, x)
-		}
-	}
+	row = slices.DeleteFunc(row, func(x *campaign.Experiment) bool { return last != nil && x.EndedAt.Before(last.EndedAt) })
 	slices.SortStableFunc(row, func(a, b *campaign.Experiment) int { return a.EndedAt.Compare(b.EndedAt) })
 	return row
 }

@@ -193,6 +193,30 @@ func TestWaitSaysWhy(t *testing.T) {
 	})
 }
 
+// Law: resuming forgives what was before it, and nothing after: what waited at that
+// moment counts again if it is put off once more.
+func TestResumedInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDevice("serial 1")
+		d.start = func(instruments.Command) error {
+			time.Sleep(time.Millisecond)
+			return fmt.Errorf("%w: the door is open", instruments.ErrRefused)
+		}
+		log := memlog.New()
+		r := patiently(t, log, electrolyte(t, 1, 3, unaided), d, "tried again as e4")
+		if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resume: &events.CampaignResumed{}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []int{4, 4, 5} { // at once, and then after 5 s
+			synctest.Wait()
+			if n := len(dispatches(t, log)); n != want {
+				t.Errorf("it was tried %d times, want %d", n, want)
+			}
+			time.Sleep(3 * time.Second)
+		}
+	})
+}
+
 // Law: four failures in a row pause the campaign, however fast they come and
 // whatever is left of the budget; the second waits before the third. That a
 // composition cannot be made is no reason to wait.

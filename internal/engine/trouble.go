@@ -34,7 +34,7 @@ func (c *Core) nextTrouble(s *campaign.State, w World) (Step, error) {
 		x := last[failuresInARow-1]
 		return pause("the last %d experiments gave no result, %s for this reason: %s", failuresInARow, x.ID, x.Cause)
 	}
-	if row := trouble(s); len(row) >= failuresInARow {
+	if row := trouble(s); len(row) > failuresInARow {
 		first, x := row[0], row[len(row)-1]
 		if long := x.EndedAt.Sub(first.EndedAt); long >= patience {
 			return pause("the instrument has put off everything for %s, %s for this reason: %s", long.Round(time.Minute), x.ID, x.Cause)

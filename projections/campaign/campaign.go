@@ -78,7 +78,7 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	case *events.CampaignPaused:
 		s.Status, s.Reason = Paused, p.Reason
 	case *events.CampaignResumed:
-		s.Status, s.Reason, s.ResumedAt = Running, "", len(s.Experiments)
+		s.Status, s.Reason, s.ResumedAt, s.ResumedOn = Running, "", len(s.Experiments), e.Time
 	case *events.CampaignStopped:
 		s.Status, s.Reason, s.EndedAt = Stopped, p.Reason, e.Time
 	case *events.CampaignCompleted:

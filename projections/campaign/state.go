@@ -199,6 +199,8 @@ type State struct {
 	Experiments []Experiment `json:"experiments,omitempty"`
 	// ResumedAt is how many experiments there were when the campaign was last resumed.
 	ResumedAt int `json:"resumed_at,omitempty"`
+	// ResumedOn is the time of that.
+	ResumedOn time.Time `json:"resumed_on,omitzero"`
 	// Questions in order: Questions[i].ID is "q"+(i+1).
 	Questions []Question `json:"questions,omitempty"`
 	// Refusals in order: Refusals[i].ID is "n"+(i+1).
