@@ -139,16 +139,17 @@ func TestLateAnswersAreKept(t *testing.T) {
 	def := electrolyte(t, 1, 4, unaided, func(def *events.Definition) {
 		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = 0, events.Duration(20*time.Millisecond)
 	})
-	answer := make(chan struct{})
+	answer, kept := make(chan struct{}), make(chan struct{})
 	instrument := &bench{acts: make(map[string]int), await: func(cmd instruments.Command) (instruments.Outcome, error) {
 		if cmd.Experiment == "e1" {
 			<-answer
 		} else if cmd.Experiment == "e3" {
-			time.Sleep(10 * time.Millisecond) // let e1's answer come first
+			<-kept // the campaign goes on until e1's answer has come
 		}
 		return measured(12), nil
 	}}
-	r, waiting := start(t, memlog.New(), def, instrument)
+	log := memlog.New()
+	r, waiting := start(t, log, def, instrument)
 	r.Now = time.Now
 	ended := run(t, r)
 	until(t, waiting, "nobody knows what became of e1")
@@ -157,6 +158,11 @@ func TestLateAnswersAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(answer)
+	isNote := func(e events.Event) bool { return e.Kind == events.KindNoteAdded }
+	for began := time.Now(); !slices.ContainsFunc(history(t, log), isNote) && time.Since(began) < 20*time.Second; {
+		time.Sleep(time.Millisecond)
+	}
+	close(kept)
 	if err := ended(); err != nil {
 		t.Fatal(err)
 	}
