@@ -276,30 +276,6 @@ func (i *Instrument) askOutcome(c *command, a *awaiting) {
 	}
 }
 
-// lost deals with an answer about a command that came and could not be read:
-// again asks for it again; otherwise that was done in vain.
-func (i *Instrument) lost(p *peer, id, why string, again bool) {
-	i.mu.Lock()
-	c := i.commands[id]
-	if c == nil || !c.underWay() {
-		i.mu.Unlock()
-		return
-	}
-	a := c.awaiting
-	i.mu.Unlock()
-	if again && a != nil && a.peer == p {
-		i.logf("%s: asked for the outcome of command %s again", i.program(), id)
-		i.askOutcome(c, a)
-		return
-	}
-	if p.recovers {
-		if fate, _, err := i.askFate(i.life, p, c); err != nil || fate == instruments.FateRunning {
-			return
-		}
-	}
-	i.settle(c, unknownOutcome("%s", why))
-}
-
 // outcomeOf returns a copy of a command's outcome.
 func (i *Instrument) outcomeOf(c *command) (instruments.Outcome, bool) {
 	i.mu.Lock()

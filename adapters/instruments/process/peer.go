@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -331,70 +330,6 @@ func (p *peer) notProtocol(line []byte, err error) {
 		p.i.logf("%s: a line on standard output is not a message (%v) and is ignored; print to standard error instead: %s", p.i.program(), err, wire.Clip(line))
 	case p.garbage == most+1:
 		p.i.logf("%s: further lines that are not messages are ignored without a word", p.i.program())
-	}
-}
-
-// unreadable deals with a line that is no message. If it was meant for a command
-// that is waited for, its answer was lost, and nobody must wait for another in
-// silence: it is asked for again, once.
-func (p *peer) unreadable(line []byte, err error) {
-	p.notProtocol(line, err)
-	why := fmt.Sprintf("%s answered what cannot be read (%v), and did so again when it was asked again: %s", p.i.program(), err, instruments.Legible(string(line), instruments.MaxCause/2))
-	subject := wire.SubjectOf(line)
-	if subject.ID != nil {
-		p.mu.Lock()
-		if r := p.pending[*subject.ID]; r != nil && r.op == wire.OpAwait {
-			subject.Command = r.command
-		}
-		p.mu.Unlock()
-	}
-	if subject.Command != "" {
-		p.lost(why, subject.Command)
-	}
-}
-
-// oversized deals with a line that is longer than the protocol allows. It would
-// be as long the next time.
-func (p *peer) oversized(o wire.Oversized) {
-	p.i.logf("%s: a line of %d bytes on standard output is longer than the protocol's %d and cannot be read: %s", p.i.program(), o.Length, wire.MaxLine, wire.Clip(o.Head[:min(len(o.Head), 120)]))
-	why := fmt.Sprintf("%s wrote a line of %d bytes, and the longest that the protocol allows is %d: put large data into a file and name it in the result", p.i.program(), o.Length, wire.MaxLine)
-	switch {
-	case o.ID != nil:
-		p.mu.Lock()
-		r := p.pending[*o.ID]
-		delete(p.pending, *o.ID)
-		p.mu.Unlock()
-		switch {
-		case r == nil:
-		case r.op == wire.OpAwait:
-			r.deliver(wire.Reply{Lost: why}, nil)
-		default:
-			r.deliver(wire.Reply{}, errors.New(why))
-		}
-	case o.Command != "":
-		p.i.pushed(p, wire.Reply{Command: o.Command, Lost: why}, o.Head)
-	case o.Object:
-		p.mu.Lock()
-		var commands []string
-		for _, r := range p.pending {
-			if r.op == wire.OpAwait && !slices.Contains(commands, r.command) {
-				commands = append(commands, r.command)
-			}
-		}
-		p.mu.Unlock()
-		slices.Sort(commands)
-		p.lost(why, commands...)
-	}
-}
-
-// lost says that an answer was lost which belonged to one of the commands. They
-// are asked for their outcomes again, and where that is lost, too, nobody can
-// tell what became of them, unless the program says that they still run.
-func (p *peer) lost(why string, commands ...string) {
-	for _, id := range commands {
-		p.garbled[id]++
-		again := p.garbled[id] == 1
-		p.i.wg.Go(func() { p.i.lost(p, id, why, again) })
 	}
 }
 
