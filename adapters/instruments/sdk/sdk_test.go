@@ -216,6 +216,34 @@ func TestMeasurementIsCompleted(t *testing.T) {
 	}
 }
 
+// A result that no line of the protocol can hold is told without what makes it
+// so long.
+func TestLongResults(t *testing.T) {
+	d := &device{measure: func(context.Context, instruments.Command) (events.Measurement, error) {
+		m, err := conductivity(10)
+		m.Identity = strings.Repeat("x", 1<<20)
+		for i := range 50_000 {
+			m.Further = append(m.Further, events.Quantity{Name: fmt.Sprint("channel ", i), Value: float64(i)})
+		}
+		return m, err
+	}}
+	s := serve(t, t.TempDir(), d)
+	s.command("start", "c/e1", 1)
+	r := s.command("await", "c/e1", 1)
+	m := r["outcome"].(map[string]any)["measurement"].(map[string]any)
+	if fmt.Sprint(m["objective"]) != "map[name:conductivity unit:mS/cm value:10]" || m["further"] != nil || !strings.Contains(fmt.Sprint(m["unread"]), "50000 further quantities") {
+		t.Errorf("%.500s", fmt.Sprint(m))
+	}
+	d = &device{measure: func(context.Context, instruments.Command) (events.Measurement, error) {
+		return events.Measurement{}, errors.New(strings.Repeat("no ", 1<<20))
+	}}
+	s = serve(t, t.TempDir(), d)
+	s.command("start", "c/e1", 1)
+	if status, cause := s.outcome("c/e1"); status != "failed" || len(cause) > 5000 || !strings.Contains(cause, "bytes)") {
+		t.Errorf("%s, %d bytes", status, len(cause))
+	}
+}
+
 // Commands that must not be acted on are refused, in words, before they reach
 // the ledger.
 func TestRefusals(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+	"github.com/campaignd/campaignd/events"
 )
 
 type server struct {
@@ -168,7 +169,7 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 				return
 			}
 			if err == nil {
-				reply.Outcome, err = json.Marshal(outcome)
+				reply.Outcome, err = json.Marshal(s.fit(outcome))
 			}
 			if err != nil {
 				reply.Error = err.Error()
@@ -382,6 +383,24 @@ func (s *server) await(ctx context.Context, id string) (instruments.Outcome, err
 			return instruments.Outcome{}, ctx.Err()
 		}
 	}
+}
+
+// fit shortens an outcome to what a line of the protocol can hold: the objective
+// is told in any case, and the ledger keeps the rest.
+func (s *server) fit(o instruments.Outcome) instruments.Outcome {
+	o.Cause = instruments.Legible(o.Cause, instruments.MaxCause)
+	if o.Measurement == nil {
+		return o
+	}
+	m := *o.Measurement
+	m.Identity = instruments.Legible(m.Identity, instruments.MaxIdentity)
+	if data, err := json.Marshal(m); err == nil && len(data) > wire.MaxLine-4096 {
+		m.Unread = []events.Unread{{Field: "further", Reason: fmt.Sprintf(
+			"the result with its %d further quantities has %d bytes, more than a line of the protocol; it is in the ledger %s", len(m.Further), len(data), s.ledger.dir)}}
+		m.Further = nil
+	}
+	o.Measurement = &m
+	return o
 }
 
 func (s *server) cancel(id string) error {
