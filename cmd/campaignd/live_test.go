@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -30,7 +31,7 @@ func standing() progress {
 			Name: "tiny", Parameters: []events.Parameter{{Name: "salt", Unit: "mol/kg", Min: &low, Max: &high}},
 			Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize}, Experts: []events.Expert{{Name: "ada"}},
 		},
-		Trust: []campaign.Trust{{Expert: "ada", Lambda: 0.25}}, WaitingFor: "acme/mixer to measure e4", Values: []float64{1, 3, 2},
+		Trust: []campaign.Trust{{Expert: "ada", Lambda: 0.25}}, Helps: []policies.Help{{Expert: "ada", Labels: 12, Helps: 0.91}}, WaitingFor: "acme/mixer to measure e4", Values: []float64{1, 3, 2},
 	}
 }
 
@@ -41,7 +42,7 @@ func TestPanelShows(t *testing.T) {
 	p := &panel{width: 80}
 	p.Update(standing())
 	view := text(p)
-	for _, want := range []string{"tiny", "3 of 10 experiments, 7 left", "13.42 mS/cm  in e3", "salt 1.10 mol/kg", "12 given, 2 questions asked", "ada λ 0.2500", "acme/mixer to measure e4", "▁█▅", "Ctrl-C"} {
+	for _, want := range []string{"tiny", "3 of 10 experiments, 7 left", "13.42 mS/cm  in e3", "salt 1.10 mol/kg", "12 given, 2 questions asked", "ada helps with probability 0.91 (weight λ of the belief 0.25)", "acme/mixer to measure e4", "▁█▅", "Ctrl-C"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("%q is missing in\n%s", want, view)
 		}

@@ -107,8 +107,8 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	if r := s.Review; r != nil {
 		row("last choice", "%s was right with probability %.2f (%s)", r.Expert, r.Probability, r.Question)
 	}
-	if lines := trustInWords(s.Helps, s.Trust); lines != nil {
-		row("trust", "%s", strings.Join(lines, "; "))
+	for _, line := range trustInWords(s.Helps, s.Trust) {
+		row("trust", "%s", line)
 	}
 }
 

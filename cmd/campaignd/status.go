@@ -235,11 +235,11 @@ func expiredInStatus(def *events.Definition, expired []campaign.Question, t targ
 		if latest == nil {
 			continue
 		}
-		if n := len(ids); n > fewIDs {
-			ids = append([]string{plural(n, "question") + ", the last of them"}, ids[n-fewIDs:]...)
+		if n := len(ids) - fewIDs; n > 0 {
+			ids = append([]string{fmt.Sprintf("%d before", n)}, ids[n:]...)
 		}
 		text := strings.Join(ids[:len(ids)-1], ", ")
-		if text = strings.Replace(text, "the last of them, ", "the last of them ", 1); text != "" {
+		if text != "" {
 			text += " and "
 		}
 		lines = append(lines, fmt.Sprintf("%s%s to %s; an answer still counts: %s", text, ids[len(ids)-1], e.Name, tellAnswer(def, latest, t)))

@@ -81,7 +81,11 @@ func effort(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 		rows = append(rows, [2]string{what, fmt.Sprintf(format, args...)})
 	}
 	if def.Policy.Duel.Set() {
-		row("comparisons", "%d of %d", compared(s), def.Budget.Comparisons)
+		unanswered := ""
+		if n := expired(s); n > 0 {
+			unanswered = fmt.Sprintf(", %d of them unanswered", n)
+		}
+		row("comparisons", "%d of %d%s", compared(s), def.Budget.Comparisons, unanswered)
 		return rows
 	}
 	row("experiments", "%d of %d", summary.Experiments, def.Budget.Experiments)
@@ -122,6 +126,16 @@ func initially(n, all int) string {
 func compared(s *campaign.State) (n int) {
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Form == campaign.Comparison && !q.Volunteered && !q.Moot && q.Status != campaign.Asked {
+			n++
+		}
+	}
+	return n
+}
+
+// expired counts the questions that nobody has answered in time, nor since.
+func expired(s *campaign.State) (n int) {
+	for i := range s.Questions {
+		if s.Questions[i].Status == campaign.Expired {
 			n++
 		}
 	}

@@ -18,7 +18,7 @@ func trustInWords(helps []policies.Help, weights []campaign.Trust) (lines []stri
 		return ""
 	}
 	for _, h := range helps {
-		line := fmt.Sprintf("%s's labels help with probability %.2f", h.Expert, h.Helps)
+		line := fmt.Sprintf("%s helps with probability %.2f", h.Expert, h.Helps)
 		if h.Labels == 0 {
 			line = h.Expert + " has judged nothing yet"
 		}
