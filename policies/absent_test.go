@@ -429,6 +429,10 @@ func TestWithdrawnDuels(t *testing.T) {
 			for _, q := range core.State().Questions {
 				if q.Status == campaign.Withdrawn && q.Moot {
 					withdrawn++
+					answer := engine.Request{Actor: "person:ada", Answer: &engine.Answer{Question: q.ID, Order: []int{0, 1}}}
+					if _, err := core.Handle(answer); !errors.Is(err, engine.ErrRefused) {
+						t.Errorf("an answer to %s, which was withdrawn: %v", q.ID, err)
+					}
 				}
 			}
 			if s := core.State(); withdrawn != 2 || s.Comparisons() != h.def.Budget.Comparisons {

@@ -325,6 +325,9 @@ func expertText(def events.Definition, e events.Expert) string {
 		}
 	case e.AnswerWithin > 0:
 		text += "; the campaign goes on without an answer after " + duration(e.AnswerWithin)
+		if e.AnswerWithin == events.DefaultAnswerWithin {
+			text += ", and waits for it where experiments are only suggested"
+		}
 	}
 	if b := e.Belief; b != nil {
 		var parts []string

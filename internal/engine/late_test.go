@@ -113,7 +113,7 @@ func TestLateAnswers(t *testing.T) {
 }
 
 // Law: a composition that is named too late is refused with the way to have it
-// measured all the same; so is an answer that nobody needs any more.
+// measured all the same, and taken as long as nothing was decided without it.
 func TestTooLateAnswers(t *testing.T) {
 	methods := policiesByName()
 	_, def, core := unanswered(t, methods["manual"])

@@ -214,7 +214,7 @@ func (c *Core) answer(a *Answer) ([]events.Payload, error) {
 func (c *Core) Answerable(q *campaign.Question) error {
 	switch {
 	case q.Status == campaign.Withdrawn:
-		return fmt.Errorf("%s was withdrawn: the campaign needs no answer to it any more", q.ID)
+		return fmt.Errorf("%s was withdrawn, and takes no answer any more", q.ID)
 	case q.Status == campaign.Expired && q.Form == campaign.Pinpoint && projections.Number(q.Decision) < c.State().Decisions:
 		return fmt.Errorf("%s expired, and the campaign has gone on without: name the composition when you are asked next, "+
 			"or measure it on your own and tell its result (campaignd tell --parameters … VALUE)", q.ID)

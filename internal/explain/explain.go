@@ -1,6 +1,6 @@
 // Package explain puts what a decision recorded about a choice into the
-// campaign's words: Shapley values in the unit of the objective, beside what the
-// model itself says.
+// campaign's words: Shapley values in the unit of the objective, and whether they
+// add up to what the model itself says.
 package explain
 
 import (
