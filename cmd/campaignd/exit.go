@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 )
@@ -61,16 +62,17 @@ func badStore(format string, args ...any) error { return storeError{fmt.Errorf(f
 // exitCode classifies an error. It is the only place that does.
 func exitCode(err error) int {
 	var (
-		input inputError
+		typed inputError
 		file  *campaignfile.Error
 		store storeError
+		unfit *input.Error
 	)
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &input), errors.As(err, &file):
+	case errors.As(err, &typed), errors.As(err, &file), errors.As(err, &unfit):
 		return exitInput
 	case errors.As(err, &store), errors.Is(err, events.ErrInUse), errors.Is(err, events.ErrDamaged), errors.Is(err, events.ErrNewerFormat),
 		errors.Is(err, events.ErrUncertain), errors.Is(err, events.ErrClosed), errors.Is(err, pebblelog.ErrStopped), errors.Is(err, engine.ErrNoCampaign),

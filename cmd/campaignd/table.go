@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/input"
 )
 
 // sheet is a CSV file of compositions, with further columns.
@@ -54,6 +54,9 @@ func (s *sheet) fault(row sheetRow, c sheetCell, err error) error {
 // maxFaults is how many faulty rows are named.
 const maxFaults = 20
 
+// maxSheet is how large a CSV file may be, in bytes.
+const maxSheet = 256 << 20
+
 // sheetForm says which columns a file may have.
 type sheetForm struct {
 	// required are the columns that must be there, beside a column for each parameter.
@@ -69,7 +72,7 @@ type sheetForm struct {
 func (a *app) readSheet(def *events.Definition, path string, form sheetForm) (*sheet, error) {
 	in := a.stdin
 	if path != "-" {
-		f, err := os.Open(path)
+		f, err := input.Open(path, maxSheet)
 		if err != nil {
 			return nil, inputError{err}
 		}

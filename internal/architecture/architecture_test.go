@@ -28,10 +28,11 @@ var may = []struct {
 }{
 	{"internal/num", nil},
 	{"internal/plaintext", nil},
+	{"internal/input", nil},
 	{"internal/console", []string{"events", "internal/plaintext"}},
 	{"internal/tasks", []string{"events", "internal/num"}},
 	{"internal/space", []string{"events", "internal/num"}},
-	{"internal/campaignfile", []string{"events", "internal/num", "internal/plaintext", "internal/space", "internal/tasks", "schemas"}},
+	{"internal/campaignfile", []string{"events", "internal/input", "internal/num", "internal/plaintext", "internal/space", "internal/tasks", "schemas"}},
 	{"internal/telemetry", []string{"events"}},
 	{"internal/lock", nil},
 	{"events", nil},
@@ -39,7 +40,7 @@ var may = []struct {
 	{"projections", []string{"events", "internal/num", "internal/space"}},
 	{"policies", []string{"events", "projections", "internal/num", "internal/space"}},
 	{"adapters/instruments/sdk", []string{"events", "adapters"}},
-	{"adapters", []string{"events", "internal/console", "internal/num", "internal/tasks"}},
+	{"adapters", []string{"events", "internal/console", "internal/input", "internal/num", "internal/tasks"}},
 	// The engine knows the adapters' contracts, never an adapter.
 	{"internal/engine", []string{"events", "projections", "policies", "internal/space", "internal/campaignfile", "adapters/instruments.", "adapters/humans."}},
 	{"internal/control", []string{"events", "internal/engine"}},

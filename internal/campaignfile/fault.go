@@ -84,7 +84,11 @@ func newError(name string, data []byte, places map[string]place, faults []Fault)
 // Error lists every fault with its place and the line it is in.
 func (e *Error) Error() string {
 	var b strings.Builder
-	for _, f := range e.Faults {
+	for i, f := range e.Faults {
+		if i == MaxShown {
+			fmt.Fprintf(&b, "and %d more\n", len(e.Faults)-MaxShown)
+			break
+		}
 		b.WriteString(e.Name)
 		if f.Line > 0 {
 			fmt.Fprintf(&b, ":%d:%d", f.Line, f.Column)
@@ -110,6 +114,9 @@ func (e *Error) Error() string {
 	b.WriteString("; nothing was changed")
 	return b.String()
 }
+
+// MaxShown is how many faults of a file are written out.
+const MaxShown = 50
 
 // widest is how many characters of a line are shown.
 const widest = 160

@@ -14,9 +14,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/input"
 )
 
 // File is a campaign file that was read without a fault.
@@ -31,7 +31,7 @@ type File struct {
 // error of the operating system; one with faults gives an *[Error]. Files that
 // the campaign file names are looked for relative to it, but not opened.
 func Read(path string) (*File, error) {
-	data, err := os.ReadFile(path)
+	data, err := input.Read(path, MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("the campaign file cannot be read: %w", err)
 	}
@@ -50,11 +50,17 @@ func parse(name string, data []byte, check func(events.Definition) []Fault) (*Fi
 		return nil, newError(name, data, places, faults)
 	}
 	expand(tree)
+	unread := make(map[string]bool, len(faults))
+	for _, f := range faults {
+		unread[f.at.key()] = true
+	}
 	for _, f := range checkSchema(tree) {
-		// What could not be read is not missing.
-		if !f.missing || !slices.ContainsFunc(faults, func(g Fault) bool { return g.at.key() == f.at.key() }) {
+		if !f.missing || !unread[f.at.key()] { // what could not be read is not missing
 			faults = append(faults, f)
 		}
+	}
+	if len(faults) > maxSyntax {
+		return nil, newError(name, data, places, faults)
 	}
 
 	// Take out what broke the schema, so that the rest can be checked for sense
@@ -85,6 +91,10 @@ func parse(name string, data []byte, check func(events.Definition) []Fault) (*Fi
 	return &File{Definition: def, Source: string(data)}, nil
 }
 
+// maxSyntax is the number of faults of form above which a file is not checked for sense:
+// what would be found are mostly their consequences.
+const maxSyntax = 500
+
 // echoes says whether a fault of sense may only be the consequence of a fault of
 // syntax at, above or below the same place.
 func echoes(f Fault, syntax []Fault) bool {
@@ -102,8 +112,12 @@ func checkFiles(def events.Definition, dir string) []Fault {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(dir, file)
 		}
-		if info, err := os.Stat(file); err != nil || info.IsDir() {
+		info, err := os.Stat(file)
+		switch {
+		case err != nil:
 			return []Fault{fault(at("instrument", "table", "file"), fmt.Sprintf("there is no file %s", file), "the path is relative to the campaign file")}
+		case !info.Mode().IsRegular():
+			return []Fault{fault(at("instrument", "table", "file"), fmt.Sprintf("%s is not a regular file", file), "name a CSV file; the path is relative to the campaign file")}
 		}
 	}
 	return nil

@@ -17,6 +17,9 @@ import (
 // files that the definition names are not opened.
 func Validate(def events.Definition) []Fault {
 	v := validator{def: def}
+	if v.counts(); len(v.faults) > 0 {
+		return v.faults
+	}
 	v.parameters()
 	v.constraints()
 	v.excluded()
@@ -39,6 +42,25 @@ type validator struct {
 	def    events.Definition
 	points *space.Space // nil where it is not sound
 	faults []Fault
+}
+
+// counts refuses more of something than could be used: checks and models would take
+// longer than anybody waits.
+func (v *validator) counts() {
+	most := func(n, limit int, p path, what, advice string) {
+		if n > limit {
+			v.report(p, fmt.Sprintf("%d %s are more than the %d that are possible", n, what, limit), advice)
+		}
+	}
+	most(len(v.def.Parameters), 1000, at("parameters"), "parameters", "leave out what does not vary")
+	most(len(v.def.Constraints), 1000, at("constraints"), "constraints", "")
+	most(len(v.def.Excluded), 1000, at("excluded"), "regions", "")
+	most(len(v.def.Experts), 1000, at("experts"), "experts", "")
+	most(len(v.def.Candidates), 20_000, at("candidates"), "candidates", "leave them out: without a list every composition may be measured")
+	for i, p := range v.def.Parameters {
+		most(len(p.Values), 10_000, at("parameters", i, "values"), "values", "give min and max, and the instrument's steps")
+		most(len(p.Categories), 1000, at("parameters", i, "categories"), "categories", "describe them by a number, or leave out those that are alike")
+	}
 }
 
 func (v *validator) report(p path, problem, advice string) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -25,6 +26,9 @@ const maxNodes = 200_000
 // json.Numbers, with the place of everything by path. The tree is nil where the
 // file has no document that could be looked at further.
 func readYAML(data []byte) (tree map[string]any, places map[string]place, faults []Fault) {
+	if f := Bounds(data); f != nil {
+		return nil, nil, []Fault{*f}
+	}
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		f := Fault{Problem: "this is not YAML: " + err.Error()}
@@ -62,6 +66,9 @@ func readYAML(data []byte) (tree map[string]any, places map[string]place, faults
 		return nil, nil, []Fault{{Problem: "the file is empty", Advice: "begin with name:, parameters:, objective:, budget: and instrument:; examples/electrolyte.yaml shows how"}}
 	}
 	value, ok := r.value(nil, body)
+	if r.nodes > maxNodes { // what was not read is not missing: nothing more can be said
+		return nil, nil, r.faults[len(r.faults)-1:]
+	}
 	tree, isMap := value.(map[string]any)
 	if ok && !isMap {
 		r.fault(nil, body, "a campaign file is a mapping (key: value), and this is "+describe(value), "begin with name:, parameters:, objective:, budget: and instrument:; examples/electrolyte.yaml shows how")
@@ -118,10 +125,15 @@ var exponent = regexp.MustCompile(`^[-+]?[0-9]+[eE][-+]?[0-9]+$`)
 
 // value reads a node; ok is false if it was faulty and is left out.
 func (r *yamlReader) value(p path, n ast.Node) (value any, ok bool) {
+	if r.nodes > maxNodes {
+		return nil, false
+	}
 	if r.nodes++; r.nodes > maxNodes {
-		if r.nodes == maxNodes+1 {
-			r.fault(p, n, "the file is too large once its aliases are written out", "write less of it with aliases")
+		problem, advice := "the file is too large once its aliases are written out", "write less of it with aliases"
+		if len(r.anchors) == 0 {
+			problem, advice = fmt.Sprintf("the file holds more than %d values", maxNodes), "long lists of compositions go into a CSV file"
 		}
+		r.fault(p, n, problem, advice)
 		return nil, false
 	}
 	switch n := n.(type) {
@@ -161,9 +173,9 @@ func (r *yamlReader) value(p path, n ast.Node) (value any, ok bool) {
 			}
 			return json.Number(strconv.FormatFloat(x, 'g', -1, 64)), true
 		}
-		return n.Value, true
+		return n.Value, r.printable(p, n, n.Value)
 	case *ast.LiteralNode:
-		return n.Value.Value, true
+		return n.Value.Value, r.printable(p, n, n.Value.Value)
 	case *ast.BoolNode:
 		return n.Value, true
 	case *ast.IntegerNode:
@@ -190,6 +202,16 @@ func (r *yamlReader) value(p path, n ast.Node) (value any, ok bool) {
 	}
 	r.fault(p, n, "this cannot stand in a campaign file", "")
 	return nil, false
+}
+
+// printable refuses a text that could rewrite a terminal or turn what is beside it
+// around. Tabs and newlines are white space.
+func (r *yamlReader) printable(p path, n ast.Node, text string) bool {
+	c, offset := plaintext.Find(strings.ReplaceAll(text, "\t", " "))
+	if offset >= 0 {
+		r.fault(p, n, fmt.Sprintf("the text holds a character that cannot be seen, U+%04X (%s)", c, plaintext.Name(c)), "remove it")
+	}
+	return offset < 0
 }
 
 func (r *yamlReader) alias(p path, n *ast.AliasNode) (any, bool) {
@@ -234,6 +256,10 @@ func (r *yamlReader) mapping(p path, entries []*ast.MappingValueNode) (any, bool
 			continue
 		}
 		seen[name] = where
+		if c, offset := plaintext.Find(name); offset >= 0 {
+			r.fault(p.to(name), entry.Key, fmt.Sprintf("the key holds a character that cannot be seen, U+%04X (%s)", c, plaintext.Name(c)), "remove it")
+			continue
+		}
 		at := p.to(name)
 		if len(r.open) == 0 {
 			r.places[at.key()] = where // for a null or faulty value

@@ -45,6 +45,19 @@ func Escape(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
+// Name says what kind of unsafe character one is.
+func Name(r rune) string {
+	switch {
+	case r == '\x1b':
+		return "escape, which gives a terminal orders"
+	case unicode.Is(unicode.Bidi_Control, r):
+		return "it turns text around"
+	case r == '\u2028', r == '\u2029':
+		return "a line of its own kind"
+	}
+	return "a control character"
+}
+
 // Text makes a text of several lines safe to print. Bytes that are not UTF-8 become
 // the replacement character.
 func Text(s string) string {

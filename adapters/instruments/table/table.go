@@ -20,13 +20,13 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/input"
 )
 
 // Instrument answers from a table. It is also an [instruments.Recoverer] and
@@ -49,6 +49,9 @@ type row struct {
 	value float64
 }
 
+// MaxSize is how large a table may be, in bytes.
+const MaxSize = 64 << 20
+
 // New reads the file that cfg names; a relative path is taken from baseDir,
 // the folder of the campaign file. Reading is strict: a row that is not
 // understood is an error, with file and line, and never left out.
@@ -57,7 +60,7 @@ func New(cfg events.TableInstrument, def events.Definition, baseDir string) (*In
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(baseDir, path)
 	}
-	data, err := os.ReadFile(path)
+	data, err := input.Read(path, MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("table instrument: %w", err)
 	}

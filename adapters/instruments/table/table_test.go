@@ -225,3 +225,31 @@ func TestSuite(t *testing.T) {
 		Patience:   10 * time.Second,
 	})
 }
+
+// No file makes the table panic: it is read, or refused in words.
+func FuzzTable(f *testing.F) {
+	f.Add("lipf6,solvent,conductivity\n1.1,EC,9.5\n")
+	f.Add("lipf6;solvent;conductivity\n1,1;EC;9,5\n")
+	f.Add("\ufefflipf6, solvent ,conductivity\r\n\"1\n.1\",EC,NaN\n")
+	f.Add("lipf6,lipf6\n1\n\"")
+	f.Fuzz(func(t *testing.T, csv string) {
+		i, err := open(t, csv, nil)
+		switch {
+		case err == nil:
+			if _, err := i.Candidates(t.Context()); err != nil {
+				t.Error(err)
+			}
+		case err.Error() == "":
+			t.Error("refused without a word")
+		}
+	})
+}
+
+// A table that is no regular file, or too large, is refused and not read.
+func TestNoTable(t *testing.T) {
+	for _, file := range []string{"/dev/zero", t.TempDir(), "none.csv"} {
+		if _, err := table.New(events.TableInstrument{File: file}, definition(), t.TempDir()); err == nil {
+			t.Errorf("%s was read", file)
+		}
+	}
+}

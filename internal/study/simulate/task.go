@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -23,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
@@ -325,7 +325,7 @@ func (t *Task) rows(ctx context.Context, def events.Definition, cfg events.Table
 		in.Table = &cfg
 		t.given["instrument"] = in
 	}
-	data, err := os.ReadFile(cfg.File)
+	data, err := input.Read(cfg.File, table.MaxSize)
 	if err != nil {
 		return err
 	}

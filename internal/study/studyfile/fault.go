@@ -39,10 +39,12 @@ func (f *File) NewError(faults []Fault) *Error { return newError(f.Path, f.Sourc
 
 func newError(name, source string, faults []Fault) *Error {
 	e := &Error{Name: name, lines: strings.Split(strings.ReplaceAll(source, "\r\n", "\n"), "\n")}
+	seen := make(map[Fault]bool, len(faults))
 	for _, f := range faults { // a fault of a policy shows on every task
-		if !slices.Contains(e.Faults, f) {
+		if !seen[f] {
 			e.Faults = append(e.Faults, f)
 		}
+		seen[f] = true
 	}
 	slices.SortStableFunc(e.Faults, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -53,7 +55,11 @@ func newError(name, source string, faults []Fault) *Error {
 // Error lists every fault with its place and the line it is in.
 func (e *Error) Error() string {
 	var b strings.Builder
-	for _, f := range e.Faults {
+	for i, f := range e.Faults {
+		if i == campaignfile.MaxShown {
+			fmt.Fprintf(&b, "and %d more\n", len(e.Faults)-i)
+			break
+		}
 		b.WriteString(e.Name)
 		if f.Line > 0 {
 			fmt.Fprintf(&b, ":%d:%d", f.Line, f.Column)

@@ -36,10 +36,11 @@ package studyfile
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
@@ -140,7 +141,7 @@ type Options struct {
 // Read reads the study at path. A file that cannot be read gives the operating
 // system's error, one with faults an *[Error].
 func Read(path string, options Options) (*File, error) {
-	data, err := os.ReadFile(path)
+	data, err := input.Read(path, campaignfile.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("the study cannot be read: %w", err)
 	}

@@ -8,7 +8,10 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -73,6 +76,9 @@ const maxNodes = 100_000
 // readYAML returns the file's document as a tree; nil where there is none that
 // could be looked at further.
 func readYAML(data []byte) (*node, []Fault) {
+	if f := campaignfile.Bounds(data); f != nil {
+		return nil, []Fault{{Problem: f.Problem, Advice: f.Advice, Line: f.Line, Column: f.Column}}
+	}
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		f := Fault{Problem: "this is not YAML: " + err.Error()}
@@ -144,10 +150,12 @@ var exponent = regexp.MustCompile(`^[-+]?[0-9]+[eE][-+]?[0-9]+$`)
 func (r *yamlReader) node(path string, n ast.Node) *node {
 	out := &node{path: path}
 	out.line, out.column = placeOf(n)
+	if r.nodes > maxNodes {
+		return out
+	}
 	if r.nodes++; r.nodes > maxNodes {
-		if r.nodes == maxNodes+1 {
-			r.fault(out, "the file is too large once its aliases are written out", "write less of it with aliases")
-		}
+		r.faults = nil // what is not read is not missing
+		r.fault(out, "the file is too large once its aliases are written out", "write less of it, or with fewer aliases")
 		return out
 	}
 	switch n := n.(type) {
@@ -168,11 +176,13 @@ func (r *yamlReader) node(path string, n ast.Node) *node {
 		return r.alias(out, n)
 	case *ast.StringNode:
 		out.value = n.Value
+		r.printable(out, n.Value)
 		if n.Token != nil && n.Token.Type == token.StringType && exponent.MatchString(n.Value) {
 			out.value = json.Number(n.Value)
 		}
 	case *ast.LiteralNode:
 		out.value = n.Value.Value
+		r.printable(out, n.Value.Value)
 	case *ast.BoolNode:
 		out.value = n.Value
 	case *ast.IntegerNode:
@@ -187,6 +197,14 @@ func (r *yamlReader) node(path string, n ast.Node) *node {
 		r.fault(out, "this cannot stand in a study", "")
 	}
 	return out
+}
+
+// printable refuses a text that could rewrite a terminal or turn what is beside it
+// around. Tabs and newlines are white space.
+func (r *yamlReader) printable(n *node, text string) {
+	if c, offset := plaintext.Find(strings.ReplaceAll(text, "\t", " ")); offset >= 0 {
+		r.fault(n, fmt.Sprintf("the text holds a character that cannot be seen, U+%04X (%s)", c, plaintext.Name(c)), "remove it")
+	}
 }
 
 // alias writes out what an alias stands for; what is in it has the alias's place.
@@ -227,6 +245,7 @@ func (r *yamlReader) mapping(out *node, entries []*ast.MappingValueNode) {
 		}
 		field := r.node(path, entry.Value)
 		field.line, field.column = placeOf(entry.Key)
+		r.printable(field, name)
 		if first, twice := out.fields[name]; twice {
 			r.fault(field, fmt.Sprintf("the key %q stands here twice", name), fmt.Sprintf("it is on line %d already; keep one of them", first.line))
 			continue

@@ -1,0 +1,91 @@
+// Package input reads the files that people name, within bounds: a device, a folder or
+// a file without end is refused in words before it takes the memory or the time of
+// whoever waits.
+package input
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Error says why a file is not read.
+type Error struct {
+	Path, Problem string
+}
+
+func (e *Error) Error() string { return e.Path + " " + e.Problem }
+
+// Read returns what a regular file holds, if that is at most so many bytes. The error
+// is an *[Error] where the file is none, or larger, and otherwise the operating
+// system's.
+func Read(path string, most int64) ([]byte, error) {
+	f, err := open(path, most, false)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// Open opens a file that a person named on the command line: a regular one, or a pipe
+// that another program writes. Reading more than so many bytes is an *[Error].
+func Open(path string, most int64) (io.ReadCloser, error) { return open(path, most, true) }
+
+func open(path string, most int64, pipe bool) (io.ReadCloser, error) {
+	info, err := os.Stat(path) // before it is opened: opening a pipe waits for who writes it
+	if err != nil {
+		return nil, err
+	}
+	mode := info.Mode()
+	switch {
+	case mode.IsDir():
+		return nil, &Error{path, "is a folder, not a file"}
+	case mode.IsRegular() && info.Size() > most:
+		return nil, tooLarge(path, most)
+	case !mode.IsRegular() && !(pipe && mode&fs.ModeNamedPipe != 0):
+		return nil, &Error{path, "is not a regular file"}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &file{f: f, path: path, most: most, left: most}, nil
+}
+
+func tooLarge(path string, most int64) error {
+	return &Error{path, fmt.Sprintf("is larger than the %s that are read", size(most))}
+}
+
+func size(n int64) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// file is an open file of which at most so much is read: also one that grows.
+type file struct {
+	f          *os.File
+	path       string
+	most, left int64
+}
+
+// Close implements io.Closer.
+func (f *file) Close() error { return f.f.Close() }
+
+// Read implements io.Reader.
+func (f *file) Read(p []byte) (int, error) {
+	if f.left < 0 {
+		return 0, tooLarge(f.path, f.most)
+	}
+	if int64(len(p)) > f.left+1 {
+		p = p[:f.left+1]
+	}
+	n, err := f.f.Read(p)
+	if f.left -= int64(n); f.left < 0 {
+		return n - 1, tooLarge(f.path, f.most)
+	}
+	return n, err
+}
