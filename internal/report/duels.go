@@ -61,6 +61,7 @@ type preferred struct {
 	Expert string
 	Rows   []answerRow
 	Detail string
+	Open   string // what speaks against calling it the best
 }
 
 // preferences are what the experts prefer at the end.
@@ -83,6 +84,14 @@ func (h *history) preferences() (all []preferred) {
 		p.Detail = fmt.Sprintf("by %s", plural(given, "comparison"))
 		if unsure > 0 {
 			p.Detail += fmt.Sprintf(", and %d that could not be told", unsure)
+		}
+		for k := len(h.decisions) - 1; k >= 0; k-- { // a rule that strikes candidates out says how many it has left
+			if d := h.decisions[k]; d.Elimination != nil && d.Expert == best.Expert {
+				if d.Elimination.Kept > 1 {
+					p.Open = fmt.Sprintf("%d of %s may still be the best: this is the one that its comparisons speak for so far.", d.Elimination.Kept, plural(d.Elimination.Candidates, "candidate"))
+				}
+				break
+			}
 		}
 		all = append(all, p)
 	}

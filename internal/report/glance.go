@@ -91,7 +91,10 @@ func (h *history) numbers() []number {
 	if !s.EndedAt.IsZero() {
 		end, name = s.EndedAt, "from start to end"
 	}
-	return append(numbers, number{durationText(end.Sub(s.DefinedAt)), name, plural(len(h.decisions), "decision")})
+	if h.idle > 0 {
+		name = name + ", without " + durationText(h.idle) + " between an end and its continuation"
+	}
+	return append(numbers, number{durationText(end.Sub(s.DefinedAt) - h.idle), name, plural(len(h.decisions), "decision")})
 }
 
 // answersGiven are the counts of what the experts said, by its form.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/policies"
@@ -109,14 +110,27 @@ func (h *history) facts() [][2]string {
 	if !s.EndedAt.IsZero() {
 		end, span = "ended", s.EndedAt
 	}
+	if def.Parallel > 1 {
+		facts = append(facts, [2]string{"at the same time", plural(def.Parallel, "experiment")})
+	}
 	facts = append(facts, [2]string{"policy", h.policy()},
 		[2]string{"began", timeText(s.DefinedAt) + " UTC"},
-		[2]string{end, fmt.Sprintf("%s UTC (%s)", timeText(span), durationText(span.Sub(s.DefinedAt)))},
+		[2]string{end, fmt.Sprintf("%s UTC (%s)", timeText(span), h.span(span))},
 		[2]string{"seed", fmt.Sprint(def.Seed)})
 	if len(h.builds) > 0 {
 		facts = append(facts, [2]string{"build", buildText(h.builds[len(h.builds)-1])})
 	}
 	return facts
+}
+
+// span is how long the campaign went on until a time, and how much of it lay between an
+// end and its continuation.
+func (h *history) span(until time.Time) string {
+	text := durationText(until.Sub(h.state.DefinedAt))
+	if h.idle > 0 {
+		text = durationText(until.Sub(h.state.DefinedAt)-h.idle) + ", and " + durationText(h.idle) + " between an end and its continuation"
+	}
+	return text
 }
 
 // instrument names what measured, by the word of the events, and else what the
@@ -161,10 +175,27 @@ func (h *history) instrument() string {
 	return "none"
 }
 
-// policy names the method, or the three choices.
+// policy names the method, and where it was changed each of them: "lcb until e12, then
+// logei".
 func (h *history) policy() string {
-	p := h.def.Policy
-	ref := policies.New(*h.def).Ref()
+	text := ""
+	for i, p := range h.policies {
+		switch {
+		case i == 0:
+			text = p.text
+		case p.before == 0:
+			text = p.text // changed before anything was measured by it
+		default:
+			text += fmt.Sprintf(" until e%d, then %s", p.before, p.text)
+		}
+	}
+	return text
+}
+
+// policyText names the method of a definition, or the three choices.
+func policyText(def events.Definition) string {
+	p := def.Policy
+	ref := policies.New(def).Ref()
 	if ref.Duel != "" {
 		return ref.Duel + ", comparisons alone"
 	}

@@ -82,7 +82,7 @@ func (h *history) heatOver(f *diagnose.Frame, best []float64, i, j int, how diag
 	}
 	out.inside = func(u, v float64) bool { return f.Feasible(at(u, v)) }
 	out.excluded = func(float64, float64) bool { return false }
-	if len(h.def.Excluded) > 0 {
+	if h.barred() {
 		out.excluded = func(u, v float64) bool {
 			_, ok := h.core.Space().Excluded(h.core.Space().Decode(at(u, v)))
 			return ok
@@ -140,8 +140,8 @@ func (h *history) figureHeat() ([]figure, string, error) {
 	case diagnose.Least:
 		caption += " The other parameters move as little as the equality constraints allow."
 	}
-	if len(h.def.Excluded) > 0 {
-		caption += " Striped: excluded regions."
+	if h.barred() {
+		caption += " Striped: excluded or refused regions."
 	}
 	caption += " White: not allowed by bounds or constraints."
 	return []figure{mean, sd}, caption, nil

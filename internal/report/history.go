@@ -37,6 +37,10 @@ type history struct {
 	corrections map[string][]correction
 	amendments  []amendment
 	incidents   []incident
+	acts        []act
+	policies    []policySpan
+	ended       time.Time     // when it came to its last end, zero since it goes on
+	idle        time.Duration // between an end and the continuation
 	builds      []events.Build
 
 	count             int // events
@@ -162,16 +166,26 @@ func (h *history) objective() *objective.Projection {
 
 // take notes what an event says.
 func (h *history) take(e events.Event, payload events.Payload) {
+	h.act(e, payload)
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
 		h.build(p.Build)
+		h.follows()
+	case *events.CampaignStopped:
+		h.ended = e.Time
 	case *events.CampaignAmended:
+		h.follows()
 		h.amendments = append(h.amendments, amendment{p, e.Actor, e.Time})
 	case *events.CampaignCompleted:
-		h.completed = p.Detail
+		h.completed, h.ended = p.Detail, e.Time
 	case *events.RecoveryDone:
 		h.build(p.Build)
-		h.incident(e, payload)
+		if h.ended.IsZero() || len(p.Commands) > 0 {
+			h.incident(e, payload)
+		} else { // it had come to an end, and was continued after a change
+			h.idle += e.Time.Sub(h.ended)
+			h.ended = time.Time{}
+		}
 	case *events.ModelFitted:
 		if p.Model == events.ModelObjective {
 			h.failure = ""
@@ -229,6 +243,21 @@ func (h *history) take(e events.Event, payload events.Payload) {
 	case *events.ExperimentCorrected:
 		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{outcome: p, actor: e.Actor, time: e.Time})
 	}
+}
+
+// policySpan is a policy and the experiments requested before it was in force.
+type policySpan struct {
+	text   string
+	before int
+}
+
+// follows notes the policy that the definition names now.
+func (h *history) follows() {
+	text := policyText(*h.state.Definition)
+	if n := len(h.policies); n > 0 && h.policies[n-1].text == text {
+		return
+	}
+	h.policies = append(h.policies, policySpan{text, len(h.state.Experiments)})
 }
 
 // answered notes who answered: a simulated expert or a person.

@@ -66,6 +66,9 @@ type pageData struct {
 	Decisions      []decisionGroup
 	DecisionCount  int
 	Notes          []campaign.Note
+	Acts           []act
+	Refusals       []refusalRow
+	AnyExperts     bool
 	Amendments     []amendmentRow
 	Audit          []command
 	Digest         string
@@ -108,8 +111,9 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 		Style: template.CSS(style), Name: s.Name, Description: h.def.Description,
 		Parameters: h.def.Parameters, Objective: h.def.Objective,
 		Measurements: h.measurements(), HasMeasured: len(s.Experiments) > 0,
-		Decisions: h.decisionTable(), DecisionCount: len(h.decisions), Notes: s.Notes,
-		Warnings: h.warnings(store), Digest: digest, Events: h.count, Position: h.last.Position, LastTime: timeText(h.last.Time),
+		Decisions: h.decisionTable(), DecisionCount: len(h.decisions), Notes: s.Notes, Acts: h.acts, Refusals: h.refusals(),
+		AnyExperts: len(h.def.Experts) > 0 || len(s.Questions) > 0,
+		Warnings:   h.warnings(store), Digest: digest, Events: h.count, Position: h.last.Position, LastTime: timeText(h.last.Time),
 		DefinitionText: s.Source,
 	}
 	if h.def.Objective.Unit != "" {

@@ -67,8 +67,8 @@ func (h *history) figureSlices() ([]figure, string, error) {
 	if used[diagnose.Least] {
 		caption += " Under several equality constraints the other parameters move as little as those allow."
 	}
-	if len(h.def.Excluded) > 0 {
-		caption += " Shaded: excluded regions."
+	if h.barred() {
+		caption += " Shaded: excluded or refused regions."
 	}
 	return figures, caption, nil
 }

@@ -1,0 +1,87 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Law: what a person did to a campaign, and why, is in its report: every act that has a
+// reason, and every comment of an expert. What is refused is drawn as what is excluded is.
+func TestWhatPeopleDid(t *testing.T) {
+	refused := events.Region{Where: map[string]events.RegionSide{"lipf6": {Min: pointer(1.9)}}}
+	c := newTrial(t, electrolyte(6)).run(nil)
+	plain := c.html()
+	if strings.Contains(plain, "excluded or refused regions") {
+		t.Error("nothing is refused yet")
+	}
+	acts := map[string]events.Payload{
+		"why it paused":           &events.CampaignPaused{Reason: "why it paused"},
+		"why it went on":          &events.CampaignResumed{Reason: "why it went on"},
+		"clouds at once":          &events.RegionRefused{Refusal: "n1", Region: refused, Reason: "clouds at once"},
+		"a hasty refusal":         &events.RegionRefused{Refusal: "n2", Region: refused, Reason: "a hasty refusal"},
+		"it does dissolve":        &events.RegionAllowed{Refusal: "n2", Reason: "it does dissolve"},
+		"looks like what we know": &events.LabelGiven{Question: "q90", Expert: "ada", Parameters: c.history().state.Experiments[0].Parameters, Answer: events.AnswerAccept, Comment: "looks like what we know", Volunteered: true},
+		"looked again":            &events.LabelSuperseded{Question: "q90", Expert: "ada", Answer: events.AnswerReject, Reason: "looked again"},
+		"nothing left to do":      &events.CampaignStopped{Reason: "nothing left to do"},
+	}
+	h := &history{state: c.history().state}
+	for reason, payload := range acts {
+		e, err := events.New(c.def.Name, payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Actor, e.Time = "person:ada", time.Now()
+		h.act(e, payload)
+		if n := len(h.acts); n == 0 || h.acts[n-1].Reason != reason || h.acts[n-1].Actor != "ada" || h.acts[n-1].Text == "" {
+			t.Errorf("%T is not told: %+v", payload, h.acts)
+		}
+	}
+	c.record(acts["clouds at once"], acts["a hasty refusal"], acts["it does dissolve"])
+	page := c.html()
+	for _, want := range []string{"clouds at once", "a hasty refusal", "it does dissolve", "lipf6 from 1.9", "Shaded: excluded or refused regions", "Refused, and left out since"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is not in the report", want)
+		}
+	}
+	if rows := c.history().refusals(); len(rows) != 1 || rows[0].ID != "n1" {
+		t.Errorf("refused now: %+v", rows)
+	}
+}
+
+// A campaign that came to its end and was continued after a change was not
+// interrupted; the time between counts for nobody. One that was, was.
+func TestContinuedIsNotInterrupted(t *testing.T) {
+	h := func(payloads ...events.Payload) *history {
+		c := newTrial(t, electrolyte(4)).run(nil)
+		return c.record(payloads...).history()
+	}
+	if got := h(&events.RecoveryDone{}); len(got.incidents) != 0 || got.idle <= 0 {
+		t.Errorf("continued after its end: %d incidents, idle for %v", len(got.incidents), got.idle)
+	}
+	if got := h(&events.RecoveryDone{}, &events.RecoveryDone{}); len(got.incidents) != 1 {
+		t.Errorf("interrupted once: %d incidents", len(got.incidents))
+	}
+	if got := h(&events.RecoveryDone{Commands: []events.RecoveredCommand{{Experiment: "e1", Fate: "running"}}}); len(got.incidents) != 1 {
+		t.Errorf("a command was under way: %d incidents", len(got.incidents))
+	}
+}
+
+// The head of the page names each policy that chose, and how much goes on at once.
+func TestThePoliciesThatChose(t *testing.T) {
+	h := &history{policies: []policySpan{{"lcb, β = 2", 0}, {"logei", 12}, {"pi", 30}}}
+	if got, want := h.policy(), "lcb, β = 2 until e12, then logei until e30, then pi"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	def := electrolyte(4)
+	def.Parallel = 4
+	page := newTrial(t, def).html()
+	if !strings.Contains(page, "<dt>at the same time</dt><dd>4 experiments</dd>") {
+		t.Error("the head does not say how much goes on at once")
+	}
+	if strings.Contains(page, `href="#experts"`) != (len(def.Experts) > 0) {
+		t.Error("the contents name what is not there")
+	}
+}
