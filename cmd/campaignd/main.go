@@ -72,8 +72,6 @@ func crashed(stderr io.Writer, fault any) int {
 			where = " with the file " + f.Name()
 		}
 	}
-	fmt.Fprintf(stderr, "campaignd: internal error: %v. What is in the store is safe. Please report this%s at %s\n", fault, where, issuesURL)
+	fmt.Fprintf(stderr, "campaignd: internal error: %v. What is in the store is safe. Please report this%s to whoever looks after campaignd where you are\n", fault, where)
 	return exitFailed
 }
-
-const issuesURL = "https://github.com/campaignd/campaignd/issues"

@@ -57,7 +57,7 @@ func (a *app) reportCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the `file` to write (default: report.html beside the store)")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the `file` to write (default: report.html beside the store, and STORE.report.html where another campaign's is there)")
 	return cmd
 }
 

@@ -122,7 +122,11 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	}
 
 	row := func(what, format string, args ...any) { a.printf("  %-12s %s\n", what, fmt.Sprintf(format, args...)) }
-	a.printf("Campaign %s: %s\n\n", state.Name, endedBecause(state))
+	how := endedBecause(state)
+	if st.Run == nil && state.Status == campaign.Running {
+		how = "not at its end"
+	}
+	a.printf("Campaign %s: %s\n\n", state.Name, how)
 	switch {
 	case st.Run != nil && st.Run.WaitingFor != "":
 		row("run", "by process %d since %s, waiting for %s", st.Run.PID, clock(st.Run.Since), st.Run.WaitingFor)
@@ -130,6 +134,9 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 		row("run", "by process %d since %s", st.Run.PID, clock(st.Run.Since))
 	case !state.Status.Ended():
 		row("run", "by nobody; go on with `campaignd run %s`", t)
+	}
+	if state.Definition.Parallel > 1 && !state.Status.Ended() && !state.Definition.Policy.Duel.Set() {
+		row("at once", "up to %s", plural(state.Definition.Parallel, "experiment"))
 	}
 	for _, line := range append(effort(state, summary), foundSoFar(state, summary)...) {
 		row(line[0], "%s", line[1])

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -25,7 +26,19 @@ func (a *app) summarize(core *engine.Core, t target, report string) error {
 		return a.printJSON(result{Summary: summary, Store: t.store})
 	}
 	s := core.State()
-	row := func(what, how string) { a.printf("  %-12s %s\n", what, how) }
+	row := func(what, how string) {
+		lines := []string{how}
+		if size := sizeOf(a.stdout); size != nil { // a terminal would break lines within words
+			width, _ := size()
+			lines = console.Wrap(how, max(width-16, 20))
+		}
+		for i, line := range lines {
+			if i > 0 {
+				what = ""
+			}
+			a.printf("  %-12s %s\n", what, line)
+		}
+	}
 	a.printf("\nCampaign %s: %s\n\n", s.Name, endedBecause(s))
 	for _, found := range foundSoFar(s, summary) {
 		row(found[0], found[1])

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ type validated struct {
 	// Definition is the campaign with every default written out.
 	Definition *events.Definition `json:"definition,omitempty"`
 	Faults     []validatedFault   `json:"faults"`
-	// Remarks say what is valid and probably not meant.
+	// Remarks say what is possible and probably not meant.
 	Remarks []string `json:"remarks"`
 }
 
@@ -52,7 +53,7 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 					}
 				}
 				if err == nil {
-					for _, remark := range campaignfile.Remarks(*def) {
+					for _, remark := range campaignfile.Remarks(*def, filepath.Dir(args[0])) {
 						a.printf("Remark: %s.\n", remark)
 					}
 					a.printf("%s is valid.\n", args[0])
@@ -61,7 +62,7 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 			}
 			answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{}, Remarks: []string{}}
 			if err == nil {
-				answer.Remarks = append(answer.Remarks, campaignfile.Remarks(*def)...)
+				answer.Remarks = append(answer.Remarks, campaignfile.Remarks(*def, filepath.Dir(args[0]))...)
 			}
 			var faulty *campaignfile.Error
 			switch {

@@ -42,6 +42,9 @@ func Explain(def events.Definition) string {
 		line("handover", handoverText(def.Policy))
 		line("measured by", instrumentText(def))
 	}
+	if def.Parallel > 1 && !def.Policy.Duel.Set() {
+		line("at once", "up to "+plural(def.Parallel, "experiment")+" under way at the same time")
+	}
 	for _, e := range def.Experts {
 		line("expert", expertText(def, e))
 	}

@@ -225,6 +225,7 @@ func editDistance(a, b string) int {
 
 // didYouMean is advice for an unknown name.
 func didYouMean(name string, names []string) string {
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" }) // a name that was refused itself
 	if best := closest(name, names); best != "" {
 		return fmt.Sprintf("did you mean %q?", best)
 	}

@@ -88,6 +88,9 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 		}
 		if len(want) == len(e.Causes) {
 			problem, advice := wrongType(value, want)
+			if hint := hintForValue(where, value); hint != "" {
+				advice = hint
+			}
 			report(where, problem, advice)
 			return
 		}
@@ -97,6 +100,9 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 		return
 	case *kind.Type:
 		problem, advice := wrongType(value, k.Want)
+		if hint := hintForValue(where, value); hint != "" {
+			advice = hint
+		}
 		if node, _ := schemaAt(e.SchemaURL)["pattern"].(string); value != nil && strings.Contains(node, "µs") {
 			problem, advice = fmt.Sprintf("%v is not a time", value), durationAdvice
 		}
@@ -113,6 +119,9 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 			advice := didYouMean(name, known)
 			if strings.HasPrefix(advice, "choose") {
 				advice = "the keys here are " + strings.Join(known, ", ")
+			}
+			if hint := hintForKey(where, name, value); hint != "" {
+				advice = hint
 			}
 			if _, ok := method(name); ok && policy {
 				advice = fmt.Sprintf("write policy: %s, or its parts with their settings: `campaignd methods %s` prints them", name, name)

@@ -211,6 +211,9 @@ func signed(x float64, d *simulate.Interval) string {
 	if math.IsInf(half, 0) || !(half > 0) {
 		return chart.Typeset(fmt.Sprintf("%+.4g", x))
 	}
+	if decimalsOf(half) > 6 { // a row of zeros says less than a power of ten
+		return chart.Typeset(fmt.Sprintf("%+.1e", x))
+	}
 	text := fmt.Sprintf("%+.*f", decimalsOf(half), x)
 	if strings.Trim(text, "+-0.") == "" { // −0.0 has no sign
 		text = text[1:]

@@ -1,0 +1,99 @@
+package campaignfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// hintForValue is what to write where a value is of another kind than it must be and
+// what was meant can be guessed; empty where it cannot.
+func hintForValue(where path, value any) string {
+	side := len(where) == 4 && where[0] == "excluded" && where[2] == "where"
+	constraint := len(where) == 2 && where[0] == "constraints"
+	switch v := value.(type) {
+	case string:
+		switch {
+		case side:
+			return fmt.Sprintf("write %s: {is: %s} for a category, {min: …, max: …} for a number", where[3], v)
+		case constraint:
+			return "write " + constraintHint(v)
+		}
+	case []any:
+		if side {
+			return fmt.Sprintf("a region holds one category: write %s: {is: …}, and one region for each", where[3])
+		}
+	case map[string]any:
+		if len(where) == 1 && where[0] == "constraints" {
+			return "write each constraint after a dash: - " + constraintExample
+		}
+	case json.Number:
+		if side {
+			return fmt.Sprintf("write %s: {min: %s, max: %s}, or wider", where[3], v, v)
+		}
+	}
+	return ""
+}
+
+const constraintExample = "{terms: {ec: 1, dmc: 1}, at_most: 0.8}"
+
+var (
+	comparison = regexp.MustCompile(`^(.*?)(<=|>=|==|=|≤|≥|<|>)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*$`)
+	summand    = regexp.MustCompile(`^\s*([-+]?)\s*(?:([0-9.]+)\s*\*?\s*)?([A-Za-z][A-Za-z0-9._-]*)\s*$`)
+	signs      = regexp.MustCompile(`\s+([-+])\s+`)
+)
+
+// constraintHint writes a constraint that was written as a formula as it must be.
+func constraintHint(text string) string {
+	example := constraintExample + " for ec + dmc ≤ 0.8; also at_least and equals"
+	parts := comparison.FindStringSubmatch(text)
+	if parts == nil {
+		return example
+	}
+	var terms []string
+	for _, part := range strings.Split(signs.ReplaceAllString(parts[1], "\x00$1 "), "\x00") {
+		m := summand.FindStringSubmatch(part)
+		if m == nil {
+			return example
+		}
+		coefficient := m[2]
+		if coefficient == "" {
+			coefficient = "1"
+		}
+		terms = append(terms, m[3]+": "+strings.TrimPrefix(m[1], "+")+coefficient)
+	}
+	how := map[string]string{"<": "at_most", "≤": "at_most", ">": "at_least", "≥": "at_least", "=": "equals"}[strings.TrimSuffix(parts[2], "=")]
+	if how == "" {
+		how = "equals"
+	}
+	return fmt.Sprintf("{terms: {%s}, %s: %s}", strings.Join(terms, ", "), how, parts[3])
+}
+
+// hintForKey is what to write in place of a key that there is not, where it is known from
+// elsewhere what it was to say.
+func hintForKey(where path, name string, siblings any) string {
+	parameter := len(where) == 2 && where[0] == "parameters"
+	switch {
+	case len(where) == 0 && name == "objectives":
+		return "a campaign has one objective: objective: {name: …, goal: maximize}"
+	case parameter && (name == "type" || name == "kind"):
+		return "the kind follows from what is given: min and max, values: [1, 2, 3] (also for whole numbers), or categories: [A, B]"
+	case parameter && (name == "scale" || name == "log" || name == "transform"):
+		return "parameters vary linearly: for another scale vary the exponent, as in {name: log10_c, min: -3, max: 0}"
+	case parameter && (name == "step" || name == "steps" || name == "resolution"):
+		return "steps belong to what measures: instrument: {steps: {NAME: 0.1}}"
+	case parameter && (name == "range" || name == "bounds"):
+		return "write min: and max:"
+	case parameter && (name == "choices" || name == "options" || name == "levels"):
+		return "write values: [1, 2] for numbers, categories: [A, B] for names"
+	}
+	// {min: 0,15} is min: 0 and a key 15.
+	if _, err := strconv.Atoi(name); err == nil {
+		if m, ok := siblings.(map[string]any); ok && m[name] == nil {
+			return "a comma separates entries: write a number with a decimal point, as in 0." + name
+		}
+	}
+	return ""
+}
