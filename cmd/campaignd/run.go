@@ -337,7 +337,7 @@ func (r *running) finish(ctx context.Context) error {
 	r.display.close()
 	path := r.report(ctx)
 	r.checkpoint(ctx)
-	return r.summarize(r.runner.Core(), r.target, path)
+	return r.summarize(r.runner.Core(), r.target, path, r.undecided(ctx))
 }
 
 // answer prints the summary of a campaign that had ended before.
@@ -347,7 +347,32 @@ func (r *running) answer(ctx context.Context) error {
 		path = r.report(ctx)
 	}
 	r.checkpoint(ctx)
-	return r.summarize(r.over, r.target, path)
+	return r.summarize(r.over, r.target, path, r.undecided(ctx))
+}
+
+// undecided says, for each expert whose candidates a rule strikes out, how many may
+// still be the best. What cannot be read is not said.
+func (r *running) undecided(ctx context.Context) map[string]string {
+	left := make(map[string]string)
+	for e, err := range events.ReadCampaign(ctx, r.log, r.target.campaign, 0) {
+		if err != nil {
+			break
+		}
+		if e.Kind != events.KindDecisionMade {
+			continue
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			break
+		}
+		if d, ok := payload.(*events.DecisionMade); ok && d.Elimination != nil && d.Expert != "" {
+			left[d.Expert] = ""
+			if d.Elimination.Kept > 1 {
+				left[d.Expert] = fmt.Sprintf("%d of %s may still be the best", d.Elimination.Kept, plural(d.Elimination.Candidates, "candidate"))
+			}
+		}
+	}
+	return left
 }
 
 // checkpoint keeps a checkpoint of an ended campaign where that is wanted. The

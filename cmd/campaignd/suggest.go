@@ -118,7 +118,7 @@ func (a *app) suggest(ctx context.Context, t target) error {
 		return a.printJSON(answer)
 	}
 	if suggestion.Ended {
-		return a.summarize(core, t, "")
+		return a.summarize(core, t, "", nil)
 	}
 	a.printSuggestion(core.State().Definition, answer, t)
 	return nil

@@ -16,8 +16,9 @@ type result struct {
 	Store string `json:"store"`
 }
 
-// summarize prints how a campaign ended.
-func (a *app) summarize(core *engine.Core, t target, report string) error {
+// summarize prints how a campaign ended. undecided says of an expert's preference what
+// speaks against calling it the best.
+func (a *app) summarize(core *engine.Core, t target, report string, undecided map[string]string) error {
 	summary, err := core.Summarize()
 	if err != nil {
 		return err
@@ -42,6 +43,11 @@ func (a *app) summarize(core *engine.Core, t target, report string) error {
 	a.printf("\nCampaign %s: %s\n\n", s.Name, endedBecause(s))
 	for _, found := range foundSoFar(s, summary) {
 		row(found[0], found[1])
+	}
+	for _, best := range summary.Preferred {
+		if text := undecided[best.Expert]; text != "" {
+			row("", "but for "+best.Expert+" "+text)
+		}
 	}
 	for _, spent := range effort(s, summary) {
 		row(spent[0], spent[1])
