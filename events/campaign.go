@@ -88,6 +88,11 @@ const (
 type RecoveryDone struct {
 	Build    Build              `json:"build"`
 	Commands []RecoveredCommand `json:"commands,omitempty"`
+	// Epoch is a random word that the identifiers of commands carry from now on,
+	// behind the campaign's instance. It is there where the log may not be all that
+	// happened: an older copy of it, or one from elsewhere. What an instrument
+	// remembers of the rest is then about other commands.
+	Epoch string `json:"epoch,omitempty"`
 }
 
 // RecoveredCommand is the fate of one command after a restart.

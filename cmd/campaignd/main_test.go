@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,11 +27,13 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"campaignd": main,
-		"robot":     robot,
-		"holder":    holder,
-		"forger":    forger,
-		"spoiler":   spoiler,
+		"campaignd":  main,
+		"robot":      robot,
+		"holder":     holder,
+		"forger":     forger,
+		"spoiler":    spoiler,
+		"rememberer": rememberer,
+		"asked":      asked,
 	})
 }
 
@@ -41,6 +44,7 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // not the race detector's second of rest at every exit
 			env.Setenv(lock.Variable, filepath.Join(env.WorkDir, "locks"))
 			tiny, err := os.ReadFile("testdata/tiny.yaml")
@@ -319,6 +323,86 @@ func spoiler() {
 	}
 	if err != nil || len(tables) == 0 {
 		fmt.Fprintln(os.Stderr, "no table was spoiled", err)
+		os.Exit(1)
+	}
+}
+
+// rememberer is an instrument program with a memory on disk that outlives every store:
+// it never acts on a command twice, and answers what it answered then. Each act is a
+// line of the file that its argument names, with the command and its outcome.
+func rememberer() {
+	remembered := map[string]string{}
+	if content, err := os.ReadFile(os.Args[1]); err == nil {
+		for line := range strings.Lines(string(content)) {
+			id, outcome, _ := strings.Cut(strings.TrimSpace(line), " ")
+			remembered[id] = outcome
+		}
+	}
+	ledger, err := os.OpenFile(os.Args[1], os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		var request struct {
+			ID      int    `json:"id"`
+			Op      string `json:"op"`
+			Command struct {
+				ID         string             `json:"id"`
+				Parameters map[string]float64 `json:"parameters"`
+			} `json:"command"`
+		}
+		if json.Unmarshal(lines.Bytes(), &request) != nil {
+			continue
+		}
+		id, reply := request.Command.ID, `"ok":true`
+		switch request.Op {
+		case "handshake":
+			reply = `"protocol":1,"recover":true,"finishes":true`
+		case "describe":
+			reply = `"description":{"name":"acme/rememberer","identity":"R2","capacity":1}`
+		case "start":
+			if remembered[id] == "" {
+				actual, _ := json.Marshal(request.Command.Parameters)
+				value := 10 + request.Command.Parameters["x"]
+				remembered[id] = fmt.Sprintf(`{"status":"measured","measurement":{"actual":%s,"objective":{"name":"y","value":%g,"unit":"V"}}}`, actual, value)
+				fmt.Fprintf(ledger, "%s %s\n", id, remembered[id])
+			}
+		case "recover":
+			reply = `"fate":"finished"`
+			if remembered[id] == "" {
+				reply = `"fate":"not started"`
+			}
+		case "await":
+			reply = `"outcome":` + remembered[id]
+		}
+		fmt.Printf("{\"id\":%d,%s}\n", request.ID, reply)
+	}
+}
+
+// asked fails where a measurement of a store is of another composition than was asked for.
+func asked() {
+	err := func() error {
+		log, err := pebblelog.Open(os.Args[1], pebblelog.Options{ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		for e, err := range log.Read(context.Background(), 0) {
+			if err != nil {
+				return err
+			}
+			if payload, err := events.Decode(e); err != nil {
+				return err
+			} else if m, ok := payload.(*events.ExperimentMeasured); ok && !maps.Equal(m.Requested, m.Measurement.Actual) && m.Measurement.Actual != nil {
+				return fmt.Errorf("%s: %v was asked for and %v is recorded", m.Experiment, m.Requested, m.Measurement.Actual)
+			}
+		}
+		return nil
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }

@@ -123,6 +123,7 @@ type running struct {
 	instrument instruments.Instrument
 	reviewers  map[string]humans.Reviewer
 	runner     *engine.Runner
+	seen       *seen           // nil where nothing is to be remembered of the store
 	known      events.Sequence // what the store held at first
 	over       *engine.Core    // the campaign, where it had ended before
 	unlock     func()          // gives the device back; nil where it is not ours alone
@@ -274,6 +275,7 @@ func (r *running) drive(ctx context.Context) (err error) {
 	}
 	defer stopMeter()
 	r.runner.Meter = meter
+	r.watch(r.runner.Core().State())
 
 	ended, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -416,6 +418,7 @@ func (r *running) release() {
 		r.unlock()
 		r.unlock = nil
 	}
+	r.forget()
 	if r.log != nil {
 		if err := r.log.Close(); err != nil {
 			r.remark("The store did not close: %v", err)

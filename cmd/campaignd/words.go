@@ -278,6 +278,9 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		}
 		return "the campaign is complete: " + p.Reason, false
 	case *events.RecoveryDone:
+		if p.Epoch != "" {
+			return fmt.Sprintf("taken up from an older copy of the store, or one from elsewhere; commands carry the word %s from here on", p.Epoch), false
+		}
 		if len(p.Commands) == 0 {
 			return "taken up again; nothing was under way", false
 		}

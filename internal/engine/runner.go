@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,9 @@ type Runner struct {
 	Reviewers  map[string]humans.Reviewer
 	// Build is recorded with fits and decisions.
 	Build events.Build
+	// Epoch, if set, is recorded when the run begins, and commands carry it from
+	// then on: see [events.RecoveryDone].
+	Epoch string
 	// Now is the clock of event times and deadlines. Default time.Now.
 	Now func() time.Time
 	// Observe, if set, is called from the loop with what it is about to wait
@@ -114,7 +118,7 @@ func Define(ctx context.Context, log events.Log, definition events.CampaignDefin
 	return err
 }
 
-// NewInstance returns a random word for [events.CampaignDefined].
+// NewInstance returns a random word for [events.CampaignDefined], or for an epoch.
 func NewInstance() string { return rand.Text()[:10] }
 
 // stamp is an event's time: UTC, to the microsecond.
@@ -171,8 +175,10 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer r.wg.Wait()
 	defer stopTending()
 
-	if s := r.core.State(); s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 {
-		if err := r.append(ctx, "engine", s.LastEvent, r.withReplacement(&events.RecoveryDone{Build: r.Build})...); err != nil {
+	s := r.core.State()
+	resumed := s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0
+	if resumed || r.Epoch != "" {
+		if err := r.append(ctx, "engine", s.LastEvent, r.withReplacement(&events.RecoveryDone{Build: r.Build, Epoch: r.Epoch})...); err != nil {
 			return err
 		}
 	}
@@ -296,12 +302,16 @@ func (r *Runner) perform(ctx, tending context.Context, step Step) error {
 	panic(fmt.Sprintf("engine: unknown step %T", step))
 }
 
-// commandID identifies a physical action for ever.
+// commandID identifies a physical action for ever: NAME/INSTANCE.EPOCH/e7.
 func commandID(s *campaign.State, experiment string) string {
-	if s.Instance == "" {
+	word := s.Instance
+	if s.Epoch != "" {
+		word = strings.TrimPrefix(word+"."+s.Epoch, ".")
+	}
+	if word == "" {
 		return s.Name + "/" + experiment
 	}
-	return s.Name + "/" + s.Instance + "/" + experiment
+	return s.Name + "/" + word + "/" + experiment
 }
 
 // forget ends the tending of what is no longer open. An instrument is waited

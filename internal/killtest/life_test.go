@@ -33,7 +33,8 @@ func build(t *testing.T) string {
 func (c *campaignRun) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(c.binary, args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(c.dir, "tmp"), lock.Variable+"="+filepath.Join(c.dir, "locks"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(c.dir, "tmp"), lock.Variable+"="+filepath.Join(c.dir, "locks"),
+		"XDG_STATE_HOME="+filepath.Join(c.dir, "state"))
 	return cmd
 }
 

@@ -110,6 +110,9 @@ func (h *history) incidentWarnings() []warning {
 				found = append(found, c.Experiment+" "+c.Fate)
 			}
 			text := at + ": nothing was under way"
+			if p.Epoch != "" {
+				text = at + ": from an older copy of the store, or one from elsewhere; commands carry the word " + p.Epoch + " from here on"
+			}
 			if found != nil {
 				text = at + ": under way " + strings.Join(found, ", ")
 			}

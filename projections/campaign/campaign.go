@@ -85,6 +85,9 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		s.Status, s.Reason, s.EndedAt = Completed, p.Reason, e.Time
 	case *events.RecoveryDone:
 		s.Recoveries++
+		if p.Epoch != "" {
+			s.Epoch = p.Epoch
+		}
 	case *events.NoteAdded:
 		s.Notes = append(s.Notes, Note{Text: p.Text, About: p.About, Actor: e.Actor, Time: e.Time})
 

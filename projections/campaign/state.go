@@ -183,6 +183,7 @@ type State struct {
 	Name       string             `json:"name"`
 	Instance   string             `json:"instance,omitempty"` // see events.CampaignDefined
 	Rules      int                `json:"rules,omitempty"`    // likewise
+	Epoch      string             `json:"epoch,omitempty"`    // see events.RecoveryDone
 	Status     Status             `json:"status"`
 	Reason     string             `json:"reason,omitempty"` // why it was paused, stopped or completed
 	Definition *events.Definition `json:"definition,omitempty"`
