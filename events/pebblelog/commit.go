@@ -3,6 +3,8 @@ package pebblelog
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"slices"
@@ -99,8 +101,8 @@ const maxGroupSize = 2 << 20
 
 // Append implements [events.Log].
 func (l *Log) Append(ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event) ([]events.Event, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("pebblelog: append: %w", err)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("pebblelog: append: %w", context.Cause(ctx))
 	}
 	if l.readOnly {
 		return nil, fmt.Errorf("pebblelog: append: %w", ErrReadOnly)
@@ -198,20 +200,22 @@ func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, erro
 		e := &stored[i]
 		// Assign has refused what has no record, so that a batch is added
 		// whole; a failure here would be a mistake of this program.
-		if scratch, err = events.AppendRecord(scratch[:0], *e); err != nil {
+		// The record stands behind the byte that a leaf is hashed with.
+		if scratch, err = events.AppendRecord(append(scratch[:0], leafPrefix), *e); err != nil {
 			l.guard.fail(err)
 			return scratch, err
 		}
-		scratch = l.edge.add(scratch, tlog.RecordHash(scratch))
+		scratch = l.edge.add(scratch, sha256.Sum256(scratch))
+		value := scratch[1:]
 
-		op := batch.SetDeferred(eventKeySize, len(scratch))
+		op := batch.SetDeferred(eventKeySize, len(value))
 		appendEventKey(op.Key[:0], e.Position)
-		copy(op.Value, scratch)
+		copy(op.Value, value)
 		_ = op.Finish() // only fails for an indexed batch
 
 		op = batch.SetDeferred(3+len(e.Campaign)+8, 8)
 		appendSequenceKey(op.Key[:0], e.Campaign, e.Sequence)
-		copy(op.Value, appendEventKey(nil, e.Position)[1:])
+		binary.BigEndian.PutUint64(op.Value, uint64(e.Position))
 		_ = op.Finish()
 	}
 	l.sequences[r.campaign] = stored[len(stored)-1].Sequence

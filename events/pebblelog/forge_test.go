@@ -28,7 +28,7 @@ func forged(t *testing.T, batches ...[]events.Event) *Log {
 // Law: a log in which anything before an earlier head was changed, removed, swapped
 // or added, or which was cut before it or went on from an older copy, does not extend
 // that head, though it is sound in itself; and one that has only grown does.
-func TestForgedLogsDoNotExtend(t *testing.T) {
+func TestForgedLogs(t *testing.T) {
 	var batches [][]events.Event
 	var batch []events.Event
 	for i := 1; i <= 60; i++ {

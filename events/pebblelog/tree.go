@@ -10,6 +10,10 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
+// leafPrefix is the byte that the hash of a leaf begins with (RFC 6962, 2.1): a leaf's
+// hash is that of this byte and the record, as [tlog.RecordHash] has it.
+const leafPrefix = 0
+
 // edge is the right edge of the growing Merkle tree: what is needed to add a
 // leaf and to compute the root. It is a binary counter: where bit i of size is
 // set, hashes[i] is the root of a complete subtree of 2^i leaves.
