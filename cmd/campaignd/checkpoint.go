@@ -98,7 +98,7 @@ tlog-proof, and what a tlog-witness takes.`,
 			case a.json:
 				return a.printJSON(c)
 			default:
-				a.printf("%s", c.Text)
+				fmt.Fprint(a.stdout, c.Text)
 			}
 			return nil
 		},
