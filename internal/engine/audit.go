@@ -80,6 +80,7 @@ func Audit(ctx context.Context, log events.Log, name string, build events.Build)
 			a.mismatch("history", "%v", err)
 			return a.report, nil
 		}
+		a.bases.note(a.core)
 		a.last, a.now = payload, e.Time
 	}
 	if a.report.Events == 0 {
@@ -106,6 +107,8 @@ type auditor struct {
 	due    []events.Payload
 	source string
 	exact  bool
+
+	bases bases // since when what fits read has been as it is
 
 	older string // the event of the last decision of an earlier version of the policies
 
@@ -286,8 +289,11 @@ func (a *auditor) checkFit(ctx context.Context, model, expert string, at events.
 	a.report.Fits++
 	step, ok := a.next(a.now).(Fit)
 	switch {
-	case at != a.core.State().Sequence:
+	case at > a.core.State().Sequence:
 		a.mismatch(model, "it says it was made from event %d, but stands behind event %d", at, a.core.State().Sequence)
+		return nil
+	case at < a.bases.since(model, expert): // other events may have come in while it was made
+		a.mismatch(model, "it says it was made from event %d, but event %d changed what it is made from", at, a.bases.since(model, expert))
 		return nil
 	case !ok || step.Model != model || step.Expert != expert:
 		a.mismatch(model, "nothing before it calls for this fit")
@@ -299,6 +305,12 @@ func (a *auditor) checkFit(ctx context.Context, model, expert string, at events.
 	payload, err := a.core.Fit(ctx, step, build)
 	if err != nil {
 		return err
+	}
+	switch p := payload.(type) {
+	case *events.ModelFitted:
+		p.At = at
+	case *events.ModelFitFailed:
+		p.At = at
 	}
 	if payload.Kind() != recorded.Kind() {
 		a.mismatch(model, "made again, it is %s", payload.Kind())

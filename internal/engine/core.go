@@ -34,6 +34,10 @@ type Core struct {
 
 	// byHand is set where people run the experiments (see [Runner.Suggest]).
 	byHand bool
+
+	// apart is true while what takes long is worked out beside the loop: see beside.go.
+	apart    bool
+	standing *standing // as of the last look, nil before
 }
 
 // NewCore returns the core of a campaign without events.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -35,6 +36,14 @@ const (
 // nextDoubt judges each measurement before a fit believes it, and settles doubts
 // whose repetition has been measured.
 func (c *Core) nextDoubt(s *campaign.State, w World) (Step, error) {
+	step, err := c.judge(s)
+	if errors.Is(err, errAside) {
+		return Judge{Version: c.objective.Version()}, nil
+	}
+	return step, err
+}
+
+func (c *Core) judge(s *campaign.State) (Step, error) {
 	outliers := s.Definition.Outliers
 	if outliers.Threshold == nil || outliers.Action != events.OutlierRepeat && outliers.Action != events.OutlierFlag {
 		return nil, nil
@@ -224,6 +233,9 @@ func (c *Core) remembered() *doubts {
 func (c *Core) questionable() (list []objective.Observation, err error) {
 	d := c.remembered()
 	if !d.looked {
+		if c.apart {
+			return nil, errAside
+		}
 		if d.questionable, err = c.objective.Questionable(); err != nil {
 			return nil, err
 		}
@@ -237,6 +249,9 @@ func (c *Core) expect(o objective.Observation) (objective.Expectation, bool, err
 	d := c.remembered()
 	if e, known := d.expected[o.Experiment]; known {
 		return e.Expectation, e.ok, nil
+	}
+	if c.apart {
+		return objective.Expectation{}, false, errAside
 	}
 	e, ok, err := c.objective.Expect(o, seedFor(c.State().Definition.Seed, "expect", o.Experiment, c.objective.Revision()))
 	if err == nil {

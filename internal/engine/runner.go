@@ -35,6 +35,12 @@ type Runner struct {
 	// Observe, if set, is called from the loop with what it is about to wait
 	// for, after every change. It must be quick.
 	Observe func(core *Core, waitingFor string)
+	// Working, if set, is called from the loop once a fit or a decision has taken a
+	// while, and again when it has ended; [Runner.Computing] says which. It must be quick.
+	Working func(core *Core)
+	// Standing has the best composition worked out beside the loop after every
+	// change, so that Observe finds it in [Core.Summarize].
+	Standing bool
 	// Meter, if set, hears how long things took.
 	Meter Meter
 	// Lock, if set, is called by Start where something physical is to be driven,
@@ -51,6 +57,16 @@ type Runner struct {
 	over        chan struct{}                 // closed when Run has returned
 	tended      map[string]context.CancelFunc // experiments and questions waited for
 	wg          sync.WaitGroup
+
+	// What is made beside the loop; see beside.go.
+	computing *computation   // nil where nothing is
+	computed  chan computed  // its result
+	aside     *Core          // belongs to the goroutine of the computation
+	behind    []events.Event // that the core aside has not folded
+	overtaken int            // decisions in a row that something came before
+	looked    seen           // what was looked at last
+	// hold, if set by a test, is called before each computation, beside the loop.
+	hold func(context.Context, Step)
 }
 
 // Meter hears how long things took and what happened; see internal/telemetry.
@@ -133,6 +149,7 @@ func (r *Runner) load(ctx context.Context) (err error) {
 		r.Meter = noMeter{}
 	}
 	r.inbox, r.over, r.tended = make(chan message, inboxSize), make(chan struct{}), make(map[string]context.CancelFunc)
+	r.computed = make(chan computed, 1)
 	r.core, err = Load(ctx, r.Log, r.Campaign)
 	return err
 }
@@ -174,6 +191,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer close(r.over)
 	defer r.wg.Wait()
 	defer stopTending()
+	r.core.apart = true
+	defer func() { r.core.apart = false }()
 
 	s := r.core.State()
 	resumed := s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0
@@ -190,18 +209,23 @@ func (r *Runner) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if wait, ok := step.(Wait); ok {
-			r.observe(wait.For)
-			if err := r.wait(ctx, wait.Until); err != nil {
+		switch step := step.(type) {
+		case Wait:
+			r.glance(tending)
+			r.observe(step.For)
+			if err := r.wait(ctx, step.Until); err != nil {
 				return err
 			}
 			continue
-		}
-		if _, ok := step.(Done); ok {
+		case Done:
 			r.observe("")
 			return nil
+		case Fit, Decide, Judge:
+			err = r.compute(ctx, tending, step)
+		default:
+			err = r.perform(ctx, tending, step)
 		}
-		if err := r.perform(ctx, tending, step); err != nil {
+		if err != nil {
 			return err
 		}
 		if err := r.takeWaiting(ctx); err != nil {
@@ -226,24 +250,49 @@ func (r *Runner) world() World {
 
 // wait takes one message, or returns at the deadline.
 func (r *Runner) wait(ctx context.Context, until time.Time) error {
-	var timeout <-chan time.Time
+	return r.waitFor(ctx, until, r.inbox)
+}
+
+// waitFor is wait for messages of the given inbox and for what is being computed.
+func (r *Runner) waitFor(ctx context.Context, until time.Time, inbox <-chan message) error {
+	var timeout, while <-chan time.Time
 	if !until.IsZero() {
 		timer := time.NewTimer(until.Sub(r.Now()))
 		defer timer.Stop()
 		timeout = timer.C
 	}
-	select {
-	case m := <-r.inbox:
-		return r.receive(ctx, m)
-	case <-timeout:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if r.computing != nil && r.Working != nil && !r.computing.shown {
+		timer := time.NewTimer(shownAfter)
+		defer timer.Stop()
+		while = timer.C
+	}
+	for {
+		select {
+		case m := <-inbox:
+			return r.receive(ctx, m)
+		case result := <-r.computed:
+			shown := r.computing.shown
+			r.arrived(result)
+			if shown {
+				r.Working(r.core)
+			}
+			return nil
+		case <-while:
+			r.computing.shown = true
+			r.Working(r.core)
+		case <-timeout:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 
 // takeWaiting takes the messages that have arrived, without waiting.
 func (r *Runner) takeWaiting(ctx context.Context) error {
+	if r.computing != nil && r.computing.result != nil {
+		return nil // what was computed comes first: a message could overtake it
+	}
 	for {
 		select {
 		case m := <-r.inbox:

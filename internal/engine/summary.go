@@ -40,8 +40,11 @@ type Summary struct {
 	Stopped string `json:"stopped"`
 }
 
-// Summarize returns the campaign's summary.
-func (c *Core) Summarize() (Summary, error) {
+// Summarize returns the campaign's summary. While the campaign is run, the best
+// composition is that of the last look: see [Runner.Standing].
+func (c *Core) Summarize() (Summary, error) { return c.summarize(context.Background()) }
+
+func (c *Core) summarize(ctx context.Context) (Summary, error) {
 	s := c.State()
 	summary := Summary{Campaign: s.Name, Experiments: s.Spent(), Labels: s.Labels(), Comparisons: s.Comparisons()}
 	if s.Status.Ended() {
@@ -50,14 +53,24 @@ func (c *Core) Summarize() (Summary, error) {
 			summary.Stopped = "stopped by a person"
 		}
 	}
-	if s.Definition.Policy.Duel.Set() {
-		preferred, err := c.policy.Preferred(context.Background(), c.View())
+	if last := c.standing; last != nil && (c.apart || last.seen == c.seen()) {
+		summary.Best, summary.Preferred, summary.Helps = last.best, last.preferred, last.helps
+		return summary, nil
+	}
+	switch duel := s.Definition.Policy.Duel.Set(); {
+	case c.apart && duel:
+	case c.apart:
+		summary.Best = c.bestMeasured()
+	case duel:
+		preferred, err := c.policy.Preferred(ctx, c.View())
 		summary.Preferred = preferred
 		return summary, err
+	default:
+		best, err := c.best(ctx)
+		summary.Best, summary.Helps = best, c.Helps()
+		return summary, err
 	}
-	best, err := c.best()
-	summary.Best, summary.Helps = best, c.Helps()
-	return summary, err
+	return summary, nil
 }
 
 // Helps returns what each expert's labels have shown so far (see [policies.Helps]).
@@ -66,33 +79,41 @@ func (c *Core) Helps() []policies.Help {
 	if err != nil {
 		return nil
 	}
-	revision := 0
-	for _, expert := range c.State().Definition.Experts {
-		revision += c.belief.Revision(expert.Name)
-	}
-	if h := &c.helps; h.model != model || h.revision != revision || h.definedBy != c.definedBy {
-		*h = helps{model, revision, c.definedBy, policies.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model})}
+	answers := c.answers()
+	if h := &c.helps; h.model != model || h.answers != answers || h.definedBy != c.definedBy {
+		*h = helps{model, answers, c.definedBy, policies.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model})}
 	}
 	return c.helps.all
+}
+
+// answers counts the changes of what experts have answered.
+func (c *Core) answers() (n int) {
+	for _, expert := range c.State().Definition.Experts {
+		n += c.belief.Revision(expert.Name)
+	}
+	return n
 }
 
 // helps remembers what the labels have shown, and what that followed from: many
 // labels take a while to weigh.
 type helps struct {
 	model     *objective.Model
-	revision  int // of all experts' answers
+	answers   int
 	definedBy string
 	all       []policies.Help
 }
 
-func (c *Core) best() (*Best, error) {
+func (c *Core) best(ctx context.Context) (*Best, error) {
 	s := c.State()
 	model, err := c.objective.Model()
 	if err != nil {
 		return nil, err
 	}
 	if model != nil && len(model.Observations) > 0 {
-		i, mean := model.Best()
+		i, mean, err := model.BestContext(ctx)
+		if err != nil {
+			return nil, err
+		}
 		o := model.Observations[i]
 		best := &Best{Parameters: o.Point, Value: mean, Unit: s.Definition.Objective.Unit, Experiment: o.Experiment}
 		if x := s.Experiment(o.Experiment); x != nil && x.Measurement != nil {
@@ -100,7 +121,12 @@ func (c *Core) best() (*Best, error) {
 		}
 		return best, nil
 	}
-	var best *Best
+	return c.bestMeasured(), nil
+}
+
+// bestMeasured is the composition with the best measured value, nil where there is none.
+func (c *Core) bestMeasured() (best *Best) {
+	s := c.State()
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		if x.Measurement == nil || x.Excluded {
@@ -111,7 +137,7 @@ func (c *Core) best() (*Best, error) {
 			best = &Best{Parameters: x.Measurement.Actual, Value: value, Unit: s.Definition.Objective.Unit, Experiment: x.ID, Further: x.Measurement.Further}
 		}
 	}
-	return best, nil
+	return best
 }
 
 func better(a, b float64, goal string) bool {

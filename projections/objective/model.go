@@ -146,7 +146,16 @@ func hyper(fit events.ObjectiveFit) gp.Hyper {
 
 // Model returns the posterior given the present observations and the last
 // fit, nil where there is none. Equal states give equal models, bit for bit.
-func (p *Projection) Model() (*Model, error) {
+func (p *Projection) Model() (*Model, error) { return p.build(context.Background()) }
+
+// Build builds the posterior that Model returns, or fails soon after the context
+// is done.
+func (p *Projection) Build(ctx context.Context) error {
+	_, err := p.build(ctx)
+	return err
+}
+
+func (p *Projection) build(ctx context.Context) (*Model, error) {
 	if p.state.Fit == nil || p.model != nil {
 		return p.model, nil
 	}
@@ -160,7 +169,7 @@ func (p *Projection) Model() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	process, err := gp.New(data, fit.Kernel, hyper(fit))
+	process, err := gp.NewContext(ctx, data, fit.Kernel, hyper(fit))
 	if err != nil {
 		return nil, fmt.Errorf("the objective model: %w", err)
 	}
@@ -267,12 +276,21 @@ func (m *Model) PredictAt(x []float64) events.Prediction {
 // Best returns the index of the observation whose composition has the best
 // posterior mean, and that mean in the user's unit. The earliest of equals wins.
 func (m *Model) Best() (index int, mean float64) {
+	index, mean, _ = m.BestContext(context.Background())
+	return index, mean
+}
+
+// BestContext is Best, or the error of a context that is done.
+func (m *Model) BestContext(ctx context.Context) (index int, mean float64, err error) {
 	p := m.gp.NewPredictor()
 	best := math.Inf(1)
 	for i, x := range m.X {
+		if ctx.Err() != nil {
+			return 0, 0, context.Cause(ctx)
+		}
 		if z, _ := p.Posterior(x); z < best {
 			index, best = i, z
 		}
 	}
-	return index, m.scale.outside(best)
+	return index, m.scale.outside(best), nil
 }

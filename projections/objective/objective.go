@@ -181,6 +181,9 @@ func (p *Projection) Stale() bool {
 	return changes*refitEvery >= n || changes > 0 && p.state.Fit == nil
 }
 
+// Observed counts the observations that the model learns from.
+func (p *Projection) Observed() int { return len(p.included()) }
+
 // Revision counts the changes of the observations.
 func (p *Projection) Revision() int { return p.state.Revision }
 

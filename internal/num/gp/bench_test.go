@@ -32,7 +32,7 @@ func BenchmarkLogMarginalGradient(b *testing.B) {
 			l := newLikelihood(merge(synthetic(n, benchDim, 1)), mustFamily(b, "rbf"))
 			g := gradient{lengthscales: make([]float64, benchDim)}
 			for b.Loop() {
-				if _, _, err := l.eval(benchHyper, true, &g); err != nil {
+				if _, _, err := l.eval(b.Context(), benchHyper, true, &g); err != nil {
 					b.Fatal(err)
 				}
 			}

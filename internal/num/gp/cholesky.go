@@ -1,13 +1,13 @@
 package gp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // ErrNotPositiveDefinite reports a covariance matrix that rounding keeps from being factored even with jitter: points too
@@ -22,14 +22,19 @@ const (
 )
 
 // cholesky overwrites dst, n×n with the given row stride, with the lower factor L of a = LLᵀ + jitter·I, of which the
-// lower triangle is read. The upper triangle of dst is not touched. It returns the jitter, mostly 0.
-func cholesky(dst, a []float64, n, stride int, outputScale float64) (jitter float64, err error) {
+// lower triangle is read. The upper triangle of dst is not touched. It returns the jitter, mostly 0, or the error of a
+// context that is done.
+func cholesky(ctx context.Context, dst, a []float64, n, stride int, outputScale float64) (jitter float64, err error) {
 	for try := 0; ; try++ {
 		for i := range n {
 			copy(dst[i*stride:i*stride+i+1], a[i*stride:i*stride+i+1])
 			dst[i*stride+i] += jitter
 		}
-		if _, ok := lapack64.Potrf(blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: stride, Data: dst}); ok {
+		ok, err := triangle{n, stride, dst}.potrf(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
 			// A NaN does not always stop Potrf.
 			if d := dst[(n-1)*stride+n-1]; !math.IsNaN(d) {
 				return jitter, nil

@@ -1,6 +1,9 @@
 package gp
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // LeaveOneOut predicts each row from all others at the same hyperparameters, in closed form (Rasmussen and Williams
 // 2006, Eq. 5.12): mean[i] and sd[i] are those of the observed mean of row i, its noise included, so that
@@ -40,7 +43,7 @@ func (g *GP) InformationGain(r float64) (float64, error) {
 		}
 		b[i*n+i]++
 	}
-	if _, err := cholesky(f, b, n, n, 1); err != nil {
+	if _, err := cholesky(context.Background(), f, b, n, n, 1); err != nil {
 		return 0, err
 	}
 	var gamma float64

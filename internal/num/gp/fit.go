@@ -108,7 +108,7 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 		return FitResult{}, err
 	}
 	r := merge(data)
-	o := newObjective(newLikelihood(r, family), cfg)
+	o := newObjective(ctx, newLikelihood(r, family), cfg)
 	region, err := optimize.NewRegion(optimize.Box(o.lower, o.upper))
 	if err != nil {
 		return FitResult{}, fmt.Errorf("%w: bounds of the priors: %w", ErrHyper, err)
@@ -120,6 +120,9 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 		// A unit step changes hyperparameters by a factor e in all; 1e-8 of a log density is far below what matters.
 		Local: optimize.Config{FTol: 1e-8, FirstStep: 1, MaxIterations: 100},
 	})
+	if ctx.Err() != nil { // evaluations that were called off look like failed ones
+		return FitResult{}, fmt.Errorf("fit: called off: %w", context.Cause(ctx))
+	}
 	if errors.Is(err, optimize.ErrStart) {
 		return FitResult{}, fmt.Errorf("fit: %w (%w)", ErrNotPositiveDefinite, err)
 	}
@@ -129,7 +132,7 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 
 	// The last evaluation was elsewhere: once more at the result, for the mean and the jitter.
 	h := o.hyper(best.X)
-	lml, mean, err := o.like.eval(h, true, nil)
+	lml, mean, err := o.like.eval(ctx, h, true, nil)
 	if err != nil {
 		return FitResult{}, fmt.Errorf("fit: %w", err)
 	}
@@ -150,6 +153,7 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 
 // objective is the function that Fit minimises, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale] [, ln noise]).
 type objective struct {
+	ctx          context.Context // of the one search that it is for
 	like         *likelihood
 	cfg          FitConfig
 	fixed        Hyper
@@ -160,8 +164,8 @@ type objective struct {
 	work         []float64 // lengthscales
 }
 
-func newObjective(l *likelihood, cfg FitConfig) *objective {
-	o := &objective{like: l, cfg: cfg, scale: -1, noise: -1}
+func newObjective(ctx context.Context, l *likelihood, cfg FitConfig) *objective {
+	o := &objective{ctx: ctx, like: l, cfg: cfg, scale: -1, noise: -1}
 	o.grad.lengthscales, o.work = make([]float64, l.d), make([]float64, l.d)
 	add := func(p LogNormal) int {
 		o.priors = append(o.priors, p)
@@ -227,7 +231,7 @@ func (o *objective) eval(theta, grad []float64) float64 {
 	if grad != nil {
 		g = &o.grad
 	}
-	v, _, err := o.like.eval(o.fill(theta), true, g)
+	v, _, err := o.like.eval(o.ctx, o.fill(theta), true, g)
 	if err != nil {
 		return math.Inf(1)
 	}

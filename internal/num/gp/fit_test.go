@@ -62,7 +62,7 @@ func TestFitIsAMaximum(t *testing.T) {
 		}
 
 		c := cfg.withDefaults(len(p.x))
-		o := newObjective(newLikelihood(merge(p.data), mustFamily(t, p.name)), c)
+		o := newObjective(t.Context(), newLikelihood(merge(p.data), mustFamily(t, p.name)), c)
 		for _, theta := range o.starts()[:3] {
 			for j := range theta { // away from the bounds, where exp is clamped
 				theta[j] = min(max(theta[j], o.lower[j]+0.1), o.upper[j]-0.1)

@@ -1,12 +1,12 @@
 package gp
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
@@ -32,6 +32,11 @@ type GP struct {
 // kept, not copied, and must not change. It fails with ErrData, ErrHyper, kernel.ErrUnknown, kernel.ErrHyperparameter or
 // ErrNotPositiveDefinite.
 func New(data Data, kernelName string, h Hyper) (*GP, error) {
+	return NewContext(context.Background(), data, kernelName, h)
+}
+
+// NewContext is New, or fails with the error of a context that is done.
+func NewContext(ctx context.Context, data Data, kernelName string, h Hyper) (*GP, error) {
 	if err := data.validate(); err != nil {
 		return nil, err
 	}
@@ -48,11 +53,13 @@ func New(data Data, kernelName string, h Hyper) (*GP, error) {
 	for i := range n {
 		g.inverse[i*n+i] += g.noise(i, h.Noise)
 	}
-	if g.jitter, err = cholesky(g.factor, g.inverse, n, n, h.OutputScale); err != nil {
+	if g.jitter, err = cholesky(ctx, g.factor, g.inverse, n, n, h.OutputScale); err != nil {
 		return nil, err
 	}
 	copy(g.inverse, g.factor) // clears the upper triangle too
-	lapack64.Trtri(lower(g.inverse, n, n))
+	if err := (triangle{n, n, g.inverse}).trtri(ctx); err != nil {
+		return nil, err
+	}
 
 	g.z, g.alpha = make([]float64, n), make([]float64, n)
 	for i, y := range g.y {

@@ -400,10 +400,10 @@ func TestJitter(t *testing.T) {
 		t.Errorf("jitter %v, %v", j.Jitter, err)
 	}
 	indefinite := []float64{1, 0, 2, 1}
-	if jitter, err := cholesky(make([]float64, 4), indefinite, 2, 2, 1); !errors.Is(err, ErrNotPositiveDefinite) || math.Abs(jitter-1e-6) > 1e-12 {
+	if jitter, err := cholesky(t.Context(), make([]float64, 4), indefinite, 2, 2, 1); !errors.Is(err, ErrNotPositiveDefinite) || math.Abs(jitter-1e-6) > 1e-12 {
 		t.Errorf("an indefinite matrix: jitter %v, %v", jitter, err)
 	}
-	if _, err := cholesky(make([]float64, 1), []float64{math.NaN()}, 1, 1, 1); !errors.Is(err, ErrNotPositiveDefinite) {
+	if _, err := cholesky(t.Context(), make([]float64, 1), []float64{math.NaN()}, 1, 1, 1); !errors.Is(err, ErrNotPositiveDefinite) {
 		t.Errorf("NaN: %v", err)
 	}
 }

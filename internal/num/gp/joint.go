@@ -1,6 +1,7 @@
 package gp
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 
@@ -89,7 +90,7 @@ func (j *Joint) Sample(dst []float64, rng *rand.Rand) error {
 			scale = max(scale, j.Cov[a*m+a])
 		}
 		factor := make([]float64, m*m)
-		jitter, err := cholesky(factor, j.Cov, m, m, max(scale, 1))
+		jitter, err := cholesky(context.Background(), factor, j.Cov, m, m, max(scale, 1))
 		if err != nil {
 			return err
 		}

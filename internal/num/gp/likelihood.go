@@ -1,11 +1,11 @@
 package gp
 
 import (
+	"context"
 	"math"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
@@ -60,8 +60,8 @@ type gradient struct {
 //	m = 1ᵀK⁻¹y / 1ᵀK⁻¹1,
 //
 // and returns it; the other derivatives are not affected, since the one in m vanishes there. It fails with
-// ErrNotPositiveDefinite.
-func (l *likelihood) eval(h Hyper, profile bool, g *gradient) (lml, mean float64, err error) {
+// ErrNotPositiveDefinite, or with the error of a context that is done.
+func (l *likelihood) eval(ctx context.Context, h Hyper, profile bool, g *gradient) (lml, mean float64, err error) {
 	n := l.n
 	s := l.slope
 	clear(s)
@@ -78,7 +78,7 @@ func (l *likelihood) eval(h Hyper, profile bool, g *gradient) (lml, mean float64
 		p += i
 		l.cov[i*n+i] = h.OutputScale + l.noise(i, h.Noise)
 	}
-	l.jitter, err = cholesky(l.factor, l.cov, n, n, h.OutputScale)
+	l.jitter, err = cholesky(ctx, l.factor, l.cov, n, n, h.OutputScale)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -111,7 +111,9 @@ func (l *likelihood) eval(h Hyper, profile bool, g *gradient) (lml, mean float64
 
 	copy(l.alpha, l.z)
 	blas64.Trsv(blas.Trans, tri, vector(l.alpha))
-	lapack64.Potri(tri)
+	if err := (triangle{n, n, l.factor}).potri(ctx); err != nil {
+		return 0, 0, err
+	}
 	// With W = ααᵀ − K⁻¹, ∂lml/∂θ = ½ tr(W ∂K/∂θ). The sum over a symmetric matrix is twice that over its pairs.
 	var traceNoise, trace float64 // Σ W_ii ∂K_ii/∂ln σ² and Σ W_ii (noise_i + jitter)
 	g.mean = 0
@@ -158,14 +160,14 @@ func LogMarginal(data Data, kernelName string, h Hyper, grad []float64) (float64
 	}
 	l := newLikelihood(merge(data), family)
 	if grad == nil {
-		v, _, err := l.eval(h, false, nil)
+		v, _, err := l.eval(context.Background(), h, false, nil)
 		return v, err
 	}
 	if len(grad) != d+3 {
 		panic("gp: the gradient has d+3 entries")
 	}
 	g := gradient{lengthscales: grad[:d]}
-	v, _, err := l.eval(h, false, &g)
+	v, _, err := l.eval(context.Background(), h, false, &g)
 	grad[d], grad[d+1], grad[d+2] = g.outputScale, g.noise, g.mean
 	return v, err
 }

@@ -1,0 +1,381 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/duel"
+)
+
+// Fits, decisions and judgements of measurements take long where there are many
+// measurements. They are made beside the loop, on a core of their own that folds
+// the same events, so that results, answers, deadlines and requests are seen to
+// meanwhile. One is made at a time.
+//
+// What comes back counts only where the campaign still calls for it. A fit reads
+// nothing that its basis does not cover, so it is recorded behind whatever else
+// has happened meanwhile, with the sequence that it was made from. A decision
+// stands at the very sequence that it was made from; where something has
+// happened in between it is made again.
+
+// Computation is what is being computed beside the loop.
+type Computation struct {
+	// What says it in words, "fitting the model of 2,000 measurements".
+	What string
+	// Since is when it began.
+	Since time.Time
+}
+
+type (
+	// Judge works out what is expected of measurements, for nextDoubt.
+	Judge struct {
+		// Version is that of the observations and their fit.
+		Version [2]int
+	}
+	// look works out the best composition so far, for Observe.
+	look struct{ seen seen }
+)
+
+func (Judge) step() {}
+func (look) step()  {}
+
+// errAside is returned by rules that need something worked out first, where that
+// is done beside the loop.
+var errAside = errors.New("engine: it is worked out beside the loop")
+
+// computation is a step that is being made beside the loop.
+type computation struct {
+	step   Step
+	at     events.Sequence // the last event that it is made from
+	basis  string          // of a fit
+	began  time.Time
+	trace  string
+	end    func(error)
+	cancel context.CancelFunc
+	shown  bool
+	result *computed // nil until it is there
+}
+
+// computed is what came of a computation.
+type computed struct {
+	payloads []events.Payload
+	doubts   doubts
+	standing *standing
+	took     time.Duration
+	err      error
+	panicked any
+}
+
+// seen is what the best composition, and what labels are worth, follow from.
+type seen struct {
+	objective   [2]int
+	comparisons int
+	answers     int
+	definedBy   string
+}
+
+// standing is the best composition, or what each expert prefers, with what their
+// labels have shown, and what it follows from.
+type standing struct {
+	seen      seen
+	best      *Best
+	preferred []duel.Best
+	helps     []policies.Help
+}
+
+func (c *Core) seen() seen {
+	return seen{c.objective.Version(), c.State().Comparisons(), c.answers(), c.State().DefinedBy}
+}
+
+// basis names all that a fit reads: equal bases of one campaign give equal fits.
+func (c *Core) basis(model, expert string) string {
+	defined, observations := c.State().DefinedBy, c.objective.Version()
+	switch model {
+	case events.ModelObjective:
+		return fmt.Sprint(defined, " ", observations)
+	case events.ModelBelief: // it shares the objective's kernel
+		return fmt.Sprint(defined, " ", observations, " ", c.belief.Revision(expert))
+	}
+	return fmt.Sprint(defined, " ", c.preference.Revision(expert))
+}
+
+// bases remembers for each model since which event its basis has been as it is: a
+// fit may have been made from any event since.
+type bases map[[2]string]struct {
+	basis string
+	since events.Sequence
+}
+
+// note looks at the core after an event.
+func (b *bases) note(c *Core) {
+	if *b == nil {
+		*b = make(bases)
+	}
+	note := func(model, expert string) {
+		key, basis := [2]string{model, expert}, c.basis(model, expert)
+		if last, known := (*b)[key]; !known || last.basis != basis {
+			last.basis, last.since = basis, c.State().Sequence
+			(*b)[key] = last
+		}
+	}
+	note(events.ModelObjective, "")
+	for _, expert := range c.State().Definition.Experts {
+		note(events.ModelBelief, expert.Name)
+		note(events.ModelPreference, expert.Name)
+	}
+}
+
+func (b bases) since(model, expert string) events.Sequence {
+	return b[[2]string{model, expert}].since
+}
+
+// overtaken is how often in a row a decision is made again because something has
+// happened meanwhile. The next one is made before anything else is taken in:
+// otherwise somebody who remarks on everything would keep the campaign from
+// deciding.
+const overtaken = 3
+
+// shownAfter is how long a computation takes before it is worth telling.
+const shownAfter = 200 * time.Millisecond
+
+// compute makes a step beside the loop: it begins it, waits for it or for
+// something else to happen, or records its result.
+func (r *Runner) compute(ctx, tending context.Context, step Step) error {
+	c := r.computing
+	if c != nil && !r.calledFor(c, step) {
+		if c.result == nil {
+			c.cancel() // another one begins when it has gone
+			return r.attend(ctx, c)
+		}
+		r.drop(c)
+		c = nil
+	}
+	if c == nil {
+		c = r.begin(tending, step)
+	}
+	if c.result == nil {
+		return r.attend(ctx, c)
+	}
+	r.computing = nil
+	return r.take(ctx, c)
+}
+
+// calledFor reports whether a computation is what the step asks for.
+func (r *Runner) calledFor(c *computation, step Step) bool {
+	if c.step != step {
+		return false
+	}
+	switch step := step.(type) {
+	case Fit:
+		return c.basis == r.core.basis(step.Model, step.Expert)
+	case Decide:
+		return c.at == r.core.State().Sequence
+	}
+	return true // it names what it is made from
+}
+
+// drop forgets a computation that has ended and is not called for.
+func (r *Runner) drop(c *computation) {
+	c.end(errAside)
+	if _, decision := c.step.(Decide); decision {
+		r.overtaken++
+	}
+	r.computing = nil
+}
+
+// begin starts the goroutine that makes a step.
+func (r *Runner) begin(tending context.Context, step Step) *computation {
+	s := r.core.State()
+	c := &computation{step: step, at: s.Sequence, began: time.Now(), trace: s.Trace, end: func(error) {}}
+	var now time.Time
+	switch step := step.(type) {
+	case Fit:
+		c.basis = r.core.basis(step.Model, step.Expert)
+		c.trace, c.end = r.Meter.Trace(s.Trace, "fit "+step.Model)
+	case Decide:
+		c.trace, c.end = r.Meter.Trace(s.Trace, "decision")
+		now = r.Now()
+	}
+	ctx, cancel := context.WithCancel(tending)
+	c.cancel = cancel
+	r.computing = c
+	behind := r.behind
+	r.behind = nil
+	r.wg.Go(func() {
+		var result computed
+		began := time.Now()
+		defer func() {
+			if p := recover(); p != nil { // the loop's caller knows what to do about it
+				result.panicked = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
+			}
+			result.took = time.Since(began)
+			r.computed <- result // there is room for the one
+			cancel()
+		}()
+		if r.hold != nil {
+			r.hold(ctx, step)
+		}
+		if result.err = r.catchUp(ctx, c.at, behind); result.err == nil {
+			result.make(ctx, r.aside, step, r.Build, now)
+		}
+	})
+	return c
+}
+
+// catchUp folds what has happened since the last computation. Only the goroutine
+// of a computation touches the core aside.
+func (r *Runner) catchUp(ctx context.Context, at events.Sequence, behind []events.Event) error {
+	if r.aside == nil {
+		r.aside, behind = NewCore(), nil
+		for e, err := range events.ReadCampaign(context.WithoutCancel(ctx), r.Log, r.Campaign, 0) {
+			if err != nil {
+				r.aside = nil
+				return err
+			}
+			behind = append(behind, e)
+			if e.Sequence == at {
+				break
+			}
+		}
+	}
+	for _, e := range behind {
+		if e.Sequence <= r.aside.State().Sequence {
+			continue
+		}
+		if err := r.aside.Apply(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// make makes a step on the core aside.
+func (result *computed) make(ctx context.Context, core *Core, step Step, build events.Build, now time.Time) {
+	// The model is what takes long, and it is needed by all but its own fit.
+	if fit, ok := step.(Fit); !ok || fit.Model == events.ModelBelief {
+		if err := core.objective.Build(ctx); ctx.Err() != nil {
+			result.err = err
+			return
+		}
+	}
+	switch step := step.(type) {
+	case Fit:
+		var payload events.Payload
+		payload, result.err = core.Fit(ctx, step, build)
+		result.payloads = []events.Payload{payload}
+	case Decide:
+		result.payloads, result.err = core.Decide(ctx, step, build, now)
+	case Judge:
+		_, result.err = core.nextDoubt(core.State(), World{})
+		result.doubts = core.doubts
+		result.doubts.expected = maps.Clone(core.doubts.expected)
+	case look:
+		summary, err := core.summarize(ctx)
+		if err != nil {
+			break // it is looked at again once something has changed
+		}
+		result.standing = &standing{core.seen(), summary.Best, summary.Preferred, summary.Helps}
+	}
+}
+
+// attend waits for a computation, or for whatever else happens.
+func (r *Runner) attend(ctx context.Context, c *computation) error {
+	inbox := r.inbox
+	if _, decision := c.step.(Decide); decision && r.overtaken >= overtaken {
+		inbox = nil
+	}
+	return r.waitFor(ctx, deadline(r.core.State(), r.world()), inbox)
+}
+
+// arrived notes the result of the computation.
+func (r *Runner) arrived(result computed) {
+	if result.panicked != nil {
+		panic(result.panicked)
+	}
+	c := r.computing
+	c.result = &result
+	if _, ok := c.step.(look); ok {
+		r.computing = nil
+		if result.standing != nil {
+			r.core.standing = result.standing
+		}
+		r.looked = c.step.(look).seen
+	}
+}
+
+// take records what came of a computation that is called for.
+func (r *Runner) take(ctx context.Context, c *computation) error {
+	result := c.result
+	c.end(result.err)
+	if result.err != nil {
+		return result.err
+	}
+	s := r.core.State()
+	switch c.step.(type) {
+	case Fit:
+		r.Meter.Took("fit", result.took)
+	case Decide:
+		r.overtaken = 0
+		r.Meter.Took("decision", result.took)
+	case Judge:
+		r.core.doubts = result.doubts
+		return nil
+	}
+	return r.appendTraced(ctx, "engine", s.LastEvent, c.trace, result.payloads...)
+}
+
+// glance has the best composition worked out anew, where Observe shows it,
+// something has changed, and nothing else is being computed.
+func (r *Runner) glance(tending context.Context) {
+	if now := r.core.seen(); r.Standing && r.computing == nil && r.looked != now {
+		r.begin(tending, look{now})
+	}
+}
+
+// Computing says what is being computed; it is zero where nothing is. It may be
+// called from Observe and Working alone.
+func (r *Runner) Computing() Computation {
+	c := r.computing
+	if c == nil {
+		return Computation{}
+	}
+	return Computation{What: r.core.inWords(c.step), Since: c.began}
+}
+
+// inWords says what a step computes.
+func (c *Core) inWords(step Step) string {
+	measurements := countOf(c.objective.Observed(), "measurement")
+	switch step := step.(type) {
+	case Fit:
+		if step.Model == events.ModelObjective {
+			return "fitting the model of " + measurements
+		}
+		return fmt.Sprintf("fitting the model of what %s says", step.Expert)
+	case Decide:
+		if c.State().Definition.Policy.Duel.Set() {
+			return "deciding what is compared next"
+		}
+		return "deciding what is measured next, from " + measurements
+	case Judge:
+		return "comparing " + measurements + " with what was expected of them"
+	}
+	return "working out the best composition of " + measurements
+}
+
+// countOf writes a number of things, in groups of three digits.
+func countOf(n int, thing string) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	if n != 1 {
+		thing += "s"
+	}
+	return text + " " + thing
+}

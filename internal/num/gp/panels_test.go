@@ -1,0 +1,106 @@
+package gp
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// spd returns a symmetric positive definite matrix with the given stride.
+func spd(n, stride int) []float64 {
+	rng := rand.New(rand.NewPCG(uint64(n), 1))
+	a := make([]float64, n*stride)
+	for i := range n {
+		for k := range i + 1 {
+			a[i*stride+k] = math.Exp(-math.Abs(float64(i-k))/9) * (1 + 1e-3*rng.Float64())
+		}
+		a[i*stride+i] += 0.5
+	}
+	return a
+}
+
+// Law: panel by panel is what LAPACK's routines give, bit for bit.
+func TestPanelsAreLAPACK(t *testing.T) {
+	for _, n := range []int{1, 2, 63, 64, 65, 127, 128, 129, 200, 321} {
+		for _, stride := range []int{n, n + 7} {
+			a := spd(n, stride)
+			b := slices.Clone(a)
+			same := func(what string) {
+				t.Helper()
+				for i := range a {
+					if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
+						t.Fatalf("%s, n = %d, stride %d: element %d is %v, LAPACK has %v", what, n, stride, i, a[i], b[i])
+					}
+				}
+			}
+			if ok, err := (triangle{n, stride, a}).potrf(t.Context()); !ok || err != nil {
+				t.Fatalf("n = %d: %v %v", n, ok, err)
+			}
+			lapack64.Potrf(blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: stride, Data: b})
+			same("the factor")
+			c, d := slices.Clone(a), slices.Clone(b)
+			if err := (triangle{n, stride, a}).trtri(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			lapack64.Trtri(lower(b, n, stride))
+			same("its inverse")
+			a, b = c, d
+			if err := (triangle{n, stride, a}).potri(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			lapack64.Potri(lower(b, n, stride))
+			same("the inverse")
+		}
+	}
+}
+
+// lookAt is a context that is done from its n-th look on.
+type lookAt struct {
+	context.Context
+	left *int
+}
+
+func (c lookAt) Err() error {
+	if *c.left--; *c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Law: a fit that is called off in the middle of an evaluation is an error, never
+// the result of a shorter search.
+func TestFitCalledOffAnywhere(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var data Data
+	for range 150 {
+		x := []float64{rng.Float64(), rng.Float64()}
+		data.X, data.Y = append(data.X, x), append(data.Y, math.Sin(5*x[0])+x[1])
+	}
+	looks := math.MaxInt
+	cfg := FitConfig{Seed: 1, Starts: 2, Searches: 1}
+	whole, err := Fit(lookAt{t.Context(), &looks}, data, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := math.MaxInt - looks
+	if n < 3*whole.Evaluations {
+		t.Fatalf("%d evaluations looked at the context %d times", whole.Evaluations, n)
+	}
+	for k := 0; k < n; k += 1 + n/40 {
+		left := k
+		if _, err := Fit(lookAt{t.Context(), &left}, data, cfg); !errors.Is(err, context.Canceled) {
+			t.Fatalf("called off at look %d of %d it gave %v", k, n, err)
+		}
+	}
+	left := n - 1
+	if _, err := Fit(lookAt{t.Context(), &left}, data, cfg); err == nil {
+		t.Fatal("called off at the last look it succeeded")
+	}
+}
