@@ -68,6 +68,8 @@ func (p *panel) View() tea.View {
 		row("NEEDS YOU", "%s", yellow(fmt.Sprintf("nobody knows what became of %s: in another terminal, campaignd resolve %s", strings.Join(s.Unresolved, ", "), s.Unresolved[0])))
 	case s.WaitingFor != "":
 		row("waiting for", "%s", s.WaitingFor)
+	case s.Computing.What != "":
+		row("working", "%s", computingInWords(s.Computing.What, s.Computing.Since))
 	default:
 		row("working", "fitting and deciding")
 	}

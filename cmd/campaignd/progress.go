@@ -56,6 +56,8 @@ type progress struct {
 	Helps      []policies.Help
 	Failure    string
 	WaitingFor string
+	// Computing is what has been computed for a while.
+	Computing  engine.Computation
 	Began      time.Time
 	Unresolved []string
 	Values     []float64 // what was measured, in order
@@ -184,6 +186,8 @@ type plain struct {
 	questions map[string]campaign.Question
 	silent    []string
 	target    target
+	// slow tells of a computation that takes long.
+	slow *time.Timer
 }
 
 func newPlain(in io.Reader, out io.Writer, after events.Sequence, t target) *plain {
@@ -210,6 +214,13 @@ func (p *plain) happened(e events.Event, payload events.Payload) {
 func (p *plain) stands(now progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.slow != nil {
+		p.slow.Stop()
+		p.slow = nil
+	}
+	if c := now.Computing; c.What != "" {
+		p.slow = time.AfterFunc(slowComputation, func() { p.remark(computingInWords(c.What, c.Since)) })
+	}
 	waiting := ""
 	if len(now.Unresolved) > 0 || now.Status == campaign.Paused {
 		waiting = now.WaitingFor
@@ -220,6 +231,14 @@ func (p *plain) stands(now progress) {
 	p.waiting = waiting
 	p.questions, p.def = now.Questions, now.Definition
 	p.tellSilent()
+}
+
+// slowComputation is after how long a computation is worth a line of its own.
+const slowComputation = 5 * time.Second
+
+// computingInWords says what is being computed.
+func computingInWords(what string, since time.Time) string {
+	return fmt.Sprintf("%s since %s", what, clock(since))
 }
 
 // tellSilent says how questions that nobody at this terminal can answer are
@@ -240,7 +259,13 @@ func (p *plain) remark(text string) {
 	fmt.Fprintln(p.out, text)
 }
 
-func (p *plain) close() {}
+func (p *plain) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.slow != nil {
+		p.slow.Stop()
+	}
+}
 
 // Prompt implements console.Prompter. Where the input has ended nobody can
 // answer here, but somebody can from another terminal: the form stays open as

@@ -130,6 +130,7 @@ type running struct {
 
 	mu         sync.Mutex
 	waitingFor string
+	computing  engine.Computation
 }
 
 // prepare opens the store and everything that the campaign names, and writes
@@ -228,7 +229,8 @@ func (r *running) assemble(def events.Definition) (err error) {
 		return err
 	}
 	r.runner = &engine.Runner{
-		Log: r.log, Campaign: def.Name, Instrument: r.instrument, Reviewers: r.reviewers, Build: thisBuild().Build, Observe: r.observe,
+		Log: r.log, Campaign: def.Name, Instrument: r.instrument, Reviewers: r.reviewers, Build: thisBuild().Build,
+		Observe: r.observe, Working: r.working, Standing: true,
 		Lock: r.lock,
 	}
 	return nil
@@ -259,9 +261,20 @@ func (r *running) newDisplay() {
 // observe is called by the engine's loop.
 func (r *running) observe(core *engine.Core, waitingFor string) {
 	r.mu.Lock()
-	r.waitingFor = waitingFor
+	r.waitingFor, r.computing = waitingFor, engine.Computation{}
 	r.mu.Unlock()
 	r.display.stands(progressOf(core, waitingFor))
+}
+
+// working is called by the engine's loop when something has been computed for a while, and when
+// it has been done.
+func (r *running) working(core *engine.Core) {
+	now := progressOf(core, "")
+	now.Computing = r.runner.Computing()
+	r.mu.Lock()
+	r.waitingFor, r.computing = "", now.Computing
+	r.mu.Unlock()
+	r.display.stands(now)
 }
 
 // drive runs the campaign until it ends or ctx does.
@@ -327,7 +340,7 @@ func (r *running) service(running context.Context) control.Service {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			now := status
-			now.WaitingFor = r.waitingFor
+			now.WaitingFor, now.Computing, now.ComputingSince = r.waitingFor, r.computing.What, r.computing.Since
 			return now
 		},
 	}

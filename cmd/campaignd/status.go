@@ -130,6 +130,8 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	switch {
 	case st.Run != nil && st.Run.WaitingFor != "":
 		row("run", "by process %d since %s, waiting for %s", st.Run.PID, clock(st.Run.Since), st.Run.WaitingFor)
+	case st.Run != nil && st.Run.Computing != "":
+		row("run", "by process %d since %s, %s", st.Run.PID, clock(st.Run.Since), computingInWords(st.Run.Computing, st.Run.ComputingSince))
 	case st.Run != nil:
 		row("run", "by process %d since %s", st.Run.PID, clock(st.Run.Since))
 	case !state.Status.Ended():

@@ -20,6 +20,9 @@ type Status struct {
 	Build    events.Build `json:"build"`
 	// WaitingFor says what for, in words; empty while it works.
 	WaitingFor string `json:"waiting_for,omitempty"`
+	// Computing says what it is computing, if that takes a while, and since when.
+	Computing      string    `json:"computing,omitempty"`
+	ComputingSince time.Time `json:"computing_since,omitzero"`
 	// Last is the position of the newest event.
 	Last events.Position `json:"last"`
 }

@@ -342,7 +342,7 @@ func (r *Runner) glance(tending context.Context) {
 // called from Observe and Working alone.
 func (r *Runner) Computing() Computation {
 	c := r.computing
-	if c == nil {
+	if c == nil || c.result != nil {
 		return Computation{}
 	}
 	return Computation{What: r.core.inWords(c.step), Since: c.began}
