@@ -27,6 +27,7 @@ import (
 //	position         Position, a number
 //	sequence         Sequence, a number
 //	actor            Actor
+//	account          Account
 //	cause            Cause
 //	simulated        Simulated, always present
 //	traceparent      Trace
@@ -200,6 +201,7 @@ func FromCloudEventAttributes(attributes map[string]string, data []byte) (Event,
 		Version:   version,
 		Time:      at.UTC(),
 		Actor:     attributes["actor"],
+		Account:   attributes["account"],
 		Cause:     attributes["cause"],
 		Simulated: simulated == "true",
 		Trace:     attributes["traceparent"],
@@ -221,12 +223,12 @@ type attribute struct {
 // attributeNames are the attributes that are read back.
 var attributeNames = []string{
 	"specversion", "id", "type", "source", "time", "dataschema", "position", "sequence",
-	"actor", "cause", "simulated", "traceparent",
+	"actor", "account", "cause", "simulated", "traceparent",
 }
 
 // attributes lists an event's attributes in the order in which they are written.
 func attributes(e Event) []attribute {
-	list := make([]attribute, 0, 14)
+	list := make([]attribute, 0, 15)
 	add := func(name, value string, bare bool) {
 		if value != "" {
 			list = append(list, attribute{name, value, bare})
@@ -251,6 +253,7 @@ func attributes(e Event) []attribute {
 	add("position", strconv.FormatUint(uint64(e.Position), 10), true)
 	add("sequence", strconv.FormatUint(uint64(e.Sequence), 10), true)
 	add("actor", e.Actor, false)
+	add("account", e.Account, false)
 	add("cause", e.Cause, false)
 	add("simulated", strconv.FormatBool(e.Simulated), true)
 	add("traceparent", e.Trace, false)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	jsonv2 "github.com/go-json-experiment/json"
+	"strings"
 	"time"
 )
 
@@ -40,6 +41,10 @@ type Event struct {
 	// Actor is who made it happen: "engine", "person:ada",
 	// "instrument:simulated/electrolyte", "expert:ada".
 	Actor string
+	// Account is the system's user who told it, where a person did: "root (uid 0)".
+	// Actor is who they say they are; nobody checks that. Empty where it is not
+	// known, and in events that a part of campaignd wrote.
+	Account string
 	// Cause is the ID of the event of the same campaign that led to this one;
 	// empty where nothing did.
 	Cause string
@@ -51,6 +56,16 @@ type Event struct {
 	// Data is the payload: JSON for the kinds of this package. The bytes are
 	// stored, hashed and returned as they were written.
 	Data []byte
+}
+
+// ToldBy returns the account where it has another name than the actor, and "" where
+// they are the same or there is none.
+func (e Event) ToldBy() string {
+	_, name, _ := strings.Cut(e.Actor, ":")
+	if account, _, _ := strings.Cut(e.Account, " (uid "); account == name {
+		return ""
+	}
+	return e.Account
 }
 
 // New returns an event of the given campaign around payload, whose kind and

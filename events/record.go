@@ -14,13 +14,14 @@ import (
 // The stored form of an event, which a log hashes, keeps and returns:
 //
 //	version   1 byte, [RecordVersion]
-//	flags     1 byte, bit 0: simulated
+//	flags     1 byte, bit 0: simulated, bit 1: there is an account
 //	time      8 bytes, big endian, microseconds since 1970 (two's complement)
 //	position  uvarint
 //	sequence  uvarint
 //	schema    uvarint, the payload's version
 //	campaign, ID, kind, actor, cause, trace
 //	          a uvarint length and the bytes, each
+//	account   the same, only where bit 1 of the flags is set; then not empty
 //	data      a uvarint length and the bytes
 //	checksum  4 bytes, big endian, CRC-32C of everything before it
 //
@@ -31,7 +32,7 @@ const (
 	// RecordVersion is the version of the stored form, its first byte.
 	RecordVersion = 1
 	// MaxStringSize is the greatest length in bytes of each string of an
-	// envelope: campaign, ID, kind, actor, cause and trace.
+	// envelope: campaign, ID, kind, actor, cause, trace and account.
 	MaxStringSize = 1024
 	// MaxDataSize is the greatest length in bytes of a payload.
 	MaxDataSize = 16 << 20
@@ -41,6 +42,7 @@ const (
 	recordHeader   = 10 // version, flags, time
 	recordChecksum = 4
 	flagSimulated  = 1
+	flagAccount    = 2
 )
 
 // ErrInvalidEvent means that a log refused an event whose envelope breaks the
@@ -76,6 +78,9 @@ func AppendRecord(dst []byte, e Event) ([]byte, error) {
 	if e.Simulated {
 		flags |= flagSimulated
 	}
+	if e.Account != "" {
+		flags |= flagAccount
+	}
 	dst = append(dst, RecordVersion, flags)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(e.Time.UnixMicro()))
 	dst = binary.AppendUvarint(dst, uint64(e.Position))
@@ -84,6 +89,10 @@ func AppendRecord(dst []byte, e Event) ([]byte, error) {
 	for _, s := range [...]string{e.Campaign, e.ID, string(e.Kind), e.Actor, e.Cause, e.Trace} {
 		dst = binary.AppendUvarint(dst, uint64(len(s)))
 		dst = append(dst, s...)
+	}
+	if e.Account != "" {
+		dst = binary.AppendUvarint(dst, uint64(len(e.Account)))
+		dst = append(dst, e.Account...)
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(e.Data)))
 	dst = append(dst, e.Data...)
@@ -104,7 +113,7 @@ func DecodeRecord(record []byte) (Event, error) {
 	if body[0] != RecordVersion {
 		return Event{}, badRecord("its version is %d, this campaignd knows %d", body[0], RecordVersion)
 	}
-	if body[1]&^flagSimulated != 0 {
+	if body[1]&^(flagSimulated|flagAccount) != 0 {
 		return Event{}, badRecord("unknown flags %#x", body[1])
 	}
 	e := Event{Simulated: body[1]&flagSimulated != 0}
@@ -125,7 +134,11 @@ func DecodeRecord(record []byte) (Event, error) {
 
 	// One string holds the whole of the envelope's text, and its fields are
 	// parts of it: one allocation instead of six.
-	var fields [6][2]int
+	var all [7][2]int
+	fields := all[:6]
+	if body[1]&flagAccount != 0 {
+		fields = all[:]
+	}
 	text := r.rest
 	for i := range fields {
 		n := r.length()
@@ -144,9 +157,12 @@ func DecodeRecord(record []byte) (Event, error) {
 	if r.failed {
 		return Event{}, badRecord("its fields do not fit its length")
 	}
-	part := func(i int) string { return envelope[fields[i][0]:fields[i][1]] }
+	part := func(i int) string { return envelope[all[i][0]:all[i][1]] }
 	e.Campaign, e.ID, e.Kind = part(0), part(1), Kind(part(2))
-	e.Actor, e.Cause, e.Trace = part(3), part(4), part(5)
+	e.Actor, e.Cause, e.Trace, e.Account = part(3), part(4), part(5), part(6)
+	if len(fields) == len(all) && e.Account == "" {
+		return Event{}, badRecord("its account is empty")
+	}
 	if len(data) > 0 {
 		e.Data = append(make([]byte, 0, len(data)), data...)
 	}
@@ -178,8 +194,8 @@ func checkEvent(e *Event) error {
 	case len(e.Data) > MaxDataSize:
 		return invalidEvent("its payload of %d bytes is longer than %d", len(e.Data), MaxDataSize)
 	}
-	names := [...]string{"campaign", "ID", "kind", "actor", "cause", "trace"}
-	for i, s := range [...]string{e.Campaign, e.ID, string(e.Kind), e.Actor, e.Cause, e.Trace} {
+	names := [...]string{"campaign", "ID", "kind", "actor", "cause", "trace", "account"}
+	for i, s := range [...]string{e.Campaign, e.ID, string(e.Kind), e.Actor, e.Cause, e.Trace, e.Account} {
 		if err := checkString(s); err != nil {
 			return invalidEvent("its %s %w", names[i], err)
 		}

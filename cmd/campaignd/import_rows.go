@@ -59,6 +59,10 @@ const importRemedy = `; a column of your own is kept as a note on each experimen
 // no rows.
 func (im *importer) read(a *app, path string) error {
 	name := im.def.Objective.Name
+	actor, err := a.actor()
+	if err != nil {
+		return err
+	}
 	s, err := a.readSheet(im.def, path, sheetForm{required: []string{name}, known: im.known, remedy: importRemedy})
 	if err != nil {
 		return err
@@ -85,7 +89,7 @@ func (im *importer) read(a *app, path string) error {
 			continue
 		}
 		at := sheetCell{column: 1}
-		if _, err := im.core.Handle(engine.Request{Import: []engine.Tell{tell}}); err != nil {
+		if _, err := im.core.Handle(engine.Request{Actor: actor, Import: []engine.Tell{tell}}); err != nil {
 			text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "row 1: "), engine.ErrRefused.Error()+": ")
 			faults = append(faults, s.fault(row, at, errors.New(text)))
 			continue

@@ -230,7 +230,7 @@ func (r *running) assemble(def events.Definition) (err error) {
 	}
 	r.runner = &engine.Runner{
 		Log: r.log, Campaign: def.Name, Instrument: r.instrument, Reviewers: r.reviewers, Build: thisBuild().Build,
-		Observe: r.observe, Working: r.working, Standing: true,
+		Account: control.OwnAccount(), Observe: r.observe, Working: r.working, Standing: true,
 		Lock: r.lock,
 	}
 	return nil

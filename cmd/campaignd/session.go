@@ -183,6 +183,7 @@ func (s *session) submit(ctx context.Context, r engine.Request) ([]events.Event,
 	if err != nil {
 		return nil, err
 	}
+	r.Account = control.OwnAccount()
 	return engine.Submit(ctx, s.own, core, r, time.Now())
 }
 

@@ -57,6 +57,7 @@ func Serve(store string, service Service) (*Server, error) {
 	mux.HandleFunc("POST /v1/requests", h.submit)
 	mux.HandleFunc("POST /v1/verify", h.verify)
 	s.http.Handler = mux
+	s.http.ConnContext = withPeer
 	s.http.ReadHeaderTimeout = 10 * time.Second
 	go func() {
 		defer close(s.done)
@@ -109,6 +110,7 @@ func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, fmt.Errorf("%w: the process that runs the campaign does not understand the request: %w", engine.ErrRefused, err))
 		return
 	}
+	s.Request.Account = peerOf(r.Context())
 	stored, err := h.service.Submit(r.Context(), s.Campaign, s.Request)
 	if err != nil {
 		answer(w, nil, err)

@@ -15,6 +15,9 @@ import (
 type Request struct {
 	// Actor is who asks, for example "person:ada".
 	Actor string `json:"actor"`
+	// Account is the system's user who asks, as in [events.Event]. It does not travel:
+	// who receives the request knows whom from.
+	Account string `json:"-"`
 
 	Pause   *events.CampaignPaused  `json:"pause,omitempty"`
 	Resume  *events.CampaignResumed `json:"resume,omitempty"`

@@ -25,6 +25,8 @@ type Runner struct {
 	// answer, by the experts' names.
 	Instrument instruments.Instrument
 	Reviewers  map[string]humans.Reviewer
+	// Account is the system's user that runs the campaign, as in [events.Event].
+	Account string
 	// Build is recorded with fits and decisions.
 	Build events.Build
 	// Epoch, if set, is recorded when the run begins, and commands carry it from

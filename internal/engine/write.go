@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -21,11 +22,21 @@ func (r *Runner) appendTraced(ctx context.Context, actor, cause, trace string, p
 // write appends payloads as one batch and folds it. The first is caused by
 // cause, the others by the first.
 func (r *Runner) write(ctx context.Context, actor, cause, trace string, payloads ...events.Payload) ([]events.Event, error) {
-	batch, err := newBatch(r.core.State(), r.Now(), envelope{actor: actor, cause: cause, trace: trace, simulated: r.simulated}, payloads...)
+	batch, err := newBatch(r.core.State(), r.Now(), r.envelope(actor, cause, trace), payloads...)
 	if err != nil {
 		return nil, err
 	}
 	return r.record(ctx, batch)
+}
+
+// envelope is what the events that the loop writes have in common. What an expert
+// answers here is told by the account that runs the campaign.
+func (r *Runner) envelope(actor, cause, trace string) envelope {
+	env := envelope{actor: actor, cause: cause, trace: trace, simulated: r.simulated}
+	if expert, ok := strings.CutPrefix(actor, "expert:"); ok && !r.simulatedExpert(expert) {
+		env.account = r.Account
+	}
+	return env
 }
 
 // record appends a batch and folds it.
@@ -80,8 +91,8 @@ func (r *Runner) simulatedExpert(name string) bool {
 
 // envelope is what a batch's events have in common.
 type envelope struct {
-	actor, cause, trace string
-	simulated           func(events.Payload) bool
+	actor, account, cause, trace string
+	simulated                    func(events.Payload) bool
 }
 
 // newBatch returns the events of payloads behind the state's last event. It fails
@@ -93,7 +104,7 @@ func newBatch(s *campaign.State, now time.Time, env envelope, payloads ...events
 		if err != nil {
 			return nil, err
 		}
-		e.Actor, e.Cause, e.Time, e.Trace = env.actor, env.cause, stamp(now), env.trace
+		e.Actor, e.Account, e.Cause, e.Time, e.Trace = env.actor, env.account, env.cause, stamp(now), env.trace
 		if i > 0 { // the log names events by their sequence
 			e.Cause = strconv.FormatUint(uint64(s.Sequence)+1, 10)
 		}
@@ -117,7 +128,7 @@ func (c *Core) requested(r Request, now time.Time, simulated func(events.Payload
 		return nil, err
 	}
 	s := c.State()
-	batch, err := newBatch(s, now, envelope{actor: r.Actor, cause: s.LastEvent, trace: s.Trace, simulated: simulated}, payloads...)
+	batch, err := newBatch(s, now, envelope{actor: r.Actor, account: r.Account, cause: s.LastEvent, trace: s.Trace, simulated: simulated}, payloads...)
 	if err != nil {
 		return nil, refuse("it cannot be recorded: %w", err)
 	}

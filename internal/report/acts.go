@@ -30,15 +30,15 @@ func (h *history) act(e events.Event, payload events.Payload) {
 	}
 	switch p := payload.(type) {
 	case *events.CampaignPaused:
-		add(e.Actor, "paused the campaign", p.Reason, "")
+		add(by(e), "paused the campaign", p.Reason, "")
 	case *events.CampaignResumed:
-		add(e.Actor, "resumed the campaign", p.Reason, "")
+		add(by(e), "resumed the campaign", p.Reason, "")
 	case *events.CampaignStopped:
-		add(e.Actor, "stopped the campaign", p.Reason, "")
+		add(by(e), "stopped the campaign", p.Reason, "")
 	case *events.RegionRefused:
-		add(e.Actor, "refused "+h.region(p.Region)+" ("+p.Refusal+")", p.Reason, p.About)
+		add(by(e), "refused "+h.region(p.Region)+" ("+p.Refusal+")", p.Reason, p.About)
 	case *events.RegionAllowed:
-		add(e.Actor, "took the refusal "+p.Refusal+" back", p.Reason, "")
+		add(by(e), "took the refusal "+p.Refusal+" back", p.Reason, "")
 	case *events.LabelGiven:
 		if p.Comment != "" {
 			add(p.Expert, said(p.Answer)+told(p.Expert), p.Comment, p.Question)
@@ -56,10 +56,10 @@ func (h *history) act(e events.Event, payload events.Payload) {
 	case *events.ComparisonSuperseded:
 		add(p.Expert, "changed the answer"+told(p.Expert), p.Reason, p.Question)
 	case *events.ExperimentResolved:
-		add(e.Actor, "settled it as "+p.Resolution, p.Reason, p.Experiment)
+		add(by(e), "settled it as "+p.Resolution, p.Reason, p.Experiment)
 	case *events.ExperimentCancelled:
 		if strings.HasPrefix(e.Actor, "person:") {
-			add(e.Actor, "called it off", p.Reason, p.Experiment)
+			add(by(e), "called it off", p.Reason, p.Experiment)
 		}
 	}
 }

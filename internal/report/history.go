@@ -175,7 +175,7 @@ func (h *history) take(e events.Event, payload events.Payload) {
 		h.ended = e.Time
 	case *events.CampaignAmended:
 		h.follows()
-		h.amendments = append(h.amendments, amendment{p, e.Actor, e.Time})
+		h.amendments = append(h.amendments, amendment{p, by(e), e.Time})
 	case *events.CampaignCompleted:
 		h.completed, h.ended = p.Detail, e.Time
 	case *events.RecoveryDone:
@@ -239,9 +239,9 @@ func (h *history) take(e events.Event, payload events.Payload) {
 			h.real++
 		}
 	case *events.MeasurementCorrected:
-		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{MeasurementCorrected: p, actor: e.Actor, time: e.Time})
+		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{MeasurementCorrected: p, actor: by(e), time: e.Time})
 	case *events.ExperimentCorrected:
-		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{outcome: p, actor: e.Actor, time: e.Time})
+		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{outcome: p, actor: by(e), time: e.Time})
 	}
 }
 
@@ -258,6 +258,14 @@ func (h *history) follows() {
 		return
 	}
 	h.policies = append(h.policies, policySpan{text, len(h.state.Experiments)})
+}
+
+// by is who did something, and whose account told it where that has another name.
+func by(e events.Event) string {
+	if account := e.ToldBy(); account != "" {
+		return e.Actor + ", told by " + account
+	}
+	return e.Actor
 }
 
 // answered notes who answered: a simulated expert or a person.
