@@ -172,7 +172,7 @@ func (n *narrator) tell(e events.Event, payload events.Payload) []string {
 func (n *narrator) lines(e events.Event, payload events.Payload) (lines []string) {
 	line, routine := n.one(e, payload)
 	if account := e.ToldBy(); account != "" {
-		line += fmt.Sprintf(" [told by %s]", account)
+		line += fmt.Sprintf(" [account %s]", account)
 	}
 	expert, accepted, compared := "", false, false // of an initial answer
 	switch p := payload.(type) {
