@@ -206,7 +206,7 @@ func (r *Runner) begin(tending context.Context, step Step) *computation {
 	c.cancel = cancel
 	r.computing = c
 	behind := r.behind
-	r.behind = nil
+	r.behind, r.followed = nil, true
 	r.wg.Go(func() {
 		var result computed
 		began := time.Now()

@@ -64,6 +64,7 @@ type Runner struct {
 	computing *computation   // nil where nothing is
 	computed  chan computed  // its result
 	aside     *Core          // belongs to the goroutine of the computation
+	followed  bool           // there is, or will soon be, a core aside
 	behind    []events.Event // that the core aside has not folded
 	overtaken int            // decisions in a row that something came before
 	looked    seen           // what was looked at last

@@ -54,7 +54,7 @@ func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Eve
 		}
 		r.Meter.Happened(e)
 	}
-	if r.aside != nil || r.computing != nil { // else it reads the log
+	if r.followed { // else the core aside reads the log
 		r.behind = append(r.behind, stored...)
 	}
 	r.forget()
