@@ -1,0 +1,28 @@
+package instruments
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Law: what is more than anything measures is refused, as a value, as a standard
+// deviation and among the further quantities: no model could be fitted to it.
+func TestBeyondReason(t *testing.T) {
+	def := events.Definition{Objective: events.Objective{Name: "y"}, Parameters: []events.Parameter{{Name: "x", Values: []float64{1}}}}
+	for _, beyond := range []float64{1e101, -1e308, 1e308} {
+		sd := max(beyond, -beyond)
+		for what, q := range map[string]events.Quantity{"value": {Name: "y", Value: beyond}, "spread": {Name: "y", Value: 1, SD: &sd}} {
+			m := events.Measurement{Actual: events.Point{"x": events.Number(1)}, Objective: q}
+			if err := Check(def, m); err == nil || !strings.Contains(err.Error(), "typing error") {
+				t.Errorf("%s %g: %v", what, beyond, err)
+			}
+			m.Objective, q.Name = events.Quantity{Name: "y", Value: 1}, "z"
+			m.Further = []events.Quantity{q}
+			if err := Check(def, m); err == nil || !strings.Contains(err.Error(), "typing error") {
+				t.Errorf("further %s %g: %v", what, beyond, err)
+			}
+		}
+	}
+}
