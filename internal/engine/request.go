@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -150,22 +151,27 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 // amend checks what no amendment may break; which changes are allowed at all
 // is for internal/campaignfile to say, before the request is made.
 func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
-	old := c.State().Definition
 	if c.State().Status == campaign.Stopped {
 		return nil, refuse("the campaign was stopped for good: there is nothing to amend; its measurements can be imported into a new one (campaignd export, campaignd import)")
 	}
-	if a.Definition.Name != old.Name || a.Definition.Seed != old.Seed || len(a.Definition.Parameters) != len(old.Parameters) {
-		return nil, refuse("an amendment changes neither the name, nor the seed, nor which parameters there are")
-	}
-	for i, p := range a.Definition.Parameters {
-		if p.Name != old.Parameters[i].Name || p.Unit != old.Parameters[i].Unit {
-			return nil, refuse("an amendment changes neither the name, nor the seed, nor which parameters there are")
-		}
+	if problem := c.unamendable(a.Definition); problem != "" {
+		return nil, refuse("%s", problem)
 	}
 	if err := c.amendable(a.Definition); err != nil {
 		return nil, err
 	}
 	return []events.Payload{a}, nil
+}
+
+// unamendable says what of the campaign's identity an amended definition would
+// change, or "".
+func (c *Core) unamendable(def events.Definition) string {
+	old := c.State().Definition
+	same := func(a, b events.Parameter) bool { return a.Name == b.Name && a.Unit == b.Unit }
+	if def.Name != old.Name || def.Seed != old.Seed || !slices.EqualFunc(def.Parameters, old.Parameters, same) {
+		return "an amendment changes neither the name, nor the seed, nor which parameters there are"
+	}
+	return ""
 }
 
 func (c *Core) note(n *events.NoteAdded) ([]events.Payload, error) {

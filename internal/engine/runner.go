@@ -168,6 +168,11 @@ func (r *Runner) Start(ctx context.Context) (err error) {
 	if r.core.State().Definition.Policy.Duel.Set() {
 		return nil // nothing is measured
 	}
+	return r.describe(ctx)
+}
+
+// describe asks the instrument what it is, and whether it fits the campaign.
+func (r *Runner) describe(ctx context.Context) (err error) {
 	r.description, err = r.Instrument.Describe(ctx)
 	if r.core.State().Sequence > 1 { // it has answered before: it may only be slow to come back
 		for attempt := 1; err != nil && attempt < attempts && pause(ctx, retryPause); attempt++ {
@@ -317,6 +322,11 @@ func (r *Runner) perform(ctx, tending context.Context, step Step) error {
 	case Recover:
 		return r.recover(ctx, tending, step.Experiments)
 	case Dispatch:
+		if r.description.Name == "" { // the campaign had ended when the run began, and was amended since
+			if err := r.describe(ctx); err != nil {
+				return err
+			}
+		}
 		x := s.Experiment(step.Experiment)
 		err := r.append(ctx, "engine", x.LastEvent, &events.ExperimentDispatched{
 			Experiment: x.ID, Command: commandID(s, x.ID), Instrument: r.description.Name, Identity: r.description.Identity,

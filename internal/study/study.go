@@ -93,7 +93,8 @@ func Clock() func() time.Time {
 
 // Runner returns a runner of the definition's campaign on the log, opening the
 // campaign where the log does not hold it. instrument may be nil for the
-// simulated one.
+// simulated one; where it is another one, the campaign that is opened names it
+// as a program of its own, since an audit holds the log to the definition.
 func Runner(ctx context.Context, log events.Log, def events.Definition, instrument instruments.Instrument) (*engine.Runner, error) {
 	if instrument == nil && def.Instrument.Simulated != nil {
 		var err error
@@ -110,6 +111,15 @@ func Runner(ctx context.Context, log events.Log, def events.Definition, instrume
 		return nil, err
 	}
 	if sequence == 0 {
+		if instrument != nil {
+			description, err := instrument.Describe(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if i := def.Instrument.Simulated; i == nil || description.Name != "simulated/"+i.Task {
+				def.Instrument.Simulated, def.Instrument.Process = nil, &events.ProcessInstrument{Command: []string{description.Name}}
+			}
+		}
 		if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", epoch, ""); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// A clock can be set, and the computer that a person tells a result from may have
+// another one. So an event that is dated before the one that led to it does not
+// show by itself that a date was changed. A clock that was set stays so: what is out
+// of line alone, by more than clockStep, is no clock.
+const clockStep = 24 * time.Hour
+
+// dated is when a batch was recorded.
+type dated struct {
+	place Mismatch // without a problem
+	time  time.Time
+}
+
+// checkClock looks at the order of the times of all batches.
+func (a *auditor) checkClock() {
+	say := func(list *[]Mismatch, b dated, problem string) {
+		b.place.Problem = problem
+		*list = append(*list, b.place)
+	}
+	for i := 1; i < len(a.clock); i++ {
+		before, b := a.clock[i-1], a.clock[i]
+		back := before.time.Sub(b.time)
+		if back <= 0 {
+			continue
+		}
+		alone := i+1 < len(a.clock) && !a.clock[i+1].time.Before(before.time) // without it the order is right
+		ahead := i == 1 || !b.time.Before(a.clock[i-2].time)                  // without the one before it is
+		switch {
+		case back > clockStep && alone:
+			say(&a.report.Mismatches, b, "it is dated "+clockTime(b.time)+", "+back.String()+" before the event that it follows, and what follows it is not")
+		case back > clockStep && ahead:
+			say(&a.report.Mismatches, before, "it is dated "+clockTime(before.time)+", "+back.String()+" after the event that follows it")
+		default:
+			say(&a.report.Remarks, b, "it is dated "+clockTime(b.time)+", "+back.String()+" before the event that it follows: a clock was set back, or a date was changed")
+		}
+	}
+}
+
+func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.999999") }
+
+// checkExpiry holds the time at which a question expires to when it was asked: no
+// earlier than the event that it was asked after, and no later than it was recorded.
+func (a *auditor) checkExpiry(payload events.Payload) {
+	question, expert, expires := "", "", time.Time{}
+	since := a.now
+	switch p := payload.(type) {
+	case *events.LabelRequested:
+		question, expert, expires = p.Question, p.Expert, p.Expires
+	case *events.ComparisonRequested:
+		question, expert, expires = p.Question, p.Expert, p.Expires
+	case *events.PinpointRequested:
+		question, expert, expires = p.Question, p.Expert, p.Expires
+	default:
+		return
+	}
+	if d, ok := a.opening.(*events.DecisionMade); ok && d.At >= 1 && int(d.At) <= len(a.times) {
+		since = a.times[d.At-1]
+	}
+	if a.core.expiry(since, expert).IsZero() != expires.IsZero() {
+		a.mismatch(question, "it expires at %s; the definition says otherwise", clockTime(expires))
+		return
+	}
+	if expires.IsZero() || a.event.Time.Before(since) { // the clock was set back
+		return
+	}
+	if earliest, latest := a.core.expiry(since, expert), a.core.expiry(a.event.Time, expert); expires.Before(earliest) || expires.After(latest) {
+		a.mismatch(question, "it expires at %s; asked at %s, it expires at %s", clockTime(expires), clockTime(a.event.Time), clockTime(latest))
+	}
+}

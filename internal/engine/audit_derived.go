@@ -1,0 +1,356 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies"
+)
+
+// checkDerived makes again what the engine writes on its own as the first event
+// of a batch, and notes what else of the batch it leads to.
+func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
+	switch p := in.payload.(type) {
+	case *events.CampaignDefined:
+		a.running = p.Build
+	case *events.RecoveryDone:
+		a.running = p.Build
+		a.device = device{before: a.device.simulated}
+		a.recovered = a.event.Sequence
+		a.checkRecovery(p)
+	case *events.DecisionMade:
+		a.running = p.Build
+		return a.checkDecision(ctx, p)
+	case *events.ModelFitted:
+		a.running = p.Build
+		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, p.Build, p)
+	case *events.ModelFitFailed:
+		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, a.build, p)
+	case *events.TrustAdjusted:
+		a.mismatch(p.Expert, "it belongs to no decision")
+	case *events.PinpointRequested:
+		a.mismatch(p.Question, "it belongs to no decision")
+
+	case *events.ExperimentRequested:
+		if p.Origin == events.OriginPerson || p.Origin == events.OriginImport {
+			return nil // see checkFact
+		}
+		a.checkRecord(p.Experiment, p, a.now)
+	case *events.LabelRequested:
+		a.checkRecord(p.Question, p, a.now)
+		a.checkExpiry(p)
+	case *events.ComparisonRequested:
+		a.checkRecord(p.Question, p, a.now)
+		a.checkExpiry(p)
+	case *events.CampaignCompleted:
+		a.checkRecord("end", p, a.event.Time)
+	case *events.CampaignPaused:
+		if in.author == byEngine {
+			a.checkRecord("pause", p, a.now)
+		}
+
+	case *events.ExperimentCancelled:
+		if in.author == byEngine {
+			a.checkRecords(p.Experiment, p)
+		}
+	case *events.LabelWithdrawn, *events.QuestionWithdrawn:
+		if record, ok := a.next(a.now).(Record); ok && record.Payloads[0].Kind() == p.Kind() && in.q != nil && a.event.Cause == a.core.State().LastEvent {
+			a.checkRecords(in.q.ID, p)
+		}
+	case *events.ExperimentDeferred:
+		a.expect(p.Experiment, true, a.core.withConsequences(p)[1:]...)
+	case *events.ExperimentResolved:
+		if p.Repeat && in.x != nil {
+			replicate := in.x.Replicate
+			if p.Resolution == events.ResolvedFailed {
+				replicate++
+			}
+			a.expect(p.Experiment, true, a.core.again(in.x, replicate))
+		}
+	case *events.MeasurementFlagged:
+		if p.Verdict == events.VerdictElsewhere {
+			a.checkElsewhere(p)
+			return nil
+		}
+		a.checkFlag(p)
+
+	case *events.LabelGiven:
+		if p.Volunteered {
+			a.checkExamples(p.Expert, 0, func(next events.Payload) bool {
+				given, ok := next.(*events.LabelGiven)
+				return ok && given.Volunteered && given.Expert == p.Expert
+			})
+		}
+	case *events.ComparisonGiven:
+		if p.Volunteered {
+			a.checkExamples(p.Expert, len(p.Options), func(next events.Payload) bool {
+				given, ok := next.(*events.ComparisonGiven)
+				return ok && given.Volunteered && given.Expert == p.Expert && len(given.Options) == len(p.Options)
+			})
+		}
+	}
+	return nil
+}
+
+// checkRecord compares an event that the engine writes on its own, outside a
+// decision.
+func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.Time) {
+	record, ok := a.next(now).(Record)
+	if !ok || record.Payloads[0].Kind() != recorded.Kind() {
+		a.mismatch(subject, "nothing before it calls for it")
+		return
+	}
+	if problem := a.compare(record.Payloads[0], recorded, true); problem != "" {
+		a.mismatch(subject, "%s", problem)
+	}
+}
+
+// checkRecords compares the first of the events by which the engine calls off what
+// is no longer wanted, and expects the others. The reasons are words of the
+// program that wrote them, which another one may have in other words.
+func (a *auditor) checkRecords(subject string, recorded events.Payload) {
+	record, ok := a.next(a.now).(Record)
+	if !ok || record.Payloads[0].Kind() != recorded.Kind() {
+		a.mismatch(subject, "nothing before it calls for it")
+		return
+	}
+	exact := a.running == a.build
+	if problem := a.compare(record.Payloads[0], recorded, exact); problem != "" {
+		a.mismatch(subject, "%s", problem)
+		return
+	}
+	a.expect(subject, exact, record.Payloads[1:]...)
+}
+
+// checkExamples looks whether an expert is to give examples now, and how many
+// more. options is how many compositions they compare, 0 where they label.
+func (a *auditor) checkExamples(expert string, options int, fits func(events.Payload) bool) {
+	step, ok := a.next(a.now).(Examples)
+	if !ok || step.Expert != expert || step.Options != options {
+		a.mismatch(expert, "nothing before it calls for an example")
+		return
+	}
+	a.expectFacts(expert, step.N-1, fmt.Sprintf("%d examples in all", step.N), fits)
+}
+
+// checkFlag judges a measurement again, with what that leads to.
+func (a *auditor) checkFlag(p *events.MeasurementFlagged) {
+	record, ok := a.next(a.now).(Record)
+	if !ok || record.Payloads[0].Kind() != p.Kind() {
+		a.mismatch(p.Experiment, "nothing before it calls for a word on this measurement")
+		return
+	}
+	exact := a.sameBuild(a.running)
+	if problem := a.compare(record.Payloads[0], p, exact); problem != "" {
+		a.mismatch(p.Experiment, "%s", problem)
+		return
+	}
+	a.expect(p.Experiment, exact, record.Payloads[1:]...)
+}
+
+// checkDecision makes a decision again, and what it leads to.
+func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) error {
+	a.report.Decisions++
+	share := a.share(p.Build)
+	share.Decisions++
+	switch {
+	case p.Policy.Version > policies.Version:
+		a.mismatch(p.Decision, "it says that version %d of the policies made it; this program has version %d: audit with the one that wrote it", p.Policy.Version, policies.Version)
+		return nil
+	case p.Policy.Version < policies.Oldest:
+		a.report.Older++
+		share.Older++
+		a.older = a.event.ID
+		return nil
+	}
+	step, ok := a.next(a.now).(Decide)
+	switch {
+	case p.At != a.core.State().Sequence:
+		a.mismatch(p.Decision, "it says it was made from event %d, but stands behind event %d", p.At, a.core.State().Sequence)
+		return nil
+	case !ok || step.Decision != p.Decision:
+		a.mismatch(p.Decision, "nothing before it calls for this decision")
+		return nil
+	case step.Seed != p.Seed:
+		a.mismatch(p.Decision, "its seed is %d, the campaign's seed gives %d", p.Seed, step.Seed)
+		return nil
+	}
+	a.core.decideAs(p.Policy.Version)
+	payloads, err := a.core.Decide(ctx, step, p.Build, a.event.Time)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		a.mismatch(p.Decision, "it cannot be made again: %v", err)
+		return nil
+	}
+	exact := a.sameBuild(p.Build)
+	if problem := a.compare(payloads[0], p, exact); problem != "" {
+		a.mismatch(p.Decision, "%s", problem)
+		return nil // what it led to follows from what it was
+	}
+	a.report.Reproduced++
+	share.Reproduced++
+	a.expect(p.Decision, exact, payloads[1:]...)
+	return nil
+}
+
+// checkFit makes a fit, or a failed one, again.
+func (a *auditor) checkFit(ctx context.Context, model, expert string, at events.Sequence, seed uint64, build events.Build, recorded events.Payload) error {
+	a.report.Fits++
+	if fitted, ok := recorded.(*events.ModelFitted); ok {
+		a.share(fitted.Build).Fits++
+	}
+	step, ok := a.next(a.now).(Fit)
+	switch {
+	case at > a.core.State().Sequence:
+		a.mismatch(model, "it says it was made from event %d, but stands behind event %d", at, a.core.State().Sequence)
+		return nil
+	case at < a.bases.since(model, expert): // other events may have come in while it was made
+		a.mismatch(model, "it says it was made from event %d, but event %d changed what it is made from", at, a.bases.since(model, expert))
+		return nil
+	case !ok || step.Model != model || step.Expert != expert:
+		a.mismatch(model, "nothing before it calls for this fit")
+		return nil
+	case step.Seed != seed:
+		a.mismatch(model, "its seed is %d, the campaign's seed gives %d", seed, step.Seed)
+		return nil
+	}
+	payload, err := a.core.Fit(ctx, step, build)
+	if err != nil {
+		return err
+	}
+	switch p := payload.(type) {
+	case *events.ModelFitted:
+		p.At = at
+	case *events.ModelFitFailed:
+		p.At = at
+	}
+	if payload.Kind() != recorded.Kind() {
+		a.mismatch(model, "made again, it is %s", payload.Kind())
+		return nil
+	}
+	if problem := a.compare(payload, recorded, a.sameBuild(build)); problem != "" {
+		a.mismatch(model, "%s", problem)
+		return nil
+	}
+	a.report.FitsReproduced++
+	return nil
+}
+
+// BuildShare is what one program made of a campaign.
+type BuildShare struct {
+	Build events.Build `json:"build"`
+	// Decisions and Fits count what it made, Reproduced the decisions that came out
+	// the same, Older those of an earlier version of the policies than this
+	// program's.
+	Decisions  int `json:"decisions"`
+	Reproduced int `json:"reproduced"`
+	Older      int `json:"older,omitempty"`
+	Fits       int `json:"fits"`
+}
+
+// share returns the share of a program, counted from nothing where it has none.
+func (a *auditor) share(build events.Build) *BuildShare {
+	for i := range a.report.Builds {
+		if a.report.Builds[i].Build == build {
+			return &a.report.Builds[i]
+		}
+	}
+	a.report.Builds = append(a.report.Builds, BuildShare{Build: build})
+	return &a.report.Builds[len(a.report.Builds)-1]
+}
+
+func (a *auditor) sameBuild(build events.Build) bool {
+	if build != a.build {
+		a.report.Exact = false
+	}
+	return build == a.build
+}
+
+// compare says how a record made again differs from the recorded one: bit for
+// bit, or to [AuditTolerance] in numbers. When exactly a question expires is left
+// out: it follows from the clock, see checkExpiry.
+func (a *auditor) compare(again, recorded events.Payload, exact bool) string {
+	want, errWant := json.Marshal(again)
+	have, errHave := json.Marshal(recorded)
+	if errWant != nil || errHave != nil {
+		return fmt.Sprintf("it cannot be compared: %v %v", errWant, errHave)
+	}
+	var x, y map[string]any
+	if json.Unmarshal(want, &x) != nil || json.Unmarshal(have, &y) != nil {
+		return "it cannot be compared"
+	}
+	delete(x, "expires")
+	delete(y, "expires")
+	d := differ{exact: exact, spans: a.spans()}
+	return d.difference("", x, y)
+}
+
+// checkWhole looks for something in an event that its type does not know.
+func (a *auditor) checkWhole(in *identified) {
+	again, err := json.Marshal(in.payload)
+	var known, stored any
+	if err != nil || json.Unmarshal(again, &known) != nil || json.Unmarshal(a.event.Data, &stored) != nil {
+		a.mismatch(in.subject(), "it cannot be compared")
+		return
+	}
+	if path, ok := unknownIn("", known, stored); ok {
+		a.mismatch(in.subject(), "it holds something that this version does not know: %s", path)
+	}
+}
+
+// unknownIn names the first place of a stored JSON value that is not in what is
+// known of it.
+func unknownIn(path string, known, stored any) (string, bool) {
+	switch s := stored.(type) {
+	case map[string]any:
+		k, ok := known.(map[string]any)
+		if !ok {
+			return path, true
+		}
+		for _, key := range sortedKeys(s) {
+			if _, there := k[key]; !there {
+				return path + "/" + key, true
+			}
+			if place, ok := unknownIn(path+"/"+key, k[key], s[key]); ok {
+				return place, true
+			}
+		}
+		return "", false
+	case []any:
+		k, ok := known.([]any)
+		if !ok || len(k) != len(s) {
+			return path, true
+		}
+		for i := range s {
+			if place, ok := unknownIn(fmt.Sprintf("%s/%d", path, i), k[i], s[i]); ok {
+				return place, true
+			}
+		}
+		return "", false
+	}
+	return path, known != stored
+}
+
+// spans returns the ranges of the parameters by name, and under "" the spread
+// of the objective: what a difference is measured against on another build.
+func (a *auditor) spans() map[string]float64 {
+	spans := map[string]float64{"": 1}
+	s := a.core.State()
+	if s.Definition == nil {
+		return spans
+	}
+	for _, p := range s.Definition.Parameters {
+		if p.Min != nil && p.Max != nil {
+			spans[p.Name] = *p.Max - *p.Min
+		}
+	}
+	if model, err := a.core.objective.Model(); err == nil && model != nil {
+		spans[""] = model.Fit.Scale
+	}
+	return spans
+}

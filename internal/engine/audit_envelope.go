@@ -1,0 +1,371 @@
+package engine
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// author is who may write an event.
+type author uint8
+
+const (
+	byEngine author = 1 << iota
+	byInstrument
+	byExpert
+	byPerson
+)
+
+// actors are the forms of an actor that goes on with a name.
+var actors = []struct {
+	author author
+	prefix string
+}{{byInstrument, "instrument:"}, {byExpert, "expert:"}, {byPerson, "person:"}}
+
+// writers says who may write each kind of event as the first of a batch. The
+// others of a batch are written by whoever wrote the first.
+var writers = map[events.Kind]author{
+	events.KindCampaignDefined:   byPerson,
+	events.KindCampaignAmended:   byPerson,
+	events.KindCampaignPaused:    byPerson | byEngine,
+	events.KindCampaignResumed:   byPerson,
+	events.KindCampaignStopped:   byPerson,
+	events.KindCampaignCompleted: byEngine,
+
+	events.KindRecoveryDone:    byEngine,
+	events.KindAnchorsDeclared: byPerson,
+	events.KindNoteAdded:       byPerson | byInstrument,
+
+	events.KindLabelRequested:  byEngine,
+	events.KindLabelGiven:      byExpert | byPerson,
+	events.KindLabelSuperseded: byPerson,
+	events.KindLabelExpired:    byEngine,
+	events.KindLabelWithdrawn:  byEngine,
+
+	events.KindComparisonRequested:  byEngine,
+	events.KindComparisonGiven:      byExpert | byPerson,
+	events.KindComparisonSuperseded: byPerson,
+	events.KindPinpointRequested:    byEngine,
+	events.KindPinpointGiven:        byExpert | byPerson,
+	events.KindQuestionExpired:      byEngine,
+	events.KindQuestionWithdrawn:    byEngine,
+
+	events.KindExperimentRequested:  byEngine | byPerson,
+	events.KindExperimentDispatched: byEngine,
+	events.KindExperimentStarted:    byInstrument,
+	events.KindExperimentMeasured:   byInstrument | byPerson,
+	events.KindExperimentFailed:     byInstrument | byPerson,
+	events.KindExperimentCancelled:  byInstrument | byEngine,
+	events.KindExperimentUnresolved: byInstrument | byEngine,
+	events.KindExperimentResolved:   byPerson,
+	events.KindExperimentInfeasible: byInstrument | byPerson,
+	events.KindExperimentDeferred:   byInstrument | byPerson,
+
+	events.KindRegionRefused:        byPerson,
+	events.KindRegionAllowed:        byPerson,
+	events.KindMeasurementFlagged:   byEngine,
+	events.KindMeasurementCorrected: byPerson,
+	events.KindInstrumentStalled:    byEngine,
+
+	events.KindModelFitted:    byEngine,
+	events.KindModelFitFailed: byEngine,
+
+	events.KindTrustAdjusted: byEngine,
+	events.KindDecisionMade:  byEngine,
+}
+
+// traceparent is the form of a W3C trace context.
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// identified is an event with who wrote it and what it is about.
+type identified struct {
+	payload events.Payload
+	author  author // 0: nobody who writes events
+	name    string // of the author
+	// about are the fields in which payloads of all kinds name what they are about.
+	about struct {
+		Experiment, Question, Expert, Instrument, Command, About string
+		Volunteered                                              bool
+	}
+	x *campaign.Experiment
+	q *campaign.Question
+}
+
+// subject is what a mismatch is said to be about.
+func (in *identified) subject() string {
+	for _, name := range []string{in.about.Experiment, in.about.Question, in.about.About, in.about.Expert} {
+		if name != "" {
+			return name
+		}
+	}
+	return string(in.payload.Kind())
+}
+
+// identify says who wrote the present event and what it is about.
+func (a *auditor) identify(payload events.Payload) (*identified, bool) {
+	s, in := a.core.State(), &identified{payload: payload}
+	if err := json.Unmarshal(a.event.Data, &in.about); err != nil {
+		a.mismatch("history", "it does not read: %v", err)
+		return nil, false
+	}
+	in.x, in.q = s.Experiment(in.about.Experiment), s.Question(in.about.Question)
+	if in.x == nil && a.event.Kind == events.KindNoteAdded {
+		in.x = s.Experiment(in.about.About)
+	}
+	if a.event.Actor == "engine" {
+		in.author = byEngine
+	}
+	for _, row := range actors {
+		if name, ok := strings.CutPrefix(a.event.Actor, row.prefix); ok && strings.TrimSpace(name) != "" {
+			in.author, in.name = row.author, name
+		}
+	}
+	return in, true
+}
+
+// joins reports whether an event that nothing calls for goes on with the batch of
+// the event before it: a refusal that came with an answer, further rows of an import,
+// a further command whose fate is unknown.
+func (a *auditor) joins(in *identified) bool {
+	if a.opening == nil || a.event.Cause != a.batch.ID {
+		return false
+	}
+	if a.batch.ID == a.core.State().LastEvent && !a.event.Time.Equal(a.batch.Time) {
+		return false // the first of another batch may have the same cause
+	}
+	switch p := in.payload.(type) {
+	case *events.RegionRefused:
+		switch a.last.(type) {
+		case *events.LabelGiven, *events.LabelSuperseded:
+			return p.About != ""
+		}
+	case *events.ExperimentUnresolved:
+		_, recovery := a.opening.(*events.RecoveryDone)
+		return recovery && in.author == byEngine
+	case *events.ExperimentRequested:
+		first, ok := a.opening.(*events.ExperimentRequested)
+		return ok && first.Origin == events.OriginImport && p.Origin == events.OriginImport
+	}
+	return false
+}
+
+// checkEnvelope holds what surrounds a payload to what a runner writes. When it
+// happened is for checkClock.
+func (a *auditor) checkEnvelope(in *identified, member bool) {
+	e := a.event
+	if want := strconv.FormatUint(uint64(e.Sequence), 10); e.ID != want {
+		a.mismatch(in.subject(), "it calls itself event %q, and is event %s of the campaign", e.ID, want)
+	}
+	if _, offset := e.Time.Zone(); offset != 0 || !e.Time.Equal(stamp(e.Time)) {
+		a.mismatch(in.subject(), "its time %s is not one in UTC, to the microsecond", e.Time.Format(time.RFC3339Nano))
+	}
+	if e.Trace != "" && !traceparent.MatchString(e.Trace) {
+		a.mismatch(in.subject(), "its trace %q is not a traceparent", e.Trace)
+	}
+	if member {
+		a.checkMember(in)
+	} else {
+		a.checkActor(in)
+		a.checkCause(in)
+		a.checkTrace(in)
+	}
+	a.checkSimulated(in)
+}
+
+// checkMember holds an event to the first of its batch.
+func (a *auditor) checkMember(in *identified) {
+	e, first := a.event, a.batch
+	switch {
+	case e.Cause != first.ID:
+		a.mismatch(in.subject(), "its cause is event %q; it belongs to event %s", e.Cause, first.ID)
+	case !e.Time.Equal(first.Time):
+		a.mismatch(in.subject(), "it is dated %s; it was recorded together with event %s, at %s", clockTime(e.Time), first.ID, clockTime(first.Time))
+	case e.Actor != first.Actor:
+		a.mismatch(in.subject(), "its actor is %q; that of event %s, with which it was recorded, is %q", e.Actor, first.ID, first.Actor)
+	case e.Trace != first.Trace:
+		a.mismatch(in.subject(), "its trace is %q; that of event %s, with which it was recorded, is %q", e.Trace, first.ID, first.Trace)
+	}
+}
+
+// checkActor holds the actor to the kind of event and to what it says.
+func (a *auditor) checkActor(in *identified) {
+	e := a.event
+	if in.author&writers[e.Kind] == 0 {
+		a.mismatch(in.subject(), "its actor is %q, who does not write %s", e.Actor, e.Kind)
+		return
+	}
+	switch {
+	case in.author == byExpert && in.name != in.about.Expert:
+		a.mismatch(in.subject(), "its actor is %q, and it is an answer of %q", e.Actor, in.about.Expert)
+	case in.author != byInstrument || in.x == nil || in.name == in.x.Instrument:
+	case in.x.Instrument != "" && a.recovered > a.dispatched[in.x.ID]: // another process took over, whose instrument has another name
+		a.remark(in.subject(), "its actor is %q; %s was handed to %q, before the program was started again", e.Actor, in.x.ID, in.x.Instrument)
+	default:
+		a.mismatch(in.subject(), "its actor is %q; %s was handed to %q", e.Actor, in.x.ID, in.x.Instrument)
+	}
+}
+
+// checkCause holds the cause of the first event of a batch to the one that a
+// runner writes: of a fact about an experiment or a question the latest event
+// about it, of everything else the latest event.
+func (a *auditor) checkCause(in *identified) {
+	s := a.core.State()
+	want := s.LastEvent
+	switch {
+	case in.author == byInstrument && in.x != nil, a.event.Kind == events.KindExperimentDispatched && in.x != nil:
+		want = in.x.LastEvent
+	case in.author == byExpert && in.q != nil && !in.about.Volunteered:
+		want = in.q.LastEvent
+	case in.author == byEngine && in.q != nil && isWithdrawn(in.payload) && a.event.Cause == in.q.LastEvent:
+		want = in.q.LastEvent // it could not be asked, or its answer not be taken
+	}
+	if a.event.Cause != want {
+		a.mismatch(in.subject(), "its cause is event %q; event %q led to it", a.event.Cause, want)
+	}
+}
+
+func isWithdrawn(payload events.Payload) bool {
+	switch payload.(type) {
+	case *events.LabelWithdrawn, *events.QuestionWithdrawn:
+		return true
+	}
+	return false
+}
+
+// checkTrace holds the trace of the first event of a batch to that of what led to
+// it: the same, or where it was measured how long something took, another span of
+// it.
+func (a *auditor) checkTrace(in *identified) {
+	if a.event.Kind == events.KindCampaignDefined {
+		return
+	}
+	parent, spans := a.core.State().Trace, false
+	switch a.event.Kind {
+	case events.KindModelFitted, events.KindModelFitFailed, events.KindDecisionMade:
+		spans = true
+	}
+	switch {
+	case in.author == byInstrument && in.x != nil:
+		parent, spans = in.x.Trace, a.event.Kind != events.KindExperimentStarted
+	case in.author == byExpert && in.q != nil && !in.about.Volunteered:
+		parent = in.q.Trace
+	}
+	trace := a.event.Trace
+	if trace == parent || spans && (parent == "" || traceID(trace) == traceID(parent)) {
+		return
+	}
+	a.mismatch(in.subject(), "its trace is %q; it belongs to %q", trace, parent)
+}
+
+// traceID is the part of a traceparent that all spans of a trace share.
+func traceID(trace string) string {
+	if !traceparent.MatchString(trace) {
+		return ""
+	}
+	return trace[3:35]
+}
+
+// device is what is known of the instrument of the present process.
+type device struct {
+	name      string
+	simulated *bool
+	before    *bool // simulated, of the process before
+}
+
+// checkSimulated holds the mark of a simulated world to the definition, and where
+// the definition does not say (a program says it of itself) to the events before.
+func (a *auditor) checkSimulated(in *identified) {
+	want := false
+	switch in.payload.(type) {
+	case *events.ExperimentDispatched:
+		want = a.simulatedDevice(in)
+	case *events.ExperimentStarted:
+		want = a.simulatedDevice(in)
+	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred:
+		// What is told under another name than the present one is not marked.
+		want = in.author == byInstrument && in.name == in.about.Instrument && a.simulatedDevice(in)
+	case *events.LabelGiven, *events.ComparisonGiven, *events.PinpointGiven:
+		simulated, known := a.simulatedExpert(in.about.Expert)
+		if !known || simulated && in.author == byPerson {
+			return // somebody answered for a simulated expert
+		}
+		want = simulated
+	}
+	if a.event.Simulated != want {
+		a.mismatch(in.subject(), "it is marked as %s; it is %s", world(a.event.Simulated), world(want))
+	}
+}
+
+func world(simulated bool) string {
+	if simulated {
+		return "simulated"
+	}
+	return "real"
+}
+
+// simulatedDevice reports whether the campaign's instrument is simulated.
+func (a *auditor) simulatedDevice(in *identified) bool {
+	switch i := a.core.State().Definition.Instrument; {
+	case i.Simulated != nil, i.Table != nil:
+		return true
+	case i.Manual != nil:
+		return false
+	}
+	if a.device.simulated == nil {
+		said := a.event.Simulated
+		if before := a.device.before; before != nil && *before != said {
+			a.remark(in.subject(), "the instrument says that it is %s; before the program was started again it said %s", world(said), world(*before))
+		}
+		a.device.simulated, a.device.before = &said, &said
+	}
+	return *a.device.simulated
+}
+
+// simulatedExpert reports whether an expert is simulated.
+func (a *auditor) simulatedExpert(name string) (simulated, known bool) {
+	for _, e := range a.core.State().Definition.Experts {
+		if e.Name == name {
+			return e.Simulated != nil, true
+		}
+	}
+	return false, false
+}
+
+// instrumentName is what the instrument of a definition calls itself, where the
+// definition says it: see the adapters' Describe. A program says it itself.
+func instrumentName(def *events.Definition) (name string, known bool) {
+	switch i := def.Instrument; {
+	case i.Simulated != nil:
+		return "simulated/" + i.Simulated.Task, true
+	case i.Table != nil:
+		return "table/" + filepath.Base(i.Table.File), true
+	case i.Manual != nil:
+		return "manual", true
+	}
+	return "", false
+}
+
+// checkDispatch holds the instrument that an experiment is handed to to the
+// definition, and to those that the same process handed others to.
+func (a *auditor) checkDispatch(p *events.ExperimentDispatched) {
+	if want := commandID(a.core.State(), p.Experiment); p.Command != want {
+		a.mismatch(p.Experiment, "its command is %q, that of the campaign is %q", p.Command, want)
+	}
+	want, known := instrumentName(a.core.State().Definition)
+	if !known {
+		if a.device.name == "" {
+			a.device.name = p.Instrument
+		}
+		want = a.device.name
+	}
+	if p.Instrument != want {
+		a.mismatch(p.Experiment, "it was handed to %q, and the campaign's instrument is %q", p.Instrument, want)
+	}
+	a.dispatched[p.Experiment] = a.event.Sequence
+}

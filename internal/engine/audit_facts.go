@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// checkFact holds what a person, an instrument or an expert said to what they were
+// asked and to the definition. What a rule of this program alone forbids is a
+// remark where another one wrote it: rules may have been others then.
+func (a *auditor) checkFact(in *identified) {
+	a.checkWhole(in)
+	s := a.core.State()
+	def := s.Definition
+	if p, ok := in.payload.(*events.CampaignDefined); ok {
+		if p.Definition.Name != a.event.Campaign {
+			a.mismatch("definition", "it defines %q, and stands in the campaign %q", p.Definition.Name, a.event.Campaign)
+		}
+		return
+	}
+	a.checkCommand(in)
+	switch p := in.payload.(type) {
+	case *events.CampaignAmended:
+		if problem := a.core.unamendable(p.Definition); problem != "" {
+			a.mismatch("definition", "%s", problem)
+		}
+	case *events.NoteAdded:
+		if p.About != "" && in.x == nil && s.Question(p.About) == nil && !s.HasDecision(p.About) {
+			a.mismatch(p.About, "it is about something that there is not")
+		}
+	case *events.AnchorsDeclared:
+		if _, known := a.simulatedExpert(p.Expert); !known {
+			a.mismatch(p.Expert, "the campaign has no such expert")
+		}
+		for _, point := range p.Points {
+			a.checkPoint(p.Expert, def, point)
+		}
+
+	case *events.ExperimentDispatched:
+		a.checkDispatch(p)
+	case *events.ExperimentRequested:
+		if p.Origin == events.OriginPerson || p.Origin == events.OriginImport {
+			a.checkOwn(in, p)
+		}
+	case *events.ExperimentMeasured:
+		a.checkMeasurement(in, p.Experiment, p.Measurement)
+	case *events.ExperimentFailed:
+		a.checkRejected(p)
+	case *events.ExperimentUnresolved:
+		if in.author == byEngine && a.recovered != a.event.Sequence-1 && in.x != nil {
+			a.checkSilence(in, time.Duration(def.Instrument.GiveUpAfter))
+		}
+	case *events.InstrumentStalled:
+		if in.x != nil {
+			a.checkSilence(in, time.Duration(def.Instrument.StallAfter))
+			if want := time.Duration(def.Instrument.StallAfter).Seconds(); p.Waited != want {
+				a.mismatch(p.Experiment, "it was waited for %v s; the definition says %v s", p.Waited, want)
+			}
+		}
+	case *events.ExperimentResolved:
+		if (p.Measurement != nil) != (p.Resolution == events.ResolvedMeasured) {
+			a.mismatch(p.Experiment, "it is resolved as %s, and a measurement belongs to %s alone", p.Resolution, events.ResolvedMeasured)
+		} else if p.Measurement != nil {
+			a.checkMeasurement(in, p.Experiment, *p.Measurement)
+		}
+	case *events.MeasurementCorrected:
+		a.checkCorrection(in, p)
+
+	case *events.RegionRefused:
+		a.checkRefusal(in, p)
+	case *events.LabelGiven:
+		a.checkAnswer(in, p.Answer)
+		if p.Volunteered {
+			a.checkPoint(p.Question, def, p.Parameters)
+		}
+	case *events.LabelSuperseded:
+		a.checkAnswer(in, p.Answer)
+	case *events.ComparisonGiven:
+		for _, point := range p.Options {
+			a.checkPoint(p.Question, def, point)
+		}
+	case *events.PinpointGiven:
+		if p.Parameters != nil {
+			a.checkPoint(p.Question, def, p.Parameters)
+		}
+	case *events.LabelExpired, *events.QuestionExpired:
+		if q := in.q; q != nil && (q.Expires.IsZero() || a.event.Time.Before(q.Expires)) && !a.event.Time.Before(a.now) {
+			a.mismatch(q.ID, "it says that nobody answered in time at %s; the time was up at %s", clockTime(a.event.Time), clockTime(q.Expires))
+		}
+	}
+}
+
+// checkCommand holds the instrument and the command that an outcome names to
+// those that the experiment was handed out with. A person has no command.
+func (a *auditor) checkCommand(in *identified) {
+	instrument, command := "person", ""
+	if in.x != nil && in.author != byPerson {
+		instrument, command = in.x.Instrument, in.x.Command
+	}
+	switch in.payload.(type) {
+	case *events.ExperimentStarted, *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible,
+		*events.ExperimentDeferred, *events.ExperimentUnresolved, *events.InstrumentStalled:
+		if in.about.Instrument != instrument {
+			a.mismatch(in.subject(), "it names the instrument %q; it is about one of %q", in.about.Instrument, instrument)
+		}
+	case *events.ExperimentCancelled:
+	default:
+		return
+	}
+	if in.about.Command != command {
+		a.mismatch(in.subject(), "its command is %q, that of %s is %q", in.about.Command, in.subject(), command)
+	}
+}
+
+// checkMeasurement holds a measurement to the definition in force.
+func (a *auditor) checkMeasurement(in *identified, subject string, m events.Measurement) {
+	def := a.core.State().Definition
+	o, found := m.Objective, len(a.report.Mismatches)
+	switch {
+	case o.Name != def.Objective.Name:
+		a.mismatch(subject, "it measures %q; the campaign's objective is %q", o.Name, def.Objective.Name)
+	case o.Unit != def.Objective.Unit:
+		a.mismatch(subject, "its unit is %q, the campaign's is %q", o.Unit, def.Objective.Unit)
+	case def.Objective.Min != nil && o.Value < *def.Objective.Min || def.Objective.Max != nil && o.Value > *def.Objective.Max:
+		a.mismatch(subject, "its value %v is outside the range of plausible results", o.Value)
+	case o.SD != nil && !(*o.SD >= 0):
+		a.mismatch(subject, "its standard deviation is %v", *o.SD)
+	}
+	a.checkPoint(subject, def, m.Actual)
+	if err := instruments.Check(*def, m); err != nil && len(a.report.Mismatches) == found {
+		a.forbidden(in, subject, "%v", err)
+	}
+}
+
+// forbidden reports what a rule of this program forbids: a mismatch where this
+// program wrote it.
+func (a *auditor) forbidden(in *identified, subject, format string, args ...any) {
+	if a.running == a.build && in.author != byPerson { // which program a person used is not recorded
+		a.mismatch(subject, format, args...)
+		return
+	}
+	a.remark(subject, "this program would not have taken it: "+format, args...)
+}
+
+// checkPoint holds a composition to the campaign's parameters.
+func (a *auditor) checkPoint(subject string, def *events.Definition, point events.Point) {
+	for _, p := range def.Parameters {
+		v, ok := point[p.Name]
+		_, number := v.Float()
+		switch {
+		case !ok:
+			a.mismatch(subject, "its composition lacks %s", p.Name)
+		case number != (p.Categories == nil), !number && !slices.ContainsFunc(p.Categories, func(c events.CategoryDef) bool { return c.Name == v.Name() }):
+			a.mismatch(subject, "its composition says %s = %v, which is no value of it", p.Name, v)
+		}
+	}
+	if len(point) > len(def.Parameters) {
+		a.mismatch(subject, "its composition names a parameter that the campaign does not have")
+	}
+}
+
+// checkOwn holds an experiment that a person ran, or that was imported, to the
+// space, and expects its result with it.
+func (a *auditor) checkOwn(in *identified, p *events.ExperimentRequested) {
+	a.checkPoint(p.Experiment, a.core.State().Definition, p.Parameters)
+	if _, err := a.core.space.Encode(p.Parameters); err != nil {
+		a.forbidden(in, p.Experiment, "%v", err)
+	} else if want := 1 + a.core.runsOf(p.Parameters); p.Replicate != want {
+		a.mismatch(p.Experiment, "it says it is run %d of its composition; it is run %d", p.Replicate, want)
+	}
+	if p.Decision != "" {
+		a.mismatch(p.Experiment, "a person ran it, and it names the decision %s", p.Decision)
+	}
+	if in.author != byPerson && a.batch.Actor == a.event.Actor {
+		a.mismatch(p.Experiment, "a person ran it, and its actor is %q", a.event.Actor)
+	}
+	a.expectFacts(p.Experiment, 1, "its result", func(next events.Payload) bool {
+		switch next := next.(type) {
+		case *events.ExperimentMeasured:
+			return next.Experiment == p.Experiment
+		case *events.ExperimentFailed:
+			return next.Experiment == p.Experiment
+		case *events.ExperimentInfeasible:
+			return next.Experiment == p.Experiment
+		}
+		return false
+	})
+}
+
+// checkRejected holds a result that is said to have been refused to what would be
+// refused. Rules may have been stricter once, so that it is a remark.
+func (a *auditor) checkRejected(p *events.ExperimentFailed) {
+	if p.Rejected == "" {
+		return
+	}
+	var m events.Measurement
+	if json.Unmarshal([]byte(p.Rejected), &m) == nil && instruments.Check(*a.core.State().Definition, m) == nil {
+		a.remark(p.Experiment, "it is said to have been refused, and this program would have taken it: %s", p.Rejected)
+	}
+}
+
+// checkSilence holds the word that an instrument is silent to the time since it
+// was given the experiment.
+func (a *auditor) checkSilence(in *identified, allowed time.Duration) {
+	x := in.x
+	if a.event.Time.Before(a.now) || a.now.Before(x.DispatchedAt) { // a clock was set back
+		return
+	}
+	if silent := a.event.Time.Sub(x.DispatchedAt); allowed <= 0 || silent < allowed {
+		a.mismatch(x.ID, "it says that the instrument is silent %s after it was handed out; the definition allows %s", silent, allowed)
+	}
+}
+
+// checkRecovery holds the list of commands that were under way at a restart to
+// those that were.
+func (a *auditor) checkRecovery(p *events.RecoveryDone) {
+	s := a.core.State()
+	var under []string
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
+			under = append(under, x.ID)
+		}
+	}
+	var listed []string
+	unknown := 0
+	for _, c := range p.Commands {
+		listed = append(listed, c.Experiment)
+		if x := s.Experiment(c.Experiment); x != nil && c.Command != x.Command {
+			a.mismatch(c.Experiment, "its command is %q, that of %s is %q", c.Command, x.ID, x.Command)
+		}
+		switch instruments.Fate(c.Fate) {
+		case instruments.FateUnknown:
+			unknown++
+		case instruments.FateNotStarted, instruments.FateRunning, instruments.FateFinished:
+		default:
+			a.mismatch(c.Experiment, "%q is no fate of a command", c.Fate)
+		}
+	}
+	if !slices.Equal(listed, under) {
+		a.mismatch("recovery", "it tells the fate of %v; %v were under way", listed, under)
+	}
+	a.expectFacts("recovery", unknown, "experiment.unresolved", func(next events.Payload) bool {
+		unresolved, ok := next.(*events.ExperimentUnresolved)
+		return ok && slices.Contains(listed, unresolved.Experiment)
+	})
+}
+
+// checkCorrection holds a correction to what it corrects.
+func (a *auditor) checkCorrection(in *identified, p *events.MeasurementCorrected) {
+	if in.x == nil || in.x.Measurement == nil {
+		return // the projections refuse it
+	}
+	m := *in.x.Measurement
+	if !reflect.DeepEqual(p.Old, m.Objective) {
+		a.mismatch(p.Experiment, "it replaces %v; %v was measured", p.Old, m.Objective)
+	}
+	if (p.New == nil) != p.Excluded {
+		a.mismatch(p.Experiment, "a measurement is given a new value, or excluded")
+	}
+	if p.Reason == "" {
+		a.mismatch(p.Experiment, "it gives no reason")
+	}
+	if p.New != nil {
+		m.Objective = *p.New
+	}
+	if p.Actual != nil {
+		m.Actual = p.Actual
+	}
+	m.Further = nil // they are those of the instrument
+	a.checkMeasurement(in, p.Experiment, m)
+}
+
+// checkRefusal holds a refused region to the campaign's parameters.
+func (a *auditor) checkRefusal(in *identified, p *events.RegionRefused) {
+	s := a.core.State()
+	if p.About != "" && s.Experiment(p.About) == nil && s.Question(p.About) == nil {
+		a.mismatch(p.Refusal, "it is about %s, which there is not", p.About)
+	}
+	if p.Reason == "" || p.Region.Name != p.Reason {
+		a.mismatch(p.Refusal, "its reason is %q, that of its region %q", p.Reason, p.Region.Name)
+	}
+	if err := checkRegion(s.Definition.Parameters, p.Region.Where); err != nil {
+		a.mismatch(p.Refusal, "%v", err)
+	}
+}
+
+// checkAnswer holds an answer to the answers there are. A refusal is recorded as a
+// reject with a refused region.
+func (a *auditor) checkAnswer(in *identified, answer string) {
+	switch answer {
+	case events.AnswerAccept, events.AnswerReject, events.AnswerUnsure:
+	default:
+		a.mismatch(in.subject(), "%q is no answer", answer)
+	}
+}
