@@ -94,7 +94,7 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 			a.mismatch("history", "%v", err)
 			return nil
 		}
-		if err := complete(e, payload); err != nil {
+		if err := a.core.complete(e, payload); err != nil {
 			a.mismatch("history", "%v", err)
 			return nil
 		}

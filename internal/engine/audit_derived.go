@@ -38,6 +38,9 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 		if p.Origin == events.OriginPerson || p.Origin == events.OriginImport {
 			return nil // see checkFact
 		}
+		if in.author == byPerson {
+			a.mismatch(p.Experiment, "its actor is %q, and its origin is %q", a.event.Actor, p.Origin)
+		}
 		a.checkRecord(p.Experiment, p, a.now)
 	case *events.LabelRequested:
 		a.checkRecord(p.Question, p, a.now)
@@ -157,6 +160,9 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 	share := a.share(p.Build)
 	share.Decisions++
 	switch {
+	case p.Policy.Version < 1:
+		a.mismatch(p.Decision, "there is no version %d of the policies", p.Policy.Version)
+		return nil
 	case p.Policy.Version > policies.Version:
 		a.mismatch(p.Decision, "it says that version %d of the policies made it; this program has version %d: audit with the one that wrote it", p.Policy.Version, policies.Version)
 		return nil

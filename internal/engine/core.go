@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/space"
@@ -67,7 +66,7 @@ func (c *Core) Apply(e events.Event) error {
 	if err != nil {
 		return err
 	}
-	if err := complete(e, payload); err != nil {
+	if err := c.complete(e, payload); err != nil {
 		return err
 	}
 	for _, p := range c.Projections() {
@@ -139,22 +138,4 @@ func seedFor(seed uint64, purpose ...any) uint64 {
 		fmt.Fprintf(hash, "%v\x00", part)
 	}
 	return binary.BigEndian.Uint64(hash.Sum(nil))
-}
-
-// complete says what the definition in an event lacks: whatever reads it relies on
-// every default being written out.
-func complete(e events.Event, payload events.Payload) error {
-	var def *events.Definition
-	switch p := payload.(type) {
-	case *events.CampaignDefined:
-		def = &p.Definition
-	case *events.CampaignAmended:
-		def = &p.Definition
-	default:
-		return nil
-	}
-	if missing := def.Missing(); missing != nil {
-		return fmt.Errorf("the definition in event %s lacks %s: campaignd writes every setting out, so that this one was changed or is another program's", e.ID, strings.Join(missing, ", "))
-	}
-	return nil
 }

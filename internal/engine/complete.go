@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/preference"
+)
+
+// complete says what an event lacks that whatever folds or reads it relies on: a
+// definition has every default written out, a fit has all that its model is made
+// of. campaignd writes no other, so that the event was changed or is another
+// program's.
+func (c *Core) complete(e events.Event, payload events.Payload) error {
+	var err error
+	switch p := payload.(type) {
+	case *events.CampaignDefined:
+		err = lacks(p.Definition)
+	case *events.CampaignAmended:
+		err = lacks(p.Definition)
+	case *events.ModelFitted:
+		if c.space != nil {
+			err = c.fits(p)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("event %s, %s: %w", e.ID, e.Kind, err)
+	}
+	return nil
+}
+
+func lacks(def events.Definition) error {
+	if missing := def.Missing(); missing != nil {
+		return fmt.Errorf("the definition lacks %s; campaignd writes every setting out, so that it was changed or is another program's", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// fits says what is wrong with the form of a fit.
+func (c *Core) fits(p *events.ModelFitted) error {
+	scales := func(lengthscales []float64, scale float64) error {
+		positive := func(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
+		if len(lengthscales) != c.space.Dim() || !positive(scale) || slices.ContainsFunc(lengthscales, func(x float64) bool { return !positive(x) }) {
+			return fmt.Errorf("its hyperparameters are not those of a model of %d dimensions", c.space.Dim())
+		}
+		return nil
+	}
+	switch f, b, q := p.Objective, p.Belief, p.Preference; {
+	case p.Model == events.ModelObjective && f != nil && b == nil && q == nil:
+		if !(f.Scale > 0) || !(f.Noise >= 0) {
+			return errors.New("its scale or its noise is none")
+		}
+		return scales(f.Lengthscales, f.OutputScale)
+	case p.Model == events.ModelBelief && f == nil && b != nil && q == nil:
+		if !(b.NormBound > 0) || !(b.Confidence > 0) {
+			return errors.New("its norm bound or its confidence is none")
+		}
+		return nil
+	case p.Model == events.ModelPreference && f == nil && b == nil && q != nil:
+		if q.Form != preference.Form(c.State().Definition) {
+			return fmt.Errorf("its form is %q, which the campaign's policy does not read", q.Form)
+		}
+		if q.Form == events.PreferenceChoice {
+			if q.Score == nil || q.Spread == nil {
+				return errors.New("it lacks its second stage")
+			}
+			if err := errors.Join(scales(q.Score.Lengthscales, q.Score.OutputScale), scales(q.Spread.Lengthscales, q.Spread.OutputScale)); err != nil {
+				return err
+			}
+		}
+		return scales(q.Lengthscales, q.OutputScale)
+	}
+	return fmt.Errorf("it is not a fit of the model %q", p.Model)
+}
