@@ -20,12 +20,17 @@ type CampaignDefined struct {
 }
 
 // Build identifies a program that computed something. Floating-point results
-// are promised bit for bit only between equal OS-independent builds: same Go
-// version, architecture and level.
+// are promised bit for bit only between equal OS-independent builds: same source,
+// Go version, architecture and level.
 type Build struct {
 	Version string `json:"version"` // campaignd's version
 	Go      string `json:"go"`      // Go toolchain, for example "go1.26.8"
 	Arch    string `json:"arch"`    // architecture and level, for example "amd64/v1"
+	// Revision is the source: the commit, the checksum of the module
+	// ("h1:…"), or where neither is known, or the commit was changed, a hash of the
+	// program itself ("sha256:…", behind "COMMIT+dirty." where there is one). Absent
+	// in what earlier versions wrote.
+	Revision string `json:"revision,omitempty"`
 }
 
 // CampaignAmended replaces the definition by an allowed change of it: budget,

@@ -1,9 +1,16 @@
 package main
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
+	"sync"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -11,14 +18,57 @@ import (
 // build identifies this program, as it is recorded with fits and decisions.
 type build struct{ events.Build }
 
-func (b build) String() string { return fmt.Sprintf("%s %s %s", b.Version, b.Go, b.Arch) }
+// String names the program in a line: "v1.2.0 go1.26.8 amd64/v1, revision 1f2e3d4c5b6a".
+func (b build) String() string {
+	text := fmt.Sprintf("%s %s %s", b.Version, b.Go, b.Arch)
+	if b.Revision != "" {
+		text += ", revision " + b.short()
+	}
+	return text
+}
 
-func thisBuild() build {
-	b := events.Build{Version: "devel", Go: runtime.Version(), Arch: runtime.GOARCH}
+// short is the revision as far as a person needs it to find it again.
+func (b build) short() string {
+	const digits = 12
+	name, sum, hashed := strings.Cut(b.Revision, ":")
+	switch {
+	case b.Revision == "":
+		return "not recorded"
+	case !hashed:
+		return name[:min(digits, len(name))]
+	case name == "h1": // base64: another length says the same
+		return b.Revision
+	}
+	if commit, ok := strings.CutSuffix(name, "+dirty.sha256"); ok {
+		return commit[:min(digits, len(commit))] + " with changes, sha256:" + sum[:min(digits, len(sum))]
+	}
+	return name + ":" + sum[:min(digits, len(sum))]
+}
+
+// thisBuild is the build of this program. Once in a process, and only where it is
+// asked for, it may read the program's file.
+var thisBuild = sync.OnceValue(func() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return build{b}
+		info = &debug.BuildInfo{}
 	}
+	b := toolchain(info)
+	b.Revision = revisionOf(info, hashOfProgram)
+	return build{b}
+})
+
+// version is this program's version alone.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	return toolchain(info).Version
+}
+
+// toolchain is what a build is without its source.
+func toolchain(info *debug.BuildInfo) events.Build {
+	b := events.Build{Version: "devel", Go: runtime.Version(), Arch: runtime.GOARCH}
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		b.Version = v
 	}
@@ -30,15 +80,51 @@ func thisBuild() build {
 			b.Arch += "/" + s.Value
 		}
 	}
-	return build{b}
+	return b
 }
 
-// revision is the commit the program was built from, where it is known.
-func revision() (commit, at string, modified bool) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "", "", false
+// revisionOf names the source that a program was built from: see
+// [events.Build]. `go run` and -buildvcs=false leave the commit out, and a commit
+// with changes may have any: there the program itself is hashed, so that two are the
+// same only where they are.
+func revisionOf(info *debug.BuildInfo, hash func() string) string {
+	commit, _, modified := commitOf(info)
+	switch {
+	case commit != "" && !modified:
+		return commit
+	case commit != "":
+		return commit + "+dirty." + hash()
+	case info.Main.Sum != "": // go install MODULE@VERSION
+		return info.Main.Sum
 	}
+	return hash()
+}
+
+// hashOfProgram is the SHA-256 of the running program.
+func hashOfProgram() string {
+	path := "/proc/self/exe" // what runs, also where its file was replaced since
+	if _, err := os.Stat(path); err != nil {
+		if path, err = os.Executable(); err != nil {
+			return unknownProgram()
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return unknownProgram()
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return unknownProgram()
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// unknownProgram is a revision that equals no other.
+func unknownProgram() string { return "unknown:" + rand.Text() }
+
+// commitOf is the commit a program was built from, where it is known.
+func commitOf(info *debug.BuildInfo) (commit, at string, modified bool) {
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -50,4 +136,13 @@ func revision() (commit, at string, modified bool) {
 		}
 	}
 	return commit, at, modified
+}
+
+// revision is the commit this program was built from, where it is known.
+func revision() (commit, at string, modified bool) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", "", false
+	}
+	return commitOf(info)
 }

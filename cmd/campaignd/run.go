@@ -83,7 +83,7 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 	} else if !errors.Is(err, control.ErrNobody) {
 		return storeError{err}
 	}
-	flush, err := telemetry.Setup(ctx, thisBuild().Version)
+	flush, err := telemetry.Setup(ctx, version())
 	if err != nil {
 		return badInput("%w", err)
 	}

@@ -7,6 +7,7 @@ type versioned struct {
 	Version  string `json:"version"`
 	Go       string `json:"go"`
 	Arch     string `json:"arch"`
+	Revision string `json:"revision"`
 	Commit   string `json:"commit,omitempty"`
 	Time     string `json:"time,omitempty"`
 	Modified bool   `json:"modified,omitempty"`
@@ -20,7 +21,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b := thisBuild()
-			v := versioned{Version: b.Version, Go: b.Go, Arch: b.Arch}
+			v := versioned{Version: b.Version, Go: b.Go, Arch: b.Arch, Revision: b.Revision}
 			v.Commit, v.Time, v.Modified = revision()
 			if a.json {
 				return a.printJSON(v)

@@ -49,6 +49,7 @@ var free = []struct {
 	{`(label|comparison|pinpoint)\.given`, `\.actor for`, "whether experts answered themselves, or a person who was told"},
 	{`comparison\.given`, `order(/#)?`, "an answer on which no decision depended"},
 	{`(model|decision|experiment)\..*`, `\.trace span`, "where the campaign has no trace, that of a process which has one"},
+	{`campaign\.amended`, `changes.*`, "held to the definitions by `campaignd audit`, which knows the campaign file"},
 	{`campaign\.defined`, `\.time earlier`, "nothing is before it"},
 	{`.*`, `\.time by a little`, "within what clocks differ by"},
 }
@@ -270,7 +271,8 @@ func TestEveryForgeryIsFound(t *testing.T) {
 					t.Errorf("event %d, %s: %s %s: %v", f.at+1, kind, f.path, f.what, err)
 				case err != nil || len(report.Mismatches) > 0 || report.Older > 0:
 					s.found++
-				case isFree(kind, f.path):
+				case isFree(kind, f.path), f.path == ".time later" && f.at == len(all)-1: // nothing is behind it
+
 					s.free++
 				case len(report.Remarks) > 0 && strings.HasPrefix(f.path, ".time"):
 					s.remarked++
