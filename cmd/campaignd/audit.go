@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +40,12 @@ type audited struct {
 	Fits           int             `json:"fits"`
 	FitsReproduced int             `json:"fits_reproduced"`
 	Mismatches     []auditMismatch `json:"mismatches"`
+	// Remarks are what an honest log can hold and an auditor should have seen.
+	Remarks []auditMismatch `json:"remarks,omitempty"`
+	// Builds are the programs that made the decisions and fits. Excepted counts
+	// the decisions of an earlier version that --except leaves out.
+	Builds   []engine.BuildShare `json:"builds,omitempty"`
+	Excepted int                 `json:"excepted,omitempty"`
 	// Chain is "ok" where every event is there, as it was acknowledged, and
 	// in its place; Faults say what is not, and what is lost.
 	Chain  string   `json:"chain"`
@@ -59,18 +67,23 @@ type audited struct {
 }
 
 func (r *audited) passed() bool {
-	return r.Chain == chainOK && len(r.Mismatches) == 0 && r.Older == 0 && r.extends()
+	return r.Chain == chainOK && len(r.Mismatches) == 0 && r.Older == r.Excepted && r.extends()
 }
 
 func (a *app) auditCommand() *cobra.Command {
-	var since, keys []string
+	var since, keys, except []string
 	cmd := &cobra.Command{
 		Use:   "audit [TARGET]",
 		Short: "Check that nothing was changed, and make every decision and fit again",
 		Long: fmt.Sprintf(`Check every byte of the log (checksums, order, the Merkle tree and its head), then
 make every recorded fit and decision again from the events before it and compare:
 bit for bit where this is the build that made it, to a relative tolerance of %g
-elsewhere. Exits 1 where anything fails. The store is not changed.
+elsewhere. What people, instruments and experts said is held to what they were asked,
+to who can have said it and when, and to the definition. Exits 1 where anything fails,
+and where an earlier version made decisions that this one cannot make again: audit
+those with the campaignd that made them (the output names its revision), and leave
+them out here with --except. Remarks do not fail: an honest log can hold them. The
+store is not changed.
 
 A store that was rewritten whole, or replaced by an older copy, is consistent in
 itself. --since finds that: it takes a checkpoint that was kept elsewhere (see
@@ -78,6 +91,7 @@ itself. --since finds that: it takes a checkpoint that was kept elsewhere (see
 checkpoints, the place is narrowed down to the events between two of them.`, engine.AuditTolerance),
 		Example: `  campaignd audit electrolyte.campaign
   campaignd audit electrolyte.campaign --since may.checkpoint --key lab.pub
+  campaignd audit electrolyte.campaign --except 1f2e3d4c5b6a
   campaignd audit electrolyte.campaign --json | jq .reproduced`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -93,7 +107,7 @@ checkpoints, the place is narrowed down to the events between two of them.`, eng
 			if err != nil {
 				return err
 			}
-			report, err := a.audit(cmd.Context(), t, kept)
+			report, err := a.audit(cmd.Context(), t, kept, except)
 			if err != nil {
 				return err
 			}
@@ -110,10 +124,11 @@ checkpoints, the place is narrowed down to the events between two of them.`, eng
 	}
 	cmd.Flags().StringArrayVar(&since, "since", nil, "a `file` with an earlier checkpoint, which the log must extend; may be repeated")
 	cmd.Flags().StringArrayVar(&keys, "key", nil, "a verifier `key`, or a file with one: then the checkpoints must be signed; may be repeated")
+	cmd.Flags().StringSliceVar(&except, "except", nil, "leave out the decisions of the campaignd of this revision (or version), audited with that one")
 	return cmd
 }
 
-func (a *app) audit(ctx context.Context, t target, since []checkpointFile) (*audited, error) {
+func (a *app) audit(ctx context.Context, t target, since []checkpointFile, except []string) (*audited, error) {
 	r := &audited{Mismatches: []auditMismatch{}, Faults: []string{}, Campaigns: []string{}, Chain: chainOK, Comparison: "exact", Build: thisBuild().String(), Store: t.store}
 	s, err := openDirectly(t.store) // a run goes on meanwhile
 	if errors.Is(err, events.ErrDamaged) {
@@ -156,8 +171,19 @@ func (a *app) audit(ctx context.Context, t target, since []checkpointFile) (*aud
 		if !report.Exact {
 			r.Comparison = "tolerance"
 		}
-		for _, m := range report.Mismatches {
+		mismatches, remarks, err := auditDefinitions(ctx, s.log, name, thisBuild().Build)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range append(report.Mismatches, mismatches...) {
 			r.Mismatches = append(r.Mismatches, auditMismatch{Campaign: name, Mismatch: m})
+		}
+		for _, m := range append(report.Remarks, remarks...) {
+			r.Remarks = append(r.Remarks, auditMismatch{Campaign: name, Mismatch: m})
+		}
+		r.addBuilds(report.Builds, except)
+		if ahead := time.Until(report.Last); ahead > time.Minute {
+			r.Notes = append(r.Notes, fmt.Sprintf("the last event of %s is dated %s, which is %s from now by this computer's clock", name, report.Last.Local().Format(time.DateTime), ahead.Round(time.Second)))
 		}
 	}
 	if t.campaign != "" && len(r.Campaigns) == 0 {
@@ -167,6 +193,31 @@ func (a *app) audit(ctx context.Context, t target, since []checkpointFile) (*aud
 		err = a.vouch(ctx, s, r)
 	}
 	return r, err
+}
+
+// addBuilds counts what the programs made, and which of it is left out.
+func (r *audited) addBuilds(shares []engine.BuildShare, except []string) {
+	for _, share := range shares {
+		if slices.ContainsFunc(except, func(name string) bool { return isNamed(share.Build, name) }) {
+			r.Excepted += share.Older
+		}
+		i := slices.IndexFunc(r.Builds, func(b engine.BuildShare) bool { return b.Build == share.Build })
+		if i < 0 {
+			r.Builds = append(r.Builds, share)
+			continue
+		}
+		b := &r.Builds[i]
+		b.Decisions, b.Reproduced, b.Older, b.Fits = b.Decisions+share.Decisions, b.Reproduced+share.Reproduced, b.Older+share.Older, b.Fits+share.Fits
+	}
+}
+
+// isNamed reports whether a person means a build by a revision, or a beginning of
+// one, or by a version.
+func isNamed(b events.Build, name string) bool {
+	if name == "" {
+		return false
+	}
+	return b.Version == name || strings.HasPrefix(b.Revision, name) || strings.HasPrefix(build{b}.short(), name)
 }
 
 func (r *audited) setVerified(v control.Verified) {
@@ -179,6 +230,7 @@ func (r *audited) setVerified(v control.Verified) {
 func (a *app) printAudit(r *audited) {
 	if r.Chain == chainOK {
 		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n", plural(int(r.Events), "event"), r.Root)
+		a.printf("Whether it was cut short or rewritten whole shows only beside a checkpoint kept elsewhere: this size and root hash of an earlier day.\n")
 	} else {
 		a.printf("THE LOG IS DAMAGED:\n")
 		for _, f := range r.Faults {
@@ -209,9 +261,9 @@ func (a *app) printAudit(r *audited) {
 	} else {
 		a.printf("%s came out the same when made again, compared %s.\n", strings.Join(again, " and "), how)
 	}
-	if r.Older > 0 {
-		a.printf("INCOMPLETE: this version cannot make %s of an earlier one again. Audit with the campaignd that made them; `campaignd explain` names it.\n",
-			plural(r.Older, "decision"))
+	a.printBuilds(r)
+	for _, m := range r.Remarks {
+		a.printf("  Remark at position %d, %s: %s\n", m.Position, m.Subject, m.Problem)
 	}
 	for _, m := range r.Mismatches {
 		a.printf("  MISMATCH at position %d, %s: %s\n", m.Position, m.Subject, m.Problem)
@@ -219,5 +271,32 @@ func (a *app) printAudit(r *audited) {
 	if r.Checkpoint != "" {
 		a.printf("Checkpoint (keep it where nobody can change it together with the store; --since compares):\n  %s\n",
 			strings.ReplaceAll(strings.TrimSpace(r.Checkpoint), "\n", "\n  "))
+	}
+}
+
+// printBuilds says which program made what, where it was not this one alone, and
+// which of it this one cannot make again.
+func (a *app) printBuilds(r *audited) {
+	if len(r.Builds) > 1 || len(r.Builds) == 1 && r.Builds[0].Build != thisBuild().Build {
+		for _, b := range r.Builds {
+			var made []string
+			if b.Decisions > 0 {
+				made = append(made, plural(b.Decisions, "decision"))
+			}
+			if b.Fits > 0 {
+				made = append(made, plural(b.Fits, "fit"))
+			}
+			older := ""
+			if b.Older > 0 {
+				older = fmt.Sprintf("; %s of an earlier version of the policies, not made again here", plural(b.Older, "decision"))
+			}
+			a.printf("  %s by campaignd %s%s\n", strings.Join(made, " and "), build{b.Build}, older)
+		}
+	}
+	if left := r.Older - r.Excepted; left > 0 {
+		a.printf("INCOMPLETE: this version cannot make %s of an earlier one again. Audit with the campaignd that made them, named above; then leave them out here with --except REVISION.\n",
+			plural(left, "decision"))
+	} else if r.Excepted > 0 {
+		a.printf("%s of an earlier version were left out, as asked.\n", plural(r.Excepted, "decision"))
 	}
 }
