@@ -132,7 +132,7 @@ func (a *app) audit(ctx context.Context, t target, since []checkpointFile, excep
 	r := &audited{Mismatches: []auditMismatch{}, Faults: []string{}, Campaigns: []string{}, Chain: chainOK, Comparison: "exact", Build: thisBuild().String(), Store: t.store}
 	s, err := openDirectly(t.store) // a run goes on meanwhile
 	if errors.Is(err, events.ErrDamaged) {
-		r.Chain, r.Faults = chainBroken, append(r.Faults, err.Error())
+		r.Chain, r.Faults = chainBroken, append(r.Faults, damageInWords(err))
 		return r, nil
 	}
 	if err != nil {
@@ -230,7 +230,7 @@ func (r *audited) setVerified(v control.Verified) {
 func (a *app) printAudit(r *audited) {
 	if r.Chain == chainOK {
 		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n", plural(int(r.Events), "event"), r.Root)
-		a.printf("Whether it was cut short or rewritten whole shows only beside a checkpoint kept elsewhere: this size and root hash of an earlier day.\n")
+		a.printf("Whether it was cut short or rewritten whole shows only against a checkpoint kept elsewhere: keep this size and root hash.\n")
 	} else {
 		a.printf("THE LOG IS DAMAGED:\n")
 		for _, f := range r.Faults {

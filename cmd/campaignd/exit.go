@@ -133,10 +133,20 @@ func ofLines(err error) bool {
 func explainError(err error) string {
 	message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), engine.ErrRefused.Error()+": "), "pebblelog: ")
 	switch {
+	case errors.Is(err, events.ErrDamaged):
+		message = damageInWords(err) + "; `campaignd audit` looks at all of it. Nothing was changed: go on from a copy that is whole"
 	case errors.Is(err, events.ErrInUse):
 		message += "; wait for it to finish, or end it, and try again"
 	case strings.HasPrefix(message, "unknown shorthand flag: ") && strings.ContainsAny(message, "0123456789"):
 		message += "; write a negative number as --value=-3.2, or after --"
 	}
 	return message
+}
+
+// damageInWords says what is damaged, in one line, without what Pebble says of its
+// own files.
+func damageInWords(err error) string {
+	message, _, _ := strings.Cut(err.Error(), "\n")
+	message, _, _ = strings.Cut(message, ": pebble: ")
+	return strings.TrimPrefix(strings.TrimPrefix(message, "pebblelog: "), "open ")
 }

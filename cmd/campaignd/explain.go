@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -58,6 +59,9 @@ the decision behind it is explained.`,
   campaignd explain electrolyte.campaign e7`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && isTarget(args[0]) {
+				return a.forgotDecision(cmd.Context(), args[0])
+			}
 			t, args, err := a.targetAndArgs(args, 1)
 			if err != nil {
 				return err
@@ -69,6 +73,38 @@ the decision behind it is explained.`,
 			defer s.close()
 			return a.explain(cmd.Context(), s, args[0])
 		},
+	}
+}
+
+// isTarget reports whether an argument names a campaign file or a store.
+func isTarget(arg string) bool {
+	_, err := os.Stat(arg)
+	return err == nil
+}
+
+// forgotDecision says which decisions there are, to somebody who named none.
+func (a *app) forgotDecision(ctx context.Context, arg string) error {
+	t, err := a.target(arg)
+	if err != nil {
+		return err
+	}
+	s, err := a.open(ctx, t, reading)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	core, err := s.core(ctx)
+	if err != nil {
+		return err
+	}
+	switch n := core.State().Decisions; n {
+	case 0:
+		return fmt.Errorf("%w%s has no decision yet: there is nothing to explain", errNo, arg)
+	case 1:
+		return badInput("say which decision: campaignd explain %s d1 is the only one", shellArg(arg))
+	default:
+		return badInput("say which decision: campaignd explain %s d%d is the latest, and they go from d1 to d%d; an experiment (e7) or a question (q3) names the decision behind it",
+			shellArg(arg), n, n)
 	}
 }
 

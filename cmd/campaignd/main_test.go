@@ -58,6 +58,7 @@ func TestScript(t *testing.T) {
 			"until": scriptUntil,
 			"count": scriptCount,
 			"field": scriptField,
+			"flip":  scriptFlip,
 		},
 	})
 }
@@ -107,6 +108,28 @@ func scriptCount(ts *testscript.TestScript, neg bool, args []string) {
 	if got := len(regexp.MustCompile("(?m)"+args[2]).FindAllString(ts.ReadFile(args[1]), -1)); got != want {
 		ts.Fatalf("%d matches of %q, want %d", got, args[2], want)
 	}
+}
+
+// scriptFlip damages a byte in the middle of the greatest file of a store's tables:
+//
+//	flip x.campaign
+func scriptFlip(ts *testscript.TestScript, neg bool, args []string) {
+	files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "pebble", "*.sst"))
+	ts.Check(err)
+	var greatest []byte
+	var path string
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		ts.Check(err)
+		if len(data) > len(greatest) {
+			greatest, path = data, file
+		}
+	}
+	if path == "" {
+		ts.Fatalf("%s has no tables", args[0])
+	}
+	greatest[len(greatest)/2] ^= 0xff
+	ts.Check(os.WriteFile(path, greatest, 0o600))
 }
 
 // scriptField checks a value of the JSON document in the last output, or in a

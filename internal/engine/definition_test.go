@@ -1,0 +1,123 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/report"
+	"github.com/campaignd/campaignd/internal/study"
+)
+
+// shortened calls lacking with a JSON value that lacks one field or one element, for
+// each of them.
+func shortened(path string, value any, lacking func(path string, value any)) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			m := maps.Clone(v)
+			delete(m, key)
+			lacking(path+"/"+key, m)
+			shortened(path+"/"+key, v[key], func(path string, inner any) {
+				m := maps.Clone(v)
+				m[key] = inner
+				lacking(path, m)
+			})
+		}
+	case []any:
+		for i := range v {
+			at := fmt.Sprintf("%s/%d", path, i)
+			lacking(at, slices.Delete(slices.Clone(v), i, i+1))
+			shortened(at, v[i], func(path string, inner any) {
+				list := slices.Clone(v)
+				list[i] = inner
+				lacking(path, list)
+			})
+		}
+	}
+}
+
+// Law: a definition that lacks anything ends an audit, a fold, a summary and a report
+// with a word, never with a crash.
+func TestIncompleteDefinitions(t *testing.T) {
+	duel := func(policy events.Duel) events.Definition {
+		def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *events.Definition) {
+			def.Policy.Duel = policy
+			def.Experts[0].Simulated.Task = "branin"
+			def.Instrument, def.Budget = events.Instrument{}, events.Budget{Comparisons: 10}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return def
+	}
+	coexbo, err := study.Define("branin", 3, 4, study.WithExpert(2), func(def *events.Definition) {
+		def.Policy.Trust.CoExBO = &events.CoExBO{}
+		def.Initial.Comparisons = ptr(5)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, def := range map[string]events.Definition{
+		"cobol": electrolyte(t, 3, 4, func(def *events.Definition) {
+			def.Initial.Labels = ptr(4)
+			def.Stop.Window = 2
+		}),
+		"coexbo": coexbo,
+		"mr-lpf": duel(events.Duel{MRLPF: &events.MRLPF{Dueling: events.Dueling{Points: ptr(8)}}}),
+		"raeubo": duel(events.Duel{RAEUBO: &events.RAEUBO{}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log, _ := simulate(t, def)
+			all := history(t, log)
+			var data map[string]any
+			if err := json.Unmarshal(all[0].Data, &data); err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			shortened("", data["definition"], func(path string, definition any) {
+				if n++; testing.Short() && n%6 != 0 {
+					return
+				}
+				forged := slices.Clone(all)
+				changed := maps.Clone(data)
+				changed["definition"] = definition
+				forged[0].Data, _ = json.Marshal(changed)
+				if problem := survives(t, refill(t, forged), def.Name); problem != "" {
+					t.Errorf("%s: %s", path, problem)
+				}
+			})
+		})
+	}
+}
+
+// survives returns where the log of a campaign makes a reader of it panic, or "".
+func survives(t *testing.T, log *memlog.Log, name string) (problem string) {
+	step := "audit"
+	defer func() {
+		if fault := recover(); fault != nil {
+			problem = fmt.Sprintf("%s panics: %v\n%s", step, fault, debug.Stack())
+		}
+	}()
+	if _, err := engine.Audit(t.Context(), log, name, events.Build{}); err != nil {
+		return ""
+	}
+	step = "fold"
+	core, err := engine.Load(t.Context(), log, name)
+	if err != nil {
+		return ""
+	}
+	step = "summary"
+	_, _ = core.Summarize()
+	step = "report"
+	_ = report.Write(t.Context(), io.Discard, report.Input{Log: log, Campaign: name})
+	return ""
+}
