@@ -217,7 +217,7 @@ func isNamed(b events.Build, name string) bool {
 	if name == "" {
 		return false
 	}
-	return b.Version == name || strings.HasPrefix(b.Revision, name) || strings.HasPrefix(build{b}.short(), name)
+	return b.Version == name || strings.HasPrefix(b.Revision, name)
 }
 
 func (r *audited) setVerified(v control.Verified) {
@@ -294,8 +294,14 @@ func (a *app) printBuilds(r *audited) {
 		}
 	}
 	if left := r.Older - r.Excepted; left > 0 {
-		a.printf("INCOMPLETE: this version cannot make %s of an earlier one again. Audit with the campaignd that made them, named above; then leave them out here with --except REVISION.\n",
-			plural(left, "decision"))
+		var names []string
+		for _, b := range r.Builds {
+			if name := (build{b.Build}).name(); b.Older > 0 && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		a.printf("INCOMPLETE: this version cannot make %s of an earlier one again. Audit with the campaignd that made them, named above; then leave them out here: --except %s\n",
+			plural(left, "decision"), strings.Join(names, ","))
 	} else if r.Excepted > 0 {
 		a.printf("%s of an earlier version were left out, as asked.\n", plural(r.Excepted, "decision"))
 	}

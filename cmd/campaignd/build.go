@@ -27,6 +27,16 @@ func (b build) String() string {
 	return text
 }
 
+// name is by what a person names the build to `audit --except`.
+func (b build) name() string {
+	const digits = 12
+	if b.Revision == "" {
+		return b.Version
+	}
+	hash := strings.IndexByte(b.Revision, ':') + 1
+	return b.Revision[:min(hash+digits, len(b.Revision))]
+}
+
 // short is the revision as far as a person needs it to find it again.
 func (b build) short() string {
 	const digits = 12
