@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
 )
 
@@ -253,5 +255,79 @@ func TestAuditOfOtherVersions(t *testing.T) {
 	}
 	if report := audit(t, newer); len(report.Mismatches) < decisions {
 		t.Errorf("a later version: %+v", report)
+	}
+}
+
+// Law: nobody writes an event of any kind under a name that is no actor.
+func TestNobodyWritesEvents(t *testing.T) {
+	log, _ := simulate(t, electrolyte(t, 3, 4))
+	all := history(t, log)
+	for _, info := range events.Kinds() {
+		e, err := events.New("electrolyte", info.New())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Time, e.Cause, e.Actor = all[0].Time, "1", "nobody"
+		if report := audit(t, append(slices.Clone(all[:1]), renumber(e, 2))); len(report.Mismatches) == 0 {
+			t.Errorf("%s by nobody is not found", info.Kind)
+		}
+	}
+}
+
+// Law: a clock that was set back is remarked on; a date that alone is out of line by
+// more than a clock can be is a mismatch.
+func TestAuditOfClocks(t *testing.T) {
+	log, _ := simulate(t, electrolyte(t, 3, 4))
+	all := history(t, log)
+	from := find(t, all, events.KindExperimentStarted, "e2", 0)
+	shift := func(from, to int, by time.Duration) []events.Event {
+		moved := slices.Clone(all)
+		for i := from; i < to; i++ {
+			moved[i].Time = moved[i].Time.Add(by)
+		}
+		return moved
+	}
+	for _, c := range []struct {
+		name                 string
+		all                  []events.Event
+		mismatches, remarked bool
+	}{
+		{"set back by an hour", shift(from, len(all), -time.Hour), false, true},
+		{"set back by a year", shift(from, len(all), -365*24*time.Hour), false, true},
+		{"another computer's, five minutes slow", shift(from, from+1, -5*time.Minute), false, true},
+		{"set forward", shift(from, len(all), 365*24*time.Hour), false, false},
+		{"one date a month early", shift(from, from+1, -30*24*time.Hour), true, false},
+		{"one date a month late", shift(from, from+1, 30*24*time.Hour), true, false},
+	} {
+		report := audit(t, c.all)
+		if len(report.Mismatches) > 0 != c.mismatches || len(report.Remarks) > 0 != c.remarked {
+			t.Errorf("%s: %+v, remarks %+v", c.name, report.Mismatches, report.Remarks)
+		}
+	}
+}
+
+// Law: a campaign that had ended when its run began, and was amended since, goes on
+// with the instrument it describes: nothing is handed to a nameless one, and nothing
+// simulated passes for real.
+func TestAmendedAfterItsEnd(t *testing.T) {
+	def := electrolyte(t, 3, 3)
+	log, _ := simulate(t, def)
+	r, err := study.Runner(t.Context(), log, def, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	amended := *r.Core().State().Definition
+	amended.Budget.Experiments += 2
+	request := engine.Request{Actor: "person:eve", Amend: &events.CampaignAmended{Definition: amended}}
+	if _, err := engine.Submit(t.Context(), log, r.Core(), request, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range history(t, log) {
+		if e.Kind == events.KindExperimentDispatched && (!e.Simulated || !strings.Contains(string(e.Data), `"simulated/electrolyte"`)) {
+			t.Errorf("event %d, simulated %v: %s", e.Sequence, e.Simulated, e.Data)
+		}
 	}
 }
