@@ -51,14 +51,8 @@ func (c *Core) fits(p *events.ModelFitted) error {
 	}
 	switch f, b, q := p.Objective, p.Belief, p.Preference; {
 	case p.Model == events.ModelObjective && f != nil && b == nil && q == nil:
-		if !(f.Scale > 0) || !(f.Noise >= 0) {
-			return errors.New("its scale or its noise is none")
-		}
 		return scales(f.Lengthscales, f.OutputScale)
 	case p.Model == events.ModelBelief && f == nil && b != nil && q == nil:
-		if !(b.NormBound > 0) || !(b.Confidence > 0) {
-			return errors.New("its norm bound or its confidence is none")
-		}
 		return nil
 	case p.Model == events.ModelPreference && f == nil && b == nil && q != nil:
 		if q.Form != preference.Form(c.State().Definition) {
