@@ -49,6 +49,7 @@ var may = []struct {
 	{"internal/report", []string{"events", "projections", "policies", "internal/engine", "internal/diagnose", "internal/explain", "internal/plaintext", "internal/space", "internal/num", "adapters/instruments.", "adapters/humans."}},
 	{"internal/study", []string{""}},
 	{"internal/testinstrument", []string{"events", "adapters"}},
+	{"internal/chaos", []string{""}},
 	{"internal/killtest", []string{""}},
 	{"cmd", []string{""}},
 }

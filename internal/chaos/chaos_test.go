@@ -1,0 +1,121 @@
+package chaos
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+var only = flag.Uint64("chaos.seed", 0, "the one seed to live through")
+
+// Law: whatever people and devices do, the laws of the package documentation
+// hold. Without more, each method lives through a few worlds;
+//
+//	CAMPAIGND_CHAOS=1h go test ./internal/chaos -run Worlds -timeout 0
+//
+// lives through as many as fit, and -chaos.seed through a single one again.
+func TestWorlds(t *testing.T) {
+	methods := events.Methods()
+	live := func(t *testing.T, seed uint64) {
+		world := Draw(seed, methods[seed%uint64(len(methods))])
+		synctest.Test(t, func(t *testing.T) {
+			life := world.Live(t.Context())
+			for _, fault := range life.Judge(t.Context()) {
+				t.Errorf("%.2000s", fault)
+			}
+			if t.Failed() || *only != 0 {
+				t.Logf("%v: %d lives, %d events", world, life.lives, life.book.read)
+			}
+		})
+	}
+	if *only != 0 {
+		live(t, *only)
+		return
+	}
+	worlds, until := 2*len(methods), time.Time{}
+	if testing.Short() {
+		worlds = len(methods)
+	}
+	if d, err := time.ParseDuration(os.Getenv("CAMPAIGND_CHAOS")); err == nil {
+		until = time.Now().Add(d)
+	}
+	n, failed := 0, 0
+	for n < worlds || time.Now().Before(until) && failed < 20 {
+		n++
+		if !t.Run(fmt.Sprint(n), func(t *testing.T) { live(t, uint64(n)) }) {
+			failed++
+		}
+	}
+	t.Logf("%d worlds", n)
+}
+
+// calm is a world in which everybody is as a simulation would have them.
+func calm(t *testing.T) World {
+	t.Helper()
+	methods := events.Methods()
+	w := Draw(1, methods[slices.IndexFunc(methods, func(m events.Method) bool { return m.Name == "sobol" })])
+	w.Device, w.Kills, w.Operator = Temperament{Capacity: 1}, 0, Absent
+	return w
+}
+
+// The judge is judged: each breach of a law, made by hand, is found.
+func TestJudge(t *testing.T) {
+	ctx := context.Background()
+	for name, test := range map[string]struct {
+		breach func(*Life)
+		want   string
+	}{
+		"nothing": {func(*Life) {}, ""},
+		"an act without its intent": {func(l *Life) {
+			l.device.Start(ctx, instruments.Command{ID: "sobol/chaos/e99"})
+		}, "before the log knew"},
+		"an act twice": {func(l *Life) {
+			clear(l.device.memory)
+			l.device.Start(ctx, instruments.Command{ID: "sobol/chaos/e1"})
+		}, "acted on 2 times"},
+		"an act while a fate is unknown": {func(l *Life) {
+			l.book.state["sobol/chaos/e1"] += " " + string(events.KindExperimentUnresolved)
+			l.device.Start(ctx, instruments.Command{ID: "sobol/chaos/e99"})
+		}, "nobody knew what became of [sobol/chaos/e1]"},
+		"a result is lost": {func(l *Life) {
+			l.device.reports = append(l.device.reports, report{"sobol/chaos/e1", "91.2345678", time.Now()})
+		}, "a result was reported and is lost"},
+		"a request is lost":    {func(l *Life) { l.taken = append(l.taken, "the door was open") }, "a request was acknowledged and is lost"},
+		"live is not replayed": {func(l *Life) { l.core = engine.NewCore() }, "replayed, the state is another"},
+		"one more than the budget": {func(l *Life) {
+			core, _ := engine.Load(ctx, l.book, "sobol")
+			s := core.State()
+			further := &events.ExperimentRequested{Experiment: campaign.ExperimentID(len(s.Experiments)),
+				Parameters: s.Experiments[0].Parameters, Origin: events.OriginPolicy, Replicate: 1}
+			e, err := events.New("sobol", further)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.book.Append(ctx, "sobol", s.Sequence, e); err != nil {
+				t.Fatal(err)
+			}
+		}, "of a budget of"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				life := calm(t).Live(t.Context())
+				test.breach(life)
+				faults := strings.Join(life.Judge(t.Context()), "\n")
+				if test.want == "" && faults != "" || !strings.Contains(faults, test.want) {
+					t.Errorf("the judge says %q, not %q", faults, test.want)
+				}
+			})
+		})
+	}
+}

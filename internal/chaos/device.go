@@ -1,0 +1,273 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+)
+
+// device is the physical world: what it has done outlives every program. It
+// keeps the count that the judge believes.
+type device struct {
+	world World
+	log   *book
+
+	mu       sync.Mutex
+	memory   map[string]*job // by command, until it forgets
+	acts     map[string]int  // by command: never forgotten
+	reports  []report
+	off      time.Time // out of reach until then
+	asked    int       // how often it was asked for anything
+	values   int
+	honest   bool // from now on
+	faults   []string
+	lastKill time.Time
+}
+
+// job is a command that the device is working on or has ended.
+type job struct {
+	ready   time.Time
+	outcome instruments.Outcome
+}
+
+// report is an outcome that the device gave away.
+type report struct {
+	command string
+	mark    string // found in the log where the report is
+	at      time.Time
+}
+
+func newDevice(w World, log *book) *device {
+	return &device{world: w, log: log, memory: make(map[string]*job), acts: make(map[string]int)}
+}
+
+// kill is what the end of the program does to the device's memory.
+func (d *device) kill() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lastKill = time.Now()
+	if d.world.Device.Forgets && !d.honest {
+		clear(d.memory)
+	}
+	// What was given away in this very moment may not have been heard.
+	for len(d.reports) > 0 && d.reports[len(d.reports)-1].at.Equal(d.lastKill) {
+		d.reports = d.reports[:len(d.reports)-1]
+	}
+}
+
+func (d *device) fault(format string, args ...any) {
+	d.faults = append(d.faults, fmt.Sprintf(format, args...))
+}
+
+var errOff = errors.New("connection refused")
+
+// reach is whether the device answers at all. Each time it is asked it may go
+// out of reach for hours.
+func (d *device) reach() error {
+	if d.honest {
+		return nil
+	}
+	d.asked++
+	r := d.world.chance("reach", d.asked)
+	if time.Now().Before(d.off) {
+		return errOff
+	}
+	if r.Float64() < 0.2*d.world.Device.Off {
+		d.off = time.Now().Add(time.Duration(r.Float64() * float64(10*time.Hour)))
+		return errOff
+	}
+	return nil
+}
+
+// Describe implements [instruments.Instrument].
+func (d *device) Describe(context.Context) (instruments.Description, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.reach(); err != nil {
+		return instruments.Description{}, err
+	}
+	return instruments.Description{Name: "device", Identity: "M2, serial 0042", Capacity: d.world.Device.Capacity}, nil
+}
+
+// Start implements [instruments.Instrument].
+func (d *device) Start(ctx context.Context, cmd instruments.Command) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := d.world.chance("start", cmd.ID, d.acts[cmd.ID])
+	if err := d.reach(); err != nil {
+		if r.IntN(2) == 0 {
+			return fmt.Errorf("%w: %w", instruments.ErrRefused, err) // it certainly did nothing
+		}
+		return err
+	}
+	if d.memory[cmd.ID] != nil {
+		return nil
+	}
+	d.intended(cmd)
+	d.acts[cmd.ID]++
+	j := &job{ready: time.Now().Add(time.Duration((1 + r.IntN(20))) * time.Minute), outcome: d.outcome(cmd, r)}
+	if !d.honest && r.Float64() < d.world.Device.Slow {
+		j.ready = time.Now().Add(time.Duration(r.Float64() * float64(60*time.Hour)))
+	}
+	d.memory[cmd.ID] = j
+	if !d.honest && r.Float64() < d.world.Device.Unconfirmed {
+		return errors.New("the connection was lost")
+	}
+	return nil
+}
+
+// intended looks at the log at the moment of the act.
+func (d *device) intended(cmd instruments.Command) {
+	dispatched, started, unresolved := d.log.about(cmd.ID)
+	if !dispatched {
+		d.fault("%s was acted on before the log knew of it", cmd.ID)
+	}
+	if len(unresolved) > 0 {
+		d.fault("%s was started while nobody knew what became of %v", cmd.ID, unresolved)
+	}
+	lied := d.world.Device.Forgets && d.world.Device.Denies // it denies what it did: only the log can know better
+	if d.acts[cmd.ID] > 0 && (started || !lied) {
+		d.fault("%s was acted on %d times (the log had it confirmed: %t)", cmd.ID, d.acts[cmd.ID]+1, started)
+	}
+}
+
+// Await implements [instruments.Instrument].
+func (d *device) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	d.mu.Lock()
+	j := d.memory[cmd.ID]
+	d.mu.Unlock()
+	if j == nil {
+		return instruments.Outcome{}, instruments.ErrNotStarted
+	}
+	timer := time.NewTimer(time.Until(j.ready))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return instruments.Outcome{}, context.Cause(ctx)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reports = append(d.reports, report{command: cmd.ID, mark: mark(j.outcome), at: time.Now()})
+	return j.outcome, nil
+}
+
+// Cancel implements [instruments.Instrument]; this device cannot.
+func (d *device) Cancel(context.Context, instruments.Command) error { return nil }
+
+// remembering is a device that can say what became of a command.
+type remembering struct{ *device }
+
+// Recover implements [instruments.Recoverer].
+func (d remembering) Recover(_ context.Context, cmd instruments.Command) (instruments.Fate, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.reach(); err != nil {
+		return "", err
+	}
+	j := d.memory[cmd.ID]
+	switch {
+	case j == nil && (d.acts[cmd.ID] == 0 || d.world.Device.Denies && !d.honest):
+		return instruments.FateNotStarted, nil
+	case j == nil:
+		return instruments.FateUnknown, nil
+	case time.Now().Before(j.ready):
+		return instruments.FateRunning, nil
+	}
+	return instruments.FateFinished, nil
+}
+
+// instrument is the device as a program sees it.
+func (d *device) instrument() instruments.Instrument {
+	if d.world.Device.Mute {
+		return d
+	}
+	return remembering{d}
+}
+
+// outcome is how a command ends. Every value and cause is like no other, so that
+// it can be found.
+func (d *device) outcome(cmd instruments.Command, r *rand.Rand) instruments.Outcome {
+	d.values++
+	sentence := fmt.Sprintf("cause %d of seed %d", d.values, d.world.Seed)
+	if !d.honest && r.Float64() < d.world.Device.Fails {
+		status := []instruments.Status{instruments.Failed, instruments.Infeasible, instruments.Deferred, instruments.Cancelled, instruments.Unknown}[r.IntN(5)]
+		return instruments.Outcome{Status: status, Cause: sentence}
+	}
+	m := &events.Measurement{
+		Actual:    cmd.Parameters,
+		Objective: events.Quantity{Name: "yield", Unit: "%", Value: truth(cmd.Parameters) + float64(d.values)*1e-6},
+		Began:     time.Now(), Ended: time.Now().Add(time.Minute),
+	}
+	o := instruments.Outcome{Status: instruments.Measured, Measurement: m}
+	if d.honest || r.Float64() >= d.world.Device.Lies {
+		return o
+	}
+	switch r.IntN(12) {
+	case 0:
+		m.Objective.Unit = "g"
+	case 1:
+		m.Objective.Name = "mass"
+	case 2:
+		m.Objective.Value = math.NaN()
+	case 3:
+		m.Objective.Value = -1e308
+	case 4:
+		o.Measurement = nil
+	case 5:
+		m.Actual = nil
+	case 6: // another composition altogether
+		m.Actual = make(events.Point, len(cmd.Parameters))
+		for name, v := range cmd.Parameters {
+			if x, ok := v.Float(); ok {
+				v = events.Number(x + 0.3)
+			}
+			m.Actual[name] = v
+		}
+	case 7:
+		m.Identity = "M2\x1b]0;x\a\u202e"
+	case 8:
+		m.Further = []events.Quantity{{Name: "lot\n", Value: math.Inf(1)}, {Name: "", Value: 3}}
+	case 9:
+		o.Status = "done?"
+	case 10:
+		return instruments.Outcome{Status: instruments.Failed, Cause: sentence + "\x00" + strings.Repeat("x", 1<<20)}
+	case 11:
+		m.Began, m.Ended = m.Ended, m.Began
+	}
+	return o
+}
+
+// mark is what finds an outcome in the log.
+func mark(o instruments.Outcome) string {
+	if o.Measurement != nil {
+		if x := o.Measurement.Objective.Value; !math.IsNaN(x) && math.Abs(x) < 1e300 {
+			return fmt.Sprint(x)
+		}
+		return "" // beyond what a log can say
+	}
+	cause, _, _ := strings.Cut(o.Cause, "\x00")
+	return cause
+}
+
+// truth is what an honest measurement gives: best at x = 1.2, y = 0.4.
+func truth(p events.Point) float64 {
+	total := 90.0
+	for name, v := range p {
+		x, ok := v.Float()
+		if !ok {
+			total -= float64(len(v.Name())) // one category is better than the others
+			continue
+		}
+		total -= 40 * (x - map[string]float64{"x": 1.2, "y": 0.4}[name]) * (x - map[string]float64{"x": 1.2, "y": 0.4}[name])
+	}
+	return total
+}

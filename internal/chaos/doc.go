@@ -1,0 +1,21 @@
+// Package chaos drives whole campaigns with the people and devices that a
+// simulation leaves out: experts who are absent, late, careless or contradict
+// themselves, devices that forget, are slow, do not confirm, are off for hours or
+// lie, an operator who corrects, pauses and mistypes, and a program that is killed
+// at any moment.
+//
+// A [World] is drawn from a seed. [World.Live] lives it through in virtual time,
+// inside a bubble of testing/synctest, and [Life.Judge] says which laws were
+// broken. The judge reads the log's bytes, and what the device and the people
+// noted themselves; it asks the engine nothing but what it is to be compared with.
+//
+//   - A campaign ends, or waits for a person and names what that person has to do;
+//     once everybody is honest, it ends.
+//   - No command is acted on twice, none before its intent is in the log, and none
+//     while the fate of another is unknown.
+//   - Nothing that was reported is lost: results, answers and requests that were
+//     taken.
+//   - Nothing that anybody says ends the run.
+//   - The audit is clean, and replayed, restored and live states are the same.
+//   - The budget is kept.
+package chaos

@@ -1,0 +1,293 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// How long a campaign is left to everybody's temper, and how long it may take
+// once all are honest.
+const (
+	wild   = 20 * 24 * time.Hour
+	honest = 30 * 24 * time.Hour
+)
+
+// Life is what became of a world.
+type Life struct {
+	world  World
+	book   *book
+	device *device
+	honest atomic.Bool // from now on everybody is
+
+	mu     sync.Mutex
+	runner *engine.Runner // of the program that runs; nil: none does
+	taken  []string       // marks of requests that were acknowledged
+	faults []string
+
+	wg    sync.WaitGroup
+	alive context.Context
+
+	// waiting is what the campaign last waited for, lives how many programs drove it.
+	waiting atomic.Value
+	lives   int
+	core    *engine.Core // of the last of them
+	ended   bool
+}
+
+// Live lives a world through. It must be called within a bubble of
+// testing/synctest: weeks pass.
+func (w World) Live(ctx context.Context) *Life {
+	l := &Life{world: w, book: newBook(w.Definition.Name)}
+	l.device = newDevice(w, l.book)
+	l.waiting.Store("")
+	ctx, stop := context.WithCancel(ctx)
+	defer l.wg.Wait()
+	defer stop()
+	l.alive = ctx
+	defined := events.CampaignDefined{Definition: w.Definition, Instance: "chaos"}
+	if err := engine.Define(ctx, l.book, defined, "person:op", time.Now(), ""); err != nil {
+		l.fault("the campaign cannot be defined: %v", err)
+		return l
+	}
+	l.wg.Go(func() { l.operate(ctx) })
+	end := time.Now().Add(wild)
+	l.drive(ctx, end)
+	if l.ended || len(l.faults) > 0 {
+		return l
+	}
+	if waiting := l.waiting.Load().(string); !namesPerson(w, waiting) {
+		l.fault("after %s it waits for %q, which names nobody who could help", wild, waiting)
+	}
+	l.honest.Store(true)
+	l.device.mu.Lock()
+	l.device.honest = true
+	l.device.mu.Unlock()
+	l.drive(ctx, time.Now().Add(honest))
+	if !l.ended && len(l.faults) == 0 {
+		l.fault("everybody has been honest for %s, and it waits for %q", honest, l.waiting.Load())
+	}
+	return l
+}
+
+// namesPerson reports whether what a campaign waits for is a person's turn.
+func namesPerson(w World, waiting string) bool {
+	if strings.Contains(waiting, "campaignd re") || strings.Contains(waiting, "device") { // resume, resolve; or it is at work
+		return true
+	}
+	for name := range w.Experts {
+		if strings.Contains(waiting, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// drive runs programs one after the other until the campaign has ended, or a
+// time has come.
+func (l *Life) drive(ctx context.Context, end time.Time) {
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	for ctx.Err() == nil && len(l.faults) == 0 {
+		l.lives++
+		r := l.world.chance("life", l.lives)
+		f := &fuse{book: l.book, left: -1, before: r.IntN(2) == 0}
+		if !l.honest.Load() && l.lives < 40 && r.Float64() < l.world.Kills {
+			f.left = 1 + r.IntN(25)
+		}
+		err := l.run(ctx, f)
+		switch {
+		case err == nil:
+			l.ended = true
+			return
+		case f.killed:
+			l.device.kill()
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, errStart): // the device was out of reach
+		default:
+			l.fault("the run ended: %v", err)
+			return
+		}
+		pause := time.NewTimer(time.Duration(r.Float64() * r.Float64() * float64(30*time.Hour)))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+		}
+	}
+}
+
+// errStart is wrapped by the error of a run that did not begin.
+var errStart = errors.New("it did not start")
+
+// run is one life of the program. A panic is how it ends, and a fault like any other.
+func (l *Life) run(ctx context.Context, f *fuse) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	runner := &engine.Runner{
+		Log: f, Campaign: l.world.Definition.Name, Instrument: l.device.instrument(), Reviewers: make(map[string]humans.Reviewer),
+		Observe: func(_ *engine.Core, waiting string) { l.waiting.Store(waiting) },
+	}
+	for name, temper := range l.world.Experts {
+		runner.Reviewers[name] = &person{name: name, temper: temper, life: l}
+	}
+	l.mu.Lock()
+	err = runner.Start(ctx)
+	if err == nil {
+		l.runner = runner
+	}
+	l.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("%w: %w", errStart, err)
+	}
+	err = runner.Run(ctx)
+	l.mu.Lock()
+	l.runner, l.core = nil, runner.Core()
+	l.mu.Unlock()
+	return err
+}
+
+// submit makes a person's request, of the program that runs or without one, as
+// the command line does.
+func (l *Life) submit(request engine.Request) {
+	ctx := l.alive
+	l.mu.Lock()
+	runner := l.runner
+	var stored []events.Event
+	var err error
+	if runner == nil {
+		var core *engine.Core
+		if core, err = engine.Load(ctx, l.book, l.world.Definition.Name); err == nil {
+			stored, err = engine.Submit(ctx, l.book, core, request, time.Now())
+		}
+	}
+	l.mu.Unlock()
+	if runner != nil {
+		stored, err = runner.Submit(ctx, request)
+	}
+	if err != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range stored {
+		l.taken = append(l.taken, string(e.Data))
+	}
+}
+
+// later does something after a while, while the world lasts.
+func (l *Life) later(d time.Duration, do func()) {
+	l.wg.Go(func() {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			do()
+		case <-l.alive.Done():
+		}
+	})
+}
+
+func (l *Life) fault(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.faults = append(l.faults, fmt.Sprintf(format, args...))
+}
+
+// Judge says which laws were broken; nothing is nothing.
+func (l *Life) Judge(ctx context.Context) []string {
+	faults := slices.Concat(l.faults, l.device.faults)
+	add := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	for _, taken := range l.taken {
+		if !l.book.holds(taken) {
+			add("a request was acknowledged and is lost: %s", taken)
+		}
+	}
+	for _, report := range l.device.reports {
+		if !l.book.holds(report.mark) {
+			add("a result was reported and is lost: %s of %s", report.mark, report.command)
+		}
+	}
+	name := l.world.Definition.Name
+	audit, err := engine.Audit(ctx, l.book, name, events.Build{})
+	if err != nil || len(audit.Mismatches) > 0 {
+		add("the audit: %+v, %v", audit.Mismatches, err)
+	}
+	replayed, err := engine.Load(ctx, l.book, name)
+	if err != nil {
+		add("it cannot be replayed: %v", err)
+		return faults
+	}
+	if l.ended && l.core != nil {
+		live, err1 := l.core.Digest()
+		again, err2 := replayed.Digest()
+		if live != again || err1 != nil || err2 != nil {
+			add("replayed, the state is another: %s and %s (%v, %v)", live, again, err1, err2)
+		}
+	}
+	if problem := l.restored(ctx, replayed); problem != "" {
+		add("%s", problem)
+	}
+	s := replayed.State()
+	if most := s.Definition.Budget.Experiments; most > 0 && s.Spent() > most+l.own() {
+		add("%d experiments were spent of a budget of %d", s.Spent(), most)
+	}
+	return faults
+}
+
+// own counts the experiments that people ran without being asked: they are not
+// held to the budget.
+func (l *Life) own() (n int) {
+	for _, taken := range l.taken {
+		n += strings.Count(taken, `"origin":"person"`) + strings.Count(taken, `"repeat":true`)
+	}
+	return n
+}
+
+// restored folds the log from a snapshot in its middle.
+func (l *Life) restored(ctx context.Context, whole *engine.Core) string {
+	core, middle := engine.NewCore(), events.Sequence(l.world.chance("middle").Uint64N(uint64(whole.State().Sequence)))
+	for e, err := range events.ReadCampaign(ctx, l.book, l.world.Definition.Name, 0) {
+		if err == nil {
+			err = core.Apply(e)
+		}
+		if err != nil {
+			return fmt.Sprintf("it cannot be folded: %v", err)
+		}
+		if e.Sequence != middle {
+			continue
+		}
+		var snapshots [][]byte
+		for _, p := range core.Projections() {
+			snapshot, err := p.Snapshot()
+			if err != nil {
+				return fmt.Sprintf("no snapshot of %s: %v", p.Name(), err)
+			}
+			snapshots = append(snapshots, snapshot)
+		}
+		core = engine.NewCore()
+		if err := core.Restore(snapshots); err != nil {
+			return fmt.Sprintf("it cannot be restored: %v", err)
+		}
+	}
+	want, err1 := whole.Digest()
+	have, err2 := core.Digest()
+	if want != have || err1 != nil || err2 != nil {
+		return fmt.Sprintf("restored at event %d, the state is another (%v, %v)", middle, err1, err2)
+	}
+	return ""
+}

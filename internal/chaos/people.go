@@ -1,0 +1,231 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// person is one expert.
+type person struct {
+	name   string
+	temper Temper
+	life   *Life
+}
+
+// Describe implements [humans.Reviewer].
+func (p *person) Describe() humans.Description { return humans.Description{Expert: p.name} }
+
+// Ask implements [humans.Reviewer].
+func (p *person) Ask(ctx context.Context, q humans.Question) (humans.Answer, error) {
+	r := p.life.world.chance("answer", q.ID)
+	temper := p.temper
+	if p.life.honest.Load() {
+		temper = Prompt
+	}
+	delay := time.Duration(1+r.IntN(10)) * time.Minute
+	switch temper {
+	case Absent:
+		<-ctx.Done()
+		return humans.Answer{}, context.Cause(ctx)
+	case Broken:
+		return humans.Answer{}, errors.New("the channel is gone\x1b[2J")
+	case Late:
+		p.life.later(time.Duration(r.Float64()*float64(30*time.Hour)), func() {
+			p.life.submit(answer(p.name, q, reply(q, r)))
+		})
+		<-ctx.Done()
+		return humans.Answer{}, context.Cause(ctx)
+	case Contradictory:
+		for i := range 1 + r.IntN(3) {
+			p.life.later(time.Duration(1+i)*time.Hour, func() { p.life.submit(answer(p.name, q, reply(q, r))) })
+		}
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return humans.Answer{}, context.Cause(ctx)
+	}
+	switch temper {
+	case Undecided:
+		return humans.Answer{Answer: events.AnswerUnsure}, nil
+	case Careless:
+		return careless(q, r), nil
+	}
+	return reply(q, r), nil
+}
+
+// reply is an answer of the question's form.
+func reply(q humans.Question, r *rand.Rand) humans.Answer {
+	switch q.Form {
+	case humans.Comparison:
+		return humans.Answer{Order: r.Perm(len(q.Options))}
+	case humans.Pinpoint:
+		if q.Point == nil || r.IntN(4) == 0 {
+			return humans.Answer{Answer: events.AnswerUnsure}
+		}
+		return humans.Answer{Point: q.Point}
+	}
+	return humans.Answer{Answer: []string{events.AnswerAccept, events.AnswerReject, events.AnswerUnsure, events.AnswerRefuse}[r.IntN(4)], Comment: "so"}
+}
+
+// careless is an answer of any form.
+func careless(q humans.Question, r *rand.Rand) humans.Answer {
+	switch r.IntN(6) {
+	case 0:
+		return humans.Answer{}
+	case 1:
+		return humans.Answer{Order: []int{0, 0, 7}}
+	case 2:
+		return humans.Answer{Point: events.Point{"x": events.Number(1e308)}}
+	case 3:
+		return humans.Answer{Answer: "yes\x1b[2J"}
+	case 4:
+		a := reply(q, r)
+		a.Comment = "\u202e\x00"
+		return a
+	}
+	return reply(q, r)
+}
+
+// answer is the request by which a person answers in their own time.
+func answer(name string, q humans.Question, a humans.Answer) engine.Request {
+	return engine.Request{Actor: "person:" + name, Answer: &engine.Answer{
+		Question: questionID(q.ID), Answer: a.Answer, Order: a.Order, Parameters: a.Point, Comment: a.Comment,
+	}}
+}
+
+// questionID is the identifier within the campaign.
+func questionID(id string) string {
+	for i := len(id) - 1; i >= 0; i-- {
+		if id[i] == '/' {
+			return id[i+1:]
+		}
+	}
+	return id
+}
+
+// operate is the life of the person in charge: a request now and then.
+func (l *Life) operate(ctx context.Context) {
+	temper := l.world.Operator
+	for n := 1; ; n++ {
+		r := l.world.chance("operator", n)
+		pause := time.NewTimer(time.Duration((0.1 + r.Float64()) * float64(5*time.Hour)))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return
+		}
+		core, err := engine.Load(ctx, l.book, l.world.Definition.Name)
+		if err != nil {
+			continue
+		}
+		switch {
+		case l.honest.Load():
+			l.care(core)
+		case temper == Absent:
+		case temper == Prompt:
+			l.care(core)
+			l.submit(l.sensible(core, n, r))
+		case temper == Contradictory:
+			l.submit(l.sensible(core, n, r))
+			l.submit(l.sensible(core, n, r))
+		default:
+			l.submit(nonsense(n, r))
+			l.submit(l.sensible(core, n, r))
+		}
+	}
+}
+
+// care does what the campaign waits for.
+func (l *Life) care(core *engine.Core) {
+	s := core.State()
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.Status == "unresolved" {
+			l.submit(engine.Request{Actor: "person:op", Resolve: &engine.Resolve{Experiment: x.ID, Resolution: events.ResolvedNotPerformed, Reason: "looked"}})
+		}
+	}
+	if s.Status == "paused" {
+		l.submit(engine.Request{Actor: "person:op", Resume: &events.CampaignResumed{}})
+	}
+}
+
+// sensible is a request that a person might well make.
+func (l *Life) sensible(core *engine.Core, n int, r *rand.Rand) engine.Request {
+	s := core.State()
+	request := engine.Request{Actor: "person:op"}
+	reason := fmt.Sprintf("reason %d of seed %d", n, l.world.Seed)
+	experiment := func() string {
+		if len(s.Experiments) == 0 {
+			return "e1"
+		}
+		return s.Experiments[r.IntN(len(s.Experiments))].ID
+	}
+	value := 50 + 40*r.Float64()
+	switch r.IntN(12) {
+	case 0:
+		request.Note = &events.NoteAdded{Text: reason}
+	case 1:
+		request.Pause = &events.CampaignPaused{Reason: reason}
+	case 2:
+		request.Resume = &events.CampaignResumed{Reason: reason}
+	case 3, 4:
+		request.Correct = &engine.Correct{Experiment: experiment(), Value: &value, Reason: reason}
+	case 5:
+		request.Correct = &engine.Correct{Experiment: experiment(), Exclude: true, Reason: reason}
+	case 6:
+		request.Resolve = &engine.Resolve{Experiment: experiment(), Reason: reason, Repeat: r.IntN(2) == 0,
+			Resolution: []string{events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}[r.IntN(3)]}
+	case 7:
+		request.Resolve = &engine.Resolve{Experiment: experiment(), Resolution: events.ResolvedMeasured, Value: &value, Reason: reason}
+	case 8:
+		request.Refuse = &engine.Refuse{About: experiment(), Reason: reason}
+	case 9:
+		if len(s.Refusals) > 0 {
+			request.Allow = &engine.Allow{Refusal: s.Refusals[r.IntN(len(s.Refusals))].ID, Reason: reason}
+		} else {
+			request.Tell = &engine.Tell{Experiment: experiment(), Value: value}
+		}
+	case 10:
+		request.Tell = &engine.Tell{Experiment: experiment(), Failed: reason}
+	case 11:
+		amended := *s.Definition
+		if amended.Budget.Experiments > 0 && amended.Budget.Experiments < 16 {
+			amended.Budget.Experiments++
+		}
+		request.Amend = &events.CampaignAmended{Definition: amended, Reason: reason}
+	}
+	return request
+}
+
+// nonsense is a request that cannot be fulfilled, and perhaps not be recorded.
+func nonsense(n int, r *rand.Rand) engine.Request {
+	request := engine.Request{Actor: "person:op"}
+	huge := 1e308
+	switch r.IntN(8) {
+	case 0:
+		request.Actor, request.Note = "person:a\x1bb", &events.NoteAdded{Text: "hello"}
+	case 1:
+		request.Actor, request.Note = "", &events.NoteAdded{Text: "hello"}
+	case 2:
+		request.Note = &events.NoteAdded{Text: string(make([]byte, 17<<20))}
+	case 3:
+		request.Correct = &engine.Correct{Experiment: "e1", Value: &huge, Reason: "\x00"}
+	case 4:
+		request.Tell = &engine.Tell{Parameters: events.Point{"x": events.Number(1e300)}, Value: 3}
+	case 5:
+		request.Answer = &engine.Answer{Question: fmt.Sprintf("q%d", n), Answer: "\u202e"}
+	case 6:
+		request.Tell = &engine.Tell{Experiment: "e1", Value: 3, Unit: "furlong"}
+	}
+	return request // or one that asks for nothing
+}

@@ -1,0 +1,146 @@
+package chaos
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+)
+
+// World is a campaign and the temperaments of all who take part in it. It
+// follows from its seed.
+type World struct {
+	Seed       uint64
+	Definition events.Definition
+	// Experts holds how each expert behaves, by name.
+	Experts  map[string]Temper
+	Operator Temper
+	Device   Temperament
+	// Kills is the probability that a life of the program ends by being killed.
+	Kills float64
+}
+
+// Temper is how a person behaves.
+type Temper string
+
+const (
+	Prompt        Temper = "prompt"        // answers within minutes
+	Absent        Temper = "absent"        // never answers
+	Late          Temper = "late"          // answers when the question has expired
+	Careless      Temper = "careless"      // answers what was not asked, and mistypes
+	Contradictory Temper = "contradictory" // answers, and then says the opposite
+	Undecided     Temper = "undecided"     // can't tell
+	Broken        Temper = "broken"        // cannot be asked: the channel fails
+)
+
+var tempers = []Temper{Prompt, Absent, Late, Careless, Contradictory, Undecided, Broken}
+
+// Temperament is how a device behaves: probabilities for each command, or for
+// each time it is asked.
+type Temperament struct {
+	// Forgets: it loses its memory when the program is killed. Denies: what it
+	// does not remember it says was never started, in place of unknown.
+	Forgets, Denies bool
+	// Mute: it cannot say what became of a command.
+	Mute bool
+	// Unconfirmed is the probability that it acts and the confirmation is lost,
+	// Slow that it takes longer than the campaign waits, Off that it goes out of
+	// reach for hours, Lies that a result is not what the campaign asked for.
+	Unconfirmed, Slow, Off, Lies float64
+	// Fails is the probability of an honest outcome other than a measurement.
+	Fails    float64
+	Capacity int
+}
+
+// Draw returns the world of a seed, whose campaign follows a method.
+func Draw(seed uint64, method events.Method) World {
+	w := World{Seed: seed, Experts: make(map[string]Temper)}
+	r := w.chance("world")
+	def := events.Definition{
+		Name: method.Name, Seed: 1 + r.Uint64N(1000), Policy: method.Policy,
+		Objective: events.Objective{Name: "yield", Unit: "%", Goal: events.Maximize, Min: number(-5), Max: number(200)},
+		Parallel:  1,
+	}
+	w.space(&def, r)
+	if method.Policy.Duel.Set() {
+		def.Budget.Comparisons = 6 + r.IntN(6)
+		def.Initial.Comparisons = count(2 + r.IntN(3))
+	} else {
+		def.Budget.Experiments = 6 + r.IntN(5)
+		def.Initial.Experiments, def.Initial.Labels, def.Initial.Comparisons = count(2), count(r.IntN(4)), count(r.IntN(4))
+		def.Instrument.Process = &events.ProcessInstrument{Command: []string{"device"}}
+		def.Parallel = 1 + r.IntN(3)
+		if r.IntN(4) == 0 {
+			def.Replicates = 2
+		}
+	}
+	for i := range []int{1, 1, 2, 3}[r.IntN(4)] {
+		name := []string{"ada", "bob", "eve"}[i]
+		expert := events.Expert{Name: name, Terminal: &events.TerminalExpert{}, AnswerWithin: events.Duration(30 * time.Minute)}
+		if r.IntN(4) == 0 && method.Policy.Duel.Set() {
+			expert.AnswerWithin = 0
+		}
+		def.Experts = append(def.Experts, expert)
+		w.Experts[name] = tempers[r.IntN(len(tempers))]
+	}
+	if needsNobody(method.Policy) && r.IntN(2) == 0 {
+		def.Experts, w.Experts = nil, nil
+	}
+	w.Definition = campaignfile.Complete(def)
+	w.Operator = []Temper{Prompt, Absent, Careless, Contradictory}[r.IntN(4)]
+	some := func(p float64) float64 {
+		if r.IntN(2) == 0 {
+			return 0
+		}
+		return p * r.Float64()
+	}
+	w.Device = Temperament{
+		Forgets: r.IntN(2) == 0, Denies: r.IntN(2) == 0, Mute: r.IntN(4) == 0,
+		Unconfirmed: some(0.4), Slow: some(0.3), Off: some(0.3), Lies: some(0.5), Fails: some(0.5),
+		Capacity: 1 + r.IntN(3),
+	}
+	w.Kills = []float64{0, 0.5, 1}[r.IntN(3)]
+	return w
+}
+
+// needsNobody reports whether a policy makes its choices without experts.
+func needsNobody(p events.Policy) bool {
+	return p.Trust.None != nil && p.Handover.Never != nil && p.Next.Prior == nil && p.Next.Manual == nil
+}
+
+// space gives the campaign one of several small spaces.
+func (w World) space(def *events.Definition, r *rand.Rand) {
+	x := events.Parameter{Name: "x", Unit: "mol/kg", Min: number(0), Max: number(2)}
+	y := events.Parameter{Name: "y", Min: number(0), Max: number(1)}
+	switch r.IntN(4) {
+	case 0: // a mixture
+		x.Max = number(1)
+		def.Parameters = []events.Parameter{x, y, {Name: "z", Min: number(0), Max: number(1)}}
+		def.Constraints = []events.Constraint{{Name: "sum", Terms: map[string]float64{"x": 1, "y": 1, "z": 1}, Equals: number(1)}}
+	case 1: // a grid
+		def.Parameters = []events.Parameter{{Name: "x", Values: []float64{0, 0.5, 1, 1.5, 2}}, {Name: "y", Values: []float64{0, 1}}}
+	case 2: // a category
+		def.Parameters = []events.Parameter{x, {Name: "y", Categories: []events.CategoryDef{{Name: "LiPF6"}, {Name: "LiFSI"}, {Name: "LiTFSI"}}}}
+	default:
+		def.Parameters = []events.Parameter{x, y}
+	}
+}
+
+// chance is a source of randomness for one purpose: whoever draws first, it
+// gives the same.
+func (w World) chance(purpose ...any) *rand.Rand {
+	hash := fnv.New64a()
+	fmt.Fprintln(hash, purpose...)
+	return rand.New(rand.NewPCG(w.Seed, hash.Sum64()))
+}
+
+// String says how everybody behaves.
+func (w World) String() string {
+	return fmt.Sprintf("seed %d, %s: experts %v, operator %s, device %+v, kills %g", w.Seed, w.Definition.Name, w.Experts, w.Operator, w.Device, w.Kills)
+}
+
+func number(x float64) *float64 { return &x }
+func count(n int) *int          { return &n }
