@@ -65,7 +65,7 @@ func calm(t *testing.T) World {
 	t.Helper()
 	methods := events.Methods()
 	w := Draw(1, methods[slices.IndexFunc(methods, func(m events.Method) bool { return m.Name == "sobol" })])
-	w.Device, w.Kills, w.Operator = Temperament{Capacity: 1}, 0, Absent
+	w.Device, w.ByHand, w.Kills, w.Operator = Temperament{Capacity: 1}, false, 0, Absent
 	return w
 }
 

@@ -30,9 +30,13 @@ type Life struct {
 	device *device
 	honest atomic.Bool // from now on everybody is
 
-	mu     sync.Mutex
+	// store is the lock of the store: one program at a time opens it. Waiting for it
+	// takes time, as waiting for a mutex does not.
+	store  chan struct{}
 	runner *engine.Runner // of the program that runs; nil: none does
-	taken  []string       // marks of requests that were acknowledged
+
+	mu     sync.Mutex
+	taken  []string // marks of requests that were acknowledged
 	faults []string
 
 	wg    sync.WaitGroup
@@ -48,7 +52,7 @@ type Life struct {
 // Live lives a world through. It must be called within a bubble of
 // testing/synctest: weeks pass.
 func (w World) Live(ctx context.Context) *Life {
-	l := &Life{world: w, book: newBook(w.Definition.Name)}
+	l := &Life{world: w, book: newBook(w.Definition.Name), store: make(chan struct{}, 1)}
 	l.device = newDevice(w, l.book)
 	l.waiting.Store("")
 	ctx, stop := context.WithCancel(ctx)
@@ -105,7 +109,11 @@ func (l *Life) drive(ctx context.Context, end time.Time) {
 		if !l.honest.Load() && l.lives < 40 && r.Float64() < l.world.Kills {
 			f.left = 1 + r.IntN(25)
 		}
-		err := l.run(ctx, f)
+		live := l.run
+		if l.world.ByHand {
+			live = l.handful
+		}
+		err := live(ctx, f)
 		switch {
 		case err == nil:
 			l.ended = true
@@ -145,19 +153,19 @@ func (l *Life) run(ctx context.Context, f *fuse) (err error) {
 	for name, temper := range l.world.Experts {
 		runner.Reviewers[name] = &person{name: name, temper: temper, life: l}
 	}
-	l.mu.Lock()
+	l.store <- struct{}{}
 	err = runner.Start(ctx)
 	if err == nil {
 		l.runner = runner
 	}
-	l.mu.Unlock()
+	<-l.store
 	if err != nil {
 		return fmt.Errorf("%w: %w", errStart, err)
 	}
 	err = runner.Run(ctx)
-	l.mu.Lock()
+	l.store <- struct{}{}
 	l.runner, l.core = nil, runner.Core()
-	l.mu.Unlock()
+	<-l.store
 	return err
 }
 
@@ -165,7 +173,7 @@ func (l *Life) run(ctx context.Context, f *fuse) (err error) {
 // the command line does.
 func (l *Life) submit(request engine.Request) {
 	ctx := l.alive
-	l.mu.Lock()
+	l.store <- struct{}{}
 	runner := l.runner
 	var stored []events.Event
 	var err error
@@ -175,7 +183,7 @@ func (l *Life) submit(request engine.Request) {
 			stored, err = engine.Submit(ctx, l.book, core, request, time.Now())
 		}
 	}
-	l.mu.Unlock()
+	<-l.store
 	if runner != nil {
 		stored, err = runner.Submit(ctx, request)
 	}

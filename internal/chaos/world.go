@@ -19,6 +19,8 @@ type World struct {
 	Experts  map[string]Temper
 	Operator Temper
 	Device   Temperament
+	// ByHand: there is no device, people run what is suggested and tell.
+	ByHand bool
 	// Kills is the probability that a life of the program ends by being killed.
 	Kills float64
 }
@@ -75,6 +77,9 @@ func Draw(seed uint64, method events.Method) World {
 		def.Parallel = 1 + r.IntN(3)
 		if r.IntN(4) == 0 {
 			def.Replicates = 2
+		}
+		if w.ByHand = r.IntN(5) == 0; w.ByHand {
+			def.Instrument = events.Instrument{Manual: &events.ManualInstrument{}}
 		}
 	}
 	for i := range []int{1, 1, 2, 3}[r.IntN(4)] {
@@ -139,7 +144,7 @@ func (w World) chance(purpose ...any) *rand.Rand {
 
 // String says how everybody behaves.
 func (w World) String() string {
-	return fmt.Sprintf("seed %d, %s: experts %v, operator %s, device %+v, kills %g", w.Seed, w.Definition.Name, w.Experts, w.Operator, w.Device, w.Kills)
+	return fmt.Sprintf("seed %d, %s: experts %v, operator %s, device %+v, by hand %t, kills %g", w.Seed, w.Definition.Name, w.Experts, w.Operator, w.Device, w.ByHand, w.Kills)
 }
 
 func number(x float64) *float64 { return &x }

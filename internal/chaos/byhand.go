@@ -1,0 +1,125 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// handful is one life of a campaign whose experiments people run: suggest, tell,
+// suggest again. The program is there only while it is asked.
+func (l *Life) handful(ctx context.Context, f *fuse) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	seen := make(map[string]bool) // experiments and questions that somebody has taken up
+	for n := 1; ; n++ {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		r := l.world.chance("suggest", l.lives, n)
+		l.store <- struct{}{}
+		runner := &engine.Runner{Log: f, Campaign: l.world.Definition.Name}
+		suggestion, err := runner.Suggest(ctx)
+		l.core = runner.Core()
+		<-l.store
+		if err != nil {
+			return err
+		}
+		if suggestion.Ended {
+			return nil
+		}
+		l.waiting.Store(suggestion.WaitingFor)
+		for _, x := range suggestion.Experiments {
+			l.waiting.Store("device: a person's hands, for " + x.ID)
+			if !seen[x.ID] {
+				seen[x.ID] = true
+				l.measure(x, r)
+			}
+		}
+		for _, q := range suggestion.Questions {
+			if !seen[q.ID] {
+				seen[q.ID] = true
+				l.consider(q, r)
+			}
+		}
+		timer := time.NewTimer(time.Hour)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+// measure has a person run an experiment, who may put it off and mistype.
+func (l *Life) measure(x campaign.Experiment, r *rand.Rand) {
+	request := engine.Request{Actor: "person:op", Tell: &engine.Tell{Experiment: x.ID, Value: truth(x.Parameters) + r.Float64()*1e-3}}
+	delay := time.Duration(r.Float64() * float64(3*time.Hour))
+	if !l.honest.Load() {
+		sentence := fmt.Sprintf("%s of seed %d", x.ID, l.world.Seed)
+		switch r.IntN(8) {
+		case 0:
+			request.Tell.Failed = sentence
+		case 1:
+			request.Tell.Infeasible = sentence
+		case 2:
+			request.Tell.Again = sentence
+		case 3:
+			request.Tell.Unit = "furlong" // refused; they try again
+			again := request
+			told := *request.Tell
+			told.Unit, again.Tell = "%", &told
+			l.later(delay+time.Hour, func() { l.submit(again) })
+		case 4:
+			delay *= 30
+		}
+	}
+	l.later(delay, func() { l.submit(request) })
+}
+
+// consider has an expert answer an open question by the command line.
+func (l *Life) consider(q campaign.Question, r *rand.Rand) {
+	asked := humans.Question{ID: q.ID, Options: q.Options, Point: q.Parameters}
+	switch q.Form {
+	case campaign.Comparison:
+		asked.Form = humans.Comparison
+	case campaign.Pinpoint:
+		asked.Form = humans.Pinpoint
+	}
+	temper := l.world.Experts[q.Expert]
+	if l.honest.Load() {
+		temper = Prompt
+	}
+	var given humans.Answer
+	delay := time.Duration(r.Float64() * float64(20*time.Minute))
+	switch temper {
+	case Absent, Broken:
+		l.later(wild, func() { l.submit(answer(q.Expert, asked, reply(asked, r))) })
+		return
+	case Late:
+		delay *= 40
+		given = reply(asked, r)
+	case Undecided:
+		given.Answer = events.AnswerUnsure
+	case Careless:
+		l.later(delay, func() { l.submit(answer(q.Expert, asked, careless(asked, r))) })
+		delay += time.Minute
+		given = reply(asked, r)
+	default:
+		given = reply(asked, r)
+	}
+	l.later(delay, func() { l.submit(answer(q.Expert, asked, given)) })
+	if temper == Contradictory {
+		l.later(delay+time.Hour, func() { l.submit(answer(q.Expert, asked, reply(asked, r))) })
+	}
+}
