@@ -24,13 +24,18 @@ var only = flag.Uint64("chaos.seed", 0, "the one seed to live through")
 //
 //	CAMPAIGND_CHAOS=1h go test ./internal/chaos -run Worlds -timeout 0
 //
-// lives through as many as fit, and -chaos.seed through a single one again.
+// lives through as many as fit, and -chaos.seed through a single one again, with its log.
 func TestWorlds(t *testing.T) {
 	methods := events.Methods()
 	live := func(t *testing.T, seed uint64) {
 		world := Draw(seed, methods[seed%uint64(len(methods))])
 		synctest.Test(t, func(t *testing.T) {
 			life := world.Live(t.Context())
+			if *only != 0 {
+				for e := range life.book.Read(t.Context(), 0) {
+					t.Logf("%d %s %s %s cause=%s %.300s", e.Sequence, e.Time.Format("02 15:04:05"), e.Kind, e.Actor, e.Cause, e.Data)
+				}
+			}
 			for _, fault := range life.Judge(t.Context()) {
 				t.Errorf("%.2000s", fault)
 			}

@@ -211,7 +211,7 @@ func (d *device) outcome(cmd instruments.Command, r *rand.Rand) instruments.Outc
 	if d.honest || r.Float64() >= d.world.Device.Lies {
 		return o
 	}
-	switch r.IntN(12) {
+	switch r.IntN(13) {
 	case 0:
 		m.Objective.Unit = "g"
 	case 1:
@@ -242,6 +242,8 @@ func (d *device) outcome(cmd instruments.Command, r *rand.Rand) instruments.Outc
 		return instruments.Outcome{Status: instruments.Failed, Cause: sentence + "\x00" + strings.Repeat("x", 1<<20)}
 	case 11:
 		m.Began, m.Ended = m.Ended, m.Began
+	case 12: // of two minds
+		o.Status, o.Cause = []instruments.Status{instruments.Failed, instruments.Infeasible, instruments.Deferred}[r.IntN(3)], sentence
 	}
 	return o
 }
