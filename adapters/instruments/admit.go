@@ -40,7 +40,7 @@ func undecorated(m events.Measurement) (events.Measurement, []events.Unread) {
 		unread = append(unread, events.Unread{Field: field, Text: text(value), Reason: fmt.Sprintf(format, args...)})
 	}
 	if sd := m.Objective.SD; badSD(sd) {
-		spoilt("objective.sd", *sd, "the standard deviation of the objective is %g", *sd)
+		spoilt("objective.sd", *sd, "the standard deviation of the objective is %s", absurd(*sd))
 		m.Objective.SD = nil
 	}
 	further := m.Further
@@ -57,16 +57,14 @@ func undecorated(m events.Measurement) (events.Measurement, []events.Unread) {
 			spoilt(field, q, "the name of %s %s", what, name)
 		case unit != "":
 			spoilt(field, q, "the unit of %s %s", what, unit)
-		case !finite(q.Value):
-			spoilt(field, q, "%s is %g", what, q.Value)
-		case beyond(q.Value):
-			spoilt(field, q, "%s is %g, more than anything measures", what, q.Value)
+		case !finite(q.Value) || beyond(q.Value):
+			spoilt(field, q, "%s is %s", what, absurd(q.Value))
 		case seen[q.Name]:
 			spoilt(field, q, "%s is given twice", what)
 		default:
 			seen[q.Name] = true
 			if badSD(q.SD) {
-				spoilt(field+".sd", *q.SD, "the standard deviation of %s is %g", what, *q.SD)
+				spoilt(field+".sd", *q.SD, "the standard deviation of %s is %s", what, absurd(*q.SD))
 				q.SD = nil
 			}
 			m.Further = append(m.Further, q)

@@ -58,11 +58,8 @@ func Check(def events.Definition, m events.Measurement) error {
 
 // substance checks the objective and the composition that was made.
 func (f *faults) substance(def events.Definition, m events.Measurement) {
-	switch v := m.Objective.Value; {
-	case !finite(v):
-		f.add("the objective is %g", v)
-	case beyond(v):
-		f.add("the objective is %g, more than anything measures: is it a typing error?", v)
+	if v := m.Objective.Value; !finite(v) || beyond(v) {
+		f.add("the objective is %s", absurd(v))
 	}
 	if m.Objective.Name != def.Objective.Name {
 		f.add("the objective is called %s, the campaign's %q", quoted(m.Objective.Name), def.Objective.Name)
@@ -313,6 +310,14 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // beyond reports whether a number is too great to have been measured.
 func beyond(x float64) bool { return math.Abs(x) > events.Greatest }
+
+// absurd writes a number that nobody can have measured.
+func absurd(x float64) string {
+	if finite(x) && beyond(x) {
+		return fmt.Sprintf("%g, more than anything measures: is it a typing error?", x)
+	}
+	return fmt.Sprintf("%g", x)
+}
 
 // unit names a unit in a message, also the empty one.
 func unit(u string) string {

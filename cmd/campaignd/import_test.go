@@ -126,7 +126,7 @@ func TestExportImportRoundTrip(t *testing.T) {
 		text := table.String()
 		log, core = opened(rt, t)
 		im := &importer{core: core, def: core.State().Definition}
-		err := im.read(&app{stdin: &table}, "-")
+		err := im.read(&app{as: "ada", stdin: &table}, "-")
 		if len(want) == 0 {
 			if err == nil {
 				rt.Fatalf("nothing was imported, and nobody said so:\n%s", text)
@@ -163,7 +163,7 @@ func FuzzImport(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		im := &importer{core: core, def: &def}
-		if err := im.read(&app{stdin: strings.NewReader(text)}, "-"); err != nil {
+		if err := im.read(&app{as: "ada", stdin: strings.NewReader(text)}, "-"); err != nil {
 			if !strings.Contains(err.Error(), "standard input") {
 				t.Errorf("%q is refused without its name: %v", text, err)
 			}

@@ -92,7 +92,7 @@ func TestPanelShowsChoices(t *testing.T) {
 	s := standing()
 	def := *s.Definition
 	def.Policy = events.Policy{Trust: events.Trust{CoExBO: &events.CoExBO{}}, Handover: events.Handover{Choose: &events.Choose{}}}
-	s.Definition, s.Labels, s.Trust, s.Compared = &def, 0, nil, 14
+	s.Definition, s.Labels, s.Trust, s.Helps, s.Compared = &def, 0, nil, nil, 14
 	s.Review = &events.ChoiceReview{Question: "q14", Expert: "ada", Experiment: "e3", Probability: 0.93}
 	p := &panel{width: 80}
 	p.Update(s)
