@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/campaignd/campaignd/events"
@@ -18,15 +19,17 @@ type book struct {
 
 	mu   sync.Mutex
 	read events.Position
-	// What the entries say of commands: their state by command, and by experiment
-	// which command it has.
-	state    map[string]string
-	commands map[string]string
-	pages    bytes.Buffer // every payload, for a search
+	// What the entries say of commands: what happened to each, when it was handed
+	// out and when its fate became unknown, and which command an experiment has.
+	state                 map[string]string
+	dispatched, forgotten map[string]events.Position
+	commands              map[string]string
+	pages                 bytes.Buffer // every payload, for a search
 }
 
 func newBook(campaign string) *book {
-	return &book{Log: memlog.New(), campaign: campaign, state: make(map[string]string), commands: make(map[string]string)}
+	return &book{Log: memlog.New(), campaign: campaign, state: make(map[string]string), commands: make(map[string]string),
+		dispatched: make(map[string]events.Position), forgotten: make(map[string]events.Position)}
 }
 
 // catchUp reads what was written since.
@@ -47,6 +50,12 @@ func (b *book) catchUp() {
 		}
 		if command := b.commands[entry.Experiment]; command != "" {
 			switch e.Kind {
+			case events.KindExperimentDispatched:
+				b.dispatched[command] = e.Position
+			case events.KindExperimentUnresolved:
+				b.forgotten[command] = e.Position
+			}
+			switch e.Kind {
 			case events.KindExperimentDispatched, events.KindExperimentStarted, events.KindExperimentMeasured, events.KindExperimentFailed,
 				events.KindExperimentInfeasible, events.KindExperimentDeferred, events.KindExperimentCancelled,
 				events.KindExperimentUnresolved, events.KindExperimentResolved:
@@ -56,16 +65,17 @@ func (b *book) catchUp() {
 	}
 }
 
-// about says what the log knows of a command, and whose fate nobody knows.
+// about says what the log knows of a command, and whose fate nobody knew when it
+// was handed out, nor does now.
 func (b *book) about(command string) (dispatched, started bool, unresolved []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.catchUp()
-	history := []byte(b.state[command])
-	dispatched = bytes.Contains(history, []byte(events.KindExperimentDispatched))
-	started = bytes.Contains(history, []byte(events.KindExperimentStarted))
+	history := b.state[command]
+	dispatched = strings.Contains(history, string(events.KindExperimentDispatched))
+	started = strings.Contains(history, string(events.KindExperimentStarted))
 	for other, history := range b.state {
-		if bytes.HasSuffix([]byte(history), []byte(events.KindExperimentUnresolved)) {
+		if strings.HasSuffix(history, string(events.KindExperimentUnresolved)) && b.forgotten[other] < b.dispatched[command] {
 			unresolved = append(unresolved, other)
 		}
 	}

@@ -91,7 +91,9 @@ func TestJudge(t *testing.T) {
 		}, "acted on 2 times"},
 		"an act while a fate is unknown": {func(l *Life) {
 			l.book.state["sobol/chaos/e1"] += " " + string(events.KindExperimentUnresolved)
-			l.device.Start(ctx, instruments.Command{ID: "sobol/chaos/e99"})
+			l.book.forgotten["sobol/chaos/e1"] = l.book.dispatched["sobol/chaos/e2"] - 1
+			clear(l.device.memory)
+			l.device.Start(ctx, instruments.Command{ID: "sobol/chaos/e2"})
 		}, "nobody knew what became of [sobol/chaos/e1]"},
 		"a result is lost": {func(l *Life) {
 			l.device.reports = append(l.device.reports, report{"sobol/chaos/e1", "91.2345678", time.Now()})

@@ -257,11 +257,12 @@ func (l *Life) Judge(ctx context.Context) []string {
 	return faults
 }
 
-// own counts the experiments that people ran without being asked: they are not
-// held to the budget.
+// own counts the experiments that people added: those they ran without being asked or
+// wanted again, and those of which they said afterwards that they took place. They
+// are not held to the budget.
 func (l *Life) own() (n int) {
 	for _, taken := range l.taken {
-		n += strings.Count(taken, `"origin":"person"`) + strings.Count(taken, `"repeat":true`)
+		n += strings.Count(taken, `"origin":"person"`) + strings.Count(taken, `"repeat":true`) + strings.Count(taken, `"was":"not-performed"`)
 	}
 	return n
 }

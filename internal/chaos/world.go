@@ -63,7 +63,7 @@ func Draw(seed uint64, method events.Method) World {
 	r := w.chance("world")
 	def := events.Definition{
 		Name: method.Name, Seed: 1 + r.Uint64N(1000), Policy: method.Policy,
-		Objective: events.Objective{Name: "yield", Unit: "%", Goal: events.Maximize, Min: number(-5), Max: number(200)},
+		Objective: events.Objective{Name: "yield", Unit: "%", Goal: events.Maximize, Min: number(-500), Max: number(200)},
 		Parallel:  1,
 	}
 	w.space(&def, r)

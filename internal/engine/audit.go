@@ -234,20 +234,25 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 // next is the engine's next step at a time, everything open being tended and
 // the instrument busy: where a request was recorded it had nothing to dispatch.
 func (a *auditor) next(now time.Time) Step {
+	// A campaign that failures had cost the last of its budget was not paused by
+	// earlier versions.
+	s := a.core.State()
+	return a.nextIn(now, s.Definition != nil && s.Spent() >= s.Definition.Budget.Experiments)
+}
+
+// nextIn is next with or without the waits after failures (see [Runner.Eager]).
+func (a *auditor) nextIn(now time.Time, eager bool) Step {
 	s := a.core.State()
 	if s.Status == campaign.Undefined {
 		return nil
 	}
-	w := World{Now: now, Tended: make(map[string]bool, len(s.Experiments)+len(s.Questions))}
+	w := World{Now: now, Eager: eager, Tended: make(map[string]bool, len(s.Experiments)+len(s.Questions))}
 	for i := range s.Experiments {
 		w.Tended[s.Experiments[i].ID] = true
 	}
 	for i := range s.Questions {
 		w.Tended[s.Questions[i].ID] = true
 	}
-	// A campaign that failures had cost the last of its budget was not paused
-	// by earlier versions.
-	w.Eager = s.Definition != nil && s.Spent() >= s.Definition.Budget.Experiments
 	step, err := a.core.Next(w)
 	if err != nil {
 		return nil

@@ -53,6 +53,7 @@ var writers = map[events.Kind]author{
 	events.KindComparisonSuperseded: byPerson,
 	events.KindPinpointRequested:    byEngine,
 	events.KindPinpointGiven:        byExpert | byPerson,
+	events.KindPinpointSuperseded:   byPerson,
 	events.KindQuestionExpired:      byEngine,
 	events.KindQuestionWithdrawn:    byEngine,
 
@@ -61,7 +62,7 @@ var writers = map[events.Kind]author{
 	events.KindExperimentStarted:    byInstrument,
 	events.KindExperimentMeasured:   byInstrument | byPerson,
 	events.KindExperimentFailed:     byInstrument | byPerson,
-	events.KindExperimentCancelled:  byInstrument | byEngine,
+	events.KindExperimentCancelled:  byInstrument | byEngine | byPerson,
 	events.KindExperimentUnresolved: byInstrument | byEngine,
 	events.KindExperimentResolved:   byPerson,
 	events.KindExperimentInfeasible: byInstrument | byPerson,
@@ -71,6 +72,7 @@ var writers = map[events.Kind]author{
 	events.KindRegionAllowed:        byPerson,
 	events.KindMeasurementFlagged:   byEngine,
 	events.KindMeasurementCorrected: byPerson,
+	events.KindExperimentCorrected:  byPerson,
 	events.KindInstrumentStalled:    byEngine,
 
 	events.KindModelFitted:    byEngine,
@@ -131,7 +133,8 @@ func (a *auditor) identify(payload events.Payload) (*identified, bool) {
 
 // joins reports whether an event that nothing calls for goes on with the batch of
 // the event before it: a refusal that came with an answer, further rows of an import,
-// a further command whose fate is unknown.
+// a further command whose fate is unknown, a word on a composition that was made
+// elsewhere, a remark on what an instrument said or on which one it is.
 func (a *auditor) joins(in *identified) bool {
 	if a.opening == nil || a.event.Cause != a.batch.ID {
 		return false
@@ -141,10 +144,16 @@ func (a *auditor) joins(in *identified) bool {
 	}
 	switch p := in.payload.(type) {
 	case *events.RegionRefused:
-		switch a.last.(type) {
-		case *events.LabelGiven, *events.LabelSuperseded:
-			return p.About != ""
+		switch last := a.last.(type) {
+		case *events.LabelGiven:
+			return p.About == last.Question
+		case *events.LabelSuperseded:
+			return p.About == last.Question
 		}
+	case *events.MeasurementFlagged:
+		return p.Verdict == events.VerdictElsewhere
+	case *events.NoteAdded:
+		return in.author == byEngine || in.author == byInstrument
 	case *events.ExperimentUnresolved:
 		_, recovery := a.opening.(*events.RecoveryDone)
 		return recovery && in.author == byEngine

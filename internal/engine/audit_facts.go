@@ -53,7 +53,8 @@ func (a *auditor) checkFact(in *identified) {
 	case *events.ExperimentFailed:
 		a.checkRejected(p)
 	case *events.ExperimentUnresolved:
-		if in.author == byEngine && a.recovered != a.event.Sequence-1 && in.x != nil {
+		_, recovery := a.opening.(*events.RecoveryDone)
+		if recovery = recovery && a.event.Cause == a.batch.ID; in.author == byEngine && !recovery && in.x != nil {
 			a.checkSilence(in, time.Duration(def.Instrument.GiveUpAfter))
 		}
 	case *events.InstrumentStalled:
@@ -71,6 +72,12 @@ func (a *auditor) checkFact(in *identified) {
 		}
 	case *events.MeasurementCorrected:
 		a.checkCorrection(in, p)
+	case *events.ExperimentCorrected:
+		a.checkOutcome(in, p)
+	case *events.MeasurementFlagged:
+		if p.Verdict == events.VerdictElsewhere {
+			a.checkElsewhere(p)
+		}
 
 	case *events.RegionRefused:
 		a.checkRefusal(in, p)
@@ -86,6 +93,10 @@ func (a *auditor) checkFact(in *identified) {
 			a.checkPoint(p.Question, def, point)
 		}
 	case *events.PinpointGiven:
+		if p.Parameters != nil {
+			a.checkPoint(p.Question, def, p.Parameters)
+		}
+	case *events.PinpointSuperseded:
 		if p.Parameters != nil {
 			a.checkPoint(p.Question, def, p.Parameters)
 		}
@@ -272,8 +283,26 @@ func (a *auditor) checkCorrection(in *identified, p *events.MeasurementCorrected
 	if p.Actual != nil {
 		m.Actual = p.Actual
 	}
-	m.Further = nil // they are those of the instrument
+	m.Further = p.Further // the others are those of the instrument
 	a.checkMeasurement(in, p.Experiment, m)
+}
+
+// checkOutcome holds the correction of an outcome to the outcome that stood.
+func (a *auditor) checkOutcome(in *identified, p *events.ExperimentCorrected) {
+	if in.x == nil {
+		return // the projections refuse it
+	}
+	if was := in.x.Status.Outcome(); p.Was != was {
+		a.mismatch(p.Experiment, "it says that the outcome was %q, which was %q", p.Was, was)
+	}
+	if p.Reason == "" {
+		a.mismatch(p.Experiment, "it gives no reason")
+	}
+	if (p.Measurement != nil) != (p.Outcome == events.ResolvedMeasured) {
+		a.mismatch(p.Experiment, "its outcome is %s, and a measurement belongs to %s alone", p.Outcome, events.ResolvedMeasured)
+	} else if p.Measurement != nil {
+		a.checkMeasurement(in, p.Experiment, *p.Measurement)
+	}
 }
 
 // checkRefusal holds a refused region to the campaign's parameters.

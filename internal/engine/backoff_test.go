@@ -50,6 +50,10 @@ func dispatches(t *testing.T, log events.Log) (times []time.Time) {
 	return times
 }
 
+// sleepUntilDefined brings the time of a bubble to that at which simulated campaigns
+// are defined: an audit looks at the order of times.
+func sleepUntilDefined() { time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))) }
+
 // sound checks that an audit has nothing to say.
 func sound(t *testing.T, log events.Log) {
 	t.Helper()
@@ -99,6 +103,7 @@ func TestRebootIsSurvived(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				sleepUntilDefined()
 				d, began := newDevice("serial 1"), time.Now()
 				starts := 0
 				c.refuse(d, func() bool { starts++; return starts > 1 && time.Since(began) < 30*time.Second })
@@ -125,6 +130,7 @@ func TestRebootIsSurvived(t *testing.T) {
 // resuming tries at once.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		sleepUntilDefined()
 		d := newDevice("serial 1")
 		open := true
 		d.start = func(instruments.Command) error {
@@ -167,6 +173,7 @@ func TestBackoff(t *testing.T) {
 // it need not wait.
 func TestWaitSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		sleepUntilDefined()
 		d := newDevice("serial 1")
 		open := true
 		d.start = func(instruments.Command) error {
@@ -197,6 +204,7 @@ func TestWaitSaysWhy(t *testing.T) {
 // moment counts again if it is put off once more.
 func TestResumedInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		sleepUntilDefined()
 		d := newDevice("serial 1")
 		d.start = func(instruments.Command) error {
 			time.Sleep(time.Millisecond)
@@ -234,6 +242,7 @@ func TestBreaker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				sleepUntilDefined()
 				d := newDevice("serial 1")
 				d.await = func(instruments.Command) (instruments.Outcome, error) {
 					return instruments.Outcome{Status: c.status, Cause: "no power"}, nil
@@ -281,6 +290,7 @@ func TestEndsWithFailures(t *testing.T) {
 	}
 	sound(t, log)
 	synctest.Test(t, func(t *testing.T) {
+		sleepUntilDefined()
 		log := memlog.New()
 		r := patiently(t, log, def, failing(), "campaignd resume")
 		if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resume: &events.CampaignResumed{}}); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 )
@@ -422,6 +423,7 @@ func people(t *testing.T) []events.Event {
 	}
 	definition := def
 	definition.Instrument.Simulated, definition.Instrument.Process = nil, &events.ProcessInstrument{Command: []string{"./mixer"}}
+	definition = campaignfile.Complete(definition)
 	trace := "00-" + strings.Repeat("1", 32) + "-" + strings.Repeat("2", 16) + "-01"
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Instance: "ABC", Definition: definition}, "person:eve", time.Now(), trace); err != nil {
 		t.Fatal(err)

@@ -280,7 +280,8 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 		def := electrolyte(t, rapid.Uint64Range(1, 50).Draw(rt, "seed"), 5, func(def *events.Definition) {
 			def.Experts[0] = events.Expert{Name: "ada", Terminal: &events.TerminalExpert{}}
 			def.Initial.Labels, def.Initial.Experiments = ptr(2), ptr(2)
-			def.Policy.Handover.Width = &events.Width{Gate: ptr(false)} // ask always
+			def.Policy.Handover.Width = &events.Width{Gate: ptr(rapid.Bool().Draw(rt, "gate"))} // without it they are asked always
+			def.Instrument = events.Instrument{Process: &events.ProcessInstrument{Command: []string{"bench"}}}
 		})
 		instrument := &shouting{bench: bench{acts: make(map[string]int)}, name: "bench"}
 		reviewer := new(oracle)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -201,15 +202,22 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 		delete(r.tended, x.ID)
 	}
 	if m.err != nil {
+		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
+			return nil // that the line is gone says nothing new
+		}
 		m.outcome = &instruments.Outcome{Status: instruments.Unknown, Cause: m.err.Error()}
 	}
 	payload := r.conclude(x, *m.outcome)
-	if payload == nil {
+	var payloads []events.Payload
+	if payload != nil {
+		payloads = r.core.withConsequences(payload)
+	}
+	if payloads = append(payloads, remarks...); payloads == nil {
 		return nil
 	}
 	trace, end := r.Meter.Trace(x.Trace, "measurement")
 	end(nil)
-	return r.appendTraced(ctx, r.actor(), x.LastEvent, trace, append(r.core.withConsequences(payload), remarks...)...)
+	return r.appendTraced(ctx, r.actor(), x.LastEvent, trace, payloads...)
 }
 
 func (r *Runner) actor() string { return "instrument:" + r.description.Name }
@@ -219,11 +227,16 @@ func (r *Runner) actor() string { return "instrument:" + r.description.Name }
 // instrument's answer kept.
 func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.Payload {
 	s, o := r.core.State(), o.Recordable()
-	if !x.Status.Open() {
-		if o.Status == instruments.Unknown {
+	known := o.Status == instruments.Measured || o.Status == instruments.Failed || o.Status == instruments.Infeasible ||
+		o.Status == instruments.Deferred || o.Status == instruments.Cancelled
+	switch {
+	case !x.Status.Open() && known:
+		return &events.NoteAdded{About: x.ID, Text: "the instrument answered after a person had settled it: " + late(o) + "; if that is how it ended, say so with `campaignd correct " + x.ID + "`"}
+	case !known && x.Status != campaign.Dispatched && x.Status != campaign.Started:
+		if o.Cause == "" {
 			return nil
 		}
-		return &events.NoteAdded{About: x.ID, Text: "the instrument answered after a person had settled it: " + late(o) + "; if that is how it ended, say so with `campaignd correct " + x.ID + "`"}
+		return &events.NoteAdded{About: x.ID, Text: "the instrument answered late: " + late(o)}
 	}
 	switch o.Status {
 	case instruments.Measured:
@@ -250,12 +263,9 @@ func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.
 	case instruments.Cancelled:
 		return &events.ExperimentCancelled{Experiment: x.ID, Command: x.Command, Reason: o.Cause}
 	}
-	if x.Status == campaign.Unresolved {
-		return nil
-	}
 	cause := o.Cause
 	if o.Status != instruments.Unknown {
-		cause = fmt.Sprintf("the instrument answered with the status %q", o.Status)
+		cause = strings.TrimSuffix(fmt.Sprintf("the instrument answered with the status %q: %s", o.Status, o.Cause), ": ")
 	}
 	return &events.ExperimentUnresolved{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: cause}
 }

@@ -18,7 +18,7 @@ import (
 const maxFurther = 1 << 20
 
 // tidy returns a message that can be recorded, with remarks on what had to be
-// left out for that.
+// left out for that, or contradicts itself.
 func tidy(m message) (message, []events.Payload) {
 	var remarks []events.Payload
 	if m.err != nil {
@@ -30,6 +30,12 @@ func tidy(m message) (message, []events.Payload) {
 		if outcome.Measurement != nil {
 			measurement, left := tidyMeasurement(*outcome.Measurement)
 			outcome.Measurement = &measurement
+			if outcome.Status != instruments.Measured { // of two minds: a person has to say which
+				outcome.Measurement = nil
+				remarks = append(remarks, &events.NoteAdded{About: m.experiment, Text: fmt.Sprintf(
+					"the instrument answered %q and gave a measurement all the same: %s; if it is right, say so with `campaignd correct %s`",
+					outcome.Status, verbatim(&measurement), m.experiment)})
+			}
 			if left > 0 {
 				remarks = append(remarks, &events.NoteAdded{About: m.experiment, Text: fmt.Sprintf(
 					"the instrument gave %d further quantities, too many to be recorded: the last %d were left out", len(measurement.Further)+left, left)})

@@ -118,6 +118,7 @@ func Runner(ctx context.Context, log events.Log, def events.Definition, instrume
 			}
 			if i := def.Instrument.Simulated; i == nil || description.Name != "simulated/"+i.Task {
 				def.Instrument.Simulated, def.Instrument.Process = nil, &events.ProcessInstrument{Command: []string{description.Name}}
+				def = campaignfile.Complete(def)
 			}
 		}
 		if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", epoch, ""); err != nil {
