@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
 // The longest texts of an instrument that are recorded, in characters. A
@@ -50,11 +51,9 @@ func plain(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, harmful)
 }
 
-// harmful reports whether a character changes how others are shown: control
-// characters, line and paragraph separators, marks of direction.
-func harmful(r rune) bool {
-	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
-}
+// harmful reports whether a character changes how others are shown; so does the end
+// of a line in the midst of one.
+func harmful(r rune) bool { return r == '\n' || plaintext.Unsafe(r) }
 
 // quoted returns the beginning of a text in quotes, all on one line.
 func quoted(s string) string {

@@ -40,9 +40,9 @@ var may = []struct {
 	{"projections", []string{"events", "internal/num", "internal/space"}},
 	{"policies", []string{"events", "projections", "internal/num", "internal/space"}},
 	{"adapters/instruments/sdk", []string{"events", "adapters"}},
-	{"adapters", []string{"events", "internal/console", "internal/input", "internal/num", "internal/tasks"}},
+	{"adapters", []string{"events", "internal/console", "internal/input", "internal/num", "internal/tasks", "internal/plaintext"}},
 	// The engine knows the adapters' contracts, never an adapter.
-	{"internal/engine", []string{"events", "projections", "policies", "internal/space", "internal/campaignfile", "adapters/instruments.", "adapters/humans."}},
+	{"internal/engine", []string{"events", "projections", "policies", "internal/space", "internal/campaignfile", "adapters/instruments.", "adapters/humans.", "internal/plaintext"}},
 	{"internal/control", []string{"events", "internal/engine"}},
 	{"internal/explain", []string{"events"}},
 	{"internal/diagnose", []string{"events", "projections", "policies", "internal/engine", "internal/space", "internal/num"}},

@@ -6,11 +6,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
 // What a request may hold at most. An event holds more, but nobody writes more by
@@ -82,17 +82,11 @@ func unprintable(s, except string) string {
 		return "is not UTF-8"
 	}
 	for _, r := range s {
-		if hidden(r) && !strings.ContainsRune(except, r) {
+		if (r == '\n' || plaintext.Unsafe(r)) && !strings.ContainsRune(except, r) {
 			return fmt.Sprintf("holds the control character %U: leave it out", r)
 		}
 	}
 	return ""
-}
-
-// hidden reports whether a character is a control character, an end of line by
-// another name, or an override of the direction of text.
-func hidden(r rune) bool {
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) && r != '\u200e' && r != '\u200f' && r != '\u061c'
 }
 
 // shortened is a text that is fit for a message.
