@@ -230,7 +230,6 @@ func (r *audited) setVerified(v control.Verified) {
 func (a *app) printAudit(r *audited) {
 	if r.Chain == chainOK {
 		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n", plural(int(r.Events), "event"), r.Root)
-		a.printf("Whether it was cut short or rewritten whole shows only against a checkpoint kept elsewhere: keep this size and root hash.\n")
 	} else {
 		a.printf("THE LOG IS DAMAGED:\n")
 		for _, f := range r.Faults {
@@ -269,8 +268,8 @@ func (a *app) printAudit(r *audited) {
 		a.printf("  MISMATCH at position %d, %s: %s\n", m.Position, m.Subject, m.Problem)
 	}
 	if r.Checkpoint != "" {
-		a.printf("Checkpoint (keep it where nobody can change it together with the store; --since compares):\n  %s\n",
-			strings.ReplaceAll(strings.TrimSpace(r.Checkpoint), "\n", "\n  "))
+		a.printf("A store that was cut short or rewritten whole looks sound, too: keep this checkpoint elsewhere, and compare later with --since.\n")
+		a.print("  " + strings.ReplaceAll(strings.TrimSpace(r.Checkpoint), "\n", "\n  "))
 	}
 }
 
