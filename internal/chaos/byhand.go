@@ -79,12 +79,12 @@ func (l *Life) measure(x campaign.Experiment, r *rand.Rand) {
 			again := request
 			told := *request.Tell
 			told.Unit, again.Tell = "%", &told
-			l.later(delay+time.Hour, func() { l.submit(again) })
+			l.submitLater(delay+time.Hour, again)
 		case 4:
 			delay *= 30
 		}
 	}
-	l.later(delay, func() { l.submit(request) })
+	l.submitLater(delay, request)
 }
 
 // consider has an expert answer an open question by the command line.
@@ -104,7 +104,7 @@ func (l *Life) consider(q campaign.Question, r *rand.Rand) {
 	delay := time.Duration(r.Float64() * float64(20*time.Minute))
 	switch temper {
 	case Absent, Broken:
-		l.later(wild, func() { l.submit(answer(q.Expert, asked, reply(asked, r))) })
+		l.submitLater(wild, answer(q.Expert, asked, reply(asked, r)))
 		return
 	case Late:
 		delay *= 40
@@ -112,14 +112,14 @@ func (l *Life) consider(q campaign.Question, r *rand.Rand) {
 	case Undecided:
 		given.Answer = events.AnswerUnsure
 	case Careless:
-		l.later(delay, func() { l.submit(answer(q.Expert, asked, careless(asked, r))) })
+		l.submitLater(delay, answer(q.Expert, asked, careless(asked, r)))
 		delay += time.Minute
 		given = reply(asked, r)
 	default:
 		given = reply(asked, r)
 	}
-	l.later(delay, func() { l.submit(answer(q.Expert, asked, given)) })
+	l.submitLater(delay, answer(q.Expert, asked, given))
 	if temper == Contradictory {
-		l.later(delay+time.Hour, func() { l.submit(answer(q.Expert, asked, reply(asked, r))) })
+		l.submitLater(delay+time.Hour, answer(q.Expert, asked, reply(asked, r)))
 	}
 }

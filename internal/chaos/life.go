@@ -197,14 +197,14 @@ func (l *Life) submit(request engine.Request) {
 	}
 }
 
-// later does something after a while, while the world lasts.
-func (l *Life) later(d time.Duration, do func()) {
+// submitLater makes a request after a while, while the world lasts.
+func (l *Life) submitLater(d time.Duration, request engine.Request) {
 	l.wg.Go(func() {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			do()
+			l.submit(request)
 		case <-l.alive.Done():
 		}
 	})

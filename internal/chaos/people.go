@@ -37,14 +37,12 @@ func (p *person) Ask(ctx context.Context, q humans.Question) (humans.Answer, err
 	case Broken:
 		return humans.Answer{}, errors.New("the channel is gone\x1b[2J")
 	case Late:
-		p.life.later(time.Duration(r.Float64()*float64(30*time.Hour)), func() {
-			p.life.submit(answer(p.name, q, reply(q, r)))
-		})
+		p.life.submitLater(time.Duration(r.Float64()*float64(30*time.Hour)), answer(p.name, q, reply(q, r)))
 		<-ctx.Done()
 		return humans.Answer{}, context.Cause(ctx)
 	case Contradictory:
 		for i := range 1 + r.IntN(3) {
-			p.life.later(time.Duration(1+i)*time.Hour, func() { p.life.submit(answer(p.name, q, reply(q, r))) })
+			p.life.submitLater(time.Duration(1+i)*time.Hour, answer(p.name, q, reply(q, r)))
 		}
 	}
 	timer := time.NewTimer(delay)
