@@ -22,8 +22,10 @@ func changing(t *testing.T, p events.Policy, budget int, changes ...func(*events
 		for i, name := range []string{"ada", "bob"} {
 			study.WithExpert(2)(def)
 			def.Experts[i].Name, def.Experts[i].Simulated.Task = name, "branin"
-			def.Experts[i].Belief = &events.StatedBelief{
-				Mean: events.Point{"x1": events.Number(3), "x2": events.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
+			if b := p.Trust.Belief(); b != nil && b.Feedback == events.FeedbackGaussian {
+				def.Experts[i].Belief = &events.StatedBelief{
+					Mean: events.Point{"x1": events.Number(3), "x2": events.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
+				}
 			}
 		}
 		if p.Duel.Set() {

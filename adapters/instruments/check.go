@@ -314,7 +314,7 @@ func beyond(x float64) bool { return math.Abs(x) > events.Greatest }
 // absurd writes a number that nobody can have measured.
 func absurd(x float64) string {
 	if finite(x) && beyond(x) {
-		return fmt.Sprintf("%g, more than anything measures: is it a typing error?", x)
+		return fmt.Sprintf("%g, more than anything measures", x)
 	}
 	return fmt.Sprintf("%g", x)
 }

@@ -15,12 +15,12 @@ func TestBeyondReason(t *testing.T) {
 		sd := max(beyond, -beyond)
 		for what, q := range map[string]events.Quantity{"value": {Name: "y", Value: beyond}, "spread": {Name: "y", Value: 1, SD: &sd}} {
 			m := events.Measurement{Actual: events.Point{"x": events.Number(1)}, Objective: q}
-			if err := Check(def, m); err == nil || !strings.Contains(err.Error(), "typing error") {
+			if err := Check(def, m); err == nil || !strings.Contains(err.Error(), "more than anything measures") {
 				t.Errorf("%s %g: %v", what, beyond, err)
 			}
 			m.Objective, q.Name = events.Quantity{Name: "y", Value: 1}, "z"
 			m.Further = []events.Quantity{q}
-			if err := Check(def, m); err == nil || !strings.Contains(err.Error(), "typing error") {
+			if err := Check(def, m); err == nil || !strings.Contains(err.Error(), "more than anything measures") {
 				t.Errorf("further %s %g: %v", what, beyond, err)
 			}
 		}

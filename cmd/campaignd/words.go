@@ -313,12 +313,9 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		if len(p.Parameters) > 0 {
 			line += fmt.Sprintf(" (%s)", composition(n.def, p.Parameters))
 		}
-		if who(e.Actor) != p.Expert {
-			line += ", told by " + who(e.Actor)
-		}
-		return line + because(p.Comment), false
+		return line + toldBy(e, p.Expert) + because(p.Comment), false
 	case *events.LabelSuperseded:
-		return fmt.Sprintf("%s now %s %s%s", p.Expert, said(p.Answer), p.Question, because(p.Reason)), false
+		return fmt.Sprintf("%s now %s %s%s%s", p.Expert, said(p.Answer), p.Question, toldBy(e, p.Expert), because(p.Reason)), false
 	case *events.LabelExpired:
 		return fmt.Sprintf("nobody answered %s in time; the campaign goes on without", p.Question), false
 	case *events.LabelWithdrawn:
@@ -335,24 +332,21 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		return fmt.Sprintf("%s asks %s %s %s", p.Question, p.Expert, ask, n.options(points, nil, ", ", " and ")), true
 	case *events.ComparisonGiven:
 		line := fmt.Sprintf("%s %s in %s", p.Expert, n.placed(p.Options, p.Order), p.Question)
-		if who(e.Actor) != p.Expert {
-			line += ", told by " + who(e.Actor)
-		}
-		return line + because(p.Comment), p.Volunteered
+		return line + toldBy(e, p.Expert) + because(p.Comment), p.Volunteered
 	case *events.ComparisonSuperseded:
-		return fmt.Sprintf("%s now %s in %s%s", p.Expert, n.placed(p.Options, p.Order), p.Question, because(p.Reason)), false
+		return fmt.Sprintf("%s now %s in %s%s%s", p.Expert, n.placed(p.Options, p.Order), p.Question, toldBy(e, p.Expert), because(p.Reason)), false
 	case *events.PinpointRequested:
 		return fmt.Sprintf("%s asks %s what to measure next", p.Question, p.Expert), true
 	case *events.PinpointGiven:
 		if p.Parameters == nil {
-			return fmt.Sprintf("%s has no suggestion for %s%s", p.Expert, p.Question, because(p.Comment)), false
+			return fmt.Sprintf("%s has no suggestion for %s%s%s", p.Expert, p.Question, toldBy(e, p.Expert), because(p.Comment)), false
 		}
-		return fmt.Sprintf("%s wants (%s) measured (%s)%s", p.Expert, composition(n.def, p.Parameters), p.Question, because(p.Comment)), false
+		return fmt.Sprintf("%s wants (%s) measured (%s)%s%s", p.Expert, composition(n.def, p.Parameters), p.Question, toldBy(e, p.Expert), because(p.Comment)), false
 	case *events.PinpointSuperseded:
 		if p.Parameters == nil {
-			return fmt.Sprintf("%s now has no suggestion for %s%s", p.Expert, p.Question, because(p.Reason)), false
+			return fmt.Sprintf("%s now has no suggestion for %s%s%s", p.Expert, p.Question, toldBy(e, p.Expert), because(p.Reason)), false
 		}
-		return fmt.Sprintf("%s now wants (%s) measured (%s)%s", p.Expert, composition(n.def, p.Parameters), p.Question, because(p.Reason)), false
+		return fmt.Sprintf("%s now wants (%s) measured (%s)%s%s", p.Expert, composition(n.def, p.Parameters), p.Question, toldBy(e, p.Expert), because(p.Reason)), false
 	case *events.QuestionExpired:
 		return fmt.Sprintf("nobody answered %s in time; the campaign goes on without", p.Question), false
 	case *events.QuestionWithdrawn:
@@ -568,4 +562,12 @@ func noiseOf(def *events.Definition, f *events.ObjectiveFit) string {
 		return "as the instrument says"
 	}
 	return quantity(sqrt(f.Noise)*f.Scale, def.Objective.Unit) + " (inferred)"
+}
+
+// toldBy says who gave an expert's answer, where somebody else did.
+func toldBy(e events.Event, expert string) string {
+	if name := who(e.Actor); name != expert {
+		return ", told by " + name
+	}
+	return ""
 }

@@ -169,7 +169,7 @@ func (l *Life) sensible(core *engine.Core, n int, r *rand.Rand) engine.Request {
 		return s.Experiments[r.IntN(len(s.Experiments))].ID
 	}
 	value := 50 + 40*r.Float64()
-	switch r.IntN(12) {
+	switch r.IntN(13) {
 	case 0:
 		request.Note = &events.NoteAdded{Text: reason}
 	case 1:
@@ -201,6 +201,11 @@ func (l *Life) sensible(core *engine.Core, n int, r *rand.Rand) engine.Request {
 			amended.Budget.Experiments++
 		}
 		request.Amend = &events.CampaignAmended{Definition: amended, Reason: reason}
+	case 12: // one of their own, with a slip of the decimal point now and then
+		if len(s.Experiments) > 0 {
+			own := s.Experiments[r.IntN(len(s.Experiments))].Parameters
+			request.Tell = &engine.Tell{Parameters: own, Value: truth(own) * []float64{1, 1, 0.1}[r.IntN(3)]}
+		}
 	}
 	return request
 }

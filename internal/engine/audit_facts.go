@@ -45,7 +45,7 @@ func (a *auditor) checkFact(in *identified) {
 	case *events.ExperimentDispatched:
 		a.checkDispatch(p)
 	case *events.ExperimentRequested:
-		if p.Origin == events.OriginPerson || p.Origin == events.OriginImport {
+		if own(in, p) {
 			a.checkOwn(in, p)
 		}
 	case *events.ExperimentMeasured:
@@ -174,6 +174,12 @@ func (a *auditor) checkPoint(subject string, def *events.Definition, point event
 	if len(point) > len(def.Parameters) {
 		a.mismatch(subject, "its composition names a parameter that the campaign does not have")
 	}
+}
+
+// own reports whether a person asks for an experiment that they ran. The engine asks
+// for one of theirs again where its result is in doubt.
+func own(in *identified, p *events.ExperimentRequested) bool {
+	return in.author != byEngine && (p.Origin == events.OriginPerson || p.Origin == events.OriginImport)
 }
 
 // checkOwn holds an experiment that a person ran, or that was imported, to the

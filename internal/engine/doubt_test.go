@@ -275,3 +275,31 @@ func without(all []events.Event, i int) []events.Event {
 	}
 	return forged
 }
+
+// Law: what a person measured on their own is measured again where it contradicts
+// the model, and an audit takes that for what it is: the engine's request.
+func TestDoubtOfAPersonsOwn(t *testing.T) {
+	def := electrolyte(t, 2, 8, unaided, func(def *events.Definition) { def.Instrument.Simulated.FailureRate = 0 })
+	log, core := simulate(t, def)
+	def.Budget.Experiments = 12
+	own := engine.Tell{Parameters: at(0.3, 0.4, 0.1), Value: 29}
+	for _, request := range []engine.Request{{Amend: &events.CampaignAmended{Definition: def}}, {Tell: &own}} {
+		request.Actor = "person:eve"
+		if _, err := engine.Submit(t.Context(), log, core, request, core.State().EndedAt.Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := study.Simulate(t.Context(), log, def); err != nil {
+		t.Fatal(err)
+	}
+	again := slices.ContainsFunc(history(t, log), func(e events.Event) bool {
+		return e.Kind == events.KindExperimentRequested && e.Actor == "engine" && strings.Contains(string(e.Data), `"origin":"person"`)
+	})
+	if !again {
+		t.Fatal("it was not measured again")
+	}
+	report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+	if err != nil || len(report.Mismatches) > 0 {
+		t.Errorf("audit: %+v, %v", report.Mismatches, err)
+	}
+}

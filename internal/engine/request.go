@@ -196,6 +196,10 @@ func (c *Core) measurement(actual events.Point, value float64, unit string, sd *
 		Objective: events.Quantity{Name: objective.Name, Value: value, Unit: unit, SD: sd},
 	}
 	if err := instruments.Check(*c.State().Definition, *m); err != nil {
+		var faulty *instruments.MeasurementError
+		if errors.As(err, &faulty) {
+			return nil, refuse("%s", strings.Join(faulty.Faults, "; ")) // no instrument said it
+		}
 		return nil, refuse("%w", err)
 	}
 	return m, nil

@@ -247,7 +247,7 @@ func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.
 		m, err := instruments.Admit(*s.Definition, *o.Measurement)
 		if err != nil {
 			return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
-				Cause: legible("the result was refused: " + err.Error()), Rejected: verbatim(o.Measurement)}
+				Cause: legible(err.Error()), Rejected: verbatim(o.Measurement)}
 		}
 		if m.Identity == "" {
 			m.Identity = r.description.Identity

@@ -26,7 +26,7 @@ func (c *Core) nextTrouble(s *campaign.State, w World) (Step, error) {
 	pause := func(format string, args ...any) (Step, error) {
 		reason := fmt.Sprintf(format, args...) + "; see to the instrument, then `campaignd resume`"
 		if spent {
-			reason += ". The budget is spent with them: raise it with `campaignd amend` first, if they are to be made up for"
+			reason += ". The budget is spent with them: to make up for them, raise it first (`campaignd amend`), or say that they did not take place (`campaignd correct`)"
 		}
 		return Record{[]events.Payload{&events.CampaignPaused{Reason: reason}}}, nil
 	}
