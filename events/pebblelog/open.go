@@ -2,12 +2,14 @@ package pebblelog
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -253,24 +255,37 @@ func openPebble(fsys vfs.FS, dir string, o Options, readOnly bool) (*Log, error)
 }
 
 func pebbleOptions(fsys vfs.FS, o Options, readOnly bool, g *guard) *pebble.Options {
+	var large atomic.Bool // whether a memtable worth the name was flushed
+	size := cmp.Or(o.memTableSize, 16<<20)
 	po := &pebble.Options{
 		FS:                          guardFS{FS: fsys, guard: g},
 		FormatMajorVersion:          pebbleFormat,
 		ErrorIfNotExists:            true,
 		ReadOnly:                    readOnly,
 		Logger:                      quiet{g},
-		MemTableSize:                16 << 20,
+		MemTableSize:                size,
 		MemTableStopWritesThreshold: 4,
 		EventListener: &pebble.EventListener{
 			// Damage is reported by whoever reads it, with the position.
 			DataCorruption: func(pebble.DataCorruptionInfo) {},
+			FlushBegin: func(i pebble.FlushInfo) {
+				if i.InputBytes >= size/16 {
+					large.Store(true)
+				}
+			},
 		},
-	}
-	if o.memTableSize != 0 {
-		po.MemTableSize = o.memTableSize
 	}
 	for i := range po.Levels {
 		po.Levels[i].BlockSize = 32 << 10 // the log is mostly read in order
+	}
+	// In a log that grows fast, no table holds keys of two kinds. The tables of
+	// events then follow each other, and Pebble need not merge them, which would
+	// write each event again. The small tables of many short runs it does merge.
+	po.Experimental.SpanPolicyFunc = func(start []byte) (pebble.SpanPolicy, []byte, error) {
+		if !large.Load() {
+			return pebble.SpanPolicy{}, nil, nil
+		}
+		return pebble.SpanPolicy{}, []byte{start[0] + 1}, nil
 	}
 	return po
 }
