@@ -174,6 +174,7 @@ func (l *Log) commit() {
 					r.err = fmt.Errorf("pebblelog: append: %w", r.err)
 				}
 			}
+			g.index()
 			g.head = l.edge.head()
 			l.apply(g)
 			l.groups <- g
@@ -182,7 +183,7 @@ func (l *Log) commit() {
 	}
 }
 
-// add adds a request to the batch. If it returns an error, it has added
+// add adds a request's events to the batch. If it returns an error, it has added
 // nothing.
 func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, error) {
 	actual, err := l.sequence(r.campaign)
@@ -212,15 +213,24 @@ func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, erro
 		appendEventKey(op.Key[:0], e.Position)
 		copy(op.Value, value)
 		_ = op.Finish() // only fails for an indexed batch
-
-		op = batch.SetDeferred(3+len(e.Campaign)+8, 8)
-		appendSequenceKey(op.Key[:0], e.Campaign, e.Sequence)
-		binary.BigEndian.PutUint64(op.Value, uint64(e.Position))
-		_ = op.Finish()
 	}
 	l.sequences[r.campaign] = stored[len(stored)-1].Sequence
 	r.stored = stored
 	return scratch, nil
+}
+
+// index adds to the batch the campaigns' sequences of its events: after them all,
+// because Pebble takes keys that follow each other with less work.
+func (g *group) index() {
+	for _, r := range g.requests {
+		for i := range r.stored {
+			e := &r.stored[i]
+			op := g.batch.SetDeferred(3+len(e.Campaign)+8, 8)
+			appendSequenceKey(op.Key[:0], e.Campaign, e.Sequence)
+			binary.BigEndian.PutUint64(op.Value, uint64(e.Position))
+			_ = op.Finish() // only fails for an indexed batch
+		}
+	}
 }
 
 // sequence returns the campaign's sequence as the committer knows it.
