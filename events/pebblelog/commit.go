@@ -24,7 +24,18 @@ type request struct {
 
 	stored []events.Event
 	err    error
-	done   chan struct{} // closed once stored and err are final
+	done   chan struct{} // told once stored and err are final
+}
+
+// requests are those that were answered, to be used again.
+var requests = sync.Pool{New: func() any { return &request{done: make(chan struct{}, 1)} }}
+
+// answer returns what a request came to that was told so, and gives it back.
+func (r *request) answer() ([]events.Event, error) {
+	stored, err := r.stored, r.err
+	*r = request{done: r.done}
+	requests.Put(r)
+	return stored, err
 }
 
 // queue holds the requests that the committer has not taken yet.
@@ -107,10 +118,8 @@ func (l *Log) Append(ctx context.Context, campaign string, expected events.Seque
 	if l.readOnly {
 		return nil, fmt.Errorf("pebblelog: append: %w", ErrReadOnly)
 	}
-	r := &request{
-		campaign: campaign, expected: expected, batch: slices.Clone(batch),
-		done: make(chan struct{}),
-	}
+	r := requests.Get().(*request)
+	r.campaign, r.expected, r.batch = campaign, expected, slices.Clone(batch)
 	for i := range r.batch {
 		r.batch[i].Data = bytes.Clone(r.batch[i].Data) // the caller may reuse its own
 	}
@@ -119,7 +128,7 @@ func (l *Log) Append(ctx context.Context, campaign string, expected events.Seque
 	}
 	select {
 	case <-r.done:
-		return r.stored, r.err
+		return r.answer()
 	case <-ctx.Done():
 		if l.queue.withdraw(r) {
 			return nil, fmt.Errorf("pebblelog: append: %w", context.Cause(ctx))
@@ -131,7 +140,7 @@ func (l *Log) Append(ctx context.Context, campaign string, expected events.Seque
 	// answer does not wait for it.
 	select {
 	case <-r.done:
-		return r.stored, r.err
+		return r.answer()
 	default:
 	}
 	if l.queue.withdraw(r) {
@@ -298,7 +307,7 @@ func (l *Log) sync() {
 				if r.err == nil {
 					r.stored, r.err = nil, fmt.Errorf("pebblelog: append: %w: %w", events.ErrUncertain, err)
 				}
-				close(r.done)
+				r.done <- struct{}{}
 			}
 			continue
 		}
@@ -306,7 +315,7 @@ func (l *Log) sync() {
 			l.announce(g.head)
 		}
 		for _, r := range g.requests {
-			close(r.done)
+			r.done <- struct{}{}
 		}
 	}
 }
