@@ -19,6 +19,9 @@ type World struct {
 	// Capacity is how many experiments the instrument works on at once. How many
 	// may be requested at once is the definition's business.
 	Capacity int
+	// Recovering is set while the instrument is being asked what became of commands
+	// another process dispatched.
+	Recovering bool
 	// Eager: see [Runner].
 	Eager bool
 }
@@ -85,6 +88,7 @@ func (c *Core) Next(w World) (Step, error) {
 	rules := []func(*campaign.State, World) (Step, error){
 		c.nextRecovery,
 		c.nextWatch,
+		c.nextRecovered,
 		c.nextEnd,
 		c.nextQuestion,
 		c.nextExcluded,
@@ -106,6 +110,9 @@ func (c *Core) Next(w World) (Step, error) {
 
 // nextRecovery looks for commands that another process dispatched.
 func (c *Core) nextRecovery(s *campaign.State, w World) (Step, error) {
+	if w.Recovering {
+		return nil, nil
+	}
 	var lost []string
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
@@ -152,6 +159,33 @@ func watchTimes(s *campaign.State, x *campaign.Experiment) (stall, giveUp time.T
 	return stall, giveUp
 }
 
+// nextRecovered waits for the instrument's word on commands another process
+// dispatched: until it is recorded, nothing begins and nothing ends but what has
+// its time.
+func (c *Core) nextRecovered(s *campaign.State, w World) (Step, error) {
+	if !w.Recovering {
+		return nil, nil
+	}
+	for i := range s.Questions {
+		if q := &s.Questions[i]; overdue(q, w.Now) {
+			return Record{[]events.Payload{expired(q)}}, nil
+		}
+	}
+	wait := Wait{For: "the instrument to say what became of what was under way", Until: deadline(s, w)}
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
+			wait.For = fmt.Sprintf("%s to say what became of %s", x.Instrument, x.ID)
+			break
+		}
+	}
+	return wait, nil
+}
+
+// overdue reports whether nobody has answered a question in time.
+func overdue(q *campaign.Question, now time.Time) bool {
+	return q.Status == campaign.Asked && !q.Expires.IsZero() && !now.Before(q.Expires)
+}
+
 // nextEnd winds an ended campaign up: nothing new starts, what is under way is
 // awaited.
 func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
@@ -188,7 +222,7 @@ func (c *Core) nextQuestion(s *campaign.State, w World) (Step, error) {
 		if q.Status != campaign.Asked {
 			continue
 		}
-		if !q.Expires.IsZero() && !w.Now.Before(q.Expires) {
+		if overdue(q, w.Now) {
 			return Record{[]events.Payload{expired(q)}}, nil
 		}
 		if !w.Tended[q.ID] {

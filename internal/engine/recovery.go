@@ -78,35 +78,80 @@ func (r *Runner) withReplacement(payloads ...events.Payload) []events.Payload {
 	return payloads
 }
 
-// recover asks the instrument what became of commands that another process
-// dispatched, records it, and goes on accordingly. What nobody knows is left
-// to a person.
-func (r *Runner) recover(ctx, tending context.Context, experiments []string) error {
+// recovery is the question what became of commands that another process
+// dispatched. It is asked beside the loop, which some instruments keep waiting.
+// Until it is recorded nothing else begins; requests and deadlines are seen to.
+type recovery struct {
+	asked []asked
+	told  []told // of each that was asked; nil until the instrument has answered
+}
+
+// asked is a command whose fate is asked for, with what the log knew of it then.
+type asked struct {
+	experiment string
+	cmd        instruments.Command
+	past       past
+}
+
+// told is what is to be believed of the answer; cause explains an unknown fate.
+type told struct {
+	fate  instruments.Fate
+	cause string
+}
+
+// recover begins to ask the instrument what became of commands that another
+// process dispatched.
+func (r *Runner) recover(tending context.Context, experiments []string) {
 	s := r.core.State()
-	fates := make([]instruments.Fate, len(experiments))
-	pasts := make([]past, len(experiments))
-	done := &events.RecoveryDone{Build: r.Build}
-	payloads := r.withReplacement(done)
+	questions := make([]asked, len(experiments))
 	for i, id := range experiments {
 		x := s.Experiment(id)
-		pasts[i] = r.past(x)
-		fate, cause := r.fate(ctx, command(s, x), pasts[i])
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
+		questions[i] = asked{id, command(s, x), r.past(x)}
+	}
+	r.recovery = &recovery{asked: questions}
+	r.wg.Go(func() {
+		answers := make([]told, len(questions))
+		for i, q := range questions {
+			answers[i].fate, answers[i].cause = r.fate(tending, q.cmd, q.past)
+			if tending.Err() != nil {
+				return // that nobody waited says nothing about the command
+			}
 		}
-		fates[i] = fate
-		done.Commands = append(done.Commands, events.RecoveredCommand{Experiment: id, Command: x.Command, Fate: string(fate)})
-		if fate == instruments.FateUnknown {
-			payloads = append(payloads, &events.ExperimentUnresolved{Experiment: id, Command: x.Command, Instrument: x.Instrument, Cause: cause})
+		r.send(tending, message{recovered: answers})
+	})
+}
+
+// recovered records what became of the commands that are still under way, and goes
+// on accordingly. What nobody knows is left to a person. What a person has settled
+// meanwhile, or was given up, is recorded already; a late answer is waited for.
+func (r *Runner) recovered(ctx, tending context.Context) error {
+	s, recovery := r.core.State(), r.recovery
+	r.recovery = nil
+	done := &events.RecoveryDone{Build: r.Build}
+	payloads := r.withReplacement(done)
+	var tend []int
+	for i, q := range recovery.asked {
+		x, told := s.Experiment(q.experiment), recovery.told[i]
+		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
+			byHand := s.Definition.Instrument.Manual != nil && !x.Status.Open()
+			if !byHand && (told.fate == instruments.FateRunning || told.fate == instruments.FateFinished) {
+				tend = append(tend, i)
+			}
+			continue
+		}
+		done.Commands = append(done.Commands, events.RecoveredCommand{Experiment: x.ID, Command: x.Command, Fate: string(told.fate)})
+		if told.fate == instruments.FateUnknown {
+			payloads = append(payloads, &events.ExperimentUnresolved{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: told.cause})
+		} else {
+			tend = append(tend, i)
 		}
 	}
 	if err := r.append(ctx, "engine", s.LastEvent, payloads...); err != nil {
 		return err
 	}
-	for i, id := range experiments {
-		if fates[i] != instruments.FateUnknown {
-			r.tendExperiment(tending, *s.Experiment(id), fates[i], pasts[i])
-		}
+	for _, i := range tend {
+		q := recovery.asked[i]
+		r.tendExperiment(tending, *s.Experiment(q.experiment), recovery.told[i].fate, q.past)
 	}
 	return nil
 }

@@ -58,6 +58,7 @@ type Runner struct {
 	inbox       chan message
 	over        chan struct{}                 // closed when Run has returned
 	tended      map[string]context.CancelFunc // experiments and questions waited for
+	recovery    *recovery                     // nil unless one is under way
 	wg          sync.WaitGroup
 
 	// What is made beside the loop; see beside.go.
@@ -85,12 +86,14 @@ type Meter interface {
 
 // message is what a goroutine tells the loop.
 type message struct {
-	// started and outcome are about an experiment, answer about a question.
+	// started and outcome are about an experiment, answer about a question,
+	// recovered about all commands that were asked about.
 	experiment, question string
 	started              bool
 	outcome              *instruments.Outcome
 	answer               *humans.Answer
 	err                  error
+	recovered            []told
 
 	request *Request
 	reply   chan<- reply
@@ -213,6 +216,11 @@ func (r *Runner) Run(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
+		if r.recovery != nil && r.recovery.told != nil {
+			if err := r.recovered(ctx, tending); err != nil {
+				return err
+			}
+		}
 		step, err := r.core.Next(r.world())
 		if err != nil {
 			return err
@@ -249,7 +257,7 @@ func (r *Runner) observe(waitingFor string) {
 }
 
 func (r *Runner) world() World {
-	w := World{Now: r.Now(), Eager: r.Eager, Capacity: max(1, r.description.Capacity), Tended: make(map[string]bool, len(r.tended))}
+	w := World{Now: r.Now(), Eager: r.Eager, Recovering: r.recovery != nil, Capacity: max(1, r.description.Capacity), Tended: make(map[string]bool, len(r.tended))}
 	for id := range r.tended {
 		w.Tended[id] = true
 	}
@@ -320,7 +328,8 @@ func (r *Runner) perform(ctx, tending context.Context, step Step) error {
 	case Record:
 		return r.append(ctx, "engine", s.LastEvent, step.Payloads...)
 	case Recover:
-		return r.recover(ctx, tending, step.Experiments)
+		r.recover(tending, step.Experiments)
+		return nil
 	case Dispatch:
 		if r.description.Name == "" { // the campaign had ended when the run began, and was amended since
 			if err := r.describe(ctx); err != nil {

@@ -185,6 +185,9 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	switch {
 	case m.request != nil:
 		return r.handle(ctx, m)
+	case m.recovered != nil:
+		r.recovery.told = m.recovered // recorded before the next step
+		return nil
 	case m.question != "":
 		return r.receiveAnswer(ctx, m)
 	}
