@@ -137,11 +137,11 @@ func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Eve
 		}
 		return a.printJSON(answer)
 	}
-	core, err := s.core(ctx)
+	def, err := s.definition(ctx)
 	if err != nil {
 		return err
 	}
-	n := narrator{def: core.State().Definition}
+	n := narrator{def: def}
 	for _, e := range stored {
 		payload, err := events.Decode(e)
 		if err != nil {

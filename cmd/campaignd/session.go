@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -211,15 +213,54 @@ func verifyLog(ctx context.Context, log *pebblelog.Log) (control.Verified, error
 	return v, nil
 }
 
-// campaigns returns the names of the campaigns in a store, in their order.
-func campaigns(ctx context.Context, log events.Log) (names []string, err error) {
-	for e, err := range log.Read(ctx, 0) {
+// definition returns the campaign's definition in force, without folding the campaign.
+func (s *session) definition(ctx context.Context) (def *events.Definition, err error) {
+	for e, err := range readKinds(ctx, s.log, s.name, events.KindCampaignDefined, events.KindCampaignAmended) {
 		if err != nil {
 			return nil, err
 		}
-		if e.Kind == events.KindCampaignDefined {
-			names = append(names, e.Campaign)
+		payload, err := events.Decode(e)
+		if err != nil {
+			return nil, err
 		}
+		switch p := payload.(type) {
+		case *events.CampaignDefined:
+			def = &p.Definition
+		case *events.CampaignAmended:
+			def = &p.Definition
+		}
+	}
+	if def == nil {
+		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, s.name)
+	}
+	return def, nil
+}
+
+// readKinds reads the events of some kinds, of one campaign or of all.
+func readKinds(ctx context.Context, log events.Log, campaign string, kinds ...events.Kind) iter.Seq2[events.Event, error] {
+	if owner, ok := log.(*control.Client); ok {
+		return owner.ReadKinds(ctx, campaign, kinds...)
+	}
+	all := log.Read(ctx, 0)
+	if campaign != "" {
+		all = events.ReadCampaign(ctx, log, campaign, 0)
+	}
+	return func(yield func(events.Event, error) bool) {
+		for e, err := range all {
+			if (err != nil || slices.Contains(kinds, e.Kind)) && !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// campaigns returns the names of the campaigns in a store, in their order.
+func campaigns(ctx context.Context, log events.Log) (names []string, err error) {
+	for e, err := range readKinds(ctx, log, "", events.KindCampaignDefined) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, e.Campaign)
 	}
 	return names, nil
 }

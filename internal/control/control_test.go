@@ -88,6 +88,15 @@ func TestReading(t *testing.T) {
 	if got := collect(t, events.ReadCampaign(t.Context(), c, "b", 1)); len(got) != 1 || got[0].Campaign != "b" || got[0].Sequence != 2 {
 		t.Errorf("campaign b after 1: %v", got)
 	}
+	for _, campaign := range []string{"", "a"} {
+		if got := collect(t, c.ReadKinds(t.Context(), campaign, events.KindRecoveryDone)); len(got) > 0 {
+			t.Errorf("of a kind that there is none of in %q: %v", campaign, got)
+		}
+		want := map[string]int{"": 5, "a": 3}[campaign]
+		if got := collect(t, c.ReadKinds(t.Context(), campaign, events.KindRecoveryDone, events.KindNoteAdded)); len(got) != want {
+			t.Errorf("notes of %q: %v", campaign, got)
+		}
+	}
 	if last := c.Last(); last != 5 {
 		t.Errorf("the last position is %d", last)
 	}

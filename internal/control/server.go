@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -138,7 +139,7 @@ func answer(w http.ResponseWriter, value any, err error) {
 	_ = json.NewEncoder(w).Encode(value) // the client may have gone
 }
 
-// events streams events. The last line tells a stream that ended from one that
+// events streams events, of all kinds or of some. The last line tells a stream that ended from one that
 // was cut off.
 func (h handler) events(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
@@ -152,7 +153,7 @@ func (h handler) events(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, fmt.Errorf("after: %w", err))
 		return
 	}
-	follow := query.Get("follow") != ""
+	follow, kinds := query.Get("follow") != "", query["kind"]
 	var stream iter.Seq2[events.Event, error]
 	switch campaign := query.Get("campaign"); {
 	case campaign != "":
@@ -170,6 +171,9 @@ func (h handler) events(w http.ResponseWriter, r *http.Request) {
 	}
 	end := line{End: true}
 	for e, err := range stream {
+		if err == nil && kinds != nil && !slices.Contains(kinds, string(e.Kind)) {
+			continue
+		}
 		var text []byte
 		if err == nil {
 			text, err = events.MarshalCloudEvent(e)
