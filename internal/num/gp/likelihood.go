@@ -62,6 +62,9 @@ type gradient struct {
 // and returns it; the other derivatives are not affected, since the one in m vanishes there. It fails with
 // ErrNotPositiveDefinite, or with the error of a context that is done.
 func (l *likelihood) eval(ctx context.Context, h Hyper, profile bool, g *gradient) (lml, mean float64, err error) {
+	if ctx.Err() != nil { // a line search would go on, and fill a matrix for each step
+		return 0, 0, context.Cause(ctx)
+	}
 	n := l.n
 	s := l.slope
 	clear(s)

@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
+
+	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
 // spd returns a symmetric positive definite matrix with the given stride.
@@ -102,5 +104,18 @@ func TestFitCalledOffAnywhere(t *testing.T) {
 	left := n - 1
 	if _, err := Fit(lookAt{t.Context(), &left}, data, cfg); err == nil {
 		t.Fatal("called off at the last look it succeeded")
+	}
+}
+
+// Law: an evaluation for a search that was called off fills no matrix.
+func TestNothingIsFilledForASearchThatWasCalledOff(t *testing.T) {
+	l := newLikelihood(merge(Data{X: [][]float64{{0}, {0.5}, {1}}, Y: []float64{0, 1, 0}}), kernel.RBF)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := l.eval(ctx, Hyper{Lengthscales: []float64{1}, OutputScale: 1, Noise: 0.1}, true, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+	if slices.ContainsFunc(l.rho, func(v float64) bool { return v != 0 }) {
+		t.Errorf("it filled %v", l.rho)
 	}
 }
