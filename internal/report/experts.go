@@ -171,7 +171,7 @@ func (h *history) figureTrust() (figure, bool) {
 	chart.Limits(&c.Y, 0, 0, 1)
 	c.Y.Min, c.Y.Max = 0, 1.05
 	c.Y.Tick.Marker = chart.Ticks{Want: 5}
-	return figure{ID: "trust", Title: "Trust in the expert", SVG: c.SVG("Probability that the labels help"),
+	return figure{ID: "trust", Title: "Whether their labels help", SVG: c.SVG("Probability that the labels help"),
 		Caption: "How probable it is, at each decision, that an expert's rejections go with bad results and not with nothing or with good ones. A third is assumed of anybody."}, true
 }
 
