@@ -323,7 +323,7 @@ func TestWrongAnswersAreRefused(t *testing.T) {
 func TestSilentInstrument(t *testing.T) {
 	def := electrolyte(t, 1, 4, func(def *events.Definition) {
 		def.Experts, def.Policy = nil, events.Policy{}
-		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = events.Duration(20*time.Millisecond), events.Duration(60*time.Millisecond)
+		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = events.Duration(200*time.Millisecond), events.Duration(600*time.Millisecond)
 	})
 	answer := make(chan struct{})
 	instrument := &bench{acts: make(map[string]int)}
