@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -391,27 +390,6 @@ func keepCheckpoint(log *pebblelog.Log, c *checkpointed, file string) error {
 		return fmt.Errorf("%s stays as it was: %w", file, err)
 	}
 	return replaceFile(file, []byte(c.Text), 0o644)
-}
-
-// replaceFile writes a file whole. What was there stays until then.
-func replaceFile(path string, content []byte, mode os.FileMode) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if _, err := f.Write(content); err != nil {
-		return err
-	}
-	if err := errors.Join(f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // readAll reads a file that is not longer than one of ours can be.

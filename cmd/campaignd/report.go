@@ -90,31 +90,13 @@ func storeMode(store string) fs.FileMode {
 	return info.Mode().Perm() & 0o666
 }
 
-// writeReport writes the report of a campaign, with a checkpoint of its log. A file that is there stays as
-// it is until the new one is whole.
-func writeReport(ctx context.Context, log events.Log, name, store, path, checkpoint string, mode fs.FileMode) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".report-*.html")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
+// writeReport writes the report of a campaign, with a checkpoint of its log.
+func writeReport(ctx context.Context, log events.Log, name, store, path, checkpoint string, mode fs.FileMode) error {
+	return writeWhole(path, mode, func(f io.Writer) error {
+		w := bufio.NewWriter(f)
+		if err := report.Write(ctx, w, report.Input{Log: log, Campaign: name, Store: shellArg(store), Checkpoint: checkpoint}); err != nil {
+			return err
 		}
-	}()
-	w := bufio.NewWriter(f)
-	if err := report.Write(ctx, w, report.Input{Log: log, Campaign: name, Store: shellArg(store), Checkpoint: checkpoint}); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if err := f.Chmod(mode); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+		return w.Flush()
+	})
 }

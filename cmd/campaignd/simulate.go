@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -229,36 +228,11 @@ func (s *simulation) write(study *simulate.Study, summary simulate.Summary) erro
 		{"times.csv", summary.WriteTimes},
 		{"report.html", func(w io.Writer) error { return page.Write(w, input) }},
 	} {
-		if err := writeWhole(filepath.Join(s.out, file.name), file.write); err != nil {
+		if err := writeWhole(filepath.Join(s.out, file.name), 0o644, file.write); err != nil {
 			return fmt.Errorf("%s could not be written: %w", file.name, err)
 		}
 	}
 	return nil
-}
-
-// writeWhole writes a file; one that is there stays as it is until the new one is
-// whole.
-func writeWhole(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if err := write(f); err != nil {
-		return err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // command is the command line that runs the study again.
