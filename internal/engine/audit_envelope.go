@@ -285,6 +285,7 @@ func traceID(trace string) string {
 // device is what is known of the instrument of the present process.
 type device struct {
 	name      string
+	identity  *string
 	simulated *bool
 	before    *bool // simulated, of the process before
 }
@@ -384,6 +385,12 @@ func (a *auditor) checkDispatch(p *events.ExperimentDispatched) {
 	}
 	if p.Instrument != want {
 		a.mismatch(p.Experiment, "it was handed to %q, and the campaign's instrument is %q", p.Instrument, want)
+	}
+	if a.device.identity == nil {
+		a.device.identity = &p.Identity
+	}
+	if p.Identity != *a.device.identity { // it is asked for once by each process
+		a.mismatch(p.Experiment, "it was handed to the device %q, and those before it to %q", p.Identity, *a.device.identity)
 	}
 	a.dispatched[p.Experiment] = a.event.Sequence
 }

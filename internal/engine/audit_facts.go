@@ -22,11 +22,15 @@ func (a *auditor) checkFact(in *identified) {
 		if p.Definition.Name != a.event.Campaign {
 			a.mismatch("definition", "it defines %q, and stands in the campaign %q", p.Definition.Name, a.event.Campaign)
 		}
+		if p.Rules < 0 || p.Rules > rules {
+			a.mismatch("definition", "it says that version %d of the engine's rules is followed; this program has version %d", p.Rules, rules)
+		}
 		return
 	}
 	a.checkCommand(in)
 	switch p := in.payload.(type) {
 	case *events.CampaignAmended:
+		a.device.identity = nil // a campaign that had ended asks anew what it measures with
 		if problem := a.core.unamendable(p.Definition); problem != "" {
 			a.mismatch("definition", "%s", problem)
 		}

@@ -260,8 +260,13 @@ func options(candidates []events.Candidate) []events.Option {
 // people run the experiments there is no instrument that must not stand still,
 // and they come back when they come back: nobody is hurried who is not to be.
 func (c *Core) expiry(now time.Time, expert string) time.Time {
+	return c.expiryIn(now, expert, c.byHand)
+}
+
+// expiryIn is expiry where people run the experiments, or where they do not.
+func (c *Core) expiryIn(now time.Time, expert string, byHand bool) time.Time {
 	for _, e := range c.State().Definition.Experts {
-		if c.byHand && e.AnswerWithin == events.DefaultAnswerWithin {
+		if byHand && e.AnswerWithin == events.DefaultAnswerWithin {
 			continue
 		}
 		if e.Name == expert && e.AnswerWithin > 0 {
