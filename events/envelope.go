@@ -61,11 +61,19 @@ type Event struct {
 // ToldBy returns the account where it has another name than the actor, and "" where
 // they are the same or there is none.
 func (e Event) ToldBy() string {
-	_, name, _ := strings.Cut(e.Actor, ":")
-	if account, _, _ := strings.Cut(e.Account, " (uid "); account == name {
+	if account, _, _ := strings.Cut(e.Account, " (uid "); account == ActorName(e.Actor) {
 		return ""
 	}
 	return e.Account
+}
+
+// ActorName is an actor's name without what kind of actor it is: "ada" of "person:ada",
+// "engine" of "engine".
+func ActorName(actor string) string {
+	if _, name, ok := strings.Cut(actor, ":"); ok {
+		return name
+	}
+	return actor
 }
 
 // New returns an event of the given campaign around payload, whose kind and

@@ -136,14 +136,6 @@ func said(answer string) string {
 	return answer
 }
 
-// who writes an actor as a person would: "ada" for "person:ada".
-func who(actor string) string {
-	if _, name, ok := strings.Cut(actor, ":"); ok {
-		return name
-	}
-	return actor
-}
-
 // narrator tells events in plain words. It follows the definition, which says
 // how compositions are written.
 type narrator struct {
@@ -268,13 +260,13 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		for i, c := range p.Changes {
 			changes[i] = changeInWords(n.def, c)
 		}
-		return fmt.Sprintf("%s amended the campaign: %s", who(e.Actor), strings.Join(changes, "; ")), false
+		return fmt.Sprintf("%s amended the campaign: %s", events.ActorName(e.Actor), strings.Join(changes, "; ")), false
 	case *events.CampaignPaused:
-		return fmt.Sprintf("%s paused the campaign%s", who(e.Actor), because(p.Reason)), false
+		return fmt.Sprintf("%s paused the campaign%s", events.ActorName(e.Actor), because(p.Reason)), false
 	case *events.CampaignResumed:
-		return fmt.Sprintf("%s resumed the campaign%s", who(e.Actor), because(p.Reason)), false
+		return fmt.Sprintf("%s resumed the campaign%s", events.ActorName(e.Actor), because(p.Reason)), false
 	case *events.CampaignStopped:
-		return fmt.Sprintf("%s stopped the campaign%s", who(e.Actor), because(p.Reason)), false
+		return fmt.Sprintf("%s stopped the campaign%s", events.ActorName(e.Actor), because(p.Reason)), false
 	case *events.CampaignCompleted:
 		if p.Detail != "" {
 			return "the campaign is complete: " + p.Detail, false
@@ -302,7 +294,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		if p.About != "" {
 			about = " on " + p.About
 		}
-		return fmt.Sprintf("%s notes%s: %s", who(e.Actor), about, p.Text), false
+		return fmt.Sprintf("%s notes%s: %s", events.ActorName(e.Actor), about, p.Text), false
 	case *events.LabelRequested:
 		return fmt.Sprintf("%s asks %s about (%s)", p.Question, p.Expert, composition(n.def, p.Parameters)), true
 	case *events.LabelGiven:
@@ -352,9 +344,9 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	case *events.QuestionWithdrawn:
 		return fmt.Sprintf("%s is no longer asked: %s", p.Question, p.Reason), false
 	case *events.RegionRefused:
-		return fmt.Sprintf("%s refuses %s (%s): %s", who(e.Actor), regionInWords(n.def, p.Region), p.Refusal, p.Reason), false
+		return fmt.Sprintf("%s refuses %s (%s): %s", events.ActorName(e.Actor), regionInWords(n.def, p.Region), p.Refusal, p.Reason), false
 	case *events.RegionAllowed:
-		return fmt.Sprintf("%s takes the refusal %s back%s", who(e.Actor), p.Refusal, because(p.Reason)), false
+		return fmt.Sprintf("%s takes the refusal %s back%s", events.ActorName(e.Actor), p.Refusal, because(p.Reason)), false
 	case *events.ExperimentRequested:
 		return fmt.Sprintf("%s is to measure (%s)", p.Experiment, composition(n.def, p.Parameters)), true
 	case *events.ExperimentDispatched:
@@ -390,7 +382,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	case *events.ExperimentUnresolved:
 		return fmt.Sprintf("NOBODY KNOWS what became of %s: %s. Look at the instrument, then `campaignd resolve %s`", p.Experiment, p.Cause, p.Experiment), false
 	case *events.ExperimentResolved:
-		line := fmt.Sprintf("%s settled %s: %s", who(e.Actor), p.Experiment, p.Resolution)
+		line := fmt.Sprintf("%s settled %s: %s", events.ActorName(e.Actor), p.Experiment, p.Resolution)
 		if p.Measurement != nil {
 			line += " " + measuredInWords(p.Measurement)
 		}
@@ -399,7 +391,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		return n.outcomeCorrected(e, p), false
 	case *events.MeasurementCorrected:
 		if p.Excluded {
-			return fmt.Sprintf("%s excluded %s (%s): %s", who(e.Actor), p.Experiment, quantity(p.Old.Value, p.Old.Unit), p.Reason), false
+			return fmt.Sprintf("%s excluded %s (%s): %s", events.ActorName(e.Actor), p.Experiment, quantity(p.Old.Value, p.Old.Unit), p.Reason), false
 		}
 		return n.measurementCorrected(e, p), false
 	case *events.InstrumentStalled:
@@ -566,7 +558,7 @@ func noiseOf(def *events.Definition, f *events.ObjectiveFit) string {
 
 // toldBy says who gave an expert's answer, where somebody else did.
 func toldBy(e events.Event, expert string) string {
-	if name := who(e.Actor); name != expert {
+	if name := events.ActorName(e.Actor); name != expert {
 		return ", told by " + name
 	}
 	return ""

@@ -31,16 +31,16 @@ func (n *narrator) outcomeCorrected(e events.Event, p *events.ExperimentCorrecte
 	to := outcomeInWords[p.Outcome]
 	switch {
 	case p.Was == p.Outcome && p.Excluded:
-		return fmt.Sprintf("%s excluded %s (%s): %s", who(e.Actor), p.Experiment, to, p.Reason)
+		return fmt.Sprintf("%s excluded %s (%s): %s", events.ActorName(e.Actor), p.Experiment, to, p.Reason)
 	case p.Was == p.Outcome:
-		return fmt.Sprintf("%s corrected %s, which counts (%s): %s", who(e.Actor), p.Experiment, to, p.Reason)
+		return fmt.Sprintf("%s corrected %s, which counts (%s): %s", events.ActorName(e.Actor), p.Experiment, to, p.Reason)
 	case p.Measurement != nil:
 		to = fmt.Sprintf("measured %s (%s)", measuredInWords(p.Measurement), composition(n.def, p.Measurement.Actual))
 	}
 	if p.Excluded {
 		to += ", and excluded it"
 	}
-	return fmt.Sprintf("%s corrected %s from %s to %s: %s", who(e.Actor), p.Experiment, outcomeInWords[p.Was], to, p.Reason)
+	return fmt.Sprintf("%s corrected %s from %s to %s: %s", events.ActorName(e.Actor), p.Experiment, outcomeInWords[p.Was], to, p.Reason)
 }
 
 // measurementCorrected says what changed of a measurement.
@@ -57,7 +57,7 @@ func (n *narrator) measurementCorrected(e events.Event, p *events.MeasurementCor
 		changes = append(changes, "to the composition "+composition(n.def, p.Actual))
 	}
 	if changes == nil {
-		return fmt.Sprintf("%s corrected %s, which counts (%s): %s", who(e.Actor), p.Experiment, quantity(p.Old.Value, p.Old.Unit), p.Reason)
+		return fmt.Sprintf("%s corrected %s, which counts (%s): %s", events.ActorName(e.Actor), p.Experiment, quantity(p.Old.Value, p.Old.Unit), p.Reason)
 	}
-	return fmt.Sprintf("%s corrected %s %s: %s", who(e.Actor), p.Experiment, strings.Join(changes, ", "), p.Reason)
+	return fmt.Sprintf("%s corrected %s %s: %s", events.ActorName(e.Actor), p.Experiment, strings.Join(changes, ", "), p.Reason)
 }

@@ -20,10 +20,10 @@ type act struct {
 // corrections of measurements stand beside them.
 func (h *history) act(e events.Event, payload events.Payload) {
 	add := func(actor, text, reason, about string) {
-		h.acts = append(h.acts, act{Time: timeText(e.Time), Actor: who(actor), Text: text, Reason: reason, About: about})
+		h.acts = append(h.acts, act{Time: timeText(e.Time), Actor: events.ActorName(actor), Text: text, Reason: reason, About: about})
 	}
 	told := func(expert string) string { // who told it, where that is another person
-		if name := who(e.Actor); name != expert && strings.HasPrefix(e.Actor, "person:") {
+		if name := events.ActorName(e.Actor); name != expert && strings.HasPrefix(e.Actor, "person:") {
 			return " (told by " + name + ")"
 		}
 		return ""
@@ -62,15 +62,6 @@ func (h *history) act(e events.Event, payload events.Payload) {
 			add(by(e), "called it off", p.Reason, p.Experiment)
 		}
 	}
-}
-
-// who is an actor's name without what kind of actor it is.
-func who(actor string) string {
-	_, name, found := strings.Cut(actor, ":")
-	if !found {
-		return actor
-	}
-	return name
 }
 
 // said is an answer as what the expert did.
@@ -118,7 +109,7 @@ type refusalRow struct{ ID, Region, Reason, Actor, Time string }
 func (h *history) refusals() (rows []refusalRow) {
 	for _, r := range h.state.Refusals {
 		if !r.Lifted {
-			rows = append(rows, refusalRow{r.ID, h.region(r.Region), r.Reason, who(r.Actor), timeText(r.Time)})
+			rows = append(rows, refusalRow{r.ID, h.region(r.Region), r.Reason, events.ActorName(r.Actor), timeText(r.Time)})
 		}
 	}
 	return rows
