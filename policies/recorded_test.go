@@ -1,0 +1,265 @@
+package policies_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+var record = flag.Bool("record", false, "record the decisions of every method anew")
+
+// world is a campaign in which every method is recorded: the parts of a campaign
+// file that are there for all, and those of campaigns that measure, or that
+// only compare.
+type world struct{ all, measuring, comparing string }
+
+// worlds have, between them, failures, outliers, a dose step, a list of values,
+// constraints, both goals and noise. One thing is under way at a time, so that the
+// log does not depend on who was faster.
+var worlds = []world{{`
+name: branin
+seed: 1
+parameters:
+  - {name: x1, min: -5, max: 10}
+  - {name: x2, min: 0, max: 15}
+objective: {name: value, goal: minimize}
+experts:
+  - {name: ada, simulated: {task: branin, accuracy: 2}}
+`, `
+initial: {experiments: 3, comparisons: 12}
+budget: {experiments: 9}
+instrument: {simulated: {task: branin}}
+`, `
+budget: {comparisons: 20}
+`}, {`
+name: electrolyte
+seed: 2
+parameters:
+  - {name: lipf6, unit: mol/kg, min: 0.2, max: 2.1}
+  - {name: ec, unit: kg/kg, min: 0.30, max: 0.52}
+  - {name: dmc, min: 0, max: 1}
+objective: {name: conductivity, unit: mS/cm, goal: maximize, noise: 0.27}
+experts:
+  - {name: ada, simulated: {task: electrolyte, accuracy: 1}}
+`, `
+initial: {experiments: 4, comparisons: 8}
+budget: {experiments: 10}
+instrument:
+  steps: {lipf6: 0.05}
+  simulated: {task: electrolyte, noise: 0.27, failure_rate: 0.15, outlier_rate: 0.1}
+`, `
+initial: {comparisons: 6}
+budget: {comparisons: 18}
+`}, {`
+name: mixture
+seed: 3
+parameters:
+  - {name: ec, unit: kg/kg, min: 0.2, max: 0.5}
+  - {name: dmc, unit: kg/kg, min: 0, max: 0.6}
+  - {name: emc, unit: kg/kg, min: 0, max: 0.6}
+  - {name: fec, unit: kg/kg, values: [0, 0.05, 0.1]}
+constraints:
+  - {terms: {ec: 1, dmc: 1, emc: 1, fec: 1}, equals: 1}
+objective: {name: conductivity, unit: mS/cm, goal: maximize}
+experts:
+  - {name: ada, simulated: {task: mixture4, accuracy: 1}}
+`, `
+initial: {experiments: 3, comparisons: 6}
+budget: {experiments: 8}
+instrument: {simulated: {task: mixture4}}
+`, `
+budget: {comparisons: 16}
+`}}
+
+// recorded are the policies whose decisions are recorded: every method by its
+// name, and the forms of feedback of Xu et al. 2024, App. H.
+func recorded() map[string]string {
+	all := make(map[string]string)
+	for _, m := range events.Methods() {
+		all[m.Name] = "policy: " + m.Name + "\n"
+	}
+	for _, form := range []string{"comparison", "ranking", "pinpoint"} {
+		for _, trust := range []string{"cobol", "cobohl", "hcei"} {
+			all[trust+"-"+form] = fmt.Sprintf("policy: {trust: {%s: {feedback: %s}}}\n", trust, form)
+		}
+	}
+	all["cobol-paper"] = "policy: {trust: {cobol: {paper: true}}}\n"
+	all["cobol-window"] = "policy: {trust: {cobol: {window: 5}}}\n"
+	all["rahbo-ep"] = "policy: rahbo\nmodel: {utility: {posterior: ep}}\n"
+	all["rahbo-hallucinate"] = "policy: rahbo\nmodel: {utility: {posterior: hallucinate}}\n"
+	all["lcb-growing"] = "policy: {next: {lcb: {beta_rule: growing}}}\n"
+	all["lcb-outliers"] = "policy: lcb\noutliers: {action: flag, threshold: 2}\nmodel: {feasibility: false}\n"
+	return all
+}
+
+// Law: no change of the program changes a decision. Every method made these
+// decisions in these campaigns when they were recorded, and makes them still,
+// bit for bit. Where a decision is to change, that is a new version of the
+// policies, and a new recording:
+//
+//	go test ./policies -run Recorded -record
+func TestRecordedDecisions(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("recorded on amd64; other processors round sums of products otherwise")
+	}
+	policies := recorded()
+	for _, name := range slices.Sorted(maps.Keys(policies)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got strings.Builder
+			for i, world := range worlds {
+				if testing.Short() && i > 0 && !*record {
+					break
+				}
+				fmt.Fprintf(&got, "== seed %d\n", i+1)
+				decisions(t, &got, world.file(policies[name]))
+			}
+			path := filepath.Join("testdata", "decisions", name+".txt")
+			if *record {
+				if err := os.WriteFile(path, []byte(got.String()), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			differ(t, string(want), got.String())
+		})
+	}
+}
+
+// differ reports the first line in which a campaign went another way.
+func differ(t *testing.T, want, got string) {
+	wanted, lines := strings.Split(want, "\n"), strings.Split(strings.TrimSuffix(got, "\n"), "\n")
+	for i, line := range lines {
+		if i >= len(wanted) || line != wanted[i] {
+			t.Fatalf("line %d\n  was recorded as %s\n  and is now      %s", i+1, wanted[min(i, len(wanted)-1)], line)
+		}
+	}
+	if len(lines) < len(wanted)-1 && !testing.Short() {
+		t.Fatalf("%d lines were recorded, there are %d", len(wanted), len(lines))
+	}
+}
+
+// decisions runs a campaign and writes what was asked of experts and
+// instruments, and each decision. A decision's line ends with a digest of all
+// that it weighed.
+func decisions(t *testing.T, w *strings.Builder, text string) {
+	file, err := campaignfile.Parse("campaign.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	core, err := study.Simulate(t.Context(), log, file.Definition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range core.State().Questions {
+		q := &core.State().Questions[i]
+		fmt.Fprintf(w, "%s asks %s about%s\n", q.ID, q.Expert, compared(q))
+	}
+	for i := range core.State().Experiments {
+		x := &core.State().Experiments[i]
+		fmt.Fprintf(w, "%s measures %s\n", x.ID, point(x.Parameters))
+	}
+	for e, err := range log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind != events.KindDecisionMade {
+			continue
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := payload.(*events.DecisionMade)
+		fmt.Fprintf(w, "%s %s %s (%s) %s\n", d.Decision, d.Action, d.Chosen, d.Rule, digest(d))
+	}
+}
+
+// file returns the campaign file of a policy in the world.
+func (w world) file(policy string) string {
+	for _, m := range events.Methods() {
+		if m.Policy.Duel.Set() && strings.HasPrefix(policy, "policy: "+m.Name+"\n") {
+			return w.all + w.comparing + policy
+		}
+	}
+	return w.all + w.measuring + policy
+}
+
+// compared writes the compositions that a question is about.
+func compared(q *campaign.Question) string {
+	var b strings.Builder
+	if q.Parameters != nil {
+		b.WriteString(" " + point(q.Parameters))
+	}
+	for _, p := range q.Points() {
+		b.WriteString(" " + point(p))
+	}
+	return b.String()
+}
+
+// point writes a composition with every digit, so that it differs where a bit does.
+func point(p events.Point) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		text := p[name].Name()
+		if x, isNumber := p[name].Float(); isNumber {
+			text = strconv.FormatFloat(x, 'g', -1, 64)
+		}
+		parts = append(parts, name+"="+text)
+	}
+	return "{" + strings.Join(parts, " ") + "}"
+}
+
+// digest is a digest of all numbers that a decision weighed.
+func digest(d *events.DecisionMade) string {
+	h := sha256.New()
+	number := func(name string, x *float64) {
+		if x != nil {
+			fmt.Fprintf(h, "%s %s\n", name, strconv.FormatFloat(*x, 'x', -1, 64))
+		}
+	}
+	for _, c := range d.Candidates {
+		fmt.Fprintf(h, "candidate %s %s\n", c.Name, point(c.Parameters))
+		if c.Prediction != nil {
+			number("mean", &c.Prediction.Mean)
+			number("sd", &c.Prediction.SD)
+		}
+		number("optimistic", c.Optimistic)
+		number("pessimistic", c.Pessimistic)
+		number("acquisition", c.Acquisition)
+		if c.Belief != nil {
+			number("lower", &c.Belief.Lower)
+			number("upper", &c.Belief.Upper)
+		}
+		if c.Score != nil {
+			number("score", &c.Score.Mean)
+			number("score sd", &c.Score.SD)
+		}
+	}
+	for _, test := range d.Tests {
+		number(test.Relation, &test.Left)
+		number("", &test.Right)
+	}
+	number("lambda", d.Lambda)
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
