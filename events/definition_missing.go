@@ -3,8 +3,7 @@ package events
 // Missing names the settings that an event's definition must have and this one
 // lacks, as paths such as "initial/experiments". In an event every default is
 // written out, and what reads a definition relies on it: one that lacks a setting
-// was not written by campaignd, or was changed. What later versions added is not
-// missed: see upcast.
+// was not written by campaignd, or was changed.
 func (d *Definition) Missing() []string {
 	var m missing
 	m.unless(d.Name != "", "name")
@@ -13,6 +12,7 @@ func (d *Definition) Missing() []string {
 	m.unless(d.Objective.Goal != "", "objective/goal")
 	m.unless(d.Model.Kernel != "", "model/kernel")
 	m.unless(d.Replicates > 0, "replicates")
+	m.unless(d.Parallel > 0, "parallel")
 	m.unless(d.Initial.Design != "", "initial/design")
 	m.unless(d.Initial.Experiments != nil, "initial/experiments")
 	m.unless(d.Initial.Labels != nil, "initial/labels")
@@ -34,6 +34,8 @@ func (d *Definition) Missing() []string {
 	}
 	m.unless(d.Budget.Experiments > 0, "budget/experiments")
 	m.unless(d.Instrument.Simulated != nil || d.Instrument.Table != nil || d.Instrument.Manual != nil || d.Instrument.Process != nil, "instrument")
+	m.unless(d.Outliers.Action != "", "outliers/action")
+	m.unless(d.Model.Feasibility != nil, "model/feasibility")
 	if a := d.Outliers.Action; a == OutlierRepeat || a == OutlierFlag {
 		m.unless(d.Outliers.Threshold != nil, "outliers/threshold")
 	}
@@ -71,6 +73,7 @@ func (m *missing) trust(t Trust) {
 	}
 	if b := t.Belief(); b != nil {
 		m.unless(b.Confidence != nil, "policy/trust/confidence")
+		m.unless(b.Feedback != "", "policy/trust/feedback")
 		if b.Feedback == FeedbackRanking {
 			m.unless(b.Options != nil, "policy/trust/options")
 		}

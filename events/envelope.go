@@ -105,9 +105,6 @@ func Decode(e Event) (Payload, error) {
 	if err := jsonv2.Unmarshal(e.Data, payload); err != nil {
 		return nil, fmt.Errorf("events: decode %s at position %d: %w", e.Kind, e.Position, err)
 	}
-	if p, ok := payload.(upcaster); ok {
-		p.upcast()
-	}
 	return payload, nil
 }
 
