@@ -1,13 +1,15 @@
 package events
 
+import "github.com/campaignd/campaignd/events/definition"
+
 // CampaignDefined opens a campaign: its complete definition, every default
 // written out, and the file it came from.
 type CampaignDefined struct {
 	// Instance tells this campaign from every other of the same name: a random
 	// word that is part of every command's identifier, so that an instrument
 	// with a long memory never takes a new command for an old one.
-	Instance   string     `json:"instance,omitempty"`
-	Definition Definition `json:"definition"`
+	Instance   string              `json:"instance,omitempty"`
+	Definition definition.Campaign `json:"definition"`
 	// Source is the campaign file as it was read.
 	Source string `json:"source,omitempty"`
 	// Build is the program that opened the campaign.
@@ -37,7 +39,7 @@ type Build struct {
 // tighter bounds, excluded regions, policy.
 type CampaignAmended struct {
 	// Definition is the whole definition that holds from here on.
-	Definition Definition `json:"definition"`
+	Definition definition.Campaign `json:"definition"`
 	// Changes lists what differs from the definition before.
 	Changes []Change `json:"changes"`
 	// Reason is the person's reason.
@@ -111,8 +113,8 @@ type RecoveredCommand struct {
 // AnchorsDeclared lists points at which an expert trusts their own judgement
 // (Sinaga et al. 2026, §4).
 type AnchorsDeclared struct {
-	Expert string  `json:"expert"`
-	Points []Point `json:"points"`
+	Expert string             `json:"expert"`
+	Points []definition.Point `json:"points"`
 	// Instead takes back those that the expert declared before, and not those of the
 	// campaign file. Points may then be empty. Reason says why.
 	Instead bool   `json:"instead,omitempty"`

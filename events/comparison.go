@@ -1,13 +1,17 @@
 package events
 
-import "time"
+import (
+	"time"
+
+	"github.com/campaignd/campaignd/events/definition"
+)
 
 // Option is one of the compositions that an expert compares, with what was
 // shown beside it.
 type Option struct {
 	// Candidate names the candidate of the decision, where a decision asked.
-	Candidate  string `json:"candidate,omitempty"`
-	Parameters Point  `json:"parameters"`
+	Candidate  string           `json:"candidate,omitempty"`
+	Parameters definition.Point `json:"parameters"`
 	// Prediction is the objective model's, where there is one.
 	Prediction *Prediction `json:"prediction,omitempty"`
 }
@@ -38,7 +42,7 @@ type ComparisonGiven struct {
 	Question string `json:"question"`
 	Expert   string `json:"expert"`
 	// Options repeats the compositions, so that the event stands alone.
-	Options []Point `json:"options"`
+	Options []definition.Point `json:"options"`
 	// Order lists the options from the best to the worst, counting from 0. An
 	// expert may leave out what they cannot place, which then comes after the
 	// others in no order. Empty: can't tell.
@@ -57,9 +61,9 @@ type ComparisonSuperseded struct {
 	// Supersedes is the ID of the event whose answer no longer counts.
 	Supersedes string `json:"supersedes"`
 	// Options repeats the compositions, so that the event stands alone.
-	Options []Point `json:"options"`
-	Order   []int   `json:"order,omitempty"`
-	Reason  string  `json:"reason,omitempty"`
+	Options []definition.Point `json:"options"`
+	Order   []int              `json:"order,omitempty"`
+	Reason  string             `json:"reason,omitempty"`
 }
 
 // PinpointRequested asks an expert for a composition of their own: what would
@@ -80,8 +84,8 @@ type PinpointGiven struct {
 	Question string `json:"question"`
 	Expert   string `json:"expert"`
 	// Parameters is the composition; absent: can't tell.
-	Parameters Point  `json:"parameters,omitempty"`
-	Comment    string `json:"comment,omitempty"`
+	Parameters definition.Point `json:"parameters,omitempty"`
+	Comment    string           `json:"comment,omitempty"`
 }
 
 // PinpointSuperseded replaces an earlier answer by another composition, before the
@@ -92,8 +96,8 @@ type PinpointSuperseded struct {
 	// Supersedes is the ID of the event in which the answer stands.
 	Supersedes string `json:"supersedes"`
 	// Parameters is the composition; absent: can't tell.
-	Parameters Point  `json:"parameters,omitempty"`
-	Reason     string `json:"reason,omitempty"`
+	Parameters definition.Point `json:"parameters,omitempty"`
+	Reason     string           `json:"reason,omitempty"`
 }
 
 // QuestionExpired says that nobody answered a comparison or a pinpoint in

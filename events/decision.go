@@ -1,5 +1,7 @@
 package events
 
+import "github.com/campaignd/campaignd/events/definition"
+
 // Actions a decision can take.
 const (
 	ActionRun      = "run"      // run an experiment
@@ -84,8 +86,8 @@ type Candidate struct {
 	// (x_c, with the expert's belief), "design", "named" (by the expert), "sampled"
 	// (from what they prefer), "first" and "second" (of a duel), or "other N" in
 	// a ranking.
-	Name       string `json:"name"`
-	Parameters Point  `json:"parameters"`
+	Name       string           `json:"name"`
+	Parameters definition.Point `json:"parameters"`
 	// Prediction is the objective model's, where there is one.
 	Prediction *Prediction `json:"prediction,omitempty"`
 	// Optimistic and Pessimistic are the confidence bounds of the objective at

@@ -5,18 +5,19 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // measuredEvent is an experiment.measured of about 500 bytes of payload.
 func measuredEvent(tb testing.TB) events.Event {
 	tb.Helper()
-	point := events.Point{"lipf6": events.Number(1.1091734), "ec": events.Number(0.3405281), "dmc": events.Number(0.98125)}
+	point := definition.Point{"lipf6": definition.Number(1.1091734), "ec": definition.Number(0.3405281), "dmc": definition.Number(0.98125)}
 	began := time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 	e, err := events.New("electrolyte", &events.ExperimentMeasured{
 		Experiment: "e17", Command: "electrolyte/7XKQ2M4PZB/e17", Instrument: "process/mixer", Requested: point,
 		Measurement: events.Measurement{
-			Actual: point, Objective: events.Quantity{Name: "conductivity", Value: 13.80531, Unit: "mS/cm"},
-			Further:  []events.Quantity{{Name: "temperature", Value: 26.4, Unit: "degC"}},
+			Actual: point, Objective: definition.Quantity{Name: "conductivity", Value: 13.80531, Unit: "mS/cm"},
+			Further:  []definition.Quantity{{Name: "temperature", Value: 26.4, Unit: "degC"}},
 			Identity: "Metrohm 912, serial 10045, cell constant 0.8912/cm", Began: began, Ended: began.Add(48 * time.Second),
 		},
 	})

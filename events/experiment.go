@@ -1,6 +1,10 @@
 package events
 
-import "time"
+import (
+	"time"
+
+	"github.com/campaignd/campaignd/events/definition"
+)
 
 // Origins of an experiment.
 const (
@@ -16,7 +20,7 @@ type ExperimentRequested struct {
 	// Experiment is the identifier, "e1", "e2", … in order of request.
 	Experiment string `json:"experiment"`
 	// Parameters is the composition asked for.
-	Parameters Point `json:"parameters"`
+	Parameters definition.Point `json:"parameters"`
 	// Origin is one of the Origin constants.
 	Origin string `json:"origin"`
 	// Decision is the decision that asked for it, or empty.
@@ -47,11 +51,11 @@ type ExperimentStarted struct {
 // Measurement is the result of an experiment.
 type Measurement struct {
 	// Actual is the composition that was really made: what the model learns from.
-	Actual Point `json:"actual"`
+	Actual definition.Point `json:"actual"`
 	// Objective is the measured objective, in the campaign's unit.
-	Objective Quantity `json:"objective"`
+	Objective definition.Quantity `json:"objective"`
 	// Further holds any other quantities, in the instrument's order.
-	Further []Quantity `json:"further,omitempty"`
+	Further []definition.Quantity `json:"further,omitempty"`
 	// Identity names the device: model, serial number, firmware, calibration.
 	Identity string `json:"identity,omitempty"`
 	// Began and Ended are the instrument's own clock.
@@ -79,7 +83,7 @@ type ExperimentMeasured struct {
 	Command    string `json:"command,omitempty"`
 	Instrument string `json:"instrument"`
 	// Requested is the composition asked for.
-	Requested Point `json:"requested"`
+	Requested definition.Point `json:"requested"`
 	Measurement
 }
 
@@ -158,7 +162,7 @@ type RegionRefused struct {
 	// Refusal is the identifier, "n1", "n2", … in order.
 	Refusal string `json:"refusal"`
 	// Region is the box that is refused.
-	Region Region `json:"region"`
+	Region definition.Region `json:"region"`
 	// About names the question or experiment that was refused, or is empty.
 	About string `json:"about,omitempty"`
 	// Reason is the person's reason; it is required.
@@ -206,13 +210,13 @@ type MeasurementCorrected struct {
 	Corrects string `json:"corrects"`
 	// Old and New are the objective before and after; New is absent where the
 	// measurement is excluded.
-	Old Quantity  `json:"old"`
-	New *Quantity `json:"new,omitempty"`
+	Old definition.Quantity  `json:"old"`
+	New *definition.Quantity `json:"new,omitempty"`
 	// Actual is the corrected composition, where it changes.
-	Actual Point `json:"actual,omitempty"`
+	Actual definition.Point `json:"actual,omitempty"`
 	// Further holds the further quantities that are corrected or added; those it
 	// does not name stay.
-	Further []Quantity `json:"further,omitempty"`
+	Further []definition.Quantity `json:"further,omitempty"`
 	// Excluded takes the measurement out of the models.
 	Excluded bool `json:"excluded,omitempty"`
 	// Reason is the person's reason; it is required.

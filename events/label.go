@@ -1,6 +1,10 @@
 package events
 
-import "time"
+import (
+	"time"
+
+	"github.com/campaignd/campaignd/events/definition"
+)
 
 // Answers to an accept-or-reject question.
 const (
@@ -32,7 +36,7 @@ type LabelRequested struct {
 	Question string `json:"question"`
 	Expert   string `json:"expert"`
 	// Parameters is the composition asked about.
-	Parameters Point `json:"parameters"`
+	Parameters definition.Point `json:"parameters"`
 	// Prediction and Belief are shown with the question, where there is a model.
 	Prediction *Prediction `json:"prediction,omitempty"`
 	// Belief bounds the expert's latent rejection score g at the point, in
@@ -52,7 +56,7 @@ type LabelGiven struct {
 	Question string `json:"question"`
 	Expert   string `json:"expert"`
 	// Parameters repeats the composition, so that the event stands alone.
-	Parameters Point `json:"parameters"`
+	Parameters definition.Point `json:"parameters"`
 	// Answer is one of the Answer constants.
 	Answer string `json:"answer"`
 	// Volunteered marks a label the expert gave unasked, for example an
@@ -69,9 +73,9 @@ type LabelSuperseded struct {
 	// Supersedes is the ID of the event whose answer no longer counts.
 	Supersedes string `json:"supersedes"`
 	// Parameters repeats the composition, so that the event stands alone.
-	Parameters Point  `json:"parameters"`
-	Answer     string `json:"answer"`
-	Reason     string `json:"reason,omitempty"`
+	Parameters definition.Point `json:"parameters"`
+	Answer     string           `json:"answer"`
+	Reason     string           `json:"reason,omitempty"`
 }
 
 // LabelExpired says that nobody answered in time.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -55,7 +56,7 @@ func (c colleague) Ask(ctx context.Context, q humans.Question) (humans.Answer, e
 	return said(c.attendance, q.Form, q.Point, points(q.Options)), nil
 }
 
-func points(options []events.Option) (list []events.Point) {
+func points(options []events.Option) (list []definition.Point) {
 	for _, o := range options {
 		list = append(list, o.Parameters)
 	}
@@ -63,8 +64,8 @@ func points(options []events.Option) (list []events.Point) {
 }
 
 // said is what an expert says: they like a small x1.
-func said(a attendance, form humans.Form, point events.Point, options []events.Point) humans.Answer {
-	x1 := func(p events.Point) float64 {
+func said(a attendance, form humans.Form, point definition.Point, options []definition.Point) humans.Answer {
+	x1 := func(p definition.Point) float64 {
 		x, _ := p["x1"].Float()
 		return x
 	}
@@ -72,7 +73,7 @@ func said(a attendance, form humans.Form, point events.Point, options []events.P
 	case a == unsure:
 		return humans.Answer{Answer: events.AnswerUnsure}
 	case form == humans.Pinpoint:
-		return humans.Answer{Point: events.Point{"x1": events.Number(3), "x2": events.Number(2)}}
+		return humans.Answer{Point: definition.Point{"x1": definition.Number(3), "x2": definition.Number(2)}}
 	case form == humans.Comparison:
 		order := make([]int, len(options))
 		for i := range order {
@@ -88,38 +89,38 @@ func said(a attendance, form humans.Form, point events.Point, options []events.P
 
 // hall is a campaign under way with the people in it.
 type hall struct {
-	def    events.Definition
+	def    definition.Campaign
 	people map[string]attendance
 	log    *memlog.Log
 	now    func() time.Time
 }
 
 // patience is how long those are waited for who answer; the others are not.
-const patience = events.Duration(1000 * time.Hour)
+const patience = definition.Duration(1000 * time.Hour)
 
 func newHall(t *testing.T, name string, experts int, company [3]attendance) *hall {
 	t.Helper()
 	h := &hall{people: make(map[string]attendance), log: memlog.New(), now: study.Clock()}
 	m := methods()[name]
-	def, err := study.Define("branin", 3, 6, func(def *events.Definition) {
+	def, err := study.Define("branin", 3, 6, func(def *definition.Campaign) {
 		def.Policy = m.policy
-		def.Initial = events.Initial{Experiments: ptr(2), Labels: ptr(2), Comparisons: ptr(2)}
+		def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(2), Comparisons: ptr(2)}
 		for i, name := range []string{"ada", "bob", "eve"}[:experts] {
 			h.people[name] = company[i]
-			within := events.Duration(time.Millisecond)
+			within := definition.Duration(time.Millisecond)
 			if company[i] == unsure || company[i] == answering {
 				within = patience
 			}
-			def.Experts = append(def.Experts, events.Expert{Name: name, Terminal: &events.TerminalExpert{}, AnswerWithin: within,
-				Belief: &events.StatedBelief{
-					Mean: events.Point{"x1": events.Number(3), "x2": events.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
+			def.Experts = append(def.Experts, definition.Expert{Name: name, Terminal: &definition.TerminalExpert{}, AnswerWithin: within,
+				Belief: &definition.StatedBelief{
+					Mean: definition.Point{"x1": definition.Number(3), "x2": definition.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
 				}})
 		}
 		if m.policy.Duel.Set() {
-			def.Instrument, def.Budget = events.Instrument{}, events.Budget{Comparisons: 4 * experts}
-			def.Initial = events.Initial{Comparisons: ptr(1)}
+			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 4 * experts}
+			def.Initial = definition.Initial{Comparisons: ptr(1)}
 			def.Model.Utility.Posterior = map[string]string{
-				"rahbo with ep": events.PosteriorEP, "rahbo with hallucinate": events.PosteriorHallucinate,
+				"rahbo with ep": definition.PosteriorEP, "rahbo with hallucinate": definition.PosteriorHallucinate,
 			}[name]
 		}
 	})

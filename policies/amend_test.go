@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -14,22 +15,22 @@ import (
 )
 
 // changing is a campaign of two experts that every policy of its kind can drive.
-func changing(t *testing.T, p events.Policy, budget int, changes ...func(*events.Definition)) events.Definition {
+func changing(t *testing.T, p definition.Policy, budget int, changes ...func(*definition.Campaign)) definition.Campaign {
 	t.Helper()
-	def, err := study.Define("branin", 3, budget, func(def *events.Definition) {
+	def, err := study.Define("branin", 3, budget, func(def *definition.Campaign) {
 		def.Policy = p
 		def.Initial.Labels, def.Initial.Comparisons, def.Initial.Experiments = ptr(3), ptr(4), ptr(3)
 		for i, name := range []string{"ada", "bob"} {
 			study.WithExpert(2)(def)
 			def.Experts[i].Name, def.Experts[i].Simulated.Task = name, "branin"
-			if b := p.Trust.Belief(); b != nil && b.Feedback == events.FeedbackGaussian {
-				def.Experts[i].Belief = &events.StatedBelief{
-					Mean: events.Point{"x1": events.Number(3), "x2": events.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
+			if b := p.Trust.Belief(); b != nil && b.Feedback == definition.FeedbackGaussian {
+				def.Experts[i].Belief = &definition.StatedBelief{
+					Mean: definition.Point{"x1": definition.Number(3), "x2": definition.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
 				}
 			}
 		}
 		if p.Duel.Set() {
-			def.Instrument, def.Budget, def.Initial = events.Instrument{}, events.Budget{Comparisons: budget}, events.Initial{Comparisons: ptr(2)}
+			def.Instrument, def.Budget, def.Initial = definition.Instrument{}, definition.Budget{Comparisons: budget}, definition.Initial{Comparisons: ptr(2)}
 		}
 		for _, change := range changes {
 			change(def)
@@ -70,7 +71,7 @@ func untilAsked(t *testing.T, log events.Log) *memlog.Log {
 }
 
 // request fulfils a person's request on a campaign that nobody runs.
-func request(t *testing.T, log events.Log, def events.Definition, r engine.Request) *campaign.State {
+func request(t *testing.T, log events.Log, def definition.Campaign, r engine.Request) *campaign.State {
 	t.Helper()
 	runner, err := study.Runner(t.Context(), log, def, nil)
 	if err != nil {
@@ -84,7 +85,7 @@ func request(t *testing.T, log events.Log, def events.Definition, r engine.Reque
 }
 
 // audited fails the test where an audit of the log finds anything.
-func audited(t *testing.T, log events.Log, def events.Definition) {
+func audited(t *testing.T, log events.Log, def definition.Campaign) {
 	t.Helper()
 	report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
 	if err != nil || len(report.Mismatches) > 0 || report.Decisions == 0 {
@@ -93,12 +94,12 @@ func audited(t *testing.T, log events.Log, def events.Definition) {
 }
 
 // amendable are policies of every family, of campaigns that measure or that do not.
-func amendable(duels bool) (names []string, all map[string]events.Policy) {
+func amendable(duels bool) (names []string, all map[string]definition.Policy) {
 	wanted := []string{"lcb", "cobol", "cobol by ranking", "cobol by pinpoint", "hcei", "coexbo", "pibo", "batch-thompson", "random-choice", "prior-sampling", "manual"}
 	if duels {
 		wanted = []string{"mr-lpf", "maxmin-lcb", "raeubo", "utility-ei", "random-duels"}
 	}
-	all = make(map[string]events.Policy)
+	all = make(map[string]definition.Policy)
 	for name, m := range methods() {
 		if slices.Contains(wanted, name) {
 			all[name] = m.policy

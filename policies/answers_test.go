@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -88,7 +89,7 @@ func TestQuestionBudget(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			def := changing(t, policy[name], 9, func(def *events.Definition) { def.Budget.Labels = ptr(1) })
+			def := changing(t, policy[name], 9, func(def *definition.Campaign) { def.Budget.Labels = ptr(1) })
 			core, err := study.Simulate(t.Context(), memlog.New(), def)
 			if err != nil {
 				t.Fatal(err)
@@ -107,7 +108,7 @@ func TestComparisonsRaised(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			none := func(def *events.Definition) { // which rules on candidates would not count
+			none := func(def *definition.Campaign) { // which rules on candidates would not count
 				if def.Policy.Duel.MRLPF != nil || def.Policy.Duel.MaxMinLCB != nil {
 					def.Initial.Comparisons = ptr(0)
 				}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies/handover"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/belief"
@@ -48,7 +49,7 @@ func (m *maker) beforeAiding(turn []campaign.Question, expert string, b *belief.
 	if m.earns() {
 		return m.earn(turn, expert, b, unaided)
 	}
-	if f := m.feedback(); f == events.FeedbackComparison || f == events.FeedbackRanking {
+	if f := m.feedback(); f == definition.FeedbackComparison || f == definition.FeedbackRanking {
 		return m.choiceGate(expert)
 	}
 	mean, sd, reject := make([]float64, len(b.X)), make([]float64, len(b.X)), make([]bool, len(b.X))
@@ -66,7 +67,7 @@ func (m *maker) beforeAiding(turn []campaign.Question, expert string, b *belief.
 
 // handOver decides whether the expert is asked about the aided candidate.
 func (m *maker) handOver(turn []campaign.Question, expert string, unaided, aided search.Result, interval events.Interval) error {
-	if f := m.feedback(); m.handover != nil && (f == events.FeedbackComparison || f == events.FeedbackRanking) {
+	if f := m.feedback(); m.handover != nil && (f == definition.FeedbackComparison || f == definition.FeedbackRanking) {
 		return m.compare(expert, unaided, aided)
 	}
 	if m.handover == nil {
@@ -117,7 +118,7 @@ func (m *maker) questionsSpent() bool {
 func (p *Policy) uncounted(q *campaign.Question) bool { return p.version >= sinceThree && q.Moot }
 
 // askedBefore returns the expert's latest question about a composition, or nil.
-func (m *maker) askedBefore(expert string, point events.Point) *campaign.Question {
+func (m *maker) askedBefore(expert string, point definition.Point) *campaign.Question {
 	key, err := m.v.Space.Key(point)
 	if err != nil {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/explain"
 	"github.com/campaignd/campaignd/internal/study"
@@ -19,9 +20,9 @@ func TestAttributionsAddUp(t *testing.T) {
 		for _, parallel := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s/%d", task, parallel), func(t *testing.T) {
 				t.Parallel()
-				def, err := study.Define(task, 4, 9, study.WithExpert(2), func(def *events.Definition) {
-					def.Policy.Trust.CoExBO = &events.CoExBO{}
-					def.Policy.Handover.Choose = &events.Choose{Gate: ptr(false)}
+				def, err := study.Define(task, 4, 9, study.WithExpert(2), func(def *definition.Campaign) {
+					def.Policy.Trust.CoExBO = &definition.CoExBO{}
+					def.Policy.Handover.Choose = &definition.Choose{Gate: ptr(false)}
 					def.Initial.Comparisons, def.Parallel = ptr(12), parallel
 				})
 				if err != nil {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -55,7 +56,7 @@ func (m *maker) atRandom(rule, reason string) error {
 }
 
 // take runs a composition that no model was asked about.
-func (m *maker) take(name string, point events.Point, rule, reason string) error {
+func (m *maker) take(name string, point definition.Point, rule, reason string) error {
 	m.d.Candidates = []events.Candidate{{Name: name, Parameters: point}}
 	if m.v.Objective != nil {
 		if prediction, err := m.v.Objective.Predict(point); err == nil {

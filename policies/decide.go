@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -143,9 +144,9 @@ func (p *Policy) avoidFailed(v View) (*objective.Model, error) {
 // design takes the next point of a space-filling design. trouble says why the
 // model cannot be used, where there is one.
 func (p *Policy) design(v View, d *Decision, trouble error) error {
-	kind := events.DesignSobol
+	kind := definition.DesignSobol
 	if p.def.Policy.Next.Random != nil {
-		kind = events.DesignRandom
+		kind = definition.DesignRandom
 	}
 	points, err := v.Space.Design(kind, p.def.Budget.Experiments, p.def.Seed^designSalt)
 	if err != nil {

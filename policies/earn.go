@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies/handover"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/policies/trust"
@@ -22,7 +23,7 @@ const (
 // earns reports whether an expert has to earn the trust in them (see
 // [handover.Course]): with cobol, its gate, and labels.
 func (m *maker) earns() bool {
-	return m.trust != nil && len(m.def.Experts) > 0 && m.handover != nil && m.handover.Gate && m.feedback() == events.FeedbackLabel
+	return m.trust != nil && len(m.def.Experts) > 0 && m.handover != nil && m.handover.Gate && m.feedback() == definition.FeedbackLabel
 }
 
 // optimism is how many standard deviations below the mean the aided candidate may lie.
@@ -128,7 +129,7 @@ type Help struct {
 func Helps(v View) (all []Help) {
 	def := v.Campaign.Definition
 	b := def.Policy.Trust.Belief()
-	if v.Objective == nil || b == nil || b.Feedback != events.FeedbackLabel {
+	if v.Objective == nil || b == nil || b.Feedback != definition.FeedbackLabel {
 		return nil
 	}
 	for _, expert := range def.Experts {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
@@ -17,7 +18,7 @@ type simulated struct {
 	decisions []events.DecisionMade
 }
 
-func simulate(t *testing.T, task string, seed uint64, experiments int, changes ...func(*events.Definition)) simulated {
+func simulate(t *testing.T, task string, seed uint64, experiments int, changes ...func(*definition.Campaign)) simulated {
 	t.Helper()
 	def, err := study.Define(task, seed, experiments, changes...)
 	if err != nil {
@@ -142,9 +143,9 @@ func TestTrustIsEarnedAndHandedOver(t *testing.T) {
 func TestEachExpertEarnsTheirOwnTrust(t *testing.T) {
 	followed := map[string]int{}
 	for seed := uint64(1); seed <= 4; seed++ {
-		s := simulate(t, "holder2", seed, budget, study.WithExpert(2), func(def *events.Definition) {
+		s := simulate(t, "holder2", seed, budget, study.WithExpert(2), func(def *definition.Campaign) {
 			bob := def.Experts[0]
-			bob.Name, bob.Simulated = "bob", &events.SimulatedExpert{Accuracy: ptr(-2.0)}
+			bob.Name, bob.Simulated = "bob", &definition.SimulatedExpert{Accuracy: ptr(-2.0)}
 			def.Experts = append(def.Experts, bob)
 		})
 		for _, d := range s.decisions {

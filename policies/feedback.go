@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -23,7 +24,7 @@ func (m *maker) compare(expert string, unaided, aided search.Result) error {
 	if m.questionsSpent() {
 		return m.run(Unaided, RuleLabelBudget, "The budget of questions is spent: the campaign goes on unaided.")
 	}
-	if m.feedback() == events.FeedbackRanking {
+	if m.feedback() == definition.FeedbackRanking {
 		for i, x := range m.bestMeasured(*m.def.Policy.Trust.Belief().Options - 2) {
 			if err := m.add(fmt.Sprintf("other %d", i+1), x); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/policies/trust"
@@ -98,7 +99,7 @@ var (
 // aid lets an expert's belief bend the choice (Xu et al. 2024, Alg. 1 and 2).
 func (m *maker) aid(turn []campaign.Question, base next.Acquisition, unaided search.Result, taken map[string]bool) error {
 	expert := m.def.Experts[m.expert()].Name
-	if m.feedback() == events.FeedbackPinpoint {
+	if m.feedback() == definition.FeedbackPinpoint {
 		return m.pinpoint(turn, expert, unaided)
 	}
 	b := m.v.Beliefs[m.expert()]

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -15,7 +16,7 @@ import (
 
 // method is a policy, and what its campaigns show.
 type method struct {
-	policy events.Policy
+	policy definition.Policy
 	// form is what an expert is asked for in the course of the campaign; none for
 	// policies that ask no one.
 	form  campaign.Form
@@ -26,7 +27,7 @@ type method struct {
 // of Xu et al. 2024.
 func methods() map[string]method {
 	all := make(map[string]method)
-	for _, m := range events.Methods() {
+	for _, m := range definition.Methods() {
 		p := m.Policy
 		switch {
 		case p.Duel.Set(), p.Handover.Choose != nil:
@@ -40,19 +41,19 @@ func methods() map[string]method {
 		}
 	}
 	forms := map[string]campaign.Form{
-		events.FeedbackComparison: campaign.Comparison, events.FeedbackRanking: campaign.Comparison, events.FeedbackPinpoint: campaign.Pinpoint,
+		definition.FeedbackComparison: campaign.Comparison, definition.FeedbackRanking: campaign.Comparison, definition.FeedbackPinpoint: campaign.Pinpoint,
 	}
 	for feedback, form := range forms {
-		belief := events.Belief{Feedback: feedback}
-		all["cobol by "+feedback] = method{events.Policy{Trust: events.Trust{COBOL: &events.COBOL{Belief: belief}}}, form, true}
-		all["cobohl by "+feedback] = method{events.Policy{Trust: events.Trust{COBOHL: &events.COBOHL{Belief: belief}}}, form, true}
-		all["hcei by "+feedback] = method{events.Policy{Trust: events.Trust{HCEI: &events.HCEI{Belief: belief}}}, form, true}
+		belief := definition.Belief{Feedback: feedback}
+		all["cobol by "+feedback] = method{definition.Policy{Trust: definition.Trust{COBOL: &definition.COBOL{Belief: belief}}}, form, true}
+		all["cobohl by "+feedback] = method{definition.Policy{Trust: definition.Trust{COBOHL: &definition.COBOHL{Belief: belief}}}, form, true}
+		all["hcei by "+feedback] = method{definition.Policy{Trust: definition.Trust{HCEI: &definition.HCEI{Belief: belief}}}, form, true}
 	}
-	all["cobol by gaussian"] = method{policy: events.Policy{Trust: events.Trust{COBOL: &events.COBOL{Belief: events.Belief{Feedback: events.FeedbackGaussian}}}}}
+	all["cobol by gaussian"] = method{policy: definition.Policy{Trust: definition.Trust{COBOL: &definition.COBOL{Belief: definition.Belief{Feedback: definition.FeedbackGaussian}}}}}
 	window := 5
-	all["cobol with a window"] = method{events.Policy{Trust: events.Trust{COBOL: &events.COBOL{Belief: events.Belief{Window: &window}}}}, campaign.Label, true}
-	for _, posterior := range []string{events.PosteriorEP, events.PosteriorHallucinate} {
-		all["rahbo with "+posterior] = method{events.Policy{Duel: events.Duel{RAHBO: &events.RAHBO{}}}, campaign.Comparison, true}
+	all["cobol with a window"] = method{definition.Policy{Trust: definition.Trust{COBOL: &definition.COBOL{Belief: definition.Belief{Window: &window}}}}, campaign.Label, true}
+	for _, posterior := range []string{definition.PosteriorEP, definition.PosteriorHallucinate} {
+		all["rahbo with "+posterior] = method{definition.Policy{Duel: definition.Duel{RAHBO: &definition.RAHBO{}}}, campaign.Comparison, true}
 	}
 	return all
 }
@@ -71,7 +72,7 @@ func TestMethods(t *testing.T) {
 }
 
 func testMethod(t *testing.T, name string, m method, experts int) {
-	def, err := study.Define("branin", 3, 9, func(def *events.Definition) {
+	def, err := study.Define("branin", 3, 9, func(def *definition.Campaign) {
 		def.Policy = m.policy
 		def.Initial.Comparisons = ptr(12)
 		for i := range experts {
@@ -79,23 +80,23 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 			def.Experts[i].Name = []string{"ada", "bob"}[i]
 			def.Experts[i].Simulated.Task = "branin"
 		}
-		if b := m.policy.Trust.Belief(); b != nil && b.Feedback == events.FeedbackGaussian {
+		if b := m.policy.Trust.Belief(); b != nil && b.Feedback == definition.FeedbackGaussian {
 			for i := range def.Experts {
-				def.Experts[i].Belief = &events.StatedBelief{
-					Mean: events.Point{"x1": events.Number(3), "x2": events.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
+				def.Experts[i].Belief = &definition.StatedBelief{
+					Mean: definition.Point{"x1": definition.Number(3), "x2": definition.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
 				}
 			}
 		}
 		if m.policy.Duel.Set() {
-			def.Instrument, def.Budget = events.Instrument{}, events.Budget{Comparisons: 24}
+			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 24}
 			def.Initial.Comparisons = ptr(4)
-			def.Experts[0].Anchors = []events.Point{{"x1": events.Number(3), "x2": events.Number(2)}, {"x1": events.Number(4), "x2": events.Number(3)}}
+			def.Experts[0].Anchors = []definition.Point{{"x1": definition.Number(3), "x2": definition.Number(2)}, {"x1": definition.Number(4), "x2": definition.Number(3)}}
 		}
 		switch name {
 		case "rahbo with ep":
-			def.Model.Utility.Posterior = events.PosteriorEP
+			def.Model.Utility.Posterior = definition.PosteriorEP
 		case "rahbo with hallucinate":
-			def.Model.Utility.Posterior = events.PosteriorHallucinate
+			def.Model.Utility.Posterior = definition.PosteriorHallucinate
 		}
 	})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
@@ -20,9 +20,9 @@ func number(x float64) *float64 { return &x }
 // status were made at the given points.
 func square(t *testing.T, steps map[string]float64, status campaign.ExperimentStatus, at ...[2]float64) *maker {
 	t.Helper()
-	def := events.Definition{
-		Name: "square", Objective: events.Objective{Name: "y", Goal: events.Minimize}, Instrument: events.Instrument{Steps: steps},
-		Parameters: []events.Parameter{{Name: "a", Min: number(0), Max: number(1)}, {Name: "b", Min: number(0), Max: number(1)}},
+	def := definition.Campaign{
+		Name: "square", Objective: definition.Objective{Name: "y", Goal: definition.Minimize}, Instrument: definition.Instrument{Steps: steps},
+		Parameters: []definition.Parameter{{Name: "a", Min: number(0), Max: number(1)}, {Name: "b", Min: number(0), Max: number(1)}},
 	}
 	sp, err := space.New(def)
 	if err != nil {
@@ -31,7 +31,7 @@ func square(t *testing.T, steps map[string]float64, status campaign.ExperimentSt
 	s := &campaign.State{Definition: &def}
 	for i, x := range at {
 		s.Experiments = append(s.Experiments, campaign.Experiment{ID: fmt.Sprintf("e%d", i+1), Status: status,
-			Parameters: events.Point{"a": events.Number(x[0]), "b": events.Number(x[1])}})
+			Parameters: definition.Point{"a": definition.Number(x[0]), "b": definition.Number(x[1])}})
 	}
 	v := View{Campaign: s, Space: sp, Objective: &objective.Model{}}
 	m := &maker{Policy: &Policy{def: def}, ctx: t.Context(), v: v, seed: 1}

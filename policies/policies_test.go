@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -17,35 +18,35 @@ func ptr[T any](x T) *T { return &x }
 // kinds of campaigns the laws are checked on.
 var campaigns = map[string]struct {
 	task    string
-	changes []func(*events.Definition)
+	changes []func(*definition.Campaign)
 }{
-	"cobol":    {"ackley4", []func(*events.Definition){study.WithExpert(1)}},
-	"paper":    {"holder2", []func(*events.Definition){study.WithExpert(2), func(def *events.Definition) { def.Policy.Trust.COBOL = &events.COBOL{Paper: true} }}},
-	"logei":    {"branin", []func(*events.Definition){func(def *events.Definition) { def.Policy.Next.LogEI = &events.LogEI{} }}},
-	"thompson": {"branin", []func(*events.Definition){func(def *events.Definition) { def.Policy.Next.Thompson = &events.Thompson{} }}},
-	"sobol":    {"branin", []func(*events.Definition){func(def *events.Definition) { def.Policy.Next.Sobol = &events.Sobol{} }}},
-	"random":   {"branin", []func(*events.Definition){func(def *events.Definition) { def.Policy.Next.Random = &events.Random{} }}},
-	"mixture with steps": {"mixture4", []func(*events.Definition){study.WithExpert(1), func(def *events.Definition) {
+	"cobol":    {"ackley4", []func(*definition.Campaign){study.WithExpert(1)}},
+	"paper":    {"holder2", []func(*definition.Campaign){study.WithExpert(2), func(def *definition.Campaign) { def.Policy.Trust.COBOL = &definition.COBOL{Paper: true} }}},
+	"logei":    {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next.LogEI = &definition.LogEI{} }}},
+	"thompson": {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next.Thompson = &definition.Thompson{} }}},
+	"sobol":    {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next.Sobol = &definition.Sobol{} }}},
+	"random":   {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next.Random = &definition.Random{} }}},
+	"mixture with steps": {"mixture4", []func(*definition.Campaign){study.WithExpert(1), func(def *definition.Campaign) {
 		def.Instrument.Steps = map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}
 	}}},
-	"failures and unsure experts": {"electrolyte", []func(*events.Definition){study.WithExpert(0), func(def *events.Definition) {
+	"failures and unsure experts": {"electrolyte", []func(*definition.Campaign){study.WithExpert(0), func(def *definition.Campaign) {
 		def.Instrument.Simulated.FailureRate, def.Experts[0].Simulated.UnsureRate = 0.3, 0.5
-		def.Policy.Trust.COBOL = &events.COBOL{Belief: events.Belief{Confidence: ptr(0.5)}}
-		def.Policy.Handover.Width = &events.Width{PerExperiment: ptr(2)}
+		def.Policy.Trust.COBOL = &definition.COBOL{Belief: definition.Belief{Confidence: ptr(0.5)}}
+		def.Policy.Handover.Width = &definition.Width{PerExperiment: ptr(2)}
 		def.Budget.Labels = ptr(12)
 	}}},
-	"no gate": {"ackley4", []func(*events.Definition){study.WithExpert(2), func(def *events.Definition) {
-		def.Policy.Trust.COBOL = &events.COBOL{Belief: events.Belief{Confidence: ptr(0.5)}}
-		def.Policy.Handover.Width = &events.Width{PerExperiment: ptr(1), Gate: ptr(false)}
+	"no gate": {"ackley4", []func(*definition.Campaign){study.WithExpert(2), func(def *definition.Campaign) {
+		def.Policy.Trust.COBOL = &definition.COBOL{Belief: definition.Belief{Confidence: ptr(0.5)}}
+		def.Policy.Handover.Width = &definition.Width{PerExperiment: ptr(1), Gate: ptr(false)}
 		def.Experts[0].Simulated.UnsureRate = 0.3
 	}}},
-	"two experts": {"branin", []func(*events.Definition){study.WithExpert(1), func(def *events.Definition) {
+	"two experts": {"branin", []func(*definition.Campaign){study.WithExpert(1), func(def *definition.Campaign) {
 		bob := def.Experts[0]
 		bob.Name = "bob"
 		def.Experts = append(def.Experts, bob)
 	}}},
-	"target": {"branin", []func(*events.Definition){func(def *events.Definition) { def.Stop.Target = ptr(5.0) }}},
-	"window": {"branin", []func(*events.Definition){func(def *events.Definition) { def.Stop.Window = 3 }}},
+	"target": {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Stop.Target = ptr(5.0) }}},
+	"window": {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Stop.Window = 3 }}},
 }
 
 // The laws hold at every decision of whole campaigns of every policy.

@@ -10,6 +10,7 @@ package policies
 
 import (
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/policies/handover"
@@ -83,7 +84,7 @@ func (d *Decision) Candidate() *events.Candidate {
 // Policy composes the choices a definition names. It remembers what duels have
 // computed, which decides nothing; one goroutine uses it at a time.
 type Policy struct {
-	def      events.Definition
+	def      definition.Campaign
 	version  int
 	next     next.Rule // nil for rules without a model
 	trust    *trust.COBOL
@@ -94,11 +95,11 @@ type Policy struct {
 }
 
 // New returns the policy of a complete definition.
-func New(def events.Definition) *Policy { return At(def, Version) }
+func New(def definition.Campaign) *Policy { return At(def, Version) }
 
 // At returns the policy as a version of it decided, from Oldest to Version: what
 // was decided stays what it was, and can be made again.
-func At(def events.Definition, version int) *Policy {
+func At(def definition.Campaign, version int) *Policy {
 	if def.Policy.Duel.Set() {
 		return &Policy{def: def, version: version, duels: duel.New(def)}
 	}

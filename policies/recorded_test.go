@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/study"
@@ -90,7 +91,7 @@ budget: {comparisons: 16}
 // name, and the forms of feedback of Xu et al. 2024, App. H.
 func recorded() map[string]string {
 	all := make(map[string]string)
-	for _, m := range events.Methods() {
+	for _, m := range definition.Methods() {
 		all[m.Name] = "policy: " + m.Name + "\n"
 	}
 	for _, form := range []string{"comparison", "ranking", "pinpoint"} {
@@ -197,7 +198,7 @@ func decisions(t *testing.T, w *strings.Builder, text string) {
 
 // file returns the campaign file of a policy in the world.
 func (w world) file(policy string) string {
-	for _, m := range events.Methods() {
+	for _, m := range definition.Methods() {
 		if m.Policy.Duel.Set() && strings.HasPrefix(policy, "policy: "+m.Name+"\n") {
 			return w.all + w.comparing + policy
 		}
@@ -218,7 +219,7 @@ func compared(q *campaign.Question) string {
 }
 
 // point writes a composition with every digit, so that it differs where a bit does.
-func point(p events.Point) string {
+func point(p definition.Point) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		text := p[name].Name()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -37,7 +38,7 @@ func (p *Policy) stop(v View, d *Decision) bool {
 }
 
 func reached(value, target float64, goal string) bool {
-	if goal == events.Maximize {
+	if goal == definition.Maximize {
 		return value >= target
 	}
 	return value <= target
@@ -47,9 +48,9 @@ func reached(value, target float64, goal string) bool {
 // better than the best before them, and the least gain at which the campaign
 // goes on: Improvement times the interquartile range. ok is false while there
 // are fewer than two windows of measurements.
-func recentGain(s *campaign.State, def events.Definition) (gain, threshold float64, ok bool) {
+func recentGain(s *campaign.State, def definition.Campaign) (gain, threshold float64, ok bool) {
 	sign := 1.0
-	if def.Objective.Goal == events.Maximize {
+	if def.Objective.Goal == definition.Maximize {
 		sign = -1
 	}
 	var values []float64 // smaller is better

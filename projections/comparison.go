@@ -4,14 +4,14 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Comparison is an expert's order of compositions; "can't tell" is none.
 type Comparison struct {
 	// Question is the question's identifier.
-	Question string         `json:"question"`
-	Options  []events.Point `json:"options"`
+	Question string             `json:"question"`
+	Options  []definition.Point `json:"options"`
 	// Order lists options from the best to the worst; those left out come after
 	// them in no order.
 	Order []int `json:"order"`

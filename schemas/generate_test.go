@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/invopop/jsonschema"
 )
 
@@ -74,7 +75,7 @@ func generate(t *testing.T) map[string][]byte {
 	}
 
 	strict := reflector(t)
-	campaign := strict.Reflect(events.Definition{})
+	campaign := strict.Reflect(definition.Campaign{})
 	campaign.ID = "urn:campaignd:schema:campaign"
 	campaign.Title = "campaignd campaign file"
 	shortForms(campaign)
@@ -118,7 +119,10 @@ type envelope struct {
 	DataBase64  string `json:"data_base64,omitempty" jsonschema_description:"The payload where it is not JSON on one line."`
 }
 
-const eventsPath = "github.com/campaignd/campaignd/events"
+const (
+	eventsPath     = "github.com/campaignd/campaignd/events"
+	definitionPath = eventsPath + "/definition"
+)
 
 var docLink = regexp.MustCompile(`\[([A-Z][A-Za-z.]*)\]`)
 
@@ -135,11 +139,11 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 		text = strings.Join(strings.Fields(text), " ")
 		r.CommentMap[name] = docLink.ReplaceAllString(text, "$1")
 	}
-	if r.CommentMap[eventsPath+".Definition"] == "" {
+	if r.CommentMap[definitionPath+".Campaign"] == "" {
 		t.Fatal("the comments of package events were not found")
 	}
 	r.Namer = func(t reflect.Type) string {
-		if t.Name() == "" || t.PkgPath() == "" || t.PkgPath() == eventsPath || t.PkgPath() == reflect.TypeOf(envelope{}).PkgPath() {
+		if t.Name() == "" || t.PkgPath() == "" || t.PkgPath() == eventsPath || t.PkgPath() == definitionPath || t.PkgPath() == reflect.TypeOf(envelope{}).PkgPath() {
 			return t.Name()
 		}
 		// Types of equal names from different packages would silently become one.
@@ -147,12 +151,12 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 	}
 	r.Mapper = func(t reflect.Type) *jsonschema.Schema {
 		switch t {
-		case reflect.TypeFor[events.Value]():
+		case reflect.TypeFor[definition.Value]():
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "string", MinLength: length(1)}},
 				Description: "A number in the parameter's unit, or the name of a category."}
-		case reflect.TypeFor[events.Duration]():
+		case reflect.TypeFor[definition.Duration]():
 			return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`,
-				Examples: []any{"90s", "15m", "36h"}, Description: r.CommentMap[eventsPath+".Duration"]}
+				Examples: []any{"90s", "15m", "36h"}, Description: r.CommentMap[definitionPath+".Duration"]}
 		}
 		return nil
 	}
@@ -187,7 +191,7 @@ func shortForms(schema *jsonschema.Schema) {
 	choice("Handover")
 	choice("Duel")
 	var methods []any
-	for _, m := range events.Methods() {
+	for _, m := range definition.Methods() {
 		methods = append(methods, m.Name)
 	}
 	bare("Policy", &jsonschema.Schema{Type: "string", Enum: methods, Description: "A method by name."})

@@ -36,6 +36,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Reviewer puts questions to one expert.
@@ -92,17 +93,17 @@ type Question struct {
 	Form Form
 	// Parameters in the campaign's order, with units, for showing and entering
 	// compositions.
-	Parameters []events.Parameter
+	Parameters []definition.Parameter
 	// Point is the composition a Label asks about, or what the campaign would
 	// take in place of a Pinpoint; nil where it has no view.
-	Point events.Point
+	Point definition.Point
 	// Allowed says why a pinpointed composition cannot be taken, nil where it can;
 	// itself nil for other forms.
-	Allowed func(events.Point) error
+	Allowed func(definition.Point) error
 	// Options are what a Comparison is between.
 	Options []events.Option
 	// Objective is what the campaign seeks.
-	Objective events.Objective
+	Objective definition.Objective
 	// Prediction and Belief are what the models say about Point, where there are models.
 	Prediction *events.Prediction
 	Belief     *events.Interval
@@ -123,7 +124,7 @@ type Answer struct {
 	// Order answers a Comparison: options from best to worst, counting from 0.
 	Order []int
 	// Point answers a Pinpoint.
-	Point events.Point
+	Point definition.Point
 	// Comment is what else they said.
 	Comment string
 }
@@ -216,12 +217,12 @@ func OptionNames(n int) string {
 
 // Example is a composition with the expert's label, accept or reject.
 type Example struct {
-	Point  events.Point
+	Point  definition.Point
 	Answer string
 }
 
 // Compared is a comparison the expert made unasked: Points[Order[0]] is best.
 type Compared struct {
-	Points []events.Point
+	Points []definition.Point
 	Order  []int
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // An order may be written in many ways, and says each option once at most.
@@ -29,7 +30,7 @@ func TestParseOrder(t *testing.T) {
 
 // Each form has answers of its own; "can't tell" answers all of them.
 func TestCheck(t *testing.T) {
-	point := events.Point{"x": events.Number(1)}
+	point := definition.Point{"x": definition.Number(1)}
 	answers := map[string]humans.Answer{
 		"accept": {Answer: events.AnswerAccept}, "refuse": {Answer: events.AnswerRefuse}, "unsure": {Answer: events.AnswerUnsure, Comment: "never seen"},
 		"order": {Order: []int{2, 0, 1}}, "best": {Order: []int{2}}, "twice": {Order: []int{2, 2}}, "outside": {Order: []int{3}},

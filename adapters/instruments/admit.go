@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Admit returns a measurement as it enters the campaign. The engine applies it
@@ -20,7 +21,7 @@ import (
 // identity. A fault there never costs the result. The part is moved to
 // [events.Measurement.Unread], as it was given and with the reason, and the rest
 // counts. What Admit returns passes [Check] and can be recorded.
-func Admit(def events.Definition, m events.Measurement) (events.Measurement, error) {
+func Admit(def definition.Campaign, m events.Measurement) (events.Measurement, error) {
 	var f faults
 	f.substance(def, m)
 	if f != nil {
@@ -86,7 +87,7 @@ func undecorated(m events.Measurement) (events.Measurement, []events.Unread) {
 	return m, unread
 }
 
-func badSD(sd *float64) bool { return sd != nil && !(*sd >= 0 && *sd <= events.Greatest) }
+func badSD(sd *float64) bool { return sd != nil && !(*sd >= 0 && *sd <= definition.Greatest) }
 
 // text is a value as JSON, or in Go's words where JSON has none (NaN).
 func text(v any) string {

@@ -12,13 +12,14 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // A fault of what the models learn from refuses a result; a fault of anything
 // else never costs it, and what was faulty is kept.
 func TestAdmit(t *testing.T) {
 	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	further := func(q ...events.Quantity) func(*events.Measurement) {
+	further := func(q ...definition.Quantity) func(*events.Measurement) {
 		return func(m *events.Measurement) { m.Further = append(m.Further, q...) }
 	}
 	for _, c := range []struct {
@@ -37,19 +38,19 @@ func TestAdmit(t *testing.T) {
 		{"objective out of range", func(m *events.Measurement) { m.Objective.Value = 4000 }, true, "", ""},
 		{"no composition", func(m *events.Measurement) { m.Actual = nil }, true, "", ""},
 		{"a parameter too few", func(m *events.Measurement) { delete(m.Actual, "lipf6") }, true, "", ""},
-		{"a parameter too many", func(m *events.Measurement) { m.Actual["water"] = events.Number(1) }, true, "", ""},
-		{"a parameter that is NaN", func(m *events.Measurement) { m.Actual["lipf6"] = events.Number(math.NaN()) }, true, "", ""},
-		{"a parameter of another kind", func(m *events.Measurement) { m.Actual["lipf6"] = events.Category("x") }, true, "", ""},
+		{"a parameter too many", func(m *events.Measurement) { m.Actual["water"] = definition.Number(1) }, true, "", ""},
+		{"a parameter that is NaN", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(math.NaN()) }, true, "", ""},
+		{"a parameter of another kind", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Category("x") }, true, "", ""},
 
 		{"sd NaN", func(m *events.Measurement) { m.Objective.SD = ptr(math.NaN()) }, false, "objective.sd", "NaN"},
 		{"sd negative", func(m *events.Measurement) { m.Objective.SD = ptr(-1.0) }, false, "objective.sd", "-1"},
-		{"further NaN", further(events.Quantity{Name: "pH", Value: math.NaN()}), false, "further 2 (pH)", "NaN"},
-		{"further without a name", further(events.Quantity{Value: 7}), false, "further 2 ()", "7"},
-		{"further twice", further(events.Quantity{Name: "viscosity", Value: 3}), false, "further 2 (viscosity)", "3"},
-		{"further called as the objective", further(events.Quantity{Name: "conductivity", Value: 3}), false, "further 2 (conductivity)", "3"},
-		{"further with an impossible unit", further(events.Quantity{Name: "pH", Unit: "a\x1b[2Jb"}), false, "further 2 (pH)", "[2J"},
-		{"further with an endless name", further(events.Quantity{Name: strings.Repeat("x", 300)}), false, "further 2 (xxx", "xxx"},
-		{"sd of a further one", further(events.Quantity{Name: "pH", Value: 7, SD: ptr(math.Inf(1))}), false, "further 2 (pH).sd", "Inf"},
+		{"further NaN", further(definition.Quantity{Name: "pH", Value: math.NaN()}), false, "further 2 (pH)", "NaN"},
+		{"further without a name", further(definition.Quantity{Value: 7}), false, "further 2 ()", "7"},
+		{"further twice", further(definition.Quantity{Name: "viscosity", Value: 3}), false, "further 2 (viscosity)", "3"},
+		{"further called as the objective", further(definition.Quantity{Name: "conductivity", Value: 3}), false, "further 2 (conductivity)", "3"},
+		{"further with an impossible unit", further(definition.Quantity{Name: "pH", Unit: "a\x1b[2Jb"}), false, "further 2 (pH)", "[2J"},
+		{"further with an endless name", further(definition.Quantity{Name: strings.Repeat("x", 300)}), false, "further 2 (xxx", "xxx"},
+		{"sd of a further one", further(definition.Quantity{Name: "pH", Value: 7, SD: ptr(math.Inf(1))}), false, "further 2 (pH).sd", "Inf"},
 		{"began in the year 12000", func(m *events.Measurement) { m.Began = noon.AddDate(10000, 0, 0) }, false, "began", "12026"},
 		{"ended before it began", func(m *events.Measurement) { m.Began, m.Ended = noon, noon.Add(-time.Hour) }, false, "ended", "11:00"},
 		{"an endless identity", func(m *events.Measurement) { m.Identity = strings.Repeat("x", 1<<20) }, false, "", ""},
@@ -90,7 +91,7 @@ func TestAdmit(t *testing.T) {
 func TestAdmitFitsTheLog(t *testing.T) {
 	huge := measurement()
 	for i := range 50_000 {
-		huge.Further = append(huge.Further, events.Quantity{Name: fmt.Sprint(strings.Repeat("<", 100), i), Unit: strings.Repeat("<", 50)})
+		huge.Further = append(huge.Further, definition.Quantity{Name: fmt.Sprint(strings.Repeat("<", 100), i), Unit: strings.Repeat("<", 50)})
 		huge.Unread = append(huge.Unread, events.Unread{Field: "<<<<", Text: "\x00\x01<<<<<<<<<<<", Reason: "<<<<<<<<"})
 	}
 	got, err := instruments.Admit(campaign(), huge)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // MeasurementError says that an instrument's answer cannot be used, with every
@@ -43,7 +44,7 @@ func (e *MeasurementError) Error() string {
 //
 // A missing composition is not taken for the one asked for: filling it in is
 // the adapter's decision.
-func Check(def events.Definition, m events.Measurement) error {
+func Check(def definition.Campaign, m events.Measurement) error {
 	var f faults
 	f.substance(def, m)
 	_, unread := undecorated(m)
@@ -57,7 +58,7 @@ func Check(def events.Definition, m events.Measurement) error {
 }
 
 // substance checks the objective and the composition that was made.
-func (f *faults) substance(def events.Definition, m events.Measurement) {
+func (f *faults) substance(def definition.Campaign, m events.Measurement) {
 	if v := m.Objective.Value; !finite(v) || beyond(v) {
 		f.add("the objective is %s", absurd(v))
 	}
@@ -80,7 +81,7 @@ func (f *faults) substance(def events.Definition, m events.Measurement) {
 // CheckOutcome reports whether an outcome keeps the contract's form and its
 // measurement, if it has one, passes [Check]. The error is a
 // [*MeasurementError].
-func CheckOutcome(def events.Definition, o Outcome) error {
+func CheckOutcome(def definition.Campaign, o Outcome) error {
 	switch o.Status {
 	case Measured:
 		if o.Measurement == nil {
@@ -120,7 +121,7 @@ func (e *MismatchError) Error() string {
 // must suggest multiples of them; and the objective must be among the outputs,
 // in the campaign's unit. Units are compared as they are written: converting is
 // nobody's guess.
-func Compatible(desc Description, def events.Definition) error {
+func Compatible(desc Description, def definition.Campaign) error {
 	var f faults
 	if err := CheckDescription(desc); err != nil {
 		f = strings.Split(err.Error(), "\n")
@@ -145,7 +146,7 @@ func (f *faults) add(format string, args ...any) {
 }
 
 // actual checks the composition that was made.
-func (f *faults) actual(def events.Definition, actual events.Point) {
+func (f *faults) actual(def definition.Campaign, actual definition.Point) {
 	if len(actual) == 0 {
 		f.add("it does not say which composition was made")
 		return
@@ -174,14 +175,14 @@ func (f *faults) actual(def events.Definition, actual events.Point) {
 		}
 	}
 	for _, name := range sortedNames(actual) {
-		if !slices.ContainsFunc(def.Parameters, func(p events.Parameter) bool { return p.Name == name }) {
+		if !slices.ContainsFunc(def.Parameters, func(p definition.Parameter) bool { return p.Name == name }) {
 			f.add("the campaign has no parameter %q", name)
 		}
 	}
 }
 
 // parameters compares the campaign's parameters with the instrument's.
-func (f *faults) parameters(desc Description, def events.Definition) {
+func (f *faults) parameters(desc Description, def definition.Campaign) {
 	specs := make(map[string]ParameterSpec, len(desc.Parameters))
 	for _, s := range desc.Parameters {
 		specs[s.Name] = s
@@ -220,7 +221,7 @@ func (f *faults) parameters(desc Description, def events.Definition) {
 	}
 }
 
-func (f *faults) categories(p events.Parameter, s ParameterSpec) {
+func (f *faults) categories(p definition.Parameter, s ParameterSpec) {
 	switch {
 	case len(s.Categories) == 0:
 		f.add("%s is a category in the campaign, a number for the instrument", p.Name)
@@ -238,7 +239,7 @@ func (f *faults) categories(p events.Parameter, s ParameterSpec) {
 }
 
 // steps checks that what the campaign suggests for p are doses of s.
-func (f *faults) steps(p events.Parameter, s ParameterSpec, step float64) {
+func (f *faults) steps(p definition.Parameter, s ParameterSpec, step float64) {
 	if len(p.Values) > 0 {
 		for _, v := range p.Values {
 			if !multiple(v, s.Step) {
@@ -256,7 +257,7 @@ func (f *faults) steps(p events.Parameter, s ParameterSpec, step float64) {
 	}
 }
 
-func (f *faults) objective(desc Description, def events.Definition) {
+func (f *faults) objective(desc Description, def definition.Campaign) {
 	var names []string
 	for _, o := range desc.Outputs {
 		if o.Name == def.Objective.Name {
@@ -272,7 +273,7 @@ func (f *faults) objective(desc Description, def events.Definition) {
 }
 
 // bounds returns the least and the greatest value of a numeric parameter.
-func bounds(p events.Parameter) (lo, hi float64) {
+func bounds(p definition.Parameter) (lo, hi float64) {
 	if len(p.Values) > 0 {
 		return slices.Min(p.Values), slices.Max(p.Values)
 	}
@@ -302,14 +303,14 @@ func multiple(x, step float64) bool {
 	return math.Abs(n-math.Round(n)) <= 1e-9*max(1, math.Abs(n))
 }
 
-func hasCategory(p events.Parameter, name string) bool {
-	return slices.ContainsFunc(p.Categories, func(c events.CategoryDef) bool { return c.Name == name })
+func hasCategory(p definition.Parameter, name string) bool {
+	return slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == name })
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // beyond reports whether a number is too great to have been measured.
-func beyond(x float64) bool { return math.Abs(x) > events.Greatest }
+func beyond(x float64) bool { return math.Abs(x) > definition.Greatest }
 
 // absurd writes a number that nobody can have measured.
 func absurd(x float64) string {
@@ -327,7 +328,7 @@ func unit(u string) string {
 	return Legible(u, MaxName)
 }
 
-func sortedNames(p events.Point) []string {
+func sortedNames(p definition.Point) []string {
 	names := make([]string, 0, len(p))
 	for name := range p {
 		names = append(names, name)

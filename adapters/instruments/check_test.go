@@ -10,32 +10,33 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 func ptr[T any](v T) *T { return &v }
 
 // campaign varies a continuous, a discrete and a categorical parameter.
-func campaign() events.Definition {
-	return events.Definition{
+func campaign() definition.Campaign {
+	return definition.Campaign{
 		Name: "check",
-		Parameters: []events.Parameter{
+		Parameters: []definition.Parameter{
 			{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)},
 			{Name: "temperature", Unit: "°C", Values: []float64{25, 30}},
-			{Name: "solvent", Categories: []events.CategoryDef{{Name: "EC"}, {Name: "PC"}}},
+			{Name: "solvent", Categories: []definition.CategoryDef{{Name: "EC"}, {Name: "PC"}}},
 		},
-		Objective: events.Objective{
-			Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize, Min: ptr(0.5), Max: ptr(40.0),
+		Objective: definition.Objective{
+			Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize, Min: ptr(0.5), Max: ptr(40.0),
 		},
 	}
 }
 
 func measurement() events.Measurement {
 	return events.Measurement{
-		Actual: events.Point{
-			"lipf6": events.Number(1.1), "temperature": events.Number(25.8), "solvent": events.Category("EC"),
+		Actual: definition.Point{
+			"lipf6": definition.Number(1.1), "temperature": definition.Number(25.8), "solvent": definition.Category("EC"),
 		},
-		Objective: events.Quantity{Name: "conductivity", Value: 12.9, Unit: "mS/cm", SD: ptr(0.27)},
-		Further:   []events.Quantity{{Name: "viscosity", Value: 3.1, Unit: "mPa·s"}},
+		Objective: definition.Quantity{Name: "conductivity", Value: 12.9, Unit: "mS/cm", SD: ptr(0.27)},
+		Further:   []definition.Quantity{{Name: "viscosity", Value: 3.1, Unit: "mPa·s"}},
 	}
 }
 
@@ -48,7 +49,7 @@ func TestCheck(t *testing.T) {
 		want   string // part of the message; empty: accepted
 	}{
 		{"good", func(m *events.Measurement) {}, ""},
-		{"made a little outside the bounds", func(m *events.Measurement) { m.Actual["lipf6"] = events.Number(2.2) }, ""},
+		{"made a little outside the bounds", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(2.2) }, ""},
 		{"with times", func(m *events.Measurement) { m.Began, m.Ended = noon, noon.Add(time.Minute) }, ""},
 		{"other quantity", func(m *events.Measurement) { m.Objective.Name = "resistance" }, `"conductivity"`},
 		{"other unit", func(m *events.Measurement) { m.Objective.Unit = "S/m" }, "in S/m"},
@@ -61,12 +62,12 @@ func TestCheck(t *testing.T) {
 		{"NaN sd", func(m *events.Measurement) { m.Objective.SD = ptr(math.NaN()) }, "standard deviation"},
 		{"no composition", func(m *events.Measurement) { m.Actual = nil }, "which composition"},
 		{"missing parameter", func(m *events.Measurement) { delete(m.Actual, "lipf6") }, "lacks lipf6"},
-		{"unknown parameter", func(m *events.Measurement) { m.Actual["water"] = events.Number(0) }, `"water"`},
-		{"NaN parameter", func(m *events.Measurement) { m.Actual["lipf6"] = events.Number(math.NaN()) }, "lipf6"},
-		{"another unit", func(m *events.Measurement) { m.Actual["lipf6"] = events.Number(1100) }, "another unit?"},
-		{"number for category", func(m *events.Measurement) { m.Actual["solvent"] = events.Number(1) }, "category"},
-		{"category for number", func(m *events.Measurement) { m.Actual["lipf6"] = events.Category("much") }, "number"},
-		{"unknown category", func(m *events.Measurement) { m.Actual["solvent"] = events.Category("DMC") }, `"DMC"`},
+		{"unknown parameter", func(m *events.Measurement) { m.Actual["water"] = definition.Number(0) }, `"water"`},
+		{"NaN parameter", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(math.NaN()) }, "lipf6"},
+		{"another unit", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(1100) }, "another unit?"},
+		{"number for category", func(m *events.Measurement) { m.Actual["solvent"] = definition.Number(1) }, "category"},
+		{"category for number", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Category("much") }, "number"},
+		{"unknown category", func(m *events.Measurement) { m.Actual["solvent"] = definition.Category("DMC") }, `"DMC"`},
 		{"further NaN", func(m *events.Measurement) { m.Further[0].Value = math.NaN() }, "viscosity"},
 		{"further without name", func(m *events.Measurement) { m.Further[0].Name = "" }, "no name"},
 		{"objective twice", func(m *events.Measurement) { m.Further[0].Name = "conductivity" }, "twice"},
@@ -142,7 +143,7 @@ func TestCompatible(t *testing.T) {
 	bad.Parameters = append(bad.Parameters, instruments.ParameterSpec{Name: "stirring", Unit: "1/min"})
 	bad.Outputs[1].Unit = "S/m"
 	def.Parameters = append(def.Parameters,
-		events.Parameter{Name: "fec", Min: ptr(0.0), Max: ptr(1.0)})
+		definition.Parameter{Name: "fec", Min: ptr(0.0), Max: ptr(1.0)})
 	var mismatch *instruments.MismatchError
 	if err := instruments.Compatible(bad, def); !errors.As(err, &mismatch) {
 		t.Fatalf("not a MismatchError: %v", err)
@@ -159,15 +160,15 @@ func TestCompatible(t *testing.T) {
 		t.Errorf("mismatches:\n%s\nwant in each:\n%s", strings.Join(mismatch.Mismatches, "\n"), strings.Join(want, "\n"))
 	}
 
-	for name, change := range map[string]func(*instruments.Description, *events.Definition){
-		"in mol/l for": func(d *instruments.Description, _ *events.Definition) { d.Parameters[2].Unit = "mol/l" },
-		"`steps: {lipf6: 0.01}`": func(_ *instruments.Description, def *events.Definition) {
+	for name, change := range map[string]func(*instruments.Description, *definition.Campaign){
+		"in mol/l for": func(d *instruments.Description, _ *definition.Campaign) { d.Parameters[2].Unit = "mol/l" },
+		"`steps: {lipf6: 0.01}`": func(_ *instruments.Description, def *definition.Campaign) {
 			def.Instrument.Steps = nil
 		},
-		"a number for the instrument":   func(d *instruments.Description, _ *events.Definition) { d.Parameters[0].Categories = nil },
-		"a category for the instrument": func(d *instruments.Description, _ *events.Definition) { d.Parameters[2].Categories = []string{"low"} },
-		"seeks conductivity":            func(d *instruments.Description, _ *events.Definition) { d.Outputs = d.Outputs[:1] },
-		"twice": func(d *instruments.Description, _ *events.Definition) {
+		"a number for the instrument":   func(d *instruments.Description, _ *definition.Campaign) { d.Parameters[0].Categories = nil },
+		"a category for the instrument": func(d *instruments.Description, _ *definition.Campaign) { d.Parameters[2].Categories = []string{"low"} },
+		"seeks conductivity":            func(d *instruments.Description, _ *definition.Campaign) { d.Outputs = d.Outputs[:1] },
+		"twice": func(d *instruments.Description, _ *definition.Campaign) {
 			d.Parameters = append(d.Parameters, d.Parameters[0])
 		},
 	} {

@@ -44,6 +44,7 @@ import (
 	"errors"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Instrument performs experiments. See the package documentation for its
@@ -86,7 +87,7 @@ type Killer interface {
 
 // Candidates is an Instrument that can measure only the compositions it lists.
 type Candidates interface {
-	Candidates(ctx context.Context) ([]events.Point, error)
+	Candidates(ctx context.Context) ([]definition.Point, error)
 }
 
 // Fate is what became of a command.
@@ -110,7 +111,7 @@ type Command struct {
 	Campaign   string `json:"campaign"`
 	Experiment string `json:"experiment"`
 	// Parameters is the composition, in the campaign's units.
-	Parameters events.Point `json:"parameters"`
+	Parameters definition.Point `json:"parameters"`
 	// Replicate counts runs of the same composition, from 1.
 	Replicate int `json:"replicate"`
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
@@ -44,7 +45,7 @@ takes back what was named with this command before.`,
 				default:
 					return engine.Request{}, badInput("the campaign has %s: say whose judgement it is, with --expert", plural(len(def.Experts), "expert"))
 				}
-				r := &events.AnchorsDeclared{Expert: expert, Points: []events.Point{}, Instead: instead, Reason: reason}
+				r := &events.AnchorsDeclared{Expert: expert, Points: []definition.Point{}, Instead: instead, Reason: reason}
 				for _, text := range at {
 					point, err := parsePoint(def, "--at", text, true)
 					if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -21,7 +22,7 @@ var labelWords = map[string]string{
 
 // answerTo reads a person's answer to a question from the words of a command
 // line. The error says which words the question calls for.
-func answerTo(def *events.Definition, q *campaign.Question, words []string, comment string) (*engine.Answer, error) {
+func answerTo(def *definition.Campaign, q *campaign.Question, words []string, comment string) (*engine.Answer, error) {
 	text := strings.TrimSpace(strings.Join(words, " "))
 	a := &engine.Answer{Question: q.ID, Comment: comment}
 	switch strings.ToLower(text) {
@@ -55,7 +56,7 @@ func answerTo(def *events.Definition, q *campaign.Question, words []string, comm
 }
 
 // answersTo says in words what may be answered to a question.
-func answersTo(def *events.Definition, q *campaign.Question) string {
+func answersTo(def *definition.Campaign, q *campaign.Question) string {
 	switch q.Form {
 	case campaign.Comparison:
 		if len(q.Options) == 2 {
@@ -73,7 +74,7 @@ func answersTo(def *events.Definition, q *campaign.Question) string {
 }
 
 // tellAnswer is the command that answers a question, with what may be answered.
-func tellAnswer(def *events.Definition, q *campaign.Question, t target) string {
+func tellAnswer(def *definition.Campaign, q *campaign.Question, t target) string {
 	answers := "accept|reject|unsure|refuse"
 	switch q.Form {
 	case campaign.Comparison:
@@ -95,7 +96,7 @@ func tellAnswer(def *events.Definition, q *campaign.Question, t target) string {
 }
 
 // shown is a question as its expert sees it.
-func shown(def *events.Definition, q *campaign.Question) (title string, body []string) {
+func shown(def *definition.Campaign, q *campaign.Question) (title string, body []string) {
 	question := humans.Question{
 		ID: q.ID, Expert: q.Expert, Form: humans.Form(q.Form), Parameters: def.Parameters, Point: q.Parameters,
 		Options: q.Options, Objective: def.Objective, Prediction: q.Prediction, Belief: q.Belief,

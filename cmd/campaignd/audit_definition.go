@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 )
@@ -16,7 +17,7 @@ import (
 // definitions. What another program wrote may have meant something else by the same
 // file, so that a difference there is a remark.
 func auditDefinitions(ctx context.Context, log events.Log, name string, this events.Build) (mismatches, remarks []engine.Mismatch, err error) {
-	var present events.Definition
+	var present definition.Campaign
 	var running events.Build
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
@@ -63,7 +64,7 @@ func auditDefinitions(ctx context.Context, log events.Log, name string, this eve
 // followsFrom says where a definition is not what the campaign file means that is
 // recorded with it. The seed may have been given on the command line, and a list
 // of candidates by the instrument: what they led to is made again.
-func followsFrom(source string, def events.Definition) string {
+func followsFrom(source string, def definition.Campaign) string {
 	if source == "" {
 		return ""
 	}

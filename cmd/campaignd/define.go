@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -21,7 +22,7 @@ import (
 
 // define writes the event that opens the target's campaign, and with it the
 // trace that everything in the campaign is part of.
-func (a *app) define(ctx context.Context, log events.Log, t target, def events.Definition) error {
+func (a *app) define(ctx context.Context, log events.Log, t target, def definition.Campaign) error {
 	actor, err := a.actor()
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func (a *app) define(ctx context.Context, log events.Log, t target, def events.D
 
 // listCandidates completes a definition where its instrument measures only
 // what it lists. Nothing is started for it.
-func listCandidates(ctx context.Context, t target, def events.Definition) (events.Definition, error) {
+func listCandidates(ctx context.Context, t target, def definition.Campaign) (definition.Campaign, error) {
 	if def.Instrument.Process != nil || def.Instrument.Manual != nil {
 		return def, nil
 	}
@@ -117,7 +118,7 @@ func compare(ctx context.Context, t target, s *campaign.State) error {
 }
 
 // wantedDefinition is what a file says about a campaign that exists.
-func wantedDefinition(ctx context.Context, t target, s *campaign.State) (events.Definition, error) {
+func wantedDefinition(ctx context.Context, t target, s *campaign.State) (definition.Campaign, error) {
 	def, err := listCandidates(ctx, t, t.file.Definition)
 	if err != nil {
 		return def, err
@@ -130,7 +131,7 @@ func wantedDefinition(ctx context.Context, t target, s *campaign.State) (events.
 }
 
 // checkCompatible refuses a campaign that its instrument cannot perform.
-func checkCompatible(ctx context.Context, instrument instruments.Instrument, def events.Definition) error {
+func checkCompatible(ctx context.Context, instrument instruments.Instrument, def definition.Campaign) error {
 	if instrument == nil { // the campaign measures nothing
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/policies"
@@ -40,8 +41,8 @@ type explained struct {
 	// Followed are the events about what it asked for, as CloudEvents.
 	Followed []json.RawMessage `json:"followed"`
 
-	def   *events.Definition // when it was made
-	story []string           // Followed in words
+	def   *definition.Campaign // when it was made
+	story []string             // Followed in words
 }
 
 func (a *app) explainCommand() *cobra.Command {
@@ -334,7 +335,7 @@ func (a *app) printExplanation(ex *explained) error {
 }
 
 // printModels writes the fits that a decision used.
-func (a *app) printModels(def *events.Definition, d *events.DecisionMade) {
+func (a *app) printModels(def *definition.Campaign, d *events.DecisionMade) {
 	row := func(what, format string, args ...any) { a.printf("  %-10s %s\n", what, fmt.Sprintf(format, args...)) }
 	if d.Objective != nil || d.Belief != nil || d.Preference != nil {
 		a.printf("\nModels\n")
@@ -345,7 +346,7 @@ func (a *app) printModels(def *events.Definition, d *events.DecisionMade) {
 	}
 	if f := d.Belief; f != nil {
 		noun := "label"
-		if b := def.Policy.Trust.Belief(); b != nil && b.Feedback != events.FeedbackLabel {
+		if b := def.Policy.Trust.Belief(); b != nil && b.Feedback != definition.FeedbackLabel {
 			noun = "pair" // of compositions, one held better than the other
 		}
 		row("belief", "%s, norm bound %s, log likelihood %s, confidence %s", plural(f.Labels, noun), short(f.NormBound), short(f.LogLikelihood), short(f.Confidence))
@@ -377,7 +378,7 @@ func actionInWords(d *events.DecisionMade) string {
 }
 
 // answerInWords says what an expert answered: "ada prefers B (…) to A (…) in q7".
-func answerInWords(def *events.Definition, q *campaign.Question) string {
+func answerInWords(def *definition.Campaign, q *campaign.Question) string {
 	n := narrator{def: def}
 	switch {
 	case q.Status != campaign.Answered:
@@ -442,9 +443,9 @@ func (a *app) printCandidates(ex *explained) error {
 		return name
 	})
 	for _, par := range def.Parameters {
-		write := func(v events.Value) string { return parameterValue(def, par, v) }
+		write := func(v definition.Value) string { return parameterValue(def, par, v) }
 		if looksAlike(d.Candidates, par.Name, write) {
-			write = func(v events.Value) string {
+			write = func(v definition.Value) string {
 				x, _ := v.Float()
 				return strconv.FormatFloat(x, 'g', 6, 64)
 			}
@@ -495,7 +496,7 @@ func (a *app) printCandidates(ex *explained) error {
 
 // looksAlike reports whether two candidates that differ in a parameter are written
 // alike.
-func looksAlike(candidates []events.Candidate, parameter string, write func(events.Value) string) bool {
+func looksAlike(candidates []events.Candidate, parameter string, write func(definition.Value) string) bool {
 	for i := range candidates {
 		for j := range i {
 			a, b := candidates[i].Parameters[parameter], candidates[j].Parameters[parameter]

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/explain"
 	"github.com/campaignd/campaignd/internal/num/shapley"
 )
@@ -117,9 +118,9 @@ func shareLines(ex *explained, shares []explain.Share) (lines []string) {
 }
 
 // quantitiesOf names the quantities with Shapley values, in the words of the goal.
-func quantitiesOf(def *events.Definition) []struct{ quantity, name string } {
+func quantitiesOf(def *definition.Campaign) []struct{ quantity, name string } {
 	bound := "upper bound"
-	if def.Objective.Goal == events.Minimize {
+	if def.Objective.Goal == definition.Minimize {
 		bound = "lower bound"
 	}
 	return []struct{ quantity, name string }{
@@ -174,7 +175,7 @@ var shades = []string{"··", "░░", "▒▒", "▓▓", "██"}
 func planeLines(ex *explained, p *events.Plane) []string {
 	def := ex.def
 	marks := make(map[[2]int]string)
-	mark := func(name string, point events.Point) {
+	mark := func(name string, point definition.Point) {
 		column, row, ok := cell(p, point)
 		if !ok {
 			return
@@ -202,7 +203,7 @@ func planeLines(ex *explained, p *events.Plane) []string {
 	}
 	mean, meanKey := shaded(p.Mean, marks)
 	sd, sdKey := shaded(p.SD, marks)
-	var x, y events.Parameter
+	var x, y definition.Parameter
 	for _, par := range def.Parameters {
 		switch par.Name {
 		case p.X:
@@ -211,7 +212,9 @@ func planeLines(ex *explained, p *events.Plane) []string {
 			y = par
 		}
 	}
-	at := func(par events.Parameter, v float64) string { return parameterValue(def, par, events.Number(v)) }
+	at := func(par definition.Parameter, v float64) string {
+		return parameterValue(def, par, definition.Number(v))
+	}
 	low, high := at(y, p.Ys[0]), at(y, p.Ys[len(p.Ys)-1])
 	margin := max(ansi.StringWidth(low), ansi.StringWidth(high))
 	width := 2 * len(p.Xs)
@@ -239,7 +242,7 @@ func planeLines(ex *explained, p *events.Plane) []string {
 
 // cell is the cell of a plane in which a composition lies, as far as its two
 // parameters say.
-func cell(p *events.Plane, point events.Point) (column, row int, ok bool) {
+func cell(p *events.Plane, point definition.Point) (column, row int, ok bool) {
 	x, okX := point[p.X].Float()
 	y, okY := point[p.Y].Float()
 	if !okX || !okY {

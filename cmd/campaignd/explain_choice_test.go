@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Law: every bar is as wide as any other, lies on the side of its sign, and is no
@@ -47,7 +48,9 @@ func TestBar(t *testing.T) {
 // Law: the map has the least value lightest and the greatest darkest, the first
 // row of the grid at the bottom, and each candidate in the cell where it lies.
 func TestPlane(t *testing.T) {
-	point := func(x, y float64) events.Point { return events.Point{"x": events.Number(x), "y": events.Number(y)} }
+	point := func(x, y float64) definition.Point {
+		return definition.Point{"x": definition.Number(x), "y": definition.Number(y)}
+	}
 	low, high := 0.0, 10.0
 	plane := &events.Plane{Candidate: "aided", X: "x", Y: "y"}
 	for k := range 11 {
@@ -61,7 +64,7 @@ func TestPlane(t *testing.T) {
 		plane.Mean, plane.SD = append(plane.Mean, mean), append(plane.SD, sd)
 	}
 	ex := &explained{
-		def: &events.Definition{Parameters: []events.Parameter{{Name: "x", Min: &low, Max: &high}, {Name: "y", Min: &low, Max: &high}}},
+		def: &definition.Campaign{Parameters: []definition.Parameter{{Name: "x", Min: &low, Max: &high}, {Name: "y", Min: &low, Max: &high}}},
 		Decision: &events.DecisionMade{Candidates: []events.Candidate{
 			{Name: "unaided", Parameters: point(0, 10)}, {Name: "aided", Parameters: point(10, 0)}, {Name: "far", Parameters: point(30, 0)},
 		}},

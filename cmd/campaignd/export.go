@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -171,7 +172,7 @@ func (a *app) exportTable(state *campaign.State) error {
 			row = append(row, "", "", "")
 		}
 		for _, name := range further {
-			if i := slices.IndexFunc(m.Further, func(q events.Quantity) bool { return q.Name == name }); i >= 0 {
+			if i := slices.IndexFunc(m.Further, func(q definition.Quantity) bool { return q.Name == name }); i >= 0 {
 				row = append(row, exactQuantity(m.Further[i])...)
 			} else {
 				row = append(row, "", "", "")
@@ -204,7 +205,7 @@ func furtherNames(state *campaign.State) (names []string) {
 }
 
 // exactQuantity writes a quantity in three cells: value, unit and standard deviation.
-func exactQuantity(q events.Quantity) []string {
+func exactQuantity(q definition.Quantity) []string {
 	sd := ""
 	if q.SD != nil {
 		sd = exactNumber(*q.SD)
@@ -213,7 +214,7 @@ func exactQuantity(q events.Quantity) []string {
 }
 
 // exact writes a value so that reading it gives the same one.
-func exact(p events.Point, name string) string {
+func exact(p definition.Point, name string) string {
 	v, ok := p[name]
 	if !ok {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -14,7 +14,7 @@ import (
 // importer turns the rows of a file into results.
 type importer struct {
 	core *engine.Core
-	def  *events.Definition
+	def  *definition.Campaign
 	// again takes rows over that the campaign has already, anyway those that it could
 	// not have asked for.
 	again, anyway bool
@@ -170,7 +170,7 @@ func (im *importer) tell(row sheetRow) (engine.Tell, []error) {
 		if c.text == "" {
 			continue
 		}
-		q := events.Quantity{Name: name, Unit: s.cell(row, furtherUnitPrefix+name).text}
+		q := definition.Quantity{Name: name, Unit: s.cell(row, furtherUnitPrefix+name).text}
 		q.Value, err = number(name, c.text)
 		at(c, err)
 		q.SD, err = optionalNumber(furtherSDPrefix+name, deviation.text)

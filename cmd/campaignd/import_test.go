@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -19,25 +20,25 @@ import (
 
 // blends is a campaign with a parameter of each kind, and names that a spreadsheet
 // would take for formulas.
-func blends() events.Definition {
+func blends() definition.Campaign {
 	ptr := func(x float64) *float64 { return &x }
-	return campaignfile.Complete(events.Definition{
+	return campaignfile.Complete(definition.Campaign{
 		Name: "blends", Seed: 1,
-		Parameters: []events.Parameter{
+		Parameters: []definition.Parameter{
 			{Name: "a", Min: ptr(0), Max: ptr(1)}, {Name: "b", Min: ptr(0), Max: ptr(1)},
 			{Name: "t", Unit: "°C", Values: []float64{25, 35, 60}},
-			{Name: "salt", Categories: []events.CategoryDef{{Name: "LiPF6"}, {Name: "=LiFSI"}, {Name: "'@x"}, {Name: "-5"}}},
+			{Name: "salt", Categories: []definition.CategoryDef{{Name: "LiPF6"}, {Name: "=LiFSI"}, {Name: "'@x"}, {Name: "-5"}}},
 		},
-		Constraints: []events.Constraint{{Name: "sum", Terms: map[string]float64{"a": 1, "b": 1}, Equals: ptr(1)}},
-		Objective:   events.Objective{Name: "=y", Unit: "@V", Goal: events.Maximize},
-		Budget:      events.Budget{Experiments: 100},
-		Instrument:  events.Instrument{Manual: &events.ManualInstrument{}},
+		Constraints: []definition.Constraint{{Name: "sum", Terms: map[string]float64{"a": 1, "b": 1}, Equals: ptr(1)}},
+		Objective:   definition.Objective{Name: "=y", Unit: "@V", Goal: definition.Maximize},
+		Budget:      definition.Budget{Experiments: 100},
+		Instrument:  definition.Instrument{Manual: &definition.ManualInstrument{}},
 	})
 }
 
 // kept is what a round trip through a table keeps.
 type kept struct {
-	Parameters  events.Point
+	Parameters  definition.Point
 	Measurement events.Measurement
 }
 
@@ -48,7 +49,7 @@ func keptOf(s *campaign.State) (list []kept) {
 		}
 		m := *x.Measurement
 		m.Further = slices.Clone(m.Further)
-		slices.SortFunc(m.Further, func(a, b events.Quantity) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(m.Further, func(a, b definition.Quantity) int { return strings.Compare(a.Name, b.Name) })
 		list = append(list, kept{x.Parameters, m})
 	}
 	return list
@@ -71,11 +72,11 @@ func opened(rt *rapid.T, t *testing.T) (*memlog.Log, *engine.Core) {
 func drawTell(rt *rapid.T) engine.Tell {
 	value := rapid.OneOf(rapid.Float64Range(-1e6, 1e6), rapid.SampledFrom([]float64{0, -3, 1e-300, 0.1}))
 	sd := rapid.Ptr(rapid.Float64Range(0, 10), true)
-	point := rapid.Custom(func(rt *rapid.T) events.Point {
+	point := rapid.Custom(func(rt *rapid.T) definition.Point {
 		a := rapid.Float64Range(0, 1).Draw(rt, "a")
-		return events.Point{"a": events.Number(a), "b": events.Number(1 - a),
-			"t":    events.Number(rapid.SampledFrom([]float64{25, 35, 60}).Draw(rt, "t")),
-			"salt": events.Category(rapid.SampledFrom([]string{"LiPF6", "=LiFSI", "'@x", "-5"}).Draw(rt, "salt"))}
+		return definition.Point{"a": definition.Number(a), "b": definition.Number(1 - a),
+			"t":    definition.Number(rapid.SampledFrom([]float64{25, 35, 60}).Draw(rt, "t")),
+			"salt": definition.Category(rapid.SampledFrom([]string{"LiPF6", "=LiFSI", "'@x", "-5"}).Draw(rt, "salt"))}
 	})
 	tell := engine.Tell{Parameters: point.Draw(rt, "asked for")}
 	switch rapid.IntRange(0, 5).Draw(rt, "outcome") {
@@ -90,7 +91,7 @@ func drawTell(rt *rapid.T) engine.Tell {
 		}
 		for _, name := range []string{"=viscosity", "pH", "sd_pH", "unit"} {
 			if rapid.Bool().Draw(rt, name) {
-				tell.Further = append(tell.Further, events.Quantity{Name: name, Value: value.Draw(rt, name), SD: sd.Draw(rt, name),
+				tell.Further = append(tell.Further, definition.Quantity{Name: name, Value: value.Draw(rt, name), SD: sd.Draw(rt, name),
 					Unit: rapid.SampledFrom([]string{"", "mPa s", "-"}).Draw(rt, "unit of it")})
 			}
 		}
@@ -137,7 +138,7 @@ func TestExportImportRoundTrip(t *testing.T) {
 			rt.Fatalf("%v\n%s", err, text)
 		}
 		submit(engine.Request{Import: im.rows})
-		if diff := cmp.Diff(want, keptOf(core.State()), cmp.AllowUnexported(events.Value{})); diff != "" {
+		if diff := cmp.Diff(want, keptOf(core.State()), cmp.AllowUnexported(definition.Value{})); diff != "" {
 			rt.Fatalf("%s\n%s", diff, text)
 		}
 	})

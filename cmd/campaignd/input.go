@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -60,11 +60,11 @@ func optionalNumber(what, text string) (*float64, error) {
 // parsePoint reads a composition: "lipf6=1.1,ec=0.3,dmc=1". It must name every
 // parameter where all is true; otherwise those it does not name are left to
 // fill. An empty text gives nil.
-func parsePoint(def *events.Definition, what, text string, all bool) (events.Point, error) {
+func parsePoint(def *definition.Campaign, what, text string, all bool) (definition.Point, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	point := make(events.Point)
+	point := make(definition.Point)
 	for _, part := range strings.Split(text, ",") {
 		name, value, ok := strings.Cut(part, "=")
 		name = strings.TrimSpace(name)
@@ -91,7 +91,7 @@ func parsePoint(def *events.Definition, what, text string, all bool) (events.Poi
 }
 
 // parameterFrom reads a parameter's value.
-func parameterFrom(def *events.Definition, name, text string) (events.Value, error) {
+func parameterFrom(def *definition.Campaign, name, text string) (definition.Value, error) {
 	text = strings.TrimSpace(text)
 	for _, par := range def.Parameters {
 		if par.Name != name {
@@ -99,21 +99,21 @@ func parameterFrom(def *events.Definition, name, text string) (events.Value, err
 		}
 		if par.Categories == nil {
 			x, err := number(name, text)
-			return events.Number(x), err
+			return definition.Number(x), err
 		}
 		names := make([]string, len(par.Categories))
 		for i, c := range par.Categories {
 			if c.Name == text {
-				return events.Category(text), nil
+				return definition.Category(text), nil
 			}
 			names[i] = c.Name
 		}
-		return events.Value{}, badInput("%s: %q is none of %s", name, text, strings.Join(names, ", "))
+		return definition.Value{}, badInput("%s: %q is none of %s", name, text, strings.Join(names, ", "))
 	}
-	return events.Value{}, badInput("there is no parameter %q; the parameters are %s", name, parameterNames(def))
+	return definition.Value{}, badInput("there is no parameter %q; the parameters are %s", name, parameterNames(def))
 }
 
-func parameterNames(def *events.Definition) string {
+func parameterNames(def *definition.Campaign) string {
 	names := make([]string, len(def.Parameters))
 	for i, par := range def.Parameters {
 		names[i] = par.Name
@@ -131,8 +131,8 @@ const (
 var furtherValue = regexp.MustCompile(`^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)$`)
 
 // parseFurther reads further quantities: "viscosity=3.1mPas".
-func parseFurther(texts []string) ([]events.Quantity, error) {
-	var quantities []events.Quantity
+func parseFurther(texts []string) ([]definition.Quantity, error) {
+	var quantities []definition.Quantity
 	for _, text := range texts {
 		name, value, ok := strings.Cut(text, "=")
 		name = strings.TrimSpace(name)
@@ -150,13 +150,13 @@ func parseFurther(texts []string) ([]events.Quantity, error) {
 		if err != nil {
 			return nil, err
 		}
-		quantities = append(quantities, events.Quantity{Name: name, Value: x, Unit: parts[2]})
+		quantities = append(quantities, definition.Quantity{Name: name, Value: x, Unit: parts[2]})
 	}
 	return quantities, nil
 }
 
 // fill completes a composition that was really made by what was asked for.
-func fill(actual, requested events.Point) events.Point {
+func fill(actual, requested definition.Point) definition.Point {
 	if actual == nil {
 		return nil
 	}

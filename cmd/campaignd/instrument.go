@@ -9,7 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/space"
 )
@@ -112,7 +112,7 @@ func (a *app) checkEnv(ctx context.Context, t target, at []string) (instrumentte
 	if err != nil {
 		return instrumenttest.Env{}, inputError{err}
 	}
-	var points []events.Point
+	var points []definition.Point
 	for _, text := range at {
 		point, err := parsePoint(&def, "--at", text, true)
 		if err != nil {
@@ -128,8 +128,8 @@ func (a *app) checkEnv(ctx context.Context, t target, at []string) (instrumentte
 	}
 	if points == nil {
 		design := def.Initial.Design
-		if design == events.DesignPoints {
-			points, design = append(points, def.Initial.Points...), events.DesignSobol
+		if design == definition.DesignPoints {
+			points, design = append(points, def.Initial.Points...), definition.DesignSobol
 		}
 		if n := max(checkPoints, *def.Initial.Experiments) - len(points); n > 0 {
 			more, err := sp.Design(design, n, def.Seed)

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 )
 
@@ -35,18 +36,18 @@ func screenOf(text string, width, height int) string {
 // asked are questions about compositions of n parameters, and what a person must see
 // of each in order to answer.
 func askedAbout(n int) (questions []humans.Question, must [][]string) {
-	base := humans.Question{ID: "bench/q3", Expert: "ada", Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize},
+	base := humans.Question{ID: "bench/q3", Expert: "ada", Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 		Explanation: "Which of the two shall be measured? The best so far is conductivity = 11.16 mS/cm (e3).", Expires: time.Now().Add(time.Hour)}
 	low, high := 0.0, 1.0
 	for i := range n {
-		base.Parameters = append(base.Parameters, events.Parameter{
+		base.Parameters = append(base.Parameters, definition.Parameter{
 			Name: fmt.Sprintf("component_%c", 'a'+i), Unit: "mol/kg", Description: fmt.Sprintf("how much there is of component %d", i), Min: &low, Max: &high})
 	}
-	at := func(k int) (events.Point, []string) {
-		p, shown := make(events.Point), []string{}
+	at := func(k int) (definition.Point, []string) {
+		p, shown := make(definition.Point), []string{}
 		for i, par := range base.Parameters {
 			x := math.Round(100*math.Mod(0.13*float64(1+i)+0.31*float64(k), 1)) / 100
-			p[par.Name] = events.Number(x)
+			p[par.Name] = definition.Number(x)
 			shown = append(shown, par.Name, fmt.Sprint(x))
 		}
 		return p, shown

@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
@@ -26,10 +27,10 @@ func standing() progress {
 	low, high := 0.0, 2.0
 	return progress{
 		Campaign: "tiny", Status: campaign.Running, Done: 3, Open: 1, Budget: 10, Labels: 12, Asked: 2,
-		Best: &engine.Best{Parameters: events.Point{"salt": events.Number(1.1)}, Value: 13.42, Unit: "mS/cm", Experiment: "e3"},
-		Definition: &events.Definition{
-			Name: "tiny", Parameters: []events.Parameter{{Name: "salt", Unit: "mol/kg", Min: &low, Max: &high}},
-			Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize}, Experts: []events.Expert{{Name: "ada"}},
+		Best: &engine.Best{Parameters: definition.Point{"salt": definition.Number(1.1)}, Value: 13.42, Unit: "mS/cm", Experiment: "e3"},
+		Definition: &definition.Campaign{
+			Name: "tiny", Parameters: []definition.Parameter{{Name: "salt", Unit: "mol/kg", Min: &low, Max: &high}},
+			Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize}, Experts: []definition.Expert{{Name: "ada"}},
 		},
 		Trust: []campaign.Trust{{Expert: "ada", Lambda: 0.25}}, Helps: []policies.Help{{Expert: "ada", Labels: 12, Helps: 0.91}}, WaitingFor: "acme/mixer to measure e4", Values: []float64{1, 3, 2},
 	}
@@ -68,9 +69,9 @@ func TestPanelShows(t *testing.T) {
 func TestPanelShowsComparisons(t *testing.T) {
 	s := standing()
 	def := *s.Definition
-	def.Policy.Duel.MRLPF = &events.MRLPF{}
+	def.Policy.Duel.MRLPF = &definition.MRLPF{}
 	s.Definition, s.Best, s.Trust, s.Values, s.WaitingFor = &def, nil, nil, nil, "ada to answer q4"
-	s.Preferred = []duel.Best{{Expert: "ada", Parameters: events.Point{"salt": events.Number(1.1)}}}
+	s.Preferred = []duel.Best{{Expert: "ada", Parameters: definition.Point{"salt": definition.Number(1.1)}}}
 	p := &panel{width: 80}
 	p.Update(s)
 	view := text(p)
@@ -91,7 +92,7 @@ func TestPanelShowsComparisons(t *testing.T) {
 func TestPanelShowsChoices(t *testing.T) {
 	s := standing()
 	def := *s.Definition
-	def.Policy = events.Policy{Trust: events.Trust{CoExBO: &events.CoExBO{}}, Handover: events.Handover{Choose: &events.Choose{}}}
+	def.Policy = definition.Policy{Trust: definition.Trust{CoExBO: &definition.CoExBO{}}, Handover: definition.Handover{Choose: &definition.Choose{}}}
 	s.Definition, s.Labels, s.Trust, s.Helps, s.Compared = &def, 0, nil, nil, 14
 	s.Review = &events.ChoiceReview{Question: "q14", Expert: "ada", Experiment: "e3", Probability: 0.93}
 	p := &panel{width: 80}

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
@@ -97,7 +97,7 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 		return
 	}
 	belief := def.Policy.Trust.Belief()
-	if s.Labels > 0 || belief != nil && belief.Feedback == events.FeedbackLabel {
+	if s.Labels > 0 || belief != nil && belief.Feedback == definition.FeedbackLabel {
 		row("labels", "%d given, %s asked", s.Labels, plural(s.Asked, "question"))
 	}
 	if s.Compared > 0 {

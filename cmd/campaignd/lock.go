@@ -12,7 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lock"
 )
@@ -48,7 +48,7 @@ func (r *running) lock(d instruments.Description) (err error) {
 
 // lockNew is lock for a campaign that is not defined yet: whoever is refused has
 // written nothing.
-func (r *running) lockNew(ctx context.Context, def events.Definition) error {
+func (r *running) lockNew(ctx context.Context, def definition.Campaign) error {
 	if r.instrument == nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 )
 
@@ -25,7 +25,7 @@ type method struct {
 	// Asks is what an expert is asked for, empty where nobody is.
 	Asks string `json:"asks,omitempty"`
 	// Policy is the composition that the name stands for, every default written out.
-	Policy events.Policy `json:"policy"`
+	Policy definition.Policy `json:"policy"`
 }
 
 func (a *app) methodsCommand() *cobra.Command {
@@ -64,7 +64,7 @@ With NAME: that one with its settings written out, ready to be changed.`,
 // methods returns the methods of package events with what each needs.
 func methods() []method {
 	var all []method
-	for _, m := range events.Methods() {
+	for _, m := range definition.Methods() {
 		x := method{Name: m.Name, Summary: m.Summary, Policy: completed(m.Policy)}
 		if open := strings.LastIndex(m.Summary, " ("); open >= 0 && strings.HasSuffix(m.Summary, ")") {
 			x.Summary, x.Source = m.Summary[:open], m.Summary[open+2:len(m.Summary)-1]
@@ -90,8 +90,8 @@ func methods() []method {
 }
 
 // completed writes out the defaults of a policy, in a campaign of people.
-func completed(p events.Policy) events.Policy {
-	def := events.Definition{Policy: p, Experts: []events.Expert{{Name: "ada", Terminal: &events.TerminalExpert{}}}}
+func completed(p definition.Policy) definition.Policy {
+	def := definition.Campaign{Policy: p, Experts: []definition.Expert{{Name: "ada", Terminal: &definition.TerminalExpert{}}}}
 	p = campaignfile.Complete(def).Policy
 	// The lengthscale of a kernel of comparisons follows from the parameters of a campaign.
 	if p.Duel.MRLPF != nil {
@@ -152,7 +152,7 @@ func (a *app) printMethod(m method) error {
 	if a.json {
 		return a.printJSON(m)
 	}
-	text, err := campaignYAML(map[string]events.Policy{"policy": m.Policy})
+	text, err := campaignYAML(map[string]definition.Policy{"policy": m.Policy})
 	if err != nil {
 		return err
 	}

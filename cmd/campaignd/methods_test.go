@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 )
 
@@ -85,8 +85,8 @@ experts: [{name: ada, simulated: {task: branin}}]
 			t.Errorf("%s written out means\n%+v, and by its name\n%+v", m.Name, long.Definition.Policy, short.Definition.Policy)
 		}
 	}
-	for _, m := range events.Methods() { // the list is shared: nobody may complete it in place
-		if d := m.Policy.Duel.MRLPF; d != nil && *d != (events.MRLPF{}) {
+	for _, m := range definition.Methods() { // the list is shared: nobody may complete it in place
+		if d := m.Policy.Duel.MRLPF; d != nil && *d != (definition.MRLPF{}) {
 			t.Errorf("the list itself holds %+v", *d)
 		}
 	}

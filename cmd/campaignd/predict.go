@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/belief"
@@ -20,7 +21,7 @@ import (
 
 // prediction is an element of what `predict --json` prints.
 type prediction struct {
-	Parameters events.Point `json:"parameters"`
+	Parameters definition.Point `json:"parameters"`
 	// Outside says why the composition could not be suggested: the numbers are then
 	// an extrapolation, or of something nobody wants.
 	Outside string `json:"outside,omitempty"`
@@ -134,7 +135,7 @@ func predict(ctx context.Context, core *engine.Core, points *sheet) ([]predictio
 }
 
 // outsideBecause says why a composition could not be suggested, "" for one that could.
-func outsideBecause(sp *space.Space, point events.Point) string {
+func outsideBecause(sp *space.Space, point definition.Point) string {
 	if strays := sp.Strays(point, false); strays != nil {
 		return strings.Join(strays, "; ")
 	}
@@ -195,7 +196,7 @@ func (p *prediction) ofPreferences(ctx context.Context, models []*preference.Mod
 	return nil
 }
 
-func (a *app) printPredictions(def *events.Definition, predictions []prediction) error {
+func (a *app) printPredictions(def *definition.Campaign, predictions []prediction) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	for _, par := range def.Parameters {
 		tabulate(w, "%s\t", par.Name)

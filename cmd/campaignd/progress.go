@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/bus"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
@@ -51,7 +52,7 @@ type progress struct {
 	Questions  map[string]campaign.Question
 	Best       *engine.Best
 	Preferred  []duel.Best // instead of Best, where nothing is measured
-	Definition *events.Definition
+	Definition *definition.Campaign
 	Trust      []campaign.Trust
 	Helps      []policies.Help
 	Failure    string
@@ -182,7 +183,7 @@ type plain struct {
 	waiting  string          // the last wait for a person that was told
 	// questions are those open, silent those that nobody here can answer and
 	// that is not told yet.
-	def       *events.Definition
+	def       *definition.Campaign
 	questions map[string]campaign.Question
 	silent    []string
 	target    target

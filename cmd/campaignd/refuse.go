@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -108,11 +109,11 @@ func isSubject(text string) bool {
 
 // parseRegion reads a region: "lipf6=1.8..,ec=0.45..0.52,solvent=PC". An empty
 // text gives nil.
-func parseRegion(def *events.Definition, text string) (map[string]events.RegionSide, error) {
+func parseRegion(def *definition.Campaign, text string) (map[string]definition.RegionSide, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	region := make(map[string]events.RegionSide)
+	region := make(map[string]definition.RegionSide)
 	for _, part := range strings.Split(text, ",") {
 		name, value, ok := strings.Cut(part, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
@@ -126,7 +127,7 @@ func parseRegion(def *events.Definition, text string) (map[string]events.RegionS
 		if !interval {
 			upper = lower
 		}
-		var side events.RegionSide
+		var side definition.RegionSide
 		for _, end := range []struct {
 			text string
 			to   **float64

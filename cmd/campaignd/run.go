@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -219,7 +220,7 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 }
 
 // assemble opens what the definition names.
-func (r *running) assemble(def events.Definition) (err error) {
+func (r *running) assemble(def definition.Campaign) (err error) {
 	r.newDisplay()
 	outside := outside{base: r.target.base, store: r.target.store, prompter: r.display, logf: func(format string, args ...any) { r.display.remark(fmt.Sprintf(format, args...)) }}
 	if r.instrument, err = openInstrument(def, outside); err != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -131,7 +132,7 @@ func (s *seen) unlike(log *pebblelog.Log, state *campaign.State) (string, error)
 
 // remembering reports whether a campaign's instrument may remember commands beyond
 // this process.
-func remembering(def *events.Definition) bool {
+func remembering(def *definition.Campaign) bool {
 	i := def.Instrument
 	return i.Simulated == nil && i.Table == nil && i.Manual == nil && !def.Policy.Duel.Set()
 }

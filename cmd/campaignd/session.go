@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -226,7 +227,7 @@ func verifyLog(ctx context.Context, log *pebblelog.Log) (control.Verified, error
 }
 
 // definition returns the campaign's definition in force, without folding the campaign.
-func (s *session) definition(ctx context.Context) (def *events.Definition, err error) {
+func (s *session) definition(ctx context.Context) (def *definition.Campaign, err error) {
 	for e, err := range readKinds(ctx, s.log, s.name, events.KindCampaignDefined, events.KindCampaignAmended) {
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -210,7 +211,7 @@ func modelInStatus(d diagnose.Diagnosis, t target) string {
 }
 
 // questionInStatus says what an open question asks, and how it is answered.
-func questionInStatus(def *events.Definition, q *campaign.Question, t target) []string {
+func questionInStatus(def *definition.Campaign, q *campaign.Question, t target) []string {
 	ask := func(what string) string { return fmt.Sprintf("%s to %s%s%s", q.ID, q.Expert, what, expires(q.Expires)) }
 	var lines []string
 	switch q.Form {
@@ -232,7 +233,7 @@ func questionInStatus(def *events.Definition, q *campaign.Question, t target) []
 
 // expiredInStatus says, expert by expert, which questions they may still answer
 // and how the latest of them is answered.
-func expiredInStatus(def *events.Definition, expired []campaign.Question, t target) (lines []string) {
+func expiredInStatus(def *definition.Campaign, expired []campaign.Question, t target) (lines []string) {
 	for _, e := range def.Experts {
 		var ids []string
 		var latest *campaign.Question

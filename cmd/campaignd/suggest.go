@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -34,7 +35,7 @@ type suggested struct {
 
 type suggestedExperiment struct {
 	ID         string             `json:"id"`
-	Parameters events.Point       `json:"parameters"`
+	Parameters definition.Point   `json:"parameters"`
 	Replicate  int                `json:"replicate"`
 	Decision   string             `json:"decision,omitempty"`
 	Reason     string             `json:"reason,omitempty"`
@@ -125,7 +126,7 @@ func (a *app) suggest(ctx context.Context, t target) error {
 }
 
 // openSimulated returns the simulated experts of a definition.
-func openSimulated(def events.Definition, t target) (map[string]humans.Reviewer, error) {
+func openSimulated(def definition.Campaign, t target) (map[string]humans.Reviewer, error) {
 	only := def
 	only.Experts = nil
 	for _, e := range def.Experts {
@@ -159,7 +160,7 @@ func findDecision(ctx context.Context, s *session, id string) (*events.DecisionM
 	return nil, nil
 }
 
-func (a *app) printSuggestion(def *events.Definition, s suggested, t target) {
+func (a *app) printSuggestion(def *definition.Campaign, s suggested, t target) {
 	name := shellArg(t.store)
 	for _, q := range s.Questions {
 		title, body := shown(def, &q)
@@ -199,7 +200,7 @@ func (a *app) printSuggestion(def *events.Definition, s suggested, t target) {
 	a.printf("\nThen tell: campaignd tell %s %s VALUE\n", name, x.ID)
 }
 
-func (a *app) printParameters(def *events.Definition, p events.Point) {
+func (a *app) printParameters(def *definition.Campaign, p definition.Point) {
 	width := 0
 	for _, par := range def.Parameters {
 		width = max(width, len(par.Name))
@@ -220,7 +221,7 @@ func shellArg(path string) string {
 }
 
 // rehearse returns the campaign of a file that has no store yet, in memory.
-func rehearse(ctx context.Context, a *app, t target, def events.Definition) (*engine.Core, error) {
+func rehearse(ctx context.Context, a *app, t target, def definition.Campaign) (*engine.Core, error) {
 	log := memlog.New()
 	defer log.Close()
 	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:"+a.as, time.Now(), ""); err != nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -112,7 +112,7 @@ func effort(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 		return rows
 	}
 	belief := def.Policy.Trust.Belief()
-	if summary.Labels > 0 || belief != nil && belief.Feedback == events.FeedbackLabel {
+	if summary.Labels > 0 || belief != nil && belief.Feedback == definition.FeedbackLabel {
 		row("labels", "%d", summary.Labels)
 	}
 	if summary.Comparisons > 0 {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/input"
 )
 
@@ -69,7 +69,7 @@ type sheetForm struct {
 
 // readSheet reads a CSV file. The name "-" is standard input. Cells are texts: what
 // they mean is for the caller to say.
-func (a *app) readSheet(def *events.Definition, path string, form sheetForm) (*sheet, error) {
+func (a *app) readSheet(def *definition.Campaign, path string, form sheetForm) (*sheet, error) {
 	in := a.stdin
 	if path != "-" {
 		f, err := input.Open(path, maxSheet)
@@ -143,8 +143,8 @@ func skipMark(in *bufio.Reader, path string) error {
 
 // point reads the composition of a row from the columns of the parameters' names
 // and the ending.
-func (s *sheet) point(def *events.Definition, row sheetRow, ending string) (events.Point, []error) {
-	point := make(events.Point)
+func (s *sheet) point(def *definition.Campaign, row sheetRow, ending string) (definition.Point, []error) {
+	point := make(definition.Point)
 	var faults []error
 	for _, par := range def.Parameters {
 		c := s.cell(row, par.Name+ending)
@@ -158,8 +158,8 @@ func (s *sheet) point(def *events.Definition, row sheetRow, ending string) (even
 }
 
 // points reads the compositions of all rows.
-func (s *sheet) points(def *events.Definition) ([]events.Point, error) {
-	points := make([]events.Point, len(s.rows))
+func (s *sheet) points(def *definition.Campaign) ([]definition.Point, error) {
+	points := make([]definition.Point, len(s.rows))
 	var faults []error
 	for i, row := range s.rows {
 		point, wrong := s.point(def, row, "")
@@ -181,7 +181,7 @@ func rowFaults(faults []error) error {
 	return linesError{badInput("%w\n%sNothing was changed.", errors.Join(faults...), more)}
 }
 
-func checkHeader(def *events.Definition, path string, header []string, form sheetForm) error {
+func checkHeader(def *definition.Campaign, path string, header []string, form sheetForm) error {
 	if len(header) == 1 {
 		for separator, name := range map[string]string{";": ";", "\t": "tabs"} {
 			if strings.Contains(header[0], separator) {
@@ -220,7 +220,7 @@ func checkHeader(def *events.Definition, path string, header []string, form shee
 	return badInput("%s:1: the columns: %s; they must be %s%s", path, strings.Join(faults, ", "), columnNames(def, form.required), remedy)
 }
 
-func columnNames(def *events.Definition, extra []string) string {
+func columnNames(def *definition.Campaign, extra []string) string {
 	names := parameterNames(def)
 	if len(extra) > 0 {
 		names += ", " + strings.Join(extra, ", ")

@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 )
 
@@ -17,8 +17,8 @@ import (
 type validated struct {
 	Valid bool `json:"valid"`
 	// Definition is the campaign with every default written out.
-	Definition *events.Definition `json:"definition,omitempty"`
-	Faults     []validatedFault   `json:"faults"`
+	Definition *definition.Campaign `json:"definition,omitempty"`
+	Faults     []validatedFault     `json:"faults"`
 	// Remarks say what is possible and probably not meant.
 	Remarks []string `json:"remarks"`
 }
@@ -87,11 +87,11 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 }
 
 // printCourse writes out what the words are about.
-func (a *app) printCourse(def *events.Definition) error {
+func (a *app) printCourse(def *definition.Campaign) error {
 	text, err := campaignYAML(struct {
-		Model   events.Model   `json:"model"`
-		Initial events.Initial `json:"initial"`
-		Policy  events.Policy  `json:"policy"`
+		Model   definition.Model   `json:"model"`
+		Initial definition.Initial `json:"initial"`
+		Policy  definition.Policy  `json:"policy"`
 	}{def.Model, def.Initial, def.Policy})
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func campaignYAML(value any) ([]byte, error) {
 
 // validate reads a file and looks whether the instrument it names can be set
 // up; programs and people are not disturbed for it.
-func (a *app) validate(ctx context.Context, path string) (*events.Definition, error) {
+func (a *app) validate(ctx context.Context, path string) (*definition.Campaign, error) {
 	t, err := a.target(path)
 	if err != nil {
 		return nil, err

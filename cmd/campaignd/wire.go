@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/space"
 )
@@ -35,27 +35,27 @@ type outside struct {
 // instrumentTable is the list of instruments.
 var instrumentTable = []struct {
 	name  string
-	named func(events.Instrument) bool
-	open  func(events.Definition, outside) (instruments.Instrument, error)
+	named func(definition.Instrument) bool
+	open  func(definition.Campaign, outside) (instruments.Instrument, error)
 }{
 	{"simulated",
-		func(i events.Instrument) bool { return i.Simulated != nil },
-		func(def events.Definition, o outside) (instruments.Instrument, error) {
+		func(i definition.Instrument) bool { return i.Simulated != nil },
+		func(def definition.Campaign, o outside) (instruments.Instrument, error) {
 			return simulated.New(*def.Instrument.Simulated, def)
 		}},
 	{"table",
-		func(i events.Instrument) bool { return i.Table != nil },
-		func(def events.Definition, o outside) (instruments.Instrument, error) {
+		func(i definition.Instrument) bool { return i.Table != nil },
+		func(def definition.Campaign, o outside) (instruments.Instrument, error) {
 			return table.New(*def.Instrument.Table, def, o.base)
 		}},
 	{"manual",
-		func(i events.Instrument) bool { return i.Manual != nil },
-		func(def events.Definition, o outside) (instruments.Instrument, error) {
+		func(i definition.Instrument) bool { return i.Manual != nil },
+		func(def definition.Campaign, o outside) (instruments.Instrument, error) {
 			return manual.New(*def.Instrument.Manual, def, o.prompter), nil
 		}},
 	{"process",
-		func(i events.Instrument) bool { return i.Process != nil },
-		func(def events.Definition, o outside) (instruments.Instrument, error) {
+		func(i definition.Instrument) bool { return i.Process != nil },
+		func(def definition.Campaign, o outside) (instruments.Instrument, error) {
 			i, err := process.New(*def.Instrument.Process, def, o.base, o.logf)
 			if err != nil {
 				return nil, err
@@ -70,17 +70,17 @@ var instrumentTable = []struct {
 // reviewerTable is the list of experts.
 var reviewerTable = []struct {
 	name  string
-	named func(events.Expert) bool
-	open  func(events.Expert, events.Definition, outside) (humans.Reviewer, error)
+	named func(definition.Expert) bool
+	open  func(definition.Expert, definition.Campaign, outside) (humans.Reviewer, error)
 }{
 	{"simulated",
-		func(e events.Expert) bool { return e.Simulated != nil },
-		func(e events.Expert, def events.Definition, _ outside) (humans.Reviewer, error) {
+		func(e definition.Expert) bool { return e.Simulated != nil },
+		func(e definition.Expert, def definition.Campaign, _ outside) (humans.Reviewer, error) {
 			sp, err := space.New(def)
 			if err != nil {
 				return nil, err
 			}
-			return humansimulated.New(e, def, func(n int, seed uint64) []events.Point {
+			return humansimulated.New(e, def, func(n int, seed uint64) []definition.Point {
 				points, err := sp.Sample(n, seed)
 				if err != nil {
 					return nil // the adapter reports that it has none to choose from
@@ -89,15 +89,15 @@ var reviewerTable = []struct {
 			})
 		}},
 	{"terminal",
-		func(e events.Expert) bool { return e.Terminal != nil },
-		func(e events.Expert, _ events.Definition, o outside) (humans.Reviewer, error) {
+		func(e definition.Expert) bool { return e.Terminal != nil },
+		func(e definition.Expert, _ definition.Campaign, o outside) (humans.Reviewer, error) {
 			return terminal.New(e.Name, o.prompter, time.Now), nil
 		}},
 }
 
 // openInstrument returns the instrument that the definition names: nil in a
 // campaign that measures nothing. Close it with closeInstrument.
-func openInstrument(def events.Definition, o outside) (instruments.Instrument, error) {
+func openInstrument(def definition.Campaign, o outside) (instruments.Instrument, error) {
 	if def.Policy.Duel.Set() {
 		return nil, nil
 	}
@@ -121,7 +121,7 @@ func closeInstrument(i instruments.Instrument) error {
 }
 
 // openReviewers returns the experts of the definition, by name.
-func openReviewers(def events.Definition, o outside) (map[string]humans.Reviewer, error) {
+func openReviewers(def definition.Campaign, o outside) (map[string]humans.Reviewer, error) {
 	reviewers := make(map[string]humans.Reviewer, len(def.Experts))
 	for _, expert := range def.Experts {
 		for _, row := range reviewerTable {
@@ -143,7 +143,7 @@ func openReviewers(def events.Definition, o outside) (map[string]humans.Reviewer
 
 // withCandidates completes a definition by the compositions that its
 // instrument lists as the only ones it can measure.
-func withCandidates(ctx context.Context, def events.Definition, i instruments.Instrument) (events.Definition, error) {
+func withCandidates(ctx context.Context, def definition.Campaign, i instruments.Instrument) (definition.Campaign, error) {
 	list, ok := i.(instruments.Candidates)
 	if !ok || def.Candidates != nil {
 		return def, nil

@@ -11,13 +11,14 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/policies/trust"
 )
 
 // composition writes a point in a line, in the campaign's order: "lipf6 1.10,
 // ec 0.34, dmc 1.00".
-func composition(def *events.Definition, p events.Point) string {
+func composition(def *definition.Campaign, p definition.Point) string {
 	parts := make([]string, 0, len(def.Parameters))
 	for _, par := range def.Parameters {
 		if v, ok := p[par.Name]; ok {
@@ -28,7 +29,7 @@ func composition(def *events.Definition, p events.Point) string {
 }
 
 // compositionWithUnits is composition with each parameter's unit.
-func compositionWithUnits(def *events.Definition, p events.Point) string {
+func compositionWithUnits(def *definition.Campaign, p definition.Point) string {
 	parts := make([]string, 0, len(def.Parameters))
 	for _, par := range def.Parameters {
 		if v, ok := p[par.Name]; ok {
@@ -40,7 +41,7 @@ func compositionWithUnits(def *events.Definition, p events.Point) string {
 
 // compositions writes points that are told apart by reading them: in the usual
 // decimals, or in six digits where two that differ would look alike.
-func compositions(def *events.Definition, points []events.Point) []string {
+func compositions(def *definition.Campaign, points []definition.Point) []string {
 	texts := make([]string, len(points))
 	alike := false
 	for i, p := range points {
@@ -70,7 +71,7 @@ func compositions(def *events.Definition, points []events.Point) []string {
 
 // parameterValue writes a value with the decimals that matter: those of the
 // instrument's step, else about a thousandth of the parameter's range.
-func parameterValue(def *events.Definition, par events.Parameter, v events.Value) string {
+func parameterValue(def *definition.Campaign, par definition.Parameter, v definition.Value) string {
 	x, ok := v.Float()
 	if !ok {
 		return v.Name()
@@ -139,7 +140,7 @@ func said(answer string) string {
 // narrator tells events in plain words. It follows the definition, which says
 // how compositions are written.
 type narrator struct {
-	def *events.Definition
+	def *definition.Campaign
 	// examples counts the initial answers of an expert that were not told yet:
 	// labels, of which so many were accepted, or comparisons.
 	examples, accepted int
@@ -313,7 +314,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	case *events.LabelWithdrawn:
 		return fmt.Sprintf("%s is no longer asked: %s", p.Question, p.Reason), false
 	case *events.ComparisonRequested:
-		points := make([]events.Point, len(p.Options))
+		points := make([]definition.Point, len(p.Options))
 		for i := range p.Options {
 			points[i] = p.Options[i].Parameters
 		}
@@ -409,7 +410,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 }
 
 // placed says what an expert did with a comparison: "prefers B (…) to A (…)".
-func (n *narrator) placed(options []events.Point, order []int) string {
+func (n *narrator) placed(options []definition.Point, order []int) string {
 	switch {
 	case len(order) == 0:
 		return "cannot tell between " + n.options(options, nil, ", ", " and ")
@@ -423,7 +424,7 @@ func (n *narrator) placed(options []events.Point, order []int) string {
 
 // options lists the options of a comparison by their letters and compositions, in
 // the given order, nil being that in which they were shown.
-func (n *narrator) options(points []events.Point, order []int, between, last string) string {
+func (n *narrator) options(points []definition.Point, order []int, between, last string) string {
 	if order == nil {
 		for i := range points {
 			order = append(order, i)
@@ -451,7 +452,7 @@ func (n *narrator) options(points []events.Point, order []int, between, last str
 }
 
 // regionInWords writes a box: "ec 0.45 to 0.52, salt LiPF6".
-func regionInWords(def *events.Definition, r events.Region) string {
+func regionInWords(def *definition.Campaign, r definition.Region) string {
 	var sides []string
 	for _, p := range parametersOf(def, r) {
 		side := r.Where[p]
@@ -471,7 +472,7 @@ func regionInWords(def *events.Definition, r events.Region) string {
 
 // parametersOf returns the parameters a region names: in the campaign's order
 // where that is known.
-func parametersOf(def *events.Definition, r events.Region) []string {
+func parametersOf(def *definition.Campaign, r definition.Region) []string {
 	if def == nil {
 		return slices.Sorted(maps.Keys(r.Where))
 	}
@@ -496,7 +497,7 @@ func modelInWords(model, expert string) string {
 
 // changeInWords writes a change of a definition: "budget.experiments: 25 → 40".
 // What stands in a list is called by its name: "parameters.ec.max: 0.45 → 0.4".
-func changeInWords(def *events.Definition, c events.Change) string {
+func changeInWords(def *definition.Campaign, c events.Change) string {
 	steps := strings.Split(strings.TrimPrefix(c.Path, "/"), "/")
 	if len(steps) > 1 {
 		if i, err := strconv.Atoi(steps[1]); err == nil {
@@ -517,7 +518,7 @@ func changeInWords(def *events.Definition, c events.Change) string {
 
 // nameInList returns the name of an element of one of a definition's lists, "" where
 // it has none.
-func nameInList(def *events.Definition, list string, i int) string {
+func nameInList(def *definition.Campaign, list string, i int) string {
 	if def == nil || i < 0 {
 		return ""
 	}
@@ -546,7 +547,7 @@ func numbers(xs []float64) string {
 func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
 
 // noiseOf says which noise a fit reckoned with.
-func noiseOf(def *events.Definition, f *events.ObjectiveFit) string {
+func noiseOf(def *definition.Campaign, f *events.ObjectiveFit) string {
 	if def.Objective.Noise != nil {
 		return quantity(*def.Objective.Noise, def.Objective.Unit) + " (given)"
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // measuredInWords writes a result: the objective, then the further quantities.
@@ -12,7 +13,7 @@ func measuredInWords(m *events.Measurement) string {
 	return strings.Join(append([]string{quantity(m.Objective.Value, m.Objective.Unit)}, furtherInWords(m.Further)...), ", ")
 }
 
-func furtherInWords(quantities []events.Quantity) []string {
+func furtherInWords(quantities []definition.Quantity) []string {
 	texts := make([]string, len(quantities))
 	for i, q := range quantities {
 		texts[i] = q.Name + " " + quantity(q.Value, q.Unit)

@@ -5,21 +5,22 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies/trust"
 )
 
 func ptr[T any](x T) *T { return &x }
 
-var salty = &events.Definition{
-	Parameters: []events.Parameter{
+var salty = &definition.Campaign{
+	Parameters: []definition.Parameter{
 		{Name: "salt", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)},
 		{Name: "ec", Min: ptr(0.3), Max: ptr(0.52)},
 		{Name: "dose", Unit: "µL", Min: ptr(0.0), Max: ptr(100.0)},
 		{Name: "level", Values: []float64{1, 2.5}},
-		{Name: "kind", Categories: []events.CategoryDef{{Name: "LiPF6"}}},
+		{Name: "kind", Categories: []definition.CategoryDef{{Name: "LiPF6"}}},
 	},
-	Objective:  events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize},
-	Instrument: events.Instrument{Steps: map[string]float64{"dose": 0.25}},
+	Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
+	Instrument: definition.Instrument{Steps: map[string]float64{"dose": 0.25}},
 }
 
 // Every kind of event can be told in words.
@@ -36,9 +37,9 @@ func TestEveryKindInWords(t *testing.T) {
 // Words are those a person would use: their order, their units, the decimals
 // that matter.
 func TestWords(t *testing.T) {
-	point := events.Point{
-		"ec": events.Number(0.34), "salt": events.Number(1.1), "dose": events.Number(12.5),
-		"level": events.Number(2.5), "kind": events.Category("LiPF6"),
+	point := definition.Point{
+		"ec": definition.Number(0.34), "salt": definition.Number(1.1), "dose": definition.Number(12.5),
+		"level": definition.Number(2.5), "kind": definition.Category("LiPF6"),
 	}
 	n := narrator{def: salty}
 	tell := func(actor string, payload events.Payload) string {
@@ -49,12 +50,12 @@ func TestWords(t *testing.T) {
 		payload events.Payload
 		want    string
 	}{
-		{"instrument:acme", &events.ExperimentMeasured{Experiment: "e7", Measurement: events.Measurement{Actual: point, Objective: events.Quantity{Value: 13.4217, Unit: "mS/cm"}}},
+		{"instrument:acme", &events.ExperimentMeasured{Experiment: "e7", Measurement: events.Measurement{Actual: point, Objective: definition.Quantity{Value: 13.4217, Unit: "mS/cm"}}},
 			"e7 measured 13.42 mS/cm (salt 1.10, ec 0.340, dose 12.50, level 2.5, kind LiPF6)"},
-		{"expert:ada", &events.LabelGiven{Question: "q12", Expert: "ada", Parameters: events.Point{"salt": events.Number(1)}, Answer: events.AnswerReject, Comment: "too viscous"},
+		{"expert:ada", &events.LabelGiven{Question: "q12", Expert: "ada", Parameters: definition.Point{"salt": definition.Number(1)}, Answer: events.AnswerReject, Comment: "too viscous"},
 			"ada rejected q12 (salt 1.00): too viscous"},
 		{"person:grace", &events.LabelGiven{Question: "q12", Expert: "ada", Answer: events.AnswerUnsure}, "ada cannot tell about q12, told by grace"},
-		{"person:ada", &events.MeasurementCorrected{Experiment: "e7", Old: events.Quantity{Value: 1e-7, Unit: "S"}, New: &events.Quantity{Value: 0, Unit: "S"}, Reason: "zero"},
+		{"person:ada", &events.MeasurementCorrected{Experiment: "e7", Old: definition.Quantity{Value: 1e-7, Unit: "S"}, New: &definition.Quantity{Value: 0, Unit: "S"}, Reason: "zero"},
 			"ada corrected e7 from 1e-07 S to 0 S: zero"},
 		{"expert:ada", &events.LabelGiven{Expert: "ada", Answer: events.AnswerAccept, Volunteered: true}, ""},
 		{"expert:ada", &events.LabelGiven{Expert: "ada", Answer: events.AnswerReject, Volunteered: true}, ""},
@@ -70,11 +71,11 @@ func TestWords(t *testing.T) {
 // Law: who names a composition that is not taken hears why, in the next line; who
 // names one that is taken hears nothing more.
 func TestNamedAndNotTaken(t *testing.T) {
-	named := events.Point{"salt": events.Number(1.1)}
-	other := events.Point{"salt": events.Number(0.9)}
+	named := definition.Point{"salt": definition.Number(1.1)}
+	other := definition.Point{"salt": definition.Number(0.9)}
 	for name, c := range map[string]struct {
 		tests []events.Test
-		taken events.Point
+		taken definition.Point
 		want  string
 	}{
 		"taken":       {trust.NoHarm(1, 2, 1, 1, 3), named, ""},

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // benchEvent has a record of about 500 bytes.
@@ -237,16 +238,16 @@ func measured(b *testing.B) []byte {
 	b.Helper()
 	sd := 0.27
 	began := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
-	composition := events.Point{
-		"EC": events.Number(0.2512345), "EMC": events.Number(0.31098765), "DMC": events.Number(0.4377789),
-		"LiPF6": events.Number(1.1234567),
+	composition := definition.Point{
+		"EC": definition.Number(0.2512345), "EMC": definition.Number(0.31098765), "DMC": definition.Number(0.4377789),
+		"LiPF6": definition.Number(1.1234567),
 	}
 	e, err := events.New("campaign", &events.ExperimentMeasured{
 		Experiment: "e17", Command: "c17", Instrument: "electrolyte", Requested: composition,
 		Measurement: events.Measurement{
 			Actual:    composition,
-			Objective: events.Quantity{Name: "conductivity", Value: 12.9134567, Unit: "mS/cm", SD: &sd},
-			Further:   []events.Quantity{{Name: "temperature", Value: 26.4, Unit: "°C"}},
+			Objective: definition.Quantity{Name: "conductivity", Value: 12.9134567, Unit: "mS/cm", SD: &sd},
+			Further:   []definition.Quantity{{Name: "temperature", Value: 26.4, Unit: "°C"}},
 			Identity:  "simulated electrolyte 1.0", Began: began, Ended: began.Add(time.Hour),
 		},
 	})

@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Diff lists what differs between two completed definitions: each change at the
 // deepest field that differs, as a JSON pointer, in alphabetical order of
 // fields and by place in lists.
-func Diff(from, to events.Definition) []events.Change {
+func Diff(from, to definition.Campaign) []events.Change {
 	var changes []events.Change
 	diff("", plain(from), plain(to), &changes)
 	return changes
@@ -144,7 +145,7 @@ func (e *AmendError) Error() string {
 // Otherwise it fails with an *[AmendError] that names each change that is not
 // allowed, with its reason; so it does where the new definition does not pass
 // [Validate]. No difference is no change and no error.
-func Amend(old, new events.Definition) ([]events.Change, error) {
+func Amend(old, new definition.Campaign) ([]events.Change, error) {
 	changes := Diff(old, new)
 	follow := map[string]bool{
 		"labels":      usesLabels(old.Policy) != usesLabels(new.Policy),
@@ -164,7 +165,7 @@ func Amend(old, new events.Definition) ([]events.Change, error) {
 	}
 	if regions {
 		for i, r := range old.Excluded {
-			kept := slices.ContainsFunc(new.Excluded, func(s events.Region) bool { return reflect.DeepEqual(r, s) })
+			kept := slices.ContainsFunc(new.Excluded, func(s definition.Region) bool { return reflect.DeepEqual(r, s) })
 			if !kept {
 				refused = append(refused, Refusal{
 					Change: events.Change{Path: fmt.Sprintf("/excluded/%d", i), From: jsonOf(r)},

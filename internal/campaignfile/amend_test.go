@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -116,7 +117,7 @@ func TestDiff(t *testing.T) {
 // A program that turns out to need a variable can get it: nothing of that is part
 // of what was measured.
 func TestAmendEnvironment(t *testing.T) {
-	with := func(environment string) events.Definition {
+	with := func(environment string) definition.Campaign {
 		return parsed(t, strings.Replace(running, "manual: {},", "process: {command: [sh]"+environment+"},", 1))
 	}
 	for _, change := range [][2]string{{"", ", environment: [A]"}, {", environment: [A]", ", environment: [B, C]"}, {", environment: [A]", ""}} {

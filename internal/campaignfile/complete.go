@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Defaults that the comments of package events promise.
@@ -53,16 +53,16 @@ const (
 	defaultRefitEvery      = 10
 
 	defaultAccuracy    = 1
-	defaultStallAfter  = events.Duration(10 * time.Minute)
-	defaultGiveUpAfter = events.Duration(24 * time.Hour)
-	defaultReplyWithin = events.Duration(10 * time.Second)
+	defaultStallAfter  = definition.Duration(10 * time.Minute)
+	defaultGiveUpAfter = definition.Duration(24 * time.Hour)
+	defaultReplyWithin = definition.Duration(10 * time.Second)
 )
 
 // Complete returns the definition with every default written out, the same for
 // a definition that has them already. It does not change def and shares with it
 // only what it does not change. It expects nothing of def: what is wrong with it
 // stays, for [Validate] to report.
-func Complete(def events.Definition) events.Definition {
+func Complete(def definition.Campaign) definition.Campaign {
 	set(&def.Seed, defaultSeed)
 	set(&def.Replicates, defaultReplicates)
 	set(&def.Parallel, 1)
@@ -74,7 +74,7 @@ func Complete(def events.Definition) events.Definition {
 		}
 	} else {
 		setPointer(&def.Model.Feasibility, true)
-		set(&def.Outliers.Action, events.OutlierRepeat)
+		set(&def.Outliers.Action, definition.OutlierRepeat)
 		setPointer(&def.Outliers.Threshold, defaultOutlierThreshold)
 		def.Instrument = completeInstrument(def.Instrument)
 		def.Policy = completePolicy(def.Policy, len(def.Experts) > 0)
@@ -87,7 +87,7 @@ func Complete(def events.Definition) events.Definition {
 	return def
 }
 
-func completeInstrument(in events.Instrument) events.Instrument {
+func completeInstrument(in definition.Instrument) definition.Instrument {
 	if in.Manual == nil {
 		set(&in.StallAfter, defaultStallAfter)
 		set(&in.GiveUpAfter, defaultGiveUpAfter)
@@ -102,11 +102,11 @@ func completeInstrument(in events.Instrument) events.Instrument {
 
 // completeExperts completes experts; compares says that nothing is measured, so
 // that there is nothing to go on with before they answer.
-func completeExperts(experts []events.Expert, in events.Instrument, compares bool) []events.Expert {
+func completeExperts(experts []definition.Expert, in definition.Instrument, compares bool) []definition.Expert {
 	if experts == nil {
 		return nil
 	}
-	done := make([]events.Expert, len(experts))
+	done := make([]definition.Expert, len(experts))
 	for i, e := range experts {
 		if e.Simulated != nil {
 			simulated := *e.Simulated
@@ -117,14 +117,14 @@ func completeExperts(experts []events.Expert, in events.Instrument, compares boo
 			e.Simulated = &simulated
 		}
 		if e.Terminal != nil && !compares {
-			set(&e.AnswerWithin, events.DefaultAnswerWithin)
+			set(&e.AnswerWithin, definition.DefaultAnswerWithin)
 		}
 		done[i] = e
 	}
 	return done
 }
 
-func completePolicy(p events.Policy, experts bool) events.Policy {
+func completePolicy(p definition.Policy, experts bool) definition.Policy {
 	p.Next = completeNext(p.Next, p.Trust)
 	p.Trust = completeTrust(p.Trust, experts && hasModel(p.Next))
 	p.Handover = completeHandover(p.Handover, p.Trust, experts)
@@ -132,22 +132,22 @@ func completePolicy(p events.Policy, experts bool) events.Policy {
 }
 
 // hasModel says whether a rule reads a model of the objective.
-func hasModel(n events.Next) bool { return n.LCB != nil || n.LogEI != nil || n.Thompson != nil }
+func hasModel(n definition.Next) bool { return n.LCB != nil || n.LogEI != nil || n.Thompson != nil }
 
-func completeNext(n events.Next, t events.Trust) events.Next {
-	if n == (events.Next{}) {
-		n.LCB = &events.LCB{}
+func completeNext(n definition.Next, t definition.Trust) definition.Next {
+	if n == (definition.Next{}) {
+		n.LCB = &definition.LCB{}
 		if t.HCEI != nil {
-			n = events.Next{LogEI: &events.LogEI{}}
+			n = definition.Next{LogEI: &definition.LogEI{}}
 		}
 	}
 	if n.LCB != nil {
 		lcb := *n.LCB
 		if lcb.Beta == nil && (t.CoExBO != nil || t.PiBO != nil) {
-			set(&lcb.BetaRule, events.BetaGrowing)
+			set(&lcb.BetaRule, definition.BetaGrowing)
 		}
-		set(&lcb.BetaRule, events.BetaFixed)
-		if lcb.BetaRule == events.BetaFixed {
+		set(&lcb.BetaRule, definition.BetaFixed)
+		if lcb.BetaRule == definition.BetaFixed {
 			setPointer(&lcb.Beta, defaultBeta)
 		}
 		n.LCB = &lcb
@@ -155,12 +155,12 @@ func completeNext(n events.Next, t events.Trust) events.Next {
 	return n
 }
 
-func completeTrust(t events.Trust, aided bool) events.Trust {
-	if t == (events.Trust{}) {
+func completeTrust(t definition.Trust, aided bool) definition.Trust {
+	if t == (definition.Trust{}) {
 		if aided {
-			t.COBOL = &events.COBOL{}
+			t.COBOL = &definition.COBOL{}
 		} else {
-			t.None = &events.NoTrust{}
+			t.None = &definition.NoTrust{}
 		}
 	}
 	switch {
@@ -172,13 +172,13 @@ func completeTrust(t events.Trust, aided bool) events.Trust {
 		cobol.Belief = completeBelief(cobol.Belief, cobol.Paper)
 		t.COBOL = &cobol
 	case t.COBOHL != nil:
-		t.COBOHL = &events.COBOHL{Belief: completeBelief(t.COBOHL.Belief, false)}
+		t.COBOHL = &definition.COBOHL{Belief: completeBelief(t.COBOHL.Belief, false)}
 	case t.HCEI != nil:
-		t.HCEI = &events.HCEI{Belief: completeBelief(t.HCEI.Belief, false)}
+		t.HCEI = &definition.HCEI{Belief: completeBelief(t.HCEI.Belief, false)}
 	case t.CoExBO != nil:
 		coexbo := *t.CoExBO
 		setPointer(&coexbo.Gamma, defaultCoExBOGamma)
-		set(&coexbo.Spread, events.SpreadExpected)
+		set(&coexbo.Spread, definition.SpreadExpected)
 		t.CoExBO = &coexbo
 	case t.PiBO != nil:
 		pibo := *t.PiBO
@@ -188,9 +188,9 @@ func completeTrust(t events.Trust, aided bool) events.Trust {
 	return t
 }
 
-func completeBelief(b events.Belief, paper bool) events.Belief {
-	set(&b.Feedback, events.FeedbackLabel)
-	if b.Feedback == events.FeedbackRanking {
+func completeBelief(b definition.Belief, paper bool) definition.Belief {
+	set(&b.Feedback, definition.FeedbackLabel)
+	if b.Feedback == definition.FeedbackRanking {
 		setPointer(&b.Options, defaultOptions)
 	}
 	if paper {
@@ -202,16 +202,16 @@ func completeBelief(b events.Belief, paper bool) events.Belief {
 	return b
 }
 
-func completeHandover(h events.Handover, t events.Trust, experts bool) events.Handover {
-	if h == (events.Handover{}) {
+func completeHandover(h definition.Handover, t definition.Trust, experts bool) definition.Handover {
+	if h == (definition.Handover{}) {
 		belief := t.Belief()
 		switch {
 		case experts && t.CoExBO != nil:
-			h.Choose = &events.Choose{}
-		case experts && belief != nil && belief.Feedback != events.FeedbackGaussian:
-			h.Width = &events.Width{}
+			h.Choose = &definition.Choose{}
+		case experts && belief != nil && belief.Feedback != definition.FeedbackGaussian:
+			h.Width = &definition.Width{}
 		default:
-			h.Never = &events.NeverAsk{}
+			h.Never = &definition.NeverAsk{}
 		}
 	}
 	if h.Width != nil {
@@ -234,7 +234,7 @@ func completeHandover(h events.Handover, t events.Trust, experts bool) events.Ha
 }
 
 // completeDuel completes the policy of a campaign without an instrument.
-func completeDuel(def events.Definition) events.Policy {
+func completeDuel(def definition.Campaign) definition.Policy {
 	p, parameters := def.Policy, def.Parameters
 	// The weights of the noise are the paper's for its own map of it, which is nearly
 	// flat; ours falls by orders of magnitude, and the same weight would keep
@@ -244,15 +244,15 @@ func completeDuel(def events.Definition) events.Policy {
 		alpha, gamma = paperRAEUBOAlpha, paperRAHBOGamma
 	}
 	d := &p.Duel
-	dueling := func(c events.Dueling, betaRule string) events.Dueling {
+	dueling := func(c definition.Dueling, betaRule string) definition.Dueling {
 		setPointer(&c.Lengthscale, duelLengthscale*math.Sqrt(float64(max(1, len(parameters)))))
 		setPointer(&c.Lambda, defaultDuelLambda)
 		setPointer(&c.Kappa, defaultKappa)
-		set(&c.Loss, events.LossRKHS)
+		set(&c.Loss, definition.LossRKHS)
 		if c.Beta == nil {
 			set(&c.BetaRule, betaRule)
 		}
-		if c.BetaRule == events.BetaEq14 {
+		if c.BetaRule == definition.BetaEq14 {
 			setPointer(&c.Norm, 1)
 		}
 		setPointer(&c.Points, defaultDuelPoints)
@@ -260,9 +260,9 @@ func completeDuel(def events.Definition) events.Policy {
 	}
 	switch {
 	case d.MRLPF != nil:
-		d.MRLPF = &events.MRLPF{Dueling: dueling(d.MRLPF.Dueling, events.BetaCalibrated)}
+		d.MRLPF = &definition.MRLPF{Dueling: dueling(d.MRLPF.Dueling, definition.BetaCalibrated)}
 	case d.MaxMinLCB != nil:
-		d.MaxMinLCB = &events.MaxMinLCB{Dueling: dueling(d.MaxMinLCB.Dueling, events.BetaPaper)}
+		d.MaxMinLCB = &definition.MaxMinLCB{Dueling: dueling(d.MaxMinLCB.Dueling, definition.BetaPaper)}
 	case d.RAEUBO != nil:
 		rule := *d.RAEUBO
 		setPointer(&rule.Alpha, alpha)
@@ -285,14 +285,14 @@ func completeDuel(def events.Definition) events.Policy {
 }
 
 // usesUtility says whether a policy models the utility of compositions.
-func usesUtility(p events.Policy) bool {
+func usesUtility(p definition.Policy) bool {
 	d := p.Duel
 	return d.Set() && d.MRLPF == nil && d.MaxMinLCB == nil
 }
 
-func completeUtility(u events.Utility) events.Utility {
-	set(&u.Link, events.LinkProbit)
-	set(&u.Posterior, events.PosteriorLaplace)
+func completeUtility(u definition.Utility) definition.Utility {
+	set(&u.Link, definition.LinkProbit)
+	set(&u.Posterior, definition.PosteriorLaplace)
 	setPointer(&u.Noise, defaultUtilityNoise)
 	if !u.Paper {
 		setPointer(&u.Strength, defaultUtilityStrength)
@@ -301,13 +301,13 @@ func completeUtility(u events.Utility) events.Utility {
 	return u
 }
 
-func completeInitial(def events.Definition) events.Initial {
+func completeInitial(def definition.Campaign) definition.Initial {
 	in := def.Initial
 	if len(in.Points) > 0 {
-		set(&in.Design, events.DesignPoints)
+		set(&in.Design, definition.DesignPoints)
 		setPointer(&in.Experiments, len(in.Points))
 	}
-	set(&in.Design, events.DesignSobol)
+	set(&in.Design, definition.DesignSobol)
 	if def.Policy.Duel.Set() {
 		setPointer(&in.Experiments, 0)
 	}
@@ -338,17 +338,17 @@ func completeInitial(def events.Definition) events.Initial {
 
 // usesLabels says whether any part of a policy reads experts' accepts and
 // rejects.
-func usesLabels(p events.Policy) bool {
+func usesLabels(p definition.Policy) bool {
 	belief := p.Trust.Belief()
-	return belief != nil && belief.Feedback == events.FeedbackLabel
+	return belief != nil && belief.Feedback == definition.FeedbackLabel
 }
 
 // usesComparisons says whether any part of a policy learns from comparisons
 // that come before it.
-func usesComparisons(p events.Policy) bool {
+func usesComparisons(p definition.Policy) bool {
 	belief := p.Trust.Belief()
 	return p.Trust.CoExBO != nil || p.Trust.PiBO != nil || p.Next.Prior != nil || usesUtility(p) ||
-		belief != nil && (belief.Feedback == events.FeedbackComparison || belief.Feedback == events.FeedbackRanking)
+		belief != nil && (belief.Feedback == definition.FeedbackComparison || belief.Feedback == definition.FeedbackRanking)
 }
 
 // set and setPointer fill a field that was left out.

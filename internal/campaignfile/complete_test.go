@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // minimal is the least that a file can say.
@@ -15,7 +15,7 @@ objective: {name: y, goal: minimize}
 budget: {experiments: 20}
 `
 
-func parsed(t *testing.T, text string) events.Definition {
+func parsed(t *testing.T, text string) definition.Campaign {
 	t.Helper()
 	f, err := Parse("test.yaml", []byte(text))
 	if err != nil {
@@ -88,7 +88,7 @@ func TestDefaultsThatDepend(t *testing.T) {
 		t.Error("a choice without a model has nothing that a belief could bend")
 	}
 	points := parsed(t, minimal+"instrument: manual\ninitial: {points: [{x: 0}, {x: 1}]}\nstop: {window: 5}")
-	if points.Initial.Design != events.DesignPoints || *points.Initial.Experiments != 2 || *points.Stop.Improvement != 0.1 {
+	if points.Initial.Design != definition.DesignPoints || *points.Initial.Experiments != 2 || *points.Stop.Improvement != 0.1 {
 		t.Errorf("given points: %+v, %+v", points.Initial, points.Stop)
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 )
 
 // Explain says in words what a completed definition means: what is varied and
 // within what, what is sought, how the campaign begins, how it goes on, and when
 // it ends. It estimates nothing.
-func Explain(def events.Definition) string {
+func Explain(def definition.Campaign) string {
 	var b strings.Builder
 	effort := plural(def.Budget.Experiments, "experiment")
 	if def.Policy.Duel.Set() {
@@ -53,7 +53,7 @@ func Explain(def events.Definition) string {
 	return b.String()
 }
 
-func explainSpace(b *strings.Builder, def events.Definition) {
+func explainSpace(b *strings.Builder, def definition.Campaign) {
 	b.WriteString("\nWhat is varied\n")
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, p := range def.Parameters {
@@ -101,7 +101,7 @@ func explainSpace(b *strings.Builder, def events.Definition) {
 	b.WriteString("\n")
 }
 
-func rangeText(p events.Parameter) string {
+func rangeText(p definition.Parameter) string {
 	switch {
 	case p.Categories != nil:
 		names := make([]string, len(p.Categories))
@@ -125,7 +125,7 @@ func rangeText(p events.Parameter) string {
 	return "?"
 }
 
-func constraintText(def events.Definition, c events.Constraint) string {
+func constraintText(def definition.Campaign, c definition.Constraint) string {
 	var b strings.Builder
 	for _, p := range def.Parameters {
 		coefficient, ok := c.Terms[p.Name]
@@ -156,7 +156,7 @@ func constraintText(def events.Definition, c events.Constraint) string {
 	return b.String()
 }
 
-func regionText(def events.Definition, r events.Region) string {
+func regionText(def definition.Campaign, r definition.Region) string {
 	var parts []string
 	for _, p := range def.Parameters {
 		side, ok := r.Where[p.Name]
@@ -177,7 +177,7 @@ func regionText(def events.Definition, r events.Region) string {
 
 // equalityRank is the number of independent equalities: Gaussian elimination
 // with pivots, each row scaled to its greatest coefficient.
-func equalityRank(def events.Definition) int {
+func equalityRank(def definition.Campaign) int {
 	var rows [][]float64
 	for _, c := range def.Constraints {
 		if c.Equals == nil {
@@ -217,14 +217,14 @@ func equalityRank(def events.Definition) int {
 	return rank
 }
 
-func quantity(o events.Objective) string {
+func quantity(o definition.Objective) string {
 	if o.Unit == "" {
 		return o.Name
 	}
 	return o.Name + " (" + o.Unit + ")"
 }
 
-func objectiveText(def events.Definition) string {
+func objectiveText(def definition.Campaign) string {
 	o := def.Objective
 	text := "measurement noise is inferred from the results"
 	if o.Noise != nil {
@@ -244,16 +244,16 @@ func objectiveText(def events.Definition) string {
 	return text
 }
 
-func initialText(def events.Definition) string {
+func initialText(def definition.Campaign) string {
 	in := def.Initial
 	n := 0
 	if in.Experiments != nil {
 		n = *in.Experiments
 	}
 	text := map[string]string{
-		events.DesignSobol:  "spread evenly over the space",
-		events.DesignRandom: "at random",
-		events.DesignPoints: "as given",
+		definition.DesignSobol:  "spread evenly over the space",
+		definition.DesignRandom: "at random",
+		definition.DesignPoints: "as given",
 	}[in.Design]
 	text = plural(n, "experiment") + " " + text
 	if n == 0 {
@@ -282,7 +282,7 @@ func optional(x *float64) string {
 	return number(*x)
 }
 
-func instrumentText(def events.Definition) string {
+func instrumentText(def definition.Campaign) string {
 	in := def.Instrument
 	var text string
 	switch {
@@ -312,7 +312,7 @@ func instrumentText(def events.Definition) string {
 	return text
 }
 
-func expertText(def events.Definition, e events.Expert) string {
+func expertText(def definition.Campaign, e definition.Expert) string {
 	text := e.Name + ", asked in the terminal"
 	switch s := e.Simulated; {
 	case s != nil:
@@ -328,7 +328,7 @@ func expertText(def events.Definition, e events.Expert) string {
 		}
 	case e.AnswerWithin > 0:
 		text += "; the campaign goes on without an answer after " + duration(e.AnswerWithin)
-		if e.AnswerWithin == events.DefaultAnswerWithin {
+		if e.AnswerWithin == definition.DefaultAnswerWithin {
 			text += ", and waits for it where experiments are only suggested"
 		}
 	}
@@ -351,7 +351,7 @@ func expertText(def events.Definition, e events.Expert) string {
 	return text
 }
 
-func endText(def events.Definition) string {
+func endText(def definition.Campaign) string {
 	ends := []string{"after " + plural(def.Budget.Experiments, "experiment")}
 	if def.Policy.Duel.Set() {
 		ends = []string{"after " + plural(def.Budget.Comparisons, "comparison")}
@@ -360,7 +360,7 @@ func endText(def events.Definition) string {
 		ends = append(ends, "after "+duration(def.Budget.Time))
 	}
 	if def.Stop.Target != nil {
-		better := map[string]string{events.Maximize: "at least", events.Minimize: "at most"}[def.Objective.Goal]
+		better := map[string]string{definition.Maximize: "at least", definition.Minimize: "at most"}[def.Objective.Goal]
 		ends = append(ends, fmt.Sprintf("once the best composition is expected to have %s %s", better, withUnit(*def.Stop.Target, def.Objective.Unit)))
 	}
 	if def.Stop.Window > 0 {
@@ -377,7 +377,7 @@ func endText(def events.Definition) string {
 }
 
 // duration writes a time without zero parts: 10m, not 10m0s.
-func duration(d events.Duration) string {
+func duration(d definition.Duration) string {
 	text := time.Duration(d).String()
 	for _, zero := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(text, zero) {

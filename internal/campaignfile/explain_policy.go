@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
-func nextText(n events.Next, goal string) string {
+func nextText(n definition.Next, goal string) string {
 	switch {
 	case n.LCB != nil:
-		bound := map[string]string{events.Maximize: "upper", events.Minimize: "lower"}[goal]
+		bound := map[string]string{definition.Maximize: "upper", definition.Minimize: "lower"}[goal]
 		switch n.LCB.BetaRule {
-		case events.BetaLemma:
+		case definition.BetaLemma:
 			return fmt.Sprintf("the composition with the best %s confidence bound, its width by Lemma 3.1 of Xu et al. 2024", bound)
-		case events.BetaGrowing:
+		case definition.BetaGrowing:
 			return fmt.Sprintf("the composition with the best %s confidence bound, its width growing as in Adachi et al. 2024", bound)
 		}
 		return fmt.Sprintf("the composition with the best %s confidence bound of a Gaussian process (β = %s)", bound, optional(n.LCB.Beta))
@@ -34,7 +34,7 @@ func nextText(n events.Next, goal string) string {
 	return "?"
 }
 
-func trustText(p events.Policy) string {
+func trustText(p definition.Policy) string {
 	t := p.Trust
 	switch {
 	case p.Next.Prior != nil:
@@ -57,13 +57,13 @@ func trustText(p events.Policy) string {
 	return "experts do not bend the choice"
 }
 
-func feedbackText(t events.Trust) string {
+func feedbackText(t definition.Trust) string {
 	b := t.Belief()
 	text := map[string]string{
-		events.FeedbackComparison: "; the belief comes from pairwise comparisons",
-		events.FeedbackRanking:    "; the belief comes from rankings",
-		events.FeedbackPinpoint:   "; the expert names the composition",
-		events.FeedbackGaussian:   "; the belief is the normal distribution they state",
+		definition.FeedbackComparison: "; the belief comes from pairwise comparisons",
+		definition.FeedbackRanking:    "; the belief comes from rankings",
+		definition.FeedbackPinpoint:   "; the expert names the composition",
+		definition.FeedbackGaussian:   "; the belief is the normal distribution they state",
 	}[b.Feedback]
 	if b.Window != nil {
 		text += fmt.Sprintf("; only the last %d answers count", *b.Window)
@@ -71,7 +71,7 @@ func feedbackText(t events.Trust) string {
 	return text
 }
 
-func handoverText(p events.Policy) string {
+func handoverText(p definition.Policy) string {
 	h := p.Handover
 	switch {
 	case p.Next.Manual != nil:
@@ -93,16 +93,16 @@ func handoverText(p events.Policy) string {
 	gate := h.Width.Gate != nil && *h.Width.Gate
 	switch b := p.Trust.Belief(); {
 	case b == nil:
-	case b.Feedback == events.FeedbackComparison || b.Feedback == events.FeedbackRanking:
+	case b.Feedback == definition.FeedbackComparison || b.Feedback == definition.FeedbackRanking:
 		text := "an expert orders the candidate with the best bound and the one that their belief bends it to, where the two differ"
-		if b.Feedback == events.FeedbackRanking {
+		if b.Feedback == definition.FeedbackRanking {
 			text += fmt.Sprintf(", among %d", *b.Options)
 		}
 		if gate {
 			text += "; while their order agrees with what is measured"
 		}
 		return text
-	case b.Feedback == events.FeedbackPinpoint:
+	case b.Feedback == definition.FeedbackPinpoint:
 		text := "an expert names a composition before each experiment, which is measured unless it could do harm"
 		if gate {
 			text += "; after three in a row that could, they are asked no more"
@@ -125,8 +125,8 @@ func handoverText(p events.Policy) string {
 	return text
 }
 
-func duelText(d events.Duel) string {
-	candidates := func(c events.Dueling) string {
+func duelText(d definition.Duel) string {
+	candidates := func(c definition.Dueling) string {
 		beta := "β = " + optional(c.Beta)
 		if c.Beta == nil {
 			beta = "β by the rule " + c.BetaRule
@@ -164,12 +164,12 @@ func noiseText(weight *float64) string {
 	return optional(weight) + " times the noise of judgement"
 }
 
-func utilityText(def events.Definition) string {
+func utilityText(def definition.Campaign) string {
 	u := def.Model.Utility
 	posterior := map[string]string{
-		events.PosteriorLaplace: "Laplace's approximation", events.PosteriorEP: "expectation propagation", events.PosteriorHallucinate: "hallucination believer",
+		definition.PosteriorLaplace: "Laplace's approximation", definition.PosteriorEP: "expectation propagation", definition.PosteriorHallucinate: "hallucination believer",
 	}[u.Posterior]
-	anchored := func(e events.Expert) bool { return len(e.Anchors) > 0 }
+	anchored := func(e definition.Expert) bool { return len(e.Anchors) > 0 }
 	noise := fmt.Sprintf("noise %s far from anchors, exp(−%s) of it at the densest anchor", optional(u.Noise), optional(u.Strength))
 	switch {
 	case !slices.ContainsFunc(def.Experts, anchored):

@@ -4,7 +4,7 @@
 //
 // Reading goes through four steps: YAML to a plain tree with positions (yaml.go),
 // short forms to long ones (short.go), the JSON Schema of package schemas
-// (schema.go), and into [events.Definition], which [Complete] fills with every
+// (schema.go), and into [definition.Campaign], which [Complete] fills with every
 // default and [Validate] checks for sense. [Amend] decides which changes of a
 // running campaign are allowed, [Explain] says in words what a definition means.
 package campaignfile
@@ -15,14 +15,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/input"
 )
 
 // File is a campaign file that was read without a fault.
 type File struct {
 	// Definition has every default written out.
-	Definition events.Definition
+	Definition definition.Campaign
 	// Source is the file as it was read.
 	Source string
 }
@@ -35,16 +35,16 @@ func Read(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the campaign file cannot be read: %w", err)
 	}
-	return parse(path, data, func(def events.Definition) []Fault { return checkFiles(def, filepath.Dir(path)) })
+	return parse(path, data, func(def definition.Campaign) []Fault { return checkFiles(def, filepath.Dir(path)) })
 }
 
 // Parse reads a campaign file from memory; name is what messages call it. Unlike
 // [Read] it does not look for files that the campaign file names.
 func Parse(name string, data []byte) (*File, error) {
-	return parse(name, data, func(events.Definition) []Fault { return nil })
+	return parse(name, data, func(definition.Campaign) []Fault { return nil })
 }
 
-func parse(name string, data []byte, check func(events.Definition) []Fault) (*File, error) {
+func parse(name string, data []byte, check func(definition.Campaign) []Fault) (*File, error) {
 	tree, places, faults := readYAML(data)
 	if tree == nil {
 		return nil, newError(name, data, places, faults)
@@ -68,7 +68,7 @@ func parse(name string, data []byte, check func(events.Definition) []Fault) (*Fi
 	for _, f := range faults {
 		prune(tree, f.at)
 	}
-	var def events.Definition
+	var def definition.Campaign
 	text, err := json.Marshal(tree)
 	if err == nil {
 		err = json.Unmarshal(text, &def)
@@ -106,7 +106,7 @@ func echoes(f Fault, syntax []Fault) bool {
 	return false
 }
 
-func checkFiles(def events.Definition, dir string) []Fault {
+func checkFiles(def definition.Campaign, dir string) []Fault {
 	if t := def.Instrument.Table; t != nil && t.File != "" {
 		file := t.File
 		if !filepath.IsAbs(file) {

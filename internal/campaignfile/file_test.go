@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/google/go-cmp/cmp"
 )
@@ -31,7 +32,7 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(f.Definition, Complete(f.Definition), cmp.AllowUnexported(events.Value{})); diff != "" {
+			if diff := cmp.Diff(f.Definition, Complete(f.Definition), cmp.AllowUnexported(definition.Value{})); diff != "" {
 				t.Errorf("completing it again changes it:\n%s", diff)
 			}
 			if faults := Validate(f.Definition); len(faults) > 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // What people write in place of what a campaign file knows is answered with what to write.
@@ -46,11 +46,11 @@ func TestRemarksOnTheWorld(t *testing.T) {
 		t.Fatal(err)
 	}
 	low, high, noise, small := 0.0, 100.0, 150.0, 1.5
-	process := func(command ...string) events.Definition {
-		return events.Definition{Instrument: events.Instrument{Process: &events.ProcessInstrument{Command: command}}}
+	process := func(command ...string) definition.Campaign {
+		return definition.Campaign{Instrument: definition.Instrument{Process: &definition.ProcessInstrument{Command: command}}}
 	}
 	for _, c := range []struct {
-		def  events.Definition
+		def  definition.Campaign
 		want string
 	}{
 		{process("sh", "there.py"), ""},
@@ -58,8 +58,8 @@ func TestRemarksOnTheWorld(t *testing.T) {
 		{process("sh", "-c", "echo x.y"), ""},
 		{process("./gone"), "there is no program ./gone here"},
 		{process("no-such-program-anywhere"), "there is no program no-such-program-anywhere here"},
-		{events.Definition{Objective: events.Objective{Min: &low, Max: &high, Noise: &noise}}, "a standard deviation of 150 drowns results between 0 and 100"},
-		{events.Definition{Objective: events.Objective{Min: &low, Max: &high, Noise: &small}}, ""},
+		{definition.Campaign{Objective: definition.Objective{Min: &low, Max: &high, Noise: &noise}}, "a standard deviation of 150 drowns results between 0 and 100"},
+		{definition.Campaign{Objective: definition.Objective{Min: &low, Max: &high, Noise: &small}}, ""},
 	} {
 		got := strings.Join(Remarks(c.def, dir), "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {

@@ -9,18 +9,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Remarks say what is possible in a definition and probably not meant. Relative
 // paths are relative to dir, the folder of the campaign file.
-func Remarks(def events.Definition, dir string) (remarks []string) {
+func Remarks(def definition.Campaign, dir string) (remarks []string) {
 	return slices.Concat(unasked(def), unlaunchable(def, dir), drowned(def))
 }
 
 // unasked remarks on budgets that leave the policy no choice, and on experts whom
 // nobody asks.
-func unasked(def events.Definition) (remarks []string) {
+func unasked(def definition.Campaign) (remarks []string) {
 	if def.Policy.Duel.Set() {
 		if initial := *def.Initial.Comparisons * len(def.Experts); initial > 0 && initial >= def.Budget.Comparisons {
 			remarks = append(remarks, fmt.Sprintf("all of the %s are initial ones, so that the policy makes no choice of its own: raise budget.comparisons, or lower initial.comparisons (%d for each expert)",
@@ -40,12 +40,12 @@ func unasked(def events.Definition) (remarks []string) {
 
 // readsExperts says whether any part of a policy that measures asks experts, or
 // reads what they said.
-func readsExperts(p events.Policy) bool {
+func readsExperts(p definition.Policy) bool {
 	return p.Trust.None == nil || p.Handover.Never == nil || p.Next.Prior != nil || p.Next.Manual != nil
 }
 
 // unlaunchable remarks on programs that are not there.
-func unlaunchable(def events.Definition, dir string) (remarks []string) {
+func unlaunchable(def definition.Campaign, dir string) (remarks []string) {
 	say := func(format string, args ...any) { remarks = append(remarks, fmt.Sprintf(format, args...)) }
 	if p := def.Instrument.Process; p != nil && len(p.Command) > 0 {
 		if p.Dir != "" && filepath.IsAbs(p.Dir) {
@@ -74,7 +74,7 @@ func unlaunchable(def events.Definition, dir string) (remarks []string) {
 }
 
 // drowned remarks on noise beside which nothing could be learnt.
-func drowned(def events.Definition) (remarks []string) {
+func drowned(def definition.Campaign) (remarks []string) {
 	say := func(format string, args ...any) { remarks = append(remarks, fmt.Sprintf(format, args...)) }
 	if o := def.Objective; o.Noise != nil && o.Min != nil && o.Max != nil && *o.Noise > math.Abs(*o.Max-*o.Min)/2 {
 		say("objective.noise: a standard deviation of %s drowns results between %s and %s: nothing could be learnt from a measurement", withUnit(*o.Noise, o.Unit), number(*o.Min), number(*o.Max))

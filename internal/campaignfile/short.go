@@ -1,6 +1,8 @@
 package campaignfile
 
-import "github.com/campaignd/campaignd/events"
+import (
+	"github.com/campaignd/campaignd/events/definition"
+)
 
 // expand writes the short forms of a campaign file out, in place, as the schema
 // describes them:
@@ -79,7 +81,7 @@ func defaults(choice map[string]any, name string) {
 // method returns the composition that the name of a method stands for, as a
 // plain tree.
 func method(name string) (tree map[string]any, ok bool) {
-	for _, m := range events.Methods() {
+	for _, m := range definition.Methods() {
 		if m.Name == name {
 			return plain(m.Policy).(map[string]any), true
 		}
@@ -89,7 +91,7 @@ func method(name string) (tree map[string]any, ok bool) {
 
 // methodNames returns the names of the methods.
 func methodNames() (names []string) {
-	for _, m := range events.Methods() {
+	for _, m := range definition.Methods() {
 		names = append(names, m.Name)
 	}
 	return names

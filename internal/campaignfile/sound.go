@@ -8,13 +8,13 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Sound says what keeps a definition from being one that a campaign can be run
 // with: what breaks the schema, a default that is not written out, what makes no
 // sense. It is for definitions that came from a program instead of a file.
-func Sound(def events.Definition) error {
+func Sound(def definition.Campaign) error {
 	text, err := json.Marshal(def)
 	if err != nil {
 		return err // a number that JSON does not know

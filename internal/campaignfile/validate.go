@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 )
 
@@ -15,7 +15,7 @@ import (
 // [Complete]), in the order of its fields; none means that the campaign can be
 // started. Types, names of fields and single numbers are the schema's business;
 // files that the definition names are not opened.
-func Validate(def events.Definition) []Fault {
+func Validate(def definition.Campaign) []Fault {
 	v := validator{def: def}
 	if v.counts(); len(v.faults) > 0 {
 		return v.faults
@@ -39,7 +39,7 @@ func Validate(def events.Definition) []Fault {
 }
 
 type validator struct {
-	def    events.Definition
+	def    definition.Campaign
 	points *space.Space // nil where it is not sound
 	faults []Fault
 }
@@ -70,7 +70,7 @@ func (v *validator) report(p path, problem, advice string) {
 func finite(x *float64) bool { return x == nil || !(math.IsNaN(*x) || math.IsInf(*x, 0)) }
 
 // parameter returns the parameter of that name, nil if there is none.
-func (v *validator) parameter(name string) *events.Parameter {
+func (v *validator) parameter(name string) *definition.Parameter {
 	for i := range v.def.Parameters {
 		if v.def.Parameters[i].Name == name {
 			return &v.def.Parameters[i]
@@ -80,7 +80,7 @@ func (v *validator) parameter(name string) *events.Parameter {
 }
 
 // names returns the names of the parameters for which keep holds.
-func (v *validator) names(keep func(events.Parameter) bool) []string {
+func (v *validator) names(keep func(definition.Parameter) bool) []string {
 	var names []string
 	for _, p := range v.def.Parameters {
 		if keep(p) {
@@ -90,9 +90,9 @@ func (v *validator) names(keep func(events.Parameter) bool) []string {
 	return names
 }
 
-func numeric(p events.Parameter) bool    { return p.Categories == nil }
-func continuous(p events.Parameter) bool { return p.Categories == nil && p.Values == nil }
-func anyKind(events.Parameter) bool      { return true }
+func numeric(p definition.Parameter) bool    { return p.Categories == nil }
+func continuous(p definition.Parameter) bool { return p.Categories == nil && p.Values == nil }
+func anyKind(definition.Parameter) bool      { return true }
 
 func (v *validator) parameters() {
 	first := map[string]int{}
@@ -128,7 +128,7 @@ func count(conditions ...bool) (n int) {
 	return n
 }
 
-func (v *validator) bounds(here path, p events.Parameter) {
+func (v *validator) bounds(here path, p definition.Parameter) {
 	switch {
 	case p.Min == nil:
 		v.report(here, fmt.Sprintf("%q has a max and no min", p.Name), "give both")
@@ -143,7 +143,7 @@ func (v *validator) bounds(here path, p events.Parameter) {
 	}
 }
 
-func (v *validator) values(here path, p events.Parameter) {
+func (v *validator) values(here path, p definition.Parameter) {
 	if len(p.Values) == 0 {
 		v.report(here.to("values"), "the list is empty", "give the values that "+p.Name+" may have")
 	}
@@ -156,12 +156,12 @@ func (v *validator) values(here path, p events.Parameter) {
 	}
 }
 
-func (v *validator) categories(here path, p events.Parameter) {
+func (v *validator) categories(here path, p definition.Parameter) {
 	if len(p.Categories) < 2 {
 		v.report(here.to("categories"), fmt.Sprintf("%q has %d categories, and needs at least two", p.Name, len(p.Categories)), "leave a parameter that does not vary out")
 		return
 	}
-	descriptors := func(c events.CategoryDef) []string {
+	descriptors := func(c definition.CategoryDef) []string {
 		var names []string
 		for name := range c.Descriptors {
 			names = append(names, name)
@@ -175,7 +175,7 @@ func (v *validator) categories(here path, p events.Parameter) {
 		if c.Name == "" {
 			v.report(category, "a category has no name", "give it one")
 		}
-		if slices.ContainsFunc(p.Categories[:i], func(d events.CategoryDef) bool { return d.Name == c.Name }) {
+		if slices.ContainsFunc(p.Categories[:i], func(d definition.CategoryDef) bool { return d.Name == c.Name }) {
 			v.report(category, fmt.Sprintf("the category %q stands here twice", c.Name), "remove one of them")
 		}
 		if got := descriptors(c); !slices.Equal(got, want) {
@@ -192,7 +192,7 @@ func (v *validator) categories(here path, p events.Parameter) {
 func (v *validator) constraints() {
 	for i, c := range v.def.Constraints {
 		here := at("constraints", i)
-		if c.Name != "" && slices.ContainsFunc(v.def.Constraints[:i], func(d events.Constraint) bool { return d.Name == c.Name }) {
+		if c.Name != "" && slices.ContainsFunc(v.def.Constraints[:i], func(d definition.Constraint) bool { return d.Name == c.Name }) {
 			v.report(here.to("name"), fmt.Sprintf("another constraint is called %q too", c.Name), "give each its own name, or none")
 		}
 		switch count(c.Equals != nil, c.AtMost != nil, c.AtLeast != nil) {
@@ -269,7 +269,7 @@ func (v *validator) objective() {
 	if !finite(o.Noise) || !finite(o.Min) || !finite(o.Max) {
 		v.report(at("objective"), "noise, min and max must be finite", "")
 	}
-	if o.Goal != events.Maximize && o.Goal != events.Minimize {
+	if o.Goal != definition.Maximize && o.Goal != definition.Minimize {
 		v.report(at("objective", "goal"), fmt.Sprintf("the goal is %q", o.Goal), "write maximize or minimize")
 	}
 }

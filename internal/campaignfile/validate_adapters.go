@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
@@ -76,7 +76,7 @@ func (v *validator) instrument() {
 	}
 }
 
-func (v *validator) process(here path, p events.ProcessInstrument) {
+func (v *validator) process(here path, p definition.ProcessInstrument) {
 	if len(p.Command) == 0 || p.Command[0] == "" {
 		v.report(here.to("command"), "there is no program to start", "give the program and its arguments as a list")
 	}
@@ -190,7 +190,7 @@ func unitAdvice(unit string) string {
 func (v *validator) experts() {
 	for i, e := range v.def.Experts {
 		here := at("experts", i)
-		if slices.ContainsFunc(v.def.Experts[:i], func(f events.Expert) bool { return f.Name == e.Name }) {
+		if slices.ContainsFunc(v.def.Experts[:i], func(f definition.Expert) bool { return f.Name == e.Name }) {
 			v.report(here.to("name"), fmt.Sprintf("another expert is called %q too", e.Name), "give each expert a name of their own")
 		}
 		switch count(e.Simulated != nil, e.Terminal != nil) {
@@ -226,7 +226,7 @@ func (v *validator) experts() {
 }
 
 // anchors checks the compositions that an expert trusts their judgement at.
-func (v *validator) anchors(here path, e events.Expert) {
+func (v *validator) anchors(here path, e definition.Expert) {
 	if len(e.Anchors) > 0 && !usesUtility(v.def.Policy) {
 		v.report(here.to("anchors"), "no rule of this policy reads anchors", "choose policy: raeubo, rahbo, anpei or another that models a utility, or remove anchors")
 	}
@@ -241,12 +241,12 @@ func (v *validator) anchors(here path, e events.Expert) {
 }
 
 // statedBelief checks the normal distribution that an expert states.
-func (v *validator) statedBelief(here path, e events.Expert) {
+func (v *validator) statedBelief(here path, e definition.Expert) {
 	if e.Belief == nil {
 		return
 	}
 	here = here.to("belief")
-	if b := v.def.Policy.Trust.Belief(); b == nil || b.Feedback != events.FeedbackGaussian {
+	if b := v.def.Policy.Trust.Belief(); b == nil || b.Feedback != definition.FeedbackGaussian {
 		v.report(here, "no rule of this policy reads a stated belief", "write feedback: gaussian under policy.trust, or remove the belief")
 	}
 	if v.points != nil {

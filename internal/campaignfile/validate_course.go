@@ -5,12 +5,12 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 func (v *validator) initial() {
 	in, here := v.def.Initial, at("initial")
-	if in.Design == events.DesignPoints {
+	if in.Design == definition.DesignPoints {
 		if len(in.Points) == 0 {
 			v.report(here.to("points"), `the design "points" has no points`, "list the compositions to begin with, or choose sobol or random")
 		} else if in.Experiments != nil && *in.Experiments != len(in.Points) {
@@ -86,7 +86,7 @@ func (v *validator) policy() {
 	}
 	v.handover()
 	v.belief()
-	if u := v.def.Model.Utility; u != (events.Utility{}) {
+	if u := v.def.Model.Utility; u != (definition.Utility{}) {
 		v.report(at("model", "utility"), "this policy models no utility: an instrument measures the objective", "remove it, or choose policy: raeubo, eubo or another that models a utility")
 	}
 }
@@ -123,10 +123,10 @@ func (v *validator) belief() {
 		return
 	}
 	here := at("policy", "trust", v.trustName())
-	if belief.Options != nil && belief.Feedback != events.FeedbackRanking {
+	if belief.Options != nil && belief.Feedback != definition.FeedbackRanking {
 		v.report(here.to("options"), "only a ranking has options", "write feedback: ranking, or remove options")
 	}
-	if belief.Feedback == events.FeedbackGaussian {
+	if belief.Feedback == definition.FeedbackGaussian {
 		for i, e := range v.def.Experts {
 			if e.Belief == nil {
 				v.report(at("experts", i), fmt.Sprintf("%s has not stated a belief", e.Name), "add belief: {mean: …, sd: …}, or choose another feedback")
@@ -142,10 +142,10 @@ func (v *validator) belief() {
 func (v *validator) duel() {
 	p := v.def.Policy
 	v.exactlyOne("duel", p.Duel)
-	if p.Next != (events.Next{}) || p.Trust != (events.Trust{}) || p.Handover != (events.Handover{}) {
+	if p.Next != (definition.Next{}) || p.Trust != (definition.Trust{}) || p.Handover != (definition.Handover{}) {
 		v.report(at("policy"), "duel takes the place of next, trust and handover", "remove them, or remove duel")
 	}
-	if d := p.Duel.MaxMinLCB; d != nil && d.BetaRule == events.BetaCalibrated {
+	if d := p.Duel.MaxMinLCB; d != nil && d.BetaRule == definition.BetaCalibrated {
 		v.report(at("policy", "duel", "maxmin-lcb", "beta_rule"), "calibrated is for mr-lpf, which eliminates candidates", "choose paper or eq14, or give beta")
 	}
 	if name, d := duelingOf(p.Duel); d != nil && d.Beta != nil && d.BetaRule != "" {
@@ -163,7 +163,7 @@ func (v *validator) duel() {
 	if n := v.def.Initial.Experiments; n != nil && *n != 0 {
 		v.report(at("initial", "experiments"), "a campaign of comparisons has no experiments", "remove it")
 	}
-	if u := v.def.Model.Utility; u.Posterior != events.PosteriorLaplace && u.Posterior != "" && u.Link == events.LinkLogistic {
+	if u := v.def.Model.Utility; u.Posterior != definition.PosteriorLaplace && u.Posterior != "" && u.Link == definition.LinkLogistic {
 		v.report(at("model", "utility", "posterior"), u.Posterior+" is for the probit link", "write link: probit, or posterior: laplace")
 	}
 	if in := v.def.Initial; in.Comparisons != nil && v.def.Budget.Comparisons > 0 && *in.Comparisons*len(v.def.Experts) > v.def.Budget.Comparisons {
@@ -176,7 +176,7 @@ func (v *validator) duel() {
 }
 
 // duelingOf returns the rule on candidates that is named, with its settings.
-func duelingOf(d events.Duel) (name string, settings *events.Dueling) {
+func duelingOf(d definition.Duel) (name string, settings *definition.Dueling) {
 	switch {
 	case d.MRLPF != nil:
 		return "mr-lpf", &d.MRLPF.Dueling

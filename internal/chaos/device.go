@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // device is the physical world: what it has done outlives every program. It
@@ -204,7 +205,7 @@ func (d *device) outcome(cmd instruments.Command, r *rand.Rand) instruments.Outc
 	}
 	m := &events.Measurement{
 		Actual:    cmd.Parameters,
-		Objective: events.Quantity{Name: "yield", Unit: "%", Value: truth(cmd.Parameters) + float64(d.values)*1e-6},
+		Objective: definition.Quantity{Name: "yield", Unit: "%", Value: truth(cmd.Parameters) + float64(d.values)*1e-6},
 		Began:     time.Now(), Ended: time.Now().Add(time.Minute),
 	}
 	o := instruments.Outcome{Status: instruments.Measured, Measurement: m}
@@ -225,17 +226,17 @@ func (d *device) outcome(cmd instruments.Command, r *rand.Rand) instruments.Outc
 	case 5:
 		m.Actual = nil
 	case 6: // another composition altogether
-		m.Actual = make(events.Point, len(cmd.Parameters))
+		m.Actual = make(definition.Point, len(cmd.Parameters))
 		for name, v := range cmd.Parameters {
 			if x, ok := v.Float(); ok {
-				v = events.Number(x + 0.3)
+				v = definition.Number(x + 0.3)
 			}
 			m.Actual[name] = v
 		}
 	case 7:
 		m.Identity = "M2\x1b]0;x\a\u202e"
 	case 8:
-		m.Further = []events.Quantity{{Name: "lot\n", Value: math.Inf(1)}, {Name: "", Value: 3}}
+		m.Further = []definition.Quantity{{Name: "lot\n", Value: math.Inf(1)}, {Name: "", Value: 3}}
 	case 9:
 		o.Status = "done?"
 	case 10:
@@ -261,7 +262,7 @@ func mark(o instruments.Outcome) string {
 }
 
 // truth is what an honest measurement gives: best at x = 1.2, y = 0.4.
-func truth(p events.Point) float64 {
+func truth(p definition.Point) float64 {
 	total := 90.0
 	for name, v := range p {
 		x, ok := v.Float()

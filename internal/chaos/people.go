@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
@@ -83,7 +84,7 @@ func careless(q humans.Question, r *rand.Rand) humans.Answer {
 	case 1:
 		return humans.Answer{Order: []int{0, 0, 7}}
 	case 2:
-		return humans.Answer{Point: events.Point{"x": events.Number(1e308)}}
+		return humans.Answer{Point: definition.Point{"x": definition.Number(1e308)}}
 	case 3:
 		return humans.Answer{Answer: "yes\x1b[2J"}
 	case 4:
@@ -224,7 +225,7 @@ func nonsense(n int, r *rand.Rand) engine.Request {
 	case 3:
 		request.Correct = &engine.Correct{Experiment: "e1", Value: &huge, Reason: "\x00"}
 	case 4:
-		request.Tell = &engine.Tell{Parameters: events.Point{"x": events.Number(1e300)}, Value: 3}
+		request.Tell = &engine.Tell{Parameters: definition.Point{"x": definition.Number(1e300)}, Value: 3}
 	case 5:
 		request.Answer = &engine.Answer{Question: fmt.Sprintf("q%d", n), Answer: "\u202e"}
 	case 6:

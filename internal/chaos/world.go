@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 )
 
@@ -14,7 +14,7 @@ import (
 // follows from its seed.
 type World struct {
 	Seed       uint64
-	Definition events.Definition
+	Definition definition.Campaign
 	// Experts holds how each expert behaves, by name.
 	Experts  map[string]Temper
 	Operator Temper
@@ -58,12 +58,12 @@ type Temperament struct {
 }
 
 // Draw returns the world of a seed, whose campaign follows a method.
-func Draw(seed uint64, method events.Method) World {
+func Draw(seed uint64, method definition.Method) World {
 	w := World{Seed: seed, Experts: make(map[string]Temper)}
 	r := w.chance("world")
-	def := events.Definition{
+	def := definition.Campaign{
 		Name: method.Name, Seed: 1 + r.Uint64N(1000), Policy: method.Policy,
-		Objective: events.Objective{Name: "yield", Unit: "%", Goal: events.Maximize, Min: number(-500), Max: number(200)},
+		Objective: definition.Objective{Name: "yield", Unit: "%", Goal: definition.Maximize, Min: number(-500), Max: number(200)},
 		Parallel:  1,
 	}
 	w.space(&def, r)
@@ -73,18 +73,18 @@ func Draw(seed uint64, method events.Method) World {
 	} else {
 		def.Budget.Experiments = 6 + r.IntN(5)
 		def.Initial.Experiments, def.Initial.Labels, def.Initial.Comparisons = count(2), count(r.IntN(4)), count(r.IntN(4))
-		def.Instrument.Process = &events.ProcessInstrument{Command: []string{"device"}}
+		def.Instrument.Process = &definition.ProcessInstrument{Command: []string{"device"}}
 		def.Parallel = 1 + r.IntN(3)
 		if r.IntN(4) == 0 {
 			def.Replicates = 2
 		}
 		if w.ByHand = r.IntN(5) == 0; w.ByHand {
-			def.Instrument = events.Instrument{Manual: &events.ManualInstrument{}}
+			def.Instrument = definition.Instrument{Manual: &definition.ManualInstrument{}}
 		}
 	}
 	for i := range []int{1, 1, 2, 3}[r.IntN(4)] {
 		name := []string{"ada", "bob", "eve"}[i]
-		expert := events.Expert{Name: name, Terminal: &events.TerminalExpert{}, AnswerWithin: events.Duration(30 * time.Minute)}
+		expert := definition.Expert{Name: name, Terminal: &definition.TerminalExpert{}, AnswerWithin: definition.Duration(30 * time.Minute)}
 		if r.IntN(4) == 0 && method.Policy.Duel.Set() {
 			expert.AnswerWithin = 0
 		}
@@ -112,25 +112,25 @@ func Draw(seed uint64, method events.Method) World {
 }
 
 // needsNobody reports whether a policy makes its choices without experts.
-func needsNobody(p events.Policy) bool {
+func needsNobody(p definition.Policy) bool {
 	return p.Trust.None != nil && p.Handover.Never != nil && p.Next.Prior == nil && p.Next.Manual == nil
 }
 
 // space gives the campaign one of several small spaces.
-func (w World) space(def *events.Definition, r *rand.Rand) {
-	x := events.Parameter{Name: "x", Unit: "mol/kg", Min: number(0), Max: number(2)}
-	y := events.Parameter{Name: "y", Min: number(0), Max: number(1)}
+func (w World) space(def *definition.Campaign, r *rand.Rand) {
+	x := definition.Parameter{Name: "x", Unit: "mol/kg", Min: number(0), Max: number(2)}
+	y := definition.Parameter{Name: "y", Min: number(0), Max: number(1)}
 	switch r.IntN(4) {
 	case 0: // a mixture
 		x.Max = number(1)
-		def.Parameters = []events.Parameter{x, y, {Name: "z", Min: number(0), Max: number(1)}}
-		def.Constraints = []events.Constraint{{Name: "sum", Terms: map[string]float64{"x": 1, "y": 1, "z": 1}, Equals: number(1)}}
+		def.Parameters = []definition.Parameter{x, y, {Name: "z", Min: number(0), Max: number(1)}}
+		def.Constraints = []definition.Constraint{{Name: "sum", Terms: map[string]float64{"x": 1, "y": 1, "z": 1}, Equals: number(1)}}
 	case 1: // a grid
-		def.Parameters = []events.Parameter{{Name: "x", Values: []float64{0, 0.5, 1, 1.5, 2}}, {Name: "y", Values: []float64{0, 1}}}
+		def.Parameters = []definition.Parameter{{Name: "x", Values: []float64{0, 0.5, 1, 1.5, 2}}, {Name: "y", Values: []float64{0, 1}}}
 	case 2: // a category
-		def.Parameters = []events.Parameter{x, {Name: "y", Categories: []events.CategoryDef{{Name: "LiPF6"}, {Name: "LiFSI"}, {Name: "LiTFSI"}}}}
+		def.Parameters = []definition.Parameter{x, {Name: "y", Categories: []definition.CategoryDef{{Name: "LiPF6"}, {Name: "LiFSI"}, {Name: "LiTFSI"}}}}
 	default:
-		def.Parameters = []events.Parameter{x, y}
+		def.Parameters = []definition.Parameter{x, y}
 	}
 }
 

@@ -11,12 +11,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Composition writes a composition with units, a parameter a line, in order. Where
 // that is too long, descriptions are left out, and then the parameters follow
 // each other in a paragraph.
-func Composition(parameters []events.Parameter, p events.Point) Text {
+func Composition(parameters []definition.Parameter, p definition.Point) Text {
 	values := make([]string, len(parameters))
 	for i, par := range parameters {
 		values[i] = "?"
@@ -30,7 +31,7 @@ func Composition(parameters []events.Parameter, p events.Point) Text {
 
 // Properties writes a property of each parameter beside its name, as
 // [Composition] does with values.
-func Properties(parameters []events.Parameter, values []string) Text {
+func Properties(parameters []definition.Parameter, values []string) Text {
 	wide := 0
 	for _, par := range parameters {
 		wide = max(wide, utf8.RuneCountInString(par.Name))
@@ -93,20 +94,20 @@ func list(items []string, width int) []string {
 // Readable rounds the numbers of compositions for a person who judges them, to
 // about a thousandth of each parameter's range, and as much finer as it takes to
 // tell apart those that differ.
-func Readable(parameters []events.Parameter, points ...events.Point) []events.Point {
+func Readable(parameters []definition.Parameter, points ...definition.Point) []definition.Point {
 	return rounded(parameters, 2, points)
 }
 
 // Weighable rounds the numbers of a composition for a person who makes it, to
 // about a ten-thousandth of each parameter's range. What has steps or listed
 // values is written as it is.
-func Weighable(parameters []events.Parameter, p events.Point) events.Point {
-	return rounded(parameters, 3, []events.Point{p})[0]
+func Weighable(parameters []definition.Parameter, p definition.Point) definition.Point {
+	return rounded(parameters, 3, []definition.Point{p})[0]
 }
 
 // rounded rounds to so many digits of each parameter's range.
-func rounded(parameters []events.Parameter, digits int, points []events.Point) []events.Point {
-	rounded := make([]events.Point, len(points))
+func rounded(parameters []definition.Parameter, digits int, points []definition.Point) []definition.Point {
+	rounded := make([]definition.Point, len(points))
 	for i, p := range points {
 		rounded[i] = maps.Clone(p)
 	}
@@ -132,7 +133,7 @@ func rounded(parameters []events.Parameter, digits int, points []events.Point) [
 		}
 		for i, p := range points {
 			if x, ok := p[par.Name].Float(); ok {
-				rounded[i][par.Name] = events.Number(toDecimals(x, decimals))
+				rounded[i][par.Name] = definition.Number(toDecimals(x, decimals))
 			}
 		}
 	}
@@ -172,7 +173,7 @@ func significant(x, sd float64) string {
 // that do not fit into the width follow below. Where there are too many lines, units
 // are left out, predictions are broken, and then what is the same in all is said in a
 // sentence.
-func Options(parameters []events.Parameter, options []events.Option, call func(i int) string) Text {
+func Options(parameters []definition.Parameter, options []events.Option, call func(i int) string) Text {
 	return func(width, height int) []string {
 		draw := func(l layout) func() []string {
 			return func() []string { return sideBySide(parameters, options, call, width, l) }
@@ -188,7 +189,7 @@ func Options(parameters []events.Parameter, options []events.Option, call func(i
 type layout struct{ units, same, narrow bool }
 
 // sideBySide is the table of Options.
-func sideBySide(parameters []events.Parameter, options []events.Option, call func(i int) string, width int, l layout) []string {
+func sideBySide(parameters []definition.Parameter, options []events.Option, call func(i int) string, width int, l layout) []string {
 	type row struct {
 		name  string
 		cells []string
@@ -346,9 +347,9 @@ var assignment = regexp.MustCompile(`(?:^|[\s,;]+)([A-Za-z_][A-Za-z0-9_.-]*)\s*=
 // in the parameters' order, "1.2 0.36 1". A unit may follow a number. The error
 // says all that is missing or wrong; whether the composition can be made
 // is not checked.
-func ParseComposition(parameters []events.Parameter, text string) (events.Point, error) {
+func ParseComposition(parameters []definition.Parameter, text string) (definition.Point, error) {
 	values, faults := split(parameters, text)
-	point := make(events.Point, len(parameters))
+	point := make(definition.Point, len(parameters))
 	var missing []string
 	for _, par := range parameters {
 		value, ok := values[par.Name]
@@ -376,7 +377,7 @@ func ParseComposition(parameters []events.Parameter, text string) (events.Point,
 }
 
 // Blank is a composition to be filled in: "lipf6=… ec=… dmc=…".
-func Blank(parameters []events.Parameter) string {
+func Blank(parameters []definition.Parameter) string {
 	names := make([]string, len(parameters))
 	for i, par := range parameters {
 		names[i] = par.Name + "=…"
@@ -385,7 +386,7 @@ func Blank(parameters []events.Parameter) string {
 }
 
 // split takes a composition apart into the texts of its values.
-func split(parameters []events.Parameter, text string) (values map[string]string, faults []string) {
+func split(parameters []definition.Parameter, text string) (values map[string]string, faults []string) {
 	values = make(map[string]string, len(parameters))
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	found := assignment.FindAllStringSubmatchIndex(text, -1)
@@ -413,7 +414,7 @@ func split(parameters []events.Parameter, text string) (values map[string]string
 		}
 		name := text[at[2]:at[3]]
 		switch _, twice := values[name]; {
-		case !slices.ContainsFunc(parameters, func(p events.Parameter) bool { return p.Name == name }):
+		case !slices.ContainsFunc(parameters, func(p definition.Parameter) bool { return p.Name == name }):
 			fault("there is no parameter %s", name)
 		case twice:
 			fault("%s is there twice", name)
@@ -425,25 +426,25 @@ func split(parameters []events.Parameter, text string) (values map[string]string
 }
 
 // parseValue reads a parameter's value.
-func parseValue(par events.Parameter, text string) (events.Value, error) {
+func parseValue(par definition.Parameter, text string) (definition.Value, error) {
 	if par.Categories != nil {
 		names := make([]string, len(par.Categories))
 		for i, c := range par.Categories {
 			names[i] = c.Name
 		}
 		if slices.Contains(names, text) {
-			return events.Category(text), nil
+			return definition.Category(text), nil
 		}
-		return events.Value{}, fmt.Errorf("%s: %q is none of %s", par.Name, text, strings.Join(names, ", "))
+		return definition.Value{}, fmt.Errorf("%s: %q is none of %s", par.Name, text, strings.Join(names, ", "))
 	}
 	x, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, par.Unit)), 64)
 	switch {
 	case err != nil && strings.Contains(text, ","):
-		return events.Value{}, fmt.Errorf("%s: %q is not a number; write it with a decimal point", par.Name, text)
+		return definition.Value{}, fmt.Errorf("%s: %q is not a number; write it with a decimal point", par.Name, text)
 	case err != nil:
-		return events.Value{}, fmt.Errorf("%s: %q is not a number", par.Name, text)
+		return definition.Value{}, fmt.Errorf("%s: %q is not a number", par.Name, text)
 	case math.IsNaN(x) || math.IsInf(x, 0):
-		return events.Value{}, fmt.Errorf("%s: %q is not a finite number", par.Name, text)
+		return definition.Value{}, fmt.Errorf("%s: %q is not a finite number", par.Name, text)
 	}
-	return events.Number(x), nil
+	return definition.Number(x), nil
 }

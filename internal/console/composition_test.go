@@ -7,17 +7,18 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 )
 
-var electrolyte = []events.Parameter{
-	{Name: "lipf6", Unit: "mol/kg"}, {Name: "ec"}, {Name: "salt", Categories: []events.CategoryDef{{Name: "LiPF6"}, {Name: "Li TFSI"}}},
+var electrolyte = []definition.Parameter{
+	{Name: "lipf6", Unit: "mol/kg"}, {Name: "ec"}, {Name: "salt", Categories: []definition.CategoryDef{{Name: "LiPF6"}, {Name: "Li TFSI"}}},
 }
 
 func TestComposition(t *testing.T) {
-	text := console.Composition([]events.Parameter{
+	text := console.Composition([]definition.Parameter{
 		{Name: "lipf6", Unit: "mol/kg"}, {Name: "κ", Description: "a pure number"}, {Name: "solvent"},
-	}, events.Point{"lipf6": events.Number(1.1), "κ": events.Number(2), "solvent": events.Category("EC")})
+	}, definition.Point{"lipf6": definition.Number(1.1), "κ": definition.Number(2), "solvent": definition.Category("EC")})
 	want := []string{"lipf6    1.1 mol/kg", "κ        2  (a pure number)", "solvent  EC"}
 	if got := text.Lines(80); !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -28,17 +29,17 @@ func TestComposition(t *testing.T) {
 // never shown as the same.
 func TestReadable(t *testing.T) {
 	number := func(x float64) *float64 { return &x }
-	parameters := []events.Parameter{
+	parameters := []definition.Parameter{
 		{Name: "lipf6", Min: number(0.2), Max: number(2.1)}, {Name: "dmc", Min: number(0), Max: number(1)},
-		{Name: "ec", Values: []float64{0.30125, 0.5}}, {Name: "salt", Categories: []events.CategoryDef{{Name: "LiPF6"}}},
+		{Name: "ec", Values: []float64{0.30125, 0.5}}, {Name: "salt", Categories: []definition.CategoryDef{{Name: "LiPF6"}}},
 	}
-	point := func(lipf6, dmc float64) events.Point {
-		return events.Point{"lipf6": events.Number(lipf6), "dmc": events.Number(dmc), "ec": events.Number(0.30125), "salt": events.Category("LiPF6")}
+	point := func(lipf6, dmc float64) definition.Point {
+		return definition.Point{"lipf6": definition.Number(lipf6), "dmc": definition.Number(dmc), "ec": definition.Number(0.30125), "salt": definition.Category("LiPF6")}
 	}
-	for _, c := range []struct{ given, want []events.Point }{
-		{[]events.Point{point(0.688657, 1)}, []events.Point{point(0.69, 1)}},
-		{[]events.Point{point(1.11118, 0.62), point(1.10919, 0.62)}, []events.Point{point(1.111, 0.62), point(1.109, 0.62)}},
-		{[]events.Point{point(1.138, 0.5), point(1.138, 0.5)}, []events.Point{point(1.14, 0.5), point(1.14, 0.5)}},
+	for _, c := range []struct{ given, want []definition.Point }{
+		{[]definition.Point{point(0.688657, 1)}, []definition.Point{point(0.69, 1)}},
+		{[]definition.Point{point(1.11118, 0.62), point(1.10919, 0.62)}, []definition.Point{point(1.111, 0.62), point(1.109, 0.62)}},
+		{[]definition.Point{point(1.138, 0.5), point(1.138, 0.5)}, []definition.Point{point(1.14, 0.5), point(1.14, 0.5)}},
 	} {
 		if got := console.Readable(parameters, c.given...); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v is shown as %v, want %v", c.given, got, c.want)
@@ -51,8 +52,8 @@ func TestReadable(t *testing.T) {
 func TestOptions(t *testing.T) {
 	options := make([]events.Option, 3)
 	for i := range options {
-		options[i].Parameters = events.Point{
-			"lipf6": events.Number(1.1 + float64(i%2)), "ec": events.Number(0.36), "salt": events.Category("LiPF6"),
+		options[i].Parameters = definition.Point{
+			"lipf6": definition.Number(1.1 + float64(i%2)), "ec": definition.Number(0.36), "salt": definition.Category("LiPF6"),
 		}
 	}
 	options[1].Prediction = &events.Prediction{Mean: 12.345, SD: 0.43, Unit: "mS/cm"}
@@ -76,7 +77,7 @@ func TestOptions(t *testing.T) {
 // A composition may be written by name, in any order and with units, or as
 // values in order.
 func TestParseComposition(t *testing.T) {
-	want := events.Point{"lipf6": events.Number(1.2), "ec": events.Number(0.36), "salt": events.Category("Li TFSI")}
+	want := definition.Point{"lipf6": definition.Number(1.2), "ec": definition.Number(0.36), "salt": definition.Category("Li TFSI")}
 	for _, text := range []string{
 		"lipf6=1.2 ec=0.36 salt=Li TFSI",
 		"lipf6=1.2,ec=0.36,salt=Li TFSI",

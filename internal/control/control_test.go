@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 )
@@ -165,7 +166,7 @@ func TestRequests(t *testing.T) {
 	c := dial(t, store)
 	value := -3.25
 	request := engine.Request{Actor: "person:ada", Correct: &engine.Correct{Experiment: "e7", Value: &value,
-		Actual: events.Point{"salt": events.Number(1.1), "kind": events.Category("LiPF6")}, Reason: "why <not>"}}
+		Actual: definition.Point{"salt": definition.Number(1.1), "kind": definition.Category("LiPF6")}, Reason: "why <not>"}}
 	if _, err := c.Submit(t.Context(), "a", request); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -36,18 +37,18 @@ func FuzzRequests(f *testing.F) {
 		half = history[:len(half)+1] // a batch is whole
 	}
 
-	point := events.Point{"lipf6": events.Number(1), "ec": events.Number(0.4), "dmc": events.Number(0.5)}
+	point := definition.Point{"lipf6": definition.Number(1), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
 	value := 12.0
 	amended := def
 	amended.Budget.Experiments = 9
 	for _, r := range []engine.Request{
 		{Pause: &events.CampaignPaused{Reason: "lunch"}}, {Resume: new(events.CampaignResumed)}, {Stop: new(events.CampaignStopped)},
 		{Amend: &events.CampaignAmended{Definition: amended}}, {Note: &events.NoteAdded{Text: "x", About: "e1"}},
-		{Tell: &engine.Tell{Parameters: point, Value: 12, Further: []events.Quantity{{Name: "pH", Value: 7}}}},
+		{Tell: &engine.Tell{Parameters: point, Value: 12, Further: []definition.Quantity{{Name: "pH", Value: 7}}}},
 		{Tell: &engine.Tell{Experiment: "e2", Failed: "it leaked"}}, {Answer: &engine.Answer{Question: "q1", Answer: "reject"}},
 		{Correct: &engine.Correct{Experiment: "e1", Value: &value, Reason: "why"}}, {Resolve: &engine.Resolve{Experiment: "e1", Resolution: "failed"}},
 		{Refuse: &engine.Refuse{Point: point, Reason: "why"}}, {Allow: &engine.Allow{Refusal: "n1"}},
-		{Anchors: &events.AnchorsDeclared{Expert: "ada", Points: []events.Point{point}}}, {Import: []engine.Tell{{Parameters: point, Value: 12}}},
+		{Anchors: &events.AnchorsDeclared{Expert: "ada", Points: []definition.Point{point}}}, {Import: []engine.Tell{{Parameters: point, Value: 12}}},
 	} {
 		r.Actor = "person:ada"
 		text, err := json.Marshal(submission{Campaign: def.Name, Request: r})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -19,16 +20,16 @@ import (
 // bench is a campaign in memory whose measurements and fits are made by hand.
 type bench struct {
 	t   testing.TB
-	def events.Definition
+	def definition.Campaign
 	log events.Log
 	now time.Time
 }
 
-func newBench(t testing.TB, def events.Definition) *bench {
+func newBench(t testing.TB, def definition.Campaign) *bench {
 	t.Helper()
 	def.Name = "bench"
 	def.Budget.Experiments = 30
-	def.Instrument = events.Instrument{Manual: &events.ManualInstrument{}}
+	def.Instrument = definition.Instrument{Manual: &definition.ManualInstrument{}}
 	b := &bench{t: t, def: campaignfile.Complete(def), log: memlog.New(), now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)}
 	b.check(engine.Define(t.Context(), b.log, events.CampaignDefined{Definition: b.def}, "person:ada", b.now, ""))
 	return b
@@ -57,17 +58,17 @@ func (b *bench) submit(r engine.Request) *bench {
 }
 
 // points are the first n of a space-filling design.
-func (b *bench) points(n int) []events.Point {
+func (b *bench) points(n int) []definition.Point {
 	b.t.Helper()
 	s, err := space.New(b.def)
 	b.check(err)
-	points, err := s.Design(events.DesignSobol, n, b.def.Seed)
+	points, err := s.Design(definition.DesignSobol, n, b.def.Seed)
 	b.check(err)
 	return points
 }
 
 // measure tells what came out at each of some compositions.
-func (b *bench) measure(points []events.Point, value func(i int, p events.Point) float64) *bench {
+func (b *bench) measure(points []definition.Point, value func(i int, p definition.Point) float64) *bench {
 	b.t.Helper()
 	var rows []engine.Tell
 	for i, p := range points {
@@ -150,16 +151,16 @@ func found(d Diagnosis, code string) *Finding {
 }
 
 // box is a campaign over d parameters from 0 to 10.
-func box(d int, seed uint64) events.Definition {
-	def := events.Definition{Seed: seed, Objective: events.Objective{Name: "yield", Unit: "%", Goal: events.Maximize}}
+func box(d int, seed uint64) definition.Campaign {
+	def := definition.Campaign{Seed: seed, Objective: definition.Objective{Name: "yield", Unit: "%", Goal: definition.Maximize}}
 	for i := range d {
-		def.Parameters = append(def.Parameters, events.Parameter{Name: fmt.Sprintf("x%d", i+1), Unit: "mm", Min: pointer(0.0), Max: pointer(10.0)})
+		def.Parameters = append(def.Parameters, definition.Parameter{Name: fmt.Sprintf("x%d", i+1), Unit: "mm", Min: pointer(0.0), Max: pointer(10.0)})
 	}
 	return def
 }
 
 // at returns the coordinates of a composition of a box, 0 to 1.
-func at(p events.Point) []float64 {
+func at(p definition.Point) []float64 {
 	x := make([]float64, len(p))
 	for i := range x {
 		v, _ := p[fmt.Sprintf("x%d", i+1)].Float()
@@ -169,12 +170,12 @@ func at(p events.Point) []float64 {
 }
 
 // electrolyte is a campaign on the electrolyte, and what a composition really gives.
-func electrolyte(t testing.TB, seed uint64) (events.Definition, func(events.Point) float64) {
+func electrolyte(t testing.TB, seed uint64) (definition.Campaign, func(definition.Point) float64) {
 	task, ok := tasks.Lookup("electrolyte")
 	if !ok {
 		t.Fatal("there is no electrolyte")
 	}
-	return events.Definition{Seed: seed, Parameters: task.Parameters, Objective: task.Objective}, func(p events.Point) float64 {
+	return definition.Campaign{Seed: seed, Parameters: task.Parameters, Objective: task.Objective}, func(p definition.Point) float64 {
 		y, err := task.Value(p)
 		if err != nil {
 			t.Fatal(err)

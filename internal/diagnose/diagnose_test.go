@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
@@ -29,7 +30,7 @@ func TestCalibratedDataGiveGood(t *testing.T) {
 		}
 		f := prior.Path(rng)
 		b := newBench(t, box(2, seed+1))
-		b.measure(b.points(50), func(_ int, p events.Point) float64 { return 50 + 4*f(at(p), nil) + 0.4*rng.NormFloat64() }).fit(nil)
+		b.measure(b.points(50), func(_ int, p definition.Point) float64 { return 50 + 4*f(at(p), nil) + 0.4*rng.NormFloat64() }).fit(nil)
 		d := b.diagnosis()
 		if d.Verdict != Good || len(d.Outliers) > 0 {
 			t.Errorf("seed %d: the verdict is %s: %+v", seed, d.Verdict, d.Findings)
@@ -48,7 +49,7 @@ func TestPureNoiseGivesDoubt(t *testing.T) {
 		for seed := range uint64(10) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			b := newBench(t, box(test.d, seed+1))
-			b.measure(b.points(test.n), func(int, events.Point) float64 { return 50 + 4*rng.NormFloat64() }).fit(nil)
+			b.measure(b.points(test.n), func(int, definition.Point) float64 { return 50 + 4*rng.NormFloat64() }).fit(nil)
 			if d := b.diagnosis(); d.Verdict.Troubled() && (found(d, LowR2) != nil || found(d, AllNoise) != nil) {
 				doubted++
 			}
@@ -71,9 +72,9 @@ func TestWrongRunIsNamed(t *testing.T) {
 			}
 			wrong := rng.IntN(20)
 			var right float64
-			values := func(spoil bool) func(int, events.Point) float64 {
+			values := func(spoil bool) func(int, definition.Point) float64 {
 				noise := rand.New(rand.NewPCG(seed, 8))
-				return func(i int, p events.Point) float64 {
+				return func(i int, p definition.Point) float64 {
 					y := truth(p) + 0.27*noise.NormFloat64()
 					if i == wrong && spoil {
 						right = y
@@ -111,7 +112,7 @@ func TestWrongRunIsNamed(t *testing.T) {
 // Values over several decades are no outliers: the logarithm explains them.
 func TestLogarithm(t *testing.T) {
 	b := newBench(t, box(2, 1))
-	b.measure(b.points(30), func(_ int, p events.Point) float64 { x := at(p); return math.Exp(8*x[0] - 3*x[1]) }).fit(nil)
+	b.measure(b.points(30), func(_ int, p definition.Point) float64 { x := at(p); return math.Exp(8*x[0] - 3*x[1]) }).fit(nil)
 	d := b.diagnosis()
 	if found(d, Logarithm) == nil || len(d.Outliers) > 0 {
 		t.Errorf("the findings are %+v", d.Findings)
@@ -125,7 +126,7 @@ func TestNothingToJudge(t *testing.T) {
 	if d := b.diagnosis(); d.Verdict != Untested || found(d, NoModel) == nil || d.Findings[0].Next != "Let the campaign measure 2 more: `campaignd run lab.campaign`." {
 		t.Errorf("without a model: %s, %+v", d.Verdict, d.Findings)
 	}
-	b.measure(b.points(5), func(i int, _ events.Point) float64 { return float64(i) }).fit(nil)
+	b.measure(b.points(5), func(i int, _ definition.Point) float64 { return float64(i) }).fit(nil)
 	if d := b.diagnosis(); d.Verdict != Untested || !strings.Contains(d.Findings[0].Next, "before there are 6 compositions") {
 		t.Errorf("with 5 compositions: %s, %+v", d.Verdict, d.Findings)
 	}
@@ -139,7 +140,7 @@ func TestNothingToJudge(t *testing.T) {
 // Equal measurements are nothing to model.
 func TestEqualMeasurements(t *testing.T) {
 	b := newBench(t, box(2, 1))
-	d := b.measure(b.points(12), func(int, events.Point) float64 { return 9 }).fit(nil).diagnosis()
+	d := b.measure(b.points(12), func(int, definition.Point) float64 { return 9 }).fit(nil).diagnosis()
 	if d.Verdict != Unusable || found(d, EqualValues) == nil || d.LeaveOneOut.R2 != nil {
 		t.Errorf("%s, %+v", d.Verdict, d.Findings)
 	}
@@ -147,7 +148,7 @@ func TestEqualMeasurements(t *testing.T) {
 
 // A fit away from its maximum, and one older than the measurements, are told apart.
 func TestFit(t *testing.T) {
-	truth := func(_ int, p events.Point) float64 { x := at(p); return math.Sin(5*x[0]) + x[1]*x[1] }
+	truth := func(_ int, p definition.Point) float64 { x := at(p); return math.Sin(5*x[0]) + x[1]*x[1] }
 	made := func(change func(*events.ObjectiveFit)) *bench {
 		b := newBench(t, box(2, 1))
 		return b.measure(b.points(20), truth).fit(change)
@@ -183,7 +184,7 @@ func TestRepetitions(t *testing.T) {
 		def.Objective.Noise = pointer(0.2)
 		b := newBench(t, def)
 		rng := rand.New(rand.NewPCG(1, 9))
-		d := b.measure(slices.Concat(b.points(8), b.points(8)), func(_ int, p events.Point) float64 { return 10*at(p)[0] + sd*rng.NormFloat64() }).fit(nil).diagnosis()
+		d := b.measure(slices.Concat(b.points(8), b.points(8)), func(_ int, p definition.Point) float64 { return 10*at(p)[0] + sd*rng.NormFloat64() }).fit(nil).diagnosis()
 		r := d.Noise.Replicates
 		if r.Freedom != 8 || !(r.Lower < sd && sd < r.Upper) || d.Noise.Source != NoiseDeclared {
 			t.Errorf("sd %v: the noise is %+v, %+v", sd, d.Noise, r)
@@ -199,7 +200,7 @@ func TestRepetitions(t *testing.T) {
 func TestParameters(t *testing.T) {
 	b := newBench(t, box(2, 1))
 	rng := rand.New(rand.NewPCG(1, 9))
-	v := b.measure(b.points(40), func(_ int, p events.Point) float64 { return math.Sin(6*at(p)[0]) + 0.05*rng.NormFloat64() }).fit(nil).view()
+	v := b.measure(b.points(40), func(_ int, p definition.Point) float64 { return math.Sin(6*at(p)[0]) + 0.05*rng.NormFloat64() }).fit(nil).view()
 	d := diagnosis(t, v)
 	x1, x2 := d.Parameters[0], d.Parameters[1]
 	if x1.Reading != ReadingBends || *x1.Lengthscale != 10*v.Objective.Fit.Lengthscales[0] || math.Abs(*x1.Effect-2) > 0.2 {
@@ -216,7 +217,7 @@ func TestOf(t *testing.T) {
 	made := func() *bench {
 		def, truth := electrolyte(t, 1)
 		b := newBench(t, def)
-		return b.measure(b.points(15), func(_ int, p events.Point) float64 { return truth(p) }).fit(nil)
+		return b.measure(b.points(15), func(_ int, p definition.Point) float64 { return truth(p) }).fit(nil)
 	}
 	first, err := json.Marshal(made().diagnosis())
 	if err != nil {
@@ -241,7 +242,7 @@ func BenchmarkOf(b *testing.B) {
 			def, truth := electrolyte(b, 1)
 			c := newBench(b, def)
 			rng := rand.New(rand.NewPCG(1, 1))
-			v := c.measure(c.points(n), func(i int, p events.Point) float64 {
+			v := c.measure(c.points(n), func(i int, p definition.Point) float64 {
 				if i == 7 {
 					return 0.05
 				}

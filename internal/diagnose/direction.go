@@ -5,13 +5,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 )
 
 // Frame is the unit cube of the models, parameter by parameter.
 type Frame struct {
-	def   *events.Definition
+	def   *definition.Campaign
 	at    []int     // first coordinate of each parameter
 	width []int     // number of its coordinates
 	low   []float64 // numeric parameters: value at 0, in the user's unit
@@ -24,7 +24,7 @@ type Frame struct {
 }
 
 // NewFrame returns the frame of a definition and its space.
-func NewFrame(def *events.Definition, s *space.Space) *Frame {
+func NewFrame(def *definition.Campaign, s *space.Space) *Frame {
 	f := &Frame{def: def}
 	at := 0
 	for _, p := range def.Parameters {
@@ -47,7 +47,7 @@ func NewFrame(def *events.Definition, s *space.Space) *Frame {
 
 // bounds returns the value of a numeric parameter at 0 and the length that
 // becomes 1; see package space.
-func bounds(p events.Parameter) (low, scale float64) {
+func bounds(p definition.Parameter) (low, scale float64) {
 	if len(p.Values) > 0 {
 		low, high := p.Values[0], p.Values[0]
 		for _, v := range p.Values {
@@ -102,7 +102,7 @@ func (f *Frame) Direction(x []float64, i int, fixed ...int) (dir []float64, how 
 	}
 	dir = make([]float64, len(x))
 	dir[f.at[i]] = 1
-	var rows []events.Constraint
+	var rows []definition.Constraint
 	for _, c := range f.def.Constraints {
 		if c.Equals != nil && c.Terms[f.def.Parameters[i].Name] != 0 {
 			rows = append(rows, c)
@@ -139,7 +139,7 @@ func (f *Frame) Direction(x []float64, i int, fixed ...int) (dir []float64, how 
 
 // shared reports whether a parameter of the constraint is bound by another
 // equality as well.
-func (f *Frame) shared(c events.Constraint) bool {
+func (f *Frame) shared(c definition.Constraint) bool {
 	for _, p := range f.def.Parameters {
 		n := 0
 		for _, other := range f.def.Constraints {

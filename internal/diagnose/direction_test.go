@@ -7,20 +7,20 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 )
 
 func pointer[T any](x T) *T { return &x }
 
 // mixture is the space of four components that sum to one.
-func mixture() events.Definition {
-	fraction := func(name string, low, high float64) events.Parameter {
-		return events.Parameter{Name: name, Unit: "kg/kg", Min: &low, Max: &high}
+func mixture() definition.Campaign {
+	fraction := func(name string, low, high float64) definition.Parameter {
+		return definition.Parameter{Name: name, Unit: "kg/kg", Min: &low, Max: &high}
 	}
-	return events.Definition{
-		Parameters: []events.Parameter{fraction("ec", 0.1, 0.6), fraction("dmc", 0, 0.8), fraction("emc", 0, 0.8), fraction("fec", 0, 0.15)},
-		Constraints: []events.Constraint{
+	return definition.Campaign{
+		Parameters: []definition.Parameter{fraction("ec", 0.1, 0.6), fraction("dmc", 0, 0.8), fraction("emc", 0, 0.8), fraction("fec", 0, 0.15)},
+		Constraints: []definition.Constraint{
 			{Terms: map[string]float64{"ec": 1, "dmc": 1, "emc": 1, "fec": 1}, Equals: pointer(1.0)},
 			{Terms: map[string]float64{"ec": 1, "fec": 1}, AtMost: pointer(0.55)},
 		},
@@ -95,7 +95,7 @@ func TestMixtureDirections(t *testing.T) {
 // where they fix everything there is none.
 func TestLeastDirection(t *testing.T) {
 	def := mixture()
-	def.Constraints[1] = events.Constraint{Name: "balance", Terms: map[string]float64{"ec": 1, "dmc": -1}, Equals: pointer(0.0)}
+	def.Constraints[1] = definition.Constraint{Name: "balance", Terms: map[string]float64{"ec": 1, "dmc": -1}, Equals: pointer(0.0)}
 	s, err := space.New(def)
 	if err != nil {
 		t.Fatal(err)

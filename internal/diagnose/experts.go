@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -159,11 +160,11 @@ func (a *answers) label(v policies.View, q *campaign.Question) {
 // choice takes the pairs of an order, those that were left out of it coming
 // after the others, and a pinpointed composition against the one that was suggested.
 func (a *answers) choice(v policies.View, q *campaign.Question) {
-	var points []events.Point // from best to worst
-	placed := len(q.Order)    // of them in an order
+	var points []definition.Point // from best to worst
+	placed := len(q.Order)        // of them in an order
 	switch {
 	case q.Form == campaign.Pinpoint && q.Suggestion != nil && len(q.Parameters) > 0:
-		points, placed = []events.Point{q.Parameters, q.Suggestion.Parameters}, 1
+		points, placed = []definition.Point{q.Parameters, q.Suggestion.Parameters}, 1
 	case q.Form == campaign.Comparison:
 		for _, i := range q.Order {
 			points = append(points, q.Options[i].Parameters)
@@ -217,7 +218,7 @@ func betterHalf(v policies.View) map[string]bool {
 	better := make(map[string]bool, len(keys))
 	for _, key := range keys {
 		mean, median := sum[key]/count[key], (values[(len(values)-1)/2]+values[len(values)/2])/2
-		better[key] = mean > median == (v.Campaign.Definition.Objective.Goal == events.Maximize) && mean != median
+		better[key] = mean > median == (v.Campaign.Definition.Objective.Goal == definition.Maximize) && mean != median
 	}
 	return better
 }

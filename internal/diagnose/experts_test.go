@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
@@ -23,11 +24,11 @@ func reviewed(t *testing.T, n int) *bench {
 	def, truth := electrolyte(t, 2)
 	accuracies := []float64{2, 0, -2}
 	for i, name := range []string{"ada", "gus", "eve"} {
-		def.Experts = append(def.Experts, events.Expert{Name: name, Simulated: &events.SimulatedExpert{Accuracy: &accuracies[i]}})
+		def.Experts = append(def.Experts, definition.Expert{Name: name, Simulated: &definition.SimulatedExpert{Accuracy: &accuracies[i]}})
 	}
 	def.Experts[0].Simulated.Task, def.Experts[1].Simulated.Task, def.Experts[2].Simulated.Task = "electrolyte", "electrolyte", "electrolyte"
 	b := newBench(t, def)
-	b.measure(b.points(n), func(_ int, p events.Point) float64 { return truth(p) })
+	b.measure(b.points(n), func(_ int, p definition.Point) float64 { return truth(p) })
 	s, err := space.New(b.def)
 	b.check(err)
 	points, err := s.Sample(30, 11)
@@ -135,10 +136,10 @@ func TestAgreementInterval(t *testing.T) {
 // Labelled compositions that were measured are counted on their side of the median.
 func TestMeasuredLabels(t *testing.T) {
 	def := box(1, 1)
-	def.Experts = []events.Expert{{Name: "ada", Terminal: &events.TerminalExpert{}}}
+	def.Experts = []definition.Expert{{Name: "ada", Terminal: &definition.TerminalExpert{}}}
 	b := newBench(t, def)
 	points := b.points(6)
-	b.measure(points[:5], func(i int, _ events.Point) float64 { return float64(i) }).fit(nil) // the median is 2
+	b.measure(points[:5], func(i int, _ definition.Point) float64 { return float64(i) }).fit(nil) // the median is 2
 	for i, answer := range []string{events.AnswerReject, events.AnswerAccept, events.AnswerAccept, events.AnswerReject, events.AnswerAccept, events.AnswerAccept} {
 		b.record(&events.LabelGiven{Question: fmt.Sprintf("q%d", i+1), Expert: "ada", Parameters: points[i], Answer: answer, Volunteered: true})
 	}
@@ -155,10 +156,10 @@ func TestMeasuredLabels(t *testing.T) {
 func TestChoices(t *testing.T) {
 	def, truth := electrolyte(t, 2)
 	for _, name := range []string{"ada", "eve"} {
-		def.Experts = append(def.Experts, events.Expert{Name: name, Terminal: &events.TerminalExpert{}})
+		def.Experts = append(def.Experts, definition.Expert{Name: name, Terminal: &definition.TerminalExpert{}})
 	}
 	b := newBench(t, def)
-	b.measure(b.points(25), func(_ int, p events.Point) float64 { return truth(p) }).fit(nil)
+	b.measure(b.points(25), func(_ int, p definition.Point) float64 { return truth(p) }).fit(nil)
 	s, err := space.New(b.def)
 	b.check(err)
 	points, err := s.Sample(30, 11)

@@ -3,7 +3,7 @@ package diagnose
 import (
 	"math"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -37,7 +37,7 @@ type Fit struct {
 const steep = 0.5
 
 // fitOf looks at the fit of a model.
-func fitOf(def *events.Definition, m *objective.Model) *Fit {
+func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
 	f := &Fit{
 		Kernel: m.Fit.Kernel, Observations: len(m.Observations), Compositions: m.GP().Len(), Fitted: m.Fit.Observations,
 		PriorSD: math.Sqrt(m.Fit.OutputScale) * m.Fit.Scale, PriorMean: m.Outside(m.Fit.Mean),
@@ -54,7 +54,7 @@ func fitOf(def *events.Definition, m *objective.Model) *Fit {
 // density returns the log density that a fit maximises, at the recorded
 // hyperparameters and the present observations, and its slope: see [Fit]. ok is
 // false where it cannot be evaluated.
-func density(def *events.Definition, m *objective.Model) (density, slope float64, ok bool) {
+func density(def *definition.Campaign, m *objective.Model) (density, slope float64, ok bool) {
 	data := refit{shift: m.Fit.Shift, scale: m.Fit.Scale}.data(sampleOf(def, m))
 	copy(data.Y, m.Z) // turned over where the campaign maximises
 	d := len(m.Fit.Lengthscales)

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -85,7 +85,7 @@ const (
 )
 
 // leaveOneOut makes the check; nil for fewer than leastRows compositions.
-func leaveOneOut(ctx context.Context, def *events.Definition, m *objective.Model) (*LeaveOneOut, error) {
+func leaveOneOut(ctx context.Context, def *definition.Campaign, m *objective.Model) (*LeaveOneOut, error) {
 	if m.GP().Len() < leastRows {
 		return nil, nil
 	}
@@ -117,7 +117,7 @@ func seen(m *objective.Model) *LeaveOneOut {
 }
 
 // blind predicts with hyperparameters fitted without what is predicted.
-func (l *LeaveOneOut) blind(ctx context.Context, def *events.Definition, m *objective.Model) error {
+func (l *LeaveOneOut) blind(ctx context.Context, def *definition.Campaign, m *objective.Model) error {
 	l.Refitted = true
 	all, rows := sampleOf(def, m), rowsOf(m)
 	parts := min(folds, len(l.Rows))

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
 
@@ -17,7 +17,7 @@ func replicated(t testing.TB) *bench {
 	b := newBench(t, def)
 	p := b.points(10)
 	p = append(p, p[0], p[4], p[0])
-	return b.measure(p, func(i int, p events.Point) float64 { return truth(p) + 0.1*float64(i%3) }).fit(nil)
+	return b.measure(p, func(i int, p definition.Point) float64 { return truth(p) + 0.1*float64(i%3) }).fit(nil)
 }
 
 // A row is a composition with all its repetitions, measured at their mean, and R²
@@ -97,7 +97,7 @@ func TestSampleIsTheModels(t *testing.T) {
 		def, truth := electrolyte(t, 3)
 		def.Objective.Noise = noise
 		b := newBench(t, def)
-		v := b.measure(b.points(12), func(_ int, p events.Point) float64 { return truth(p) }).fit(nil).view()
+		v := b.measure(b.points(12), func(_ int, p definition.Point) float64 { return truth(p) }).fit(nil).view()
 		f := v.Objective.Fit
 		data := refit{shift: f.Shift, scale: f.Scale}.data(sampleOf(v.Campaign.Definition, v.Objective))
 		g, err := gp.New(data, f.Kernel, gp.Hyper{Lengthscales: f.Lengthscales, OutputScale: f.OutputScale, Noise: f.Noise, Mean: -f.Mean})

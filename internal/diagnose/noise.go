@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
@@ -49,7 +49,7 @@ type Replicates struct {
 }
 
 // noiseOf gathers what is known of the noise.
-func noiseOf(def *events.Definition, m *objective.Model) *Noise {
+func noiseOf(def *definition.Campaign, m *objective.Model) *Noise {
 	n := &Noise{Source: NoiseInferred, SD: math.Sqrt(m.Fit.Noise) * m.Fit.Scale}
 	values := make([]float64, len(m.Observations))
 	known, squares := 0, 0.0

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -67,7 +67,7 @@ type explained struct {
 // each that is left is twenty times as probably wrong as right, the others
 // of the set being wrong. Values over several decades look like outliers too:
 // where the logarithm explains them all better, they are none.
-func explain(ctx context.Context, def *events.Definition, m *objective.Model, check *LeaveOneOut) (explained, error) {
+func explain(ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut) (explained, error) {
 	all := sampleOf(def, m)
 	if len(all.y) > mostRefitted {
 		return explained{}, nil
@@ -79,7 +79,7 @@ func explain(ctx context.Context, def *events.Definition, m *objective.Model, ch
 	return e, err
 }
 
-func (s sample) explain(ctx context.Context, def *events.Definition, m *objective.Model, check *LeaveOneOut) (explained, error) {
+func (s sample) explain(ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut) (explained, error) {
 	weigh := func(set []int) (refit, float64, error) {
 		r, err := s.without(set).fit(ctx, def.Model, m.Fit)
 		weight := r.evidence

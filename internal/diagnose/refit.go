@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -27,7 +28,7 @@ type sample struct {
 }
 
 // sampleOf returns the observations of a model.
-func sampleOf(def *events.Definition, m *objective.Model) sample {
+func sampleOf(def *definition.Campaign, m *objective.Model) sample {
 	s := sample{x: m.X}
 	for _, o := range m.Observations {
 		s.y = append(s.y, o.Value)
@@ -38,7 +39,7 @@ func sampleOf(def *events.Definition, m *objective.Model) sample {
 
 // knownNoise is the noise of an observation, in the objective's unit: by the
 // instrument's word, else by the campaign's, else NaN.
-func knownNoise(def *events.Definition, o objective.Observation) float64 {
+func knownNoise(def *definition.Campaign, o objective.Observation) float64 {
 	switch {
 	case o.SD != nil:
 		return *o.SD
@@ -75,7 +76,7 @@ type refit struct {
 
 // fit fits the model of a definition to the sample. Its searches are few, from
 // the campaign's own fit: this is a comparison, not the campaign's model.
-func (s sample) fit(ctx context.Context, model events.Model, warm events.ObjectiveFit) (refit, error) {
+func (s sample) fit(ctx context.Context, model definition.Model, warm events.ObjectiveFit) (refit, error) {
 	r := refit{shift: stat.Mean(s.y, nil)}
 	r.scale = stat.StdDev(s.y, nil)
 	greatest := 0.0
@@ -140,7 +141,7 @@ const (
 // density of the sample itself (Box and Cox 1964, λ = 0): −Inf where the values
 // do not call for it. Noise is inferred: what is known of it is not
 // known of the logarithm.
-func (s sample) logarithm(ctx context.Context, model events.Model, warm events.ObjectiveFit) (float64, error) {
+func (s sample) logarithm(ctx context.Context, model definition.Model, warm events.ObjectiveFit) (float64, error) {
 	logs := sample{x: s.x, y: make([]float64, len(s.y)), sd: make([]float64, len(s.y))}
 	least, greatest, jacobian := math.Inf(1), 0.0, 0.0
 	for k, y := range s.y {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -50,7 +50,7 @@ const samples = 61
 
 // Slices computes the model along every parameter that can be varied, through
 // the composition best. It fails where best is no composition of the space.
-func Slices(def *events.Definition, sp *space.Space, model *objective.Model, best events.Point) ([]Slice, error) {
+func Slices(def *definition.Campaign, sp *space.Space, model *objective.Model, best definition.Point) ([]Slice, error) {
 	f := NewFrame(def, sp)
 	x, err := sp.Encode(best)
 	if err != nil {
@@ -104,16 +104,16 @@ func (s *slicer) numeric(f *Frame, i int, best []float64) (ok bool) {
 }
 
 // categories exchanges one category for each other.
-func (s *slicer) categories(p events.Parameter, best events.Point) error {
+func (s *slicer) categories(p definition.Parameter, best definition.Point) error {
 	place := make(map[string]int, len(p.Categories)) // only looked up
 	for k, c := range p.Categories {
 		place[c.Name] = k
 		s.Categories = append(s.Categories, c.Name)
-		point := make(events.Point, len(best))
+		point := make(definition.Point, len(best))
 		for name, v := range best {
 			point[name] = v
 		}
-		point[p.Name] = events.Category(c.Name)
+		point[p.Name] = definition.Category(c.Name)
 		x, err := s.space.Encode(point)
 		if err != nil {
 			return fmt.Errorf("the slice along %s: %w", p.Name, err)
@@ -130,7 +130,7 @@ func (s *slicer) categories(p events.Parameter, best events.Point) error {
 
 // sample adds the posterior at x, a point of the unit cube that stands for the
 // composition point.
-func (s *slicer) sample(value float64, x []float64, point events.Point) {
+func (s *slicer) sample(value float64, x []float64, point definition.Point) {
 	p := s.model.PredictAt(x)
 	_, excluded := s.space.Excluded(point)
 	s.X, s.Mean, s.SD, s.Excluded = append(s.X, value), append(s.Mean, p.Mean), append(s.SD, p.SD), append(s.Excluded, excluded)

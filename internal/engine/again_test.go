@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -107,7 +108,7 @@ func TestResolvedInfeasible(t *testing.T) {
 // there is not made.
 func TestRefusalsStick(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		def := electrolyte(t, rapid.Uint64Range(1, 1000).Draw(rt, "seed"), 4, func(def *events.Definition) {
+		def := electrolyte(t, rapid.Uint64Range(1, 1000).Draw(rt, "seed"), 4, func(def *definition.Campaign) {
 			if rapid.IntRange(0, 3).Draw(rt, "experts") > 0 {
 				unaided(def)
 			}
@@ -160,11 +161,11 @@ func drawRefusal(rt *rapid.T, s *campaign.State) engine.Request {
 	case 0:
 		r.Allow = &engine.Allow{Refusal: fmt.Sprintf("n%d", rapid.IntRange(1, max(1, len(s.Refusals))).Draw(rt, "allowed"))}
 	case 1:
-		r.Refuse = &engine.Refuse{Reason: "it clouds", Point: events.Point{"lipf6": events.Number(lower), "ec": events.Number(0.4), "dmc": events.Number(0.5)}}
+		r.Refuse = &engine.Refuse{Reason: "it clouds", Point: definition.Point{"lipf6": definition.Number(lower), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}}
 	case 2:
 		r.Refuse = &engine.Refuse{Reason: "it clouds", About: fmt.Sprintf("e%d", max(1, len(s.Experiments)))}
 	default:
-		r.Refuse = &engine.Refuse{Reason: "it clouds", Region: map[string]events.RegionSide{
+		r.Refuse = &engine.Refuse{Reason: "it clouds", Region: map[string]definition.RegionSide{
 			"lipf6": {Min: &lower, Max: ptr(lower + rapid.Float64Range(0, 0.8).Draw(rt, "width"))}}}
 	}
 	return r
@@ -172,9 +173,9 @@ func drawRefusal(rt *rapid.T, s *campaign.State) engine.Request {
 
 // checkRefusals walks a history and reports what happened in a refused region.
 func checkRefusals(rt *rapid.T, all []events.Event) {
-	refused := make(map[string]events.Region)
-	requested := make(map[string]events.Point)
-	inside := func(p events.Point) bool {
+	refused := make(map[string]definition.Region)
+	requested := make(map[string]definition.Point)
+	inside := func(p definition.Point) bool {
 		for _, region := range refused {
 			in := true
 			for name, side := range region.Where {

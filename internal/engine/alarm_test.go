@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -26,7 +27,7 @@ func TestFalseAlarmsAreRare(t *testing.T) {
 	} {
 		measured, doubted, overturned := 0, 0, 0
 		for seed := uint64(1001); seed < 1001+*alarmSeeds; seed++ {
-			def, err := study.Define(c.task, seed, c.experiments, func(def *events.Definition) {
+			def, err := study.Define(c.task, seed, c.experiments, func(def *definition.Campaign) {
 				if c.noise > 0 {
 					study.WithNoise(c.noise)(def)
 				}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -358,7 +359,7 @@ func (a *auditor) simulatedExpert(name string) (simulated, known bool) {
 
 // instrumentName is what the instrument of a definition calls itself, where the
 // definition says it: see the adapters' Describe. A program says it itself.
-func instrumentName(def *events.Definition) (name string, known bool) {
+func instrumentName(def *definition.Campaign) (name string, known bool) {
 	switch i := def.Instrument; {
 	case i.Simulated != nil:
 		return "simulated/" + i.Simulated.Task, true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -164,14 +165,14 @@ func (a *auditor) forbidden(in *identified, subject, format string, args ...any)
 }
 
 // checkPoint holds a composition to the campaign's parameters.
-func (a *auditor) checkPoint(subject string, def *events.Definition, point events.Point) {
+func (a *auditor) checkPoint(subject string, def *definition.Campaign, point definition.Point) {
 	for _, p := range def.Parameters {
 		v, ok := point[p.Name]
 		_, number := v.Float()
 		switch {
 		case !ok:
 			a.mismatch(subject, "its composition lacks %s", p.Name)
-		case number != (p.Categories == nil), !number && !slices.ContainsFunc(p.Categories, func(c events.CategoryDef) bool { return c.Name == v.Name() }):
+		case number != (p.Categories == nil), !number && !slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == v.Name() }):
 			a.mismatch(subject, "its composition says %s = %v, which is no value of it", p.Name, v)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
@@ -143,7 +144,7 @@ func TestAuditFindsForgeries(t *testing.T) {
 	requested := find(t, all, events.KindExperimentRequested, "", last)
 	fitted := find(t, all, events.KindModelFitted, `"objective":{`, last)
 	asked := find(t, all, events.KindLabelRequested, "", first)
-	point := events.Point{"lipf6": events.Number(1), "ec": events.Number(0.4), "dmc": events.Number(0.5)}
+	point := definition.Point{"lipf6": definition.Number(1), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
 	for name, forged := range map[string][]events.Event{
 		"an experiment no decision asked for": insert(all, len(all)-1, payload(&events.ExperimentRequested{
 			Experiment: fmt.Sprintf("e%d", 9), Parameters: point, Origin: events.OriginPolicy, Decision: "d999", Replicate: 1})),

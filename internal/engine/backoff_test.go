@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -17,7 +18,7 @@ import (
 
 // patiently runs a campaign in real time, which a bubble of synctest makes short,
 // until it has ended or waits for something with the given text.
-func patiently(t *testing.T, log events.Log, def events.Definition, d *device, text string) *engine.Runner {
+func patiently(t *testing.T, log events.Log, def definition.Campaign, d *device, text string) *engine.Runner {
 	t.Helper()
 	r, waiting := start(t, log, def, d)
 	r.Now, r.Eager = time.Now, false
@@ -307,7 +308,7 @@ func TestEndsWithFailures(t *testing.T) {
 // Law: while the fate of an experiment is unknown, nothing is handed to the
 // instrument, however many channels it has and however many experiments wait.
 func TestUnknownFateStopsDispatch(t *testing.T) {
-	def := electrolyte(t, 1, 6, unaided, func(def *events.Definition) { def.Parallel = 3 })
+	def := electrolyte(t, 1, 6, unaided, func(def *definition.Campaign) { def.Parallel = 3 })
 	core := engine.NewCore()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var sequence events.Sequence

@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -41,9 +42,9 @@ func (d slowRecall) Recover(ctx context.Context, cmd instruments.Command) (instr
 
 // underway returns the definition and the history of a campaign that was killed, a day
 // ago, with two experiments confirmed and without an outcome.
-func underway(t *testing.T, changes ...func(*events.Definition)) (events.Definition, []events.Event) {
+func underway(t *testing.T, changes ...func(*definition.Campaign)) (definition.Campaign, []events.Event) {
 	t.Helper()
-	def := electrolyte(t, 1, 5, append(changes, unaided, func(def *events.Definition) { def.Parallel = 2 })...)
+	def := electrolyte(t, 1, 5, append(changes, unaided, func(def *definition.Campaign) { def.Parallel = 2 })...)
 	d := slowRecall{device: newDevice("serial 1")}
 	both, awaited := make(chan struct{}), new(atomic.Int32)
 	d.await = func(cmd instruments.Command) (instruments.Outcome, error) {
@@ -102,9 +103,9 @@ func recoveries(t *testing.T, log events.Log) (done []*events.RecoveryDone) {
 // requests are answered and deadlines are kept, and nothing begins. What is recorded
 // in the end is the fate of the commands that are under way then.
 func TestLoopHearsWhileAnInstrumentRecalls(t *testing.T) {
-	const hour = events.Duration(time.Hour) // of the 24 that it was down
+	const hour = definition.Duration(time.Hour) // of the 24 that it was down
 	for name, c := range map[string]struct {
-		change  func(*events.Definition)
+		change  func(*definition.Campaign)
 		fate    instruments.Fate
 		until   events.Kind // is recorded before the instrument answers
 		listed  int
@@ -114,15 +115,15 @@ func TestLoopHearsWhileAnInstrumentRecalls(t *testing.T) {
 		"running":     {nil, instruments.FateRunning, "", 2, false},
 		"not started": {nil, instruments.FateNotStarted, "", 2, true},
 		"unknown":     {nil, instruments.FateUnknown, "", 2, true},
-		"stalled": {func(def *events.Definition) { def.Instrument.StallAfter = hour },
+		"stalled": {func(def *definition.Campaign) { def.Instrument.StallAfter = hour },
 			instruments.FateFinished, events.KindInstrumentStalled, 2, false},
-		"given up, and an answer after all": {func(def *events.Definition) { def.Instrument.StallAfter, def.Instrument.GiveUpAfter = hour, hour },
+		"given up, and an answer after all": {func(def *definition.Campaign) { def.Instrument.StallAfter, def.Instrument.GiveUpAfter = hour, hour },
 			instruments.FateFinished, events.KindExperimentUnresolved, 0, false},
-		"given up, and no answer": {func(def *events.Definition) { def.Instrument.StallAfter, def.Instrument.GiveUpAfter = hour, hour },
+		"given up, and no answer": {func(def *definition.Campaign) { def.Instrument.StallAfter, def.Instrument.GiveUpAfter = hour, hour },
 			instruments.FateUnknown, events.KindExperimentUnresolved, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			def, past := underway(t, func(def *events.Definition) {
+			def, past := underway(t, func(def *definition.Campaign) {
 				if c.change != nil {
 					c.change(def)
 				}
@@ -181,8 +182,8 @@ func TestLoopHearsWhileAnInstrumentRecalls(t *testing.T) {
 
 // Law: what was settled while the instrument recalls is not recovered, and the other is.
 func TestSettledWhileAnInstrumentRecalls(t *testing.T) {
-	def, past := underway(t, func(def *events.Definition) {
-		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = events.Duration(time.Hour), events.Duration(time.Hour)
+	def, past := underway(t, func(def *definition.Campaign) {
+		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = definition.Duration(time.Hour), definition.Duration(time.Hour)
 	})
 	log := refill(t, past)
 	core, err := engine.Load(t.Context(), log, def.Name)

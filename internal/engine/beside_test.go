@@ -13,6 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -49,9 +50,9 @@ func (*pair) Describe(context.Context) (instruments.Description, error) {
 // Law: while something is computed, for however long, the loop answers requests,
 // takes results, keeps deadlines, and says what is computed.
 func TestLoopHearsWhileItComputes(t *testing.T) {
-	def := electrolyte(t, 1, 7, unaided, func(def *events.Definition) {
+	def := electrolyte(t, 1, 7, unaided, func(def *definition.Campaign) {
 		def.Parallel, def.Initial.Experiments = 2, ptr(3)
-		def.Instrument.StallAfter = events.Duration(time.Millisecond)
+		def.Instrument.StallAfter = definition.Duration(time.Millisecond)
 	})
 	instrument := &pair{bench{acts: make(map[string]int)}}
 	late := make(chan struct{})

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -23,14 +24,14 @@ import (
 
 // electrolyte is a small campaign with noise, failures and an expert who is
 // sometimes unsure: everything a history can hold.
-func electrolyte(t *testing.T, seed uint64, experiments int, changes ...func(*events.Definition)) events.Definition {
+func electrolyte(t *testing.T, seed uint64, experiments int, changes ...func(*definition.Campaign)) definition.Campaign {
 	t.Helper()
-	changes = append([]func(*events.Definition){
+	changes = append([]func(*definition.Campaign){
 		study.WithExpert(1), study.WithNoise(0.27),
-		func(def *events.Definition) {
+		func(def *definition.Campaign) {
 			def.Instrument.Simulated.FailureRate = 0.1
 			def.Experts[0].Simulated.UnsureRate = 0.2
-			def.Policy.Trust.COBOL = &events.COBOL{Belief: events.Belief{Confidence: ptr(0.5)}} // wide beliefs: many questions
+			def.Policy.Trust.COBOL = &definition.COBOL{Belief: definition.Belief{Confidence: ptr(0.5)}} // wide beliefs: many questions
 		},
 	}, changes...)
 	def, err := study.Define("electrolyte", seed, experiments, changes...)
@@ -42,7 +43,7 @@ func electrolyte(t *testing.T, seed uint64, experiments int, changes ...func(*ev
 
 func ptr[T any](x T) *T { return &x }
 
-func simulate(t *testing.T, def events.Definition) (*memlog.Log, *engine.Core) {
+func simulate(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.Core) {
 	t.Helper()
 	log := memlog.New()
 	core, err := study.Simulate(t.Context(), log, def)
@@ -109,22 +110,22 @@ func TestCampaignRunsToItsEnd(t *testing.T) {
 		t.Errorf("the expert gave %d labels: none beyond the initial ones", summary.Labels)
 	}
 	x := core.State().Experiment(summary.Best.Experiment)
-	if x == nil || !cmp.Equal(x.Measurement.Actual, summary.Best.Parameters, cmp.AllowUnexported(events.Value{})) {
+	if x == nil || !cmp.Equal(x.Measurement.Actual, summary.Best.Parameters, cmp.AllowUnexported(definition.Value{})) {
 		t.Errorf("the best composition %v was not measured in %s", summary.Best.Parameters, summary.Best.Experiment)
 	}
 }
 
 // Law: same log, same decision. Every fit and decision can be made again.
 func TestAuditReproducesEverything(t *testing.T) {
-	for name, change := range map[string]func(*events.Definition){
-		"cobol":    func(*events.Definition) {},
-		"paper":    func(def *events.Definition) { def.Policy.Trust.COBOL = &events.COBOL{Paper: true} },
-		"logei":    func(def *events.Definition) { def.Policy.Next.LogEI = &events.LogEI{} },
-		"thompson": func(def *events.Definition) { def.Policy.Next.Thompson = &events.Thompson{} },
-		"lemma":    func(def *events.Definition) { def.Policy.Next.LCB = &events.LCB{BetaRule: events.BetaLemma} },
-		"sobol":    func(def *events.Definition) { def.Policy.Next.Sobol = &events.Sobol{} },
-		"random":   func(def *events.Definition) { def.Policy.Next.Random = &events.Random{} },
-		"replicates": func(def *events.Definition) {
+	for name, change := range map[string]func(*definition.Campaign){
+		"cobol":    func(*definition.Campaign) {},
+		"paper":    func(def *definition.Campaign) { def.Policy.Trust.COBOL = &definition.COBOL{Paper: true} },
+		"logei":    func(def *definition.Campaign) { def.Policy.Next.LogEI = &definition.LogEI{} },
+		"thompson": func(def *definition.Campaign) { def.Policy.Next.Thompson = &definition.Thompson{} },
+		"lemma":    func(def *definition.Campaign) { def.Policy.Next.LCB = &definition.LCB{BetaRule: definition.BetaLemma} },
+		"sobol":    func(def *definition.Campaign) { def.Policy.Next.Sobol = &definition.Sobol{} },
+		"random":   func(def *definition.Campaign) { def.Policy.Next.Random = &definition.Random{} },
+		"replicates": func(def *definition.Campaign) {
 			def.Replicates = 2
 			def.Instrument.Steps = map[string]float64{"lipf6": 0.05, "ec": 0.01, "dmc": 0.05}
 		},
@@ -195,13 +196,13 @@ func (b *bench) Cancel(context.Context, instruments.Command) error { return nil 
 
 func measured(value float64) instruments.Outcome {
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
-		Actual:    events.Point{"lipf6": events.Number(1), "ec": events.Number(0.4), "dmc": events.Number(0.5)},
-		Objective: events.Quantity{Name: "conductivity", Value: value, Unit: "mS/cm"},
+		Actual:    definition.Point{"lipf6": definition.Number(1), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)},
+		Objective: definition.Quantity{Name: "conductivity", Value: value, Unit: "mS/cm"},
 	}}
 }
 
 // start returns a runner on the log whose waiting is told to the channel.
-func start(t *testing.T, log events.Log, def events.Definition, instrument instruments.Instrument) (*engine.Runner, <-chan string) {
+func start(t *testing.T, log events.Log, def definition.Campaign, instrument instruments.Instrument) (*engine.Runner, <-chan string) {
 	t.Helper()
 	r, err := study.Runner(t.Context(), log, def, instrument)
 	if err != nil {
@@ -247,7 +248,7 @@ func until(t *testing.T, waiting <-chan string, text string) {
 // Law: a command whose fate nobody knows is never sent again. It waits for a
 // person, whose word is recorded, and only then does the campaign go on.
 func TestUnknownFateWaitsForAPerson(t *testing.T) {
-	def := electrolyte(t, 1, 5, func(def *events.Definition) { def.Experts = nil; def.Policy = events.Policy{} })
+	def := electrolyte(t, 1, 5, func(def *definition.Campaign) { def.Experts = nil; def.Policy = definition.Policy{} })
 	instrument := &bench{acts: make(map[string]int)}
 	log := memlog.New()
 	r, _ := start(t, log, def, instrument)
@@ -290,13 +291,13 @@ func TestUnknownFateWaitsForAPerson(t *testing.T) {
 func TestWrongAnswersAreRefused(t *testing.T) {
 	for name, outcome := range map[string]instruments.Outcome{
 		"not a number":    measured(math.NaN()),
-		"wrong unit":      {Status: instruments.Measured, Measurement: &events.Measurement{Actual: measured(1).Measurement.Actual, Objective: events.Quantity{Name: "conductivity", Value: 1, Unit: "S/m"}}},
+		"wrong unit":      {Status: instruments.Measured, Measurement: &events.Measurement{Actual: measured(1).Measurement.Actual, Objective: definition.Quantity{Name: "conductivity", Value: 1, Unit: "S/m"}}},
 		"out of range":    measured(1e6),
 		"no value at all": {Status: instruments.Measured},
 	} {
 		t.Run(name, func(t *testing.T) {
-			def := electrolyte(t, 1, 4, func(def *events.Definition) {
-				def.Experts, def.Policy = nil, events.Policy{}
+			def := electrolyte(t, 1, 4, func(def *definition.Campaign) {
+				def.Experts, def.Policy = nil, definition.Policy{}
 				def.Objective.Max = ptr(100.0)
 			})
 			instrument := &bench{acts: make(map[string]int)}
@@ -321,9 +322,9 @@ func TestWrongAnswersAreRefused(t *testing.T) {
 // Law: a silent instrument is said to be silent, then given up as unknown; an
 // answer that comes after all is still recorded.
 func TestSilentInstrument(t *testing.T) {
-	def := electrolyte(t, 1, 4, func(def *events.Definition) {
-		def.Experts, def.Policy = nil, events.Policy{}
-		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = events.Duration(200*time.Millisecond), events.Duration(600*time.Millisecond)
+	def := electrolyte(t, 1, 4, func(def *definition.Campaign) {
+		def.Experts, def.Policy = nil, definition.Policy{}
+		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = definition.Duration(200*time.Millisecond), definition.Duration(600*time.Millisecond)
 	})
 	answer := make(chan struct{})
 	instrument := &bench{acts: make(map[string]int)}
@@ -370,10 +371,10 @@ func (silent) Ask(ctx context.Context, _ humans.Question) (humans.Answer, error)
 
 // Law: when nobody answers, questions expire and the campaign goes on without.
 func TestNobodyAnswers(t *testing.T) {
-	def := electrolyte(t, 1, 6, func(def *events.Definition) {
-		def.Experts[0] = events.Expert{Name: "ada", Terminal: &events.TerminalExpert{}, AnswerWithin: events.Duration(time.Millisecond)}
+	def := electrolyte(t, 1, 6, func(def *definition.Campaign) {
+		def.Experts[0] = definition.Expert{Name: "ada", Terminal: &definition.TerminalExpert{}, AnswerWithin: definition.Duration(time.Millisecond)}
 		def.Initial.Labels = ptr(2)
-		def.Policy.Handover.Width = &events.Width{Gate: ptr(false)}
+		def.Policy.Handover.Width = &definition.Width{Gate: ptr(false)}
 	})
 	log := memlog.New()
 	r, _ := start(t, log, def, nil)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
@@ -33,7 +34,7 @@ func (c *Core) complete(e events.Event, payload events.Payload) error {
 	return nil
 }
 
-func lacks(def events.Definition) error {
+func lacks(def definition.Campaign) error {
 	if missing := def.Missing(); missing != nil {
 		return fmt.Errorf("the definition lacks %s; campaignd writes every setting out, so that it was changed or is another program's", strings.Join(missing, ", "))
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -13,7 +14,7 @@ import (
 // ask for: a sum that is not what it says, a number outside the bounds. What was
 // made is a fact, but such a one is nearly always a slip of the hand. made says
 // that it was made rather than asked for.
-func (c *Core) plausible(point events.Point, made bool) error {
+func (c *Core) plausible(point definition.Point, made bool) error {
 	if strays := c.space.Strays(point, made); strays != nil {
 		return refuse("%s; if that is what it is, say --anyway", strings.Join(strays, "; "))
 	}
@@ -27,7 +28,7 @@ const elsewhereFrom = 0.05
 // elsewhere is the engine's word that what was made is another composition than was
 // asked for. The measurement counts where it was made. It is no repetition of
 // anything, and none of it can be had by asking again.
-func (c *Core) elsewhere(x *campaign.Experiment, actual events.Point) []events.Payload {
+func (c *Core) elsewhere(x *campaign.Experiment, actual definition.Point) []events.Payload {
 	var apart []string
 	for i, p := range c.State().Definition.Parameters {
 		asked, made := x.Parameters[p.Name], actual[p.Name]

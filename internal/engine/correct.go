@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -15,10 +16,10 @@ type Correct struct {
 	// as the record says, or measured where there is a Value.
 	Outcome string `json:"outcome,omitempty"`
 	// Value, SD, Actual and Further are of the measurement.
-	Value   *float64          `json:"value,omitempty"`
-	SD      *float64          `json:"sd,omitempty"`
-	Actual  events.Point      `json:"actual,omitempty"`
-	Further []events.Quantity `json:"further,omitempty"`
+	Value   *float64              `json:"value,omitempty"`
+	SD      *float64              `json:"sd,omitempty"`
+	Actual  definition.Point      `json:"actual,omitempty"`
+	Further []definition.Quantity `json:"further,omitempty"`
 	// Exclude leaves the outcome out of the models, and out it stays until a
 	// correction without Exclude.
 	Exclude bool   `json:"exclude,omitempty"`

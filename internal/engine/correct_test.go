@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -22,13 +23,13 @@ import (
 )
 
 // at is a composition of the electrolyte.
-func at(lipf6, ec, dmc float64) events.Point {
-	return events.Point{"lipf6": events.Number(lipf6), "ec": events.Number(ec), "dmc": events.Number(dmc)}
+func at(lipf6, ec, dmc float64) definition.Point {
+	return definition.Point{"lipf6": definition.Number(lipf6), "ec": definition.Number(ec), "dmc": definition.Number(dmc)}
 }
 
 // result is a measurement of a composition.
-func result(point events.Point, value float64) *events.Measurement {
-	return &events.Measurement{Actual: point, Objective: events.Quantity{Name: "conductivity", Value: value, Unit: "mS/cm"}}
+func result(point definition.Point, value float64) *events.Measurement {
+	return &events.Measurement{Actual: point, Objective: definition.Quantity{Name: "conductivity", Value: value, Unit: "mS/cm"}}
 }
 
 // subject is the composition of e2, the experiment that is corrected.
@@ -45,10 +46,10 @@ var outcomes = map[campaign.ExperimentStatus]events.Payload{
 
 // told is a campaign in which people ran six experiments, of which e2 ended as given
 // and e3 is the same composition again. It costs what budget says.
-func told(t *testing.T, budget int, outcome events.Payload) (*memlog.Log, events.Definition) {
+func told(t *testing.T, budget int, outcome events.Payload) (*memlog.Log, definition.Campaign) {
 	t.Helper()
-	def := electrolyte(t, 4, budget, unaided, func(def *events.Definition) {
-		def.Policy.Next.Sobol = &events.Sobol{}
+	def := electrolyte(t, 4, budget, unaided, func(def *definition.Campaign) {
+		def.Policy.Next.Sobol = &definition.Sobol{}
 		def.Initial.Experiments = ptr(0)
 		def.Instrument.Simulated.FailureRate = 0
 	})
@@ -56,7 +57,7 @@ func told(t *testing.T, budget int, outcome events.Payload) (*memlog.Log, events
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		t.Fatal(err)
 	}
-	points := []events.Point{at(1, 0.35, 0.5), subject, subject, at(0.5, 0.5, 0.2), at(2, 0.32, 0.9), at(0.9, 0.45, 0.6)}
+	points := []definition.Point{at(1, 0.35, 0.5), subject, subject, at(0.5, 0.5, 0.2), at(2, 0.32, 0.9), at(0.9, 0.45, 0.6)}
 	for i, point := range points {
 		id := campaign.ExperimentID(i)
 		var ended events.Payload = &events.ExperimentMeasured{Experiment: id, Instrument: "person", Requested: point, Measurement: *result(point, 8+float64(i))}
@@ -117,7 +118,7 @@ func evidence(t *testing.T, core *engine.Core) string {
 		var state struct {
 			Observations []struct {
 				Experiment string
-				Point      events.Point
+				Point      definition.Point
 				Value      float64
 				SD         *float64
 				Excluded   bool
@@ -137,7 +138,7 @@ func evidence(t *testing.T, core *engine.Core) string {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(&b, "%d can't, %d failed\n", model.Infeasible, model.Failed)
-	for _, point := range []events.Point{subject, at(0.5, 0.5, 0.2), at(1, 0.5, 0)} {
+	for _, point := range []definition.Point{subject, at(0.5, 0.5, 0.2), at(1, 0.5, 0)} {
 		x, err := core.Space().Encode(point)
 		if err != nil {
 			t.Fatal(err)
@@ -201,15 +202,15 @@ func TestEveryOutcomeCanBeCorrected(t *testing.T) {
 		campaign.Infeasible: {Outcome: events.ResolvedInfeasible},
 		campaign.Cancelled:  {Outcome: events.ResolvedNotPerformed},
 	}
-	states := map[campaign.Status]func(*memlog.Log, *engine.Core, events.Definition){
-		campaign.Running: func(*memlog.Log, *engine.Core, events.Definition) {},
-		campaign.Paused: func(log *memlog.Log, _ *engine.Core, def events.Definition) {
+	states := map[campaign.Status]func(*memlog.Log, *engine.Core, definition.Campaign){
+		campaign.Running: func(*memlog.Log, *engine.Core, definition.Campaign) {},
+		campaign.Paused: func(log *memlog.Log, _ *engine.Core, def definition.Campaign) {
 			appendAll(t, log, def.Name, time.Unix(50, 0), &events.CampaignPaused{Reason: "lunch"})
 		},
-		campaign.Stopped: func(log *memlog.Log, _ *engine.Core, def events.Definition) {
+		campaign.Stopped: func(log *memlog.Log, _ *engine.Core, def definition.Campaign) {
 			appendAll(t, log, def.Name, time.Unix(50, 0), &events.CampaignStopped{Reason: "enough"})
 		},
-		campaign.Completed: func(log *memlog.Log, _ *engine.Core, def events.Definition) {
+		campaign.Completed: func(log *memlog.Log, _ *engine.Core, def definition.Campaign) {
 			if _, err := study.Simulate(t.Context(), log, def); err != nil {
 				t.Fatal(err)
 			}
@@ -317,7 +318,7 @@ func TestCorrectionKeepsWhatItDoesNotName(t *testing.T) {
 	m := *result(subject, 9)
 	m.Actual = at(1.21, 0.4, 0.8)
 	m.Objective.SD = ptr(0.1)
-	m.Further = []events.Quantity{{Name: "viscosity", Value: 3, Unit: "mPa s"}, {Name: "density", Value: 1.2}}
+	m.Further = []definition.Quantity{{Name: "viscosity", Value: 3, Unit: "mPa s"}, {Name: "density", Value: 1.2}}
 	m.Identity = "cell 3"
 	log, def := told(t, 20, &events.ExperimentMeasured{Experiment: "e2", Instrument: "person", Requested: subject, Measurement: m})
 	core, err := engine.Load(t.Context(), log, def.Name)
@@ -327,11 +328,11 @@ func TestCorrectionKeepsWhatItDoesNotName(t *testing.T) {
 	same := func(what string) {
 		t.Helper()
 		got := core.State().Experiment("e2").Measurement
-		if diff := cmp.Diff(&m, got, cmp.AllowUnexported(events.Value{})); diff != "" {
+		if diff := cmp.Diff(&m, got, cmp.AllowUnexported(definition.Value{})); diff != "" {
 			t.Errorf("%s:\n%s", what, diff)
 		}
 	}
-	correct(t, log, core, engine.Correct{Further: []events.Quantity{{Name: "viscosity", Value: 31, Unit: "mPa s"}}})
+	correct(t, log, core, engine.Correct{Further: []definition.Quantity{{Name: "viscosity", Value: 31, Unit: "mPa s"}}})
 	m.Further[0].Value = 31
 	same("viscosity")
 	correct(t, log, core, engine.Correct{SD: ptr(0.2)})
@@ -404,7 +405,9 @@ func TestCorrectionsRefused(t *testing.T) {
 // Law: what an instrument says after a person has settled its experiment is kept,
 // and says by which command it comes to count. It then does.
 func TestLateAnswerCanCount(t *testing.T) {
-	def := electrolyte(t, 1, 4, unaided, func(def *events.Definition) { def.Instrument.GiveUpAfter = events.Duration(20 * time.Millisecond) })
+	def := electrolyte(t, 1, 4, unaided, func(def *definition.Campaign) {
+		def.Instrument.GiveUpAfter = definition.Duration(20 * time.Millisecond)
+	})
 	answer := make(chan struct{})
 	instrument := &bench{acts: make(map[string]int)}
 	instrument.await = func(cmd instruments.Command) (instruments.Outcome, error) {

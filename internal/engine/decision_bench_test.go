@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -68,9 +69,9 @@ func BenchmarkDecision(b *testing.B) {
 // random labels up to the first fit.
 func undecided(b *testing.B, n int) []events.Event {
 	b.Helper()
-	def, err := study.Define("ackley4", 1, n+1, study.WithExpert(1), func(def *events.Definition) {
-		def.Initial = events.Initial{Experiments: ptr(n), Design: events.DesignRandom, Labels: ptr(n), Balanced: ptr(false)}
-		def.Policy.Handover.Width = &events.Width{Gate: ptr(false), WhereItMatters: ptr(false)}
+	def, err := study.Define("ackley4", 1, n+1, study.WithExpert(1), func(def *definition.Campaign) {
+		def.Initial = definition.Initial{Experiments: ptr(n), Design: definition.DesignRandom, Labels: ptr(n), Balanced: ptr(false)}
+		def.Policy.Handover.Width = &definition.Width{Gate: ptr(false), WhereItMatters: ptr(false)}
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/report"
@@ -47,32 +48,32 @@ func shortened(path string, value any, lacking func(path string, value any)) {
 // Law: a definition that lacks anything ends an audit, a fold, a summary and a report
 // with a word, never with a crash.
 func TestIncompleteDefinitions(t *testing.T) {
-	duel := func(policy events.Duel) events.Definition {
-		def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *events.Definition) {
+	duel := func(policy definition.Duel) definition.Campaign {
+		def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *definition.Campaign) {
 			def.Policy.Duel = policy
 			def.Experts[0].Simulated.Task = "branin"
-			def.Instrument, def.Budget = events.Instrument{}, events.Budget{Comparisons: 10}
+			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 10}
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return def
 	}
-	coexbo, err := study.Define("branin", 3, 4, study.WithExpert(2), func(def *events.Definition) {
-		def.Policy.Trust.CoExBO = &events.CoExBO{}
+	coexbo, err := study.Define("branin", 3, 4, study.WithExpert(2), func(def *definition.Campaign) {
+		def.Policy.Trust.CoExBO = &definition.CoExBO{}
 		def.Initial.Comparisons = ptr(5)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, def := range map[string]events.Definition{
-		"cobol": electrolyte(t, 3, 4, func(def *events.Definition) {
+	for name, def := range map[string]definition.Campaign{
+		"cobol": electrolyte(t, 3, 4, func(def *definition.Campaign) {
 			def.Initial.Labels = ptr(4)
 			def.Stop.Window = 2
 		}),
 		"coexbo": coexbo,
-		"mr-lpf": duel(events.Duel{MRLPF: &events.MRLPF{Dueling: events.Dueling{Points: ptr(8)}}}),
-		"raeubo": duel(events.Duel{RAEUBO: &events.RAEUBO{}}),
+		"mr-lpf": duel(definition.Duel{MRLPF: &definition.MRLPF{Dueling: definition.Dueling{Points: ptr(8)}}}),
+		"raeubo": duel(definition.Duel{RAEUBO: &definition.RAEUBO{}}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,13 +84,13 @@ func TestIncompleteDefinitions(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := 0
-			shortened("", data["definition"], func(path string, definition any) {
+			shortened("", data["definition"], func(path string, defined any) {
 				if n++; testing.Short() && n%6 != 0 {
 					return
 				}
 				forged := slices.Clone(all)
 				changed := maps.Clone(data)
-				changed["definition"] = definition
+				changed["definition"] = defined
 				forged[0].Data, _ = json.Marshal(changed)
 				if problem := survives(t, refill(t, forged), def.Name); problem != "" {
 					t.Errorf("%s: %s", path, problem)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -45,7 +46,7 @@ func (c *Core) nextDoubt(s *campaign.State, w World) (Step, error) {
 
 func (c *Core) judge(s *campaign.State) (Step, error) {
 	outliers := s.Definition.Outliers
-	if outliers.Threshold == nil || outliers.Action != events.OutlierRepeat && outliers.Action != events.OutlierFlag {
+	if outliers.Threshold == nil || outliers.Action != definition.OutlierRepeat && outliers.Action != definition.OutlierFlag {
 		return nil, nil
 	}
 	for _, o := range c.objective.Suspects() {
@@ -114,7 +115,7 @@ func (c *Core) doubt(s *campaign.State, o objective.Observation, expected object
 	flag := c.flag(o, expected, deviation, events.VerdictSuspect)
 	flag.Reason = fmt.Sprintf("It is %s, and %s was expected from %d measurements of other compositions: ",
 		c.amount(o.Value), c.interval(expected), expected.Observations)
-	if s.Definition.Outliers.Action == events.OutlierFlag {
+	if s.Definition.Outliers.Action == definition.OutlierFlag {
 		flag.Reason += "look at it; it counts all the same."
 		return []events.Payload{flag}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -22,8 +23,8 @@ import (
 // careless is a simulated instrument of which some runs are wrong.
 type careless struct {
 	*simulated.Instrument
-	wrong map[string]float64      // experiment to what it reads
-	makes map[string]events.Point // experiment to what it makes, instead of what it was asked for
+	wrong map[string]float64          // experiment to what it reads
+	makes map[string]definition.Point // experiment to what it makes, instead of what it was asked for
 }
 
 func (c careless) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
@@ -45,12 +46,12 @@ func wrongRuns(t *testing.T, seed uint64, action string, experiments int, wrong 
 }
 
 // runsMaking is wrongRuns in which some experiments make something else, too.
-func runsMaking(t *testing.T, seed uint64, action string, experiments int, wrong map[string]float64, makes map[string]events.Point) (*memlog.Log, *engine.Core) {
+func runsMaking(t *testing.T, seed uint64, action string, experiments int, wrong map[string]float64, makes map[string]definition.Point) (*memlog.Log, *engine.Core) {
 	t.Helper()
-	def := electrolyte(t, seed, experiments, unaided, func(def *events.Definition) {
+	def := electrolyte(t, seed, experiments, unaided, func(def *definition.Campaign) {
 		def.Instrument.Simulated.FailureRate = 0
 		def.Outliers.Action = action
-		def.Policy.Next.LCB = &events.LCB{Beta: ptr(2.0)}
+		def.Policy.Next.LCB = &definition.LCB{Beta: ptr(2.0)}
 	})
 	instrument, err := simulated.New(*def.Instrument.Simulated, def)
 	if err != nil {
@@ -106,7 +107,7 @@ func TestWrongRunsDoNotDerail(t *testing.T) {
 	const seeds = 5
 	hidden := 0
 	for seed := uint64(1); seed <= seeds; seed++ {
-		log, core := wrongRuns(t, seed, events.OutlierRepeat, 25, wrong)
+		log, core := wrongRuns(t, seed, definition.OutlierRepeat, 25, wrong)
 		for id := range wrong {
 			x := core.State().Experiment(id)
 			if id == "e5" && x.Flag == nil {
@@ -122,8 +123,8 @@ func TestWrongRunsDoNotDerail(t *testing.T) {
 				t.Errorf("seed %d: %s was settled by %+v: %s", seed, id, again, x.Flag.Reason)
 			}
 		}
-		_, clean := wrongRuns(t, seed, events.OutlierRepeat, 25, nil)
-		_, believed := wrongRuns(t, seed, events.OutlierIgnore, 25, wrong)
+		_, clean := wrongRuns(t, seed, definition.OutlierRepeat, 25, nil)
+		_, believed := wrongRuns(t, seed, definition.OutlierIgnore, 25, wrong)
 		sum, sumClean, sumBelieved = sum+regret(t, core), sumClean+regret(t, clean), sumBelieved+regret(t, believed)
 	}
 	t.Logf("mean regret over %d seeds: %.3f without wrong runs, %.3f with them measured again, %.3f with them believed",
@@ -137,7 +138,7 @@ func TestWrongRunsDoNotDerail(t *testing.T) {
 // does the repetition. It is not doubted again.
 func TestSurpriseIsConfirmed(t *testing.T) {
 	// The repetition of e14 is e15, whose reading is the same.
-	log, core := wrongRuns(t, 7, events.OutlierRepeat, 20, map[string]float64{"e14": 0.05, "e15": 0.2})
+	log, core := wrongRuns(t, 7, definition.OutlierRepeat, 20, map[string]float64{"e14": 0.05, "e15": 0.2})
 	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, events.VerdictConfirmed}) {
 		t.Errorf("the verdicts on e14 are %v", got)
 	}
@@ -154,7 +155,7 @@ func TestSurpriseIsConfirmed(t *testing.T) {
 
 // Law: where the repetition is the wrong one, the first stands.
 func TestWrongRepetition(t *testing.T) {
-	log, core := wrongRuns(t, 7, events.OutlierRepeat, 18, map[string]float64{"e14": 25, "e15": -40})
+	log, core := wrongRuns(t, 7, definition.OutlierRepeat, 18, map[string]float64{"e14": 25, "e15": -40})
 	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, events.VerdictConfirmed}) {
 		t.Errorf("the verdicts on e14 are %v", got)
 	}
@@ -169,12 +170,12 @@ func TestWrongRepetition(t *testing.T) {
 func TestMadeElsewhereJudgesNothing(t *testing.T) {
 	for reads, verdict := range map[float64]string{12: "overturned", 0.05: "confirmed"} {
 		// Made where it was asked for, the repetition of e14 settles the doubt.
-		log, _ := wrongRuns(t, 7, events.OutlierRepeat, 17, map[string]float64{"e14": 0.05, "e15": reads})
+		log, _ := wrongRuns(t, 7, definition.OutlierRepeat, 17, map[string]float64{"e14": 0.05, "e15": reads})
 		if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, verdict}) {
 			t.Fatalf("read %v: the verdicts on e14 are %v", reads, got)
 		}
-		log, core := runsMaking(t, 7, events.OutlierRepeat, 17, map[string]float64{"e14": 0.05, "e15": reads},
-			map[string]events.Point{"e15": at(1.15, 0.4, 0.63)})
+		log, core := runsMaking(t, 7, definition.OutlierRepeat, 17, map[string]float64{"e14": 0.05, "e15": reads},
+			map[string]definition.Point{"e15": at(1.15, 0.4, 0.63)})
 		if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect}) {
 			t.Errorf("read %v elsewhere: the verdicts on e14 are %v", reads, got)
 		}
@@ -205,11 +206,11 @@ func TestMadeElsewhereJudgesNothing(t *testing.T) {
 
 // Law: what is within the accuracy of dosing is what was asked for.
 func TestMadeAlmostThere(t *testing.T) {
-	_, clean := wrongRuns(t, 7, events.OutlierRepeat, 16, map[string]float64{"e14": 0.05})
+	_, clean := wrongRuns(t, 7, definition.OutlierRepeat, 16, map[string]float64{"e14": 0.05})
 	asked := clean.State().Experiment("e15").Parameters
 	lipf6, _ := asked["lipf6"].Float()
-	almost := events.Point{"lipf6": events.Number(lipf6 + 0.02), "ec": asked["ec"], "dmc": asked["dmc"]}
-	log, _ := runsMaking(t, 7, events.OutlierRepeat, 16, map[string]float64{"e14": 0.05}, map[string]events.Point{"e15": almost})
+	almost := definition.Point{"lipf6": definition.Number(lipf6 + 0.02), "ec": asked["ec"], "dmc": asked["dmc"]}
+	log, _ := runsMaking(t, 7, definition.OutlierRepeat, 16, map[string]float64{"e14": 0.05}, map[string]definition.Point{"e15": almost})
 	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, events.VerdictOverturned}) {
 		t.Errorf("the verdicts on e14 are %v", got)
 	}
@@ -224,11 +225,11 @@ func TestFlagAndOverrule(t *testing.T) {
 	counts := func(core *engine.Core, id string) bool {
 		return slices.ContainsFunc(core.View().Objective.Observations, func(o objective.Observation) bool { return o.Experiment == id })
 	}
-	log, flagged := wrongRuns(t, 7, events.OutlierFlag, 15, map[string]float64{"e14": 0.05})
+	log, flagged := wrongRuns(t, 7, definition.OutlierFlag, 15, map[string]float64{"e14": 0.05})
 	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect}) || !counts(flagged, "e14") {
 		t.Errorf("flagged: the verdicts are %v, it counts: %v", got, counts(flagged, "e14"))
 	}
-	log, spent := wrongRuns(t, 7, events.OutlierRepeat, 14, map[string]float64{"e14": 0.05})
+	log, spent := wrongRuns(t, 7, definition.OutlierRepeat, 14, map[string]float64{"e14": 0.05})
 	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect}) || counts(spent, "e14") {
 		t.Errorf("budget spent: the verdicts are %v, it counts: %v", got, counts(spent, "e14"))
 	}
@@ -243,7 +244,7 @@ func TestFlagAndOverrule(t *testing.T) {
 
 // Law: an audit notices a doubt that is made up, changed, or suppressed.
 func TestAuditJudgesAgain(t *testing.T) {
-	log, _ := wrongRuns(t, 7, events.OutlierRepeat, 17, map[string]float64{"e14": 0.05})
+	log, _ := wrongRuns(t, 7, definition.OutlierRepeat, 17, map[string]float64{"e14": 0.05})
 	all := history(t, log)
 	projectiontest.Run(t, func() []projections.Projection { return engine.NewCore().Projections() }, all)
 	at := find(t, all, events.KindMeasurementFlagged, events.VerdictSuspect, 0)
@@ -279,7 +280,7 @@ func without(all []events.Event, i int) []events.Event {
 // Law: what a person measured on their own is measured again where it contradicts
 // the model, and an audit takes that for what it is: the engine's request.
 func TestDoubtOfAPersonsOwn(t *testing.T) {
-	def := electrolyte(t, 2, 8, unaided, func(def *events.Definition) { def.Instrument.Simulated.FailureRate = 0 })
+	def := electrolyte(t, 2, 8, unaided, func(def *definition.Campaign) { def.Instrument.Simulated.FailureRate = 0 })
 	log, core := simulate(t, def)
 	def.Budget.Experiments = 12
 	own := engine.Tell{Parameters: at(0.3, 0.4, 0.1), Value: 29}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -14,7 +15,7 @@ import (
 
 // throughPauses runs a campaign to its end, going on whenever it pauses, and
 // audits it.
-func throughPauses(t *testing.T, def events.Definition) (*memlog.Log, *engine.Core, int) {
+func throughPauses(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.Core, int) {
 	t.Helper()
 	log := memlog.New()
 	for pauses := 0; ; pauses++ {
@@ -48,10 +49,10 @@ func throughPauses(t *testing.T, def events.Definition) (*memlog.Log, *engine.Co
 // is found. The log says why a risk was taken.
 func TestHalfIsInfeasible(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {
-		def := electrolyte(t, seed, 30, unaided, func(def *events.Definition) {
-			def.Policy.Next.LCB = &events.LCB{Beta: ptr(2.0)}
+		def := electrolyte(t, seed, 30, unaided, func(def *definition.Campaign) {
+			def.Policy.Next.LCB = &definition.LCB{Beta: ptr(2.0)}
 			def.Instrument.Simulated.FailureRate, def.Instrument.Simulated.Noise = 0, 0
-			def.Instrument.Simulated.Infeasible = []events.Region{{Name: "too thick", Where: map[string]events.RegionSide{"lipf6": {Min: ptr(1.28)}}}}
+			def.Instrument.Simulated.Infeasible = []definition.Region{{Name: "too thick", Where: map[string]definition.RegionSide{"lipf6": {Min: ptr(1.28)}}}}
 		})
 		log, core, pauses := throughPauses(t, def)
 		wasted, late := 0, 0
@@ -79,8 +80,8 @@ func TestHalfIsInfeasible(t *testing.T) {
 // is tried again.
 func TestRandomFailuresDoNotParalyse(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {
-		def := electrolyte(t, seed, 30, unaided, func(def *events.Definition) {
-			def.Policy.Next.LCB = &events.LCB{Beta: ptr(2.0)}
+		def := electrolyte(t, seed, 30, unaided, func(def *definition.Campaign) {
+			def.Policy.Next.LCB = &definition.LCB{Beta: ptr(2.0)}
 			def.Instrument.Simulated.FailureRate, def.Instrument.Simulated.Noise = 0.1, 0
 		})
 		_, core, _ := throughPauses(t, def)

@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -196,15 +197,15 @@ func scan(id string, letter *byte, n *int) bool {
 // Law: whatever one field of one event of a log is changed into, an audit finds it,
 // unless it is a fact that nothing else in the log speaks of.
 func TestEveryForgeryIsFound(t *testing.T) {
-	cheap := func(def *events.Definition) { def.Policy.Next.LCB = &events.LCB{} }
+	cheap := func(def *definition.Campaign) { def.Policy.Next.LCB = &definition.LCB{} }
 	campaigns := map[string]func(*testing.T) []events.Event{
 		"cobol": func(t *testing.T) []events.Event {
 			log, _ := simulate(t, electrolyte(t, 3, 6, cheap))
 			return history(t, log)
 		},
 		"coexbo": func(t *testing.T) []events.Event {
-			def, err := study.Define("branin", 3, 5, study.WithExpert(2), func(def *events.Definition) {
-				def.Policy.Trust.CoExBO = &events.CoExBO{}
+			def, err := study.Define("branin", 3, 5, study.WithExpert(2), func(def *definition.Campaign) {
+				def.Policy.Trust.CoExBO = &definition.CoExBO{}
 				def.Initial.Comparisons = ptr(6)
 			})
 			if err != nil {
@@ -214,10 +215,10 @@ func TestEveryForgeryIsFound(t *testing.T) {
 			return history(t, log)
 		},
 		"mr-lpf": func(t *testing.T) []events.Event {
-			def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *events.Definition) {
-				def.Policy.Duel.MRLPF = &events.MRLPF{Dueling: events.Dueling{Points: ptr(16)}}
+			def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *definition.Campaign) {
+				def.Policy.Duel.MRLPF = &definition.MRLPF{Dueling: definition.Dueling{Points: ptr(16)}}
 				def.Experts[0].Simulated.Task = "branin"
-				def.Instrument, def.Budget = events.Instrument{}, events.Budget{Comparisons: 12}
+				def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 12}
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -344,7 +345,7 @@ func good(cmd instruments.Command) instruments.Outcome {
 	o := measured(12 - (x-1)*(x-1) - 10*(y-0.4)*(y-0.4))
 	o.Measurement.Actual = cmd.Parameters
 	o.Measurement.Objective.SD = ptr(0.1)
-	o.Measurement.Further = []events.Quantity{{Name: "viscosity", Value: 3, Unit: "mPa·s"}}
+	o.Measurement.Further = []definition.Quantity{{Name: "viscosity", Value: 3, Unit: "mPa·s"}}
 	return o
 }
 
@@ -370,12 +371,12 @@ func (e *moodyExpert) Ask(context.Context, humans.Question) (humans.Answer, erro
 // people is the history of a campaign in which people and a real instrument do
 // whatever they may.
 func people(t *testing.T) []events.Event {
-	def := electrolyte(t, 2, 9, func(def *events.Definition) {
-		def.Experts[0] = events.Expert{Name: "ada", Terminal: &events.TerminalExpert{}, AnswerWithin: events.Duration(time.Hour)}
+	def := electrolyte(t, 2, 9, func(def *definition.Campaign) {
+		def.Experts[0] = definition.Expert{Name: "ada", Terminal: &definition.TerminalExpert{}, AnswerWithin: definition.Duration(time.Hour)}
 		def.Initial.Labels, def.Initial.Balanced = ptr(6), ptr(false)
-		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = events.Duration(40*time.Millisecond), events.Duration(150*time.Millisecond)
+		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = definition.Duration(40*time.Millisecond), definition.Duration(150*time.Millisecond)
 		def.Objective.Max = ptr(100.0)
-		def.Policy = events.Policy{Next: events.Next{Random: &events.Random{}}, Trust: events.Trust{None: &events.NoTrust{}}} // quick to make again
+		def.Policy = definition.Policy{Next: definition.Next{Random: &definition.Random{}}, Trust: definition.Trust{None: &definition.NoTrust{}}} // quick to make again
 	})
 	log, late := memlog.New(), make(chan struct{})
 	device := &lab{outcomes: []func(instruments.Command) instruments.Outcome{
@@ -399,8 +400,8 @@ func people(t *testing.T) []events.Event {
 			return good(cmd)
 		},
 	}}
-	point := func(lipf6, ec float64) events.Point {
-		return events.Point{"lipf6": events.Number(lipf6), "ec": events.Number(ec), "dmc": events.Number(0.5)}
+	point := func(lipf6, ec float64) definition.Point {
+		return definition.Point{"lipf6": definition.Number(lipf6), "ec": definition.Number(ec), "dmc": definition.Number(0.5)}
 	}
 	ask := func(r *engine.Runner, request engine.Request) {
 		t.Helper()
@@ -418,11 +419,11 @@ func people(t *testing.T) []events.Event {
 			}
 		}
 	}
-	definition := def
-	definition.Instrument.Simulated, definition.Instrument.Process = nil, &events.ProcessInstrument{Command: []string{"./mixer"}}
-	definition = campaignfile.Complete(definition)
+	defined := def
+	defined.Instrument.Simulated, defined.Instrument.Process = nil, &definition.ProcessInstrument{Command: []string{"./mixer"}}
+	defined = campaignfile.Complete(defined)
 	trace := "00-" + strings.Repeat("1", 32) + "-" + strings.Repeat("2", 16) + "-01"
-	if err := engine.Define(t.Context(), log, events.CampaignDefined{Instance: "ABC", Definition: definition}, "person:eve", time.Now(), trace); err != nil {
+	if err := engine.Define(t.Context(), log, events.CampaignDefined{Instance: "ABC", Definition: defined}, "person:eve", time.Now(), trace); err != nil {
 		t.Fatal(err)
 	}
 	begin := func() (*engine.Runner, <-chan string) {
@@ -433,7 +434,7 @@ func people(t *testing.T) []events.Event {
 
 	r, waiting := begin()
 	tell(r, engine.Request{Import: []engine.Tell{{Parameters: point(0.5, 0.35), Value: 9}, {Parameters: point(0.5, 0.35), Failed: "a leak"}, {Parameters: point(0.6, 0.35), Value: 9.5}}},
-		engine.Request{Refuse: &engine.Refuse{Reason: "it clouds", Region: map[string]events.RegionSide{"lipf6": {Min: ptr(2.0), Max: ptr(2.1)}}}},
+		engine.Request{Refuse: &engine.Refuse{Reason: "it clouds", Region: map[string]definition.RegionSide{"lipf6": {Min: ptr(2.0), Max: ptr(2.1)}}}},
 		engine.Request{Note: &events.NoteAdded{Text: "a new bottle"}},
 		engine.Request{Pause: &events.CampaignPaused{Reason: "lunch"}})
 	ended := run(t, r)

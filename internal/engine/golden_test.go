@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
@@ -76,7 +77,7 @@ func golden(t *testing.T, path string) (all []events.Event) {
 // rules, and a campaign that it began goes on by the rules of today: each decision says whose
 // they are, and the audit has nothing to say of either.
 func TestEarlierVersionsAreAudited(t *testing.T) {
-	for name, budget := range map[string]events.Budget{"choices": {Experiments: 7}, "duels": {Comparisons: 15}} {
+	for name, budget := range map[string]definition.Budget{"choices": {Experiments: 7}, "duels": {Comparisons: 15}} {
 		t.Run(name, func(t *testing.T) {
 			all := golden(t, "testdata/golden-v2-"+name+".jsonl")
 			log := refill(t, all)
@@ -106,7 +107,7 @@ func TestEarlierVersionsAreAudited(t *testing.T) {
 			def := *core.State().Definition
 			def.Budget = budget
 			for i := range def.Experts {
-				def.Experts[i].AnswerWithin = events.Duration(time.Millisecond)
+				def.Experts[i].AnswerWithin = definition.Duration(time.Millisecond)
 			}
 			now := core.State().EndedAt
 			if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:ada", Amend: &events.CampaignAmended{Definition: def}}, now); err != nil {

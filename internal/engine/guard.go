@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
@@ -123,7 +124,7 @@ func checkPart(where string, v reflect.Value) error {
 			}
 		}
 	case reflect.Struct:
-		if value, ok := v.Interface().(events.Value); ok {
+		if value, ok := v.Interface().(definition.Value); ok {
 			if x, number := value.Float(); number {
 				return checkNumber(where, x)
 			}
@@ -157,7 +158,7 @@ func checkNumber(where string, x float64) error {
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):
 		return refuse("%s is %g, which is no result", where, x)
-	case math.Abs(x) > events.Greatest:
+	case math.Abs(x) > definition.Greatest:
 		return refuse("%s is %g, more than anything measures: is it a typing error?", where, x)
 	}
 	return nil

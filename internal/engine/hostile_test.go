@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -52,15 +53,15 @@ func (h hostile) number() float64 {
 
 // fill sets a value to anything that its type can hold.
 func (h hostile) fill(v reflect.Value) {
-	if v.Type() == reflect.TypeFor[events.Value]() {
+	if v.Type() == reflect.TypeFor[definition.Value]() {
 		if rapid.Bool().Draw(h.rt, "is a number") {
-			v.Set(reflect.ValueOf(events.Number(h.number())))
+			v.Set(reflect.ValueOf(definition.Number(h.number())))
 		} else if name := h.text(); name != "" {
-			v.Set(reflect.ValueOf(events.Category(name)))
+			v.Set(reflect.ValueOf(definition.Category(name)))
 		}
 		return
 	}
-	if v.Type() == reflect.TypeFor[events.Definition]() {
+	if v.Type() == reflect.TypeFor[definition.Campaign]() {
 		return // see amendment
 	}
 	switch v.Kind() {
@@ -108,7 +109,7 @@ func (h hostile) fill(v reflect.Value) {
 
 // request draws a request: one of its parts, or several, or none, with an actor
 // that is named where the test must find it again.
-func (h hostile) request(def events.Definition, actor string) engine.Request {
+func (h hostile) request(def definition.Campaign, actor string) engine.Request {
 	var r engine.Request
 	v := reflect.ValueOf(&r).Elem()
 	parts := []int{rapid.IntRange(0, v.NumField()-1).Draw(h.rt, "part")}
@@ -137,7 +138,7 @@ func (h hostile) request(def events.Definition, actor string) engine.Request {
 }
 
 // amendment is a definition of which something was changed or taken out.
-func (h hostile) amendment(def events.Definition) (amended events.Definition) {
+func (h hostile) amendment(def definition.Campaign) (amended definition.Campaign) {
 	text, err := json.Marshal(def)
 	if err != nil {
 		h.rt.Fatal(err)
@@ -192,7 +193,7 @@ func (h hostile) change(tree any) any {
 }
 
 // outcome draws what an instrument may say.
-func (h hostile) outcome(parameters events.Point) instruments.Outcome {
+func (h hostile) outcome(parameters definition.Point) instruments.Outcome {
 	if rapid.IntRange(0, 2).Draw(h.rt, "honest") == 0 {
 		o := measured(12)
 		o.Measurement.Actual = parameters
@@ -218,7 +219,7 @@ func (h hostile) outcome(parameters events.Point) instruments.Outcome {
 		h.fill(reflect.ValueOf(&m.Further).Elem())
 		if rapid.IntRange(0, 5).Draw(h.rt, "many") == 0 {
 			for i := range 40_000 {
-				m.Further = append(m.Further, events.Quantity{Name: fmt.Sprint("absorbance at ", i, " nm"), Value: 1})
+				m.Further = append(m.Further, definition.Quantity{Name: fmt.Sprint("absorbance at ", i, " nm"), Value: 1})
 			}
 		}
 		m.Began = time.Date(rapid.SampledFrom([]int{-1, 1, 2026, 12_000}).Draw(h.rt, "year"), 1, 1, 0, 0, 0, 0, time.UTC)
@@ -277,11 +278,11 @@ func (o *oracle) Ask(ctx context.Context, q humans.Question) (humans.Answer, err
 func TestNothingSaidEndsTheRun(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := hostile{rt}
-		def := electrolyte(t, rapid.Uint64Range(1, 50).Draw(rt, "seed"), 5, func(def *events.Definition) {
-			def.Experts[0] = events.Expert{Name: "ada", Terminal: &events.TerminalExpert{}}
+		def := electrolyte(t, rapid.Uint64Range(1, 50).Draw(rt, "seed"), 5, func(def *definition.Campaign) {
+			def.Experts[0] = definition.Expert{Name: "ada", Terminal: &definition.TerminalExpert{}}
 			def.Initial.Labels, def.Initial.Experiments = ptr(2), ptr(2)
-			def.Policy.Handover.Width = &events.Width{Gate: ptr(rapid.Bool().Draw(rt, "gate"))} // without it they are asked always
-			def.Instrument = events.Instrument{Process: &events.ProcessInstrument{Command: []string{"bench"}}}
+			def.Policy.Handover.Width = &definition.Width{Gate: ptr(rapid.Bool().Draw(rt, "gate"))} // without it they are asked always
+			def.Instrument = definition.Instrument{Process: &definition.ProcessInstrument{Command: []string{"bench"}}}
 		})
 		instrument := &shouting{bench: bench{acts: make(map[string]int)}, name: "bench"}
 		reviewer := new(oracle)
@@ -386,7 +387,7 @@ func TestTalkativeInstrument(t *testing.T) {
 		switch cmd.Experiment {
 		case "e1":
 			for i := range 400_000 {
-				o.Measurement.Further = append(o.Measurement.Further, events.Quantity{Name: fmt.Sprint("absorbance at ", i, " nm"), Value: 0.5, Unit: "1"})
+				o.Measurement.Further = append(o.Measurement.Further, definition.Quantity{Name: fmt.Sprint("absorbance at ", i, " nm"), Value: 0.5, Unit: "1"})
 			}
 		case "e2":
 			o.Measurement.Identity = strings.Repeat("\x1b[2J", 9<<20)
@@ -440,7 +441,7 @@ func TestUnrecordableRequests(t *testing.T) {
 	def := electrolyte(t, 1, 5)
 	log, core := simulate(t, def)
 	before := log.Last()
-	point := events.Point{"lipf6": events.Number(1), "ec": events.Number(0.4), "dmc": events.Number(0.5)}
+	point := definition.Point{"lipf6": definition.Number(1), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
 	note := &events.NoteAdded{Text: "x"}
 	incomplete := def
 	incomplete.Initial.Labels = nil
@@ -471,7 +472,7 @@ func TestUnrecordableRequests(t *testing.T) {
 		"a value beyond reason":  {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: 1e308}}, "typing error"},
 		"a spread beyond reason": {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: 1, SD: ptr(1e300)}}, "typing error"},
 		"not a number":           {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: math.NaN()}}, "no result"},
-		"infinitely made":        {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: events.Point{"lipf6": events.Number(math.Inf(1))}, Value: 1}}, "no result"},
+		"infinitely made":        {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: definition.Point{"lipf6": definition.Number(math.Inf(1))}, Value: 1}}, "no result"},
 		"two things at once":     {engine.Request{Actor: "person:eve", Note: note, Pause: new(events.CampaignPaused)}, "at once"},
 		"a batch too large":      {engine.Request{Actor: "person:eve", Import: rows}, "cannot be recorded"},
 		"half a definition":      {engine.Request{Actor: "person:eve", Amend: &events.CampaignAmended{Definition: incomplete}}, "/initial/labels"},

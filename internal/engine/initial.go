@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -17,7 +18,7 @@ const (
 // nextInitial collects what experts say at first, and runs the initial design.
 func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 	for _, expert := range s.Definition.Experts {
-		for _, next := range []func(*campaign.State, World, events.Expert) (Step, error){c.nextLabel, c.nextComparison} {
+		for _, next := range []func(*campaign.State, World, definition.Expert) (Step, error){c.nextLabel, c.nextComparison} {
 			if step, err := next(s, w, expert); step != nil || err != nil {
 				return step, err
 			}
@@ -43,7 +44,7 @@ func initialAnswers(s *campaign.State, expert string, form campaign.Form) (have 
 
 // nextLabel collects an expert's initial labels: examples of a simulated one,
 // questions to a person.
-func (c *Core) nextLabel(s *campaign.State, w World, expert events.Expert) (Step, error) {
+func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (Step, error) {
 	def := s.Definition
 	have, open := initialAnswers(s, expert.Name, campaign.Label)
 	want := *def.Initial.Labels
@@ -67,7 +68,7 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert events.Expert) (Step
 // nextComparison collects an expert's initial comparisons. In a campaign
 // without measurements they are part of the campaign: everybody is asked, about
 // compositions spread evenly (Sinaga et al. 2026, App. G).
-func (c *Core) nextComparison(s *campaign.State, w World, expert events.Expert) (Step, error) {
+func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expert) (Step, error) {
 	def := s.Definition
 	have, open := initialAnswers(s, expert.Name, campaign.Comparison)
 	want, size := *def.Initial.Comparisons, 2
@@ -97,21 +98,21 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert events.Expert) 
 
 // initialOptions returns the compositions of the next of an expert's initial
 // comparisons, who has been asked have of want; none where the space has too few to compare.
-func (c *Core) initialOptions(expert string, have, want, size int) (options []events.Point, err error) {
+func (c *Core) initialOptions(expert string, have, want, size int) (options []definition.Point, err error) {
 	s := c.State()
 	seed := seedFor(s.Definition.Seed, "initial comparisons", expert)
 	list, finite := c.space.Finite()
 	different := finite && s.Rules >= rulesDifferent
-	var points []events.Point
+	var points []definition.Point
 	switch {
 	case different && len(list) < 2:
 		return nil, nil
 	case different && len(list) < size*want:
 		return c.leastCompared(list, expert, size, seed)
 	case s.Definition.Policy.Duel.Set():
-		points, err = c.space.Design(events.DesignSobol, size*want, seed)
+		points, err = c.space.Design(definition.DesignSobol, size*want, seed)
 	case different:
-		points, err = c.space.Design(events.DesignRandom, size*want, seed)
+		points, err = c.space.Design(definition.DesignRandom, size*want, seed)
 	default:
 		points, err = c.space.Sample(size*want, seed)
 	}
@@ -178,12 +179,12 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 
 // initialDesign returns the compositions of the initial design that may be
 // measured.
-func (c *Core) initialDesign() ([]events.Point, error) {
+func (c *Core) initialDesign() ([]definition.Point, error) {
 	def := c.State().Definition
-	if def.Initial.Design != events.DesignPoints {
+	if def.Initial.Design != definition.DesignPoints {
 		return c.space.Design(def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"))
 	}
-	var points []events.Point
+	var points []definition.Point
 	for _, point := range def.Initial.Points {
 		if c.space.Contains(point) == nil { // an amendment or a refusal may have excluded it
 			points = append(points, point)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -17,18 +18,18 @@ import (
 )
 
 // unanswered is a campaign at whose end every question has expired.
-func unanswered(t *testing.T, policy events.Policy) (*memlog.Log, events.Definition, *engine.Core) {
+func unanswered(t *testing.T, policy definition.Policy) (*memlog.Log, definition.Campaign, *engine.Core) {
 	t.Helper()
-	def, err := study.Define("branin", 1, 4, func(def *events.Definition) {
+	def, err := study.Define("branin", 1, 4, func(def *definition.Campaign) {
 		def.Policy = policy
-		def.Initial = events.Initial{Experiments: ptr(2), Labels: ptr(0), Comparisons: ptr(0)}
+		def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(0), Comparisons: ptr(0)}
 		switch {
 		case policy.Trust.CoExBO != nil:
 			def.Initial.Comparisons = ptr(2)
 		case policy.Next.Manual == nil:
 			def.Initial.Labels = ptr(2)
 		}
-		def.Experts = []events.Expert{{Name: "ada", Terminal: &events.TerminalExpert{}, AnswerWithin: events.Duration(time.Millisecond)}}
+		def.Experts = []definition.Expert{{Name: "ada", Terminal: &definition.TerminalExpert{}, AnswerWithin: definition.Duration(time.Millisecond)}}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -168,9 +169,9 @@ func TestTooLateAnswers(t *testing.T) {
 }
 
 // policiesByName are the policies that have a name.
-func policiesByName() map[string]events.Policy {
-	all := make(map[string]events.Policy)
-	for _, m := range events.Methods() {
+func policiesByName() map[string]definition.Policy {
+	all := make(map[string]definition.Policy)
+	for _, m := range definition.Methods() {
 		all[m.Name] = m.Policy
 	}
 	return all
@@ -180,9 +181,9 @@ func policiesByName() map[string]events.Policy {
 // long that takes, unless the file sets a time.
 func TestSuggestedQuestionsWait(t *testing.T) {
 	for within, waits := range map[time.Duration]bool{0: true, time.Hour: false} {
-		def, err := study.Define("branin", 1, 3, func(def *events.Definition) {
-			def.Initial = events.Initial{Experiments: ptr(2), Labels: ptr(2)}
-			def.Experts = []events.Expert{{Name: "ada", Terminal: &events.TerminalExpert{}, AnswerWithin: events.Duration(within)}}
+		def, err := study.Define("branin", 1, 3, func(def *definition.Campaign) {
+			def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(2)}
+			def.Experts = []definition.Expert{{Name: "ada", Terminal: &definition.TerminalExpert{}, AnswerWithin: definition.Duration(within)}}
 		})
 		if err != nil {
 			t.Fatal(err)

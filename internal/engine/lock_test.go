@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -17,13 +17,13 @@ import (
 func TestLocked(t *testing.T) {
 	taken := errors.New("it is driven by the campaign lfp")
 	for name, c := range map[string]struct {
-		change  func(*device, *events.Definition)
+		change  func(*device, *definition.Campaign)
 		refused bool
 	}{
-		"real":      {func(*device, *events.Definition) {}, true},
-		"simulated": {func(d *device, _ *events.Definition) { d.description.Simulated = true }, false},
-		"a person": {func(_ *device, def *events.Definition) {
-			def.Instrument.Simulated, def.Instrument.Manual = nil, &events.ManualInstrument{}
+		"real":      {func(*device, *definition.Campaign) {}, true},
+		"simulated": {func(d *device, _ *definition.Campaign) { d.description.Simulated = true }, false},
+		"a person": {func(_ *device, def *definition.Campaign) {
+			def.Instrument.Simulated, def.Instrument.Manual = nil, &definition.ManualInstrument{}
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,7 @@ package engine
 import (
 	"math/rand/v2"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -11,7 +11,7 @@ import (
 // those that the expert has least often seen together, then those seen least
 // often, then by chance. So no pair comes again before every pair has come. It
 // returns fewer where there are fewer.
-func (c *Core) leastCompared(points []events.Point, expert string, size int, seed uint64) ([]events.Point, error) {
+func (c *Core) leastCompared(points []definition.Point, expert string, size int, seed uint64) ([]definition.Point, error) {
 	n := len(points)
 	index := make(map[string]int, n)
 	for i, p := range points {
@@ -65,7 +65,7 @@ func (c *Core) leastCompared(points []events.Point, expert string, size int, see
 		}
 		chosen = append(chosen, best)
 	}
-	options := make([]events.Point, len(chosen))
+	options := make([]definition.Point, len(chosen))
 	for i, k := range chosen {
 		options[i] = points[k]
 	}

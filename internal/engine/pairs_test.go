@@ -7,33 +7,34 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
 // grid is a campaign of comparisons of n compositions, all of them initial.
-func grid(n, comparisons int, seed uint64, policy events.Policy) events.Definition {
+func grid(n, comparisons int, seed uint64, policy definition.Policy) definition.Campaign {
 	values := make([]float64, n)
 	for i := range values {
 		values[i] = float64(i)
 	}
-	def := events.Definition{
-		Name: "grid", Seed: seed, Parameters: []events.Parameter{{Name: "x", Values: values}},
-		Objective: events.Objective{Name: "liking", Goal: events.Maximize}, Policy: policy,
-		Experts: []events.Expert{{Name: "ada", Terminal: &events.TerminalExpert{}}},
-		Initial: events.Initial{Comparisons: &comparisons},
+	def := definition.Campaign{
+		Name: "grid", Seed: seed, Parameters: []definition.Parameter{{Name: "x", Values: values}},
+		Objective: definition.Objective{Name: "liking", Goal: definition.Maximize}, Policy: policy,
+		Experts: []definition.Expert{{Name: "ada", Terminal: &definition.TerminalExpert{}}},
+		Initial: definition.Initial{Comparisons: &comparisons},
 	}
 	if policy.Duel.Set() {
 		def.Budget.Comparisons = comparisons
 	} else {
-		def.Budget.Experiments, def.Instrument.Manual = 3, &events.ManualInstrument{}
+		def.Budget.Experiments, def.Instrument.Manual = 3, &definition.ManualInstrument{}
 	}
 	return campaignfile.Complete(def)
 }
 
 // compared plays the initial comparisons and returns the options of each.
-func compared(t *testing.T, def events.Definition, rules int) (asked [][]float64) {
+func compared(t *testing.T, def definition.Campaign, rules int) (asked [][]float64) {
 	t.Helper()
 	opened, err := events.New(def.Name, &events.CampaignDefined{Definition: def, Rules: rules})
 	if err != nil {
@@ -75,9 +76,9 @@ func compared(t *testing.T, def events.Definition, rules int) (asked [][]float64
 // they ask about any again, never about a composition and itself, and about
 // other pairs with another seed.
 func TestInitialComparisonsDiffer(t *testing.T) {
-	duels := events.Policy{Duel: events.Duel{RAEUBO: &events.RAEUBO{}}}
-	prior := events.Policy{Trust: events.Trust{CoExBO: &events.CoExBO{}}}
-	for name, policy := range map[string]events.Policy{"duels": duels, "choices": prior} {
+	duels := definition.Policy{Duel: definition.Duel{RAEUBO: &definition.RAEUBO{}}}
+	prior := definition.Policy{Trust: definition.Trust{CoExBO: &definition.CoExBO{}}}
+	for name, policy := range map[string]definition.Policy{"duels": duels, "choices": prior} {
 		for _, n := range []int{2, 3, 4, 6, 8, 12, 30} {
 			first := ""
 			varied := false
@@ -107,7 +108,7 @@ func TestInitialComparisonsDiffer(t *testing.T) {
 
 // Law: a campaign keeps to the rules it was begun with.
 func TestInitialComparisonsOfOldCampaigns(t *testing.T) {
-	policy := events.Policy{Duel: events.Duel{RAEUBO: &events.RAEUBO{}}}
+	policy := definition.Policy{Duel: definition.Duel{RAEUBO: &definition.RAEUBO{}}}
 	asked := compared(t, grid(6, 8, 1, policy), 0)
 	if fmt.Sprint(asked[:3]) != fmt.Sprint(asked[3:6]) {
 		t.Errorf("it asks %v", asked)

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -51,7 +52,7 @@ func TestParallel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		parallel, capacity := rapid.IntRange(1, 4).Draw(rt, "parallel"), rapid.IntRange(1, 4).Draw(rt, "capacity")
 		finite := rapid.Bool().Draw(rt, "finite")
-		def := electrolyte(t, rapid.Uint64Range(1, 1000).Draw(rt, "seed"), rapid.IntRange(4, 9).Draw(rt, "experiments"), func(def *events.Definition) {
+		def := electrolyte(t, rapid.Uint64Range(1, 1000).Draw(rt, "seed"), rapid.IntRange(4, 9).Draw(rt, "experiments"), func(def *definition.Campaign) {
 			if rapid.Bool().Draw(rt, "unaided") {
 				unaided(def)
 			}
@@ -59,7 +60,7 @@ func TestParallel(t *testing.T) {
 			if finite {
 				for _, x := range []float64{0.3, 1, 1.8} {
 					for _, y := range []float64{0, 1} {
-						def.Candidates = append(def.Candidates, events.Point{"lipf6": events.Number(x), "ec": events.Number(0.4), "dmc": events.Number(y)})
+						def.Candidates = append(def.Candidates, definition.Point{"lipf6": definition.Number(x), "ec": definition.Number(0.4), "dmc": definition.Number(y)})
 					}
 				}
 			} else if rapid.Bool().Draw(rt, "steps") {
@@ -101,7 +102,7 @@ func TestParallel(t *testing.T) {
 }
 
 // checkParallel walks a history and reports what breaks the law.
-func checkParallel(rt *rapid.T, def events.Definition, all []events.Event, parallel, capacity int) {
+func checkParallel(rt *rapid.T, def definition.Campaign, all []events.Event, parallel, capacity int) {
 	core := engine.NewCore()
 	for _, e := range all {
 		payload, err := events.Decode(e)
@@ -131,7 +132,7 @@ func checkParallel(rt *rapid.T, def events.Definition, all []events.Event, paral
 	}
 }
 
-func sameKey(rt *rapid.T, core *engine.Core, a, b events.Point) bool {
+func sameKey(rt *rapid.T, core *engine.Core, a, b definition.Point) bool {
 	x, errX := core.Space().Key(a)
 	y, errY := core.Space().Key(b)
 	if errX != nil || errY != nil {

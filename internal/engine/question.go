@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/preference"
@@ -266,7 +267,7 @@ func (c *Core) expiry(now time.Time, expert string) time.Time {
 // expiryIn is expiry where people run the experiments, or where they do not.
 func (c *Core) expiryIn(now time.Time, expert string, byHand bool) time.Time {
 	for _, e := range c.State().Definition.Experts {
-		if byHand && e.AnswerWithin == events.DefaultAnswerWithin {
+		if byHand && e.AnswerWithin == definition.DefaultAnswerWithin {
 			continue
 		}
 		if e.Name == expert && e.AnswerWithin > 0 {
@@ -283,7 +284,7 @@ func (c *Core) anchor(a *events.AnchorsDeclared) ([]events.Payload, error) {
 	if preference.Form(def) != events.PreferenceUtility {
 		return nil, refuse("no rule of this campaign's policy reads anchors")
 	}
-	if !slices.ContainsFunc(def.Experts, func(e events.Expert) bool { return e.Name == a.Expert }) {
+	if !slices.ContainsFunc(def.Experts, func(e definition.Expert) bool { return e.Name == a.Expert }) {
 		return nil, refuse("there is no expert %q", a.Expert)
 	}
 	if len(a.Points) == 0 && !a.Instead {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -15,9 +16,9 @@ import (
 type Refuse struct {
 	// Point is a composition whose neighbourhood is refused: within a twentieth of
 	// the range of each parameter with bounds, exactly it in the others.
-	Point events.Point `json:"point,omitempty"`
+	Point definition.Point `json:"point,omitempty"`
 	// Region is a box.
-	Region map[string]events.RegionSide `json:"region,omitempty"`
+	Region map[string]definition.RegionSide `json:"region,omitempty"`
 	// About is an experiment, or a question about one composition, whose
 	// neighbourhood is refused. Beside Point or Region it is only a reference.
 	About  string `json:"about,omitempty"`
@@ -75,7 +76,7 @@ const refusalReach = 0.05
 
 // refusal is the event by which nothing in a region is suggested any more. A nil
 // region is the neighbourhood of the composition.
-func (c *Core) refusal(point events.Point, region map[string]events.RegionSide, about, reason string) (*events.RegionRefused, error) {
+func (c *Core) refusal(point definition.Point, region map[string]definition.RegionSide, about, reason string) (*events.RegionRefused, error) {
 	s := c.State()
 	if strings.TrimSpace(reason) == "" {
 		return nil, refuse("a refusal needs a reason (--reason)")
@@ -88,7 +89,7 @@ func (c *Core) refusal(point events.Point, region map[string]events.RegionSide, 
 	} else if err := checkRegion(s.Definition.Parameters, region); err != nil {
 		return nil, err
 	}
-	refused := events.Region{Name: reason, Where: region}
+	refused := definition.Region{Name: reason, Where: region}
 	bounded := s.Bounded()
 	bounded.Excluded = append(slices.Clone(bounded.Excluded), refused)
 	if _, err := space.New(bounded); err != nil {
@@ -100,7 +101,7 @@ func (c *Core) refusal(point events.Point, region map[string]events.RegionSide, 
 }
 
 // checkRegion says what is wrong with a region that a person named.
-func checkRegion(parameters []events.Parameter, region map[string]events.RegionSide) error {
+func checkRegion(parameters []definition.Parameter, region map[string]definition.RegionSide) error {
 	if len(region) == 0 {
 		return refuse("the region names no parameter")
 	}
@@ -120,7 +121,7 @@ func checkRegion(parameters []events.Parameter, region map[string]events.RegionS
 			return refuse("%s has categories: name one", p.Name)
 		case !interval && p.Categories == nil:
 			return refuse("%s is a number: give an interval", p.Name)
-		case !interval && !slices.ContainsFunc(p.Categories, func(c events.CategoryDef) bool { return c.Name == side.Is }):
+		case !interval && !slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == side.Is }):
 			return refuse("%s has no category %q", p.Name, side.Is)
 		case !finite(side.Min) || !finite(side.Max) || side.Min != nil && side.Max != nil && *side.Min > *side.Max:
 			return refuse("the interval of %s holds nothing", p.Name)
@@ -133,13 +134,13 @@ func checkRegion(parameters []events.Parameter, region map[string]events.RegionS
 }
 
 // neighbourhood is the box around a composition within refusalReach.
-func neighbourhood(parameters []events.Parameter, point events.Point) map[string]events.RegionSide {
-	box := make(map[string]events.RegionSide)
+func neighbourhood(parameters []definition.Parameter, point definition.Point) map[string]definition.RegionSide {
+	box := make(map[string]definition.RegionSide)
 	for _, p := range parameters {
 		value := point[p.Name]
 		number, numeric := value.Float()
 		if !numeric {
-			box[p.Name] = events.RegionSide{Is: value.Name()}
+			box[p.Name] = definition.RegionSide{Is: value.Name()}
 			continue
 		}
 		reach := 0.0
@@ -147,14 +148,14 @@ func neighbourhood(parameters []events.Parameter, point events.Point) map[string
 			reach = refusalReach * (*p.Max - *p.Min)
 		}
 		lower, upper := number-reach, number+reach
-		box[p.Name] = events.RegionSide{Min: &lower, Max: &upper}
+		box[p.Name] = definition.RegionSide{Min: &lower, Max: &upper}
 	}
 	return box
 }
 
 // amendable says why an amended definition cannot be taken: together with what
 // people have refused it must leave something to suggest.
-func (c *Core) amendable(def events.Definition) error {
+func (c *Core) amendable(def definition.Campaign) error {
 	if _, err := space.New(def); err != nil {
 		return refuse("the amended space: %w", err)
 	}

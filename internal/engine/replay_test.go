@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -55,10 +56,10 @@ func TestReplayedLiveRestored(t *testing.T) {
 func drawRequest(rt *rapid.T, s *campaign.State) engine.Request {
 	experiment := fmt.Sprintf("e%d", rapid.IntRange(1, max(1, len(s.Experiments))).Draw(rt, "experiment"))
 	value := rapid.Float64Range(5, 14).Draw(rt, "value")
-	point := events.Point{
-		"lipf6": events.Number(rapid.Float64Range(0.2, 2.1).Draw(rt, "lipf6")),
-		"ec":    events.Number(rapid.Float64Range(0.3, 0.52).Draw(rt, "ec")),
-		"dmc":   events.Number(rapid.Float64Range(0, 1).Draw(rt, "dmc")),
+	point := definition.Point{
+		"lipf6": definition.Number(rapid.Float64Range(0.2, 2.1).Draw(rt, "lipf6")),
+		"ec":    definition.Number(rapid.Float64Range(0.3, 0.52).Draw(rt, "ec")),
+		"dmc":   definition.Number(rapid.Float64Range(0, 1).Draw(rt, "dmc")),
 	}
 	r := engine.Request{Actor: "person:eve"}
 	switch rapid.IntRange(0, 16).Draw(rt, "request") {
@@ -125,12 +126,12 @@ func BenchmarkColdStart(b *testing.B) {
 // random, with a decision, a fit and the usual commands around each.
 func longHistory(b *testing.B, n int) events.Log {
 	b.Helper()
-	def, err := study.Define("electrolyte", 1, n, study.WithNoise(0.27), study.WithExpert(1), func(def *events.Definition) {
+	def, err := study.Define("electrolyte", 1, n, study.WithNoise(0.27), study.WithExpert(1), func(def *definition.Campaign) {
 		def.Initial.Labels = ptr(n)
 		def.Initial.Balanced = ptr(false)
-		def.Policy.Next.Random = &events.Random{}
-		def.Policy.Trust.None = &events.NoTrust{}
-		def.Policy.Handover.Never = &events.NeverAsk{}
+		def.Policy.Next.Random = &definition.Random{}
+		def.Policy.Trust.None = &definition.NoTrust{}
+		def.Policy.Handover.Never = &definition.NeverAsk{}
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -41,9 +42,9 @@ type Tell struct {
 	// Experiment is the suggested experiment; empty for one's own.
 	Experiment string `json:"experiment,omitempty"`
 	// Parameters is the composition of one's own experiment.
-	Parameters events.Point `json:"parameters,omitempty"`
+	Parameters definition.Point `json:"parameters,omitempty"`
 	// Actual is what was really made, where it differs from what was asked for.
-	Actual events.Point `json:"actual,omitempty"`
+	Actual definition.Point `json:"actual,omitempty"`
 	// Value of the objective in Unit; empty Unit: the campaign's.
 	Value float64  `json:"value"`
 	Unit  string   `json:"unit,omitempty"`
@@ -55,7 +56,7 @@ type Tell struct {
 	Infeasible string `json:"infeasible,omitempty"`
 	Again      string `json:"again,omitempty"`
 	// Further quantities.
-	Further []events.Quantity `json:"further,omitempty"`
+	Further []definition.Quantity `json:"further,omitempty"`
 	// Notes are remarks on it, kept with an imported row.
 	Notes []string `json:"notes,omitempty"`
 	// Anyway takes a composition that the campaign could not ask for.
@@ -67,20 +68,20 @@ type Answer struct {
 	Question string `json:"question"`
 	// Answer, Order and Parameters are as in humans.Answer: the one that the
 	// question's form calls for is set.
-	Answer     string       `json:"answer,omitempty"`
-	Order      []int        `json:"order,omitempty"`
-	Parameters events.Point `json:"parameters,omitempty"`
-	Comment    string       `json:"comment,omitempty"`
+	Answer     string           `json:"answer,omitempty"`
+	Order      []int            `json:"order,omitempty"`
+	Parameters definition.Point `json:"parameters,omitempty"`
+	Comment    string           `json:"comment,omitempty"`
 }
 
 // Resolve settles an experiment whose fate is unknown.
 type Resolve struct {
-	Experiment string       `json:"experiment"`
-	Resolution string       `json:"resolution"`
-	Value      *float64     `json:"value,omitempty"`
-	Actual     events.Point `json:"actual,omitempty"`
-	Repeat     bool         `json:"repeat,omitempty"`
-	Reason     string       `json:"reason,omitempty"`
+	Experiment string           `json:"experiment"`
+	Resolution string           `json:"resolution"`
+	Value      *float64         `json:"value,omitempty"`
+	Actual     definition.Point `json:"actual,omitempty"`
+	Repeat     bool             `json:"repeat,omitempty"`
+	Reason     string           `json:"reason,omitempty"`
 	// Anyway takes a composition that the campaign could not ask for.
 	Anyway bool `json:"anyway,omitempty"`
 }
@@ -165,9 +166,9 @@ func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 
 // unamendable says what of the campaign's identity an amended definition would
 // change, or "".
-func (c *Core) unamendable(def events.Definition) string {
+func (c *Core) unamendable(def definition.Campaign) string {
 	old := c.State().Definition
-	same := func(a, b events.Parameter) bool { return a.Name == b.Name && a.Unit == b.Unit }
+	same := func(a, b definition.Parameter) bool { return a.Name == b.Name && a.Unit == b.Unit }
 	if def.Name != old.Name || def.Seed != old.Seed || !slices.EqualFunc(def.Parameters, old.Parameters, same) {
 		return "an amendment changes neither the name, nor the seed, nor which parameters there are"
 	}
@@ -186,14 +187,14 @@ func (c *Core) note(n *events.NoteAdded) ([]events.Payload, error) {
 }
 
 // measurement builds and checks a person's measurement of the given composition.
-func (c *Core) measurement(actual events.Point, value float64, unit string, sd *float64, further []events.Quantity) (*events.Measurement, error) {
+func (c *Core) measurement(actual definition.Point, value float64, unit string, sd *float64, further []definition.Quantity) (*events.Measurement, error) {
 	objective := c.State().Definition.Objective
 	if unit == "" {
 		unit = objective.Unit
 	}
 	m := &events.Measurement{
 		Actual: actual, Further: further,
-		Objective: events.Quantity{Name: objective.Name, Value: value, Unit: unit, SD: sd},
+		Objective: definition.Quantity{Name: objective.Name, Value: value, Unit: unit, SD: sd},
 	}
 	if err := instruments.Check(*c.State().Definition, *m); err != nil {
 		var faulty *instruments.MeasurementError
@@ -265,7 +266,7 @@ func (c *Core) tell(t Tell, origin string, number int) ([]events.Payload, error)
 
 // made is the composition that was made: the one asked for, unless a person says
 // otherwise.
-func made(requested, actual events.Point) events.Point {
+func made(requested, actual definition.Point) definition.Point {
 	if actual == nil {
 		return requested
 	}
@@ -273,7 +274,7 @@ func made(requested, actual events.Point) events.Point {
 }
 
 // runsOf counts the experiments of a composition that were not called off.
-func (c *Core) runsOf(point events.Point) (n int) {
+func (c *Core) runsOf(point definition.Point) (n int) {
 	key, err := c.space.Key(point)
 	if err != nil {
 		return 0

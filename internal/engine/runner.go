@@ -129,9 +129,9 @@ func Load(ctx context.Context, log events.Log, name string) (*Core, error) {
 
 // Define writes the event that opens a campaign, which is driven by the present
 // rules.
-func Define(ctx context.Context, log events.Log, definition events.CampaignDefined, actor string, now time.Time, trace string) error {
-	definition.Rules = rules
-	e, err := events.New(definition.Definition.Name, &definition)
+func Define(ctx context.Context, log events.Log, defined events.CampaignDefined, actor string, now time.Time, trace string) error {
+	defined.Rules = rules
+	e, err := events.New(defined.Definition.Name, &defined)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -116,25 +117,25 @@ func fits(b *testing.B, name string, history []events.Event) (all []events.Event
 // up to the first fit.
 func unsuggested(b *testing.B, method string, n int) []events.Event {
 	b.Helper()
-	def, err := study.Define("ackley4", 1, 51, study.WithExpert(2), func(def *events.Definition) {
-		for _, m := range events.Methods() {
+	def, err := study.Define("ackley4", 1, 51, study.WithExpert(2), func(def *definition.Campaign) {
+		for _, m := range definition.Methods() {
 			if m.Name == method {
 				def.Policy = m.Policy
 			}
 		}
-		def.Initial = events.Initial{Experiments: ptr(50), Design: events.DesignRandom, Comparisons: ptr(n)}
+		def.Initial = definition.Initial{Experiments: ptr(50), Design: definition.DesignRandom, Comparisons: ptr(n)}
 		if def.Policy.Duel.Set() {
 			def.Initial.Experiments = nil
-			def.Instrument, def.Budget = events.Instrument{}, events.Budget{Comparisons: n + 1}
+			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: n + 1}
 			def.Experts[0].Simulated.Task = "ackley4"
-			def.Model.Utility.Posterior = events.PosteriorLaplace
+			def.Model.Utility.Posterior = definition.PosteriorLaplace
 			if method == "rahbo" || method == "anpei" {
-				def.Model.Utility.Posterior = events.PosteriorHallucinate
+				def.Model.Utility.Posterior = definition.PosteriorHallucinate
 			}
 			for i := range 6 {
 				x := -0.5 + 0.2*float64(i)
 				def.Experts[0].Anchors = append(def.Experts[0].Anchors,
-					events.Point{"x1": events.Number(x), "x2": events.Number(-x), "x3": events.Number(x * x), "x4": events.Number(0.1)})
+					definition.Point{"x1": definition.Number(x), "x2": definition.Number(-x), "x3": definition.Number(x * x), "x4": definition.Number(0.1)})
 			}
 		}
 	})

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -12,14 +12,14 @@ import (
 
 // Best is the measured composition with the best posterior mean.
 type Best struct {
-	Parameters events.Point `json:"parameters"`
+	Parameters definition.Point `json:"parameters"`
 	// Value is the posterior mean there, in Unit; before the first fit it is
 	// the best measured value.
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
 	// Experiment is the experiment that measured it, with these further quantities.
-	Experiment string            `json:"experiment"`
-	Further    []events.Quantity `json:"further,omitempty"`
+	Experiment string                `json:"experiment"`
+	Further    []definition.Quantity `json:"further,omitempty"`
 }
 
 // Summary is a campaign in a few numbers.
@@ -141,7 +141,7 @@ func (c *Core) bestMeasured() (best *Best) {
 }
 
 func better(a, b float64, goal string) bool {
-	if goal == events.Maximize {
+	if goal == definition.Maximize {
 		return a > b
 	}
 	return a < b

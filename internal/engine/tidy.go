@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // What instruments and experts tell is recorded whatever they say: a result must
@@ -52,7 +53,7 @@ func tidy(m message) (message, []events.Payload) {
 // tidyMeasurement also says how many further quantities it left out.
 func tidyMeasurement(m events.Measurement) (events.Measurement, int) {
 	m.Identity = legible(m.Identity)
-	var kept []events.Quantity
+	var kept []definition.Quantity
 	size := 0
 	for _, q := range m.Further {
 		q.Name, q.Unit = legible(q.Name), legible(q.Unit)

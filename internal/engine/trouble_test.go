@@ -9,13 +9,14 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // unaided changes a definition into one without experts.
-func unaided(def *events.Definition) { def.Experts, def.Policy = nil, events.Policy{} }
+func unaided(def *definition.Campaign) { def.Experts, def.Policy = nil, definition.Policy{} }
 
 // upTo returns the history up to the first event of a kind, that one included.
 func upTo(t *testing.T, all []events.Event, kind events.Kind) []events.Event {
@@ -37,7 +38,7 @@ func submit(t *testing.T, log events.Log, r *engine.Runner, request engine.Reque
 // Law: what an amendment excludes is not made any more, also where it had
 // been requested, or accepted by an expert, before.
 func TestExcludedIsCalledOff(t *testing.T) {
-	def := electrolyte(t, 3, 9, func(def *events.Definition) { def.Experts[0].Simulated.UnsureRate = 0 })
+	def := electrolyte(t, 3, 9, func(def *definition.Campaign) { def.Experts[0].Simulated.UnsureRate = 0 })
 	log, core := simulate(t, def)
 	accepted := slices.IndexFunc(core.State().Questions, func(q campaign.Question) bool {
 		return q.Decision != "" && q.Answer == events.AnswerAccept
@@ -58,7 +59,7 @@ func TestExcludedIsCalledOff(t *testing.T) {
 			r, _ := start(t, log, def, nil)
 			amended := def
 			x, _ := q.Parameters["lipf6"].Float()
-			amended.Excluded = []events.Region{{Name: "danger", Where: map[string]events.RegionSide{"lipf6": {Min: ptr(x - 0.01), Max: ptr(x + 0.01)}}}}
+			amended.Excluded = []definition.Region{{Name: "danger", Where: map[string]definition.RegionSide{"lipf6": {Min: ptr(x - 0.01), Max: ptr(x + 0.01)}}}}
 			if err := submit(t, log, r, engine.Request{Amend: &events.CampaignAmended{Definition: amended, Reason: "danger"}}); err != nil {
 				t.Fatal(err)
 			}
@@ -77,13 +78,13 @@ func TestExcludedIsCalledOff(t *testing.T) {
 // Law: a design that serves as policy goes through a finite space without
 // repeating itself, and ends when nothing is left.
 func TestDesignsDoNotRepeat(t *testing.T) {
-	for _, next := range []events.Next{{Sobol: &events.Sobol{}}, {Random: &events.Random{}}} {
-		def := electrolyte(t, 2, 20, unaided, func(def *events.Definition) {
+	for _, next := range []definition.Next{{Sobol: &definition.Sobol{}}, {Random: &definition.Random{}}} {
+		def := electrolyte(t, 2, 20, unaided, func(def *definition.Campaign) {
 			def.Policy.Next = next
 			def.Instrument.Simulated.FailureRate = 0
 			for _, x := range []float64{0.3, 0.6, 0.9, 1.2, 1.5, 1.8} {
 				for _, y := range []float64{0, 1} {
-					def.Candidates = append(def.Candidates, events.Point{"lipf6": events.Number(x), "ec": events.Number(0.4), "dmc": events.Number(y)})
+					def.Candidates = append(def.Candidates, definition.Point{"lipf6": definition.Number(x), "ec": definition.Number(0.4), "dmc": definition.Number(y)})
 				}
 			}
 		})
@@ -107,11 +108,11 @@ func TestDesignsDoNotRepeat(t *testing.T) {
 
 // Law: given initial points are measured in order, also where one is given twice.
 func TestGivenPointsInOrder(t *testing.T) {
-	point := func(x float64) events.Point {
-		return events.Point{"lipf6": events.Number(x), "ec": events.Number(0.4), "dmc": events.Number(0.5)}
+	point := func(x float64) definition.Point {
+		return definition.Point{"lipf6": definition.Number(x), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
 	}
-	def := electrolyte(t, 1, 5, unaided, func(def *events.Definition) {
-		def.Initial = events.Initial{Design: events.DesignPoints, Points: []events.Point{point(1), point(1), point(2)}}
+	def := electrolyte(t, 1, 5, unaided, func(def *definition.Campaign) {
+		def.Initial = definition.Initial{Design: definition.DesignPoints, Points: []definition.Point{point(1), point(1), point(2)}}
 		def.Instrument.Simulated.FailureRate = 0
 	})
 	_, core := simulate(t, def)
@@ -136,8 +137,8 @@ func TestCancellationsInARowPause(t *testing.T) {
 // Law: what an instrument says after a person has settled its experiment is
 // recorded, though it no longer counts.
 func TestLateAnswersAreKept(t *testing.T) {
-	def := electrolyte(t, 1, 4, unaided, func(def *events.Definition) {
-		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = 0, events.Duration(20*time.Millisecond)
+	def := electrolyte(t, 1, 4, unaided, func(def *definition.Campaign) {
+		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = 0, definition.Duration(20*time.Millisecond)
 	})
 	answer, kept := make(chan struct{}), make(chan struct{})
 	instrument := &bench{acts: make(map[string]int), await: func(cmd instruments.Command) (instruments.Outcome, error) {
@@ -178,7 +179,7 @@ func TestLateAnswersAreKept(t *testing.T) {
 // Law: a simulated result is marked as simulated, also where the campaign was
 // stopped and its process killed before the result came.
 func TestStoppedKilledStillSimulated(t *testing.T) {
-	def := electrolyte(t, 1, 5, unaided, func(def *events.Definition) { def.Instrument.Simulated.FailureRate = 0 })
+	def := electrolyte(t, 1, 5, unaided, func(def *definition.Campaign) { def.Instrument.Simulated.FailureRate = 0 })
 	log, _ := simulate(t, def)
 	log = refill(t, upTo(t, history(t, log), events.KindExperimentStarted))
 	r, _ := start(t, log, def, nil)
@@ -220,8 +221,8 @@ func TestAmendedBeliefCounts(t *testing.T) {
 // Law: a model does not depend on the unit of the objective. A campaign whose
 // results are 1e12 times smaller does the same.
 func TestUnitsDoNotMatter(t *testing.T) {
-	science := func(factor float64) []events.Point {
-		def := electrolyte(t, 1, 8, unaided, func(def *events.Definition) { def.Objective.Noise = nil })
+	science := func(factor float64) []definition.Point {
+		def := electrolyte(t, 1, 8, unaided, func(def *definition.Campaign) { def.Objective.Noise = nil })
 		instrument := &bench{acts: make(map[string]int)}
 		instrument.await = func(cmd instruments.Command) (instruments.Outcome, error) {
 			o := measured(0)
@@ -235,7 +236,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 		if err := r.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		var points []events.Point
+		var points []definition.Point
 		for _, x := range r.Core().State().Experiments {
 			points = append(points, x.Parameters)
 		}
@@ -278,7 +279,7 @@ func TestRefusals(t *testing.T) {
 		"an answer that is none":     {engine.Request{Answer: &engine.Answer{Question: "q1", Answer: "perhaps"}}, "say accept, reject, unsure or refuse"},
 		"an empty note":              {engine.Request{Note: &events.NoteAdded{Text: " "}}, "empty"},
 		"a note about nothing known": {engine.Request{Note: &events.NoteAdded{Text: "x", About: "d99"}}, "d99"},
-		"a row that is not a number": {engine.Request{Import: []engine.Tell{{Parameters: events.Point{"lipf6": events.Number(1)}, Value: 1}}}, "row 1"},
+		"a row that is not a number": {engine.Request{Import: []engine.Tell{{Parameters: definition.Point{"lipf6": definition.Number(1)}, Value: 1}}}, "row 1"},
 		"nothing":                    {engine.Request{}, "asks for nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -297,7 +298,7 @@ func TestRefusals(t *testing.T) {
 // Law: replicates of a composition are numbered and completed, whatever people
 // bring in between.
 func TestReplicatesSurviveImports(t *testing.T) {
-	def := electrolyte(t, 1, 6, unaided, func(def *events.Definition) {
+	def := electrolyte(t, 1, 6, unaided, func(def *definition.Campaign) {
 		def.Replicates = 3
 		def.Initial.Experiments = ptr(2)
 		def.Instrument.Simulated.FailureRate = 0
@@ -305,7 +306,7 @@ func TestReplicatesSurviveImports(t *testing.T) {
 	log, _ := simulate(t, def)
 	log = refill(t, upTo(t, history(t, log), events.KindExperimentMeasured))
 	r, _ := start(t, log, def, nil)
-	point := events.Point{"lipf6": events.Number(1), "ec": events.Number(0.4), "dmc": events.Number(0.5)}
+	point := definition.Point{"lipf6": definition.Number(1), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
 	if err := submit(t, log, r, engine.Request{Import: []engine.Tell{{Parameters: point, Value: 12}, {Parameters: point, Value: 12.1}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +332,7 @@ func TestReplicatesSurviveImports(t *testing.T) {
 
 // Law: a campaign all of whose measurements are excluded has no result, and says so.
 func TestAllExcluded(t *testing.T) {
-	def := electrolyte(t, 1, 3, unaided, func(def *events.Definition) { def.Instrument.Simulated.FailureRate = 0 })
+	def := electrolyte(t, 1, 3, unaided, func(def *definition.Campaign) { def.Instrument.Simulated.FailureRate = 0 })
 	log, core := simulate(t, def)
 	for _, x := range slices.Clone(core.State().Experiments) {
 		request := engine.Request{Actor: "person:eve", Correct: &engine.Correct{Experiment: x.ID, Exclude: true, Reason: "wrong salt"}}

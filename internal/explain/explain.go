@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Share is a quantity at a candidate, attributed to the parameters, in the
@@ -40,13 +41,13 @@ const sameValue = 1e-6
 
 // Shares returns the Shapley values of a decision in the campaign's unit, in the
 // order in which they were recorded: nil where it has none, or no model.
-func Shares(def *events.Definition, d *events.DecisionMade) []Share {
+func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 	if d.Attributions == nil || d.Objective == nil {
 		return nil
 	}
 	// Recorded values are of a standardised and maximised objective.
 	scale, sense := d.Objective.Scale, 1.0
-	if def.Objective.Goal == events.Minimize {
+	if def.Objective.Goal == definition.Minimize {
 		sense = -1
 	}
 	var shares []Share

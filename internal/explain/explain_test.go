@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Law: in the campaign's unit a share still adds up, a mean and a bound are
@@ -26,10 +27,10 @@ func TestShares(t *testing.T) {
 		base, first, second float64
 		total               float64
 	}{
-		{events.Maximize, 11, 2, -0.5, 12.5},
-		{events.Minimize, 9, -2, 0.5, 7.5},
+		{definition.Maximize, 11, 2, -0.5, 12.5},
+		{definition.Minimize, 9, -2, 0.5, 7.5},
 	} {
-		shares := Shares(&events.Definition{Objective: events.Objective{Goal: test.goal}}, d)
+		shares := Shares(&definition.Campaign{Objective: definition.Objective{Goal: test.goal}}, d)
 		mean := Of(shares, "aided", events.QuantityMean)
 		if mean.Base != test.base || mean.Values[0] != test.first || mean.Values[1] != test.second || mean.Total != test.total || *mean.Model != 11 {
 			t.Errorf("%s: the mean is %+v", test.goal, *mean)
@@ -42,15 +43,15 @@ func TestShares(t *testing.T) {
 			t.Errorf("%s: nothing was recorded of the unaided candidate, and %v is said to be", test.goal, *other.Model)
 		}
 	}
-	if AddUp(Shares(&events.Definition{Objective: events.Objective{Goal: events.Maximize}}, d)) {
+	if AddUp(Shares(&definition.Campaign{Objective: definition.Objective{Goal: definition.Maximize}}, d)) {
 		t.Error("shares whose sum is another than the model's add up")
 	}
 	d.Attributions.Shapley = d.Attributions.Shapley[:1]
 	d.Attributions.Shapley[0].Values[0] = 0.25 // 0.5 + 0.25 − 0.25, of which 11 is made
-	if !AddUp(Shares(&events.Definition{Objective: events.Objective{Goal: events.Maximize}}, d)) {
+	if !AddUp(Shares(&definition.Campaign{Objective: definition.Objective{Goal: definition.Maximize}}, d)) {
 		t.Error("shares that are the model's do not add up")
 	}
-	if Shares(&events.Definition{}, &events.DecisionMade{}) != nil {
+	if Shares(&definition.Campaign{}, &events.DecisionMade{}) != nil {
 		t.Error("a decision without attributions has shares")
 	}
 }

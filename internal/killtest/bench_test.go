@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/testinstrument"
 )
 
@@ -91,15 +91,15 @@ func (c *campaignRun) bury(t *testing.T) {
 // initial labels, fits, decisions, questions and measurements.
 func campaignFile(sc scenario, seed int, bench string) ([]byte, error) {
 	// YAML takes JSON.
-	what := events.Instrument{Simulated: &events.SimulatedInstrument{Task: "electrolyte", Noise: 0.27, Latency: events.Duration(latency)}}
+	what := definition.Instrument{Simulated: &definition.SimulatedInstrument{Task: "electrolyte", Noise: 0.27, Latency: definition.Duration(latency)}}
 	if sc.bench != nil {
 		o := *sc.bench
-		o.Dir, o.Latency = bench, events.Duration(latency)
+		o.Dir, o.Latency = bench, definition.Duration(latency)
 		process, err := testinstrument.Config(o)
 		if err != nil {
 			return nil, err
 		}
-		what = events.Instrument{Process: &process}
+		what = definition.Instrument{Process: &process}
 	}
 	text, err := json.Marshal(what)
 	if err != nil {

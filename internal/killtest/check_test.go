@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/testinstrument"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -142,7 +143,7 @@ func (c *campaignRun) countActs(t *testing.T) map[string]int {
 // openQuestion is an experiment that waits for a person.
 type openQuestion struct {
 	experiment, command string
-	parameters          events.Point
+	parameters          definition.Point
 }
 
 // unresolved returns the experiments of a history that wait for a person.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // act is something that a person did to the campaign, with their reason.
@@ -80,7 +81,7 @@ func said(answer string) string {
 }
 
 // region writes a box: "ec 0.45 to 0.52, salt LiPF6".
-func (h *history) region(r events.Region) string {
+func (h *history) region(r definition.Region) string {
 	var sides []string
 	for _, p := range h.state.Definition.Parameters {
 		side, ok := r.Where[p.Name]

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Law: what a person did to a campaign, and why, is in its report: every act that has a
 // reason, and every comment of an expert. What is refused is drawn as what is excluded is.
 func TestWhatPeopleDid(t *testing.T) {
-	refused := events.Region{Where: map[string]events.RegionSide{"lipf6": {Min: pointer(1.9)}}}
+	refused := definition.Region{Where: map[string]definition.RegionSide{"lipf6": {Min: pointer(1.9)}}}
 	c := newTrial(t, electrolyte(6)).run(nil)
 	plain := c.html()
 	if strings.Contains(plain, "excluded or refused regions") {

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -30,13 +31,13 @@ func pointer[T any](x T) *T { return &x }
 // minute at every look, and an instrument that is a function.
 type trial struct {
 	t   testing.TB
-	def events.Definition
+	def definition.Campaign
 	log events.Log
 	now time.Time
 }
 
 // newTrial defines a campaign.
-func newTrial(t testing.TB, def events.Definition) *trial {
+func newTrial(t testing.TB, def definition.Campaign) *trial {
 	t.Helper()
 	c := &trial{t: t, def: campaignfile.Complete(def), log: memlog.New(), now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)}
 	defined := events.CampaignDefined{Definition: c.def, Build: events.Build{Version: "v1.2.3", Go: "go1.26", Arch: "amd64/v1"}}
@@ -69,7 +70,7 @@ func (c *trial) run(instrument instruments.Instrument) *trial {
 	s, err := space.New(c.def)
 	c.check(err)
 	for _, e := range c.def.Experts {
-		reviewers[e.Name], err = humansimulated.New(e, c.def, func(n int, seed uint64) []events.Point {
+		reviewers[e.Name], err = humansimulated.New(e, c.def, func(n int, seed uint64) []definition.Point {
 			points, err := s.Sample(n, seed)
 			c.check(err)
 			return points
@@ -139,11 +140,11 @@ func (c *trial) history() *history {
 
 // instrument is a function behind the instrument's contract.
 type instrument struct {
-	def       events.Definition
+	def       definition.Campaign
 	name      string
 	simulated bool
-	value     func(events.Point) (float64, error)
-	actual    func(events.Point) events.Point
+	value     func(definition.Point) (float64, error)
+	actual    func(definition.Point) definition.Point
 }
 
 func (i *instrument) Describe(context.Context) (instruments.Description, error) {
@@ -161,13 +162,13 @@ func (i *instrument) Await(_ context.Context, cmd instruments.Command) (instrume
 		actual = i.actual(actual)
 	}
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
-		Actual: actual, Objective: events.Quantity{Name: i.def.Objective.Name, Value: y, Unit: i.def.Objective.Unit},
-		Further: []events.Quantity{{Name: "temperature", Value: 25.3, Unit: "°C"}}, Identity: "serial 7",
+		Actual: actual, Objective: definition.Quantity{Name: i.def.Objective.Name, Value: y, Unit: i.def.Objective.Unit},
+		Further: []definition.Quantity{{Name: "temperature", Value: 25.3, Unit: "°C"}}, Identity: "serial 7",
 	}}, nil
 }
 
 // numeric returns a numeric parameter's value.
-func numeric(p events.Point, name string) float64 {
+func numeric(p definition.Point, name string) float64 {
 	x, ok := p[name].Float()
 	if !ok {
 		panic(fmt.Sprintf("%s is no number", name))
@@ -176,62 +177,62 @@ func numeric(p events.Point, name string) float64 {
 }
 
 // electrolyte is the campaign of examples/electrolyte.yaml.
-func electrolyte(experiments int) events.Definition {
-	return events.Definition{
+func electrolyte(experiments int) definition.Campaign {
+	return definition.Campaign{
 		Name: "electrolyte", Description: "Salt and solvents of a lithium-ion electrolyte for the greatest ionic conductivity.",
-		Parameters: []events.Parameter{
+		Parameters: []definition.Parameter{
 			{Name: "lipf6", Unit: "mol/kg", Description: "molality of LiPF6", Min: pointer(0.2), Max: pointer(2.1)},
 			{Name: "ec", Unit: "kg/kg", Description: "mass fraction of EC in the solvent", Min: pointer(0.30), Max: pointer(0.52)},
 			{Name: "dmc", Description: "share of DMC in DMC and EMC", Min: pointer(0.0), Max: pointer(1.0)},
 		},
-		Objective:  events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize, Noise: pointer(0.27)},
-		Budget:     events.Budget{Experiments: experiments},
-		Instrument: events.Instrument{Simulated: &events.SimulatedInstrument{Task: "electrolyte", Noise: 0.27}},
-		Experts:    []events.Expert{{Name: "ada", Simulated: &events.SimulatedExpert{Accuracy: pointer(1.0)}}},
+		Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize, Noise: pointer(0.27)},
+		Budget:     definition.Budget{Experiments: experiments},
+		Instrument: definition.Instrument{Simulated: &definition.SimulatedInstrument{Task: "electrolyte", Noise: 0.27}},
+		Experts:    []definition.Expert{{Name: "ada", Simulated: &definition.SimulatedExpert{Accuracy: pointer(1.0)}}},
 	}
 }
 
 // mixture is a campaign on four components that sum to one.
-func mixture(experiments int) events.Definition {
-	fraction := func(name string, low, high float64) events.Parameter {
-		return events.Parameter{Name: name, Unit: "kg/kg", Min: &low, Max: &high}
+func mixture(experiments int) definition.Campaign {
+	fraction := func(name string, low, high float64) definition.Parameter {
+		return definition.Parameter{Name: name, Unit: "kg/kg", Min: &low, Max: &high}
 	}
-	return events.Definition{
+	return definition.Campaign{
 		Name:       "mixture",
-		Parameters: []events.Parameter{fraction("ec", 0.1, 0.6), fraction("dmc", 0, 0.8), fraction("emc", 0, 0.8), fraction("fec", 0, 0.15)},
-		Constraints: []events.Constraint{
+		Parameters: []definition.Parameter{fraction("ec", 0.1, 0.6), fraction("dmc", 0, 0.8), fraction("emc", 0, 0.8), fraction("fec", 0, 0.15)},
+		Constraints: []definition.Constraint{
 			{Name: "fractions", Terms: map[string]float64{"ec": 1, "dmc": 1, "emc": 1, "fec": 1}, Equals: pointer(1.0)},
 			{Name: "not too viscous", Terms: map[string]float64{"ec": 1, "fec": 1}, AtMost: pointer(0.55)},
 		},
-		Excluded:   []events.Region{{Name: "freezes", Where: map[string]events.RegionSide{"ec": {Min: pointer(0.45)}}}},
-		Objective:  events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize},
-		Initial:    events.Initial{Experiments: pointer(6)},
-		Policy:     events.Policy{Next: events.Next{LogEI: &events.LogEI{}}},
-		Budget:     events.Budget{Experiments: experiments},
-		Instrument: events.Instrument{Simulated: &events.SimulatedInstrument{Task: "mixture4", Noise: 0.1}, Steps: map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}},
+		Excluded:   []definition.Region{{Name: "freezes", Where: map[string]definition.RegionSide{"ec": {Min: pointer(0.45)}}}},
+		Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
+		Initial:    definition.Initial{Experiments: pointer(6)},
+		Policy:     definition.Policy{Next: definition.Next{LogEI: &definition.LogEI{}}},
+		Budget:     definition.Budget{Experiments: experiments},
+		Instrument: definition.Instrument{Simulated: &definition.SimulatedInstrument{Task: "mixture4", Noise: 0.1}, Steps: map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}},
 	}
 }
 
 // mixed is a campaign with a categorical, a discrete and a continuous parameter.
-func mixed(experiments int) events.Definition {
-	return events.Definition{
+func mixed(experiments int) definition.Campaign {
+	return definition.Campaign{
 		Name: "mixed",
-		Parameters: []events.Parameter{
-			{Name: "solvent", Categories: []events.CategoryDef{{Name: "water"}, {Name: "ethanol"}, {Name: "a very long name of a solvent"}}},
+		Parameters: []definition.Parameter{
+			{Name: "solvent", Categories: []definition.CategoryDef{{Name: "water"}, {Name: "ethanol"}, {Name: "a very long name of a solvent"}}},
 			{Name: "cycles", Values: []float64{1, 2, 5, 10}},
 			{Name: "temperature", Unit: "°C", Min: pointer(20.0), Max: pointer(80.0)},
 		},
-		Objective:  events.Objective{Name: "loss", Unit: "%", Goal: events.Minimize},
-		Budget:     events.Budget{Experiments: experiments},
-		Instrument: events.Instrument{Manual: &events.ManualInstrument{}},
+		Objective:  definition.Objective{Name: "loss", Unit: "%", Goal: definition.Minimize},
+		Budget:     definition.Budget{Experiments: experiments},
+		Instrument: definition.Instrument{Manual: &definition.ManualInstrument{}},
 	}
 }
 
 // mixedInstrument measures it, fails now and then, and makes a little more
 // than it was asked for.
-func mixedInstrument(def events.Definition) *instrument {
+func mixedInstrument(def definition.Campaign) *instrument {
 	runs := 0
-	return &instrument{def: def, name: "reactor", value: func(p events.Point) (float64, error) {
+	return &instrument{def: def, name: "reactor", value: func(p definition.Point) (float64, error) {
 		runs++
 		if runs%5 == 0 {
 			return 0, errors.New("the stirrer stopped")
@@ -241,12 +242,12 @@ func mixedInstrument(def events.Definition) *instrument {
 			y -= 1.5
 		}
 		return y, nil
-	}, actual: func(p events.Point) events.Point {
-		made := events.Point{}
+	}, actual: func(p definition.Point) definition.Point {
+		made := definition.Point{}
 		for k, v := range p {
 			made[k] = v
 		}
-		made["temperature"] = events.Number(numeric(p, "temperature") + 0.4)
+		made["temperature"] = definition.Number(numeric(p, "temperature") + 0.4)
 		return made
 	}}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/explain"
 	"github.com/campaignd/campaignd/internal/report/chart"
 )
@@ -170,7 +171,7 @@ func (h *history) sharesSVG(shares []explain.Share, candidates []events.Candidat
 		size              = 11.5
 	)
 	bound := "upper bound"
-	if h.def.Objective.Goal == events.Minimize {
+	if h.def.Objective.Goal == definition.Minimize {
 		bound = "lower bound"
 	}
 	panels := []struct{ quantity, title string }{{events.QuantityUCB, bound}, {events.QuantityMean, "mean"}, {events.QuantitySD, "standard deviation"}}
@@ -290,7 +291,7 @@ func (h *history) figurePlane(d *decision, p *events.Plane, candidates []events.
 			return figure{}, err
 		}
 		c.Add(plotter.NewImage(bands.image(grid, values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
-		mark := func(point events.Point, style draw.GlyphStyle, text, href string) {
+		mark := func(point definition.Point, style draw.GlyphStyle, text, href string) {
 			x, okX := point[p.X].Float()
 			y, okY := point[p.Y].Float()
 			if !okX || !okY {

@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // coexbo is a campaign in which an expert chooses between two candidates.
-func coexbo(experiments int) events.Definition {
+func coexbo(experiments int) definition.Campaign {
 	def := electrolyte(experiments)
 	def.Experts[0].Simulated.Accuracy = pointer(2.0)
-	def.Policy = events.Policy{Trust: events.Trust{CoExBO: &events.CoExBO{}}, Handover: events.Handover{Choose: &events.Choose{}}}
+	def.Policy = definition.Policy{Trust: definition.Trust{CoExBO: &definition.CoExBO{}}, Handover: definition.Handover{Choose: &definition.Choose{}}}
 	def.Initial.Comparisons = pointer(20)
 	return def
 }
@@ -49,13 +49,13 @@ func TestChoices(t *testing.T) {
 }
 
 // preference is a campaign that measures nothing, with two experts.
-func preference(duel events.Duel, comparisons int) events.Definition {
+func preference(duel definition.Duel, comparisons int) definition.Campaign {
 	def := electrolyte(0)
-	def.Objective.Noise, def.Instrument, def.Budget = nil, events.Instrument{}, events.Budget{Comparisons: comparisons}
-	def.Policy = events.Policy{Duel: duel}
-	def.Experts = []events.Expert{
-		{Name: "ada", Simulated: &events.SimulatedExpert{Accuracy: pointer(2.0), Task: "electrolyte"}},
-		{Name: "bob", Simulated: &events.SimulatedExpert{Accuracy: pointer(2.0), Task: "electrolyte", UnsureRate: 0.3}},
+	def.Objective.Noise, def.Instrument, def.Budget = nil, definition.Instrument{}, definition.Budget{Comparisons: comparisons}
+	def.Policy = definition.Policy{Duel: duel}
+	def.Experts = []definition.Expert{
+		{Name: "ada", Simulated: &definition.SimulatedExpert{Accuracy: pointer(2.0), Task: "electrolyte"}},
+		{Name: "bob", Simulated: &definition.SimulatedExpert{Accuracy: pointer(2.0), Task: "electrolyte", UnsureRate: 0.3}},
 	}
 	return def
 }
@@ -63,7 +63,7 @@ func preference(duel events.Duel, comparisons int) events.Definition {
 // Law: the report of a campaign that measures nothing says what each expert prefers and shows
 // every comparison; no section of it is about measurements, and none is empty.
 func TestPreferences(t *testing.T) {
-	for name, duel := range map[string]events.Duel{"mr-lpf": {MRLPF: &events.MRLPF{}}, "eubo": {EUBO: &events.EUBO{}}} {
+	for name, duel := range map[string]definition.Duel{"mr-lpf": {MRLPF: &definition.MRLPF{}}, "eubo": {EUBO: &definition.EUBO{}}} {
 		t.Run(name, func(t *testing.T) {
 			c := newTrial(t, preference(duel, 24)).run(nil)
 			page := parse(t, c.html())
@@ -94,7 +94,7 @@ func TestPreferences(t *testing.T) {
 
 // A campaign that has only been defined has a report too, whatever its method.
 func TestPreferencesBeforeTheFirst(t *testing.T) {
-	page := parse(t, newTrial(t, preference(events.Duel{RAEUBO: &events.RAEUBO{}}, 24)).html())
+	page := parse(t, newTrial(t, preference(definition.Duel{RAEUBO: &definition.RAEUBO{}}, 24)).html())
 	page.wellFormed()
 	if text := textOf(page.root); !strings.Contains(text, "Nothing has been compared yet.") || !strings.Contains(text, "NOTHING COMPARED YET") {
 		t.Error("the report does not say that nothing has been compared")

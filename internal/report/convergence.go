@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -52,7 +53,7 @@ func (h *history) converge() convergence {
 
 // better reports whether a is better than b.
 func (h *history) better(a, b float64) bool {
-	if h.def.Objective.Goal == events.Maximize {
+	if h.def.Objective.Goal == definition.Maximize {
 		return a > b
 	}
 	return a < b

@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/policies/duel"
@@ -284,7 +285,7 @@ func (h *history) figuresUtility(ctx context.Context) ([]figure, error) {
 	}
 	curves := make([][]curve, len(h.def.Parameters))
 	for _, best := range h.summary.Preferred {
-		k := slices.IndexFunc(h.def.Experts, func(e events.Expert) bool { return e.Name == best.Expert })
+		k := slices.IndexFunc(h.def.Experts, func(e definition.Expert) bool { return e.Name == best.Expert })
 		if k < 0 || view.Preferences[k] == nil || view.Preferences[k].Utility == nil {
 			continue
 		}

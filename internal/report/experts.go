@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -92,7 +93,7 @@ func (h *history) axisOfExperiments(c *chart.Chart) float64 {
 func (h *history) figureLabels() (figure, bool) {
 	asked, initial := h.labels()
 	belief := h.def.Policy.Trust.Belief()
-	wanted := len(h.def.Experts) > 0 && belief != nil && belief.Feedback == events.FeedbackLabel
+	wanted := len(h.def.Experts) > 0 && belief != nil && belief.Feedback == definition.FeedbackLabel
 	if !wanted && len(asked) == 0 {
 		return figure{}, false
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/report/chart"
 )
@@ -19,13 +20,13 @@ func TestConvergence(t *testing.T) {
 		goal string
 		best []float64
 	}{
-		{events.Maximize, []float64{math.NaN(), 5, 5, 5, 7}},
-		{events.Minimize, []float64{math.NaN(), 5, 4, 4, 4}},
+		{definition.Maximize, []float64{math.NaN(), 5, 5, 5, 7}},
+		{definition.Minimize, []float64{math.NaN(), 5, 4, 4, 4}},
 	} {
 		def := electrolyte(20)
 		def.Experts, def.Objective.Goal = nil, test.goal
 		c := newTrial(t, def)
-		point := func(seed uint64) events.Point { return somePoint(t, c.def, seed) }
+		point := func(seed uint64) definition.Point { return somePoint(t, c.def, seed) }
 		c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(1), Failed: "spilt"}})
 		c.ask(engine.Request{Import: []engine.Tell{{Parameters: point(2), Value: 5}, {Parameters: point(3), Value: 4}}})
 		c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(4), Value: 100}})
@@ -117,7 +118,7 @@ func TestPredictionsComeFromDecisions(t *testing.T) {
 // A slice passes through the best composition with the prediction that the model
 // makes there.
 func TestSlicesPassThroughTheBest(t *testing.T) {
-	for name, def := range map[string]events.Definition{"electrolyte": electrolyte(8), "mixture": mixture(10)} {
+	for name, def := range map[string]definition.Campaign{"electrolyte": electrolyte(8), "mixture": mixture(10)} {
 		h := newTrial(t, def).run(nil).history()
 		all, err := h.slices()
 		if err != nil || len(all) == 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/report/chart"
 )
 
@@ -90,11 +90,11 @@ func plural(n int, noun string) string {
 // compositionFormat writes the values of each parameter with as many decimals as
 // its range, or the instrument's dosing step, calls for.
 type compositionFormat struct {
-	parameters []events.Parameter
+	parameters []definition.Parameter
 	decimals   []int // −1: as given
 }
 
-func newCompositionFormat(def *events.Definition) compositionFormat {
+func newCompositionFormat(def *definition.Campaign) compositionFormat {
 	f := compositionFormat{parameters: def.Parameters, decimals: make([]int, len(def.Parameters))}
 	for i, p := range def.Parameters {
 		step := def.Instrument.Steps[p.Name]
@@ -115,7 +115,7 @@ func newCompositionFormat(def *events.Definition) compositionFormat {
 
 // value writes the value of the i-th parameter at a composition; "–" where the
 // composition has none.
-func (f compositionFormat) value(i int, point events.Point) string {
+func (f compositionFormat) value(i int, point definition.Point) string {
 	v, ok := point[f.parameters[i].Name]
 	if !ok {
 		return "–"
@@ -128,7 +128,7 @@ func (f compositionFormat) value(i int, point events.Point) string {
 }
 
 // line writes a composition on one line, with units.
-func (f compositionFormat) line(point events.Point) string {
+func (f compositionFormat) line(point definition.Point) string {
 	parts := make([]string, len(f.parameters))
 	for i, p := range f.parameters {
 		parts[i] = strings.TrimSpace(p.Name + " " + f.value(i, point) + " " + p.Unit)

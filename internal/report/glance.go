@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -33,7 +34,7 @@ func (h *history) answer() (*answer, string) {
 		return nil, "Nothing has been measured yet."
 	}
 	a := &answer{Unit: best.Unit, Objective: h.def.Objective.Name, Experiment: best.Experiment, Extreme: "lowest"}
-	if h.def.Objective.Goal == events.Maximize {
+	if h.def.Objective.Goal == definition.Maximize {
 		a.Extreme = "highest"
 	}
 	for i, p := range h.def.Parameters {
@@ -101,7 +102,7 @@ func (h *history) numbers() []number {
 func (h *history) answersGiven() (numbers []number) {
 	s := h.state
 	belief := h.def.Policy.Trust.Belief()
-	if s.Labels() > 0 || len(h.def.Experts) > 0 && belief != nil && belief.Feedback == events.FeedbackLabel {
+	if s.Labels() > 0 || len(h.def.Experts) > 0 && belief != nil && belief.Feedback == definition.FeedbackLabel {
 		asked, initial := h.labels()
 		first := 0
 		for _, n := range initial {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -85,7 +86,7 @@ func (h *history) world() (text, class string) {
 func (h *history) facts() [][2]string {
 	s, def := h.state, h.def
 	goal := "minimise "
-	if def.Objective.Goal == events.Maximize {
+	if def.Objective.Goal == definition.Maximize {
 		goal = "maximise "
 	}
 	facts := [][2]string{
@@ -193,19 +194,19 @@ func (h *history) policy() string {
 }
 
 // policyText names the method of a definition, or the three choices.
-func policyText(def events.Definition) string {
+func policyText(def definition.Campaign) string {
 	p := def.Policy
 	ref := policies.New(def).Ref()
 	if ref.Duel != "" {
 		return ref.Duel + ", comparisons alone"
 	}
 	text := ref.Next
-	if p.Next.LCB != nil && p.Next.LCB.Beta != nil && p.Next.LCB.BetaRule == events.BetaFixed {
+	if p.Next.LCB != nil && p.Next.LCB.Beta != nil && p.Next.LCB.BetaRule == definition.BetaFixed {
 		text += ", β = " + setting(*p.Next.LCB.Beta)
 	}
 	if ref.Trust != "none" {
 		text += "; trust " + ref.Trust
-		if b := p.Trust.Belief(); b != nil && b.Feedback != events.FeedbackLabel {
+		if b := p.Trust.Belief(); b != nil && b.Feedback != definition.FeedbackLabel {
 			text += " by " + b.Feedback
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
@@ -21,7 +22,7 @@ import (
 type history struct {
 	core    *engine.Core
 	state   *campaign.State
-	def     *events.Definition
+	def     *definition.Campaign
 	model   *objective.Model // nil before the first fit, or where it cannot be rebuilt
 	summary engine.Summary
 	// diagnosis says how far the model and the experts can be trusted.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -58,8 +59,8 @@ type pageData struct {
 	Hyper         [][2]string
 	NoModel       string
 
-	Parameters     []events.Parameter
-	Objective      events.Objective
+	Parameters     []definition.Parameter
+	Objective      definition.Objective
 	Unit           string // of the objective, in parentheses
 	Measurements   []measurementGroup
 	HasMeasured    bool
@@ -187,7 +188,7 @@ func (h *history) figuresOfDuels(ctx context.Context, d *pageData) (err error) {
 	d.Preferred, d.Rows = h.preferences(), h.comparisons()
 	d.Compared = h.figuresCompared()
 	d.InPairs = inPairs(len(d.Compared))
-	d.Anchored = slices.ContainsFunc(h.def.Experts, func(e events.Expert) bool { return len(e.Anchors) > 0 })
+	d.Anchored = slices.ContainsFunc(h.def.Experts, func(e definition.Expert) bool { return len(e.Anchors) > 0 })
 	if f, ok := h.figureKept(); ok {
 		d.Kept = &f
 	}

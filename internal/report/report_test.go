@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/space"
 )
@@ -134,7 +135,7 @@ func (d document) wellFormed() {
 
 // A campaign in any state has a report, and every report is well formed.
 func TestEveryState(t *testing.T) {
-	ordinary := func(def events.Definition) func(*testing.T) *trial {
+	ordinary := func(def definition.Campaign) func(*testing.T) *trial {
 		return func(t *testing.T) *trial { return newTrial(t, def).run(nil) }
 	}
 	unaided := electrolyte(6)
@@ -178,7 +179,7 @@ func TestEveryState(t *testing.T) {
 		}, map[string]string{"measurements": "the stirrer stopped", "slice-1": "ethanol", "e1": "asked"}},
 		{"everything failed", func(t *testing.T) *trial {
 			c := newTrial(t, mixed(4))
-			return c.run(&instrument{def: c.def, name: "reactor", value: func(events.Point) (float64, error) { return 0, errors.New("no power") }})
+			return c.run(&instrument{def: c.def, name: "reactor", value: func(definition.Point) (float64, error) { return 0, errors.New("no power") }})
 		}, map[string]string{"course": "no measurement", "measurements": "no power"}},
 		{"one parameter", func(t *testing.T) *trial { return newTrial(t, polynomial(1, 8)).run(bowl(polynomial(1, 8))) }, map[string]string{"slice-1": "x1"}},
 		{"ten parameters", func(t *testing.T) *trial { return newTrial(t, polynomial(10, 14)).run(bowl(polynomial(10, 14))) }, map[string]string{"slice-10": "x10", "heat-mean": "Expected"}},
@@ -198,7 +199,7 @@ func TestEveryState(t *testing.T) {
 }
 
 // somePoint is a composition of a campaign's space.
-func somePoint(t *testing.T, def events.Definition, seed uint64) events.Point {
+func somePoint(t *testing.T, def definition.Campaign, seed uint64) definition.Point {
 	t.Helper()
 	s, err := space.New(def)
 	if err != nil {
@@ -221,20 +222,20 @@ func fit(d, observations int) *events.ObjectiveFit {
 }
 
 // polynomial is a minimisation over d parameters, and bowl its instrument.
-func polynomial(d, experiments int) events.Definition {
-	def := events.Definition{
-		Name: "bowl", Objective: events.Objective{Name: "loss", Goal: events.Minimize},
-		Budget: events.Budget{Experiments: experiments}, Instrument: events.Instrument{Manual: &events.ManualInstrument{}},
-		Initial: events.Initial{Experiments: pointer(4)},
+func polynomial(d, experiments int) definition.Campaign {
+	def := definition.Campaign{
+		Name: "bowl", Objective: definition.Objective{Name: "loss", Goal: definition.Minimize},
+		Budget: definition.Budget{Experiments: experiments}, Instrument: definition.Instrument{Manual: &definition.ManualInstrument{}},
+		Initial: definition.Initial{Experiments: pointer(4)},
 	}
 	for i := range d {
-		def.Parameters = append(def.Parameters, events.Parameter{Name: fmt.Sprintf("x%d", i+1), Min: pointer(-1.0), Max: pointer(1.0)})
+		def.Parameters = append(def.Parameters, definition.Parameter{Name: fmt.Sprintf("x%d", i+1), Min: pointer(-1.0), Max: pointer(1.0)})
 	}
 	return def
 }
 
-func bowl(def events.Definition) *instrument {
-	return &instrument{def: def, name: "bench", simulated: true, value: func(p events.Point) (float64, error) {
+func bowl(def definition.Campaign) *instrument {
+	return &instrument{def: def, name: "bench", simulated: true, value: func(p definition.Point) (float64, error) {
 		sum := 0.0
 		for i, q := range def.Parameters {
 			sum += math.Pow(numeric(p, q.Name)-0.2*float64(i%3), 2) / float64(i+1)
@@ -246,13 +247,13 @@ func bowl(def events.Definition) *instrument {
 // troubled is a campaign that met with everything that can happen.
 func troubled(t *testing.T) *trial {
 	def := electrolyte(20)
-	def.Experts[0] = events.Expert{Name: "ada", Terminal: &events.TerminalExpert{}}
+	def.Experts[0] = definition.Expert{Name: "ada", Terminal: &definition.TerminalExpert{}}
 	c := newTrial(t, def)
-	point := func(seed uint64) events.Point { return somePoint(t, c.def, seed) }
+	point := func(seed uint64) definition.Point { return somePoint(t, c.def, seed) }
 	for i, y := range []float64{8, 9.5, 11, 10.2, 12.1} {
 		c.ask(engine.Request{Import: []engine.Tell{{Parameters: point(uint64(i)), Value: y, SD: pointer(0.2)}}})
 	}
-	c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(9), Value: 0.05, Further: []events.Quantity{{Name: "temperature", Value: 26, Unit: "°C"}}}})
+	c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(9), Value: 0.05, Further: []definition.Quantity{{Name: "temperature", Value: 26, Unit: "°C"}}}})
 	c.ask(engine.Request{Correct: &engine.Correct{Experiment: "e6", Exclude: true, Reason: "first run after a rinse"}})
 	c.ask(engine.Request{Correct: &engine.Correct{Experiment: "e2", Value: pointer(9.7), Reason: "misread"}})
 	c.ask(engine.Request{Note: &events.NoteAdded{Text: "the pump was noisy", About: "e6"}})
@@ -316,7 +317,7 @@ func TestHostileText(t *testing.T) {
 	def.Parameters[0].Description, def.Parameters[0].Categories[1].Name = attack, attack
 	def.Parameters[2].Unit, def.Objective.Unit, def.Objective.Name = attack, attack, attack
 	c := newTrial(t, def)
-	c.run(&instrument{def: c.def, name: attack, value: func(p events.Point) (float64, error) {
+	c.run(&instrument{def: c.def, name: attack, value: func(p definition.Point) (float64, error) {
 		if p["solvent"].Name() == "water" {
 			return 0, errors.New(attack)
 		}
@@ -394,7 +395,7 @@ func large(t testing.TB) *trial {
 			Candidates: []events.Candidate{{Name: "unaided", Parameters: p, Prediction: prediction}}})
 		add(&events.ExperimentRequested{Experiment: id, Parameters: p, Origin: events.OriginPolicy, Decision: fmt.Sprintf("d%d", i+1), Replicate: 1})
 		add(&events.ExperimentMeasured{Experiment: id, Instrument: "robot", Requested: p, Measurement: events.Measurement{
-			Actual: p, Objective: events.Quantity{Name: "conductivity", Value: y, Unit: "mS/cm"}}})
+			Actual: p, Objective: definition.Quantity{Name: "conductivity", Value: y, Unit: "mS/cm"}}})
 		if i > 1 {
 			add(&events.ModelFitted{Model: events.ModelObjective, Objective: fit(3, i+1)})
 		}

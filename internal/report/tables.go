@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -179,7 +180,7 @@ func correctionText(c correction) string {
 
 // differs reports whether two values of a parameter are not the same, beyond
 // rounding.
-func differs(a, b events.Value) bool {
+func differs(a, b definition.Value) bool {
 	x, numeric := a.Float()
 	y, also := b.Float()
 	if !numeric || !also {

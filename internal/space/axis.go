@@ -8,7 +8,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // axis is one parameter and its place in an encoded composition.
@@ -27,7 +27,7 @@ type axis struct {
 	oneHot     bool
 }
 
-func newAxis(p events.Parameter, step float64) (axis, error) {
+func newAxis(p definition.Parameter, step float64) (axis, error) {
 	a := axis{name: p.Name, unit: p.Unit, width: 1}
 	switch {
 	case len(p.Categories) > 0:
@@ -68,7 +68,7 @@ func newAxis(p events.Parameter, step float64) (axis, error) {
 	return a, nil
 }
 
-func (a axis) withCategories(categories []events.CategoryDef) (axis, error) {
+func (a axis) withCategories(categories []definition.CategoryDef) (axis, error) {
 	var descriptors []string
 	for name := range categories[0].Descriptors {
 		descriptors = append(descriptors, name)
@@ -145,7 +145,7 @@ func (a *axis) last() float64 {
 }
 
 // value returns the parameter's value in p, of the right kind.
-func (a *axis) value(p events.Point) (events.Value, error) {
+func (a *axis) value(p definition.Point) (definition.Value, error) {
 	v, ok := p[a.name]
 	if !ok {
 		return v, fmt.Errorf("%w: parameter %q is missing", ErrOutside, a.name)

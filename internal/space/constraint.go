@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
@@ -33,7 +33,7 @@ type row struct {
 	exact bool    // every parameter has a grid: checked in decimal arithmetic
 }
 
-func (s *Space) newRow(c events.Constraint, index int) (row, error) {
+func (s *Space) newRow(c definition.Constraint, index int) (row, error) {
 	r := row{name: c.Name, index: index, exact: true}
 	for i := range s.axes {
 		coef, ok := c.Terms[s.axes[i].name]
@@ -234,7 +234,7 @@ const (
 // set of excluded regions, dosing steps or discrete values, and constraints none
 // of which can be left out of the contradiction: each is removed for good if the
 // rest is found infeasible without it.
-func conflict(def events.Definition) []string {
+func conflict(def definition.Campaign) []string {
 	var parts []part
 	for i := range def.Excluded {
 		parts = append(parts, part{partRegion, i})

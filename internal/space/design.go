@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/qmc"
 )
 
@@ -20,9 +20,9 @@ const (
 // Sample returns n compositions drawn at random, uniformly over the space as far
 // as its steps allow: independent of each other, so that a space of few
 // compositions repeats them. Equal arguments give equal samples.
-func (s *Space) Sample(n int, seed uint64) ([]events.Point, error) {
+func (s *Space) Sample(n int, seed uint64) ([]definition.Point, error) {
 	rng := rand.New(rand.NewPCG(seed, streamSample))
-	points := make([]events.Point, n)
+	points := make([]definition.Point, n)
 	if s.list != nil {
 		for i := range points {
 			points[i] = s.list[rng.IntN(len(s.list))]
@@ -64,23 +64,23 @@ func (s *Space) Sample(n int, seed uint64) ([]events.Point, error) {
 // points that brings the design's energy distance to the uniform distribution
 // down most. The first few points spread as the first points of a Sobol
 // sequence do, and no part of a simplex is preferred.
-func (s *Space) Design(kind string, n int, seed uint64) ([]events.Point, error) {
+func (s *Space) Design(kind string, n int, seed uint64) ([]definition.Point, error) {
 	rng := rand.New(rand.NewPCG(seed, streamDesign))
 	d := designer{s: s, rng: rng, seen: map[string]bool{}}
 	switch {
-	case kind != events.DesignSobol && kind != events.DesignRandom:
-		return nil, fmt.Errorf("there is no design %q; choose %q or %q", kind, events.DesignSobol, events.DesignRandom)
+	case kind != definition.DesignSobol && kind != definition.DesignRandom:
+		return nil, fmt.Errorf("there is no design %q; choose %q or %q", kind, definition.DesignSobol, definition.DesignRandom)
 	case s.list != nil:
 		n = min(n, len(s.list))
-		if kind == events.DesignRandom {
-			points := make([]events.Point, n)
+		if kind == definition.DesignRandom {
+			points := make([]definition.Point, n)
 			for i, k := range rng.Perm(len(s.list))[:n] {
 				points[i] = s.list[k]
 			}
 			return points, nil
 		}
 		return d.herd(n, s.encoded)
-	case kind == events.DesignRandom:
+	case kind == definition.DesignRandom:
 		return d.random(n)
 	case s.walk == nil && len(s.axes) <= qmc.MaxDim:
 		return d.sobol(n, seed)
@@ -126,7 +126,7 @@ func (s *Space) Starts(n int, seed uint64) ([][]float64, error) {
 
 // fromCube maps a point of [0, 1)^(number of parameters) to a composition of a
 // space without constraints: each value of a list with equal probability.
-func (s *Space) fromCube(u []float64) events.Point {
+func (s *Space) fromCube(u []float64) definition.Point {
 	values, categories := make([]float64, len(s.axes)), make([]int, len(s.axes))
 	for i := range s.axes {
 		a := &s.axes[i]
@@ -164,12 +164,12 @@ type designer struct {
 	s      *Space
 	rng    *rand.Rand
 	seen   map[string]bool
-	points []events.Point
+	points []definition.Point
 	places [][]float64 // points, encoded
 }
 
 // add takes p unless it is a repeat.
-func (d *designer) add(p events.Point) (bool, error) {
+func (d *designer) add(p definition.Point) (bool, error) {
 	x, err := d.s.Encode(p)
 	if err != nil {
 		return false, err
@@ -187,7 +187,7 @@ func (d *designer) add(p events.Point) (bool, error) {
 // almost nothing satisfies its constraints.
 const patience = 2000
 
-func (d *designer) sobol(n int, seed uint64) ([]events.Point, error) {
+func (d *designer) sobol(n int, seed uint64) ([]definition.Point, error) {
 	sequence, err := qmc.NewScrambled(len(d.s.axes), seed)
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func (d *designer) sobol(n int, seed uint64) ([]events.Point, error) {
 	return d.points, nil
 }
 
-func (d *designer) random(n int) ([]events.Point, error) {
+func (d *designer) random(n int) ([]definition.Point, error) {
 	// Whole blocks, so that a longer design begins with the shorter one.
 	const block = 64
 	for repeats := 0; len(d.points) < n && repeats < patience; {
@@ -228,7 +228,7 @@ func (d *designer) random(n int) ([]events.Point, error) {
 }
 
 // herd chooses from pools of uniform points, or from the given one.
-func (d *designer) herd(n int, given [][]float64) ([]events.Point, error) {
+func (d *designer) herd(n int, given [][]float64) ([]definition.Point, error) {
 	const block, used = 1024, 256 // points of a pool, and how many are chosen from it at most
 	for len(d.points) < n {
 		pool, most := given, len(given)

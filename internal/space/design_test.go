@@ -4,21 +4,21 @@ import (
 	"math"
 	"testing"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // simplex is three fractions that sum to one, nothing else.
-func simplex() events.Definition {
-	return events.Definition{
-		Parameters:  []events.Parameter{continuous("a", 0, 1), continuous("b", 0, 1), continuous("c", 0, 1)},
-		Constraints: []events.Constraint{{Name: "sum", Terms: map[string]float64{"a": 1, "b": 1, "c": 1}, Equals: ptr(1)}},
+func simplex() definition.Campaign {
+	return definition.Campaign{
+		Parameters:  []definition.Parameter{continuous("a", 0, 1), continuous("b", 0, 1), continuous("c", 0, 1)},
+		Constraints: []definition.Constraint{{Name: "sum", Terms: map[string]float64{"a": 1, "b": 1, "c": 1}, Equals: ptr(1)}},
 	}
 }
 
 // spread returns the least distance between two points of a design, and its
 // energy distance to a large uniform sample of the space (less its constant
 // part): small is even.
-func spread(t *testing.T, s *Space, points []events.Point, uniform [][]float64) (least, energy float64) {
+func spread(t *testing.T, s *Space, points []definition.Point, uniform [][]float64) (least, energy float64) {
 	t.Helper()
 	var xs [][]float64
 	for _, p := range points {
@@ -57,15 +57,15 @@ func TestDesignFillsASimplex(t *testing.T) {
 		var designed, random, naive [2]float64
 		const seeds = 10
 		for seed := range uint64(seeds) {
-			d, err := s.Design(events.DesignSobol, n, seed)
+			d, err := s.Design(definition.DesignSobol, n, seed)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := s.Design(events.DesignRandom, n, seed)
+			r, err := s.Design(definition.DesignRandom, n, seed)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for k, points := range [][]events.Point{d, r, normalised(n, seed)} {
+			for k, points := range [][]definition.Point{d, r, normalised(n, seed)} {
 				least, energy := spread(t, s, points, exact)
 				for _, into := range []*[2]float64{&designed, &random, &naive}[k : k+1] {
 					into[0] += least / seeds
@@ -102,26 +102,26 @@ func dirichlet(n int) [][]float64 {
 }
 
 // normalised divides points of a Sobol sequence in the cube by their sum.
-func normalised(n int, seed uint64) []events.Point {
-	cube, err := New(events.Definition{Parameters: simplex().Parameters})
+func normalised(n int, seed uint64) []definition.Point {
+	cube, err := New(definition.Campaign{Parameters: simplex().Parameters})
 	if err != nil {
 		panic(err)
 	}
-	design, err := cube.Design(events.DesignSobol, n, seed)
+	design, err := cube.Design(definition.DesignSobol, n, seed)
 	if err != nil {
 		panic(err)
 	}
-	points := make([]events.Point, n)
+	points := make([]definition.Point, n)
 	for i, p := range design {
 		var sum float64
 		for _, name := range cube.Parameters() {
 			x, _ := p[name].Float()
 			sum += x
 		}
-		points[i] = events.Point{}
+		points[i] = definition.Point{}
 		for _, name := range cube.Parameters() {
 			x, _ := p[name].Float()
-			points[i][name] = events.Number(x / sum)
+			points[i][name] = definition.Number(x / sum)
 		}
 	}
 	return points
@@ -130,13 +130,13 @@ func normalised(n int, seed uint64) []events.Point {
 // Sample is uniform: on a simplex, and with a box cut out of a square, the
 // parts of the space are met as often as they are large.
 func TestSampleIsUniform(t *testing.T) {
-	cut := events.Definition{
-		Parameters: []events.Parameter{continuous("a", 0, 1), continuous("b", 0, 1)},
-		Excluded:   []events.Region{{Name: "wall", Where: map[string]events.RegionSide{"a": {Min: ptr(0.3), Max: ptr(0.5)}}}},
+	cut := definition.Campaign{
+		Parameters: []definition.Parameter{continuous("a", 0, 1), continuous("b", 0, 1)},
+		Excluded:   []definition.Region{{Name: "wall", Where: map[string]definition.RegionSide{"a": {Min: ptr(0.3), Max: ptr(0.5)}}}},
 	}
 	tests := []struct {
 		name string
-		def  events.Definition
+		def  definition.Campaign
 		in   func(x []float64) bool
 		want float64
 	}{
@@ -177,19 +177,19 @@ func TestSampleIsUniform(t *testing.T) {
 // A part of the space that exclusions cut off is still visited, and a category
 // is left out only where it is excluded.
 func TestDesignReachesEveryPart(t *testing.T) {
-	def := events.Definition{
-		Parameters: []events.Parameter{continuous("a", 0, 1), continuous("b", 0, 1),
-			{Name: "salt", Categories: []events.CategoryDef{{Name: "LiPF6"}, {Name: "LiFSI"}}}},
-		Excluded: []events.Region{
-			{Name: "wall", Where: map[string]events.RegionSide{"a": {Min: ptr(0.4), Max: ptr(0.6)}}},
-			{Name: "corrodes", Where: map[string]events.RegionSide{"salt": {Is: "LiFSI"}, "b": {Min: ptr(0.5)}}},
+	def := definition.Campaign{
+		Parameters: []definition.Parameter{continuous("a", 0, 1), continuous("b", 0, 1),
+			{Name: "salt", Categories: []definition.CategoryDef{{Name: "LiPF6"}, {Name: "LiFSI"}}}},
+		Excluded: []definition.Region{
+			{Name: "wall", Where: map[string]definition.RegionSide{"a": {Min: ptr(0.4), Max: ptr(0.6)}}},
+			{Name: "corrodes", Where: map[string]definition.RegionSide{"salt": {Is: "LiFSI"}, "b": {Min: ptr(0.5)}}},
 		},
 	}
 	s, err := New(def)
 	if err != nil {
 		t.Fatal(err)
 	}
-	design, err := s.Design(events.DesignSobol, 16, 5)
+	design, err := s.Design(definition.DesignSobol, 16, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func BenchmarkDesign(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := s.Design(events.DesignSobol, 10, 1); err != nil {
+		if _, err := s.Design(definition.DesignSobol, 10, 1); err != nil {
 			b.Fatal(err)
 		}
 	}

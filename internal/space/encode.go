@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Encode returns the coordinates of p. Numbers may lie outside their bounds (an
 // instrument may have made a little more or less than asked); the coordinate is
 // then outside [0, 1]. The error wraps [ErrOutside] where p lacks a parameter,
 // has an unknown one, or a value of the wrong kind.
-func (s *Space) Encode(p events.Point) ([]float64, error) {
+func (s *Space) Encode(p definition.Point) ([]float64, error) {
 	x := make([]float64, s.dim)
 	for i := range s.axes {
 		a := &s.axes[i]
@@ -37,26 +37,26 @@ func (s *Space) Encode(p events.Point) ([]float64, error) {
 // nearest category. Constraints between parameters, candidates and excluded
 // regions are not looked at: see [Space.Snap]. It panics if x does not have Dim
 // coordinates.
-func (s *Space) Decode(x []float64) events.Point {
+func (s *Space) Decode(x []float64) definition.Point {
 	s.checkDim(x)
-	p := make(events.Point, len(s.axes))
+	p := make(definition.Point, len(s.axes))
 	for i := range s.axes {
 		a := &s.axes[i]
 		if a.categorical() {
-			p[a.name] = events.Category(a.categories[a.nearestCategory(x, nil)])
+			p[a.name] = definition.Category(a.categories[a.nearestCategory(x, nil)])
 			continue
 		}
 		v := a.decode(x[a.at])
 		if a.grid != nil {
 			v = a.grid.value(a.grid.nearest(v))
 		}
-		p[a.name] = events.Number(v)
+		p[a.name] = definition.Number(v)
 	}
 	return p
 }
 
 // unknown reports a parameter of p that the space does not have.
-func (s *Space) unknown(p events.Point) error {
+func (s *Space) unknown(p definition.Point) error {
 	if len(p) == len(s.axes) {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (s *Space) unknown(p events.Point) error {
 
 // Format writes p in the order of the parameters, with units:
 // "lipf6 1.1 mol/kg, ec 0.34".
-func (s *Space) Format(p events.Point) string {
+func (s *Space) Format(p definition.Point) string {
 	parts := make([]string, 0, len(s.axes))
 	for i := range s.axes {
 		a := &s.axes[i]
@@ -92,7 +92,7 @@ func (s *Space) Format(p events.Point) string {
 // Key returns a text that is equal for equal compositions: numbers agree to
 // nine decimals of their range. Use it to find repeats. The error is that of
 // Encode.
-func (s *Space) Key(p events.Point) (string, error) {
+func (s *Space) Key(p definition.Point) (string, error) {
 	x, err := s.Encode(p)
 	if err != nil {
 		return "", err

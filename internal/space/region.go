@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // margin is how far outside an excluded region a continuous parameter is put,
@@ -25,7 +25,7 @@ type side struct {
 	category int // -1 for an interval
 }
 
-func (s *Space) newRegion(e events.Region, index int) (region, error) {
+func (s *Space) newRegion(e definition.Region, index int) (region, error) {
 	r := region{name: e.Name}
 	if r.name == "" {
 		r.name = fmt.Sprintf("number %d", index+1)
@@ -61,14 +61,14 @@ func (r *region) describe() string { return fmt.Sprintf("the excluded region %q"
 
 // Excluded returns the name of the first excluded region that holds p, and
 // whether there is one. Regions are closed: their boundary belongs to them.
-func (s *Space) Excluded(p events.Point) (name string, ok bool) {
+func (s *Space) Excluded(p definition.Point) (name string, ok bool) {
 	if r := s.excluding(p); r != nil {
 		return r.name, true
 	}
 	return "", false
 }
 
-func (s *Space) excluding(p events.Point) *region {
+func (s *Space) excluding(p definition.Point) *region {
 	for i := range s.regions {
 		if r := &s.regions[i]; r.holds(s, p) {
 			return r
@@ -77,7 +77,7 @@ func (s *Space) excluding(p events.Point) *region {
 	return nil
 }
 
-func (r *region) holds(s *Space, p events.Point) bool {
+func (r *region) holds(s *Space, p definition.Point) bool {
 	for _, d := range r.sides {
 		v := p[s.axes[d.axis].name]
 		if d.category >= 0 {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
@@ -33,7 +33,7 @@ var ErrUndecided = errors.New("no composition was found that satisfies the const
 // of 20,000 nodes ends with the best composition found (never seen in practice),
 // or with an error that wraps [ErrUndecided]. Snap panics if x does not have Dim
 // coordinates.
-func (s *Space) Snap(x []float64) (events.Point, error) {
+func (s *Space) Snap(x []float64) (definition.Point, error) {
 	s.checkDim(x)
 	for i, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -66,7 +66,7 @@ type snapSearch struct {
 	s     *Space
 	x     []float64
 	nodes int
-	best  events.Point
+	best  definition.Point
 	least float64 // squared distance of best
 }
 
@@ -244,14 +244,14 @@ func (s *Space) numericPolytope(c cell) optimize.Polytope {
 }
 
 // point puts numbers and categories, by axis, together.
-func (s *Space) point(values []float64, categories []int) events.Point {
-	p := make(events.Point, len(s.axes))
+func (s *Space) point(values []float64, categories []int) definition.Point {
+	p := make(definition.Point, len(s.axes))
 	for i := range s.axes {
 		a := &s.axes[i]
 		if a.categorical() {
-			p[a.name] = events.Category(a.categories[categories[i]])
+			p[a.name] = definition.Category(a.categories[categories[i]])
 		} else {
-			p[a.name] = events.Number(values[i])
+			p[a.name] = definition.Number(values[i])
 		}
 	}
 	return p
@@ -285,7 +285,7 @@ func (s *Space) feasible() error {
 }
 
 // enumerate lists the space where it is finite and short.
-func (s *Space) enumerate() ([]events.Point, bool) {
+func (s *Space) enumerate() ([]definition.Point, bool) {
 	total := 1
 	sizes := make([]int, len(s.axes))
 	for i := range s.axes {
@@ -305,7 +305,7 @@ func (s *Space) enumerate() ([]events.Point, bool) {
 		}
 		total *= sizes[i]
 	}
-	list := []events.Point{}
+	list := []definition.Point{}
 	values, categories := make([]float64, len(s.axes)), make([]int, len(s.axes))
 	for index := range total {
 		rest := index

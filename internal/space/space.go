@@ -37,7 +37,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
@@ -65,9 +65,9 @@ type Space struct {
 
 	nodes int // limit of a search by Snap
 
-	listed  bool           // only the listed compositions may be measured
-	list    []events.Point // what may be measured, where that is a short list
-	encoded [][]float64    // list, encoded
+	listed  bool               // only the listed compositions may be measured
+	list    []definition.Point // what may be measured, where that is a short list
+	encoded [][]float64        // list, encoded
 
 	polytope optimize.Polytope
 	relaxed  *optimize.Region
@@ -82,7 +82,7 @@ type Space struct {
 // and with another error for a definition that cannot be read (a parameter of
 // no kind, a constraint on an unknown or categorical one);
 // campaignfile.Validate reports such faults with their place in the file.
-func New(def events.Definition) (*Space, error) {
+func New(def definition.Campaign) (*Space, error) {
 	s, err := build(def, nil)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func New(def events.Definition) (*Space, error) {
 
 // build reads the definition. It leaves out what the parts in without name: see
 // conflict.
-func build(def events.Definition, without map[part]bool) (*Space, error) {
+func build(def definition.Campaign, without map[part]bool) (*Space, error) {
 	s := &Space{listed: len(def.Candidates) > 0, nodes: maxNodes}
 	for i, p := range def.Parameters {
 		step := 0.0
@@ -274,13 +274,13 @@ func (s *Space) Region() *optimize.Region { return s.relaxed }
 // Finite returns every composition of the space, in a fixed order, where that
 // is a list: given candidates, or at most 10,000 combinations of discrete
 // values, dosing steps and categories. The caller must not change the points.
-func (s *Space) Finite() ([]events.Point, bool) {
+func (s *Space) Finite() ([]definition.Point, bool) {
 	return slices.Clone(s.list), s.list != nil
 }
 
 // Contains returns nil if p may be measured, and otherwise an error that wraps
 // [ErrOutside] and says why not, in the user's units.
-func (s *Space) Contains(p events.Point) error {
+func (s *Space) Contains(p definition.Point) error {
 	if err := s.check(p); err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func (s *Space) Contains(p events.Point) error {
 }
 
 // check is Contains without the list of candidates.
-func (s *Space) check(p events.Point) error {
+func (s *Space) check(p definition.Point) error {
 	x := make([]float64, len(s.axes)) // numbers by axis
 	for i := range s.axes {
 		a := &s.axes[i]

@@ -7,34 +7,34 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"pgregory.net/rapid"
 )
 
 func ptr(x float64) *float64 { return &x }
 
-func continuous(name string, lo, hi float64) events.Parameter {
-	return events.Parameter{Name: name, Min: &lo, Max: &hi}
+func continuous(name string, lo, hi float64) definition.Parameter {
+	return definition.Parameter{Name: name, Min: &lo, Max: &hi}
 }
 
 // mixture is four fractions that sum to one, with bounds, an inequality and
 // steps of 0.01.
-func mixture() events.Definition {
-	return events.Definition{
-		Parameters: []events.Parameter{continuous("ec", 0.1, 0.6), continuous("dmc", 0, 0.8), continuous("emc", 0, 0.8), continuous("fec", 0, 0.15)},
-		Constraints: []events.Constraint{
+func mixture() definition.Campaign {
+	return definition.Campaign{
+		Parameters: []definition.Parameter{continuous("ec", 0.1, 0.6), continuous("dmc", 0, 0.8), continuous("emc", 0, 0.8), continuous("fec", 0, 0.15)},
+		Constraints: []definition.Constraint{
 			{Name: "sum", Terms: map[string]float64{"ec": 1, "dmc": 1, "emc": 1, "fec": 1}, Equals: ptr(1)},
 			{Name: "viscous", Terms: map[string]float64{"ec": 1, "fec": 1}, AtMost: ptr(0.6)},
 		},
-		Instrument: events.Instrument{Steps: map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}},
+		Instrument: definition.Instrument{Steps: map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}},
 	}
 }
 
 // definitions draws design spaces of every shape, around a composition that is
 // made to be feasible, so that the space is not empty.
-func definitions() *rapid.Generator[events.Definition] {
-	return rapid.Custom(func(t *rapid.T) events.Definition {
-		def := events.Definition{Instrument: events.Instrument{Steps: map[string]float64{}}}
+func definitions() *rapid.Generator[definition.Campaign] {
+	return rapid.Custom(func(t *rapid.T) definition.Campaign {
+		def := definition.Campaign{Instrument: definition.Instrument{Steps: map[string]float64{}}}
 		inside, gridded := map[string]float64{}, map[string]bool{}
 		var numeric []string
 		coarse := rapid.SampledFrom([]float64{0.05, 0.1, 0.25}).Draw(t, "step")
@@ -56,14 +56,14 @@ func definitions() *rapid.Generator[events.Definition] {
 				inside[name] = lo + float64(rapid.IntRange(0, k).Draw(t, "inside"))*coarse
 				numeric = append(numeric, name)
 			case "values":
-				def.Parameters = append(def.Parameters, events.Parameter{Name: name, Values: []float64{0.5, 1, 2.5, 4}})
+				def.Parameters = append(def.Parameters, definition.Parameter{Name: name, Values: []float64{0.5, 1, 2.5, 4}})
 				gridded[name] = true
 				inside[name] = rapid.SampledFrom([]float64{0.5, 1, 2.5, 4}).Draw(t, "inside")
 				numeric = append(numeric, name)
 			case "one-hot":
-				def.Parameters = append(def.Parameters, events.Parameter{Name: name, Categories: []events.CategoryDef{{Name: "x"}, {Name: "y"}, {Name: "z"}}})
+				def.Parameters = append(def.Parameters, definition.Parameter{Name: name, Categories: []definition.CategoryDef{{Name: "x"}, {Name: "y"}, {Name: "z"}}})
 			case "descriptors":
-				def.Parameters = append(def.Parameters, events.Parameter{Name: name, Categories: []events.CategoryDef{
+				def.Parameters = append(def.Parameters, definition.Parameter{Name: name, Categories: []definition.CategoryDef{
 					{Name: "x", Descriptors: map[string]float64{"p": 1, "q": 5}},
 					{Name: "y", Descriptors: map[string]float64{"p": 2, "q": 5}},
 					{Name: "z", Descriptors: map[string]float64{"p": 7, "q": 1}}}})
@@ -72,7 +72,7 @@ func definitions() *rapid.Generator[events.Definition] {
 		round := func(x float64) float64 { return math.Round(x*1e6) / 1e6 } // as a person writes it
 		if len(numeric) > 1 {
 			for range rapid.IntRange(0, 2).Draw(t, "constraints") {
-				c := events.Constraint{Terms: map[string]float64{}}
+				c := definition.Constraint{Terms: map[string]float64{}}
 				var sum float64
 				whole, free := true, false
 				for _, name := range numeric {
@@ -100,20 +100,20 @@ func definitions() *rapid.Generator[events.Definition] {
 			}
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "regions") {
-			where := map[string]events.RegionSide{}
+			where := map[string]definition.RegionSide{}
 			for _, p := range def.Parameters {
 				if rapid.Bool().Draw(t, "restricts") {
 					continue
 				}
 				if p.Categories != nil {
-					where[p.Name] = events.RegionSide{Is: "y"}
+					where[p.Name] = definition.RegionSide{Is: "y"}
 					continue
 				}
 				x := inside[p.Name] + 0.02
-				where[p.Name] = events.RegionSide{Min: &x, Max: ptr(x + rapid.Float64Range(0.01, 1).Draw(t, "excluded"))}
+				where[p.Name] = definition.RegionSide{Min: &x, Max: ptr(x + rapid.Float64Range(0.01, 1).Draw(t, "excluded"))}
 			}
 			if len(where) > 0 {
-				def.Excluded = append(def.Excluded, events.Region{Where: where})
+				def.Excluded = append(def.Excluded, definition.Region{Where: where})
 			}
 		}
 		return def
@@ -121,7 +121,7 @@ func definitions() *rapid.Generator[events.Definition] {
 }
 
 // obeys is a second, plain reading of the definition.
-func obeys(def events.Definition, p events.Point) string {
+func obeys(def definition.Campaign, p definition.Point) string {
 	for _, par := range def.Parameters {
 		x, isNumber := p[par.Name].Float()
 		switch {
@@ -191,7 +191,7 @@ func obeys(def events.Definition, p events.Point) string {
 
 // open builds a drawn space; those that the exclusions happen to empty are
 // skipped.
-func open(t *rapid.T, def events.Definition) *Space {
+func open(t *rapid.T, def definition.Campaign) *Space {
 	s, err := New(def)
 	var infeasible *InfeasibleError
 	if errors.As(err, &infeasible) {
@@ -212,13 +212,13 @@ func TestEverythingSuggestedMayBeMeasured(t *testing.T) {
 		for i := range x {
 			x[i] = rapid.Float64Range(-0.3, 1.3).Draw(t, "x")
 		}
-		var points []events.Point
+		var points []definition.Point
 		p, err := s.Snap(x)
 		if err != nil {
 			t.Fatal(err)
 		}
 		points = append(points, p)
-		for _, kind := range []string{events.DesignSobol, events.DesignRandom} {
+		for _, kind := range []string{definition.DesignSobol, definition.DesignRandom} {
 			design, err := s.Design(kind, 4, 7)
 			if err != nil {
 				t.Fatal(err)
@@ -259,7 +259,7 @@ func TestEncodingIsInvertible(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for name, back := range map[string]events.Point{"Decode": s.Decode(x), "Snap": snapped} {
+			for name, back := range map[string]definition.Point{"Decode": s.Decode(x), "Snap": snapped} {
 				y, err := s.Encode(back)
 				if err != nil {
 					t.Fatal(err)
@@ -308,7 +308,7 @@ func TestMixtureSumsExactly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	design, err := s.Design(events.DesignSobol, 50, 1)
+	design, err := s.Design(definition.DesignSobol, 50, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,10 +325,10 @@ func TestMixtureSumsExactly(t *testing.T) {
 // A design that is continued begins as it did, differs with the seed, and never
 // repeats a composition.
 func TestDesignIsASequence(t *testing.T) {
-	box := events.Definition{Parameters: []events.Parameter{continuous("a", 0, 1), continuous("b", -3, 5)}}
-	list := events.Definition{Parameters: []events.Parameter{{Name: "a", Values: []float64{1, 2, 3, 4, 5, 6}}, {Name: "b", Categories: []events.CategoryDef{{Name: "x"}, {Name: "y"}}}}}
-	for name, def := range map[string]events.Definition{"box": box, "mixture": mixture(), "list": list} {
-		for _, kind := range []string{events.DesignSobol, events.DesignRandom} {
+	box := definition.Campaign{Parameters: []definition.Parameter{continuous("a", 0, 1), continuous("b", -3, 5)}}
+	list := definition.Campaign{Parameters: []definition.Parameter{{Name: "a", Values: []float64{1, 2, 3, 4, 5, 6}}, {Name: "b", Categories: []definition.CategoryDef{{Name: "x"}, {Name: "y"}}}}}
+	for name, def := range map[string]definition.Campaign{"box": box, "mixture": mixture(), "list": list} {
+		for _, kind := range []string{definition.DesignSobol, definition.DesignRandom} {
 			s, err := New(def)
 			if err != nil {
 				t.Fatal(err)
@@ -376,38 +376,38 @@ func TestDesignIsASequence(t *testing.T) {
 // A space without compositions is recognised, and the message names what
 // contradicts what.
 func TestInfeasible(t *testing.T) {
-	sum := events.Constraint{Name: "sum", Terms: map[string]float64{"a": 1, "b": 1}, Equals: ptr(1)}
-	ab := []events.Parameter{continuous("a", 0, 0.4), continuous("b", 0, 0.5)}
-	wide := []events.Parameter{continuous("a", 0, 1), continuous("b", 0, 1)}
+	sum := definition.Constraint{Name: "sum", Terms: map[string]float64{"a": 1, "b": 1}, Equals: ptr(1)}
+	ab := []definition.Parameter{continuous("a", 0, 0.4), continuous("b", 0, 0.5)}
+	wide := []definition.Parameter{continuous("a", 0, 1), continuous("b", 0, 1)}
 	tests := []struct {
 		name string
-		def  events.Definition
+		def  definition.Campaign
 		want []string
 		not  string
 	}{
 		{"a mixture whose bounds are too tight",
-			events.Definition{Parameters: append(ab[:2:2], continuous("c", 0, 1)), Constraints: []events.Constraint{sum}},
+			definition.Campaign{Parameters: append(ab[:2:2], continuous("c", 0, 1)), Constraints: []definition.Constraint{sum}},
 			[]string{`constraint "sum" (a + b = 1)`, "a ≤ 0.4", "b ≤ 0.5"}, "c "},
 		{"two constraints against each other",
-			events.Definition{Parameters: wide, Constraints: []events.Constraint{
+			definition.Campaign{Parameters: wide, Constraints: []definition.Constraint{
 				{Name: "much", Terms: map[string]float64{"a": 1, "b": 1}, AtLeast: ptr(1.5)},
 				{Name: "little", Terms: map[string]float64{"a": 1, "b": 1}, AtMost: ptr(1.2)}}},
 			[]string{`constraint "much"`, `constraint "little"`}, "a ≤"},
 		{"a sum that the steps cannot make",
-			events.Definition{Parameters: wide, Constraints: []events.Constraint{sum},
-				Instrument: events.Instrument{Steps: map[string]float64{"a": 0.03, "b": 0.06}}},
+			definition.Campaign{Parameters: wide, Constraints: []definition.Constraint{sum},
+				Instrument: definition.Instrument{Steps: map[string]float64{"a": 0.03, "b": 0.06}}},
 			[]string{`constraint "sum"`, `the dosing steps of "a" (multiples of 0.03)`, `the dosing steps of "b" (multiples of 0.06)`}, "excluded"},
 		{"no multiple of a step within the bounds",
-			events.Definition{Parameters: []events.Parameter{continuous("a", 0.11, 0.19)}, Instrument: events.Instrument{Steps: map[string]float64{"a": 0.1}}},
+			definition.Campaign{Parameters: []definition.Parameter{continuous("a", 0.11, 0.19)}, Instrument: definition.Instrument{Steps: map[string]float64{"a": 0.1}}},
 			[]string{`the bounds of "a" (0.11 to 0.19)`, `multiples of 0.1`}, "excluded"},
 		{"everything excluded",
-			events.Definition{Parameters: wide, Excluded: []events.Region{
-				{Name: "low", Where: map[string]events.RegionSide{"a": {Max: ptr(0.5)}}},
-				{Name: "high", Where: map[string]events.RegionSide{"a": {Min: ptr(0.5)}}},
-				{Name: "elsewhere", Where: map[string]events.RegionSide{"b": {Min: ptr(0.9)}}}}},
+			definition.Campaign{Parameters: wide, Excluded: []definition.Region{
+				{Name: "low", Where: map[string]definition.RegionSide{"a": {Max: ptr(0.5)}}},
+				{Name: "high", Where: map[string]definition.RegionSide{"a": {Min: ptr(0.5)}}},
+				{Name: "elsewhere", Where: map[string]definition.RegionSide{"b": {Min: ptr(0.9)}}}}},
 			[]string{`the excluded region "low"`, `the excluded region "high"`}, "elsewhere"},
 		{"no candidate is allowed",
-			events.Definition{Parameters: wide, Candidates: []events.Point{{"a": events.Number(2), "b": events.Number(0)}}},
+			definition.Campaign{Parameters: wide, Candidates: []definition.Point{{"a": definition.Number(2), "b": definition.Number(0)}}},
 			[]string{"none of the candidates"}, "sum"},
 	}
 	for _, test := range tests {
@@ -432,10 +432,10 @@ func TestInfeasible(t *testing.T) {
 // A step that satisfies a constraint only up to rounding is passed over for the
 // next one that does: dmc ≥ 0 leaves no room for ec = 0.1.
 func TestSnapPassesOverWhatRoundingBreaks(t *testing.T) {
-	def := events.Definition{
-		Parameters:  []events.Parameter{continuous("ec", 0, 1), continuous("dmc", 0, 1)},
-		Constraints: []events.Constraint{{Terms: map[string]float64{"ec": 1, "dmc": -1}, Equals: ptr(0.100000003)}},
-		Instrument:  events.Instrument{Steps: map[string]float64{"ec": 0.05}},
+	def := definition.Campaign{
+		Parameters:  []definition.Parameter{continuous("ec", 0, 1), continuous("dmc", 0, 1)},
+		Constraints: []definition.Constraint{{Terms: map[string]float64{"ec": 1, "dmc": -1}, Equals: ptr(0.100000003)}},
+		Instrument:  definition.Instrument{Steps: map[string]float64{"ec": 0.05}},
 	}
 	s, err := New(def)
 	if err != nil {

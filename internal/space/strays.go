@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Slack is how far a number that a person writes down may be beyond a bound, as a
@@ -19,7 +19,7 @@ const Slack = 0.005
 // values or a multiple of a step: no instrument doses exactly. Excluded regions and
 // the list of candidates say what shall not be made, not what cannot be, and are
 // left out; so is what [Space.Encode] refuses.
-func (s *Space) Strays(p events.Point, made bool) []string {
+func (s *Space) Strays(p definition.Point, made bool) []string {
 	var strays []string
 	x := make([]float64, len(s.axes)) // numbers by axis
 	for i := range s.axes {

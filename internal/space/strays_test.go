@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Law: what a campaign can ask for is never called astray.
@@ -30,8 +30,8 @@ func TestNothingSuggestedIsAstray(t *testing.T) {
 func TestStrays(t *testing.T) {
 	def := mixture()
 	def.Parameters = append(def.Parameters,
-		events.Parameter{Name: "t", Unit: "°C", Values: []float64{25, 35, 60}},
-		events.Parameter{Name: "salt", Categories: []events.CategoryDef{{Name: "x"}, {Name: "y"}}})
+		definition.Parameter{Name: "t", Unit: "°C", Values: []float64{25, 35, 60}},
+		definition.Parameter{Name: "salt", Categories: []definition.CategoryDef{{Name: "x"}, {Name: "y"}}})
 	s, err := New(def)
 	if err != nil {
 		t.Fatal(err)
@@ -48,8 +48,8 @@ func TestStrays(t *testing.T) {
 		{0.05, 0.9, 0, 0.05, 61, []string{"ec = 0.05 is below 0.1", "dmc = 0.9 is above 0.8", "t = 61 °C is above 60"},
 			[]string{"ec = 0.05 is below 0.1", "dmc = 0.9 is above 0.8", "t = 61 °C is above 60"}},
 	} {
-		p := events.Point{"ec": events.Number(test.ec), "dmc": events.Number(test.dmc), "emc": events.Number(test.emc),
-			"fec": events.Number(test.fec), "t": events.Number(test.t), "salt": events.Category("x")}
+		p := definition.Point{"ec": definition.Number(test.ec), "dmc": definition.Number(test.dmc), "emc": definition.Number(test.emc),
+			"fec": definition.Number(test.fec), "t": definition.Number(test.t), "salt": definition.Category("x")}
 		if got := s.Strays(p, false); !slices.Equal(got, test.asked) {
 			t.Errorf("asked for %v: %q, want %q", p, got, test.asked)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/space"
@@ -20,15 +21,15 @@ import (
 
 // Define returns the complete definition of a campaign on a task with its
 // simulated instrument, after the given changes.
-func Define(task string, seed uint64, experiments int, changes ...func(*events.Definition)) (events.Definition, error) {
+func Define(task string, seed uint64, experiments int, changes ...func(*definition.Campaign)) (definition.Campaign, error) {
 	t, ok := tasks.Lookup(task)
 	if !ok {
-		return events.Definition{}, fmt.Errorf("there is no task %q; the tasks are %v", task, tasks.Names())
+		return definition.Campaign{}, fmt.Errorf("there is no task %q; the tasks are %v", task, tasks.Names())
 	}
-	def := events.Definition{
+	def := definition.Campaign{
 		Name: task, Seed: seed, Parameters: t.Parameters, Constraints: t.Constraints, Objective: t.Objective,
-		Budget:     events.Budget{Experiments: experiments},
-		Instrument: events.Instrument{Simulated: &events.SimulatedInstrument{Task: task}},
+		Budget:     definition.Budget{Experiments: experiments},
+		Instrument: definition.Instrument{Simulated: &definition.SimulatedInstrument{Task: task}},
 	}
 	for _, change := range changes {
 		change(&def)
@@ -37,27 +38,27 @@ func Define(task string, seed uint64, experiments int, changes ...func(*events.D
 }
 
 // WithExpert adds a simulated expert of the given accuracy a.
-func WithExpert(accuracy float64) func(*events.Definition) {
-	return func(def *events.Definition) {
-		def.Experts = append(def.Experts, events.Expert{Name: "ada", Simulated: &events.SimulatedExpert{Accuracy: &accuracy}})
+func WithExpert(accuracy float64) func(*definition.Campaign) {
+	return func(def *definition.Campaign) {
+		def.Experts = append(def.Experts, definition.Expert{Name: "ada", Simulated: &definition.SimulatedExpert{Accuracy: &accuracy}})
 	}
 }
 
 // WithNoise gives the instrument a known noise, in the objective's unit.
-func WithNoise(sd float64) func(*events.Definition) {
-	return func(def *events.Definition) {
+func WithNoise(sd float64) func(*definition.Campaign) {
+	return func(def *definition.Campaign) {
 		def.Objective.Noise, def.Instrument.Simulated.Noise = &sd, sd
 	}
 }
 
 // Reviewers returns the simulated experts of a definition by name.
-func Reviewers(def events.Definition) (map[string]humans.Reviewer, error) {
+func Reviewers(def definition.Campaign) (map[string]humans.Reviewer, error) {
 	sp, err := space.New(def)
 	if err != nil {
 		return nil, err
 	}
 	var failed error
-	sample := func(n int, seed uint64) []events.Point {
+	sample := func(n int, seed uint64) []definition.Point {
 		points, err := sp.Sample(n, seed)
 		if err != nil {
 			failed = err
@@ -95,7 +96,7 @@ func Clock() func() time.Time {
 // campaign where the log does not hold it. instrument may be nil for the
 // simulated one; where it is another one, the campaign that is opened names it
 // as a program of its own, since an audit holds the log to the definition.
-func Runner(ctx context.Context, log events.Log, def events.Definition, instrument instruments.Instrument) (*engine.Runner, error) {
+func Runner(ctx context.Context, log events.Log, def definition.Campaign, instrument instruments.Instrument) (*engine.Runner, error) {
 	if instrument == nil && def.Instrument.Simulated != nil {
 		var err error
 		if instrument, err = simulated.New(*def.Instrument.Simulated, def); err != nil {
@@ -117,7 +118,7 @@ func Runner(ctx context.Context, log events.Log, def events.Definition, instrume
 				return nil, err
 			}
 			if i := def.Instrument.Simulated; i == nil || description.Name != "simulated/"+i.Task {
-				def.Instrument.Simulated, def.Instrument.Process = nil, &events.ProcessInstrument{Command: []string{description.Name}}
+				def.Instrument.Simulated, def.Instrument.Process = nil, &definition.ProcessInstrument{Command: []string{description.Name}}
 				def = campaignfile.Complete(def)
 			}
 		}
@@ -130,7 +131,7 @@ func Runner(ctx context.Context, log events.Log, def events.Definition, instrume
 }
 
 // Simulate runs a campaign to its end and returns its core.
-func Simulate(ctx context.Context, log events.Log, def events.Definition) (*engine.Core, error) {
+func Simulate(ctx context.Context, log events.Log, def definition.Campaign) (*engine.Core, error) {
 	r, err := Runner(ctx, log, def, nil)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,7 @@ package tasks
 import (
 	"math"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // CasteelAmis is the conductivity of an electrolyte by the equation of Casteel
@@ -28,12 +28,12 @@ func electrolyte() Task {
 	return Task{
 		Name:        "electrolyte",
 		Description: "conductivity of LiPF6 in EC, DMC and EMC at 25–30 °C: a Casteel–Amis fit to the Advanced Electrolyte Model",
-		Parameters: []events.Parameter{
+		Parameters: []definition.Parameter{
 			parameter("lipf6", "mol/kg", 0.2, 2.1, "molality of LiPF6"),
 			parameter("ec", "kg/kg", 0.30, 0.52, "mass fraction of EC in the solvent"),
 			parameter("dmc", "", 0, 1, "share of DMC in the linear carbonates DMC and EMC"),
 		},
-		Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize},
+		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 		value: func(x []float64) float64 {
 			e, d := x[1]-0.4, x[2]-0.5
 			kmax := 11.66399 - 0.67469*e + 3.40934*d - 27.24876*e*e - 5.13445*e*d + 1.36066*d*d
@@ -58,17 +58,17 @@ func mixture4() Task {
 	return Task{
 		Name:        "mixture4",
 		Description: "conductivity of a mixture of EC, DMC, EMC and FEC: synthetic, a concave mixture polynomial",
-		Parameters: []events.Parameter{
+		Parameters: []definition.Parameter{
 			parameter("ec", "kg/kg", 0.1, 0.6, "mass fraction of ethylene carbonate"),
 			parameter("dmc", "kg/kg", 0, 0.8, "mass fraction of dimethyl carbonate"),
 			parameter("emc", "kg/kg", 0, 0.8, "mass fraction of ethyl methyl carbonate"),
 			parameter("fec", "kg/kg", 0, 0.15, "mass fraction of fluoroethylene carbonate"),
 		},
-		Constraints: []events.Constraint{{
+		Constraints: []definition.Constraint{{
 			Name: "sum of fractions", Equals: &sum,
 			Terms: map[string]float64{"ec": 1, "dmc": 1, "emc": 1, "fec": 1},
 		}},
-		Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize},
+		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 		value: func(x []float64) float64 {
 			ec, dmc, emc, fec := x[0], x[1], x[2], x[3]
 			return 3*ec + 7*dmc + 5*emc + 4*fec +

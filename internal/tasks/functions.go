@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // The extremes below were found by the search that the tests repeat (many
@@ -17,7 +17,7 @@ func box(name, description string, d int, lower, upper float64, f func([]float64
 	t := Task{
 		Name:        name,
 		Description: description,
-		Objective:   events.Objective{Name: "value", Goal: events.Minimize},
+		Objective:   definition.Objective{Name: "value", Goal: definition.Minimize},
 		value:       f,
 	}
 	for i := range d {
@@ -140,7 +140,7 @@ func branin() Task {
 		u := x[1] - 5.1/(4*math.Pi*math.Pi)*x[0]*x[0] + 5/math.Pi*x[0] - 6
 		return u*u + 10*(1-1/(8*math.Pi))*math.Cos(x[0]) + 10
 	})
-	t.Parameters = []events.Parameter{parameter("x1", "", -5, 10, ""), parameter("x2", "", 0, 15, "")}
+	t.Parameters = []definition.Parameter{parameter("x1", "", -5, 10, ""), parameter("x2", "", 0, 15, "")}
 	t.Best = Extreme{At: []float64{math.Pi, 2.275}, Value: 10 / (8 * math.Pi)}
 	t.Worst = Extreme{At: []float64{-5, 0}, Value: 308.129096012}
 	return t

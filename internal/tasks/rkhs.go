@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
@@ -49,8 +49,8 @@ func rkhs(family, words string, best, worst Extreme) Task {
 	return Task{
 		Name:        "rkhs1-" + family,
 		Description: fmt.Sprintf("a function on [0, 1] of the RKHS of a %s kernel (Kayal et al. 2025, §5)", words),
-		Parameters:  []events.Parameter{parameter("x", "", 0, 1, "")},
-		Objective:   events.Objective{Name: "utility", Goal: events.Maximize},
+		Parameters:  []definition.Parameter{parameter("x", "", 0, 1, "")},
+		Objective:   definition.Objective{Name: "utility", Goal: definition.Maximize},
 		Best:        best, Worst: worst,
 		value: func(x []float64) float64 {
 			var sum float64

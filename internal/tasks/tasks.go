@@ -18,7 +18,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // ErrPoint is wrapped by errors about a point at which a task has no value: a
@@ -39,11 +39,11 @@ type Task struct {
 	// Description in a sentence, with the source.
 	Description string
 	// Parameters in order, with units and bounds. All are continuous.
-	Parameters []events.Parameter
+	Parameters []definition.Parameter
 	// Constraints that every composition satisfies; nil for most tasks.
-	Constraints []events.Constraint
+	Constraints []definition.Constraint
 	// Objective with unit and goal.
-	Objective events.Objective
+	Objective definition.Objective
 	// Best is the global optimum over the space, in the sense of the goal.
 	// Where there are several, it is one of them.
 	Best Extreme
@@ -64,7 +64,7 @@ type Extreme struct {
 
 // Value returns the noiseless objective at p, in the objective's unit. The
 // error wraps [ErrPoint] and says what is wrong with p.
-func (t Task) Value(p events.Point) (float64, error) {
+func (t Task) Value(p definition.Point) (float64, error) {
 	x, err := t.coordinates(p)
 	if err != nil {
 		return math.NaN(), fmt.Errorf("task %s: %w", t.Name, err)
@@ -75,7 +75,7 @@ func (t Task) Value(p events.Point) (float64, error) {
 // Rank returns ρ, the objective at p scaled linearly so that the best value in
 // the space is −3 and the worst is 3 (Xu et al. 2024, Example 2.2). The error
 // is that of [Task.Value].
-func (t Task) Rank(p events.Point) (float64, error) {
+func (t Task) Rank(p definition.Point) (float64, error) {
 	v, err := t.Value(p)
 	if err != nil {
 		return math.NaN(), err
@@ -88,7 +88,7 @@ func (t Task) Rank(p events.Point) (float64, error) {
 // objective's unit, for either goal. It is at least 0 for noiseless values, up
 // to the rounding of the stored optimum.
 func (t Task) Regret(value float64) float64 {
-	if t.Objective.Goal == events.Maximize {
+	if t.Objective.Goal == definition.Maximize {
 		return t.Best.Value - value
 	}
 	return value - t.Best.Value
@@ -96,19 +96,19 @@ func (t Task) Regret(value float64) float64 {
 
 // Point names the coordinates x, given in the task's order and units. It
 // panics if their number is not that of the parameters.
-func (t Task) Point(x []float64) events.Point {
+func (t Task) Point(x []float64) definition.Point {
 	if len(x) != len(t.Parameters) {
 		panic(fmt.Sprintf("tasks: %d coordinates for the %d parameters of %s", len(x), len(t.Parameters), t.Name))
 	}
-	p := make(events.Point, len(x))
+	p := make(definition.Point, len(x))
 	for i, par := range t.Parameters {
-		p[par.Name] = events.Number(x[i])
+		p[par.Name] = definition.Number(x[i])
 	}
 	return p
 }
 
 // coordinates reads p in the task's order and checks that it is in the space.
-func (t Task) coordinates(p events.Point) ([]float64, error) {
+func (t Task) coordinates(p definition.Point) ([]float64, error) {
 	x := make([]float64, len(t.Parameters))
 	for i, par := range t.Parameters {
 		v, ok := p[par.Name]
@@ -127,7 +127,7 @@ func (t Task) coordinates(p events.Point) ([]float64, error) {
 	}
 	if len(p) != len(x) {
 		for _, name := range sortedNames(p) {
-			if !slices.ContainsFunc(t.Parameters, func(par events.Parameter) bool { return par.Name == name }) {
+			if !slices.ContainsFunc(t.Parameters, func(par definition.Parameter) bool { return par.Name == name }) {
 				return nil, fmt.Errorf("%w: it has no parameter %q", ErrPoint, name)
 			}
 		}
@@ -149,7 +149,7 @@ func (t Task) coordinates(p events.Point) ([]float64, error) {
 // probability S(aρ) of rejecting p, where S is the logistic function, ρ is
 // [Task.Rank] and a is the expert's accuracy (2 expert, 1 good, 0 guesses, −2
 // adversary). The error is that of [Task.Value].
-func RejectProbability(t Task, p events.Point, a float64) (float64, error) {
+func RejectProbability(t Task, p definition.Point, a float64) (float64, error) {
 	rank, err := t.Rank(p)
 	if err != nil {
 		return math.NaN(), err
@@ -185,7 +185,7 @@ var all = []func() Task{
 	michalewicz5, rastrigin2, rkhsMatern32, rkhsMatern52, rkhsRBF, rosenbrock3, styblinski3,
 }
 
-func sortedNames(p events.Point) []string {
+func sortedNames(p definition.Point) []string {
 	names := make([]string, 0, len(p))
 	for name := range p {
 		names = append(names, name)
@@ -194,6 +194,6 @@ func sortedNames(p events.Point) []string {
 	return names
 }
 
-func parameter(name, unit string, lower, upper float64, description string) events.Parameter {
-	return events.Parameter{Name: name, Unit: unit, Description: description, Min: &lower, Max: &upper}
+func parameter(name, unit string, lower, upper float64, description string) definition.Parameter {
+	return definition.Parameter{Name: name, Unit: unit, Description: description, Min: &lower, Max: &upper}
 }

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"pgregory.net/rapid"
 )
 
@@ -22,7 +22,7 @@ func TestExtremes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			task := lookup(t, name)
 			sign := 1.0
-			if task.Objective.Goal == events.Maximize {
+			if task.Objective.Goal == definition.Maximize {
 				sign = -1
 			}
 			tol := 1e-9 * math.Abs(task.Worst.Value-task.Best.Value)
@@ -94,7 +94,7 @@ func TestRejectProbability(t *testing.T) {
 	task := lookup(t, "electrolyte")
 	best, worst := task.Point(task.Best.At), task.Point(task.Worst.At)
 	for _, c := range []struct {
-		at   events.Point
+		at   definition.Point
 		a    float64
 		want float64
 	}{
@@ -128,24 +128,24 @@ func TestRejectProbability(t *testing.T) {
 
 // A composition that is not one of the task's is an error, never a number.
 func TestValueRefuses(t *testing.T) {
-	good := func() events.Point {
-		return events.Point{
-			"ec": events.Number(0.3), "dmc": events.Number(0.3),
-			"emc": events.Number(0.3), "fec": events.Number(0.1),
+	good := func() definition.Point {
+		return definition.Point{
+			"ec": definition.Number(0.3), "dmc": definition.Number(0.3),
+			"emc": definition.Number(0.3), "fec": definition.Number(0.1),
 		}
 	}
 	task := lookup(t, "mixture4")
 	if _, err := task.Value(good()); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(events.Point){
-		"missing":     func(p events.Point) { delete(p, "ec") },
-		"unknown":     func(p events.Point) { p["water"] = events.Number(0) },
-		"a category":  func(p events.Point) { p["ec"] = events.Category("much") },
-		"NaN":         func(p events.Point) { p["ec"] = events.Number(math.NaN()) },
-		"below":       func(p events.Point) { p["ec"] = events.Number(0.05) },
-		"above":       func(p events.Point) { p["fec"] = events.Number(0.2) },
-		"sums to 1.1": func(p events.Point) { p["ec"] = events.Number(0.4) },
+	for name, change := range map[string]func(definition.Point){
+		"missing":     func(p definition.Point) { delete(p, "ec") },
+		"unknown":     func(p definition.Point) { p["water"] = definition.Number(0) },
+		"a category":  func(p definition.Point) { p["ec"] = definition.Category("much") },
+		"NaN":         func(p definition.Point) { p["ec"] = definition.Number(math.NaN()) },
+		"below":       func(p definition.Point) { p["ec"] = definition.Number(0.05) },
+		"above":       func(p definition.Point) { p["fec"] = definition.Number(0.2) },
+		"sums to 1.1": func(p definition.Point) { p["ec"] = definition.Number(0.4) },
 	} {
 		p := good()
 		change(p)

@@ -29,6 +29,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/sdk"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Variable is the environment variable that turns a test binary into the
@@ -40,7 +41,7 @@ type Options struct {
 	// Dir holds the ledger ("ledger") and the acts ("acts.jsonl").
 	Dir string `json:"dir"`
 	// Latency of each measurement.
-	Latency events.Duration `json:"latency,omitempty"`
+	Latency definition.Duration `json:"latency,omitempty"`
 	// Capacity is how many commands it works on at once; 0 stands for 1.
 	Capacity int `json:"capacity,omitempty"`
 	// Real makes the instrument say that it is not simulated.
@@ -100,19 +101,19 @@ func LedgerDir(dir string) string { return filepath.Join(dir, "ledger") }
 
 // Config returns the settings of a process instrument that runs this test
 // binary as the instrument.
-func Config(o Options) (events.ProcessInstrument, error) {
+func Config(o Options) (definition.ProcessInstrument, error) {
 	binary, err := os.Executable()
 	if err != nil {
-		return events.ProcessInstrument{}, err
+		return definition.ProcessInstrument{}, err
 	}
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
-		return events.ProcessInstrument{}, err
+		return definition.ProcessInstrument{}, err
 	}
 	value, err := json.Marshal(o)
 	if err != nil {
-		return events.ProcessInstrument{}, err
+		return definition.ProcessInstrument{}, err
 	}
-	return events.ProcessInstrument{
+	return definition.ProcessInstrument{
 		Command: []string{binary},
 		Env: map[string]string{
 			Variable: string(value),
@@ -182,7 +183,7 @@ func actsFile(dir string) string { return filepath.Join(dir, "acts.jsonl") }
 
 type instrument struct {
 	Options
-	objective events.Objective
+	objective definition.Objective
 }
 
 // Configure implements [sdk.Configurer]: the objective has the campaign's name
@@ -233,12 +234,12 @@ func (i *instrument) act(cmd instruments.Command) error {
 }
 
 func (i *instrument) measurement(cmd instruments.Command) events.Measurement {
-	return events.Measurement{Objective: events.Quantity{Name: i.objective.Name, Value: Value(cmd.Parameters), Unit: i.objective.Unit}}
+	return events.Measurement{Objective: definition.Quantity{Name: i.objective.Name, Value: Value(cmd.Parameters), Unit: i.objective.Unit}}
 }
 
 // Value is what the instrument measures at a point: a smooth function with its
 // maximum 10 where each numeric parameter is 0.3; categories do not matter.
-func Value(p events.Point) float64 {
+func Value(p definition.Point) float64 {
 	names := make([]string, 0, len(p))
 	for name := range p {
 		names = append(names, name)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/dueling"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/space"
@@ -21,7 +22,7 @@ type player interface {
 // machine is a rule on candidates and the comparisons it has seen.
 type machine struct {
 	space  *space.Space
-	points []events.Point
+	points []definition.Point
 	player player
 	seen   []dueling.Comparison
 }
@@ -38,7 +39,7 @@ func (r *Rule) settings(seed uint64) dueling.Settings {
 	switch {
 	case c.Beta != nil:
 		s.Beta = dueling.Beta{Rule: dueling.BetaFixed, Value: *c.Beta}
-	case c.BetaRule == events.BetaEq14:
+	case c.BetaRule == definition.BetaEq14:
 		s.Beta = dueling.Beta{Rule: dueling.BetaEq14, Norm: *c.Norm, Delta: eq14Delta}
 	default:
 		s.Beta = dueling.Beta{Rule: dueling.BetaRule(c.BetaRule)}
@@ -50,7 +51,7 @@ func (r *Rule) settings(seed uint64) dueling.Settings {
 const eq14Delta = 0.05
 
 // dueling returns the settings of the rule on candidates.
-func (r *Rule) dueling() events.Dueling {
+func (r *Rule) dueling() definition.Dueling {
 	if d := r.def.Policy.Duel; d.MRLPF != nil {
 		return d.MRLPF.Dueling
 	}
@@ -61,7 +62,7 @@ func (r *Rule) dueling() events.Dueling {
 // else Sobol points, the same ones for every expert. What people refuse takes
 // some of them away and leaves the others where they are, so that what was said of
 // them still counts.
-func (r *Rule) candidates(sp *space.Space) ([]events.Point, error) {
+func (r *Rule) candidates(sp *space.Space) ([]definition.Point, error) {
 	if list, finite := sp.Finite(); finite {
 		return list, nil
 	}
@@ -69,13 +70,13 @@ func (r *Rule) candidates(sp *space.Space) ([]events.Point, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := defined.Design(events.DesignSobol, *r.dueling().Points, r.def.Seed)
+	all, err := defined.Design(definition.DesignSobol, *r.dueling().Points, r.def.Seed)
 	if err != nil {
 		return nil, err
 	}
-	allowed := slices.DeleteFunc(all, func(p events.Point) bool { return sp.Contains(p) != nil })
+	allowed := slices.DeleteFunc(all, func(p definition.Point) bool { return sp.Contains(p) != nil })
 	if len(allowed) < 2 {
-		return sp.Design(events.DesignSobol, *r.dueling().Points, r.def.Seed)
+		return sp.Design(definition.DesignSobol, *r.dueling().Points, r.def.Seed)
 	}
 	return allowed, nil
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/preference"
@@ -44,8 +45,8 @@ type Proposal struct {
 
 // Best is what an expert prefers to everything else, as far as is known.
 type Best struct {
-	Expert     string       `json:"expert"`
-	Parameters events.Point `json:"parameters"`
+	Expert     string           `json:"expert"`
+	Parameters definition.Point `json:"parameters"`
 	// Utility is the estimated utility there; its level has no meaning, differences do.
 	Utility float64 `json:"utility"`
 }
@@ -54,12 +55,12 @@ type Best struct {
 // an expert's comparisons, and computes it anew where they are not those it
 // remembers: the memory saves time and decides nothing.
 type Rule struct {
-	def      events.Definition
+	def      definition.Campaign
 	machines map[string]*machine
 }
 
 // New returns the rule that a definition names.
-func New(def events.Definition) *Rule { return &Rule{def: def, machines: make(map[string]*machine)} }
+func New(def definition.Campaign) *Rule { return &Rule{def: def, machines: make(map[string]*machine)} }
 
 // Name is the rule's name in a campaign file.
 func (r *Rule) Name() string {
@@ -159,7 +160,7 @@ func (r *Rule) proposeRandom(in Input) (Proposal, error) {
 // tries is how often two equal compositions are drawn again.
 const tries = 100
 
-func keys(sp *space.Space, points []events.Point) (a, b string, err error) {
+func keys(sp *space.Space, points []definition.Point) (a, b string, err error) {
 	if a, err = sp.Key(points[0]); err != nil {
 		return "", "", err
 	}
@@ -176,7 +177,7 @@ const (
 // mostWins is the composition that won most often, less how often it lost; the earliest of equals.
 func (r *Rule) mostWins(in Input) (best Best, ok bool, err error) {
 	score := make(map[string]float64)
-	points := make(map[string]events.Point)
+	points := make(map[string]definition.Point)
 	var order []string
 	for _, q := range answered(in) {
 		if len(q.Order) == 0 {

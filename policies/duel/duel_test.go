@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies/duel"
@@ -15,9 +16,9 @@ import (
 func ptr[T any](x T) *T { return &x }
 
 // rules are all rules of duels by name.
-func rules() map[string]events.Policy {
-	all := make(map[string]events.Policy)
-	for _, m := range events.Methods() {
+func rules() map[string]definition.Policy {
+	all := make(map[string]definition.Policy)
+	for _, m := range definition.Methods() {
 		if m.Policy.Duel.Set() {
 			all[m.Name] = m.Policy
 		}
@@ -26,20 +27,22 @@ func rules() map[string]events.Policy {
 }
 
 // taste is a campaign of comparisons over the unit square, or over a list.
-func taste(t *testing.T, p events.Policy, candidates ...events.Point) events.Definition {
+func taste(t *testing.T, p definition.Policy, candidates ...definition.Point) definition.Campaign {
 	t.Helper()
-	return campaignfile.Complete(events.Definition{
-		Name: "taste", Seed: 7, Objective: events.Objective{Name: "taste", Goal: events.Maximize}, Policy: p, Candidates: candidates,
-		Parameters: []events.Parameter{{Name: "a", Min: ptr(0.0), Max: ptr(1.0)}, {Name: "b", Min: ptr(0.0), Max: ptr(1.0)}},
-		Budget:     events.Budget{Comparisons: 20}, Experts: []events.Expert{{Name: "ada"}},
+	return campaignfile.Complete(definition.Campaign{
+		Name: "taste", Seed: 7, Objective: definition.Objective{Name: "taste", Goal: definition.Maximize}, Policy: p, Candidates: candidates,
+		Parameters: []definition.Parameter{{Name: "a", Min: ptr(0.0), Max: ptr(1.0)}, {Name: "b", Min: ptr(0.0), Max: ptr(1.0)}},
+		Budget:     definition.Budget{Comparisons: 20}, Experts: []definition.Expert{{Name: "ada"}},
 	})
 }
 
-func at(a, b float64) events.Point { return events.Point{"a": events.Number(a), "b": events.Number(b)} }
+func at(a, b float64) definition.Point {
+	return definition.Point{"a": definition.Number(a), "b": definition.Number(b)}
+}
 
 // input is what a rule sees after the given comparisons, each of which its first
 // option won; refused are regions that people have refused since.
-func input(t *testing.T, def events.Definition, compared [][2]events.Point, refused ...events.Region) duel.Input {
+func input(t *testing.T, def definition.Campaign, compared [][2]definition.Point, refused ...definition.Region) duel.Input {
 	t.Helper()
 	bounded := def
 	bounded.Excluded = append(bounded.Excluded, refused...)
@@ -107,13 +110,13 @@ func propose(t *testing.T, r *duel.Rule, in duel.Input) duel.Proposal {
 // Law: what has been refused since is not put to the expert again, the last
 // winner neither.
 func TestRefusedSince(t *testing.T) {
-	compared := [][2]events.Point{{at(0.5, 0.5), at(0.1, 0.1)}, {at(0.6, 0.5), at(0.9, 0.1)}, {at(0.9, 0.9), at(0.6, 0.5)}}
-	refused := events.Region{Name: "no", Where: map[string]events.RegionSide{"a": {Min: ptr(0.85)}}}
+	compared := [][2]definition.Point{{at(0.5, 0.5), at(0.1, 0.1)}, {at(0.6, 0.5), at(0.9, 0.1)}, {at(0.9, 0.9), at(0.6, 0.5)}}
+	refused := definition.Region{Name: "no", Where: map[string]definition.RegionSide{"a": {Min: ptr(0.85)}}}
 	for name, p := range rules() {
 		t.Run(name, func(t *testing.T) {
 			def := taste(t, p)
 			propose(t, duel.New(def), input(t, def, compared, refused))
-			whole := events.Region{Name: "all that was compared", Where: map[string]events.RegionSide{"b": {Max: ptr(0.95)}}}
+			whole := definition.Region{Name: "all that was compared", Where: map[string]definition.RegionSide{"b": {Max: ptr(0.95)}}}
 			propose(t, duel.New(def), input(t, def, compared, whole))
 		})
 	}
@@ -122,12 +125,12 @@ func TestRefusedSince(t *testing.T) {
 // Law: of a list that refusals leave one composition of, that one is the best and
 // nothing more is asked.
 func TestShortLists(t *testing.T) {
-	list := []events.Point{at(0.2, 0.2), at(0.8, 0.8)}
-	refused := events.Region{Name: "no", Where: map[string]events.RegionSide{"a": {Max: ptr(0.5)}}}
+	list := []definition.Point{at(0.2, 0.2), at(0.8, 0.8)}
+	refused := definition.Region{Name: "no", Where: map[string]definition.RegionSide{"a": {Max: ptr(0.5)}}}
 	for name, p := range rules() {
 		t.Run(name, func(t *testing.T) {
 			def := taste(t, p, list...)
-			rule, compared := duel.New(def), [][2]events.Point{{list[0], list[1]}}
+			rule, compared := duel.New(def), [][2]definition.Point{{list[0], list[1]}}
 			propose(t, rule, input(t, def, compared))
 			in := input(t, def, compared, refused)
 			if p := propose(t, rule, in); !p.Identified {
@@ -147,7 +150,7 @@ func TestAllTakenBack(t *testing.T) {
 	for name, p := range rules() {
 		t.Run(name, func(t *testing.T) {
 			def := taste(t, p)
-			in := input(t, def, [][2]events.Point{{at(0.5, 0.5), at(0.1, 0.1)}})
+			in := input(t, def, [][2]definition.Point{{at(0.5, 0.5), at(0.1, 0.1)}})
 			in.Questions[0].Order = nil
 			if in.Model.Form != "" {
 				taken := preference.New()
@@ -178,8 +181,8 @@ func TestRefusalKeepsComparisons(t *testing.T) {
 		def := taste(t, rules()[name])
 		rule := duel.New(def)
 		first := propose(t, rule, input(t, def, nil)).Candidates
-		compared := [][2]events.Point{{first[0].Parameters, first[1].Parameters}}
-		corner := events.Region{Name: "no", Where: map[string]events.RegionSide{"a": {Max: ptr(0.02)}, "b": {Max: ptr(0.02)}}}
+		compared := [][2]definition.Point{{first[0].Parameters, first[1].Parameters}}
+		corner := definition.Region{Name: "no", Where: map[string]definition.RegionSide{"a": {Max: ptr(0.02)}, "b": {Max: ptr(0.02)}}}
 		p := propose(t, rule, input(t, def, compared, corner))
 		_, ok, err := rule.Best(t.Context(), input(t, def, compared, corner))
 		if err != nil || !ok || p.Elimination == nil || p.Elimination.Made < 1 && p.Elimination.Round > 0 {

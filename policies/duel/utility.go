@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/pref"
 	"github.com/campaignd/campaignd/policies/search"
@@ -157,7 +158,7 @@ func (r *Rule) one(ctx context.Context, in Input, posterior *pref.Posterior) (fi
 		alike = func(_ []float64, of string) bool { return of == key }
 	}
 	if alike(winner.X, same) { // nothing beats the winner: compare it with the best of the rest
-		allowed := func(point events.Point, of string) bool {
+		allowed := func(point definition.Point, of string) bool {
 			x, err := in.Space.Encode(point)
 			return err == nil && !alike(x, of) && in.Space.Contains(point) == nil
 		}
@@ -203,10 +204,10 @@ func (r *Rule) another(in Input, but string) (search.Result, error) {
 
 // bestCompared returns the compared composition of the greatest utility among
 // those that a condition on it and its key admits; without a point where there is none.
-func (r *Rule) bestCompared(in Input, posterior *pref.Posterior, admitted func(point events.Point, key string) bool) (search.Result, error) {
+func (r *Rule) bestCompared(in Input, posterior *pref.Posterior, admitted func(point definition.Point, key string) bool) (search.Result, error) {
 	best := search.Result{Value: math.NaN()}
 	greatest := math.Inf(-1)
-	err := eachCompared(in.Model, func(point events.Point) error {
+	err := eachCompared(in.Model, func(point definition.Point) error {
 		key, err := in.Space.Key(point)
 		if err != nil || !admitted(point, key) {
 			return err
@@ -224,7 +225,7 @@ func (r *Rule) bestCompared(in Input, posterior *pref.Posterior, admitted func(p
 }
 
 // eachCompared visits every option of every comparison.
-func eachCompared(m *preference.Model, visit func(events.Point) error) error {
+func eachCompared(m *preference.Model, visit func(definition.Point) error) error {
 	for _, c := range m.Comparisons {
 		for _, point := range c.Options {
 			if err := visit(point); err != nil {
@@ -243,7 +244,7 @@ func (r *Rule) bestUtility(ctx context.Context, in Input) (best Best, ok bool, e
 	if err != nil {
 		return Best{}, false, err
 	}
-	top, err := r.bestCompared(in, posterior, func(events.Point, string) bool { return true })
+	top, err := r.bestCompared(in, posterior, func(definition.Point, string) bool { return true })
 	if err != nil || top.Point == nil {
 		return Best{}, false, err
 	}

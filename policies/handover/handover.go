@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Width asks where the belief is still wide (Xu et al. 2024, Alg. 1 line 8).
@@ -21,7 +22,7 @@ type Width struct {
 }
 
 // New returns the rule a definition names; nil for never.
-func New(h events.Handover) *Width {
+func New(h definition.Handover) *Width {
 	if h.Width == nil {
 		return nil
 	}
@@ -124,7 +125,7 @@ type Choose struct {
 }
 
 // NewChoose returns the rule a definition names; nil for others.
-func NewChoose(h events.Handover) *Choose {
+func NewChoose(h definition.Handover) *Choose {
 	if h.Choose == nil {
 		return nil
 	}

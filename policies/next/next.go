@@ -9,7 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/projections/objective"
@@ -31,11 +31,11 @@ type Rule interface {
 
 // New returns the rule a definition names; nil where it names none that searches a
 // model of the objective: a design ("sobol", "random"), "prior" or "manual".
-func New(n events.Next) Rule {
+func New(n definition.Next) Rule {
 	switch {
 	case n.LCB != nil:
 		rule := lcb{rule: n.LCB.BetaRule}
-		if rule.rule == events.BetaFixed {
+		if rule.rule == definition.BetaFixed {
 			rule.beta = *n.LCB.Beta
 		}
 		return rule
@@ -48,12 +48,12 @@ func New(n events.Next) Rule {
 }
 
 // Name returns the name, in a campaign file, of what a definition names.
-func Name(n events.Next) string {
+func Name(n definition.Next) string {
 	switch {
 	case n.Sobol != nil:
-		return events.DesignSobol
+		return definition.DesignSobol
 	case n.Random != nil:
-		return events.DesignRandom
+		return definition.DesignRandom
 	case n.Prior != nil:
 		return "prior"
 	case n.Manual != nil:
@@ -92,9 +92,9 @@ func (lcb) Promise() string {
 
 func (r lcb) width(m *objective.Model) (float64, error) {
 	switch r.rule {
-	case events.BetaFixed:
+	case definition.BetaFixed:
 		return r.beta, nil
-	case events.BetaGrowing:
+	case definition.BetaGrowing:
 		return math.Sqrt(coexbo.Beta(m.GP().Dim(), len(m.Observations))), nil
 	}
 	gain, err := m.GP().InformationGain(lemmaNoise)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies/next"
@@ -28,11 +28,11 @@ func model(t *testing.T) *objective.Model {
 	return view.Objective
 }
 
-var rules = map[string]events.Next{
-	"lcb":      {LCB: &events.LCB{Beta: ptr(1.5), BetaRule: events.BetaFixed}},
-	"lemma":    {LCB: &events.LCB{Beta: ptr(1.0), BetaRule: events.BetaLemma}},
-	"logei":    {LogEI: &events.LogEI{}},
-	"thompson": {Thompson: &events.Thompson{}},
+var rules = map[string]definition.Next{
+	"lcb":      {LCB: &definition.LCB{Beta: ptr(1.5), BetaRule: definition.BetaFixed}},
+	"lemma":    {LCB: &definition.LCB{Beta: ptr(1.0), BetaRule: definition.BetaLemma}},
+	"logei":    {LogEI: &definition.LogEI{}},
+	"thompson": {Thompson: &definition.Thompson{}},
 }
 
 // The gradient of each acquisition is that of its value, by central

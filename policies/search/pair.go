@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/optimize"
 	"github.com/campaignd/campaignd/internal/space"
 )
@@ -199,7 +199,7 @@ func maybe(grad, buffer []float64) []float64 {
 }
 
 func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second Result, err error) {
-	points := [2]events.Point{}
+	points := [2]definition.Point{}
 	encoded := [2][]float64{}
 	for i, u := range [][]float64{x, y} {
 		if points[i], err = sp.Snap(u); err != nil {

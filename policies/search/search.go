@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/optimize"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies/next"
@@ -17,7 +17,7 @@ import (
 type Result struct {
 	// Point is the composition, feasible exactly; X is the same in the unit
 	// cube and Value the acquisition there.
-	Point events.Point
+	Point definition.Point
 	X     []float64
 	Value float64
 }
@@ -81,7 +81,7 @@ func Minimize(ctx context.Context, sp *space.Space, f next.Acquisition, seed uin
 }
 
 // enumerate tries every composition of a finite space.
-func enumerate(ctx context.Context, sp *space.Space, f next.Acquisition, points []events.Point, skip map[string]bool) (Result, error) {
+func enumerate(ctx context.Context, sp *space.Space, f next.Acquisition, points []definition.Point, skip map[string]bool) (Result, error) {
 	best := Result{Value: math.Inf(1)}
 	skipped := 0
 	for i, point := range points {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/objective"
@@ -24,7 +24,7 @@ type Prior interface {
 
 // NewPrior returns the rule a definition names; nil for those that read no
 // preferences.
-func NewPrior(t events.Trust) Prior {
+func NewPrior(t definition.Trust) Prior {
 	switch {
 	case t.CoExBO != nil:
 		return coExBO{gamma: *t.CoExBO.Gamma}

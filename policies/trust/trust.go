@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/belief"
 )
@@ -19,7 +20,7 @@ type COBOL struct {
 }
 
 // New returns the rule a definition names; nil for none.
-func New(t events.Trust) *COBOL {
+func New(t definition.Trust) *COBOL {
 	if t.COBOL == nil {
 		return nil
 	}

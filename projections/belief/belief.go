@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections"
 )
@@ -16,9 +17,9 @@ import (
 // Label is one accept or reject.
 type Label struct {
 	// Question is the question's identifier.
-	Question string       `json:"question"`
-	Point    events.Point `json:"point"`
-	Reject   bool         `json:"reject"`
+	Question string           `json:"question"`
+	Point    definition.Point `json:"point"`
+	Reject   bool             `json:"reject"`
 }
 
 // Expert is the state of one expert's belief.
@@ -36,8 +37,8 @@ type Expert struct {
 }
 
 type state struct {
-	Definition *events.Definition `json:"definition,omitempty"`
-	Experts    []Expert           `json:"experts,omitempty"`
+	Definition *definition.Campaign `json:"definition,omitempty"`
+	Experts    []Expert             `json:"experts,omitempty"`
 }
 
 // Projection folds labels and fits.
@@ -68,7 +69,7 @@ func (p *Projection) Restore(snapshot []byte) error {
 	return p.define(p.state.Definition)
 }
 
-func (p *Projection) define(def *events.Definition) (err error) {
+func (p *Projection) define(def *definition.Campaign) (err error) {
 	p.state.Definition = def
 	p.space, err = space.New(*def)
 	clear(p.cache)
@@ -166,7 +167,7 @@ func (p *Projection) find(name string) *Expert {
 func (p *Projection) Stale(expert string) bool {
 	x := p.find(expert)
 	switch p.feedback() {
-	case "", events.FeedbackPinpoint, events.FeedbackGaussian:
+	case "", definition.FeedbackPinpoint, definition.FeedbackGaussian:
 		return false // there is nothing to fit
 	}
 	return x != nil && x.Revision != x.FitRevision

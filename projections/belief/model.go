@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/choice"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/objective"
@@ -55,7 +56,7 @@ func (p *Projection) Model(expert string, obj *objective.Model) (*Model, error) 
 	var m *Model
 	var err error
 	switch {
-	case p.feedback() == events.FeedbackGaussian:
+	case p.feedback() == definition.FeedbackGaussian:
 		m, err = p.stated(expert)
 	case x.Fit != nil:
 		m, err = p.set(x, obj)
@@ -128,7 +129,7 @@ func (p *Projection) feedback() string {
 }
 
 // settings are those of the belief that the policy reads, nil where it reads none.
-func (p *Projection) settings() *events.Belief { return p.state.Definition.Policy.Trust.Belief() }
+func (p *Projection) settings() *definition.Belief { return p.state.Definition.Policy.Trust.Belief() }
 
 // evidence returns what the expert has said over the unit cube, the last
 // answers alone where the definition sets a window.
@@ -139,7 +140,7 @@ func (p *Projection) evidence(x *Expert) (choice.Evidence, *Model, error) {
 		m.Comparisons = m.Comparisons[max(0, len(m.Comparisons)-*w):]
 	}
 	switch p.feedback() {
-	case events.FeedbackComparison, events.FeedbackRanking:
+	case definition.FeedbackComparison, definition.FeedbackRanking:
 		m.Labels = nil
 		var feedback choice.Feedback
 		for _, c := range m.Comparisons {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // statusOf is the status to which a person corrects an outcome.
@@ -55,13 +56,13 @@ func (s *State) correctOutcome(e events.Event, p *events.ExperimentCorrected) (p
 }
 
 // Merge returns the quantities with some corrected or added.
-func Merge(quantities, corrected []events.Quantity) []events.Quantity {
+func Merge(quantities, corrected []definition.Quantity) []definition.Quantity {
 	if corrected == nil {
 		return quantities
 	}
 	merged := slices.Clone(quantities)
 	for _, q := range corrected {
-		i := slices.IndexFunc(merged, func(m events.Quantity) bool { return m.Name == q.Name })
+		i := slices.IndexFunc(merged, func(m definition.Quantity) bool { return m.Name == q.Name })
 		if i < 0 {
 			merged = append(merged, q)
 			continue

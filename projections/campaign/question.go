@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // misplaced says how an event contradicts the question it names.
@@ -23,11 +24,11 @@ func (s *State) misplaced(payload events.Payload) (problem string) {
 		}
 		return ""
 	}
-	about := func(point events.Point) func(*Question) bool {
+	about := func(point definition.Point) func(*Question) bool {
 		return func(q *Question) bool { return maps.Equal(q.Parameters, point) }
 	}
-	between := func(points []events.Point) func(*Question) bool {
-		return func(q *Question) bool { return slices.EqualFunc(q.Points(), points, maps.Equal[events.Point]) }
+	between := func(points []definition.Point) func(*Question) bool {
+		return func(q *Question) bool { return slices.EqualFunc(q.Points(), points, maps.Equal[definition.Point]) }
 	}
 	switch p := payload.(type) {
 	case *events.LabelGiven:

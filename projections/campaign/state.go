@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Status of a campaign.
@@ -67,7 +68,7 @@ func (s ExperimentStatus) Outcome() string {
 type Experiment struct {
 	ID         string           `json:"id"`
 	Status     ExperimentStatus `json:"status"`
-	Parameters events.Point     `json:"parameters"`
+	Parameters definition.Point `json:"parameters"`
 	Origin     string           `json:"origin"`
 	Decision   string           `json:"decision,omitempty"`
 	Replicate  int              `json:"replicate"`
@@ -134,7 +135,7 @@ type Question struct {
 	Expert string         `json:"expert"`
 	// Parameters is the composition a label is about, or the one that was
 	// pinpointed.
-	Parameters events.Point `json:"parameters,omitempty"`
+	Parameters definition.Point `json:"parameters,omitempty"`
 	// Options are what a comparison is between, Suggestion what was shown with a
 	// pinpoint.
 	Options      []events.Option      `json:"options,omitempty"`
@@ -180,16 +181,16 @@ type Note struct {
 
 // State is everything that is known of a campaign apart from its models.
 type State struct {
-	Name       string             `json:"name"`
-	Instance   string             `json:"instance,omitempty"` // see events.CampaignDefined
-	Rules      int                `json:"rules,omitempty"`    // likewise
-	Epoch      string             `json:"epoch,omitempty"`    // see events.RecoveryDone
-	Status     Status             `json:"status"`
-	Reason     string             `json:"reason,omitempty"` // why it was paused, stopped or completed
-	Definition *events.Definition `json:"definition,omitempty"`
-	Source     string             `json:"source,omitempty"`
-	DefinedAt  time.Time          `json:"defined_at,omitzero"`
-	EndedAt    time.Time          `json:"ended_at,omitzero"`
+	Name       string               `json:"name"`
+	Instance   string               `json:"instance,omitempty"` // see events.CampaignDefined
+	Rules      int                  `json:"rules,omitempty"`    // likewise
+	Epoch      string               `json:"epoch,omitempty"`    // see events.RecoveryDone
+	Status     Status               `json:"status"`
+	Reason     string               `json:"reason,omitempty"` // why it was paused, stopped or completed
+	Definition *definition.Campaign `json:"definition,omitempty"`
+	Source     string               `json:"source,omitempty"`
+	DefinedAt  time.Time            `json:"defined_at,omitzero"`
+	EndedAt    time.Time            `json:"ended_at,omitzero"`
 	// Sequence and LastEvent are those of the last event folded.
 	Sequence  events.Sequence `json:"sequence"`
 	LastEvent string          `json:"last_event"`
@@ -341,8 +342,8 @@ func (q *Question) Winner() *events.Option {
 }
 
 // Points returns the compositions of the options.
-func (q *Question) Points() []events.Point {
-	points := make([]events.Point, len(q.Options))
+func (q *Question) Points() []definition.Point {
+	points := make([]definition.Point, len(q.Options))
 	for i := range q.Options {
 		points[i] = q.Options[i].Parameters
 	}
@@ -351,12 +352,12 @@ func (q *Question) Points() []events.Point {
 
 // Refusal is a region in which a person wants nothing suggested.
 type Refusal struct {
-	ID     string        `json:"id"`
-	Region events.Region `json:"region"`
-	About  string        `json:"about,omitempty"`
-	Reason string        `json:"reason"`
-	Actor  string        `json:"actor"`
-	Time   time.Time     `json:"time"`
+	ID     string            `json:"id"`
+	Region definition.Region `json:"region"`
+	About  string            `json:"about,omitempty"`
+	Reason string            `json:"reason"`
+	Actor  string            `json:"actor"`
+	Time   time.Time         `json:"time"`
 	// Lifted is set once somebody has allowed it again.
 	Lifted bool `json:"lifted,omitempty"`
 }
@@ -365,8 +366,8 @@ type Refusal struct {
 func RefusalID(i int) string { return "n" + strconv.Itoa(i+1) }
 
 // Refused returns the regions that are refused now.
-func (s *State) Refused() []events.Region {
-	var regions []events.Region
+func (s *State) Refused() []definition.Region {
+	var regions []definition.Region
 	for _, r := range s.Refusals {
 		if !r.Lifted {
 			regions = append(regions, r.Region)
@@ -377,7 +378,7 @@ func (s *State) Refused() []events.Region {
 
 // Bounded returns the present definition with what people have refused among its
 // excluded regions: what the design space is made from.
-func (s *State) Bounded() events.Definition {
+func (s *State) Bounded() definition.Campaign {
 	def := *s.Definition
 	if refused := s.Refused(); refused != nil {
 		def.Excluded = append(slices.Clone(def.Excluded), refused...)

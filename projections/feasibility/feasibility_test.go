@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
@@ -16,9 +17,9 @@ func ptr[T any](x T) *T { return &x }
 // square is a campaign over the unit square with the given outcomes.
 func square(t testing.TB, outcomes map[campaign.ExperimentStatus][][2]float64) (*campaign.State, *space.Space) {
 	t.Helper()
-	def := events.Definition{
-		Name: "square", Objective: events.Objective{Name: "y", Goal: events.Minimize}, Model: events.Model{Feasibility: ptr(true)},
-		Parameters: []events.Parameter{{Name: "a", Min: ptr(0.0), Max: ptr(1.0)}, {Name: "b", Min: ptr(0.0), Max: ptr(1.0)}},
+	def := definition.Campaign{
+		Name: "square", Objective: definition.Objective{Name: "y", Goal: definition.Minimize}, Model: definition.Model{Feasibility: ptr(true)},
+		Parameters: []definition.Parameter{{Name: "a", Min: ptr(0.0), Max: ptr(1.0)}, {Name: "b", Min: ptr(0.0), Max: ptr(1.0)}},
 	}
 	sp, err := space.New(def)
 	if err != nil {
@@ -27,7 +28,7 @@ func square(t testing.TB, outcomes map[campaign.ExperimentStatus][][2]float64) (
 	s := &campaign.State{Definition: &def}
 	for _, status := range []campaign.ExperimentStatus{campaign.Measured, campaign.Failed, campaign.Infeasible, campaign.Deferred, campaign.Cancelled} {
 		for _, x := range outcomes[status] {
-			point := events.Point{"a": events.Number(x[0]), "b": events.Number(x[1])}
+			point := definition.Point{"a": definition.Number(x[0]), "b": definition.Number(x[1])}
 			s.Experiments = append(s.Experiments, campaign.Experiment{
 				ID: fmt.Sprintf("e%d", len(s.Experiments)+1), Status: status, Parameters: point, Measurement: &events.Measurement{Actual: point},
 			})

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
 
@@ -235,5 +236,5 @@ func (p *Projection) flag(d *events.MeasurementFlagged) {
 // held reports whether an observation is kept out of the model for now: it is in
 // doubt, and the campaign repeats what is.
 func (p *Projection) held(o Observation) bool {
-	return o.Suspect && p.state.Definition.Outliers.Action == events.OutlierRepeat
+	return o.Suspect && p.state.Definition.Outliers.Action == definition.OutlierRepeat
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/space"
@@ -17,7 +18,7 @@ import (
 // Inside, a composition is a point of the unit cube and the objective is
 // standardised and, where the campaign maximises, turned over: smaller is
 // always better. Methods say which side they speak of: those that take a
-// []float64 are inside, those that take an events.Point are in the user's
+// []float64 are inside, those that take a definition.Point are in the user's
 // units.
 type Model struct {
 	// Observations are those the model was made from.
@@ -68,7 +69,7 @@ func standardise(observations []Observation, goal string) standard {
 
 // sign is +1 where the objective is minimised, −1 where it is maximised.
 func sign(goal string) float64 {
-	if goal == events.Maximize {
+	if goal == definition.Maximize {
 		return -1
 	}
 	return 1
@@ -259,7 +260,7 @@ func (m *Model) Kernel() kernel.Kernel { return m.gp.Kernel() }
 func (m *Model) Outside(z float64) float64 { return m.scale.outside(z) }
 
 // Predict returns the posterior at a composition, in the user's unit.
-func (m *Model) Predict(point events.Point) (events.Prediction, error) {
+func (m *Model) Predict(point definition.Point) (events.Prediction, error) {
 	x, err := m.space.Encode(point)
 	if err != nil {
 		return events.Prediction{}, err

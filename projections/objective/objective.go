@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections"
 )
@@ -18,7 +19,7 @@ type Observation struct {
 	// Experiment is the experiment's identifier.
 	Experiment string `json:"experiment"`
 	// Point is the composition that was really made.
-	Point events.Point `json:"point"`
+	Point definition.Point `json:"point"`
 	// Value of the objective, and its standard deviation where the instrument knows it.
 	Value float64  `json:"value"`
 	SD    *float64 `json:"sd,omitempty"`
@@ -33,7 +34,7 @@ type Observation struct {
 }
 
 type state struct {
-	Definition *events.Definition `json:"definition,omitempty"`
+	Definition *definition.Campaign `json:"definition,omitempty"`
 	// Observations in the order of the experiments' requests.
 	Observations []Observation `json:"observations,omitempty"`
 	// Revision counts the changes of the observations.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/internal/num/copeland"
 	"github.com/campaignd/campaignd/internal/num/dirichlet"
@@ -76,7 +77,7 @@ func (p *Projection) Model(expert string) (*Model, error) {
 // data is the model before it is built.
 func (p *Projection) data(x *Expert) (*Model, error) {
 	m := &Model{Expert: x.Name, Form: Form(p.state.Definition), Comparisons: slices.Clone(x.Comparisons), space: p.space, spread: copeland.Expected}
-	if c := p.state.Definition.Policy.Trust.CoExBO; c != nil && c.Spread == events.SpreadEpistemic {
+	if c := p.state.Definition.Policy.Trust.CoExBO; c != nil && c.Spread == definition.SpreadEpistemic {
 		m.spread = copeland.Epistemic
 	}
 	for _, c := range x.Comparisons {

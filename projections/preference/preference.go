@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections"
 )
@@ -26,7 +27,7 @@ type Expert struct {
 	// Comparisons in the order of their questions.
 	Comparisons []projections.Comparison `json:"comparisons,omitempty"`
 	// Declared are the anchors the expert has named since the campaign was defined.
-	Declared []events.Point `json:"declared,omitempty"`
+	Declared []definition.Point `json:"declared,omitempty"`
 	// Revision counts the changes of Comparisons and anchors.
 	Revision int `json:"revision"`
 	// FitRevision is the Revision the fit, or the failed fit, has seen; −1 before the first.
@@ -35,8 +36,8 @@ type Expert struct {
 }
 
 type state struct {
-	Definition *events.Definition `json:"definition,omitempty"`
-	Experts    []Expert           `json:"experts,omitempty"`
+	Definition *definition.Campaign `json:"definition,omitempty"`
+	Experts    []Expert             `json:"experts,omitempty"`
 }
 
 // Projection folds comparisons, anchors and fits.
@@ -67,7 +68,7 @@ func (p *Projection) Restore(snapshot []byte) error {
 	return p.define(p.state.Definition)
 }
 
-func (p *Projection) define(def *events.Definition) (err error) {
+func (p *Projection) define(def *definition.Campaign) (err error) {
 	p.state.Definition = def
 	p.space, err = space.New(*def)
 	clear(p.cache)
@@ -143,7 +144,7 @@ func (p *Projection) find(name string) *Expert {
 }
 
 // anchors are all that the expert has named, those of the definition first.
-func (p *Projection) anchors(x *Expert) []events.Point {
+func (p *Projection) anchors(x *Expert) []definition.Point {
 	for _, e := range p.state.Definition.Experts {
 		if e.Name == x.Name {
 			return append(slices.Clone(e.Anchors), x.Declared...)
@@ -184,7 +185,7 @@ func (p *Projection) Revision(expert string) int {
 
 // Form returns which model of comparisons a definition's policy reads: one of
 // the Preference constants of package events, or "" for none.
-func Form(def *events.Definition) string {
+func Form(def *definition.Campaign) string {
 	p := def.Policy
 	switch {
 	case p.Duel.MRLPF != nil || p.Duel.MaxMinLCB != nil || p.Duel.RandomDuels != nil:

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/preference"
@@ -16,25 +17,27 @@ import (
 
 func ptr[T any](x T) *T { return &x }
 
-func at(a, b float64) events.Point { return events.Point{"a": events.Number(a), "b": events.Number(b)} }
+func at(a, b float64) definition.Point {
+	return definition.Point{"a": definition.Number(a), "b": definition.Number(b)}
+}
 
 // definition is a campaign over the unit square in which ada and bob compare.
-func definition(t *testing.T, method string) events.Definition {
+func defined(t *testing.T, method string) definition.Campaign {
 	t.Helper()
-	methods := events.Methods()
-	i := slices.IndexFunc(methods, func(m events.Method) bool { return m.Name == method })
+	methods := definition.Methods()
+	i := slices.IndexFunc(methods, func(m definition.Method) bool { return m.Name == method })
 	if i < 0 {
 		t.Fatalf("there is no method %s", method)
 	}
-	def := events.Definition{
-		Name: "square", Seed: 1, Objective: events.Objective{Name: "y", Goal: events.Maximize}, Policy: methods[i].Policy,
-		Parameters: []events.Parameter{{Name: "a", Min: ptr(0.0), Max: ptr(1.0)}, {Name: "b", Min: ptr(0.0), Max: ptr(1.0)}},
-		Budget:     events.Budget{Experiments: 9}, Instrument: events.Instrument{Manual: &events.ManualInstrument{}},
-		Experts: []events.Expert{{Name: "ada"}, {Name: "bob"}},
+	def := definition.Campaign{
+		Name: "square", Seed: 1, Objective: definition.Objective{Name: "y", Goal: definition.Maximize}, Policy: methods[i].Policy,
+		Parameters: []definition.Parameter{{Name: "a", Min: ptr(0.0), Max: ptr(1.0)}, {Name: "b", Min: ptr(0.0), Max: ptr(1.0)}},
+		Budget:     definition.Budget{Experiments: 9}, Instrument: definition.Instrument{Manual: &definition.ManualInstrument{}},
+		Experts: []definition.Expert{{Name: "ada"}, {Name: "bob"}},
 	}
 	if def.Policy.Duel.Set() {
-		def.Budget, def.Instrument = events.Budget{Comparisons: 9}, events.Instrument{}
-		def.Experts[0].Anchors = []events.Point{at(0.5, 0.5)}
+		def.Budget, def.Instrument = definition.Budget{Comparisons: 9}, definition.Instrument{}
+		def.Experts[0].Anchors = []definition.Point{at(0.5, 0.5)}
 	}
 	return campaignfile.Complete(def)
 }
@@ -72,9 +75,9 @@ func course(t *testing.T, method string) []events.Event {
 	}
 	compared := func(q int, expert string, order []int) *events.ComparisonGiven {
 		x := float64(q) / 10
-		return &events.ComparisonGiven{Question: fmt.Sprintf("q%d", q), Expert: expert, Options: []events.Point{at(x, 0.5), at(1-x, x)}, Order: order}
+		return &events.ComparisonGiven{Question: fmt.Sprintf("q%d", q), Expert: expert, Options: []definition.Point{at(x, 0.5), at(1-x, x)}, Order: order}
 	}
-	def := definition(t, method)
+	def := defined(t, method)
 	happens(&events.CampaignDefined{Definition: def})
 	happens(compared(2, "ada", []int{0, 1}))
 	happens(compared(1, "ada", []int{1, 0}))
@@ -82,8 +85,8 @@ func course(t *testing.T, method string) []events.Event {
 	fit("ada")
 	fit("bob")
 	happens(compared(4, "ada", []int{0}))
-	happens(&events.AnchorsDeclared{Expert: "ada", Points: []events.Point{at(0.2, 0.9)}})
-	happens(&events.AnchorsDeclared{Expert: "ada", Points: []events.Point{at(0.3, 0.8)}, Instead: true, Reason: "misread"})
+	happens(&events.AnchorsDeclared{Expert: "ada", Points: []definition.Point{at(0.2, 0.9)}})
+	happens(&events.AnchorsDeclared{Expert: "ada", Points: []definition.Point{at(0.3, 0.8)}, Instead: true, Reason: "misread"})
 	happens(&events.ModelFitFailed{Model: events.ModelPreference, Expert: "ada", Cause: "a trial"})
 	turned := compared(2, "ada", []int{1, 0})
 	happens(&events.ComparisonSuperseded{Question: "q2", Expert: "ada", Options: turned.Options, Order: turned.Order})
@@ -132,7 +135,7 @@ func predicted(t *testing.T, m *preference.Model) (values []float64) {
 func TestAnchorsInstead(t *testing.T) {
 	declared := func(payloads ...*events.AnchorsDeclared) string {
 		p := preference.New()
-		if err := p.Apply(events.Event{}, &events.CampaignDefined{Definition: definition(t, "raeubo")}); err != nil {
+		if err := p.Apply(events.Event{}, &events.CampaignDefined{Definition: defined(t, "raeubo")}); err != nil {
 			t.Fatal(err)
 		}
 		for _, payload := range payloads {
@@ -150,8 +153,8 @@ func TestAnchorsInstead(t *testing.T) {
 		}
 		return fmt.Sprint(state.Experts[0].Declared)
 	}
-	wrong := &events.AnchorsDeclared{Expert: "ada", Points: []events.Point{at(0.2, 0.9), at(0.1, 0.1)}}
-	right := events.AnchorsDeclared{Expert: "ada", Points: []events.Point{at(0.9, 0.2)}}
+	wrong := &events.AnchorsDeclared{Expert: "ada", Points: []definition.Point{at(0.2, 0.9), at(0.1, 0.1)}}
+	right := events.AnchorsDeclared{Expert: "ada", Points: []definition.Point{at(0.9, 0.2)}}
 	want := declared(&right)
 	right.Instead = true
 	if got := declared(wrong, &right); got != want {
@@ -209,10 +212,10 @@ func TestModelFollowsFromState(t *testing.T) {
 // Law: a model does not depend on the order in which questions were answered, and an
 // answer that is taken back is as one that was never given.
 func TestOrderOfAnswers(t *testing.T) {
-	def := definition(t, "coexbo")
+	def := defined(t, "coexbo")
 	given := func(q int, order ...int) events.Payload {
 		x := float64(q) / 10
-		return &events.ComparisonGiven{Question: fmt.Sprintf("q%d", q), Expert: "ada", Options: []events.Point{at(x, 0.5), at(1-x, x)}, Order: order}
+		return &events.ComparisonGiven{Question: fmt.Sprintf("q%d", q), Expert: "ada", Options: []definition.Point{at(x, 0.5), at(1-x, x)}, Order: order}
 	}
 	unsure := given(11).(*events.ComparisonGiven)
 	fold := func(payloads ...events.Payload) *preference.Model {

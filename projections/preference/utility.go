@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/num/pref"
 	"github.com/campaignd/campaignd/internal/num/reliability"
@@ -107,13 +108,13 @@ func (p *Projection) buildUtility(m *Model, x *Expert) (err error) {
 	// enough to call it off.
 	ctx := context.Background()
 	switch settings.Posterior {
-	case events.PosteriorLaplace:
+	case definition.PosteriorLaplace:
 		result, err := pref.Laplace(ctx, u.Duels, u.Link, u.kernel, pref.LaplaceConfig{})
 		if err != nil {
 			return err
 		}
 		u.posterior = result.Posterior
-	case events.PosteriorEP:
+	case definition.PosteriorEP:
 		result, err := pref.EP(ctx, u.Duels, u.Link, u.kernel, pref.EPConfig{})
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // answersOfAForm is how many different answers answerTo knows for each form.
@@ -48,10 +49,10 @@ func best(i, n int) []int {
 
 // allowed are the different compositions in the environment's questions that may
 // answer a pinpoint. [Examine] has seen to it that there are two at least.
-func (e Env) allowed(q humans.Question) []events.Point {
-	var list []events.Point
-	add := func(p events.Point) {
-		known := slices.ContainsFunc(list, func(other events.Point) bool { return maps.Equal(p, other) })
+func (e Env) allowed(q humans.Question) []definition.Point {
+	var list []definition.Point
+	add := func(p definition.Point) {
+		known := slices.ContainsFunc(list, func(other definition.Point) bool { return maps.Equal(p, other) })
 		if p != nil && !known && (q.Allowed == nil || q.Allowed(p) == nil) {
 			list = append(list, p)
 		}
@@ -138,7 +139,7 @@ func pinpoint(ctx context.Context, s *session) error {
 	points := s.env.allowed(like)
 	wrong, right := points[0], points[len(points)-1]
 	q := s.renamed(like)
-	q.Allowed = func(p events.Point) error {
+	q.Allowed = func(p definition.Point) error {
 		if maps.Equal(p, wrong) {
 			return errors.New("this one has run out")
 		}

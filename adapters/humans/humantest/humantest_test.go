@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/humans/humantest"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // desk is a reviewer with a person behind it, and a person: questions lie on
@@ -120,7 +121,7 @@ func (d *desk) Examples(ctx context.Context, n int, balanced bool) ([]humans.Exa
 		if d.fault == "whims" {
 			d.examples++
 		}
-		out = append(out, humans.Example{Point: events.Point{"x": events.Number(float64(k + d.examples))}, Answer: answer})
+		out = append(out, humans.Example{Point: definition.Point{"x": definition.Number(float64(k + d.examples))}, Answer: answer})
 	}
 	return out, nil
 }
@@ -147,7 +148,7 @@ func (d *desk) Comparisons(ctx context.Context, n, size int) ([]humans.Compared,
 			d.examples++
 		}
 		for i := range size {
-			c.Points = append(c.Points, events.Point{"x": events.Number(float64(k + i + d.examples))})
+			c.Points = append(c.Points, definition.Point{"x": definition.Number(float64(k + i + d.examples))})
 		}
 		out = append(out, c)
 	}
@@ -193,15 +194,15 @@ func examine(t *testing.T, fault string) map[string]error {
 	var questions []humans.Question
 	for n := range 2 {
 		questions = append(questions, humans.Question{
-			Campaign: "desk", Expert: "ada", Point: events.Point{"x": events.Number(float64(n))},
+			Campaign: "desk", Expert: "ada", Point: definition.Point{"x": definition.Number(float64(n))},
 		})
 	}
 	compare := humans.Question{Campaign: "desk", Expert: "ada", Form: humans.Comparison}
 	for n := range 3 {
-		compare.Options = append(compare.Options, events.Option{Parameters: events.Point{"x": events.Number(float64(n))}})
+		compare.Options = append(compare.Options, events.Option{Parameters: definition.Point{"x": definition.Number(float64(n))}})
 	}
 	questions = append(questions, compare, humans.Question{
-		Campaign: "desk", Expert: "ada", Form: humans.Pinpoint, Allowed: func(p events.Point) error {
+		Campaign: "desk", Expert: "ada", Form: humans.Pinpoint, Allowed: func(p definition.Point) error {
 			if x, _ := p["x"].Float(); x > 1 {
 				return errors.New("too much")
 			}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/reliability"
 )
 
@@ -18,7 +18,7 @@ const (
 // Noise is the variance of one side of an expert's comparisons at a composition,
 // in the square of the objective's unit. A composition outside the campaign's
 // parameters is an error.
-type Noise func(events.Point) (float64, error)
+type Noise func(definition.Point) (float64, error)
 
 // NoiseOf returns the noise of an anchored expert: the map that the campaign's
 // model.utility makes of the expert's anchors (Sinaga et al. 2026, Eq. 6),
@@ -30,7 +30,7 @@ type Noise func(events.Point) (float64, error)
 // parameter scaled by its bounds, as in the model, so that the model's map is the
 // truth where it has the same anchors. The error wraps [ErrConfig]: the expert has
 // no anchors, or a parameter is no number.
-func NoiseOf(e events.Expert, def events.Definition) (Noise, error) {
+func NoiseOf(e definition.Expert, def definition.Campaign) (Noise, error) {
 	if len(e.Anchors) == 0 {
 		return nil, fault(e, "it is anchored and has no anchors; list compositions under anchors")
 	}
@@ -48,7 +48,7 @@ func NoiseOf(e events.Expert, def events.Definition) (Noise, error) {
 			width[i] = 1
 		}
 	}
-	encode := func(p events.Point) ([]float64, error) {
+	encode := func(p definition.Point) ([]float64, error) {
 		x := make([]float64, len(lower))
 		for i, par := range def.Parameters {
 			value, given := p[par.Name]
@@ -81,7 +81,7 @@ func NoiseOf(e events.Expert, def events.Definition) (Noise, error) {
 	if err != nil {
 		return nil, fault(e, "%v", err)
 	}
-	return func(p events.Point) (float64, error) {
+	return func(p definition.Point) (float64, error) {
 		x, err := encode(p)
 		if err != nil {
 			return math.NaN(), err

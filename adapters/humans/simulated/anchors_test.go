@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/num/reliability"
 	"github.com/campaignd/campaignd/internal/space"
@@ -17,13 +18,13 @@ import (
 
 // anchored is a campaign on Branin's function whose expert has two anchors near one
 // another, and its noise.
-func anchored(t *testing.T, change func(*events.Definition)) (events.Expert, events.Definition, simulated.Noise) {
+func anchored(t *testing.T, change func(*definition.Campaign)) (definition.Expert, definition.Campaign, simulated.Noise) {
 	t.Helper()
 	k, _ := tasks.Lookup("branin")
-	e := events.Expert{Name: "ada", Simulated: &events.SimulatedExpert{Anchored: true, Task: "branin"},
-		Anchors: []events.Point{k.Point([]float64{2, 10}), k.Point([]float64{3, 11})}}
-	def := definition("branin", 1)
-	def.Policy.Duel.EUBO, def.Experts = &events.EUBO{}, []events.Expert{e}
+	e := definition.Expert{Name: "ada", Simulated: &definition.SimulatedExpert{Anchored: true, Task: "branin"},
+		Anchors: []definition.Point{k.Point([]float64{2, 10}), k.Point([]float64{3, 11})}}
+	def := defined("branin", 1)
+	def.Policy.Duel.EUBO, def.Experts = &definition.EUBO{}, []definition.Expert{e}
 	if change != nil {
 		change(&def)
 	}
@@ -39,14 +40,14 @@ func anchored(t *testing.T, change func(*events.Definition)) (events.Expert, eve
 func TestNoiseIsTheModels(t *testing.T) {
 	strength, level := 2.0, 25.0
 	for name, c := range map[string]struct {
-		utility events.Utility
+		utility definition.Utility
 		cfg     reliability.Config
 	}{
-		"by default": {events.Utility{}, reliability.Config{Level: 1, Strength: 4}},
-		"as set":     {events.Utility{Noise: &level, Strength: &strength}, reliability.Config{Level: 25, Strength: 2}},
-		"as printed": {events.Utility{Paper: true}, reliability.Config{Level: 1, Paper: true, Lower: 1, Upper: 2}},
+		"by default": {definition.Utility{}, reliability.Config{Level: 1, Strength: 4}},
+		"as set":     {definition.Utility{Noise: &level, Strength: &strength}, reliability.Config{Level: 25, Strength: 2}},
+		"as printed": {definition.Utility{Paper: true}, reliability.Config{Level: 1, Paper: true, Lower: 1, Upper: 2}},
 	} {
-		e, def, noise := anchored(t, func(def *events.Definition) { def.Model.Utility = c.utility })
+		e, def, noise := anchored(t, func(def *definition.Campaign) { def.Model.Utility = c.utility })
 		sp, err := space.New(def)
 		if err != nil {
 			t.Fatal(err)
@@ -84,14 +85,14 @@ func TestAnchoredChoices(t *testing.T) {
 	level := 400.0
 	for _, pair := range [][2][]float64{{{2, 10}, {3, 11}}, {{-3, 2}, {-2.5, 2}}, {{2, 10}, {8, 1}}} {
 		for _, accuracy := range []float64{1, -1} {
-			e, def, noise := anchored(t, func(def *events.Definition) { def.Model.Utility.Noise = &level })
+			e, def, noise := anchored(t, func(def *definition.Campaign) { def.Model.Utility.Noise = &level })
 			e.Simulated.Accuracy = &accuracy
 			r, err := simulated.New(e, def, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var difference, variance float64
-			points := make([]events.Point, 2)
+			points := make([]definition.Point, 2)
 			for i, x := range pair {
 				points[i] = k.Point(x)
 				v, _ := k.Value(points[i])
@@ -110,12 +111,12 @@ func TestAnchoredChoices(t *testing.T) {
 
 // What cannot be anchored is refused.
 func TestAnchoredRefuses(t *testing.T) {
-	for want, change := range map[string]func(*events.Expert, *events.Definition){
-		"has no anchors": func(e *events.Expert, _ *events.Definition) { e.Anchors = nil },
-		"choice_noise":   func(e *events.Expert, _ *events.Definition) { e.Simulated.ChoiceNoise = ptr(0.1) },
-		"anchor 2":       func(e *events.Expert, _ *events.Definition) { delete(e.Anchors[1], "x2") },
-		"x1 is no number": func(_ *events.Expert, def *events.Definition) {
-			def.Parameters[0] = events.Parameter{Name: "x1", Categories: []events.CategoryDef{{Name: "a"}, {Name: "b"}}}
+	for want, change := range map[string]func(*definition.Expert, *definition.Campaign){
+		"has no anchors": func(e *definition.Expert, _ *definition.Campaign) { e.Anchors = nil },
+		"choice_noise":   func(e *definition.Expert, _ *definition.Campaign) { e.Simulated.ChoiceNoise = ptr(0.1) },
+		"anchor 2":       func(e *definition.Expert, _ *definition.Campaign) { delete(e.Anchors[1], "x2") },
+		"x1 is no number": func(_ *definition.Expert, def *definition.Campaign) {
+			def.Parameters[0] = definition.Parameter{Name: "x1", Categories: []definition.CategoryDef{{Name: "a"}, {Name: "b"}}}
 		},
 	} {
 		e, def, _ := anchored(t, nil)
@@ -128,19 +129,19 @@ func TestAnchoredRefuses(t *testing.T) {
 
 // Who knows something that is no test problem answers by it, categories included.
 func TestKnowing(t *testing.T) {
-	def := events.Definition{
-		Name: "sim", Seed: 1, Objective: events.Objective{Goal: events.Maximize},
-		Parameters: []events.Parameter{{Name: "salt", Categories: []events.CategoryDef{{Name: "good"}, {Name: "bad"}}}},
+	def := definition.Campaign{
+		Name: "sim", Seed: 1, Objective: definition.Objective{Goal: definition.Maximize},
+		Parameters: []definition.Parameter{{Name: "salt", Categories: []definition.CategoryDef{{Name: "good"}, {Name: "bad"}}}},
 	}
-	good, bad := events.Point{"salt": events.Category("good")}, events.Point{"salt": events.Category("bad")}
-	knows := simulated.Knowledge{Best: 2, Worst: 1, Goal: events.Maximize, Value: func(p events.Point) (float64, error) {
+	good, bad := definition.Point{"salt": definition.Category("good")}, definition.Point{"salt": definition.Category("bad")}
+	knows := simulated.Knowledge{Best: 2, Worst: 1, Goal: definition.Maximize, Value: func(p definition.Point) (float64, error) {
 		if p["salt"].Name() == "good" {
 			return 2, nil
 		}
 		return 1, nil
 	}}
 	const n = 2000
-	e := events.Expert{Name: "ada", Simulated: &events.SimulatedExpert{Accuracy: ptr(0.25)}}
+	e := definition.Expert{Name: "ada", Simulated: &definition.SimulatedExpert{Accuracy: ptr(0.25)}}
 	r, err := simulated.Knowing(e, def, knows, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // ErrPinpoint is wrapped by the error of a question for a composition where
@@ -34,18 +35,18 @@ func (r *Reviewer) answer(ctx context.Context, q humans.Question) (humans.Answer
 
 // about is the compositions that a question is about; what a pinpoint would
 // replace is not what it is about.
-func about(q humans.Question) []events.Point {
+func about(q humans.Question) []definition.Point {
 	switch {
 	case q.Form == humans.Comparison:
 		return points(q.Options)
 	case q.Form == humans.Pinpoint || q.Point == nil:
 		return nil
 	}
-	return []events.Point{q.Point}
+	return []definition.Point{q.Point}
 }
 
 // label accepts or rejects p.
-func (r *Reviewer) label(id string, p events.Point) (string, error) {
+func (r *Reviewer) label(id string, p definition.Point) (string, error) {
 	rank, err := r.knows.Rank(p)
 	if err != nil {
 		return "", err
@@ -57,7 +58,7 @@ func (r *Reviewer) label(id string, p events.Point) (string, error) {
 }
 
 // order ranks options from best to worst.
-func (r *Reviewer) order(id string, options []events.Point) ([]int, error) {
+func (r *Reviewer) order(id string, options []definition.Point) ([]int, error) {
 	liking := make([]float64, len(options))
 	order := make([]int, len(options))
 	for i, p := range options {
@@ -83,7 +84,7 @@ func (r *Reviewer) order(id string, options []events.Point) ([]int, error) {
 // liking is how much the expert likes p when they compare it: with Gumbel noise
 // on −aρ, the order of several is that of Plackett and Luce, and that of two the
 // logistic choice.
-func (r *Reviewer) liking(purpose, id string, p events.Point) (float64, error) {
+func (r *Reviewer) liking(purpose, id string, p definition.Point) (float64, error) {
 	u := r.open(purpose, id, p)
 	var sd float64
 	switch {
@@ -114,8 +115,8 @@ const maxPinpoint = 20_000
 // pinpoint draws a composition from the belief: random compositions, the first
 // that the expert accepts. An expert who accepts none of very many names the one
 // they would accept most readily.
-func (r *Reviewer) pinpoint(ctx context.Context, id string, allowed func(events.Point) error) (events.Point, error) {
-	var best events.Point
+func (r *Reviewer) pinpoint(ctx context.Context, id string, allowed func(definition.Point) error) (definition.Point, error) {
+	var best definition.Point
 	least := math.Inf(1)
 	for drawn := 0; drawn < maxPinpoint; drawn += chunk {
 		if err := ctx.Err(); err != nil {
@@ -145,8 +146,8 @@ func (r *Reviewer) pinpoint(ctx context.Context, id string, allowed func(events.
 }
 
 // points are the compositions of options.
-func points(options []events.Option) []events.Point {
-	list := make([]events.Point, len(options))
+func points(options []events.Option) []definition.Point {
+	list := make([]definition.Point, len(options))
 	for i, o := range options {
 		list[i] = o.Parameters
 	}

@@ -11,11 +11,12 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
 // comparison is a question between compositions of a task.
-func comparison(task string, n int, options ...events.Point) humans.Question {
+func comparison(task string, n int, options ...definition.Point) humans.Question {
 	q := question(task, n, nil)
 	q.Form = humans.Comparison
 	for _, p := range options {
@@ -27,13 +28,13 @@ func comparison(task string, n int, options ...events.Point) humans.Question {
 // pinpoint is a question for a composition of a task.
 func pinpoint(task string, n int) humans.Question {
 	q := question(task, n, nil)
-	q.Form, q.Allowed = humans.Pinpoint, func(events.Point) error { return nil }
+	q.Form, q.Allowed = humans.Pinpoint, func(definition.Point) error { return nil }
 	return q
 }
 
 // orders counts the orders that an expert gives to many questions between the
 // same options; "" is can't tell.
-func orders(t *testing.T, r *simulated.Reviewer, task string, n int, options ...events.Point) map[string]int {
+func orders(t *testing.T, r *simulated.Reviewer, task string, n int, options ...definition.Point) map[string]int {
 	t.Helper()
 	counts := make(map[string]int)
 	for i := range n {
@@ -60,7 +61,7 @@ func within(t *testing.T, what string, count, n int, want float64) {
 }
 
 // places are three compositions of Branin's function: good, middling, bad.
-func places() (points []events.Point, ranks []float64) {
+func places() (points []definition.Point, ranks []float64) {
 	k, _ := tasks.Lookup("branin")
 	for _, x := range [][]float64{k.Best.At, {-3, 5}, {-5, 2}} {
 		p := k.Point(x)
@@ -78,7 +79,7 @@ func TestChoices(t *testing.T) {
 	const n = 3000
 	points, ranks := places()
 	for _, a := range []float64{2, 1, 0, -2} {
-		r := reviewer(t, "branin", 1, events.SimulatedExpert{Accuracy: &a, UnsureRate: 0.25})
+		r := reviewer(t, "branin", 1, definition.SimulatedExpert{Accuracy: &a, UnsureRate: 0.25})
 		for _, pair := range [][2]int{{0, 1}, {1, 0}, {1, 2}, {0, 0}} {
 			i, j := pair[0], pair[1]
 			counts := orders(t, r, "branin", n, points[i], points[j])
@@ -119,16 +120,16 @@ func TestChoiceNoise(t *testing.T) {
 			goal     string
 			want     float64
 		}{
-			{nil, events.Minimize, probability},
-			{ptr(0.0), events.Minimize, probability},
-			{ptr(-1.0), events.Minimize, 1 - probability},
-			{nil, events.Maximize, 1 - probability},
-			{ptr(-1.0), events.Maximize, probability},
+			{nil, definition.Minimize, probability},
+			{ptr(0.0), definition.Minimize, probability},
+			{ptr(-1.0), definition.Minimize, 1 - probability},
+			{nil, definition.Maximize, 1 - probability},
+			{ptr(-1.0), definition.Maximize, probability},
 		} {
-			def := definition("branin", 1)
+			def := defined("branin", 1)
 			def.Objective.Goal = c.goal
-			cfg := events.SimulatedExpert{Accuracy: c.accuracy, ChoiceNoise: &sd}
-			r, err := simulated.New(events.Expert{Name: "ada", Simulated: &cfg}, def, nil)
+			cfg := definition.SimulatedExpert{Accuracy: c.accuracy, ChoiceNoise: &sd}
+			r, err := simulated.New(definition.Expert{Name: "ada", Simulated: &cfg}, def, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,11 +142,11 @@ func TestChoiceNoise(t *testing.T) {
 // The choice of an expert who wants the opposite of the task is turned as well.
 func TestGoalOfComparisons(t *testing.T) {
 	points, _ := places()
-	def := definition("branin", 1)
-	def.Objective.Goal = events.Maximize
-	def.Instrument = events.Instrument{} // preferences alone: the expert knows the task
-	cfg := events.SimulatedExpert{Accuracy: ptr(100.0), Task: "branin"}
-	r, err := simulated.New(events.Expert{Name: "ada", Simulated: &cfg}, def, uniform("branin"))
+	def := defined("branin", 1)
+	def.Objective.Goal = definition.Maximize
+	def.Instrument = definition.Instrument{} // preferences alone: the expert knows the task
+	cfg := definition.SimulatedExpert{Accuracy: ptr(100.0), Task: "branin"}
+	r, err := simulated.New(definition.Expert{Name: "ada", Simulated: &cfg}, def, uniform("branin"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func TestGoalOfComparisons(t *testing.T) {
 func TestPinpoint(t *testing.T) {
 	const n, accuracy = 1500, 2.0
 	k, _ := tasks.Lookup("branin")
-	left := func(p events.Point) bool { x, _ := p["x1"].Float(); return x < 2.5 }
+	left := func(p definition.Point) bool { x, _ := p["x1"].Float(); return x < 2.5 }
 	var inside, whole float64
 	for _, p := range uniform("branin")(100_000, 7) {
 		reject, err := tasks.RejectProbability(k, p, accuracy)
@@ -171,7 +172,7 @@ func TestPinpoint(t *testing.T) {
 			inside += 1 - reject
 		}
 	}
-	r := reviewer(t, "branin", 1, events.SimulatedExpert{Accuracy: ptr(accuracy), UnsureRate: 0.25})
+	r := reviewer(t, "branin", 1, definition.SimulatedExpert{Accuracy: ptr(accuracy), UnsureRate: 0.25})
 	count, unsure := 0, 0
 	for i := range n {
 		a, err := r.Ask(t.Context(), pinpoint("branin", i))
@@ -188,10 +189,10 @@ func TestPinpoint(t *testing.T) {
 	within(t, "left", count, n-unsure, inside/whole)
 
 	// The allowed part alone.
-	r = reviewer(t, "branin", 1, events.SimulatedExpert{Accuracy: ptr(accuracy)})
+	r = reviewer(t, "branin", 1, definition.SimulatedExpert{Accuracy: ptr(accuracy)})
 	for i := range 100 {
 		q := pinpoint("branin", i)
-		q.Allowed = func(p events.Point) error {
+		q.Allowed = func(p definition.Point) error {
 			if !left(p) {
 				return errors.New("too far to the right")
 			}
@@ -200,7 +201,7 @@ func TestPinpoint(t *testing.T) {
 		if a, err := r.Ask(t.Context(), q); err != nil || !left(a.Point) {
 			t.Fatalf("%+v, %v", a, err)
 		}
-		q.Allowed = func(events.Point) error { return errors.New("nothing goes") }
+		q.Allowed = func(definition.Point) error { return errors.New("nothing goes") }
 		if i == 0 {
 			if _, err := r.Ask(t.Context(), q); !errors.Is(err, simulated.ErrPinpoint) {
 				t.Errorf("nothing is allowed: %v", err)
@@ -209,10 +210,10 @@ func TestPinpoint(t *testing.T) {
 	}
 
 	// Who accepts nothing they think of names the best of it.
-	bad := []events.Point{k.Point(k.Worst.At), k.Point([]float64{-5, 0.5})}
-	cfg := events.SimulatedExpert{Accuracy: ptr(200.0)}
-	sharp, err := simulated.New(events.Expert{Name: "ada", Simulated: &cfg}, definition("branin", 1),
-		func(n int, _ uint64) []events.Point { return bad })
+	bad := []definition.Point{k.Point(k.Worst.At), k.Point([]float64{-5, 0.5})}
+	cfg := definition.SimulatedExpert{Accuracy: ptr(200.0)}
+	sharp, err := simulated.New(definition.Expert{Name: "ada", Simulated: &cfg}, defined("branin", 1),
+		func(n int, _ uint64) []definition.Point { return bad })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,10 +226,10 @@ func TestPinpoint(t *testing.T) {
 // with their context.
 func TestComparisons(t *testing.T) {
 	points, _ := places()
-	cfg := events.SimulatedExpert{Accuracy: ptr(100.0), UnsureRate: 1}
-	r, err := simulated.New(events.Expert{Name: "ada", Simulated: &cfg}, definition("branin", 1),
-		func(n int, seed uint64) []events.Point {
-			list := make([]events.Point, n)
+	cfg := definition.SimulatedExpert{Accuracy: ptr(100.0), UnsureRate: 1}
+	r, err := simulated.New(definition.Expert{Name: "ada", Simulated: &cfg}, defined("branin", 1),
+		func(n int, seed uint64) []definition.Point {
+			list := make([]definition.Point, n)
 			for i := range list {
 				list[i] = points[(i*i+int(seed%7))%3] // with repetitions
 			}
@@ -263,9 +264,9 @@ func TestComparisons(t *testing.T) {
 func TestAnswersAreFunctionsOfTheQuestion(t *testing.T) {
 	const n = 200
 	points, _ := places()
-	cfg := events.SimulatedExpert{Accuracy: ptr(0.0)}
+	cfg := definition.SimulatedExpert{Accuracy: ptr(0.0)}
 	ask := func(seed uint64, expert string, q humans.Question) humans.Answer {
-		r, err := simulated.New(events.Expert{Name: expert, Simulated: &cfg}, definition("branin", seed), uniform("branin"))
+		r, err := simulated.New(definition.Expert{Name: expert, Simulated: &cfg}, defined("branin", seed), uniform("branin"))
 		if err != nil {
 			t.Fatal(err)
 		}

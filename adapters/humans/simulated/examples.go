@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // ErrExamples is wrapped by the errors of [Reviewer.Examples] and
@@ -66,8 +67,8 @@ func (r *Reviewer) Comparisons(ctx context.Context, n, size int) ([]humans.Compa
 	}
 	compared := make([]humans.Compared, 0, max(n, 0))
 	drawn := 0
-	var pool []events.Point
-	next := func() (p events.Point, err error) {
+	var pool []definition.Point
+	next := func() (p definition.Point, err error) {
 		if len(pool) == 0 {
 			if pool = r.sample(chunk, r.word("comparison sample", fmt.Sprint(drawn))); len(pool) == 0 {
 				return nil, fmt.Errorf("%w: the space has no compositions to compare", ErrExamples)
@@ -81,7 +82,7 @@ func (r *Reviewer) Comparisons(ctx context.Context, n, size int) ([]humans.Compa
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		points := make([]events.Point, 0, size)
+		points := make([]definition.Point, 0, size)
 		for repeats := 0; len(points) < size; {
 			p, err := next()
 			if err != nil {
@@ -89,7 +90,7 @@ func (r *Reviewer) Comparisons(ctx context.Context, n, size int) ([]humans.Compa
 			}
 			// To compare a composition with itself teaches nothing, but a short list
 			// may have no other.
-			same := func(other events.Point) bool { return maps.Equal(p, other) }
+			same := func(other definition.Point) bool { return maps.Equal(p, other) }
 			if slices.ContainsFunc(points, same) && repeats < chunk {
 				repeats++
 				continue

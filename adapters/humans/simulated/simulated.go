@@ -27,7 +27,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
@@ -42,7 +42,7 @@ var ErrConfig = errors.New("the simulated expert cannot be set up")
 // concurrent use.
 type Reviewer struct {
 	name string
-	cfg  events.SimulatedExpert
+	cfg  definition.SimulatedExpert
 	// accuracy is a for ranks in the sense of what is known: its sign is turned
 	// where the campaign wants the opposite.
 	accuracy float64
@@ -50,17 +50,17 @@ type Reviewer struct {
 	upward bool
 	knows  Knowledge
 	// parameters in the order in which compositions are hashed.
-	parameters []events.Parameter
+	parameters []definition.Parameter
 	noise      Noise // nil unless the expert is anchored
 	seed       uint64
-	sample     func(n int, seed uint64) []events.Point
+	sample     func(n int, seed uint64) []definition.Point
 }
 
 // Knowledge is what an expert knows of the truth.
 type Knowledge struct {
 	// Value is the noiseless objective at a composition, in the objective's unit. It
 	// is safe for concurrent use.
-	Value func(events.Point) (float64, error)
+	Value func(definition.Point) (float64, error)
 	// Best and Worst are its extremes over the space, in the sense of Goal, which is
 	// events.Maximize or events.Minimize.
 	Best, Worst float64
@@ -69,7 +69,7 @@ type Knowledge struct {
 
 // Rank returns ρ: the value at p scaled linearly so that the best is −3 and the
 // worst 3 (Xu et al. 2024, Example 2.2); 0 where they are equal.
-func (k Knowledge) Rank(p events.Point) (float64, error) {
+func (k Knowledge) Rank(p definition.Point) (float64, error) {
 	v, err := k.Value(p)
 	if err != nil {
 		return math.NaN(), err
@@ -89,7 +89,7 @@ func (k Knowledge) Rank(p events.Point) (float64, error) {
 //
 // An expert wants what the campaign wants: where its goal is the opposite of
 // the task's, so is the expert's ranking.
-func New(e events.Expert, def events.Definition, sample func(n int, seed uint64) []events.Point) (*Reviewer, error) {
+func New(e definition.Expert, def definition.Campaign, sample func(n int, seed uint64) []definition.Point) (*Reviewer, error) {
 	if e.Simulated == nil {
 		return nil, fault(e, "it is no simulated expert")
 	}
@@ -104,7 +104,7 @@ func New(e events.Expert, def events.Definition, sample func(n int, seed uint64)
 	if !ok {
 		return nil, fault(e, "there is no task %q; the tasks are %v", name, tasks.Names())
 	}
-	have := make(map[string]events.Parameter, len(def.Parameters))
+	have := make(map[string]definition.Parameter, len(def.Parameters))
 	for _, p := range def.Parameters {
 		have[p.Name] = p
 	}
@@ -123,7 +123,7 @@ func New(e events.Expert, def events.Definition, sample func(n int, seed uint64)
 
 // Knowing returns the simulated expert that e describes, who knows what is given
 // instead of a test problem; sample is that of [New].
-func Knowing(e events.Expert, def events.Definition, knows Knowledge, sample func(n int, seed uint64) []events.Point) (*Reviewer, error) {
+func Knowing(e definition.Expert, def definition.Campaign, knows Knowledge, sample func(n int, seed uint64) []definition.Point) (*Reviewer, error) {
 	if e.Simulated == nil {
 		return nil, fault(e, "it is no simulated expert")
 	}
@@ -154,14 +154,14 @@ func Knowing(e events.Expert, def events.Definition, knows Knowledge, sample fun
 			return nil, err
 		}
 	}
-	r.upward = (def.Objective.Goal == events.Maximize) == (r.accuracy >= 0)
+	r.upward = (def.Objective.Goal == definition.Maximize) == (r.accuracy >= 0)
 	if def.Objective.Goal != knows.Goal {
 		r.accuracy = -r.accuracy
 	}
 	return r, nil
 }
 
-func fault(e events.Expert, format string, args ...any) error {
+func fault(e definition.Expert, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", ErrConfig, e.Name, fmt.Sprintf(format, args...))
 }
 
@@ -197,17 +197,17 @@ func (r *Reviewer) Ask(ctx context.Context, q humans.Question) (humans.Answer, e
 
 // draw returns a number in [0, 1) for a purpose, a question and its
 // compositions.
-func (r *Reviewer) draw(purpose, id string, points ...events.Point) float64 {
+func (r *Reviewer) draw(purpose, id string, points ...definition.Point) float64 {
 	return float64(r.word(purpose, id, points...)>>11) / (1 << 53)
 }
 
 // open is draw without 0, for inverse distribution functions.
-func (r *Reviewer) open(purpose, id string, points ...events.Point) float64 {
+func (r *Reviewer) open(purpose, id string, points ...definition.Point) float64 {
 	return (float64(r.word(purpose, id, points...)>>12) + 0.5) / (1 << 52)
 }
 
 // word is the first word of the SHA-256 of everything an answer depends on.
-func (r *Reviewer) word(purpose, id string, points ...events.Point) uint64 {
+func (r *Reviewer) word(purpose, id string, points ...definition.Point) uint64 {
 	h := sha256.New()
 	h.Write([]byte("campaignd simulated expert\x00"))
 	h.Write(binary.BigEndian.AppendUint64(nil, r.seed))

@@ -15,45 +15,46 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans/humantest"
 	"github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
 func ptr[T any](v T) *T { return &v }
 
-func definition(task string, seed uint64) events.Definition {
+func defined(task string, seed uint64) definition.Campaign {
 	k, _ := tasks.Lookup(task)
-	return events.Definition{
+	return definition.Campaign{
 		Name: "sim", Seed: seed, Parameters: k.Parameters, Constraints: k.Constraints, Objective: k.Objective,
-		Instrument: events.Instrument{Simulated: &events.SimulatedInstrument{Task: task}},
+		Instrument: definition.Instrument{Simulated: &definition.SimulatedInstrument{Task: task}},
 	}
 }
 
 // uniform samples the box of a task.
-func uniform(task string) func(n int, seed uint64) []events.Point {
+func uniform(task string) func(n int, seed uint64) []definition.Point {
 	k, _ := tasks.Lookup(task)
-	return func(n int, seed uint64) []events.Point {
+	return func(n int, seed uint64) []definition.Point {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		points := make([]events.Point, n)
+		points := make([]definition.Point, n)
 		for i := range points {
-			points[i] = make(events.Point)
+			points[i] = make(definition.Point)
 			for _, p := range k.Parameters {
-				points[i][p.Name] = events.Number(*p.Min + rng.Float64()*(*p.Max-*p.Min))
+				points[i][p.Name] = definition.Number(*p.Min + rng.Float64()*(*p.Max-*p.Min))
 			}
 		}
 		return points
 	}
 }
 
-func reviewer(t testing.TB, task string, seed uint64, cfg events.SimulatedExpert) *simulated.Reviewer {
+func reviewer(t testing.TB, task string, seed uint64, cfg definition.SimulatedExpert) *simulated.Reviewer {
 	t.Helper()
-	r, err := simulated.New(events.Expert{Name: "ada", Simulated: &cfg}, definition(task, seed), uniform(task))
+	r, err := simulated.New(definition.Expert{Name: "ada", Simulated: &cfg}, defined(task, seed), uniform(task))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func question(task string, n int, p events.Point) humans.Question {
+func question(task string, n int, p definition.Point) humans.Question {
 	k, _ := tasks.Lookup(task)
 	return humans.Question{
 		ID: fmt.Sprintf("sim/q%d", n), Campaign: "sim", Expert: "ada",
@@ -67,8 +68,8 @@ func TestLabeller(t *testing.T) {
 	k, _ := tasks.Lookup(task)
 	middle := k.Point([]float64{2, 10})
 	for _, a := range []float64{2, 1, 0, -2} {
-		for _, p := range []events.Point{k.Point(k.Best.At), middle, k.Point(k.Worst.At)} {
-			r := reviewer(t, task, 1, events.SimulatedExpert{Accuracy: &a, UnsureRate: 0.25})
+		for _, p := range []definition.Point{k.Point(k.Best.At), middle, k.Point(k.Worst.At)} {
+			r := reviewer(t, task, 1, definition.SimulatedExpert{Accuracy: &a, UnsureRate: 0.25})
 			counts := make(map[string]int)
 			for i := range n {
 				answer, err := r.Ask(t.Context(), question(task, i, p))
@@ -98,9 +99,9 @@ func TestLabeller(t *testing.T) {
 func TestAnswerIsAFunctionOfTheQuestion(t *testing.T) {
 	const task, n = "branin", 200
 	k, _ := tasks.Lookup(task)
-	cfg := events.SimulatedExpert{Accuracy: ptr(0.0)}
+	cfg := definition.SimulatedExpert{Accuracy: ptr(0.0)}
 	p, other := k.Point([]float64{2, 10}), k.Point([]float64{2, 10.5})
-	bea, err := simulated.New(events.Expert{Name: "bea", Simulated: &cfg}, definition(task, 1), nil)
+	bea, err := simulated.New(definition.Expert{Name: "bea", Simulated: &cfg}, defined(task, 1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,9 +136,9 @@ func TestAnswerIsAFunctionOfTheQuestion(t *testing.T) {
 
 // An expert wants what the campaign wants.
 func TestGoal(t *testing.T) {
-	def := definition("branin", 1)
-	def.Objective.Goal = events.Maximize
-	r, err := simulated.New(events.Expert{Name: "ada", Simulated: &events.SimulatedExpert{Accuracy: ptr(50.0)}}, def, nil)
+	def := defined("branin", 1)
+	def.Objective.Goal = definition.Maximize
+	r, err := simulated.New(definition.Expert{Name: "ada", Simulated: &definition.SimulatedExpert{Accuracy: ptr(50.0)}}, def, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func TestExamples(t *testing.T) {
 		accepted int // −1: any
 	}{{10, true, 5}, {7, true, 3}, {0, true, 0}, {10, false, -1}} {
 		get := func() []humans.Example {
-			e, err := reviewer(t, "ackley4", 1, events.SimulatedExpert{UnsureRate: 1}).Examples(t.Context(), c.n, c.balanced)
+			e, err := reviewer(t, "ackley4", 1, definition.SimulatedExpert{UnsureRate: 1}).Examples(t.Context(), c.n, c.balanced)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,11 +178,11 @@ func TestExamples(t *testing.T) {
 		}
 	}
 	// An expert who never accepts cannot give balanced examples, and says so.
-	r := reviewer(t, "branin", 1, events.SimulatedExpert{Accuracy: ptr(1e6)})
-	r2, err := simulated.New(events.Expert{Name: "ada", Simulated: &events.SimulatedExpert{Accuracy: ptr(1e6)}},
-		definition("branin", 1), func(int, uint64) []events.Point {
+	r := reviewer(t, "branin", 1, definition.SimulatedExpert{Accuracy: ptr(1e6)})
+	r2, err := simulated.New(definition.Expert{Name: "ada", Simulated: &definition.SimulatedExpert{Accuracy: ptr(1e6)}},
+		defined("branin", 1), func(int, uint64) []definition.Point {
 			k, _ := tasks.Lookup("branin")
-			return []events.Point{k.Point(k.Worst.At)}
+			return []definition.Point{k.Point(k.Worst.At)}
 		})
 	if err != nil {
 		t.Fatal(err)
@@ -198,31 +199,31 @@ func TestExamples(t *testing.T) {
 
 // Wrong settings and questions are explained.
 func TestRefuses(t *testing.T) {
-	table := definition("branin", 1)
-	table.Instrument = events.Instrument{Table: &events.TableInstrument{}}
+	table := defined("branin", 1)
+	table.Instrument = definition.Instrument{Table: &definition.TableInstrument{}}
 	for _, c := range []struct {
-		cfg  *events.SimulatedExpert
-		def  events.Definition
+		cfg  *definition.SimulatedExpert
+		def  definition.Campaign
 		want string
 	}{
-		{nil, definition("branin", 1), "no simulated expert"},
-		{&events.SimulatedExpert{}, table, "which task"},
-		{&events.SimulatedExpert{Task: "gold"}, table, "hartmann3"},
-		{&events.SimulatedExpert{Task: "hartmann3"}, table, "other parameters"},
-		{&events.SimulatedExpert{ChoiceNoise: ptr(-1.0)}, definition("branin", 1), "choice_noise"},
-		{&events.SimulatedExpert{UnsureRate: 2}, definition("branin", 1), "unsure_rate"},
-		{&events.SimulatedExpert{Accuracy: ptr(math.NaN())}, definition("branin", 1), "accuracy"},
+		{nil, defined("branin", 1), "no simulated expert"},
+		{&definition.SimulatedExpert{}, table, "which task"},
+		{&definition.SimulatedExpert{Task: "gold"}, table, "hartmann3"},
+		{&definition.SimulatedExpert{Task: "hartmann3"}, table, "other parameters"},
+		{&definition.SimulatedExpert{ChoiceNoise: ptr(-1.0)}, defined("branin", 1), "choice_noise"},
+		{&definition.SimulatedExpert{UnsureRate: 2}, defined("branin", 1), "unsure_rate"},
+		{&definition.SimulatedExpert{Accuracy: ptr(math.NaN())}, defined("branin", 1), "accuracy"},
 	} {
-		_, err := simulated.New(events.Expert{Name: "ada", Simulated: c.cfg}, c.def, nil)
+		_, err := simulated.New(definition.Expert{Name: "ada", Simulated: c.cfg}, c.def, nil)
 		if !errors.Is(err, simulated.ErrConfig) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
-	if _, err := simulated.New(events.Expert{Name: "ada", Simulated: &events.SimulatedExpert{Task: "branin"}}, table, nil); err != nil {
+	if _, err := simulated.New(definition.Expert{Name: "ada", Simulated: &definition.SimulatedExpert{Task: "branin"}}, table, nil); err != nil {
 		t.Errorf("a task of its own beside a table: %v", err)
 	}
-	r := reviewer(t, "branin", 1, events.SimulatedExpert{})
-	outside := events.Point{"x1": events.Number(99), "x2": events.Number(0)}
+	r := reviewer(t, "branin", 1, definition.SimulatedExpert{})
+	outside := definition.Point{"x1": definition.Number(99), "x2": definition.Number(0)}
 	if _, err := r.Ask(t.Context(), question("branin", 1, outside)); !errors.Is(err, tasks.ErrPoint) {
 		t.Errorf("outside the space: %v", err)
 	}
@@ -230,9 +231,9 @@ func TestRefuses(t *testing.T) {
 
 // It passes the suite of all reviewers, at once and slowly.
 func TestSuite(t *testing.T) {
-	for name, cfg := range map[string]events.SimulatedExpert{
+	for name, cfg := range map[string]definition.SimulatedExpert{
 		"at once": {UnsureRate: 0.2},
-		"slow":    {Latency: events.Duration(20 * time.Millisecond)},
+		"slow":    {Latency: definition.Duration(20 * time.Millisecond)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, _ := tasks.Lookup("branin")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 )
 
@@ -24,7 +25,7 @@ func showComparison(f *console.Form, q humans.Question) {
 			f.Page = "more"
 		}
 	}
-	points := make([]events.Point, n)
+	points := make([]definition.Point, n)
 	for i, o := range q.Options {
 		points[i] = o.Parameters
 	}

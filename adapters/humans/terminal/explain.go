@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 )
 
@@ -163,8 +164,8 @@ func best(p events.Plane, q humans.Question) string {
 	row, column := -1, -1
 	for y := range p.Mean {
 		for x, mean := range p.Mean[y] {
-			if row < 0 || q.Objective.Goal == events.Maximize && mean > p.Mean[row][column] ||
-				q.Objective.Goal != events.Maximize && mean < p.Mean[row][column] {
+			if row < 0 || q.Objective.Goal == definition.Maximize && mean > p.Mean[row][column] ||
+				q.Objective.Goal != definition.Maximize && mean < p.Mean[row][column] {
 				row, column = y, x
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 )
 
@@ -17,7 +18,7 @@ func showPinpoint(f *console.Form, q humans.Question) {
 	ranges := make([]string, len(q.Parameters))
 	for i, par := range q.Parameters {
 		ranges[i] = choices(par)
-		if slices.ContainsFunc(par.Categories, func(c events.CategoryDef) bool { return strings.EqualFold(c.Name, "m") }) {
+		if slices.ContainsFunc(par.Categories, func(c definition.CategoryDef) bool { return strings.EqualFold(c.Name, "m") }) {
 			f.Page = "more"
 		}
 	}
@@ -47,7 +48,7 @@ func showPinpoint(f *console.Form, q humans.Question) {
 }
 
 // choices says what a parameter may be.
-func choices(par events.Parameter) string {
+func choices(par definition.Parameter) string {
 	var names []string
 	for _, c := range par.Categories {
 		names = append(names, c.Name)
@@ -68,7 +69,7 @@ func choices(par events.Parameter) string {
 func plain(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // assignments writes a composition as it may be entered.
-func assignments(parameters []events.Parameter, p events.Point) string {
+func assignments(parameters []definition.Parameter, p definition.Point) string {
 	parts := make([]string, 0, len(parameters))
 	for _, par := range parameters {
 		if v, ok := p[par.Name]; ok {
@@ -80,18 +81,18 @@ func assignments(parameters []events.Parameter, p events.Point) string {
 
 // example is a composition that may be entered, if perhaps not one that can be
 // made: the first or least value of each parameter.
-func example(parameters []events.Parameter) string {
-	p := make(events.Point)
+func example(parameters []definition.Parameter) string {
+	p := make(definition.Point)
 	for _, par := range parameters {
 		switch {
 		case len(par.Categories) > 0:
-			p[par.Name] = events.Category(par.Categories[0].Name)
+			p[par.Name] = definition.Category(par.Categories[0].Name)
 		case len(par.Values) > 0:
-			p[par.Name] = events.Number(par.Values[0])
+			p[par.Name] = definition.Number(par.Values[0])
 		case par.Min != nil:
-			p[par.Name] = events.Number(*par.Min)
+			p[par.Name] = definition.Number(*par.Min)
 		default:
-			p[par.Name] = events.Number(1)
+			p[par.Name] = definition.Number(1)
 		}
 	}
 	return assignments(parameters, p)

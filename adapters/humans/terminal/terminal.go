@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 )
 
@@ -112,7 +112,7 @@ func more(f *console.Form, sentence string) {
 }
 
 // aim says what the campaign seeks.
-func aim(o events.Objective) string {
+func aim(o definition.Objective) string {
 	text := "the campaign seeks to " + o.Goal + " " + o.Name
 	if o.Unit != "" {
 		text += " (" + o.Unit + ")"

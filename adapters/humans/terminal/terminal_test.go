@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans/humantest"
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 )
 
@@ -27,9 +28,9 @@ func now() time.Time { return noon }
 func question() humans.Question {
 	return humans.Question{
 		ID: "bench/q3", Campaign: "bench", Expert: "ada",
-		Parameters: []events.Parameter{{Name: "lipf6", Unit: "mol/kg"}, {Name: "solvent"}},
-		Point:      events.Point{"lipf6": events.Number(1.1), "solvent": events.Category("EC")},
-		Objective:  events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize},
+		Parameters: []definition.Parameter{{Name: "lipf6", Unit: "mol/kg"}, {Name: "solvent"}},
+		Point:      definition.Point{"lipf6": definition.Number(1.1), "solvent": definition.Category("EC")},
+		Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 	}
 }
 
@@ -38,8 +39,8 @@ func compare(n int) humans.Question {
 	q := question()
 	q.Form, q.Point = humans.Comparison, nil
 	for i := range n {
-		q.Options = append(q.Options, events.Option{Parameters: events.Point{
-			"lipf6": events.Number(1.1 + float64(i)), "solvent": events.Category("EC")}})
+		q.Options = append(q.Options, events.Option{Parameters: definition.Point{
+			"lipf6": definition.Number(1.1 + float64(i)), "solvent": definition.Category("EC")}})
 	}
 	return q
 }
@@ -48,8 +49,8 @@ func compare(n int) humans.Question {
 func pinpoint() humans.Question {
 	q := question()
 	q.Form, q.Point = humans.Pinpoint, nil
-	q.Parameters[1].Categories = []events.CategoryDef{{Name: "EC"}, {Name: "EC:DMC"}}
-	q.Allowed = func(p events.Point) error {
+	q.Parameters[1].Categories = []definition.CategoryDef{{Name: "EC"}, {Name: "EC:DMC"}}
+	q.Allowed = func(p definition.Point) error {
 		if x, _ := p["lipf6"].Float(); x > 2 {
 			return errors.New("lipf6 must be at most 2 mol/kg")
 		}
@@ -70,7 +71,7 @@ func TestAnswers(t *testing.T) {
 	label := func(answer, comment string) humans.Answer { return humans.Answer{Answer: answer, Comment: comment} }
 	order := func(comment string, order ...int) humans.Answer { return humans.Answer{Order: order, Comment: comment} }
 	point := func(lipf6 float64, solvent, comment string) humans.Answer {
-		return humans.Answer{Point: events.Point{"lipf6": events.Number(lipf6), "solvent": events.Category(solvent)}, Comment: comment}
+		return humans.Answer{Point: definition.Point{"lipf6": definition.Number(lipf6), "solvent": definition.Category(solvent)}, Comment: comment}
 	}
 	unsure := events.AnswerUnsure
 	for _, c := range []struct {
@@ -199,7 +200,7 @@ func narrow(t *testing.T, name, text string) {
 // explained is a comparison with what the models base their view on.
 func explained() humans.Question {
 	q := compare(2)
-	q.Parameters = append(q.Parameters, events.Parameter{Name: "a rather long name of a parameter"})
+	q.Parameters = append(q.Parameters, definition.Parameter{Name: "a rather long name of a parameter"})
 	q.Options[0].Candidate, q.Options[1].Candidate = "c1", "c2"
 	q.Options[0].Prediction = &events.Prediction{Mean: 12.345, SD: 0.43, Unit: "mS/cm"}
 	names := []string{"lipf6", "solvent", "a rather long name of a parameter"}
@@ -255,7 +256,7 @@ func TestShows(t *testing.T) {
 			"order these from the best to the worst: A, B, C, D, E, F, G, H", "* lipf6 (mol/kg) 1.1 2.1 3.1 4.1 5.1 6.1 7.1 8.1", "the letters, best first, as in B A C"}},
 		{"long values", compare(8), func(q *humans.Question) {
 			for i := range q.Options {
-				q.Options[i].Parameters["solvent"] = events.Category(fmt.Sprint("a solvent of many words ", i))
+				q.Options[i].Parameters["solvent"] = definition.Category(fmt.Sprint("a solvent of many words ", i))
 			}
 		}, []string{"many words 0", "many words 7", "8.1"}},
 		{"what may be named", pinpoint(), func(q *humans.Question) {
@@ -307,7 +308,7 @@ func TestSaysThingsOnce(t *testing.T) {
 	}
 	named := suggesting()
 	named.Parameters[0].Min, named.Parameters[0].Max = &low, &high
-	named.Point = events.Point{"lipf6": events.Number(0.466597), "solvent": events.Category("EC")}
+	named.Point = definition.Point{"lipf6": definition.Number(0.466597), "solvent": definition.Category("EC")}
 	if _, body := terminal.Show(named); !strings.Contains(strings.Join(body, "\n"), "lipf6=0.47 ") {
 		t.Errorf("the digits that matter are two: %q", body)
 	}
@@ -370,7 +371,7 @@ func TestSuite(t *testing.T) {
 	p := &typist{keys: keys, written: make(chan struct{})}
 	lines := console.NewLines(in, p, true)
 	other := question()
-	other.Point = events.Point{"lipf6": events.Number(0.5), "solvent": events.Category("EC:DMC")}
+	other.Point = definition.Point{"lipf6": definition.Number(0.5), "solvent": definition.Category("EC:DMC")}
 	humantest.Run(t, humantest.Env{
 		Open:      func() humans.Reviewer { return terminal.New("ada", lines, now) },
 		Questions: []humans.Question{question(), other, compare(2), compare(3), pinpoint()},

@@ -15,17 +15,18 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 func ptr[T any](v T) *T { return &v }
 
-var campaign = events.Definition{
+var campaign = definition.Campaign{
 	Name:       "test",
-	Parameters: []events.Parameter{{Name: "salt", Unit: "mol/kg", Min: ptr(0.0), Max: ptr(2.0)}},
-	Objective:  events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize, Min: ptr(0.0), Max: ptr(30.0)},
+	Parameters: []definition.Parameter{{Name: "salt", Unit: "mol/kg", Min: ptr(0.0), Max: ptr(2.0)}},
+	Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize, Min: ptr(0.0), Max: ptr(30.0)},
 }
 
-var points = []events.Point{{"salt": events.Number(1)}, {"salt": events.Number(0.25)}}
+var points = []definition.Point{{"salt": definition.Number(1)}, {"salt": definition.Number(0.25)}}
 
 // bench is a laboratory bench: it outlives the processes that drive it, and
 // counts what moves.
@@ -85,7 +86,7 @@ func measured(cmd instruments.Command) instruments.Outcome {
 	x, _ := cmd.Parameters["salt"].Float()
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
 		Actual:    maps.Clone(cmd.Parameters),
-		Objective: events.Quantity{Name: "conductivity", Value: 10 * x, Unit: "mS/cm"},
+		Objective: definition.Quantity{Name: "conductivity", Value: 10 * x, Unit: "mS/cm"},
 	}}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 func describe(ctx context.Context, s *Session) error {
@@ -255,11 +255,11 @@ func outOfLimits(ctx context.Context, s *Session) error {
 				beyond = -beyond
 			}
 			cmd := s.command(0)
-			point := events.Point{}
+			point := definition.Point{}
 			for name, v := range cmd.Parameters {
 				point[name] = v
 			}
-			point[spec.Name] = events.Number(*limit + beyond)
+			point[spec.Name] = definition.Number(*limit + beyond)
 			cmd.Parameters = point
 			asked = true
 			err := s.start(ctx, cmd)
@@ -314,7 +314,7 @@ func sideBySide(ctx context.Context, s *Session) error {
 }
 
 // distance is the sum of absolute differences, with 1 for different categories.
-func distance(a, b events.Point) float64 {
+func distance(a, b definition.Point) float64 {
 	var sum float64
 	for name, v := range a {
 		x, number := v.Float()

@@ -38,7 +38,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Env is the instrument under test and what may be done with it.
@@ -48,10 +48,10 @@ type Env struct {
 	// io.Closer. Required.
 	Open func(ctx context.Context) (instruments.Instrument, error)
 	// Definition is the campaign: the suite reads its parameters and objective.
-	Definition events.Definition
+	Definition definition.Campaign
 	// Points are compositions of the campaign that are safe to perform, at
 	// least one. Two different ones let the suite see mixed-up results.
-	Points []events.Point
+	Points []definition.Point
 	// AllowRuns consents to experiments on an instrument that is not simulated.
 	AllowRuns bool
 	// NoKill spares the program of an instrument that is not simulated: it is not

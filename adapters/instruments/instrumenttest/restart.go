@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // mustRecover skips what an instrument without memory cannot show.
@@ -122,7 +122,7 @@ func otherParameters(ctx context.Context, s *Session) error {
 	if err != nil {
 		return err
 	}
-	other := slices.IndexFunc(s.env.Points, func(p events.Point) bool { return !maps.Equal(p, cmd.Parameters) })
+	other := slices.IndexFunc(s.env.Points, func(p definition.Point) bool { return !maps.Equal(p, cmd.Parameters) })
 	if other < 0 {
 		return skip("there is only one point to measure at")
 	}

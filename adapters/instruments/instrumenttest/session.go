@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Session is one run of the suite: the instrument, and the commands it was
@@ -278,7 +278,7 @@ func (s *Session) expectMeasured(ctx context.Context, cmd instruments.Command) (
 }
 
 // composition names a point as --at takes it.
-func composition(p events.Point) string {
+func composition(p definition.Point) string {
 	parts := make([]string, 0, len(p))
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		parts = append(parts, fmt.Sprintf("%s=%v", name, p[name]))

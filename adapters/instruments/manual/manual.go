@@ -21,15 +21,15 @@ import (
 	"sync"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 )
 
 // Instrument is a person who measures. It is also an [instruments.Recoverer].
 // Its methods are safe for concurrent use.
 type Instrument struct {
-	cfg    events.ManualInstrument
-	def    events.Definition
+	cfg    definition.ManualInstrument
+	def    definition.Campaign
 	prompt console.Prompter
 
 	mu          sync.Mutex
@@ -49,7 +49,7 @@ type experiment struct {
 
 // New returns the instrument of the campaign def. The person is asked through
 // prompt.
-func New(cfg events.ManualInstrument, def events.Definition, prompt console.Prompter) *Instrument {
+func New(cfg definition.ManualInstrument, def definition.Campaign, prompt console.Prompter) *Instrument {
 	return &Instrument{cfg: cfg, def: def, prompt: prompt, experiments: make(map[string]*experiment)}
 }
 
@@ -225,7 +225,7 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 }
 
 // quantity names the objective with its unit.
-func quantity(o events.Objective) string {
+func quantity(o definition.Objective) string {
 	if o.Unit == "" {
 		return o.Name
 	}

@@ -14,27 +14,28 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 	"pgregory.net/rapid"
 )
 
 func ptr(x float64) *float64 { return &x }
 
-func definition() events.Definition {
-	return events.Definition{
+func defined() definition.Campaign {
+	return definition.Campaign{
 		Name: "bench",
-		Parameters: []events.Parameter{
+		Parameters: []definition.Parameter{
 			{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)},
-			{Name: "solvent", Categories: []events.CategoryDef{{Name: "EC"}, {Name: "PC"}}},
+			{Name: "solvent", Categories: []definition.CategoryDef{{Name: "EC"}, {Name: "PC"}}},
 		},
-		Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize, Min: ptr(0), Max: ptr(40)},
+		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize, Min: ptr(0), Max: ptr(40)},
 	}
 }
 
 func command() instruments.Command {
 	return instruments.Command{
 		ID: "bench/e7", Campaign: "bench", Experiment: "e7", Replicate: 1,
-		Parameters: events.Point{"lipf6": events.Number(1.1), "solvent": events.Category("EC")},
+		Parameters: definition.Point{"lipf6": definition.Number(1.1), "solvent": definition.Category("EC")},
 	}
 }
 
@@ -73,7 +74,7 @@ func TestEntering(t *testing.T) {
 		line   string
 		status instruments.Status
 		value  float64
-		actual events.Point
+		actual definition.Point
 		cause  string
 	}{
 		{line: "12.9", status: instruments.Measured, value: 12.9, actual: asAsked},
@@ -81,9 +82,9 @@ func TestEntering(t *testing.T) {
 		{line: "12.9mS/cm", status: instruments.Measured, value: 12.9, actual: asAsked},
 		{line: "1.29e1", status: instruments.Measured, value: 12.9, actual: asAsked},
 		{line: "12.9 lipf6=1.08", status: instruments.Measured, value: 12.9,
-			actual: events.Point{"lipf6": events.Number(1.08), "solvent": events.Category("EC")}},
+			actual: definition.Point{"lipf6": definition.Number(1.08), "solvent": definition.Category("EC")}},
 		{line: "12.9 mS/cm solvent=PC lipf6=1.08 mol/kg", status: instruments.Measured, value: 12.9,
-			actual: events.Point{"lipf6": events.Number(1.08), "solvent": events.Category("PC")}},
+			actual: definition.Point{"lipf6": definition.Number(1.08), "solvent": definition.Category("PC")}},
 		{line: "failed the cell leaked", status: instruments.Failed, cause: "the cell leaked"},
 		{line: "can't it does not dissolve", status: instruments.Infeasible, cause: "it does not dissolve"},
 		{line: "cannot too thick", status: instruments.Infeasible, cause: "too thick"},
@@ -93,7 +94,7 @@ func TestEntering(t *testing.T) {
 		{line: "cancel out of EC", status: instruments.Cancelled, cause: "cancelled by the person who measures: out of EC"},
 	} {
 		p := newPerson(c.line)
-		i := manual.New(events.ManualInstrument{}, definition(), p)
+		i := manual.New(definition.ManualInstrument{}, defined(), p)
 		if err := i.Start(t.Context(), command()); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +102,7 @@ func TestEntering(t *testing.T) {
 		if c.actual != nil {
 			want.Measurement = &events.Measurement{
 				Actual:    c.actual,
-				Objective: events.Quantity{Name: "conductivity", Value: c.value, Unit: "mS/cm"},
+				Objective: definition.Quantity{Name: "conductivity", Value: c.value, Unit: "mS/cm"},
 			}
 		}
 		for range 2 { // the second time nobody is asked
@@ -139,7 +140,7 @@ func TestMalformedEntries(t *testing.T) {
 		"12.9 lipf6=1.0e99": "far outside",
 	} {
 		p := newPerson(line, "cancel")
-		i := manual.New(events.ManualInstrument{}, definition(), p)
+		i := manual.New(definition.ManualInstrument{}, defined(), p)
 		if o, err := i.Await(t.Context(), command()); err != nil || o.Status != instruments.Cancelled {
 			t.Fatalf("%q: %+v, %v", line, o, err)
 		}
@@ -160,11 +161,11 @@ func TestAnyEntry(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		line := strings.Join(rapid.SliceOfN(word, 0, 5).Draw(r, "words"), " ")
 		p := newPerson(line, "cancel")
-		o, err := manual.New(events.ManualInstrument{}, definition(), p).Await(t.Context(), command())
+		o, err := manual.New(definition.ManualInstrument{}, defined(), p).Await(t.Context(), command())
 		if err != nil {
 			r.Fatal(err)
 		}
-		if err := instruments.CheckOutcome(definition(), o); err != nil {
+		if err := instruments.CheckOutcome(defined(), o); err != nil {
 			r.Fatalf("%q: %v", line, err)
 		}
 		if len(p.forms) == 2 && p.forms[1].Problem == "" {
@@ -179,8 +180,8 @@ func TestForm(t *testing.T) {
 	p := newPerson("12.9")
 	cmd := command()
 	cmd.Replicate = 2
-	cmd.Parameters["lipf6"] = events.Number(1.10004217) // nobody weighs so finely
-	i := manual.New(events.ManualInstrument{Instructions: "Rinse twice."}, definition(), p)
+	cmd.Parameters["lipf6"] = definition.Number(1.10004217) // nobody weighs so finely
+	i := manual.New(definition.ManualInstrument{Instructions: "Rinse twice."}, defined(), p)
 	if fate, err := i.Recover(t.Context(), cmd); err != nil || fate != instruments.FateRunning {
 		t.Fatalf("a command of another process: %v, %v", fate, err)
 	}
@@ -205,7 +206,7 @@ func TestForm(t *testing.T) {
 // again, and however many wait, the person is asked once.
 func TestAwaitAgain(t *testing.T) {
 	p := newPerson()
-	i := manual.New(events.ManualInstrument{}, definition(), p)
+	i := manual.New(definition.ManualInstrument{}, defined(), p)
 	if err := i.Start(t.Context(), command()); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,7 @@ func TestAwaitAgain(t *testing.T) {
 func TestCallingOff(t *testing.T) {
 	for line, want := range map[string]instruments.Status{"cancel": instruments.Cancelled, "12.9": instruments.Measured} {
 		p := newPerson()
-		i := manual.New(events.ManualInstrument{}, definition(), p)
+		i := manual.New(definition.ManualInstrument{}, defined(), p)
 		if err := i.Cancel(t.Context(), command()); err != nil {
 			t.Fatal(err) // never started: nothing to do
 		}
@@ -275,7 +276,7 @@ func TestCallingOff(t *testing.T) {
 // With plain lines: when the input ends there is an error and no outcome.
 func TestInputEnds(t *testing.T) {
 	var out strings.Builder
-	i := manual.New(events.ManualInstrument{}, definition(), console.NewLines(strings.NewReader("e7 oops\n"), &out, false))
+	i := manual.New(definition.ManualInstrument{}, defined(), console.NewLines(strings.NewReader("e7 oops\n"), &out, false))
 	o, err := i.Await(t.Context(), command())
 	if !errors.Is(err, console.ErrClosed) || o.Status != "" {
 		t.Errorf("%+v, %v", o, err)
@@ -287,7 +288,7 @@ func TestInputEnds(t *testing.T) {
 
 // A command that does not fit the campaign is refused.
 func TestRefuses(t *testing.T) {
-	i := manual.New(events.ManualInstrument{}, definition(), newPerson())
+	i := manual.New(definition.ManualInstrument{}, defined(), newPerson())
 	cmd := command()
 	delete(cmd.Parameters, "lipf6")
 	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) {
@@ -300,7 +301,7 @@ func TestRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd = command()
-	cmd.Parameters["lipf6"] = events.Number(2)
+	cmd.Parameters["lipf6"] = definition.Number(2)
 	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) {
 		t.Errorf("the same ID with another composition: %v", err)
 	}
@@ -324,13 +325,13 @@ func TestSuite(t *testing.T) {
 		notebook[f.Key] = true
 		return "12.9 lipf6=1.08", nil
 	})
-	def := definition()
+	def := defined()
 	report, err := instrumenttest.Examine(t.Context(), instrumenttest.Env{
 		Open: func(context.Context) (instruments.Instrument, error) {
-			return manual.New(events.ManualInstrument{}, def, diligent), nil
+			return manual.New(definition.ManualInstrument{}, def, diligent), nil
 		},
 		Definition: def,
-		Points:     []events.Point{command().Parameters},
+		Points:     []definition.Point{command().Parameters},
 		AllowRuns:  true,
 		Patience:   10 * time.Second,
 	})

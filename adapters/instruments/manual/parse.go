@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // parse understands what a person entered for cmd:
@@ -24,7 +25,7 @@ import (
 //	cancel                     it was called off and not done
 //
 // The error says to the person what to write instead.
-func parse(def events.Definition, cmd instruments.Command, line string) (instruments.Outcome, error) {
+func parse(def definition.Campaign, cmd instruments.Command, line string) (instruments.Outcome, error) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
 		return instruments.Outcome{}, errors.New("nothing was entered")
@@ -56,7 +57,7 @@ func because(status instruments.Status, cause, example string) (instruments.Outc
 }
 
 // measured reads a value, perhaps its unit, and perhaps the composition.
-func measured(def events.Definition, cmd instruments.Command, words []string) (instruments.Outcome, error) {
+func measured(def definition.Campaign, cmd instruments.Command, words []string) (instruments.Outcome, error) {
 	hasName := func(word string) bool { return strings.Contains(word, "=") }
 	first := slices.IndexFunc(words, hasName) // of the composition
 	if first < 0 {
@@ -72,7 +73,7 @@ func measured(def events.Definition, cmd instruments.Command, words []string) (i
 		for k++; k < len(words) && !hasName(words[k]); k++ {
 			text += " " + words[k] // its unit
 		}
-		at := slices.IndexFunc(def.Parameters, func(p events.Parameter) bool { return p.Name == name })
+		at := slices.IndexFunc(def.Parameters, func(p definition.Parameter) bool { return p.Name == name })
 		if at < 0 {
 			var names []string
 			for _, p := range def.Parameters {
@@ -85,18 +86,18 @@ func measured(def events.Definition, cmd instruments.Command, words []string) (i
 			if text == "" {
 				return instruments.Outcome{}, fmt.Errorf("%s= lacks the category", name)
 			}
-			actual[name] = events.Category(text)
+			actual[name] = definition.Category(text)
 			continue
 		}
 		x, err := number(text, p.Unit)
 		if err != nil {
 			return instruments.Outcome{}, fmt.Errorf("%s: %w", name, err)
 		}
-		actual[name] = events.Number(x)
+		actual[name] = definition.Number(x)
 	}
 	m := events.Measurement{
 		Actual:    actual,
-		Objective: events.Quantity{Name: def.Objective.Name, Value: value, Unit: def.Objective.Unit},
+		Objective: definition.Quantity{Name: def.Objective.Name, Value: value, Unit: def.Objective.Unit},
 	}
 	if err := instruments.Check(def, m); err != nil {
 		// Told now, while it can be mended: the engine would turn it into a failure.

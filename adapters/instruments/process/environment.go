@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // harmless are the variables that a program gets of campaignd's environment
@@ -24,7 +24,7 @@ var harmless = []string{
 // environment is what the program gets: of campaignd's own what is harmless and
 // what the campaign file names, then what the file sets. missing are the named
 // ones that are not there.
-func environment(own []string, cfg events.ProcessInstrument) (env, missing []string) {
+func environment(own []string, cfg definition.ProcessInstrument) (env, missing []string) {
 	missing = slices.Clone(cfg.Environment)
 	for _, variable := range own {
 		name, _, ok := strings.Cut(variable, "=")

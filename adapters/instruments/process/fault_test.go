@@ -15,7 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 func openFaulty(t *testing.T, fault string) (*process.Instrument, *logbook, string) {
@@ -30,7 +30,7 @@ func openFaulty(t *testing.T, fault string) (*process.Instrument, *logbook, stri
 func openImpatient(t *testing.T, fault string) (*process.Instrument, *logbook, string) {
 	t.Helper()
 	cfg, dir := misbehaving(t, fault)
-	cfg.ReplyWithin = events.Duration(400 * time.Millisecond)
+	cfg.ReplyWithin = definition.Duration(400 * time.Millisecond)
 	inst, book := open(t, cfg)
 	inst.Hurry()
 	return inst, book, dir

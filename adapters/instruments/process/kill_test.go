@@ -16,7 +16,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/testinstrument"
 )
 
@@ -30,7 +30,7 @@ func driveIfAsked() {
 	if value == "" {
 		return
 	}
-	var cfg events.ProcessInstrument
+	var cfg definition.ProcessInstrument
 	if err := json.Unmarshal([]byte(value), &cfg); err != nil {
 		panic(err)
 	}
@@ -62,7 +62,7 @@ func TestCampaigndIsKilled(t *testing.T) {
 	for _, latency := range []time.Duration{0, 50 * time.Millisecond, 500 * time.Millisecond} {
 		t.Run(latency.String(), func(t *testing.T) {
 			t.Parallel()
-			cfg, acts := sound(t, testinstrument.Options{Latency: events.Duration(latency)})
+			cfg, acts := sound(t, testinstrument.Options{Latency: definition.Duration(latency)})
 			value, err := json.Marshal(cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -115,7 +115,7 @@ func TestProgramIsKilled(t *testing.T) {
 	for _, resume := range []bool{false, true} {
 		t.Run(fmt.Sprintf("resume %v", resume), func(t *testing.T) {
 			t.Parallel()
-			cfg, acts := sound(t, testinstrument.Options{Latency: events.Duration(15 * time.Millisecond), Resume: resume, Capacity: 2})
+			cfg, acts := sound(t, testinstrument.Options{Latency: definition.Duration(15 * time.Millisecond), Resume: resume, Capacity: 2})
 			inst, _ := open(t, cfg)
 			inst.Hurry()
 			ctx := within(t, 60*time.Second)
@@ -171,7 +171,7 @@ func TestProgramIsKilled(t *testing.T) {
 // An experiment that outlasts campaignd is left to finish, and its result is
 // there for the next run.
 func TestCloseLeavesExperiments(t *testing.T) {
-	cfg, acts := sound(t, testinstrument.Options{Latency: events.Duration(time.Second)})
+	cfg, acts := sound(t, testinstrument.Options{Latency: definition.Duration(time.Second)})
 	first, book := open(t, cfg)
 	first.Hurry()
 	ctx := within(t, 20*time.Second)
@@ -204,7 +204,7 @@ func TestCloseLeavesExperiments(t *testing.T) {
 func TestEarlierInstanceIsTold(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "store") // not there yet when the program is first started
 	record := filepath.Join(folder, "instrument.json")
-	o := testinstrument.Options{Dir: t.TempDir(), Latency: events.Duration(3 * time.Second)}
+	o := testinstrument.Options{Dir: t.TempDir(), Latency: definition.Duration(3 * time.Second)}
 	cfg, _ := sound(t, o)
 	run := func() (*process.Instrument, *logbook) {
 		inst, book := open(t, cfg)

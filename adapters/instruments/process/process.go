@@ -34,7 +34,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // DefaultReplyWithin is how long a program may take to answer anything but
@@ -97,7 +97,7 @@ var defaultPauses = pauses{
 // What goes wrong without being anyone's error, and what the program writes to
 // its standard error, goes to logf, a line each; it may be called from several
 // goroutines and must not block. A nil logf drops them.
-func New(cfg events.ProcessInstrument, def events.Definition, baseDir string, logf func(format string, args ...any)) (*Instrument, error) {
+func New(cfg definition.ProcessInstrument, def definition.Campaign, baseDir string, logf func(format string, args ...any)) (*Instrument, error) {
 	if len(cfg.Command) == 0 || cfg.Command[0] == "" {
 		return nil, errors.New("process instrument: command is empty: name the program and its arguments")
 	}

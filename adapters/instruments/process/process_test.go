@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/testinstrument"
 )
 
@@ -30,18 +30,18 @@ func TestMain(m *testing.M) {
 
 func ptr[T any](v T) *T { return &v }
 
-var campaign = events.Definition{
+var campaign = definition.Campaign{
 	Name: "test",
-	Parameters: []events.Parameter{
+	Parameters: []definition.Parameter{
 		{Name: "salt", Unit: "mol/kg", Min: ptr(0.0), Max: ptr(2.0)},
-		{Name: "solvent", Categories: []events.CategoryDef{{Name: "EC"}, {Name: "DMC"}}},
+		{Name: "solvent", Categories: []definition.CategoryDef{{Name: "EC"}, {Name: "DMC"}}},
 	},
-	Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize, Min: ptr(0.0), Max: ptr(30.0)},
+	Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize, Min: ptr(0.0), Max: ptr(30.0)},
 }
 
-var safePoints = []events.Point{
-	{"salt": events.Number(1), "solvent": events.Category("EC")},
-	{"salt": events.Number(0.5), "solvent": events.Category("DMC")},
+var safePoints = []definition.Point{
+	{"salt": definition.Number(1), "solvent": definition.Category("EC")},
+	{"salt": definition.Number(0.5), "solvent": definition.Category("DMC")},
 }
 
 // logbook keeps what an instrument reports.
@@ -75,7 +75,7 @@ func (l *logbook) expect(words string) {
 	l.t.Errorf("nothing reported contains %q:\n%s", words, l)
 }
 
-func open(t *testing.T, cfg events.ProcessInstrument) (*process.Instrument, *logbook) {
+func open(t *testing.T, cfg definition.ProcessInstrument) (*process.Instrument, *logbook) {
 	t.Helper()
 	inst, book, err := openWith(t, cfg, campaign)
 	if err != nil {
@@ -84,12 +84,12 @@ func open(t *testing.T, cfg events.ProcessInstrument) (*process.Instrument, *log
 	return inst, book
 }
 
-func openFor(t *testing.T, cfg events.ProcessInstrument, def events.Definition) (instruments.Instrument, error) {
+func openFor(t *testing.T, cfg definition.ProcessInstrument, def definition.Campaign) (instruments.Instrument, error) {
 	inst, _, err := openWith(t, cfg, def)
 	return inst, err
 }
 
-func openWith(t *testing.T, cfg events.ProcessInstrument, def events.Definition) (*process.Instrument, *logbook, error) {
+func openWith(t *testing.T, cfg definition.ProcessInstrument, def definition.Campaign) (*process.Instrument, *logbook, error) {
 	book := &logbook{t: t}
 	inst, err := process.New(cfg, def, t.TempDir(), book.logf)
 	if err != nil {
@@ -105,7 +105,7 @@ func openWith(t *testing.T, cfg events.ProcessInstrument, def events.Definition)
 }
 
 // sound returns a sound instrument's settings and its record of actions.
-func sound(t *testing.T, o testinstrument.Options) (events.ProcessInstrument, func() (map[string]int, error)) {
+func sound(t *testing.T, o testinstrument.Options) (definition.ProcessInstrument, func() (map[string]int, error)) {
 	t.Helper()
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
@@ -134,7 +134,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 func TestConformance(t *testing.T) {
 	for _, capacity := range []int{1, 3} {
 		t.Run(fmt.Sprintf("capacity %d", capacity), func(t *testing.T) {
-			cfg, acts := sound(t, testinstrument.Options{Latency: events.Duration(50 * time.Millisecond), Capacity: capacity})
+			cfg, acts := sound(t, testinstrument.Options{Latency: definition.Duration(50 * time.Millisecond), Capacity: capacity})
 			instrumenttest.Run(t, instrumenttest.Env{
 				Open: func(context.Context) (instruments.Instrument, error) {
 					inst, _ := open(t, cfg)
@@ -155,15 +155,15 @@ func TestNewResolvesPaths(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		cfg  events.ProcessInstrument
+		cfg  definition.ProcessInstrument
 		want string // of the error
 	}{
-		{"relative program", events.ProcessInstrument{Command: []string{"./robot"}}, ""},
-		{"in PATH", events.ProcessInstrument{Command: []string{"sh"}}, ""},
-		{"no command", events.ProcessInstrument{}, "command is empty"},
-		{"absent program", events.ProcessInstrument{Command: []string{"./absent"}}, "cannot be run"},
-		{"not in PATH", events.ProcessInstrument{Command: []string{"robot"}}, "cannot be run"},
-		{"absent directory", events.ProcessInstrument{Command: []string{"sh"}, Dir: "absent"}, "working directory"},
+		{"relative program", definition.ProcessInstrument{Command: []string{"./robot"}}, ""},
+		{"in PATH", definition.ProcessInstrument{Command: []string{"sh"}}, ""},
+		{"no command", definition.ProcessInstrument{}, "command is empty"},
+		{"absent program", definition.ProcessInstrument{Command: []string{"./absent"}}, "cannot be run"},
+		{"not in PATH", definition.ProcessInstrument{Command: []string{"robot"}}, "cannot be run"},
+		{"absent directory", definition.ProcessInstrument{Command: []string{"sh"}, Dir: "absent"}, "working directory"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			inst, err := process.New(test.cfg, campaign, base, nil)

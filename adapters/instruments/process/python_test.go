@@ -14,18 +14,18 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
-var pythonCampaign = events.Definition{
+var pythonCampaign = definition.Campaign{
 	Name:       "process",
-	Parameters: []events.Parameter{{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)}, {Name: "dmc", Min: ptr(0.0), Max: ptr(1.0)}},
-	Objective:  events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize, Min: ptr(0.0), Max: ptr(30.0)},
+	Parameters: []definition.Parameter{{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)}, {Name: "dmc", Min: ptr(0.0), Max: ptr(1.0)}},
+	Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize, Min: ptr(0.0), Max: ptr(30.0)},
 }
 
 // python returns a documented example, changed so that it acts for real: before
 // the given line it counts its measurement in a file and takes its time.
-func python(t *testing.T, example, act string) (cfg events.ProcessInstrument, acts func() (map[string]int, error)) {
+func python(t *testing.T, example, act string) (cfg definition.ProcessInstrument, acts func() (map[string]int, error)) {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
@@ -44,7 +44,7 @@ func python(t *testing.T, example, act string) (cfg events.ProcessInstrument, ac
 	if err := os.WriteFile(filepath.Join(dir, example), []byte(changed), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cfg = events.ProcessInstrument{Command: []string{"python3", example}, Dir: dir}
+	cfg = definition.ProcessInstrument{Command: []string{"python3", example}, Dir: dir}
 	return cfg, func() (map[string]int, error) {
 		data, err := os.ReadFile(filepath.Join(dir, "acts"))
 		if err != nil && !os.IsNotExist(err) {
@@ -104,7 +104,7 @@ func TestPythonExamplesTellOffFromFailed(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx := within(t, 20*time.Second)
-			cmd := instruments.Command{ID: "c/i/e1", Experiment: "e1", Parameters: events.Point{"lipf6": events.Number(1), "dmc": events.Number(0.5)}}
+			cmd := instruments.Command{ID: "c/i/e1", Experiment: "e1", Parameters: definition.Point{"lipf6": definition.Number(1), "dmc": definition.Number(0.5)}}
 			if err := inst.Start(ctx, cmd); err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestPythonLedgerKeepsParameters(t *testing.T) {
 	cfg, acts := python(t, "durable_instrument.py", durableAct)
 	ctx := within(t, 30*time.Second)
 	at := func(x float64) instruments.Command {
-		return instruments.Command{ID: "c/i/e1", Experiment: "e1", Parameters: events.Point{"lipf6": events.Number(x), "dmc": events.Number(0.5)}}
+		return instruments.Command{ID: "c/i/e1", Experiment: "e1", Parameters: definition.Point{"lipf6": definition.Number(x), "dmc": definition.Number(0.5)}}
 	}
 	old := `["c/i/e0", null]` + "\n" + `["c/i/e0", {"status": "failed", "cause": "long ago"}]` + "\n"
 	if err := os.WriteFile(filepath.Join(cfg.Dir, "instrument.ledger"), []byte(old), 0o666); err != nil {
@@ -159,16 +159,16 @@ func TestPythonLedgerKeepsParameters(t *testing.T) {
 	}
 }
 
-func conforms(t *testing.T, cfg events.ProcessInstrument, acts func() (map[string]int, error)) {
+func conforms(t *testing.T, cfg definition.ProcessInstrument, acts func() (map[string]int, error)) {
 	t.Helper()
 	instrumenttest.Run(t, instrumenttest.Env{
 		Open: func(context.Context) (instruments.Instrument, error) {
 			return openFor(t, cfg, pythonCampaign)
 		},
 		Definition: pythonCampaign,
-		Points: []events.Point{
-			{"lipf6": events.Number(1), "dmc": events.Number(0.5)},
-			{"lipf6": events.Number(0.5), "dmc": events.Number(0.25)},
+		Points: []definition.Point{
+			{"lipf6": definition.Number(1), "dmc": definition.Number(0.5)},
+			{"lipf6": definition.Number(0.5), "dmc": definition.Number(0.25)},
 		},
 		Acts: acts, Patience: 20 * time.Second,
 	})

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Law: a command that certainly was not sent, since the program is out of reach, is
@@ -23,7 +23,7 @@ func TestOutOfReachIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg.Command = append([]string{"sh", "-c", `test -e "$0" && exec "$@"`, up}, cfg.Command...)
-	cfg.ReplyWithin = events.Duration(2 * time.Second)
+	cfg.ReplyWithin = definition.Duration(2 * time.Second)
 	inst, _ := open(t, cfg)
 	inst.Hurry()
 	ctx := within(t, 20*time.Second)

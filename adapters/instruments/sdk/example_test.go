@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/sdk"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // mixer is an instrument: what it is, and how it measures.
@@ -24,7 +25,7 @@ func (mixer) Describe(context.Context) (instruments.Description, error) {
 func (mixer) Measure(ctx context.Context, cmd instruments.Command) (events.Measurement, error) {
 	salt, _ := cmd.Parameters["salt"].Float()
 	// Pump, stir and read the conductivity meter here.
-	return events.Measurement{Objective: events.Quantity{Name: "conductivity", Value: 8 * salt, Unit: "mS/cm"}}, nil
+	return events.Measurement{Objective: definition.Quantity{Name: "conductivity", Value: 8 * salt, Unit: "mS/cm"}}, nil
 }
 
 // The whole program is the instrument and one line in its main function,

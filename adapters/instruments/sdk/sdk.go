@@ -27,6 +27,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Instrument is what a device driver implements.
@@ -69,8 +70,8 @@ type Resumer interface {
 // Campaign is what the handshake tells an instrument.
 type Campaign struct {
 	Name       string
-	Parameters []events.Parameter
-	Objective  events.Objective
+	Parameters []definition.Parameter
+	Objective  definition.Objective
 	// Settings of the process instrument in the campaign file.
 	Settings map[string]any
 }

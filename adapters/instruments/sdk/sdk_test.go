@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/sdk"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // device is an instrument whose Measure is a function, and that counts its acts.
@@ -56,7 +57,7 @@ func (d *device) acted(t *testing.T, id string, want int) {
 }
 
 func conductivity(value float64) (events.Measurement, error) {
-	return events.Measurement{Objective: events.Quantity{Name: "conductivity", Value: value, Unit: "mS/cm"}}, nil
+	return events.Measurement{Objective: definition.Quantity{Name: "conductivity", Value: value, Unit: "mS/cm"}}, nil
 }
 
 func quick(context.Context, instruments.Command) (events.Measurement, error) { return conductivity(10) }
@@ -223,7 +224,7 @@ func TestLongResults(t *testing.T) {
 		m, err := conductivity(10)
 		m.Identity = strings.Repeat("x", 1<<20)
 		for i := range 50_000 {
-			m.Further = append(m.Further, events.Quantity{Name: fmt.Sprint("channel ", i), Value: float64(i)})
+			m.Further = append(m.Further, definition.Quantity{Name: fmt.Sprint("channel ", i), Value: float64(i)})
 		}
 		return m, err
 	}}

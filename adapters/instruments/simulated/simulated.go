@@ -33,6 +33,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
@@ -46,7 +47,7 @@ var ErrConfig = errors.New("the simulated instrument cannot be set up")
 // Instrument is a simulated instrument. It is also an [instruments.Recoverer].
 // Its methods are safe for concurrent use.
 type Instrument struct {
-	cfg  events.SimulatedInstrument
+	cfg  definition.SimulatedInstrument
 	task tasks.Task
 	seed uint64
 	// capacity is what the campaign wants to have under way at once.
@@ -58,7 +59,7 @@ type Instrument struct {
 
 // run is a command that this process has seen.
 type run struct {
-	point events.Point
+	point definition.Point
 	ends  *time.Timer
 	over  chan struct{} // closed when the command has ended
 	// outcome is set before over is closed.
@@ -69,7 +70,7 @@ type run struct {
 // with an error that wraps [ErrConfig] where a setting is wrong, and with an
 // [*instruments.MismatchError] where the campaign is not one of the task:
 // other parameters, units, objective, or bounds beyond the task's.
-func New(cfg events.SimulatedInstrument, def events.Definition) (*Instrument, error) {
+func New(cfg definition.SimulatedInstrument, def definition.Campaign) (*Instrument, error) {
 	task, ok := tasks.Lookup(cfg.Task)
 	if !ok {
 		return nil, fmt.Errorf("%w: there is no task %q; the tasks are %v", ErrConfig, cfg.Task, tasks.Names())
@@ -91,7 +92,7 @@ func New(cfg events.SimulatedInstrument, def events.Definition) (*Instrument, er
 			faults = append(faults, fmt.Errorf("%w: the infeasible region %q is the whole space", ErrConfig, region.Name))
 		}
 		for name := range region.Where {
-			if !slices.ContainsFunc(task.Parameters, func(p events.Parameter) bool { return p.Name == name }) {
+			if !slices.ContainsFunc(task.Parameters, func(p definition.Parameter) bool { return p.Name == name }) {
 				faults = append(faults, fmt.Errorf("%w: the infeasible region %q is one of %s, which the task does not have", ErrConfig, region.Name, name))
 			}
 		}
@@ -115,8 +116,8 @@ func New(cfg events.SimulatedInstrument, def events.Definition) (*Instrument, er
 // has an equality, or a list of candidates. Whether these imply the task's own
 // constraints is seen at each Start, which refuses what the task has no value
 // for.
-func constrained(task tasks.Task, def events.Definition) error {
-	isEquality := func(c events.Constraint) bool { return c.Equals != nil }
+func constrained(task tasks.Task, def definition.Campaign) error {
+	isEquality := func(c definition.Constraint) bool { return c.Equals != nil }
 	if len(task.Constraints) == 0 || len(def.Candidates) > 0 || slices.ContainsFunc(def.Constraints, isEquality) {
 		return nil
 	}
@@ -274,14 +275,14 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 		Status: instruments.Measured,
 		Measurement: &events.Measurement{
 			Actual:    maps.Clone(cmd.Parameters),
-			Objective: events.Quantity{Name: i.task.Objective.Name, Value: value, Unit: i.task.Objective.Unit},
+			Objective: definition.Quantity{Name: i.task.Objective.Name, Value: value, Unit: i.task.Objective.Unit},
 			Identity:  i.identity(),
 		},
 	}, nil
 }
 
 // holds reports whether a composition lies in a region, its boundary included.
-func holds(region events.Region, p events.Point) bool {
+func holds(region definition.Region, p definition.Point) bool {
 	for name, side := range region.Where {
 		x, number := p[name].Float()
 		switch {

@@ -14,25 +14,25 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
 // definition is a campaign over the whole space of a task.
-func definition(t testing.TB, task string, seed uint64) events.Definition {
+func defined(t testing.TB, task string, seed uint64) definition.Campaign {
 	t.Helper()
 	k, ok := tasks.Lookup(task)
 	if !ok {
 		t.Fatalf("no task %q", task)
 	}
-	return events.Definition{
+	return definition.Campaign{
 		Name: "sim", Seed: seed, Parameters: k.Parameters, Constraints: k.Constraints, Objective: k.Objective,
 	}
 }
 
-func instrument(t testing.TB, cfg events.SimulatedInstrument, seed uint64) *simulated.Instrument {
+func instrument(t testing.TB, cfg definition.SimulatedInstrument, seed uint64) *simulated.Instrument {
 	t.Helper()
-	i, err := simulated.New(cfg, definition(t, cfg.Task, seed))
+	i, err := simulated.New(cfg, defined(t, cfg.Task, seed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,9 +63,9 @@ func perform(t testing.TB, i *simulated.Instrument, cmd instruments.Command) ins
 // engine's check.
 func TestAnswersTheTask(t *testing.T) {
 	for _, name := range tasks.Names() {
-		i := instrument(t, events.SimulatedInstrument{Task: name}, 1)
+		i := instrument(t, definition.SimulatedInstrument{Task: name}, 1)
 		o := perform(t, i, command(name, 1))
-		if err := instruments.CheckOutcome(definition(t, name, 1), o); err != nil {
+		if err := instruments.CheckOutcome(defined(t, name, 1), o); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -82,7 +82,7 @@ func TestAnswersTheTask(t *testing.T) {
 // What it answers is a function of the seed and the command: not of the order
 // of commands, nor of the process.
 func TestOutcomeIsAFunctionOfSeedAndCommand(t *testing.T) {
-	cfg := events.SimulatedInstrument{Task: "electrolyte", Noise: 0.27, FailureRate: 0.1, OutlierRate: 0.1}
+	cfg := definition.SimulatedInstrument{Task: "electrolyte", Noise: 0.27, FailureRate: 0.1, OutlierRate: 0.1}
 	const n = 50
 	first := instrument(t, cfg, 7)
 	want := make([]instruments.Outcome, n)
@@ -111,7 +111,7 @@ func TestOutcomeIsAFunctionOfSeedAndCommand(t *testing.T) {
 		t.Errorf("another seed changed %d of %d outcomes", differ, n)
 	}
 	// Kept for ever: stored campaigns are audited against it.
-	got := perform(t, instrument(t, events.SimulatedInstrument{Task: "electrolyte", Noise: 1}, 1), command("electrolyte", 1))
+	got := perform(t, instrument(t, definition.SimulatedInstrument{Task: "electrolyte", Noise: 1}, 1), command("electrolyte", 1))
 	const golden = 12.90716 // also computed with another program
 	if v := got.Measurement.Objective.Value; math.Abs(v-golden) > 1e-5 {
 		t.Errorf("sim/e1 at seed 1: %.5f, want %.5f", v, golden)
@@ -120,7 +120,7 @@ func TestOutcomeIsAFunctionOfSeedAndCommand(t *testing.T) {
 
 // Noise, failures and outliers have the distributions that were asked for.
 func TestDistributions(t *testing.T) {
-	cfg := events.SimulatedInstrument{Task: "electrolyte", Noise: 0.27, FailureRate: 0.2, OutlierRate: 0.1}
+	cfg := definition.SimulatedInstrument{Task: "electrolyte", Noise: 0.27, FailureRate: 0.2, OutlierRate: 0.1}
 	i := instrument(t, cfg, 1)
 	k, _ := tasks.Lookup("electrolyte")
 	const n = 4000
@@ -159,7 +159,7 @@ func TestDistributions(t *testing.T) {
 // Latency is honoured by Await, which obeys its context; only Cancel ends a
 // command early, and its outcome is final.
 func TestLatencyAndCancel(t *testing.T) {
-	i := instrument(t, events.SimulatedInstrument{Task: "branin", Latency: events.Duration(time.Hour)}, 1)
+	i := instrument(t, definition.SimulatedInstrument{Task: "branin", Latency: definition.Duration(time.Hour)}, 1)
 	cmd := command("branin", 1)
 	if err := i.Start(t.Context(), cmd); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestLatencyAndCancel(t *testing.T) {
 		t.Errorf("cancelling what never started: %v", err)
 	}
 
-	quick := instrument(t, events.SimulatedInstrument{Task: "branin", Latency: events.Duration(time.Millisecond)}, 1)
+	quick := instrument(t, definition.SimulatedInstrument{Task: "branin", Latency: definition.Duration(time.Millisecond)}, 1)
 	if o := perform(t, quick, cmd); o.Status != instruments.Measured {
 		t.Errorf("after its latency: %+v", o)
 	}
@@ -208,18 +208,18 @@ func TestLatencyAndCancel(t *testing.T) {
 // A command outside the task's space is certainly not performed, and an ID
 // stands for one composition.
 func TestRefuses(t *testing.T) {
-	i := instrument(t, events.SimulatedInstrument{Task: "branin"}, 1)
+	i := instrument(t, definition.SimulatedInstrument{Task: "branin"}, 1)
 	cmd := command("branin", 1)
-	cmd.Parameters["x1"] = events.Number(11)
+	cmd.Parameters["x1"] = definition.Number(11)
 	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) || !errors.Is(err, tasks.ErrPoint) {
 		t.Errorf("outside: %v", err)
 	}
 	if fate, err := i.Recover(t.Context(), cmd); err != nil || fate != instruments.FateNotStarted {
 		t.Errorf("recover of what was refused: %v, %v", fate, err)
 	}
-	cmd.Parameters["x1"] = events.Number(1)
+	cmd.Parameters["x1"] = definition.Number(1)
 	perform(t, i, cmd)
-	cmd.Parameters["x1"] = events.Number(2)
+	cmd.Parameters["x1"] = definition.Number(2)
 	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) {
 		t.Errorf("the same ID with another composition: %v", err)
 	}
@@ -228,15 +228,15 @@ func TestRefuses(t *testing.T) {
 // What lies in an infeasible region is never measured, what lies outside is.
 func TestInfeasibleRegion(t *testing.T) {
 	five := 5.0
-	i := instrument(t, events.SimulatedInstrument{Task: "branin", Infeasible: []events.Region{
-		{Name: "too thick", Where: map[string]events.RegionSide{"x1": {Min: &five}}},
+	i := instrument(t, definition.SimulatedInstrument{Task: "branin", Infeasible: []definition.Region{
+		{Name: "too thick", Where: map[string]definition.RegionSide{"x1": {Min: &five}}},
 	}}, 1)
 	for n, c := range []struct {
 		x    float64
 		want instruments.Status
 	}{{4.99, instruments.Measured}, {5, instruments.Infeasible}, {9, instruments.Infeasible}} {
 		cmd := command("branin", n)
-		cmd.Parameters["x1"] = events.Number(c.x)
+		cmd.Parameters["x1"] = definition.Number(c.x)
 		if o := perform(t, i, cmd); o.Status != c.want || c.want == instruments.Infeasible && !strings.Contains(o.Cause, "too thick") {
 			t.Errorf("x1 = %v: %+v", c.x, o)
 		}
@@ -245,24 +245,24 @@ func TestInfeasibleRegion(t *testing.T) {
 
 // A campaign that is not one of the task is refused before anything starts.
 func TestNewRefuses(t *testing.T) {
-	mixture := events.SimulatedInstrument{Task: "mixture4"}
+	mixture := definition.SimulatedInstrument{Task: "mixture4"}
 	for _, c := range []struct {
 		name   string
-		cfg    events.SimulatedInstrument
-		change func(*events.Definition)
+		cfg    definition.SimulatedInstrument
+		change func(*definition.Campaign)
 		want   string
 	}{
-		{"no task", events.SimulatedInstrument{Task: "gold"}, nil, "electrolyte"},
-		{"negative noise", events.SimulatedInstrument{Task: "mixture4", Noise: -1}, nil, "noise"},
-		{"region", events.SimulatedInstrument{Task: "mixture4", Infeasible: []events.Region{{Where: map[string]events.RegionSide{"pc": {}}}}}, nil, "pc"},
-		{"rate", events.SimulatedInstrument{Task: "mixture4", OutlierRate: 2}, nil, "outlier_rate"},
-		{"unit", mixture, func(d *events.Definition) { d.Parameters[0].Unit = "g" }, "ec is in g"},
-		{"bounds", mixture, func(d *events.Definition) { *d.Parameters[0].Max = 0.9 }, "up to 0.9"},
-		{"parameter", mixture, func(d *events.Definition) { d.Parameters[0].Name = "pc" }, "pc"},
-		{"objective", mixture, func(d *events.Definition) { d.Objective.Unit = "S/m" }, "S/m"},
-		{"constraint", mixture, func(d *events.Definition) { d.Constraints = nil }, "equals 1"},
+		{"no task", definition.SimulatedInstrument{Task: "gold"}, nil, "electrolyte"},
+		{"negative noise", definition.SimulatedInstrument{Task: "mixture4", Noise: -1}, nil, "noise"},
+		{"region", definition.SimulatedInstrument{Task: "mixture4", Infeasible: []definition.Region{{Where: map[string]definition.RegionSide{"pc": {}}}}}, nil, "pc"},
+		{"rate", definition.SimulatedInstrument{Task: "mixture4", OutlierRate: 2}, nil, "outlier_rate"},
+		{"unit", mixture, func(d *definition.Campaign) { d.Parameters[0].Unit = "g" }, "ec is in g"},
+		{"bounds", mixture, func(d *definition.Campaign) { *d.Parameters[0].Max = 0.9 }, "up to 0.9"},
+		{"parameter", mixture, func(d *definition.Campaign) { d.Parameters[0].Name = "pc" }, "pc"},
+		{"objective", mixture, func(d *definition.Campaign) { d.Objective.Unit = "S/m" }, "S/m"},
+		{"constraint", mixture, func(d *definition.Campaign) { d.Constraints = nil }, "equals 1"},
 	} {
-		def := definition(t, "mixture4", 1)
+		def := defined(t, "mixture4", 1)
 		if c.change != nil {
 			c.change(&def)
 		}
@@ -271,9 +271,9 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 	// The constraint may be written in any form that implies it.
-	def := definition(t, "mixture4", 1)
+	def := defined(t, "mixture4", 1)
 	most, rest := 0.9, 0.1
-	def.Constraints = []events.Constraint{
+	def.Constraints = []definition.Constraint{
 		{Equals: &most, Terms: map[string]float64{"ec": 1, "dmc": 1, "emc": 1}}, {Equals: &rest, Terms: map[string]float64{"fec": 1}},
 	}
 	if _, err := simulated.New(mixture, def); err != nil {
@@ -284,9 +284,9 @@ func TestNewRefuses(t *testing.T) {
 // It passes the suite of all instruments, at once and slowly, with constraints
 // and without.
 func TestSuite(t *testing.T) {
-	for _, cfg := range []events.SimulatedInstrument{
+	for _, cfg := range []definition.SimulatedInstrument{
 		{Task: "electrolyte", Noise: 0.27},
-		{Task: "mixture4", Latency: events.Duration(20 * time.Millisecond)},
+		{Task: "mixture4", Latency: definition.Duration(20 * time.Millisecond)},
 	} {
 		t.Run(cfg.Task, func(t *testing.T) {
 			k, _ := tasks.Lookup(cfg.Task)
@@ -294,8 +294,8 @@ func TestSuite(t *testing.T) {
 				Open: func(context.Context) (instruments.Instrument, error) {
 					return instrument(t, cfg, 1), nil
 				},
-				Definition: definition(t, cfg.Task, 1),
-				Points:     []events.Point{k.Point(k.Best.At), k.Point(k.Worst.At)},
+				Definition: defined(t, cfg.Task, 1),
+				Points:     []definition.Point{k.Point(k.Best.At), k.Point(k.Worst.At)},
 				Patience:   10 * time.Second,
 			})
 		})

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // FileError is a fault in the file.
@@ -128,22 +128,22 @@ func (i *Instrument) columns(header []string, mapping map[string]string) ([]int,
 }
 
 // parse reads one row; at is as columns returns it.
-func (i *Instrument) parse(record []string, at []int) (events.Point, float64, error) {
-	point := make(events.Point, len(i.def.Parameters))
+func (i *Instrument) parse(record []string, at []int) (definition.Point, float64, error) {
+	point := make(definition.Point, len(i.def.Parameters))
 	for k, p := range i.def.Parameters {
 		cell := strings.TrimSpace(record[at[k]])
 		if len(p.Categories) > 0 {
-			if !slices.ContainsFunc(p.Categories, func(c events.CategoryDef) bool { return c.Name == cell }) {
+			if !slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == cell }) {
 				return nil, 0, fmt.Errorf("%s is %q, which is none of its categories", p.Name, cell)
 			}
-			point[p.Name] = events.Category(cell)
+			point[p.Name] = definition.Category(cell)
 			continue
 		}
 		x, err := number(cell)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s %w", p.Name, err)
 		}
-		point[p.Name] = events.Number(x)
+		point[p.Name] = definition.Number(x)
 	}
 	value, err := number(strings.TrimSpace(record[at[len(at)-1]]))
 	if err != nil {

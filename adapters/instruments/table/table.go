@@ -26,18 +26,19 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/input"
 )
 
 // Instrument answers from a table. It is also an [instruments.Recoverer] and
 // an [instruments.Candidates]. Its methods are safe for concurrent use.
 type Instrument struct {
-	def      events.Definition
+	def      definition.Campaign
 	name     string // of the file, without its folder
 	identity string
 
-	points []events.Point   // compositions, in the order of their first row
-	rows   map[string][]row // by composition, see key
+	points []definition.Point // compositions, in the order of their first row
+	rows   map[string][]row   // by composition, see key
 
 	mu      sync.Mutex
 	started map[string]row // what each command of this process is answered with
@@ -55,7 +56,7 @@ const MaxSize = 64 << 20
 // New reads the file that cfg names; a relative path is taken from baseDir,
 // the folder of the campaign file. Reading is strict: a row that is not
 // understood is an error, with file and line, and never left out.
-func New(cfg events.TableInstrument, def events.Definition, baseDir string) (*Instrument, error) {
+func New(cfg definition.TableInstrument, def definition.Campaign, baseDir string) (*Instrument, error) {
 	path := cfg.File
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(baseDir, path)
@@ -79,11 +80,11 @@ func New(cfg events.TableInstrument, def events.Definition, baseDir string) (*In
 
 // Candidates implements instruments.Candidates: every composition of the
 // table once, in the file's order.
-func (i *Instrument) Candidates(ctx context.Context) ([]events.Point, error) {
+func (i *Instrument) Candidates(ctx context.Context) ([]definition.Point, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	points := make([]events.Point, len(i.points))
+	points := make([]definition.Point, len(i.points))
 	for k, p := range i.points {
 		points[k] = maps.Clone(p)
 	}
@@ -91,7 +92,7 @@ func (i *Instrument) Candidates(ctx context.Context) ([]events.Point, error) {
 }
 
 // Replicates returns how often the table holds the composition p.
-func (i *Instrument) Replicates(p events.Point) int {
+func (i *Instrument) Replicates(p definition.Point) int {
 	k, err := i.key(p)
 	if err != nil {
 		return 0
@@ -154,7 +155,7 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 		Status: instruments.Measured,
 		Measurement: &events.Measurement{
 			Actual:    maps.Clone(cmd.Parameters),
-			Objective: events.Quantity{Name: i.def.Objective.Name, Value: r.value, Unit: i.def.Objective.Unit},
+			Objective: definition.Quantity{Name: i.def.Objective.Name, Value: r.value, Unit: i.def.Objective.Unit},
 			Identity:  fmt.Sprintf("%s, line %d", i.identity, r.line),
 		},
 	}, nil
@@ -201,7 +202,7 @@ func (i *Instrument) find(cmd instruments.Command) (row, error) {
 
 // key gives equal compositions equal strings. Compositions come from the
 // table itself, through JSON at most, which keeps every bit of a number.
-func (i *Instrument) key(p events.Point) (string, error) {
+func (i *Instrument) key(p definition.Point) (string, error) {
 	if len(p) != len(i.def.Parameters) {
 		return "", fmt.Errorf("the composition has %d values, the campaign %d parameters", len(p), len(i.def.Parameters))
 	}
@@ -221,7 +222,7 @@ func (i *Instrument) key(p events.Point) (string, error) {
 }
 
 // format writes a composition for a message, in the campaign's order.
-func (i *Instrument) format(p events.Point) string {
+func (i *Instrument) format(p definition.Point) string {
 	var parts []string
 	for _, par := range i.def.Parameters {
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s = %v %s", par.Name, p[par.Name], par.Unit)))

@@ -15,19 +15,19 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 func ptr(x float64) *float64 { return &x }
 
-func definition() events.Definition {
-	return events.Definition{
+func defined() definition.Campaign {
+	return definition.Campaign{
 		Name: "backtest",
-		Parameters: []events.Parameter{
+		Parameters: []definition.Parameter{
 			{Name: "lipf6", Unit: "mol/kg", Min: ptr(0), Max: ptr(3)},
-			{Name: "solvent", Categories: []events.CategoryDef{{Name: "EC"}, {Name: "PC"}}},
+			{Name: "solvent", Categories: []definition.CategoryDef{{Name: "EC"}, {Name: "PC"}}},
 		},
-		Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize},
+		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 	}
 }
 
@@ -37,11 +37,11 @@ func open(t testing.TB, csv string, columns map[string]string) (*table.Instrumen
 	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(csv), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return table.New(events.TableInstrument{File: "rows.csv", Columns: columns}, definition(), dir)
+	return table.New(definition.TableInstrument{File: "rows.csv", Columns: columns}, defined(), dir)
 }
 
-func point(lipf6 float64, solvent string) events.Point {
-	return events.Point{"lipf6": events.Number(lipf6), "solvent": events.Category(solvent)}
+func point(lipf6 float64, solvent string) definition.Point {
+	return definition.Point{"lipf6": definition.Number(lipf6), "solvent": definition.Category(solvent)}
 }
 
 const rows = `run,lipf6,conductivity,solvent
@@ -59,11 +59,11 @@ func TestAnswersFromRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	candidates, err := i.Candidates(t.Context())
-	if want := []events.Point{point(1, "EC"), point(0.1, "PC")}; err != nil || !reflect.DeepEqual(candidates, want) {
+	if want := []definition.Point{point(1, "EC"), point(0.1, "PC")}; err != nil || !reflect.DeepEqual(candidates, want) {
 		t.Fatalf("candidates %v (%v), want %v", candidates, err, want)
 	}
 	for k, c := range []struct {
-		point     events.Point
+		point     definition.Point
 		replicate int
 		want      float64 // 0: refused
 		line      string
@@ -76,7 +76,7 @@ func TestAnswersFromRows(t *testing.T) {
 		{point(1, "EC"), 0, 0, ""},
 		{point(1, "PC"), 1, 0, ""},
 		{point(1.0000001, "EC"), 1, 0, ""},
-		{events.Point{"lipf6": events.Number(1)}, 1, 0, ""},
+		{definition.Point{"lipf6": definition.Number(1)}, 1, 0, ""},
 	} {
 		cmd := instruments.Command{ID: fmt.Sprintf("backtest/e%d", k+1), Parameters: c.point, Replicate: c.replicate}
 		// A composition keeps its bits on the way through the log.
@@ -104,7 +104,7 @@ func TestAnswersFromRows(t *testing.T) {
 			t.Errorf("%v #%d: %v, %v, %v", c.point, c.replicate, start, err, fate)
 			continue
 		}
-		if err := instruments.CheckOutcome(definition(), o); err != nil {
+		if err := instruments.CheckOutcome(defined(), o); err != nil {
 			t.Error(err)
 		}
 		if m := o.Measurement; m.Objective.Value != c.want || !strings.Contains(m.Identity, c.line) {
@@ -118,7 +118,7 @@ func TestAnswersFromRows(t *testing.T) {
 	if err != nil || !d.Simulated || d.Name != "table/rows.csv" {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if err := instruments.Compatible(d, definition()); err != nil {
+	if err := instruments.Compatible(d, defined()); err != nil {
 		t.Error(err)
 	}
 }
@@ -156,7 +156,7 @@ func TestReadsStrictly(t *testing.T) {
 			}
 		}
 	}
-	if _, err := table.New(events.TableInstrument{File: "absent.csv"}, definition(), t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+	if _, err := table.New(definition.TableInstrument{File: "absent.csv"}, defined(), t.TempDir()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
@@ -188,16 +188,16 @@ func TestElectrolyteTable(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Skip("the table is not on this machine:", err)
 	}
-	def := events.Definition{
+	def := definition.Campaign{
 		Name: "aem",
-		Parameters: []events.Parameter{
+		Parameters: []definition.Parameter{
 			{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)},
 			{Name: "ec", Min: ptr(0.3), Max: ptr(0.52)},
 			{Name: "dmc", Min: ptr(0), Max: ptr(1)},
 		},
-		Objective: events.Objective{Name: "conductivity", Unit: "mS/cm", Goal: events.Maximize},
+		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 	}
-	i, err := table.New(events.TableInstrument{File: path, Columns: map[string]string{
+	i, err := table.New(definition.TableInstrument{File: path, Columns: map[string]string{
 		"lipf6": "LiPF6_molality", "ec": "EC_mass_fraction", "dmc": "DMC_cosolvent_ratio",
 	}}, def, "")
 	if err != nil {
@@ -220,8 +220,8 @@ func TestElectrolyteTable(t *testing.T) {
 func TestSuite(t *testing.T) {
 	instrumenttest.Run(t, instrumenttest.Env{
 		Open:       func(context.Context) (instruments.Instrument, error) { return open(t, rows, nil) },
-		Definition: definition(),
-		Points:     []events.Point{point(1, "EC"), point(0.1, "PC")},
+		Definition: defined(),
+		Points:     []definition.Point{point(1, "EC"), point(0.1, "PC")},
 		Patience:   10 * time.Second,
 	})
 }
@@ -248,7 +248,7 @@ func FuzzTable(f *testing.F) {
 // A table that is no regular file, or too large, is refused and not read.
 func TestNoTable(t *testing.T) {
 	for _, file := range []string{"/dev/zero", t.TempDir(), "none.csv"} {
-		if _, err := table.New(events.TableInstrument{File: file}, definition(), t.TempDir()); err == nil {
+		if _, err := table.New(definition.TableInstrument{File: file}, defined(), t.TempDir()); err == nil {
 			t.Errorf("%s was read", file)
 		}
 	}

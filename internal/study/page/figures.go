@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
@@ -188,7 +188,7 @@ func (v view) risk() []figure {
 
 // turned says which sign utility has.
 func (v view) turned() string {
-	if v.task.Task.Truth.Goal == events.Minimize {
+	if v.task.Task.Truth.Goal == definition.Minimize {
 		return " with its sign turned"
 	}
 	return ""

@@ -9,12 +9,13 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 )
 
-func storeTask(t *testing.T) (*Task, events.Definition) {
+func storeTask(t *testing.T) (*Task, definition.Campaign) {
 	t.Helper()
 	def, err := study.Define("branin", 4, 6)
 	if err != nil {
@@ -43,7 +44,7 @@ func TestSurrogateIsAnInstrument(t *testing.T) {
 	instrumenttest.Run(t, instrumenttest.Env{
 		Open:       func(context.Context) (instruments.Instrument, error) { return task.instrument(def) },
 		Definition: def,
-		Points:     []events.Point{{"x1": events.Number(1), "x2": events.Number(2)}, {"x1": events.Number(3), "x2": events.Number(4)}},
+		Points:     []definition.Point{{"x1": definition.Number(1), "x2": definition.Number(2)}, {"x1": definition.Number(3), "x2": definition.Number(4)}},
 	})
 }
 
@@ -52,8 +53,8 @@ func TestKnowerIsAReviewer(t *testing.T) {
 	task, def := storeTask(t)
 	question := humans.Question{Campaign: def.Name, Expert: "expert", Parameters: def.Parameters, Objective: def.Objective}
 	other := question
-	question.Point = events.Point{"x1": events.Number(1), "x2": events.Number(2)}
-	other.Point = events.Point{"x1": events.Number(3), "x2": events.Number(4)}
+	question.Point = definition.Point{"x1": definition.Number(1), "x2": definition.Number(2)}
+	other.Point = definition.Point{"x1": definition.Number(3), "x2": definition.Number(4)}
 	pair, free := question, question
 	pair.Form, pair.Point = humans.Comparison, nil
 	pair.Options = []events.Option{{Parameters: question.Point}, {Parameters: other.Point}}

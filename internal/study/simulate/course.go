@@ -7,6 +7,7 @@ import (
 
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -202,13 +203,13 @@ func after(list []float64, n int, value float64) []float64 {
 
 // named returns the composition that the campaign names as its best; where
 // experts' preferences are the objective, one for each expert.
-func (f *follower) named(ctx context.Context) ([]events.Point, error) {
+func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 	if s := f.core.State(); compares(s) {
 		if f.policy == nil { // it remembers what it has computed
 			f.policy = policies.New(*s.Definition)
 		}
 		preferred, err := f.policy.Preferred(ctx, f.core.View())
-		var points []events.Point
+		var points []definition.Point
 		for _, best := range preferred {
 			points = append(points, best.Parameters)
 		}
@@ -218,7 +219,7 @@ func (f *follower) named(ctx context.Context) ([]events.Point, error) {
 	if err != nil || summary.Best == nil {
 		return nil, err
 	}
-	return []events.Point{summary.Best.Parameters}, nil
+	return []definition.Point{summary.Best.Parameters}, nil
 }
 
 // recommendedAfter is the regret of what was named after the i-th step, from 0.
@@ -334,7 +335,7 @@ func (f *follower) settled(course Course) (Course, error) {
 	}
 	step := course[len(course)-1]
 	value := f.truth.Best + step.Recommended
-	if f.truth.Goal == events.Maximize {
+	if f.truth.Goal == definition.Maximize {
 		value = f.truth.Best - step.Recommended
 	}
 	step.True, step.Source = value, Identified
@@ -356,7 +357,7 @@ const Identified = "identified"
 // composition of the given value: the simulated expert's own, misleading ones
 // taken at their word turned round. Where nobody knows where the optimum is, an
 // anchored expert's noise there is taken to be that at x.
-func (f *follower) beaten(expert string, p events.Point, value float64) (float64, error) {
+func (f *follower) beaten(expert string, p definition.Point, value float64) (float64, error) {
 	accuracy := 1.0
 	var variance float64 // of the difference of what is seen of both
 	normal := false

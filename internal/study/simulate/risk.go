@@ -7,6 +7,7 @@ import (
 
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/preference"
@@ -33,14 +34,14 @@ type Risk struct {
 }
 
 // Anchored reports whether a definition's experts compare by anchors.
-func Anchored(def events.Definition) bool {
+func Anchored(def definition.Campaign) bool {
 	return def.Policy.Duel.Set() && slices.ContainsFunc(def.Experts, anchored)
 }
 
-func anchored(e events.Expert) bool { return e.Simulated != nil && e.Simulated.Anchored }
+func anchored(e definition.Expert) bool { return e.Simulated != nil && e.Simulated.Anchored }
 
 // noises returns the noise of each anchored expert.
-func noises(def events.Definition) (map[string]humansim.Noise, error) {
+func noises(def definition.Campaign) (map[string]humansim.Noise, error) {
 	all := map[string]humansim.Noise{}
 	for _, e := range def.Experts {
 		if !anchored(e) {
@@ -57,14 +58,14 @@ func noises(def events.Definition) (map[string]humansim.Noise, error) {
 
 // utility is a value of the objective with the sign with which more is better.
 func (t Truth) utility(value float64) float64 {
-	if t.Goal == events.Maximize {
+	if t.Goal == definition.Maximize {
 		return value
 	}
 	return -value
 }
 
 // riskAdjusted returns f(x) − ρ·σ²(x) at a composition, as it truly is.
-func (f *follower) riskAdjusted(expert string, p events.Point) (value, noise float64, err error) {
+func (f *follower) riskAdjusted(expert string, p definition.Point) (value, noise float64, err error) {
 	if value, err = f.truth.Value(p); err != nil {
 		return 0, 0, err
 	}
@@ -95,7 +96,7 @@ func (f *follower) lookAtRisk(ctx context.Context) (float64, error) {
 }
 
 // riskBest returns argmax μ(x) − ρ·σ²(x) over the space, by the model of an expert.
-func riskBest(ctx context.Context, m *preference.Model, sp *space.Space, seed uint64) (events.Point, error) {
+func riskBest(ctx context.Context, m *preference.Model, sp *space.Space, seed uint64) (definition.Point, error) {
 	u := m.Utility
 	posterior, err := u.Posterior(ctx, seed) // as the campaign itself looks at what is preferred
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/adapters/humans/simulated"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
@@ -102,7 +102,7 @@ func TestRiskOfRegret(t *testing.T) {
 		}
 		before = step.Cumulative
 	}
-	if !simulate.Anchored(u.Definition) || simulate.Anchored(events.Definition{}) {
+	if !simulate.Anchored(u.Definition) || simulate.Anchored(definition.Campaign{}) {
 		t.Error("who is anchored")
 	}
 }

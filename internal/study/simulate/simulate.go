@@ -21,6 +21,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/policies"
 )
@@ -41,7 +42,7 @@ type Unit struct {
 	Task, Arm int
 	Seed      uint64
 	// Definition is the campaign, complete.
-	Definition events.Definition
+	Definition definition.Campaign
 	// Key identifies everything that the result depends on.
 	Key string
 }
@@ -78,7 +79,7 @@ func New(ctx context.Context, file *studyfile.File, out Outside) (*Study, error)
 	if len(failed) > 0 {
 		return nil, errors.Join(failed...)
 	}
-	definitions := make([][]events.Definition, len(s.Tasks))
+	definitions := make([][]definition.Campaign, len(s.Tasks))
 	var faults []studyfile.Fault
 	for i, t := range s.Tasks {
 		for j := range s.Arms {
@@ -119,11 +120,11 @@ func New(ctx context.Context, file *studyfile.File, out Outside) (*Study, error)
 
 // key identifies a campaign by what its result depends on: the definition with
 // its seed, what the task's answers come from, and the version of the policies.
-func key(def events.Definition, digest string) (string, error) {
+func key(def definition.Campaign, digest string) (string, error) {
 	text, err := json.Marshal(struct {
 		Result, Policies int
 		Digest           string
-		Definition       events.Definition
+		Definition       definition.Campaign
 	}{resultVersion, policies.Version, digest, def})
 	if err != nil {
 		return "", err

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/simulate"
@@ -237,7 +238,7 @@ policies: {random: {next: random}}
 	best := math.Inf(1)
 	for _, x1 := range []float64{-5, 0, 5, 10} {
 		for _, x2 := range []float64{0, 5, 10, 15} {
-			v, err := truth.Value(events.Point{"x1": events.Number(x1), "x2": events.Number(x2)})
+			v, err := truth.Value(definition.Point{"x1": definition.Number(x1), "x2": definition.Number(x2)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -384,10 +385,10 @@ experts: {good: [{simulated: {accuracy: 2}}]}
 	if truth.Best != 7 || truth.Worst != 0.5 {
 		t.Errorf("from %g to %g", truth.Worst, truth.Best)
 	}
-	if v, err := truth.Value(events.Point{"x": events.Number(0.25)}); v != 3 || err != nil {
+	if v, err := truth.Value(definition.Point{"x": definition.Number(0.25)}); v != 3 || err != nil {
 		t.Errorf("the mean of 2 and 4 is %g, %v", v, err)
 	}
-	if rank, err := truth.Rank(events.Point{"x": events.Number(0.5)}); rank != -3 || err != nil {
+	if rank, err := truth.Rank(definition.Point{"x": definition.Number(0.5)}); rank != -3 || err != nil {
 		t.Errorf("the best row ranks %g, %v", rank, err)
 	}
 	_, csv := runAll(t, s, t.TempDir(), 2)
@@ -472,7 +473,7 @@ func TestSurrogateOptimum(t *testing.T) {
 	truth := newStudy(t, whatIf, out).Tasks[0].Truth
 	for i := range 40 {
 		for j := range 40 {
-			p := events.Point{"x1": events.Number(-5 + 15*float64(i)/39), "x2": events.Number(15 * float64(j) / 39)}
+			p := definition.Point{"x1": definition.Number(-5 + 15*float64(i)/39), "x2": definition.Number(15 * float64(j) / 39)}
 			v, err := truth.Value(p)
 			if err != nil {
 				t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/space"
@@ -59,11 +60,11 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 		t.given["budget"] = map[string]any{"experiments": def.Budget.Experiments}
 	}
 	// Nothing real is started: the surrogate stands where the program stood.
-	t.given["instrument"] = events.Instrument{Steps: def.Instrument.Steps, Process: &events.ProcessInstrument{Command: []string{"surrogate"}}}
+	t.given["instrument"] = definition.Instrument{Steps: def.Instrument.Steps, Process: &definition.ProcessInstrument{Command: []string{"surrogate"}}}
 	t.candidates = def.Candidates
 
 	truth := Truth{Goal: def.Objective.Goal}
-	truth.Value = func(p events.Point) (float64, error) {
+	truth.Value = func(p definition.Point) (float64, error) {
 		prediction, err := model.Predict(p)
 		return prediction.Mean, err
 	}
@@ -97,7 +98,7 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	if diagnosis.Verdict.Troubled() {
 		t.Doubt = "The surrogate: " + diagnosis.Headline
 	}
-	t.instrument = func(def events.Definition) (instruments.Instrument, error) {
+	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
 		sp, err := space.New(def)
 		return &surrogate{def: def, space: sp, past: past, truth: truth, noise: noise, outcomes: map[string]instruments.Outcome{}}, err
 	}
@@ -214,7 +215,7 @@ const (
 // surrogate is the instrument of a store's task. Its answers are a function of
 // the store, the campaign's seed and the command.
 type surrogate struct {
-	def   events.Definition
+	def   definition.Campaign
 	space *space.Space
 	past  map[string][]answer
 	truth Truth
@@ -269,7 +270,7 @@ func (s *surrogate) outcome(cmd instruments.Command) (instruments.Outcome, error
 	}
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
 		Actual: maps.Clone(cmd.Parameters), Identity: fromSurrogate,
-		Objective: events.Quantity{Name: s.def.Objective.Name, Unit: s.def.Objective.Unit, Value: value + s.noise*normal(s.def.Seed, cmd.Experiment)},
+		Objective: definition.Quantity{Name: s.def.Objective.Name, Unit: s.def.Objective.Unit, Value: value + s.noise*normal(s.def.Seed, cmd.Experiment)},
 	}}, nil
 }
 

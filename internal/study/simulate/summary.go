@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 )
 
@@ -124,7 +125,7 @@ func (s *Study) Summarize(results *Results) Summary {
 func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 	out := TaskSummary{Task: t, Arms: make([]ArmSummary, len(s.Arms))}
 	bySeed := make([][]*Result, s.File.Seeds.Count) // then by arm
-	definitions := make([]events.Definition, len(s.Arms))
+	definitions := make([]definition.Campaign, len(s.Arms))
 	for _, u := range s.Units {
 		if u.Task == task {
 			k := u.Seed - s.File.Seeds.First
@@ -184,7 +185,7 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 
 // Extent returns how many steps a campaign's initial design has, and its budget:
 // experiments, or comparisons where nothing is measured.
-func Extent(def events.Definition) (initial, budget int) {
+func Extent(def definition.Campaign) (initial, budget int) {
 	if def.Policy.Duel.Set() {
 		return *def.Initial.Comparisons * len(def.Experts), def.Budget.Comparisons
 	}
@@ -199,7 +200,7 @@ func last(r *Result) Step {
 	return r.Course[len(r.Course)-1]
 }
 
-func (a *ArmSummary) summarize(t *Task, def events.Definition, experiments int) {
+func (a *ArmSummary) summarize(t *Task, def definition.Campaign, experiments int) {
 	column := func(f func(*Result) float64) []float64 {
 		values := make([]float64, len(a.Results))
 		for i, r := range a.Results {

@@ -20,7 +20,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/space"
@@ -46,26 +46,26 @@ type Task struct {
 	About string
 	// Doubt says why what answers cannot be relied on; empty where it can.
 	Doubt     string
-	Objective events.Objective
+	Objective definition.Objective
 	Truth     Truth
 
 	source     *studyfile.Task
-	given      map[string]any // sections of a campaign file
-	candidates []events.Point // nil: those of the definition
-	digest     string         // of what the answers come from
-	instrument func(events.Definition) (instruments.Instrument, error)
-	reviewers  func(events.Definition) (map[string]humans.Reviewer, error)
+	given      map[string]any     // sections of a campaign file
+	candidates []definition.Point // nil: those of the definition
+	digest     string             // of what the answers come from
+	instrument func(definition.Campaign) (instruments.Instrument, error)
+	reviewers  func(definition.Campaign) (map[string]humans.Reviewer, error)
 }
 
 // Truth knows the noiseless value of every composition.
 type Truth struct {
 	// Value is the noiseless objective at a composition, in the objective's unit.
 	// It is safe for concurrent use.
-	Value func(events.Point) (float64, error)
+	Value func(definition.Point) (float64, error)
 	// Best and Worst are the extremes over the space, in the sense of the goal.
 	Best, Worst float64
 	// BestAt is where Best is, or one of the places; nil where nobody knows.
-	BestAt events.Point
+	BestAt definition.Point
 	// Goal is events.Maximize or events.Minimize.
 	Goal string
 }
@@ -73,7 +73,7 @@ type Truth struct {
 // Regret returns how much worse a value is than the best, in the objective's
 // unit: at least 0 for noiseless values, up to the rounding of Best.
 func (t Truth) Regret(value float64) float64 {
-	if t.Goal == events.Maximize {
+	if t.Goal == definition.Maximize {
 		return t.Best - value
 	}
 	return value - t.Best
@@ -81,7 +81,7 @@ func (t Truth) Regret(value float64) float64 {
 
 // Rank returns ρ: the value at p scaled linearly so that the best is −3 and the
 // worst 3 (Xu et al. 2024, Example 2.2).
-func (t Truth) Rank(p events.Point) (float64, error) {
+func (t Truth) Rank(p definition.Point) (float64, error) {
 	v, err := t.Value(p)
 	if err != nil {
 		return math.NaN(), err
@@ -98,12 +98,12 @@ func (t Truth) rankOf(value float64) float64 {
 
 // knowing returns the experts of a definition, who know the truth; those who name
 // a test problem know that instead.
-func (t Truth) knowing(def events.Definition) (map[string]humans.Reviewer, error) {
+func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, error) {
 	sp, err := space.New(def)
 	if err != nil {
 		return nil, err
 	}
-	sample := func(n int, seed uint64) []events.Point {
+	sample := func(n int, seed uint64) []definition.Point {
 		points, _ := sp.Sample(n, seed) // none: the expert reports it
 		return points
 	}
@@ -153,7 +153,7 @@ func sections(value any) (map[string]any, error) {
 func (t *Task) function(source *studyfile.Task) (err error) {
 	task, _ := tasks.Lookup(source.Function)
 	objective := task.Objective
-	instrument := events.SimulatedInstrument{Task: task.Name, FailureRate: source.FailureRate, OutlierRate: source.OutlierRate}
+	instrument := definition.SimulatedInstrument{Task: task.Name, FailureRate: source.FailureRate, OutlierRate: source.OutlierRate}
 	noise := "without noise"
 	if source.Noise != nil {
 		instrument.Noise = *source.Noise
@@ -179,14 +179,14 @@ func (t *Task) function(source *studyfile.Task) (err error) {
 	if source.Grid > 0 {
 		t.given["parameters"] = onGrid(task.Parameters, source.Grid)
 	}
-	t.given["objective"], t.given["instrument"] = objective, events.Instrument{Simulated: &instrument}
+	t.given["objective"], t.given["instrument"] = objective, definition.Instrument{Simulated: &instrument}
 	t.knownFunction(task)
 	t.About = fmt.Sprintf("%s, %s. Its optimum is known.", sentence(task.Description), noise)
 	return nil
 }
 
 // onGrid gives each parameter n values at equal distances over its range.
-func onGrid(parameters []events.Parameter, n int) []events.Parameter {
+func onGrid(parameters []definition.Parameter, n int) []definition.Parameter {
 	list := slices.Clone(parameters)
 	for i := range list {
 		p := &list[i]
@@ -205,7 +205,7 @@ func (t *Task) knownFunction(task tasks.Task) {
 		BestAt: task.Point(task.Best.At)}
 	t.digest = "function " + task.Name
 	t.reviewers = study.Reviewers
-	t.instrument = func(def events.Definition) (instruments.Instrument, error) {
+	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
 		return simulated.New(*def.Instrument.Simulated, def)
 	}
 }
@@ -213,7 +213,7 @@ func (t *Task) knownFunction(task tasks.Task) {
 // onList moves the optimum of a function to the best of the compositions that can
 // be measured, where every arm has the same list of them: a grid has no regret of
 // its own. Otherwise it stays that of the whole problem.
-func (t *Task) onList(definitions []events.Definition) error {
+func (t *Task) onList(definitions []definition.Campaign) error {
 	for _, def := range definitions[1:] {
 		if !reflect.DeepEqual(def.Parameters, definitions[0].Parameters) || !reflect.DeepEqual(def.Candidates, definitions[0].Candidates) {
 			return nil
@@ -275,7 +275,7 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 
 // campaignSections are the sections of a campaign that a task takes over: what
 // may be varied, what is sought, the model, the design and the budget.
-func campaignSections(def events.Definition) (map[string]any, error) {
+func campaignSections(def definition.Campaign) (map[string]any, error) {
 	given, err := sections(def)
 	if err != nil {
 		return nil, err
@@ -304,7 +304,7 @@ func (t *Task) table(ctx context.Context, file *studyfile.File, source *studyfil
 	if instrument.File, err = filepath.Abs(file.Resolve(source.Table)); err != nil {
 		return err
 	}
-	t.given["instrument"] = events.Instrument{Table: &instrument}
+	t.given["instrument"] = definition.Instrument{Table: &instrument}
 	def, faults := file.Definition(source, &file.Arms[0], t.given) // parameters and objective are those of every arm
 	if faults != nil {
 		return file.NewError(faults)
@@ -314,7 +314,7 @@ func (t *Task) table(ctx context.Context, file *studyfile.File, source *studyfil
 
 // rows makes a table the task's truth: the noiseless value of a composition is
 // the mean of its rows.
-func (t *Task) rows(ctx context.Context, def events.Definition, cfg events.TableInstrument, base string) error {
+func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg definition.TableInstrument, base string) error {
 	if !filepath.IsAbs(cfg.File) {
 		file, err := filepath.Abs(filepath.Join(base, cfg.File))
 		if err != nil {
@@ -362,7 +362,7 @@ func (t *Task) rows(ctx context.Context, def events.Definition, cfg events.Table
 			truth.Worst = mean
 		}
 	}
-	truth.Value = func(p events.Point) (float64, error) {
+	truth.Value = func(p definition.Point) (float64, error) {
 		mean, ok := means[pointKey(def, p)]
 		if !ok {
 			return math.NaN(), errors.New("the table does not hold this composition")
@@ -373,13 +373,13 @@ func (t *Task) rows(ctx context.Context, def events.Definition, cfg events.Table
 	t.Kind, t.Objective, t.Truth, t.digest = Table, def.Objective, truth, "table "+hex.EncodeToString(sum[:])
 	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. Regret is against the best row, %s.",
 		count, filepath.Base(cfg.File), quantity(truth.Best, def.Objective.Unit))
-	t.instrument = func(def events.Definition) (instruments.Instrument, error) { return table.New(cfg, def, "") }
+	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) { return table.New(cfg, def, "") }
 	t.reviewers = truth.knowing
 	return nil
 }
 
 // pointKey gives equal compositions equal strings.
-func pointKey(def events.Definition, p events.Point) string {
+func pointKey(def definition.Campaign, p definition.Point) string {
 	key := ""
 	for _, parameter := range def.Parameters {
 		if x, number := p[parameter.Name].Float(); number {

@@ -11,20 +11,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
 // Definition returns the campaign of an arm on a task, complete but for its
 // seed. given holds the sections of a campaign file that the task brings
-// (name, parameters, objective, instrument and so on) as events.Definition encodes
+// (name, parameters, objective, instrument and so on) as definition.Campaign encodes
 // them; the study's own sections go over them. Faults are those of the campaign
 // file that results, at the places of the study they come from; nil for none.
-func (f *File) Definition(t *Task, a *Arm, given map[string]any) (events.Definition, []Fault) {
+func (f *File) Definition(t *Task, a *Arm, given map[string]any) (definition.Campaign, []Fault) {
 	given, err := plain(given)
 	if err != nil {
-		return events.Definition{}, []Fault{a.node.fault(err.Error(), "")}
+		return definition.Campaign{}, []Fault{a.node.fault(err.Error(), "")}
 	}
 	def, faults := f.compose(t, a, given).read()
 	if len(faults) == 0 {
@@ -39,11 +39,11 @@ func (f *File) Definition(t *Task, a *Arm, given map[string]any) (events.Definit
 	} else if len(fewer) < len(faults) {
 		return def, fewer
 	}
-	return events.Definition{}, faults
+	return definition.Campaign{}, faults
 }
 
 // unanchored reports anchored experts who have no anchors on the task.
-func (t *Task) unanchored(def events.Definition) (faults []Fault) {
+func (t *Task) unanchored(def definition.Campaign) (faults []Fault) {
 	for _, e := range def.Experts {
 		if t.node != nil && e.Simulated != nil && e.Simulated.Anchored && len(e.Anchors) == 0 {
 			faults = append(faults, t.node.fault(e.Name+" is anchored and has no anchors on this task", "list compositions in the task: {task: …, anchors: [{x1: 0.5, x2: 0.4}]}"))
@@ -105,7 +105,7 @@ func FunctionSections(name string) map[string]any {
 	task, _ := tasks.Lookup(name)
 	sections := map[string]any{
 		"parameters": task.Parameters, "objective": task.Objective,
-		"instrument": events.Instrument{Simulated: &events.SimulatedInstrument{Task: name}},
+		"instrument": definition.Instrument{Simulated: &definition.SimulatedInstrument{Task: name}},
 	}
 	if task.Constraints != nil {
 		sections["constraints"] = task.Constraints
@@ -209,12 +209,12 @@ func nameExperts(list any) any {
 }
 
 // read has campaignfile read the composition.
-func (c *composition) read() (events.Definition, []Fault) {
+func (c *composition) read() (definition.Campaign, []Fault) {
 	restore := c.standIns()
 	anchored := c.withoutAnchors()
 	text, err := json.MarshalIndent(c.doc, "", " ")
 	if err != nil {
-		return events.Definition{}, []Fault{c.whole.fault(err.Error(), "")}
+		return definition.Campaign{}, []Fault{c.whole.fault(err.Error(), "")}
 	}
 	file, err := campaignfile.Parse(c.file.Path, text)
 	var faulty *campaignfile.Error
@@ -223,10 +223,10 @@ func (c *composition) read() (events.Definition, []Fault) {
 		for _, fault := range faulty.Faults {
 			faults = append(faults, c.locate(fault))
 		}
-		return events.Definition{}, faults
+		return definition.Campaign{}, faults
 	}
 	if err != nil {
-		return events.Definition{}, []Fault{c.whole.fault(err.Error(), "")}
+		return definition.Campaign{}, []Fault{c.whole.fault(err.Error(), "")}
 	}
 	for _, i := range anchored {
 		file.Definition.Experts[i].Simulated.Anchored = true
@@ -258,25 +258,25 @@ func (c *composition) withoutAnchors() (anchored []int) {
 // problem, while the campaign is read: a campaign file asks which problem such an
 // expert knows, and in a study it is whatever the task is (a table, the surrogate
 // of a store). restore puts the simulated experts back, with their defaults.
-func (c *composition) standIns() (restore func(events.Definition) events.Definition) {
-	restore = func(def events.Definition) events.Definition { return def }
+func (c *composition) standIns() (restore func(definition.Campaign) definition.Campaign) {
+	restore = func(def definition.Campaign) definition.Campaign { return def }
 	experts, _ := c.doc["experts"].([]any)
 	instrument, _ := c.doc["instrument"].(map[string]any)
 	if instrument["simulated"] != nil || len(experts) == 0 {
 		return restore
 	}
-	simulated := make([]*events.SimulatedExpert, len(experts))
+	simulated := make([]*definition.SimulatedExpert, len(experts))
 	all := true
 	for i, e := range experts {
 		expert, _ := e.(map[string]any)
 		settings, given := expert["simulated"]
-		s := new(events.SimulatedExpert)
+		s := new(definition.SimulatedExpert)
 		if text, err := json.Marshal(settings); !given || err != nil || json.Unmarshal(text, &s) != nil || s != nil && s.Task != "" {
 			all = all && given
 			continue
 		}
 		if s == nil { // simulated: without a value
-			s = new(events.SimulatedExpert)
+			s = new(definition.SimulatedExpert)
 		}
 		simulated[i] = s
 		person := maps.Clone(expert)
@@ -296,7 +296,7 @@ func (c *composition) standIns() (restore func(events.Definition) events.Definit
 	if balanced == nil {
 		balanced = &all
 	}
-	return func(def events.Definition) events.Definition {
+	return func(def definition.Campaign) definition.Campaign {
 		def.Experts = slices.Clone(def.Experts)
 		for i, s := range simulated {
 			if s != nil {
@@ -386,8 +386,8 @@ func (f *File) checkPanel(r *reader, p *Panel) {
 
 // TableInstrument returns what the table instrument of a table's task reads;
 // File is as it stands in the study.
-func (t *Task) TableInstrument() (events.TableInstrument, error) {
-	in := events.TableInstrument{File: t.Table}
+func (t *Task) TableInstrument() (definition.TableInstrument, error) {
+	in := definition.TableInstrument{File: t.Table}
 	if n := t.sections["columns"]; n != nil {
 		if err := decode(n, &in.Columns); err != nil {
 			return in, fmt.Errorf("columns: %w", err)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // slack is how far, relative to the larger of a parameter's limits, a value
@@ -16,7 +16,7 @@ const slack = 1e-9
 
 // CheckLimits says why an instrument of the given description must not be given
 // the composition; nil if nothing speaks against it.
-func CheckLimits(d instruments.Description, p events.Point) error {
+func CheckLimits(d instruments.Description, p definition.Point) error {
 	var faults []error
 	names := make([]string, 0, len(p))
 	for name := range p {
@@ -40,7 +40,7 @@ func CheckLimits(d instruments.Description, p events.Point) error {
 	return errors.Join(faults...)
 }
 
-func checkLimit(spec instruments.ParameterSpec, p events.Point) error {
+func checkLimit(spec instruments.ParameterSpec, p definition.Point) error {
 	v, ok := p[spec.Name]
 	if !ok {
 		return fmt.Errorf("%s is missing", spec.Name)

@@ -12,11 +12,12 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Result is the outcome that a reply holds, for a command with the composition
 // requested.
-func (r Reply) Result(requested events.Point) instruments.Outcome {
+func (r Reply) Result(requested definition.Point) instruments.Outcome {
 	if r.Lost != "" {
 		return instruments.Outcome{Status: instruments.Unknown, Cause: r.Lost}
 	}
@@ -45,7 +46,7 @@ func (r Reply) Result(requested events.Point) instruments.Outcome {
 // else that is faulty, or that the protocol does not have, is kept as it was
 // written in the measurement's Unread, and the objective counts. An outcome
 // without a readable status is unknown, and its cause repeats what was written.
-func DecodeOutcome(raw json.RawMessage, requested events.Point) instruments.Outcome {
+func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.Outcome {
 	fields, err := object(raw)
 	if err != nil {
 		return unreadable(instruments.Unknown, raw, err)
@@ -90,7 +91,7 @@ func (f fields) cause() string {
 	return cause
 }
 
-func decodeMeasurement(raw json.RawMessage, requested events.Point) (*events.Measurement, error) {
+func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events.Measurement, error) {
 	if absent(raw) {
 		return nil, errors.New("there is no measurement")
 	}
@@ -107,7 +108,7 @@ func decodeMeasurement(raw json.RawMessage, requested events.Point) (*events.Mea
 		return nil, fmt.Errorf("the objective %w", err)
 	}
 	if actual, _ := fields.take("actual"); absent(actual) {
-		m.Actual = make(events.Point, len(requested))
+		m.Actual = make(definition.Point, len(requested))
 		maps.Copy(m.Actual, requested)
 	} else if err := json.Unmarshal(actual, &m.Actual); err != nil {
 		return nil, fmt.Errorf("the composition made: %w", err)
@@ -168,7 +169,7 @@ func nameOf(raw json.RawMessage) (name string) {
 // decodeQuantity reads a quantity. The error says what keeps it from being one.
 // What does not, a standard deviation that is no number and fields nobody knows,
 // is returned beside it.
-func decodeQuantity(raw json.RawMessage, field string) (q events.Quantity, rest []events.Unread, err error) {
+func decodeQuantity(raw json.RawMessage, field string) (q definition.Quantity, rest []events.Unread, err error) {
 	fields, err := object(raw)
 	if err != nil {
 		return q, nil, fmt.Errorf("cannot be read: %w", err)

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
-	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Version of the protocol.
@@ -32,11 +32,11 @@ type Request struct {
 	ID uint64 `json:"id"`
 	Op string `json:"op"`
 	// Protocol, Campaign, Parameters, Objective and Settings come with the handshake.
-	Protocol   int                `json:"protocol,omitempty"`
-	Campaign   string             `json:"campaign,omitempty"`
-	Parameters []events.Parameter `json:"parameters,omitempty"`
-	Objective  *events.Objective  `json:"objective,omitempty"`
-	Settings   map[string]any     `json:"settings,omitempty"`
+	Protocol   int                    `json:"protocol,omitempty"`
+	Campaign   string                 `json:"campaign,omitempty"`
+	Parameters []definition.Parameter `json:"parameters,omitempty"`
+	Objective  *definition.Objective  `json:"objective,omitempty"`
+	Settings   map[string]any         `json:"settings,omitempty"`
 	// Command comes with start, await, cancel and recover.
 	Command *instruments.Command `json:"command,omitempty"`
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // The messages shown in the documentation are messages of the protocol.
@@ -91,7 +92,7 @@ func FuzzReply(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	requested := events.Point{"salt": events.Number(1)}
+	requested := definition.Point{"salt": definition.Number(1)}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		UnknownFields(line)
 		SubjectOf(line)
@@ -125,9 +126,9 @@ func FuzzReply(f *testing.F) {
 // canBeRecorded defends that the log takes what became of a line.
 func canBeRecorded(t *testing.T, line []byte, o instruments.Outcome) {
 	t.Helper()
-	def := events.Definition{
-		Parameters: []events.Parameter{{Name: "salt", Min: new(float64), Max: new(float64)}},
-		Objective:  events.Objective{Name: "y"},
+	def := definition.Campaign{
+		Parameters: []definition.Parameter{{Name: "salt", Min: new(float64), Max: new(float64)}},
+		Objective:  definition.Objective{Name: "y"},
 	}
 	o = o.Recordable()
 	var payloads []events.Payload
@@ -175,14 +176,14 @@ func TestLongestLinesCanBeRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		canBeRecorded(t, line, r.Result(events.Point{"salt": events.Number(0)}))
+		canBeRecorded(t, line, r.Result(definition.Point{"salt": definition.Number(0)}))
 	}
 	many := []byte(`{"outcome":{"status":"measured","measurement":{"objective":{"name":"y","value":1},"further":[{}` + strings.Repeat(",{}", 100_000) + `]}}}`)
 	r, err := DecodeReply(many)
 	if err != nil {
 		t.Fatal(err)
 	}
-	canBeRecorded(t, many, r.Result(events.Point{"salt": events.Number(0)}))
+	canBeRecorded(t, many, r.Result(definition.Point{"salt": definition.Number(0)}))
 }
 
 // What decorates a result never costs it, and is kept as it was written; what the
@@ -235,7 +236,7 @@ func TestDecorationCostsNoResult(t *testing.T) {
 			if err != nil {
 				r.NonFinite, r.Line = err, line
 			}
-			o := r.Result(events.Point{"salt": events.Number(1)})
+			o := r.Result(definition.Point{"salt": definition.Number(1)})
 			if o.Status != test.status {
 				t.Fatalf("it became %+v", o)
 			}
@@ -300,22 +301,22 @@ func TestCheckLimits(t *testing.T) {
 		{Name: "salt", Unit: "mol/kg", Min: &low, Max: &high},
 		{Name: "solvent", Categories: []string{"EC", "DMC"}},
 	}}
-	ec := events.Category("EC")
+	ec := definition.Category("EC")
 	for _, test := range []struct {
 		name  string
-		point events.Point
+		point definition.Point
 		want  string // of the error
 	}{
-		{"inside", events.Point{"salt": events.Number(0.2), "solvent": ec}, ""},
-		{"on the limit, up to rounding", events.Point{"salt": events.Number(0.1 + 0.2), "solvent": ec}, ""},
-		{"below", events.Point{"salt": events.Number(0.0999), "solvent": ec}, "below"},
-		{"above", events.Point{"salt": events.Number(0.3001), "solvent": ec}, "above"},
-		{"NaN", events.Point{"salt": events.Number(math.NaN()), "solvent": ec}, "NaN"},
-		{"a parameter too few", events.Point{"salt": events.Number(0.2)}, "solvent is missing"},
-		{"a parameter too many", events.Point{"salt": events.Number(0.2), "solvent": ec, "sugar": ec}, "no parameter sugar"},
-		{"no such category", events.Point{"salt": events.Number(0.2), "solvent": events.Category("H2O")}, "H2O"},
-		{"a number for a category", events.Point{"salt": events.Number(0.2), "solvent": events.Number(1)}, "solvent"},
-		{"a category for a number", events.Point{"salt": ec, "solvent": ec}, "not a number"},
+		{"inside", definition.Point{"salt": definition.Number(0.2), "solvent": ec}, ""},
+		{"on the limit, up to rounding", definition.Point{"salt": definition.Number(0.1 + 0.2), "solvent": ec}, ""},
+		{"below", definition.Point{"salt": definition.Number(0.0999), "solvent": ec}, "below"},
+		{"above", definition.Point{"salt": definition.Number(0.3001), "solvent": ec}, "above"},
+		{"NaN", definition.Point{"salt": definition.Number(math.NaN()), "solvent": ec}, "NaN"},
+		{"a parameter too few", definition.Point{"salt": definition.Number(0.2)}, "solvent is missing"},
+		{"a parameter too many", definition.Point{"salt": definition.Number(0.2), "solvent": ec, "sugar": ec}, "no parameter sugar"},
+		{"no such category", definition.Point{"salt": definition.Number(0.2), "solvent": definition.Category("H2O")}, "H2O"},
+		{"a number for a category", definition.Point{"salt": definition.Number(0.2), "solvent": definition.Number(1)}, "solvent"},
+		{"a category for a number", definition.Point{"salt": ec, "solvent": ec}, "not a number"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := CheckLimits(d, test.point)
@@ -324,7 +325,7 @@ func TestCheckLimits(t *testing.T) {
 			}
 		})
 	}
-	if err := CheckLimits(instruments.Description{}, events.Point{"anything": ec}); err != nil {
+	if err := CheckLimits(instruments.Description{}, definition.Point{"anything": ec}); err != nil {
 		t.Errorf("an instrument that describes nothing takes everything: %v", err)
 	}
 }

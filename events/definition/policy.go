@@ -1,4 +1,4 @@
-package events
+package definition
 
 // Policy composes the three choices of each step; in a campaign without an
 // instrument Duel takes their place. In a campaign file the name of a method

@@ -1,10 +1,10 @@
-package events
+package definition
 
 // Missing names the settings that an event's definition must have and this one
 // lacks, as paths such as "initial/experiments". In an event every default is
 // written out, and what reads a definition relies on it: one that lacks a setting
 // was not written by campaignd, or was changed.
-func (d *Definition) Missing() []string {
+func (d *Campaign) Missing() []string {
 	var m missing
 	m.unless(d.Name != "", "name")
 	m.unless(len(d.Parameters) > 0, "parameters")

@@ -1,4 +1,4 @@
-package events
+package definition
 
 // Method is a policy by one name: `policy: coexbo`.
 type Method struct {

@@ -1,4 +1,4 @@
-package events
+package definition
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 // the next step is chosen, who is asked and what measures. It is the content of
 // a campaign file; internal/campaignfile reads, completes and checks it. In an
 // event every default is written out.
-type Definition struct {
+type Campaign struct {
 	// Name of the campaign: letters, digits, dot, dash and underscore. It names
 	// the stream of events and, with the ending .campaign, the default store.
 	Name string `json:"name" jsonschema:"required,pattern=^[A-Za-z0-9][A-Za-z0-9._-]*$,maxLength=100"`

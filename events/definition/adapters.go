@@ -1,4 +1,4 @@
-package events
+package definition
 
 import "time"
 
