@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -111,12 +113,12 @@ func newHall(t *testing.T, name string, experts int, company [3]attendance) *hal
 			if company[i] == unsure || company[i] == answering {
 				within = patience
 			}
-			def.Experts = append(def.Experts, definition.Expert{Name: name, Terminal: &definition.TerminalExpert{}, AnswerWithin: within,
+			def.Experts = append(def.Experts, definition.Expert{Name: name, Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: within,
 				Belief: &definition.StatedBelief{
 					Mean: definition.Point{"x1": definition.Number(3), "x2": definition.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
 				}})
 		}
-		if m.policy.Duel.Set() {
+		if !m.policy.Measures() {
 			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 4 * experts}
 			def.Initial = definition.Initial{Comparisons: ptr(1)}
 			def.Model.Utility.Posterior = map[string]string{
@@ -179,7 +181,7 @@ func (h *hall) between(t *testing.T, core *engine.Core) (answered int) {
 // replayed fails the test where the log does not fold to the state of the core that wrote it.
 func (h *hall) replayed(t *testing.T, live *engine.Core) *engine.Core {
 	t.Helper()
-	again, err := engine.Load(t.Context(), h.log, h.def.Name)
+	again, err := engine.Load(t.Context(), builtin.Registry(), h.log, h.def.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +273,7 @@ func (h *hall) restarts(t *testing.T) *engine.Core {
 // suggests is a process for each question of what to do next, whose results are told.
 func (h *hall) suggests(t *testing.T) *engine.Core {
 	for range 1000 {
-		r := &engine.Runner{Log: h.log, Campaign: h.def.Name, Now: h.now}
+		r := &engine.Runner{Registry: builtin.Registry(), Log: h.log, Campaign: h.def.Name, Now: h.now}
 		suggestion, err := r.Suggest(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -321,7 +323,7 @@ func (h *hall) ended(t *testing.T, core *engine.Core) {
 			t.Errorf("%s of %s, who is %d, is %s", q.ID, q.Expert, attends, q.Status)
 		}
 	}
-	if h.def.Policy.Duel.Set() && comparisons != h.def.Budget.Comparisons {
+	if !h.def.Measures() && comparisons != h.def.Budget.Comparisons {
 		t.Errorf("%d comparisons were asked, of %d", comparisons, h.def.Budget.Comparisons)
 	}
 	if _, err := core.Summarize(); err != nil {
@@ -404,7 +406,7 @@ func TestWithdrawnDuels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHall(t, name, 1, companies["one answers"])
 			for n := 0; ; n++ {
-				r := &engine.Runner{Log: h.log, Campaign: h.def.Name, Now: h.now}
+				r := &engine.Runner{Registry: builtin.Registry(), Log: h.log, Campaign: h.def.Name, Now: h.now}
 				suggestion, err := r.Suggest(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -422,7 +424,7 @@ func TestWithdrawnDuels(t *testing.T) {
 				}
 				h.between(t, core)
 			}
-			core, err := engine.Load(t.Context(), h.log, h.def.Name)
+			core, err := engine.Load(t.Context(), builtin.Registry(), h.log, h.def.Name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -22,14 +24,15 @@ func changing(t *testing.T, p definition.Policy, budget int, changes ...func(*de
 		def.Initial.Labels, def.Initial.Comparisons, def.Initial.Experiments = ptr(3), ptr(4), ptr(3)
 		for i, name := range []string{"ada", "bob"} {
 			study.WithExpert(2)(def)
-			def.Experts[i].Name, def.Experts[i].Simulated.Task = name, "branin"
+			def.Experts[i].Name = name
+			study.SimulatedExpert(def, i, func(s *humansim.Settings) { s.Task = "branin" })
 			if b := p.Trust.Belief(); b != nil && b.Feedback == definition.FeedbackGaussian {
 				def.Experts[i].Belief = &definition.StatedBelief{
 					Mean: definition.Point{"x1": definition.Number(3), "x2": definition.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
 				}
 			}
 		}
-		if p.Duel.Set() {
+		if !p.Measures() {
 			def.Instrument, def.Budget, def.Initial = definition.Instrument{}, definition.Budget{Comparisons: budget}, definition.Initial{Comparisons: ptr(2)}
 		}
 		for _, change := range changes {
@@ -87,7 +90,7 @@ func request(t *testing.T, log events.Log, def definition.Campaign, r engine.Req
 // audited fails the test where an audit of the log finds anything.
 func audited(t *testing.T, log events.Log, def definition.Campaign) {
 	t.Helper()
-	report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+	report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 	if err != nil || len(report.Mismatches) > 0 || report.Decisions == 0 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}

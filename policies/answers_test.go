@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections"
@@ -77,7 +78,7 @@ func TestReticentExperts(t *testing.T) {
 					}
 					all = append(all, e)
 				}
-				projectiontest.Run(t, func() []projections.Projection { return engine.NewCore().Projections() }, all)
+				projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, all)
 			})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
@@ -12,13 +13,13 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// simulated is a campaign that has run to its end.
-type simulated struct {
+// campaignRun is a campaign that has run to its end.
+type campaignRun struct {
 	state     *campaign.State
 	decisions []events.DecisionMade
 }
 
-func simulate(t *testing.T, task string, seed uint64, experiments int, changes ...func(*definition.Campaign)) simulated {
+func simulate(t *testing.T, task string, seed uint64, experiments int, changes ...func(*definition.Campaign)) campaignRun {
 	t.Helper()
 	def, err := study.Define(task, seed, experiments, changes...)
 	if err != nil {
@@ -29,7 +30,7 @@ func simulate(t *testing.T, task string, seed uint64, experiments int, changes .
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := simulated{state: core.State()}
+	s := campaignRun{state: core.State()}
 	for e, err := range log.Read(t.Context(), 0) {
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +48,7 @@ func simulate(t *testing.T, task string, seed uint64, experiments int, changes .
 
 // asked counts questions put before experiments from the first to, but not
 // with, the last.
-func (s simulated) asked(first, last int) (n int) {
+func (s campaignRun) asked(first, last int) (n int) {
 	for i := range s.state.Questions {
 		if q := &s.state.Questions[i]; !q.Volunteered && q.Experiments >= first && q.Experiments < last {
 			n++
@@ -56,7 +57,7 @@ func (s simulated) asked(first, last int) (n int) {
 	return n
 }
 
-func (s simulated) settled(rule string) (n int) {
+func (s campaignRun) settled(rule string) (n int) {
 	for _, d := range s.decisions {
 		if d.Rule == rule {
 			n++
@@ -67,7 +68,7 @@ func (s simulated) settled(rule string) (n int) {
 
 // firstDifference returns the index of the first experiment in which two
 // campaigns differ, bit for bit.
-func firstDifference(a, b simulated) int {
+func firstDifference(a, b campaignRun) int {
 	for i := range a.state.Experiments {
 		if fmt.Sprint(a.state.Experiments[i].Parameters) != fmt.Sprint(b.state.Experiments[i].Parameters) {
 			return i
@@ -145,7 +146,8 @@ func TestEachExpertEarnsTheirOwnTrust(t *testing.T) {
 	for seed := uint64(1); seed <= 4; seed++ {
 		s := simulate(t, "holder2", seed, budget, study.WithExpert(2), func(def *definition.Campaign) {
 			bob := def.Experts[0]
-			bob.Name, bob.Simulated = "bob", &definition.SimulatedExpert{Accuracy: ptr(-2.0)}
+			bob.Name = "bob"
+			bob.Channel = humansim.Choose(humansim.Settings{Accuracy: ptr(-2.0)})
 			def.Experts = append(def.Experts, bob)
 		})
 		for _, d := range s.decisions {

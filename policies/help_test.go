@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 )
@@ -26,7 +27,7 @@ func TestHelps(t *testing.T) {
 			if _, err := study.Simulate(t.Context(), log, def); err != nil {
 				t.Fatal(err)
 			}
-			core, compared := engine.NewCore(), 0
+			core, compared := engine.NewCore(builtin.Registry()), 0
 			for e, err := range log.Read(t.Context(), 0) {
 				if err != nil {
 					t.Fatal(err)

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"testing"
 
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
@@ -30,7 +32,7 @@ func methods() map[string]method {
 	for _, m := range definition.Methods() {
 		p := m.Policy
 		switch {
-		case p.Duel.Set(), p.Handover.Choose != nil:
+		case !p.Measures(), p.Handover.Choose != nil:
 			all[m.Name] = method{p, campaign.Comparison, true}
 		case p.Next.Manual != nil:
 			all[m.Name] = method{p, campaign.Pinpoint, true}
@@ -78,7 +80,7 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 		for i := range experts {
 			study.WithExpert(2)(def)
 			def.Experts[i].Name = []string{"ada", "bob"}[i]
-			def.Experts[i].Simulated.Task = "branin"
+			study.SimulatedExpert(def, i, func(s *humansim.Settings) { s.Task = "branin" })
 		}
 		if b := m.policy.Trust.Belief(); b != nil && b.Feedback == definition.FeedbackGaussian {
 			for i := range def.Experts {
@@ -87,7 +89,7 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 				}
 			}
 		}
-		if m.policy.Duel.Set() {
+		if !m.policy.Measures() {
 			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 24}
 			def.Initial.Comparisons = ptr(4)
 			def.Experts[0].Anchors = []definition.Point{{"x1": definition.Number(3), "x2": definition.Number(2)}, {"x1": definition.Number(4), "x2": definition.Number(3)}}
@@ -124,17 +126,17 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 		t.Errorf("experts were asked %d times", asked)
 	}
 	summary, err := core.Summarize()
-	if err != nil || summary.Stopped == "" || (summary.Best == nil) != m.policy.Duel.Set() || m.policy.Duel.Set() && len(summary.Preferred) != experts {
+	if err != nil || summary.Stopped == "" || (summary.Best == nil) != !m.policy.Measures() || !m.policy.Measures() && len(summary.Preferred) != experts {
 		t.Errorf("it ended as %+v, %v", summary, err)
 	}
-	report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+	report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 	if err != nil || len(report.Mismatches) > 0 || report.Decisions == 0 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}
 	if experts > 1 {
 		return
 	}
-	again := engine.NewCore()
+	again := engine.NewCore(builtin.Registry())
 	for e, err := range log.Read(t.Context(), 0) {
 		if err != nil {
 			t.Fatal(err)

@@ -4,9 +4,12 @@ import (
 	"sync"
 	"testing"
 
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
@@ -30,7 +33,8 @@ var campaigns = map[string]struct {
 		def.Instrument.Steps = map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}
 	}}},
 	"failures and unsure experts": {"electrolyte", []func(*definition.Campaign){study.WithExpert(0), func(def *definition.Campaign) {
-		def.Instrument.Simulated.FailureRate, def.Experts[0].Simulated.UnsureRate = 0.3, 0.5
+		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0.3 })
+		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.5 })
 		def.Policy.Trust.COBOL = &definition.COBOL{Belief: definition.Belief{Confidence: ptr(0.5)}}
 		def.Policy.Handover.Width = &definition.Width{PerExperiment: ptr(2)}
 		def.Budget.Labels = ptr(12)
@@ -38,7 +42,7 @@ var campaigns = map[string]struct {
 	"no gate": {"ackley4", []func(*definition.Campaign){study.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust.COBOL = &definition.COBOL{Belief: definition.Belief{Confidence: ptr(0.5)}}
 		def.Policy.Handover.Width = &definition.Width{PerExperiment: ptr(1), Gate: ptr(false)}
-		def.Experts[0].Simulated.UnsureRate = 0.3
+		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.3 })
 	}}},
 	"two experts": {"branin", []func(*definition.Campaign){study.WithExpert(1), func(def *definition.Campaign) {
 		bob := def.Experts[0]
@@ -65,7 +69,7 @@ func TestPolicies(t *testing.T) {
 				t.Fatal(err)
 			}
 			policy := policies.New(def)
-			core := engine.NewCore()
+			core := engine.NewCore(builtin.Registry())
 			rules := make(map[string]int)
 			for e, err := range log.Read(t.Context(), 0) {
 				if err != nil {

@@ -100,7 +100,7 @@ func New(def definition.Campaign) *Policy { return At(def, Version) }
 // At returns the policy as a version of it decided, from Oldest to Version: what
 // was decided stays what it was, and can be made again.
 func At(def definition.Campaign, version int) *Policy {
-	if def.Policy.Duel.Set() {
+	if !def.Measures() {
 		return &Policy{def: def, version: version, duels: duel.New(def)}
 	}
 	return &Policy{

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -163,7 +164,7 @@ func differ(t *testing.T, want, got string) {
 // instruments, and each decision. A decision's line ends with a digest of all
 // that it weighed.
 func decisions(t *testing.T, w *strings.Builder, text string) {
-	file, err := campaignfile.Parse("campaign.yaml", []byte(text))
+	file, err := campaignfile.Parse(builtin.Registry(), "campaign.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +200,7 @@ func decisions(t *testing.T, w *strings.Builder, text string) {
 // file returns the campaign file of a policy in the world.
 func (w world) file(policy string) string {
 	for _, m := range definition.Methods() {
-		if m.Policy.Duel.Set() && strings.HasPrefix(policy, "policy: "+m.Name+"\n") {
+		if !m.Policy.Measures() && strings.HasPrefix(policy, "policy: "+m.Name+"\n") {
 			return w.all + w.comparing + policy
 		}
 	}

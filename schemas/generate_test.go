@@ -13,6 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/invopop/jsonschema"
 )
 
@@ -76,6 +77,12 @@ func generate(t *testing.T) map[string][]byte {
 
 	strict := reflector(t)
 	campaign := strict.Reflect(definition.Campaign{})
+	for _, driver := range builtin.Registry().Instruments {
+		addRow(strict, campaign, "Instrument", driver.Name, driver.Settings())
+	}
+	for _, channel := range builtin.Registry().Experts {
+		addRow(strict, campaign, "Expert", channel.Name, channel.Settings())
+	}
 	campaign.ID = "urn:campaignd:schema:campaign"
 	campaign.Title = "campaignd campaign file"
 	shortForms(campaign)
@@ -83,6 +90,11 @@ func generate(t *testing.T) map[string][]byte {
 
 	tolerant := reflector(t)
 	tolerant.AllowAdditionalProperties = true
+	whole := tolerant.Reflect(definition.Campaign{})
+	whole.ID = definitionURN
+	whole.Title = "campaignd definition of a campaign"
+	write("definition.json", whole)
+	tolerant.Mapper = byReference(tolerant.Mapper)
 	for _, info := range events.Kinds() {
 		schema := tolerant.ReflectFromType(reflect.TypeOf(info.New()).Elem())
 		schema.ID = jsonschema.ID(events.SchemaURN(info.Kind, info.Version))
@@ -119,6 +131,34 @@ type envelope struct {
 	DataBase64  string `json:"data_base64,omitempty" jsonschema_description:"The payload where it is not JSON on one line."`
 }
 
+// definitionURN names the schema of a recorded definition, which events hold by
+// reference.
+const definitionURN = "urn:campaignd:schema:definition"
+
+// byReference has a definition stand for its schema.
+func byReference(mapper func(reflect.Type) *jsonschema.Schema) func(reflect.Type) *jsonschema.Schema {
+	return func(t reflect.Type) *jsonschema.Schema {
+		if t == reflect.TypeFor[definition.Campaign]() {
+			return &jsonschema.Schema{Ref: definitionURN}
+		}
+		return mapper(t)
+	}
+}
+
+// addRow adds what a row of the program's table says to the definition that chooses
+// it: an instrument's or an expert's.
+func addRow(r *jsonschema.Reflector, campaign *jsonschema.Schema, holder, name string, settings definition.Settings) {
+	row := r.Reflect(settings)
+	row.Version, row.ID = "", ""
+	for part, schema := range row.Definitions {
+		campaign.Definitions[part] = schema
+	}
+	row.Definitions = nil
+	defined := strings.ToUpper(name[:1]) + name[1:] + holder
+	campaign.Definitions[defined] = row
+	campaign.Definitions[holder].Properties.Set(name, &jsonschema.Schema{Ref: "#/$defs/" + defined})
+}
+
 const (
 	eventsPath     = "github.com/campaignd/campaignd/events"
 	definitionPath = eventsPath + "/definition"
@@ -132,8 +172,10 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 	t.Helper()
 	r := &jsonschema.Reflector{ExpandedStruct: true}
 	// From this folder, so that the path of a type is that of its import.
-	if err := r.AddGoComments("github.com/campaignd/campaignd/schemas", filepath.FromSlash("../events"), jsonschema.WithFullComment()); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"../events", "../adapters"} {
+		if err := r.AddGoComments("github.com/campaignd/campaignd/schemas", filepath.FromSlash(folder), jsonschema.WithFullComment()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, text := range r.CommentMap {
 		text = strings.Join(strings.Fields(text), " ")
@@ -155,7 +197,7 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "string", MinLength: length(1)}},
 				Description: "A number in the parameter's unit, or the name of a category."}
 		case reflect.TypeFor[definition.Duration]():
-			return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`,
+			return &jsonschema.Schema{Type: "string", Pattern: definition.DurationPattern,
 				Examples: []any{"90s", "15m", "36h"}, Description: r.CommentMap[definitionPath+".Duration"]}
 		}
 		return nil

@@ -28,6 +28,15 @@ func compile(t *testing.T, name string) *jsonschema.Schema {
 	if err := c.AddResource("urn:test:"+name, plain); err != nil {
 		t.Fatal(err)
 	}
+	definition, _ := File("definition.json")
+	whole, err := jsonschema.UnmarshalJSON(bytes.NewReader(definition))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Events hold the definition by reference.
+	if err := c.AddResource(definitionURN, whole); err != nil {
+		t.Fatal(err)
+	}
 	schema, err := c.Compile("urn:test:" + name)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
@@ -45,7 +46,7 @@ stopped stays as it is.`,
 				if err != nil {
 					return engine.Request{}, err
 				}
-				changes, err := campaignfile.Amend(*state.Definition, def)
+				changes, err := campaignfile.Amend(builtin.Registry(), *state.Definition, def)
 				if err != nil {
 					return engine.Request{}, inputError{err}
 				}

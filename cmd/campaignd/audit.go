@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
@@ -159,7 +160,7 @@ func (a *app) audit(ctx context.Context, t target, since []checkpointFile, excep
 		if t.campaign != "" && name != t.campaign {
 			continue
 		}
-		report, err := engine.Audit(ctx, s.log, name, thisBuild().Build)
+		report, err := engine.Audit(ctx, builtin.Registry(), s.log, name, thisBuild().Build)
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 )
@@ -68,7 +69,7 @@ func followsFrom(source string, def definition.Campaign) string {
 	if source == "" {
 		return ""
 	}
-	file, err := campaignfile.Parse("the campaign file", []byte(source))
+	file, err := campaignfile.Parse(builtin.Registry(), "the campaign file", []byte(source))
 	if err != nil {
 		var faults *campaignfile.Error
 		if errors.As(err, &faults) {
@@ -78,7 +79,8 @@ func followsFrom(source string, def definition.Campaign) string {
 	}
 	wanted := file.Definition
 	wanted.Seed = def.Seed
-	if wanted.Candidates == nil && def.Instrument.Table != nil {
+	driver, _ := builtin.Registry().Driver(def.Instrument.Driver.Name)
+	if wanted.Candidates == nil && driver.Listed {
 		wanted.Candidates = def.Candidates
 	}
 	if changes := campaignfile.Diff(wanted, def); len(changes) > 0 {

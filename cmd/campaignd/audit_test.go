@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 )
@@ -52,14 +53,14 @@ func TestDefinitionsFollowFromTheirFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := campaignfile.Parse("tiny.yaml", source)
+	file, err := campaignfile.Parse(builtin.Registry(), "tiny.yaml", source)
 	if err != nil {
 		t.Fatal(err)
 	}
 	amended := file.Definition
 	amended.Budget.Experiments += 2
 	more := strings.Replace(string(source), "budget: {experiments: 5}", "budget: {experiments: 7}", 1)
-	if again, err := campaignfile.Parse("more.yaml", []byte(more)); err != nil || len(campaignfile.Diff(amended, again.Definition)) > 0 {
+	if again, err := campaignfile.Parse(builtin.Registry(), "more.yaml", []byte(more)); err != nil || len(campaignfile.Diff(amended, again.Definition)) > 0 {
 		t.Fatalf("tiny.yaml with two experiments more is %+v, %v", again, err)
 	}
 	this := events.Build{Version: "v1.0.0", Revision: "1f2e3d"}

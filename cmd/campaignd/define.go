@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/telemetry"
@@ -37,11 +37,12 @@ func (a *app) define(ctx context.Context, log events.Log, t target, def definiti
 // listCandidates completes a definition where its instrument measures only
 // what it lists. Nothing is started for it.
 func listCandidates(ctx context.Context, t target, def definition.Campaign) (definition.Campaign, error) {
-	if def.Instrument.Process != nil || def.Instrument.Manual != nil {
+	driver, _ := builtin.Registry().Driver(def.Instrument.Driver.Name)
+	if !driver.Listed {
 		return def, nil
 	}
-	nobody := console.PromptFunc(func(context.Context, console.Form) (string, error) { return "", console.ErrClosed })
-	instrument, err := openInstrument(def, outside{base: t.base, prompter: nobody, logf: func(string, ...any) {}})
+	env := instruments.Environment{Folder: t.base, Logf: func(string, ...any) {}}
+	instrument, err := openInstrument(ctx, builtin.Registry(), def, env)
 	if err != nil {
 		return def, err
 	}
@@ -124,7 +125,7 @@ func wantedDefinition(ctx context.Context, t target, s *campaign.State) (definit
 		return def, err
 	}
 	// A seed that --seed gave is not in the file, and need not be given again.
-	if first, err := campaignfile.Parse(t.path, []byte(s.Source)); err == nil && first.Definition.Seed == def.Seed {
+	if first, err := campaignfile.Parse(builtin.Registry(), t.path, []byte(s.Source)); err == nil && first.Definition.Seed == def.Seed {
 		def.Seed = s.Definition.Seed
 	}
 	return def, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
@@ -160,7 +161,7 @@ func gather(ctx context.Context, s *session, state *campaign.State, id string) (
 	var ex explained
 	about := make(map[string]bool) // experiments and questions that followed
 	n := narrator{def: state.Definition}
-	until := engine.NewCore() // the campaign when the decision was made
+	until := engine.NewCore(builtin.Registry()) // the campaign when the decision was made
 	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
 		if err != nil {
 			return nil, err

@@ -48,7 +48,7 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 			if err != nil {
 				return err
 			}
-			if core.State().Definition.Policy.Duel.Set() {
+			if !core.State().Definition.Measures() {
 				return a.exportComparisons(core.State())
 			}
 			return a.exportTable(core.State())

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -183,7 +184,7 @@ func (im *importer) tell(row sheetRow) (engine.Tell, []error) {
 			tell.Notes = append(tell.Notes, column+": "+text)
 		}
 	}
-	if c := s.cell(row, columnSimulated); c.text == "true" && !im.anyway && def.Instrument.Simulated == nil && def.Instrument.Table == nil {
+	if c := s.cell(row, columnSimulated); c.text == "true" && !im.anyway && !simulates(*def) {
 		at(c, errors.New("it was simulated, and this campaign measures; leave the row out, or take it --anyway"))
 	}
 	return tell, faults
@@ -219,3 +220,13 @@ func (im *importer) measuredBefore() (map[string]string, error) {
 }
 
 func importKey(point string, value float64) string { return fmt.Sprintf("%s\x00%x", point, value) }
+
+// simulates reports whether the definition says that its instrument is simulated.
+func simulates(def definition.Campaign) bool {
+	driver, _ := builtin.Registry().Driver(def.Instrument.Driver.Name)
+	if driver.Identify == nil {
+		return false
+	}
+	_, simulated := driver.Identify(def)
+	return simulated
+}

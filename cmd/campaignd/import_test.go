@@ -10,9 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -22,7 +24,7 @@ import (
 // would take for formulas.
 func blends() definition.Campaign {
 	ptr := func(x float64) *float64 { return &x }
-	return campaignfile.Complete(definition.Campaign{
+	return campaignfile.Complete(builtin.Registry(), definition.Campaign{
 		Name: "blends", Seed: 1,
 		Parameters: []definition.Parameter{
 			{Name: "a", Min: ptr(0), Max: ptr(1)}, {Name: "b", Min: ptr(0), Max: ptr(1)},
@@ -32,7 +34,7 @@ func blends() definition.Campaign {
 		Constraints: []definition.Constraint{{Name: "sum", Terms: map[string]float64{"a": 1, "b": 1}, Equals: ptr(1)}},
 		Objective:   definition.Objective{Name: "=y", Unit: "@V", Goal: definition.Maximize},
 		Budget:      definition.Budget{Experiments: 100},
-		Instrument:  definition.Instrument{Manual: &definition.ManualInstrument{}},
+		Instrument:  definition.Instrument{Driver: manual.Choose(manual.Settings{})},
 	})
 }
 
@@ -61,7 +63,7 @@ func opened(rt *rapid.T, t *testing.T) (*memlog.Log, *engine.Core) {
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: blends()}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		rt.Fatal(err)
 	}
-	core, err := engine.Load(t.Context(), log, "blends")
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, "blends")
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -153,7 +155,7 @@ func FuzzImport(f *testing.F) {
 	f.Add("a,b,t,salt,=y\n\"0.5\n")
 	f.Add("\xff\xfea\x00")
 	def := blends()
-	core := engine.NewCore()
+	core := engine.NewCore(builtin.Registry())
 	e, err := events.New("blends", &events.CampaignDefined{Definition: def})
 	if err != nil {
 		f.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/space"
 )
@@ -101,7 +102,7 @@ const checkPoints = 8
 
 // checkEnv is how the suite gets at a file's instrument, and at which compositions.
 func (a *app) checkEnv(ctx context.Context, t target, at []string) (instrumenttest.Env, error) {
-	if t.file.Definition.Policy.Duel.Set() {
+	if !t.file.Definition.Measures() {
 		return instrumenttest.Env{}, badInput("%s has no instrument to check: its experts compare compositions, and nothing is measured", t.path)
 	}
 	def, err := listCandidates(ctx, t, t.file.Definition)
@@ -140,11 +141,17 @@ func (a *app) checkEnv(ctx context.Context, t target, at []string) (instrumentte
 		}
 	}
 	lines := console.NewLines(a.stdin, a.stderr, isTerminal(a.stdin))
-	outside := outside{base: t.base, prompter: lines, logf: func(format string, args ...any) { a.remark("%s", fmt.Sprintf(format, args...)) }}
+	env := instruments.Environment{
+		Folder:   t.base,
+		Prompter: lines,
+		Logf:     func(format string, args ...any) { a.remark("%s", fmt.Sprintf(format, args...)) },
+	}
 	return instrumenttest.Env{
-		Open:          func(context.Context) (instruments.Instrument, error) { return openInstrument(def, outside) },
+		Open: func(ctx context.Context) (instruments.Instrument, error) {
+			return openInstrument(ctx, builtin.Registry(), def, env)
+		},
 		Definition:    def,
 		Points:        points,
-		AnswersUnseen: def.Instrument.Manual != nil, // a person may have performed what campaignd forgot
+		AnswersUnseen: def.Instrument.ByHand, // a person may have performed what campaignd forgot
 	}, nil
 }

@@ -46,7 +46,7 @@ func (p *panel) View() tea.View {
 	add("")
 	add("  %s  %s", bold(s.Campaign), faint(def.Objective.Goal+" "+def.Objective.Name))
 	noun := "experiment"
-	if def.Policy.Duel.Set() {
+	if !def.Measures() {
 		noun = "comparison"
 	}
 	add("  %s  %d of %s%s", p.bar(), s.Done, format.Count(s.Budget, noun), faint(p.left()))
@@ -94,7 +94,7 @@ func (p *panel) View() tea.View {
 // asks for, and how far they are trusted.
 func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	s, def := p.progress, p.progress.Definition
-	if len(def.Experts) == 0 || def.Policy.Duel.Set() {
+	if len(def.Experts) == 0 || !def.Measures() {
 		return
 	}
 	belief := def.Policy.Trust.Belief()

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 )
 
@@ -70,9 +72,9 @@ func methods() []method {
 			x.Summary, x.Source = m.Summary[:open], m.Summary[open+2:len(m.Summary)-1]
 		}
 		p := x.Policy
-		x.Instrument = !p.Duel.Set()
+		x.Instrument = p.Measures()
 		switch {
-		case p.Duel.Set():
+		case !p.Measures():
 			x.Asks = "which of two is better"
 		case p.Handover.Choose != nil:
 			x.Asks = "which of two is measured"
@@ -91,8 +93,8 @@ func methods() []method {
 
 // completed writes out the defaults of a policy, in a campaign of people.
 func completed(p definition.Policy) definition.Policy {
-	def := definition.Campaign{Policy: p, Experts: []definition.Expert{{Name: "ada", Terminal: &definition.TerminalExpert{}}}}
-	p = campaignfile.Complete(def).Policy
+	def := definition.Campaign{Policy: p, Experts: []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}}}
+	p = campaignfile.Complete(builtin.Registry(), def).Policy
 	// The lengthscale of a kernel of comparisons follows from the parameters of a campaign.
 	if p.Duel.MRLPF != nil {
 		p.Duel.MRLPF.Lengthscale = nil
@@ -169,7 +171,7 @@ func (a *app) printMethod(m method) error {
 	if more := furtherSettings(reflect.ValueOf(m.Policy), "policy"); len(more) > 0 {
 		a.printf("\n# further settings, without a default: %s\n", strings.Join(more, ", "))
 	}
-	if d := m.Policy.Duel; d.Set() && d.MRLPF == nil && d.MaxMinLCB == nil {
+	if d := m.Policy.Duel; !m.Policy.Measures() && d.MRLPF == nil && d.MaxMinLCB == nil {
 		a.printf("\n# of the utility: model.utility; where an expert's judgement is reliable: the expert's anchors\n")
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 )
 
@@ -71,12 +72,12 @@ experts: [{name: ada, simulated: {task: branin}}]
 		if !m.Instrument {
 			ends = "budget: {comparisons: 9}\n"
 		}
-		long, err := campaignfile.Parse("long.yaml", []byte(campaign+ends+"policy:"+written))
+		long, err := campaignfile.Parse(builtin.Registry(), "long.yaml", []byte(campaign+ends+"policy:"+written))
 		if err != nil {
 			t.Errorf("%s: %v", m.Name, err)
 			continue
 		}
-		short, err := campaignfile.Parse("short.yaml", []byte(campaign+ends+"policy: "+m.Name+"\n"))
+		short, err := campaignfile.Parse(builtin.Registry(), "short.yaml", []byte(campaign+ends+"policy: "+m.Name+"\n"))
 		if err != nil {
 			t.Errorf("%s: %v", m.Name, err)
 			continue

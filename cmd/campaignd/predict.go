@@ -88,7 +88,7 @@ a random one, or, where nothing is measured, its utility.`,
 // predict asks the models at each row.
 func predict(ctx context.Context, core *engine.Core, points *sheet) ([]prediction, error) {
 	view, def := core.View(), core.State().Definition
-	duels := def.Policy.Duel.Set()
+	duels := !def.Measures()
 	switch {
 	case view.ObjectiveError != nil:
 		return nil, view.ObjectiveError
@@ -204,7 +204,7 @@ func (a *app) printPredictions(def *definition.Campaign, predictions []predictio
 	}
 	measured, prefers := false, "score by"
 	var believing, comparing []string
-	if def.Policy.Duel.Set() {
+	if !def.Measures() {
 		prefers = "utility by"
 	}
 	for _, e := range def.Experts {

@@ -79,7 +79,7 @@ func progressOf(core *engine.Core, waitingFor string) progress {
 			p.Questions[q.ID] = *q
 		}
 	}
-	if s.Definition.Policy.Duel.Set() {
+	if !s.Definition.Measures() {
 		p.Budget, p.Done = s.Definition.Budget.Comparisons, compared(s)
 	}
 	for i := range s.Experiments {

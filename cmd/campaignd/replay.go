@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -75,7 +76,7 @@ agree.`,
 
 // replayTo folds a campaign's events up to a position.
 func replayTo(ctx context.Context, s *session, limit events.Position) (core *engine.Core, at events.Position, err error) {
-	core = engine.NewCore()
+	core = engine.NewCore(builtin.Registry())
 	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
 		if err != nil {
 			return nil, 0, err

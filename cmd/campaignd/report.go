@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/report"
 )
 
@@ -94,7 +95,7 @@ func storeMode(store string) fs.FileMode {
 func writeReport(ctx context.Context, log events.Log, name, store, path, checkpoint string, mode fs.FileMode) error {
 	return writeWhole(path, mode, func(f io.Writer) error {
 		w := bufio.NewWriter(f)
-		if err := report.Write(ctx, w, report.Input{Log: log, Campaign: name, Store: shellArg(store), Checkpoint: checkpoint}); err != nil {
+		if err := report.Write(ctx, w, report.Input{Registry: builtin.Registry(), Log: log, Campaign: name, Store: shellArg(store), Checkpoint: checkpoint}); err != nil {
 			return err
 		}
 		return w.Flush()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -30,7 +31,7 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	if s.owner != nil {
 		return nil // whoever runs the campaign sees to it
 	}
-	core, ended := engine.NewCore(), false
+	core, ended := engine.NewCore(builtin.Registry()), false
 	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
 		if err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
@@ -161,7 +162,7 @@ func (r *running) prepare(ctx context.Context, seed *uint64) error {
 		return nil
 	}
 	r.known = core.State().Sequence
-	return r.assemble(*def)
+	return r.assemble(ctx, *def)
 }
 
 // load opens the store and folds the campaign; nil where there is none yet.
@@ -184,7 +185,7 @@ func (r *running) load(ctx context.Context) (core *engine.Core, err error) {
 			return nil, err
 		}
 	}
-	core, err = engine.Load(ctx, r.log, r.target.campaign)
+	core, err = engine.Load(ctx, builtin.Registry(), r.log, r.target.campaign)
 	if errors.Is(err, engine.ErrNoCampaign) && r.target.file != nil {
 		return nil, nil // the store holds other campaigns
 	}
@@ -198,7 +199,7 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 	if seed != nil {
 		def.Seed = *seed
 	}
-	err := r.assemble(def)
+	err := r.assemble(ctx, def)
 	if err != nil {
 		return err
 	}
@@ -221,17 +222,23 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 }
 
 // assemble opens what the definition names.
-func (r *running) assemble(def definition.Campaign) (err error) {
+func (r *running) assemble(ctx context.Context, def definition.Campaign) (err error) {
 	r.newDisplay()
-	outside := outside{base: r.target.base, store: r.target.store, prompter: r.display, logf: func(format string, args ...any) { r.display.remark(fmt.Sprintf(format, args...)) }}
-	if r.instrument, err = openInstrument(def, outside); err != nil {
+	env := instruments.Environment{
+		Folder:   r.target.base,
+		Store:    r.target.store,
+		Prompter: r.display,
+		Logf:     func(format string, args ...any) { r.display.remark(fmt.Sprintf(format, args...)) },
+	}
+	if r.instrument, err = openInstrument(ctx, builtin.Registry(), def, env); err != nil {
 		return err
 	}
-	if r.reviewers, err = openReviewers(def, outside); err != nil {
+	if r.reviewers, err = openReviewers(ctx, builtin.Registry(), def, r.display); err != nil {
 		return err
 	}
 	r.runner = &engine.Runner{
-		Log: r.log, Campaign: def.Name, Instrument: r.instrument, Reviewers: r.reviewers, Build: thisBuild().Build,
+		Registry: builtin.Registry(),
+		Log:      r.log, Campaign: def.Name, Instrument: r.instrument, Reviewers: r.reviewers, Build: thisBuild().Build,
 		Account: control.OwnAccount(), Observe: r.observe, Working: r.working, Standing: true,
 		Lock: r.lock,
 	}
@@ -326,7 +333,7 @@ func (r *running) service(running context.Context) control.Service {
 		Log: r.log,
 		Submit: func(ctx context.Context, name string, request engine.Request) ([]events.Event, error) {
 			if name != r.runner.Campaign {
-				core, err := engine.Load(ctx, r.log, name)
+				core, err := engine.Load(ctx, builtin.Registry(), r.log, name)
 				if err != nil {
 					return nil, err
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -133,8 +134,8 @@ func (s *seen) unlike(log *pebblelog.Log, state *campaign.State) (string, error)
 // remembering reports whether a campaign's instrument may remember commands beyond
 // this process.
 func remembering(def *definition.Campaign) bool {
-	i := def.Instrument
-	return i.Simulated == nil && i.Table == nil && i.Manual == nil && !def.Policy.Duel.Set()
+	driver, _ := builtin.Registry().Driver(def.Instrument.Driver.Name)
+	return def.Measures() && driver.Identify == nil
 }
 
 // watch compares the log with what was seen of it, tells the person of a difference,

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 )
@@ -179,13 +180,13 @@ func (s *session) close() error { return s.log.Close() }
 func (s *session) core(ctx context.Context) (*engine.Core, error) {
 	if s.owner != nil {
 		if direct, err := openDirectly(s.store); err == nil {
-			core, err := engine.Load(ctx, direct.log, s.name)
+			core, err := engine.Load(ctx, builtin.Registry(), direct.log, s.name)
 			if err = errors.Join(err, direct.close()); err == nil {
 				return core, nil
 			}
 		}
 	}
-	return engine.Load(ctx, s.log, s.name)
+	return engine.Load(ctx, builtin.Registry(), s.log, s.name)
 }
 
 // submit has a request fulfilled, by the process that runs the campaign if

@@ -139,7 +139,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	case !state.Status.Ended():
 		row("run", "by nobody; go on with `campaignd run %s`", t)
 	}
-	if state.Definition.Parallel > 1 && !state.Status.Ended() && !state.Definition.Policy.Duel.Set() {
+	if state.Definition.Parallel > 1 && !state.Status.Ended() && state.Definition.Measures() {
 		row("at once", "up to %s", format.Count(state.Definition.Parallel, "experiment"))
 	}
 	for _, line := range append(effort(state, summary), foundSoFar(state, summary)...) {

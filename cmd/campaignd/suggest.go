@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -78,11 +79,11 @@ func (a *app) suggest(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	reviewers, err := openSimulated(*core.State().Definition, t)
+	reviewers, err := openSimulated(ctx, *core.State().Definition, t)
 	if err != nil {
 		return err
 	}
-	runner := &engine.Runner{Log: s.own, Campaign: s.name, Reviewers: reviewers, Build: thisBuild().Build}
+	runner := &engine.Runner{Registry: builtin.Registry(), Log: s.own, Campaign: s.name, Reviewers: reviewers, Build: thisBuild().Build}
 	suggestion, err := runner.Suggest(ctx)
 	if err != nil {
 		return err
@@ -126,15 +127,15 @@ func (a *app) suggest(ctx context.Context, t target) error {
 }
 
 // openSimulated returns the simulated experts of a definition.
-func openSimulated(def definition.Campaign, t target) (map[string]humans.Reviewer, error) {
+func openSimulated(ctx context.Context, def definition.Campaign, t target) (map[string]humans.Reviewer, error) {
 	only := def
 	only.Experts = nil
 	for _, e := range def.Experts {
-		if e.Simulated != nil {
+		if !e.Person {
 			only.Experts = append(only.Experts, e)
 		}
 	}
-	return openReviewers(only, outside{base: t.base})
+	return openReviewers(ctx, builtin.Registry(), only, nil)
 }
 
 // findDecision returns a decision by its identifier, nil for an empty one.
@@ -228,5 +229,5 @@ func rehearse(ctx context.Context, a *app, t target, def definition.Campaign) (*
 	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:"+a.as, time.Now(), ""); err != nil {
 		return nil, err
 	}
-	return engine.Load(ctx, log, def.Name)
+	return engine.Load(ctx, builtin.Registry(), log, def.Name)
 }

@@ -67,7 +67,7 @@ func (a *app) summarize(core *engine.Core, t target, report string, undecided ma
 // where nothing is measured, what each expert prefers.
 func foundSoFar(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 	def := s.Definition
-	if def.Policy.Duel.Set() {
+	if !def.Measures() {
 		for _, best := range summary.Preferred {
 			rows = append(rows, [2]string{"preferred", fmt.Sprintf("by %s: %s", best.Expert, format.CompositionsOf(def).LineWithUnits(best.Parameters))})
 		}
@@ -100,7 +100,7 @@ func effort(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 	row := func(what, format string, args ...any) {
 		rows = append(rows, [2]string{what, fmt.Sprintf(format, args...)})
 	}
-	if def.Policy.Duel.Set() {
+	if !def.Measures() {
 		unanswered := ""
 		if n := expired(s); n > 0 {
 			unanswered = fmt.Sprintf(", %d of them unanswered", n)

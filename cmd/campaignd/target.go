@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 )
 
@@ -51,7 +52,7 @@ func (a *app) target(arg string) (target, error) {
 		}
 		return target{store: arg, campaign: a.campaign, base: filepath.Dir(filepath.Clean(arg))}, nil
 	}
-	file, err := campaignfile.Read(arg)
+	file, err := campaignfile.Read(builtin.Registry(), arg)
 	if err != nil {
 		return target{}, inputError{err}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 )
 
@@ -47,13 +48,13 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 			def, err := a.validate(cmd.Context(), args[0])
 			if !a.json {
 				if err == nil {
-					a.print(campaignfile.Explain(*def))
+					a.print(campaignfile.Explain(builtin.Registry(), *def))
 					if explain {
 						err = a.printCourse(def)
 					}
 				}
 				if err == nil {
-					for _, remark := range campaignfile.Remarks(*def, filepath.Dir(args[0])) {
+					for _, remark := range campaignfile.Remarks(builtin.Registry(), *def, filepath.Dir(args[0])) {
 						a.printf("Remark: %s.\n", remark)
 					}
 					a.printf("%s is valid.\n", args[0])
@@ -62,7 +63,7 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 			}
 			answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{}, Remarks: []string{}}
 			if err == nil {
-				answer.Remarks = append(answer.Remarks, campaignfile.Remarks(*def, filepath.Dir(args[0]))...)
+				answer.Remarks = append(answer.Remarks, campaignfile.Remarks(builtin.Registry(), *def, filepath.Dir(args[0]))...)
 			}
 			var faulty *campaignfile.Error
 			switch {

@@ -143,7 +143,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	case *events.CampaignDefined:
 		n.def = &p.Definition
 		budget := format.Count(p.Definition.Budget.Experiments, "experiment")
-		if p.Definition.Policy.Duel.Set() {
+		if !p.Definition.Measures() {
 			budget = format.Count(p.Definition.Budget.Comparisons, "comparison")
 		}
 		return fmt.Sprintf("campaign %s begins: %s %s, at most %s", p.Definition.Name, p.Definition.Objective.Goal, p.Definition.Objective.Name, budget), false

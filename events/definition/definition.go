@@ -3,6 +3,7 @@ package definition
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -54,6 +55,10 @@ type Campaign struct {
 	// their own.
 	Experts []Expert `json:"experts,omitempty"`
 }
+
+// Measures reports whether an instrument measures the objective. In a campaign that
+// does not, what experts prefer is the objective.
+func (c *Campaign) Measures() bool { return c.Policy.Measures() }
 
 // Parameter is one thing that may be varied: continuous (min and max),
 // discrete numeric (values) or categorical (categories).
@@ -258,8 +263,22 @@ type Stop struct {
 	Improvement *float64 `json:"improvement,omitempty" jsonschema:"minimum=0"`
 }
 
+// DurationPattern is a regular expression of a duration as it is written.
+const DurationPattern = `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`
+
 // Duration is a span of time written as in "90s", "15m", "36h".
 type Duration time.Duration
+
+// String writes the duration without parts that are zero: "10m", not "10m0s".
+func (d Duration) String() string {
+	text := time.Duration(d).String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
 
 // MarshalJSON writes the duration as a string.
 func (d Duration) MarshalJSON() ([]byte, error) {

@@ -24,7 +24,7 @@ func (d *Campaign) Missing() []string {
 	if d.Stop.Window > 0 {
 		m.unless(d.Stop.Improvement != nil, "stop/improvement")
 	}
-	if d.Policy.Duel.Set() {
+	if !d.Measures() {
 		m.unless(d.Budget.Comparisons > 0, "budget/comparisons")
 		m.duel(d.Policy.Duel)
 		if d.Policy.Duel.MRLPF == nil && d.Policy.Duel.MaxMinLCB == nil {
@@ -33,7 +33,7 @@ func (d *Campaign) Missing() []string {
 		return m
 	}
 	m.unless(d.Budget.Experiments > 0, "budget/experiments")
-	m.unless(d.Instrument.Simulated != nil || d.Instrument.Table != nil || d.Instrument.Manual != nil || d.Instrument.Process != nil, "instrument")
+	m.unless(!d.Instrument.Driver.IsZero(), "instrument")
 	m.unless(d.Outliers.Action != "", "outliers/action")
 	m.unless(d.Model.Feasibility != nil, "model/feasibility")
 	if a := d.Outliers.Action; a == OutlierRepeat || a == OutlierFlag {

@@ -240,8 +240,9 @@ type Duel struct {
 	RandomDuels *RandomDuels `json:"random,omitempty"`
 }
 
-// Set reports whether a rule is named.
-func (d Duel) Set() bool { return d != Duel{} }
+// Measures reports whether the policy chooses what to measure, and not what an
+// expert compares.
+func (p Policy) Measures() bool { return p.Duel == Duel{} }
 
 // Rules for the width β of the bounds that eliminate candidates.
 const (

@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/registry"
 )
 
 // Diff lists what differs between two completed definitions: each change at the
@@ -145,7 +146,7 @@ func (e *AmendError) Error() string {
 // Otherwise it fails with an *[AmendError] that names each change that is not
 // allowed, with its reason; so it does where the new definition does not pass
 // [Validate]. No difference is no change and no error.
-func Amend(old, new definition.Campaign) ([]events.Change, error) {
+func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change, error) {
 	changes := Diff(old, new)
 	follow := map[string]bool{
 		"labels":      usesLabels(old.Policy) != usesLabels(new.Policy),
@@ -175,7 +176,7 @@ func Amend(old, new definition.Campaign) ([]events.Change, error) {
 		}
 	}
 	if len(refused) == 0 && len(changes) > 0 {
-		for _, f := range Validate(new) {
+		for _, f := range Validate(reg, new) {
 			reason := f.Problem
 			if f.Advice != "" {
 				reason += "; " + f.Advice

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -67,7 +68,7 @@ func TestAmend(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			from, to := parsed(t, running), parsed(t, strings.Replace(running, test.old, test.new, 1))
-			changes, err := Amend(from, to)
+			changes, err := Amend(builtin.Registry(), from, to)
 			if test.refused == "" {
 				if err != nil {
 					t.Fatal(err)
@@ -95,7 +96,7 @@ func TestAmend(t *testing.T) {
 // A refused amendment reads like this.
 func TestAmendMessage(t *testing.T) {
 	text := strings.NewReplacer("maximize", "minimize", "max: 0.6", "max: 0.65", "experiments: 25", "experiments: 30").Replace(running)
-	_, err := Amend(parsed(t, running), parsed(t, text))
+	_, err := Amend(builtin.Registry(), parsed(t, running), parsed(t, text))
 	if err == nil {
 		t.Fatal("it was allowed")
 	}
@@ -121,11 +122,11 @@ func TestAmendEnvironment(t *testing.T) {
 		return parsed(t, strings.Replace(running, "manual: {},", "process: {command: [sh]"+environment+"},", 1))
 	}
 	for _, change := range [][2]string{{"", ", environment: [A]"}, {", environment: [A]", ", environment: [B, C]"}, {", environment: [A]", ""}} {
-		if changes, err := Amend(with(change[0]), with(change[1])); err != nil || len(changes) == 0 {
+		if changes, err := Amend(builtin.Registry(), with(change[0]), with(change[1])); err != nil || len(changes) == 0 {
 			t.Errorf("from %q to %q: %v, %v", change[0], change[1], changes, err)
 		}
 	}
-	if _, err := Amend(with(""), with(", env: {A: b}")); err == nil {
+	if _, err := Amend(builtin.Registry(), with(""), with(", env: {A: b}")); err == nil {
 		t.Error("a setting of the program was changed")
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/campaignd/campaignd/internal/builtin"
 )
 
 const soundRest = `
@@ -59,7 +61,7 @@ func TestHostileFiles(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		began := time.Now()
-		_, err := Parse("hostile.yaml", []byte(c.text))
+		_, err := Parse(builtin.Registry(), "hostile.yaml", []byte(c.text))
 		took := time.Since(began)
 		runtime.ReadMemStats(&after)
 		var faults *Error
@@ -102,7 +104,7 @@ func TestDeepEnough(t *testing.T) {
 // Of many faults the first are written out, and how many there are.
 func TestManyFaults(t *testing.T) {
 	text := strings.ReplaceAll(parameters(600), "min: 0", "mim: 0")
-	_, err := Parse("many.yaml", []byte(text))
+	_, err := Parse(builtin.Registry(), "many.yaml", []byte(text))
 	if err == nil || strings.Count(err.Error(), "unknown key") != MaxShown || !strings.Contains(err.Error(), "and 550 more\n600 faults; nothing was changed") {
 		t.Errorf("%.2000v", err)
 	}
@@ -116,7 +118,7 @@ func TestUnprintable(t *testing.T) {
 			"name: n\ndescription: \"%s\"\n", "name: \"%s\"\n", "name: n\n\"%s\": 1\n",
 			"name: n\nparameters: [{name: a, unit: \"%s\", min: 0, max: 1}]\n", "name: n\nparameters: [{name: a, categories: [{name: \"%s\"}, {name: x}]}]\n",
 		} {
-			_, err := Parse("bad.yaml", fmt.Appendf(nil, line, text))
+			_, err := Parse(builtin.Registry(), "bad.yaml", fmt.Appendf(nil, line, text))
 			var faults *Error
 			if !errors.As(err, &faults) || !strings.Contains(err.Error(), "a character that cannot be seen, U+") || !strings.Contains(err.Error(), "remove it") {
 				t.Errorf("%q in %q: %v", text, line, err)
@@ -129,7 +131,7 @@ func TestUnprintable(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Parse("good.yaml", []byte("name: n\ndescription: |\n  two lines,\n  a\ttab, µ and 電解\nparameters: [{name: a, min: 0, max: 1}]\n"+soundRest)); err != nil {
+	if _, err := Parse(builtin.Registry(), "good.yaml", []byte("name: n\ndescription: |\n  two lines,\n  a\ttab, µ and 電解\nparameters: [{name: a, min: 0, max: 1}]\n"+soundRest)); err != nil {
 		t.Error(err)
 	}
 }
@@ -143,12 +145,12 @@ func TestTablesAreFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "instrument.table.file") {
+		if _, err := Read(builtin.Registry(), path); err == nil || !strings.Contains(err.Error(), "instrument.table.file") {
 			t.Errorf("%s: %v", table, err)
 		}
 	}
 	for _, path := range []string{"/dev/zero", dir} {
-		if _, err := Read(path); err == nil {
+		if _, err := Read(builtin.Registry(), path); err == nil {
 			t.Errorf("%s was read", path)
 		}
 	}

@@ -2,9 +2,11 @@ package campaignfile
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/registry"
 )
 
 // Defaults that the comments of package events promise.
@@ -52,22 +54,20 @@ const (
 	defaultUtilityStrength = 4
 	defaultRefitEvery      = 10
 
-	defaultAccuracy    = 1
 	defaultStallAfter  = definition.Duration(10 * time.Minute)
 	defaultGiveUpAfter = definition.Duration(24 * time.Hour)
-	defaultReplyWithin = definition.Duration(10 * time.Second)
 )
 
 // Complete returns the definition with every default written out, the same for
 // a definition that has them already. It does not change def and shares with it
 // only what it does not change. It expects nothing of def: what is wrong with it
 // stays, for [Validate] to report.
-func Complete(def definition.Campaign) definition.Campaign {
+func Complete(reg registry.Registry, def definition.Campaign) definition.Campaign {
 	set(&def.Seed, defaultSeed)
 	set(&def.Replicates, defaultReplicates)
 	set(&def.Parallel, 1)
 	set(&def.Model.Kernel, "rbf")
-	if def.Policy.Duel.Set() {
+	if !def.Measures() {
 		def.Policy = completeDuel(def)
 		if usesUtility(def.Policy) {
 			def.Model.Utility = completeUtility(def.Model.Utility)
@@ -76,10 +76,10 @@ func Complete(def definition.Campaign) definition.Campaign {
 		setPointer(&def.Model.Feasibility, true)
 		set(&def.Outliers.Action, definition.OutlierRepeat)
 		setPointer(&def.Outliers.Threshold, defaultOutlierThreshold)
-		def.Instrument = completeInstrument(def.Instrument)
+		completeInstrument(reg, &def)
 		def.Policy = completePolicy(def.Policy, len(def.Experts) > 0)
 	}
-	def.Experts = completeExperts(def.Experts, def.Instrument, def.Policy.Duel.Set())
+	completeExperts(reg, &def)
 	def.Initial = completeInitial(def)
 	if def.Stop.Window > 0 {
 		setPointer(&def.Stop.Improvement, defaultImprovement)
@@ -87,41 +87,45 @@ func Complete(def definition.Campaign) definition.Campaign {
 	return def
 }
 
-func completeInstrument(in definition.Instrument) definition.Instrument {
-	if in.Manual == nil {
+func completeInstrument(reg registry.Registry, def *definition.Campaign) {
+	driver, known := reg.Driver(def.Instrument.Driver.Name)
+	if !known {
+		return
+	}
+	in := &def.Instrument
+	in.ByHand = driver.ByHand
+	if !in.ByHand {
 		set(&in.StallAfter, defaultStallAfter)
 		set(&in.GiveUpAfter, defaultGiveUpAfter)
 	}
-	if in.Process != nil {
-		process := *in.Process
-		set(&process.ReplyWithin, defaultReplyWithin)
-		in.Process = &process
-	}
-	return in
+	in.Driver = completeChoice(in.Driver, driver.Settings(), def)
 }
 
-// completeExperts completes experts; compares says that nothing is measured, so
-// that there is nothing to go on with before they answer.
-func completeExperts(experts []definition.Expert, in definition.Instrument, compares bool) []definition.Expert {
-	if experts == nil {
-		return nil
+// completeChoice returns a choice whose owner has written out the defaults; the same
+// where its settings cannot be read.
+func completeChoice(c definition.Choice, settings definition.Settings, def *definition.Campaign) definition.Choice {
+	if c.Decode(settings) != nil {
+		return c
 	}
-	done := make([]definition.Expert, len(experts))
-	for i, e := range experts {
-		if e.Simulated != nil {
-			simulated := *e.Simulated
-			setPointer(&simulated.Accuracy, defaultAccuracy)
-			if in.Simulated != nil {
-				set(&simulated.Task, in.Simulated.Task)
-			}
-			e.Simulated = &simulated
+	settings.Complete(def)
+	return definition.NewChoice(c.Name, settings)
+}
+
+func completeExperts(reg registry.Registry, def *definition.Campaign) {
+	def.Experts = slices.Clone(def.Experts)
+	for i := range def.Experts {
+		e := &def.Experts[i]
+		channel, known := reg.Channel(e.Channel.Name)
+		if !known {
+			continue
 		}
-		if e.Terminal != nil && !compares {
+		e.Person = channel.Person
+		e.Channel = completeChoice(e.Channel, channel.Settings(), def)
+		// Where nothing is measured, there is nothing to go on with before they answer.
+		if e.Person && def.Measures() {
 			set(&e.AnswerWithin, definition.DefaultAnswerWithin)
 		}
-		done[i] = e
 	}
-	return done
 }
 
 func completePolicy(p definition.Policy, experts bool) definition.Policy {
@@ -287,7 +291,7 @@ func completeDuel(def definition.Campaign) definition.Policy {
 // usesUtility says whether a policy models the utility of compositions.
 func usesUtility(p definition.Policy) bool {
 	d := p.Duel
-	return d.Set() && d.MRLPF == nil && d.MaxMinLCB == nil
+	return !p.Measures() && d.MRLPF == nil && d.MaxMinLCB == nil
 }
 
 func completeUtility(u definition.Utility) definition.Utility {
@@ -308,14 +312,14 @@ func completeInitial(def definition.Campaign) definition.Initial {
 		setPointer(&in.Experiments, len(in.Points))
 	}
 	set(&in.Design, definition.DesignSobol)
-	if def.Policy.Duel.Set() {
+	if !def.Measures() {
 		setPointer(&in.Experiments, 0)
 	}
 	setPointer(&in.Experiments, defaultExperiments)
 
 	simulated := len(def.Experts) > 0
 	for _, e := range def.Experts {
-		simulated = simulated && e.Simulated != nil
+		simulated = simulated && !e.Person
 	}
 	setPointer(&in.Balanced, simulated)
 	if len(def.Experts) > 0 {

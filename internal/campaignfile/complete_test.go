@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 )
 
 // minimal is the least that a file can say.
@@ -17,7 +19,7 @@ budget: {experiments: 20}
 
 func parsed(t *testing.T, text string) definition.Campaign {
 	t.Helper()
-	f, err := Parse("test.yaml", []byte(text))
+	f, err := Parse(builtin.Registry(), "test.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ experts: [{name: ada, terminal: {}}]
 		{"width.gate", *width.Gate, true},
 		{"instrument.stall_after", time.Duration(def.Instrument.StallAfter), 10 * time.Minute},
 		{"instrument.give_up_after", time.Duration(def.Instrument.GiveUpAfter), 24 * time.Hour},
-		{"process.reply_within", time.Duration(def.Instrument.Process.ReplyWithin), 10 * time.Second},
+		{"process.reply_within", time.Duration(program(t, def).ReplyWithin), 10 * time.Second},
 		{"experts.answer_within", time.Duration(def.Experts[0].AnswerWithin), 2 * time.Minute},
 	}
 	for _, test := range tests {
@@ -91,4 +93,13 @@ func TestDefaultsThatDepend(t *testing.T) {
 	if points.Initial.Design != definition.DesignPoints || *points.Initial.Experiments != 2 || *points.Stop.Improvement != 0.1 {
 		t.Errorf("given points: %+v, %+v", points.Initial, points.Stop)
 	}
+}
+
+func program(t *testing.T, def definition.Campaign) process.Settings {
+	t.Helper()
+	settings, err := process.SettingsOf(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return settings
 }

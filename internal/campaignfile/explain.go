@@ -5,31 +5,31 @@ import (
 	"math"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/space"
 )
 
 // Explain says in words what a completed definition means: what is varied and
 // within what, what is sought, how the campaign begins, how it goes on, and when
 // it ends. It estimates nothing.
-func Explain(def definition.Campaign) string {
+func Explain(reg registry.Registry, def definition.Campaign) string {
 	var b strings.Builder
 	effort := format.Count(def.Budget.Experiments, "experiment")
-	if def.Policy.Duel.Set() {
+	if !def.Measures() {
 		effort = format.Count(def.Budget.Comparisons, "comparison")
 	}
 	fmt.Fprintf(&b, "Campaign %s: %s %s with at most %s.\n", def.Name, def.Objective.Goal, format.Heading(def.Objective.Name, def.Objective.Unit), effort)
 	if def.Description != "" {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(def.Description))
 	}
-	explainSpace(&b, def)
+	explainSpace(reg, &b, def)
 
 	b.WriteString("\nHow it goes\n")
 	line := func(what, how string) { fmt.Fprintf(&b, "  %-12s %s\n", what, how) }
-	if def.Policy.Duel.Set() {
+	if !def.Measures() {
 		line("begins", initialText(def))
 		line("compares", duelText(def.Policy.Duel))
 		if usesUtility(def.Policy) {
@@ -41,20 +41,20 @@ func Explain(def definition.Campaign) string {
 		line("next", nextText(def.Policy.Next, def.Objective.Goal))
 		line("trust", trustText(def.Policy))
 		line("handover", handoverText(def.Policy))
-		line("measured by", instrumentText(def))
+		line("measured by", instrumentText(reg, def))
 	}
-	if def.Parallel > 1 && !def.Policy.Duel.Set() {
+	if def.Parallel > 1 && def.Measures() {
 		line("at once", "up to "+format.Count(def.Parallel, "experiment")+" under way at the same time")
 	}
 	for _, e := range def.Experts {
-		line("expert", expertText(def, e))
+		line("expert", expertText(reg, def, e))
 	}
 	line("ends", endText(def))
 	line("seed", fmt.Sprintf("%d; the same seed makes the same decisions from the same results", def.Seed))
 	return b.String()
 }
 
-func explainSpace(b *strings.Builder, def definition.Campaign) {
+func explainSpace(reg registry.Registry, b *strings.Builder, def definition.Campaign) {
 	b.WriteString("\nWhat is varied\n")
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, p := range def.Parameters {
@@ -92,11 +92,11 @@ func explainSpace(b *strings.Builder, def definition.Campaign) {
 	}
 	if list, ok := s.Finite(); ok {
 		can := "can be measured"
-		if def.Policy.Duel.Set() {
+		if !def.Measures() {
 			can = "can be compared"
 		}
 		fmt.Fprintf(b, ", %s %s", format.Count(len(list), "composition"), can)
-	} else if def.Instrument.Table != nil {
+	} else if driver, _ := reg.Driver(def.Instrument.Driver.Name); driver.Listed {
 		b.WriteString(", only the rows of the table can be measured")
 	}
 	b.WriteString("\n")
@@ -249,7 +249,7 @@ func initialText(def definition.Campaign) string {
 	if n == 0 {
 		text = "no initial experiments"
 	}
-	if n == 0 && def.Policy.Duel.Set() {
+	if n == 0 && !def.Measures() {
 		text = "at once"
 	}
 	if in.Comparisons != nil && *in.Comparisons > 0 {
@@ -272,52 +272,21 @@ func optional(x *float64) string {
 	return format.Setting(*x)
 }
 
-func instrumentText(def definition.Campaign) string {
-	in := def.Instrument
-	var text string
-	switch {
-	case in.Simulated != nil:
-		text = "a simulation of " + in.Simulated.Task
-		if in.Simulated.Noise > 0 {
-			text += fmt.Sprintf(" with noise of standard deviation %s", format.SettingIn(in.Simulated.Noise, def.Objective.Unit))
-		}
-		if in.Simulated.FailureRate > 0 {
-			text += fmt.Sprintf("; %s%% of the experiments fail", format.Setting(100*in.Simulated.FailureRate))
-		}
-		if in.Simulated.OutlierRate > 0 {
-			text += fmt.Sprintf("; %s%% of the results are silently wrong", format.Setting(100*in.Simulated.OutlierRate))
-		}
-	case in.Table != nil:
-		text = "the table " + in.Table.File
-	case in.Manual != nil:
-		return "a person who enters each value"
-	case in.Process != nil:
-		text = "the program " + strings.Join(in.Process.Command, " ")
-	default:
+func instrumentText(reg registry.Registry, def definition.Campaign) string {
+	settings, err := reg.InstrumentSettings(&def)
+	if err != nil {
 		return "?"
 	}
-	if in.Process != nil {
-		text += fmt.Sprintf("; reported as stalled after %s of silence, given up after %s", duration(in.StallAfter), duration(in.GiveUpAfter))
-	}
-	return text
+	return settings.Words(&def)
 }
 
-func expertText(def definition.Campaign, e definition.Expert) string {
-	text := e.Name + ", asked in the terminal"
-	switch s := e.Simulated; {
-	case s != nil:
-		text = fmt.Sprintf("%s, simulated with accuracy %s", e.Name, optional(s.Accuracy))
-		switch {
-		case s.Anchored:
-			text += "; compares the objective itself, with less noise near their anchors"
-		case s.ChoiceNoise != nil:
-			text += fmt.Sprintf("; compares the objective itself, each side with noise of standard deviation %s", format.SettingIn(*s.ChoiceNoise, def.Objective.Unit))
-		}
-		if s.UnsureRate > 0 {
-			text += fmt.Sprintf("; cannot tell in %s%% of the questions", format.Setting(100*s.UnsureRate))
-		}
-	case e.AnswerWithin > 0:
-		text += "; the campaign goes on without an answer after " + duration(e.AnswerWithin)
+func expertText(reg registry.Registry, def definition.Campaign, e definition.Expert) string {
+	text := e.Name
+	if settings, err := reg.ExpertSettings(e); err == nil {
+		text += ", " + settings.Words(&def)
+	}
+	if e.Person && e.AnswerWithin > 0 {
+		text += "; the campaign goes on without an answer after " + e.AnswerWithin.String()
 		if e.AnswerWithin == definition.DefaultAnswerWithin {
 			text += ", and waits for it where experiments are only suggested"
 		}
@@ -343,11 +312,11 @@ func expertText(def definition.Campaign, e definition.Expert) string {
 
 func endText(def definition.Campaign) string {
 	ends := []string{"after " + format.Count(def.Budget.Experiments, "experiment")}
-	if def.Policy.Duel.Set() {
+	if !def.Measures() {
 		ends = []string{"after " + format.Count(def.Budget.Comparisons, "comparison")}
 	}
 	if def.Budget.Time > 0 {
-		ends = append(ends, "after "+duration(def.Budget.Time))
+		ends = append(ends, "after "+def.Budget.Time.String())
 	}
 	if def.Stop.Target != nil {
 		better := map[string]string{definition.Maximize: "at least", definition.Minimize: "at most"}[def.Objective.Goal]
@@ -362,17 +331,6 @@ func endText(def definition.Campaign) string {
 	}
 	if def.Budget.Labels != nil {
 		text += fmt.Sprintf("; no one is asked after %s", format.Count(*def.Budget.Labels, "label"))
-	}
-	return text
-}
-
-// duration writes a time without zero parts: 10m, not 10m0s.
-func duration(d definition.Duration) string {
-	text := time.Duration(d).String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
 	}
 	return text
 }

@@ -12,11 +12,12 @@ package campaignfile
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/internal/registry"
 )
 
 // File is a campaign file that was read without a fault.
@@ -30,31 +31,32 @@ type File struct {
 // Read reads the campaign file at path. A file that cannot be read gives the
 // error of the operating system; one with faults gives an *[Error]. Files that
 // the campaign file names are looked for relative to it, but not opened.
-func Read(path string) (*File, error) {
+func Read(reg registry.Registry, path string) (*File, error) {
 	data, err := input.Read(path, MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("the campaign file cannot be read: %w", err)
 	}
-	return parse(path, data, func(def definition.Campaign) []Fault { return checkFiles(def, filepath.Dir(path)) })
+	return parse(reg, path, data, func(def definition.Campaign) []Fault { return checkFiles(reg, def, filepath.Dir(path)) })
 }
 
 // Parse reads a campaign file from memory; name is what messages call it. Unlike
 // [Read] it does not look for files that the campaign file names.
-func Parse(name string, data []byte) (*File, error) {
-	return parse(name, data, func(definition.Campaign) []Fault { return nil })
+func Parse(reg registry.Registry, name string, data []byte) (*File, error) {
+	return parse(reg, name, data, func(definition.Campaign) []Fault { return nil })
 }
 
-func parse(name string, data []byte, check func(definition.Campaign) []Fault) (*File, error) {
+func parse(reg registry.Registry, name string, data []byte, check func(definition.Campaign) []Fault) (*File, error) {
 	tree, places, faults := readYAML(data)
 	if tree == nil {
 		return nil, newError(name, data, places, faults)
 	}
-	expand(tree)
+	expand(reg, tree)
+	unclear := ambiguous(reg, tree)
 	unread := make(map[string]bool, len(faults))
 	for _, f := range faults {
 		unread[f.at.key()] = true
 	}
-	for _, f := range checkSchema(tree) {
+	for _, f := range checkSchema(reg, tree) {
 		if !f.missing || !unread[f.at.key()] { // what could not be read is not missing
 			faults = append(faults, f)
 		}
@@ -77,18 +79,57 @@ func parse(name string, data []byte, check func(definition.Campaign) []Fault) (*
 	case err != nil && len(faults) == 0:
 		faults = append(faults, Fault{Problem: err.Error()})
 	case err == nil:
-		def = Complete(def)
+		def = Complete(reg, def)
 		syntax := len(faults)
-		for _, f := range append(Validate(def), check(def)...) {
+		for _, f := range append(Validate(reg, def), check(def)...) {
 			if !echoes(f, faults[:syntax]) {
 				faults = append(faults, f)
 			}
 		}
 	}
-	if len(faults) > 0 {
+	if faults = append(faults, unclear...); len(faults) > 0 {
 		return nil, newError(name, data, places, faults)
 	}
 	return &File{Definition: def, Source: string(data)}, nil
+}
+
+// ambiguous reports instruments and experts that name more than one driver or
+// channel, and leaves the first, so that the rest can be checked.
+func ambiguous(reg registry.Registry, tree map[string]any) []Fault {
+	var faults []Fault
+	if instrument, ok := tree["instrument"].(map[string]any); ok {
+		if named := several(instrument, reg.DriverNames()); named != nil {
+			faults = append(faults, fault(at("instrument"), "it names more than one instrument",
+				"keep one of "+strings.Join(named, ", ")))
+		}
+	}
+	experts, _ := tree["experts"].([]any)
+	for i := range experts {
+		expert, _ := experts[i].(map[string]any)
+		if named := several(expert, reg.ChannelNames()); named != nil {
+			faults = append(faults, fault(at("experts", i), fmt.Sprintf("it names more than one way to ask %v", expert["name"]),
+				"keep one of "+strings.Join(named, ", ")))
+		}
+	}
+	return faults
+}
+
+// several returns the names that an object has as keys, where they are more than one,
+// and deletes all but the first.
+func several(object map[string]any, names []string) []string {
+	var named []string
+	for _, name := range names {
+		if _, ok := object[name]; ok {
+			named = append(named, name)
+		}
+	}
+	if len(named) < 2 {
+		return nil
+	}
+	for _, name := range named[1:] {
+		delete(object, name)
+	}
+	return named
 }
 
 // maxSyntax is the number of faults of form above which a file is not checked for sense:
@@ -106,19 +147,15 @@ func echoes(f Fault, syntax []Fault) bool {
 	return false
 }
 
-func checkFiles(def definition.Campaign, dir string) []Fault {
-	if t := def.Instrument.Table; t != nil && t.File != "" {
-		file := t.File
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(dir, file)
-		}
-		info, err := os.Stat(file)
-		switch {
-		case err != nil:
-			return []Fault{fault(at("instrument", "table", "file"), fmt.Sprintf("there is no file %s", file), "the path is relative to the campaign file")}
-		case !info.Mode().IsRegular():
-			return []Fault{fault(at("instrument", "table", "file"), fmt.Sprintf("%s is not a regular file", file), "name a CSV file; the path is relative to the campaign file")}
-		}
+// checkFiles asks the owner of the instrument about the files it names.
+func checkFiles(reg registry.Registry, def definition.Campaign, dir string) []Fault {
+	settings, err := reg.InstrumentSettings(&def)
+	if err != nil {
+		return nil
 	}
-	return nil
+	s, ok := settings.(definition.Filed)
+	if !ok {
+		return nil
+	}
+	return faultsOf(s.CheckFiles(dir, definition.At("instrument", def.Instrument.Driver.Name)))
 }

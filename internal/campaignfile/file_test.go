@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/google/go-cmp/cmp"
 )
@@ -28,14 +29,14 @@ func TestExamples(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			f, err := Read(file)
+			f, err := Read(builtin.Registry(), file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(f.Definition, Complete(f.Definition), cmp.AllowUnexported(definition.Value{})); diff != "" {
+			if diff := cmp.Diff(f.Definition, Complete(builtin.Registry(), f.Definition), cmp.AllowUnexported(definition.Value{})); diff != "" {
 				t.Errorf("completing it again changes it:\n%s", diff)
 			}
-			if faults := Validate(f.Definition); len(faults) > 0 {
+			if faults := Validate(builtin.Registry(), f.Definition); len(faults) > 0 {
 				t.Errorf("%v", faults)
 			}
 			if !strings.HasPrefix(f.Source, "# yaml-language-server: $schema=../schemas/campaign.json\n") {
@@ -49,7 +50,7 @@ func TestExamples(t *testing.T) {
 			if err != nil || len(design) != *f.Definition.Initial.Experiments {
 				t.Errorf("%d initial experiments: %v", len(design), err)
 			}
-			golden(t, "testdata/explain-"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".txt", Explain(f.Definition))
+			golden(t, "testdata/explain-"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".txt", Explain(builtin.Registry(), f.Definition))
 		})
 	}
 }
@@ -64,7 +65,7 @@ func TestExplain(t *testing.T) {
 	if err := json.Unmarshal(data, &defined); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/explain-everything.txt", Explain(defined.Definition))
+	golden(t, "testdata/explain-everything.txt", Explain(builtin.Registry(), defined.Definition))
 }
 
 // The messages for broken files are what users see: one golden file each.
@@ -75,7 +76,7 @@ func TestFaults(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			_, err := Read(file)
+			_, err := Read(builtin.Registry(), file)
 			if err == nil {
 				t.Fatal("no fault was found")
 			}
@@ -134,12 +135,12 @@ experts:
   - {name: ada, terminal: {}}
 `
 	bare := strings.Replace(short, "instrument:\n  manual:\n", "instrument: manual\n", 1)
-	want, err := Parse("long.yaml", []byte(long))
+	want, err := Parse(builtin.Registry(), "long.yaml", []byte(long))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{short, bare} {
-		got, err := Parse("short.yaml", []byte(text))
+		got, err := Parse(builtin.Registry(), "short.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,9 +169,9 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("a: &a [*a, *a]\nb: &b {<<: *b}\nc: !!binary x"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := Parse("fuzz.yaml", data)
+		file, err := Parse(builtin.Registry(), "fuzz.yaml", data)
 		if err == nil {
-			Explain(file.Definition)
+			Explain(builtin.Registry(), file.Definition)
 			return
 		}
 		var faults *Error

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 )
 
 // What people write in place of what a campaign file knows is answered with what to write.
@@ -29,7 +31,7 @@ func TestHints(t *testing.T) {
 		"parameters: [{name: a, step: 0.1, min: 0, max: 5}]":                                                      "instrument: {steps: {NAME: 0.1}}",
 		"parameters: [{name: 7, min: 0, max: 1}, {name: a, min: 0, max: 1}]\nexcluded: [{where: {zz: {min: 0}}}]": "choose from a",
 	} {
-		_, err := Parse("hint.yaml", []byte("name: hints\n"+text+soundRest))
+		_, err := Parse(builtin.Registry(), "hint.yaml", []byte("name: hints\n"+text+soundRest))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%q is not in:\n%v", text, want, err)
 		}
@@ -47,7 +49,7 @@ func TestRemarksOnTheWorld(t *testing.T) {
 	}
 	low, high, noise, small := 0.0, 100.0, 150.0, 1.5
 	process := func(command ...string) definition.Campaign {
-		return definition.Campaign{Instrument: definition.Instrument{Process: &definition.ProcessInstrument{Command: command}}}
+		return definition.Campaign{Instrument: definition.Instrument{Driver: process.Choose(process.Settings{Command: command})}}
 	}
 	for _, c := range []struct {
 		def  definition.Campaign
@@ -61,9 +63,9 @@ func TestRemarksOnTheWorld(t *testing.T) {
 		{definition.Campaign{Objective: definition.Objective{Min: &low, Max: &high, Noise: &noise}}, "a standard deviation of 150 drowns results between 0 and 100"},
 		{definition.Campaign{Objective: definition.Objective{Min: &low, Max: &high, Noise: &small}}, ""},
 	} {
-		got := strings.Join(Remarks(c.def, dir), "\n")
+		got := strings.Join(Remarks(builtin.Registry(), c.def, dir), "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
-			t.Errorf("%+v: %q, want %q", c.def.Instrument.Process, got, c.want)
+			t.Errorf("%+v: %q, want %q", c.def.Instrument.Driver, got, c.want)
 		}
 	}
 }

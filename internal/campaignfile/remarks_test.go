@@ -3,6 +3,8 @@ package campaignfile
 import (
 	"strings"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/builtin"
 )
 
 const duelFile = `
@@ -44,11 +46,11 @@ func TestRemarks(t *testing.T) {
 		{file(measuredFile, "manual", ""), ""},
 		{file(measuredFile, "batch-ucb", ""), ""},
 	} {
-		f, err := Parse("test.yaml", []byte(test.file))
+		f, err := Parse(builtin.Registry(), "test.yaml", []byte(test.file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := strings.Join(Remarks(f.Definition, "."), "; ")
+		got := strings.Join(Remarks(builtin.Registry(), f.Definition, "."), "; ")
 		if (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s\nis remarked upon with %q, want %q", test.file, got, test.want)
 		}

@@ -15,17 +15,39 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/schemas"
+	"github.com/campaignd/campaignd/internal/registry"
 )
 
 const schemaURL = "urn:campaignd:schema:campaign"
 
-// compiled is the schema of the campaign file, ready to validate, and as plain
-// JSON, to find the names it knows.
-var compiled = sync.OnceValues(func() (*jsonschema.Schema, any) {
-	plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemas.Campaign()))
+// compiledSchema is the schema of the campaign file, ready to validate, and as
+// plain JSON, to find the names it knows.
+type compiledSchema struct {
+	schema *jsonschema.Schema
+	plain  any
+}
+
+// compiled holds the schemas by the names of the registry's rows.
+var compiled sync.Map
+
+func schemaOf(reg registry.Registry) compiledSchema {
+	key := strings.Join(append(reg.DriverNames(), reg.ChannelNames()...), " ")
+	if c, ok := compiled.Load(key); ok {
+		return c.(compiledSchema)
+	}
+	c := compile(reg)
+	compiled.Store(key, c)
+	return c
+}
+
+func compile(reg registry.Registry) compiledSchema {
+	text, err := Schema(reg)
 	if err != nil {
-		panic("campaignfile: the embedded schema is not JSON: " + err.Error())
+		panic("campaignfile: " + err.Error())
+	}
+	plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		panic("campaignfile: the schema is not JSON: " + err.Error())
 	}
 	c := jsonschema.NewCompiler()
 	if err := c.AddResource(schemaURL, plain); err != nil {
@@ -33,21 +55,21 @@ var compiled = sync.OnceValues(func() (*jsonschema.Schema, any) {
 	}
 	schema, err := c.Compile(schemaURL)
 	if err != nil {
-		panic("campaignfile: the embedded schema does not compile: " + err.Error())
+		panic("campaignfile: the schema does not compile: " + err.Error())
 	}
-	return schema, plain
-})
+	return compiledSchema{schema, plain}
+}
 
 // checkSchema holds an expanded tree against the schema of the campaign file.
-func checkSchema(tree map[string]any) []Fault {
-	schema, _ := compiled()
-	err := schema.Validate(tree)
+func checkSchema(reg registry.Registry, tree map[string]any) []Fault {
+	schema := schemaOf(reg)
+	err := schema.schema.Validate(tree)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return nil
 	}
 	var faults []Fault
-	collect(tree, invalid, &faults)
+	collect(schema.plain, tree, invalid, &faults)
 
 	// Of a misspelt key and a missing one, the first says it all.
 	meant := map[string]bool{}
@@ -66,7 +88,7 @@ func checkSchema(tree map[string]any) []Fault {
 }
 
 // collect turns the leaves of a validation error into faults.
-func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
+func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 	where, value := locate(tree, e.InstanceLocation)
 	report := func(p path, problem, advice string) { *faults = append(*faults, fault(p, problem, advice)) }
 	policy := len(where) == 1 && where[0] == "policy"
@@ -97,7 +119,7 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 			return
 		}
 		if len(e.Causes) > 0 {
-			collect(tree, e.Causes[0], faults)
+			collect(plain, tree, e.Causes[0], faults)
 		}
 		return
 	case *kind.Type:
@@ -105,7 +127,7 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 		if hint := hintForValue(where, value); hint != "" {
 			advice = hint
 		}
-		if node, _ := schemaAt(e.SchemaURL)["pattern"].(string); value != nil && strings.Contains(node, "µs") {
+		if node, _ := schemaAt(plain, e.SchemaURL)["pattern"].(string); value != nil && strings.Contains(node, "µs") {
 			problem, advice = fmt.Sprintf("%v is not a time", value), durationAdvice
 		}
 		report(where, problem, advice)
@@ -116,7 +138,7 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 			*faults = append(*faults, f)
 		}
 	case *kind.AdditionalProperties:
-		known := propertiesOf(e.SchemaURL)
+		known := propertiesOf(plain, e.SchemaURL)
 		for _, name := range k.Properties {
 			advice := didYouMean(name, known)
 			if strings.HasPrefix(advice, "choose") {
@@ -153,9 +175,9 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 	case *kind.MinItems:
 		report(where, "the list is empty", fmt.Sprintf("it needs at least %d", k.Want))
 	case *kind.MinProperties:
-		report(where, "it is empty", choices(where, e))
+		report(where, "it is empty", choices(plain, where, e))
 	case *kind.MaxProperties:
-		report(where, "it names more than one", choices(where, e))
+		report(where, "it names more than one", choices(plain, where, e))
 	case *kind.MinLength:
 		report(where, "the text is empty", "give it a name")
 	case *kind.MaxLength:
@@ -168,7 +190,7 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 		}
 	}
 	for _, cause := range e.Causes {
-		collect(tree, cause, faults)
+		collect(plain, tree, cause, faults)
 	}
 }
 
@@ -187,8 +209,8 @@ func isChoice(p path) bool {
 	return len(p) == 2 && p[0] == "policy"
 }
 
-func choices(p path, e *jsonschema.ValidationError) string {
-	names := propertiesOf(e.SchemaURL)
+func choices(plain any, p path, e *jsonschema.ValidationError) string {
+	names := propertiesOf(plain, e.SchemaURL)
 	return "choose one of " + strings.Join(names, ", ")
 }
 
@@ -285,14 +307,13 @@ const durationAdvice = `write a time with its unit: "90s", "15m" or "36h"`
 
 // propertiesOf returns the properties that the schema at a location knows,
 // sorted.
-func propertiesOf(location string) []string {
-	properties, _ := schemaAt(location)["properties"].(map[string]any)
+func propertiesOf(plain any, location string) []string {
+	properties, _ := schemaAt(plain, location)["properties"].(map[string]any)
 	return sortedKeys(properties)
 }
 
 // schemaAt returns the part of the schema at a location that validation reports.
-func schemaAt(location string) map[string]any {
-	_, plain := compiled()
+func schemaAt(plain any, location string) map[string]any {
 	_, fragment, _ := strings.Cut(location, "#")
 	node := plain
 	for _, step := range strings.Split(strings.Trim(fragment, "/"), "/") {

@@ -2,6 +2,7 @@ package campaignfile
 
 import (
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/registry"
 )
 
 // expand writes the short forms of a campaign file out, in place, as the schema
@@ -17,7 +18,7 @@ import (
 //
 // A choice without a value ("terminal:") has its default settings. Whatever is
 // not of the expected shape is left alone: the schema reports it.
-func expand(tree map[string]any) {
+func expand(reg registry.Registry, tree map[string]any) {
 	if parameters, ok := tree["parameters"].([]any); ok {
 		for _, p := range parameters {
 			p, _ := p.(map[string]any)
@@ -50,24 +51,38 @@ func expand(tree map[string]any) {
 		tree["instrument"] = map[string]any{name: map[string]any{}}
 	}
 	if instrument, ok := tree["instrument"].(map[string]any); ok {
-		defaults(instrument, "manual")
-		if task, ok := instrument["simulated"].(string); ok {
-			instrument["simulated"] = map[string]any{"task": task}
-		}
-		if file, ok := instrument["table"].(string); ok {
-			instrument["table"] = map[string]any{"file": file}
-		}
-		if command, ok := instrument["process"].([]any); ok {
-			instrument["process"] = map[string]any{"command": command}
+		for _, driver := range reg.Instruments {
+			lengthen(instrument, driver.Name, driver.Settings())
 		}
 	}
 	if experts, ok := tree["experts"].([]any); ok {
 		for _, e := range experts {
-			if e, ok := e.(map[string]any); ok {
-				defaults(e, "simulated")
-				defaults(e, "terminal")
+			e, ok := e.(map[string]any)
+			if !ok {
+				continue
+			}
+			for _, channel := range reg.Experts {
+				lengthen(e, channel.Name, channel.Settings())
 			}
 		}
+	}
+}
+
+// lengthen writes out a choice whose settings are left out, or are the bare value of
+// the one that can stand for all.
+func lengthen(holder map[string]any, name string, settings definition.Settings) {
+	value, named := holder[name]
+	if !named {
+		return
+	}
+	short, shortens := settings.(definition.Shortened)
+	if !shortens {
+		defaults(holder, name)
+		return
+	}
+	long := map[string]any{short.Short(): value}
+	if value != nil && definition.NewChoice(name, long).Decode(settings) == nil {
+		holder[name] = long
 	}
 }
 

@@ -9,12 +9,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/registry"
 )
 
 // Sound says what keeps a definition from being one that a campaign can be run
 // with: what breaks the schema, a default that is not written out, what makes no
 // sense. It is for definitions that came from a program instead of a file.
-func Sound(def definition.Campaign) error {
+func Sound(reg registry.Registry, def definition.Campaign) error {
 	text, err := json.Marshal(def)
 	if err != nil {
 		return err // a number that JSON does not know
@@ -23,14 +24,14 @@ func Sound(def definition.Campaign) error {
 	if err != nil {
 		return err
 	}
-	faults := checkSchema(plain.(map[string]any))
+	faults := checkSchema(reg, plain.(map[string]any))
 	if len(faults) == 0 {
-		for _, c := range Diff(def, Complete(def)) {
+		for _, c := range Diff(def, Complete(reg, def)) {
 			faults = append(faults, Fault{Path: c.Path, Problem: "there is no value", Advice: "write every default out"})
 		}
 	}
 	if len(faults) == 0 {
-		faults = Validate(def)
+		faults = Validate(reg, def)
 	}
 	const most = 5
 	var errs []error

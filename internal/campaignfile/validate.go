@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/space"
 )
 
@@ -16,8 +17,8 @@ import (
 // [Complete]), in the order of its fields; none means that the campaign can be
 // started. Types, names of fields and single numbers are the schema's business;
 // files that the definition names are not opened.
-func Validate(def definition.Campaign) []Fault {
-	v := validator{def: def}
+func Validate(reg registry.Registry, def definition.Campaign) []Fault {
+	v := validator{reg: reg, def: def}
 	if v.counts(); len(v.faults) > 0 {
 		return v.faults
 	}
@@ -40,6 +41,7 @@ func Validate(def definition.Campaign) []Fault {
 }
 
 type validator struct {
+	reg    registry.Registry
 	def    definition.Campaign
 	points *space.Space // nil where it is not sound
 	faults []Fault
@@ -310,9 +312,6 @@ func (v *validator) space() {
 		if s, err := space.New(v.def); err == nil {
 			v.points = s
 		}
-	}
-	if len(v.def.Candidates) > 0 && v.def.Instrument.Table != nil {
-		v.report(at("candidates"), "the rows of the instrument's table are the candidates", "remove candidates")
 	}
 }
 

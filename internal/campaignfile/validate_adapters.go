@@ -7,12 +7,11 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/tasks"
 )
 
 func (v *validator) steps() {
 	in := v.def.Instrument
-	if len(in.Steps) > 0 && (len(v.def.Candidates) > 0 || in.Table != nil) {
+	if len(in.Steps) > 0 && len(v.def.Candidates) > 0 {
 		v.report(at("instrument", "steps"), "candidates are measured as they are listed, not in steps", "remove steps")
 		return
 	}
@@ -32,160 +31,53 @@ func (v *validator) steps() {
 }
 
 func (v *validator) instrument() {
-	in, here := v.def.Instrument, at("instrument")
-	if v.def.Policy.Duel.Set() {
-		if count(in.Simulated != nil, in.Table != nil, in.Manual != nil, in.Process != nil) > 0 {
+	in, here := &v.def.Instrument, at("instrument")
+	if !v.def.Measures() {
+		if !in.Driver.IsZero() {
 			v.report(here, "nothing is measured where experts' comparisons are the objective", "remove the instrument, or choose a policy that measures, such as lcb or cobol")
 		}
 		return
 	}
-	switch count(in.Simulated != nil, in.Table != nil, in.Manual != nil, in.Process != nil) {
-	case 0:
-		v.report(here, "it does not say what measures", "choose one of simulated, table, manual, process; or a policy that learns from comparisons alone, such as mr-lpf")
-	case 1:
-	default:
-		v.report(here, "it names more than one instrument", "keep one of simulated, table, manual, process")
+	drivers := strings.Join(v.reg.DriverNames(), ", ")
+	if in.Driver.IsZero() {
+		v.report(here, "it does not say what measures", "choose one of "+drivers+"; or a policy that learns from comparisons alone, such as mr-lpf")
+		return
+	}
+	driver, known := v.reg.Driver(in.Driver.Name)
+	if !known {
+		v.report(here.to(in.Driver.Name), fmt.Sprintf("there is no instrument %q", in.Driver.Name), didYouMean(in.Driver.Name, v.reg.DriverNames()))
+		return
+	}
+	if in.ByHand != driver.ByHand {
+		v.report(here.to("by_hand"), "it follows from the instrument", "remove it")
 	}
 	if in.GiveUpAfter > 0 && in.StallAfter > in.GiveUpAfter {
 		v.report(here.to("give_up_after"), "it is shorter than stall_after", "a campaign first says that the instrument is silent, and gives up later")
 	}
-	if s := in.Simulated; s != nil && count(in.Table != nil, in.Manual != nil, in.Process != nil) == 0 {
-		v.task(here.to("simulated", "task"), s.Task)
-		if task, ok := tasks.Lookup(s.Task); ok {
-			o := v.def.Objective
-			if o.Name != task.Objective.Name {
-				v.report(at("objective", "name"), fmt.Sprintf("the task %s measures %q, not %q", s.Task, task.Objective.Name, o.Name), "write name: "+task.Objective.Name)
-			}
-			if o.Unit != task.Objective.Unit {
-				v.report(at("objective", "unit"), fmt.Sprintf("the task %s answers in %q, not in %q", s.Task, task.Objective.Unit, o.Unit), "write unit: "+task.Objective.Unit)
-			}
-			if o.Goal != task.Objective.Goal {
-				v.report(at("objective", "goal"), fmt.Sprintf("the task %s is there to be %sd", s.Task, task.Objective.Goal), "write goal: "+task.Objective.Goal)
-			}
-		}
-	}
-	if t := in.Table; t != nil {
-		known := append(v.names(anyKind), v.def.Objective.Name)
-		for _, name := range sortedKeys(t.Columns) {
-			if !slices.Contains(known, name) {
-				v.report(here.to("table", "columns", name), fmt.Sprintf("%q is neither a parameter nor the objective", name), didYouMean(name, known))
-			}
-		}
-	}
-	if p := in.Process; p != nil {
-		v.process(here.to("process"), *p)
-	}
+	v.choice(here, in.Driver, driver.Settings())
 }
 
-func (v *validator) process(here path, p definition.ProcessInstrument) {
-	if len(p.Command) == 0 || p.Command[0] == "" {
-		v.report(here.to("command"), "there is no program to start", "give the program and its arguments as a list")
-	}
-	for i, name := range p.Environment {
-		switch _, set := p.Env[name]; {
-		case strings.Contains(name, "="):
-			v.report(here.to("environment", i), "it sets a variable, and what a campaign file says is recorded", "write only the name; a value that is no secret belongs under env")
-		case name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '*' }):
-			v.report(here.to("environment", i), fmt.Sprintf("%q is not the name of a variable", name), "name each variable that the program is to get of campaignd's environment")
-		case set:
-			v.report(here.to("environment", i), fmt.Sprintf("%s is set under env as well", name), "keep one of the two")
-		}
-	}
-}
-
-// task checks that the campaign's parameters are those of a test problem, and
-// its space within the problem's.
-func (v *validator) task(here path, name string) {
-	task, ok := tasks.Lookup(name)
-	if !ok {
-		if name != "" {
-			v.report(here, fmt.Sprintf("there is no task %q", name), didYouMean(name, tasks.Names()))
-		}
+// choice has the owner of a choice check its settings; here is what holds the choice.
+func (v *validator) choice(here path, c definition.Choice, settings definition.Settings) {
+	here = here.to(c.Name)
+	if err := c.Decode(settings); err != nil {
+		v.report(here, err.Error(), "")
 		return
 	}
-	var expected []string
-	for _, p := range task.Parameters {
-		expected = append(expected, p.Name)
-	}
-	for i, p := range v.def.Parameters {
-		k := slices.Index(expected, p.Name)
-		if k < 0 {
-			v.report(at("parameters", i, "name"), fmt.Sprintf("the task %s has no parameter %q", name, p.Name), didYouMean(p.Name, expected))
-			continue
-		}
-		want := task.Parameters[k]
-		if !numeric(p) {
-			v.report(at("parameters", i), fmt.Sprintf("in the task %s %q is a number", name, p.Name), "give it min and max, or values")
-			continue
-		}
-		if p.Unit != want.Unit {
-			v.report(at("parameters", i, "unit"), fmt.Sprintf("the task %s has %s in %q, not in %q", name, p.Name, want.Unit, p.Unit), unitAdvice(want.Unit))
-		}
-		outside := func(x *float64) bool { return x != nil && (*x < *want.Min || *x > *want.Max) }
-		advice := fmt.Sprintf("the task %s has %s from %s to %s", name, p.Name, format.Setting(*want.Min), format.SettingIn(*want.Max, want.Unit))
-		if outside(p.Min) {
-			v.report(at("parameters", i, "min"), fmt.Sprintf("%s is outside the task", format.Setting(*p.Min)), advice)
-		}
-		if outside(p.Max) {
-			v.report(at("parameters", i, "max"), fmt.Sprintf("%s is outside the task", format.Setting(*p.Max)), advice)
-		}
-		for j, x := range p.Values {
-			if outside(&x) {
-				v.report(at("parameters", i, "values", j), fmt.Sprintf("%s is outside the task", format.Setting(x)), advice)
-			}
-		}
-	}
-	missing := slices.DeleteFunc(expected, func(name string) bool { return v.parameter(name) != nil })
-	if len(missing) > 0 {
-		v.report(at("parameters"), fmt.Sprintf("the task %s also needs %s", name, strings.Join(missing, ", ")), "add what is missing")
-	}
-	if len(v.faults) > 0 || v.points == nil {
-		return
-	}
-	// Constraints of the task must follow from those of the campaign.
-	sample, err := v.points.Sample(16, 1)
-	if err != nil {
-		v.report(at("constraints"), err.Error(), "")
-		return
-	}
-	for _, p := range sample {
-		if _, err := task.Value(p); err != nil {
-			_, why, _ := strings.Cut(err.Error(), tasks.ErrPoint.Error()+": ")
-			v.report(at("constraints"), fmt.Sprintf("the task %s has no value for every composition of this space: %s", name, why), "constrain the campaign as the task is: "+taskConstraints(task))
-			return
-		}
-	}
+	v.faults = append(v.faults, faultsOf(settings.Check(&v.def, definition.Path(here)))...)
 }
 
-// taskConstraints writes a task's constraints as a campaign file would.
-func taskConstraints(task tasks.Task) string {
-	var list []string
-	for _, c := range task.Constraints {
-		var terms []string
-		for _, p := range task.Parameters {
-			if coefficient, ok := c.Terms[p.Name]; ok {
-				terms = append(terms, p.Name+": "+format.Setting(coefficient))
-			}
+// faultsOf returns the faults of a choice's owner as those of the file.
+func faultsOf(found []definition.Fault) []Fault {
+	faults := make([]Fault, len(found))
+	for i, f := range found {
+		remedy := f.Remedy
+		if f.Known != nil {
+			remedy = didYouMean(f.Unknown, f.Known)
 		}
-		sum := "{terms: {" + strings.Join(terms, ", ") + "}"
-		for _, side := range []struct {
-			name  string
-			value *float64
-		}{{"equals", c.Equals}, {"at_most", c.AtMost}, {"at_least", c.AtLeast}} {
-			if side.value != nil {
-				sum += ", " + side.name + ": " + format.Setting(*side.value)
-			}
-		}
-		list = append(list, sum+"}")
+		faults[i] = fault(path(f.At), f.Problem, remedy)
 	}
-	return "constraints: [" + strings.Join(list, ", ") + "]"
-}
-
-func unitAdvice(unit string) string {
-	if unit == "" {
-		return "remove unit"
-	}
-	return "write unit: " + unit
+	return faults
 }
 
 func (v *validator) experts() {
@@ -194,35 +86,21 @@ func (v *validator) experts() {
 		if slices.ContainsFunc(v.def.Experts[:i], func(f definition.Expert) bool { return f.Name == e.Name }) {
 			v.report(here.to("name"), fmt.Sprintf("another expert is called %q too", e.Name), "give each expert a name of their own")
 		}
-		switch count(e.Simulated != nil, e.Terminal != nil) {
-		case 0:
-			v.report(here, fmt.Sprintf("it does not say how %s is asked", e.Name), "add terminal: {} for a person, or simulated: {}")
-		case 2:
-			v.report(here, fmt.Sprintf("%s is both simulated and a person", e.Name), "keep one of simulated and terminal")
-		}
 		v.anchors(here, e)
 		v.statedBelief(here, e)
-		s := e.Simulated
-		if s == nil {
+		if e.Channel.IsZero() {
+			v.report(here, fmt.Sprintf("it does not say how %s is asked", e.Name), "add terminal: {} for a person, or simulated: {}")
 			continue
 		}
-		if s.Accuracy != nil && !finite(s.Accuracy) {
-			v.report(here.to("simulated", "accuracy"), "it is not finite", "")
+		channel, known := v.reg.Channel(e.Channel.Name)
+		if !known {
+			v.report(here.to(e.Channel.Name), fmt.Sprintf("there is no way to ask called %q", e.Channel.Name), didYouMean(e.Channel.Name, v.reg.ChannelNames()))
+			continue
 		}
-		switch {
-		case s.Anchored && s.ChoiceNoise != nil:
-			v.report(here.to("simulated", "anchored"), "choice_noise already says how noisy comparisons are", "keep one of anchored and choice_noise")
-		case s.Anchored && len(e.Anchors) == 0:
-			v.report(here.to("simulated", "anchored"), e.Name+" has no anchors to be reliable at", "add anchors, or remove anchored")
+		if e.Person != channel.Person {
+			v.report(here.to("person"), "it follows from how they are asked", "remove it")
 		}
-		switch sim := v.def.Instrument.Simulated; {
-		case s.Task == "" && v.def.Policy.Duel.Set():
-			v.report(here.to("simulated"), fmt.Sprintf("it does not say what %s judges by", e.Name), "name the task that a simulated expert knows, for example task: electrolyte")
-		case s.Task == "":
-			v.report(here.to("simulated"), fmt.Sprintf("%s does not know what the instrument measures", e.Name), "name the task that a simulated expert knows, for example task: electrolyte")
-		case sim == nil || sim.Task != s.Task:
-			v.task(here.to("simulated", "task"), s.Task)
-		}
+		v.choice(here, e.Channel, channel.Settings())
 	}
 }
 

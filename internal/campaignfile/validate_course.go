@@ -35,7 +35,7 @@ func (v *validator) initial() {
 		v.report(here.to("labels"), "there is no expert who could give labels", "add experts, or remove labels")
 	case in.Balanced != nil && *in.Balanced:
 		for _, e := range v.def.Experts {
-			if e.Simulated == nil {
+			if e.Person {
 				v.report(here.to("balanced"), fmt.Sprintf("%s is a person: nobody knows beforehand what a person accepts", e.Name), "balanced is for simulated experts; remove it")
 			}
 		}
@@ -62,7 +62,7 @@ func ruleNames(choice any) (names []string) {
 
 func (v *validator) policy() {
 	p := v.def.Policy
-	if p.Duel.Set() {
+	if !p.Measures() {
 		v.duel()
 		return
 	}
@@ -189,7 +189,7 @@ func duelingOf(d definition.Duel) (name string, settings *definition.Dueling) {
 
 func (v *validator) budget() {
 	b, in := v.def.Budget, v.def.Initial
-	if v.def.Policy.Duel.Set() {
+	if !v.def.Measures() {
 		return // checked with the rule
 	}
 	if b.Experiments == 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -100,9 +101,9 @@ func TestJudge(t *testing.T) {
 			l.device.reports = append(l.device.reports, report{"sobol/chaos/e1", "91.2345678", time.Now()})
 		}, "a result was reported and is lost"},
 		"a request is lost":    {func(l *Life) { l.taken = append(l.taken, "the door was open") }, "a request was acknowledged and is lost"},
-		"live is not replayed": {func(l *Life) { l.core = engine.NewCore() }, "replayed, the state is another"},
+		"live is not replayed": {func(l *Life) { l.core = engine.NewCore(builtin.Registry()) }, "replayed, the state is another"},
 		"one more than the budget": {func(l *Life) {
-			core, _ := engine.Load(ctx, l.book, "sobol")
+			core, _ := engine.Load(ctx, builtin.Registry(), l.book, "sobol")
 			s := core.State()
 			further := &events.ExperimentRequested{Experiment: campaign.ExperimentID(len(s.Experiments)),
 				Parameters: s.Experiments[0].Parameters, Origin: events.OriginPolicy, Replicate: 1}

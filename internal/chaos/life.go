@@ -13,6 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
@@ -147,7 +148,8 @@ func (l *Life) run(ctx context.Context, f *fuse) (err error) {
 		}
 	}()
 	runner := &engine.Runner{
-		Log: f, Campaign: l.world.Definition.Name, Instrument: l.device.instrument(), Reviewers: make(map[string]humans.Reviewer),
+		Registry: builtin.Registry(),
+		Log:      f, Campaign: l.world.Definition.Name, Instrument: l.device.instrument(), Reviewers: make(map[string]humans.Reviewer),
 		Observe: func(_ *engine.Core, waiting string) { l.waiting.Store(waiting) },
 	}
 	for name, temper := range l.world.Experts {
@@ -179,7 +181,7 @@ func (l *Life) submit(request engine.Request) {
 	var err error
 	if runner == nil {
 		var core *engine.Core
-		if core, err = engine.Load(ctx, l.book, l.world.Definition.Name); err == nil {
+		if core, err = engine.Load(ctx, builtin.Registry(), l.book, l.world.Definition.Name); err == nil {
 			stored, err = engine.Submit(ctx, l.book, core, request, time.Now())
 		}
 	}
@@ -231,11 +233,11 @@ func (l *Life) Judge(ctx context.Context) []string {
 		}
 	}
 	name := l.world.Definition.Name
-	audit, err := engine.Audit(ctx, l.book, name, events.Build{})
+	audit, err := engine.Audit(ctx, builtin.Registry(), l.book, name, events.Build{})
 	if err != nil || len(audit.Mismatches) > 0 {
 		add("the audit: %+v, %v", audit.Mismatches, err)
 	}
-	replayed, err := engine.Load(ctx, l.book, name)
+	replayed, err := engine.Load(ctx, builtin.Registry(), l.book, name)
 	if err != nil {
 		add("it cannot be replayed: %v", err)
 		return faults
@@ -269,7 +271,7 @@ func (l *Life) own() (n int) {
 
 // restored folds the log from a snapshot in its middle.
 func (l *Life) restored(ctx context.Context, whole *engine.Core) string {
-	core, middle := engine.NewCore(), events.Sequence(l.world.chance("middle").Uint64N(uint64(whole.State().Sequence)))
+	core, middle := engine.NewCore(builtin.Registry()), events.Sequence(l.world.chance("middle").Uint64N(uint64(whole.State().Sequence)))
 	for e, err := range events.ReadCampaign(ctx, l.book, l.world.Definition.Name, 0) {
 		if err == nil {
 			err = core.Apply(e)
@@ -288,7 +290,7 @@ func (l *Life) restored(ctx context.Context, whole *engine.Core) string {
 			}
 			snapshots = append(snapshots, snapshot)
 		}
-		core = engine.NewCore()
+		core = engine.NewCore(builtin.Registry())
 		if err := core.Restore(snapshots); err != nil {
 			return fmt.Sprintf("it cannot be restored: %v", err)
 		}

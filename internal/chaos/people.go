@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
@@ -124,7 +125,7 @@ func (l *Life) operate(ctx context.Context) {
 			pause.Stop()
 			return
 		}
-		core, err := engine.Load(ctx, l.book, l.world.Definition.Name)
+		core, err := engine.Load(ctx, builtin.Registry(), l.book, l.world.Definition.Name)
 		if err != nil {
 			continue
 		}

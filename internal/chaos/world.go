@@ -6,7 +6,11 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 )
 
@@ -67,25 +71,25 @@ func Draw(seed uint64, method definition.Method) World {
 		Parallel:  1,
 	}
 	w.space(&def, r)
-	if method.Policy.Duel.Set() {
+	if !method.Policy.Measures() {
 		def.Budget.Comparisons = 6 + r.IntN(6)
 		def.Initial.Comparisons = count(2 + r.IntN(3))
 	} else {
 		def.Budget.Experiments = 6 + r.IntN(5)
 		def.Initial.Experiments, def.Initial.Labels, def.Initial.Comparisons = count(2), count(r.IntN(4)), count(r.IntN(4))
-		def.Instrument.Process = &definition.ProcessInstrument{Command: []string{"device"}}
+		def.Instrument.Driver = process.Choose(process.Settings{Command: []string{"device"}})
 		def.Parallel = 1 + r.IntN(3)
 		if r.IntN(4) == 0 {
 			def.Replicates = 2
 		}
 		if w.ByHand = r.IntN(5) == 0; w.ByHand {
-			def.Instrument = definition.Instrument{Manual: &definition.ManualInstrument{}}
+			def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
 		}
 	}
 	for i := range []int{1, 1, 2, 3}[r.IntN(4)] {
 		name := []string{"ada", "bob", "eve"}[i]
-		expert := definition.Expert{Name: name, Terminal: &definition.TerminalExpert{}, AnswerWithin: definition.Duration(30 * time.Minute)}
-		if r.IntN(4) == 0 && method.Policy.Duel.Set() {
+		expert := definition.Expert{Name: name, Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(30 * time.Minute)}
+		if r.IntN(4) == 0 && !method.Policy.Measures() {
 			expert.AnswerWithin = 0
 		}
 		def.Experts = append(def.Experts, expert)
@@ -94,7 +98,7 @@ func Draw(seed uint64, method definition.Method) World {
 	if needsNobody(method.Policy) && r.IntN(2) == 0 {
 		def.Experts, w.Experts = nil, nil
 	}
-	w.Definition = campaignfile.Complete(def)
+	w.Definition = campaignfile.Complete(builtin.Registry(), def)
 	w.Operator = []Temper{Prompt, Absent, Careless, Contradictory}[r.IntN(4)]
 	some := func(p float64) float64 {
 		if r.IntN(2) == 0 {

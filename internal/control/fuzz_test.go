@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 )
@@ -69,7 +70,7 @@ func FuzzRequests(f *testing.F) {
 		}
 		h := handler{closing: context.Background(), service: Service{Log: log,
 			Submit: func(ctx context.Context, name string, r engine.Request) ([]events.Event, error) {
-				core, err := engine.Load(ctx, log, name)
+				core, err := engine.Load(ctx, builtin.Registry(), log, name)
 				if err != nil {
 					return nil, err
 				}
@@ -96,7 +97,7 @@ func FuzzRequests(f *testing.F) {
 		if got := int(log.Last() - before); got != recorded {
 			t.Fatalf("%d events were recorded, %d acknowledged (accepted: %v)", got, recorded, ok)
 		}
-		core, err := engine.Load(t.Context(), log, def.Name)
+		core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
 		if err != nil {
 			t.Fatalf("the campaign cannot be folded any more: %v", err)
 		}

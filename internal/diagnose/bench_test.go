@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/space"
@@ -29,8 +31,8 @@ func newBench(t testing.TB, def definition.Campaign) *bench {
 	t.Helper()
 	def.Name = "bench"
 	def.Budget.Experiments = 30
-	def.Instrument = definition.Instrument{Manual: &definition.ManualInstrument{}}
-	b := &bench{t: t, def: campaignfile.Complete(def), log: memlog.New(), now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)}
+	def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
+	b := &bench{t: t, def: campaignfile.Complete(builtin.Registry(), def), log: memlog.New(), now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)}
 	b.check(engine.Define(t.Context(), b.log, events.CampaignDefined{Definition: b.def}, "person:ada", b.now, ""))
 	return b
 }
@@ -44,7 +46,7 @@ func (b *bench) check(err error) {
 
 func (b *bench) core() *engine.Core {
 	b.t.Helper()
-	core, err := engine.Load(b.t.Context(), b.log, b.def.Name)
+	core, err := engine.Load(b.t.Context(), builtin.Registry(), b.log, b.def.Name)
 	b.check(err)
 	return core
 }

@@ -11,9 +11,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
@@ -24,9 +27,11 @@ func reviewed(t *testing.T, n int) *bench {
 	def, truth := electrolyte(t, 2)
 	accuracies := []float64{2, 0, -2}
 	for i, name := range []string{"ada", "gus", "eve"} {
-		def.Experts = append(def.Experts, definition.Expert{Name: name, Simulated: &definition.SimulatedExpert{Accuracy: &accuracies[i]}})
+		def.Experts = append(def.Experts, definition.Expert{Name: name, Channel: humansim.Choose(humansim.Settings{Accuracy: &accuracies[i]})})
 	}
-	def.Experts[0].Simulated.Task, def.Experts[1].Simulated.Task, def.Experts[2].Simulated.Task = "electrolyte", "electrolyte", "electrolyte"
+	for i := range 3 {
+		study.SimulatedExpert(&def, i, func(s *humansim.Settings) { s.Task = "electrolyte" })
+	}
 	b := newBench(t, def)
 	b.measure(b.points(n), func(_ int, p definition.Point) float64 { return truth(p) })
 	s, err := space.New(b.def)
@@ -136,7 +141,7 @@ func TestAgreementInterval(t *testing.T) {
 // Labelled compositions that were measured are counted on their side of the median.
 func TestMeasuredLabels(t *testing.T) {
 	def := box(1, 1)
-	def.Experts = []definition.Expert{{Name: "ada", Terminal: &definition.TerminalExpert{}}}
+	def.Experts = []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}}
 	b := newBench(t, def)
 	points := b.points(6)
 	b.measure(points[:5], func(i int, _ definition.Point) float64 { return float64(i) }).fit(nil) // the median is 2
@@ -156,7 +161,7 @@ func TestMeasuredLabels(t *testing.T) {
 func TestChoices(t *testing.T) {
 	def, truth := electrolyte(t, 2)
 	for _, name := range []string{"ada", "eve"} {
-		def.Experts = append(def.Experts, definition.Expert{Name: name, Terminal: &definition.TerminalExpert{}})
+		def.Experts = append(def.Experts, definition.Expert{Name: name, Channel: terminal.Choose(terminal.Settings{})})
 	}
 	b := newBench(t, def)
 	b.measure(b.points(25), func(_ int, p definition.Point) float64 { return truth(p) }).fit(nil)

@@ -87,7 +87,7 @@ func (r *reader) read() {
 	case r.v.ObjectiveError != nil:
 		r.add(Unusable, BrokenModel, "it cannot be built from the measurements", fmt.Sprintf("The model cannot be built from the measurements and its last fit: %v.", r.v.ObjectiveError),
 			"Decisions come from a space-filling design until it can: look for measurements of nearly the same composition, and exclude the wrong one with `"+r.command("correct", "EXPERIMENT --exclude --reason WHY")+"`.")
-	case r.v.Campaign.Definition.Policy.Duel.Set():
+	case !r.v.Campaign.Definition.Measures():
 		r.add(Untested, NoModel, "nothing is measured", "Nothing is measured in this campaign: the experts' comparisons are the objective, and there is no measurement to judge them by.",
 			"Measure what the experts hold best: only that can tell whether they were right.")
 	case d.Fit == nil:

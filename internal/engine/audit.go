@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -64,8 +65,8 @@ const AuditTolerance = 1e-4
 // campaign's definition admits it. For the rest the log's own integrity vouches.
 // Contradictions in the history itself are mismatches too and end the audit,
 // since nothing after them means anything.
-func Audit(ctx context.Context, log events.Log, name string, build events.Build) (AuditReport, error) {
-	a := &auditor{core: NewCore(), build: build, report: AuditReport{Exact: true, Mismatches: []Mismatch{}}, dispatched: make(map[string]events.Sequence)}
+func Audit(ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build) (AuditReport, error) {
+	a := &auditor{core: NewCore(reg), build: build, report: AuditReport{Exact: true, Mismatches: []Mismatch{}}, dispatched: make(map[string]events.Sequence)}
 	err := a.walk(ctx, log, name)
 	if err == nil && a.report.Events == 0 {
 		err = fmt.Errorf("%w: %q", ErrNoCampaign, name)

@@ -2,14 +2,12 @@ package engine
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -331,11 +329,8 @@ func world(simulated bool) string {
 
 // simulatedDevice reports whether the campaign's instrument is simulated.
 func (a *auditor) simulatedDevice(in *identified) bool {
-	switch i := a.core.State().Definition.Instrument; {
-	case i.Simulated != nil, i.Table != nil:
-		return true
-	case i.Manual != nil:
-		return false
+	if _, simulated, known := a.identity(); known {
+		return simulated
 	}
 	if a.device.simulated == nil {
 		said := a.event.Simulated
@@ -351,24 +346,22 @@ func (a *auditor) simulatedDevice(in *identified) bool {
 func (a *auditor) simulatedExpert(name string) (simulated, known bool) {
 	for _, e := range a.core.State().Definition.Experts {
 		if e.Name == name {
-			return e.Simulated != nil, true
+			return !e.Person, true
 		}
 	}
 	return false, false
 }
 
-// instrumentName is what the instrument of a definition calls itself, where the
-// definition says it: see the adapters' Describe. A program says it itself.
-func instrumentName(def *definition.Campaign) (name string, known bool) {
-	switch i := def.Instrument; {
-	case i.Simulated != nil:
-		return "simulated/" + i.Simulated.Task, true
-	case i.Table != nil:
-		return "table/" + filepath.Base(i.Table.File), true
-	case i.Manual != nil:
-		return "manual", true
+// identity is what the campaign's instrument calls itself and whether it is
+// simulated, where the definition says so: a program says it itself.
+func (a *auditor) identity() (name string, simulated, known bool) {
+	def := a.core.State().Definition
+	driver, known := a.core.registry.Driver(def.Instrument.Driver.Name)
+	if !known || driver.Identify == nil {
+		return "", false, false
 	}
-	return "", false
+	name, simulated = driver.Identify(*def)
+	return name, simulated, true
 }
 
 // checkDispatch holds the instrument that an experiment is handed to to the
@@ -377,7 +370,7 @@ func (a *auditor) checkDispatch(p *events.ExperimentDispatched) {
 	if want := commandID(a.core.State(), p.Experiment); p.Command != want {
 		a.mismatch(p.Experiment, "its command is %q, that of the campaign is %q", p.Command, want)
 	}
-	want, known := instrumentName(a.core.State().Definition)
+	want, _, known := a.identity()
 	if !known {
 		if a.device.name == "" {
 			a.device.name = p.Instrument

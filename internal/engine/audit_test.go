@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
@@ -19,7 +20,7 @@ import (
 // audit audits a forged history of the electrolyte campaign.
 func audit(t *testing.T, forged []events.Event) engine.AuditReport {
 	t.Helper()
-	report, err := engine.Audit(t.Context(), refill(t, forged), "electrolyte", events.Build{})
+	report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, forged), "electrolyte", events.Build{})
 	if err != nil {
 		t.Fatal(err)
 	}

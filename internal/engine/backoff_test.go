@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -309,7 +310,7 @@ func TestEndsWithFailures(t *testing.T) {
 // instrument, however many channels it has and however many experiments wait.
 func TestUnknownFateStopsDispatch(t *testing.T) {
 	def := electrolyte(t, 1, 6, unaided, func(def *definition.Campaign) { def.Parallel = 3 })
-	core := engine.NewCore()
+	core := engine.NewCore(builtin.Registry())
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var sequence events.Sequence
 	put := func(payloads ...events.Payload) {

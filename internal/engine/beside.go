@@ -232,7 +232,7 @@ func (r *Runner) begin(tending context.Context, step Step) *computation {
 // of a computation touches the core aside.
 func (r *Runner) catchUp(ctx context.Context, at events.Sequence, behind []events.Event) error {
 	if r.aside == nil {
-		r.aside, behind = NewCore(), nil
+		r.aside, behind = NewCore(r.Registry), nil
 		for e, err := range events.ReadCampaign(context.WithoutCancel(ctx), r.Log, r.Campaign, 0) {
 			if err != nil {
 				r.aside = nil
@@ -358,7 +358,7 @@ func (c *Core) inWords(step Step) string {
 		}
 		return fmt.Sprintf("fitting the model of what %s says", step.Expert)
 	case Decide:
-		if c.State().Definition.Policy.Duel.Set() {
+		if !c.State().Definition.Measures() {
 			return "deciding what is compared next"
 		}
 		return "deciding what is measured next, from " + measurements

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -186,7 +187,7 @@ func TestSettledWhileAnInstrumentRecalls(t *testing.T) {
 		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = definition.Duration(time.Hour), definition.Duration(time.Hour)
 	})
 	log := refill(t, past)
-	core, err := engine.Load(t.Context(), log, def.Name)
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -24,7 +25,7 @@ import (
 // log again; "" where they do not.
 func unsound(t *testing.T, log events.Log, core *engine.Core) string {
 	t.Helper()
-	replayed, err := engine.Load(t.Context(), log, core.State().Name)
+	replayed, err := engine.Load(t.Context(), builtin.Registry(), log, core.State().Name)
 	if err != nil {
 		return err.Error()
 	}
@@ -33,7 +34,7 @@ func unsound(t *testing.T, log events.Log, core *engine.Core) string {
 	if a != b || err1 != nil || err2 != nil {
 		return fmt.Sprintf("live %s, replayed %s, %v %v", a, b, err1, err2)
 	}
-	report, err := engine.Audit(t.Context(), log, core.State().Name, events.Build{})
+	report, err := engine.Audit(t.Context(), builtin.Registry(), log, core.State().Name, events.Build{})
 	if err != nil || len(report.Mismatches) > 0 || report.Reproduced+report.Older != report.Decisions || report.FitsReproduced != report.Fits {
 		return fmt.Sprintf("audit: %+v %v", report, err)
 	}
@@ -243,7 +244,7 @@ func TestAuditOfWhatAFitWasMadeFrom(t *testing.T) {
 			}
 			copied := slices.Clone(all)
 			copied[i].Data = forged.Data
-			report, err := engine.Audit(t.Context(), refill(t, copied), e.Campaign, events.Build{})
+			report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, copied), e.Campaign, events.Build{})
 			if err != nil || len(report.Mismatches) != 1 {
 				t.Errorf("event %d, a fit made from %d, said to be from %d: %+v %v", e.Sequence, fitted.At, at, report.Mismatches, err)
 			}

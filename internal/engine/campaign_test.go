@@ -13,10 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -29,8 +33,8 @@ func electrolyte(t *testing.T, seed uint64, experiments int, changes ...func(*de
 	changes = append([]func(*definition.Campaign){
 		study.WithExpert(1), study.WithNoise(0.27),
 		func(def *definition.Campaign) {
-			def.Instrument.Simulated.FailureRate = 0.1
-			def.Experts[0].Simulated.UnsureRate = 0.2
+			study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0.1 })
+			study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.2 })
 			def.Policy.Trust.COBOL = &definition.COBOL{Belief: definition.Belief{Confidence: ptr(0.5)}} // wide beliefs: many questions
 		},
 	}, changes...)
@@ -133,7 +137,7 @@ func TestAuditReproducesEverything(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log, _ := simulate(t, electrolyte(t, 3, 10, change))
-			report, err := engine.Audit(t.Context(), log, "electrolyte", events.Build{})
+			report, err := engine.Audit(t.Context(), builtin.Registry(), log, "electrolyte", events.Build{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -372,7 +376,7 @@ func (silent) Ask(ctx context.Context, _ humans.Question) (humans.Answer, error)
 // Law: when nobody answers, questions expire and the campaign goes on without.
 func TestNobodyAnswers(t *testing.T) {
 	def := electrolyte(t, 1, 6, func(def *definition.Campaign) {
-		def.Experts[0] = definition.Expert{Name: "ada", Terminal: &definition.TerminalExpert{}, AnswerWithin: definition.Duration(time.Millisecond)}
+		def.Experts[0] = definition.Expert{Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(time.Millisecond)}
 		def.Initial.Labels = ptr(2)
 		def.Policy.Handover.Width = &definition.Width{Gate: ptr(false)}
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections"
@@ -19,6 +20,8 @@ import (
 // Core is the state of one campaign and the rules for its next step. It is not
 // safe for concurrent use.
 type Core struct {
+	registry registry.Registry
+
 	campaign   *campaign.Projection
 	objective  *objective.Projection
 	belief     *belief.Projection
@@ -40,10 +43,14 @@ type Core struct {
 	standing *standing // as of the last look, nil before
 }
 
-// NewCore returns the core of a campaign without events.
-func NewCore() *Core {
-	return &Core{campaign: campaign.New(), objective: objective.New(), belief: belief.New(), preference: preference.New()}
+// NewCore returns the core of a campaign without events, which may name what the
+// registry holds.
+func NewCore(reg registry.Registry) *Core {
+	return &Core{registry: reg, campaign: campaign.New(), objective: objective.New(), belief: belief.New(), preference: preference.New()}
 }
+
+// Registry returns what the campaign's definition may name.
+func (c *Core) Registry() registry.Registry { return c.registry }
 
 // Projections returns the core's projections in the order of their digest.
 func (c *Core) Projections() []projections.Projection {

@@ -11,9 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections"
@@ -51,7 +53,7 @@ func told(t *testing.T, budget int, outcome events.Payload) (*memlog.Log, defini
 	def := electrolyte(t, 4, budget, unaided, func(def *definition.Campaign) {
 		def.Policy.Next.Sobol = &definition.Sobol{}
 		def.Initial.Experiments = ptr(0)
-		def.Instrument.Simulated.FailureRate = 0
+		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
 	log := memlog.New()
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Unix(0, 0), ""); err != nil {
@@ -153,7 +155,7 @@ func evidence(t *testing.T, core *engine.Core) string {
 func untold(t *testing.T, outcome events.Payload) string {
 	t.Helper()
 	log, def := told(t, 20, outcome)
-	core, err := engine.Load(t.Context(), log, def.Name)
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,8 +174,8 @@ func correct(t *testing.T, log events.Log, core *engine.Core, r engine.Correct) 
 func coherent(t *testing.T, log events.Log, core *engine.Core) {
 	t.Helper()
 	all := history(t, log)
-	projectiontest.Run(t, func() []projections.Projection { return engine.NewCore().Projections() }, all)
-	replayed, err := engine.Load(t.Context(), log, all[0].Campaign)
+	projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, all)
+	replayed, err := engine.Load(t.Context(), builtin.Registry(), log, all[0].Campaign)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +183,7 @@ func coherent(t *testing.T, log events.Log, core *engine.Core) {
 	if again, _ := replayed.Digest(); live != again {
 		t.Error("live and replayed differ")
 	}
-	report, err := engine.Audit(t.Context(), log, all[0].Campaign, events.Build{})
+	report, err := engine.Audit(t.Context(), builtin.Registry(), log, all[0].Campaign, events.Build{})
 	// What a person ran on their own is never put off or called off: only these tests
 	// write so, for the sake of outcomes that people else do not give.
 	unlike := all[4].Kind == events.KindExperimentCancelled || all[4].Kind == events.KindExperimentDeferred
@@ -236,7 +238,7 @@ func TestEveryOutcomeCanBeCorrected(t *testing.T) {
 					}
 					log, def := told(t, budget, reported)
 					reach(log, nil, def)
-					core, err := engine.Load(t.Context(), log, def.Name)
+					core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
 					if err != nil || core.State().Status != status {
 						t.Fatalf("the campaign is %s: %v", core.State().Status, err)
 					}
@@ -292,7 +294,7 @@ func TestEveryOutcomeCanBeCorrected(t *testing.T) {
 func TestFailureExcluded(t *testing.T) {
 	for _, status := range []campaign.ExperimentStatus{campaign.Failed, campaign.Infeasible} {
 		log, def := told(t, 20, outcomes[status])
-		core, err := engine.Load(t.Context(), log, def.Name)
+		core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +323,7 @@ func TestCorrectionKeepsWhatItDoesNotName(t *testing.T) {
 	m.Further = []definition.Quantity{{Name: "viscosity", Value: 3, Unit: "mPa s"}, {Name: "density", Value: 1.2}}
 	m.Identity = "cell 3"
 	log, def := told(t, 20, &events.ExperimentMeasured{Experiment: "e2", Instrument: "person", Requested: subject, Measurement: m})
-	core, err := engine.Load(t.Context(), log, def.Name)
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +354,7 @@ func TestCorrectionKeepsWhatItDoesNotName(t *testing.T) {
 func TestCorrectionsRefused(t *testing.T) {
 	log, def := told(t, 20, outcomes[campaign.Failed])
 	appendAll(t, log, def.Name, time.Unix(50, 0), &events.ExperimentRequested{Experiment: "e7", Parameters: at(1, 0.4, 0.4), Origin: events.OriginPerson, Replicate: 1})
-	core, err := engine.Load(t.Context(), log, def.Name)
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +398,7 @@ func TestCorrectionsRefused(t *testing.T) {
 			}
 		}
 		appendAll(t, appended, def.Name, time.Unix(70, 0), forged)
-		if _, err := engine.Load(t.Context(), appended, def.Name); err == nil || !strings.Contains(err.Error(), "stands in event") {
+		if _, err := engine.Load(t.Context(), builtin.Registry(), appended, def.Name); err == nil || !strings.Contains(err.Error(), "stands in event") {
 			t.Errorf("superseding event %s: %v", supersedes, err)
 		}
 	}
@@ -457,7 +459,7 @@ func TestLateAnswerCanCount(t *testing.T) {
 // continued, does what the undisturbed one does.
 func TestCorrectedAndKilledAnywhere(t *testing.T) {
 	log, def := told(t, 9, outcomes[campaign.Failed])
-	core, err := engine.Load(t.Context(), log, def.Name)
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	if fit, ok := c.nextFit(s); ok {
 		return fit, nil
 	}
-	if s.Spent() < s.Definition.Budget.Experiments || s.Definition.Policy.Duel.Set() {
+	if s.Spent() < s.Definition.Budget.Experiments || !s.Definition.Measures() {
 		if step := timeIsUp(s, w); step != nil {
 			return step, nil
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 )
@@ -23,7 +24,7 @@ func BenchmarkDecision(b *testing.B) {
 			b.ResetTimer()
 			for b.Loop() {
 				b.StopTimer()
-				core, sequence := engine.NewCore(), events.Sequence(0)
+				core, sequence := engine.NewCore(builtin.Registry()), events.Sequence(0)
 				apply := func(e events.Event) {
 					sequence++
 					e.Sequence, e.ID = sequence, strconv.Itoa(int(sequence))

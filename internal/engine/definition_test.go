@@ -9,9 +9,11 @@ import (
 	"slices"
 	"testing"
 
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/report"
 	"github.com/campaignd/campaignd/internal/study"
@@ -51,7 +53,7 @@ func TestIncompleteDefinitions(t *testing.T) {
 	duel := func(policy definition.Duel) definition.Campaign {
 		def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *definition.Campaign) {
 			def.Policy.Duel = policy
-			def.Experts[0].Simulated.Task = "branin"
+			study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
 			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 10}
 		})
 		if err != nil {
@@ -108,17 +110,17 @@ func survives(t *testing.T, log *memlog.Log, name string) (problem string) {
 			problem = fmt.Sprintf("%s panics: %v\n%s", step, fault, debug.Stack())
 		}
 	}()
-	if _, err := engine.Audit(t.Context(), log, name, events.Build{}); err != nil {
+	if _, err := engine.Audit(t.Context(), builtin.Registry(), log, name, events.Build{}); err != nil {
 		return ""
 	}
 	step = "fold"
-	core, err := engine.Load(t.Context(), log, name)
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, name)
 	if err != nil {
 		return ""
 	}
 	step = "summary"
 	_, _ = core.Summarize()
 	step = "report"
-	_ = report.Write(t.Context(), io.Discard, report.Input{Log: log, Campaign: name})
+	_ = report.Write(t.Context(), io.Discard, report.Input{Registry: builtin.Registry(), Log: log, Campaign: name})
 	return ""
 }

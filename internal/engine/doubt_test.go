@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/tasks"
@@ -49,20 +50,20 @@ func wrongRuns(t *testing.T, seed uint64, action string, experiments int, wrong 
 func runsMaking(t *testing.T, seed uint64, action string, experiments int, wrong map[string]float64, makes map[string]definition.Point) (*memlog.Log, *engine.Core) {
 	t.Helper()
 	def := electrolyte(t, seed, experiments, unaided, func(def *definition.Campaign) {
-		def.Instrument.Simulated.FailureRate = 0
+		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 		def.Outliers.Action = action
 		def.Policy.Next.LCB = &definition.LCB{Beta: ptr(2.0)}
 	})
-	instrument, err := simulated.New(*def.Instrument.Simulated, def)
+	instrument, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := memlog.New()
-	r, _ := start(t, log, def, careless{instrument, wrong, makes})
+	r, _ := start(t, log, def, careless{instrument.(*simulated.Instrument), wrong, makes})
 	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+	report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Fatalf("audit: %+v %v", report.Mismatches, err)
 	}
@@ -184,7 +185,7 @@ func TestMadeElsewhereJudgesNothing(t *testing.T) {
 			t.Errorf("read %v elsewhere: the verdicts on e15 are %v", reads, got)
 		}
 		all := history(t, log)
-		projectiontest.Run(t, func() []projections.Projection { return engine.NewCore().Projections() }, all)
+		projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, all)
 		flagged := find(t, all, events.KindMeasurementFlagged, events.VerdictElsewhere, 0)
 		if report := audit(t, replace(all, flagged, edit(t, all[flagged], "reason", "it is fine"))); len(report.Mismatches) == 0 {
 			t.Error("the audit missed a forged word on what was made")
@@ -246,7 +247,7 @@ func TestFlagAndOverrule(t *testing.T) {
 func TestAuditJudgesAgain(t *testing.T) {
 	log, _ := wrongRuns(t, 7, definition.OutlierRepeat, 17, map[string]float64{"e14": 0.05})
 	all := history(t, log)
-	projectiontest.Run(t, func() []projections.Projection { return engine.NewCore().Projections() }, all)
+	projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, all)
 	at := find(t, all, events.KindMeasurementFlagged, events.VerdictSuspect, 0)
 	settled := find(t, all, events.KindMeasurementFlagged, events.VerdictOverturned, 0)
 	for name, forged := range map[string][]events.Event{
@@ -280,7 +281,9 @@ func without(all []events.Event, i int) []events.Event {
 // Law: what a person measured on their own is measured again where it contradicts
 // the model, and an audit takes that for what it is: the engine's request.
 func TestDoubtOfAPersonsOwn(t *testing.T) {
-	def := electrolyte(t, 2, 8, unaided, func(def *definition.Campaign) { def.Instrument.Simulated.FailureRate = 0 })
+	def := electrolyte(t, 2, 8, unaided, func(def *definition.Campaign) {
+		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+	})
 	log, core := simulate(t, def)
 	def.Budget.Experiments = 12
 	own := engine.Tell{Parameters: at(0.3, 0.4, 0.1), Value: 29}
@@ -299,7 +302,7 @@ func TestDoubtOfAPersonsOwn(t *testing.T) {
 	if !again {
 		t.Fatal("it was not measured again")
 	}
-	report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+	report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %+v, %v", report.Mismatches, err)
 	}

@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -32,7 +34,7 @@ func throughPauses(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.
 		err = r.Run(ctx)
 		stop()
 		if err == nil {
-			report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+			report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 			if err != nil || len(report.Mismatches) > 0 {
 				t.Fatalf("audit: %+v %v", report.Mismatches, err)
 			}
@@ -51,8 +53,10 @@ func TestHalfIsInfeasible(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {
 		def := electrolyte(t, seed, 30, unaided, func(def *definition.Campaign) {
 			def.Policy.Next.LCB = &definition.LCB{Beta: ptr(2.0)}
-			def.Instrument.Simulated.FailureRate, def.Instrument.Simulated.Noise = 0, 0
-			def.Instrument.Simulated.Infeasible = []definition.Region{{Name: "too thick", Where: map[string]definition.RegionSide{"lipf6": {Min: ptr(1.28)}}}}
+			study.Simulated(def, func(s *simulated.Settings) { s.FailureRate, s.Noise = 0, 0 })
+			study.Simulated(def, func(s *simulated.Settings) {
+				s.Infeasible = []definition.Region{{Name: "too thick", Where: map[string]definition.RegionSide{"lipf6": {Min: ptr(1.28)}}}}
+			})
 		})
 		log, core, pauses := throughPauses(t, def)
 		wasted, late := 0, 0
@@ -82,7 +86,7 @@ func TestRandomFailuresDoNotParalyse(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {
 		def := electrolyte(t, seed, 30, unaided, func(def *definition.Campaign) {
 			def.Policy.Next.LCB = &definition.LCB{Beta: ptr(2.0)}
-			def.Instrument.Simulated.FailureRate, def.Instrument.Simulated.Noise = 0.1, 0
+			study.Simulated(def, func(s *simulated.Settings) { s.FailureRate, s.Noise = 0.1, 0 })
 		})
 		_, core, _ := throughPauses(t, def)
 		failed := make(map[string]string)

@@ -16,10 +16,14 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -217,7 +221,7 @@ func TestEveryForgeryIsFound(t *testing.T) {
 		"mr-lpf": func(t *testing.T) []events.Event {
 			def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *definition.Campaign) {
 				def.Policy.Duel.MRLPF = &definition.MRLPF{Dueling: definition.Dueling{Points: ptr(16)}}
-				def.Experts[0].Simulated.Task = "branin"
+				study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
 				def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 12}
 			})
 			if err != nil {
@@ -236,7 +240,7 @@ func TestEveryForgeryIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			all := campaign(t)
-			if report, err := engine.Audit(t.Context(), refill(t, all), all[0].Campaign, events.Build{}); err != nil || len(report.Mismatches) > 0 {
+			if report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign, events.Build{}); err != nil || len(report.Mismatches) > 0 {
 				t.Fatalf("the honest log: %+v %v", report.Mismatches, err)
 			}
 			const each = 2 // of the events of a kind
@@ -295,7 +299,7 @@ func safely(t *testing.T, log events.Log, name string) (report engine.AuditRepor
 			err = fmt.Errorf("%w: %v\n%s", errPanic, fault, debug.Stack())
 		}
 	}()
-	return engine.Audit(t.Context(), log, name, events.Build{})
+	return engine.Audit(t.Context(), builtin.Registry(), log, name, events.Build{})
 }
 
 func shorten(text string) string {
@@ -372,7 +376,7 @@ func (e *moodyExpert) Ask(context.Context, humans.Question) (humans.Answer, erro
 // whatever they may.
 func people(t *testing.T) []events.Event {
 	def := electrolyte(t, 2, 9, func(def *definition.Campaign) {
-		def.Experts[0] = definition.Expert{Name: "ada", Terminal: &definition.TerminalExpert{}, AnswerWithin: definition.Duration(time.Hour)}
+		def.Experts[0] = definition.Expert{Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(time.Hour)}
 		def.Initial.Labels, def.Initial.Balanced = ptr(6), ptr(false)
 		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = definition.Duration(40*time.Millisecond), definition.Duration(150*time.Millisecond)
 		def.Objective.Max = ptr(100.0)
@@ -420,8 +424,8 @@ func people(t *testing.T) []events.Event {
 		}
 	}
 	defined := def
-	defined.Instrument.Simulated, defined.Instrument.Process = nil, &definition.ProcessInstrument{Command: []string{"./mixer"}}
-	defined = campaignfile.Complete(defined)
+	defined.Instrument.Driver = process.Choose(process.Settings{Command: []string{"./mixer"}})
+	defined = campaignfile.Complete(builtin.Registry(), defined)
 	trace := "00-" + strings.Repeat("1", 32) + "-" + strings.Repeat("2", 16) + "-01"
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Instance: "ABC", Definition: defined}, "person:eve", time.Now(), trace); err != nil {
 		t.Fatal(err)
@@ -495,7 +499,7 @@ func people(t *testing.T) []events.Event {
 
 func mustLoad(t *testing.T, log events.Log) *engine.Core {
 	t.Helper()
-	core, err := engine.Load(t.Context(), log, "electrolyte")
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, "electrolyte")
 	if err != nil {
 		t.Fatal(err)
 	}

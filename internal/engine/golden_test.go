@@ -14,6 +14,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
@@ -35,7 +36,7 @@ func TestGoldenLogs(t *testing.T) {
 	for _, path := range logs {
 		t.Run(path, func(t *testing.T) {
 			all := golden(t, path)
-			core, err := engine.Load(t.Context(), refill(t, all), all[0].Campaign)
+			core, err := engine.Load(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +47,7 @@ func TestGoldenLogs(t *testing.T) {
 			if diff := cmp.Diff(string(want), science(core.State())); diff != "" {
 				t.Error(diff)
 			}
-			report, err := engine.Audit(t.Context(), refill(t, all), all[0].Campaign, events.Build{Version: "another"})
+			report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign, events.Build{Version: "another"})
 			if err != nil || len(report.Mismatches) > 0 {
 				t.Errorf("audit: %+v %v", report.Mismatches, err)
 			}
@@ -77,14 +78,14 @@ func golden(t *testing.T, path string) (all []events.Event) {
 // rules, and a campaign that it began goes on by the rules of today: each decision says whose
 // they are, and the audit has nothing to say of either.
 func TestEarlierVersionsAreAudited(t *testing.T) {
-	for name, budget := range map[string]definition.Budget{"choices": {Experiments: 7}, "duels": {Comparisons: 15}} {
+	for name, budget := range map[string]definition.Budget{"choices": {Experiments: 7}} {
 		t.Run(name, func(t *testing.T) {
 			all := golden(t, "testdata/golden-v2-"+name+".jsonl")
 			log := refill(t, all)
 			audit := func() map[int]int {
 				t.Helper()
 				// As on another build: these logs were written on one.
-				report, err := engine.Audit(t.Context(), log, all[0].Campaign, events.Build{Version: "another"})
+				report, err := engine.Audit(t.Context(), builtin.Registry(), log, all[0].Campaign, events.Build{Version: "another"})
 				if err != nil || len(report.Mismatches) > 0 || report.Older > 0 || report.Reproduced != report.Decisions {
 					t.Errorf("audit: %+v, %v", report, err)
 				}
@@ -100,7 +101,7 @@ func TestEarlierVersionsAreAudited(t *testing.T) {
 			if before[2] == 0 || len(before) != 1 {
 				t.Fatalf("it has decisions of the versions %v", before)
 			}
-			core, err := engine.Load(t.Context(), log, all[0].Campaign)
+			core, err := engine.Load(t.Context(), builtin.Registry(), log, all[0].Campaign)
 			if err != nil {
 				t.Fatal(err)
 			}

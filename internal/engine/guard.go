@@ -185,7 +185,7 @@ func (c *Core) guardAmendment(a *events.CampaignAmended) error {
 	if size > maxWords {
 		return refuse("the amendment's file and changes have %d bytes, at most %d are recorded", size, maxWords)
 	}
-	if err := campaignfile.Sound(a.Definition); err != nil {
+	if err := campaignfile.Sound(c.registry, a.Definition); err != nil {
 		return refuse("the amended definition cannot be run: %w", err)
 	}
 	return nil

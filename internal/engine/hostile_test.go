@@ -16,10 +16,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -279,10 +282,10 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := hostile{rt}
 		def := electrolyte(t, rapid.Uint64Range(1, 50).Draw(rt, "seed"), 5, func(def *definition.Campaign) {
-			def.Experts[0] = definition.Expert{Name: "ada", Terminal: &definition.TerminalExpert{}}
+			def.Experts[0] = definition.Expert{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}
 			def.Initial.Labels, def.Initial.Experiments = ptr(2), ptr(2)
 			def.Policy.Handover.Width = &definition.Width{Gate: ptr(rapid.Bool().Draw(rt, "gate"))} // without it they are asked always
-			def.Instrument = definition.Instrument{Process: &definition.ProcessInstrument{Command: []string{"bench"}}}
+			def.Instrument = definition.Instrument{Driver: process.Choose(process.Settings{Command: []string{"bench"}})}
 		})
 		instrument := &shouting{bench: bench{acts: make(map[string]int)}, name: "bench"}
 		reviewer := new(oracle)
@@ -363,7 +366,7 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 				rt.Fatalf("%s was told of %d events, the log holds %d", actor, n, written[actor])
 			}
 		}
-		core, err := engine.Load(t.Context(), log, def.Name)
+		core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -372,7 +375,7 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 		if live != replayed || err1 != nil || err2 != nil {
 			rt.Fatalf("live %s, replayed %s, %v %v", live, replayed, err1, err2)
 		}
-		if report, err := engine.Audit(t.Context(), log, def.Name, events.Build{}); err != nil || len(report.Mismatches) > 0 {
+		if report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}); err != nil || len(report.Mismatches) > 0 {
 			rt.Fatalf("audit: %+v %v", report.Mismatches, err)
 		}
 	})

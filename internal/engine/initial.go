@@ -51,7 +51,7 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 	if have >= want || open {
 		return nil, nil
 	}
-	if expert.Simulated != nil {
+	if !expert.Person {
 		return Examples{Expert: expert.Name, N: want - have, Balanced: *def.Initial.Balanced}, nil
 	}
 	points, err := c.space.Sample(want, seedFor(def.Seed, "initial labels", expert.Name))
@@ -78,7 +78,7 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 	if belief := def.Policy.Trust.Belief(); belief != nil && belief.Options != nil {
 		size = *belief.Options
 	}
-	if expert.Simulated != nil && !def.Policy.Duel.Set() {
+	if !expert.Person && def.Measures() {
 		return Examples{Expert: expert.Name, N: want - have, Options: size}, nil
 	}
 	points, err := c.initialOptions(expert.Name, have, want, size)
@@ -109,7 +109,7 @@ func (c *Core) initialOptions(expert string, have, want, size int) (options []de
 		return nil, nil
 	case different && len(list) < size*want:
 		return c.leastCompared(list, expert, size, seed)
-	case s.Definition.Policy.Duel.Set():
+	case !s.Definition.Measures():
 		points, err = c.space.Design(definition.DesignSobol, size*want, seed)
 	case different:
 		points, err = c.space.Design(definition.DesignRandom, size*want, seed)

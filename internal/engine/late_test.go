@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections"
@@ -29,7 +31,7 @@ func unanswered(t *testing.T, policy definition.Policy) (*memlog.Log, definition
 		case policy.Next.Manual == nil:
 			def.Initial.Labels = ptr(2)
 		}
-		def.Experts = []definition.Expert{{Name: "ada", Terminal: &definition.TerminalExpert{}, AnswerWithin: definition.Duration(time.Millisecond)}}
+		def.Experts = []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(time.Millisecond)}}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -104,11 +106,11 @@ func TestLateAnswers(t *testing.T) {
 			if learnt < asked-1 {
 				t.Errorf("of %d answers the models learnt from %d", asked-1, learnt)
 			}
-			report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+			report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 			if err != nil || len(report.Mismatches) > 0 {
 				t.Errorf("audit: %+v, %v", report, err)
 			}
-			projectiontest.Run(t, func() []projections.Projection { return engine.NewCore().Projections() }, history(t, log))
+			projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, history(t, log))
 		})
 	}
 }
@@ -143,7 +145,7 @@ func TestTooLateAnswers(t *testing.T) {
 			continue
 		}
 		short := refill(t, all[:i+1])
-		core, err := engine.Load(t.Context(), short, def.Name)
+		core, err := engine.Load(t.Context(), builtin.Registry(), short, def.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +185,7 @@ func TestSuggestedQuestionsWait(t *testing.T) {
 	for within, waits := range map[time.Duration]bool{0: true, time.Hour: false} {
 		def, err := study.Define("branin", 1, 3, func(def *definition.Campaign) {
 			def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(2)}
-			def.Experts = []definition.Expert{{Name: "ada", Terminal: &definition.TerminalExpert{}, AnswerWithin: definition.Duration(within)}}
+			def.Experts = []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(within)}}
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +194,7 @@ func TestSuggestedQuestionsWait(t *testing.T) {
 		start(t, log, def, nil) // defines it
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		for day := range 3 {
-			r := &engine.Runner{Log: log, Campaign: def.Name, Now: func() time.Time { return now.AddDate(0, 0, day) }}
+			r := &engine.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: func() time.Time { return now.AddDate(0, 0, day) }}
 			suggestion, err := r.Suggest(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -205,7 +207,7 @@ func TestSuggestedQuestionsWait(t *testing.T) {
 				t.Errorf("within %v, on day %d q1 is %s", within, day, q.Status)
 			}
 		}
-		report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+		report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 		if err != nil || len(report.Mismatches) > 0 {
 			t.Errorf("audit: %+v, %v", report, err)
 		}

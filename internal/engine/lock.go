@@ -9,7 +9,7 @@ import (
 // instrument. A simulation can be shared; and a person at the bench sees whom they
 // work for.
 func Exclusive(def definition.Campaign, d instruments.Description) bool {
-	return !d.Simulated && def.Instrument.Manual == nil
+	return !d.Simulated && !def.Instrument.ByHand
 }
 
 func (r *Runner) lock() error {

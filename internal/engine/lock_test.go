@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 )
@@ -23,7 +25,8 @@ func TestLocked(t *testing.T) {
 		"real":      {func(*device, *definition.Campaign) {}, true},
 		"simulated": {func(d *device, _ *definition.Campaign) { d.description.Simulated = true }, false},
 		"a person": {func(_ *device, def *definition.Campaign) {
-			def.Instrument.Simulated, def.Instrument.Manual = nil, &definition.ManualInstrument{}
+			def.Instrument.Driver = manual.Choose(manual.Settings{})
+			def.Instrument.ByHand = true
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -34,7 +37,7 @@ func TestLocked(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := log.Last()
-			r := &engine.Runner{Log: log, Campaign: def.Name, Instrument: d, Now: made.Now, Eager: true}
+			r := &engine.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Instrument: d, Now: made.Now, Eager: true}
 			r.Lock = func(locked instruments.Description) error {
 				if locked.Identity != "serial 1" {
 					t.Errorf("%+v is locked", locked)

@@ -6,9 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 )
@@ -22,15 +25,16 @@ func grid(n, comparisons int, seed uint64, policy definition.Policy) definition.
 	def := definition.Campaign{
 		Name: "grid", Seed: seed, Parameters: []definition.Parameter{{Name: "x", Values: values}},
 		Objective: definition.Objective{Name: "liking", Goal: definition.Maximize}, Policy: policy,
-		Experts: []definition.Expert{{Name: "ada", Terminal: &definition.TerminalExpert{}}},
+		Experts: []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}},
 		Initial: definition.Initial{Comparisons: &comparisons},
 	}
-	if policy.Duel.Set() {
+	if !policy.Measures() {
 		def.Budget.Comparisons = comparisons
 	} else {
-		def.Budget.Experiments, def.Instrument.Manual = 3, &definition.ManualInstrument{}
+		def.Budget.Experiments = 3
+		def.Instrument.Driver = manual.Choose(manual.Settings{})
 	}
-	return campaignfile.Complete(def)
+	return campaignfile.Complete(builtin.Registry(), def)
 }
 
 // compared plays the initial comparisons and returns the options of each.
@@ -47,7 +51,7 @@ func compared(t *testing.T, def definition.Campaign, rules int) (asked [][]float
 		t.Fatal(err)
 	}
 	for range *def.Initial.Comparisons {
-		r := &engine.Runner{Log: log, Campaign: def.Name, Now: func() time.Time { return now }}
+		r := &engine.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: func() time.Time { return now }}
 		suggestion, err := r.Suggest(t.Context())
 		if err != nil || len(suggestion.Questions) != 1 {
 			t.Fatal(suggestion, err)
@@ -65,7 +69,7 @@ func compared(t *testing.T, def definition.Campaign, rules int) (asked [][]float
 			t.Fatal(err)
 		}
 	}
-	report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+	report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -69,11 +70,11 @@ func TestParallel(t *testing.T) {
 		})
 		log := memlog.New()
 		for killed := true; killed; {
-			instrument, err := simulated.New(*def.Instrument.Simulated, def)
+			instrument, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
 			if err != nil {
 				rt.Fatal(err)
 			}
-			r, err := study.Runner(t.Context(), log, def, moody{instrument, capacity, rapid.Uint64().Draw(rt, "mood")})
+			r, err := study.Runner(t.Context(), log, def, moody{instrument.(*simulated.Instrument), capacity, rapid.Uint64().Draw(rt, "mood")})
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -94,7 +95,7 @@ func TestParallel(t *testing.T) {
 		}
 		all := history(t, log)
 		checkParallel(rt, def, all, parallel, capacity)
-		report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+		report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 		if err != nil || len(report.Mismatches) > 0 {
 			rt.Fatalf("audit: %+v %v", report.Mismatches, err)
 		}
@@ -103,7 +104,7 @@ func TestParallel(t *testing.T) {
 
 // checkParallel walks a history and reports what breaks the law.
 func checkParallel(rt *rapid.T, def definition.Campaign, all []events.Event, parallel, capacity int) {
-	core := engine.NewCore()
+	core := engine.NewCore(builtin.Registry())
 	for _, e := range all {
 		payload, err := events.Decode(e)
 		if err != nil {

@@ -133,7 +133,7 @@ func (r *Runner) recovered(ctx, tending context.Context) error {
 	for i, q := range recovery.asked {
 		x, told := s.Experiment(q.experiment), recovery.told[i]
 		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
-			byHand := s.Definition.Instrument.Manual != nil && !x.Status.Open()
+			byHand := s.Definition.Instrument.ByHand && !x.Status.Open()
 			if !byHand && (told.fate == instruments.FateRunning || told.fate == instruments.FateFinished) {
 				tend = append(tend, i)
 			}

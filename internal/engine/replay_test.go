@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections"
@@ -44,8 +45,8 @@ func TestReplayedLiveRestored(t *testing.T) {
 			}
 		}
 		all := history(t, log)
-		projectiontest.Run(t, func() []projections.Projection { return engine.NewCore().Projections() }, all)
-		report, err := engine.Audit(t.Context(), log, def.Name, events.Build{})
+		projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, all)
+		report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 		if err != nil || len(report.Mismatches) > 0 {
 			rt.Fatalf("audit of %d events: %+v %v", len(all), report.Mismatches, err)
 		}
@@ -113,7 +114,7 @@ func BenchmarkColdStart(b *testing.B) {
 			log := longHistory(b, n)
 			b.ResetTimer()
 			for b.Loop() {
-				if _, err := engine.Load(b.Context(), log, "electrolyte"); err != nil {
+				if _, err := engine.Load(b.Context(), builtin.Registry(), log, "electrolyte"); err != nil {
 					b.Fatal(err)
 				}
 			}

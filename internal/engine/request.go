@@ -222,7 +222,7 @@ func (c *Core) tell(t Tell, origin string, number int) ([]events.Payload, error)
 			return nil, refuse("%s has a result already: change it with `campaignd correct %s`", id, id)
 		case !x.Status.Open():
 			return nil, refuse("%s is %s already: if it ended otherwise, say so with `campaignd correct %s`", id, x.Status, id)
-		case x.Status != campaign.Requested && s.Definition.Instrument.Manual == nil:
+		case x.Status != campaign.Requested && !s.Definition.Instrument.ByHand:
 			return nil, refuse("%s is working on %s and will tell its result itself", x.Instrument, id)
 		}
 		requested = x.Parameters

@@ -12,12 +12,15 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Runner drives one campaign: the only loop, and the owner of every goroutine
 // and effect. Its fields are set before Run and not changed after.
 type Runner struct {
+	// Registry holds what the campaign's definition may name.
+	Registry registry.Registry
 	// Log holds the campaign; Campaign names it.
 	Log      events.Log
 	Campaign string
@@ -111,8 +114,8 @@ const inboxSize = 64
 var ErrNoCampaign = errors.New("the store holds no such campaign")
 
 // Load folds a campaign's events into a core.
-func Load(ctx context.Context, log events.Log, name string) (*Core, error) {
-	core := NewCore()
+func Load(ctx context.Context, reg registry.Registry, log events.Log, name string) (*Core, error) {
+	core := NewCore(reg)
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
 			return nil, err
@@ -156,7 +159,7 @@ func (r *Runner) load(ctx context.Context) (err error) {
 	}
 	r.inbox, r.over, r.tended = make(chan message, inboxSize), make(chan struct{}), make(map[string]context.CancelFunc)
 	r.computed = make(chan computed, 1)
-	r.core, err = Load(ctx, r.Log, r.Campaign)
+	r.core, err = Load(ctx, r.Registry, r.Log, r.Campaign)
 	return err
 }
 
@@ -168,7 +171,7 @@ func (r *Runner) Start(ctx context.Context) (err error) {
 	if s := r.core.State(); s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 {
 		return nil
 	}
-	if r.core.State().Definition.Policy.Duel.Set() {
+	if !r.core.State().Definition.Measures() {
 		return nil // nothing is measured
 	}
 	return r.describe(ctx)
@@ -393,7 +396,7 @@ func (r *Runner) forget() {
 	for id, cancel := range r.tended {
 		q, x := s.Question(id), s.Experiment(id)
 		answered := q != nil && q.Status != campaign.Asked
-		told := x != nil && !x.Status.Open() && s.Definition.Instrument.Manual != nil
+		told := x != nil && !x.Status.Open() && s.Definition.Instrument.ByHand
 		if answered || told {
 			cancel()
 			delete(r.tended, id)

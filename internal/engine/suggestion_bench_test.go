@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 )
@@ -35,7 +37,7 @@ func benchmarkSuggestion(b *testing.B, history []events.Event, cold bool) {
 	fitted := fits(b, name, history)
 	for b.Loop() {
 		b.StopTimer()
-		core := engine.NewCore()
+		core := engine.NewCore(builtin.Registry())
 		feed := feeder(b, core)
 		for _, e := range history {
 			feed(e)
@@ -97,7 +99,7 @@ func fit(b *testing.B, name string, core *engine.Core, step engine.Fit) events.E
 
 // fits returns the fits that a history calls for.
 func fits(b *testing.B, name string, history []events.Event) (all []events.Event) {
-	core := engine.NewCore()
+	core := engine.NewCore(builtin.Registry())
 	feed := feeder(b, core)
 	for _, e := range history {
 		feed(e)
@@ -124,10 +126,10 @@ func unsuggested(b *testing.B, method string, n int) []events.Event {
 			}
 		}
 		def.Initial = definition.Initial{Experiments: ptr(50), Design: definition.DesignRandom, Comparisons: ptr(n)}
-		if def.Policy.Duel.Set() {
+		if !def.Measures() {
 			def.Initial.Experiments = nil
 			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: n + 1}
-			def.Experts[0].Simulated.Task = "ackley4"
+			study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "ackley4" })
 			def.Model.Utility.Posterior = definition.PosteriorLaplace
 			if method == "rahbo" || method == "anpei" {
 				def.Model.Utility.Posterior = definition.PosteriorHallucinate

@@ -57,7 +57,7 @@ func (c *Core) summarize(ctx context.Context) (Summary, error) {
 		summary.Best, summary.Preferred, summary.Helps = last.best, last.preferred, last.helps
 		return summary, nil
 	}
-	switch duel := s.Definition.Policy.Duel.Set(); {
+	switch duel := !s.Definition.Measures(); {
 	case c.apart && duel:
 	case c.apart:
 		summary.Best = c.bestMeasured()

@@ -7,11 +7,14 @@ import (
 	"testing"
 	"time"
 
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -38,7 +41,9 @@ func submit(t *testing.T, log events.Log, r *engine.Runner, request engine.Reque
 // Law: what an amendment excludes is not made any more, also where it had
 // been requested, or accepted by an expert, before.
 func TestExcludedIsCalledOff(t *testing.T) {
-	def := electrolyte(t, 3, 9, func(def *definition.Campaign) { def.Experts[0].Simulated.UnsureRate = 0 })
+	def := electrolyte(t, 3, 9, func(def *definition.Campaign) {
+		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0 })
+	})
 	log, core := simulate(t, def)
 	accepted := slices.IndexFunc(core.State().Questions, func(q campaign.Question) bool {
 		return q.Decision != "" && q.Answer == events.AnswerAccept
@@ -81,7 +86,7 @@ func TestDesignsDoNotRepeat(t *testing.T) {
 	for _, next := range []definition.Next{{Sobol: &definition.Sobol{}}, {Random: &definition.Random{}}} {
 		def := electrolyte(t, 2, 20, unaided, func(def *definition.Campaign) {
 			def.Policy.Next = next
-			def.Instrument.Simulated.FailureRate = 0
+			study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 			for _, x := range []float64{0.3, 0.6, 0.9, 1.2, 1.5, 1.8} {
 				for _, y := range []float64{0, 1} {
 					def.Candidates = append(def.Candidates, definition.Point{"lipf6": definition.Number(x), "ec": definition.Number(0.4), "dmc": definition.Number(y)})
@@ -113,7 +118,7 @@ func TestGivenPointsInOrder(t *testing.T) {
 	}
 	def := electrolyte(t, 1, 5, unaided, func(def *definition.Campaign) {
 		def.Initial = definition.Initial{Design: definition.DesignPoints, Points: []definition.Point{point(1), point(1), point(2)}}
-		def.Instrument.Simulated.FailureRate = 0
+		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
 	_, core := simulate(t, def)
 	for i, want := range []float64{1, 1, 2} {
@@ -179,7 +184,9 @@ func TestLateAnswersAreKept(t *testing.T) {
 // Law: a simulated result is marked as simulated, also where the campaign was
 // stopped and its process killed before the result came.
 func TestStoppedKilledStillSimulated(t *testing.T) {
-	def := electrolyte(t, 1, 5, unaided, func(def *definition.Campaign) { def.Instrument.Simulated.FailureRate = 0 })
+	def := electrolyte(t, 1, 5, unaided, func(def *definition.Campaign) {
+		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+	})
 	log, _ := simulate(t, def)
 	log = refill(t, upTo(t, history(t, log), events.KindExperimentStarted))
 	r, _ := start(t, log, def, nil)
@@ -301,7 +308,7 @@ func TestReplicatesSurviveImports(t *testing.T) {
 	def := electrolyte(t, 1, 6, unaided, func(def *definition.Campaign) {
 		def.Replicates = 3
 		def.Initial.Experiments = ptr(2)
-		def.Instrument.Simulated.FailureRate = 0
+		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
 	log, _ := simulate(t, def)
 	log = refill(t, upTo(t, history(t, log), events.KindExperimentMeasured))
@@ -332,7 +339,9 @@ func TestReplicatesSurviveImports(t *testing.T) {
 
 // Law: a campaign all of whose measurements are excluded has no result, and says so.
 func TestAllExcluded(t *testing.T) {
-	def := electrolyte(t, 1, 3, unaided, func(def *definition.Campaign) { def.Instrument.Simulated.FailureRate = 0 })
+	def := electrolyte(t, 1, 3, unaided, func(def *definition.Campaign) {
+		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+	})
 	log, core := simulate(t, def)
 	for _, x := range slices.Clone(core.State().Experiments) {
 		request := engine.Request{Actor: "person:eve", Correct: &engine.Correct{Experiment: x.ID, Exclude: true, Reason: "wrong salt"}}

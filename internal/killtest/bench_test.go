@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/testinstrument"
 )
@@ -91,15 +93,15 @@ func (c *campaignRun) bury(t *testing.T) {
 // initial labels, fits, decisions, questions and measurements.
 func campaignFile(sc scenario, seed int, bench string) ([]byte, error) {
 	// YAML takes JSON.
-	what := definition.Instrument{Simulated: &definition.SimulatedInstrument{Task: "electrolyte", Noise: 0.27, Latency: definition.Duration(latency)}}
+	what := definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: "electrolyte", Noise: 0.27, Latency: definition.Duration(latency)})}
 	if sc.bench != nil {
 		o := *sc.bench
 		o.Dir, o.Latency = bench, definition.Duration(latency)
-		process, err := testinstrument.Config(o)
+		settings, err := testinstrument.Config(o)
 		if err != nil {
 			return nil, err
 		}
-		what = definition.Instrument{Process: &process}
+		what = definition.Instrument{Driver: process.Choose(settings)}
 	}
 	text, err := json.Marshal(what)
 	if err != nil {

@@ -15,10 +15,12 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	humansimulated "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/space"
@@ -39,7 +41,7 @@ type trial struct {
 // newTrial defines a campaign.
 func newTrial(t testing.TB, def definition.Campaign) *trial {
 	t.Helper()
-	c := &trial{t: t, def: campaignfile.Complete(def), log: memlog.New(), now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)}
+	c := &trial{t: t, def: campaignfile.Complete(builtin.Registry(), def), log: memlog.New(), now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)}
 	defined := events.CampaignDefined{Definition: c.def, Build: events.Build{Version: "v1.2.3", Go: "go1.26", Arch: "amd64/v1"}}
 	c.check(engine.Define(t.Context(), c.log, defined, "person:ada", c.clock(), ""))
 	return c
@@ -61,9 +63,9 @@ func (c *trial) clock() time.Time {
 // own simulated instrument or the given one.
 func (c *trial) run(instrument instruments.Instrument) *trial {
 	c.t.Helper()
-	if instrument == nil && c.def.Instrument.Simulated != nil {
+	if instrument == nil && c.def.Instrument.Driver.Name == simulated.Name {
 		var err error
-		instrument, err = simulated.New(*c.def.Instrument.Simulated, c.def)
+		instrument, err = simulated.Driver.Open(c.t.Context(), c.def, instruments.Environment{})
 		c.check(err)
 	}
 	reviewers := map[string]humans.Reviewer{}
@@ -77,7 +79,7 @@ func (c *trial) run(instrument instruments.Instrument) *trial {
 		})
 		c.check(err)
 	}
-	r := &engine.Runner{Log: c.log, Campaign: c.def.Name, Instrument: instrument, Reviewers: reviewers, Now: c.clock,
+	r := &engine.Runner{Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name, Instrument: instrument, Reviewers: reviewers, Now: c.clock,
 		Build: events.Build{Version: "v1.2.3", Go: "go1.26", Arch: "amd64/v1"}}
 	ctx, cancel := context.WithCancel(c.t.Context())
 	defer cancel()
@@ -96,7 +98,7 @@ func (c *trial) run(instrument instruments.Instrument) *trial {
 // ask submits a person's request.
 func (c *trial) ask(r engine.Request) *trial {
 	c.t.Helper()
-	core, err := engine.Load(c.t.Context(), c.log, c.def.Name)
+	core, err := engine.Load(c.t.Context(), builtin.Registry(), c.log, c.def.Name)
 	c.check(err)
 	r.Actor = "person:ada"
 	_, err = engine.Submit(c.t.Context(), c.log, core, r, c.clock())
@@ -122,7 +124,7 @@ func (c *trial) record(payloads ...events.Payload) *trial {
 func (c *trial) html() string {
 	c.t.Helper()
 	var b bytes.Buffer
-	c.check(Write(c.t.Context(), &b, Input{Log: c.log, Campaign: c.def.Name}))
+	c.check(Write(c.t.Context(), &b, Input{Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name}))
 	if dir := os.Getenv("REPORT_DIR"); dir != "" {
 		name := strings.NewReplacer("/", "-", " ", "-").Replace(c.t.Name()) + ".html"
 		c.check(os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644))
@@ -133,7 +135,7 @@ func (c *trial) html() string {
 // history is what the report is made from.
 func (c *trial) history() *history {
 	c.t.Helper()
-	h, err := read(c.t.Context(), c.log, c.def.Name)
+	h, err := read(c.t.Context(), builtin.Registry(), c.log, c.def.Name)
 	c.check(err)
 	return h
 }
@@ -187,8 +189,8 @@ func electrolyte(experiments int) definition.Campaign {
 		},
 		Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize, Noise: pointer(0.27)},
 		Budget:     definition.Budget{Experiments: experiments},
-		Instrument: definition.Instrument{Simulated: &definition.SimulatedInstrument{Task: "electrolyte", Noise: 0.27}},
-		Experts:    []definition.Expert{{Name: "ada", Simulated: &definition.SimulatedExpert{Accuracy: pointer(1.0)}}},
+		Instrument: definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: "electrolyte", Noise: 0.27})},
+		Experts:    []definition.Expert{{Name: "ada", Channel: humansimulated.Choose(humansimulated.Settings{Accuracy: pointer(1.0)})}},
 	}
 }
 
@@ -209,7 +211,7 @@ func mixture(experiments int) definition.Campaign {
 		Initial:    definition.Initial{Experiments: pointer(6)},
 		Policy:     definition.Policy{Next: definition.Next{LogEI: &definition.LogEI{}}},
 		Budget:     definition.Budget{Experiments: experiments},
-		Instrument: definition.Instrument{Simulated: &definition.SimulatedInstrument{Task: "mixture4", Noise: 0.1}, Steps: map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}},
+		Instrument: definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: "mixture4", Noise: 0.1}), Steps: map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}},
 	}
 }
 
@@ -224,7 +226,7 @@ func mixed(experiments int) definition.Campaign {
 		},
 		Objective:  definition.Objective{Name: "loss", Unit: "%", Goal: definition.Minimize},
 		Budget:     definition.Budget{Experiments: experiments},
-		Instrument: definition.Instrument{Manual: &definition.ManualInstrument{}},
+		Instrument: definition.Instrument{Driver: manual.Choose(manual.Settings{})},
 	}
 }
 

@@ -50,7 +50,7 @@ const drawnChoices = 30
 // choices returns the choices between candidates that are measured, newest last;
 // left is how many of them have no figures.
 func (h *history) choices() (all []choice, left int, err error) {
-	if h.def.Policy.Duel.Set() {
+	if !h.def.Measures() {
 		return nil, 0, nil // the table of comparisons says it
 	}
 	var asked []int

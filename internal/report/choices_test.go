@@ -4,13 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/study"
 )
 
 // coexbo is a campaign in which an expert chooses between two candidates.
 func coexbo(experiments int) definition.Campaign {
 	def := electrolyte(experiments)
-	def.Experts[0].Simulated.Accuracy = pointer(2.0)
+	study.SimulatedExpert(&def, 0, func(s *humansim.Settings) { s.Accuracy = pointer(2.0) })
 	def.Policy = definition.Policy{Trust: definition.Trust{CoExBO: &definition.CoExBO{}}, Handover: definition.Handover{Choose: &definition.Choose{}}}
 	def.Initial.Comparisons = pointer(20)
 	return def
@@ -54,8 +56,8 @@ func preference(duel definition.Duel, comparisons int) definition.Campaign {
 	def.Objective.Noise, def.Instrument, def.Budget = nil, definition.Instrument{}, definition.Budget{Comparisons: comparisons}
 	def.Policy = definition.Policy{Duel: duel}
 	def.Experts = []definition.Expert{
-		{Name: "ada", Simulated: &definition.SimulatedExpert{Accuracy: pointer(2.0), Task: "electrolyte"}},
-		{Name: "bob", Simulated: &definition.SimulatedExpert{Accuracy: pointer(2.0), Task: "electrolyte", UnsureRate: 0.3}},
+		{Name: "ada", Channel: humansim.Choose(humansim.Settings{Accuracy: pointer(2.0), Task: "electrolyte"})},
+		{Name: "bob", Channel: humansim.Choose(humansim.Settings{Accuracy: pointer(2.0), Task: "electrolyte", UnsureRate: 0.3})},
 	}
 	return def
 }

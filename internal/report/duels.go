@@ -33,7 +33,7 @@ const standings = 24
 // measures nothing is read.
 func (h *history) stand(payload events.Payload) error {
 	def := h.state.Definition
-	if _, ok := payload.(*events.ComparisonGiven); !ok || def == nil || !def.Policy.Duel.Set() {
+	if _, ok := payload.(*events.ComparisonGiven); !ok || def == nil || def.Measures() {
 		return nil
 	}
 	n := h.compared()

@@ -81,7 +81,7 @@ func (h *history) numbers() []number {
 		of = append(of, fmt.Sprintf("besides %d imported", imported))
 	}
 	numbers := []number{{fmt.Sprint(s.Spent()), "experiments", strings.Join(append([]string{fmt.Sprintf("budget %d", h.def.Budget.Experiments)}, of...), ", ")}}
-	if h.def.Policy.Duel.Set() {
+	if !h.def.Measures() {
 		numbers = []number{{fmt.Sprint(h.compared()), "comparisons", fmt.Sprintf("budget %d", h.def.Budget.Comparisons)}}
 	} else {
 		numbers = append(numbers, h.answersGiven()...)

@@ -22,7 +22,7 @@ func (h *history) statusText() string {
 			events.CompletedTarget: "the target is reached", events.CompletedConverged: "no further improvement was seen",
 			events.CompletedExhausted: "every candidate has been measured or excluded", events.CompletedIdentified: "the best composition is identified",
 		}
-		if h.def.Policy.Duel.Set() {
+		if !h.def.Measures() {
 			reasons[events.CompletedBudget] = "the budget of comparisons is spent"
 		}
 		reason := reasons[s.Reason]
@@ -61,7 +61,7 @@ func (h *history) statusText() string {
 
 // world says whether the measurements are of a simulated or of the real world.
 func (h *history) world() (text, class string) {
-	if h.def.Policy.Duel.Set() { // only what the experts say is of a world
+	if !h.def.Measures() { // only what the experts say is of a world
 		switch {
 		case len(h.simulatedExpert) > 0 && h.peopleAnswered:
 			return "SIMULATED AND REAL MIXED", "mixed"
@@ -75,9 +75,9 @@ func (h *history) world() (text, class string) {
 	switch {
 	case h.simulated > 0 && h.real > 0:
 		return "SIMULATED AND REAL MIXED", "mixed"
-	case h.simulated > 0, h.real == 0 && h.def.Instrument.Simulated != nil, h.real == 0 && h.dispatched && h.dispatchSimulated:
+	case h.simulated > 0, h.real == 0 && h.surelySimulated(), h.real == 0 && h.dispatched && h.dispatchSimulated:
 		return "SIMULATED", "simulated"
-	case h.real > 0, h.dispatched, h.def.Instrument.Manual != nil:
+	case h.real > 0, h.dispatched, h.def.Instrument.ByHand:
 		return "REAL", "real"
 	}
 	return "NOTHING MEASURED YET", "unknown"
@@ -94,13 +94,13 @@ func (h *history) facts() [][2]string {
 		{"goal", goal + format.Heading(def.Objective.Name, def.Objective.Unit)},
 		{"instrument", h.instrument()},
 	}
-	if h.def.Policy.Duel.Set() {
+	if !h.def.Measures() {
 		facts = facts[:1] // nothing measures
 	}
 	var experts []string
 	for _, e := range def.Experts {
 		name := e.Name
-		if e.Simulated != nil || h.simulatedExpert[e.Name] {
+		if !e.Person || h.simulatedExpert[e.Name] {
 			name += " (simulated)"
 		}
 		experts = append(experts, name)
@@ -164,17 +164,22 @@ func (h *history) instrument() string {
 	if names != nil {
 		return strings.Join(names, ", ")
 	}
-	switch i := h.def.Instrument; {
-	case i.Simulated != nil:
-		return "simulated/" + i.Simulated.Task
-	case i.Table != nil:
-		return "table " + i.Table.File
-	case i.Manual != nil:
-		return "a person measures"
-	case i.Process != nil:
-		return "program " + strings.Join(i.Process.Command, " ")
+	settings, err := h.core.Registry().InstrumentSettings(h.def)
+	if err != nil {
+		return "none"
 	}
-	return "none"
+	return settings.Words(h.def)
+}
+
+// surelySimulated reports whether the definition says that its instrument is
+// simulated.
+func (h *history) surelySimulated() bool {
+	driver, _ := h.core.Registry().Driver(h.def.Instrument.Driver.Name)
+	if driver.Identify == nil {
+		return false
+	}
+	_, simulated := driver.Identify(*h.def)
+	return simulated
 }
 
 // policy names the method, and where it was changed each of them: "lcb until e12, then

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -106,8 +107,8 @@ type incident struct {
 }
 
 // read folds a campaign.
-func read(ctx context.Context, log events.Log, name string) (*history, error) {
-	h := &history{core: engine.NewCore(), corrections: map[string][]correction{}, simulatedExpert: map[string]bool{}}
+func read(ctx context.Context, reg registry.Registry, log events.Log, name string) (*history, error) {
+	h := &history{core: engine.NewCore(reg), corrections: map[string][]correction{}, simulatedExpert: map[string]bool{}}
 	h.state = h.core.State()
 	measured := measuredSoFar{}
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
@@ -272,7 +273,7 @@ func by(e events.Event) string {
 // answered notes who answered: a simulated expert or a person.
 func (h *history) answered(expert string, simulated bool) {
 	for _, e := range h.state.Definition.Experts {
-		simulated = simulated || e.Name == expert && e.Simulated != nil
+		simulated = simulated || e.Name == expert && !e.Person
 	}
 	if simulated {
 		h.simulatedExpert[expert] = true

@@ -142,7 +142,7 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 
 // figures draws everything.
 func (h *history) figures(ctx context.Context, d *pageData) (err error) {
-	if d.Duels = h.def.Policy.Duel.Set(); d.Duels {
+	if d.Duels = !h.def.Measures(); d.Duels {
 		return h.figuresOfDuels(ctx, d)
 	}
 	if f, ok := h.figureReviews(); ok {
@@ -207,7 +207,7 @@ func (h *history) auditCommands(store string) []command {
 	if n := len(h.decisions); n > 0 {
 		commands = append(commands, command{"campaignd explain " + store + " " + h.decisions[n-1].Decision, "explains one decision"})
 	}
-	if h.def.Policy.Duel.Set() {
+	if !h.def.Measures() {
 		return append(commands, command{"campaignd export " + store, "writes the comparisons as a table"})
 	}
 	return append(commands, command{"campaignd predict " + store + " --at points.csv", "asks the model at compositions of your own"})

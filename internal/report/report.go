@@ -25,10 +25,13 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/registry"
 )
 
 // Input says what to report on.
 type Input struct {
+	// Registry holds what the campaign's definition may name.
+	Registry registry.Registry
 	// Log holds the campaign.
 	Log events.Log
 	// Campaign is its name.
@@ -59,7 +62,7 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 	if in.Store == "" {
 		in.Store = in.Campaign + ".campaign"
 	}
-	h, err := read(ctx, in.Log, in.Campaign)
+	h, err := read(ctx, in.Registry, in.Log, in.Campaign)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}

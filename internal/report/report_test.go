@@ -11,8 +11,11 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/space"
 )
@@ -225,7 +228,7 @@ func fit(d, observations int) *events.ObjectiveFit {
 func polynomial(d, experiments int) definition.Campaign {
 	def := definition.Campaign{
 		Name: "bowl", Objective: definition.Objective{Name: "loss", Goal: definition.Minimize},
-		Budget: definition.Budget{Experiments: experiments}, Instrument: definition.Instrument{Manual: &definition.ManualInstrument{}},
+		Budget: definition.Budget{Experiments: experiments}, Instrument: definition.Instrument{Driver: manual.Choose(manual.Settings{})},
 		Initial: definition.Initial{Experiments: pointer(4)},
 	}
 	for i := range d {
@@ -247,7 +250,7 @@ func bowl(def definition.Campaign) *instrument {
 // troubled is a campaign that met with everything that can happen.
 func troubled(t *testing.T) *trial {
 	def := electrolyte(20)
-	def.Experts[0] = definition.Expert{Name: "ada", Terminal: &definition.TerminalExpert{}}
+	def.Experts[0] = definition.Expert{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}
 	c := newTrial(t, def)
 	point := func(seed uint64) definition.Point { return somePoint(t, c.def, seed) }
 	for i, y := range []float64{8, 9.5, 11, 10.2, 12.1} {
@@ -335,16 +338,16 @@ func TestHostileText(t *testing.T) {
 // A missing campaign, a cancelled context and a failing writer are errors.
 func TestErrors(t *testing.T) {
 	c := newTrial(t, electrolyte(4)).run(nil)
-	if err := Write(t.Context(), &bytes.Buffer{}, Input{Log: c.log, Campaign: "other"}); !errors.Is(err, engine.ErrNoCampaign) {
+	if err := Write(t.Context(), &bytes.Buffer{}, Input{Registry: builtin.Registry(), Log: c.log, Campaign: "other"}); !errors.Is(err, engine.ErrNoCampaign) {
 		t.Errorf("a missing campaign gave %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var b bytes.Buffer
-	if err := Write(ctx, &b, Input{Log: c.log, Campaign: c.def.Name}); !errors.Is(err, context.Canceled) || b.Len() > 0 {
+	if err := Write(ctx, &b, Input{Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name}); !errors.Is(err, context.Canceled) || b.Len() > 0 {
 		t.Errorf("a cancelled context gave %v and %d bytes", err, b.Len())
 	}
-	if err := Write(t.Context(), full{}, Input{Log: c.log, Campaign: c.def.Name}); !errors.Is(err, errFull) {
+	if err := Write(t.Context(), full{}, Input{Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name}); !errors.Is(err, errFull) {
 		t.Errorf("a full disk gave %v", err)
 	}
 }
@@ -408,7 +411,7 @@ func large(t testing.TB) *trial {
 func BenchmarkWriteLarge(b *testing.B) {
 	c := large(b)
 	for b.Loop() {
-		if err := Write(b.Context(), &bytes.Buffer{}, Input{Log: c.log, Campaign: c.def.Name}); err != nil {
+		if err := Write(b.Context(), &bytes.Buffer{}, Input{Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name}); err != nil {
 			b.Fatal(err)
 		}
 	}

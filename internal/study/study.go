@@ -10,9 +10,11 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/space"
@@ -29,25 +31,58 @@ func Define(task string, seed uint64, experiments int, changes ...func(*definiti
 	def := definition.Campaign{
 		Name: task, Seed: seed, Parameters: t.Parameters, Constraints: t.Constraints, Objective: t.Objective,
 		Budget:     definition.Budget{Experiments: experiments},
-		Instrument: definition.Instrument{Simulated: &definition.SimulatedInstrument{Task: task}},
+		Instrument: definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: task})},
 	}
 	for _, change := range changes {
 		change(&def)
 	}
-	return campaignfile.Complete(def), nil
+	return campaignfile.Complete(builtin.Registry(), def), nil
 }
 
 // WithExpert adds a simulated expert of the given accuracy a.
 func WithExpert(accuracy float64) func(*definition.Campaign) {
 	return func(def *definition.Campaign) {
-		def.Experts = append(def.Experts, definition.Expert{Name: "ada", Simulated: &definition.SimulatedExpert{Accuracy: &accuracy}})
+		def.Experts = append(def.Experts, Expert("ada", humansim.Settings{Accuracy: &accuracy}))
 	}
+}
+
+// Expert returns a simulated expert.
+func Expert(name string, settings humansim.Settings) definition.Expert {
+	return definition.Expert{Name: name, Channel: humansim.Choose(settings)}
+}
+
+// Simulated changes the settings of a definition's simulated instrument.
+func Simulated(def *definition.Campaign, change func(*simulated.Settings)) {
+	settings, err := simulated.SettingsOf(*def)
+	if err != nil {
+		panic(err) // a definition of this package, whose instrument is simulated
+	}
+	change(&settings)
+	def.Instrument.Driver = simulated.Choose(settings)
+}
+
+// SimulatedExpert changes the settings of a definition's i-th expert, who is
+// simulated.
+func SimulatedExpert(def *definition.Campaign, i int, change func(*humansim.Settings)) {
+	settings, err := humansim.SettingsOf(def.Experts[i])
+	if err != nil {
+		panic(err) // a definition of this package, whose experts are simulated
+	}
+	change(&settings)
+	def.Experts[i].Channel = humansim.Choose(settings)
+}
+
+// identity is what a simulated instrument calls itself.
+func identity(def definition.Campaign) string {
+	name, _ := simulated.Driver.Identify(def)
+	return name
 }
 
 // WithNoise gives the instrument a known noise, in the objective's unit.
 func WithNoise(sd float64) func(*definition.Campaign) {
 	return func(def *definition.Campaign) {
-		def.Objective.Noise, def.Instrument.Simulated.Noise = &sd, sd
+		def.Objective.Noise = &sd
+		Simulated(def, func(s *simulated.Settings) { s.Noise = sd })
 	}
 }
 
@@ -67,7 +102,7 @@ func Reviewers(def definition.Campaign) (map[string]humans.Reviewer, error) {
 	}
 	reviewers := make(map[string]humans.Reviewer, len(def.Experts))
 	for _, expert := range def.Experts {
-		if expert.Simulated == nil {
+		if expert.Person {
 			continue
 		}
 		reviewer, err := humansim.New(expert, def, sample)
@@ -97,9 +132,9 @@ func Clock() func() time.Time {
 // simulated one; where it is another one, the campaign that is opened names it
 // as a program of its own, since an audit holds the log to the definition.
 func Runner(ctx context.Context, log events.Log, def definition.Campaign, instrument instruments.Instrument) (*engine.Runner, error) {
-	if instrument == nil && def.Instrument.Simulated != nil {
+	if instrument == nil && def.Instrument.Driver.Name == simulated.Name {
 		var err error
-		if instrument, err = simulated.New(*def.Instrument.Simulated, def); err != nil {
+		if instrument, err = simulated.Driver.Open(ctx, def, instruments.Environment{}); err != nil {
 			return nil, err
 		}
 	}
@@ -117,16 +152,25 @@ func Runner(ctx context.Context, log events.Log, def definition.Campaign, instru
 			if err != nil {
 				return nil, err
 			}
-			if i := def.Instrument.Simulated; i == nil || description.Name != "simulated/"+i.Task {
-				def.Instrument.Simulated, def.Instrument.Process = nil, &definition.ProcessInstrument{Command: []string{description.Name}}
-				def = campaignfile.Complete(def)
+			byHand := def.Instrument.ByHand // whatever a person carries out with
+			if !byHand && (def.Instrument.Driver.Name != simulated.Name || description.Name != identity(def)) {
+				def.Instrument.Driver = process.Choose(process.Settings{Command: []string{description.Name}})
+				def = campaignfile.Complete(builtin.Registry(), def)
 			}
 		}
 		if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", epoch, ""); err != nil {
 			return nil, err
 		}
 	}
-	r := &engine.Runner{Log: log, Campaign: def.Name, Instrument: instrument, Reviewers: reviewers, Now: Clock(), Eager: true}
+	r := &engine.Runner{
+		Registry:   builtin.Registry(),
+		Log:        log,
+		Campaign:   def.Name,
+		Instrument: instrument,
+		Reviewers:  reviewers,
+		Now:        Clock(),
+		Eager:      true,
+	}
 	return r, r.Start(ctx)
 }
 

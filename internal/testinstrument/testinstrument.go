@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/adapters/instruments/sdk"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -101,19 +102,19 @@ func LedgerDir(dir string) string { return filepath.Join(dir, "ledger") }
 
 // Config returns the settings of a process instrument that runs this test
 // binary as the instrument.
-func Config(o Options) (definition.ProcessInstrument, error) {
+func Config(o Options) (process.Settings, error) {
 	binary, err := os.Executable()
 	if err != nil {
-		return definition.ProcessInstrument{}, err
+		return process.Settings{}, err
 	}
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
-		return definition.ProcessInstrument{}, err
+		return process.Settings{}, err
 	}
 	value, err := json.Marshal(o)
 	if err != nil {
-		return definition.ProcessInstrument{}, err
+		return process.Settings{}, err
 	}
-	return definition.ProcessInstrument{
+	return process.Settings{
 		Command: []string{binary},
 		Env: map[string]string{
 			Variable: string(value),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies/duel"
@@ -19,7 +20,7 @@ func ptr[T any](x T) *T { return &x }
 func rules() map[string]definition.Policy {
 	all := make(map[string]definition.Policy)
 	for _, m := range definition.Methods() {
-		if m.Policy.Duel.Set() {
+		if !m.Policy.Measures() {
 			all[m.Name] = m.Policy
 		}
 	}
@@ -29,7 +30,7 @@ func rules() map[string]definition.Policy {
 // taste is a campaign of comparisons over the unit square, or over a list.
 func taste(t *testing.T, p definition.Policy, candidates ...definition.Point) definition.Campaign {
 	t.Helper()
-	return campaignfile.Complete(definition.Campaign{
+	return campaignfile.Complete(builtin.Registry(), definition.Campaign{
 		Name: "taste", Seed: 7, Objective: definition.Objective{Name: "taste", Goal: definition.Maximize}, Policy: p, Candidates: candidates,
 		Parameters: []definition.Parameter{{Name: "a", Min: ptr(0.0), Max: ptr(1.0)}, {Name: "b", Min: ptr(0.0), Max: ptr(1.0)}},
 		Budget:     definition.Budget{Comparisons: 20}, Experts: []definition.Expert{{Name: "ada"}},

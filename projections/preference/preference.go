@@ -190,7 +190,7 @@ func Form(def *definition.Campaign) string {
 	switch {
 	case p.Duel.MRLPF != nil || p.Duel.MaxMinLCB != nil || p.Duel.RandomDuels != nil:
 		return ""
-	case p.Duel.Set():
+	case !p.Measures():
 		return events.PreferenceUtility
 	case p.Trust.CoExBO != nil || p.Trust.PiBO != nil || p.Next.Prior != nil:
 		return events.PreferenceChoice

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/preference"
@@ -32,14 +34,14 @@ func defined(t *testing.T, method string) definition.Campaign {
 	def := definition.Campaign{
 		Name: "square", Seed: 1, Objective: definition.Objective{Name: "y", Goal: definition.Maximize}, Policy: methods[i].Policy,
 		Parameters: []definition.Parameter{{Name: "a", Min: ptr(0.0), Max: ptr(1.0)}, {Name: "b", Min: ptr(0.0), Max: ptr(1.0)}},
-		Budget:     definition.Budget{Experiments: 9}, Instrument: definition.Instrument{Manual: &definition.ManualInstrument{}},
+		Budget:     definition.Budget{Experiments: 9}, Instrument: definition.Instrument{Driver: manual.Choose(manual.Settings{})},
 		Experts: []definition.Expert{{Name: "ada"}, {Name: "bob"}},
 	}
-	if def.Policy.Duel.Set() {
+	if !def.Measures() {
 		def.Budget, def.Instrument = definition.Budget{Comparisons: 9}, definition.Instrument{}
 		def.Experts[0].Anchors = []definition.Point{at(0.5, 0.5)}
 	}
-	return campaignfile.Complete(def)
+	return campaignfile.Complete(builtin.Registry(), def)
 }
 
 // course is what happens to the projection's campaign: comparisons that are

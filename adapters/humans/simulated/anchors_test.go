@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/num/reliability"
 	"github.com/campaignd/campaignd/internal/space"
@@ -21,14 +22,14 @@ import (
 func anchored(t *testing.T, change func(*definition.Campaign)) (definition.Expert, definition.Campaign, simulated.Noise) {
 	t.Helper()
 	k, _ := tasks.Lookup("branin")
-	e := definition.Expert{Name: "ada", Simulated: &definition.SimulatedExpert{Anchored: true, Task: "branin"},
+	e := definition.Expert{Name: "ada", Channel: simulated.Choose(simulated.Settings{Anchored: true, Task: "branin"}),
 		Anchors: []definition.Point{k.Point([]float64{2, 10}), k.Point([]float64{3, 11})}}
 	def := defined("branin", 1)
 	def.Policy.Duel.EUBO, def.Experts = &definition.EUBO{}, []definition.Expert{e}
 	if change != nil {
 		change(&def)
 	}
-	def = campaignfile.Complete(def)
+	def = campaignfile.Complete(builtin.Registry(), def)
 	noise, err := simulated.NoiseOf(e, def)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +87,12 @@ func TestAnchoredChoices(t *testing.T) {
 	for _, pair := range [][2][]float64{{{2, 10}, {3, 11}}, {{-3, 2}, {-2.5, 2}}, {{2, 10}, {8, 1}}} {
 		for _, accuracy := range []float64{1, -1} {
 			e, def, noise := anchored(t, func(def *definition.Campaign) { def.Model.Utility.Noise = &level })
-			e.Simulated.Accuracy = &accuracy
+			settings, err := simulated.SettingsOf(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			settings.Accuracy = &accuracy
+			e.Channel = simulated.Choose(settings)
 			r, err := simulated.New(e, def, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -113,8 +119,10 @@ func TestAnchoredChoices(t *testing.T) {
 func TestAnchoredRefuses(t *testing.T) {
 	for want, change := range map[string]func(*definition.Expert, *definition.Campaign){
 		"has no anchors": func(e *definition.Expert, _ *definition.Campaign) { e.Anchors = nil },
-		"choice_noise":   func(e *definition.Expert, _ *definition.Campaign) { e.Simulated.ChoiceNoise = ptr(0.1) },
-		"anchor 2":       func(e *definition.Expert, _ *definition.Campaign) { delete(e.Anchors[1], "x2") },
+		"choice_noise": func(e *definition.Expert, _ *definition.Campaign) {
+			e.Channel = simulated.Choose(simulated.Settings{Anchored: true, ChoiceNoise: ptr(0.1)})
+		},
+		"anchor 2": func(e *definition.Expert, _ *definition.Campaign) { delete(e.Anchors[1], "x2") },
 		"x1 is no number": func(_ *definition.Expert, def *definition.Campaign) {
 			def.Parameters[0] = definition.Parameter{Name: "x1", Categories: []definition.CategoryDef{{Name: "a"}, {Name: "b"}}}
 		},
@@ -141,7 +149,7 @@ func TestKnowing(t *testing.T) {
 		return 1, nil
 	}}
 	const n = 2000
-	e := definition.Expert{Name: "ada", Simulated: &definition.SimulatedExpert{Accuracy: ptr(0.25)}}
+	e := definition.Expert{Name: "ada", Channel: simulated.Choose(simulated.Settings{Accuracy: ptr(0.25)})}
 	r, err := simulated.Knowing(e, def, knows, nil)
 	if err != nil {
 		t.Fatal(err)

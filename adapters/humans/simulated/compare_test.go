@@ -79,7 +79,7 @@ func TestChoices(t *testing.T) {
 	const n = 3000
 	points, ranks := places()
 	for _, a := range []float64{2, 1, 0, -2} {
-		r := reviewer(t, "branin", 1, definition.SimulatedExpert{Accuracy: &a, UnsureRate: 0.25})
+		r := reviewer(t, "branin", 1, simulated.Settings{Accuracy: &a, UnsureRate: 0.25})
 		for _, pair := range [][2]int{{0, 1}, {1, 0}, {1, 2}, {0, 0}} {
 			i, j := pair[0], pair[1]
 			counts := orders(t, r, "branin", n, points[i], points[j])
@@ -128,8 +128,8 @@ func TestChoiceNoise(t *testing.T) {
 		} {
 			def := defined("branin", 1)
 			def.Objective.Goal = c.goal
-			cfg := definition.SimulatedExpert{Accuracy: c.accuracy, ChoiceNoise: &sd}
-			r, err := simulated.New(definition.Expert{Name: "ada", Simulated: &cfg}, def, nil)
+			cfg := simulated.Settings{Accuracy: c.accuracy, ChoiceNoise: &sd}
+			r, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(cfg)}, def, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,8 +145,8 @@ func TestGoalOfComparisons(t *testing.T) {
 	def := defined("branin", 1)
 	def.Objective.Goal = definition.Maximize
 	def.Instrument = definition.Instrument{} // preferences alone: the expert knows the task
-	cfg := definition.SimulatedExpert{Accuracy: ptr(100.0), Task: "branin"}
-	r, err := simulated.New(definition.Expert{Name: "ada", Simulated: &cfg}, def, uniform("branin"))
+	cfg := simulated.Settings{Accuracy: ptr(100.0), Task: "branin"}
+	r, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(cfg)}, def, uniform("branin"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestPinpoint(t *testing.T) {
 			inside += 1 - reject
 		}
 	}
-	r := reviewer(t, "branin", 1, definition.SimulatedExpert{Accuracy: ptr(accuracy), UnsureRate: 0.25})
+	r := reviewer(t, "branin", 1, simulated.Settings{Accuracy: ptr(accuracy), UnsureRate: 0.25})
 	count, unsure := 0, 0
 	for i := range n {
 		a, err := r.Ask(t.Context(), pinpoint("branin", i))
@@ -189,7 +189,7 @@ func TestPinpoint(t *testing.T) {
 	within(t, "left", count, n-unsure, inside/whole)
 
 	// The allowed part alone.
-	r = reviewer(t, "branin", 1, definition.SimulatedExpert{Accuracy: ptr(accuracy)})
+	r = reviewer(t, "branin", 1, simulated.Settings{Accuracy: ptr(accuracy)})
 	for i := range 100 {
 		q := pinpoint("branin", i)
 		q.Allowed = func(p definition.Point) error {
@@ -211,8 +211,8 @@ func TestPinpoint(t *testing.T) {
 
 	// Who accepts nothing they think of names the best of it.
 	bad := []definition.Point{k.Point(k.Worst.At), k.Point([]float64{-5, 0.5})}
-	cfg := definition.SimulatedExpert{Accuracy: ptr(200.0)}
-	sharp, err := simulated.New(definition.Expert{Name: "ada", Simulated: &cfg}, defined("branin", 1),
+	cfg := simulated.Settings{Accuracy: ptr(200.0)}
+	sharp, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(cfg)}, defined("branin", 1),
 		func(n int, _ uint64) []definition.Point { return bad })
 	if err != nil {
 		t.Fatal(err)
@@ -226,8 +226,8 @@ func TestPinpoint(t *testing.T) {
 // with their context.
 func TestComparisons(t *testing.T) {
 	points, _ := places()
-	cfg := definition.SimulatedExpert{Accuracy: ptr(100.0), UnsureRate: 1}
-	r, err := simulated.New(definition.Expert{Name: "ada", Simulated: &cfg}, defined("branin", 1),
+	cfg := simulated.Settings{Accuracy: ptr(100.0), UnsureRate: 1}
+	r, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(cfg)}, defined("branin", 1),
 		func(n int, seed uint64) []definition.Point {
 			list := make([]definition.Point, n)
 			for i := range list {
@@ -264,9 +264,9 @@ func TestComparisons(t *testing.T) {
 func TestAnswersAreFunctionsOfTheQuestion(t *testing.T) {
 	const n = 200
 	points, _ := places()
-	cfg := definition.SimulatedExpert{Accuracy: ptr(0.0)}
+	cfg := simulated.Settings{Accuracy: ptr(0.0)}
 	ask := func(seed uint64, expert string, q humans.Question) humans.Answer {
-		r, err := simulated.New(definition.Expert{Name: expert, Simulated: &cfg}, defined("branin", seed), uniform("branin"))
+		r, err := simulated.New(definition.Expert{Name: expert, Channel: simulated.Choose(cfg)}, defined("branin", seed), uniform("branin"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@
 package simulated
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -42,7 +43,7 @@ var ErrConfig = errors.New("the simulated expert cannot be set up")
 // concurrent use.
 type Reviewer struct {
 	name string
-	cfg  definition.SimulatedExpert
+	cfg  Settings
 	// accuracy is a for ranks in the sense of what is known: its sign is turned
 	// where the campaign wants the opposite.
 	accuracy float64
@@ -90,13 +91,11 @@ func (k Knowledge) Rank(p definition.Point) (float64, error) {
 // An expert wants what the campaign wants: where its goal is the opposite of
 // the task's, so is the expert's ranking.
 func New(e definition.Expert, def definition.Campaign, sample func(n int, seed uint64) []definition.Point) (*Reviewer, error) {
-	if e.Simulated == nil {
-		return nil, fault(e, "it is no simulated expert")
+	settings, err := settingsOf(e)
+	if err != nil {
+		return nil, err
 	}
-	name := e.Simulated.Task
-	if name == "" && def.Instrument.Simulated != nil {
-		name = def.Instrument.Simulated.Task
-	}
+	name := cmp.Or(settings.Task, measured(&def))
 	if name == "" {
 		return nil, fault(e, "say which task it knows, since no simulated instrument does; the tasks are %v", tasks.Names())
 	}
@@ -124,11 +123,18 @@ func New(e definition.Expert, def definition.Campaign, sample func(n int, seed u
 // Knowing returns the simulated expert that e describes, who knows what is given
 // instead of a test problem; sample is that of [New].
 func Knowing(e definition.Expert, def definition.Campaign, knows Knowledge, sample func(n int, seed uint64) []definition.Point) (*Reviewer, error) {
-	if e.Simulated == nil {
-		return nil, fault(e, "it is no simulated expert")
+	settings, err := settingsOf(e)
+	if err != nil {
+		return nil, err
 	}
 	r := &Reviewer{
-		name: e.Name, cfg: *e.Simulated, accuracy: DefaultAccuracy, knows: knows, parameters: def.Parameters, seed: def.Seed, sample: sample,
+		name:       e.Name,
+		cfg:        settings,
+		accuracy:   DefaultAccuracy,
+		knows:      knows,
+		parameters: def.Parameters,
+		seed:       def.Seed,
+		sample:     sample,
 	}
 	if a := r.cfg.Accuracy; a != nil {
 		r.accuracy = *a
@@ -149,7 +155,6 @@ func Knowing(e definition.Expert, def definition.Campaign, knows Knowledge, samp
 		if r.cfg.ChoiceNoise != nil {
 			return nil, fault(e, "choice_noise and anchored both say how noisy its comparisons are; keep one of them")
 		}
-		var err error
 		if r.noise, err = NoiseOf(e, def); err != nil {
 			return nil, err
 		}
@@ -159,6 +164,18 @@ func Knowing(e definition.Expert, def definition.Campaign, knows Knowledge, samp
 		r.accuracy = -r.accuracy
 	}
 	return r, nil
+}
+
+// settingsOf returns the settings of an expert who must be a simulated one.
+func settingsOf(e definition.Expert) (Settings, error) {
+	if e.Channel.Name != Name {
+		return Settings{}, fault(e, "it is no simulated expert")
+	}
+	settings, err := SettingsOf(e)
+	if err != nil {
+		return Settings{}, fault(e, "%v", err)
+	}
+	return settings, nil
 }
 
 func fault(e definition.Expert, format string, args ...any) error {

@@ -14,6 +14,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/humans/humantest"
 	"github.com/campaignd/campaignd/adapters/humans/simulated"
+	instrument "github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/tasks"
@@ -25,7 +27,7 @@ func defined(task string, seed uint64) definition.Campaign {
 	k, _ := tasks.Lookup(task)
 	return definition.Campaign{
 		Name: "sim", Seed: seed, Parameters: k.Parameters, Constraints: k.Constraints, Objective: k.Objective,
-		Instrument: definition.Instrument{Simulated: &definition.SimulatedInstrument{Task: task}},
+		Instrument: definition.Instrument{Driver: instrument.Choose(instrument.Settings{Task: task})},
 	}
 }
 
@@ -45,9 +47,9 @@ func uniform(task string) func(n int, seed uint64) []definition.Point {
 	}
 }
 
-func reviewer(t testing.TB, task string, seed uint64, cfg definition.SimulatedExpert) *simulated.Reviewer {
+func reviewer(t testing.TB, task string, seed uint64, cfg simulated.Settings) *simulated.Reviewer {
 	t.Helper()
-	r, err := simulated.New(definition.Expert{Name: "ada", Simulated: &cfg}, defined(task, seed), uniform(task))
+	r, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(cfg)}, defined(task, seed), uniform(task))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func TestLabeller(t *testing.T) {
 	middle := k.Point([]float64{2, 10})
 	for _, a := range []float64{2, 1, 0, -2} {
 		for _, p := range []definition.Point{k.Point(k.Best.At), middle, k.Point(k.Worst.At)} {
-			r := reviewer(t, task, 1, definition.SimulatedExpert{Accuracy: &a, UnsureRate: 0.25})
+			r := reviewer(t, task, 1, simulated.Settings{Accuracy: &a, UnsureRate: 0.25})
 			counts := make(map[string]int)
 			for i := range n {
 				answer, err := r.Ask(t.Context(), question(task, i, p))
@@ -99,9 +101,9 @@ func TestLabeller(t *testing.T) {
 func TestAnswerIsAFunctionOfTheQuestion(t *testing.T) {
 	const task, n = "branin", 200
 	k, _ := tasks.Lookup(task)
-	cfg := definition.SimulatedExpert{Accuracy: ptr(0.0)}
+	cfg := simulated.Settings{Accuracy: ptr(0.0)}
 	p, other := k.Point([]float64{2, 10}), k.Point([]float64{2, 10.5})
-	bea, err := simulated.New(definition.Expert{Name: "bea", Simulated: &cfg}, defined(task, 1), nil)
+	bea, err := simulated.New(definition.Expert{Name: "bea", Channel: simulated.Choose(cfg)}, defined(task, 1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +140,7 @@ func TestAnswerIsAFunctionOfTheQuestion(t *testing.T) {
 func TestGoal(t *testing.T) {
 	def := defined("branin", 1)
 	def.Objective.Goal = definition.Maximize
-	r, err := simulated.New(definition.Expert{Name: "ada", Simulated: &definition.SimulatedExpert{Accuracy: ptr(50.0)}}, def, nil)
+	r, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(simulated.Settings{Accuracy: ptr(50.0)})}, def, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +159,7 @@ func TestExamples(t *testing.T) {
 		accepted int // −1: any
 	}{{10, true, 5}, {7, true, 3}, {0, true, 0}, {10, false, -1}} {
 		get := func() []humans.Example {
-			e, err := reviewer(t, "ackley4", 1, definition.SimulatedExpert{UnsureRate: 1}).Examples(t.Context(), c.n, c.balanced)
+			e, err := reviewer(t, "ackley4", 1, simulated.Settings{UnsureRate: 1}).Examples(t.Context(), c.n, c.balanced)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,8 +180,8 @@ func TestExamples(t *testing.T) {
 		}
 	}
 	// An expert who never accepts cannot give balanced examples, and says so.
-	r := reviewer(t, "branin", 1, definition.SimulatedExpert{Accuracy: ptr(1e6)})
-	r2, err := simulated.New(definition.Expert{Name: "ada", Simulated: &definition.SimulatedExpert{Accuracy: ptr(1e6)}},
+	r := reviewer(t, "branin", 1, simulated.Settings{Accuracy: ptr(1e6)})
+	r2, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(simulated.Settings{Accuracy: ptr(1e6)})},
 		defined("branin", 1), func(int, uint64) []definition.Point {
 			k, _ := tasks.Lookup("branin")
 			return []definition.Point{k.Point(k.Worst.At)}
@@ -199,30 +201,33 @@ func TestExamples(t *testing.T) {
 
 // Wrong settings and questions are explained.
 func TestRefuses(t *testing.T) {
-	table := defined("branin", 1)
-	table.Instrument = definition.Instrument{Table: &definition.TableInstrument{}}
+	rows := defined("branin", 1)
+	rows.Instrument = definition.Instrument{Driver: table.Choose(table.Settings{})}
 	for _, c := range []struct {
-		cfg  *definition.SimulatedExpert
+		cfg  *simulated.Settings
 		def  definition.Campaign
 		want string
 	}{
 		{nil, defined("branin", 1), "no simulated expert"},
-		{&definition.SimulatedExpert{}, table, "which task"},
-		{&definition.SimulatedExpert{Task: "gold"}, table, "hartmann3"},
-		{&definition.SimulatedExpert{Task: "hartmann3"}, table, "other parameters"},
-		{&definition.SimulatedExpert{ChoiceNoise: ptr(-1.0)}, defined("branin", 1), "choice_noise"},
-		{&definition.SimulatedExpert{UnsureRate: 2}, defined("branin", 1), "unsure_rate"},
-		{&definition.SimulatedExpert{Accuracy: ptr(math.NaN())}, defined("branin", 1), "accuracy"},
+		{&simulated.Settings{}, rows, "which task"},
+		{&simulated.Settings{Task: "gold"}, rows, "hartmann3"},
+		{&simulated.Settings{Task: "hartmann3"}, rows, "other parameters"},
+		{&simulated.Settings{ChoiceNoise: ptr(-1.0)}, defined("branin", 1), "choice_noise"},
+		{&simulated.Settings{UnsureRate: 2}, defined("branin", 1), "unsure_rate"},
 	} {
-		_, err := simulated.New(definition.Expert{Name: "ada", Simulated: c.cfg}, c.def, nil)
+		expert := definition.Expert{Name: "ada"}
+		if c.cfg != nil {
+			expert.Channel = simulated.Choose(*c.cfg)
+		}
+		_, err := simulated.New(expert, c.def, nil)
 		if !errors.Is(err, simulated.ErrConfig) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
-	if _, err := simulated.New(definition.Expert{Name: "ada", Simulated: &definition.SimulatedExpert{Task: "branin"}}, table, nil); err != nil {
+	if _, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(simulated.Settings{Task: "branin"})}, rows, nil); err != nil {
 		t.Errorf("a task of its own beside a table: %v", err)
 	}
-	r := reviewer(t, "branin", 1, definition.SimulatedExpert{})
+	r := reviewer(t, "branin", 1, simulated.Settings{})
 	outside := definition.Point{"x1": definition.Number(99), "x2": definition.Number(0)}
 	if _, err := r.Ask(t.Context(), question("branin", 1, outside)); !errors.Is(err, tasks.ErrPoint) {
 		t.Errorf("outside the space: %v", err)
@@ -231,7 +236,7 @@ func TestRefuses(t *testing.T) {
 
 // It passes the suite of all reviewers, at once and slowly.
 func TestSuite(t *testing.T) {
-	for name, cfg := range map[string]definition.SimulatedExpert{
+	for name, cfg := range map[string]simulated.Settings{
 		"at once": {UnsureRate: 0.2},
 		"slow":    {Latency: definition.Duration(20 * time.Millisecond)},
 	} {

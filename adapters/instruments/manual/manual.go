@@ -29,7 +29,7 @@ import (
 // Instrument is a person who measures. It is also an [instruments.Recoverer].
 // Its methods are safe for concurrent use.
 type Instrument struct {
-	cfg    definition.ManualInstrument
+	cfg    Settings
 	def    definition.Campaign
 	prompt console.Prompter
 
@@ -50,7 +50,7 @@ type experiment struct {
 
 // New returns the instrument of the campaign def. The person is asked through
 // prompt.
-func New(cfg definition.ManualInstrument, def definition.Campaign, prompt console.Prompter) *Instrument {
+func New(cfg Settings, def definition.Campaign, prompt console.Prompter) *Instrument {
 	return &Instrument{cfg: cfg, def: def, prompt: prompt, experiments: make(map[string]*experiment)}
 }
 

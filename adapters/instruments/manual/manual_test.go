@@ -95,7 +95,7 @@ func TestEntering(t *testing.T) {
 		{line: "cancel out of EC", status: instruments.Cancelled, cause: "cancelled by the person who measures: out of EC"},
 	} {
 		p := newPerson(c.line)
-		i := manual.New(definition.ManualInstrument{}, defined(), p)
+		i := manual.New(manual.Settings{}, defined(), p)
 		if err := i.Start(t.Context(), command()); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestMalformedEntries(t *testing.T) {
 		"12.9 lipf6=1.0e99": "far outside",
 	} {
 		p := newPerson(line, "cancel")
-		i := manual.New(definition.ManualInstrument{}, defined(), p)
+		i := manual.New(manual.Settings{}, defined(), p)
 		if o, err := i.Await(t.Context(), command()); err != nil || o.Status != instruments.Cancelled {
 			t.Fatalf("%q: %+v, %v", line, o, err)
 		}
@@ -162,7 +162,7 @@ func TestAnyEntry(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		line := strings.Join(rapid.SliceOfN(word, 0, 5).Draw(r, "words"), " ")
 		p := newPerson(line, "cancel")
-		o, err := manual.New(definition.ManualInstrument{}, defined(), p).Await(t.Context(), command())
+		o, err := manual.New(manual.Settings{}, defined(), p).Await(t.Context(), command())
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestForm(t *testing.T) {
 	cmd := command()
 	cmd.Replicate = 2
 	cmd.Parameters["lipf6"] = definition.Number(1.10004217) // nobody weighs so finely
-	i := manual.New(definition.ManualInstrument{Instructions: "Rinse twice."}, defined(), p)
+	i := manual.New(manual.Settings{Instructions: "Rinse twice."}, defined(), p)
 	if fate, err := i.Recover(t.Context(), cmd); err != nil || fate != instruments.FateRunning {
 		t.Fatalf("a command of another process: %v, %v", fate, err)
 	}
@@ -207,7 +207,7 @@ func TestForm(t *testing.T) {
 // again, and however many wait, the person is asked once.
 func TestAwaitAgain(t *testing.T) {
 	p := newPerson()
-	i := manual.New(definition.ManualInstrument{}, defined(), p)
+	i := manual.New(manual.Settings{}, defined(), p)
 	if err := i.Start(t.Context(), command()); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestAwaitAgain(t *testing.T) {
 func TestCallingOff(t *testing.T) {
 	for line, want := range map[string]instruments.Status{"cancel": instruments.Cancelled, "12.9": instruments.Measured} {
 		p := newPerson()
-		i := manual.New(definition.ManualInstrument{}, defined(), p)
+		i := manual.New(manual.Settings{}, defined(), p)
 		if err := i.Cancel(t.Context(), command()); err != nil {
 			t.Fatal(err) // never started: nothing to do
 		}
@@ -277,7 +277,7 @@ func TestCallingOff(t *testing.T) {
 // With plain lines: when the input ends there is an error and no outcome.
 func TestInputEnds(t *testing.T) {
 	var out strings.Builder
-	i := manual.New(definition.ManualInstrument{}, defined(), console.NewLines(strings.NewReader("e7 oops\n"), &out, false))
+	i := manual.New(manual.Settings{}, defined(), console.NewLines(strings.NewReader("e7 oops\n"), &out, false))
 	o, err := i.Await(t.Context(), command())
 	if !errors.Is(err, console.ErrClosed) || o.Status != "" {
 		t.Errorf("%+v, %v", o, err)
@@ -289,7 +289,7 @@ func TestInputEnds(t *testing.T) {
 
 // A command that does not fit the campaign is refused.
 func TestRefuses(t *testing.T) {
-	i := manual.New(definition.ManualInstrument{}, defined(), newPerson())
+	i := manual.New(manual.Settings{}, defined(), newPerson())
 	cmd := command()
 	delete(cmd.Parameters, "lipf6")
 	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) {
@@ -329,7 +329,7 @@ func TestSuite(t *testing.T) {
 	def := defined()
 	report, err := instrumenttest.Examine(t.Context(), instrumenttest.Env{
 		Open: func(context.Context) (instruments.Instrument, error) {
-			return manual.New(definition.ManualInstrument{}, def, diligent), nil
+			return manual.New(manual.Settings{}, def, diligent), nil
 		},
 		Definition: def,
 		Points:     []definition.Point{command().Parameters},

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/campaignd/campaignd/events/definition"
 )
 
 // harmless are the variables that a program gets of campaignd's environment
@@ -24,7 +22,7 @@ var harmless = []string{
 // environment is what the program gets: of campaignd's own what is harmless and
 // what the campaign file names, then what the file sets. missing are the named
 // ones that are not there.
-func environment(own []string, cfg definition.ProcessInstrument) (env, missing []string) {
+func environment(own []string, cfg Settings) (env, missing []string) {
 	missing = slices.Clone(cfg.Environment)
 	for _, variable := range own {
 		name, _, ok := strings.Cut(variable, "=")

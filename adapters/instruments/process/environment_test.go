@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
 )
 
 // A program gets of the environment what is harmless and what the campaign file
@@ -20,7 +20,7 @@ func TestEnvironment(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	dir := t.TempDir()
-	inst, book := open(t, definition.ProcessInstrument{
+	inst, book := open(t, process.Settings{
 		Command: []string{"sh", "-c", "env > " + dir + "/env"}, Dir: dir,
 		Env: map[string]string{"MIXER": "quiet", "TZ": "CET"}, Environment: []string{"LAB_TOKEN", "LAB_KEY"},
 	})

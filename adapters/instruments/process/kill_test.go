@@ -30,7 +30,7 @@ func driveIfAsked() {
 	if value == "" {
 		return
 	}
-	var cfg definition.ProcessInstrument
+	var cfg process.Settings
 	if err := json.Unmarshal([]byte(value), &cfg); err != nil {
 		panic(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
 )
 
 // The misbehaving programs. Each is a function that the test binary becomes
@@ -43,14 +43,14 @@ func misbehaveIfAsked() {
 
 // misbehaving returns the settings of a program with a fault, and the folder in
 // which it leaves its traces.
-func misbehaving(t *testing.T, fault string) (definition.ProcessInstrument, string) {
+func misbehaving(t *testing.T, fault string) (process.Settings, string) {
 	t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	return definition.ProcessInstrument{
+	return process.Settings{
 		Command: []string{binary},
 		Env:     map[string]string{faultVariable: fault, dirVariable: dir, "GORACE": "atexit_sleep_ms=0"},
 	}, dir

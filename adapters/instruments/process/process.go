@@ -97,7 +97,7 @@ var defaultPauses = pauses{
 // What goes wrong without being anyone's error, and what the program writes to
 // its standard error, goes to logf, a line each; it may be called from several
 // goroutines and must not block. A nil logf drops them.
-func New(cfg definition.ProcessInstrument, def definition.Campaign, baseDir string, logf func(format string, args ...any)) (*Instrument, error) {
+func New(cfg Settings, def definition.Campaign, baseDir string, logf func(format string, args ...any)) (*Instrument, error) {
 	if len(cfg.Command) == 0 || cfg.Command[0] == "" {
 		return nil, errors.New("process instrument: command is empty: name the program and its arguments")
 	}

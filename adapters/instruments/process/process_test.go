@@ -75,7 +75,7 @@ func (l *logbook) expect(words string) {
 	l.t.Errorf("nothing reported contains %q:\n%s", words, l)
 }
 
-func open(t *testing.T, cfg definition.ProcessInstrument) (*process.Instrument, *logbook) {
+func open(t *testing.T, cfg process.Settings) (*process.Instrument, *logbook) {
 	t.Helper()
 	inst, book, err := openWith(t, cfg, campaign)
 	if err != nil {
@@ -84,12 +84,12 @@ func open(t *testing.T, cfg definition.ProcessInstrument) (*process.Instrument, 
 	return inst, book
 }
 
-func openFor(t *testing.T, cfg definition.ProcessInstrument, def definition.Campaign) (instruments.Instrument, error) {
+func openFor(t *testing.T, cfg process.Settings, def definition.Campaign) (instruments.Instrument, error) {
 	inst, _, err := openWith(t, cfg, def)
 	return inst, err
 }
 
-func openWith(t *testing.T, cfg definition.ProcessInstrument, def definition.Campaign) (*process.Instrument, *logbook, error) {
+func openWith(t *testing.T, cfg process.Settings, def definition.Campaign) (*process.Instrument, *logbook, error) {
 	book := &logbook{t: t}
 	inst, err := process.New(cfg, def, t.TempDir(), book.logf)
 	if err != nil {
@@ -105,7 +105,7 @@ func openWith(t *testing.T, cfg definition.ProcessInstrument, def definition.Cam
 }
 
 // sound returns a sound instrument's settings and its record of actions.
-func sound(t *testing.T, o testinstrument.Options) (definition.ProcessInstrument, func() (map[string]int, error)) {
+func sound(t *testing.T, o testinstrument.Options) (process.Settings, func() (map[string]int, error)) {
 	t.Helper()
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
@@ -155,15 +155,15 @@ func TestNewResolvesPaths(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		cfg  definition.ProcessInstrument
+		cfg  process.Settings
 		want string // of the error
 	}{
-		{"relative program", definition.ProcessInstrument{Command: []string{"./robot"}}, ""},
-		{"in PATH", definition.ProcessInstrument{Command: []string{"sh"}}, ""},
-		{"no command", definition.ProcessInstrument{}, "command is empty"},
-		{"absent program", definition.ProcessInstrument{Command: []string{"./absent"}}, "cannot be run"},
-		{"not in PATH", definition.ProcessInstrument{Command: []string{"robot"}}, "cannot be run"},
-		{"absent directory", definition.ProcessInstrument{Command: []string{"sh"}, Dir: "absent"}, "working directory"},
+		{"relative program", process.Settings{Command: []string{"./robot"}}, ""},
+		{"in PATH", process.Settings{Command: []string{"sh"}}, ""},
+		{"no command", process.Settings{}, "command is empty"},
+		{"absent program", process.Settings{Command: []string{"./absent"}}, "cannot be run"},
+		{"not in PATH", process.Settings{Command: []string{"robot"}}, "cannot be run"},
+		{"absent directory", process.Settings{Command: []string{"sh"}, Dir: "absent"}, "working directory"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			inst, err := process.New(test.cfg, campaign, base, nil)

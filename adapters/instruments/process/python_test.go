@@ -25,7 +25,7 @@ var pythonCampaign = definition.Campaign{
 
 // python returns a documented example, changed so that it acts for real: before
 // the given line it counts its measurement in a file and takes its time.
-func python(t *testing.T, example, act string) (cfg definition.ProcessInstrument, acts func() (map[string]int, error)) {
+func python(t *testing.T, example, act string) (cfg process.Settings, acts func() (map[string]int, error)) {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
@@ -44,7 +44,7 @@ func python(t *testing.T, example, act string) (cfg definition.ProcessInstrument
 	if err := os.WriteFile(filepath.Join(dir, example), []byte(changed), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cfg = definition.ProcessInstrument{Command: []string{"python3", example}, Dir: dir}
+	cfg = process.Settings{Command: []string{"python3", example}, Dir: dir}
 	return cfg, func() (map[string]int, error) {
 		data, err := os.ReadFile(filepath.Join(dir, "acts"))
 		if err != nil && !os.IsNotExist(err) {
@@ -159,7 +159,7 @@ func TestPythonLedgerKeepsParameters(t *testing.T) {
 	}
 }
 
-func conforms(t *testing.T, cfg definition.ProcessInstrument, acts func() (map[string]int, error)) {
+func conforms(t *testing.T, cfg process.Settings, acts func() (map[string]int, error)) {
 	t.Helper()
 	instrumenttest.Run(t, instrumenttest.Env{
 		Open: func(context.Context) (instruments.Instrument, error) {

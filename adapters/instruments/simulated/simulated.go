@@ -47,7 +47,7 @@ var ErrConfig = errors.New("the simulated instrument cannot be set up")
 // Instrument is a simulated instrument. It is also an [instruments.Recoverer].
 // Its methods are safe for concurrent use.
 type Instrument struct {
-	cfg  definition.SimulatedInstrument
+	cfg  Settings
 	task tasks.Task
 	seed uint64
 	// capacity is what the campaign wants to have under way at once.
@@ -70,7 +70,7 @@ type run struct {
 // with an error that wraps [ErrConfig] where a setting is wrong, and with an
 // [*instruments.MismatchError] where the campaign is not one of the task:
 // other parameters, units, objective, or bounds beyond the task's.
-func New(cfg definition.SimulatedInstrument, def definition.Campaign) (*Instrument, error) {
+func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 	task, ok := tasks.Lookup(cfg.Task)
 	if !ok {
 		return nil, fmt.Errorf("%w: there is no task %q; the tasks are %v", ErrConfig, cfg.Task, tasks.Names())

@@ -30,7 +30,7 @@ func defined(t testing.TB, task string, seed uint64) definition.Campaign {
 	}
 }
 
-func instrument(t testing.TB, cfg definition.SimulatedInstrument, seed uint64) *simulated.Instrument {
+func instrument(t testing.TB, cfg simulated.Settings, seed uint64) *simulated.Instrument {
 	t.Helper()
 	i, err := simulated.New(cfg, defined(t, cfg.Task, seed))
 	if err != nil {
@@ -63,7 +63,7 @@ func perform(t testing.TB, i *simulated.Instrument, cmd instruments.Command) ins
 // engine's check.
 func TestAnswersTheTask(t *testing.T) {
 	for _, name := range tasks.Names() {
-		i := instrument(t, definition.SimulatedInstrument{Task: name}, 1)
+		i := instrument(t, simulated.Settings{Task: name}, 1)
 		o := perform(t, i, command(name, 1))
 		if err := instruments.CheckOutcome(defined(t, name, 1), o); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -82,7 +82,7 @@ func TestAnswersTheTask(t *testing.T) {
 // What it answers is a function of the seed and the command: not of the order
 // of commands, nor of the process.
 func TestOutcomeIsAFunctionOfSeedAndCommand(t *testing.T) {
-	cfg := definition.SimulatedInstrument{Task: "electrolyte", Noise: 0.27, FailureRate: 0.1, OutlierRate: 0.1}
+	cfg := simulated.Settings{Task: "electrolyte", Noise: 0.27, FailureRate: 0.1, OutlierRate: 0.1}
 	const n = 50
 	first := instrument(t, cfg, 7)
 	want := make([]instruments.Outcome, n)
@@ -111,7 +111,7 @@ func TestOutcomeIsAFunctionOfSeedAndCommand(t *testing.T) {
 		t.Errorf("another seed changed %d of %d outcomes", differ, n)
 	}
 	// Kept for ever: stored campaigns are audited against it.
-	got := perform(t, instrument(t, definition.SimulatedInstrument{Task: "electrolyte", Noise: 1}, 1), command("electrolyte", 1))
+	got := perform(t, instrument(t, simulated.Settings{Task: "electrolyte", Noise: 1}, 1), command("electrolyte", 1))
 	const golden = 12.90716 // also computed with another program
 	if v := got.Measurement.Objective.Value; math.Abs(v-golden) > 1e-5 {
 		t.Errorf("sim/e1 at seed 1: %.5f, want %.5f", v, golden)
@@ -120,7 +120,7 @@ func TestOutcomeIsAFunctionOfSeedAndCommand(t *testing.T) {
 
 // Noise, failures and outliers have the distributions that were asked for.
 func TestDistributions(t *testing.T) {
-	cfg := definition.SimulatedInstrument{Task: "electrolyte", Noise: 0.27, FailureRate: 0.2, OutlierRate: 0.1}
+	cfg := simulated.Settings{Task: "electrolyte", Noise: 0.27, FailureRate: 0.2, OutlierRate: 0.1}
 	i := instrument(t, cfg, 1)
 	k, _ := tasks.Lookup("electrolyte")
 	const n = 4000
@@ -159,7 +159,7 @@ func TestDistributions(t *testing.T) {
 // Latency is honoured by Await, which obeys its context; only Cancel ends a
 // command early, and its outcome is final.
 func TestLatencyAndCancel(t *testing.T) {
-	i := instrument(t, definition.SimulatedInstrument{Task: "branin", Latency: definition.Duration(time.Hour)}, 1)
+	i := instrument(t, simulated.Settings{Task: "branin", Latency: definition.Duration(time.Hour)}, 1)
 	cmd := command("branin", 1)
 	if err := i.Start(t.Context(), cmd); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestLatencyAndCancel(t *testing.T) {
 		t.Errorf("cancelling what never started: %v", err)
 	}
 
-	quick := instrument(t, definition.SimulatedInstrument{Task: "branin", Latency: definition.Duration(time.Millisecond)}, 1)
+	quick := instrument(t, simulated.Settings{Task: "branin", Latency: definition.Duration(time.Millisecond)}, 1)
 	if o := perform(t, quick, cmd); o.Status != instruments.Measured {
 		t.Errorf("after its latency: %+v", o)
 	}
@@ -208,7 +208,7 @@ func TestLatencyAndCancel(t *testing.T) {
 // A command outside the task's space is certainly not performed, and an ID
 // stands for one composition.
 func TestRefuses(t *testing.T) {
-	i := instrument(t, definition.SimulatedInstrument{Task: "branin"}, 1)
+	i := instrument(t, simulated.Settings{Task: "branin"}, 1)
 	cmd := command("branin", 1)
 	cmd.Parameters["x1"] = definition.Number(11)
 	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) || !errors.Is(err, tasks.ErrPoint) {
@@ -228,7 +228,7 @@ func TestRefuses(t *testing.T) {
 // What lies in an infeasible region is never measured, what lies outside is.
 func TestInfeasibleRegion(t *testing.T) {
 	five := 5.0
-	i := instrument(t, definition.SimulatedInstrument{Task: "branin", Infeasible: []definition.Region{
+	i := instrument(t, simulated.Settings{Task: "branin", Infeasible: []definition.Region{
 		{Name: "too thick", Where: map[string]definition.RegionSide{"x1": {Min: &five}}},
 	}}, 1)
 	for n, c := range []struct {
@@ -245,17 +245,17 @@ func TestInfeasibleRegion(t *testing.T) {
 
 // A campaign that is not one of the task is refused before anything starts.
 func TestNewRefuses(t *testing.T) {
-	mixture := definition.SimulatedInstrument{Task: "mixture4"}
+	mixture := simulated.Settings{Task: "mixture4"}
 	for _, c := range []struct {
 		name   string
-		cfg    definition.SimulatedInstrument
+		cfg    simulated.Settings
 		change func(*definition.Campaign)
 		want   string
 	}{
-		{"no task", definition.SimulatedInstrument{Task: "gold"}, nil, "electrolyte"},
-		{"negative noise", definition.SimulatedInstrument{Task: "mixture4", Noise: -1}, nil, "noise"},
-		{"region", definition.SimulatedInstrument{Task: "mixture4", Infeasible: []definition.Region{{Where: map[string]definition.RegionSide{"pc": {}}}}}, nil, "pc"},
-		{"rate", definition.SimulatedInstrument{Task: "mixture4", OutlierRate: 2}, nil, "outlier_rate"},
+		{"no task", simulated.Settings{Task: "gold"}, nil, "electrolyte"},
+		{"negative noise", simulated.Settings{Task: "mixture4", Noise: -1}, nil, "noise"},
+		{"region", simulated.Settings{Task: "mixture4", Infeasible: []definition.Region{{Where: map[string]definition.RegionSide{"pc": {}}}}}, nil, "pc"},
+		{"rate", simulated.Settings{Task: "mixture4", OutlierRate: 2}, nil, "outlier_rate"},
 		{"unit", mixture, func(d *definition.Campaign) { d.Parameters[0].Unit = "g" }, "ec is in g"},
 		{"bounds", mixture, func(d *definition.Campaign) { *d.Parameters[0].Max = 0.9 }, "up to 0.9"},
 		{"parameter", mixture, func(d *definition.Campaign) { d.Parameters[0].Name = "pc" }, "pc"},
@@ -284,7 +284,7 @@ func TestNewRefuses(t *testing.T) {
 // It passes the suite of all instruments, at once and slowly, with constraints
 // and without.
 func TestSuite(t *testing.T) {
-	for _, cfg := range []definition.SimulatedInstrument{
+	for _, cfg := range []simulated.Settings{
 		{Task: "electrolyte", Noise: 0.27},
 		{Task: "mixture4", Latency: definition.Duration(20 * time.Millisecond)},
 	} {

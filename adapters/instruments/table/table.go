@@ -56,7 +56,7 @@ const MaxSize = 64 << 20
 // New reads the file that cfg names; a relative path is taken from baseDir,
 // the folder of the campaign file. Reading is strict: a row that is not
 // understood is an error, with file and line, and never left out.
-func New(cfg definition.TableInstrument, def definition.Campaign, baseDir string) (*Instrument, error) {
+func New(cfg Settings, def definition.Campaign, baseDir string) (*Instrument, error) {
 	path := cfg.File
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(baseDir, path)

@@ -37,7 +37,7 @@ func open(t testing.TB, csv string, columns map[string]string) (*table.Instrumen
 	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(csv), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return table.New(definition.TableInstrument{File: "rows.csv", Columns: columns}, defined(), dir)
+	return table.New(table.Settings{File: "rows.csv", Columns: columns}, defined(), dir)
 }
 
 func point(lipf6 float64, solvent string) definition.Point {
@@ -156,7 +156,7 @@ func TestReadsStrictly(t *testing.T) {
 			}
 		}
 	}
-	if _, err := table.New(definition.TableInstrument{File: "absent.csv"}, defined(), t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+	if _, err := table.New(table.Settings{File: "absent.csv"}, defined(), t.TempDir()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
@@ -197,7 +197,7 @@ func TestElectrolyteTable(t *testing.T) {
 		},
 		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 	}
-	i, err := table.New(definition.TableInstrument{File: path, Columns: map[string]string{
+	i, err := table.New(table.Settings{File: path, Columns: map[string]string{
 		"lipf6": "LiPF6_molality", "ec": "EC_mass_fraction", "dmc": "DMC_cosolvent_ratio",
 	}}, def, "")
 	if err != nil {
@@ -248,7 +248,7 @@ func FuzzTable(f *testing.F) {
 // A table that is no regular file, or too large, is refused and not read.
 func TestNoTable(t *testing.T) {
 	for _, file := range []string{"/dev/zero", t.TempDir(), "none.csv"} {
-		if _, err := table.New(definition.TableInstrument{File: file}, defined(), t.TempDir()); err == nil {
+		if _, err := table.New(table.Settings{File: file}, defined(), t.TempDir()); err == nil {
 			t.Errorf("%s was read", file)
 		}
 	}

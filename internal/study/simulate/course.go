@@ -8,6 +8,7 @@ import (
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -80,7 +81,7 @@ type follower struct {
 // follow folds a campaign's log into its course, and picks the times of the steps
 // from those of all requests.
 func follow(ctx context.Context, log events.Log, name string, truth Truth, times []float64) (Course, []float64, error) {
-	f := follower{core: engine.NewCore(), truth: truth}
+	f := follower{core: engine.NewCore(builtin.Registry()), truth: truth}
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
 			return nil, nil, err
@@ -111,7 +112,7 @@ func follow(ctx context.Context, log events.Log, name string, truth Truth, times
 }
 
 // compares reports whether the campaign measures nothing.
-func compares(s *campaign.State) bool { return s.Definition.Policy.Duel.Set() }
+func compares(s *campaign.State) bool { return !s.Definition.Measures() }
 
 // ended counts the steps that have a result.
 func (f *follower) ended() int {
@@ -362,13 +363,17 @@ func (f *follower) beaten(expert string, p definition.Point, value float64) (flo
 	var variance float64 // of the difference of what is seen of both
 	normal := false
 	for _, e := range f.core.State().Definition.Experts {
-		if e.Name != expert || e.Simulated == nil {
+		if e.Name != expert || e.Channel.Name != humansim.Name {
 			continue
 		}
-		if a := e.Simulated.Accuracy; a != nil && *a != 0 {
+		settings, err := humansim.SettingsOf(e)
+		if err != nil {
+			return 0, err
+		}
+		if a := settings.Accuracy; a != nil && *a != 0 {
 			accuracy = math.Abs(*a)
 		}
-		if sd := e.Simulated.ChoiceNoise; sd != nil {
+		if sd := settings.ChoiceNoise; sd != nil {
 			variance, normal = 2**sd**sd, true
 		}
 	}

@@ -35,10 +35,16 @@ type Risk struct {
 
 // Anchored reports whether a definition's experts compare by anchors.
 func Anchored(def definition.Campaign) bool {
-	return def.Policy.Duel.Set() && slices.ContainsFunc(def.Experts, anchored)
+	return !def.Measures() && slices.ContainsFunc(def.Experts, anchored)
 }
 
-func anchored(e definition.Expert) bool { return e.Simulated != nil && e.Simulated.Anchored }
+func anchored(e definition.Expert) bool {
+	if e.Channel.Name != humansim.Name {
+		return false
+	}
+	settings, err := humansim.SettingsOf(e)
+	return err == nil && settings.Anchored
+}
 
 // noises returns the noise of each anchored expert.
 func noises(def definition.Campaign) (map[string]humansim.Noise, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 )
@@ -135,8 +136,8 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	steady := pace(cancel)
-	r := &engine.Runner{Campaign: def.Name, Build: build, Now: study.Clock(), Observe: steady.observe, Eager: true}
-	if !def.Policy.Duel.Set() { // else nothing is measured
+	r := &engine.Runner{Registry: builtin.Registry(), Campaign: def.Name, Build: build, Now: study.Clock(), Observe: steady.observe, Eager: true}
+	if def.Measures() { // else nothing is measured
 		instrument, err := t.instrument(def)
 		if err != nil {
 			return nil, err
@@ -147,7 +148,7 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	if r.Reviewers, err = t.reviewers(def); err != nil {
 		return nil, err
 	}
-	log, watch := memlog.New(), &stopwatch{compares: def.Policy.Duel.Set()}
+	log, watch := memlog.New(), &stopwatch{compares: !def.Measures()}
 	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def, Build: build}, "person:study", epoch, ""); err != nil {
 		return nil, err
 	}

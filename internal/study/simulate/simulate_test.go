@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
@@ -254,7 +255,7 @@ policies: {random: {next: random}}
 // error names it, and it is left out of the comparison.
 func TestFailedCampaign(t *testing.T) {
 	s := newStudy(t, strings.Replace(small, "accuracy: 2", "accuracy: -1e6", 1), simulate.Outside{})
-	s.Units[3].Definition.Experts[0].Simulated.Task = "nowhere"
+	study.SimulatedExpert(&s.Units[3].Definition, 0, func(s *humansim.Settings) { s.Task = "nowhere" })
 	folder := t.TempDir()
 	r := open(t, folder)
 	err := s.Run(t.Context(), simulate.Run{Results: r, Workers: 2})

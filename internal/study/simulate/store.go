@@ -14,8 +14,10 @@ import (
 	"sync"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/space"
@@ -43,7 +45,7 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore()) }()
-	core, err := engine.Load(ctx, log, name)
+	core, err := engine.Load(ctx, builtin.Registry(), log, name)
 	if err != nil {
 		return err
 	}
@@ -60,7 +62,7 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 		t.given["budget"] = map[string]any{"experiments": def.Budget.Experiments}
 	}
 	// Nothing real is started: the surrogate stands where the program stood.
-	t.given["instrument"] = definition.Instrument{Steps: def.Instrument.Steps, Process: &definition.ProcessInstrument{Command: []string{"surrogate"}}}
+	t.given["instrument"] = definition.Instrument{Steps: def.Instrument.Steps, Driver: process.Choose(process.Settings{Command: []string{"surrogate"}})}
 	t.candidates = def.Candidates
 
 	truth := Truth{Goal: def.Objective.Goal}

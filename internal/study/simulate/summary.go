@@ -137,7 +137,7 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 	comparing := 0
 	for j := range s.Arms {
 		out.Arms[j].Arm = &s.Arms[j]
-		if definitions[j].Policy.Duel.Set() {
+		if !definitions[j].Policy.Measures() {
 			comparing++
 		}
 	}
@@ -186,7 +186,7 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 // Extent returns how many steps a campaign's initial design has, and its budget:
 // experiments, or comparisons where nothing is measured.
 func Extent(def definition.Campaign) (initial, budget int) {
-	if def.Policy.Duel.Set() {
+	if !def.Measures() {
 		return *def.Initial.Comparisons * len(def.Experts), def.Budget.Comparisons
 	}
 	return *def.Initial.Experiments * max(1, def.Replicates), def.Budget.Experiments

@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/space"
@@ -110,11 +111,16 @@ func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, err
 	knows := humansim.Knowledge{Value: t.Value, Best: t.Best, Worst: t.Worst, Goal: t.Goal}
 	reviewers := make(map[string]humans.Reviewer, len(def.Experts))
 	for _, e := range def.Experts {
+		if e.Channel.Name != humansim.Name {
+			return nil, fmt.Errorf("%s is a person, and a study asks nobody: give the expert simulated: {}", e.Name)
+		}
+		settings, err := humansim.SettingsOf(e)
+		if err != nil {
+			return nil, err
+		}
 		var reviewer *humansim.Reviewer
 		switch {
-		case e.Simulated == nil:
-			return nil, fmt.Errorf("%s is a person, and a study asks nobody: give the expert simulated: {}", e.Name)
-		case e.Simulated.Task != "":
+		case settings.Task != "":
 			reviewer, err = humansim.New(e, def, sample)
 		default:
 			reviewer, err = humansim.Knowing(e, def, knows, sample)
@@ -153,7 +159,7 @@ func sections(value any) (map[string]any, error) {
 func (t *Task) function(source *studyfile.Task) (err error) {
 	task, _ := tasks.Lookup(source.Function)
 	objective := task.Objective
-	instrument := definition.SimulatedInstrument{Task: task.Name, FailureRate: source.FailureRate, OutlierRate: source.OutlierRate}
+	instrument := simulated.Settings{Task: task.Name, FailureRate: source.FailureRate, OutlierRate: source.OutlierRate}
 	noise := "without noise"
 	if source.Noise != nil {
 		instrument.Noise = *source.Noise
@@ -179,7 +185,8 @@ func (t *Task) function(source *studyfile.Task) (err error) {
 	if source.Grid > 0 {
 		t.given["parameters"] = onGrid(task.Parameters, source.Grid)
 	}
-	t.given["objective"], t.given["instrument"] = objective, definition.Instrument{Simulated: &instrument}
+	t.given["objective"] = objective
+	t.given["instrument"] = definition.Instrument{Driver: simulated.Choose(instrument)}
 	t.knownFunction(task)
 	t.About = fmt.Sprintf("%s, %s. Its optimum is known.", sentence(task.Description), noise)
 	return nil
@@ -206,7 +213,7 @@ func (t *Task) knownFunction(task tasks.Task) {
 	t.digest = "function " + task.Name
 	t.reviewers = study.Reviewers
 	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
-		return simulated.New(*def.Instrument.Simulated, def)
+		return simulated.Driver.Open(context.Background(), def, instruments.Environment{})
 	}
 }
 
@@ -248,7 +255,7 @@ func (t *Task) onList(definitions []definition.Campaign) error {
 // campaignFile takes over what a campaign file says is sought and what measures.
 func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *studyfile.Task) error {
 	path := file.Resolve(source.CampaignFile)
-	campaign, err := campaignfile.Read(path)
+	campaign, err := campaignfile.Read(builtin.Registry(), path)
 	if err != nil {
 		return err
 	}
@@ -257,18 +264,26 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 		return err
 	}
 	t.given["instrument"], t.candidates = def.Instrument, def.Candidates
-	switch in := def.Instrument; {
-	case in.Simulated != nil:
-		task, _ := tasks.Lookup(in.Simulated.Task)
-		in := in
-		simulated := *in.Simulated
-		simulated.Latency, in.Simulated = 0, &simulated // nobody watches
+	in := def.Instrument
+	switch in.Driver.Name {
+	case simulated.Name:
+		settings, err := simulated.SettingsOf(def)
+		if err != nil {
+			return err
+		}
+		task, _ := tasks.Lookup(settings.Task)
+		settings.Latency = 0 // nobody watches
+		in.Driver = simulated.Choose(settings)
 		t.given["instrument"] = in
 		t.knownFunction(task)
 		t.About = fmt.Sprintf("The campaign of %s: %s. Regret is against the optimum of the whole test problem.", filepath.Base(path), task.Description)
 		return nil
-	case in.Table != nil:
-		return t.rows(ctx, def, *in.Table, filepath.Dir(path))
+	case table.Name:
+		settings, err := table.SettingsOf(def)
+		if err != nil {
+			return err
+		}
+		return t.rows(ctx, def, settings, filepath.Dir(path))
 	}
 	return fmt.Errorf("%s: what measures in it is neither simulated nor a table, and nothing real is started by a study; to ask what if, run the campaign and name its store", path)
 }
@@ -304,7 +319,7 @@ func (t *Task) table(ctx context.Context, file *studyfile.File, source *studyfil
 	if instrument.File, err = filepath.Abs(file.Resolve(source.Table)); err != nil {
 		return err
 	}
-	t.given["instrument"] = definition.Instrument{Table: &instrument}
+	t.given["instrument"] = definition.Instrument{Driver: table.Choose(instrument)}
 	def, faults := file.Definition(source, &file.Arms[0], t.given) // parameters and objective are those of every arm
 	if faults != nil {
 		return file.NewError(faults)
@@ -314,7 +329,7 @@ func (t *Task) table(ctx context.Context, file *studyfile.File, source *studyfil
 
 // rows makes a table the task's truth: the noiseless value of a composition is
 // the mean of its rows.
-func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg definition.TableInstrument, base string) error {
+func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Settings, base string) error {
 	if !filepath.IsAbs(cfg.File) {
 		file, err := filepath.Abs(filepath.Join(base, cfg.File))
 		if err != nil {
@@ -322,7 +337,7 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg definition
 		}
 		cfg.File = file
 		in := def.Instrument
-		in.Table = &cfg
+		in.Driver = table.Choose(cfg)
 		t.given["instrument"] = in
 	}
 	data, err := input.Read(cfg.File, table.MaxSize)

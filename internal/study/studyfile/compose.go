@@ -11,7 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	humansimulated "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
@@ -45,7 +49,10 @@ func (f *File) Definition(t *Task, a *Arm, given map[string]any) (definition.Cam
 // unanchored reports anchored experts who have no anchors on the task.
 func (t *Task) unanchored(def definition.Campaign) (faults []Fault) {
 	for _, e := range def.Experts {
-		if t.node != nil && e.Simulated != nil && e.Simulated.Anchored && len(e.Anchors) == 0 {
+		if t.node == nil || e.Channel.Name != humansimulated.Name || len(e.Anchors) > 0 {
+			continue
+		}
+		if s, err := humansimulated.SettingsOf(e); err == nil && s.Anchored {
 			faults = append(faults, t.node.fault(e.Name+" is anchored and has no anchors on this task", "list compositions in the task: {task: …, anchors: [{x1: 0.5, x2: 0.4}]}"))
 		}
 	}
@@ -105,7 +112,7 @@ func FunctionSections(name string) map[string]any {
 	task, _ := tasks.Lookup(name)
 	sections := map[string]any{
 		"parameters": task.Parameters, "objective": task.Objective,
-		"instrument": definition.Instrument{Simulated: &definition.SimulatedInstrument{Task: name}},
+		"instrument": definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: name})},
 	}
 	if task.Constraints != nil {
 		sections["constraints"] = task.Constraints
@@ -216,7 +223,7 @@ func (c *composition) read() (definition.Campaign, []Fault) {
 	if err != nil {
 		return definition.Campaign{}, []Fault{c.whole.fault(err.Error(), "")}
 	}
-	file, err := campaignfile.Parse(c.file.Path, text)
+	file, err := campaignfile.Parse(builtin.Registry(), c.file.Path, text)
 	var faulty *campaignfile.Error
 	if errors.As(err, &faulty) {
 		var faults []Fault
@@ -229,7 +236,13 @@ func (c *composition) read() (definition.Campaign, []Fault) {
 		return definition.Campaign{}, []Fault{c.whole.fault(err.Error(), "")}
 	}
 	for _, i := range anchored {
-		file.Definition.Experts[i].Simulated.Anchored = true
+		e := &file.Definition.Experts[i]
+		s, err := humansimulated.SettingsOf(*e)
+		if err != nil {
+			return definition.Campaign{}, []Fault{c.whole.fault(err.Error(), "")}
+		}
+		s.Anchored = true
+		e.Channel = humansimulated.Choose(s)
 	}
 	return restore(file.Definition), nil
 }
@@ -265,18 +278,18 @@ func (c *composition) standIns() (restore func(definition.Campaign) definition.C
 	if instrument["simulated"] != nil || len(experts) == 0 {
 		return restore
 	}
-	simulated := make([]*definition.SimulatedExpert, len(experts))
+	simulated := make([]*humansimulated.Settings, len(experts))
 	all := true
 	for i, e := range experts {
 		expert, _ := e.(map[string]any)
 		settings, given := expert["simulated"]
-		s := new(definition.SimulatedExpert)
+		s := new(humansimulated.Settings)
 		if text, err := json.Marshal(settings); !given || err != nil || json.Unmarshal(text, &s) != nil || s != nil && s.Task != "" {
 			all = all && given
 			continue
 		}
 		if s == nil { // simulated: without a value
-			s = new(definition.SimulatedExpert)
+			s = new(humansimulated.Settings)
 		}
 		simulated[i] = s
 		person := maps.Clone(expert)
@@ -300,11 +313,13 @@ func (c *composition) standIns() (restore func(definition.Campaign) definition.C
 		def.Experts = slices.Clone(def.Experts)
 		for i, s := range simulated {
 			if s != nil {
-				def.Experts[i].Simulated, def.Experts[i].Terminal, def.Experts[i].AnswerWithin = s, nil, 0
+				e := &def.Experts[i]
+				e.Channel = humansimulated.Choose(*s)
+				e.AnswerWithin = 0
 			}
 		}
 		def.Initial.Balanced = balanced
-		return campaignfile.Complete(def)
+		return campaignfile.Complete(builtin.Registry(), def)
 	}
 }
 
@@ -386,8 +401,8 @@ func (f *File) checkPanel(r *reader, p *Panel) {
 
 // TableInstrument returns what the table instrument of a table's task reads;
 // File is as it stands in the study.
-func (t *Task) TableInstrument() (definition.TableInstrument, error) {
-	in := definition.TableInstrument{File: t.Table}
+func (t *Task) TableInstrument() (table.Settings, error) {
+	in := table.Settings{File: t.Table}
 	if n := t.sections["columns"]; n != nil {
 		if err := decode(n, &in.Columns); err != nil {
 			return in, fmt.Errorf("columns: %w", err)

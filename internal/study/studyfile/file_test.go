@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 )
 
@@ -101,7 +103,7 @@ func TestDefinition(t *testing.T) {
 		t.Fatal(faults)
 	}
 	if def.Name != "branin" || def.Budget.Experiments != 8 || def.Policy.Trust.COBOL == nil || *def.Policy.Trust.COBOL.Zeta != 0.02 ||
-		len(def.Experts) != 1 || def.Experts[0].Name != "expert" || *def.Experts[0].Simulated.Accuracy != 2 || !*def.Initial.Balanced {
+		len(def.Experts) != 1 || def.Experts[0].Name != "expert" || accuracy(t, def.Experts[0]) != 2 || !*def.Initial.Balanced {
 		t.Errorf("%+v", def)
 	}
 }
@@ -126,7 +128,11 @@ experts: {good: [{simulated:}], sloppy: [{simulated: {unsure_rate: 0.5}}]}
 			t.Fatal(faults)
 		}
 		e := def.Experts[0]
-		if e.Terminal != nil || e.Simulated == nil || *e.Simulated.Accuracy != 1 || e.Simulated.UnsureRate != unsure || e.AnswerWithin != 0 || !*def.Initial.Balanced {
+		settings, err := humansim.SettingsOf(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Channel.Name != humansim.Name || *settings.Accuracy != 1 || settings.UnsureRate != unsure || e.AnswerWithin != 0 || !*def.Initial.Balanced {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -249,4 +255,13 @@ experts:
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+}
+
+func accuracy(t *testing.T, e definition.Expert) float64 {
+	t.Helper()
+	settings, err := humansim.SettingsOf(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *settings.Accuracy
 }

@@ -1,0 +1,35 @@
+package humans
+
+import (
+	"context"
+	"time"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/console"
+)
+
+// Channel is a way to ask experts that campaign files can name: a row of the
+// program's table.
+type Channel struct {
+	// Name as it stands in a campaign file: `experts: [{name: ada, NAME: settings}]`.
+	Name string
+	// Settings returns the channel's settings, none of them set.
+	Settings func() definition.Settings
+	// Open returns the reviewer of an expert of a campaign whose definition is
+	// complete.
+	Open func(ctx context.Context, expert definition.Expert, def definition.Campaign, env Environment) (Reviewer, error)
+	// Person says that a person answers, not a simulation.
+	Person bool
+}
+
+// Environment is what a channel gets of the program that opens it.
+type Environment struct {
+	// Prompter asks whoever sits at the terminal; nil where there is no terminal.
+	Prompter console.Prompter
+	// Now is the clock by which a person is shown the time that is left. It decides
+	// nothing.
+	Now func() time.Time
+	// Sample returns compositions of the campaign's space at random, the same for
+	// equal arguments; none where there are none.
+	Sample func(n int, seed uint64) []definition.Point
+}

@@ -1,0 +1,133 @@
+package simulated
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+// Name of the channel in a campaign file.
+const Name = "simulated"
+
+// Channel is the program's row for simulated experts.
+var Channel = humans.Channel{
+	Name:     Name,
+	Settings: func() definition.Settings { return new(Settings) },
+	Open: func(_ context.Context, e definition.Expert, def definition.Campaign, env humans.Environment) (humans.Reviewer, error) {
+		return New(e, def, env.Sample)
+	},
+}
+
+// Settings of a simulated expert, who rejects a composition of rank ρ with probability
+// S(aρ), where ρ scales the task's objective over the space to [−3, 3], good to bad
+// (Xu et al. 2024, Example 2.2). Of two compositions it prefers the one of rank ρ to
+// that of rank ρ' with probability S(a(ρ' − ρ)).
+type Settings struct {
+	// Accuracy is a: 2 expert, 1 good, 0 guesses, −2 adversary. Default 1.
+	Accuracy *float64 `json:"accuracy,omitempty"`
+	// ChoiceNoise makes comparisons of the objective itself instead, each side with normal
+	// noise of this standard deviation, in the objective's unit (Adachi et al.
+	// 2024, §5); a negative Accuracy takes the other side.
+	ChoiceNoise *float64 `json:"choice_noise,omitempty" jsonschema:"minimum=0"`
+	// Anchored makes comparisons of the objective itself too, each side with normal noise
+	// whose variance, in the square of the objective's unit, is that of the campaign's
+	// model.utility around the expert's own anchors, a·exp(−q), whatever the link
+	// (Sinaga et al. 2026, Eq. 6): small near an anchor, a far from all. Not with ChoiceNoise.
+	Anchored bool `json:"anchored,omitempty"`
+	// Task the expert knows. Default: the simulated instrument's.
+	Task string `json:"task,omitempty"`
+	// UnsureRate is the probability of "can't tell". Default 0.
+	UnsureRate float64 `json:"unsure_rate,omitempty" jsonschema:"minimum=0,maximum=1"`
+	// Latency of each answer. Default 0.
+	Latency definition.Duration `json:"latency,omitempty"`
+}
+
+// SettingsOf returns the settings of an expert who is simulated.
+func SettingsOf(e definition.Expert) (Settings, error) {
+	var s Settings
+	err := e.Channel.Decode(&s)
+	return s, err
+}
+
+// Choose returns the choice of this channel with its settings.
+func Choose(s Settings) definition.Choice { return definition.NewChoice(Name, s) }
+
+// Complete implements definition.Settings.
+func (s *Settings) Complete(def *definition.Campaign) {
+	if s.Accuracy == nil {
+		accuracy := float64(DefaultAccuracy)
+		s.Accuracy = &accuracy
+	}
+	if s.Task == "" {
+		s.Task = measured(def)
+	}
+}
+
+// measured is the task that the campaign's instrument simulates, empty for others.
+func measured(def *definition.Campaign) string {
+	if def.Instrument.Driver.Name != simulated.Name {
+		return ""
+	}
+	settings, _ := simulated.SettingsOf(*def)
+	return settings.Task
+}
+
+// Check implements definition.Settings.
+func (s *Settings) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
+	var faults []definition.Fault
+	report := func(at definition.Path, problem, remedy string) {
+		faults = append(faults, definition.Fault{At: at, Problem: problem, Remedy: remedy})
+	}
+	e := expertAt(def, here)
+	if s.Accuracy != nil && (math.IsNaN(*s.Accuracy) || math.IsInf(*s.Accuracy, 0)) {
+		report(here.To("accuracy"), "it is not finite", "")
+	}
+	switch {
+	case s.Anchored && s.ChoiceNoise != nil:
+		report(here.To("anchored"), "choice_noise already says how noisy comparisons are", "keep one of anchored and choice_noise")
+	case s.Anchored && len(e.Anchors) == 0:
+		report(here.To("anchored"), e.Name+" has no anchors to be reliable at", "add anchors, or remove anchored")
+	}
+	const nameOne = "name the task that a simulated expert knows, for example task: electrolyte"
+	switch {
+	case s.Task == "" && !def.Measures():
+		report(here, "it does not say what "+e.Name+" judges by", nameOne)
+	case s.Task == "":
+		report(here, e.Name+" does not know what the instrument measures", nameOne)
+	case s.Task != measured(def):
+		faults = append(faults, tasks.Check(def, here.To("task"), s.Task)...)
+	}
+	return faults
+}
+
+// expertAt is the expert whose settings stand at a path.
+func expertAt(def *definition.Campaign, here definition.Path) definition.Expert {
+	for _, step := range here {
+		if i, ok := step.(int); ok && i < len(def.Experts) {
+			return def.Experts[i]
+		}
+	}
+	return definition.Expert{}
+}
+
+// Words implements definition.Settings.
+func (s *Settings) Words(def *definition.Campaign) string {
+	text := "simulated with accuracy " + format.Setting(*s.Accuracy)
+	switch {
+	case s.Anchored:
+		text += "; compares the objective itself, with less noise near their anchors"
+	case s.ChoiceNoise != nil:
+		text += "; compares the objective itself, each side with noise of standard deviation " +
+			format.SettingIn(*s.ChoiceNoise, def.Objective.Unit)
+	}
+	if s.UnsureRate > 0 {
+		text += fmt.Sprintf("; cannot tell in %s%% of the questions", format.Setting(100*s.UnsureRate))
+	}
+	return text
+}

@@ -1,0 +1,41 @@
+package instruments
+
+import (
+	"context"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/console"
+)
+
+// Driver is a kind of instrument that campaign files can name: a row of the
+// program's table.
+type Driver struct {
+	// Name as it stands in a campaign file: `instrument: {NAME: settings}`.
+	Name string
+	// Settings returns the driver's settings, none of them set.
+	Settings func() definition.Settings
+	// Open returns the instrument of a campaign whose definition is complete. It
+	// begins nothing. An instrument that holds resources is an io.Closer.
+	Open func(ctx context.Context, def definition.Campaign, env Environment) (Instrument, error)
+	// ByHand says that a person carries the experiments out.
+	ByHand bool
+	// Listed says that it can measure only compositions of a list of its own
+	// ([Candidates]).
+	Listed bool
+	// Identify returns what the instrument calls itself and whether it is simulated,
+	// where a complete definition says so; nil where only the instrument can say it, which may
+	// then also remember commands beyond this process.
+	Identify func(def definition.Campaign) (name string, simulated bool)
+}
+
+// Environment is what an instrument gets of the program that opens it.
+type Environment struct {
+	// Folder is where relative paths of the definition start from.
+	Folder string
+	// Store is the folder of the campaign's store, empty where there is none.
+	Store string
+	// Prompter asks whoever sits at the terminal; nil where there is no terminal.
+	Prompter console.Prompter
+	// Logf takes remarks, a line each. It may be called by several goroutines.
+	Logf func(format string, args ...any)
+}

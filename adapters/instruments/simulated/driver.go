@@ -1,0 +1,103 @@
+package simulated
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/tasks"
+)
+
+// Name of the driver in a campaign file.
+const Name = "simulated"
+
+// Driver is the program's row for this instrument.
+var Driver = instruments.Driver{
+	Name:     Name,
+	Settings: func() definition.Settings { return new(Settings) },
+	Open: func(_ context.Context, def definition.Campaign, _ instruments.Environment) (instruments.Instrument, error) {
+		settings, err := SettingsOf(def)
+		if err != nil {
+			return nil, err
+		}
+		return New(settings, def)
+	},
+	Identify: func(def definition.Campaign) (string, bool) {
+		settings, _ := SettingsOf(def)
+		return "simulated/" + settings.Task, true
+	},
+}
+
+// Settings of a test problem of internal/tasks behind an instrument's contract. What
+// it answers is a function of the campaign's seed and the command. In a campaign file
+// a bare text stands for the task.
+type Settings struct {
+	// Task is the test problem: "electrolyte", "ackley4", "branin", …
+	Task string `json:"task" jsonschema:"required"`
+	// Noise is the standard deviation added to each result, in its unit. Default 0.
+	Noise float64 `json:"noise,omitempty" jsonschema:"minimum=0"`
+	// Latency of each measurement, for example "50ms". Default 0.
+	Latency definition.Duration `json:"latency,omitempty"`
+	// FailureRate is the probability that an experiment fails. Default 0.
+	FailureRate float64 `json:"failure_rate,omitempty" jsonschema:"minimum=0,maximum=1"`
+	// Infeasible lists regions whose compositions cannot be measured.
+	Infeasible []definition.Region `json:"infeasible,omitempty"`
+	// OutlierRate is the probability that a result is silently wrong. Default 0.
+	OutlierRate float64 `json:"outlier_rate,omitempty" jsonschema:"minimum=0,maximum=1"`
+}
+
+// SettingsOf returns the settings in a definition that names a simulation.
+func SettingsOf(def definition.Campaign) (Settings, error) {
+	var s Settings
+	err := def.Instrument.Driver.Decode(&s)
+	return s, err
+}
+
+// Short is the setting that a bare value stands for.
+func (*Settings) Short() string { return "task" }
+
+// Choose returns the choice of this driver with its settings.
+func Choose(s Settings) definition.Choice { return definition.NewChoice(Name, s) }
+
+// Complete implements definition.Settings.
+func (*Settings) Complete(*definition.Campaign) {}
+
+// Check implements definition.Settings.
+func (s *Settings) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
+	faults := tasks.Check(def, here.To("task"), s.Task)
+	task, ok := tasks.Lookup(s.Task)
+	if !ok {
+		return faults
+	}
+	o, want := def.Objective, task.Objective
+	report := func(field, problem, remedy string) {
+		faults = append(faults, definition.Fault{At: definition.At("objective", field), Problem: problem, Remedy: remedy})
+	}
+	if o.Name != want.Name {
+		report("name", fmt.Sprintf("the task %s measures %q, not %q", s.Task, want.Name, o.Name), "write name: "+want.Name)
+	}
+	if o.Unit != want.Unit {
+		report("unit", fmt.Sprintf("the task %s answers in %q, not in %q", s.Task, want.Unit, o.Unit), "write unit: "+want.Unit)
+	}
+	if o.Goal != want.Goal {
+		report("goal", fmt.Sprintf("the task %s is there to be %sd", s.Task, want.Goal), "write goal: "+want.Goal)
+	}
+	return faults
+}
+
+// Words implements definition.Settings.
+func (s *Settings) Words(def *definition.Campaign) string {
+	text := "a simulation of " + s.Task
+	if s.Noise > 0 {
+		text += fmt.Sprintf(" with noise of standard deviation %s", format.SettingIn(s.Noise, def.Objective.Unit))
+	}
+	if s.FailureRate > 0 {
+		text += fmt.Sprintf("; %s%% of the experiments fail", format.Setting(100*s.FailureRate))
+	}
+	if s.OutlierRate > 0 {
+		text += fmt.Sprintf("; %s%% of the results are silently wrong", format.Setting(100*s.OutlierRate))
+	}
+	return text
+}

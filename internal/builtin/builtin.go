@@ -1,0 +1,32 @@
+// Package builtin is the table of what campaignd itself brings along. A new driver
+// or channel in this repository is its own package and a row here.
+package builtin
+
+import (
+	humansimulated "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/adapters/instruments/table"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/internal/registry"
+)
+
+// Registry returns the table.
+func Registry() registry.Registry {
+	return registry.Registry{
+		Instruments: []instruments.Driver{
+			simulated.Driver,
+			table.Driver,
+			manual.Driver,
+			process.Driver,
+		},
+		Experts: []humans.Channel{
+			humansimulated.Channel,
+			terminal.Channel,
+		},
+	}
+}

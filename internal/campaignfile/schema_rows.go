@@ -1,0 +1,76 @@
+package campaignfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	reflected "github.com/invopop/jsonschema"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/schemas"
+)
+
+// Schema returns the JSON Schema of campaign files that name what a registry holds.
+// Rows that campaignd brings along are in the embedded schema; those of others are
+// described by the tags of their settings.
+func Schema(reg registry.Registry) ([]byte, error) {
+	var schema map[string]any
+	if err := json.Unmarshal(schemas.Campaign(), &schema); err != nil {
+		return nil, fmt.Errorf("the embedded schema: %w", err)
+	}
+	defs := schema["$defs"].(map[string]any)
+	for _, driver := range reg.Instruments {
+		if err := addRow(defs, "Instrument", driver.Name, driver.Settings()); err != nil {
+			return nil, err
+		}
+	}
+	for _, channel := range reg.Experts {
+		if err := addRow(defs, "Expert", channel.Name, channel.Settings()); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(schema)
+}
+
+// addRow adds a choice to the definition that holds it, where it is not there yet.
+func addRow(defs map[string]any, holder, name string, settings definition.Settings) error {
+	long := defs[holder].(map[string]any)
+	if branches, ok := long["anyOf"].([]any); ok {
+		long = branches[0].(map[string]any)
+	}
+	properties := long["properties"].(map[string]any)
+	if properties[name] != nil {
+		return nil
+	}
+	reflector := reflected.Reflector{DoNotReference: true, Anonymous: true, Mapper: mapped}
+	row, err := plainOf(reflector.Reflect(settings))
+	if err != nil {
+		return fmt.Errorf("the settings of %s: %w", name, err)
+	}
+	delete(row, "$schema")
+	properties[name] = map[string]any{"anyOf": []any{row, map[string]any{"type": "null"}}}
+	return nil
+}
+
+// mapped describes the types of package definition whose JSON form is their own.
+func mapped(t reflect.Type) *reflected.Schema {
+	switch t {
+	case reflect.TypeFor[definition.Value]():
+		return &reflected.Schema{AnyOf: []*reflected.Schema{{Type: "number"}, {Type: "string"}}}
+	case reflect.TypeFor[definition.Duration]():
+		return &reflected.Schema{Type: "string", Pattern: definition.DurationPattern}
+	}
+	return nil
+}
+
+func plainOf(schema *reflected.Schema) (map[string]any, error) {
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	var plain map[string]any
+	err = json.Unmarshal(text, &plain)
+	return plain, err
+}

@@ -1,0 +1,82 @@
+// Package registry is the table of what a program can name in a campaign file: the
+// drivers of instruments and the channels to experts. A row is all that a new one
+// needs beside its own package.
+package registry
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events/definition"
+)
+
+// Registry is the table. The order of rows is that of lists and messages.
+type Registry struct {
+	Instruments []instruments.Driver
+	Experts     []humans.Channel
+}
+
+// Driver returns the driver of a name.
+func (r Registry) Driver(name string) (instruments.Driver, bool) {
+	i := slices.IndexFunc(r.Instruments, func(d instruments.Driver) bool { return d.Name == name })
+	if i < 0 {
+		return instruments.Driver{}, false
+	}
+	return r.Instruments[i], true
+}
+
+// Channel returns the channel of a name.
+func (r Registry) Channel(name string) (humans.Channel, bool) {
+	i := slices.IndexFunc(r.Experts, func(c humans.Channel) bool { return c.Name == name })
+	if i < 0 {
+		return humans.Channel{}, false
+	}
+	return r.Experts[i], true
+}
+
+// DriverNames lists the drivers.
+func (r Registry) DriverNames() []string {
+	names := make([]string, len(r.Instruments))
+	for i, d := range r.Instruments {
+		names[i] = d.Name
+	}
+	return names
+}
+
+// ChannelNames lists the channels.
+func (r Registry) ChannelNames() []string {
+	names := make([]string, len(r.Experts))
+	for i, c := range r.Experts {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// InstrumentSettings returns the settings of the definition's instrument.
+func (r Registry) InstrumentSettings(def *definition.Campaign) (definition.Settings, error) {
+	driver, ok := r.Driver(def.Instrument.Driver.Name)
+	if !ok {
+		return nil, unknown("instrument", def.Instrument.Driver.Name, r.DriverNames())
+	}
+	return decoded(def.Instrument.Driver, driver.Settings())
+}
+
+// ExpertSettings returns the settings of an expert's channel.
+func (r Registry) ExpertSettings(e definition.Expert) (definition.Settings, error) {
+	channel, ok := r.Channel(e.Channel.Name)
+	if !ok {
+		return nil, unknown("channel to experts", e.Channel.Name, r.ChannelNames())
+	}
+	return decoded(e.Channel, channel.Settings())
+}
+
+func decoded(c definition.Choice, into definition.Settings) (definition.Settings, error) {
+	err := c.Decode(into)
+	return into, err
+}
+
+func unknown(what, name string, known []string) error {
+	return fmt.Errorf("this campaignd has no %s %q; it has %v", what, name, known)
+}
