@@ -32,7 +32,7 @@ const standings = 24
 // measures nothing is read.
 func (h *history) stand(payload events.Payload) error {
 	def := h.state.Definition
-	if _, ok := payload.(*events.ComparisonGiven); !ok || def == nil || !def.Policy.Duel.Set() {
+	if p, ok := payload.(*events.QuestionAnswered); !ok || p.Form != events.FormComparison || def == nil || !def.Policy.Duel.Set() {
 		return nil
 	}
 	n := h.compared()
@@ -50,7 +50,7 @@ func (h *history) stand(payload events.Payload) error {
 // compared counts the comparisons that were asked for and are over.
 func (h *history) compared() (n int) {
 	for i := range h.state.Questions {
-		if q := &h.state.Questions[i]; q.Form == campaign.Comparison && q.Status != campaign.Asked {
+		if q := &h.state.Questions[i]; q.Form == events.FormComparison && q.Status != campaign.Asked {
 			n++
 		}
 	}
@@ -75,7 +75,7 @@ func (h *history) preferences() (all []preferred) {
 		given, unsure := 0, 0
 		for i := range h.state.Questions {
 			if q := &h.state.Questions[i]; q.Expert == best.Expert && q.Status == campaign.Answered {
-				if undecided(q) {
+				if q.Unsure() {
 					unsure++
 				} else {
 					given++
@@ -125,12 +125,12 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 	var rows []comparisonRow
 	for i := range h.state.Questions {
 		q := &h.state.Questions[i]
-		if q.Form != campaign.Comparison {
+		if q.Form != events.FormComparison {
 			continue
 		}
 		row := comparisonRow{ID: q.ID, Expert: q.Expert, Decision: q.Decision, Answer: h.answerText(q), Comment: q.Comment, Time: timeText(q.AnsweredAt)}
 		for k, o := range q.Options {
-			option := comparisonOption{Name: humans.OptionName(k), Better: len(q.Order) > 0 && q.Order[0] == k}
+			option := comparisonOption{Name: humans.OptionName(k), Better: len(q.Answer.Order) > 0 && q.Answer.Order[0] == k}
 			for p := range h.def.Parameters {
 				option.Cells = append(option.Cells, h.format.value(p, o.Parameters))
 			}
@@ -182,7 +182,7 @@ func (h *history) figuresCompared() []figure {
 		n := 0
 		for k := range h.state.Questions {
 			q := &h.state.Questions[k]
-			if q.Form != campaign.Comparison || q.Status == campaign.Asked {
+			if q.Form != events.FormComparison || q.Status == campaign.Asked {
 				continue
 			}
 			n++
@@ -193,7 +193,7 @@ func (h *history) figuresCompared() []figure {
 				}
 				values = append(values, y)
 				at := plotter.XY{X: float64(n), Y: y}
-				if len(q.Order) > 0 && q.Order[0] == o {
+				if len(q.Answer.Order) > 0 && q.Answer.Order[0] == o {
 					better = append(better, at)
 				} else {
 					other = append(other, at)
@@ -242,7 +242,7 @@ func (h *history) figureKept() (figure, bool) {
 	n := 0
 	for i := range h.decisions {
 		d := &h.decisions[i]
-		if d.Action != events.ActionCompare {
+		if d.Form != events.FormComparison {
 			continue
 		}
 		n++

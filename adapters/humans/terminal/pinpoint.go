@@ -25,9 +25,9 @@ func showPinpoint(f *console.Form, q humans.Question) {
 	f.Body = console.Properties(q.Parameters, ranges)
 	more(f, aim(q.Objective))
 	f.Hint, f.Brief = "NAME=VALUE for each, or the values in order; and why, after a colon: \": as last year\"; ? can't tell", "NAME=VALUE … or ?"
-	if q.Point != nil {
-		point, expects := console.Readable(q.Parameters, q.Point)[0], ""
-		if p := q.Prediction; p != nil {
+	if q.Suggestion != nil {
+		point, expects := console.Readable(q.Parameters, q.Suggestion.Parameters)[0], ""
+		if p := q.Suggestion.Prediction; p != nil {
 			expects = " and expects " + q.Objective.Name + " " + console.Prediction(*p) + " there"
 		}
 		beside := slices.Clone(ranges)
@@ -42,9 +42,10 @@ func showPinpoint(f *console.Form, q humans.Question) {
 		f.Hint = "NAME=VALUE for each, or the values in order; ok as above; and why, after a colon: \"ok: as last year\"; ? can't tell"
 		f.Brief = "NAME=VALUE …, ok or ?"
 	}
-	if q.Point == nil {
+	if q.Suggestion == nil {
 		more(f, "written as in "+example(q.Parameters))
 	}
+	more(f, q.Explanation)
 }
 
 // choices says what a parameter may be.
@@ -100,25 +101,27 @@ func example(parameters []definition.Parameter) string {
 
 // parsePinpoint understands a composition, and perhaps a comment after a colon.
 // One that cannot be measured is no answer.
-func parsePinpoint(q humans.Question, line string) (humans.Answer, error) {
+func parsePinpoint(q humans.Question, line string) (humans.Reply, error) {
 	if comment, ok := doubt(line); ok {
-		return humans.Answer{Answer: events.AnswerUnsure, Comment: comment}, nil
+		return humans.Reply{Comment: comment}, nil
 	}
 	text, comment := remark(line)
-	if word, rest, _ := strings.Cut(text, " "); q.Point != nil && strings.EqualFold(strings.TrimRight(word, ",;."), "ok") && !strings.Contains(rest, "=") {
+	if word, rest, _ := strings.Cut(text, " "); q.Suggestion != nil && strings.EqualFold(strings.TrimRight(word, ",;."), "ok") && !strings.Contains(rest, "=") {
 		text, comment = "ok", strings.TrimSpace(strings.TrimPrefix(line[len(word):], ":"))
 	}
-	p := q.Point
-	if p == nil || !strings.EqualFold(text, "ok") {
+	var p definition.Point
+	if q.Suggestion != nil && strings.EqualFold(text, "ok") {
+		p = q.Suggestion.Parameters
+	} else {
 		var err error
 		if p, err = console.ParseComposition(q.Parameters, text); err != nil {
-			return humans.Answer{}, err
+			return humans.Reply{}, err
 		}
 	}
 	if q.Allowed != nil {
 		if err := q.Allowed(p); err != nil {
-			return humans.Answer{}, fmt.Errorf("%s cannot be measured: %w; name another", assignments(q.Parameters, p), err)
+			return humans.Reply{}, fmt.Errorf("%s cannot be measured: %w; name another", assignments(q.Parameters, p), err)
 		}
 	}
-	return humans.Answer{Point: p, Comment: comment}, nil
+	return humans.Reply{Answer: events.Answer{Point: p}, Comment: comment}, nil
 }
