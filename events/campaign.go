@@ -128,13 +128,13 @@ type NoteAdded struct {
 	About string `json:"about,omitempty"`
 }
 
-// Kind implements Payload.
-func (CampaignDefined) Kind() Kind   { return KindCampaignDefined }
-func (CampaignAmended) Kind() Kind   { return KindCampaignAmended }
-func (CampaignPaused) Kind() Kind    { return KindCampaignPaused }
-func (CampaignResumed) Kind() Kind   { return KindCampaignResumed }
-func (CampaignStopped) Kind() Kind   { return KindCampaignStopped }
-func (CampaignCompleted) Kind() Kind { return KindCampaignCompleted }
-func (RecoveryDone) Kind() Kind      { return KindRecoveryDone }
-func (AnchorsDeclared) Kind() Kind   { return KindAnchorsDeclared }
-func (NoteAdded) Kind() Kind         { return KindNoteAdded }
+// Subject implements Payload.
+func (CampaignDefined) Subject() string   { return "" }
+func (CampaignAmended) Subject() string   { return "" }
+func (CampaignPaused) Subject() string    { return "" }
+func (CampaignResumed) Subject() string   { return "" }
+func (CampaignStopped) Subject() string   { return "" }
+func (CampaignCompleted) Subject() string { return "" }
+func (RecoveryDone) Subject() string      { return "" }
+func (AnchorsDeclared) Subject() string   { return "" }
+func (p NoteAdded) Subject() string       { return p.About }

@@ -260,31 +260,14 @@ func attributes(e Event) []attribute {
 	return list
 }
 
-// subject returns the identifier of the noun that the event's kind is about,
-// or nothing where its payload does not name one.
+// subject returns the identifier of what the event is about, or nothing where its
+// payload does not name it or is not understood.
 func subject(e Event) string {
-	if _, ok := lookup(e.Kind); !ok {
+	payload, err := Decode(e)
+	if err != nil {
 		return ""
 	}
-	var names struct {
-		Experiment, Question, Decision, About, Refusal string
-	}
-	if json.Unmarshal(e.Data, &names) != nil {
-		return ""
-	}
-	noun, _, _ := strings.Cut(string(e.Kind), ".")
-	switch noun {
-	case "label", "comparison", "pinpoint", "question":
-		return names.Question
-	case "region":
-		return names.Refusal
-	case "decision", "trust":
-		return names.Decision
-	case "note":
-		return names.About
-	default:
-		return names.Experiment
-	}
+	return payload.Subject()
 }
 
 // fitsInline reports whether data can stand in a line of JSON and be read back

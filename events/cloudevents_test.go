@@ -79,7 +79,7 @@ func TestMarshalCloudEventForm(t *testing.T) {
 	}
 }
 
-// The subject is the identifier of the noun that the kind names.
+// Law: the subject is the identifier of the noun that the kind names.
 func TestCloudEventSubject(t *testing.T) {
 	tests := []struct {
 		kind events.Kind
@@ -90,10 +90,11 @@ func TestCloudEventSubject(t *testing.T) {
 		{events.KindMeasurementCorrected, `{"experiment":"e1","corrects":"4"}`, "e1"},
 		{events.KindExperimentCorrected, `{"experiment":"e1","supersedes":"4"}`, "e1"},
 		{events.KindInstrumentStalled, `{"experiment":"e1"}`, "e1"},
-		{events.KindLabelRequested, `{"question":"q2","decision":"d1"}`, "q2"},
+		{events.KindQuestionAsked, `{"question":"q2","decision":"d1"}`, "q2"},
 		{events.KindDecisionMade, `{"decision":"d3"}`, "d3"},
 		{events.KindTrustAdjusted, `{"decision":"d3"}`, "d3"},
 		{events.KindNoteAdded, `{"text":"spilt","about":"e2"}`, "e2"},
+		{events.KindRegionExcluded, `{"exclusion":"n1","about":"e2"}`, "n1"},
 		{events.KindCampaignPaused, `{}`, ""},
 		{"foreign.kind", `{"experiment":"e1"}`, ""},
 	}

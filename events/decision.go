@@ -2,13 +2,13 @@ package events
 
 import "github.com/campaignd/campaignd/events/definition"
 
-// Actions a decision can take.
+// Action is what a decision does.
+type Action string
+
 const (
-	ActionRun      = "run"      // run an experiment
-	ActionAsk      = "ask"      // ask an expert to accept or reject
-	ActionCompare  = "compare"  // ask an expert to compare candidates
-	ActionPinpoint = "pinpoint" // ask an expert for a composition of their own
-	ActionStop     = "stop"     // complete the campaign
+	ActionRun  Action = "run"  // run an experiment
+	ActionAsk  Action = "ask"  // ask an expert a question
+	ActionStop Action = "stop" // complete the campaign
 )
 
 // DecisionMade records a decision and everything needed to make it again: the
@@ -30,8 +30,9 @@ type DecisionMade struct {
 	// Candidates are the points that were weighed: those that an expert is to
 	// compare in the order in which they are shown, which is left to chance.
 	Candidates []Candidate `json:"candidates,omitempty"`
-	// Action is one of the Action constants.
-	Action string `json:"action"`
+	Action     Action      `json:"action"`
+	// Form is what an expert is asked for, empty where nobody is asked.
+	Form Form `json:"form,omitempty"`
 	// Chosen names the candidate the action is about.
 	Chosen string `json:"chosen,omitempty"`
 	// Expert is whom a question addresses.
@@ -133,5 +134,5 @@ type TrustAdjusted struct {
 	Violation float64 `json:"violation"`
 }
 
-func (DecisionMade) Kind() Kind  { return KindDecisionMade }
-func (TrustAdjusted) Kind() Kind { return KindTrustAdjusted }
+func (p DecisionMade) Subject() string  { return p.Decision }
+func (p TrustAdjusted) Subject() string { return p.Decision }

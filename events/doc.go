@@ -16,11 +16,15 @@
 //
 // # Nouns
 //
-// One file per noun: campaign.go, definition.go, experiment.go, label.go,
-// model.go, decision.go. A campaign has experiments ("e7"), questions ("q12")
-// and decisions ("d31"); their identifiers count up within the campaign and do
-// not depend on the clock, so that a campaign that was killed and continued
-// names things exactly as the undisturbed one does.
+// One file per noun: campaign.go, experiment.go, question.go, model.go, decision.go,
+// with what experts answer in answer.go and what they are shown in attributions.go.
+// A campaign has experiments ("e7"), questions ("q12"), decisions ("d31") and
+// exclusions ("n2"); their identifiers count up within the campaign and do not depend
+// on the clock, so that a campaign that was killed and continued names things exactly
+// as the undisturbed one does.
+//
+// A question is one family of events whatever it asks for: its [Form] says what that
+// is, and which part of an [Answer] answers it.
 //
 // # The log
 //

@@ -80,16 +80,15 @@ func ActorName(actor string) string {
 // current version come from the table of kinds. It fails for a type that is
 // not in the table and for a payload that JSON cannot express (NaN, ±Inf).
 func New(campaign string, payload Payload) (Event, error) {
-	kind := payload.Kind()
-	entry, ok := lookup(kind)
+	entry, ok := lookup(payload)
 	if !ok {
 		return Event{}, fmt.Errorf("events: %T is not in the table of kinds", payload)
 	}
 	data, err := json.Marshal(payload)
 	if err != nil {
-		return Event{}, fmt.Errorf("events: encode %s: %w", kind, err)
+		return Event{}, fmt.Errorf("events: encode %s: %w", entry.Kind, err)
 	}
-	return Event{Campaign: campaign, Kind: kind, Version: entry.version, Data: data}, nil
+	return Event{Campaign: campaign, Kind: entry.Kind, Version: entry.Version, Data: data}, nil
 }
 
 // Decode returns the typed payload of an event of this package: a pointer to
@@ -97,11 +96,11 @@ func New(campaign string, payload Payload) (Event, error) {
 // not know is an [UnknownKindError]: the event was written by a newer
 // campaignd, or is not a campaign event (for example a bus message).
 func Decode(e Event) (Payload, error) {
-	entry, ok := lookup(e.Kind)
-	if !ok || e.Version < 1 || e.Version > entry.version {
+	entry, ok := byKind[e.Kind]
+	if !ok || e.Version < 1 || e.Version > entry.Version {
 		return nil, &UnknownKindError{Kind: e.Kind, Version: e.Version, Position: e.Position}
 	}
-	payload := entry.new()
+	payload := entry.New()
 	if err := jsonv2.Unmarshal(e.Data, payload); err != nil {
 		return nil, fmt.Errorf("events: decode %s at position %d: %w", e.Kind, e.Position, err)
 	}

@@ -6,12 +6,14 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Origins of an experiment.
+// Origin is where an experiment came from.
+type Origin string
+
 const (
-	OriginInitial = "initial" // the initial design
-	OriginPolicy  = "policy"  // a decision
-	OriginPerson  = "person"  // suggest and tell: a person ran it on their own
-	OriginImport  = "import"  // measured before the campaign
+	OriginInitial Origin = "initial" // the initial design
+	OriginPolicy  Origin = "policy"  // a decision
+	OriginPerson  Origin = "person"  // suggest and tell: a person ran it on their own
+	OriginImport  Origin = "import"  // measured before the campaign
 )
 
 // ExperimentRequested says that an experiment shall be run. It is the intent:
@@ -21,8 +23,7 @@ type ExperimentRequested struct {
 	Experiment string `json:"experiment"`
 	// Parameters is the composition asked for.
 	Parameters definition.Point `json:"parameters"`
-	// Origin is one of the Origin constants.
-	Origin string `json:"origin"`
+	Origin     Origin           `json:"origin"`
 	// Decision is the decision that asked for it, or empty.
 	Decision string `json:"decision,omitempty"`
 	// Replicate counts runs of the same composition, from 1.
@@ -115,20 +116,21 @@ type ExperimentUnresolved struct {
 	Cause      string `json:"cause"`
 }
 
-// Outcomes that a person names: of an experiment whose fate is unknown, and of one
-// whose outcome is corrected.
+// Resolution is an outcome that a person names: of an experiment whose fate is
+// unknown, or of one whose outcome is corrected.
+type Resolution string
+
 const (
-	ResolvedMeasured     = "measured"      // it took place and this is the result
-	ResolvedFailed       = "failed"        // it took place and gave no result
-	ResolvedInfeasible   = "infeasible"    // it took place and showed that the composition cannot be made or measured
-	ResolvedNotPerformed = "not-performed" // it did not take place
+	ResolvedMeasured     Resolution = "measured"      // it took place and this is the result
+	ResolvedFailed       Resolution = "failed"        // it took place and gave no result
+	ResolvedInfeasible   Resolution = "infeasible"    // it took place and showed that the composition cannot be made or measured
+	ResolvedNotPerformed Resolution = "not-performed" // it did not take place
 )
 
 // ExperimentResolved is a person's word on an unresolved experiment.
 type ExperimentResolved struct {
-	Experiment string `json:"experiment"`
-	// Resolution is one of the Resolved constants.
-	Resolution string `json:"resolution"`
+	Experiment string     `json:"experiment"`
+	Resolution Resolution `json:"resolution"`
 	// Measurement is set where Resolution is "measured".
 	Measurement *Measurement `json:"measurement,omitempty"`
 	// Repeat asks for the same composition again, as a new experiment.
@@ -156,41 +158,42 @@ type ExperimentDeferred struct {
 	Cause      string `json:"cause"`
 }
 
-// RegionRefused is a person's "won't": nothing in the region is suggested any
+// RegionExcluded is a person's word that nothing in the region is to be suggested any
 // more, until somebody allows it again.
-type RegionRefused struct {
-	// Refusal is the identifier, "n1", "n2", … in order.
-	Refusal string `json:"refusal"`
-	// Region is the box that is refused.
+type RegionExcluded struct {
+	// Exclusion is the identifier, "n1", "n2", … in order.
+	Exclusion string `json:"exclusion"`
+	// Region is the box that is excluded.
 	Region definition.Region `json:"region"`
-	// About names the question or experiment that was refused, or is empty.
+	// About names the question or experiment that led to it, or is empty.
 	About string `json:"about,omitempty"`
 	// Reason is the person's reason; it is required.
 	Reason string `json:"reason"`
 }
 
-// RegionAllowed takes a refusal back.
+// RegionAllowed takes an exclusion back.
 type RegionAllowed struct {
-	Refusal string `json:"refusal"`
-	Reason  string `json:"reason,omitempty"`
+	Exclusion string `json:"exclusion"`
+	Reason    string `json:"reason,omitempty"`
 }
 
-// Verdicts on a measurement.
+// Verdict is what is thought of a measurement that was doubted.
+type Verdict string
+
 const (
-	VerdictSuspect    = "suspect"    // it contradicts the model: it is to be repeated
-	VerdictConfirmed  = "confirmed"  // the repetition agrees with it
-	VerdictOverturned = "overturned" // the repetition contradicts it: the models leave it out
+	VerdictSuspect    Verdict = "suspect"    // it contradicts the model: it is to be repeated
+	VerdictConfirmed  Verdict = "confirmed"  // the repetition agrees with it
+	VerdictOverturned Verdict = "overturned" // the repetition contradicts it: the models leave it out
 	// What was made is not what was asked for: it counts where it was made, and judges
 	// no other measurement.
-	VerdictElsewhere = "elsewhere"
+	VerdictElsewhere Verdict = "elsewhere"
 )
 
 // MeasurementFlagged is the engine's doubt about a measurement, or what a
 // repetition made of that doubt.
 type MeasurementFlagged struct {
-	Experiment string `json:"experiment"`
-	// Verdict is one of the Verdict constants.
-	Verdict string `json:"verdict"`
+	Experiment string  `json:"experiment"`
+	Verdict    Verdict `json:"verdict"`
 	// Predicted is what the model expects there without this composition's
 	// measurements, noise included.
 	Predicted Prediction `json:"predicted"`
@@ -231,10 +234,9 @@ type ExperimentCorrected struct {
 	Experiment string `json:"experiment"`
 	// Supersedes is the ID of the event in which the outcome stands.
 	Supersedes string `json:"supersedes"`
-	// Was and Outcome are the outcome before and after, each one of the Resolved
-	// constants.
-	Was     string `json:"was"`
-	Outcome string `json:"outcome"`
+	// Was and Outcome are the outcome before and after.
+	Was     Resolution `json:"was"`
+	Outcome Resolution `json:"outcome"`
 	// Measurement is set where Outcome is "measured".
 	Measurement *Measurement `json:"measurement,omitempty"`
 	// Excluded takes the outcome out of the models.
@@ -253,19 +255,19 @@ type InstrumentStalled struct {
 	Waited float64 `json:"waited"`
 }
 
-func (ExperimentRequested) Kind() Kind  { return KindExperimentRequested }
-func (ExperimentDispatched) Kind() Kind { return KindExperimentDispatched }
-func (ExperimentStarted) Kind() Kind    { return KindExperimentStarted }
-func (ExperimentMeasured) Kind() Kind   { return KindExperimentMeasured }
-func (ExperimentFailed) Kind() Kind     { return KindExperimentFailed }
-func (ExperimentCancelled) Kind() Kind  { return KindExperimentCancelled }
-func (ExperimentUnresolved) Kind() Kind { return KindExperimentUnresolved }
-func (ExperimentResolved) Kind() Kind   { return KindExperimentResolved }
-func (MeasurementCorrected) Kind() Kind { return KindMeasurementCorrected }
-func (ExperimentCorrected) Kind() Kind  { return KindExperimentCorrected }
-func (ExperimentInfeasible) Kind() Kind { return KindExperimentInfeasible }
-func (ExperimentDeferred) Kind() Kind   { return KindExperimentDeferred }
-func (RegionRefused) Kind() Kind        { return KindRegionRefused }
-func (RegionAllowed) Kind() Kind        { return KindRegionAllowed }
-func (MeasurementFlagged) Kind() Kind   { return KindMeasurementFlagged }
-func (InstrumentStalled) Kind() Kind    { return KindInstrumentStalled }
+func (p ExperimentRequested) Subject() string  { return p.Experiment }
+func (p ExperimentDispatched) Subject() string { return p.Experiment }
+func (p ExperimentStarted) Subject() string    { return p.Experiment }
+func (p ExperimentMeasured) Subject() string   { return p.Experiment }
+func (p ExperimentFailed) Subject() string     { return p.Experiment }
+func (p ExperimentCancelled) Subject() string  { return p.Experiment }
+func (p ExperimentUnresolved) Subject() string { return p.Experiment }
+func (p ExperimentResolved) Subject() string   { return p.Experiment }
+func (p MeasurementCorrected) Subject() string { return p.Experiment }
+func (p ExperimentCorrected) Subject() string  { return p.Experiment }
+func (p ExperimentInfeasible) Subject() string { return p.Experiment }
+func (p ExperimentDeferred) Subject() string   { return p.Experiment }
+func (p RegionExcluded) Subject() string       { return p.Exclusion }
+func (p RegionAllowed) Subject() string        { return p.Exclusion }
+func (p MeasurementFlagged) Subject() string   { return p.Experiment }
+func (p InstrumentStalled) Subject() string    { return p.Experiment }

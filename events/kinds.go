@@ -1,5 +1,7 @@
 package events
 
+import "reflect"
+
 // Kind names what an event says happened: "noun.past-participle". Kinds are
 // part of the stored format and never change meaning.
 type Kind string
@@ -18,20 +20,11 @@ const (
 	KindAnchorsDeclared Kind = "anchors.declared"
 	KindNoteAdded       Kind = "note.added"
 
-	KindLabelRequested  Kind = "label.requested"
-	KindLabelGiven      Kind = "label.given"
-	KindLabelSuperseded Kind = "label.superseded"
-	KindLabelExpired    Kind = "label.expired"
-	KindLabelWithdrawn  Kind = "label.withdrawn"
-
-	KindComparisonRequested  Kind = "comparison.requested"
-	KindComparisonGiven      Kind = "comparison.given"
-	KindComparisonSuperseded Kind = "comparison.superseded"
-	KindPinpointRequested    Kind = "pinpoint.requested"
-	KindPinpointGiven        Kind = "pinpoint.given"
-	KindPinpointSuperseded   Kind = "pinpoint.superseded"
-	KindQuestionExpired      Kind = "question.expired"
-	KindQuestionWithdrawn    Kind = "question.withdrawn"
+	KindQuestionAsked      Kind = "question.asked"
+	KindQuestionAnswered   Kind = "question.answered"
+	KindQuestionSuperseded Kind = "question.superseded"
+	KindQuestionExpired    Kind = "question.expired"
+	KindQuestionWithdrawn  Kind = "question.withdrawn"
 
 	KindExperimentRequested  Kind = "experiment.requested"
 	KindExperimentDispatched Kind = "experiment.dispatched"
@@ -45,7 +38,7 @@ const (
 	KindExperimentCorrected  Kind = "experiment.corrected"
 	KindExperimentDeferred   Kind = "experiment.deferred"
 
-	KindRegionRefused        Kind = "region.refused"
+	KindRegionExcluded       Kind = "region.excluded"
 	KindRegionAllowed        Kind = "region.allowed"
 	KindMeasurementFlagged   Kind = "measurement.flagged"
 	KindMeasurementCorrected Kind = "measurement.corrected"
@@ -58,10 +51,13 @@ const (
 	KindDecisionMade  Kind = "decision.made"
 )
 
-// Payload is the content of an event: one of the types in the table of kinds.
+// Payload is the content of an event: one of the types in the table of kinds, or a
+// pointer to one.
 type Payload interface {
-	// Kind returns the kind of event the payload belongs to.
-	Kind() Kind
+	// Subject is the identifier of what the event is about: an experiment ("e7"), a
+	// question ("q12"), a decision ("d31") or an exclusion ("n2"), and empty where it
+	// is about the campaign.
+	Subject() string
 }
 
 // KindInfo describes one row of the table of kinds.
@@ -72,9 +68,14 @@ type KindInfo struct {
 }
 
 type kindEntry struct {
-	kind    Kind
-	version int
-	new     func() Payload
+	KindInfo
+	payload reflect.Type // the Go type, no pointer
+}
+
+// row is the row of a kind whose payload is a T.
+func row[T Payload](kind Kind, version int) kindEntry {
+	create := func() Payload { return any(new(T)).(Payload) } // methods of T are methods of *T
+	return kindEntry{KindInfo{kind, version, create}, reflect.TypeFor[T]()}
 }
 
 // table is the list of every kind, its newest schema version and its Go type.
@@ -82,68 +83,80 @@ type kindEntry struct {
 // misread it; adding an optional field does not raise it. Old versions decode
 // into the same Go type: a field's meaning never changes.
 var table = []kindEntry{
-	{KindCampaignDefined, 1, func() Payload { return new(CampaignDefined) }},
-	{KindCampaignAmended, 1, func() Payload { return new(CampaignAmended) }},
-	{KindCampaignPaused, 1, func() Payload { return new(CampaignPaused) }},
-	{KindCampaignResumed, 1, func() Payload { return new(CampaignResumed) }},
-	{KindCampaignStopped, 1, func() Payload { return new(CampaignStopped) }},
-	{KindCampaignCompleted, 1, func() Payload { return new(CampaignCompleted) }},
-	{KindRecoveryDone, 1, func() Payload { return new(RecoveryDone) }},
-	{KindAnchorsDeclared, 1, func() Payload { return new(AnchorsDeclared) }},
-	{KindNoteAdded, 1, func() Payload { return new(NoteAdded) }},
-	{KindLabelRequested, 1, func() Payload { return new(LabelRequested) }},
-	{KindLabelGiven, 1, func() Payload { return new(LabelGiven) }},
-	{KindLabelSuperseded, 1, func() Payload { return new(LabelSuperseded) }},
-	{KindLabelExpired, 1, func() Payload { return new(LabelExpired) }},
-	{KindLabelWithdrawn, 1, func() Payload { return new(LabelWithdrawn) }},
-	{KindComparisonRequested, 1, func() Payload { return new(ComparisonRequested) }},
-	{KindComparisonGiven, 1, func() Payload { return new(ComparisonGiven) }},
-	{KindComparisonSuperseded, 1, func() Payload { return new(ComparisonSuperseded) }},
-	{KindPinpointRequested, 1, func() Payload { return new(PinpointRequested) }},
-	{KindPinpointGiven, 1, func() Payload { return new(PinpointGiven) }},
-	{KindPinpointSuperseded, 1, func() Payload { return new(PinpointSuperseded) }},
-	{KindQuestionExpired, 1, func() Payload { return new(QuestionExpired) }},
-	{KindQuestionWithdrawn, 1, func() Payload { return new(QuestionWithdrawn) }},
-	{KindExperimentRequested, 1, func() Payload { return new(ExperimentRequested) }},
-	{KindExperimentDispatched, 1, func() Payload { return new(ExperimentDispatched) }},
-	{KindExperimentStarted, 1, func() Payload { return new(ExperimentStarted) }},
-	{KindExperimentMeasured, 1, func() Payload { return new(ExperimentMeasured) }},
-	{KindExperimentFailed, 1, func() Payload { return new(ExperimentFailed) }},
-	{KindExperimentCancelled, 1, func() Payload { return new(ExperimentCancelled) }},
-	{KindExperimentUnresolved, 1, func() Payload { return new(ExperimentUnresolved) }},
-	{KindExperimentResolved, 1, func() Payload { return new(ExperimentResolved) }},
-	{KindExperimentInfeasible, 1, func() Payload { return new(ExperimentInfeasible) }},
-	{KindExperimentDeferred, 1, func() Payload { return new(ExperimentDeferred) }},
-	{KindExperimentCorrected, 1, func() Payload { return new(ExperimentCorrected) }},
-	{KindRegionRefused, 1, func() Payload { return new(RegionRefused) }},
-	{KindRegionAllowed, 1, func() Payload { return new(RegionAllowed) }},
-	{KindMeasurementFlagged, 1, func() Payload { return new(MeasurementFlagged) }},
-	{KindMeasurementCorrected, 1, func() Payload { return new(MeasurementCorrected) }},
-	{KindInstrumentStalled, 1, func() Payload { return new(InstrumentStalled) }},
-	{KindModelFitted, 1, func() Payload { return new(ModelFitted) }},
-	{KindModelFitFailed, 1, func() Payload { return new(ModelFitFailed) }},
-	{KindTrustAdjusted, 1, func() Payload { return new(TrustAdjusted) }},
-	{KindDecisionMade, 1, func() Payload { return new(DecisionMade) }},
+	row[CampaignDefined](KindCampaignDefined, 1),
+	row[CampaignAmended](KindCampaignAmended, 1),
+	row[CampaignPaused](KindCampaignPaused, 1),
+	row[CampaignResumed](KindCampaignResumed, 1),
+	row[CampaignStopped](KindCampaignStopped, 1),
+	row[CampaignCompleted](KindCampaignCompleted, 1),
+	row[RecoveryDone](KindRecoveryDone, 1),
+	row[AnchorsDeclared](KindAnchorsDeclared, 1),
+	row[NoteAdded](KindNoteAdded, 1),
+	row[QuestionAsked](KindQuestionAsked, 1),
+	row[QuestionAnswered](KindQuestionAnswered, 1),
+	row[QuestionSuperseded](KindQuestionSuperseded, 1),
+	row[QuestionExpired](KindQuestionExpired, 1),
+	row[QuestionWithdrawn](KindQuestionWithdrawn, 1),
+	row[ExperimentRequested](KindExperimentRequested, 1),
+	row[ExperimentDispatched](KindExperimentDispatched, 1),
+	row[ExperimentStarted](KindExperimentStarted, 1),
+	row[ExperimentMeasured](KindExperimentMeasured, 1),
+	row[ExperimentFailed](KindExperimentFailed, 1),
+	row[ExperimentCancelled](KindExperimentCancelled, 1),
+	row[ExperimentUnresolved](KindExperimentUnresolved, 1),
+	row[ExperimentResolved](KindExperimentResolved, 1),
+	row[ExperimentInfeasible](KindExperimentInfeasible, 1),
+	row[ExperimentDeferred](KindExperimentDeferred, 1),
+	row[ExperimentCorrected](KindExperimentCorrected, 1),
+	row[RegionExcluded](KindRegionExcluded, 1),
+	row[RegionAllowed](KindRegionAllowed, 1),
+	row[MeasurementFlagged](KindMeasurementFlagged, 1),
+	row[MeasurementCorrected](KindMeasurementCorrected, 1),
+	row[InstrumentStalled](KindInstrumentStalled, 1),
+	row[ModelFitted](KindModelFitted, 1),
+	row[ModelFitFailed](KindModelFitFailed, 1),
+	row[TrustAdjusted](KindTrustAdjusted, 1),
+	row[DecisionMade](KindDecisionMade, 1),
 }
 
 var byKind = func() map[Kind]kindEntry {
 	m := make(map[Kind]kindEntry, len(table))
 	for _, entry := range table {
-		m[entry.kind] = entry
+		m[entry.Kind] = entry
 	}
 	return m
 }()
 
-func lookup(kind Kind) (kindEntry, bool) {
-	entry, ok := byKind[kind]
+var byType = func() map[reflect.Type]kindEntry {
+	m := make(map[reflect.Type]kindEntry, len(table))
+	for _, entry := range table {
+		m[entry.payload] = entry
+	}
+	return m
+}()
+
+// lookup returns the row of a payload's type.
+func lookup(payload Payload) (kindEntry, bool) {
+	t := reflect.TypeOf(payload)
+	if t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	entry, ok := byType[t]
 	return entry, ok
+}
+
+// KindOf returns the kind of event that a payload belongs to, empty for a type that
+// is not in the table of kinds.
+func KindOf(payload Payload) Kind {
+	entry, _ := lookup(payload)
+	return entry.Kind
 }
 
 // Kinds returns the table of kinds, in a fixed order.
 func Kinds() []KindInfo {
 	infos := make([]KindInfo, len(table))
 	for i, entry := range table {
-		infos[i] = KindInfo{Kind: entry.kind, Version: entry.version, New: entry.new}
+		infos[i] = entry.KindInfo
 	}
 	return infos
 }

@@ -7,6 +7,21 @@ const (
 	ModelPreference = "preference" // the model of an expert's comparisons
 )
 
+// Interval is a closed interval of a real quantity.
+type Interval struct {
+	Lower float64 `json:"lower"`
+	Upper float64 `json:"upper"`
+}
+
+// Prediction is what the objective model expects at a point.
+type Prediction struct {
+	// Mean and SD are the posterior mean and standard deviation of the
+	// objective without noise, in Unit.
+	Mean float64 `json:"mean"`
+	SD   float64 `json:"sd"`
+	Unit string  `json:"unit,omitempty"`
+}
+
 // ModelFitted records a fit: what it was made from, how, and what came out.
 // Projections read the result; audit makes the fit again and compares.
 type ModelFitted struct {
@@ -117,5 +132,5 @@ type ModelFitFailed struct {
 	Cause  string   `json:"cause"`
 }
 
-func (ModelFitted) Kind() Kind    { return KindModelFitted }
-func (ModelFitFailed) Kind() Kind { return KindModelFitFailed }
+func (ModelFitted) Subject() string    { return "" }
+func (ModelFitFailed) Subject() string { return "" }

@@ -50,12 +50,12 @@ type colleague struct {
 
 func (c colleague) Describe() humans.Description { return humans.Description{Expert: c.name} }
 
-func (c colleague) Ask(ctx context.Context, q humans.Question) (humans.Answer, error) {
+func (c colleague) Ask(ctx context.Context, q humans.Question) (humans.Reply, error) {
 	if c.attendance != unsure && c.attendance != answering {
 		<-ctx.Done()
-		return humans.Answer{}, ctx.Err()
+		return humans.Reply{}, ctx.Err()
 	}
-	return said(c.attendance, q.Form, q.Point, points(q.Options)), nil
+	return humans.Reply{Answer: said(c.attendance, q.Form, points(q.Options))}, nil
 }
 
 func points(options []events.Option) (list []definition.Point) {
@@ -66,27 +66,27 @@ func points(options []events.Option) (list []definition.Point) {
 }
 
 // said is what an expert says: they like a small x1.
-func said(a attendance, form humans.Form, point definition.Point, options []definition.Point) humans.Answer {
+func said(a attendance, form events.Form, options []definition.Point) events.Answer {
 	x1 := func(p definition.Point) float64 {
 		x, _ := p["x1"].Float()
 		return x
 	}
 	switch {
 	case a == unsure:
-		return humans.Answer{Answer: events.AnswerUnsure}
-	case form == humans.Pinpoint:
-		return humans.Answer{Point: definition.Point{"x1": definition.Number(3), "x2": definition.Number(2)}}
-	case form == humans.Comparison:
+		return events.Answer{}
+	case form == events.FormPinpoint:
+		return events.Answer{Point: definition.Point{"x1": definition.Number(3), "x2": definition.Number(2)}}
+	case form == events.FormComparison:
 		order := make([]int, len(options))
 		for i := range order {
 			order[i] = i
 		}
 		slices.SortStableFunc(order, func(i, j int) int { return int(1000 * (x1(options[i]) - x1(options[j]))) })
-		return humans.Answer{Order: order}
-	case x1(point) < 4:
-		return humans.Answer{Answer: events.AnswerAccept}
+		return events.Answer{Order: order}
+	case x1(options[0]) < 4:
+		return events.Answer{Label: events.LabelAccept}
 	}
-	return humans.Answer{Answer: events.AnswerReject}
+	return events.Answer{Label: events.LabelReject}
 }
 
 // hall is a campaign under way with the people in it.
@@ -153,9 +153,9 @@ func (h *hall) runner(t *testing.T, log events.Log) *engine.Runner {
 // answer tells what a person says to a question that nobody waits for; a
 // composition that is named too late is refused.
 func (h *hall) answer(t *testing.T, q *campaign.Question, tell func(engine.Request) error) {
-	a := said(h.people[q.Expert], humans.Form(q.Form), q.Parameters, q.Points())
-	err := tell(engine.Request{Actor: "person:" + q.Expert, Answer: &engine.Answer{Question: q.ID, Answer: a.Answer, Order: a.Order, Parameters: a.Point}})
-	if err != nil && (q.Form != campaign.Pinpoint || !errors.Is(err, engine.ErrRefused)) {
+	a := said(h.people[q.Expert], q.Form, q.Points())
+	err := tell(engine.Request{Actor: "person:" + q.Expert, Answer: &engine.Answer{Question: q.ID, Reply: humans.Reply{Answer: a}}})
+	if err != nil && (q.Form != events.FormPinpoint || !errors.Is(err, engine.ErrRefused)) {
 		t.Errorf("the answer to %s, which is %s: %v", q.ID, q.Status, err)
 	}
 }
@@ -215,16 +215,12 @@ func (h *hall) runs(t *testing.T) *engine.Core {
 	var r *engine.Runner
 	var late sync.WaitGroup
 	r = h.runner(t, &watched{h.log, func(e events.Event) {
-		id := ""
-		switch p, _ := events.Decode(e); p := p.(type) {
-		case *events.LabelExpired:
-			id = p.Question
-		case *events.QuestionExpired:
-			id = p.Question
-		default:
+		payload, _ := events.Decode(e)
+		expired, ok := payload.(*events.QuestionExpired)
+		if !ok {
 			return
 		}
-		q := *r.Core().State().Question(id) // the loop waits for this log
+		q := *r.Core().State().Question(expired.Question) // the loop waits for this log
 		if h.people[q.Expert] != tardy {
 			return
 		}
@@ -312,13 +308,13 @@ func (h *hall) ended(t *testing.T, core *engine.Core) {
 	comparisons := 0
 	for _, q := range s.Questions {
 		attends := h.people[q.Expert]
-		if q.Form == campaign.Comparison {
+		if q.Form == events.FormComparison {
 			comparisons++
 		}
 		switch {
 		case q.Status == campaign.Answered && attends != absent:
 		case q.Status == campaign.Expired && attends == absent:
-		case q.Status == campaign.Expired && attends == tardy && q.Form == campaign.Pinpoint: // named too late
+		case q.Status == campaign.Expired && attends == tardy && q.Form == events.FormPinpoint: // named too late
 		default:
 			t.Errorf("%s of %s, who is %d, is %s", q.ID, q.Expert, attends, q.Status)
 		}
@@ -416,8 +412,8 @@ func TestWithdrawnDuels(t *testing.T) {
 				}
 				core := r.Core()
 				if n == 1 || n == 2 { // one of the initial comparisons is over by now
-					refuse := &engine.Refuse{Point: suggestion.Questions[0].Options[0].Parameters, Reason: "it clouds"}
-					if _, err := engine.Submit(t.Context(), h.log, core, engine.Request{Actor: "person:ada", Refuse: refuse}, h.now()); err != nil {
+					exclude := &engine.Exclude{Point: suggestion.Questions[0].Options[0].Parameters, Reason: "it clouds"}
+					if _, err := engine.Submit(t.Context(), h.log, core, engine.Request{Actor: "person:ada", Exclude: exclude}, h.now()); err != nil {
 						t.Fatal(err)
 					}
 					continue
@@ -432,7 +428,7 @@ func TestWithdrawnDuels(t *testing.T) {
 			for _, q := range core.State().Questions {
 				if q.Status == campaign.Withdrawn && q.Moot {
 					withdrawn++
-					answer := engine.Request{Actor: "person:ada", Answer: &engine.Answer{Question: q.ID, Order: []int{0, 1}}}
+					answer := engine.Request{Actor: "person:ada", Answer: &engine.Answer{Question: q.ID, Reply: humans.Reply{Answer: events.Answer{Order: []int{0, 1}}}}}
 					if _, err := core.Handle(answer); !errors.Is(err, engine.ErrRefused) {
 						t.Errorf("an answer to %s, which was withdrawn: %v", q.ID, err)
 					}
@@ -457,7 +453,7 @@ func TestUnansweredDuels(t *testing.T) {
 			t.Fatal(err)
 		}
 		payload, _ := events.Decode(e)
-		if d, ok := payload.(*events.DecisionMade); ok && d.Action == events.ActionCompare {
+		if d, ok := payload.(*events.DecisionMade); ok && d.Form == events.FormComparison {
 			random = d.Reason
 		} else if ok {
 			end = d.Reason

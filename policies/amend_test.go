@@ -57,7 +57,7 @@ func untilAsked(t *testing.T, log events.Log) *memlog.Log {
 		}
 		all = append(all, e)
 		switch e.Kind {
-		case events.KindLabelRequested, events.KindComparisonRequested, events.KindPinpointRequested:
+		case events.KindQuestionAsked:
 			asked = len(all)
 		}
 	}

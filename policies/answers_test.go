@@ -26,13 +26,13 @@ type reticent struct {
 	asked int
 }
 
-func (r *reticent) Ask(ctx context.Context, q humans.Question) (humans.Answer, error) {
+func (r *reticent) Ask(ctx context.Context, q humans.Question) (humans.Reply, error) {
 	r.asked++
 	switch r.asked % 3 {
 	case 1:
-		return humans.Answer{Answer: events.AnswerUnsure}, nil
+		return humans.Reply{}, nil
 	case 2:
-		return humans.Answer{}, fmt.Errorf("the line is dead")
+		return humans.Reply{}, fmt.Errorf("the line is dead")
 	}
 	return r.Reviewer.Ask(ctx, q)
 }
@@ -153,17 +153,17 @@ func TestChangedAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	questions := slices.Clone(core.State().Questions)
-	i := slices.IndexFunc(questions, func(q campaign.Question) bool { return q.Expert == "ada" && len(q.Order) == 2 })
+	i := slices.IndexFunc(questions, func(q campaign.Question) bool { return q.Expert == "ada" && len(q.Answer.Order) == 2 })
 	if i < 0 {
 		t.Fatal("ada has compared nothing")
 	}
 	q := &questions[i]
 	wins := func(r *engine.Runner) float64 { // the probability that the answer as it first was would be given again
-		better, err := r.Core().Space().Encode(q.Options[q.Order[0]].Parameters)
+		better, err := r.Core().Space().Encode(q.Options[q.Answer.Order[0]].Parameters)
 		if err != nil {
 			t.Fatal(err)
 		}
-		worse, err := r.Core().Space().Encode(q.Options[q.Order[1]].Parameters)
+		worse, err := r.Core().Space().Encode(q.Options[q.Answer.Order[1]].Parameters)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,8 +175,10 @@ func TestChangedAnswer(t *testing.T) {
 	}
 	comparisons := runner.Core().State().Comparisons()
 	probability := []float64{wins(runner)}
-	for i, said := range []engine.Answer{{Question: q.ID, Order: []int{q.Order[1], q.Order[0]}}, {Question: q.ID, Answer: events.AnswerUnsure}} {
-		answer := engine.Request{Actor: "person:ada", Answer: &said}
+	turned := events.Answer{Order: []int{q.Answer.Order[1], q.Answer.Order[0]}}
+	for i, said := range []events.Answer{turned, {}} {
+		changed := &engine.Answer{Question: q.ID, Reply: humans.Reply{Answer: said}}
+		answer := engine.Request{Actor: "person:ada", Answer: changed}
 		if _, err := engine.Submit(t.Context(), log, runner.Core(), answer, time.Date(2026, 1, 2, 0, 0, i, 0, time.UTC)); err != nil {
 			t.Fatal(err)
 		}

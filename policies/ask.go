@@ -18,18 +18,18 @@ import (
 // candidate is weighed then, nor where a turn ends before one (the cap, no
 // answer, a closed gate): the dual variable stays where it is.
 func (m *maker) takeAnswer(turn []campaign.Question) (done bool, err error) {
-	if len(turn) == 0 || turn[len(turn)-1].Status != campaign.Answered || turn[len(turn)-1].Answer != events.AnswerAccept {
+	if len(turn) == 0 || turn[len(turn)-1].Status != campaign.Answered || turn[len(turn)-1].Answer.Label != events.LabelAccept {
 		return false, nil
 	}
 	q := turn[len(turn)-1]
-	if m.v.Space.Contains(q.Parameters) != nil {
+	if m.v.Space.Contains(q.Composition()) != nil {
 		return false, nil // an amendment has excluded it since
 	}
-	x, err := m.v.Space.Encode(q.Parameters)
+	x, err := m.v.Space.Encode(q.Composition())
 	if err != nil {
 		return false, err
 	}
-	if err := m.add(Aided, search.Result{X: x, Point: q.Parameters, Value: math.NaN()}); err != nil && !errors.Is(err, errBelief) {
+	if err := m.add(Aided, search.Result{X: x, Point: q.Composition(), Value: math.NaN()}); err != nil && !errors.Is(err, errBelief) {
 		return false, err
 	}
 	return true, m.run(Aided, RuleAccepted, fmt.Sprintf("%s accepted it (%s).", q.Expert, q.ID))
@@ -37,7 +37,7 @@ func (m *maker) takeAnswer(turn []campaign.Question) (done bool, err error) {
 
 // beforeAiding looks for reasons not to use the expert's belief in this step.
 func (m *maker) beforeAiding(turn []campaign.Question, expert string, b *belief.Model, unaided search.Result) (done bool, err error) {
-	if n := len(turn); n > 0 && turn[n-1].Form == campaign.Label && !turn[n-1].IsLabel() {
+	if n := len(turn); n > 0 && turn[n-1].Form == events.FormLabel && !turn[n-1].IsLabel() {
 		return true, m.run(Unaided, RuleNoAnswer, fmt.Sprintf("%s was %s without a verdict: the campaign goes on unaided.", turn[n-1].ID, turn[n-1].Status))
 	}
 	if len(turn) >= m.handover.PerExperiment {
@@ -84,7 +84,7 @@ func (m *maker) handOver(turn []campaign.Question, expert string, unaided, aided
 		return m.run(Unaided, RuleRejects, "The expert would reject the aided candidate: the unaided one is taken.")
 	}
 	if q := m.askedBefore(expert, aided.Point); q != nil {
-		if q.Status == campaign.Answered && q.Answer == events.AnswerAccept {
+		if q.Status == campaign.Answered && q.Answer.Label == events.LabelAccept {
 			return m.run(Aided, RuleAskedBefore, fmt.Sprintf("%s accepted this composition before (%s).", expert, q.ID))
 		}
 		return m.run(Unaided, RuleAskedBefore, fmt.Sprintf("%s was asked about the aided candidate before (%s) and did not accept it: the unaided one is taken.", expert, q.ID))
@@ -92,7 +92,8 @@ func (m *maker) handOver(turn []campaign.Question, expert string, unaided, aided
 	if m.questionsSpent() {
 		return m.run(Unaided, RuleLabelBudget, "The budget of questions is spent: the campaign goes on unaided.")
 	}
-	m.d.Action, m.d.Chosen, m.d.Expert, m.d.Rule = events.ActionAsk, Aided, expert, RuleAsk
+	m.d.ask(events.FormLabel, expert, RuleAsk)
+	m.d.Chosen = Aided
 	m.d.Reason = fmt.Sprintf("The belief about %s is wide: it is put to %s.", m.v.Space.Format(aided.Point), expert)
 	m.d.Explanation = m.explain(turn)
 	return nil
@@ -128,7 +129,7 @@ func (m *maker) askedBefore(expert string, point definition.Point) *campaign.Que
 		if q.Expert != expert {
 			continue
 		}
-		if other, err := m.v.Space.Key(q.Parameters); err == nil && other == key {
+		if other, err := m.v.Space.Key(q.Composition()); err == nil && other == key {
 			return q
 		}
 	}

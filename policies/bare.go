@@ -34,14 +34,14 @@ func (m *maker) manual() error {
 		return m.atRandom(RuleLabelBudget, "The budget of questions is spent: a composition at random is taken.")
 	}
 	if len(turn) == 0 {
-		m.d.Action, m.d.Expert, m.d.Rule = events.ActionPinpoint, m.def.Experts[m.expert()].Name, RuleAsk
+		m.d.ask(events.FormPinpoint, m.def.Experts[m.expert()].Name, RuleAsk)
 		m.d.Reason = "The policy is to measure what the expert names."
 		m.d.Explanation = "Which composition shall be measured next?"
 		return nil
 	}
 	q := &turn[len(turn)-1]
-	if q.Form == campaign.Pinpoint && q.Status == campaign.Answered && q.Parameters != nil && m.v.Space.Contains(q.Parameters) == nil {
-		return m.take(Named, q.Parameters, RulePinpointed, fmt.Sprintf("%s named it (%s).", q.Expert, q.ID))
+	if q.Form == events.FormPinpoint && q.Status == campaign.Answered && q.Answer.Point != nil && m.v.Space.Contains(q.Answer.Point) == nil {
+		return m.take(Named, q.Answer.Point, RulePinpointed, fmt.Sprintf("%s named it (%s).", q.Expert, q.ID))
 	}
 	return m.atRandom(RuleNoAnswer, fmt.Sprintf("%s was %s without a composition: one at random is taken.", q.ID, q.Status))
 }
@@ -123,7 +123,7 @@ func (m *maker) twoAtRandom() error {
 	for i, point := range points {
 		m.d.Candidates = append(m.d.Candidates, events.Candidate{Name: []string{Unaided, Aided}[i], Parameters: point})
 	}
-	m.d.Action, m.d.Expert, m.d.Rule = events.ActionCompare, m.def.Experts[m.expert()].Name, RuleAsk
+	m.d.ask(events.FormComparison, m.def.Experts[m.expert()].Name, RuleAsk)
 	m.d.Reason = "The expert chooses between two compositions at random."
 	m.d.Explanation = "Which of the two shall be measured?"
 	return nil

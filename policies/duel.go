@@ -17,7 +17,7 @@ func (p *Policy) duel(ctx context.Context, v View, seed uint64, d *Decision) err
 	total, answered := 0, 0
 	for i := range v.Campaign.Questions {
 		q := &v.Campaign.Questions[i]
-		if q.Form != campaign.Comparison || q.Volunteered || p.uncounted(q) {
+		if q.Form != events.FormComparison || q.Volunteered || p.uncounted(q) {
 			continue
 		}
 		asked[q.Expert]++
@@ -49,7 +49,7 @@ func (p *Policy) duel(ctx context.Context, v View, seed uint64, d *Decision) err
 			spent = spent || proposal.Spent
 			continue
 		}
-		d.Action, d.Expert, d.Rule = events.ActionCompare, p.def.Experts[i].Name, RuleCompare
+		d.ask(events.FormComparison, p.def.Experts[i].Name, RuleCompare)
 		d.Candidates, d.Elimination, d.Reason = proposal.Candidates, proposal.Elimination, proposal.Reason
 		d.Explanation = "Which of the two is better?"
 		if m := v.Preferences[i]; m != nil && m.Form != "" {
@@ -97,7 +97,7 @@ func untaught(v View, expert int, name string) error {
 		return err
 	}
 	for i := range v.Campaign.Questions {
-		if q := &v.Campaign.Questions[i]; q.Expert == name && q.Form == campaign.Comparison && len(q.Order) > 0 {
+		if q := &v.Campaign.Questions[i]; q.Expert == name && q.Form == events.FormComparison && len(q.Answer.Order) > 0 {
 			if v.Campaign.Failure != "" {
 				return errors.New(v.Campaign.Failure)
 			}

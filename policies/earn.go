@@ -45,11 +45,11 @@ func (m *maker) course() handover.Course {
 // about it. Where a measurement has moved it since, the answer counts as one
 // about an aided candidate.
 func (m *maker) takeJudged(turn []campaign.Question, unaided search.Result) (done bool, err error) {
-	if len(turn) == 0 || turn[len(turn)-1].Form != campaign.Label {
+	if len(turn) == 0 || turn[len(turn)-1].Form != events.FormLabel {
 		return false, nil
 	}
 	q := turn[len(turn)-1]
-	asked, err := m.v.Space.Key(q.Parameters)
+	asked, err := m.v.Space.Key(q.Composition())
 	if err != nil {
 		return false, nil // an amendment has excluded it since
 	}
@@ -58,7 +58,7 @@ func (m *maker) takeJudged(turn []campaign.Question, unaided search.Result) (don
 	}
 	said := string(q.Status)
 	if q.Status == campaign.Answered {
-		said = q.Answer
+		said = q.Answer.String()
 	}
 	return true, m.run(Unaided, RuleJudged, fmt.Sprintf("It is measured whatever %s says (%s: %s): the result shows how far their judgement goes with what is measured.",
 		q.Expert, q.ID, said))
@@ -83,7 +83,8 @@ func (m *maker) earn(turn []campaign.Question, expert string, b *belief.Model, u
 	worth, test := handover.AsksAgain(evidence.Helps)
 	m.d.Tests = append(m.d.Tests, test)
 	if course.Judged() && worth && !m.questionsSpent() && len(turn) == 0 && m.askedBefore(expert, unaided.Point) == nil {
-		m.d.Action, m.d.Chosen, m.d.Expert, m.d.Rule = events.ActionAsk, Unaided, expert, RuleJudge
+		m.d.ask(events.FormLabel, expert, RuleJudge)
+		m.d.Chosen = Unaided
 		m.d.Reason = fmt.Sprintf("%s is measured next. What %s says of it before shows how far their judgement goes with what is measured.",
 			m.v.Space.Format(unaided.Point), expert)
 		m.d.Explanation = m.explain(nil) + " It is measured whatever you say: the result shows how far your judgement can be relied on here."
@@ -140,11 +141,11 @@ func Helps(v View) (all []Help) {
 			if q.Expert != expert.Name || !q.IsLabel() {
 				continue
 			}
-			u, err := v.Space.Encode(q.Parameters)
+			u, err := v.Space.Encode(q.Composition())
 			if err != nil {
 				continue
 			}
-			x, reject, example = append(x, u), append(reject, q.Answer == events.AnswerReject), append(example, q.Volunteered)
+			x, reject, example = append(x, u), append(reject, q.Answer.Label == events.LabelReject), append(example, q.Volunteered)
 		}
 		if b.Window != nil {
 			first := max(0, len(x)-*b.Window)

@@ -32,7 +32,7 @@ func (m *maker) compare(expert string, unaided, aided search.Result) error {
 		}
 	}
 	m.shuffle()
-	m.d.Action, m.d.Expert, m.d.Rule = events.ActionCompare, expert, RuleAsk
+	m.d.ask(events.FormComparison, expert, RuleAsk)
 	m.d.Reason = fmt.Sprintf("%s orders the candidate with the best bound and the one that their belief bends it to.", expert)
 	m.d.Explanation = "Which is best? Of the two that are new the one you place higher is measured."
 	return nil
@@ -74,7 +74,7 @@ func (m *maker) pinpoint(turn []campaign.Question, expert string, unaided search
 		if m.questionsSpent() {
 			return m.run(Unaided, RuleLabelBudget, "The budget of questions is spent: the campaign goes on unaided.")
 		}
-		m.d.Action, m.d.Expert, m.d.Rule = events.ActionPinpoint, expert, RuleAsk
+		m.d.ask(events.FormPinpoint, expert, RuleAsk)
 		m.d.Reason = fmt.Sprintf("%s names a composition; the unaided one is what the campaign would measure.", expert)
 		best, mean := m.v.Objective.Best()
 		m.d.Explanation = fmt.Sprintf("What would you measure next? The best so far is %s = %.4g %s (%s).",
@@ -82,14 +82,14 @@ func (m *maker) pinpoint(turn []campaign.Question, expert string, unaided search
 		return nil
 	}
 	q := &turn[len(turn)-1]
-	if q.Form != campaign.Pinpoint || q.Parameters == nil || m.v.Space.Contains(q.Parameters) != nil {
+	if q.Form != events.FormPinpoint || q.Answer.Point == nil || m.v.Space.Contains(q.Answer.Point) != nil {
 		return m.run(Unaided, RuleNoAnswer, fmt.Sprintf("%s was %s without a composition that can be taken: the campaign goes on unaided.", q.ID, q.Status))
 	}
-	x, err := m.v.Space.Encode(q.Parameters)
+	x, err := m.v.Space.Encode(q.Answer.Point)
 	if err != nil {
 		return err
 	}
-	named := search.Result{X: x, Point: q.Parameters, Value: math.NaN()}
+	named := search.Result{X: x, Point: q.Answer.Point, Value: math.NaN()}
 	if err := m.add(Aided, named); err != nil {
 		return err
 	}
@@ -105,10 +105,10 @@ func (m *maker) refused(expert string) (n int) {
 	s := m.v.Campaign
 	for i := len(s.Questions) - 1; i >= 0; i-- {
 		q := &s.Questions[i]
-		if q.Expert != expert || q.Form != campaign.Pinpoint || q.Parameters == nil {
+		if q.Expert != expert || q.Form != events.FormPinpoint || q.Answer.Point == nil {
 			continue
 		}
-		named, err := m.v.Space.Key(q.Parameters)
+		named, err := m.v.Space.Key(q.Answer.Point)
 		if err != nil {
 			return n
 		}

@@ -21,7 +21,7 @@ type method struct {
 	policy definition.Policy
 	// form is what an expert is asked for in the course of the campaign; none for
 	// policies that ask no one.
-	form  campaign.Form
+	form  events.Form
 	asked bool
 }
 
@@ -33,17 +33,17 @@ func methods() map[string]method {
 		p := m.Policy
 		switch {
 		case !p.Measures(), p.Handover.Choose != nil:
-			all[m.Name] = method{p, campaign.Comparison, true}
+			all[m.Name] = method{p, events.FormComparison, true}
 		case p.Next.Manual != nil:
-			all[m.Name] = method{p, campaign.Pinpoint, true}
+			all[m.Name] = method{p, events.FormPinpoint, true}
 		case p.Trust.Belief() != nil:
-			all[m.Name] = method{p, campaign.Label, true}
+			all[m.Name] = method{p, events.FormLabel, true}
 		default:
 			all[m.Name] = method{policy: p}
 		}
 	}
-	forms := map[string]campaign.Form{
-		definition.FeedbackComparison: campaign.Comparison, definition.FeedbackRanking: campaign.Comparison, definition.FeedbackPinpoint: campaign.Pinpoint,
+	forms := map[string]events.Form{
+		definition.FeedbackComparison: events.FormComparison, definition.FeedbackRanking: events.FormComparison, definition.FeedbackPinpoint: events.FormPinpoint,
 	}
 	for feedback, form := range forms {
 		belief := definition.Belief{Feedback: feedback}
@@ -53,9 +53,9 @@ func methods() map[string]method {
 	}
 	all["cobol by gaussian"] = method{policy: definition.Policy{Trust: definition.Trust{COBOL: &definition.COBOL{Belief: definition.Belief{Feedback: definition.FeedbackGaussian}}}}}
 	window := 5
-	all["cobol with a window"] = method{definition.Policy{Trust: definition.Trust{COBOL: &definition.COBOL{Belief: definition.Belief{Window: &window}}}}, campaign.Label, true}
+	all["cobol with a window"] = method{definition.Policy{Trust: definition.Trust{COBOL: &definition.COBOL{Belief: definition.Belief{Window: &window}}}}, events.FormLabel, true}
 	for _, posterior := range []string{definition.PosteriorEP, definition.PosteriorHallucinate} {
-		all["rahbo with "+posterior] = method{definition.Policy{Duel: definition.Duel{RAHBO: &definition.RAHBO{}}}, campaign.Comparison, true}
+		all["rahbo with "+posterior] = method{definition.Policy{Duel: definition.Duel{RAHBO: &definition.RAHBO{}}}, events.FormComparison, true}
 	}
 	return all
 }

@@ -114,7 +114,7 @@ func (m *maker) takeChoice(turn []campaign.Question) (done bool, err error) {
 		return false, nil
 	}
 	q := &turn[len(turn)-1]
-	if q.Form != campaign.Comparison {
+	if q.Form != events.FormComparison {
 		return false, nil
 	}
 	option, rule := bestCandidate(q), RuleChosen
@@ -144,7 +144,7 @@ func (m *maker) takeChoice(turn []campaign.Question) (done bool, err error) {
 // bestCandidate returns the option that the expert placed highest of the two that
 // the decision would run; the others of a ranking were measured before.
 func bestCandidate(q *campaign.Question) *events.Option {
-	for _, i := range q.Order {
+	for _, i := range q.Answer.Order {
 		if c := q.Options[i].Candidate; c == Unaided || c == Aided {
 			return &q.Options[i]
 		}
@@ -185,7 +185,7 @@ func (m *maker) choiceGate(expert string) (done bool, err error) {
 func (m *maker) choices(expert string) (mean, sd []float64, err error) {
 	for i := range m.v.Campaign.Questions {
 		q := &m.v.Campaign.Questions[i]
-		if q.Expert != expert || q.Form != campaign.Comparison || len(q.Order) == 0 {
+		if q.Expert != expert || q.Form != events.FormComparison || len(q.Answer.Order) == 0 {
 			continue
 		}
 		points := make([][]float64, len(q.Options))
@@ -196,7 +196,7 @@ func (m *maker) choices(expert string) (mean, sd []float64, err error) {
 		}
 		joint := m.v.Objective.GP().Joint(points)
 		k := len(points)
-		for _, pair := range (projections.Comparison{Options: q.Points(), Order: q.Order}).Pairs() {
+		for _, pair := range (projections.Comparison{Options: q.Points(), Order: q.Answer.Order}).Pairs() {
 			w, l := pair[0], pair[1]
 			variance := joint.Cov[w*k+w] + joint.Cov[l*k+l] - 2*joint.Cov[w*k+l]
 			mean = append(mean, joint.Mean[l]-joint.Mean[w]) // inside, smaller is better
@@ -223,7 +223,7 @@ func (m *maker) offer(expert string, unaided, aided search.Result) error {
 		m.d.Attributions = attributions
 	}
 	m.shuffle()
-	m.d.Action, m.d.Expert, m.d.Rule = events.ActionCompare, expert, RuleAsk
+	m.d.ask(events.FormComparison, expert, RuleAsk)
 	m.d.Reason = fmt.Sprintf("%s chooses between the best bound and the best once what they prefer is weighed in.", expert)
 	if m.prior == nil {
 		m.d.Reason = fmt.Sprintf("%s chooses between the two best candidates.", expert)
@@ -251,14 +251,14 @@ func (m *maker) review() error {
 	turn := m.turnBefore(projections.Number(s.Experiments[last].Decision))
 	for i := len(turn) - 1; i >= 0; i-- {
 		q := &turn[i]
-		if q.Form != campaign.Comparison || len(q.Order) < 2 {
+		if q.Form != events.FormComparison || len(q.Answer.Order) < 2 {
 			continue
 		}
-		chosen, err := m.v.Space.Encode(q.Options[q.Order[0]].Parameters)
+		chosen, err := m.v.Space.Encode(q.Options[q.Answer.Order[0]].Parameters)
 		if err != nil {
 			return err
 		}
-		other, err := m.v.Space.Encode(q.Options[q.Order[1]].Parameters)
+		other, err := m.v.Space.Encode(q.Options[q.Answer.Order[1]].Parameters)
 		if err != nil {
 			return err
 		}

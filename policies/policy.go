@@ -81,6 +81,11 @@ func (d *Decision) Candidate() *events.Candidate {
 	return nil
 }
 
+// ask makes it a decision to put a question to an expert.
+func (d *Decision) ask(form events.Form, expert, rule string) {
+	d.Action, d.Form, d.Expert, d.Rule = events.ActionAsk, form, expert, rule
+}
+
 // Policy composes the choices a definition names. It remembers what duels have
 // computed, which decides nothing; one goroutine uses it at a time.
 type Policy struct {

@@ -193,8 +193,19 @@ func decisions(t *testing.T, w *strings.Builder, text string) {
 			t.Fatal(err)
 		}
 		d := payload.(*events.DecisionMade)
-		fmt.Fprintf(w, "%s %s %s (%s) %s\n", d.Decision, d.Action, d.Chosen, d.Rule, digest(d))
+		fmt.Fprintf(w, "%s %s %s (%s) %s\n", d.Decision, action(d), d.Chosen, d.Rule, digest(d))
 	}
+}
+
+// action names what a decision does, and what an expert is asked for.
+func action(d *events.DecisionMade) string {
+	switch d.Form {
+	case events.FormComparison:
+		return "compare"
+	case events.FormPinpoint:
+		return "pinpoint"
+	}
+	return string(d.Action)
 }
 
 // file returns the campaign file of a policy in the world.
@@ -210,8 +221,8 @@ func (w world) file(policy string) string {
 // compared writes the compositions that a question is about.
 func compared(q *campaign.Question) string {
 	var b strings.Builder
-	if q.Parameters != nil {
-		b.WriteString(" " + point(q.Parameters))
+	if named := q.Answer.Point; named != nil {
+		b.WriteString(" " + point(named))
 	}
 	for _, p := range q.Points() {
 		b.WriteString(" " + point(p))

@@ -15,7 +15,7 @@
 //     question.
 //   - The adapter shows everything the question carries that a person needs:
 //     the log records the question as what was shown.
-//   - An answer fits the question's form ([Answer.Check]), and a pinpointed
+//   - An answer fits the question's form ([Reply.Check]), and a pinpointed
 //     composition is allowed. What is neither is explained to the person and
 //     asked for again.
 //   - Answers come from the person the question names; the adapter is
@@ -28,9 +28,7 @@ package humans
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +42,7 @@ type Reviewer interface {
 	// Describe says who answers.
 	Describe() Description
 	// Ask puts the question and waits for the answer.
-	Ask(ctx context.Context, q Question) (Answer, error)
+	Ask(ctx context.Context, q Question) (Reply, error)
 }
 
 // Exampler is a Reviewer whose expert can name examples unasked, before there
@@ -70,43 +68,28 @@ type Description struct {
 	Simulated bool
 }
 
-// Form is what a question asks for.
-type Form string
-
-const (
-	// Label asks whether a composition is worth the experiment: accept, reject,
-	// can't tell, or won't.
-	Label Form = "label"
-	// Comparison asks for an order of two or more compositions.
-	Comparison Form = "comparison"
-	// Pinpoint asks for a composition of the expert's own.
-	Pinpoint Form = "pinpoint"
-)
-
 // Question is one question to an expert.
 type Question struct {
 	// ID is unique for ever: "CAMPAIGN/q3".
 	ID       string
 	Campaign string
 	Expert   string
-	// Form is what is asked for; empty means Label.
-	Form Form
+	// Form is what is asked for.
+	Form events.Form
 	// Parameters in the campaign's order, with units, for showing and entering
 	// compositions.
 	Parameters []definition.Parameter
-	// Point is the composition a Label asks about, or what the campaign would
-	// take in place of a Pinpoint; nil where it has no view.
-	Point definition.Point
+	// Options are the compositions that the question is about, with what the models
+	// say of each: the one to be labelled, those to be compared.
+	Options []events.Option
+	// Suggestion is what the campaign would take in place of a pinpoint; nil where it
+	// has no view.
+	Suggestion *events.Option
 	// Allowed says why a pinpointed composition cannot be taken, nil where it can;
 	// itself nil for other forms.
 	Allowed func(definition.Point) error
-	// Options are what a Comparison is between.
-	Options []events.Option
 	// Objective is what the campaign seeks.
 	Objective definition.Objective
-	// Prediction and Belief are what the models say about Point, where there are models.
-	Prediction *events.Prediction
-	Belief     *events.Interval
 	// Explanation says in a sentence why this is asked, Attributions what the
 	// models base their view of the options on.
 	Explanation  string
@@ -116,62 +99,29 @@ type Question struct {
 	Asked, Expires time.Time
 }
 
-// Answer is what the person said.
-type Answer struct {
-	// Answer to a Label is one of the Answer constants of package events; to any
-	// form it is "unsure" where the person cannot tell. Else it is empty.
-	Answer string
-	// Order answers a Comparison: options from best to worst, counting from 0.
-	Order []int
-	// Point answers a Pinpoint.
-	Point definition.Point
+// Reply is what the person said.
+type Reply struct {
+	Answer events.Answer `json:"answer"`
+	// Exclude is set where they want nothing near the composition suggested any more.
+	// It goes with a label that rejects alone.
+	Exclude bool `json:"exclude,omitempty"`
 	// Comment is what else they said.
-	Comment string
+	Comment string `json:"comment,omitempty"`
 }
 
-// Equal reports whether two answers say the same.
-func (a Answer) Equal(b Answer) bool {
-	return a.Answer == b.Answer && slices.Equal(a.Order, b.Order) && maps.Equal(a.Point, b.Point) && a.Comment == b.Comment
+// Equal reports whether two replies say the same.
+func (r Reply) Equal(other Reply) bool {
+	return r.Answer.Equal(other.Answer) && r.Exclude == other.Exclude && r.Comment == other.Comment
 }
 
-// ErrAnswer is wrapped by the error of [Answer.Check].
-var ErrAnswer = errors.New("this is not an answer to the question")
-
-// Check reports what is wrong with an answer to a question of a form with that
-// many options. Whether a pinpointed composition can be made is not checked.
-func (a Answer) Check(form Form, options int) error {
-	fault := func(format string, args ...any) error {
-		return fmt.Errorf("%w: %s", ErrAnswer, fmt.Sprintf(format, args...))
+// Check reports what is wrong with a reply to a question of a form about that many
+// options; the error wraps [events.ErrAnswer]. Whether a pinpointed composition can be
+// made is not checked.
+func (r Reply) Check(form events.Form, options int) error {
+	if r.Exclude && r.Answer.Label != events.LabelReject {
+		return fmt.Errorf("%w: only a composition that is rejected can be excluded", events.ErrAnswer)
 	}
-	unsure := a.Answer == events.AnswerUnsure
-	switch {
-	case form != Comparison && len(a.Order) > 0:
-		return fault("an order answers a comparison alone")
-	case form != Pinpoint && a.Point != nil:
-		return fault("a composition answers a pinpoint alone")
-	}
-	switch form {
-	case Comparison:
-		if a.Answer != "" && !unsure || unsure == (len(a.Order) > 0) {
-			return fault("a comparison is answered with an order, or with %s", events.AnswerUnsure)
-		}
-		seen := make([]bool, options)
-		for _, i := range a.Order {
-			if i < 0 || i >= options || seen[i] {
-				return fault("the order %v is not one of %d options", a.Order, options)
-			}
-			seen[i] = true
-		}
-	case Pinpoint:
-		if a.Answer != "" && !unsure || unsure == (a.Point != nil) {
-			return fault("a pinpoint is answered with a composition, or with %s", events.AnswerUnsure)
-		}
-	default:
-		if !slices.Contains([]string{events.AnswerAccept, events.AnswerReject, events.AnswerUnsure, events.AnswerRefuse}, a.Answer) {
-			return fault("%q is not an answer; say accept, reject, unsure or refuse", a.Answer)
-		}
-	}
-	return nil
+	return r.Answer.Check(form, options)
 }
 
 // ParseOrder reads an order of n options, which are called A, B, C, …: "B" for
@@ -186,12 +136,12 @@ func ParseOrder(text string, n int) ([]int, error) {
 		}
 		i := int(r - 'A')
 		if i < 0 || i >= n || slices.Contains(order, i) {
-			return nil, fmt.Errorf("%w: %q is no order of %s", ErrAnswer, text, OptionNames(n))
+			return nil, fmt.Errorf("%w: %q is no order of %s", events.ErrAnswer, text, OptionNames(n))
 		}
 		order = append(order, i)
 	}
 	if len(order) == 0 {
-		return nil, fmt.Errorf("%w: name the best of %s first", ErrAnswer, OptionNames(n))
+		return nil, fmt.Errorf("%w: name the best of %s first", events.ErrAnswer, OptionNames(n))
 	}
 	if len(order) == n-1 {
 		for i := range n {
@@ -215,10 +165,10 @@ func OptionNames(n int) string {
 	return strings.Join(names, ", ")
 }
 
-// Example is a composition with the expert's label, accept or reject.
+// Example is a composition with the expert's label.
 type Example struct {
-	Point  definition.Point
-	Answer string
+	Point definition.Point
+	Label events.Label
 }
 
 // Compared is a comparison the expert made unasked: Points[Order[0]] is best.

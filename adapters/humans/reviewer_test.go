@@ -7,7 +7,6 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 )
 
 // An order may be written in many ways, and says each option once at most.
@@ -22,31 +21,31 @@ func TestParseOrder(t *testing.T) {
 		{"", 2, nil}, {" ,", 2, nil}, {"C", 2, nil}, {"A A", 2, nil}, {"A?", 2, nil}, {"prefer A", 2, nil}, {"É", 8, nil},
 	} {
 		got, err := humans.ParseOrder(c.text, c.n)
-		if !slices.Equal(got, c.want) || errors.Is(err, humans.ErrAnswer) != (c.want == nil) {
+		if !slices.Equal(got, c.want) || errors.Is(err, events.ErrAnswer) != (c.want == nil) {
 			t.Errorf("%q of %d: %v, %v, want %v", c.text, c.n, got, err, c.want)
 		}
 	}
 }
 
-// Each form has answers of its own; "can't tell" answers all of them.
+// Law: only a composition that is rejected can be excluded.
 func TestCheck(t *testing.T) {
-	point := definition.Point{"x": definition.Number(1)}
-	answers := map[string]humans.Answer{
-		"accept": {Answer: events.AnswerAccept}, "refuse": {Answer: events.AnswerRefuse}, "unsure": {Answer: events.AnswerUnsure, Comment: "never seen"},
-		"order": {Order: []int{2, 0, 1}}, "best": {Order: []int{2}}, "twice": {Order: []int{2, 2}}, "outside": {Order: []int{3}},
-		"point": {Point: point}, "point and order": {Point: point, Order: []int{0}}, "nothing": {}, "unsure order": {Answer: events.AnswerUnsure, Order: []int{0}},
-		"unsure point": {Answer: events.AnswerUnsure, Point: point}, "labelled point": {Answer: events.AnswerAccept, Point: point},
-	}
-	for form, right := range map[humans.Form][]string{
-		"":                {"accept", "refuse", "unsure"},
-		humans.Label:      {"accept", "refuse", "unsure"},
-		humans.Comparison: {"unsure", "order", "best"},
-		humans.Pinpoint:   {"unsure", "point"},
+	label := func(l events.Label) events.Answer { return events.Answer{Label: l} }
+	for _, c := range []struct {
+		form   events.Form
+		reply  humans.Reply
+		answer bool
+	}{
+		{events.FormLabel, humans.Reply{Answer: label(events.LabelReject)}, true},
+		{events.FormLabel, humans.Reply{Answer: label(events.LabelReject), Exclude: true}, true},
+		{events.FormLabel, humans.Reply{Answer: label(events.LabelAccept), Exclude: true}, false},
+		{events.FormLabel, humans.Reply{Exclude: true}, false},
+		{events.FormLabel, humans.Reply{Answer: label("refuse")}, false},
+		{events.FormComparison, humans.Reply{Comment: "never seen"}, true},
+		{events.FormComparison, humans.Reply{Answer: events.Answer{Order: []int{1}}, Exclude: true}, false},
+		{events.FormPinpoint, humans.Reply{Answer: label(events.LabelReject), Exclude: true}, false},
 	} {
-		for name, a := range answers {
-			if err := a.Check(form, 3); (err == nil) != slices.Contains(right, name) {
-				t.Errorf("%q to a %q: %v", name, form, err)
-			}
+		if err := c.reply.Check(c.form, 2); (err == nil) != c.answer || err != nil && !errors.Is(err, events.ErrAnswer) {
+			t.Errorf("%+v to a %s: %v", c.reply, c.form, err)
 		}
 	}
 }

@@ -267,7 +267,7 @@ func (a *app) eventToProve(ctx context.Context, t target, log *pebblelog.Log, wh
 // answers reports whether an event is what its subject is there for.
 func answers(kind events.Kind) bool {
 	switch kind {
-	case events.KindExperimentMeasured, events.KindLabelGiven, events.KindComparisonGiven, events.KindPinpointGiven, events.KindDecisionMade:
+	case events.KindExperimentMeasured, events.KindQuestionAnswered, events.KindDecisionMade:
 		return true
 	}
 	return false

@@ -11,13 +11,13 @@ import (
 )
 
 // correctable are the outcomes that a correction names by a flag of their own.
-var correctable = []string{events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}
+var correctable = []events.Resolution{events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}
 
 func (a *app) correctCommand() *cobra.Command {
 	var value, sd, actual, reason string
 	var further []string
 	var exclude, include, anyway bool
-	said := make(map[string]*bool) // outcome to whether its flag is there
+	said := make(map[events.Resolution]*bool) // outcome to whether its flag is there
 	cmd := &cobra.Command{
 		Use:   "correct [TARGET] EXPERIMENT | QUESTION ANSWER",
 		Short: "Correct or exclude an outcome, or change an answer",
@@ -76,7 +76,7 @@ with --not-performed.`,
 			if err != nil {
 				return err
 			}
-			outcome := ""
+			var outcome events.Resolution
 			for _, o := range correctable {
 				if *said[o] && outcome != "" {
 					return badInput("--%s and --%s: an experiment ends in one way", outcome, o)
@@ -128,13 +128,13 @@ with --not-performed.`,
 	flags.StringVar(&sd, "sd", "", "the standard deviation of the value")
 	flags.StringVar(&actual, "actual", "", "the composition that was really made: `lipf6=1.08,ec=0.3`; what is not named stays")
 	flags.StringArrayVar(&further, "further", nil, furtherHelp)
-	for outcome, help := range map[string]string{
+	for outcome, help := range map[events.Resolution]string{
 		events.ResolvedMeasured:     "it was measured after all, with the result that was taken back",
 		events.ResolvedFailed:       "it gave no result",
 		events.ResolvedInfeasible:   "it showed that the composition cannot be made or measured",
 		events.ResolvedNotPerformed: "it did not take place; its budget is free again",
 	} {
-		said[outcome] = flags.Bool(outcome, false, help)
+		said[outcome] = flags.Bool(string(outcome), false, help)
 	}
 	flags.BoolVar(&exclude, "exclude", false, "leave the measurement, or the failure, out of the models")
 	flags.BoolVar(&include, "include", false, "take in again what was excluded")

@@ -135,7 +135,7 @@ func decisionBehind(state *campaign.State, id string) (string, error) {
 	}
 	if x := state.Experiment(id); x != nil {
 		if x.Decision == "" {
-			why := map[string]string{
+			why := map[events.Origin]string{
 				events.OriginInitial: "it belongs to the initial design", events.OriginPerson: "a person chose it",
 				events.OriginImport: "it was measured before the campaign",
 			}[x.Origin]
@@ -145,11 +145,7 @@ func decisionBehind(state *campaign.State, id string) (string, error) {
 	}
 	if q := state.Question(id); q != nil {
 		if q.Decision == "" {
-			what := map[campaign.Form]string{campaign.Comparison: "comparison", campaign.Pinpoint: "composition"}[q.Form]
-			if what == "" {
-				what = "label"
-			}
-			return "", fmt.Errorf("%wno decision is behind %s: it is an initial %s", errNo, id, what)
+			return "", fmt.Errorf("%wno decision is behind %s: it is an initial %s", errNo, id, formsInWords[q.Form].initial)
 		}
 		return q.Decision, nil
 	}
@@ -196,23 +192,16 @@ func gather(ctx context.Context, s *session, state *campaign.State, id string) (
 			if follows = p.Decision == id || ex.Chose != "" && p.Decision == ex.Chose; follows {
 				about[p.Experiment] = true
 			}
-		case *events.LabelRequested:
-			if follows = p.Decision == id; follows {
-				about[p.Question] = true
-			}
-		case *events.ComparisonRequested:
-			if follows = p.Decision == id; follows {
-				about[p.Question] = true
-			}
-		case *events.PinpointRequested:
+		case *events.QuestionAsked:
 			if follows = p.Decision == id; follows {
 				about[p.Question] = true
 			}
 		case *events.CampaignCompleted:
 			follows = ex.Decision != nil && ex.Decision.Action == events.ActionStop && e.Position <= ex.Position+2
+		case *events.RegionExcluded:
+			follows = about[p.About]
 		default:
-			var named struct{ Experiment, Question, About string }
-			follows = json.Unmarshal(e.Data, &named) == nil && (about[named.Experiment] || about[named.Question] || about[named.About] || named.About == id)
+			follows = about[payload.Subject()] || payload.Subject() == id
 		}
 		if !follows {
 			continue
@@ -245,7 +234,7 @@ func gather(ctx context.Context, s *session, state *campaign.State, id string) (
 // follow takes note of a later decision that took up the answer, or that looked
 // back at it.
 func (ex *explained) follow(d *events.DecisionMade, state *campaign.State) bool {
-	if ex.Decision == nil || ex.Decision.Action != events.ActionCompare && ex.Decision.Action != events.ActionPinpoint {
+	if ex.Decision == nil || ex.Decision.Form != events.FormComparison && ex.Decision.Form != events.FormPinpoint {
 		return false
 	}
 	if r := d.Review; r != nil && ex.Review == nil {
@@ -364,34 +353,20 @@ func actionInWords(d *events.DecisionMade) string {
 	case events.ActionRun:
 		return fmt.Sprintf("run an experiment at the %s candidate", d.Chosen)
 	case events.ActionAsk:
-		return fmt.Sprintf("ask %s about the %s candidate", d.Expert, d.Chosen)
-	case events.ActionCompare:
-		if len(d.Candidates) > 2 {
-			return fmt.Sprintf("ask %s to rank %d candidates", d.Expert, len(d.Candidates))
-		}
-		return fmt.Sprintf("ask %s which of two candidates is better", d.Expert)
-	case events.ActionPinpoint:
-		return fmt.Sprintf("ask %s for a composition of their own", d.Expert)
+		return formsInWords[d.Form].decided(d)
 	case events.ActionStop:
 		return "complete the campaign"
 	}
-	return d.Action
+	return string(d.Action)
 }
 
 // answerInWords says what an expert answered: "ada prefers B (…) to A (…) in q7".
 func answerInWords(def *definition.Campaign, q *campaign.Question) string {
-	n := narrator{def: def}
-	switch {
-	case q.Status != campaign.Answered:
+	if q.Status != campaign.Answered {
 		return fmt.Sprintf("%s to %s was %s", q.ID, q.Expert, q.Status)
-	case q.Form == campaign.Comparison:
-		return fmt.Sprintf("%s %s in %s", q.Expert, n.placed(q.Points(), q.Order), q.ID)
-	case q.Form == campaign.Pinpoint && q.Parameters == nil:
-		return fmt.Sprintf("%s had no suggestion for %s", q.Expert, q.ID)
-	case q.Form == campaign.Pinpoint:
-		return fmt.Sprintf("%s named (%s) in %s", q.Expert, format.CompositionsOf(def).Line(q.Parameters), q.ID)
 	}
-	return fmt.Sprintf("%s %s %s", q.Expert, said(q.Answer), q.ID)
+	n := narrator{def: def}
+	return q.Expert + " " + formsInWords[q.Form].does(&n, q.ID, q.Points(), q.Answer)
 }
 
 func reviewInWords(r *events.ChoiceReview) string {

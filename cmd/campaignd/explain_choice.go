@@ -30,7 +30,7 @@ func (a *app) printAttributions(ex *explained) {
 			a.printf("%s\n", strings.TrimRight("  "+line, " "))
 		}
 	}
-	if c := ex.def.Policy.Handover.Choose; shares == nil && ex.Decision.Action == events.ActionCompare && c != nil && c.Explain != nil && *c.Explain {
+	if c := ex.def.Policy.Handover.Choose; shares == nil && ex.Decision.Form == events.FormComparison && c != nil && c.Explain != nil && *c.Explain {
 		a.printf("\nThere are no Shapley values: they are worked out for at most %d parameters.\n", shapley.MaxPlayers)
 	}
 	if at := ex.Decision.Attributions; at != nil && at.Plane != nil {

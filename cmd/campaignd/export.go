@@ -90,7 +90,7 @@ func (a *app) exportComparisons(state *campaign.State) error {
 	}
 	for i := range state.Questions {
 		q := &state.Questions[i]
-		if q.Form != campaign.Comparison || len(q.Options) != 2 {
+		if q.Form != events.FormComparison || len(q.Options) != 2 {
 			continue
 		}
 		row := []string{q.ID, string(q.Status), q.Expert, q.Decision}
@@ -101,10 +101,10 @@ func (a *app) exportComparisons(state *campaign.State) error {
 		}
 		better := ""
 		switch {
-		case len(q.Order) > 0:
-			better = humans.OptionName(q.Order[0])
+		case len(q.Answer.Order) > 0:
+			better = humans.OptionName(q.Answer.Order[0])
 		case q.Status == campaign.Answered:
-			better = events.AnswerUnsure
+			better = q.Answer.String()
 		}
 		row = append(row, better, timestamp(q.AskedAt), timestamp(q.AnsweredAt), q.Comment)
 		if err := w.Write(asTexts(row)); err != nil {
@@ -155,7 +155,7 @@ func (a *app) exportTable(state *campaign.State) error {
 	}
 	for i := range state.Experiments {
 		x := &state.Experiments[i]
-		row := []string{x.ID, string(x.Status), x.Origin, x.Decision, strconv.Itoa(x.Replicate)}
+		row := []string{x.ID, string(x.Status), string(x.Origin), x.Decision, strconv.Itoa(x.Replicate)}
 		for _, par := range def.Parameters {
 			row = append(row, exact(x.Parameters, par.Name))
 		}

@@ -56,12 +56,13 @@ func askedAbout(n int) (questions []humans.Question, must [][]string) {
 
 	label := base
 	point, shown := at(0)
-	label.Point, label.Prediction, label.Belief = point, prediction, &events.Interval{Lower: -2, Upper: 1}
+	label.Form = events.FormLabel
+	label.Options = []events.Option{{Parameters: point, Prediction: prediction, Belief: &events.Interval{Lower: -2, Upper: 1}}}
 	questions, must = append(questions, label), append(must, append(shown, "ada, is this composition worth the exp", "12.35 ± 0.43"))
 
 	for _, options := range []int{2, 3, 4} {
 		q := base
-		q.Form, q.Attributions = humans.Comparison, &events.Attributions{}
+		q.Form, q.Attributions = events.FormComparison, &events.Attributions{}
 		all := []string{"12.35 ± 0.43"}
 		for k := range options {
 			point, shown := at(k)
@@ -83,7 +84,8 @@ func askedAbout(n int) (questions []humans.Question, must [][]string) {
 	}
 
 	pinpoint := base
-	pinpoint.Form, pinpoint.Point, pinpoint.Prediction = humans.Pinpoint, point, prediction
+	pinpoint.Form = events.FormPinpoint
+	pinpoint.Suggestion = &events.Option{Parameters: point, Prediction: prediction}
 	all := []string{"what would you measure next?", "0 to 1", "the campaign itself would take"}
 	for _, par := range base.Parameters {
 		all = append(all, par.Name)

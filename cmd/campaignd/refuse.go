@@ -62,7 +62,7 @@ category.
 					return engine.Request{}, err
 				}
 				def := core.State().Definition
-				r := &engine.Refuse{About: id, Reason: reason}
+				r := &engine.Exclude{About: id, Reason: reason}
 				if id != "" {
 					if err := known(core.State(), id); err != nil {
 						return engine.Request{}, err
@@ -72,7 +72,7 @@ category.
 					return engine.Request{}, err
 				}
 				r.Region, err = parseRegion(def, where)
-				return engine.Request{Refuse: r}, err
+				return engine.Request{Exclude: r}, err
 			})
 		},
 	}
@@ -95,7 +95,7 @@ func (a *app) allowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.request(cmd.Context(), t, engine.Request{Allow: &engine.Allow{Refusal: args[0], Reason: reason}})
+			return a.request(cmd.Context(), t, engine.Request{Allow: &engine.Allow{Exclusion: args[0], Reason: reason}})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
@@ -152,9 +152,9 @@ func parseRegion(def *definition.Campaign, text string) (map[string]definition.R
 }
 
 // refusalsInStatus are the refusals that hold.
-func refusalsInStatus(state *campaign.State) []campaign.Refusal {
-	held := []campaign.Refusal{}
-	for _, n := range state.Refusals {
+func refusalsInStatus(state *campaign.State) []campaign.Exclusion {
+	held := []campaign.Exclusion{}
+	for _, n := range state.Exclusions {
 		if !n.Lifted {
 			held = append(held, n)
 		}

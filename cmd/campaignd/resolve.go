@@ -12,7 +12,7 @@ import (
 func (a *app) resolveCommand() *cobra.Command {
 	var value, actual, reason string
 	var repeat, anyway bool
-	outcomes := []string{events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}
+	outcomes := []events.Resolution{events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}
 	cmd := &cobra.Command{
 		Use:   "resolve [TARGET] EXPERIMENT measured|failed|infeasible|not-performed",
 		Short: "Settle an experiment of which nobody knows whether it took place",
@@ -34,10 +34,11 @@ What was settled wrongly is corrected with ` + "`campaignd correct`" + `.`,
 			if err != nil {
 				return err
 			}
-			if !slices.Contains(outcomes, args[1]) {
-				return badInput("%q is not a resolution: say measured, failed, infeasible or not-performed", args[1])
+			resolution := events.Resolution(args[1])
+			if !slices.Contains(outcomes, resolution) {
+				return badInput("%q is not a resolution: say measured, failed, infeasible or not-performed", resolution)
 			}
-			r := &engine.Resolve{Experiment: args[0], Resolution: args[1], Repeat: repeat, Reason: reason, Anyway: anyway}
+			r := &engine.Resolve{Experiment: args[0], Resolution: resolution, Repeat: repeat, Reason: reason, Anyway: anyway}
 			if r.Value, err = optionalNumber("--value", value); err != nil {
 				return err
 			}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/control"
@@ -36,7 +35,7 @@ type status struct {
 	// Expired are the questions that nobody has answered and that still can be.
 	Expired []campaign.Question `json:"expired"`
 	// Refused are the refusals that hold.
-	Refused []campaign.Refusal `json:"refused"`
+	Refused []campaign.Exclusion `json:"refused"`
 	// Model says how far the model can be trusted, Experts how each expert's
 	// labels have held against what was measured; `campaignd diagnose` says more.
 	Model   modelStatus       `json:"model"`
@@ -213,22 +212,9 @@ func modelInStatus(d diagnose.Diagnosis, t target) string {
 
 // questionInStatus says what an open question asks, and how it is answered.
 func questionInStatus(def *definition.Campaign, q *campaign.Question, t target) []string {
-	ask := func(what string) string { return fmt.Sprintf("%s to %s%s%s", q.ID, q.Expert, what, expires(q.Expires)) }
-	var lines []string
-	switch q.Form {
-	case campaign.Comparison:
-		lines = append(lines, ask(": which is better?"))
-		for i, o := range q.Options {
-			lines = append(lines, humans.OptionName(i)+"  "+format.CompositionsOf(def).Line(o.Parameters))
-		}
-	case campaign.Pinpoint:
-		lines = append(lines, ask(": what to measure next?"))
-		if q.Suggestion != nil {
-			lines = append(lines, "the campaign would take "+format.CompositionsOf(def).Line(q.Suggestion.Parameters))
-		}
-	default:
-		lines = append(lines, ask(" ("+format.CompositionsOf(def).Line(q.Parameters)+")"))
-	}
+	rest, more := formsInCommands[q.Form].lines(def, q)
+	lines := []string{fmt.Sprintf("%s to %s%s%s", q.ID, q.Expert, rest, expires(q.Expires))}
+	lines = append(lines, more...)
 	return append(lines, tellAnswer(def, q, t))
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -119,7 +120,7 @@ func effort(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 	if summary.Comparisons > 0 {
 		initial := 0
 		for i := range s.Questions {
-			if q := &s.Questions[i]; q.Form == campaign.Comparison && q.Decision == "" && len(q.Order) > 0 {
+			if q := &s.Questions[i]; q.Form == events.FormComparison && q.Decision == "" && len(q.Answer.Order) > 0 {
 				initial++
 			}
 		}
@@ -145,7 +146,7 @@ func initially(n, all int) string {
 // against the budget of a campaign that measures nothing.
 func compared(s *campaign.State) (n int) {
 	for i := range s.Questions {
-		if q := &s.Questions[i]; q.Form == campaign.Comparison && !q.Volunteered && !q.Moot && q.Status != campaign.Asked {
+		if q := &s.Questions[i]; q.Form == events.FormComparison && !q.Volunteered && !q.Moot && q.Status != campaign.Asked {
 			n++
 		}
 	}
@@ -165,7 +166,7 @@ func expired(s *campaign.State) (n int) {
 // pinpointed counts the compositions that experts named.
 func pinpointed(s *campaign.State) (n int) {
 	for i := range s.Questions {
-		if q := &s.Questions[i]; q.Form == campaign.Pinpoint && q.Parameters != nil {
+		if q := &s.Questions[i]; q.Form == events.FormPinpoint && q.Answer.Point != nil {
 			n++
 		}
 	}

@@ -123,18 +123,18 @@ func (m *meter) Happened(e events.Event) {
 	}
 	switch p := payload.(type) {
 	case *events.DecisionMade:
-		m.Decided(ctx, p.Action, m.decided)
+		m.Decided(ctx, string(p.Action), m.decided)
 	case *events.ModelFitted:
 		m.Fitted(ctx, p.Model, telemetry.OutcomeDone, m.fitted)
 	case *events.ModelFitFailed:
 		m.Fitted(ctx, p.Model, telemetry.OutcomeFailed, m.fitted)
-	case *events.LabelRequested:
+	case *events.QuestionAsked:
 		m.asked[p.Question] = e.Time
-	case *events.LabelGiven:
-		m.Labelled(ctx, p.Answer, since(m.asked, p.Question))
-	case *events.LabelExpired:
-		m.Labelled(ctx, "expired", since(m.asked, p.Question))
-	case *events.LabelWithdrawn:
+	case *events.QuestionAnswered:
+		m.Answered(ctx, answerAttribute(p.Answer), since(m.asked, p.Question))
+	case *events.QuestionExpired:
+		m.Answered(ctx, "expired", since(m.asked, p.Question))
+	case *events.QuestionWithdrawn:
 		delete(m.asked, p.Question)
 	case *events.ExperimentDispatched:
 		m.dispatched[p.Experiment] = e.Time
@@ -149,4 +149,12 @@ func (m *meter) Happened(e events.Event) {
 	case *events.InstrumentStalled:
 		m.Stalled(ctx, p.Instrument)
 	}
+}
+
+// answerAttribute is an answer as an attribute of a metric, which has few values.
+func answerAttribute(a events.Answer) string {
+	if len(a.Order) > 0 || len(a.Point) > 0 {
+		return "given"
+	}
+	return a.String()
 }

@@ -54,7 +54,7 @@ func TestTelemetry(t *testing.T) {
 	}
 	for path, names := range map[string][]string{
 		"/v1/traces":  {"campaign", "decision", "fit objective", "measurement"},
-		"/v1/metrics": {"campaignd.log.append.duration", "campaignd.decision.duration", "campaignd.label.duration"},
+		"/v1/metrics": {"campaignd.log.append.duration", "campaignd.decision.duration", "campaignd.question.duration"},
 	} {
 		for _, name := range names {
 			if !strings.Contains(received[path], name) {

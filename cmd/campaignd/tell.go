@@ -76,8 +76,10 @@ be named any more once something else was chosen in its place.`,
 			if parameters == "" {
 				id, args = args[0], args[1:]
 			}
-			if len(args) == 1 && labelWords[args[0]] != "" {
-				return badInput("%s is not a question: tell its value", id)
+			if len(args) == 1 {
+				if _, err := readLabel(nil, nil, args[0]); err == nil {
+					return badInput("%s is not a question: tell its value", id)
+				}
 			}
 			tell := engine.Tell{Experiment: id, Unit: unit, Failed: failed, Infeasible: cannot, Again: again}
 			if len(args) == 1 {

@@ -16,19 +16,6 @@ import (
 	"github.com/campaignd/campaignd/policies/trust"
 )
 
-// said turns an answer into a verb.
-func said(answer string) string {
-	switch answer {
-	case events.AnswerAccept:
-		return "accepted"
-	case events.AnswerReject:
-		return "rejected"
-	case events.AnswerUnsure:
-		return "cannot tell about"
-	}
-	return answer
-}
-
 // narrator tells events in plain words. It follows the definition, which says
 // how compositions are written.
 type narrator struct {
@@ -36,12 +23,12 @@ type narrator struct {
 	// examples counts the initial answers of an expert that were not told yet:
 	// labels, of which so many were accepted, or comparisons.
 	examples, accepted int
-	compared           bool
+	form               events.Form
 	expert             string
 	// reviewed is the last question whose choice was looked back at.
 	reviewed string
 	// named is the composition that an expert named last, until it is decided upon.
-	named *events.PinpointGiven
+	named *events.QuestionAnswered
 }
 
 // tell returns what an event says in plain words, a line each, and nothing for
@@ -59,29 +46,22 @@ func (n *narrator) lines(e events.Event, payload events.Payload) (lines []string
 	if account := e.ToldBy(); account != "" {
 		line += fmt.Sprintf(" [account %s]", account)
 	}
-	expert, accepted, compared := "", false, false // of an initial answer
-	switch p := payload.(type) {
-	case *events.LabelGiven:
-		if p.Volunteered {
-			expert, accepted = p.Expert, p.Answer == events.AnswerAccept
-		}
-	case *events.ComparisonGiven:
-		if p.Volunteered {
-			expert, compared = p.Expert, true
-		}
+	var initial events.QuestionAnswered
+	if p, ok := payload.(*events.QuestionAnswered); ok && p.Volunteered {
+		initial = *p
 	}
-	if n.examples > 0 && (expert != n.expert || compared != n.compared) {
-		what := fmt.Sprintf("%s: %d accepted, %d rejected", format.Count(n.examples, "initial label"), n.accepted, n.examples-n.accepted)
-		if n.compared {
-			what = format.Count(n.examples, "initial comparison")
+	if n.examples > 0 && (initial.Expert != n.expert || initial.Form != n.form) {
+		what := format.Count(n.examples, "initial "+formsInWords[n.form].initial)
+		if n.form == events.FormLabel {
+			what += fmt.Sprintf(": %d accepted, %d rejected", n.accepted, n.examples-n.accepted)
 		}
 		lines = append(lines, fmt.Sprintf("%s gave %s", n.expert, what))
 		n.examples, n.accepted = 0, 0
 	}
-	if expert != "" { // told together, once the last one is there
-		n.expert, n.compared = expert, compared
+	if initial.Expert != "" { // told together, once the last one is there
+		n.expert, n.form = initial.Expert, initial.Form
 		n.examples++
-		if accepted {
+		if initial.Answer.Label == events.LabelAccept {
 			n.accepted++
 		}
 		return lines
@@ -94,8 +74,10 @@ func (n *narrator) lines(e events.Event, payload events.Payload) (lines []string
 		lines = append(lines, reviewInWords(d.Review))
 	}
 	switch p := payload.(type) {
-	case *events.PinpointGiven:
-		n.named = p
+	case *events.QuestionAnswered:
+		if p.Form == events.FormPinpoint {
+			n.named = p
+		}
 	case *events.DecisionMade:
 		if n.named != nil && p.Action == events.ActionRun {
 			lines = append(lines, notTaken(n.named, p)...)
@@ -107,12 +89,12 @@ func (n *narrator) lines(e events.Event, payload events.Payload) (lines []string
 
 // notTaken says why a composition that an expert named is not the one that is
 // measured; nothing where it is, or where none was named.
-func notTaken(named *events.PinpointGiven, d *events.DecisionMade) []string {
-	if named.Parameters == nil {
+func notTaken(named *events.QuestionAnswered, d *events.DecisionMade) []string {
+	if named.Answer.Unsure() {
 		return nil
 	}
 	for _, c := range d.Candidates {
-		if c.Name == d.Chosen && maps.Equal(c.Parameters, named.Parameters) {
+		if c.Name == d.Chosen && maps.Equal(c.Parameters, named.Answer.Point) {
 			return nil
 		}
 	}
@@ -133,12 +115,6 @@ func notTaken(named *events.PinpointGiven, d *events.DecisionMade) []string {
 // one says in a line what happened; routine is true for what is of interest
 // only to who looks closer.
 func (n *narrator) one(e events.Event, payload events.Payload) (line string, routine bool) {
-	because := func(reason string) string {
-		if reason == "" {
-			return ""
-		}
-		return ": " + reason
-	}
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
 		n.def = &p.Definition
@@ -188,58 +164,20 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 			about = " on " + p.About
 		}
 		return fmt.Sprintf("%s notes%s: %s", events.ActorName(e.Actor), about, p.Text), false
-	case *events.LabelRequested:
-		return fmt.Sprintf("%s asks %s about (%s)", p.Question, p.Expert, format.CompositionsOf(n.def).Line(p.Parameters)), true
-	case *events.LabelGiven:
-		if p.Volunteered {
-			return "", true // counted by tell
-		}
-		line := fmt.Sprintf("%s %s %s", p.Expert, said(p.Answer), p.Question)
-		if len(p.Parameters) > 0 {
-			line += fmt.Sprintf(" (%s)", format.CompositionsOf(n.def).Line(p.Parameters))
-		}
-		return line + toldBy(e, p.Expert) + because(p.Comment), false
-	case *events.LabelSuperseded:
-		return fmt.Sprintf("%s now %s %s%s%s", p.Expert, said(p.Answer), p.Question, toldBy(e, p.Expert), because(p.Reason)), false
-	case *events.LabelExpired:
-		return fmt.Sprintf("nobody answered %s in time; the campaign goes on without", p.Question), false
-	case *events.LabelWithdrawn:
-		return fmt.Sprintf("%s is no longer asked: %s", p.Question, p.Reason), false
-	case *events.ComparisonRequested:
-		points := make([]definition.Point, len(p.Options))
-		for i := range p.Options {
-			points[i] = p.Options[i].Parameters
-		}
-		ask := "to compare"
-		if len(points) > 2 {
-			ask = "to rank"
-		}
-		return fmt.Sprintf("%s asks %s %s %s", p.Question, p.Expert, ask, n.options(points, nil, ", ", " and ")), true
-	case *events.ComparisonGiven:
-		line := fmt.Sprintf("%s %s in %s", p.Expert, n.placed(p.Options, p.Order), p.Question)
-		return line + toldBy(e, p.Expert) + because(p.Comment), p.Volunteered
-	case *events.ComparisonSuperseded:
-		return fmt.Sprintf("%s now %s in %s%s%s", p.Expert, n.placed(p.Options, p.Order), p.Question, toldBy(e, p.Expert), because(p.Reason)), false
-	case *events.PinpointRequested:
-		return fmt.Sprintf("%s asks %s what to measure next", p.Question, p.Expert), true
-	case *events.PinpointGiven:
-		if p.Parameters == nil {
-			return fmt.Sprintf("%s has no suggestion for %s%s%s", p.Expert, p.Question, toldBy(e, p.Expert), because(p.Comment)), false
-		}
-		return fmt.Sprintf("%s wants (%s) measured (%s)%s%s", p.Expert, format.CompositionsOf(n.def).Line(p.Parameters), p.Question, toldBy(e, p.Expert), because(p.Comment)), false
-	case *events.PinpointSuperseded:
-		if p.Parameters == nil {
-			return fmt.Sprintf("%s now has no suggestion for %s%s%s", p.Expert, p.Question, toldBy(e, p.Expert), because(p.Reason)), false
-		}
-		return fmt.Sprintf("%s now wants (%s) measured (%s)%s%s", p.Expert, format.CompositionsOf(n.def).Line(p.Parameters), p.Question, toldBy(e, p.Expert), because(p.Reason)), false
+	case *events.QuestionAsked:
+		return formsInWords[p.Form].asks(n, p), true
+	case *events.QuestionAnswered:
+		return n.answered(e, p), p.Volunteered
+	case *events.QuestionSuperseded:
+		return n.superseded(e, p), false
 	case *events.QuestionExpired:
 		return fmt.Sprintf("nobody answered %s in time; the campaign goes on without", p.Question), false
 	case *events.QuestionWithdrawn:
 		return fmt.Sprintf("%s is no longer asked: %s", p.Question, p.Reason), false
-	case *events.RegionRefused:
-		return fmt.Sprintf("%s refuses %s (%s): %s", events.ActorName(e.Actor), n.region(p.Region), p.Refusal, p.Reason), false
+	case *events.RegionExcluded:
+		return fmt.Sprintf("%s refuses %s (%s): %s", events.ActorName(e.Actor), n.region(p.Region), p.Exclusion, p.Reason), false
 	case *events.RegionAllowed:
-		return fmt.Sprintf("%s takes the refusal %s back%s", events.ActorName(e.Actor), p.Refusal, because(p.Reason)), false
+		return fmt.Sprintf("%s takes the refusal %s back%s", events.ActorName(e.Actor), p.Exclusion, because(p.Reason)), false
 	case *events.ExperimentRequested:
 		return fmt.Sprintf("%s is to measure (%s)", p.Experiment, format.CompositionsOf(n.def).Line(p.Parameters)), true
 	case *events.ExperimentDispatched:

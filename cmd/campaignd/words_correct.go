@@ -23,7 +23,7 @@ func furtherInWords(quantities []definition.Quantity) []string {
 }
 
 // outcomeInWords writes an outcome that a person corrects, or corrects to.
-var outcomeInWords = map[string]string{
+var outcomeInWords = map[events.Resolution]string{
 	events.ResolvedMeasured: "measured", events.ResolvedFailed: "failed",
 	events.ResolvedInfeasible: "cannot be done", events.ResolvedNotPerformed: "not performed",
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,13 +26,28 @@ var salty = &definition.Campaign{
 	Instrument: definition.Instrument{Steps: map[string]float64{"dose": 0.25}},
 }
 
-// Every kind of event can be told in words.
+// Law: every kind of event is told in words, and questions of every form.
 func TestEveryKindInWords(t *testing.T) {
 	for _, info := range events.Kinds() {
-		n := narrator{def: salty}
-		line, _ := n.one(events.Event{Kind: info.Kind, Actor: "person:ada"}, info.New())
-		if line == "" || line == string(info.Kind) || strings.Contains(line, "%!") {
-			t.Errorf("%s is told as %q", info.Kind, line)
+		name := fmt.Sprintf("%s.v%d*.json", info.Kind, info.Version)
+		files, err := filepath.Glob(filepath.Join("..", "..", "events", "testdata", "golden", name))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("there is no example of %s: %v", info.Kind, err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := events.Event{Kind: info.Kind, Version: info.Version, Actor: "person:ada", Data: data}
+			payload, err := events.Decode(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := narrator{def: salty}
+			if line, _ := n.one(e, payload); line == "" || line == string(info.Kind) || strings.Contains(line, "%!") {
+				t.Errorf("%s is told as %q", file, line)
+			}
 		}
 	}
 }
@@ -43,7 +61,14 @@ func TestWords(t *testing.T) {
 	}
 	n := narrator{def: salty}
 	tell := func(actor string, payload events.Payload) string {
-		return strings.Join(n.tell(events.Event{Kind: payload.Kind(), Actor: actor}, payload), "\n")
+		return strings.Join(n.tell(events.Event{Kind: events.KindOf(payload), Actor: actor}, payload), "\n")
+	}
+	salt := func(x float64) definition.Point { return definition.Point{"salt": definition.Number(x)} }
+	label := func(label events.Label, comment string, volunteered bool) events.Payload {
+		return &events.QuestionAnswered{
+			Question: "q12", Form: events.FormLabel, Expert: "ada", Options: []definition.Point{salt(1)},
+			Answer: events.Answer{Label: label}, Comment: comment, Volunteered: volunteered,
+		}
 	}
 	for _, test := range []struct {
 		actor   string
@@ -52,18 +77,23 @@ func TestWords(t *testing.T) {
 	}{
 		{"instrument:acme", &events.ExperimentMeasured{Experiment: "e7", Measurement: events.Measurement{Actual: point, Objective: definition.Quantity{Value: 13.4217, Unit: "mS/cm"}}},
 			"e7 measured 13.42 mS/cm (salt 1.10, ec 0.340, dose 12.50, level 2.5, kind LiPF6)"},
-		{"expert:ada", &events.LabelGiven{Question: "q12", Expert: "ada", Parameters: definition.Point{"salt": definition.Number(1)}, Answer: events.AnswerReject, Comment: "too viscous"},
+		{"expert:ada", label(events.LabelReject, "too viscous", false),
 			"ada rejected q12 (salt 1.00): too viscous"},
-		{"person:grace", &events.LabelGiven{Question: "q12", Expert: "ada", Answer: events.AnswerUnsure}, "ada cannot tell about q12, told by grace"},
+		{"person:grace", label("", "", false), "ada cannot tell about q12 (salt 1.00), told by grace"},
+		{"person:ada", &events.QuestionSuperseded{Question: "q12", Form: events.FormLabel, Expert: "ada", Answer: events.Answer{Label: events.LabelAccept}, Reason: "looked again"},
+			"ada now accepted q12: looked again"},
+		{"expert:ada", &events.QuestionAnswered{Question: "q5", Form: events.FormComparison, Expert: "ada", Options: []definition.Point{salt(1), salt(2)}, Answer: events.Answer{Order: []int{1, 0}}},
+			"ada prefers B (salt 2.00) to A (salt 1.00) in q5"},
+		{"expert:ada", &events.QuestionAnswered{Question: "q6", Form: events.FormPinpoint, Expert: "ada"}, "ada has no suggestion for q6"},
 		{"person:ada", &events.MeasurementCorrected{Experiment: "e7", Old: definition.Quantity{Value: 1e-7, Unit: "S"}, New: &definition.Quantity{Value: 0, Unit: "S"}, Reason: "zero"},
 			"ada corrected e7 from 1e-07 S to 0 S: zero"},
-		{"expert:ada", &events.LabelGiven{Expert: "ada", Answer: events.AnswerAccept, Volunteered: true}, ""},
-		{"expert:ada", &events.LabelGiven{Expert: "ada", Answer: events.AnswerReject, Volunteered: true}, ""},
+		{"expert:ada", label(events.LabelAccept, "", true), ""},
+		{"expert:ada", label(events.LabelReject, "", true), ""},
 		{"engine", &events.ExperimentDispatched{Experiment: "e1"}, "ada gave 2 initial labels: 1 accepted, 1 rejected"},
 		{"engine", &events.ExperimentStarted{Experiment: "e1"}, ""},
 	} {
 		if got := tell(test.actor, test.payload); got != test.want {
-			t.Errorf("%s by %s is told as\n%q, want\n%q", test.payload.Kind(), test.actor, got, test.want)
+			t.Errorf("%s by %s is told as\n%q, want\n%q", events.KindOf(test.payload), test.actor, got, test.want)
 		}
 	}
 }
@@ -85,7 +115,7 @@ func TestNamedAndNotTaken(t *testing.T) {
 		"other cause": {nil, other, "is not measured next: the space was narrowed (campaignd explain d9)"},
 	} {
 		n := narrator{def: salty}
-		n.tell(events.Event{Kind: events.KindPinpointGiven}, &events.PinpointGiven{Question: "q6", Expert: "ada", Parameters: named})
+		n.tell(events.Event{Kind: events.KindQuestionAnswered}, &events.QuestionAnswered{Question: "q6", Form: events.FormPinpoint, Expert: "ada", Answer: events.Answer{Point: named}})
 		d := &events.DecisionMade{Decision: "d9", Action: events.ActionRun, Chosen: "chosen", Tests: c.tests, Reason: "the space was narrowed.",
 			Candidates: []events.Candidate{{Name: "chosen", Parameters: c.taken}}}
 		if got := strings.Join(n.tell(events.Event{Kind: events.KindDecisionMade}, d), "\n"); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
@@ -93,6 +123,19 @@ func TestNamedAndNotTaken(t *testing.T) {
 		}
 		if again := n.tell(events.Event{Kind: events.KindDecisionMade}, d); again != nil {
 			t.Errorf("%s: it says it again: %q", name, again)
+		}
+	}
+}
+
+// Law: there are words for every form of question, and a command that answers it.
+func TestEveryFormHasWords(t *testing.T) {
+	for _, form := range events.Forms() {
+		words, command := formsInWords[form], formsInCommands[form]
+		if words.initial == "" || words.decided == nil || words.asks == nil || words.does == nil {
+			t.Errorf("there are no words for a %s", form)
+		}
+		if command.read == nil || command.may == nil || command.blank == nil || command.lines == nil {
+			t.Errorf("no command answers a %s", form)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -90,18 +89,12 @@ func (l *Life) measure(x campaign.Experiment, r *rand.Rand) {
 
 // consider has an expert answer an open question by the command line.
 func (l *Life) consider(q campaign.Question, r *rand.Rand) {
-	asked := humans.Question{ID: q.ID, Options: q.Options, Point: q.Parameters}
-	switch q.Form {
-	case campaign.Comparison:
-		asked.Form = humans.Comparison
-	case campaign.Pinpoint:
-		asked.Form = humans.Pinpoint
-	}
+	asked := humans.Question{ID: q.ID, Form: q.Form, Options: q.Options, Suggestion: q.Suggestion}
 	temper := l.world.Experts[q.Expert]
 	if l.honest.Load() {
 		temper = Prompt
 	}
-	var given humans.Answer
+	var given humans.Reply
 	delay := time.Duration(r.Float64() * float64(20*time.Minute))
 	switch temper {
 	case Absent, Broken:
@@ -111,7 +104,7 @@ func (l *Life) consider(q campaign.Question, r *rand.Rand) {
 		delay *= 40
 		given = reply(asked, r)
 	case Undecided:
-		given.Answer = events.AnswerUnsure
+		given = humans.Reply{}
 	case Careless:
 		l.submitLater(delay, answer(q.Expert, asked, careless(asked, r)))
 		delay += time.Minute

@@ -25,7 +25,7 @@ type person struct {
 func (p *person) Describe() humans.Description { return humans.Description{Expert: p.name} }
 
 // Ask implements [humans.Reviewer].
-func (p *person) Ask(ctx context.Context, q humans.Question) (humans.Answer, error) {
+func (p *person) Ask(ctx context.Context, q humans.Question) (humans.Reply, error) {
 	r := p.life.world.chance("answer", q.ID)
 	temper := p.temper
 	if p.life.honest.Load() {
@@ -35,13 +35,13 @@ func (p *person) Ask(ctx context.Context, q humans.Question) (humans.Answer, err
 	switch temper {
 	case Absent:
 		<-ctx.Done()
-		return humans.Answer{}, context.Cause(ctx)
+		return humans.Reply{}, context.Cause(ctx)
 	case Broken:
-		return humans.Answer{}, errors.New("the channel is gone\x1b[2J")
+		return humans.Reply{}, errors.New("the channel is gone\x1b[2J")
 	case Late:
 		p.life.submitLater(time.Duration(r.Float64()*float64(30*time.Hour)), answer(p.name, q, reply(q, r)))
 		<-ctx.Done()
-		return humans.Answer{}, context.Cause(ctx)
+		return humans.Reply{}, context.Cause(ctx)
 	case Contradictory:
 		for i := range 1 + r.IntN(3) {
 			p.life.submitLater(time.Duration(1+i)*time.Hour, answer(p.name, q, reply(q, r)))
@@ -52,11 +52,11 @@ func (p *person) Ask(ctx context.Context, q humans.Question) (humans.Answer, err
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-		return humans.Answer{}, context.Cause(ctx)
+		return humans.Reply{}, context.Cause(ctx)
 	}
 	switch temper {
 	case Undecided:
-		return humans.Answer{Answer: events.AnswerUnsure}, nil
+		return humans.Reply{}, nil
 	case Careless:
 		return careless(q, r), nil
 	}
@@ -64,30 +64,32 @@ func (p *person) Ask(ctx context.Context, q humans.Question) (humans.Answer, err
 }
 
 // reply is an answer of the question's form.
-func reply(q humans.Question, r *rand.Rand) humans.Answer {
+func reply(q humans.Question, r *rand.Rand) humans.Reply {
 	switch q.Form {
-	case humans.Comparison:
-		return humans.Answer{Order: r.Perm(len(q.Options))}
-	case humans.Pinpoint:
-		if q.Point == nil || r.IntN(4) == 0 {
-			return humans.Answer{Answer: events.AnswerUnsure}
+	case events.FormComparison:
+		return humans.Reply{Answer: events.Answer{Order: r.Perm(len(q.Options))}}
+	case events.FormPinpoint:
+		if q.Suggestion == nil || r.IntN(4) == 0 {
+			return humans.Reply{}
 		}
-		return humans.Answer{Point: q.Point}
+		return humans.Reply{Answer: events.Answer{Point: q.Suggestion.Parameters}}
 	}
-	return humans.Answer{Answer: []string{events.AnswerAccept, events.AnswerReject, events.AnswerUnsure, events.AnswerRefuse}[r.IntN(4)], Comment: "so"}
+	n := r.IntN(4)
+	label := []events.Label{events.LabelAccept, events.LabelReject, "", events.LabelReject}[n]
+	return humans.Reply{Answer: events.Answer{Label: label}, Exclude: n == 3, Comment: "so"}
 }
 
 // careless is an answer of any form.
-func careless(q humans.Question, r *rand.Rand) humans.Answer {
+func careless(q humans.Question, r *rand.Rand) humans.Reply {
 	switch r.IntN(6) {
 	case 0:
-		return humans.Answer{}
+		return humans.Reply{Exclude: true}
 	case 1:
-		return humans.Answer{Order: []int{0, 0, 7}}
+		return humans.Reply{Answer: events.Answer{Order: []int{0, 0, 7}}}
 	case 2:
-		return humans.Answer{Point: definition.Point{"x": definition.Number(1e308)}}
+		return humans.Reply{Answer: events.Answer{Point: definition.Point{"x": definition.Number(1e308)}}}
 	case 3:
-		return humans.Answer{Answer: "yes\x1b[2J"}
+		return humans.Reply{Answer: events.Answer{Label: "yes\x1b[2J"}}
 	case 4:
 		a := reply(q, r)
 		a.Comment = "\u202e\x00"
@@ -97,10 +99,8 @@ func careless(q humans.Question, r *rand.Rand) humans.Answer {
 }
 
 // answer is the request by which a person answers in their own time.
-func answer(name string, q humans.Question, a humans.Answer) engine.Request {
-	return engine.Request{Actor: "person:" + name, Answer: &engine.Answer{
-		Question: questionID(q.ID), Answer: a.Answer, Order: a.Order, Parameters: a.Point, Comment: a.Comment,
-	}}
+func answer(name string, q humans.Question, given humans.Reply) engine.Request {
+	return engine.Request{Actor: "person:" + name, Answer: &engine.Answer{Question: questionID(q.ID), Reply: given}}
 }
 
 // questionID is the identifier within the campaign.
@@ -184,14 +184,14 @@ func (l *Life) sensible(core *engine.Core, n int, r *rand.Rand) engine.Request {
 		request.Correct = &engine.Correct{Experiment: experiment(), Exclude: true, Reason: reason}
 	case 6:
 		request.Resolve = &engine.Resolve{Experiment: experiment(), Reason: reason, Repeat: r.IntN(2) == 0,
-			Resolution: []string{events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}[r.IntN(3)]}
+			Resolution: []events.Resolution{events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}[r.IntN(3)]}
 	case 7:
 		request.Resolve = &engine.Resolve{Experiment: experiment(), Resolution: events.ResolvedMeasured, Value: &value, Reason: reason}
 	case 8:
-		request.Refuse = &engine.Refuse{About: experiment(), Reason: reason}
+		request.Exclude = &engine.Exclude{About: experiment(), Reason: reason}
 	case 9:
-		if len(s.Refusals) > 0 {
-			request.Allow = &engine.Allow{Refusal: s.Refusals[r.IntN(len(s.Refusals))].ID, Reason: reason}
+		if len(s.Exclusions) > 0 {
+			request.Allow = &engine.Allow{Exclusion: s.Exclusions[r.IntN(len(s.Exclusions))].ID, Reason: reason}
 		} else {
 			request.Tell = &engine.Tell{Experiment: experiment(), Value: value}
 		}
@@ -228,7 +228,7 @@ func nonsense(n int, r *rand.Rand) engine.Request {
 	case 4:
 		request.Tell = &engine.Tell{Parameters: definition.Point{"x": definition.Number(1e300)}, Value: 3}
 	case 5:
-		request.Answer = &engine.Answer{Question: fmt.Sprintf("q%d", n), Answer: "\u202e"}
+		request.Answer = &engine.Answer{Question: fmt.Sprintf("q%d", n), Reply: humans.Reply{Answer: events.Answer{Label: "\u202e"}}}
 	case 6:
 		request.Tell = &engine.Tell{Experiment: "e1", Value: 3, Unit: "furlong"}
 	}

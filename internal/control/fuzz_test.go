@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
@@ -46,9 +47,9 @@ func FuzzRequests(f *testing.F) {
 		{Pause: &events.CampaignPaused{Reason: "lunch"}}, {Resume: new(events.CampaignResumed)}, {Stop: new(events.CampaignStopped)},
 		{Amend: &events.CampaignAmended{Definition: amended}}, {Note: &events.NoteAdded{Text: "x", About: "e1"}},
 		{Tell: &engine.Tell{Parameters: point, Value: 12, Further: []definition.Quantity{{Name: "pH", Value: 7}}}},
-		{Tell: &engine.Tell{Experiment: "e2", Failed: "it leaked"}}, {Answer: &engine.Answer{Question: "q1", Answer: "reject"}},
+		{Tell: &engine.Tell{Experiment: "e2", Failed: "it leaked"}}, {Answer: &engine.Answer{Question: "q1", Reply: humans.Reply{Answer: events.Answer{Label: events.LabelReject}, Exclude: true}}},
 		{Correct: &engine.Correct{Experiment: "e1", Value: &value, Reason: "why"}}, {Resolve: &engine.Resolve{Experiment: "e1", Resolution: "failed"}},
-		{Refuse: &engine.Refuse{Point: point, Reason: "why"}}, {Allow: &engine.Allow{Refusal: "n1"}},
+		{Exclude: &engine.Exclude{Point: point, Reason: "why"}}, {Allow: &engine.Allow{Exclusion: "n1"}},
 		{Anchors: &events.AnchorsDeclared{Expert: "ada", Points: []definition.Point{point}}}, {Import: []engine.Tell{{Parameters: point, Value: 12}}},
 	} {
 		r.Actor = "person:ada"

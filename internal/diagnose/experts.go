@@ -69,17 +69,17 @@ func expertOf(v policies.View, name string) Expert {
 		q := &v.Campaign.Questions[i]
 		switch {
 		case q.Expert != name || q.Status != campaign.Answered:
-		case q.Form != campaign.Label:
+		case q.Form != events.FormLabel:
 			said.choice(v, q)
-		case q.Answer == events.AnswerUnsure:
+		case q.Unsure():
 			x.Unsure++
-		case q.IsLabel():
+		default:
 			good, measured := false, false
-			if key, err := v.Space.Key(q.Parameters); err == nil {
+			if key, err := v.Space.Key(q.Composition()); err == nil {
 				good, measured = better[key]
 			}
 			said.label(v, q)
-			x.count(q.Answer == events.AnswerAccept, measured, good)
+			x.count(q.Answer.Label == events.LabelAccept, measured, good)
 		}
 	}
 	if v.Objective == nil {
@@ -147,10 +147,10 @@ type answers struct {
 }
 
 func (a *answers) label(v policies.View, q *campaign.Question) {
-	x, err := v.Space.Encode(q.Parameters)
+	x, err := v.Space.Encode(q.Composition())
 	switch {
 	case err != nil:
-	case q.Answer == events.AnswerAccept:
+	case q.Answer.Label == events.LabelAccept:
 		a.accepted = append(a.accepted, x)
 	default:
 		a.rejected = append(a.rejected, x)
@@ -161,16 +161,16 @@ func (a *answers) label(v policies.View, q *campaign.Question) {
 // after the others, and a pinpointed composition against the one that was suggested.
 func (a *answers) choice(v policies.View, q *campaign.Question) {
 	var points []definition.Point // from best to worst
-	placed := len(q.Order)        // of them in an order
+	placed := len(q.Answer.Order) // of them in an order
 	switch {
-	case q.Form == campaign.Pinpoint && q.Suggestion != nil && len(q.Parameters) > 0:
-		points, placed = []definition.Point{q.Parameters, q.Suggestion.Parameters}, 1
-	case q.Form == campaign.Comparison:
-		for _, i := range q.Order {
+	case q.Form == events.FormPinpoint && q.Suggestion != nil && !q.Unsure():
+		points, placed = []definition.Point{q.Answer.Point, q.Suggestion.Parameters}, 1
+	case q.Form == events.FormComparison:
+		for _, i := range q.Answer.Order {
 			points = append(points, q.Options[i].Parameters)
 		}
 		for i := range q.Options {
-			if placed > 0 && !slices.Contains(q.Order, i) {
+			if placed > 0 && !slices.Contains(q.Answer.Order, i) {
 				points = append(points, q.Options[i].Parameters)
 			}
 		}

@@ -45,15 +45,23 @@ func reviewed(t *testing.T, n int) *bench {
 		for _, p := range points {
 			reject, err := tasks.RejectProbability(task, p, accuracies[i])
 			b.check(err)
-			answer := events.AnswerAccept
+			label := events.LabelAccept
 			if rng.Float64() < reject {
-				answer = events.AnswerReject
+				label = events.LabelReject
 			}
 			q++
-			b.record(&events.LabelGiven{Question: fmt.Sprintf("q%d", q), Expert: e.Name, Parameters: p, Answer: answer, Volunteered: true})
+			b.record(labeled(q, e.Name, p, label))
 		}
 	}
 	return b
+}
+
+// labeled is a label that an expert gave unasked; an empty one: "can't tell".
+func labeled(q int, expert string, p definition.Point, label events.Label) events.Payload {
+	return &events.QuestionAnswered{
+		Question: fmt.Sprintf("q%d", q), Form: events.FormLabel, Expert: expert, Options: []definition.Point{p},
+		Answer: events.Answer{Label: label}, Volunteered: true,
+	}
 }
 
 // One who knows is better than guessing, one who misleads is worse and is
@@ -145,10 +153,10 @@ func TestMeasuredLabels(t *testing.T) {
 	b := newBench(t, def)
 	points := b.points(6)
 	b.measure(points[:5], func(i int, _ definition.Point) float64 { return float64(i) }).fit(nil) // the median is 2
-	for i, answer := range []string{events.AnswerReject, events.AnswerAccept, events.AnswerAccept, events.AnswerReject, events.AnswerAccept, events.AnswerAccept} {
-		b.record(&events.LabelGiven{Question: fmt.Sprintf("q%d", i+1), Expert: "ada", Parameters: points[i], Answer: answer, Volunteered: true})
+	for i, label := range []events.Label{events.LabelReject, events.LabelAccept, events.LabelAccept, events.LabelReject, events.LabelAccept, events.LabelAccept} {
+		b.record(labeled(i+1, "ada", points[i], label))
 	}
-	b.record(&events.LabelGiven{Question: "q7", Expert: "ada", Parameters: points[0], Answer: events.AnswerUnsure, Volunteered: true})
+	b.record(labeled(7, "ada", points[0], ""))
 	x := b.diagnosis().Experts[0]
 	if want := (Measured{Accepted: 3, AcceptedGood: 1, Rejected: 2, RejectedBad: 1}); x.Measured != want || x.Unsure != 1 || x.Accepted != 4 {
 		t.Errorf("%+v, want %+v", x, want)
@@ -177,7 +185,10 @@ func TestChoices(t *testing.T) {
 			slices.SortFunc(order, func(i, j int) int { // the highest first, for eve the lowest
 				return cmp.Compare(truth(points[k+j]), truth(points[k+i])) * (1 - 2*who)
 			})
-			b.record(&events.ComparisonGiven{Question: fmt.Sprintf("q%d", q), Expert: e.Name, Options: points[k : k+3], Order: order[:2], Volunteered: true})
+			b.record(&events.QuestionAnswered{
+				Question: fmt.Sprintf("q%d", q), Form: events.FormComparison, Expert: e.Name, Options: points[k : k+3],
+				Answer: events.Answer{Order: order[:2]}, Volunteered: true,
+			})
 		}
 	}
 	d := b.diagnosis()

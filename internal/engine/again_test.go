@@ -104,10 +104,10 @@ func TestResolvedInfeasible(t *testing.T) {
 	until(t, waiting, "nobody knows what became of e2")
 }
 
-// Law: whatever people refuse and allow again, over restarts and amendments,
-// nothing in a refused region is requested or asked, and what had been requested
+// Law: whatever people exclude and allow again, over restarts and amendments,
+// nothing in an excluded region is requested or asked, and what had been requested
 // there is not made.
-func TestRefusalsStick(t *testing.T) {
+func TestExclusionsStick(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		def := electrolyte(t, rapid.Uint64Range(1, 1000).Draw(rt, "seed"), 4, func(def *definition.Campaign) {
 			if rapid.IntRange(0, 3).Draw(rt, "experts") > 0 {
@@ -123,7 +123,7 @@ func TestRefusalsStick(t *testing.T) {
 				rt.Fatal(err)
 			}
 			for range rapid.IntRange(1, 2).Draw(rt, "requests") {
-				request := drawRefusal(rt, r.Core().State())
+				request := drawExclusion(rt, r.Core().State())
 				_, _ = engine.Submit(t.Context(), log, r.Core(), request, now()) // allowed or not
 			}
 			if rapid.Bool().Draw(rt, "amended") {
@@ -145,7 +145,7 @@ func TestRefusalsStick(t *testing.T) {
 				}
 			}
 		}
-		checkRefusals(rt, history(t, log))
+		checkExclusions(rt, history(t, log))
 		report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 		if err != nil || len(report.Mismatches) > 0 {
 			rt.Fatalf("audit: %+v %v", report.Mismatches, err)
@@ -153,31 +153,31 @@ func TestRefusalsStick(t *testing.T) {
 	})
 }
 
-// drawRefusal draws a refusal of a region, a composition or an experiment, or
+// drawExclusion draws an exclusion of a region, a composition or an experiment, or
 // takes one back.
-func drawRefusal(rt *rapid.T, s *campaign.State) engine.Request {
+func drawExclusion(rt *rapid.T, s *campaign.State) engine.Request {
 	r := engine.Request{Actor: "person:eve"}
 	lower := rapid.Float64Range(0.2, 2.1).Draw(rt, "lower")
-	switch rapid.IntRange(0, 4).Draw(rt, "refusal") {
+	switch rapid.IntRange(0, 4).Draw(rt, "exclusion") {
 	case 0:
-		r.Allow = &engine.Allow{Refusal: fmt.Sprintf("n%d", rapid.IntRange(1, max(1, len(s.Refusals))).Draw(rt, "allowed"))}
+		r.Allow = &engine.Allow{Exclusion: fmt.Sprintf("n%d", rapid.IntRange(1, max(1, len(s.Exclusions))).Draw(rt, "allowed"))}
 	case 1:
-		r.Refuse = &engine.Refuse{Reason: "it clouds", Point: definition.Point{"lipf6": definition.Number(lower), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}}
+		r.Exclude = &engine.Exclude{Reason: "it clouds", Point: definition.Point{"lipf6": definition.Number(lower), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}}
 	case 2:
-		r.Refuse = &engine.Refuse{Reason: "it clouds", About: fmt.Sprintf("e%d", max(1, len(s.Experiments)))}
+		r.Exclude = &engine.Exclude{Reason: "it clouds", About: fmt.Sprintf("e%d", max(1, len(s.Experiments)))}
 	default:
-		r.Refuse = &engine.Refuse{Reason: "it clouds", Region: map[string]definition.RegionSide{
+		r.Exclude = &engine.Exclude{Reason: "it clouds", Region: map[string]definition.RegionSide{
 			"lipf6": {Min: &lower, Max: ptr(lower + rapid.Float64Range(0, 0.8).Draw(rt, "width"))}}}
 	}
 	return r
 }
 
-// checkRefusals walks a history and reports what happened in a refused region.
-func checkRefusals(rt *rapid.T, all []events.Event) {
-	refused := make(map[string]definition.Region)
+// checkExclusions walks a history and reports what happened in an excluded region.
+func checkExclusions(rt *rapid.T, all []events.Event) {
+	excluded := make(map[string]definition.Region)
 	requested := make(map[string]definition.Point)
 	inside := func(p definition.Point) bool {
-		for _, region := range refused {
+		for _, region := range excluded {
 			in := true
 			for name, side := range region.Where {
 				x, _ := p[name].Float()
@@ -195,22 +195,24 @@ func checkRefusals(rt *rapid.T, all []events.Event) {
 			rt.Fatal(err)
 		}
 		switch p := payload.(type) {
-		case *events.RegionRefused:
-			refused[p.Refusal] = p.Region
+		case *events.RegionExcluded:
+			excluded[p.Exclusion] = p.Region
 		case *events.RegionAllowed:
-			delete(refused, p.Refusal)
+			delete(excluded, p.Exclusion)
 		case *events.ExperimentRequested:
 			requested[p.Experiment] = p.Parameters
 			if inside(p.Parameters) {
-				rt.Fatalf("event %d requests %v, which is refused", e.Sequence, p.Parameters)
+				rt.Fatalf("event %d requests %v, which is excluded", e.Sequence, p.Parameters)
 			}
-		case *events.LabelRequested:
-			if inside(p.Parameters) {
-				rt.Fatalf("event %d asks about %v, which is refused", e.Sequence, p.Parameters)
+		case *events.QuestionAsked:
+			for _, o := range p.Options {
+				if inside(o.Parameters) {
+					rt.Fatalf("event %d asks about %v, which is excluded", e.Sequence, o.Parameters)
+				}
 			}
 		case *events.ExperimentDispatched:
 			if inside(requested[p.Experiment]) {
-				rt.Fatalf("event %d hands %v out, which is refused", e.Sequence, requested[p.Experiment])
+				rt.Fatalf("event %d hands %v out, which is excluded", e.Sequence, requested[p.Experiment])
 			}
 		}
 	}

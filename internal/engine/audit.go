@@ -161,7 +161,7 @@ type due struct {
 func (a *auditor) expect(source string, exact bool, payloads ...events.Payload) {
 	a.source = source
 	for _, p := range payloads {
-		a.due = append(a.due, due{what: string(p.Kind()), again: p, exact: exact})
+		a.due = append(a.due, due{what: string(events.KindOf(p)), again: p, exact: exact})
 	}
 }
 
@@ -176,7 +176,7 @@ func (a *auditor) expectFacts(source string, n int, what string, fits func(event
 // meets reports whether a payload is of the kind that is called for.
 func (d due) meets(payload events.Payload) bool {
 	if d.again != nil {
-		return d.again.Kind() == payload.Kind()
+		return events.KindOf(d.again) == events.KindOf(payload)
 	}
 	return d.fits(payload)
 }

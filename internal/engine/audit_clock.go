@@ -48,18 +48,12 @@ func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.
 // checkExpiry holds the time at which a question expires to when it was asked: no
 // earlier than the event that it was asked after, and no later than it was recorded.
 func (a *auditor) checkExpiry(payload events.Payload) {
-	question, expert, expires := "", "", time.Time{}
-	since := a.now
-	switch p := payload.(type) {
-	case *events.LabelRequested:
-		question, expert, expires = p.Question, p.Expert, p.Expires
-	case *events.ComparisonRequested:
-		question, expert, expires = p.Question, p.Expert, p.Expires
-	case *events.PinpointRequested:
-		question, expert, expires = p.Question, p.Expert, p.Expires
-	default:
+	asked, ok := payload.(*events.QuestionAsked)
+	if !ok {
 		return
 	}
+	question, expert, expires := asked.Question, asked.Expert, asked.Expires
+	since := a.now
 	if d, ok := a.opening.(*events.DecisionMade); ok && d.At >= 1 && int(d.At) <= len(a.times) {
 		since = a.times[d.At-1]
 	}

@@ -31,8 +31,6 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, a.build, p)
 	case *events.TrustAdjusted:
 		a.mismatch(p.Expert, "it belongs to no decision")
-	case *events.PinpointRequested:
-		a.mismatch(p.Question, "it belongs to no decision")
 
 	case *events.ExperimentRequested:
 		if own(in, p) {
@@ -42,10 +40,7 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 			a.mismatch(p.Experiment, "its actor is %q, and its origin is %q", a.event.Actor, p.Origin)
 		}
 		a.checkRecord(p.Experiment, p, a.now)
-	case *events.LabelRequested:
-		a.checkRecord(p.Question, p, a.now)
-		a.checkExpiry(p)
-	case *events.ComparisonRequested:
+	case *events.QuestionAsked:
 		a.checkRecord(p.Question, p, a.now)
 		a.checkExpiry(p)
 	case *events.CampaignCompleted:
@@ -59,8 +54,8 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 		if in.author == byEngine {
 			a.checkRecords(p.Experiment, p)
 		}
-	case *events.LabelWithdrawn, *events.QuestionWithdrawn:
-		if record, ok := a.next(a.now).(Record); ok && record.Payloads[0].Kind() == p.Kind() && in.q != nil && a.event.Cause == a.core.State().LastEvent {
+	case *events.QuestionWithdrawn:
+		if record, ok := a.next(a.now).(Record); ok && events.KindOf(record.Payloads[0]) == events.KindOf(p) && in.q != nil && a.event.Cause == a.core.State().LastEvent {
 			a.checkRecords(in.q.ID, p)
 		}
 	case *events.ExperimentDeferred:
@@ -76,19 +71,9 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 	case *events.MeasurementFlagged:
 		a.checkFlag(p)
 
-	case *events.LabelGiven:
+	case *events.QuestionAnswered:
 		if p.Volunteered {
-			a.checkExamples(p.Expert, 0, func(next events.Payload) bool {
-				given, ok := next.(*events.LabelGiven)
-				return ok && given.Volunteered && given.Expert == p.Expert
-			})
-		}
-	case *events.ComparisonGiven:
-		if p.Volunteered {
-			a.checkExamples(p.Expert, len(p.Options), func(next events.Payload) bool {
-				given, ok := next.(*events.ComparisonGiven)
-				return ok && given.Volunteered && given.Expert == p.Expert && len(given.Options) == len(p.Options)
-			})
+			a.checkExamples(p)
 		}
 	}
 	return nil
@@ -98,7 +83,7 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 // decision.
 func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.Time) {
 	record, ok := a.next(now).(Record)
-	if !ok || record.Payloads[0].Kind() != recorded.Kind() {
+	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
 		a.mismatch(subject, "nothing before it calls for it")
 		return
 	}
@@ -113,7 +98,7 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 	for _, eager := range []bool{false, true} { // studies do not wait
 		for _, now := range []time.Time{a.now, a.event.Time} {
 			record, ok := a.nextIn(now, eager).(Record)
-			if !ok || record.Payloads[0].Kind() != recorded.Kind() {
+			if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
 				continue
 			}
 			if a.running != a.build || a.compare(record.Payloads[0], recorded, true) == "" { // another program has words of its own
@@ -129,7 +114,7 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 // program that wrote them, which another one may have in other words.
 func (a *auditor) checkRecords(subject string, recorded events.Payload) {
 	record, ok := a.next(a.now).(Record)
-	if !ok || record.Payloads[0].Kind() != recorded.Kind() {
+	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
 		a.mismatch(subject, "nothing before it calls for it")
 		return
 	}
@@ -141,21 +126,28 @@ func (a *auditor) checkRecords(subject string, recorded events.Payload) {
 	a.expect(subject, exact, record.Payloads[1:]...)
 }
 
-// checkExamples looks whether an expert is to give examples now, and how many
-// more. options is how many compositions they compare, 0 where they label.
-func (a *auditor) checkExamples(expert string, options int, fits func(events.Payload) bool) {
+// checkExamples looks whether an expert is to give examples now, of which the given one
+// is the first, and expects the others.
+func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 	step, ok := a.next(a.now).(Examples)
-	if !ok || step.Expert != expert || step.Options != options {
-		a.mismatch(expert, "nothing before it calls for an example")
+	form, options := events.FormLabel, 1
+	if step.Options > 0 {
+		form, options = events.FormComparison, step.Options
+	}
+	if !ok || step.Expert != p.Expert || form != p.Form || options != len(p.Options) {
+		a.mismatch(p.Expert, "nothing before it calls for an example")
 		return
 	}
-	a.expectFacts(expert, step.N-1, fmt.Sprintf("%d examples in all", step.N), fits)
+	a.expectFacts(p.Expert, step.N-1, fmt.Sprintf("%d examples in all", step.N), func(next events.Payload) bool {
+		given, ok := next.(*events.QuestionAnswered)
+		return ok && given.Volunteered && given.Expert == p.Expert && given.Form == form && len(given.Options) == options
+	})
 }
 
 // checkFlag judges a measurement again, with what that leads to.
 func (a *auditor) checkFlag(p *events.MeasurementFlagged) {
 	record, ok := a.next(a.now).(Record)
-	if !ok || record.Payloads[0].Kind() != p.Kind() {
+	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(p) {
 		a.mismatch(p.Experiment, "nothing before it calls for a word on this measurement")
 		return
 	}
@@ -248,8 +240,8 @@ func (a *auditor) checkFit(ctx context.Context, model, expert string, at events.
 	case *events.ModelFitFailed:
 		p.At = at
 	}
-	if payload.Kind() != recorded.Kind() {
-		a.mismatch(model, "made again, it is %s", payload.Kind())
+	if events.KindOf(payload) != events.KindOf(recorded) {
+		a.mismatch(model, "made again, it is %s", events.KindOf(payload))
 		return nil
 	}
 	if problem := a.compare(payload, recorded, a.sameBuild(build)); problem != "" {

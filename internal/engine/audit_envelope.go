@@ -41,20 +41,11 @@ var writers = map[events.Kind]author{
 	events.KindAnchorsDeclared: byPerson,
 	events.KindNoteAdded:       byPerson | byInstrument,
 
-	events.KindLabelRequested:  byEngine,
-	events.KindLabelGiven:      byExpert | byPerson,
-	events.KindLabelSuperseded: byPerson,
-	events.KindLabelExpired:    byEngine,
-	events.KindLabelWithdrawn:  byEngine,
-
-	events.KindComparisonRequested:  byEngine,
-	events.KindComparisonGiven:      byExpert | byPerson,
-	events.KindComparisonSuperseded: byPerson,
-	events.KindPinpointRequested:    byEngine,
-	events.KindPinpointGiven:        byExpert | byPerson,
-	events.KindPinpointSuperseded:   byPerson,
-	events.KindQuestionExpired:      byEngine,
-	events.KindQuestionWithdrawn:    byEngine,
+	events.KindQuestionAsked:      byEngine,
+	events.KindQuestionAnswered:   byExpert | byPerson,
+	events.KindQuestionSuperseded: byPerson,
+	events.KindQuestionExpired:    byEngine,
+	events.KindQuestionWithdrawn:  byEngine,
 
 	events.KindExperimentRequested:  byEngine | byPerson,
 	events.KindExperimentDispatched: byEngine,
@@ -67,7 +58,7 @@ var writers = map[events.Kind]author{
 	events.KindExperimentInfeasible: byInstrument | byPerson,
 	events.KindExperimentDeferred:   byInstrument | byPerson,
 
-	events.KindRegionRefused:        byPerson,
+	events.KindRegionExcluded:       byPerson,
 	events.KindRegionAllowed:        byPerson,
 	events.KindMeasurementFlagged:   byEngine,
 	events.KindMeasurementCorrected: byPerson,
@@ -105,7 +96,7 @@ func (in *identified) subject() string {
 			return name
 		}
 	}
-	return string(in.payload.Kind())
+	return string(events.KindOf(in.payload))
 }
 
 // identify says who wrote the present event and what it is about.
@@ -131,7 +122,7 @@ func (a *auditor) identify(payload events.Payload) (*identified, bool) {
 }
 
 // joins reports whether an event that nothing calls for goes on with the batch of
-// the event before it: a refusal that came with an answer, further rows of an import,
+// the event before it: an exclusion that came with an answer, further rows of an import,
 // a further command whose fate is unknown, a word on a composition that was made
 // elsewhere, a remark on what an instrument said or on which one it is.
 func (a *auditor) joins(in *identified) bool {
@@ -142,12 +133,12 @@ func (a *auditor) joins(in *identified) bool {
 		return false // the first of another batch may have the same cause
 	}
 	switch p := in.payload.(type) {
-	case *events.RegionRefused:
+	case *events.RegionExcluded:
 		switch last := a.last.(type) {
-		case *events.LabelGiven:
-			return p.About == last.Question
-		case *events.LabelSuperseded:
-			return p.About == last.Question
+		case *events.QuestionAnswered:
+			return p.About == last.Question && last.Answer.Label == events.LabelReject
+		case *events.QuestionSuperseded:
+			return p.About == last.Question && last.Answer.Label == events.LabelReject
 		}
 	case *events.MeasurementFlagged:
 		return p.Verdict == events.VerdictElsewhere
@@ -241,11 +232,8 @@ func (a *auditor) checkCause(in *identified) {
 }
 
 func isWithdrawn(payload events.Payload) bool {
-	switch payload.(type) {
-	case *events.LabelWithdrawn, *events.QuestionWithdrawn:
-		return true
-	}
-	return false
+	_, ok := payload.(*events.QuestionWithdrawn)
+	return ok
 }
 
 // checkTrace holds the trace of the first event of a batch to that of what led to
@@ -301,19 +289,12 @@ func (a *auditor) checkSimulated(in *identified) {
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred:
 		// What is told under another name than the present one is not marked.
 		want = in.author == byInstrument && in.name == in.about.Instrument && a.simulatedDevice(in)
-	case *events.LabelGiven, *events.ComparisonGiven, *events.PinpointGiven:
+	case *events.QuestionAnswered:
 		simulated, known := a.simulatedExpert(in.about.Expert)
 		if !known || simulated && in.author == byPerson {
 			return // somebody answered for a simulated expert
 		}
 		want = simulated
-	}
-	switch in.payload.(type) {
-	case *events.ComparisonGiven, *events.PinpointGiven:
-		if want && !a.event.Simulated && a.running.Revision == "" && a.running != a.build {
-			a.remark(in.subject(), "it is not marked as simulated: an early version marked simulated experts' labels alone")
-			return
-		}
 	}
 	if a.event.Simulated != want {
 		a.mismatch(in.subject(), "it is marked as %s; it is %s", world(a.event.Simulated), world(want))

@@ -84,28 +84,18 @@ func (a *auditor) checkFact(in *identified) {
 			a.checkElsewhere(p)
 		}
 
-	case *events.RegionRefused:
-		a.checkRefusal(in, p)
-	case *events.LabelGiven:
-		a.checkAnswer(in, p.Answer)
+	case *events.RegionExcluded:
+		a.checkExclusion(in, p)
+	case *events.QuestionAnswered:
+		a.checkAnswer(p.Question, p.Form, p.Options, p.Answer)
 		if p.Volunteered {
-			a.checkPoint(p.Question, def, p.Parameters)
+			for _, point := range p.Options {
+				a.checkPoint(p.Question, def, point)
+			}
 		}
-	case *events.LabelSuperseded:
-		a.checkAnswer(in, p.Answer)
-	case *events.ComparisonGiven:
-		for _, point := range p.Options {
-			a.checkPoint(p.Question, def, point)
-		}
-	case *events.PinpointGiven:
-		if p.Parameters != nil {
-			a.checkPoint(p.Question, def, p.Parameters)
-		}
-	case *events.PinpointSuperseded:
-		if p.Parameters != nil {
-			a.checkPoint(p.Question, def, p.Parameters)
-		}
-	case *events.LabelExpired, *events.QuestionExpired:
+	case *events.QuestionSuperseded:
+		a.checkAnswer(p.Question, p.Form, p.Options, p.Answer)
+	case *events.QuestionExpired:
 		if q := in.q; q != nil && (q.Expires.IsZero() || a.event.Time.Before(q.Expires)) && !a.event.Time.Before(a.now) {
 			a.mismatch(q.ID, "it says that nobody answered in time at %s; the time was up at %s", clockTime(a.event.Time), clockTime(q.Expires))
 		}
@@ -316,26 +306,26 @@ func (a *auditor) checkOutcome(in *identified, p *events.ExperimentCorrected) {
 	}
 }
 
-// checkRefusal holds a refused region to the campaign's parameters.
-func (a *auditor) checkRefusal(in *identified, p *events.RegionRefused) {
+// checkExclusion holds an excluded region to the campaign's parameters.
+func (a *auditor) checkExclusion(in *identified, p *events.RegionExcluded) {
 	s := a.core.State()
 	if p.About != "" && s.Experiment(p.About) == nil && s.Question(p.About) == nil {
-		a.mismatch(p.Refusal, "it is about %s, which there is not", p.About)
+		a.mismatch(p.Exclusion, "it is about %s, which there is not", p.About)
 	}
 	if p.Reason == "" || p.Region.Name != p.Reason {
-		a.mismatch(p.Refusal, "its reason is %q, that of its region %q", p.Reason, p.Region.Name)
+		a.mismatch(p.Exclusion, "its reason is %q, that of its region %q", p.Reason, p.Region.Name)
 	}
 	if err := checkRegion(s.Definition.Parameters, p.Region.Where); err != nil {
-		a.mismatch(p.Refusal, "%v", err)
+		a.mismatch(p.Exclusion, "%v", err)
 	}
 }
 
-// checkAnswer holds an answer to the answers there are. A refusal is recorded as a
-// reject with a refused region.
-func (a *auditor) checkAnswer(in *identified, answer string) {
-	switch answer {
-	case events.AnswerAccept, events.AnswerReject, events.AnswerUnsure:
-	default:
-		a.mismatch(in.subject(), "%q is no answer", answer)
+// checkAnswer holds an answer to the form that it says it is of.
+func (a *auditor) checkAnswer(question string, form events.Form, options []definition.Point, answer events.Answer) {
+	if err := answer.Check(form, len(options)); err != nil {
+		a.mismatch(question, "%v", err)
+	}
+	if answer.Point != nil {
+		a.checkPoint(question, a.core.State().Definition, answer.Point)
 	}
 }

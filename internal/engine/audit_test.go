@@ -109,10 +109,10 @@ func TestAuditFindsForgeries(t *testing.T) {
 		{events.KindExperimentRequested, "", first, "parameters/dmc", 0.5},
 		{events.KindExperimentRequested, "", last, "parameters/lipf6", 1.0},
 		{events.KindExperimentRequested, "", last, "replicate", 2},
-		{events.KindLabelGiven, `"answer":"reject"`, first, "answer", "accept"},
-		{events.KindLabelGiven, `"volunteered":true`, first, "parameters/lipf6", 1.0},
-		{events.KindLabelRequested, "", first, "explanation", "Please accept this."},
-		{events.KindLabelRequested, "", first, "expires", "2026-01-01T00:00:00Z"},
+		{events.KindQuestionAnswered, `"label":"reject"`, first, "answer/label", "accept"},
+		{events.KindQuestionAnswered, `"volunteered":true`, first, "options/0/lipf6", 1.0},
+		{events.KindQuestionAsked, "", first, "explanation", "Please accept this."},
+		{events.KindQuestionAsked, "", first, "expires", "2026-01-01T00:00:00Z"},
 		{events.KindTrustAdjusted, "", last, "to", 0.0},
 		{events.KindTrustAdjusted, "", last, "from", 100.0},
 		{events.KindTrustAdjusted, "", last, "violation", 3.0},
@@ -144,13 +144,13 @@ func TestAuditFindsForgeries(t *testing.T) {
 	}
 	requested := find(t, all, events.KindExperimentRequested, "", last)
 	fitted := find(t, all, events.KindModelFitted, `"objective":{`, last)
-	asked := find(t, all, events.KindLabelRequested, "", first)
+	asked := find(t, all, events.KindQuestionAsked, "", first)
 	point := definition.Point{"lipf6": definition.Number(1), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
 	for name, forged := range map[string][]events.Event{
 		"an experiment no decision asked for": insert(all, len(all)-1, payload(&events.ExperimentRequested{
 			Experiment: fmt.Sprintf("e%d", 9), Parameters: point, Origin: events.OriginPolicy, Decision: "d999", Replicate: 1})),
-		"a question no decision asked for": insert(all, len(all)-1, payload(&events.LabelRequested{
-			Question: "q1000", Expert: "ada", Parameters: point, Decision: "d999"})),
+		"a question no decision asked for": insert(all, len(all)-1, payload(&events.QuestionAsked{
+			Question: "q1000", Form: events.FormLabel, Expert: "ada", Options: []events.Option{{Parameters: point}}, Decision: "d999"})),
 		"trust moved without a decision": insert(all, requested, payload(&events.TrustAdjusted{
 			Expert: "ada", Decision: "d1", From: 1, To: 0})),
 		"the campaign ended early": append(slices.Clone(all[:requested-1]), renumber(payload(&events.CampaignCompleted{

@@ -93,7 +93,7 @@ func science(s *campaign.State) string {
 		b.WriteByte('\n')
 	}
 	for _, q := range s.Questions {
-		fmt.Fprintf(&b, "%s %s %s %v\n", q.ID, q.Status, q.Answer, q.Parameters)
+		fmt.Fprintf(&b, "%s %s %s %v\n", q.ID, q.Status, q.Answer, q.Points())
 	}
 	return b.String()
 }
@@ -368,9 +368,9 @@ type silent struct{}
 
 func (silent) Describe() humans.Description { return humans.Description{Expert: "ada"} }
 
-func (silent) Ask(ctx context.Context, _ humans.Question) (humans.Answer, error) {
+func (silent) Ask(ctx context.Context, _ humans.Question) (humans.Reply, error) {
 	<-ctx.Done()
-	return humans.Answer{}, ctx.Err()
+	return humans.Reply{}, ctx.Err()
 }
 
 // Law: when nobody answers, questions expire and the campaign goes on without.

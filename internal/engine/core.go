@@ -27,7 +27,7 @@ type Core struct {
 	belief     *belief.Projection
 	preference *preference.Projection
 
-	// What follows from the present definition and refusals, rebuilt when they change.
+	// What follows from the present definition and exclusions, rebuilt when they change.
 	definedBy string
 	space     *space.Space
 	policy    *policies.Policy
@@ -102,7 +102,7 @@ func (c *Core) refresh() error {
 	if s.Definition == nil {
 		return nil
 	}
-	definedBy := fmt.Sprint(s.DefinedBy, " ", len(s.Refusals), " ", len(s.Refused()))
+	definedBy := fmt.Sprint(s.DefinedBy, " ", len(s.Exclusions), " ", len(s.Excluded()))
 	if c.definedBy == definedBy {
 		return nil
 	}

@@ -12,9 +12,9 @@ import (
 // its outcome is to be left out of the models. What it does not name stays.
 type Correct struct {
 	Experiment string `json:"experiment"`
-	// Outcome is how it really ended, one of the Resolved constants of events; empty:
+	// Outcome is how it really ended; empty:
 	// as the record says, or measured where there is a Value.
-	Outcome string `json:"outcome,omitempty"`
+	Outcome events.Resolution `json:"outcome,omitempty"`
 	// Value, SD, Actual and Further are of the measurement.
 	Value   *float64              `json:"value,omitempty"`
 	SD      *float64              `json:"sd,omitempty"`

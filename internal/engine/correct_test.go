@@ -72,7 +72,7 @@ func told(t *testing.T, budget int, outcome events.Payload) (*memlog.Log, defini
 			ended = &events.ExperimentInfeasible{Experiment: id, Instrument: "person", Cause: "it does not dissolve"}
 		}
 		replicate := 1
-		if id == "e3" && outcome.Kind() != events.KindExperimentCancelled && outcome.Kind() != events.KindExperimentDeferred {
+		if id == "e3" && events.KindOf(outcome) != events.KindExperimentCancelled && events.KindOf(outcome) != events.KindExperimentDeferred {
 			replicate = 2
 		}
 		appendAll(t, log, def.Name, time.Unix(int64(i), 0), &events.ExperimentRequested{Experiment: id, Parameters: point, Origin: events.OriginPerson, Replicate: replicate}, ended)

@@ -155,7 +155,7 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) ([]events.Payl
 	}
 	apart := math.Abs(repetition.Value - o.Value)
 	toExpected := math.Abs(repetition.Value - expected.Mean)
-	settle := func(o objective.Observation, verdict, other, reason string) events.Payload {
+	settle := func(o objective.Observation, verdict events.Verdict, other, reason string) events.Payload {
 		flag := c.flag(o, expected, (o.Value-expected.Mean)/expected.SD, verdict)
 		flag.Repetition, flag.Reason = other, reason
 		return flag
@@ -201,7 +201,7 @@ func (c *Core) repeatsSuspect(s *campaign.State, id string) bool {
 	})
 }
 
-func (c *Core) flag(o objective.Observation, expected objective.Expectation, deviation float64, verdict string) *events.MeasurementFlagged {
+func (c *Core) flag(o objective.Observation, expected objective.Expectation, deviation float64, verdict events.Verdict) *events.MeasurementFlagged {
 	return &events.MeasurementFlagged{
 		Experiment: o.Experiment, Verdict: verdict, Deviation: deviation,
 		Predicted: events.Prediction{Mean: expected.Mean, SD: expected.SD, Unit: c.State().Definition.Objective.Unit},

@@ -86,7 +86,7 @@ func regret(t *testing.T, core *engine.Core) float64 {
 }
 
 // verdicts lists the verdicts on an experiment, in order.
-func verdicts(t *testing.T, log events.Log, experiment string) (list []string) {
+func verdicts(t *testing.T, log events.Log, experiment string) (list []events.Verdict) {
 	t.Helper()
 	for _, e := range history(t, log) {
 		if payload, err := events.Decode(e); err == nil {
@@ -115,7 +115,7 @@ func TestWrongRunsDoNotDerail(t *testing.T) {
 				hidden++
 				continue
 			}
-			if !x.Excluded || !slices.Equal(verdicts(t, log, id), []string{events.VerdictSuspect, events.VerdictOverturned}) {
+			if !x.Excluded || !slices.Equal(verdicts(t, log, id), []events.Verdict{events.VerdictSuspect, events.VerdictOverturned}) {
 				t.Errorf("seed %d: %s is excluded %v, the verdicts are %v", seed, id, x.Excluded, verdicts(t, log, id))
 				continue
 			}
@@ -140,7 +140,7 @@ func TestWrongRunsDoNotDerail(t *testing.T) {
 func TestSurpriseIsConfirmed(t *testing.T) {
 	// The repetition of e14 is e15, whose reading is the same.
 	log, core := wrongRuns(t, 7, definition.OutlierRepeat, 20, map[string]float64{"e14": 0.05, "e15": 0.2})
-	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, events.VerdictConfirmed}) {
+	if got := verdicts(t, log, "e14"); !slices.Equal(got, []events.Verdict{events.VerdictSuspect, events.VerdictConfirmed}) {
 		t.Errorf("the verdicts on e14 are %v", got)
 	}
 	if got := verdicts(t, log, "e15"); got != nil {
@@ -157,7 +157,7 @@ func TestSurpriseIsConfirmed(t *testing.T) {
 // Law: where the repetition is the wrong one, the first stands.
 func TestWrongRepetition(t *testing.T) {
 	log, core := wrongRuns(t, 7, definition.OutlierRepeat, 18, map[string]float64{"e14": 25, "e15": -40})
-	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, events.VerdictConfirmed}) {
+	if got := verdicts(t, log, "e14"); !slices.Equal(got, []events.Verdict{events.VerdictSuspect, events.VerdictConfirmed}) {
 		t.Errorf("the verdicts on e14 are %v", got)
 	}
 	if x := core.State().Experiment("e15"); !x.Excluded || x.Flag == nil || x.Flag.Repetition != "e14" {
@@ -169,15 +169,15 @@ func TestWrongRepetition(t *testing.T) {
 // neither is the measurement overturned that it was to repeat, nor confirmed. That
 // it was made elsewhere is said at once, and a person settles the doubt.
 func TestMadeElsewhereJudgesNothing(t *testing.T) {
-	for reads, verdict := range map[float64]string{12: "overturned", 0.05: "confirmed"} {
+	for reads, verdict := range map[float64]events.Verdict{12: "overturned", 0.05: "confirmed"} {
 		// Made where it was asked for, the repetition of e14 settles the doubt.
 		log, _ := wrongRuns(t, 7, definition.OutlierRepeat, 17, map[string]float64{"e14": 0.05, "e15": reads})
-		if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, verdict}) {
+		if got := verdicts(t, log, "e14"); !slices.Equal(got, []events.Verdict{events.VerdictSuspect, verdict}) {
 			t.Fatalf("read %v: the verdicts on e14 are %v", reads, got)
 		}
 		log, core := runsMaking(t, 7, definition.OutlierRepeat, 17, map[string]float64{"e14": 0.05, "e15": reads},
 			map[string]definition.Point{"e15": at(1.15, 0.4, 0.63)})
-		if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect}) {
+		if got := verdicts(t, log, "e14"); !slices.Equal(got, []events.Verdict{events.VerdictSuspect}) {
 			t.Errorf("read %v elsewhere: the verdicts on e14 are %v", reads, got)
 		}
 		x := core.State().Experiment("e15")
@@ -186,7 +186,7 @@ func TestMadeElsewhereJudgesNothing(t *testing.T) {
 		}
 		all := history(t, log)
 		projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, all)
-		flagged := find(t, all, events.KindMeasurementFlagged, events.VerdictElsewhere, 0)
+		flagged := find(t, all, events.KindMeasurementFlagged, string(events.VerdictElsewhere), 0)
 		if report := audit(t, replace(all, flagged, edit(t, all[flagged], "reason", "it is fine"))); len(report.Mismatches) == 0 {
 			t.Error("the audit missed a forged word on what was made")
 		}
@@ -196,7 +196,7 @@ func TestMadeElsewhereJudgesNothing(t *testing.T) {
 		if _, err := study.Simulate(t.Context(), old, def); err != nil {
 			t.Fatal(err)
 		}
-		if got := verdicts(t, old, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, verdict}) {
+		if got := verdicts(t, old, "e14"); !slices.Equal(got, []events.Verdict{events.VerdictSuspect, verdict}) {
 			t.Errorf("an old log: the verdicts on e14 are %v", got)
 		}
 		if report := audit(t, history(t, old)); len(report.Mismatches) > 0 {
@@ -212,7 +212,7 @@ func TestMadeAlmostThere(t *testing.T) {
 	lipf6, _ := asked["lipf6"].Float()
 	almost := definition.Point{"lipf6": definition.Number(lipf6 + 0.02), "ec": asked["ec"], "dmc": asked["dmc"]}
 	log, _ := runsMaking(t, 7, definition.OutlierRepeat, 16, map[string]float64{"e14": 0.05}, map[string]definition.Point{"e15": almost})
-	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect, events.VerdictOverturned}) {
+	if got := verdicts(t, log, "e14"); !slices.Equal(got, []events.Verdict{events.VerdictSuspect, events.VerdictOverturned}) {
 		t.Errorf("the verdicts on e14 are %v", got)
 	}
 	if got := verdicts(t, log, "e15"); got != nil {
@@ -227,11 +227,11 @@ func TestFlagAndOverrule(t *testing.T) {
 		return slices.ContainsFunc(core.View().Objective.Observations, func(o objective.Observation) bool { return o.Experiment == id })
 	}
 	log, flagged := wrongRuns(t, 7, definition.OutlierFlag, 15, map[string]float64{"e14": 0.05})
-	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect}) || !counts(flagged, "e14") {
+	if got := verdicts(t, log, "e14"); !slices.Equal(got, []events.Verdict{events.VerdictSuspect}) || !counts(flagged, "e14") {
 		t.Errorf("flagged: the verdicts are %v, it counts: %v", got, counts(flagged, "e14"))
 	}
 	log, spent := wrongRuns(t, 7, definition.OutlierRepeat, 14, map[string]float64{"e14": 0.05})
-	if got := verdicts(t, log, "e14"); !slices.Equal(got, []string{events.VerdictSuspect}) || counts(spent, "e14") {
+	if got := verdicts(t, log, "e14"); !slices.Equal(got, []events.Verdict{events.VerdictSuspect}) || counts(spent, "e14") {
 		t.Errorf("budget spent: the verdicts are %v, it counts: %v", got, counts(spent, "e14"))
 	}
 	request := engine.Request{Actor: "person:eve", Correct: &engine.Correct{Experiment: "e14", Reason: "it is true: I saw it"}}
@@ -248,8 +248,8 @@ func TestAuditJudgesAgain(t *testing.T) {
 	log, _ := wrongRuns(t, 7, definition.OutlierRepeat, 17, map[string]float64{"e14": 0.05})
 	all := history(t, log)
 	projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, all)
-	at := find(t, all, events.KindMeasurementFlagged, events.VerdictSuspect, 0)
-	settled := find(t, all, events.KindMeasurementFlagged, events.VerdictOverturned, 0)
+	at := find(t, all, events.KindMeasurementFlagged, string(events.VerdictSuspect), 0)
+	settled := find(t, all, events.KindMeasurementFlagged, string(events.VerdictOverturned), 0)
 	for name, forged := range map[string][]events.Event{
 		"another deviation":  replace(all, at, edit(t, all[at], "deviation", -4.5)),
 		"another verdict":    replace(all, settled, edit(t, all[settled], "verdict", events.VerdictConfirmed)),

@@ -39,9 +39,9 @@ var free = []struct {
 	{`note\.added`, `text`, "a person's words"},
 	{`note\.added`, `about`, "what a person had in mind"},
 	{`.*`, `(reason|comment)`, "a person's words"},
-	{`region\.refused`, `region/where/.*`, "what a person does not want; a suggestion in it would be found"},
-	{`region\.refused`, `about`, "what a person had in mind"},
-	{`label\.withdrawn`, `reason`, "how an adapter failed"},
+	{`region\.excluded`, `region/where/.*`, "what a person does not want; a suggestion in it would be found"},
+	{`region\.excluded`, `about`, "what a person had in mind"},
+	{`question\.withdrawn`, `reason`, "how an adapter failed"},
 	{`experiment\.(failed|unresolved|cancelled|infeasible|deferred)`, `cause`, "an instrument's words"},
 	{`experiment\.failed`, `rejected`, "an instrument's words"},
 	{`experiment\.measured`, `(identity|began|ended|further/.*|further)`, "what the device says of itself and beside the objective"},
@@ -54,8 +54,8 @@ var free = []struct {
 	{`experiment\.dispatched`, `identity`, "what a device says of itself, where a process handed out one experiment alone"},
 	{`.*`, `\.actor name`, "which person it was"},
 	{`note\.added`, `\.actor for`, "whose words they are, where the engine's and a person's may stand"},
-	{`(label|comparison|pinpoint)\.given`, `\.actor for`, "whether experts answered themselves, or a person who was told"},
-	{`comparison\.given`, `order(/#)?`, "an answer on which no decision depended"},
+	{`question\.answered`, `\.actor for`, "whether experts answered themselves, or a person who was told"},
+	{`question\.(answered|superseded)`, `answer(/label|/order(/#)?)?`, "an answer on which no decision depended"},
 	{`(model|decision|experiment)\..*`, `\.trace span`, "where the campaign has no trace, that of a process which has one"},
 	{`campaign\.amended`, `changes.*`, "held to the definitions by `campaignd audit`, which knows the campaign file"},
 	{`campaign\.defined`, `\.time earlier`, "nothing is before it"},
@@ -363,10 +363,11 @@ func gives(status instruments.Status, cause string) func(instruments.Command) in
 type moodyExpert struct{ asked int }
 
 func (*moodyExpert) Describe() humans.Description { return humans.Description{Expert: "ada"} }
-func (e *moodyExpert) Ask(context.Context, humans.Question) (humans.Answer, error) {
-	answers := []humans.Answer{
-		{Answer: events.AnswerAccept}, {Answer: events.AnswerReject, Comment: "too viscous"}, {Answer: events.AnswerUnsure},
-		{Answer: events.AnswerRefuse, Comment: "it freezes"}, {Answer: "perhaps"}, {Answer: events.AnswerAccept, Comment: "yes"},
+func (e *moodyExpert) Ask(context.Context, humans.Question) (humans.Reply, error) {
+	accept, reject := events.Answer{Label: events.LabelAccept}, events.Answer{Label: events.LabelReject}
+	answers := []humans.Reply{
+		{Answer: accept}, {Answer: reject, Comment: "too viscous"}, {},
+		{Answer: reject, Exclude: true, Comment: "it freezes"}, {Answer: events.Answer{Label: "perhaps"}}, {Answer: accept, Comment: "yes"},
 	}
 	e.asked++
 	return answers[(e.asked-1)%len(answers)], nil
@@ -438,7 +439,7 @@ func people(t *testing.T) []events.Event {
 
 	r, waiting := begin()
 	tell(r, engine.Request{Import: []engine.Tell{{Parameters: point(0.5, 0.35), Value: 9}, {Parameters: point(0.5, 0.35), Failed: "a leak"}, {Parameters: point(0.6, 0.35), Value: 9.5}}},
-		engine.Request{Refuse: &engine.Refuse{Reason: "it clouds", Region: map[string]definition.RegionSide{"lipf6": {Min: ptr(2.0), Max: ptr(2.1)}}}},
+		engine.Request{Exclude: &engine.Exclude{Reason: "it clouds", Region: map[string]definition.RegionSide{"lipf6": {Min: ptr(2.0), Max: ptr(2.1)}}}},
 		engine.Request{Note: &events.NoteAdded{Text: "a new bottle"}},
 		engine.Request{Pause: &events.CampaignPaused{Reason: "lunch"}})
 	ended := run(t, r)
@@ -468,8 +469,9 @@ func people(t *testing.T) []events.Event {
 	r, _ = begin()
 	amended := *r.Core().State().Definition
 	amended.Budget.Experiments += 4
-	answer := func(q, a, comment string) engine.Request {
-		return engine.Request{Answer: &engine.Answer{Question: q, Answer: a, Comment: comment}}
+	reject := func(q string, exclude bool, comment string) engine.Request {
+		reply := humans.Reply{Answer: events.Answer{Label: events.LabelReject}, Exclude: exclude, Comment: comment}
+		return engine.Request{Answer: &engine.Answer{Question: q, Reply: reply}}
 	}
 	tell(r, engine.Request{Amend: &events.CampaignAmended{Definition: amended, Reason: "go on", Changes: []events.Change{{Path: "/budget/experiments", From: "9", To: "13"}}}},
 		engine.Request{Correct: &engine.Correct{Experiment: settled, Value: ptr(11.2), Reason: "calibration"}},
@@ -477,8 +479,8 @@ func people(t *testing.T) []events.Event {
 		engine.Request{Correct: &engine.Correct{Experiment: "e1", Exclude: true, Reason: "bubble"}},
 		engine.Request{Tell: &engine.Tell{Parameters: point(0.9, 0.45), Value: 11.5, SD: ptr(0.2)}},
 		engine.Request{Tell: &engine.Tell{Parameters: point(1.9, 0.45), Infeasible: "it does not dissolve"}},
-		answer("q1", events.AnswerReject, "on second thoughts"), answer("q1", events.AnswerRefuse, "really not"),
-		engine.Request{Allow: &engine.Allow{Refusal: "n1", Reason: "the new salt is purer"}})
+		reject("q1", false, "on second thoughts"), reject("q1", true, "really not"),
+		engine.Request{Allow: &engine.Allow{Exclusion: "n1", Reason: "the new salt is purer"}})
 
 	// Killed while the instrument works: the next process asks it, in vain.
 	ctx, kill := context.WithCancel(t.Context())

@@ -259,16 +259,16 @@ func (d *shouting) Await(_ context.Context, cmd instruments.Command) (instrument
 // oracle is an expert who says what they were dealt, and then nothing.
 type oracle struct {
 	mu      sync.Mutex
-	answers []humans.Answer
+	answers []humans.Reply
 }
 
 func (*oracle) Describe() humans.Description { return humans.Description{Expert: "ada"} }
 
-func (o *oracle) Ask(ctx context.Context, q humans.Question) (humans.Answer, error) {
+func (o *oracle) Ask(ctx context.Context, q humans.Question) (humans.Reply, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.answers) == 0 {
-		return humans.Answer{Answer: events.AnswerUnsure}, nil
+		return humans.Reply{}, nil
 	}
 	a := o.answers[0]
 	o.answers = o.answers[1:]
@@ -295,7 +295,7 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 				err = errors.New(h.text())
 			}
 			instrument.outcomes, instrument.errs = append(instrument.outcomes, h.outcome(measured(1).Measurement.Actual)), append(instrument.errs, err)
-			var answer humans.Answer
+			var answer humans.Reply
 			h.fill(reflect.ValueOf(&answer).Elem())
 			reviewer.answers = append(reviewer.answers, answer)
 		}

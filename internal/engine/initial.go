@@ -32,7 +32,7 @@ func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 
 // initialAnswers counts an expert's initial questions of a form, and says whether one
 // is being asked.
-func initialAnswers(s *campaign.State, expert string, form campaign.Form) (have int, open bool) {
+func initialAnswers(s *campaign.State, expert string, form events.Form) (have int, open bool) {
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Expert == expert && q.Form == form && q.Decision == "" {
 			have++
@@ -46,7 +46,7 @@ func initialAnswers(s *campaign.State, expert string, form campaign.Form) (have 
 // questions to a person.
 func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (Step, error) {
 	def := s.Definition
-	have, open := initialAnswers(s, expert.Name, campaign.Label)
+	have, open := initialAnswers(s, expert.Name, events.FormLabel)
 	want := *def.Initial.Labels
 	if have >= want || open {
 		return nil, nil
@@ -58,8 +58,9 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 	if err != nil {
 		return nil, err
 	}
-	return Record{[]events.Payload{&events.LabelRequested{
-		Question: campaign.QuestionID(len(s.Questions)), Expert: expert.Name, Parameters: points[have],
+	return Record{[]events.Payload{&events.QuestionAsked{
+		Question: campaign.QuestionID(len(s.Questions)), Form: events.FormLabel, Expert: expert.Name,
+		Options:     []events.Option{{Parameters: points[have]}},
 		Explanation: fmt.Sprintf("Initial question %d of %d, at a random composition: would it be worth an experiment?", have+1, want),
 		Expires:     c.expiry(w.Now, expert.Name),
 	}}}, nil
@@ -70,7 +71,7 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 // compositions spread evenly (Sinaga et al. 2026, App. G).
 func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expert) (Step, error) {
 	def := s.Definition
-	have, open := initialAnswers(s, expert.Name, campaign.Comparison)
+	have, open := initialAnswers(s, expert.Name, events.FormComparison)
 	want, size := *def.Initial.Comparisons, 2
 	if have >= want || open {
 		return nil, nil
@@ -89,8 +90,8 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 	for i, p := range points {
 		options[i].Parameters = p
 	}
-	return Record{[]events.Payload{&events.ComparisonRequested{
-		Question: campaign.QuestionID(len(s.Questions)), Expert: expert.Name, Options: options,
+	return Record{[]events.Payload{&events.QuestionAsked{
+		Question: campaign.QuestionID(len(s.Questions)), Form: events.FormComparison, Expert: expert.Name, Options: options,
 		Explanation: fmt.Sprintf("Initial comparison %d of %d.", have+1, want),
 		Expires:     c.expiry(w.Now, expert.Name),
 	}}}, nil

@@ -51,24 +51,24 @@ func unanswered(t *testing.T, policy definition.Policy) (*memlog.Log, definition
 // were made without it stay what they were.
 func TestLateAnswers(t *testing.T) {
 	methods := policiesByName()
-	for name, said := range map[string]engine.Answer{
-		"cobol":  {Answer: events.AnswerAccept, Comment: "I was away"},
-		"coexbo": {Order: []int{1, 0}},
+	for name, said := range map[string]humans.Reply{
+		"cobol":  {Answer: events.Answer{Label: events.LabelAccept}, Comment: "I was away"},
+		"coexbo": {Answer: events.Answer{Order: []int{1, 0}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log, def, core := unanswered(t, methods[name])
 			asked, decisions := len(core.State().Questions), core.State().Decisions
 			at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 			for i := range asked {
-				said.Question = campaign.QuestionID(i)
-				stored, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:bob", Answer: &said}, at)
+				answer := &engine.Answer{Question: campaign.QuestionID(i), Reply: said}
+				stored, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:bob", Answer: answer}, at)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if len(stored) != 1 || stored[0].Actor != "person:bob" || !stored[0].Time.Equal(at) {
 					t.Errorf("it is recorded as %+v", stored)
 				}
-				if q := core.State().Question(said.Question); q.Status != campaign.Answered || !q.AnsweredAt.Equal(at) || q.Answer != said.Answer || len(q.Order) != len(said.Order) {
+				if q := core.State().Question(answer.Question); q.Status != campaign.Answered || !q.AnsweredAt.Equal(at) || !q.Answer.Equal(said.Answer) {
 					t.Errorf("the question is %+v", q)
 				}
 			}
@@ -76,7 +76,7 @@ func TestLateAnswers(t *testing.T) {
 				t.Errorf("of %d answers %d labels and %d comparisons count", asked, s.Labels(), s.Comparisons())
 			}
 			// Changed, and taken up by a campaign that goes on.
-			changed := engine.Answer{Question: "q1", Answer: events.AnswerUnsure}
+			changed := engine.Answer{Question: "q1"} // can't tell
 			if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:bob", Answer: &changed}, at); err != nil {
 				t.Error(err)
 			}
@@ -124,9 +124,10 @@ func TestTooLateAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	named := humans.Reply{Answer: events.Answer{Point: point[0]}}
 	for name, said := range map[string]engine.Answer{
-		"too late": {Question: "q1", Parameters: point[0]},
-		"another":  {Question: "q2", Parameters: point[0]},
+		"too late": {Question: "q1", Reply: named},
+		"another":  {Question: "q2", Reply: named},
 	} {
 		if _, err := core.Handle(engine.Request{Actor: "person:ada", Answer: &said}); !errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), "tell --parameters") {
 			t.Errorf("%s: %v", name, err)
@@ -149,7 +150,7 @@ func TestTooLateAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := engine.Answer{Question: campaign.QuestionID(len(core.State().Questions) - 1), Parameters: point[0]}
+		said := engine.Answer{Question: campaign.QuestionID(len(core.State().Questions) - 1), Reply: named}
 		if _, err := engine.Submit(t.Context(), short, core, engine.Request{Actor: "person:ada", Answer: &said}, time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)); err != nil {
 			t.Fatal(err)
 		}

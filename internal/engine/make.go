@@ -72,7 +72,7 @@ func (c *Core) Decide(ctx context.Context, step Decide, build events.Build, now 
 			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: d.Candidate().Parameters,
 			Origin: events.OriginPolicy, Decision: step.Decision, Replicate: 1 + c.runsOf(d.Candidate().Parameters),
 		})
-	case events.ActionAsk, events.ActionCompare, events.ActionPinpoint:
+	case events.ActionAsk:
 		payloads = append(payloads, c.ask(&d.DecisionMade, d.Explanation, now))
 	case events.ActionStop:
 		payloads = append(payloads, d.Completed)

@@ -168,7 +168,7 @@ func (c *Core) nextRecovered(s *campaign.State, w World) (Step, error) {
 	}
 	for i := range s.Questions {
 		if q := &s.Questions[i]; overdue(q, w.Now) {
-			return Record{[]events.Payload{expired(q)}}, nil
+			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
 		}
 	}
 	wait := Wait{For: "the instrument to say what became of what was under way", Until: deadline(s, w)}
@@ -223,7 +223,7 @@ func (c *Core) nextQuestion(s *campaign.State, w World) (Step, error) {
 			continue
 		}
 		if overdue(q, w.Now) {
-			return Record{[]events.Payload{expired(q)}}, nil
+			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
 		}
 		if !w.Tended[q.ID] {
 			return Ask{Question: q.ID}, nil

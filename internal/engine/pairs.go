@@ -3,8 +3,8 @@ package engine
 import (
 	"math/rand/v2"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // leastCompared chooses size of the given compositions for an expert to compare:
@@ -25,7 +25,7 @@ func (c *Core) leastCompared(points []definition.Point, expert string, size int,
 	questions := c.State().Questions
 	for i := range questions {
 		q := &questions[i]
-		if q.Form != campaign.Comparison || q.Expert != expert {
+		if q.Form != events.FormComparison || q.Expert != expert {
 			continue
 		}
 		var shown []int

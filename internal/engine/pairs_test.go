@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events"
@@ -64,7 +65,7 @@ func compared(t *testing.T, def definition.Campaign, rules int) (asked [][]float
 		}
 		slices.Sort(options)
 		asked = append(asked, options)
-		answer := engine.Request{Actor: "person:ada", Answer: &engine.Answer{Question: q.ID, Order: []int{1, 0}}}
+		answer := engine.Request{Actor: "person:ada", Answer: &engine.Answer{Question: q.ID, Reply: humans.Reply{Answer: events.Answer{Order: []int{1, 0}}}}}
 		if _, err := engine.Submit(t.Context(), log, r.Core(), answer, now); err != nil {
 			t.Fatal(err)
 		}

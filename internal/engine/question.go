@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -14,41 +13,66 @@ import (
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
-// expired is the event of a question that nobody answered in time.
-func expired(q *campaign.Question) events.Payload {
-	if q.Form == campaign.Label {
-		return &events.LabelExpired{Question: q.ID}
+// forms say what the engine does with each form of question. put is what a decision
+// that asks for it shows: the compositions that the question is about, and what the
+// campaign would take in their place. next is set where the answer is what is measured
+// next: once the campaign has decided without it, it is of no use.
+var forms = map[events.Form]struct {
+	put  func(d *events.DecisionMade) (about []events.Option, suggestion *events.Option)
+	next bool
+}{
+	events.FormLabel:      {put: putChosen},
+	events.FormComparison: {put: putAll},
+	events.FormPinpoint:   {put: putSuggestion, next: true},
+}
+
+func putChosen(d *events.DecisionMade) (about []events.Option, suggestion *events.Option) {
+	for _, x := range d.Candidates {
+		if x.Name == d.Chosen {
+			about = append(about, option(x))
+			about[0].Belief = x.Belief
+			return about, nil
+		}
 	}
-	return &events.QuestionExpired{Question: q.ID}
+	panic("engine: the decision asks about a candidate that it does not name")
+}
+
+func putAll(d *events.DecisionMade) (about []events.Option, suggestion *events.Option) {
+	for _, x := range d.Candidates {
+		about = append(about, option(x))
+	}
+	return about, nil
+}
+
+func putSuggestion(d *events.DecisionMade) (about []events.Option, suggestion *events.Option) {
+	if len(d.Candidates) == 0 {
+		return nil, nil
+	}
+	first := option(d.Candidates[0])
+	return nil, &first
+}
+
+// option is a candidate of a decision as an expert sees it.
+func option(x events.Candidate) events.Option {
+	return events.Option{Candidate: x.Name, Parameters: x.Parameters, Prediction: x.Prediction}
 }
 
 // withdrawn is the event of a question that could not be put.
 func withdrawn(q *campaign.Question, reason string) events.Payload {
-	if q.Form == campaign.Label {
-		return &events.LabelWithdrawn{Question: q.ID, Reason: reason}
-	}
 	return &events.QuestionWithdrawn{Question: q.ID, Reason: reason}
 }
 
 // moot is the event of a question that is no longer needed.
 func moot(q *campaign.Question, reason string) events.Payload {
-	if q.Form == campaign.Label {
-		return &events.LabelWithdrawn{Question: q.ID, Reason: reason, Moot: true}
-	}
 	return &events.QuestionWithdrawn{Question: q.ID, Reason: reason, Moot: true}
 }
 
 // outside says why a question can no longer be asked: a composition that it is
-// about lies outside the space. A pinpoint is about none.
+// about lies outside the space.
 func (c *Core) outside(q *campaign.Question) error {
-	switch q.Form {
-	case campaign.Label:
-		return c.space.Contains(q.Parameters)
-	case campaign.Comparison:
-		for i := range q.Options {
-			if err := c.space.Contains(q.Options[i].Parameters); err != nil {
-				return err
-			}
+	for i := range q.Options {
+		if err := c.space.Contains(q.Options[i].Parameters); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -58,135 +82,95 @@ func (c *Core) outside(q *campaign.Question) error {
 func (c *Core) asked(q *campaign.Question) humans.Question {
 	s := c.State()
 	question := humans.Question{
-		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Parameters: s.Definition.Parameters, Point: q.Parameters,
-		Options: q.Options, Objective: s.Definition.Objective, Prediction: q.Prediction, Belief: q.Belief,
+		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form, Parameters: s.Definition.Parameters,
+		Options: q.Options, Suggestion: q.Suggestion, Objective: s.Definition.Objective,
 		Explanation: q.Explanation, Attributions: q.Attributions, Asked: q.AskedAt, Expires: q.Expires,
 	}
-	switch q.Form {
-	case campaign.Comparison:
-		question.Form = humans.Comparison
-	case campaign.Pinpoint:
-		question.Form = humans.Pinpoint
+	if q.Form == events.FormPinpoint {
 		question.Allowed = c.space.Contains
-		if q.Suggestion != nil {
-			question.Point, question.Prediction = q.Suggestion.Parameters, q.Suggestion.Prediction
-		}
 	}
 	return question
 }
 
-// formOf is a question's form in the words of package humans.
-func formOf(q *campaign.Question) humans.Form {
-	switch q.Form {
-	case campaign.Comparison:
-		return humans.Comparison
-	case campaign.Pinpoint:
-		return humans.Pinpoint
-	}
-	return humans.Label
-}
-
-// answered turns an answer to an open question into events. The error says what
-// is wrong with the answer, to the person who gave it.
-func (c *Core) answered(q *campaign.Question, a humans.Answer) ([]events.Payload, error) {
-	if err := a.Check(formOf(q), len(q.Options)); err != nil {
+// answered turns a reply to an open question into events. The error says what
+// is wrong with it, to the person who gave it.
+func (c *Core) answered(q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
+	if err := c.admit(q, r); err != nil {
 		return nil, err
 	}
-	switch q.Form {
-	case campaign.Comparison:
-		return []events.Payload{&events.ComparisonGiven{Question: q.ID, Expert: q.Expert, Options: q.Points(), Order: a.Order, Comment: a.Comment}}, nil
-	case campaign.Pinpoint:
-		if a.Point != nil {
-			if err := c.space.Contains(a.Point); err != nil {
-				return nil, err
-			}
-		}
-		return []events.Payload{&events.PinpointGiven{Question: q.ID, Expert: q.Expert, Parameters: a.Point, Comment: a.Comment}}, nil
+	payloads := []events.Payload{&events.QuestionAnswered{
+		Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Answer: r.Answer, Comment: r.Comment,
+	}}
+	return c.withExclusion(payloads, q, r)
+}
+
+// admit says what is wrong with a reply to a question.
+func (c *Core) admit(q *campaign.Question, r humans.Reply) error {
+	if err := r.Check(q.Form, len(q.Options)); err != nil {
+		return err
 	}
-	given := &events.LabelGiven{Question: q.ID, Expert: q.Expert, Parameters: q.Parameters, Answer: a.Answer, Comment: a.Comment}
-	if a.Answer != events.AnswerRefuse {
-		return []events.Payload{given}, nil
+	if r.Answer.Point == nil {
+		return nil
 	}
-	given.Answer = events.AnswerReject
-	refused, err := c.refusal(q.Parameters, nil, q.ID, refusalReason(q, a.Comment))
+	return c.space.Contains(r.Answer.Point)
+}
+
+// withExclusion adds the exclusion that a reply asks for.
+func (c *Core) withExclusion(payloads []events.Payload, q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
+	if !r.Exclude {
+		return payloads, nil
+	}
+	reason := r.Comment
+	if reason == "" {
+		reason = fmt.Sprintf("%s refused it when asked (%s)", q.Expert, q.ID)
+	}
+	excluded, err := c.exclusion(q.Composition(), nil, q.ID, reason)
 	if err != nil {
 		return nil, err
 	}
-	return []events.Payload{given, refused}, nil
+	return append(payloads, excluded), nil
 }
 
-// refusalReason is the reason for a refusal that came as an answer.
-func refusalReason(q *campaign.Question, comment string) string {
-	if comment != "" {
-		return comment
-	}
-	return fmt.Sprintf("%s refused it when asked (%s)", q.Expert, q.ID)
-}
-
-// superseded turns a changed answer to an answered question into events.
-func (c *Core) superseded(q *campaign.Question, a *Answer) ([]events.Payload, error) {
-	if err := a.given().Check(formOf(q), len(q.Options)); err != nil {
+// superseded turns a changed reply to an answered question into events.
+func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
+	if err := r.Check(q.Form, len(q.Options)); err != nil {
 		return nil, refuse("%w", err)
 	}
-	switch q.Form {
-	case campaign.Pinpoint:
-		return c.supersededPinpoint(q, a)
-	case campaign.Comparison:
-		if fmt.Sprint(a.Order) == fmt.Sprint(q.Order) {
-			return nil, refuse("%s says that already", q.ID)
-		}
-		return []events.Payload{&events.ComparisonSuperseded{
-			Question: q.ID, Expert: q.Expert, Supersedes: q.Source, Options: q.Points(), Order: a.Order, Reason: a.Comment,
-		}}, nil
-	}
-	var further []events.Payload
-	answer := a.Answer
-	if answer == events.AnswerRefuse {
-		refused, err := c.refusal(q.Parameters, nil, q.ID, refusalReason(q, a.Comment))
-		if err != nil {
+	if forms[q.Form].next {
+		if err := c.takenUp(q); err != nil {
 			return nil, err
 		}
-		answer, further = events.AnswerReject, append(further, refused)
 	}
-	if q.Answer == answer {
-		if further != nil {
-			return further, nil
-		}
-		return nil, refuse("%s says %s already", q.ID, answer)
+	if err := c.admit(q, r); err != nil {
+		return nil, refuse("%w", err)
 	}
-	return append([]events.Payload{&events.LabelSuperseded{
-		Question: q.ID, Expert: q.Expert, Supersedes: q.Source, Parameters: q.Parameters, Answer: answer, Reason: a.Comment,
-	}}, further...), nil
-}
-
-// supersededPinpoint changes a composition of an expert's own, as long as no
-// decision has taken it up.
-func (c *Core) supersededPinpoint(q *campaign.Question, a *Answer) ([]events.Payload, error) {
-	s := c.State()
-	if projections.Number(q.Decision) < s.Decisions {
-		for i := range s.Experiments {
-			if x := &s.Experiments[i]; projections.Number(x.Decision) > projections.Number(q.Decision) {
-				return nil, refuse("the answer to %s has been taken up in %s: call that off, or correct it, with `campaignd correct %s --not-performed`, --exclude or --actual", q.ID, x.ID, x.ID)
-			}
-		}
-		return nil, refuse("the answer to %s has been taken up: later decisions rest on it", q.ID)
-	}
-	if a.Parameters != nil {
-		if err := c.space.Contains(a.Parameters); err != nil {
-			return nil, refuse("%w", err)
-		}
-	}
-	if maps.Equal(a.Parameters, q.Parameters) {
+	var payloads []events.Payload
+	switch changed := !r.Answer.Equal(q.Answer); {
+	case changed:
+		payloads = append(payloads, &events.QuestionSuperseded{
+			Question: q.ID, Form: q.Form, Expert: q.Expert, Supersedes: q.Source, Options: q.Points(), Answer: r.Answer, Reason: r.Comment,
+		})
+	case q.Form == events.FormLabel && !r.Exclude:
+		return nil, refuse("%s says %s already", q.ID, q.Answer)
+	case !r.Exclude:
 		return nil, refuse("%s says that already", q.ID)
 	}
-	return []events.Payload{&events.PinpointSuperseded{
-		Question: q.ID, Expert: q.Expert, Supersedes: q.Source, Parameters: a.Parameters, Reason: a.Comment,
-	}}, nil
+	return c.withExclusion(payloads, q, r)
 }
 
-// given is the answer as a reviewer would give it.
-func (a *Answer) given() humans.Answer {
-	return humans.Answer{Answer: a.Answer, Order: a.Order, Point: a.Parameters, Comment: a.Comment}
+// takenUp says why an answer that is what is measured next cannot be changed any more:
+// a decision has taken it up.
+func (c *Core) takenUp(q *campaign.Question) error {
+	s := c.State()
+	if projections.Number(q.Decision) >= s.Decisions {
+		return nil
+	}
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; projections.Number(x.Decision) > projections.Number(q.Decision) {
+			return refuse("the answer to %s has been taken up in %s: call that off, or correct it, with `campaignd correct %s --not-performed`, --exclude or --actual", q.ID, x.ID, x.ID)
+		}
+	}
+	return refuse("the answer to %s has been taken up: later decisions rest on it", q.ID)
 }
 
 func (c *Core) answer(a *Answer) ([]events.Payload, error) {
@@ -195,13 +179,13 @@ func (c *Core) answer(a *Answer) ([]events.Payload, error) {
 		return nil, refuse("there is no question %s", a.Question)
 	}
 	if q.Status == campaign.Answered {
-		return c.superseded(q, a)
+		return c.superseded(q, a.Reply)
 	}
 	err := c.Answerable(q)
-	if err != nil && (a.Parameters != nil || q.Status == campaign.Withdrawn) {
+	if err != nil && (!a.Reply.Answer.Unsure() || q.Status == campaign.Withdrawn) {
 		return nil, refuse("%w", err)
 	}
-	payloads, err := c.answered(q, a.given())
+	payloads, err := c.answered(q, a.Reply)
 	if err != nil {
 		return nil, refuse("%w", err)
 	}
@@ -216,7 +200,7 @@ func (c *Core) Answerable(q *campaign.Question) error {
 	switch {
 	case q.Status == campaign.Withdrawn:
 		return fmt.Errorf("%s was withdrawn, and takes no answer any more", q.ID)
-	case q.Status == campaign.Expired && q.Form == campaign.Pinpoint && projections.Number(q.Decision) < c.State().Decisions:
+	case q.Status == campaign.Expired && forms[q.Form].next && projections.Number(q.Decision) < c.State().Decisions:
 		return fmt.Errorf("%s expired, and the campaign has gone on without: name the composition when you are asked next, "+
 			"or measure it on your own and tell its result (campaignd tell --parameters … VALUE)", q.ID)
 	}
@@ -225,36 +209,12 @@ func (c *Core) Answerable(q *campaign.Question) error {
 
 // ask is the event by which a decision's question is put. now dates its expiry.
 func (c *Core) ask(d *events.DecisionMade, explanation string, now time.Time) events.Payload {
-	s := c.State()
-	id := campaign.QuestionID(len(s.Questions))
-	expires := c.expiry(now, d.Expert)
-	switch d.Action {
-	case events.ActionCompare:
-		return &events.ComparisonRequested{Question: id, Expert: d.Expert, Options: options(d.Candidates), Explanation: explanation,
-			Attributions: d.Attributions, Decision: d.Decision, Expires: expires}
-	case events.ActionPinpoint:
-		pinpoint := &events.PinpointRequested{Question: id, Expert: d.Expert, Explanation: explanation, Decision: d.Decision, Expires: expires}
-		if len(d.Candidates) > 0 {
-			pinpoint.Suggestion = &options(d.Candidates[:1])[0]
-		}
-		return pinpoint
+	about, suggestion := forms[d.Form].put(d)
+	return &events.QuestionAsked{
+		Question: campaign.QuestionID(len(c.State().Questions)), Form: d.Form, Expert: d.Expert,
+		Options: about, Suggestion: suggestion, Explanation: explanation, Attributions: d.Attributions,
+		Decision: d.Decision, Expires: c.expiry(now, d.Expert),
 	}
-	for i := range d.Candidates {
-		if x := &d.Candidates[i]; x.Name == d.Chosen {
-			return &events.LabelRequested{Question: id, Expert: d.Expert, Parameters: x.Parameters, Prediction: x.Prediction,
-				Belief: x.Belief, Explanation: explanation, Decision: d.Decision, Expires: expires}
-		}
-	}
-	panic("engine: the decision asks about a candidate that it does not name")
-}
-
-// options are the candidates of a decision as an expert sees them.
-func options(candidates []events.Candidate) []events.Option {
-	list := make([]events.Option, len(candidates))
-	for i := range candidates {
-		list[i] = events.Option{Candidate: candidates[i].Name, Parameters: candidates[i].Parameters, Prediction: candidates[i].Prediction}
-	}
-	return list
 }
 
 // expiry returns when a question to an expert asked now expires, or zero. Where

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
@@ -80,20 +81,20 @@ func drawRequest(rt *rapid.T, s *campaign.State) engine.Request {
 		r.Import = []engine.Tell{{Parameters: point, Value: value}}
 	case 7:
 		question := fmt.Sprintf("q%d", rapid.IntRange(1, max(1, len(s.Questions))).Draw(rt, "question"))
-		answer := rapid.SampledFrom([]string{events.AnswerAccept, events.AnswerReject, events.AnswerUnsure}).Draw(rt, "answer")
-		r.Answer = &engine.Answer{Question: question, Answer: answer}
+		label := rapid.SampledFrom([]events.Label{events.LabelAccept, events.LabelReject, ""}).Draw(rt, "label")
+		r.Answer = &engine.Answer{Question: question, Reply: humans.Reply{Answer: events.Answer{Label: label}}}
 	case 8:
 		amended := *s.Definition
 		amended.Budget.Experiments += 2
 		r.Amend = &events.CampaignAmended{Definition: amended, Reason: "go on"}
 	case 9:
-		r.Refuse = &engine.Refuse{Point: point, Reason: "it clouds"}
+		r.Exclude = &engine.Exclude{Point: point, Reason: "it clouds"}
 	case 10:
-		r.Allow = &engine.Allow{Refusal: "n1"}
+		r.Allow = &engine.Allow{Exclusion: "n1"}
 	case 11:
 		r.Tell = &engine.Tell{Parameters: point, Infeasible: "it does not dissolve"}
 	case 13:
-		outcome := rapid.SampledFrom([]string{events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}).Draw(rt, "outcome")
+		outcome := rapid.SampledFrom([]events.Resolution{events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}).Draw(rt, "outcome")
 		r.Correct = &engine.Correct{Experiment: experiment, Outcome: outcome, Exclude: rapid.Bool().Draw(rt, "exclude"), Reason: "it was otherwise"}
 	case 14:
 		r.Correct = &engine.Correct{Experiment: experiment, Outcome: events.ResolvedMeasured, Value: &value, Actual: point, Reason: "it did not leak"}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -30,7 +31,7 @@ type Request struct {
 	Answer  *Answer                 `json:"answer,omitempty"`
 	Correct *Correct                `json:"correct,omitempty"`
 	Resolve *Resolve                `json:"resolve,omitempty"`
-	Refuse  *Refuse                 `json:"refuse,omitempty"`
+	Exclude *Exclude                `json:"exclude,omitempty"`
 	Allow   *Allow                  `json:"allow,omitempty"`
 	Anchors *events.AnchorsDeclared `json:"anchors,omitempty"`
 	Import  []Tell                  `json:"import,omitempty"`
@@ -66,22 +67,17 @@ type Tell struct {
 // Answer is an expert's answer to a question, first or changed.
 type Answer struct {
 	Question string `json:"question"`
-	// Answer, Order and Parameters are as in humans.Answer: the one that the
-	// question's form calls for is set.
-	Answer     string           `json:"answer,omitempty"`
-	Order      []int            `json:"order,omitempty"`
-	Parameters definition.Point `json:"parameters,omitempty"`
-	Comment    string           `json:"comment,omitempty"`
+	humans.Reply
 }
 
 // Resolve settles an experiment whose fate is unknown.
 type Resolve struct {
-	Experiment string           `json:"experiment"`
-	Resolution string           `json:"resolution"`
-	Value      *float64         `json:"value,omitempty"`
-	Actual     definition.Point `json:"actual,omitempty"`
-	Repeat     bool             `json:"repeat,omitempty"`
-	Reason     string           `json:"reason,omitempty"`
+	Experiment string            `json:"experiment"`
+	Resolution events.Resolution `json:"resolution"`
+	Value      *float64          `json:"value,omitempty"`
+	Actual     definition.Point  `json:"actual,omitempty"`
+	Repeat     bool              `json:"repeat,omitempty"`
+	Reason     string            `json:"reason,omitempty"`
 	// Anyway takes a composition that the campaign could not ask for.
 	Anyway bool `json:"anyway,omitempty"`
 }
@@ -139,8 +135,8 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 		return c.correct(r.Correct)
 	case r.Resolve != nil:
 		return c.resolve(r.Resolve)
-	case r.Refuse != nil:
-		return c.refuse(r.Refuse)
+	case r.Exclude != nil:
+		return c.exclude(r.Exclude)
 	case r.Allow != nil:
 		return c.allow(r.Allow)
 	case r.Anchors != nil:
@@ -207,7 +203,7 @@ func (c *Core) measurement(actual definition.Point, value float64, unit string, 
 }
 
 // tell records a person's result. number is how many experiments there are.
-func (c *Core) tell(t Tell, origin string, number int) ([]events.Payload, error) {
+func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload, error) {
 	s := c.State()
 	var payloads []events.Payload
 	requested, id := t.Parameters, t.Experiment

@@ -94,7 +94,7 @@ type message struct {
 	experiment, question string
 	started              bool
 	outcome              *instruments.Outcome
-	answer               *humans.Answer
+	answer               *humans.Reply
 	err                  error
 	recovered            []told
 

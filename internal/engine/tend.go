@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -152,9 +153,9 @@ func (r *Runner) labels(ctx context.Context, step Examples) ([]events.Payload, e
 	}
 	payloads := make([]events.Payload, len(examples))
 	for i, example := range examples {
-		payloads[i] = &events.LabelGiven{
-			Question: campaign.QuestionID(len(r.core.State().Questions) + i), Expert: step.Expert,
-			Parameters: example.Point, Answer: example.Answer, Volunteered: true,
+		payloads[i] = &events.QuestionAnswered{
+			Question: campaign.QuestionID(len(r.core.State().Questions) + i), Form: events.FormLabel, Expert: step.Expert,
+			Options: []definition.Point{example.Point}, Answer: events.Answer{Label: example.Label}, Volunteered: true,
 		}
 	}
 	return payloads, nil
@@ -171,9 +172,9 @@ func (r *Runner) comparisons(ctx context.Context, step Examples) ([]events.Paylo
 	}
 	payloads := make([]events.Payload, len(compared))
 	for i, c := range compared {
-		payloads[i] = &events.ComparisonGiven{
-			Question: campaign.QuestionID(len(r.core.State().Questions) + i), Expert: step.Expert,
-			Options: c.Points, Order: c.Order, Volunteered: true,
+		payloads[i] = &events.QuestionAnswered{
+			Question: campaign.QuestionID(len(r.core.State().Questions) + i), Form: events.FormComparison, Expert: step.Expert,
+			Options: c.Points, Answer: events.Answer{Order: c.Order}, Volunteered: true,
 		}
 	}
 	return payloads, nil

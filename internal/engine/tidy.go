@@ -45,7 +45,7 @@ func tidy(m message) (message, []events.Payload) {
 		m.outcome = &outcome
 	}
 	if m.answer != nil {
-		m.answer = tidyAnswer(*m.answer)
+		m.answer = tidyReply(*m.answer)
 	}
 	return m, remarks
 }
@@ -68,9 +68,9 @@ func tidyMeasurement(m events.Measurement) (events.Measurement, int) {
 	return m, left
 }
 
-func tidyAnswer(a humans.Answer) *humans.Answer {
-	a.Answer, a.Comment = legible(a.Answer), legible(a.Comment)
-	return &a
+func tidyReply(r humans.Reply) *humans.Reply {
+	r.Comment = legible(r.Comment)
+	return &r
 }
 
 // legible returns a text with every hidden character spelt out, cut to

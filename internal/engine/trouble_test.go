@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
@@ -46,7 +47,7 @@ func TestExcludedIsCalledOff(t *testing.T) {
 	})
 	log, core := simulate(t, def)
 	accepted := slices.IndexFunc(core.State().Questions, func(q campaign.Question) bool {
-		return q.Decision != "" && q.Answer == events.AnswerAccept
+		return q.Decision != "" && q.Answer.Label == events.LabelAccept
 	})
 	if accepted < 0 {
 		t.Fatal("no question was accepted")
@@ -63,7 +64,7 @@ func TestExcludedIsCalledOff(t *testing.T) {
 			log := refill(t, all[:cut])
 			r, _ := start(t, log, def, nil)
 			amended := def
-			x, _ := q.Parameters["lipf6"].Float()
+			x, _ := q.Composition()["lipf6"].Float()
 			amended.Excluded = []definition.Region{{Name: "danger", Where: map[string]definition.RegionSide{"lipf6": {Min: ptr(x - 0.01), Max: ptr(x + 0.01)}}}}
 			if err := submit(t, log, r, engine.Request{Amend: &events.CampaignAmended{Definition: amended, Reason: "danger"}}); err != nil {
 				t.Fatal(err)
@@ -283,7 +284,7 @@ func TestRefusals(t *testing.T) {
 		"told twice":                 {engine.Request{Tell: &engine.Tell{Experiment: measuredID, Value: 1}}, "campaignd correct"},
 		"correct without a reason":   {engine.Request{Correct: &engine.Correct{Experiment: measuredID, Value: ptr(1.0)}}, "needs a reason"},
 		"exclude with a value":       {engine.Request{Correct: &engine.Correct{Experiment: measuredID, Value: ptr(1.0), Exclude: true, Reason: "x"}}, "no new value"},
-		"an answer that is none":     {engine.Request{Answer: &engine.Answer{Question: "q1", Answer: "perhaps"}}, "say accept, reject, unsure or refuse"},
+		"an answer that is none":     {engine.Request{Answer: &engine.Answer{Question: "q1", Reply: humans.Reply{Answer: events.Answer{Label: "perhaps"}}}}, "neither accept nor reject"},
 		"an empty note":              {engine.Request{Note: &events.NoteAdded{Text: " "}}, "empty"},
 		"a note about nothing known": {engine.Request{Note: &events.NoteAdded{Text: "x", About: "d99"}}, "d99"},
 		"a row that is not a number": {engine.Request{Import: []engine.Tell{{Parameters: definition.Point{"lipf6": definition.Number(1)}, Value: 1}}}, "row 1"},

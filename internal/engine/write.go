@@ -74,11 +74,7 @@ func (r *Runner) simulated(p events.Payload) bool {
 		return r.description.Simulated && p.Instrument == r.description.Name
 	case *events.ExperimentStarted, *events.ExperimentDispatched:
 		return r.description.Simulated
-	case *events.LabelGiven:
-		return r.simulatedExpert(p.Expert)
-	case *events.ComparisonGiven:
-		return r.simulatedExpert(p.Expert)
-	case *events.PinpointGiven:
+	case *events.QuestionAnswered:
 		return r.simulatedExpert(p.Expert)
 	}
 	return false

@@ -271,7 +271,7 @@ func science(history []events.Event) (lines []string) {
 	}
 	for i := range state.Questions {
 		q := &state.Questions[i]
-		write(q.ID, q.Expert, q.Status, q.Answer, q.Parameters)
+		write(q.ID, q.Expert, q.Status, q.Answer, q.Points())
 	}
 	return lines
 }

@@ -37,28 +37,22 @@ func (h *history) act(e events.Event, payload events.Payload) {
 		add(by(e), "resumed the campaign", p.Reason, "")
 	case *events.CampaignStopped:
 		add(by(e), "stopped the campaign", p.Reason, "")
-	case *events.RegionRefused:
-		add(by(e), "refused "+h.region(p.Region)+" ("+p.Refusal+")", p.Reason, p.About)
+	case *events.RegionExcluded:
+		add(by(e), "refused "+h.region(p.Region)+" ("+p.Exclusion+")", p.Reason, p.About)
 	case *events.RegionAllowed:
-		add(by(e), "took the refusal "+p.Refusal+" back", p.Reason, "")
-	case *events.LabelGiven:
+		add(by(e), "took the refusal "+p.Exclusion+" back", p.Reason, "")
+	case *events.QuestionAnswered:
 		if p.Comment != "" {
-			add(p.Expert, said(p.Answer)+told(p.Expert), p.Comment, p.Question)
+			add(p.Expert, said(p.Form, p.Answer)+told(p.Expert), p.Comment, p.Question)
 		}
-	case *events.ComparisonGiven:
-		if p.Comment != "" {
-			add(p.Expert, "answered"+told(p.Expert), p.Comment, p.Question)
+	case *events.QuestionSuperseded:
+		text := "changed the answer"
+		if p.Form == events.FormLabel {
+			text += ": " + said(p.Form, p.Answer)
 		}
-	case *events.PinpointGiven:
-		if p.Comment != "" {
-			add(p.Expert, "answered"+told(p.Expert), p.Comment, p.Question)
-		}
-	case *events.LabelSuperseded:
-		add(p.Expert, "changed the answer: "+said(p.Answer)+told(p.Expert), p.Reason, p.Question)
-	case *events.ComparisonSuperseded:
-		add(p.Expert, "changed the answer"+told(p.Expert), p.Reason, p.Question)
+		add(p.Expert, text+told(p.Expert), p.Reason, p.Question)
 	case *events.ExperimentResolved:
-		add(by(e), "settled it as "+p.Resolution, p.Reason, p.Experiment)
+		add(by(e), "settled it as "+string(p.Resolution), p.Reason, p.Experiment)
 	case *events.ExperimentCancelled:
 		if strings.HasPrefix(e.Actor, "person:") {
 			add(by(e), "called it off", p.Reason, p.Experiment)
@@ -67,18 +61,16 @@ func (h *history) act(e events.Event, payload events.Payload) {
 }
 
 // said is an answer as what the expert did.
-func said(answer string) string {
-	switch answer {
-	case events.AnswerAccept:
-		return "accepted"
-	case events.AnswerReject:
-		return "rejected"
-	case events.AnswerRefuse:
-		return "ruled out"
-	case events.AnswerUnsure:
+func said(form events.Form, answer events.Answer) string {
+	switch {
+	case form != events.FormLabel:
+		return "answered"
+	case answer.Unsure():
 		return "could not tell"
+	case answer.Label == events.LabelAccept:
+		return "accepted"
 	}
-	return answer
+	return "rejected"
 }
 
 // region writes a box: "ec 0.45 to 0.52, salt LiPF6".
@@ -105,11 +97,11 @@ func (h *history) region(r definition.Region) string {
 	return strings.Join(sides, ", ")
 }
 
-// refusalRow is a region that a person refused and that still is.
+// refusalRow is a region that a person excluded and that still is.
 type refusalRow struct{ ID, Region, Reason, Actor, Time string }
 
 func (h *history) refusals() (rows []refusalRow) {
-	for _, r := range h.state.Refusals {
+	for _, r := range h.state.Exclusions {
 		if !r.Lifted {
 			rows = append(rows, refusalRow{r.ID, h.region(r.Region), r.Reason, events.ActorName(r.Actor), format.Time(r.Time)})
 		}

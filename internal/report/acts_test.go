@@ -18,15 +18,22 @@ func TestWhatPeopleDid(t *testing.T) {
 	if strings.Contains(plain, "excluded or refused regions") {
 		t.Error("nothing is refused yet")
 	}
+	judged := []definition.Point{c.history().state.Experiments[0].Parameters}
 	acts := map[string]events.Payload{
-		"why it paused":           &events.CampaignPaused{Reason: "why it paused"},
-		"why it went on":          &events.CampaignResumed{Reason: "why it went on"},
-		"clouds at once":          &events.RegionRefused{Refusal: "n1", Region: refused, Reason: "clouds at once"},
-		"a hasty refusal":         &events.RegionRefused{Refusal: "n2", Region: refused, Reason: "a hasty refusal"},
-		"it does dissolve":        &events.RegionAllowed{Refusal: "n2", Reason: "it does dissolve"},
-		"looks like what we know": &events.LabelGiven{Question: "q90", Expert: "ada", Parameters: c.history().state.Experiments[0].Parameters, Answer: events.AnswerAccept, Comment: "looks like what we know", Volunteered: true},
-		"looked again":            &events.LabelSuperseded{Question: "q90", Expert: "ada", Answer: events.AnswerReject, Reason: "looked again"},
-		"nothing left to do":      &events.CampaignStopped{Reason: "nothing left to do"},
+		"why it paused":    &events.CampaignPaused{Reason: "why it paused"},
+		"why it went on":   &events.CampaignResumed{Reason: "why it went on"},
+		"clouds at once":   &events.RegionExcluded{Exclusion: "n1", Region: refused, Reason: "clouds at once"},
+		"a hasty refusal":  &events.RegionExcluded{Exclusion: "n2", Region: refused, Reason: "a hasty refusal"},
+		"it does dissolve": &events.RegionAllowed{Exclusion: "n2", Reason: "it does dissolve"},
+		"looks like what we know": &events.QuestionAnswered{
+			Question: "q90", Form: events.FormLabel, Expert: "ada", Options: judged, Answer: events.Answer{Label: events.LabelAccept},
+			Comment: "looks like what we know", Volunteered: true,
+		},
+		"looked again": &events.QuestionSuperseded{
+			Question: "q90", Form: events.FormLabel, Expert: "ada", Options: judged, Answer: events.Answer{Label: events.LabelReject},
+			Reason: "looked again",
+		},
+		"nothing left to do": &events.CampaignStopped{Reason: "nothing left to do"},
 	}
 	h := &history{state: c.history().state}
 	for reason, payload := range acts {

@@ -55,7 +55,7 @@ func (h *history) choices() (all []choice, left int, err error) {
 	}
 	var asked []int
 	for i := range h.decisions {
-		if h.decisions[i].Action == events.ActionCompare {
+		if h.decisions[i].Form == events.FormComparison {
 			asked = append(asked, i)
 		}
 	}

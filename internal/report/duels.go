@@ -33,7 +33,7 @@ const standings = 24
 // measures nothing is read.
 func (h *history) stand(payload events.Payload) error {
 	def := h.state.Definition
-	if _, ok := payload.(*events.ComparisonGiven); !ok || def == nil || def.Measures() {
+	if p, ok := payload.(*events.QuestionAnswered); !ok || p.Form != events.FormComparison || def == nil || def.Measures() {
 		return nil
 	}
 	n := h.compared()
@@ -51,7 +51,7 @@ func (h *history) stand(payload events.Payload) error {
 // compared counts the comparisons that were asked for and are over.
 func (h *history) compared() (n int) {
 	for i := range h.state.Questions {
-		if q := &h.state.Questions[i]; q.Form == campaign.Comparison && q.Status != campaign.Asked {
+		if q := &h.state.Questions[i]; q.Form == events.FormComparison && q.Status != campaign.Asked {
 			n++
 		}
 	}
@@ -76,7 +76,7 @@ func (h *history) preferences() (all []preferred) {
 		given, unsure := 0, 0
 		for i := range h.state.Questions {
 			if q := &h.state.Questions[i]; q.Expert == best.Expert && q.Status == campaign.Answered {
-				if undecided(q) {
+				if q.Unsure() {
 					unsure++
 				} else {
 					given++
@@ -126,12 +126,12 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 	var rows []comparisonRow
 	for i := range h.state.Questions {
 		q := &h.state.Questions[i]
-		if q.Form != campaign.Comparison {
+		if q.Form != events.FormComparison {
 			continue
 		}
 		row := comparisonRow{ID: q.ID, Expert: q.Expert, Decision: q.Decision, Answer: h.answerText(q), Comment: q.Comment, Time: format.Time(q.AnsweredAt)}
 		for k, o := range q.Options {
-			option := comparisonOption{Name: humans.OptionName(k), Better: len(q.Order) > 0 && q.Order[0] == k}
+			option := comparisonOption{Name: humans.OptionName(k), Better: len(q.Answer.Order) > 0 && q.Answer.Order[0] == k}
 			for p := range h.def.Parameters {
 				option.Cells = append(option.Cells, h.format.value(p, o.Parameters))
 			}
@@ -183,7 +183,7 @@ func (h *history) figuresCompared() []figure {
 		n := 0
 		for k := range h.state.Questions {
 			q := &h.state.Questions[k]
-			if q.Form != campaign.Comparison || q.Status == campaign.Asked {
+			if q.Form != events.FormComparison || q.Status == campaign.Asked {
 				continue
 			}
 			n++
@@ -194,7 +194,7 @@ func (h *history) figuresCompared() []figure {
 				}
 				values = append(values, y)
 				at := plotter.XY{X: float64(n), Y: y}
-				if len(q.Order) > 0 && q.Order[0] == o {
+				if len(q.Answer.Order) > 0 && q.Answer.Order[0] == o {
 					better = append(better, at)
 				} else {
 					other = append(other, at)
@@ -243,7 +243,7 @@ func (h *history) figureKept() (figure, bool) {
 	n := 0
 	for i := range h.decisions {
 		d := &h.decisions[i]
-		if d.Action != events.ActionCompare {
+		if d.Form != events.FormComparison {
 			continue
 		}
 		n++

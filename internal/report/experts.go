@@ -41,9 +41,9 @@ func outcomeOf(q *campaign.Question) outcome {
 	switch {
 	case q.Status == campaign.Asked:
 		return open
-	case q.Status == campaign.Answered && q.Answer == events.AnswerAccept:
+	case q.Status == campaign.Answered && q.Answer.Label == events.LabelAccept:
 		return accepted
-	case q.Status == campaign.Answered && q.Answer == events.AnswerReject:
+	case q.Status == campaign.Answered && q.Answer.Label == events.LabelReject:
 		return rejected
 	}
 	return noAnswer
@@ -54,7 +54,7 @@ func outcomeOf(q *campaign.Question) outcome {
 func (h *history) labels() (asked []askedLabel, initial [outcomes]int) {
 	for i := range h.state.Questions {
 		q := &h.state.Questions[i]
-		if q.Form != campaign.Label {
+		if q.Form != events.FormLabel {
 			continue
 		}
 		d := h.decision(q.Decision)
@@ -114,7 +114,7 @@ func (h *history) figureLabels() (figure, bool) {
 		stairs = append(stairs, plotter.XY{X: a.spot, Y: float64(i)}, plotter.XY{X: a.spot, Y: float64(i + 1)})
 		points[a.outcome] = append(points[a.outcome], plotter.XY{X: a.spot, Y: float64(i + 1)})
 		c.Spot(a.spot, float64(i+1), fmt.Sprintf("%s to %s: %s\n%s", a.question.ID, a.question.Expert, outcomeNames[a.outcome],
-			h.format.line(a.question.Parameters)), a.question.Decision)
+			h.format.line(a.question.Composition())), a.question.Decision)
 	}
 	stairs = append(stairs, plotter.XY{X: end, Y: float64(len(asked))})
 	c.Line(stairs, chart.Muted, 1.5)
@@ -247,7 +247,7 @@ func (h *history) figureWidths() (figure, bool) {
 		}
 		k := 3
 		switch {
-		case d.Action == events.ActionAsk || d.Action == events.ActionCompare:
+		case d.Form == events.FormLabel || d.Form == events.FormComparison:
 			k = 0
 		case d.Rule == policies.RuleAccepted || d.Rule == policies.RuleChosen && d.Chosen == policies.Aided || d.Rule == policies.RuleAskedBefore && d.Chosen == policies.Aided:
 			k = 2

@@ -111,27 +111,27 @@ func (h *history) answersGiven() (numbers []number) {
 		}
 		numbers = append(numbers, number{fmt.Sprint(s.Labels()), "labels", askedDetail(first, len(asked))})
 	}
-	for _, form := range []struct {
-		form campaign.Form
-		name string
-	}{{campaign.Comparison, "comparisons"}, {campaign.Pinpoint, "compositions named"}} {
+	for _, form := range events.Forms() {
+		if form == events.FormLabel {
+			continue // see above
+		}
 		given, first, asked := 0, 0, 0
 		for i := range s.Questions {
 			q := &s.Questions[i]
 			switch {
-			case q.Form != form.form:
+			case q.Form != form:
 				continue
 			case q.Decision == "":
 				first++
 			default:
 				asked++
 			}
-			if q.Status == campaign.Answered && !undecided(q) {
+			if q.Status == campaign.Answered && !q.Unsure() {
 				given++
 			}
 		}
 		if first+asked > 0 {
-			numbers = append(numbers, number{fmt.Sprint(given), form.name, askedDetail(first, asked)})
+			numbers = append(numbers, number{fmt.Sprint(given), formWords[form].given, askedDetail(first, asked)})
 		}
 	}
 	return numbers

@@ -40,7 +40,7 @@ var classNames = [classes]string{
 
 // classOf returns the class of an experiment by its origin and the candidate its
 // decision chose.
-func classOf(origin, chosen string) class {
+func classOf(origin events.Origin, chosen string) class {
 	switch origin {
 	case events.OriginInitial:
 		return classInitial

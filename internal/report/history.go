@@ -214,23 +214,11 @@ func (h *history) take(e events.Event, payload events.Payload) {
 		if d := h.decision(p.Decision); d != nil && d.experiment == "" {
 			d.experiment = p.Experiment
 		}
-	case *events.LabelRequested:
+	case *events.QuestionAsked:
 		if d := h.decision(p.Decision); d != nil {
 			d.question = p.Question
 		}
-	case *events.ComparisonRequested:
-		if d := h.decision(p.Decision); d != nil {
-			d.question = p.Question
-		}
-	case *events.PinpointRequested:
-		if d := h.decision(p.Decision); d != nil {
-			d.question = p.Question
-		}
-	case *events.LabelGiven:
-		h.answered(p.Expert, e.Simulated)
-	case *events.ComparisonGiven:
-		h.answered(p.Expert, e.Simulated)
-	case *events.PinpointGiven:
+	case *events.QuestionAnswered:
 		h.answered(p.Expert, e.Simulated)
 	case *events.ExperimentDispatched:
 		h.dispatched, h.dispatchSimulated = true, e.Simulated

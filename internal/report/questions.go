@@ -22,21 +22,33 @@ type questionRow struct {
 	Note                                string
 }
 
+// formWords say for each form of question what a decision that asks for it does, what
+// the expert is to do, and what they give.
+var formWords = map[events.Form]struct{ action, asks, given string }{
+	events.FormLabel:      {"ask", "accept or reject", "labels"},
+	events.FormComparison: {"compare", "compare", "comparisons"},
+	events.FormPinpoint:   {"pinpoint", "name a composition", "compositions named"},
+}
+
+// actionText is what a decision does, in a word.
+func actionText(d *events.DecisionMade) string {
+	if d.Action == events.ActionAsk {
+		return formWords[d.Form].action
+	}
+	return string(d.Action)
+}
+
 // questionRows counts the questions by expert and form, the initial ones and the
 // volunteered ones included.
 func (h *history) questionRows() []questionRow {
 	var rows []questionRow
-	forms := []struct {
-		form campaign.Form
-		name string
-	}{{campaign.Label, "accept or reject"}, {campaign.Comparison, "compare"}, {campaign.Pinpoint, "name a composition"}}
 	for _, e := range h.def.Experts {
-		for _, form := range forms {
-			row := questionRow{Expert: e.Name, Form: form.name}
+		for _, form := range events.Forms() {
+			row := questionRow{Expert: e.Name, Form: formWords[form].asks}
 			initial := 0
 			for i := range h.state.Questions {
 				q := &h.state.Questions[i]
-				if q.Expert != e.Name || q.Form != form.form {
+				if q.Expert != e.Name || q.Form != form {
 					continue
 				}
 				row.Asked++
@@ -44,7 +56,7 @@ func (h *history) questionRows() []questionRow {
 					initial++
 				}
 				switch {
-				case q.Status == campaign.Answered && undecided(q):
+				case q.Unsure():
 					row.Unsure++
 				case q.Status == campaign.Answered:
 					row.Answered++
@@ -64,27 +76,16 @@ func (h *history) questionRows() []questionRow {
 	return rows
 }
 
-// undecided reports whether an answer says "can't tell".
-func undecided(q *campaign.Question) bool {
-	switch q.Form {
-	case campaign.Comparison:
-		return len(q.Order) == 0
-	case campaign.Pinpoint:
-		return q.Parameters == nil
-	}
-	return q.Answer == events.AnswerUnsure
-}
-
 // answerText says what came of a question, in a few words.
 func (h *history) answerText(q *campaign.Question) string {
 	switch {
 	case q.Status != campaign.Answered:
 		return string(q.Status)
-	case undecided(q):
+	case q.Unsure():
 		return "can't tell"
-	case q.Form == campaign.Comparison:
-		letters := make([]string, len(q.Order))
-		for k, i := range q.Order {
+	case q.Form == events.FormComparison:
+		letters := make([]string, len(q.Answer.Order))
+		for k, i := range q.Answer.Order {
 			letters[k] = humans.OptionName(i)
 		}
 		if len(q.Options) > 2 {
@@ -94,8 +95,8 @@ func (h *history) answerText(q *campaign.Question) string {
 			letters[0] += " (" + c + ")"
 		}
 		return letters[0]
-	case q.Form == campaign.Pinpoint:
-		return h.format.line(q.Parameters)
+	case q.Form == events.FormPinpoint:
+		return h.format.line(q.Answer.Point)
 	}
 	return outcomeNames[outcomeOf(q)]
 }

@@ -266,10 +266,10 @@ func troubled(t *testing.T) *trial {
 		Changes: []events.Change{{Path: "/budget/experiments", From: "20", To: "30"}}}})
 	c.record(
 		&events.ModelFitted{Model: events.ModelObjective, Objective: fit(3, 5)},
-		&events.DecisionMade{Decision: "d1", Action: events.ActionAsk, Chosen: "aided", Expert: "ada", Rule: "ask", Reason: "The belief is wide.",
+		&events.DecisionMade{Decision: "d1", Action: events.ActionAsk, Form: events.FormLabel, Chosen: "aided", Expert: "ada", Rule: "ask", Reason: "The belief is wide.",
 			Candidates: []events.Candidate{{Name: "aided", Parameters: point(20), Belief: &events.Interval{Lower: -1, Upper: 2}}}},
-		&events.LabelRequested{Question: "q1", Expert: "ada", Parameters: point(20), Decision: "d1"},
-		&events.LabelExpired{Question: "q1"},
+		&events.QuestionAsked{Question: "q1", Form: events.FormLabel, Expert: "ada", Options: []events.Option{{Parameters: point(20)}}, Decision: "d1"},
+		&events.QuestionExpired{Question: "q1"},
 		&events.DecisionMade{Decision: "d2", Action: events.ActionRun, Chosen: "unaided", Rule: "no answer", Reason: "Nobody answered.",
 			Candidates: []events.Candidate{{Name: "unaided", Parameters: point(21), Prediction: &events.Prediction{Mean: 11, SD: 0.5, Unit: "mS/cm"}}}},
 		&events.ExperimentRequested{Experiment: "e7", Parameters: point(21), Origin: events.OriginPolicy, Decision: "d2", Replicate: 1},

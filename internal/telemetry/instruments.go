@@ -17,12 +17,12 @@ import (
 //	campaignd.log.events           {event}        events appended
 //	campaignd.decision.duration    s              by action
 //	campaignd.fit.duration         s              by model and outcome
-//	campaignd.label.duration       s              from a question to its answer, by answer
+//	campaignd.question.duration    s              from a question to its answer, by answer
 //	campaignd.experiment.duration  s              from command to result, by outcome and simulated
 //	campaignd.instrument.stalls    {stall}        by instrument
 //	campaignd.queue.age            s              of the oldest that waits, by queue
 //
-// The counts of labels and of measurements are the counts of their histograms.
+// The counts of answers and of measurements are the counts of their histograms.
 // No attribute is a campaign, experiment, question or decision: a metric has at
 // most 2,000 sets of attributes, and folds the rest into one in silence.
 type Instruments struct {
@@ -31,7 +31,7 @@ type Instruments struct {
 	events     metric.Int64Counter
 	decision   metric.Float64Histogram
 	fit        metric.Float64Histogram
-	label      metric.Float64Histogram
+	question   metric.Float64Histogram
 	experiment metric.Float64Histogram
 	stalls     metric.Int64Counter
 	age        metric.Float64ObservableGauge
@@ -78,7 +78,7 @@ func NewInstruments() (*Instruments, error) {
 	m.events = counter("campaignd.log.events", "{event}", "Events appended to the log.")
 	m.decision = histogram("campaignd.decision.duration", "Time to make a decision.", thinkBounds)
 	m.fit = histogram("campaignd.fit.duration", "Time to fit a model.", thinkBounds)
-	m.label = histogram("campaignd.label.duration", "Time from a question to an expert to the answer.", waitBounds)
+	m.question = histogram("campaignd.question.duration", "Time from a question to an expert to the answer.", waitBounds)
 	m.experiment = histogram("campaignd.experiment.duration", "Time from a command to an instrument to the result.", waitBounds)
 	m.stalls = counter("campaignd.instrument.stalls", "{stall}", "Times an instrument was silent for too long.")
 	age, err := m.meter.Float64ObservableGauge("campaignd.queue.age", metric.WithUnit("s"),
@@ -100,7 +100,7 @@ func (m *Instruments) Appended(ctx context.Context, n int, d time.Duration) {
 	m.events.Add(ctx, int64(n))
 }
 
-// Decided records a decision for an action ("run", "ask", "wait", "stop") that
+// Decided records a decision for an action ("run", "ask", "stop") that
 // took d.
 func (m *Instruments) Decided(ctx context.Context, action string, d time.Duration) {
 	if m == nil {
@@ -118,13 +118,13 @@ func (m *Instruments) Fitted(ctx context.Context, model, outcome string, d time.
 	m.fit.Record(ctx, d.Seconds(), metric.WithAttributes(attribute.String("model", model), attribute.String("outcome", outcome)))
 }
 
-// Labelled records an expert's answer ("accept", "reject", "unsure"), or that
-// the question "expired", a time d after it was asked.
-func (m *Instruments) Labelled(ctx context.Context, answer string, d time.Duration) {
+// Answered records an expert's answer ("accept", "reject", "unsure", or "given" for an
+// order or a composition), or that the question "expired", a time d after it was asked.
+func (m *Instruments) Answered(ctx context.Context, answer string, d time.Duration) {
 	if m == nil {
 		return
 	}
-	m.label.Record(ctx, d.Seconds(), metric.WithAttributes(attribute.String("answer", answer)))
+	m.question.Record(ctx, d.Seconds(), metric.WithAttributes(attribute.String("answer", answer)))
 }
 
 // Experimented records the end of an experiment a time d after its command;

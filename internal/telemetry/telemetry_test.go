@@ -407,7 +407,7 @@ func TestInstruments(t *testing.T) {
 		m.Appended(ctx, 3, time.Millisecond)
 		m.Decided(ctx, "run", 80*time.Millisecond)
 		m.Fitted(ctx, "objective", telemetry.OutcomeDone, 20*time.Millisecond)
-		m.Labelled(ctx, "accept", time.Minute)
+		m.Answered(ctx, "accept", time.Minute)
 		m.Experimented(ctx, telemetry.OutcomeDone, true, time.Hour)
 		m.Stalled(ctx, "robot")
 		if _, err := m.WatchQueue("questions", func() (time.Time, bool) { return time.Now().Add(-time.Hour), true }); err != nil {
@@ -432,7 +432,7 @@ func TestInstruments(t *testing.T) {
 		{"campaignd.log.events", "{event}", nil},
 		{"campaignd.decision.duration", "s", []string{"action"}},
 		{"campaignd.fit.duration", "s", []string{"model", "outcome"}},
-		{"campaignd.label.duration", "s", []string{"answer"}},
+		{"campaignd.question.duration", "s", []string{"answer"}},
 		{"campaignd.experiment.duration", "s", []string{"outcome", "simulated"}},
 		{"campaignd.instrument.stalls", "{stall}", []string{"instrument"}},
 		{"campaignd.queue.age", "s", []string{"queue"}},

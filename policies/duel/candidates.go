@@ -167,8 +167,8 @@ func (m *machine) history(in Input) ([]dueling.Comparison, error) {
 			continue
 		}
 		c := dueling.Comparison{Pair: dueling.Pair{First: i, Second: j}, Outcome: 0.5}
-		if len(q.Order) > 0 {
-			c.Outcome = float64(1 - q.Order[0])
+		if len(q.Answer.Order) > 0 {
+			c.Outcome = float64(1 - q.Answer.Order[0])
 		}
 		history = append(history, c)
 	}

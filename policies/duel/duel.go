@@ -125,7 +125,7 @@ func (r *Rule) Best(ctx context.Context, in Input) (best Best, ok bool, err erro
 func answered(in Input) (questions []*campaign.Question) {
 	for i := range in.Questions {
 		q := &in.Questions[i]
-		if q.Expert == in.Expert && q.Form == campaign.Comparison && q.Status == campaign.Answered && len(q.Options) == 2 {
+		if q.Expert == in.Expert && q.Form == events.FormComparison && q.Status == campaign.Answered && len(q.Options) == 2 {
 			questions = append(questions, q)
 		}
 	}
@@ -180,7 +180,7 @@ func (r *Rule) mostWins(in Input) (best Best, ok bool, err error) {
 	points := make(map[string]definition.Point)
 	var order []string
 	for _, q := range answered(in) {
-		if len(q.Order) == 0 {
+		if len(q.Answer.Order) == 0 {
 			continue
 		}
 		a, b, err := keys(in.Space, q.Points())
@@ -191,7 +191,7 @@ func (r *Rule) mostWins(in Input) (best Best, ok bool, err error) {
 			if _, seen := points[key]; !seen {
 				points[key], order = q.Options[i].Parameters, append(order, key)
 			}
-			if q.Order[0] == i {
+			if q.Answer.Order[0] == i {
 				score[key]++
 			} else {
 				score[key]--

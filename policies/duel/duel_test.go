@@ -62,10 +62,12 @@ func input(t *testing.T, def definition.Campaign, compared [][2]definition.Point
 	for i, pair := range compared {
 		id := fmt.Sprintf("q%d", i+1)
 		in.Questions = append(in.Questions, campaign.Question{
-			ID: id, Status: campaign.Answered, Form: campaign.Comparison, Expert: "ada", Order: []int{0, 1},
+			ID: id, Status: campaign.Answered, Form: events.FormComparison, Expert: "ada", Answer: events.Answer{Order: []int{0, 1}},
 			Options: []events.Option{{Parameters: pair[0]}, {Parameters: pair[1]}},
 		})
-		apply(&events.ComparisonGiven{Question: id, Expert: "ada", Options: pair[:], Order: []int{0, 1}})
+		apply(&events.QuestionAnswered{
+			Question: id, Form: events.FormComparison, Expert: "ada", Options: pair[:], Answer: events.Answer{Order: []int{0, 1}},
+		})
 	}
 	if p.Stale("ada") {
 		fit, err := p.Fit(t.Context(), "ada", 1)
@@ -152,7 +154,7 @@ func TestAllTakenBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			def := taste(t, p)
 			in := input(t, def, [][2]definition.Point{{at(0.5, 0.5), at(0.1, 0.1)}})
-			in.Questions[0].Order = nil
+			in.Questions[0].Answer.Order = nil
 			if in.Model.Form != "" {
 				taken := preference.New()
 				for _, payload := range []events.Payload{

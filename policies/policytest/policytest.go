@@ -57,18 +57,18 @@ func Run(t testing.TB, p Decider, v policies.View, seed uint64) policies.Decisio
 		}
 	}
 	switch first.Action {
-	case events.ActionRun, events.ActionAsk:
+	case events.ActionRun:
 		if first.Candidate() == nil {
-			t.Errorf("the action %s is about %q, which is no candidate", first.Action, first.Chosen)
+			t.Errorf("it runs %q, which is no candidate", first.Chosen)
 		}
-		if first.Action == events.ActionAsk && (first.Expert == "" || first.Explanation == "") {
-			t.Error("a question names no expert or explains nothing")
-		}
-	case events.ActionCompare, events.ActionPinpoint:
+	case events.ActionAsk:
 		if first.Expert == "" || first.Explanation == "" {
 			t.Error("a question names no expert or explains nothing")
 		}
-		if first.Action == events.ActionCompare && len(first.Candidates) < 2 {
+		if first.Form == events.FormLabel && first.Candidate() == nil {
+			t.Errorf("the expert is to label %q, which is no candidate", first.Chosen)
+		}
+		if first.Form == events.FormComparison && len(first.Candidates) < 2 {
 			t.Errorf("the expert is to compare %d candidates", len(first.Candidates))
 		}
 	case events.ActionStop:

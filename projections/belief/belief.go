@@ -90,19 +90,10 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 			p.state.Experts[i].Fit, p.state.Experts[i].FitRevision = nil, -1
 		}
 		return p.define(&d.Definition)
-	case *events.LabelGiven:
-		if d.Answer != events.AnswerUnsure {
-			x := p.expert(d.Expert)
-			x.insert(Label{Question: d.Question, Point: d.Parameters, Reject: d.Answer == events.AnswerReject})
-			delete(p.cache, d.Expert)
-		}
-	case *events.LabelSuperseded:
-		p.expert(d.Expert).supersede(d)
-		delete(p.cache, d.Expert)
-	case *events.ComparisonGiven:
-		p.compare(d.Expert, projections.Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
-	case *events.ComparisonSuperseded:
-		p.compare(d.Expert, projections.Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
+	case *events.QuestionAnswered:
+		p.answer(d.Expert, d.Question, d.Form, d.Options, d.Answer)
+	case *events.QuestionSuperseded:
+		p.answer(d.Expert, d.Question, d.Form, d.Options, d.Answer)
 	case *events.ModelFitted:
 		if d.Model == events.ModelBelief {
 			x := p.expert(d.Expert)
@@ -118,29 +109,35 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 	return nil
 }
 
-// insert adds a label.
-func (x *Expert) insert(label Label) {
-	x.Labels = projections.InOrder(x.Labels, label, func(l Label) string { return l.Question })
-	x.Revision++
-}
-
-// compare takes an answer to a comparison into account.
-func (p *Projection) compare(expert string, c projections.Comparison) {
-	x, changes := p.expert(expert), 0
-	x.Comparisons, changes = projections.Compare(x.Comparisons, c)
+// answer takes an answer into account, in place of an earlier one to the same
+// question. A pinpoint says nothing about a belief.
+func (p *Projection) answer(expert, question string, form events.Form, options []definition.Point, a events.Answer) {
+	x := p.expert(expert)
+	changes := 0
+	switch form {
+	case events.FormLabel:
+		changes = x.label(question, options[0], a.Label)
+	case events.FormComparison:
+		c := projections.Comparison{Question: question, Options: options, Order: a.Order}
+		x.Comparisons, changes = projections.Compare(x.Comparisons, c)
+	}
 	x.Revision += changes
 	delete(p.cache, expert)
 }
 
-// supersede replaces an answer; "can't tell" is no label.
-func (x *Expert) supersede(d *events.LabelSuperseded) {
-	if i := slices.IndexFunc(x.Labels, func(l Label) bool { return l.Question == d.Question }); i >= 0 {
+// label takes a label into account, in place of an earlier one; "can't tell" only takes
+// that away. changes counts what was taken away and added.
+func (x *Expert) label(question string, point definition.Point, label events.Label) (changes int) {
+	if i := slices.IndexFunc(x.Labels, func(l Label) bool { return l.Question == question }); i >= 0 {
 		x.Labels = slices.Delete(x.Labels, i, i+1)
-		x.Revision++
+		changes++
 	}
-	if d.Answer != events.AnswerUnsure {
-		x.insert(Label{Question: d.Question, Point: d.Parameters, Reject: d.Answer == events.AnswerReject})
+	if label == "" {
+		return changes
 	}
+	added := Label{Question: question, Point: point, Reject: label == events.LabelReject}
+	x.Labels = projections.InOrder(x.Labels, added, func(l Label) string { return l.Question })
+	return changes + 1
 }
 
 // expert returns the named expert's state, new where there is none.

@@ -98,25 +98,26 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		*events.ExperimentCorrected:
 		return s.applyExperiment(e, payload)
 
-	case *events.LabelRequested, *events.LabelGiven, *events.LabelSuperseded, *events.LabelExpired, *events.LabelWithdrawn,
-		*events.ComparisonRequested, *events.ComparisonGiven, *events.ComparisonSuperseded,
-		*events.PinpointRequested, *events.PinpointGiven, *events.PinpointSuperseded, *events.QuestionExpired, *events.QuestionWithdrawn:
+	case *events.QuestionAsked, *events.QuestionAnswered, *events.QuestionSuperseded,
+		*events.QuestionExpired, *events.QuestionWithdrawn:
 		return s.applyQuestion(e, payload)
 
-	case *events.RegionRefused:
-		if next := RefusalID(len(s.Refusals)); p.Refusal != next {
-			return fmt.Sprintf("refusal %s is out of order, %s was next", p.Refusal, next)
+	case *events.RegionExcluded:
+		if next := ExclusionID(len(s.Exclusions)); p.Exclusion != next {
+			return fmt.Sprintf("exclusion %s is out of order, %s was next", p.Exclusion, next)
 		}
-		s.Refusals = append(s.Refusals, Refusal{ID: p.Refusal, Region: p.Region, About: p.About, Reason: p.Reason, Actor: e.Actor, Time: e.Time})
+		s.Exclusions = append(s.Exclusions, Exclusion{
+			ID: p.Exclusion, Region: p.Region, About: p.About, Reason: p.Reason, Actor: e.Actor, Time: e.Time,
+		})
 	case *events.RegionAllowed:
-		i := index('n', p.Refusal, len(s.Refusals))
+		i := index('n', p.Exclusion, len(s.Exclusions))
 		switch {
 		case i < 0:
-			return fmt.Sprintf("there is no refusal %s", p.Refusal)
-		case s.Refusals[i].Lifted:
-			return fmt.Sprintf("%s was taken back before", p.Refusal)
+			return fmt.Sprintf("there is no exclusion %s", p.Exclusion)
+		case s.Exclusions[i].Lifted:
+			return fmt.Sprintf("%s was taken back before", p.Exclusion)
 		}
-		s.Refusals[i].Lifted = true
+		s.Exclusions[i].Lifted = true
 
 	case *events.ModelFitted:
 		s.Failure = ""

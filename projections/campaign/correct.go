@@ -9,7 +9,7 @@ import (
 )
 
 // statusOf is the status to which a person corrects an outcome.
-var statusOf = map[string]ExperimentStatus{
+var statusOf = map[events.Resolution]ExperimentStatus{
 	events.ResolvedMeasured: Measured, events.ResolvedFailed: Failed,
 	events.ResolvedInfeasible: Infeasible, events.ResolvedNotPerformed: Cancelled,
 }

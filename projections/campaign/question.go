@@ -9,191 +9,119 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// misplaced says how an event contradicts the question it names.
-func (s *State) misplaced(payload events.Payload) (problem string) {
-	check := func(question, expert string, form Form, same func(q *Question) bool) string {
-		q := s.Question(question)
-		switch {
-		case q == nil:
-		case q.Form != form:
-			return fmt.Sprintf("question %s asks for another form of answer", q.ID)
-		case q.Expert != expert:
-			return fmt.Sprintf("it is an answer of %q, question %s is put to %q", expert, q.ID, q.Expert)
-		case !same(q):
-			return fmt.Sprintf("it judges other compositions than question %s is about", q.ID)
-		}
-		return ""
-	}
-	about := func(point definition.Point) func(*Question) bool {
-		return func(q *Question) bool { return maps.Equal(q.Parameters, point) }
-	}
-	between := func(points []definition.Point) func(*Question) bool {
-		return func(q *Question) bool { return slices.EqualFunc(q.Points(), points, maps.Equal[definition.Point]) }
-	}
-	switch p := payload.(type) {
-	case *events.LabelGiven:
-		if !p.Volunteered {
-			return check(p.Question, p.Expert, Label, about(p.Parameters))
-		}
-	case *events.LabelSuperseded:
-		return check(p.Question, p.Expert, Label, about(p.Parameters))
-	case *events.ComparisonGiven:
-		if problem := misordered(p.Order, len(p.Options)); problem != "" {
-			return problem
-		}
-		if !p.Volunteered {
-			return check(p.Question, p.Expert, Comparison, between(p.Options))
-		}
-	case *events.ComparisonSuperseded:
-		if problem := misordered(p.Order, len(p.Options)); problem != "" {
-			return problem
-		}
-		return check(p.Question, p.Expert, Comparison, between(p.Options))
-	case *events.PinpointGiven:
-		return check(p.Question, p.Expert, Pinpoint, func(*Question) bool { return true })
-	case *events.PinpointSuperseded:
-		return check(p.Question, p.Expert, Pinpoint, func(*Question) bool { return true })
-	}
-	return ""
-}
-
-// misordered says what is wrong with an order of n options.
-func misordered(order []int, n int) string {
-	seen := make([]bool, n)
-	for _, i := range order {
-		if i < 0 || i >= n || seen[i] {
-			return fmt.Sprintf("%v is not an order of %d options", order, n)
-		}
-		seen[i] = true
-	}
-	return ""
-}
-
 // applyQuestion folds an event about a question.
 func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem string) {
-	if problem := s.misplaced(payload); problem != "" {
-		return problem
-	}
-	add := func(q Question) string {
-		if next := QuestionID(len(s.Questions)); q.ID != next {
-			return fmt.Sprintf("question %s is out of order, %s was next", q.ID, next)
-		}
-		q.Status, q.AskedAt, q.Experiments, q.LastEvent, q.Trace = Asked, e.Time, len(s.Experiments), e.ID, e.Trace
-		s.Questions = append(s.Questions, q)
-		return ""
-	}
-	expect := func(id string, statuses ...QuestionStatus) *Question {
-		q := s.Question(id)
-		switch {
-		case q == nil:
-			problem = fmt.Sprintf("there is no question %s", id)
-		case !slices.Contains(statuses, q.Status):
-			problem = fmt.Sprintf("question %s is %s", id, q.Status)
-		default:
-			q.LastEvent, q.Trace = e.ID, e.Trace
-			return q
-		}
-		return nil
-	}
-	// The campaign goes on without an answer that is late, and learns from it when
-	// it comes. What was withdrawn nobody needs.
-	answer := func(id, answer, comment string) *Question {
-		q := expect(id, Asked, Expired)
-		if q != nil {
-			q.Status, q.Answer, q.Comment, q.Source, q.AnsweredAt = Answered, answer, comment, e.ID, e.Time
-		}
-		return q
-	}
-	supersede := func(id, supersedes string) *Question {
-		q := expect(id, Answered)
-		if q != nil && supersedes != q.Source {
-			problem = fmt.Sprintf("it supersedes event %s, but the answer to %s stands in event %s", supersedes, q.ID, q.Source)
-			return nil
-		}
-		if q != nil {
-			q.Source = e.ID
-		}
-		return q
-	}
-	end := func(id string, status QuestionStatus, moot bool) {
-		if q := expect(id, Asked); q != nil {
-			q.Status, q.Moot = status, moot
-		}
-	}
-
 	switch p := payload.(type) {
-	case *events.LabelRequested:
-		return add(Question{ID: p.Question, Expert: p.Expert, Parameters: p.Parameters, Prediction: p.Prediction, Belief: p.Belief,
-			Explanation: p.Explanation, Decision: p.Decision, Expires: p.Expires})
-	case *events.ComparisonRequested:
-		return add(Question{ID: p.Question, Form: Comparison, Expert: p.Expert, Options: p.Options, Explanation: p.Explanation,
-			Attributions: p.Attributions, Decision: p.Decision, Expires: p.Expires})
-	case *events.PinpointRequested:
-		return add(Question{ID: p.Question, Form: Pinpoint, Expert: p.Expert, Suggestion: p.Suggestion,
-			Explanation: p.Explanation, Decision: p.Decision, Expires: p.Expires})
-
-	case *events.LabelGiven:
-		if p.Volunteered {
-			if problem := add(Question{ID: p.Question, Expert: p.Expert, Parameters: p.Parameters, Volunteered: true}); problem != "" {
-				return problem
-			}
-		}
-		answer(p.Question, p.Answer, p.Comment)
-	case *events.ComparisonGiven:
-		if p.Volunteered {
-			options := make([]events.Option, len(p.Options))
-			for i, point := range p.Options {
-				options[i].Parameters = point
-			}
-			if problem := add(Question{ID: p.Question, Form: Comparison, Expert: p.Expert, Options: options, Volunteered: true}); problem != "" {
-				return problem
-			}
-		}
-		if q := answer(p.Question, unsureWithout(p.Order), p.Comment); q != nil {
-			q.Order = p.Order
-		}
-	case *events.PinpointGiven:
-		said := ""
-		if p.Parameters == nil {
-			said = events.AnswerUnsure
-		}
-		if q := answer(p.Question, said, p.Comment); q != nil {
-			q.Parameters = p.Parameters
-		}
-
-	case *events.LabelSuperseded:
-		if q := supersede(p.Question, p.Supersedes); q != nil {
-			q.Answer = p.Answer
-		}
-	case *events.ComparisonSuperseded:
-		if q := supersede(p.Question, p.Supersedes); q != nil {
-			q.Order, q.Answer = p.Order, unsureWithout(p.Order)
-		}
-
-	case *events.PinpointSuperseded:
-		if q := supersede(p.Question, p.Supersedes); q != nil {
-			q.Parameters, q.Answer = p.Parameters, ""
-			if p.Parameters == nil {
-				q.Answer = events.AnswerUnsure
-			}
-		}
-
-	case *events.LabelExpired:
-		end(p.Question, Expired, false)
-	case *events.LabelWithdrawn:
-		end(p.Question, Withdrawn, p.Moot)
+	case *events.QuestionAsked:
+		return s.ask(e, Question{
+			ID: p.Question, Form: p.Form, Expert: p.Expert, Options: p.Options, Suggestion: p.Suggestion,
+			Explanation: p.Explanation, Attributions: p.Attributions, Decision: p.Decision, Expires: p.Expires,
+		})
+	case *events.QuestionAnswered:
+		return s.answer(e, p)
+	case *events.QuestionSuperseded:
+		return s.supersede(e, p)
 	case *events.QuestionExpired:
-		end(p.Question, Expired, false)
+		return s.endQuestion(e, p.Question, Expired, false)
 	case *events.QuestionWithdrawn:
-		end(p.Question, Withdrawn, p.Moot)
-	}
-	return problem
-}
-
-// unsureWithout is the answer to a comparison without an order.
-func unsureWithout(order []int) string {
-	if len(order) == 0 {
-		return events.AnswerUnsure
+		return s.endQuestion(e, p.Question, Withdrawn, p.Moot)
 	}
 	return ""
+}
+
+// ask adds a question.
+func (s *State) ask(e events.Event, q Question) (problem string) {
+	if next := QuestionID(len(s.Questions)); q.ID != next {
+		return fmt.Sprintf("question %s is out of order, %s was next", q.ID, next)
+	}
+	if err := q.Form.Check(len(q.Options)); err != nil {
+		return err.Error()
+	}
+	q.Status, q.AskedAt, q.Experiments = Asked, e.Time, len(s.Experiments)
+	q.LastEvent, q.Trace = e.ID, e.Trace
+	s.Questions = append(s.Questions, q)
+	return ""
+}
+
+// answer folds an answer. The campaign goes on without one that is late, and learns
+// from it when it comes. What was withdrawn nobody needs.
+func (s *State) answer(e events.Event, p *events.QuestionAnswered) (problem string) {
+	if err := p.Answer.Check(p.Form, len(p.Options)); err != nil {
+		return err.Error()
+	}
+	if p.Volunteered {
+		options := make([]events.Option, len(p.Options))
+		for i, point := range p.Options {
+			options[i].Parameters = point
+		}
+		q := Question{ID: p.Question, Form: p.Form, Expert: p.Expert, Options: options, Volunteered: true}
+		if problem := s.ask(e, q); problem != "" {
+			return problem
+		}
+	}
+	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, Asked, Expired)
+	if problem != "" {
+		return problem
+	}
+	q.Status, q.Answer, q.Comment, q.Source, q.AnsweredAt = Answered, p.Answer, p.Comment, e.ID, e.Time
+	return ""
+}
+
+// supersede folds a changed answer.
+func (s *State) supersede(e events.Event, p *events.QuestionSuperseded) (problem string) {
+	if err := p.Answer.Check(p.Form, len(p.Options)); err != nil {
+		return err.Error()
+	}
+	if q := s.Question(p.Question); q != nil && q.Status == Answered && p.Supersedes != q.Source {
+		return fmt.Sprintf("it supersedes event %s, but the answer to %s stands in event %s", p.Supersedes, q.ID, q.Source)
+	}
+	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, Answered)
+	if problem != "" {
+		return problem
+	}
+	q.Answer, q.Source = p.Answer, e.ID
+	return ""
+}
+
+// endQuestion folds the end of a question without an answer.
+func (s *State) endQuestion(e events.Event, id string, status QuestionStatus, moot bool) (problem string) {
+	q, problem := s.openQuestion(e, id, Asked)
+	if problem != "" {
+		return problem
+	}
+	q.Status, q.Moot = status, moot
+	return ""
+}
+
+// about returns the question that an answer names, if it is one of the given
+// statuses and asks that expert for that form of answer about those compositions, and
+// notes that the event is about it.
+func (s *State) about(
+	e events.Event, id string, form events.Form, expert string, options []definition.Point, statuses ...QuestionStatus,
+) (q *Question, problem string) {
+	if q := s.Question(id); q != nil {
+		switch {
+		case q.Form != form:
+			return nil, fmt.Sprintf("question %s asks for another form of answer", q.ID)
+		case q.Expert != expert:
+			return nil, fmt.Sprintf("it is an answer of %q, question %s is put to %q", expert, q.ID, q.Expert)
+		case !slices.EqualFunc(q.Points(), options, maps.Equal[definition.Point]):
+			return nil, fmt.Sprintf("it judges other compositions than question %s is about", q.ID)
+		}
+	}
+	return s.openQuestion(e, id, statuses...)
+}
+
+// openQuestion returns the named question if it is one of the given statuses, and
+// notes that the event is about it.
+func (s *State) openQuestion(e events.Event, id string, statuses ...QuestionStatus) (q *Question, problem string) {
+	q = s.Question(id)
+	switch {
+	case q == nil:
+		return nil, fmt.Sprintf("there is no question %s", id)
+	case !slices.Contains(statuses, q.Status):
+		return nil, fmt.Sprintf("question %s is %s", id, q.Status)
+	}
+	q.LastEvent, q.Trace = e.ID, e.Trace
+	return q, ""
 }

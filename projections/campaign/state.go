@@ -49,8 +49,8 @@ func (s ExperimentStatus) Open() bool {
 func (s ExperimentStatus) CalledOff() bool { return s == Cancelled || s == Deferred }
 
 // Outcome is the status of an ended experiment in the words of people's
-// corrections: one of the Resolved constants, empty for an open one.
-func (s ExperimentStatus) Outcome() string {
+// corrections, empty for an open one.
+func (s ExperimentStatus) Outcome() events.Resolution {
 	switch s {
 	case Measured:
 		return events.ResolvedMeasured
@@ -69,7 +69,7 @@ type Experiment struct {
 	ID         string           `json:"id"`
 	Status     ExperimentStatus `json:"status"`
 	Parameters definition.Point `json:"parameters"`
-	Origin     string           `json:"origin"`
+	Origin     events.Origin    `json:"origin"`
 	Decision   string           `json:"decision,omitempty"`
 	Replicate  int              `json:"replicate"`
 	Command    string           `json:"command,omitempty"`
@@ -118,39 +118,22 @@ const (
 	Withdrawn QuestionStatus = "withdrawn"
 )
 
-// Form is what a question asks for.
-type Form string
-
-const (
-	Label      Form = ""           // accept or reject a composition
-	Comparison Form = "comparison" // an order of compositions
-	Pinpoint   Form = "pinpoint"   // a composition of the expert's own
-)
-
 // Question is the state of one question, or of one volunteered answer.
 type Question struct {
 	ID     string         `json:"id"`
 	Status QuestionStatus `json:"status"`
-	Form   Form           `json:"form,omitempty"`
+	Form   events.Form    `json:"form"`
 	Expert string         `json:"expert"`
-	// Parameters is the composition a label is about, or the one that was
-	// pinpointed.
-	Parameters definition.Point `json:"parameters,omitempty"`
-	// Options are what a comparison is between, Suggestion what was shown with a
-	// pinpoint.
+	// Options and Suggestion are as in [events.QuestionAsked].
 	Options      []events.Option      `json:"options,omitempty"`
 	Suggestion   *events.Option       `json:"suggestion,omitempty"`
 	Attributions *events.Attributions `json:"attributions,omitempty"`
-	Prediction   *events.Prediction   `json:"prediction,omitempty"`
-	Belief       *events.Interval     `json:"belief,omitempty"`
 	Explanation  string               `json:"explanation,omitempty"`
 	Decision     string               `json:"decision,omitempty"`
-	// Answer is the answer to a label that counts, the latest that superseded it,
-	// and "unsure" where the expert could not tell. Order is that to a comparison:
-	// options from best to worst, counting from 0.
-	Answer  string `json:"answer,omitempty"`
-	Order   []int  `json:"order,omitempty"`
-	Comment string `json:"comment,omitempty"`
+	// Answer is the answer that counts, the latest that superseded it. Without one, and
+	// where the expert could not tell, it is zero: Status tells the two apart.
+	Answer  events.Answer `json:"answer,omitzero"`
+	Comment string        `json:"comment,omitempty"`
 	// Source is the ID of the event Answer came from.
 	Source      string    `json:"source,omitempty"`
 	Volunteered bool      `json:"volunteered,omitempty"`
@@ -205,8 +188,8 @@ type State struct {
 	ResumedOn time.Time `json:"resumed_on,omitzero"`
 	// Questions in order: Questions[i].ID is "q"+(i+1).
 	Questions []Question `json:"questions,omitempty"`
-	// Refusals in order: Refusals[i].ID is "n"+(i+1).
-	Refusals []Refusal `json:"refusals,omitempty"`
+	// Exclusions in order: Exclusions[i].ID is "n"+(i+1).
+	Exclusions []Exclusion `json:"exclusions,omitempty"`
 	// Decisions counts the decisions made.
 	Decisions int     `json:"decisions"`
 	Trust     []Trust `json:"trust,omitempty"`
@@ -308,7 +291,7 @@ func (s *State) Labels() int {
 func (s *State) Comparisons() int {
 	n := 0
 	for i := range s.Questions {
-		if q := &s.Questions[i]; q.Form == Comparison && len(q.Order) > 0 {
+		if q := &s.Questions[i]; q.Form == events.FormComparison && !q.Answer.Unsure() {
 			n++
 		}
 	}
@@ -329,16 +312,28 @@ func (s *State) AskedCount() int {
 
 // IsLabel reports whether the question holds an accept or a reject that counts.
 func (q *Question) IsLabel() bool {
-	return q.Form == Label && q.Status == Answered && (q.Answer == events.AnswerAccept || q.Answer == events.AnswerReject)
+	return q.Form == events.FormLabel && q.Status == Answered && !q.Answer.Unsure()
+}
+
+// Unsure reports whether the expert answered that they cannot tell.
+func (q *Question) Unsure() bool { return q.Status == Answered && q.Answer.Unsure() }
+
+// Composition returns the one composition that the question is about or that answers
+// it: what a label judges, or what was pinpointed. It is nil where there is none.
+func (q *Question) Composition() definition.Point {
+	if q.Form == events.FormLabel {
+		return q.Options[0].Parameters
+	}
+	return q.Answer.Point
 }
 
 // Winner returns the option that the expert holds best, nil where there is no
 // such answer.
 func (q *Question) Winner() *events.Option {
-	if len(q.Order) == 0 {
+	if len(q.Answer.Order) == 0 {
 		return nil
 	}
-	return &q.Options[q.Order[0]]
+	return &q.Options[q.Answer.Order[0]]
 }
 
 // Points returns the compositions of the options.
@@ -350,8 +345,8 @@ func (q *Question) Points() []definition.Point {
 	return points
 }
 
-// Refusal is a region in which a person wants nothing suggested.
-type Refusal struct {
+// Exclusion is a region in which a person wants nothing suggested.
+type Exclusion struct {
 	ID     string            `json:"id"`
 	Region definition.Region `json:"region"`
 	About  string            `json:"about,omitempty"`
@@ -362,13 +357,13 @@ type Refusal struct {
 	Lifted bool `json:"lifted,omitempty"`
 }
 
-// RefusalID returns the identifier of the i-th refusal, counting from 0.
-func RefusalID(i int) string { return "n" + strconv.Itoa(i+1) }
+// ExclusionID returns the identifier of the i-th exclusion, counting from 0.
+func ExclusionID(i int) string { return "n" + strconv.Itoa(i+1) }
 
-// Refused returns the regions that are refused now.
-func (s *State) Refused() []definition.Region {
+// Excluded returns the regions that people have excluded and nobody has allowed again.
+func (s *State) Excluded() []definition.Region {
 	var regions []definition.Region
-	for _, r := range s.Refusals {
+	for _, r := range s.Exclusions {
 		if !r.Lifted {
 			regions = append(regions, r.Region)
 		}
@@ -376,12 +371,12 @@ func (s *State) Refused() []definition.Region {
 	return regions
 }
 
-// Bounded returns the present definition with what people have refused among its
+// Bounded returns the present definition with what people have excluded among its
 // excluded regions: what the design space is made from.
 func (s *State) Bounded() definition.Campaign {
 	def := *s.Definition
-	if refused := s.Refused(); refused != nil {
-		def.Excluded = append(slices.Clone(def.Excluded), refused...)
+	if excluded := s.Excluded(); excluded != nil {
+		def.Excluded = append(slices.Clone(def.Excluded), excluded...)
 	}
 	return def
 }

@@ -89,10 +89,10 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 			p.state.Experts[i].Fit, p.state.Experts[i].FitRevision = nil, -1
 		}
 		return p.define(&d.Definition)
-	case *events.ComparisonGiven:
-		p.compare(d.Expert, projections.Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
-	case *events.ComparisonSuperseded:
-		p.compare(d.Expert, projections.Comparison{Question: d.Question, Options: d.Options, Order: d.Order})
+	case *events.QuestionAnswered:
+		p.answer(d.Expert, d.Question, d.Form, d.Options, d.Answer)
+	case *events.QuestionSuperseded:
+		p.answer(d.Expert, d.Question, d.Form, d.Options, d.Answer)
 	case *events.AnchorsDeclared:
 		x := p.expert(d.Expert)
 		if d.Instead {
@@ -116,9 +116,14 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 	return nil
 }
 
-// compare takes an answer to a comparison into account.
-func (p *Projection) compare(expert string, c projections.Comparison) {
+// answer takes an answer to a comparison into account, in place of an earlier one to
+// the same question. No other form says anything about preferences.
+func (p *Projection) answer(expert, question string, form events.Form, options []definition.Point, a events.Answer) {
+	if form != events.FormComparison {
+		return
+	}
 	x, changes := p.expert(expert), 0
+	c := projections.Comparison{Question: question, Options: options, Order: a.Order}
 	x.Comparisons, changes = projections.Compare(x.Comparisons, c)
 	x.Revision += changes
 	delete(p.cache, expert)

@@ -58,7 +58,7 @@ func course(t *testing.T, method string) []events.Event {
 			t.Fatal(err)
 		}
 		n := len(history) + 1
-		e := events.Event{ID: fmt.Sprint(n), Campaign: "square", Sequence: events.Sequence(n), Kind: payload.Kind(), Version: 1, Data: data}
+		e := events.Event{ID: fmt.Sprint(n), Campaign: "square", Sequence: events.Sequence(n), Kind: events.KindOf(payload), Version: 1, Data: data}
 		history = append(history, e)
 		if err := live.Apply(e, payload); err != nil {
 			t.Fatal(err)
@@ -75,28 +75,23 @@ func course(t *testing.T, method string) []events.Event {
 		}
 		happens(&events.ModelFitted{Model: events.ModelPreference, Expert: expert, Preference: &fit})
 	}
-	compared := func(q int, expert string, order []int) *events.ComparisonGiven {
-		x := float64(q) / 10
-		return &events.ComparisonGiven{Question: fmt.Sprintf("q%d", q), Expert: expert, Options: []definition.Point{at(x, 0.5), at(1-x, x)}, Order: order}
-	}
 	def := defined(t, method)
 	happens(&events.CampaignDefined{Definition: def})
-	happens(compared(2, "ada", []int{0, 1}))
-	happens(compared(1, "ada", []int{1, 0}))
-	happens(compared(3, "bob", nil)) // "can't tell"
+	happens(answered(2, "ada", []int{0, 1}))
+	happens(answered(1, "ada", []int{1, 0}))
+	happens(answered(3, "bob", nil)) // "can't tell"
 	fit("ada")
 	fit("bob")
-	happens(compared(4, "ada", []int{0}))
+	happens(answered(4, "ada", []int{0}))
 	happens(&events.AnchorsDeclared{Expert: "ada", Points: []definition.Point{at(0.2, 0.9)}})
 	happens(&events.AnchorsDeclared{Expert: "ada", Points: []definition.Point{at(0.3, 0.8)}, Instead: true, Reason: "misread"})
 	happens(&events.ModelFitFailed{Model: events.ModelPreference, Expert: "ada", Cause: "a trial"})
-	turned := compared(2, "ada", []int{1, 0})
-	happens(&events.ComparisonSuperseded{Question: "q2", Expert: "ada", Options: turned.Options, Order: turned.Order})
+	happens(superseded(answered(2, "ada", []int{1, 0})))
 	fit("ada")
-	happens(compared(5, "bob", []int{0, 1})) // a composition with itself
-	happens(compared(6, "bob", []int{0, 1}))
+	happens(answered(5, "bob", []int{0, 1})) // a composition with itself
+	happens(answered(6, "bob", []int{0, 1}))
 	fit("bob")
-	happens(&events.ComparisonSuperseded{Question: "q4", Expert: "ada", Options: compared(4, "", nil).Options})
+	happens(superseded(answered(4, "ada", nil)))
 	def.Parameters[0].Max = ptr(0.9)
 	happens(&events.CampaignAmended{Definition: def})
 	fit("ada")
@@ -211,15 +206,29 @@ func TestModelFollowsFromState(t *testing.T) {
 	}
 }
 
+// answered is an answer to a comparison of two compositions; no order: "can't tell".
+func answered(q int, expert string, order []int) *events.QuestionAnswered {
+	x := float64(q) / 10
+	return &events.QuestionAnswered{
+		Question: fmt.Sprintf("q%d", q), Form: events.FormComparison, Expert: expert,
+		Options: []definition.Point{at(x, 0.5), at(1-x, x)}, Answer: events.Answer{Order: order},
+	}
+}
+
+// superseded is an answer in place of an earlier one to the same question.
+func superseded(p *events.QuestionAnswered) *events.QuestionSuperseded {
+	return &events.QuestionSuperseded{
+		Question: p.Question, Form: p.Form, Expert: p.Expert, Options: p.Options, Answer: p.Answer,
+	}
+}
+
 // Law: a model does not depend on the order in which questions were answered, and an
 // answer that is taken back is as one that was never given.
 func TestOrderOfAnswers(t *testing.T) {
 	def := defined(t, "coexbo")
-	given := func(q int, order ...int) events.Payload {
-		x := float64(q) / 10
-		return &events.ComparisonGiven{Question: fmt.Sprintf("q%d", q), Expert: "ada", Options: []definition.Point{at(x, 0.5), at(1-x, x)}, Order: order}
-	}
-	unsure := given(11).(*events.ComparisonGiven)
+	given := func(q int, order ...int) events.Payload { return answered(q, "ada", order) }
+	changed := func(q int, order ...int) events.Payload { return superseded(answered(q, "ada", order)) }
+	unsure := given(11)
 	fold := func(payloads ...events.Payload) *preference.Model {
 		p := preference.New()
 		for _, payload := range append([]events.Payload{&events.CampaignDefined{Definition: def}}, payloads...) {
@@ -243,10 +252,9 @@ func TestOrderOfAnswers(t *testing.T) {
 	want := predicted(t, fold(given(2, 0, 1), given(10, 1, 0)))
 	for name, m := range map[string]*preference.Model{
 		"answered late": fold(given(10, 1, 0), given(2, 0, 1)),
-		"changed":       fold(given(2, 0, 1), given(10, 0, 1), &events.ComparisonSuperseded{Question: "q10", Expert: "ada", Options: given(10).(*events.ComparisonGiven).Options, Order: []int{1, 0}}),
-		"taken back": fold(given(2, 0, 1), given(10, 1, 0), given(11, 0, 1),
-			&events.ComparisonSuperseded{Question: "q11", Expert: "ada", Options: unsure.Options}),
-		"can't tell": fold(given(2, 0, 1), unsure, given(10, 1, 0)),
+		"changed":       fold(given(2, 0, 1), given(10, 0, 1), changed(10, 1, 0)),
+		"taken back":    fold(given(2, 0, 1), given(10, 1, 0), given(11, 0, 1), changed(11)),
+		"can't tell":    fold(given(2, 0, 1), unsure, given(10, 1, 0)),
 	} {
 		if got := predicted(t, m); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", name, got, want)

@@ -37,7 +37,7 @@ func (s *session) renamed(q humans.Question) humans.Question {
 
 // reply is what Ask returned.
 type reply struct {
-	answer humans.Answer
+	answer humans.Reply
 	err    error
 }
 
@@ -58,7 +58,7 @@ func (s *session) ask(ctx context.Context, q humans.Question) <-chan reply {
 }
 
 // wait waits for a valid answer.
-func (s *session) wait(q humans.Question, replied <-chan reply) (humans.Answer, error) {
+func (s *session) wait(q humans.Question, replied <-chan reply) (humans.Reply, error) {
 	patience := time.NewTimer(s.env.Patience)
 	defer patience.Stop()
 	select {
@@ -71,7 +71,7 @@ func (s *session) wait(q humans.Question, replied <-chan reply) (humans.Answer, 
 		}
 		return r.answer, nil
 	case <-patience.C:
-		return humans.Answer{}, fmt.Errorf("question %s: no answer within %v", q.ID, s.env.Patience)
+		return humans.Reply{}, fmt.Errorf("question %s: no answer within %v", q.ID, s.env.Patience)
 	}
 }
 
@@ -83,11 +83,11 @@ func (s *session) ended(q humans.Question, replied <-chan reply) error {
 	case r := <-replied:
 		switch {
 		case r.err == nil:
-			return fmt.Errorf("question %s: Ask answered %q after its context was over", q.ID, r.answer.Answer)
+			return fmt.Errorf("question %s: Ask answered %v after its context was over", q.ID, r.answer)
 		case !errors.Is(r.err, context.Canceled):
 			return fmt.Errorf("question %s: the error is not the context's: %w", q.ID, r.err)
-		case !r.answer.Equal(humans.Answer{}):
-			return fmt.Errorf("question %s: an error and the answer %q at once", q.ID, r.answer.Answer)
+		case !r.answer.Equal(humans.Reply{}):
+			return fmt.Errorf("question %s: an error and the answer %v at once", q.ID, r.answer)
 		}
 		return nil
 	case <-prompt.C:
@@ -109,7 +109,7 @@ func (s *session) sees(ctx context.Context, q humans.Question) error {
 }
 
 // answers lets the person answer q once they see it, if there is a person.
-func (s *session) answers(ctx context.Context, q humans.Question, a humans.Answer) error {
+func (s *session) answers(ctx context.Context, q humans.Question, a humans.Reply) error {
 	if s.env.Person == nil {
 		return nil
 	}
@@ -120,10 +120,10 @@ func (s *session) answers(ctx context.Context, q humans.Question, a humans.Answe
 }
 
 // answered asks q, has it answered by a, and checks what comes back.
-func (s *session) answered(ctx context.Context, q humans.Question, a humans.Answer) (humans.Answer, error) {
+func (s *session) answered(ctx context.Context, q humans.Question, a humans.Reply) (humans.Reply, error) {
 	replied := s.ask(ctx, q)
 	if err := s.answers(ctx, q, a); err != nil {
-		return humans.Answer{}, err
+		return humans.Reply{}, err
 	}
 	got, err := s.wait(q, replied)
 	if err == nil && s.env.Person != nil && !got.Equal(a) {
@@ -185,7 +185,7 @@ func sameAtOnce(ctx context.Context, s *session) error {
 	if err := s.answers(ctx, q, s.env.answerTo(q, 1)); err != nil {
 		return err
 	}
-	var first humans.Answer
+	var first humans.Reply
 	for n, replied := range replies {
 		a, err := s.wait(q, replied)
 		if err != nil {
@@ -283,7 +283,7 @@ func otherExpert(ctx context.Context, s *session) error {
 	select {
 	case r := <-s.ask(ctx, q):
 		if r.err == nil {
-			return fmt.Errorf("it answered %q in the name of someone else", r.answer.Answer)
+			return fmt.Errorf("it answered %v in the name of someone else", r.answer)
 		}
 		if ctx.Err() == nil {
 			return nil

@@ -13,29 +13,68 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// answersOfAForm is how many different answers answerTo knows for each form.
+// answersOfAForm is how many different answers a person knows for each form.
 const answersOfAForm = 4
 
-// answerTo is the k-th answer that the person gives to a question, in a round.
-func (e Env) answerTo(q humans.Question, k int) humans.Answer {
-	const why = "too viscous, even at 30 °C"
-	unsure := humans.Answer{Answer: events.AnswerUnsure}
-	switch q.Form {
-	case humans.Comparison:
-		all := make([]int, len(q.Options))
-		for i := range all {
-			all[i] = len(all) - 1 - i
-		}
-		return []humans.Answer{
-			{Order: all}, {Order: best(len(all)-1, len(all)), Comment: why}, unsure, {Order: best(0, len(all))},
-		}[k%answersOfAForm]
-	case humans.Pinpoint:
-		p := e.allowed(q)
-		return []humans.Answer{{Point: p[0]}, {Point: p[len(p)-1], Comment: why}, unsure, {Point: p[len(p)/2]}}[k%answersOfAForm]
+// why is a comment.
+const why = "too viscous, even at 30 °C"
+
+// forms say for each form what a person answers to a question of it, a round of
+// different answers, and what the environment lacks for that.
+var forms = map[events.Form]struct {
+	answers func(e Env, q humans.Question) [answersOfAForm]humans.Reply
+	lacks   func(e Env, q humans.Question) error
+}{
+	events.FormLabel:      {labels, nil},
+	events.FormComparison: {orders, nil},
+	events.FormPinpoint:   {named, lacksPoints},
+}
+
+func labels(Env, humans.Question) [answersOfAForm]humans.Reply {
+	accept := events.Answer{Label: events.LabelAccept}
+	reject := events.Answer{Label: events.LabelReject}
+	return [answersOfAForm]humans.Reply{
+		{Answer: accept}, {Answer: reject, Comment: why}, {}, {Answer: reject, Exclude: true, Comment: why},
 	}
-	return []humans.Answer{
-		{Answer: events.AnswerAccept}, {Answer: events.AnswerReject, Comment: why}, unsure, {Answer: events.AnswerRefuse, Comment: why},
-	}[k%answersOfAForm]
+}
+
+func orders(_ Env, q humans.Question) [answersOfAForm]humans.Reply {
+	n := len(q.Options)
+	all := make([]int, n)
+	for i := range all {
+		all[i] = n - 1 - i
+	}
+	return [answersOfAForm]humans.Reply{
+		{Answer: events.Answer{Order: all}},
+		{Answer: events.Answer{Order: best(n-1, n)}, Comment: why},
+		{},
+		{Answer: events.Answer{Order: best(0, n)}},
+	}
+}
+
+func named(e Env, q humans.Question) [answersOfAForm]humans.Reply {
+	p := e.allowed(q)
+	if len(p) == 0 {
+		return [answersOfAForm]humans.Reply{} // the reviewer answers by itself
+	}
+	return [answersOfAForm]humans.Reply{
+		{Answer: events.Answer{Point: p[0]}},
+		{Answer: events.Answer{Point: p[len(p)-1]}, Comment: why},
+		{},
+		{Answer: events.Answer{Point: p[len(p)/2]}},
+	}
+}
+
+func lacksPoints(e Env, q humans.Question) error {
+	if e.Person != nil && len(e.allowed(q)) < 2 {
+		return errors.New("humantest: a pinpoint needs two different compositions that are Allowed among those of the Questions")
+	}
+	return nil
+}
+
+// answerTo is the k-th answer that the person gives to a question, in a round.
+func (e Env) answerTo(q humans.Question, k int) humans.Reply {
+	return forms[q.Form].answers(e, q)[k%answersOfAForm]
 }
 
 // best is an order that says only which of n options is the best. Of two that is
@@ -58,7 +97,9 @@ func (e Env) allowed(q humans.Question) []definition.Point {
 		}
 	}
 	for _, other := range e.Questions {
-		add(other.Point)
+		if other.Suggestion != nil {
+			add(other.Suggestion.Parameters)
+		}
 		for _, o := range other.Options {
 			add(o.Parameters)
 		}
@@ -72,11 +113,13 @@ func (e Env) check() error {
 		return errors.New("humantest: Env needs Open and two Questions")
 	}
 	for _, q := range e.Questions {
-		if q.Form == humans.Comparison && len(q.Options) < 2 {
-			return errors.New("humantest: a comparison needs two Options")
+		if err := q.Form.Check(len(q.Options)); err != nil {
+			return fmt.Errorf("humantest: a question of Env: %w", err)
 		}
-		if q.Form == humans.Pinpoint && e.Person != nil && len(e.allowed(q)) < 2 {
-			return errors.New("humantest: a pinpoint needs two different compositions that are Allowed among those of the Questions")
+		if lacks := forms[q.Form].lacks; lacks != nil {
+			if err := lacks(e, q); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -84,7 +127,7 @@ func (e Env) check() error {
 
 // of returns a question of a form, of at least n options, where the environment
 // has one.
-func (s *session) of(form humans.Form, n int) (humans.Question, error) {
+func (s *session) of(form events.Form, n int) (humans.Question, error) {
 	for _, q := range s.env.Questions {
 		if q.Form == form && len(q.Options) >= n {
 			return q, nil
@@ -94,17 +137,17 @@ func (s *session) of(form humans.Form, n int) (humans.Question, error) {
 }
 
 func comparison(ctx context.Context, s *session) error {
-	like, err := s.of(humans.Comparison, 2)
+	like, err := s.of(events.FormComparison, 2)
 	if err != nil {
 		return err
 	}
 	for first := range like.Options {
 		q := s.renamed(like)
-		if _, err := s.answered(ctx, q, humans.Answer{Order: best(first, len(like.Options))}); err != nil {
+		if _, err := s.answered(ctx, q, humans.Reply{Answer: events.Answer{Order: best(first, len(like.Options))}}); err != nil {
 			return err
 		}
 	}
-	if like, err = s.of(humans.Comparison, 3); err != nil {
+	if like, err = s.of(events.FormComparison, 3); err != nil {
 		return nil
 	}
 	all := make([]int, len(like.Options))
@@ -112,12 +155,12 @@ func comparison(ctx context.Context, s *session) error {
 		all[i] = (i + 1) % len(all)
 	}
 	q := s.renamed(like)
-	_, err = s.answered(ctx, q, humans.Answer{Order: all})
+	_, err = s.answered(ctx, q, humans.Reply{Answer: events.Answer{Order: all}})
 	return err
 }
 
 func pinpoint(ctx context.Context, s *session) error {
-	like, err := s.of(humans.Pinpoint, 0)
+	like, err := s.of(events.FormPinpoint, 0)
 	if err != nil {
 		return err
 	}
@@ -125,12 +168,12 @@ func pinpoint(ctx context.Context, s *session) error {
 	if s.env.Person == nil {
 		for range 8 {
 			q := s.renamed(like)
-			a, err := s.answered(ctx, q, humans.Answer{})
+			a, err := s.answered(ctx, q, humans.Reply{})
 			if err != nil {
 				return err
 			}
-			if a.Point != nil && allowed != nil && allowed(a.Point) != nil {
-				return fmt.Errorf("question %s: the composition %v is not allowed: %w", q.ID, a.Point, allowed(a.Point))
+			if a.Answer.Point != nil && allowed != nil && allowed(a.Answer.Point) != nil {
+				return fmt.Errorf("question %s: the composition %v is not allowed: %w", q.ID, a.Answer.Point, allowed(a.Answer.Point))
 			}
 		}
 		return nil
@@ -149,7 +192,7 @@ func pinpoint(ctx context.Context, s *session) error {
 		return allowed(p)
 	}
 	replied := s.ask(ctx, q)
-	if err := s.answers(ctx, q, humans.Answer{Point: wrong}); err != nil {
+	if err := s.answers(ctx, q, humans.Reply{Answer: events.Answer{Point: wrong}}); err != nil {
 		return err
 	}
 	// Nobody knows when they are asked again: they repeat themselves.
@@ -163,13 +206,13 @@ func pinpoint(ctx context.Context, s *session) error {
 			select {
 			case <-told.Done():
 			case <-time.After(10 * time.Millisecond):
-				_ = s.env.Person.Answers(q, humans.Answer{Point: right}) // once too often, after the last
+				_ = s.env.Person.Answers(q, humans.Reply{Answer: events.Answer{Point: right}}) // once too often, after the last
 			}
 		}
 	}()
 	a, err := s.wait(q, replied)
-	if err == nil && !maps.Equal(a.Point, right) {
-		return fmt.Errorf("question %s: it took %v, which is not allowed", q.ID, a.Point)
+	if err == nil && !maps.Equal(a.Answer.Point, right) {
+		return fmt.Errorf("question %s: it took %v, which is not allowed", q.ID, a.Answer.Point)
 	}
 	return err
 }

@@ -41,7 +41,7 @@ type Person interface {
 	Sees(ctx context.Context, q humans.Question) error
 	// Answers enters an answer to the question, also one that is not shown any
 	// more: people are late.
-	Answers(q humans.Question, a humans.Answer) error
+	Answers(q humans.Question, a humans.Reply) error
 }
 
 // Check is one law and how it is put to the test.

@@ -22,13 +22,13 @@ type desk struct {
 	mu       sync.Mutex
 	changed  sync.Cond
 	shown    map[string]bool
-	answers  map[string]humans.Answer
+	answers  map[string]humans.Reply
 	examples int
-	stray    *humans.Answer // an answer to nothing that is shown
+	stray    *humans.Reply // an answer to nothing that is shown
 }
 
 func newDesk(fault string) *desk {
-	d := &desk{fault: fault, shown: make(map[string]bool), answers: make(map[string]humans.Answer)}
+	d := &desk{fault: fault, shown: make(map[string]bool), answers: make(map[string]humans.Reply)}
 	d.changed.L = &d.mu
 	return d
 }
@@ -40,15 +40,15 @@ func (d *desk) Describe() humans.Description {
 	return humans.Description{Expert: "ada"}
 }
 
-func (d *desk) Ask(ctx context.Context, q humans.Question) (humans.Answer, error) {
+func (d *desk) Ask(ctx context.Context, q humans.Question) (humans.Reply, error) {
 	if d.fault == "panics" {
 		panic("no desk")
 	}
 	if err := ctx.Err(); err != nil && d.fault != "answers without context" {
-		return humans.Answer{}, err
+		return humans.Reply{}, err
 	}
 	if q.Expert != "ada" && d.fault != "answers for others" {
-		return humans.Answer{}, errors.New("not for me")
+		return humans.Reply{}, errors.New("not for me")
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,14 +79,14 @@ func (d *desk) Ask(ctx context.Context, q humans.Question) (humans.Answer, error
 		if a, ok := d.answers[q.ID]; ok {
 			switch d.fault {
 			case "own words":
-				a.Answer = "yes"
+				a.Answer.Label = "yes"
 			case "loses comments":
 				a.Comment = ""
 			case "best only":
-				a.Order = a.Order[:min(len(a.Order), 1)]
+				a.Answer.Order = a.Answer.Order[:min(len(a.Answer.Order), 1)]
 			case "miscounts":
-				for i := range a.Order {
-					a.Order[i]++ // from 1
+				for i := range a.Answer.Order {
+					a.Answer.Order[i]++ // from 1
 				}
 			}
 			return a, nil
@@ -94,13 +94,13 @@ func (d *desk) Ask(ctx context.Context, q humans.Question) (humans.Answer, error
 		switch {
 		case ctx.Err() == nil || d.fault == "ignores the context":
 		case d.fault == "answers without context":
-			return humans.Answer{Answer: events.AnswerUnsure}, nil
+			return humans.Reply{}, nil
 		case d.fault == "own error":
 			delete(d.shown, q.ID)
-			return humans.Answer{}, errors.New("too slow")
+			return humans.Reply{}, errors.New("too slow")
 		default:
 			delete(d.shown, q.ID)
-			return humans.Answer{}, ctx.Err()
+			return humans.Reply{}, ctx.Err()
 		}
 		d.changed.Wait()
 	}
@@ -114,14 +114,14 @@ func (d *desk) Examples(ctx context.Context, n int, balanced bool) ([]humans.Exa
 	}
 	var out []humans.Example
 	for k := range n {
-		answer := events.AnswerReject
+		label := events.LabelReject
 		if k < n/2 && d.fault != "unbalanced" {
-			answer = events.AnswerAccept
+			label = events.LabelAccept
 		}
 		if d.fault == "whims" {
 			d.examples++
 		}
-		out = append(out, humans.Example{Point: definition.Point{"x": definition.Number(float64(k + d.examples))}, Answer: answer})
+		out = append(out, humans.Example{Point: definition.Point{"x": definition.Number(float64(k + d.examples))}, Label: label})
 	}
 	return out, nil
 }
@@ -173,10 +173,10 @@ func (d *desk) Sees(ctx context.Context, q humans.Question) error {
 	return nil
 }
 
-func (d *desk) Answers(q humans.Question, a humans.Answer) error {
+func (d *desk) Answers(q humans.Question, a humans.Reply) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if a.Point != nil && q.Allowed != nil && q.Allowed(a.Point) != nil && d.fault != "takes anything" {
+	if a.Answer.Point != nil && q.Allowed != nil && q.Allowed(a.Answer.Point) != nil && d.fault != "takes anything" {
 		return nil // the person is told, and answers again
 	}
 	if d.shown[q.ID] {
@@ -188,28 +188,32 @@ func (d *desk) Answers(q humans.Question, a humans.Answer) error {
 	return nil
 }
 
-func examine(t *testing.T, fault string) map[string]error {
-	t.Helper()
-	d := newDesk(fault)
+func questionsOfAllForms() []humans.Question {
 	var questions []humans.Question
 	for n := range 2 {
 		questions = append(questions, humans.Question{
-			Campaign: "desk", Expert: "ada", Point: definition.Point{"x": definition.Number(float64(n))},
+			Campaign: "desk", Expert: "ada", Form: events.FormLabel,
+			Options: []events.Option{{Parameters: definition.Point{"x": definition.Number(float64(n))}}},
 		})
 	}
-	compare := humans.Question{Campaign: "desk", Expert: "ada", Form: humans.Comparison}
+	compare := humans.Question{Campaign: "desk", Expert: "ada", Form: events.FormComparison}
 	for n := range 3 {
 		compare.Options = append(compare.Options, events.Option{Parameters: definition.Point{"x": definition.Number(float64(n))}})
 	}
-	questions = append(questions, compare, humans.Question{
-		Campaign: "desk", Expert: "ada", Form: humans.Pinpoint, Allowed: func(p definition.Point) error {
+	return append(questions, compare, humans.Question{
+		Campaign: "desk", Expert: "ada", Form: events.FormPinpoint, Allowed: func(p definition.Point) error {
 			if x, _ := p["x"].Float(); x > 1 {
 				return errors.New("too much")
 			}
 			return nil
 		},
 	})
-	env := humantest.Env{Open: func() humans.Reviewer { return d }, Questions: questions, Person: d}
+}
+
+func examine(t *testing.T, fault string) map[string]error {
+	t.Helper()
+	d := newDesk(fault)
+	env := humantest.Env{Open: func() humans.Reviewer { return d }, Questions: questionsOfAllForms(), Person: d}
 	if fault != "" {
 		// What these waits decide is only how long a broken reviewer is given.
 		env.Patience, env.Prompt = 100*time.Millisecond, 100*time.Millisecond
@@ -262,5 +266,19 @@ func TestBrokenReviewers(t *testing.T) {
 				t.Errorf("%s did not find it; found: %s", c.check, fmt.Sprint(broken))
 			}
 		})
+	}
+}
+
+// Law: the suite knows every form: a sound reviewer who is asked a question of it is
+// asked in the suite, and answers.
+func TestEveryForm(t *testing.T) {
+	questions := map[events.Form]bool{}
+	for _, q := range questionsOfAllForms() {
+		questions[q.Form] = true
+	}
+	for _, form := range events.Forms() {
+		if !questions[form] {
+			t.Errorf("no %s is asked in these tests: add one", form)
+		}
 	}
 }

@@ -21,11 +21,11 @@ func examples(ctx context.Context, s *session) error {
 			if err != nil {
 				return fmt.Errorf("%d examples, balanced %v: %w", n, balanced, err)
 			}
-			count := make(map[string]int)
+			count := make(map[events.Label]int)
 			for _, x := range got {
-				count[x.Answer]++
+				count[x.Label]++
 			}
-			accepted, rejected := count[events.AnswerAccept], count[events.AnswerReject]
+			accepted, rejected := count[events.LabelAccept], count[events.LabelReject]
 			switch {
 			case len(got) != n || accepted+rejected != n:
 				return fmt.Errorf("%d examples, balanced %v: got %d, of which %d accepted and %d rejected",
@@ -68,7 +68,7 @@ func comparisons(ctx context.Context, s *session) error {
 				if len(x.Points) != size {
 					return fmt.Errorf("a comparison of %d compositions has %d", size, len(x.Points))
 				}
-				if err := (humans.Answer{Order: x.Order}).Check(humans.Comparison, size); err != nil {
+				if err := (events.Answer{Order: x.Order}).Check(events.FormComparison, size); err != nil {
 					return fmt.Errorf("a comparison of %d compositions: %w", size, err)
 				}
 			}

@@ -162,9 +162,9 @@ func TestKnowing(t *testing.T) {
 			t.Fatal(err)
 		}
 		b, _ := r.Ask(t.Context(), question("branin", i, bad))
-		if a.Answer == events.AnswerAccept {
+		if a.Answer.Label == events.LabelAccept {
 			accepted++
-			if b.Answer == events.AnswerAccept {
+			if b.Answer.Label == events.LabelAccept {
 				same++
 			}
 		}

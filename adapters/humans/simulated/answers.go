@@ -16,45 +16,43 @@ import (
 // none of the space may be measured.
 var ErrPinpoint = errors.New("there is no composition to pinpoint")
 
-// answer answers a question of any form.
-func (r *Reviewer) answer(ctx context.Context, q humans.Question) (humans.Answer, error) {
-	if r.draw("unsure", q.ID, about(q)...) < r.cfg.UnsureRate {
-		return humans.Answer{Answer: events.AnswerUnsure}, nil
-	}
-	switch q.Form {
-	case humans.Comparison:
-		order, err := r.order(q.ID, points(q.Options))
-		return humans.Answer{Order: order}, err
-	case humans.Pinpoint:
-		p, err := r.pinpoint(ctx, q.ID, q.Allowed)
-		return humans.Answer{Point: p}, err
-	}
-	label, err := r.label(q.ID, q.Point)
-	return humans.Answer{Answer: label}, err
+// forms say how the expert answers a question of each form.
+var forms = map[events.Form]func(*Reviewer, context.Context, humans.Question) (events.Answer, error){
+	events.FormLabel: func(r *Reviewer, _ context.Context, q humans.Question) (a events.Answer, err error) {
+		a.Label, err = r.label(q.ID, q.Options[0].Parameters)
+		return a, err
+	},
+	events.FormComparison: func(r *Reviewer, _ context.Context, q humans.Question) (a events.Answer, err error) {
+		a.Order, err = r.order(q.ID, points(q.Options))
+		return a, err
+	},
+	events.FormPinpoint: func(r *Reviewer, ctx context.Context, q humans.Question) (a events.Answer, err error) {
+		a.Point, err = r.pinpoint(ctx, q.ID, q.Allowed)
+		return a, err
+	},
 }
 
-// about is the compositions that a question is about; what a pinpoint would
-// replace is not what it is about.
-func about(q humans.Question) []definition.Point {
-	switch {
-	case q.Form == humans.Comparison:
-		return points(q.Options)
-	case q.Form == humans.Pinpoint || q.Point == nil:
-		return nil
+// answer answers a question of any form.
+func (r *Reviewer) answer(ctx context.Context, q humans.Question) (events.Answer, error) {
+	if err := q.Form.Check(len(q.Options)); err != nil {
+		return events.Answer{}, err
 	}
-	return []definition.Point{q.Point}
+	if r.draw("unsure", q.ID, points(q.Options)...) < r.cfg.UnsureRate {
+		return events.Answer{}, nil
+	}
+	return forms[q.Form](r, ctx, q)
 }
 
 // label accepts or rejects p.
-func (r *Reviewer) label(id string, p definition.Point) (string, error) {
+func (r *Reviewer) label(id string, p definition.Point) (events.Label, error) {
 	rank, err := r.knows.Rank(p)
 	if err != nil {
 		return "", err
 	}
 	if r.draw("reject", id, p) < 1/(1+math.Exp(-r.accuracy*rank)) {
-		return events.AnswerReject, nil
+		return events.LabelReject, nil
 	}
-	return events.AnswerAccept, nil
+	return events.LabelAccept, nil
 }
 
 // order ranks options from best to worst.

@@ -18,7 +18,7 @@ import (
 // comparison is a question between compositions of a task.
 func comparison(task string, n int, options ...definition.Point) humans.Question {
 	q := question(task, n, nil)
-	q.Form = humans.Comparison
+	q.Form, q.Options = events.FormComparison, nil
 	for _, p := range options {
 		q.Options = append(q.Options, events.Option{Parameters: p})
 	}
@@ -28,7 +28,8 @@ func comparison(task string, n int, options ...definition.Point) humans.Question
 // pinpoint is a question for a composition of a task.
 func pinpoint(task string, n int) humans.Question {
 	q := question(task, n, nil)
-	q.Form, q.Allowed = humans.Pinpoint, func(definition.Point) error { return nil }
+	q.Form, q.Options = events.FormPinpoint, nil
+	q.Allowed = func(definition.Point) error { return nil }
 	return q
 }
 
@@ -43,7 +44,7 @@ func orders(t *testing.T, r *simulated.Reviewer, task string, n int, options ...
 			t.Fatal(err)
 		}
 		text := ""
-		for _, option := range a.Order {
+		for _, option := range a.Answer.Order {
 			text += humans.OptionName(option)
 		}
 		counts[text]++
@@ -179,9 +180,9 @@ func TestPinpoint(t *testing.T) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
-		case a.Answer == events.AnswerUnsure:
+		case a.Answer.Unsure():
 			unsure++
-		case left(a.Point):
+		case left(a.Answer.Point):
 			count++
 		}
 	}
@@ -198,7 +199,7 @@ func TestPinpoint(t *testing.T) {
 			}
 			return nil
 		}
-		if a, err := r.Ask(t.Context(), q); err != nil || !left(a.Point) {
+		if a, err := r.Ask(t.Context(), q); err != nil || !left(a.Answer.Point) {
 			t.Fatalf("%+v, %v", a, err)
 		}
 		q.Allowed = func(definition.Point) error { return errors.New("nothing goes") }
@@ -217,7 +218,7 @@ func TestPinpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, err := sharp.Ask(t.Context(), pinpoint("branin", 1)); err != nil || !maps.Equal(a.Point, bad[1]) {
+	if a, err := sharp.Ask(t.Context(), pinpoint("branin", 1)); err != nil || !maps.Equal(a.Answer.Point, bad[1]) {
 		t.Errorf("among bad compositions: %+v, %v", a, err)
 	}
 }
@@ -265,7 +266,7 @@ func TestAnswersAreFunctionsOfTheQuestion(t *testing.T) {
 	const n = 200
 	points, _ := places()
 	cfg := simulated.Settings{Accuracy: ptr(0.0)}
-	ask := func(seed uint64, expert string, q humans.Question) humans.Answer {
+	ask := func(seed uint64, expert string, q humans.Question) humans.Reply {
 		r, err := simulated.New(definition.Expert{Name: expert, Channel: simulated.Choose(cfg)}, defined("branin", seed), uniform("branin"))
 		if err != nil {
 			t.Fatal(err)
@@ -284,7 +285,7 @@ func TestAnswersAreFunctionsOfTheQuestion(t *testing.T) {
 		if again := ask(1, "ada", compare); !again.Equal(first) {
 			t.Fatalf("question %d: %v, then %v", i, first, again)
 		}
-		for what, a := range map[string]humans.Answer{
+		for what, a := range map[string]humans.Reply{
 			"seed": ask(2, "ada", compare), "expert": ask(1, "bea", compare),
 			"id": ask(1, "ada", comparison("branin", n+i, points[:2]...)), "composition": ask(1, "ada", other),
 		} {
@@ -299,7 +300,7 @@ func TestAnswersAreFunctionsOfTheQuestion(t *testing.T) {
 		if again := ask(1, "ada", pinpoint("branin", i)); !again.Equal(p) {
 			t.Fatalf("pinpoint %d: %v, then %v", i, p, again)
 		}
-		for what, a := range map[string]humans.Answer{
+		for what, a := range map[string]humans.Reply{
 			"seed": ask(2, "ada", pinpoint("branin", i)), "expert": ask(1, "bea", pinpoint("branin", i)), "id": ask(1, "ada", pinpoint("branin", n+i)),
 		} {
 			if a.Equal(p) {

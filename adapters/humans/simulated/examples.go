@@ -28,7 +28,7 @@ const (
 // sequence of random compositions to get each label; they are given in the
 // order they were drawn. The expert is never unsure of an example.
 func (r *Reviewer) Examples(ctx context.Context, n int, balanced bool) ([]humans.Example, error) {
-	want := map[string]int{events.AnswerAccept: n / 2, events.AnswerReject: n - n/2}
+	want := map[events.Label]int{events.LabelAccept: n / 2, events.LabelReject: n - n/2}
 	examples := make([]humans.Example, 0, max(n, 0))
 	for drawn := 0; len(examples) < n; drawn += chunk {
 		if err := ctx.Err(); err != nil {
@@ -36,22 +36,22 @@ func (r *Reviewer) Examples(ctx context.Context, n int, balanced bool) ([]humans
 		}
 		if drawn >= maxSampled {
 			return nil, fmt.Errorf("%w: of %d random compositions expert %s labelled too few as wanted (missing: %d to accept, %d to reject); set balanced: false",
-				ErrExamples, drawn, r.name, want[events.AnswerAccept], want[events.AnswerReject])
+				ErrExamples, drawn, r.name, want[events.LabelAccept], want[events.LabelReject])
 		}
 		points := r.sample(chunk, r.word("sample", fmt.Sprint(drawn/chunk)))
 		if len(points) == 0 {
 			return nil, fmt.Errorf("%w: the space has no compositions to label", ErrExamples)
 		}
 		for k, p := range points {
-			answer, err := r.label(fmt.Sprint("example ", drawn+k), p)
+			label, err := r.label(fmt.Sprint("example ", drawn+k), p)
 			if err != nil {
 				return nil, fmt.Errorf("simulated expert %s: %w", r.name, err)
 			}
-			if balanced && want[answer] == 0 {
+			if balanced && want[label] == 0 {
 				continue
 			}
-			want[answer]--
-			if examples = append(examples, humans.Example{Point: p, Answer: answer}); len(examples) == n {
+			want[label]--
+			if examples = append(examples, humans.Example{Point: p, Label: label}); len(examples) == n {
 				break
 			}
 		}

@@ -189,16 +189,16 @@ func (r *Reviewer) Describe() humans.Description {
 
 // Ask implements humans.Reviewer. A question to someone else is an error, and
 // so is a composition outside the task's space, with [tasks.ErrPoint].
-func (r *Reviewer) Ask(ctx context.Context, q humans.Question) (humans.Answer, error) {
+func (r *Reviewer) Ask(ctx context.Context, q humans.Question) (humans.Reply, error) {
 	if err := ctx.Err(); err != nil {
-		return humans.Answer{}, err
+		return humans.Reply{}, err
 	}
 	if q.Expert != r.name {
-		return humans.Answer{}, fmt.Errorf("question %s is to %q, this is %q", q.ID, q.Expert, r.name)
+		return humans.Reply{}, fmt.Errorf("question %s is to %q, this is %q", q.ID, q.Expert, r.name)
 	}
 	answer, err := r.answer(ctx, q)
 	if err != nil {
-		return humans.Answer{}, fmt.Errorf("simulated expert %s, question %s: %w", r.name, q.ID, err)
+		return humans.Reply{}, fmt.Errorf("simulated expert %s, question %s: %w", r.name, q.ID, err)
 	}
 	if r.cfg.Latency > 0 {
 		t := time.NewTimer(time.Duration(r.cfg.Latency))
@@ -206,10 +206,10 @@ func (r *Reviewer) Ask(ctx context.Context, q humans.Question) (humans.Answer, e
 		select {
 		case <-t.C:
 		case <-ctx.Done():
-			return humans.Answer{}, ctx.Err()
+			return humans.Reply{}, ctx.Err()
 		}
 	}
-	return answer, nil
+	return humans.Reply{Answer: answer}, nil
 }
 
 // draw returns a number in [0, 1) for a purpose, a question and its

@@ -60,7 +60,7 @@ func question(task string, n int, p definition.Point) humans.Question {
 	k, _ := tasks.Lookup(task)
 	return humans.Question{
 		ID: fmt.Sprintf("sim/q%d", n), Campaign: "sim", Expert: "ada",
-		Parameters: k.Parameters, Point: p, Objective: k.Objective,
+		Parameters: k.Parameters, Form: events.FormLabel, Options: []events.Option{{Parameters: p}}, Objective: k.Objective,
 	}
 }
 
@@ -78,7 +78,7 @@ func TestLabeller(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				counts[answer.Answer]++
+				counts[answer.Answer.String()]++
 			}
 			within := func(what string, got, want float64, n int) {
 				if sd := math.Sqrt(want * (1 - want) / float64(n)); math.Abs(got-want) > 4*sd {
@@ -89,9 +89,9 @@ func TestLabeller(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sure := n - counts[events.AnswerUnsure]
-			within("unsure", float64(counts[events.AnswerUnsure])/n, 0.25, n)
-			within("rejected", float64(counts[events.AnswerReject])/float64(sure), want, sure)
+			sure := n - counts["unsure"]
+			within("unsure", float64(counts["unsure"])/n, 0.25, n)
+			within("rejected", float64(counts["reject"])/float64(sure), want, sure)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestAnswerIsAFunctionOfTheQuestion(t *testing.T) {
 		expert, _ := bea.Ask(t.Context(), toBea)
 		id, _ := reviewer(t, task, 1, cfg).Ask(t.Context(), question(task, n+i, p))
 		point, _ := reviewer(t, task, 1, cfg).Ask(t.Context(), question(task, i, other))
-		for what, a := range map[string]humans.Answer{"seed": seed, "expert": expert, "id": id, "point": point} {
+		for what, a := range map[string]humans.Reply{"seed": seed, "expert": expert, "id": id, "point": point} {
 			if !a.Equal(first) {
 				differ[what]++
 			}
@@ -145,7 +145,7 @@ func TestGoal(t *testing.T) {
 		t.Fatal(err)
 	}
 	k, _ := tasks.Lookup("branin")
-	if a, err := r.Ask(t.Context(), question("branin", 1, k.Point(k.Best.At))); err != nil || a.Answer != events.AnswerReject {
+	if a, err := r.Ask(t.Context(), question("branin", 1, k.Point(k.Best.At))); err != nil || a.Answer.Label != events.LabelReject {
 		t.Errorf("the least value of a maximised task: %v, %v", a, err)
 	}
 }
@@ -171,7 +171,7 @@ func TestExamples(t *testing.T) {
 		}
 		accepted := 0
 		for _, e := range examples {
-			if e.Answer == events.AnswerAccept {
+			if e.Label == events.LabelAccept {
 				accepted++
 			}
 		}
@@ -250,5 +250,30 @@ func TestSuite(t *testing.T) {
 				},
 			})
 		})
+	}
+}
+
+// Law: the expert answers questions of every form.
+func TestEveryForm(t *testing.T) {
+	k, _ := tasks.Lookup("branin")
+	questions := map[events.Form]humans.Question{
+		events.FormLabel:      question("branin", 1, k.Point(k.Best.At)),
+		events.FormComparison: comparison("branin", 1, k.Point(k.Best.At), k.Point(k.Worst.At)),
+		events.FormPinpoint:   pinpoint("branin", 1),
+	}
+	r := reviewer(t, "branin", 1, simulated.Settings{})
+	for _, form := range events.Forms() {
+		q, known := questions[form]
+		if !known {
+			t.Errorf("no %s is asked in these tests: add one", form)
+			continue
+		}
+		reply, err := r.Ask(t.Context(), q)
+		if err == nil {
+			err = reply.Check(form, len(q.Options))
+		}
+		if err != nil || reply.Answer.Unsure() {
+			t.Errorf("a %s was answered with %v, %v", form, reply.Answer, err)
+		}
 	}
 }

@@ -35,13 +35,14 @@ func showComparison(f *console.Form, q humans.Question) {
 	if q.Attributions != nil {
 		f.More = console.Join(f.More, func(width, _ int) []string { return attributions(*q.Attributions, q, width) })
 	}
+	more(f, q.Explanation)
 }
 
 // parseComparison understands an order and perhaps a comment, after a colon or,
 // where one letter says all, after the letter.
-func parseComparison(q humans.Question, line string) (humans.Answer, error) {
+func parseComparison(q humans.Question, line string) (humans.Reply, error) {
 	if comment, ok := doubt(line); ok {
-		return humans.Answer{Answer: events.AnswerUnsure, Comment: comment}, nil
+		return humans.Reply{Comment: comment}, nil
 	}
 	n := len(q.Options)
 	text, comment := remark(line)
@@ -51,11 +52,11 @@ func parseComparison(q humans.Question, line string) (humans.Answer, error) {
 		order, err = humans.ParseOrder(text, n)
 	}
 	if err == nil {
-		return humans.Answer{Order: order, Comment: strings.TrimSpace(comment)}, nil
+		return humans.Reply{Answer: events.Answer{Order: order}, Comment: strings.TrimSpace(comment)}, nil
 	}
 	how := "begin with A or B, the better one,"
 	if n > 2 {
 		how = "name the best of " + humans.OptionNames(n) + " first, and a comment after a colon,"
 	}
-	return humans.Answer{}, fmt.Errorf("%q is not an answer: %s or with ? (can't tell)", line, how)
+	return humans.Reply{}, fmt.Errorf("%q is not an answer: %s or with ? (can't tell)", line, how)
 }

@@ -13,15 +13,16 @@ import (
 
 // showLabel asks whether a composition is worth the experiment.
 func showLabel(f *console.Form, q humans.Question) {
+	option := q.Options[0]
 	f.Title = fmt.Sprintf("%s, is this composition worth the experiment?", q.Expert)
-	f.Body = console.Composition(format.NewCompositions(q.Parameters), q.Point)
+	f.Body = console.Composition(format.NewCompositions(q.Parameters), option.Parameters)
 	f.Brief = "a, r, w or ?"
 	f.Hint = "a accept, r reject, w won't, ? can't tell; and why, as in: r too viscous"
 	// What the campaign says of its reasons often begins with what it expects: that is
 	// said once.
 	expects := "the model expects " + q.Objective.Name
 	expected, reasons := "", q.Explanation
-	if p := q.Prediction; p != nil {
+	if p := option.Prediction; p != nil {
 		expected = expects + " " + format.PlusMinus(p.Mean, p.SD, p.Unit)
 		if strings.Contains(strings.ToLower(reasons), strings.ToLower(expects)) {
 			expected, reasons = reasons, ""
@@ -29,8 +30,8 @@ func showLabel(f *console.Form, q humans.Question) {
 	}
 	f.Body = console.Join(f.Body, console.Sentences(expected))
 	more(f, reasons)
-	if q.Belief != nil {
-		more(f, belief(*q.Belief))
+	if option.Belief != nil {
+		more(f, belief(*option.Belief))
 	}
 	more(f, "won't is a reject that sticks: nothing near it is suggested any more")
 }
@@ -55,21 +56,28 @@ func belief(g events.Interval) string {
 
 func rejection(g float64) float64 { return 1 / (1 + math.Exp(-g)) }
 
-// answers are the words that an answer may begin with, beside those of doubt.
-var answers = map[string]string{
-	"a": events.AnswerAccept, "accept": events.AnswerAccept,
-	"r": events.AnswerReject, "reject": events.AnswerReject,
-	"w": events.AnswerRefuse, "won't": events.AnswerRefuse, "wont": events.AnswerRefuse, "won’t": events.AnswerRefuse, "refuse": events.AnswerRefuse,
-}
+// replies are the words that an answer may begin with, beside those of doubt.
+var replies = func() map[string]humans.Reply {
+	accept := humans.Reply{Answer: events.Answer{Label: events.LabelAccept}}
+	reject := humans.Reply{Answer: events.Answer{Label: events.LabelReject}}
+	wont := reject
+	wont.Exclude = true
+	return map[string]humans.Reply{
+		"a": accept, "accept": accept,
+		"r": reject, "reject": reject,
+		"w": wont, "won't": wont, "wont": wont, "won’t": wont, "refuse": wont,
+	}
+}()
 
 // parseLabel understands an answer, and perhaps a comment.
-func parseLabel(line string) (humans.Answer, error) {
+func parseLabel(_ humans.Question, line string) (humans.Reply, error) {
 	if comment, ok := doubt(line); ok {
-		return humans.Answer{Answer: events.AnswerUnsure, Comment: comment}, nil
+		return humans.Reply{Comment: comment}, nil
 	}
 	word, comment, _ := strings.Cut(line, " ")
-	if answer, ok := answers[strings.TrimRight(strings.ToLower(word), ":,;.")]; ok {
-		return humans.Answer{Answer: answer, Comment: strings.TrimSpace(comment)}, nil
+	if reply, ok := replies[strings.TrimRight(strings.ToLower(word), ":,;.")]; ok {
+		reply.Comment = strings.TrimSpace(comment)
+		return reply, nil
 	}
-	return humans.Answer{}, fmt.Errorf("%q is not an answer: begin with a (accept), r (reject), w (won't) or ? (can't tell)", line)
+	return humans.Reply{}, fmt.Errorf("%q is not an answer: begin with a (accept), r (reject), w (won't) or ? (can't tell)", line)
 }

@@ -25,20 +25,19 @@ func showPinpoint(f *console.Form, q humans.Question) {
 	f.Body = console.Properties(q.Parameters, ranges)
 	more(f, aim(q.Objective))
 	f.Hint, f.Brief = "NAME=VALUE for each, or the values in order; and why, after a colon: \": as last year\"; ? can't tell", "NAME=VALUE … or ?"
-	if q.Point != nil {
+	if q.Suggestion != nil {
 		compositions := format.NewCompositions(q.Parameters)
-		expects := ""
-		if p := q.Prediction; p != nil {
-			predicted := format.PlusMinus(p.Mean, p.SD, p.Unit)
-			expects = " and expects " + q.Objective.Name + " " + predicted + " there"
+		point, expects := q.Suggestion.Parameters, ""
+		if p := q.Suggestion.Prediction; p != nil {
+			expects = " and expects " + q.Objective.Name + " " + format.PlusMinus(p.Mean, p.SD, p.Unit) + " there"
 		}
 		beside := slices.Clone(ranges)
 		for i := range q.Parameters {
-			if value, ok := compositions.Value(i, q.Point); ok {
+			if value, ok := compositions.Value(i, point); ok {
 				beside[i] += " → " + value
 			}
 		}
-		would := "the campaign itself would take " + compositions.Assignments(q.Point) + expects
+		would := "the campaign itself would take " + compositions.Assignments(point) + expects
 		legend := "→ what the campaign itself would take" + expects
 		f.Body = console.Shortest(
 			console.Join(f.Body, console.Sentences(would)),
@@ -46,9 +45,10 @@ func showPinpoint(f *console.Form, q humans.Question) {
 		f.Hint = "NAME=VALUE for each, or the values in order; ok as above; and why, after a colon: \"ok: as last year\"; ? can't tell"
 		f.Brief = "NAME=VALUE …, ok or ?"
 	}
-	if q.Point == nil {
+	if q.Suggestion == nil {
 		more(f, "written as in "+example(q.Parameters))
 	}
+	more(f, q.Explanation)
 }
 
 // choices says what a parameter may be.
@@ -91,26 +91,28 @@ func example(parameters []definition.Parameter) string {
 
 // parsePinpoint understands a composition, and perhaps a comment after a colon.
 // One that cannot be measured is no answer.
-func parsePinpoint(q humans.Question, line string) (humans.Answer, error) {
+func parsePinpoint(q humans.Question, line string) (humans.Reply, error) {
 	if comment, ok := doubt(line); ok {
-		return humans.Answer{Answer: events.AnswerUnsure, Comment: comment}, nil
+		return humans.Reply{Comment: comment}, nil
 	}
 	text, comment := remark(line)
-	if word, rest, _ := strings.Cut(text, " "); q.Point != nil && strings.EqualFold(strings.TrimRight(word, ",;."), "ok") && !strings.Contains(rest, "=") {
+	if word, rest, _ := strings.Cut(text, " "); q.Suggestion != nil && strings.EqualFold(strings.TrimRight(word, ",;."), "ok") && !strings.Contains(rest, "=") {
 		text, comment = "ok", strings.TrimSpace(strings.TrimPrefix(line[len(word):], ":"))
 	}
-	p := q.Point
-	if p == nil || !strings.EqualFold(text, "ok") {
+	var p definition.Point
+	if q.Suggestion != nil && strings.EqualFold(text, "ok") {
+		p = q.Suggestion.Parameters
+	} else {
 		var err error
 		if p, err = console.ParseComposition(q.Parameters, text); err != nil {
-			return humans.Answer{}, err
+			return humans.Reply{}, err
 		}
 	}
 	if q.Allowed != nil {
 		if err := q.Allowed(p); err != nil {
 			given := format.NewCompositions(q.Parameters).AsGiven().Assignments(p)
-			return humans.Answer{}, fmt.Errorf("%s cannot be measured: %w; name another", given, err)
+			return humans.Reply{}, fmt.Errorf("%s cannot be measured: %w; name another", given, err)
 		}
 	}
-	return humans.Answer{Point: p, Comment: comment}, nil
+	return humans.Reply{Answer: events.Answer{Point: p}, Comment: comment}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 )
@@ -24,13 +25,13 @@ type Reviewer struct {
 	now    func() time.Time
 
 	mu        sync.Mutex
-	questions map[string]*console.Once[humans.Answer]
+	questions map[string]*console.Once[humans.Reply]
 }
 
 // New returns a reviewer that asks the expert of that name. now is the clock by
 // which the time left is shown; it decides nothing.
 func New(expert string, prompt console.Prompter, now func() time.Time) *Reviewer {
-	return &Reviewer{expert: expert, prompt: prompt, now: now, questions: make(map[string]*console.Once[humans.Answer])}
+	return &Reviewer{expert: expert, prompt: prompt, now: now, questions: make(map[string]*console.Once[humans.Reply])}
 }
 
 // Describe implements humans.Reviewer.
@@ -41,25 +42,28 @@ func (r *Reviewer) Describe() humans.Description {
 // Ask implements humans.Reviewer. An answer that is not understood is explained
 // and asked for again. It remembers answers as long as the process lives. The
 // error wraps [console.ErrClosed] where nobody can answer.
-func (r *Reviewer) Ask(ctx context.Context, q humans.Question) (humans.Answer, error) {
+func (r *Reviewer) Ask(ctx context.Context, q humans.Question) (humans.Reply, error) {
 	if q.Expert != r.expert {
-		return humans.Answer{}, fmt.Errorf("question %s is to %q, and %q is asked in this terminal", q.ID, q.Expert, r.expert)
+		return humans.Reply{}, fmt.Errorf("question %s is to %q, and %q is asked in this terminal", q.ID, q.Expert, r.expert)
 	}
 	r.mu.Lock()
 	once := r.questions[q.ID]
 	if once == nil {
-		once = console.NewOnce[humans.Answer]()
+		once = console.NewOnce[humans.Reply]()
 		r.questions[q.ID] = once
 	}
 	r.mu.Unlock()
-	return once.Get(ctx, func(ctx context.Context) (humans.Answer, error) {
+	if err := q.Form.Check(len(q.Options)); err != nil {
+		return humans.Reply{}, fmt.Errorf("question %s: %w", q.ID, err)
+	}
+	return once.Get(ctx, func(ctx context.Context) (humans.Reply, error) {
 		f := form(q, r.now())
 		for {
 			line, err := r.prompt.Prompt(ctx, f)
 			if err != nil {
-				return humans.Answer{}, fmt.Errorf("question %s to %s: %w", q.ID, r.expert, err)
+				return humans.Reply{}, fmt.Errorf("question %s to %s: %w", q.ID, r.expert, err)
 			}
-			a, err := parse(q, line)
+			a, err := forms[q.Form].parse(q, line)
 			if err == nil {
 				return a, nil
 			}
@@ -92,17 +96,18 @@ func Show(q humans.Question) (title string, body []string) {
 	return f.Title, console.Join(f.Body, f.More).Lines(width)
 }
 
+// forms say how a question of each form is shown and its answer understood.
+var forms = map[events.Form]struct {
+	show  func(*console.Form, humans.Question)
+	parse func(humans.Question, string) (humans.Reply, error)
+}{
+	events.FormLabel:      {showLabel, parseLabel},
+	events.FormComparison: {showComparison, parseComparison},
+	events.FormPinpoint:   {showPinpoint, parsePinpoint},
+}
+
 func show(q humans.Question) (f console.Form) {
-	switch q.Form {
-	case humans.Comparison:
-		showComparison(&f, q)
-		more(&f, q.Explanation)
-	case humans.Pinpoint:
-		showPinpoint(&f, q)
-		more(&f, q.Explanation)
-	default:
-		showLabel(&f, q)
-	}
+	forms[q.Form].show(&f, q)
 	return f
 }
 
@@ -118,17 +123,6 @@ func aim(o definition.Objective) string {
 		text += " (" + o.Unit + ")"
 	}
 	return text
-}
-
-// parse understands a line as an answer to the question.
-func parse(q humans.Question, line string) (humans.Answer, error) {
-	switch q.Form {
-	case humans.Comparison:
-		return parseComparison(q, line)
-	case humans.Pinpoint:
-		return parsePinpoint(q, line)
-	}
-	return parseLabel(line)
 }
 
 // doubts are the words by which a person says that they can't tell.

@@ -1,7 +1,6 @@
 package terminal_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,17 +26,19 @@ func now() time.Time { return noon }
 
 func question() humans.Question {
 	return humans.Question{
-		ID: "bench/q3", Campaign: "bench", Expert: "ada",
+		ID: "bench/q3", Campaign: "bench", Expert: "ada", Form: events.FormLabel,
 		Parameters: []definition.Parameter{{Name: "lipf6", Unit: "mol/kg"}, {Name: "solvent"}},
-		Point:      definition.Point{"lipf6": definition.Number(1.1), "solvent": definition.Category("EC")},
-		Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
+		Options: []events.Option{{
+			Parameters: definition.Point{"lipf6": definition.Number(1.1), "solvent": definition.Category("EC")},
+		}},
+		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 	}
 }
 
 // compare is a question between n compositions.
 func compare(n int) humans.Question {
 	q := question()
-	q.Form, q.Point = humans.Comparison, nil
+	q.Form, q.Options = events.FormComparison, nil
 	for i := range n {
 		q.Options = append(q.Options, events.Option{Parameters: definition.Point{
 			"lipf6": definition.Number(1.1 + float64(i)), "solvent": definition.Category("EC")}})
@@ -48,7 +49,7 @@ func compare(n int) humans.Question {
 // pinpoint is a question for a composition, of which little is allowed.
 func pinpoint() humans.Question {
 	q := question()
-	q.Form, q.Point = humans.Pinpoint, nil
+	q.Form, q.Options = events.FormPinpoint, nil
 	q.Parameters[1].Categories = []definition.CategoryDef{{Name: "EC"}, {Name: "EC:DMC"}}
 	q.Allowed = func(p definition.Point) error {
 		if x, _ := p["lipf6"].Float(); x > 2 {
@@ -62,39 +63,47 @@ func pinpoint() humans.Question {
 // suggesting is pinpoint with what the campaign would take.
 func suggesting() humans.Question {
 	q := pinpoint()
-	q.Point = question().Point
+	q.Suggestion = &question().Options[0]
 	return q
 }
 
 // What a person may enter, and what it means.
 func TestAnswers(t *testing.T) {
-	label := func(answer, comment string) humans.Answer { return humans.Answer{Answer: answer, Comment: comment} }
-	order := func(comment string, order ...int) humans.Answer { return humans.Answer{Order: order, Comment: comment} }
-	point := func(lipf6 float64, solvent, comment string) humans.Answer {
-		return humans.Answer{Point: definition.Point{"lipf6": definition.Number(lipf6), "solvent": definition.Category(solvent)}, Comment: comment}
+	label := func(label events.Label, comment string) humans.Reply {
+		return humans.Reply{Answer: events.Answer{Label: label}, Comment: comment}
 	}
-	unsure := events.AnswerUnsure
+	wont := func(comment string) humans.Reply {
+		return humans.Reply{Answer: events.Answer{Label: events.LabelReject}, Exclude: true, Comment: comment}
+	}
+	order := func(comment string, order ...int) humans.Reply {
+		return humans.Reply{Answer: events.Answer{Order: order}, Comment: comment}
+	}
+	point := func(lipf6 float64, solvent, comment string) humans.Reply {
+		p := definition.Point{"lipf6": definition.Number(lipf6), "solvent": definition.Category(solvent)}
+		return humans.Reply{Answer: events.Answer{Point: p}, Comment: comment}
+	}
+	const unsure = events.Label("")
 	for _, c := range []struct {
 		name    string
 		q       humans.Question
-		answers map[string]humans.Answer
+		answers map[string]humans.Reply
 	}{
-		{"label", question(), map[string]humans.Answer{
-			"a":                      label(events.AnswerAccept, ""),
-			"Accept":                 label(events.AnswerAccept, ""),
-			"accept  worth a try":    label(events.AnswerAccept, "worth a try"),
-			"r too viscous":          label(events.AnswerReject, "too viscous"),
-			"reject: too viscous":    label(events.AnswerReject, "too viscous"),
-			"w":                      label(events.AnswerRefuse, ""),
-			"won't: it may burn":     label(events.AnswerRefuse, "it may burn"),
-			"Refuse it may burn":     label(events.AnswerRefuse, "it may burn"),
+		{"label", question(), map[string]humans.Reply{
+			"a":                      label(events.LabelAccept, ""),
+			"Accept":                 label(events.LabelAccept, ""),
+			"accept  worth a try":    label(events.LabelAccept, "worth a try"),
+			"r too viscous":          label(events.LabelReject, "too viscous"),
+			"reject: too viscous":    label(events.LabelReject, "too viscous"),
+			"w":                      wont(""),
+			"won't: it may burn":     wont("it may burn"),
+			"Refuse it may burn":     wont("it may burn"),
 			"?":                      label(unsure, ""),
 			"?never seen":            label(unsure, "never seen"),
 			"can't tell, never seen": label(unsure, "never seen"),
 			"Unsure":                 label(unsure, ""),
-			"q3 r":                   label(events.AnswerReject, ""),
+			"q3 r":                   label(events.LabelReject, ""),
 		}},
-		{"comparison of two", compare(2), map[string]humans.Answer{
+		{"comparison of two", compare(2), map[string]humans.Reply{
 			"A":               order("", 0, 1),
 			"b":               order("", 1, 0),
 			"B > A":           order("", 1, 0),
@@ -104,7 +113,7 @@ func TestAnswers(t *testing.T) {
 			"?":               label(unsure, ""),
 			"? both dull":     label(unsure, "both dull"),
 		}},
-		{"comparison of four", compare(4), map[string]humans.Answer{
+		{"comparison of four", compare(4), map[string]humans.Reply{
 			"B":                       order("", 1),
 			"B A C":                   order("", 1, 0, 2, 3),
 			"dcba":                    order("", 3, 2, 1, 0),
@@ -112,7 +121,7 @@ func TestAnswers(t *testing.T) {
 			"d a: the others are bad": order("the others are bad", 3, 0),
 			"can't tell":              label(unsure, ""),
 		}},
-		{"pinpoint", pinpoint(), map[string]humans.Answer{
+		{"pinpoint", pinpoint(), map[string]humans.Reply{
 			"lipf6=1.2 solvent=EC":                          point(1.2, "EC", ""),
 			"solvent = EC, lipf6 = 1.2 mol/kg":              point(1.2, "EC", ""),
 			"1.2 EC":                                        point(1.2, "EC", ""),
@@ -123,7 +132,7 @@ func TestAnswers(t *testing.T) {
 			"?":                  label(unsure, ""),
 			"? ask the chemists": label(unsure, "ask the chemists"),
 		}},
-		{"pinpoint beside a suggestion", suggesting(), map[string]humans.Answer{
+		{"pinpoint beside a suggestion", suggesting(), map[string]humans.Reply{
 			"ok":                   point(1.1, "EC", ""),
 			"OK: as good as any":   point(1.1, "EC", "as good as any"),
 			"ok close to LP57":     point(1.1, "EC", "close to LP57"),
@@ -179,7 +188,7 @@ func TestExplains(t *testing.T) {
 		narrow(t, c.name, out.String())
 	}
 	r := terminal.New("ada", console.NewLines(strings.NewReader("maybe\n"), io.Discard, false), now)
-	if a, err := r.Ask(t.Context(), question()); !errors.Is(err, console.ErrClosed) || !a.Equal(humans.Answer{}) {
+	if a, err := r.Ask(t.Context(), question()); !errors.Is(err, console.ErrClosed) || !a.Equal(humans.Reply{}) {
 		t.Errorf("the input ended: %+v, %v", a, err)
 	}
 }
@@ -224,19 +233,19 @@ func TestShows(t *testing.T) {
 	}{
 		{"the composition", question(), nil, []string{"lipf6 1.1 mol/kg", "solvent EC", "ada", "a accept, r reject, w won't, ? can't tell"}},
 		{"a prediction", question(), func(q *humans.Question) {
-			q.Prediction = &events.Prediction{Mean: 12.3456, SD: 0.4321, Unit: "mS/cm"}
+			q.Options[0].Prediction = &events.Prediction{Mean: 12.3456, SD: 0.4321, Unit: "mS/cm"}
 		}, []string{"conductivity 12.35 ± 0.43 mS/cm"}},
 		{"a wide prediction", question(), func(q *humans.Question) {
-			q.Prediction = &events.Prediction{Mean: 1234.5, SD: 120, Unit: "mS/cm"}
+			q.Options[0].Prediction = &events.Prediction{Mean: 1234.5, SD: 120, Unit: "mS/cm"}
 		}, []string{"conductivity 1234 ± 120 mS/cm"}},
 		{"a sure prediction", question(), func(q *humans.Question) {
-			q.Prediction = &events.Prediction{Mean: 12.3456}
+			q.Options[0].Prediction = &events.Prediction{Mean: 12.3456}
 		}, []string{"conductivity 12.35 ± 0"}},
-		{"acceptance", question(), func(q *humans.Question) { q.Belief = &events.Interval{Lower: -2, Upper: -1} },
+		{"acceptance", question(), func(q *humans.Question) { q.Options[0].Belief = &events.Interval{Lower: -2, Upper: -1} },
 			[]string{"you would accept it (rejection 12 % to 27 % likely)"}},
-		{"rejection", question(), func(q *humans.Question) { q.Belief = &events.Interval{Lower: 1, Upper: 2} },
+		{"rejection", question(), func(q *humans.Question) { q.Options[0].Belief = &events.Interval{Lower: 1, Upper: 2} },
 			[]string{"you would reject it (rejection 73 % to 88 % likely)"}},
-		{"doubt", question(), func(q *humans.Question) { q.Belief = &events.Interval{Lower: -1, Upper: 2} },
+		{"doubt", question(), func(q *humans.Question) { q.Options[0].Belief = &events.Interval{Lower: -1, Upper: 2} },
 			[]string{"leave it open (rejection 27 % to 88 % likely)"}},
 		{"the reason and the time left", question(), func(q *humans.Question) {
 			q.Explanation = "The belief is wide here, " + strings.Repeat("and so it is asked about, ", 5) + "for once."
@@ -265,14 +274,14 @@ func TestShows(t *testing.T) {
 		}, []string{"ada, what would you measure next?", "lipf6 0.2 to 2.1 mol/kg", "solvent EC, EC:DMC", "written as in lipf6=0.2 solvent=EC",
 			"NAME=VALUE for each"}},
 		{"what the campaign would take", suggesting(), func(q *humans.Question) {
-			q.Prediction = &events.Prediction{Mean: 12.3456, SD: 0.4321, Unit: "mS/cm"}
+			q.Suggestion.Prediction = &events.Prediction{Mean: 12.3456, SD: 0.4321, Unit: "mS/cm"}
 		}, []string{"the campaign itself would take lipf6=1.1 solvent=EC and expects conductivity 12.35 ± 0.43 mS/cm there", "ok as above"}},
 	} {
 		q := c.q
 		if c.change != nil {
 			c.change(&q)
 		}
-		right := map[humans.Form]string{humans.Label: "a", humans.Comparison: "A", humans.Pinpoint: "1.2 EC"}[cmp.Or(q.Form, humans.Label)]
+		right := map[events.Form]string{events.FormLabel: "a", events.FormComparison: "A", events.FormPinpoint: "1.2 EC"}[q.Form]
 		var out strings.Builder
 		lines := console.NewLines(strings.NewReader(right+"\n"), &out, false)
 		var got console.Form
@@ -296,11 +305,28 @@ func TestShows(t *testing.T) {
 	}
 }
 
+// Law: a question of every form can be shown.
+func TestEveryForm(t *testing.T) {
+	questions := map[events.Form]humans.Question{
+		events.FormLabel: question(), events.FormComparison: compare(2), events.FormPinpoint: pinpoint(),
+	}
+	for _, form := range events.Forms() {
+		q, known := questions[form]
+		if !known {
+			t.Errorf("no %s is shown in these tests: add one", form)
+			continue
+		}
+		if title, body := terminal.Show(q); title == "" || len(body) == 0 {
+			t.Errorf("a %s is shown as %q, %q", form, title, body)
+		}
+	}
+}
+
 // Nothing is said twice, and numbers have the digits that matter.
 func TestSaysThingsOnce(t *testing.T) {
 	low, high := 0.2, 2.1
 	q := question()
-	q.Prediction = &events.Prediction{Mean: 10.4876, SD: 0.7216, Unit: "mS/cm"}
+	q.Options[0].Prediction = &events.Prediction{Mean: 10.4876, SD: 0.7216, Unit: "mS/cm"}
 	q.Explanation = "The model expects conductivity = 10.49 ± 0.72 mS/cm here; the best so far is 11.2 (e3)."
 	_, body := terminal.Show(q)
 	if text := oneLine(strings.Join(body, " ")); strings.Count(strings.ToLower(text), "the model expects") != 1 || !strings.Contains(text, "the best so far is 11.2") {
@@ -308,7 +334,7 @@ func TestSaysThingsOnce(t *testing.T) {
 	}
 	named := suggesting()
 	named.Parameters[0].Min, named.Parameters[0].Max = &low, &high
-	named.Point = definition.Point{"lipf6": definition.Number(0.466597), "solvent": definition.Category("EC")}
+	named.Suggestion.Parameters = definition.Point{"lipf6": definition.Number(0.466597), "solvent": definition.Category("EC")}
 	if _, body := terminal.Show(named); !strings.Contains(strings.Join(body, "\n"), "lipf6=0.47 ") {
 		t.Errorf("the digits that matter are two: %q", body)
 	}
@@ -350,13 +376,19 @@ func (p *typist) Sees(ctx context.Context, q humans.Question) error {
 	}
 }
 
-func (p *typist) Answers(q humans.Question, a humans.Answer) error {
-	said := a.Answer
-	for _, i := range a.Order {
+func (p *typist) Answers(q humans.Question, a humans.Reply) error {
+	said := string(a.Answer.Label)
+	if a.Exclude {
+		said = "refuse"
+	}
+	if a.Answer.Unsure() {
+		said = "unsure"
+	}
+	for _, i := range a.Answer.Order {
 		said += humans.OptionName(i)
 	}
 	for _, par := range q.Parameters {
-		if v, ok := a.Point[par.Name]; ok {
+		if v, ok := a.Answer.Point[par.Name]; ok {
 			said += fmt.Sprintf(" %s=%s", par.Name, v)
 		}
 	}
@@ -371,7 +403,7 @@ func TestSuite(t *testing.T) {
 	p := &typist{keys: keys, written: make(chan struct{})}
 	lines := console.NewLines(in, p, true)
 	other := question()
-	other.Point = definition.Point{"lipf6": definition.Number(0.5), "solvent": definition.Category("EC:DMC")}
+	other.Options[0].Parameters = definition.Point{"lipf6": definition.Number(0.5), "solvent": definition.Category("EC:DMC")}
 	humantest.Run(t, humantest.Env{
 		Open:      func() humans.Reviewer { return terminal.New("ada", lines, now) },
 		Questions: []humans.Question{question(), other, compare(2), compare(3), pinpoint()},

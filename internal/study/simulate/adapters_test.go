@@ -51,14 +51,14 @@ func TestSurrogateIsAnInstrument(t *testing.T) {
 // Law: who knows a table or a surrogate keeps the laws of reviewers.
 func TestKnowerIsAReviewer(t *testing.T) {
 	task, def := storeTask(t)
-	question := humans.Question{Campaign: def.Name, Expert: "expert", Parameters: def.Parameters, Objective: def.Objective}
-	other := question
-	question.Point = definition.Point{"x1": definition.Number(1), "x2": definition.Number(2)}
-	other.Point = definition.Point{"x1": definition.Number(3), "x2": definition.Number(4)}
-	pair, free := question, question
-	pair.Form, pair.Point = humans.Comparison, nil
-	pair.Options = []events.Option{{Parameters: question.Point}, {Parameters: other.Point}}
-	free.Form = humans.Pinpoint
+	blank := humans.Question{Campaign: def.Name, Expert: "expert", Parameters: def.Parameters, Objective: def.Objective}
+	first := events.Option{Parameters: definition.Point{"x1": definition.Number(1), "x2": definition.Number(2)}}
+	second := events.Option{Parameters: definition.Point{"x1": definition.Number(3), "x2": definition.Number(4)}}
+	question, other, pair, free := blank, blank, blank, blank
+	question.Form, question.Options = events.FormLabel, []events.Option{first}
+	other.Form, other.Options = events.FormLabel, []events.Option{second}
+	pair.Form, pair.Options = events.FormComparison, []events.Option{first, second}
+	free.Form = events.FormPinpoint
 	humantest.Run(t, humantest.Env{
 		Open: func() humans.Reviewer {
 			reviewers, err := task.reviewers(def)

@@ -282,13 +282,13 @@ func (f *follower) comparisons(times []float64) (Course, []float64, error) {
 	var risk *Risk
 	for i := range s.Questions {
 		q := &s.Questions[i]
-		if q.Form != campaign.Comparison {
+		if q.Form != events.FormComparison {
 			continue
 		}
 		if !q.Volunteered {
 			requests++
 		}
-		if len(q.Order) == 0 {
+		if len(q.Answer.Order) == 0 {
 			continue
 		}
 		var value, chance float64

@@ -29,7 +29,7 @@ func (w *stopwatch) Took(what string, d time.Duration) {
 func (w *stopwatch) Happened(e events.Event) {
 	request := events.KindExperimentRequested
 	if w.compares {
-		request = events.KindComparisonRequested
+		request = events.KindQuestionAsked
 	}
 	if e.Kind == request {
 		w.seconds = append(w.seconds, w.pending.Seconds())

@@ -155,7 +155,7 @@ func canBeRecorded(t *testing.T, line []byte, o instruments.Outcome) {
 			_, err = events.AppendRecord(nil, e)
 		}
 		if err != nil {
-			t.Fatalf("%.200q cannot be recorded as %s: %v", line, p.Kind(), err)
+			t.Fatalf("%.200q cannot be recorded as %s: %v", line, events.KindOf(p), err)
 		}
 	}
 }

@@ -11,27 +11,27 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Refuse is a person's "won't": nothing in a region is suggested any more. One
+// Exclude is a person's wish that nothing in a region is suggested any more. One
 // of Point, Region and About says which.
-type Refuse struct {
-	// Point is a composition whose neighbourhood is refused: within a twentieth of
+type Exclude struct {
+	// Point is a composition whose neighbourhood is excluded: within a twentieth of
 	// the range of each parameter with bounds, exactly it in the others.
 	Point definition.Point `json:"point,omitempty"`
 	// Region is a box.
 	Region map[string]definition.RegionSide `json:"region,omitempty"`
 	// About is an experiment, or a question about one composition, whose
-	// neighbourhood is refused. Beside Point or Region it is only a reference.
+	// neighbourhood is excluded. Beside Point or Region it is only a reference.
 	About  string `json:"about,omitempty"`
 	Reason string `json:"reason"`
 }
 
-// Allow takes a refusal back.
+// Allow takes an exclusion back.
 type Allow struct {
-	Refusal string `json:"refusal"`
-	Reason  string `json:"reason,omitempty"`
+	Exclusion string `json:"exclusion"`
+	Reason    string `json:"reason,omitempty"`
 }
 
-func (c *Core) refuse(r *Refuse) ([]events.Payload, error) {
+func (c *Core) exclude(r *Exclude) ([]events.Payload, error) {
 	s := c.State()
 	point := r.Point
 	x, q := s.Experiment(r.About), s.Question(r.About)
@@ -43,40 +43,40 @@ func (c *Core) refuse(r *Refuse) ([]events.Payload, error) {
 	case r.Point != nil || r.Region != nil:
 	case x != nil:
 		point = x.Parameters
-	case q != nil && q.Parameters != nil:
-		point = q.Parameters
+	case q != nil && q.Composition() != nil:
+		point = q.Composition()
 	case q != nil:
 		return nil, refuse("%s is about several compositions: name the one that you refuse (--at)", q.ID)
 	default:
 		return nil, refuse("say what is refused: a composition, a region, an experiment or a question")
 	}
-	refused, err := c.refusal(point, r.Region, r.About, r.Reason)
+	excluded, err := c.exclusion(point, r.Region, r.About, r.Reason)
 	if err != nil {
 		return nil, err
 	}
-	return []events.Payload{refused}, nil
+	return []events.Payload{excluded}, nil
 }
 
 func (c *Core) allow(r *Allow) ([]events.Payload, error) {
 	s := c.State()
-	i := slices.IndexFunc(s.Refusals, func(n campaign.Refusal) bool { return n.ID == r.Refusal })
+	i := slices.IndexFunc(s.Exclusions, func(n campaign.Exclusion) bool { return n.ID == r.Exclusion })
 	switch {
 	case i < 0:
-		return nil, refuse("there is no refusal %s", r.Refusal)
-	case s.Refusals[i].Lifted:
-		return nil, refuse("%s was taken back before", r.Refusal)
+		return nil, refuse("there is no refusal %s", r.Exclusion)
+	case s.Exclusions[i].Lifted:
+		return nil, refuse("%s was taken back before", r.Exclusion)
 	}
-	return []events.Payload{&events.RegionAllowed{Refusal: r.Refusal, Reason: r.Reason}}, nil
+	return []events.Payload{&events.RegionAllowed{Exclusion: r.Exclusion, Reason: r.Reason}}, nil
 }
 
-// refusalReach is how far a refusal of one composition reaches in each
+// exclusionReach is how far an exclusion of one composition reaches in each
 // parameter with bounds, as a share of the parameter's range: far enough that the
 // next best composition is another one.
-const refusalReach = 0.05
+const exclusionReach = 0.05
 
-// refusal is the event by which nothing in a region is suggested any more. A nil
+// exclusion is the event by which nothing in a region is suggested any more. A nil
 // region is the neighbourhood of the composition.
-func (c *Core) refusal(point definition.Point, region map[string]definition.RegionSide, about, reason string) (*events.RegionRefused, error) {
+func (c *Core) exclusion(point definition.Point, region map[string]definition.RegionSide, about, reason string) (*events.RegionExcluded, error) {
 	s := c.State()
 	if strings.TrimSpace(reason) == "" {
 		return nil, refuse("a refusal needs a reason (--reason)")
@@ -89,14 +89,14 @@ func (c *Core) refusal(point definition.Point, region map[string]definition.Regi
 	} else if err := checkRegion(s.Definition.Parameters, region); err != nil {
 		return nil, err
 	}
-	refused := definition.Region{Name: reason, Where: region}
+	excluded := definition.Region{Name: reason, Where: region}
 	bounded := s.Bounded()
-	bounded.Excluded = append(slices.Clone(bounded.Excluded), refused)
+	bounded.Excluded = append(slices.Clone(bounded.Excluded), excluded)
 	if _, err := space.New(bounded); err != nil {
 		return nil, refuse("without it nothing would be left to suggest (%w); stop the campaign instead, or refuse less", err)
 	}
-	return &events.RegionRefused{
-		Refusal: campaign.RefusalID(len(s.Refusals)), Region: refused, About: about, Reason: reason,
+	return &events.RegionExcluded{
+		Exclusion: campaign.ExclusionID(len(s.Exclusions)), Region: excluded, About: about, Reason: reason,
 	}, nil
 }
 
@@ -133,7 +133,7 @@ func checkRegion(parameters []definition.Parameter, region map[string]definition
 	return nil
 }
 
-// neighbourhood is the box around a composition within refusalReach.
+// neighbourhood is the box around a composition within exclusionReach.
 func neighbourhood(parameters []definition.Parameter, point definition.Point) map[string]definition.RegionSide {
 	box := make(map[string]definition.RegionSide)
 	for _, p := range parameters {
@@ -145,7 +145,7 @@ func neighbourhood(parameters []definition.Parameter, point definition.Point) ma
 		}
 		reach := 0.0
 		if p.Min != nil && p.Max != nil {
-			reach = refusalReach * (*p.Max - *p.Min)
+			reach = exclusionReach * (*p.Max - *p.Min)
 		}
 		lower, upper := number-reach, number+reach
 		box[p.Name] = definition.RegionSide{Min: &lower, Max: &upper}
@@ -159,7 +159,7 @@ func (c *Core) amendable(def definition.Campaign) error {
 	if _, err := space.New(def); err != nil {
 		return refuse("the amended space: %w", err)
 	}
-	def.Excluded = append(slices.Clone(def.Excluded), c.State().Refused()...)
+	def.Excluded = append(slices.Clone(def.Excluded), c.State().Excluded()...)
 	if _, err := space.New(def); err != nil {
 		return refuse("the amended space, without what people have refused: %w; `campaignd allow` takes a refusal back", err)
 	}

@@ -1,0 +1,58 @@
+package events
+
+// Attributions explain a choice between candidates to an expert (Adachi et al.
+// 2024, §3.3).
+type Attributions struct {
+	// Shapley holds the Shapley values of each quantity at each candidate.
+	Shapley []Shapley `json:"shapley,omitempty"`
+	// Plane is the objective over the two strongest parameters.
+	Plane *Plane `json:"plane,omitempty"`
+}
+
+// Quantities whose Shapley values are given, in standardised units of a
+// maximised objective.
+const (
+	QuantityMean = "mean" // posterior mean
+	QuantitySD   = "sd"   // posterior standard deviation
+	QuantityUCB  = "ucb"  // upper confidence bound
+)
+
+// Shapley attributes a quantity at a candidate to the parameters. Base, what the
+// model says on average of the compositions that were measured, and the sum of
+// Values are what it says of the candidate. In decisions of version 2 of the
+// policies they are what the measured compositions tell of it (Adachi et al.
+// 2024, Prop. 4), of a standard deviation often far less.
+type Shapley struct {
+	Candidate string `json:"candidate"`
+	// Quantity is one of the Quantity constants.
+	Quantity string  `json:"quantity"`
+	Base     float64 `json:"base"`
+	// Parameters and Values go together; a parameter that takes several axes of
+	// the encoded space has their sum.
+	Parameters []string  `json:"parameters"`
+	Values     []float64 `json:"values"`
+}
+
+// Plane is the objective's posterior over two parameters, the others as in the
+// candidate that is named.
+type Plane struct {
+	Candidate string `json:"candidate"`
+	X         string `json:"x"`
+	Y         string `json:"y"`
+	// Xs and Ys are the grid, in the parameters' units.
+	Xs []float64 `json:"xs"`
+	Ys []float64 `json:"ys"`
+	// Mean and SD hold a row for each of Ys, in the campaign's unit.
+	Mean [][]float64 `json:"mean"`
+	SD   [][]float64 `json:"sd"`
+}
+
+// ChoiceReview says, once the chosen composition has been measured, how probable it is
+// that the choice was right (Adachi et al. 2024, Eq. 101).
+type ChoiceReview struct {
+	Question   string `json:"question"`
+	Expert     string `json:"expert"`
+	Experiment string `json:"experiment"`
+	// Probability that the chosen composition is better than the other.
+	Probability float64 `json:"probability"`
+}

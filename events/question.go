@@ -1,0 +1,98 @@
+package events
+
+import (
+	"time"
+
+	"github.com/campaignd/campaignd/events/definition"
+)
+
+// Option is one of the compositions that a question is about, with what was shown
+// beside it.
+type Option struct {
+	// Candidate names the candidate of the decision, where a decision asked.
+	Candidate  string           `json:"candidate,omitempty"`
+	Parameters definition.Point `json:"parameters"`
+	// Prediction is the objective model's, where there is one.
+	Prediction *Prediction `json:"prediction,omitempty"`
+	// Belief bounds the expert's latent rejection score g there, in logits (Xu et
+	// al. 2024, Eq. 5): positive means likely rejected. It is shown with a label.
+	Belief *Interval `json:"belief,omitempty"`
+}
+
+// QuestionAsked is a question to an expert. It records what the expert was shown.
+type QuestionAsked struct {
+	// Question is the identifier, "q1", "q2", … in order: questions of all forms share
+	// one count.
+	Question string `json:"question"`
+	// Form is what is asked for.
+	Form   Form   `json:"form"`
+	Expert string `json:"expert"`
+	// Options are the compositions that the question is about, in the order in which
+	// they are shown: the one to be labelled, those to be compared, none for a
+	// pinpoint.
+	Options []Option `json:"options,omitempty"`
+	// Suggestion is what the campaign would measure in place of a pinpoint, where it
+	// has a view.
+	Suggestion *Option `json:"suggestion,omitempty"`
+	// Explanation is the sentence shown with the question.
+	Explanation string `json:"explanation,omitempty"`
+	// Attributions say what the models base their view of the options on
+	// (Adachi et al. 2024, §3.3), where they are shown.
+	Attributions *Attributions `json:"attributions,omitempty"`
+	Decision     string        `json:"decision,omitempty"`
+	// Expires is when the campaign goes on without an answer; absent: never.
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// QuestionAnswered is an expert's answer.
+type QuestionAnswered struct {
+	// Question is the question answered; for a volunteered answer it is a question of
+	// its own that nobody asked.
+	Question string `json:"question"`
+	Form     Form   `json:"form"`
+	Expert   string `json:"expert"`
+	// Options repeats the compositions that the question is about, so that the event
+	// stands alone.
+	Options []definition.Point `json:"options,omitempty"`
+	Answer  Answer             `json:"answer"`
+	// Volunteered marks an answer that the expert gave unasked, for example an
+	// initial example.
+	Volunteered bool   `json:"volunteered,omitempty"`
+	Comment     string `json:"comment,omitempty"`
+}
+
+// QuestionSuperseded replaces an earlier answer to an expert's question: a pinpoint
+// before the campaign has taken it up, anything else at any time. The event's actor is
+// who changed it.
+type QuestionSuperseded struct {
+	Question string `json:"question"`
+	Form     Form   `json:"form"`
+	Expert   string `json:"expert"`
+	// Supersedes is the ID of the event whose answer no longer counts.
+	Supersedes string `json:"supersedes"`
+	// Options repeats the compositions, so that the event stands alone.
+	Options []definition.Point `json:"options,omitempty"`
+	Answer  Answer             `json:"answer"`
+	Reason  string             `json:"reason,omitempty"`
+}
+
+// QuestionExpired says that nobody answered in time.
+type QuestionExpired struct {
+	Question string `json:"question"`
+}
+
+// QuestionWithdrawn says that the question is no longer needed.
+type QuestionWithdrawn struct {
+	Question string `json:"question"`
+	Reason   string `json:"reason"`
+	// Moot is set where the campaign itself has no more use for the answer: the
+	// question counts against no budget.
+	Moot bool `json:"moot,omitempty"`
+}
+
+// Subject implements Payload.
+func (p QuestionAsked) Subject() string      { return p.Question }
+func (p QuestionAnswered) Subject() string   { return p.Question }
+func (p QuestionSuperseded) Subject() string { return p.Question }
+func (p QuestionExpired) Subject() string    { return p.Question }
+func (p QuestionWithdrawn) Subject() string  { return p.Question }

@@ -1,0 +1,53 @@
+package belief_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/projections/belief"
+)
+
+// Law: an accept is believed as an accept and a reject as a reject; "can't tell" is no
+// label; an answer in place of an earlier one replaces it; a pinpoint is no label. The
+// labels stand in the order of their questions, whoever was faster.
+func TestLabelsAreReadAsTheyAreSaid(t *testing.T) {
+	at := func(x float64) definition.Point { return definition.Point{"x": definition.Number(x)} }
+	answered := func(q string, x float64, label events.Label) events.Payload {
+		return &events.QuestionAnswered{
+			Question: q, Form: events.FormLabel, Expert: "ada", Options: []definition.Point{at(x)}, Answer: events.Answer{Label: label},
+		}
+	}
+	superseded := func(q string, x float64, label events.Label) events.Payload {
+		return &events.QuestionSuperseded{
+			Question: q, Form: events.FormLabel, Expert: "ada", Options: []definition.Point{at(x)}, Answer: events.Answer{Label: label},
+		}
+	}
+	p := belief.New()
+	for _, payload := range []events.Payload{
+		answered("q10", 10, events.LabelAccept), answered("q2", 2, events.LabelReject), answered("q3", 3, ""),
+		answered("q4", 4, events.LabelAccept), superseded("q4", 4, events.LabelReject),
+		answered("q5", 5, events.LabelReject), superseded("q5", 5, ""),
+		&events.QuestionAnswered{Question: "q6", Form: events.FormPinpoint, Expert: "ada", Answer: events.Answer{Point: at(6)}},
+	} {
+		if err := p.Apply(events.Event{Kind: events.KindOf(payload)}, payload); err != nil {
+			t.Fatal(err)
+		}
+	}
+	snapshot, err := p.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state struct{ Experts []belief.Expert }
+	if err := json.Unmarshal(snapshot, &state); err != nil {
+		t.Fatal(err)
+	}
+	want := []belief.Label{
+		{Question: "q2", Point: at(2), Reject: true}, {Question: "q4", Point: at(4), Reject: true}, {Question: "q10", Point: at(10)},
+	}
+	if got := state.Experts[0].Labels; !reflect.DeepEqual(got, want) {
+		t.Errorf("the labels are %+v, want %+v", got, want)
+	}
+}
