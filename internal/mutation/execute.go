@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// mostMemory is the address space, in KiB, that a test may take: a mutant that
+// allocates without end fails instead of taking the machine.
+const mostMemory = 8 << 20
+
+// outcome is how the run of a test binary ended.
+type outcome int
+
+const (
+	passed outcome = iota
+	failed
+	timedOut
+)
+
+// binary is a compiled test binary.
+type binary struct {
+	path string
+	suite
+}
+
+// suite is a package whose tests defend the mutated ones.
+type suite struct {
+	path  string // import path
+	dir   string
+	rapid bool // its tests draw with rapid
+}
+
+// workshop is where the runs of test binaries leave what they leave: the tree
+// is only read.
+type workshop struct {
+	root string // of the module
+	dir  string // of temporary files
+	seed uint64
+	long bool
+}
+
+// build compiles a package's tests with an overlay.
+func (w *workshop) build(ctx context.Context, s suite, overlay, to string) (*binary, error) {
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", to, s.path)
+	cmd.Dir = w.root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go test -c %s: %w\n%s", s.path, err, out)
+	}
+	return &binary{path: to, suite: s}, nil
+}
+
+// run executes some tests of a binary in their package's folder. The mark goes
+// at the end of PATH; the overlay is that of programs that the tests build.
+func (w *workshop) run(ctx context.Context, b *binary, mark, overlay string, limit time.Duration, args ...string) (outcome, string, error) {
+	tmp, err := os.MkdirTemp(w.dir, "")
+	if err != nil {
+		return failed, "", err
+	}
+	defer removeAll(tmp)
+	args = append(args, "-test.timeout", limit.String(), "-test.failfast")
+	if !w.long {
+		args = append(args, "-test.short")
+	}
+	if b.rapid {
+		// The same draws each time, and no file for a failure.
+		args = append(args, "-rapid.nofailfile", fmt.Sprintf("-rapid.seed=%d", w.seed+1))
+	}
+	// The binary itself ends at the limit and says where it was; it is killed
+	// where it cannot.
+	const grace = 5 * time.Second
+	bounded, cancel := context.WithTimeout(ctx, limit+grace)
+	defer cancel()
+	cmd := bound(bounded, b.path, args)
+	cmd.Dir = b.dir
+	cmd.Env = append(os.Environ(),
+		"PATH="+os.Getenv("PATH")+string(filepath.ListSeparator)+mark,
+		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay),
+		"TMPDIR="+tmp)
+	cmd.WaitDelay = grace
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	if ctx.Err() != nil {
+		return failed, "", ctx.Err()
+	}
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return passed, out.String(), nil
+	case bounded.Err() != nil, strings.Contains(out.String(), "panic: test timed out"):
+		return timedOut, out.String(), nil
+	case errors.As(err, &exit), errors.Is(err, exec.ErrWaitDelay):
+		return failed, out.String(), nil
+	}
+	return failed, "", err
+}
+
+// removeAll removes a folder, of which a test may have made parts read-only.
+func removeAll(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	_ = os.RemoveAll(dir)
+}
