@@ -2,6 +2,17 @@ package main
 
 import "strings"
 
+// usual are the packages that are mutated where none are named: those that
+// hold the laws of a campaign.
+var usual = []string{
+	"./events/...",
+	"./projections/...",
+	"./policies/...",
+	"./internal/engine/...",
+	"./internal/space/...",
+	"./adapters/instruments/...",
+}
+
 // defender is a folder whose packages' tests defend the mutated packages.
 type defender struct {
 	folder string // from the module's root, with all below it

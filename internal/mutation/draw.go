@@ -51,7 +51,7 @@ func compiling(batch []*mutant) ([]*mutant, error) {
 		perFile[m.source][i] = m
 	}
 	for s, files := range bySubject {
-		texts := map[string][]byte{extra: []byte(selection(s.packageName()))}
+		texts := map[string][]byte{extra: []byte(selection(s.name))}
 		starts := make(map[string]map[int]int)
 		for _, file := range files {
 			texts[file.path], starts[file.path] = switched(file, perFile[file])

@@ -27,15 +27,16 @@ const (
 
 // binary is a compiled test binary.
 type binary struct {
-	path string
+	file string
 	suite
 }
 
 // suite is a package whose tests defend the mutated ones.
 type suite struct {
-	path  string // import path
-	dir   string
-	rapid bool // its tests draw with rapid
+	path   string // import path
+	folder string // from the module's root, with slashes
+	dir    string
+	rapid  bool // its tests draw with rapid
 }
 
 // workshop is where the runs of test binaries leave what they leave: the tree
@@ -54,7 +55,7 @@ func (w *workshop) build(ctx context.Context, s suite, overlay, to string) (*bin
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go test -c %s: %w\n%s", s.path, err, out)
 	}
-	return &binary{path: to, suite: s}, nil
+	return &binary{file: to, suite: s}, nil
 }
 
 // run executes some tests of a binary in their package's folder. The mark goes
@@ -78,7 +79,7 @@ func (w *workshop) run(ctx context.Context, b *binary, mark, overlay string, lim
 	const grace = 5 * time.Second
 	bounded, cancel := context.WithTimeout(ctx, limit+grace)
 	defer cancel()
-	cmd := bound(bounded, b.path, args)
+	cmd := bound(bounded, b.file, args)
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(),
 		"PATH="+os.Getenv("PATH")+string(filepath.ListSeparator)+mark,

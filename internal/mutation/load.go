@@ -15,12 +15,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // listed is what `go list` says of a package.
 type listed struct {
 	ImportPath string
+	Name       string
 	Dir        string
 	GoFiles    []string
 	EmbedFiles []string
@@ -72,6 +74,7 @@ func moduleRoot(ctx context.Context) (string, error) {
 // subject is a package that is mutated, parsed and type-checked.
 type subject struct {
 	path  string // import path
+	name  string // in package clauses
 	dir   string
 	files []*source
 	info  *types.Info
@@ -102,15 +105,19 @@ func (s *source) line(offset int) int {
 }
 
 // load parses and type-checks the packages that the patterns name, without
-// their tests and without the suites, whose subject is other code.
-func load(ctx context.Context, root string, patterns []string) ([]*subject, error) {
-	args := append([]string{"-deps", "-export"}, patterns...)
-	all, err := goList(ctx, root, args...)
+// their tests and without the suites, whose subject is other code. It returns
+// those of both lists, and of these those of the second.
+func load(ctx context.Context, root string, usual, patterns []string) (all, chosen []*subject, err error) {
+	packages, err := goList(ctx, root, slices.Concat([]string{"-deps", "-export"}, usual, patterns)...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	exports := make(map[string]string, len(all))
-	for _, one := range all {
+	named, err := goList(ctx, root, patterns...)
+	if err != nil {
+		return nil, nil, err
+	}
+	exports := make(map[string]string, len(packages))
+	for _, one := range packages {
 		exports[one.ImportPath] = one.Export
 	}
 	fset := token.NewFileSet()
@@ -121,18 +128,21 @@ func load(ctx context.Context, root string, patterns []string) ([]*subject, erro
 		}
 		return os.Open(file)
 	})
-	var subjects []*subject
-	for _, one := range all {
+	slices.SortFunc(packages, func(a, b listed) int { return strings.Compare(a.ImportPath, b.ImportPath) })
+	for _, one := range packages {
 		if one.DepOnly || isSuite(one.ImportPath) {
 			continue
 		}
 		s, err := parse(fset, compiled, root, one)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		subjects = append(subjects, s)
+		all = append(all, s)
+		if slices.ContainsFunc(named, func(n listed) bool { return n.ImportPath == s.path }) {
+			chosen = append(chosen, s)
+		}
 	}
-	return subjects, nil
+	return all, chosen, nil
 }
 
 // isSuite reports whether a package is a conformance suite or a helper of
@@ -142,6 +152,7 @@ func isSuite(path string) bool { return strings.HasSuffix(path, "test") }
 func parse(fset *token.FileSet, imports types.Importer, root string, one listed) (*subject, error) {
 	s := &subject{
 		path: one.ImportPath,
+		name: one.Name,
 		dir:  one.Dir,
 		fset: fset,
 		info: &types.Info{

@@ -293,6 +293,10 @@ func (w *walker) body(clause ast.Node, body []ast.Stmt) {
 func (w *walker) literal(n *ast.BasicLit) {
 	switch n.Kind {
 	case token.INT:
+		if w.isArgument("math", "Inf") {
+			w.add(opConstant, w.around(n), n.Pos(), n.End(), "(-1)") // only the sign counts
+			return
+		}
 		value := constant.MakeFromLiteral(n.Value, token.INT, 0)
 		next := constant.BinaryOp(value, token.ADD, constant.MakeInt64(1))
 		w.add(opConstant, w.around(n), n.Pos(), n.End(), next.ExactString())
@@ -307,6 +311,22 @@ func (w *walker) literal(n *ast.BasicLit) {
 		}
 		w.add(opConstant, w.around(n), n.Pos(), n.End(), text)
 	}
+}
+
+// isArgument reports whether the visited node is an argument, or one with a
+// sign, of a function; an empty name is every function of the package.
+func (w *walker) isArgument(path, name string) bool {
+	for i := len(w.stack) - 1; i >= 0; i-- {
+		switch parent := w.stack[i].(type) {
+		case *ast.UnaryExpr:
+		case *ast.CallExpr:
+			called := w.called(parent)
+			return called != nil && called.Pkg().Path() == path && (name == "" || called.Name() == name)
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // around returns the expression next above a literal, which says more in a key
@@ -463,25 +483,58 @@ func (w *walker) excluded(n ast.Node) bool {
 		return ok && versions.MatchString(key.Name)
 	case *ast.ArrayType, *ast.FieldList, *ast.FuncType:
 		return true // a type
+	case *ast.BasicLit:
+		// Bases, sizes and precisions: several numbers often mean the same.
+		return w.isArgument("strconv", "") || w.excludedExpr(n)
 	case ast.Expr:
-		return w.isDuration(n) || w.isCapacity(n) || w.isVersionField(n)
+		return w.excludedExpr(n)
 	}
 	return false
 }
 
-// isText reports whether a call is one of the texts.
-func (w *walker) isText(call *ast.CallExpr) bool {
-	var name *ast.Ident
-	switch function := ast.Unparen(call.Fun).(type) {
-	case *ast.Ident:
-		name = function
-	case *ast.SelectorExpr:
-		name = function.Sel
-	default:
+func (w *walker) excludedExpr(e ast.Expr) bool {
+	return w.isDuration(e) || w.isCapacity(e) || w.isVersionField(e) || w.isPadding(e)
+}
+
+// isPadding reports whether an expression is the zero that a return statement
+// gives beside false or an error, where no caller reads it.
+func (w *walker) isPadding(e ast.Expr) bool {
+	if len(w.stack) == 0 {
 		return false
 	}
-	called, ok := w.subject.info.Uses[name].(*types.Func)
-	if !ok || called.Pkg() == nil {
+	statement, ok := w.stack[len(w.stack)-1].(*ast.ReturnStmt)
+	if !ok || len(statement.Results) < 2 {
+		return false
+	}
+	last := statement.Results[len(statement.Results)-1]
+	if e == last {
+		return false
+	}
+	tv := w.subject.info.Types[last]
+	isFalse := tv.Value != nil && tv.Value.Kind() == constant.Bool && !constant.BoolVal(tv.Value)
+	isError := !tv.IsNil() && types.Implements(tv.Type, errorType)
+	if !isFalse && !isError {
+		return false
+	}
+	given := w.subject.info.Types[e].Value
+	if given == nil {
+		return false
+	}
+	switch given.Kind() {
+	case constant.Bool:
+		return !constant.BoolVal(given)
+	case constant.Int, constant.Float:
+		return constant.Sign(given) == 0
+	}
+	return false
+}
+
+var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+
+// isText reports whether a call is one of the texts.
+func (w *walker) isText(call *ast.CallExpr) bool {
+	called := w.called(call)
+	if called == nil {
 		return false
 	}
 	for _, text := range texts {
@@ -490,6 +543,25 @@ func (w *walker) isText(call *ast.CallExpr) bool {
 		}
 	}
 	return false
+}
+
+// called returns the function or method that a call names; nil where it names
+// none, or one of the language.
+func (w *walker) called(call *ast.CallExpr) *types.Func {
+	var name *ast.Ident
+	switch function := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		name = function
+	case *ast.SelectorExpr:
+		name = function.Sel
+	default:
+		return nil
+	}
+	called, ok := w.subject.info.Uses[name].(*types.Func)
+	if !ok || called.Pkg() == nil {
+		return nil
+	}
+	return called
 }
 
 // isDuration reports whether an expression is a constant of an unmeasured type.

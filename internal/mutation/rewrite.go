@@ -320,6 +320,3 @@ func (o *overlay) write() (string, error) {
 
 // extra is the name of the file that a rewritten package gets.
 const extra = "mutation_overlay.go"
-
-// packageName returns the name in a subject's package clauses.
-func (s *subject) packageName() string { return s.files[0].tree.Name.Name }

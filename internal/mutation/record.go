@@ -1,0 +1,408 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// recordingFormat is part of a recording's key; it is raised when recordings
+// of an earlier one would be misread.
+const recordingFormat = "1"
+
+// splitAbove is the time above which a test is recorded by its subtests.
+const splitAbove = 2 * time.Second
+
+// recordLimit bounds a test that is recorded.
+const recordLimit = 20 * time.Minute
+
+// recording says which blocks the tests of a package reach.
+type recording struct {
+	Places []string // blocks by the names that [block.place] gives
+	Tests  []recordedTest
+	Failed []string // tests that fail without a mutant, and defend nothing
+}
+
+// recordedTest is a top-level test, or a subtest TestX/name of a slow one.
+type recordedTest struct {
+	Name    string
+	Seconds float64
+	Reached []int // indices of places
+}
+
+// defense is a package whose tests defend, with what they reach.
+type defense struct {
+	suite
+	rank    int
+	key     string // of its recording
+	reaches map[string][]int
+	tests   []recordedTest
+	failed  []string
+}
+
+// defenses lists the packages that defend the subjects, by rank: those of the
+// table that depend on one, and the subjects themselves. With own, the
+// subjects only. Their recordings are of all packages that are probed.
+func (w *workshop) defenses(ctx context.Context, subjects, probed []*subject, table []defender, own bool) ([]*defense, error) {
+	mutated := make(map[string]bool)
+	for _, s := range subjects {
+		mutated[s.path] = true
+	}
+	noting := make(map[string]bool)
+	for _, s := range probed {
+		noting[s.path] = true
+	}
+	all, err := goList(ctx, w.root, "-deps", "-test", "./...")
+	if err != nil {
+		return nil, err
+	}
+	sums := make(map[string]string) // of the sources of the module's packages
+	dirs := make(map[string]string)
+	for _, one := range all {
+		if one.Module == nil || !one.Module.Main || one.ForTest != "" || strings.HasSuffix(one.ImportPath, ".test") {
+			continue
+		}
+		sums[one.ImportPath], err = sumFiles(one.Dir, append(one.GoFiles, one.EmbedFiles...))
+		if err != nil {
+			return nil, err
+		}
+		dirs[one.ImportPath] = one.Dir
+	}
+	var found []*defense
+	used := make(map[int]bool)
+	for _, one := range all {
+		path, isTest := strings.CutSuffix(one.ImportPath, ".test")
+		if !isTest || dirs[path] == "" {
+			continue
+		}
+		rel, err := filepath.Rel(w.root, dirs[path])
+		if err != nil {
+			return nil, err
+		}
+		at, listed := rank(table, filepath.ToSlash(rel), w.long)
+		if listed {
+			used[at] = true
+		}
+		if !mutated[path] && (own || !listed) {
+			continue
+		}
+		d := &defense{suite: suite{path: path, folder: filepath.ToSlash(rel), dir: dirs[path]}, rank: at}
+		sum := sha256.New()
+		fmt.Fprintln(sum, recordingFormat, runtime.Version(), runtime.GOOS, runtime.GOARCH, w.long)
+		reaches := false
+		for _, dep := range one.Deps {
+			dep, _, _ = strings.Cut(dep, " ") // a package compiled for a test: path [p.test]
+			if dep == "pgregory.net/rapid" {
+				d.rapid = true
+			}
+			reaches = reaches || mutated[dep]
+			fmt.Fprintln(sum, dep, sums[dep], noting[dep])
+		}
+		own, err := sumTree(d.dir)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(sum, own)
+		d.key = hex.EncodeToString(sum.Sum(nil))
+		if reaches {
+			found = append(found, d)
+		}
+	}
+	for i, d := range table {
+		if !used[i] && (w.long || !d.long) {
+			return nil, fmt.Errorf("the table of defenders names %s, where no package has tests", d.folder)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *defense) int { return a.rank - b.rank })
+	return found, nil
+}
+
+// sumFiles returns a hash of files of a folder.
+func sumFiles(dir string, names []string) (string, error) {
+	sum := sha256.New()
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%s %d %s\n", name, len(text), text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// sumTree returns a hash of a package's folder, with the data of its tests but
+// without the packages below it.
+func sumTree(dir string) (string, error) {
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if rel != "." && !strings.HasPrefix(rel, "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if d.Type().IsRegular() {
+			names = append(names, rel)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return sumFiles(dir, names)
+}
+
+// record finds which blocks each test reaches, of the packages whose recording
+// is not in the cache.
+func (w *workshop) record(ctx context.Context, probed []*subject, all []*defense, jobs int, progress io.Writer) error {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	cache = filepath.Join(cache, "campaignd-mutation")
+	if err := os.MkdirAll(cache, 0o777); err != nil {
+		return err
+	}
+	var missing []*defense
+	for _, d := range all {
+		text, err := os.ReadFile(filepath.Join(cache, d.key))
+		var r recording
+		if err == nil {
+			err = json.Unmarshal(text, &r)
+		}
+		if err != nil { // none, or not a whole one
+			missing = append(missing, d)
+			continue
+		}
+		d.keep(r)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	fmt.Fprintf(progress, "recording what the tests of %d packages reach; kept in %s until their sources change\n", len(missing), cache)
+	overlay, places, err := w.probe(probed)
+	if err != nil {
+		return err
+	}
+	return each(ctx, jobs, len(missing), func(ctx context.Context, i int) error {
+		d := missing[i]
+		start := time.Now()
+		r, err := w.recordPackage(ctx, d.suite, overlay, places, filepath.Join(w.dir, fmt.Sprintf("probed%d", i)))
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(cache, d.key), text, 0o666); err != nil {
+			return err
+		}
+		d.keep(r)
+		fmt.Fprintf(progress, "recorded %s: %d tests in %.0f s\n", d.folder, len(r.Tests), time.Since(start).Seconds())
+		for _, name := range r.Failed {
+			fmt.Fprintf(progress, "%s fails without a mutant: it defends nothing\n%s\n", d.folder, name)
+		}
+		return nil
+	})
+}
+
+// keep makes the index of a recording: which tests reach a place.
+func (d *defense) keep(r recording) {
+	d.tests = r.Tests
+	d.failed = r.Failed
+	d.reaches = make(map[string][]int)
+	for i, test := range r.Tests {
+		for _, place := range test.Reached {
+			d.reaches[r.Places[place]] = append(d.reaches[r.Places[place]], i)
+		}
+	}
+}
+
+// probe writes the overlay in which every block of the packages notes that it
+// is reached, and returns the blocks' places by number.
+func (w *workshop) probe(packages []*subject) (path string, places []string, err error) {
+	o, err := newOverlay(filepath.Join(w.dir, "probes"))
+	if err != nil {
+		return "", nil, err
+	}
+	for _, s := range packages {
+		base := len(places)
+		for _, file := range s.files {
+			text, all := probed(file, len(places)-base)
+			for _, b := range all {
+				places = append(places, b.place())
+			}
+			if err := o.put(file.path, text); err != nil {
+				return "", nil, err
+			}
+		}
+		text := probes(s.name, len(places)-base, base)
+		if err := o.put(filepath.Join(s.dir, extra), []byte(text)); err != nil {
+			return "", nil, err
+		}
+	}
+	path, err = o.write()
+	return path, places, err
+}
+
+// recordPackage runs the tests of a package one by one.
+func (w *workshop) recordPackage(ctx context.Context, s suite, overlay string, places []string, dir string) (recording, error) {
+	r := recording{Places: places}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return r, err
+	}
+	defer removeAll(dir)
+	b, err := w.build(ctx, s, overlay, filepath.Join(dir, "tests"))
+	if err != nil {
+		return r, err
+	}
+	_, listing, err := w.run(ctx, b, recordMark+filepath.Join(dir, "none"), overlay, recordLimit, "-test.list", "^(Test|Example|Fuzz)")
+	if err != nil {
+		return r, err
+	}
+	record := func(name string) (test recordedTest, out string, err error) {
+		book := filepath.Join(dir, "reached")
+		_ = os.Remove(book)
+		start := time.Now()
+		ended, out, err := w.run(ctx, b, recordMark+book, overlay, recordLimit, "-test.v", "-test.run", pattern(name))
+		if err != nil {
+			return test, out, err
+		}
+		if ended != passed {
+			return test, out, errTest
+		}
+		test = recordedTest{Name: name, Seconds: time.Since(start).Seconds()}
+		test.Reached, err = readNumbers(book)
+		return test, out, err
+	}
+	for name := range strings.Lines(listing) {
+		name = strings.TrimSpace(name)
+		if !testName.MatchString(name) {
+			continue
+		}
+		test, out, err := record(name)
+		switch {
+		case err == errTest:
+			r.Failed = append(r.Failed, name+"\n"+lastLines(out))
+			continue
+		case err != nil:
+			return r, err
+		}
+		var parts []recordedTest
+		if test.Seconds > splitAbove.Seconds() {
+			for _, match := range subtest.FindAllStringSubmatch(out, -1) {
+				part, _, err := record(match[1])
+				if err == errTest { // it needs what those before it did
+					parts = nil
+					break
+				}
+				if err != nil {
+					return r, err
+				}
+				parts = append(parts, part)
+			}
+		}
+		if len(parts) < 2 {
+			parts = []recordedTest{test}
+		}
+		for _, part := range parts {
+			if len(part.Reached) > 0 {
+				r.Tests = append(r.Tests, part)
+			}
+		}
+	}
+	return r, nil
+}
+
+var (
+	testName = regexp.MustCompile(`^(Test|Example|Fuzz)\S*$`)
+	subtest  = regexp.MustCompile(`(?m)^    --- PASS: ([^/\s]+/[^/\s]+) \(`)
+	errTest  = fmt.Errorf("the test fails")
+)
+
+// pattern is the -test.run of one test or subtest.
+func pattern(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// readNumbers reads the numbers of a file of probes, each once.
+func readNumbers(path string) ([]int, error) {
+	file, err := os.Open(path)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var all []int
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		n, err := strconv.Atoi(lines.Text())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), lines.Err()
+}
+
+// lastLines returns the end of an output.
+func lastLines(out string) string {
+	const most = 20
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+}
+
+// each calls do for 0 to n-1, so many at a time, until one fails.
+func each(ctx context.Context, jobs, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	numbers := make(chan int)
+	var workers sync.WaitGroup
+	for range jobs {
+		workers.Go(func() {
+			for i := range numbers {
+				if err := do(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for i := range n {
+		select {
+		case numbers <- i:
+		case <-ctx.Done():
+		}
+	}
+	close(numbers)
+	workers.Wait()
+	return context.Cause(ctx)
+}
