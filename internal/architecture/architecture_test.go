@@ -51,6 +51,7 @@ var may = []struct {
 	{"internal/testinstrument", []string{"events", "adapters"}},
 	{"internal/chaos", []string{""}},
 	{"internal/killtest", []string{""}},
+	{"internal/mutation", nil},
 	{"cmd", []string{""}},
 }
 

@@ -42,10 +42,12 @@ type suite struct {
 // workshop is where the runs of test binaries leave what they leave: the tree
 // is only read.
 type workshop struct {
-	root string // of the module
-	dir  string // of temporary files
-	seed uint64
-	long bool
+	root  string        // of the module
+	dir   string        // of temporary files
+	cache string        // of recordings
+	floor time.Duration // the least time that tests have with a mutant
+	seed  uint64        // of tests that draw
+	long  bool          // tests run in full
 }
 
 // build compiles a package's tests with an overlay.

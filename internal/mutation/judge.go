@@ -16,12 +16,10 @@ import (
 	"time"
 )
 
-// A mutant has this time for tests that took so long without it. An endless
-// loop is what the limit is for: a kill, but one that is said apart.
-const (
-	limitFloor  = 6 * time.Second
-	limitFactor = 8
-)
+// limitFactor times the recorded time, and the floor of a workshop, is what
+// tests have with a mutant. An endless loop is what the limit is for: a kill,
+// but one that is said apart.
+const limitFactor = 8
 
 // together is the recorded time up to which tests are run in one process.
 const together = time.Second
@@ -326,7 +324,7 @@ func (c *court) try(ctx context.Context, b *binary, overlay string, number int, 
 	for _, test := range batch {
 		sum += test.Seconds
 	}
-	limit := limitFloor + time.Duration(limitFactor*sum*float64(time.Second))
+	limit := c.floor + time.Duration(limitFactor*sum*float64(time.Second))
 	outcome, out, err := c.run(ctx, b, selectMark+strconv.Itoa(number), overlay, limit, "-test.run", batchPattern(batch))
 	if err != nil || outcome == passed {
 		return survived, "", err
@@ -387,7 +385,7 @@ func (c *court) confirm(ctx context.Context, s suite, test recordedTest) (bool, 
 	if err != nil {
 		return false, err
 	}
-	limit := limitFloor + time.Duration(limitFactor*test.Seconds*float64(time.Second))
+	limit := c.floor + time.Duration(limitFactor*test.Seconds*float64(time.Second))
 	outcome, out, err := c.run(ctx, b, selectMark+"0", c.overlay, limit, "-test.run", pattern(test.Name))
 	if err != nil {
 		return false, err

@@ -104,11 +104,14 @@ func (s *source) line(offset int) int {
 	return 1 + bytes.Count(s.text[:offset], []byte("\n"))
 }
 
+// rewriting are the packages that a rewritten one imports.
+var rewriting = []string{"os", "strconv", "strings", "sync/atomic"}
+
 // load parses and type-checks the packages that the patterns name, without
 // their tests and without the suites, whose subject is other code. It returns
 // those of both lists, and of these those of the second.
 func load(ctx context.Context, root string, usual, patterns []string) (all, chosen []*subject, err error) {
-	packages, err := goList(ctx, root, slices.Concat([]string{"-deps", "-export"}, usual, patterns)...)
+	packages, err := goList(ctx, root, slices.Concat([]string{"-deps", "-export"}, rewriting, usual, patterns)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,7 +133,7 @@ func load(ctx context.Context, root string, usual, patterns []string) (all, chos
 	})
 	slices.SortFunc(packages, func(a, b listed) int { return strings.Compare(a.ImportPath, b.ImportPath) })
 	for _, one := range packages {
-		if one.DepOnly || isSuite(one.ImportPath) {
+		if one.DepOnly || one.Module == nil || isSuite(one.ImportPath) {
 			continue
 		}
 		s, err := parse(fset, compiled, root, one)

@@ -36,21 +36,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // options are what a run is asked for.
 type options struct {
-	root       string     // of the module
-	packages   []string   // patterns of the packages to mutate
-	usual      []string   // patterns of those that are mutated by default: recordings are of all of them
-	n          int        // size of the sample
-	seed       uint64     // of the order of all mutants
-	only       []string   // file:line of mutants to judge instead of a sample
-	own        bool       // only the tests of the mutated packages
-	long       bool       // tests run in full, and the slow defenders too
-	jobs       int        // mutants at a time
-	equivalent string     // the list of equivalent mutants
-	defenders  []defender // who defends
+	root       string        // of the module
+	packages   []string      // patterns of the packages to mutate
+	usual      []string      // patterns of those that are mutated by default: recordings are of all of them
+	n          int           // size of the sample
+	seed       uint64        // of the order of all mutants
+	only       []string      // file:line of mutants to judge instead of a sample
+	own        bool          // only the tests of the mutated packages
+	long       bool          // tests run in full, and the slow defenders too
+	jobs       int           // mutants at a time
+	equivalent string        // the list of equivalent mutants
+	defenders  []defender    // who defends
+	cache      string        // the folder of recordings
+	floor      time.Duration // the least time that tests have with a mutant
 }
 
 func main() {
@@ -82,6 +85,13 @@ func main() {
 		os.Exit(2)
 	}
 	o.root = root
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	o.cache = filepath.Join(cache, "campaignd-mutation")
+	o.floor = 6 * time.Second
 	r, err := run(ctx, o, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -130,7 +140,7 @@ func run(ctx context.Context, o options, progress io.Writer) (result, error) {
 		return r, err
 	}
 	defer removeAll(dir)
-	w := &workshop{root: o.root, dir: dir, seed: o.seed, long: o.long}
+	w := &workshop{root: o.root, dir: dir, seed: o.seed, long: o.long, cache: o.cache, floor: o.floor}
 	defenses, err := w.defenses(ctx, subjects, probed, o.defenders, o.own)
 	if err != nil {
 		return r, err

@@ -176,17 +176,12 @@ func sumTree(dir string) (string, error) {
 // record finds which blocks each test reaches, of the packages whose recording
 // is not in the cache.
 func (w *workshop) record(ctx context.Context, probed []*subject, all []*defense, jobs int, progress io.Writer) error {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return err
-	}
-	cache = filepath.Join(cache, "campaignd-mutation")
-	if err := os.MkdirAll(cache, 0o777); err != nil {
+	if err := os.MkdirAll(w.cache, 0o777); err != nil {
 		return err
 	}
 	var missing []*defense
 	for _, d := range all {
-		text, err := os.ReadFile(filepath.Join(cache, d.key))
+		text, err := os.ReadFile(filepath.Join(w.cache, d.key))
 		var r recording
 		if err == nil {
 			err = json.Unmarshal(text, &r)
@@ -200,7 +195,7 @@ func (w *workshop) record(ctx context.Context, probed []*subject, all []*defense
 	if len(missing) == 0 {
 		return nil
 	}
-	fmt.Fprintf(progress, "recording what the tests of %d packages reach; kept in %s until their sources change\n", len(missing), cache)
+	fmt.Fprintf(progress, "recording what the tests of %d packages reach; kept in %s until their sources change\n", len(missing), w.cache)
 	overlay, places, err := w.probe(probed)
 	if err != nil {
 		return err
@@ -216,7 +211,7 @@ func (w *workshop) record(ctx context.Context, probed []*subject, all []*defense
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(cache, d.key), text, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(w.cache, d.key), text, 0o666); err != nil {
 			return err
 		}
 		d.keep(r)
