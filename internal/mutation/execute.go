@@ -46,8 +46,11 @@ type workshop struct {
 	dir   string        // of temporary files
 	cache string        // of recordings
 	floor time.Duration // the least time that tests have with a mutant
-	seed  uint64        // of tests that draw
-	long  bool          // tests run in full
+	// patience is the recorded time of the tests that are asked about a
+	// mutant; 0 asks all that reach it.
+	patience time.Duration
+	seed     uint64 // of tests that draw
+	long     bool   // tests run in full
 }
 
 // build compiles a package's tests with an overlay.

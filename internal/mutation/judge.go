@@ -41,6 +41,7 @@ type verdict struct {
 	fate   fate
 	by     string // package and test that killed it
 	tests  int    // how many tests reach it
+	asked  int    // how many of them were run, and passed
 	took   time.Duration
 }
 
@@ -196,17 +197,17 @@ func (s *subject) fileOf(ident *ast.Ident) *source {
 	return nil
 }
 
-// judge runs the tests that reach a mutant, those of its own package first,
-// until one fails.
+// judge runs the tests that reach a mutant until one fails, or those of the
+// patience are used up.
 func (c *court) judge(ctx context.Context, number int, m *mutant) (v verdict, err error) {
 	start := time.Now()
 	v = verdict{mutant: m, number: number, fate: unreached}
 	defer func() { v.took = time.Since(start) }()
-	places := c.places(m)
-	order := slices.Clone(c.defenses)
-	slices.SortStableFunc(order, func(a, b *defense) int {
-		return cmp.Compare(foreign(a, m), foreign(b, m))
-	})
+	all := c.asked(m)
+	if len(all) == 0 {
+		return v, nil
+	}
+	v.fate, v.tests = survived, len(all)
 	overlay := c.overlay
 	alone := !canSwitch(m)
 	if alone {
@@ -216,75 +217,114 @@ func (c *court) judge(ctx context.Context, number int, m *mutant) (v verdict, er
 		}
 		defer removeAll(filepath.Dir(overlay))
 	}
-	for _, d := range order {
-		tests := d.reaching(places)
-		if len(tests) == 0 {
-			continue
+	var last *binary
+	seconds := 0.0
+	for _, batch := range batches(all) {
+		if c.patience > 0 && seconds > 0 && seconds+batch.seconds() > c.patience.Seconds() {
+			break
 		}
-		if v.fate == unreached {
-			v.fate = survived
-		}
-		v.tests += len(tests)
-		var b *binary
-		if alone {
-			b, err = c.build(ctx, d.suite, overlay, filepath.Join(filepath.Dir(overlay), "tests"))
-		} else {
-			b, err = c.binary(ctx, d.suite)
+		b := last
+		switch {
+		case !alone:
+			b, err = c.binary(ctx, batch.suite)
+		case last == nil || last.suite != batch.suite:
+			b, err = c.build(ctx, batch.suite, overlay, filepath.Join(filepath.Dir(overlay), "tests"))
 		}
 		if err != nil {
 			return v, err
 		}
-		for _, batch := range batches(tests) {
-			v.fate, v.by, err = c.try(ctx, b, overlay, number, batch)
-			if err != nil || v.fate != survived {
-				return v, err
-			}
+		last = b
+		v.fate, v.by, err = c.try(ctx, b, overlay, number, batch.tests)
+		if err != nil || v.fate != survived {
+			return v, err
 		}
+		seconds += batch.seconds()
+		v.asked += len(batch.tests)
 	}
 	return v, nil
 }
 
-// foreign is 0 for the package of a mutant and 1 for others.
-func foreign(d *defense, m *mutant) int {
-	if d.path == m.subject.path {
-		return 0
-	}
-	return 1
+// question is a test that is asked about a mutant.
+type question struct {
+	*defense
+	recordedTest
 }
 
-// reaching returns the tests that reach one of the places, quickest first.
-func (d *defense) reaching(places map[string]bool) []recordedTest {
-	chosen := make(map[int]bool)
-	for place := range places {
-		for _, i := range d.reaches[place] {
-			chosen[i] = true
+// asked returns the tests that reach a mutant, in the order in which they are
+// run: first the quick ones, by how near they are to the mutant, then the slow
+// ones, the quickest first.
+func (c *court) asked(m *mutant) []question {
+	var all []question
+	places := c.places(m)
+	for _, d := range c.defenses {
+		reach := make(map[int]bool)
+		for place := range places {
+			for _, i := range d.reaches[place] {
+				reach[i] = true
+			}
+		}
+		for i, test := range d.tests {
+			if reach[i] {
+				all = append(all, question{d, test})
+			}
 		}
 	}
-	var tests []recordedTest
-	for i, test := range d.tests {
-		if chosen[i] {
-			tests = append(tests, test)
+	slow := func(q question) int { return index(q.Seconds > splitAbove.Seconds()) }
+	foreign := func(q question) int { return index(q.suite.path != m.subject.path) }
+	slices.SortStableFunc(all, func(a, b question) int {
+		if slow(a) == 1 && slow(b) == 1 {
+			return cmp.Compare(a.Seconds, b.Seconds)
 		}
-	}
-	slices.SortStableFunc(tests, func(a, b recordedTest) int { return cmp.Compare(a.Seconds, b.Seconds) })
-	return tests
-}
-
-// batches puts quick tests together, in the order given; a subtest is only
-// with others of its test.
-func batches(tests []recordedTest) [][]recordedTest {
-	var all [][]recordedTest
-	var sum float64
-	for _, test := range tests {
-		sum += test.Seconds
-		if len(all) > 0 && sum <= together.Seconds() && parent(test) == parent(all[len(all)-1][0]) {
-			all[len(all)-1] = append(all[len(all)-1], test)
-			continue
-		}
-		all = append(all, []recordedTest{test})
-		sum = test.Seconds
-	}
+		return cmp.Or(
+			cmp.Compare(slow(a), slow(b)),
+			cmp.Compare(foreign(a), foreign(b)),
+			cmp.Compare(a.rank, b.rank),
+			cmp.Compare(a.suite.path, b.suite.path),
+			cmp.Compare(a.Seconds, b.Seconds),
+		)
+	})
 	return all
+}
+
+// index makes of a condition something to sort by: false comes first.
+func index(condition bool) int {
+	if condition {
+		return 1
+	}
+	return 0
+}
+
+// batch is tests of a package that are run in one process.
+type batch struct {
+	suite
+	tests []recordedTest
+}
+
+// seconds is the recorded time of a batch.
+func (b batch) seconds() float64 {
+	sum := 0.0
+	for _, test := range b.tests {
+		sum += test.Seconds
+	}
+	return sum
+}
+
+// batches puts quick tests together that follow each other; a subtest is only
+// with others of its test.
+func batches(all []question) []batch {
+	var made []batch
+	for _, q := range all {
+		if len(made) > 0 {
+			last := &made[len(made)-1]
+			if last.suite == q.suite && parent(last.tests[0]) == parent(q.recordedTest) &&
+				last.seconds()+q.Seconds <= together.Seconds() {
+				last.tests = append(last.tests, q.recordedTest)
+				continue
+			}
+		}
+		made = append(made, batch{q.suite, []recordedTest{q.recordedTest}})
+	}
+	return made
 }
 
 // parent is the test that a subtest belongs to, "" for a test.

@@ -54,6 +54,7 @@ type options struct {
 	defenders  []defender    // who defends
 	cache      string        // the folder of recordings
 	floor      time.Duration // the least time that tests have with a mutant
+	patience   time.Duration // the recorded time of tests asked about a mutant; 0 for all
 }
 
 func main() {
@@ -66,6 +67,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the sample")
 	flag.BoolVar(&o.own, "own", false, "ask only the tests of the mutated packages")
 	flag.BoolVar(&o.long, "long", false, "run tests in full, not with -short, and the slow defenders too")
+	flag.DurationVar(&o.patience, "patience", time.Minute, "ask of the tests that reach a mutant those that take so long together, quick and near ones first; 0 asks all")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "how many mutants to judge at a time")
 	flag.StringVar(&o.equivalent, "equivalent", "internal/mutation/equivalent.txt", "`file` of the mutants that are equivalent, from the module's root")
 	least := flag.Float64("least", 85, "exit with 1 where fewer `percent` are killed")
@@ -140,7 +142,15 @@ func run(ctx context.Context, o options, progress io.Writer) (result, error) {
 		return r, err
 	}
 	defer removeAll(dir)
-	w := &workshop{root: o.root, dir: dir, seed: o.seed, long: o.long, cache: o.cache, floor: o.floor}
+	w := &workshop{
+		root:     o.root,
+		dir:      dir,
+		cache:    o.cache,
+		floor:    o.floor,
+		patience: o.patience,
+		seed:     o.seed,
+		long:     o.long,
+	}
 	defenses, err := w.defenses(ctx, subjects, probed, o.defenders, o.own)
 	if err != nil {
 		return r, err

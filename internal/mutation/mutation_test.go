@@ -323,7 +323,7 @@ func TestRun(t *testing.T) {
 	var text bytes.Buffer
 	report(&text, r)
 	for _, want := range []string{
-		"survivor calc/calc.go:32 arithmetic in Unnoticed: 1 tests reach it\n" +
+		"survivor calc/calc.go:32 arithmetic in Unnoticed: 1 of the 1 tests that reach it were asked\n" +
 			"  - func Unnoticed(x int) int { return x - 1 }\n" +
 			"  + func Unnoticed(x int) int { return x + 1 }\n" +
 			"  key: calc/calc.go: Unnoticed: arithmetic: x - 1\n",

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -299,7 +300,7 @@ func (w *workshop) recordPackage(ctx context.Context, s suite, overlay string, p
 		}
 		test, out, err := record(name)
 		switch {
-		case err == errTest:
+		case errors.Is(err, errTest):
 			r.Failed = append(r.Failed, name+"\n"+lastLines(out))
 			continue
 		case err != nil:
@@ -309,7 +310,7 @@ func (w *workshop) recordPackage(ctx context.Context, s suite, overlay string, p
 		if test.Seconds > splitAbove.Seconds() {
 			for _, match := range subtest.FindAllStringSubmatch(out, -1) {
 				part, _, err := record(match[1])
-				if err == errTest { // it needs what those before it did
+				if errors.Is(err, errTest) { // it needs what those before it did
 					parts = nil
 					break
 				}
@@ -334,7 +335,7 @@ func (w *workshop) recordPackage(ctx context.Context, s suite, overlay string, p
 var (
 	testName = regexp.MustCompile(`^(Test|Example|Fuzz)\S*$`)
 	subtest  = regexp.MustCompile(`(?m)^    --- PASS: ([^/\s]+/[^/\s]+) \(`)
-	errTest  = fmt.Errorf("the test fails")
+	errTest  = errors.New("the test fails")
 )
 
 // pattern is the -test.run of one test or subtest.
@@ -349,7 +350,7 @@ func pattern(name string) string {
 // readNumbers reads the numbers of a file of probes, each once.
 func readNumbers(path string) ([]int, error) {
 	file, err := os.Open(path)
-	if os.IsNotExist(err) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {

@@ -112,7 +112,7 @@ func report(out io.Writer, r result) float64 {
 		if v.fate != survived && v.fate != unreached {
 			continue
 		}
-		reason := fmt.Sprintf("%d tests reach it", v.tests)
+		reason := fmt.Sprintf("%d of the %d tests that reach it were asked", v.asked, v.tests)
 		if v.fate == unreached {
 			reason = "no test reaches it"
 		}
