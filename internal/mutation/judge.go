@@ -234,12 +234,13 @@ func (c *court) judge(ctx context.Context, number int, m *mutant) (v verdict, er
 			return v, err
 		}
 		last = b
-		v.fate, v.by, err = c.try(ctx, b, overlay, number, batch.tests)
+		count := 0
+		v.fate, v.by, count, err = c.try(ctx, b, overlay, number, batch)
 		if err != nil || v.fate != survived {
 			return v, err
 		}
 		seconds += batch.seconds()
-		v.asked += len(batch.tests)
+		v.asked += count
 	}
 	return v, nil
 }
@@ -353,34 +354,31 @@ func batchPattern(batch []recordedTest) string {
 	return own
 }
 
-// try runs a batch with a mutant. A test that fails must pass without it:
-// one that does not is left out, and the batch is tried again without it.
-func (c *court) try(ctx context.Context, b *binary, overlay string, number int, batch []recordedTest) (fate, string, error) {
-	batch = slices.DeleteFunc(slices.Clone(batch), func(test recordedTest) bool { return !c.isSound(b.suite, test.Name) })
-	if len(batch) == 0 {
-		return survived, "", nil
+// try runs tests with a mutant. One that fails must pass without it: where it
+// does not it is left out, and the others are tried again. It returns which
+// test decided, and how many passed.
+func (c *court) try(ctx context.Context, b *binary, overlay string, number int, batch batch) (fate, string, int, error) {
+	tests := slices.DeleteFunc(slices.Clone(batch.tests), func(test recordedTest) bool { return !c.isSound(b.suite, test.Name) })
+	if len(tests) == 0 {
+		return survived, "", 0, nil
 	}
-	sum := 0.0
-	for _, test := range batch {
-		sum += test.Seconds
-	}
-	limit := c.floor + time.Duration(limitFactor*sum*float64(time.Second))
-	outcome, out, err := c.run(ctx, b, selectMark+strconv.Itoa(number), overlay, limit, "-test.run", batchPattern(batch))
+	limit := c.limit(batch.seconds())
+	outcome, out, err := c.run(ctx, b, selectMark+strconv.Itoa(number), overlay, limit, "-test.run", batchPattern(tests))
 	if err != nil || outcome == passed {
-		return survived, "", err
+		return survived, "", len(tests), err
 	}
-	suspects := batch // all of them, where a crash names none
+	suspects := tests // all of them, where a crash names none
 	for _, match := range failure.FindAllStringSubmatch(out, -1) {
-		at := slices.IndexFunc(batch, func(test recordedTest) bool { return test.Name == match[1] })
+		at := slices.IndexFunc(tests, func(test recordedTest) bool { return test.Name == match[1] })
 		if at >= 0 {
-			suspects = batch[at : at+1]
+			suspects = tests[at : at+1]
 			break
 		}
 	}
 	for _, test := range suspects {
 		sound, err := c.confirm(ctx, b.suite, test)
 		if err != nil {
-			return survived, "", err
+			return survived, "", 0, err
 		}
 		if !sound {
 			return c.try(ctx, b, overlay, number, batch)
@@ -388,9 +386,9 @@ func (c *court) try(ctx context.Context, b *binary, overlay string, number int, 
 	}
 	by := b.folder + " " + batchName(suspects)
 	if outcome == timedOut {
-		return ended, by, nil
+		return ended, by, 0, nil
 	}
-	return killed, by, nil
+	return killed, by, 0, nil
 }
 
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
@@ -401,6 +399,11 @@ func batchName(batch []recordedTest) string {
 		return batch[0].Name
 	}
 	return fmt.Sprintf("%s and %d more", batch[0].Name, len(batch)-1)
+}
+
+// limit is the time that tests have which took some seconds.
+func (c *court) limit(seconds float64) time.Duration {
+	return c.floor + time.Duration(limitFactor*seconds*float64(time.Second))
 }
 
 // isSound reports whether nothing is known against a test.
@@ -425,7 +428,7 @@ func (c *court) confirm(ctx context.Context, s suite, test recordedTest) (bool, 
 	if err != nil {
 		return false, err
 	}
-	limit := c.floor + time.Duration(limitFactor*test.Seconds*float64(time.Second))
+	limit := c.limit(test.Seconds)
 	outcome, out, err := c.run(ctx, b, selectMark+"0", c.overlay, limit, "-test.run", pattern(test.Name))
 	if err != nil {
 		return false, err
