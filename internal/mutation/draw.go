@@ -9,7 +9,9 @@ import (
 // gives, and before them in that order those that are listed as equivalent,
 // and how many did not compile. So a longer sample begins with the shorter
 // one, and a new entry of equivalents adds mutants at the end only.
-func draw(all []*mutant, n int, seed uint64, equivalent map[string]*entry) (drawn, listed []*mutant, invalid int, err error) {
+func draw(
+	all []*mutant, n int, seed uint64, equivalent map[string]*entry,
+) (drawn, listed []*mutant, invalid int, err error) {
 	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))
 	for next := 0; len(drawn) < n && next < len(order); {
 		var batch []*mutant
@@ -96,5 +98,6 @@ type rewriteError struct {
 }
 
 func (e *rewriteError) Error() string {
-	return fmt.Sprintf("the rewritten %s does not compile at offset %d of %s", e.path, e.fault.offset, e.fault.path)
+	return fmt.Sprintf("the rewritten %s does not compile at offset %d of %s",
+		e.path, e.fault.offset, e.fault.path)
 }

@@ -38,7 +38,8 @@ func readEquivalent(path string) (map[string]*entry, error) {
 		case indented:
 			last.reason = strings.TrimSpace(last.reason + " " + trimmed)
 		case all[line] != nil:
-			return nil, fmt.Errorf("%s:%d: the mutant is listed already in line %d", path, i+1, all[line].line)
+			return nil, fmt.Errorf("%s:%d: the mutant is listed already in line %d",
+				path, i+1, all[line].line)
 		default:
 			last = &entry{key: line, line: i + 1}
 			all[line] = last
@@ -46,7 +47,8 @@ func readEquivalent(path string) (map[string]*entry, error) {
 	}
 	for _, e := range all {
 		if e.reason == "" {
-			return nil, fmt.Errorf("%s:%d: say in indented lines below why the mutant is equivalent", path, e.line)
+			return nil, fmt.Errorf("%s:%d: say in indented lines below why the mutant is equivalent",
+				path, e.line)
 		}
 	}
 	return all, nil

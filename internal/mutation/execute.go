@@ -55,7 +55,8 @@ type workshop struct {
 
 // build compiles a package's tests with an overlay.
 func (w *workshop) build(ctx context.Context, s suite, overlay, to string) (*binary, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", to, s.path)
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off",
+		"-overlay", overlay, "-o", to, s.path)
 	cmd.Dir = w.root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go test -c %s: %w\n%s", s.path, err, out)
@@ -65,7 +66,9 @@ func (w *workshop) build(ctx context.Context, s suite, overlay, to string) (*bin
 
 // run executes some tests of a binary in their package's folder. The mark goes
 // at the end of PATH; the overlay is that of programs that the tests build.
-func (w *workshop) run(ctx context.Context, b *binary, mark, overlay string, limit time.Duration, args ...string) (outcome, string, error) {
+func (w *workshop) run(
+	ctx context.Context, b *binary, mark, overlay string, limit time.Duration, args ...string,
+) (outcome, string, error) {
 	tmp, err := os.MkdirTemp(w.dir, "")
 	if err != nil {
 		return failed, "", err

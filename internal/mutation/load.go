@@ -110,8 +110,11 @@ var rewriting = []string{"os", "strconv", "strings", "sync/atomic"}
 // load parses and type-checks the packages that the patterns name, without
 // their tests and without the suites, whose subject is other code. It returns
 // those of both lists, and of these those of the second.
-func load(ctx context.Context, root string, usual, patterns []string) (all, chosen []*subject, err error) {
-	packages, err := goList(ctx, root, slices.Concat([]string{"-deps", "-export"}, rewriting, usual, patterns)...)
+func load(
+	ctx context.Context, root string, usual, patterns []string,
+) (all, chosen []*subject, err error) {
+	args := slices.Concat([]string{"-deps", "-export"}, rewriting, usual, patterns)
+	packages, err := goList(ctx, root, args...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -131,7 +134,9 @@ func load(ctx context.Context, root string, usual, patterns []string) (all, chos
 		}
 		return os.Open(file)
 	})
-	slices.SortFunc(packages, func(a, b listed) int { return strings.Compare(a.ImportPath, b.ImportPath) })
+	slices.SortFunc(packages, func(a, b listed) int {
+		return strings.Compare(a.ImportPath, b.ImportPath)
+	})
 	for _, one := range packages {
 		if one.DepOnly || one.Module == nil || isSuite(one.ImportPath) {
 			continue

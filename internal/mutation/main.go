@@ -13,9 +13,9 @@
 //
 // Before that, once for each state of the sources, each test is run alone in a
 // build that notes which blocks it reaches, and how long it takes. A mutant is
-// then judged by the tests that reach its block: those of its own package,
-// then those of the packages that defend it ([defenders]), quickest first, until one
-// fails that passes without the mutant.
+// then judged by the tests that reach its block: the quick ones of its own
+// package, those of the packages that defend it ([defenders]), then the slow
+// ones, until one fails that passes without the mutant.
 //
 // A survivor asks for a test, or for an entry in equivalent.txt that says why
 // no test can tell it from the program.
@@ -43,7 +43,7 @@ import (
 type options struct {
 	root       string        // of the module
 	packages   []string      // patterns of the packages to mutate
-	usual      []string      // patterns of those that are mutated by default: recordings are of all of them
+	usual      []string      // patterns of those mutated by default, all of which are recorded
 	n          int           // size of the sample
 	seed       uint64        // of the order of all mutants
 	only       []string      // file:line of mutants to judge instead of a sample
@@ -61,15 +61,20 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var o options
-	packages := flag.String("packages", strings.Join(usual, ","), "`patterns` of packages to mutate, with commas between")
-	only := flag.String("only", "", "judge all mutants of `file:line`, with commas between, instead of a sample")
+	packages := flag.String("packages", strings.Join(usual, ","),
+		"`patterns` of packages to mutate, with commas between")
+	only := flag.String("only", "",
+		"judge all mutants of `file:line`, with commas between, instead of a sample")
 	flag.IntVar(&o.n, "n", 400, "how many mutants to judge")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the sample")
 	flag.BoolVar(&o.own, "own", false, "ask only the tests of the mutated packages")
-	flag.BoolVar(&o.long, "long", false, "run tests in full, not with -short, and the slow defenders too")
-	flag.DurationVar(&o.patience, "patience", time.Minute, "ask of the tests that reach a mutant those that take so long together, quick and near ones first; 0 asks all")
+	flag.BoolVar(&o.long, "long", false,
+		"run tests in full, not with -short, and the slow defenders too")
+	flag.DurationVar(&o.patience, "patience", time.Minute,
+		"the time of the tests that are asked about a mutant, quick and near ones first; 0 asks all")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "how many mutants to judge at a time")
-	flag.StringVar(&o.equivalent, "equivalent", "internal/mutation/equivalent.txt", "`file` of the mutants that are equivalent, from the module's root")
+	flag.StringVar(&o.equivalent, "equivalent", "internal/mutation/equivalent.txt",
+		"`file` of the mutants that are equivalent, from the module's root")
 	least := flag.Float64("least", 85, "exit with 1 where fewer `percent` are killed")
 	flag.Parse()
 	if flag.NArg() > 0 {

@@ -157,7 +157,8 @@ panic(p)
 			if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(code), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s, err := parse(fset, imports, dir, listed{ImportPath: "p", Name: "p", Dir: dir, GoFiles: []string{"p.go"}})
+			one := listed{ImportPath: "p", Name: "p", Dir: dir, GoFiles: []string{"p.go"}}
+			s, err := parse(fset, imports, dir, one)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +244,8 @@ func TestDrawnCompile(t *testing.T) {
 	}
 	for _, m := range drawn {
 		text := []byte(m.apply(0, len(m.source.text)))
-		if faults, err := m.subject.faults(map[string][]byte{m.source.path: text}); err != nil || len(faults) > 0 {
+		faults, err := m.subject.faults(map[string][]byte{m.source.path: text})
+		if err != nil || len(faults) > 0 {
 			t.Errorf("%s does not compile: %v %v", m.key(), err, faults)
 		}
 	}
@@ -257,7 +259,8 @@ func TestDrawnCompile(t *testing.T) {
 // Law: each mutant of the fixture has the fate that its function's comment
 // says, wherever its tests are; what is listed as equivalent is not judged,
 // and an entry that matches nothing is reported; a test that fails without a
-// mutant too kills none; nothing is written in the module. A second run judges the same from the kept recordings.
+// mutant too kills none; nothing is written in the module. A second run judges
+// the same from the kept recordings.
 func TestRun(t *testing.T) {
 	root, err := filepath.Abs(fixture)
 	if err != nil {
@@ -300,14 +303,18 @@ func TestRun(t *testing.T) {
 			t.Errorf("fate %d by %q, not %d by %q: %s", v.fate, v.by, want, by, v)
 		}
 	}
-	for _, name := range []string{"const Limit", "Clamp", "Sum", "Double", "Child", "Unnoticed", "Forgotten", "(counter).Of", "Pick"} {
+	functions := []string{
+		"const Limit", "Clamp", "Sum", "Double", "Child", "Unnoticed", "Forgotten", "(counter).Of", "Pick",
+	}
+	for _, name := range functions {
 		if judged[name] == 0 {
 			t.Errorf("no mutant of %s was judged", name)
 		}
 	}
 	listed := keys(r.equivalent)
 	slices.Sort(listed)
-	if want := []string{"calc/calc.go: Clamp: boundary: x > Limit", "calc/calc.go: Sum: boundary: n > 0"}; !slices.Equal(listed, want) {
+	want := []string{"calc/calc.go: Clamp: boundary: x > Limit", "calc/calc.go: Sum: boundary: n > 0"}
+	if !slices.Equal(listed, want) {
 		t.Errorf("equivalent are %q, not %q", listed, want)
 	}
 	if want := []string{"calc/calc.go: Gone: boundary: x > y"}; !slices.Equal(r.stale, want) {

@@ -58,7 +58,9 @@ type defense struct {
 // defenses lists the packages that defend the subjects, by rank: those of the
 // table that depend on one, and the subjects themselves. With own, the
 // subjects only. Their recordings are of all packages that are probed.
-func (w *workshop) defenses(ctx context.Context, subjects, probed []*subject, table []defender, own bool) ([]*defense, error) {
+func (w *workshop) defenses(
+	ctx context.Context, subjects, probed []*subject, table []defender, own bool,
+) ([]*defense, error) {
 	mutated := make(map[string]bool)
 	for _, s := range subjects {
 		mutated[s.path] = true
@@ -74,7 +76,8 @@ func (w *workshop) defenses(ctx context.Context, subjects, probed []*subject, ta
 	sums := make(map[string]string) // of the sources of the module's packages
 	dirs := make(map[string]string)
 	for _, one := range all {
-		if one.Module == nil || !one.Module.Main || one.ForTest != "" || strings.HasSuffix(one.ImportPath, ".test") {
+		made := one.ForTest != "" || strings.HasSuffix(one.ImportPath, ".test") // for a test
+		if one.Module == nil || !one.Module.Main || made {
 			continue
 		}
 		sums[one.ImportPath], err = sumFiles(one.Dir, append(one.GoFiles, one.EmbedFiles...))
@@ -176,7 +179,9 @@ func sumTree(dir string) (string, error) {
 
 // record finds which blocks each test reaches, of the packages whose recording
 // is not in the cache.
-func (w *workshop) record(ctx context.Context, probed []*subject, all []*defense, jobs int, progress io.Writer) error {
+func (w *workshop) record(
+	ctx context.Context, probed []*subject, all []*defense, jobs int, progress io.Writer,
+) error {
 	if err := os.MkdirAll(w.cache, 0o777); err != nil {
 		return err
 	}
@@ -196,7 +201,9 @@ func (w *workshop) record(ctx context.Context, probed []*subject, all []*defense
 	if len(missing) == 0 {
 		return nil
 	}
-	fmt.Fprintf(progress, "recording what the tests of %d packages reach; kept in %s until their sources change\n", len(missing), w.cache)
+	fmt.Fprintf(progress,
+		"recording what the tests of %d packages reach; kept in %s until their sources change\n",
+		len(missing), w.cache)
 	overlay, places, err := w.probe(probed)
 	if err != nil {
 		return err
@@ -204,7 +211,8 @@ func (w *workshop) record(ctx context.Context, probed []*subject, all []*defense
 	return each(ctx, jobs, len(missing), func(ctx context.Context, i int) error {
 		d := missing[i]
 		start := time.Now()
-		r, err := w.recordPackage(ctx, d.suite, overlay, places, filepath.Join(w.dir, fmt.Sprintf("probed%d", i)))
+		own := filepath.Join(w.dir, fmt.Sprintf("probed%d", i))
+		r, err := w.recordPackage(ctx, d.suite, overlay, places, own)
 		if err != nil {
 			return err
 		}
@@ -216,7 +224,8 @@ func (w *workshop) record(ctx context.Context, probed []*subject, all []*defense
 			return err
 		}
 		d.keep(r)
-		fmt.Fprintf(progress, "recorded %s: %d tests in %.0f s\n", d.folder, len(r.Tests), time.Since(start).Seconds())
+		fmt.Fprintf(progress, "recorded %s: %d tests in %.0f s\n",
+			d.folder, len(r.Tests), time.Since(start).Seconds())
 		for _, name := range r.Failed {
 			fmt.Fprintf(progress, "%s fails without a mutant: it defends nothing\n%s\n", d.folder, name)
 		}
@@ -264,7 +273,9 @@ func (w *workshop) probe(packages []*subject) (path string, places []string, err
 }
 
 // recordPackage runs the tests of a package one by one.
-func (w *workshop) recordPackage(ctx context.Context, s suite, overlay string, places []string, dir string) (recording, error) {
+func (w *workshop) recordPackage(
+	ctx context.Context, s suite, overlay string, places []string, dir string,
+) (recording, error) {
 	r := recording{Places: places}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return r, err
@@ -274,7 +285,8 @@ func (w *workshop) recordPackage(ctx context.Context, s suite, overlay string, p
 	if err != nil {
 		return r, err
 	}
-	_, listing, err := w.run(ctx, b, recordMark+filepath.Join(dir, "none"), overlay, recordLimit, "-test.list", "^(Test|Example|Fuzz)")
+	_, listing, err := w.run(ctx, b, recordMark+filepath.Join(dir, "none"), overlay, recordLimit,
+		"-test.list", "^(Test|Example|Fuzz)")
 	if err != nil {
 		return r, err
 	}
@@ -282,7 +294,8 @@ func (w *workshop) recordPackage(ctx context.Context, s suite, overlay string, p
 		book := filepath.Join(dir, "reached")
 		_ = os.Remove(book)
 		start := time.Now()
-		ended, out, err := w.run(ctx, b, recordMark+book, overlay, recordLimit, "-test.v", "-test.run", pattern(name))
+		ended, out, err := w.run(ctx, b, recordMark+book, overlay, recordLimit,
+			"-test.v", "-test.run", pattern(name))
 		if err != nil {
 			return test, out, err
 		}

@@ -116,26 +116,31 @@ func report(out io.Writer, r result) float64 {
 		if v.fate == unreached {
 			reason = "no test reaches it"
 		}
-		fmt.Fprintf(out, "survivor %s %s in %s: %s\n%s  key: %s\n\n", v.where(), v.operator, v.function, reason, v.diff(), v.key())
+		fmt.Fprintf(out, "survivor %s %s in %s: %s\n%s  key: %s\n\n",
+			v.where(), v.operator, v.function, reason, v.diff(), v.key())
 	}
 	for _, m := range r.equivalent {
-		fmt.Fprintf(out, "equivalent %s %s in %s: %s\n%s\n", m.where(), m.operator, m.function, r.entries[m.key()].reason, m.diff())
+		fmt.Fprintf(out, "equivalent %s %s in %s: %s\n%s\n",
+			m.where(), m.operator, m.function, r.entries[m.key()].reason, m.diff())
 	}
 	for _, key := range r.stale {
-		fmt.Fprintf(out, "no mutant has this key any more; take it from the list of equivalents: %s\n", key)
+		fmt.Fprintf(out, "no mutant has this key; take it from the list of equivalents: %s\n", key)
 	}
 	for _, test := range r.unsound {
 		fmt.Fprintf(out, "fails without a mutant, and was not asked: %s\n", test)
 	}
-	fmt.Fprintf(out, "%-10s %-10s %-10s %-10s %-8s %s\n", "killed", "time limit", "survived", "unreached", "score", "package")
+	fmt.Fprintf(out, "%-10s %-10s %-10s %-10s %-8s %s\n",
+		"killed", "time limit", "survived", "unreached", "score", "package")
 	line := func(t tally, name string) {
-		fmt.Fprintf(out, "%-10d %-10d %-10d %-10d %6.1f %% %s\n", t.killed, t.ended, t.survived, t.unreached, t.score(), name)
+		fmt.Fprintf(out, "%-10d %-10d %-10d %-10d %6.1f %% %s\n",
+			t.killed, t.ended, t.survived, t.unreached, t.score(), name)
 	}
 	for _, name := range packages {
 		line(*perPackage[name], name)
 	}
 	line(sum, "all")
-	fmt.Fprintf(out, "%d of %d mutants judged; %d more were drawn and are listed as equivalent, %d did not compile\n",
+	fmt.Fprintf(out,
+		"%d of %d mutants judged; %d more were drawn and are listed as equivalent, %d did not compile\n",
 		len(r.verdicts), r.total, len(r.equivalent), r.invalid)
 	return sum.score()
 }

@@ -205,8 +205,6 @@ func blocks(file *source) []block {
 	}
 	ast.Inspect(file.tree, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
-			return true
 		case *ast.BlockStmt:
 			if len(n.List) > 0 && !isClause(n.List[0]) {
 				list(n.List)
