@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,14 +36,14 @@ type binary struct {
 type suite struct {
 	path   string // import path
 	folder string // from the module's root, with slashes
-	dir    string
-	rapid  bool // its tests draw with rapid
+	rapid  bool   // its tests draw with rapid
 }
 
-// workshop is where the runs of test binaries leave what they leave: the tree
-// is only read.
+// workshop is where test binaries are built and run. They run in a copy of the
+// tree: a mutant may write where the program would not.
 type workshop struct {
 	root  string        // of the module
+	copy  string        // of the module's files
 	dir   string        // of temporary files
 	cache string        // of recordings
 	floor time.Duration // the least time that tests have with a mutant
@@ -64,7 +65,7 @@ func (w *workshop) build(ctx context.Context, s suite, overlay, to string) (*bin
 	return &binary{file: to, suite: s}, nil
 }
 
-// run executes some tests of a binary in their package's folder. The mark goes
+// run executes some tests of a binary in the copy of their package's folder. The mark goes
 // at the end of PATH; the overlay is that of programs that the tests build.
 func (w *workshop) run(
 	ctx context.Context, b *binary, mark, overlay string, limit time.Duration, args ...string,
@@ -88,7 +89,7 @@ func (w *workshop) run(
 	bounded, cancel := context.WithTimeout(ctx, limit+grace)
 	defer cancel()
 	cmd := bound(bounded, b.file, args)
-	cmd.Dir = b.dir
+	cmd.Dir = filepath.Join(w.copy, b.folder)
 	cmd.Env = append(os.Environ(),
 		"PATH="+os.Getenv("PATH")+string(filepath.ListSeparator)+mark,
 		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay),
@@ -114,11 +115,43 @@ func (w *workshop) run(
 
 // removeAll removes a folder, of which a test may have made parts read-only.
 func removeAll(dir string) {
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			_ = os.Chmod(path, 0o700)
 		}
 		return nil
 	})
 	_ = os.RemoveAll(dir)
+}
+
+// copyTree copies the files of a module without its history.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.Name() == ".git" && d.IsDir():
+			return fs.SkipDir
+		case d.Name() == ".git": // of a work tree: the name of where its history is
+			return nil
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o777)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), text, info.Mode().Perm())
+	})
 }

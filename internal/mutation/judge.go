@@ -81,7 +81,7 @@ func newCourt(
 		}
 		perFile[m.source][i+1] = m
 	}
-	o, err := newOverlay(filepath.Join(w.dir, "mutants"))
+	o, err := w.newOverlay("mutants")
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +264,7 @@ func (c *court) binary(ctx context.Context, s suite) (*binary, error) {
 
 // aloneOverlay writes the overlay of a mutant that has a build of its own.
 func (c *court) aloneOverlay(number int, m *mutant) (string, error) {
-	o, err := newOverlay(filepath.Join(c.dir, fmt.Sprintf("alone%d", number)))
+	o, err := c.newOverlay(fmt.Sprintf("alone%d", number))
 	if err != nil {
 		return "", err
 	}

@@ -9,7 +9,7 @@
 // it a copy for each of its mutants, and calls the copy that is selected when
 // the process starts. So a test binary is built once a run, not once a mutant.
 // A mutant of a declaration has a build of its own. Everything goes through
-// `go build -overlay`; the tree is only read.
+// `go build -overlay`, and tests run in a copy of the tree, which is only read.
 //
 // Before that, once for each state of the sources, each test is run alone in a
 // build that notes which blocks it reaches, and how long it takes. A mutant is
@@ -149,12 +149,16 @@ func run(ctx context.Context, o options, progress io.Writer) (result, error) {
 	defer removeAll(dir)
 	w := &workshop{
 		root:     o.root,
+		copy:     filepath.Join(dir, "tree"),
 		dir:      dir,
 		cache:    o.cache,
 		floor:    o.floor,
 		patience: o.patience,
 		seed:     o.seed,
 		long:     o.long,
+	}
+	if err := copyTree(w.root, w.copy); err != nil {
+		return r, err
 	}
 	defenses, err := w.defenses(ctx, subjects, probed, o.defenders, o.own)
 	if err != nil {

@@ -104,7 +104,7 @@ func (w *workshop) defenses(
 		if !mutated[path] && (own || !listed) {
 			continue
 		}
-		d := &defense{suite: suite{path: path, folder: filepath.ToSlash(rel), dir: dirs[path]}, rank: at}
+		d := &defense{suite: suite{path: path, folder: filepath.ToSlash(rel)}, rank: at}
 		sum := sha256.New()
 		fmt.Fprintln(sum, recordingFormat, runtime.Version(), runtime.GOOS, runtime.GOARCH, w.long)
 		reaches := false
@@ -116,7 +116,7 @@ func (w *workshop) defenses(
 			reaches = reaches || mutated[dep]
 			fmt.Fprintln(sum, dep, sums[dep], noting[dep])
 		}
-		own, err := sumTree(d.dir)
+		own, err := sumTree(dirs[path])
 		if err != nil {
 			return nil, err
 		}
@@ -248,7 +248,7 @@ func (d *defense) keep(r recording) {
 // probe writes the overlay in which every block of the packages notes that it
 // is reached, and returns the blocks' places by number.
 func (w *workshop) probe(packages []*subject) (path string, places []string, err error) {
-	o, err := newOverlay(filepath.Join(w.dir, "probes"))
+	o, err := w.newOverlay("probes")
 	if err != nil {
 		return "", nil, err
 	}

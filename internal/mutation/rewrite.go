@@ -286,23 +286,32 @@ func mutationReached(i int) {
 `
 }
 
-// overlay collects the files that replace those of the tree for a build.
+// overlay collects the files that replace those of the tree, and of the copy
+// of it, for a build.
 type overlay struct {
+	*workshop
 	dir     string // where the replacements are kept
 	replace map[string]string
 }
 
-func newOverlay(dir string) (*overlay, error) {
+// newOverlay makes an overlay that is kept in a folder of a name.
+func (w *workshop) newOverlay(name string) (*overlay, error) {
+	dir := filepath.Join(w.dir, name)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	return &overlay{dir: dir, replace: make(map[string]string)}, nil
+	return &overlay{workshop: w, dir: dir, replace: make(map[string]string)}, nil
 }
 
-// put sets the text that a build reads at a path.
+// put sets the text that a build reads at a path of the tree.
 func (o *overlay) put(path string, text []byte) error {
+	rel, err := filepath.Rel(o.root, path)
+	if err != nil {
+		return err
+	}
 	kept := filepath.Join(o.dir, strconv.Itoa(len(o.replace))+".go")
 	o.replace[path] = kept
+	o.replace[filepath.Join(o.copy, rel)] = kept
 	return os.WriteFile(kept, text, 0o666)
 }
 
