@@ -45,9 +45,9 @@ var defenders = []defender{
 
 // rank returns where a package stands among the defenders; the module's path
 // is cut from its own already.
-func rank(table []defender, folder string, long bool) (int, bool) {
+func rank(table []defender, folder string) (int, bool) {
 	for i, d := range table {
-		if (folder == d.folder || strings.HasPrefix(folder, d.folder+"/")) && (long || !d.long) {
+		if folder == d.folder || strings.HasPrefix(folder, d.folder+"/") {
 			return i, true
 		}
 	}

@@ -160,9 +160,13 @@ func run(ctx context.Context, o options, progress io.Writer) (result, error) {
 	if err := copyTree(w.root, w.copy); err != nil {
 		return r, err
 	}
-	defenses, err := w.defenses(ctx, subjects, probed, o.defenders, o.own)
+	defenses, unlisted, err := w.defenses(ctx, subjects, probed, o.defenders, o.own)
 	if err != nil {
 		return r, err
+	}
+	if len(unlisted) > 0 {
+		fmt.Fprintf(progress, "in no row of the table of defenders, and not asked: %s\n",
+			strings.Join(unlisted, " "))
 	}
 	if err := w.record(ctx, probed, defenses, o.jobs, progress); err != nil {
 		return r, err

@@ -57,36 +57,21 @@ type defense struct {
 
 // defenses lists the packages that defend the subjects, by rank: those of the
 // table that depend on one, and the subjects themselves. With own, the
-// subjects only. Their recordings are of all packages that are probed.
+// subjects only. It also returns the folders of packages that depend on a
+// subject, have tests and are in no row of the table. Recordings are of all
+// packages that are probed.
 func (w *workshop) defenses(
 	ctx context.Context, subjects, probed []*subject, table []defender, own bool,
-) ([]*defense, error) {
-	mutated := make(map[string]bool)
-	for _, s := range subjects {
-		mutated[s.path] = true
-	}
-	noting := make(map[string]bool)
-	for _, s := range probed {
-		noting[s.path] = true
-	}
+) (found []*defense, unlisted []string, err error) {
+	mutated := paths(subjects)
 	all, err := goList(ctx, w.root, "-deps", "-test", "./...")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	sums := make(map[string]string) // of the sources of the module's packages
-	dirs := make(map[string]string)
-	for _, one := range all {
-		made := one.ForTest != "" || strings.HasSuffix(one.ImportPath, ".test") // for a test
-		if one.Module == nil || !one.Module.Main || made {
-			continue
-		}
-		sums[one.ImportPath], err = sumFiles(one.Dir, append(one.GoFiles, one.EmbedFiles...))
-		if err != nil {
-			return nil, err
-		}
-		dirs[one.ImportPath] = one.Dir
+	sums, dirs, err := sources(all)
+	if err != nil {
+		return nil, nil, err
 	}
-	var found []*defense
 	used := make(map[int]bool)
 	for _, one := range all {
 		path, isTest := strings.CutSuffix(one.ImportPath, ".test")
@@ -95,44 +80,96 @@ func (w *workshop) defenses(
 		}
 		rel, err := filepath.Rel(w.root, dirs[path])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		at, listed := rank(table, filepath.ToSlash(rel), w.long)
-		if listed {
-			used[at] = true
-		}
-		if !mutated[path] && (own || !listed) {
+		folder := filepath.ToSlash(rel)
+		at, listed := rank(table, folder)
+		used[at] = used[at] || listed
+		reaches := slices.ContainsFunc(one.Deps, func(dep string) bool { return mutated[plain(dep)] })
+		if !reaches {
 			continue
 		}
-		d := &defense{suite: suite{path: path, folder: filepath.ToSlash(rel)}, rank: at}
-		sum := sha256.New()
-		fmt.Fprintln(sum, recordingFormat, runtime.Version(), runtime.GOOS, runtime.GOARCH, w.long)
-		reaches := false
-		for _, dep := range one.Deps {
-			dep, _, _ = strings.Cut(dep, " ") // a package compiled for a test: path [p.test]
-			if dep == "pgregory.net/rapid" {
-				d.rapid = true
-			}
-			reaches = reaches || mutated[dep]
-			fmt.Fprintln(sum, dep, sums[dep], noting[dep])
+		if !listed && !mutated[path] {
+			unlisted = append(unlisted, folder)
+			continue
 		}
-		own, err := sumTree(dirs[path])
+		if !mutated[path] && (own || table[at].long && !w.long) {
+			continue
+		}
+		key, err := w.recordingKey(one, dirs[path], sums, paths(probed))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		fmt.Fprintln(sum, own)
-		d.key = hex.EncodeToString(sum.Sum(nil))
-		if reaches {
-			found = append(found, d)
-		}
+		found = append(found, &defense{
+			suite: suite{
+				path:   path,
+				folder: folder,
+				rapid:  slices.Contains(one.Deps, "pgregory.net/rapid"),
+			},
+			rank: at,
+			key:  key,
+		})
 	}
 	for i, d := range table {
-		if !used[i] && (w.long || !d.long) {
-			return nil, fmt.Errorf("the table of defenders names %s, where no package has tests", d.folder)
+		if !used[i] {
+			return nil, nil, fmt.Errorf("the table of defenders names %s, where no package has tests", d.folder)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b *defense) int { return a.rank - b.rank })
-	return found, nil
+	return found, unlisted, nil
+}
+
+// paths returns the import paths of packages.
+func paths(packages []*subject) map[string]bool {
+	all := make(map[string]bool)
+	for _, s := range packages {
+		all[s.path] = true
+	}
+	return all
+}
+
+// plain cuts from a package that is compiled for a test, as in "path [p.test]",
+// what it is compiled for.
+func plain(dep string) string {
+	path, _, _ := strings.Cut(dep, " ")
+	return path
+}
+
+// sources returns hashes of the sources of the module's packages, and their
+// folders, by import path.
+func sources(all []listed) (sums, dirs map[string]string, err error) {
+	sums = make(map[string]string)
+	dirs = make(map[string]string)
+	for _, one := range all {
+		made := one.ForTest != "" || strings.HasSuffix(one.ImportPath, ".test") // for a test
+		if one.Module == nil || !one.Module.Main || made {
+			continue
+		}
+		sums[one.ImportPath], err = sumFiles(one.Dir, slices.Concat(one.GoFiles, one.EmbedFiles))
+		if err != nil {
+			return nil, nil, err
+		}
+		dirs[one.ImportPath] = one.Dir
+	}
+	return sums, dirs, nil
+}
+
+// recordingKey is a hash of what the recording of a package's tests depends on.
+func (w *workshop) recordingKey(
+	tests listed, dir string, sums map[string]string, probed map[string]bool,
+) (string, error) {
+	sum := sha256.New()
+	fmt.Fprintln(sum, recordingFormat, runtime.Version(), runtime.GOOS, runtime.GOARCH, w.long)
+	for _, dep := range tests.Deps {
+		dep := plain(dep)
+		fmt.Fprintln(sum, dep, sums[dep], probed[dep])
+	}
+	own, err := sumTree(dir)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintln(sum, own)
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // sumFiles returns a hash of files of a folder.
