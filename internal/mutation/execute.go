@@ -75,7 +75,7 @@ func (w *workshop) run(
 		return failed, "", err
 	}
 	defer removeAll(tmp)
-	args = append(args, "-test.timeout", limit.String(), "-test.failfast")
+	args = append(args, "-test.timeout", limit.String())
 	if !w.long {
 		args = append(args, "-test.short")
 	}

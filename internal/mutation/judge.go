@@ -170,7 +170,8 @@ func (c *court) try(
 	}
 	limit := c.limit(batch.seconds())
 	mark := selectMark + strconv.Itoa(number)
-	outcome, out, err := c.run(ctx, b, mark, overlay, limit, "-test.run", batchPattern(tests))
+	outcome, out, err := c.run(ctx, b, mark, overlay, limit,
+		"-test.failfast", "-test.run", batchPattern(tests))
 	if err != nil || outcome == passed {
 		return survived, "", len(tests), err
 	}

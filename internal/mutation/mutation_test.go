@@ -267,17 +267,8 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := tree(t, root)
-	o := options{
-		root:       root,
-		packages:   []string{"./calc"},
-		n:          1000,
-		seed:       1,
-		jobs:       2,
-		equivalent: "equivalent.txt",
-		defenders:  []defender{{folder: "user"}},
-		cache:      t.TempDir(),
-		floor:      2 * time.Second,
-	}
+	o := fixtureOptions(t, root)
+	o.defenders = []defender{{folder: "user"}}
 	var progress bytes.Buffer
 	r, err := run(t.Context(), o, &progress)
 	if err != nil {
@@ -352,6 +343,53 @@ func TestRun(t *testing.T) {
 	}
 	if strings.Contains(progress.String(), "recorded") {
 		t.Errorf("what was recorded is recorded again:\n%s", progress.String())
+	}
+}
+
+// fixtureOptions ask for all mutants of the fixture.
+func fixtureOptions(t *testing.T, root string) options {
+	return options{
+		root:       root,
+		packages:   []string{"./calc"},
+		n:          1000,
+		seed:       1,
+		jobs:       2,
+		equivalent: "equivalent.txt",
+		cache:      t.TempDir(),
+		floor:      2 * time.Second,
+	}
+}
+
+// Law: the sound parts of a test defend where another part fails without a
+// mutant, and what failed is recorded anew in the next run.
+func TestFailingParts(t *testing.T) {
+	root, err := filepath.Abs(fixture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := fixtureOptions(t, root)
+	o.defenders = []defender{{folder: "broken"}}
+	o.only = []string{"calc/calc.go:26"}
+	for range 2 {
+		var progress bytes.Buffer
+		r, err := run(t.Context(), o, &progress)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range r.verdicts {
+			if v.fate != killed || v.by != "broken TestParts/good" {
+				t.Errorf("not killed by the sound part: %s", v)
+			}
+		}
+		if len(r.verdicts) == 0 {
+			t.Error("no mutant was judged")
+		}
+		if len(r.unsound) != 1 || !strings.HasPrefix(r.unsound[0], "broken TestParts/bad\n") {
+			t.Errorf("failed without a mutant: %q, not TestParts/bad", r.unsound)
+		}
+		if !strings.Contains(progress.String(), "recorded broken") {
+			t.Errorf("a failure was kept: %s", progress.String())
+		}
 	}
 }
 

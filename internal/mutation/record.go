@@ -253,12 +253,14 @@ func (w *workshop) record(
 		if err != nil {
 			return err
 		}
-		text, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(w.cache, d.key), text, 0o666); err != nil {
-			return err
+		if len(r.Failed) == 0 { // a failure may be the machine's: the next run tries again
+			text, err := json.Marshal(r)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(w.cache, d.key), text, 0o666); err != nil {
+				return err
+			}
 		}
 		d.keep(r)
 		fmt.Fprintf(progress, "recorded %s: %d tests in %.0f s\n",
@@ -313,80 +315,100 @@ func (w *workshop) probe(packages []*subject) (path string, places []string, err
 func (w *workshop) recordPackage(
 	ctx context.Context, s suite, overlay string, places []string, dir string,
 ) (recording, error) {
-	r := recording{Places: places}
+	found := recording{Places: places}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return r, err
+		return found, err
 	}
 	defer removeAll(dir)
 	b, err := w.build(ctx, s, overlay, filepath.Join(dir, "tests"))
 	if err != nil {
-		return r, err
+		return found, err
 	}
-	_, listing, err := w.run(ctx, b, recordMark+filepath.Join(dir, "none"), overlay, recordLimit,
+	r := recorder{workshop: w, binary: b, overlay: overlay, book: filepath.Join(dir, "reached")}
+	_, listing, err := w.run(ctx, b, recordMark+r.book, overlay, recordLimit,
 		"-test.list", "^(Test|Example|Fuzz)")
 	if err != nil {
-		return r, err
-	}
-	record := func(name string) (test recordedTest, out string, err error) {
-		book := filepath.Join(dir, "reached")
-		_ = os.Remove(book)
-		start := time.Now()
-		ended, out, err := w.run(ctx, b, recordMark+book, overlay, recordLimit,
-			"-test.v", "-test.run", pattern(name))
-		if err != nil {
-			return test, out, err
-		}
-		if ended != passed {
-			return test, out, errTest
-		}
-		test = recordedTest{Name: name, Seconds: time.Since(start).Seconds()}
-		test.Reached, err = readNumbers(book)
-		return test, out, err
+		return found, err
 	}
 	for name := range strings.Lines(listing) {
 		name = strings.TrimSpace(name)
 		if !testName.MatchString(name) {
 			continue
 		}
-		test, out, err := record(name)
-		switch {
-		case errors.Is(err, errTest):
-			r.Failed = append(r.Failed, name+"\n"+lastLines(out))
-			continue
-		case err != nil:
-			return r, err
+		tests, faults, err := r.split(ctx, name)
+		if err != nil {
+			return found, err
 		}
-		var parts []recordedTest
-		if test.Seconds > splitAbove.Seconds() {
-			for _, match := range subtest.FindAllStringSubmatch(out, -1) {
-				part, _, err := record(match[1])
-				if errors.Is(err, errTest) { // it needs what those before it did
-					parts = nil
-					break
-				}
-				if err != nil {
-					return r, err
-				}
-				parts = append(parts, part)
+		for _, test := range tests {
+			if len(test.Reached) > 0 {
+				found.Tests = append(found.Tests, test)
 			}
 		}
-		if len(parts) < 2 {
-			parts = []recordedTest{test}
-		}
-		for _, part := range parts {
-			if len(part.Reached) > 0 {
-				r.Tests = append(r.Tests, part)
-			}
-		}
+		found.Failed = append(found.Failed, faults...)
 	}
-	return r, nil
+	return found, nil
 }
 
 var (
 	testName = regexp.MustCompile(`^(Test|Example|Fuzz)\S*$`)
-	subtest  = regexp.MustCompile(`(?m)^    --- PASS: ([^/\s]+/[^/\s]+) \(`)
-	errTest  = errors.New("the test fails")
+	subtest  = regexp.MustCompile(`(?m)^    --- (?:PASS|FAIL): ([^/\s]+/[^/\s]+) \(`)
 )
+
+// recorder runs single tests of a package that note what they reach.
+type recorder struct {
+	*workshop
+	*binary
+	overlay string
+	book    string // the file to note in
+}
+
+// split records a test, or its subtests where it is slow or fails. It also
+// returns the outputs of those that fail.
+func (r *recorder) split(ctx context.Context, name string) (tests []recordedTest, faults []string, err error) {
+	whole, fault, out, err := r.record(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if fault == "" && whole.Seconds <= splitAbove.Seconds() {
+		return []recordedTest{whole}, nil, nil
+	}
+	parts := subtest.FindAllStringSubmatch(out, -1)
+	for _, part := range parts {
+		test, fault, _, err := r.record(ctx, part[1])
+		if err != nil {
+			return nil, nil, err
+		}
+		if fault != "" {
+			faults = append(faults, fault)
+			continue
+		}
+		tests = append(tests, test)
+	}
+	switch {
+	case fault != "" && len(parts) == 0:
+		return nil, []string{fault}, nil
+	case fault == "" && (len(parts) < 2 || len(faults) > 0): // a subtest may need those before it
+		return []recordedTest{whole}, nil, nil
+	}
+	return tests, faults, nil
+}
+
+// record runs a test or subtest. The fault says that it failed, and how.
+func (r *recorder) record(ctx context.Context, name string) (test recordedTest, fault, out string, err error) {
+	_ = os.Remove(r.book)
+	start := time.Now()
+	ended, out, err := r.run(ctx, r.binary, recordMark+r.book, r.overlay, recordLimit,
+		"-test.v", "-test.run", pattern(name))
+	if err != nil {
+		return test, "", "", err
+	}
+	if ended != passed {
+		fault = name + "\n" + lastLines(out)
+	}
+	test = recordedTest{Name: name, Seconds: time.Since(start).Seconds()}
+	test.Reached, err = readNumbers(r.book)
+	return test, fault, out, err
+}
 
 // pattern is the -test.run of one test or subtest.
 func pattern(name string) string {
