@@ -3,6 +3,7 @@ package main
 import (
 	"go/ast"
 	"go/constant"
+	"go/token"
 	"go/types"
 	"regexp"
 )
@@ -67,14 +68,7 @@ func (w *walker) isPadding(e ast.Expr) bool {
 	if !ok || len(statement.Results) < 2 {
 		return false
 	}
-	last := statement.Results[len(statement.Results)-1]
-	if e == last {
-		return false
-	}
-	tv := w.subject.info.Types[last]
-	isFalse := tv.Value != nil && tv.Value.Kind() == constant.Bool && !constant.BoolVal(tv.Value)
-	isError := !tv.IsNil() && types.Implements(tv.Type, errorType)
-	if !isFalse && !isError {
+	if e == statement.Results[len(statement.Results)-1] || !w.givesNothing(statement) {
 		return false
 	}
 	given := w.subject.info.Types[e].Value
@@ -88,6 +82,26 @@ func (w *walker) isPadding(e ast.Expr) bool {
 		return constant.Sign(given) == 0
 	}
 	return false
+}
+
+// givesNothing reports whether a return statement ends with false or an error,
+// so that no caller reads its other results.
+func (w *walker) givesNothing(n *ast.ReturnStmt) bool {
+	tv := w.subject.info.Types[n.Results[len(n.Results)-1]]
+	isFalse := tv.Value != nil && tv.Value.Kind() == constant.Bool && !constant.BoolVal(tv.Value)
+	isError := !tv.IsNil() && types.Implements(tv.Type, errorType)
+	return isFalse || isError
+}
+
+// makesError reports whether a return statement ends with an error that is made
+// there, and so is not nil.
+func (w *walker) makesError(n *ast.ReturnStmt) bool {
+	last := n.Results[len(n.Results)-1]
+	if call, ok := last.(*ast.CallExpr); ok {
+		return w.isText(call)
+	}
+	made, ok := last.(*ast.UnaryExpr)
+	return ok && made.Op == token.AND && w.givesNothing(n)
 }
 
 var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
@@ -131,7 +145,7 @@ func (w *walker) isDuration(e ast.Expr) bool {
 	if tv.Value == nil {
 		return false
 	}
-	named, ok := tv.Type.(*types.Named)
+	named, ok := types.Unalias(tv.Type).(*types.Named)
 	if !ok || named.Obj().Pkg() == nil {
 		return false
 	}

@@ -124,6 +124,15 @@ func TestOperators(t *testing.T) {
 			want: []string{"zero: return 0, nil"},
 		},
 		{
+			name: "nor is another value beside an error that is made there",
+			code: `return a, fmt.Errorf("%d of %d", a+1, b)`,
+			want: []string{"zero: return a, nil"},
+		},
+		{
+			name: "permissions",
+			code: `_ = os.Mkdir("", 0o700)`,
+		},
+		{
 			name: "times and capacities",
 			code: `_, _ = 5*time.Second, make([]int, 1, 8+a)`,
 			want: []string{"constant: _, _ = 5*time.Second, make([]int, 2, 8+a)"},
@@ -145,9 +154,9 @@ func TestOperators(t *testing.T) {
 			dir := t.TempDir()
 			code := `package p
 
-import ("errors"; "fmt"; "math"; "time")
+import ("errors"; "fmt"; "math"; "os"; "time")
 
-var _, _, _, _ = errors.New, fmt.Errorf, math.Pi, time.Now
+var _, _, _, _, _ = errors.New, fmt.Errorf, math.Pi, os.Open, time.Now
 
 func f(a, b int, p, q bool, xs []int) (int, error) {
 ` + test.code + `

@@ -372,9 +372,9 @@ func (w *walker) returnStatement(n *ast.ReturnStmt) {
 	}
 	for i, typ := range fieldTypes(results) {
 		result := n.Results[i]
-		zero := w.zero(typ)
-		if !w.isZero(result) {
-			w.add(opZero, n, result.Pos(), result.End(), zero)
+		unread := i < len(n.Results)-1 && w.makesError(n)
+		if !unread && !w.isZero(result) {
+			w.add(opZero, n, result.Pos(), result.End(), w.zero(typ))
 		}
 	}
 }
