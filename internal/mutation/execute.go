@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -70,7 +71,7 @@ func (w *workshop) build(ctx context.Context, s suite, overlay, to string) (*bin
 func (w *workshop) run(
 	ctx context.Context, b *binary, mark, overlay string, limit time.Duration, args ...string,
 ) (outcome, string, error) {
-	tmp, err := os.MkdirTemp(w.dir, "")
+	tmp, err := shortDir()
 	if err != nil {
 		return failed, "", err
 	}
@@ -111,6 +112,18 @@ func (w *workshop) run(
 		return failed, out.String(), nil
 	}
 	return failed, "", err
+}
+
+// shortDir makes a temporary folder for the files of a test. Its path is short:
+// tests make sockets below it, whose paths are bounded to about 100 bytes.
+func shortDir() (string, error) {
+	for i := 0; ; i++ {
+		dir := filepath.Join(os.TempDir(), "m"+strconv.Itoa(i))
+		err := os.Mkdir(dir, 0o700)
+		if !errors.Is(err, fs.ErrExist) {
+			return dir, err
+		}
+	}
 }
 
 // removeAll removes a folder, of which a test may have made parts read-only.
