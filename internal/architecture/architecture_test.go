@@ -54,6 +54,7 @@ var may = []struct {
 	{"internal/testinstrument", []string{"events", "adapters"}},
 	{"internal/chaos", []string{""}},
 	{"internal/killtest", []string{""}},
+	{"internal/mutation", nil},
 	{"cmd", []string{""}},
 }
 
