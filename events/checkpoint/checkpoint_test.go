@@ -64,7 +64,7 @@ func newTree(tb testing.TB, n int) *tree {
 	t := &tree{}
 	for i := range n {
 		record, err := events.AppendRecord(nil, events.Event{
-			Position: events.Position(i + 1), Sequence: events.Sequence(i + 1), Campaign: "tiny", ID: fmt.Sprint(i + 1), Kind: events.KindNoteAdded, Version: 1,
+			Sequence: events.Sequence(i + 1), Campaign: "tiny", ID: fmt.Sprint(i + 1), Kind: events.KindNoteAdded, Version: 1,
 			Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), Actor: "person:ada", Data: []byte(`{"text":"λ"}`),
 		})
 		if err != nil {
@@ -201,6 +201,14 @@ func TestTamperedFiles(t *testing.T) {
 			p := Inclusion{Index: int64(i), Record: logged.records[i], Hashes: hashes}
 			if e, err := p.Check(head); err != nil || e.Position != events.Position(i+1) {
 				t.Errorf("%d of %d: %v", i, n, err)
+			}
+			// The record does not say where it belongs: the proof does.
+			for other := range int64(n) + 1 {
+				moved := p
+				moved.Index = other - 1
+				if _, err := moved.Check(head); (err == nil) != (other-1 == int64(i)) {
+					t.Errorf("%d of %d: its proof for the place %d: %v", i, n, other-1, err)
+				}
 			}
 			p.Record = logged.records[(i+1)%21]
 			if _, err := p.Check(head); !errors.Is(err, ErrInvalid) {

@@ -120,6 +120,18 @@ func TestVerifyTampered(t *testing.T) {
 		defer func() { _ = closer.Close() }()
 		return slices.Clone(value)
 	}
+	// moved returns the record of one value with the hashes of another.
+	moved := func(value []byte, of events.Position, place []byte, at events.Position) []byte {
+		record, _, err := splitValue(of, value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, hashes, err := splitValue(at, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Concat(record, hashes)
+	}
 	for _, c := range []struct {
 		name   string
 		tamper func(*pebble.DB) error
@@ -148,7 +160,21 @@ func TestVerifyTampered(t *testing.T) {
 		}, "position 20: the hashes stored with the event are not those of the events"},
 		{"the last event replaced by an earlier one", func(db *pebble.DB) error {
 			return db.Set(key(60), get(db, key(20)), pebble.Sync)
-		}, "position 60 is lost"},
+		}, "the hashes stored at position 60 are not those of the events"},
+		{"an event replaced by a copy of another", func(db *pebble.DB) error {
+			return db.Set(key(23), get(db, key(21)), pebble.Sync)
+		}, "position 23: it is sequence 21 of campaign \"c\", and should be 23"},
+		{"an event replaced by a copy of another, with the hashes of its place", func(db *pebble.DB) error {
+			return db.Set(key(21), moved(get(db, key(23)), 23, get(db, key(21)), 21), pebble.Sync)
+		}, "position 21: the hashes stored with the event are not those of the events"},
+		{"two events swapped", func(db *pebble.DB) error {
+			a, b := get(db, key(21)), get(db, key(23))
+			return errors.Join(db.Set(key(21), b, pebble.Sync), db.Set(key(23), a, pebble.Sync))
+		}, "position 22: the hashes stored with the event are not those of the events"},
+		{"two events swapped, of which one completes more of the tree", func(db *pebble.DB) error {
+			a, b := get(db, key(20)), get(db, key(21))
+			return errors.Join(db.Set(key(20), b, pebble.Sync), db.Set(key(21), a, pebble.Sync))
+		}, "position 20: the store is damaged: the event at position 20 is lost"},
 		{"an index entry removed", func(db *pebble.DB) error {
 			return db.Delete(appendSequenceKey(nil, "c", 20), pebble.Sync)
 		}, "position 20: the index of campaigns does not name the event"},
