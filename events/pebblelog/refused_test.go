@@ -1,0 +1,169 @@
+package pebblelog
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// race has eight writers append batches of two events to one campaign, each expecting
+// what it read last, or what was or will be, until all is written or the log stops. It
+// returns what they were told of each event, by its ID: nil where it was acknowledged.
+func race(t testing.TB, log *Log) map[string]error {
+	var mu sync.Mutex
+	told := map[string]error{}
+	var group sync.WaitGroup
+	for w := range 8 {
+		group.Go(func() {
+			for b := range 12 {
+				seen, err := log.LastSequence(t.Context(), "c")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if b%3 == 1 {
+					seen += 2 // another writer's batch may make it so
+				}
+				batch := []events.Event{testEvent(w*100 + b), testEvent(w*100 + b + 1)}
+				for i := range batch {
+					batch[i].ID = fmt.Sprintf("w%d-b%d-%d", w, b, i)
+				}
+				_, err = log.Append(t.Context(), "c", seen, batch...)
+				mu.Lock()
+				for _, e := range batch {
+					told[e.ID] = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return told
+}
+
+// ids returns the IDs of the events of a store, which must be sound.
+func ids(t testing.TB, fsys vfs.FS) (map[string]bool, error) {
+	log := mustOpen(t, fsys, small)
+	defer func() { _ = log.Close() }()
+	there := map[string]bool{}
+	for e, err := range log.Read(t.Context(), 0) {
+		if err != nil {
+			return nil, err
+		}
+		if there[e.ID] {
+			return nil, fmt.Errorf("%s is there twice", e.ID)
+		}
+		there[e.ID] = true
+	}
+	report, err := log.Verify(t.Context())
+	if err == nil && !report.Sound() {
+		err = fmt.Errorf("verified: %v", report.Faults)
+	}
+	return there, err
+}
+
+// Law: a batch that met a conflict is never on the disk: not in the store, and not in what
+// a crash at any moment, before the writer was told or after, would leave of it.
+func TestCrashRefused(t *testing.T) {
+	disk := newCrashDisk()
+	rng := rand.New(rand.NewPCG(6, 7))
+	run, wait := pool()
+	var mu sync.Mutex
+	ever := map[string]bool{} // what was there after any of the crashes
+	ops := 0
+	log := mustOpen(t, disk.watch(func(errorfs.Op) {
+		if ops++; ops%4 != 0 {
+			return
+		}
+		crashed := disk.crash(50*(ops%3), rng)
+		run(func() {
+			there, err := ids(t, crashed)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			maps.Copy(ever, there)
+		})
+	}), small)
+	told := race(t, log)
+	err := log.Close()
+	wait()
+	there, idsErr := ids(t, disk)
+	if err := errors.Join(err, idsErr); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for id, err := range told {
+		var conflict *events.ConflictError
+		switch {
+		case err == nil && !there[id]:
+			t.Errorf("%s was acknowledged and is not there", id)
+		case errors.As(err, &conflict):
+			if refused++; there[id] || ever[id] {
+				t.Errorf("%s is there: %t, and after a crash: %t; its writer was told: %v", id, there[id], ever[id], err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	t.Logf("%d of %d events were refused; %d were there after a crash", refused, len(told), len(ever))
+	if refused == 0 {
+		t.Error("nobody met a conflict")
+	}
+}
+
+// Law: where the disk fails, each writer is told one of three things, and it is so when
+// the store is opened again, after the end of the process or of the machine: it is
+// stored; it is not; or nobody knows.
+func TestDiskFailsRefused(t *testing.T) {
+	for _, match := range []func(errorfs.Op) bool{isWrite, isSync} {
+		uncertain, refused := 0, 0
+		for at := range int64(40) {
+			disk := newCrashDisk()
+			var open atomic.Bool
+			var ops atomic.Int64
+			log := mustOpen(t, errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if match(op) && open.Load() && ops.Add(1) > at {
+					return syscall.EIO
+				}
+				return nil
+			})), small)
+			open.Store(true)
+			told := race(t, log)
+			_ = log.Close() // says that the disk failed, where it did
+			for _, percent := range []int{100, 0} {
+				there, err := ids(t, disk.crash(percent, rand.New(rand.NewPCG(8, uint64(at)))))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for id, err := range told {
+					switch {
+					case errors.Is(err, events.ErrUncertain):
+						uncertain++
+					case err == nil && !there[id]:
+						t.Errorf("failing at %d: %s was acknowledged and is not there", at, id)
+					case err != nil:
+						if refused++; there[id] {
+							t.Errorf("failing at %d: %s is there, and its writer was told: %v", at, id, err)
+						}
+					}
+				}
+			}
+		}
+		t.Logf("%d refused, %d uncertain", refused, uncertain)
+		if refused == 0 || uncertain == 0 {
+			t.Error("not all three were met")
+		}
+	}
+}
