@@ -269,6 +269,48 @@ func TestMarshalCloudEventRefuses(t *testing.T) {
 	}
 }
 
+// FuzzCloudEvents: no line makes reading panic, what is read has a record, and written
+// again it is read as the same event. A line comes from another program: from a file
+// that is imported, or over a socket.
+func FuzzCloudEvents(f *testing.F) {
+	e := measured()
+	for _, data := range [][]byte{e.Data, nil, []byte("null"), {0, 255}, []byte("{\n}")} {
+		e.Data = data
+		line, err := events.MarshalCloudEvent(e)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(line)
+		f.Add(bytes.Replace(line, []byte(`"position":57,`), nil, 1))
+		f.Add(bytes.Replace(line, []byte(`{`), []byte(`{"data_base64":"AP8=",`), 1))
+		f.Add(bytes.Replace(line, []byte(`.120000Z`), []byte(`+14:00`), 1))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		e, err := events.UnmarshalCloudEvent(line)
+		if err != nil {
+			if !errors.Is(err, events.ErrBadCloudEvent) {
+				t.Fatalf("%v is not ErrBadCloudEvent", err)
+			}
+			return
+		}
+		if _, err := events.AppendRecord(nil, e); err != nil {
+			t.Fatalf("%+v was read from %q and has no record: %v", e, line, err)
+		}
+		again, err := events.MarshalCloudEvent(e)
+		if err != nil {
+			t.Fatalf("%+v was read from %q and cannot be written: %v", e, line, err)
+		}
+		back, err := events.UnmarshalCloudEvent(again)
+		if err != nil || !sameEvent(back, e) {
+			t.Fatalf("%q was written as %q, %v:\ngot  %+v\nwant %+v", line, again, err, back, e)
+		}
+		back, err = events.FromCloudEventAttributes(events.CloudEventAttributes(e), e.Data)
+		if err != nil || !sameEvent(back, e) {
+			t.Fatalf("%q from its attributes, %v:\ngot  %+v\nwant %+v", line, err, back, e)
+		}
+	})
+}
+
 func BenchmarkMarshalCloudEvent(b *testing.B) {
 	e := measured()
 	b.ReportAllocs()
