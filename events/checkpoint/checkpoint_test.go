@@ -96,6 +96,19 @@ func TestCheckpointText(t *testing.T) {
 	if err != nil || c.Tree != head || c.Origin != origin || len(c.Signed) != 1 || c.Signed[0] != "lab.example" || c.Unchecked != nil {
 		t.Errorf("read as %+v, %v", c, err)
 	}
+	// The last letter of a signature has two bits that say nothing: it has one form too.
+	last := len(msg) - len("=\n") - 1
+	for _, letter := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		other := bytes.Clone(msg)
+		other[last] = letter
+		if _, err := Read(other, verifier); (err == nil) != (letter == msg[last]) {
+			t.Errorf("with %c for %c at the end of the signature: %v", letter, msg[last], err)
+		}
+		canonical := strings.IndexByte("AEIMQUYcgkosw048", letter) >= 0
+		if _, err := Read(other); (err == nil) != canonical {
+			t.Errorf("without a key, with %c for %c at the end of the signature: %v", letter, msg[last], err)
+		}
+	}
 	if c, err := Read(msg); err != nil || c.Signed != nil || len(c.Unchecked) != 1 {
 		t.Errorf("without a key: %+v, %v", c, err)
 	}
