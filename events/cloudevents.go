@@ -120,7 +120,7 @@ func UnmarshalCloudEvent(line []byte) (Event, error) {
 	if string(data) == "null" {
 		data = nil
 	}
-	if text, ok := members["data_base64"]; ok {
+	if text, ok := members["data_base64"]; ok && string(text) != "null" {
 		if data != nil {
 			return Event{}, badCloudEvent("it has both data and data_base64")
 		}

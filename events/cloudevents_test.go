@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -92,6 +93,7 @@ func TestCloudEventSubject(t *testing.T) {
 		{events.KindInstrumentStalled, `{"experiment":"e1"}`, "e1"},
 		{events.KindLabelRequested, `{"question":"q2","decision":"d1"}`, "q2"},
 		{events.KindDecisionMade, `{"decision":"d3"}`, "d3"},
+		{events.KindRegionRefused, `{"refusal":"x4","question":"q2"}`, "x4"},
 		{events.KindTrustAdjusted, `{"decision":"d3"}`, "d3"},
 		{events.KindNoteAdded, `{"text":"spilt","about":"e2"}`, "e2"},
 		{events.KindCampaignPaused, `{}`, ""},
@@ -170,8 +172,8 @@ func TestCloudEventRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.ContainsAny(line, "\r\n") {
-			t.Fatalf("more than one line: %q", line)
+		if bytes.ContainsAny(line, "\r\n") || !utf8.Valid(line) {
+			t.Fatalf("not one line of text: %q", line)
 		}
 		var members map[string]any
 		if err := json.Unmarshal(line, &members); err != nil && !strings.Contains(err.Error(), "2e400") {
@@ -219,6 +221,9 @@ func TestUnmarshalCloudEventRefuses(t *testing.T) {
 		{`"position":57,`, `"position":[57],`, "position"},
 		{`"sequence":41,`, `"sequence":0,`, "sequence"},
 		{`"simulated":true,`, ``, "simulated"},
+		{`"simulated":true,`, `"simulated":"maybe",`, "simulated"},
+		{`"id":"41",`, `"id":["41"],`, "id"},
+		{`"id":"41",`, `"id":{"a":1},`, "id"},
 		{`"data":{`, `"data_base64":"","data":{`, "data_base64"},
 		{`{"specversion"`, `["specversion"`, ""},
 	}
@@ -231,6 +236,25 @@ func TestUnmarshalCloudEventRefuses(t *testing.T) {
 		if !errors.Is(err, events.ErrBadCloudEvent) || !strings.Contains(err.Error(), test.word) {
 			t.Errorf("%s for %s: %v", test.to, test.from, err)
 		}
+	}
+	// What CloudEvents allows others to write is read: a time of another zone, a null
+	// where there is nothing.
+	for _, same := range []struct{ from, to string }{
+		{`T09:30:00.120000Z`, `T10:30:00.12+01:00`},
+		{`"data":{`, `"data_base64":null,"data":{`},
+		{`"position":57,`, `"position":"57",`},
+		{`"subject":"e7",`, `"subject":null,"account":null,`},
+	} {
+		text := strings.Replace(string(line), same.from, same.to, 1)
+		if e, err := events.UnmarshalCloudEvent([]byte(text)); text == string(line) || err != nil || !sameEvent(e, measured()) {
+			t.Errorf("%s for %s: %v\n%+v", same.to, same.from, err, e)
+		}
+	}
+	bare := measured()
+	bare.Data = nil
+	text := strings.Replace(string(line), `"data":`+string(measured().Data), `"data":null`, 1)
+	if e, err := events.UnmarshalCloudEvent([]byte(text)); err != nil || !sameEvent(e, bare) {
+		t.Errorf("null for the payload: %v\n%+v", err, e)
 	}
 	// Attributes of others are none of our business.
 	if _, err := events.UnmarshalCloudEvent([]byte(strings.Replace(string(line), `{`, `{"partitionkey":"x","knativearrivaltime":1,`, 1))); err != nil {

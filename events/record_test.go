@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +153,7 @@ func TestRecordRefuses(t *testing.T) {
 		"year 0":            func(e *events.Event) { e.Time = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"year 10000":        func(e *events.Event) { e.Time = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"long actor":        func(e *events.Event) { e.Actor = strings.Repeat("a", events.MaxStringSize+1) },
+		"rubout":            func(e *events.Event) { e.Account = "a\x7f" },
 		"newline":           func(e *events.Event) { e.Cause = "a\nb" },
 		"not UTF-8":         func(e *events.Event) { e.Trace = "\xff" },
 		"large payload":     func(e *events.Event) { e.Data = make([]byte, events.MaxDataSize+1) },
@@ -161,6 +163,98 @@ func TestRecordRefuses(t *testing.T) {
 		if record, err := events.AppendRecord(nil, e); !errors.Is(err, events.ErrInvalidEvent) || record != nil {
 			t.Errorf("%s: %d bytes, %v; want ErrInvalidEvent", name, len(record), err)
 		}
+	}
+}
+
+// Law: what is not exactly what writing an event gives is no record, though its checksum is
+// right: an event has one record, and bytes of a newer version are not guessed at.
+func TestRecordForms(t *testing.T) {
+	e := sampleEvent()
+	e.Account, e.Cause, e.Trace, e.Data = "", "", "", nil
+	record, err := events.AppendRecord(nil, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := record[:len(record)-4]
+	at := func(i int, b byte) []byte {
+		changed := bytes.Clone(body)
+		changed[i] = b
+		return changed
+	}
+	micros := func(n int64) []byte {
+		changed := bytes.Clone(body)
+		binary.BigEndian.PutUint64(changed[2:], uint64(n))
+		return changed
+	}
+	if _, err := events.DecodeRecord(withChecksum(body)); err != nil {
+		t.Fatal(err)
+	}
+	for name, changed := range map[string][]byte{
+		"version 0":               at(0, 0),
+		"version 2":               at(0, 2),
+		"an unknown flag":         at(1, 1|2),
+		"another unknown flag":    at(1, 0x80),
+		"the year 0":              micros(-62135596800e6 - 1),
+		"the year 10000":          micros(253402300800e6),
+		"the end of time":         micros(math.MaxInt64),
+		"its beginning":           micros(math.MinInt64),
+		"more behind the payload": append(bytes.Clone(body), 0),
+		"a payload cut off":       at(len(body)-1, 1),
+		"a number too long":       bytes.Replace(body, []byte{0xac, 0x02}, []byte{0xac, 0x82, 0x00}, 1),
+		"a version too great":     slices.Concat(body[:12], binary.AppendUvarint(nil, math.MaxInt32+1), body[13:]),
+		"an immense version":      slices.Concat(body[:12], binary.AppendUvarint(nil, math.MaxUint64), body[13:]),
+	} {
+		if e, err := events.DecodeRecord(withChecksum(changed)); !errors.Is(err, events.ErrBadRecord) {
+			t.Errorf("%s: %+v, %v; want ErrBadRecord", name, e, err)
+		}
+	}
+}
+
+// Law: a batch is stored as it was written, numbered on from its campaign's sequence, and
+// refused whole where one event cannot be, or where all of them are too much at once.
+func TestAssign(t *testing.T) {
+	first, second := sampleEvent(), sampleEvent()
+	first.Campaign, first.ID, first.Position = "", "", 99
+	second.ID = "mine"
+	second.Time = second.Time.In(time.FixedZone("CET", 3600)).Add(999)
+	batch := []events.Event{first, second}
+	got, err := events.Assign("electrolyte", 40, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []events.Event{sampleEvent(), sampleEvent()}
+	want[0].Sequence, want[0].ID = 41, "41"
+	want[1].Sequence, want[1].ID = 42, "mine"
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if batch[0].Position != 99 || batch[1].Sequence != 300 {
+		t.Errorf("the writer's own batch was changed: %+v", batch)
+	}
+
+	large := sampleEvent()
+	large.Data = make([]byte, events.MaxDataSize)
+	most := slices.Repeat([]events.Event{large}, events.MaxBatchSize/events.MaxDataSize)
+	if _, err := events.Assign("electrolyte", 40, most); err != nil {
+		t.Errorf("a batch of %d bytes: %v", events.MaxBatchSize, err)
+	}
+	tiny := sampleEvent()
+	tiny.Data = []byte{'1'}
+	foreign := sampleEvent()
+	foreign.Campaign = "another"
+	unnamed := sampleEvent()
+	unnamed.Kind = ""
+	for name, refused := range map[string][]events.Event{
+		"one byte too many": append(most, tiny),
+		"another campaign":  {tiny, foreign},
+		"no kind":           {tiny, unnamed},
+	} {
+		if out, err := events.Assign("electrolyte", 40, refused); out != nil || !errors.Is(err, events.ErrInvalidEvent) {
+			t.Errorf("%s: %d events, %v; want ErrInvalidEvent", name, len(out), err)
+		}
+	}
+	if out, err := events.Assign("electrolyte", events.AnySequence-1, []events.Event{tiny}); !errors.Is(err, events.ErrInvalidEvent) {
+		t.Errorf("the reserved sequence was given: %+v, %v", out, err)
 	}
 }
 
