@@ -1,10 +1,12 @@
 package pebblelog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -166,4 +168,60 @@ func TestDiskFailsRefused(t *testing.T) {
 			t.Error("not all three were met")
 		}
 	}
+}
+
+// Law: a writer who stops waiting is told whether the batch is certainly not stored, now
+// or ever. Where the committer has taken it, nobody can promise that.
+func TestCancelledWhileWriting(t *testing.T) {
+	var stuck atomic.Bool
+	disk, reached := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	fsys := vfs.NewMem()
+	log := mustOpen(t, errorfs.Wrap(fsys, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if stuck.Load() && isSync(op) {
+			once.Do(func() { close(reached) })
+			<-disk
+		}
+		return nil
+	})), Options{})
+	stuck.Store(true)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	told := make([]error, 30)
+	var group sync.WaitGroup
+	for i := range told {
+		group.Go(func() {
+			e := testEvent(i)
+			_, told[i] = log.Append(ctx, "c", events.AnySequence, e)
+		})
+		if i == 0 {
+			<-reached // the first is on its way to the disk, the others wait behind it
+		}
+		runtime.Gosched()
+	}
+	cancel()
+	group.Wait() // although the disk does not answer
+	if !errors.Is(told[0], events.ErrUncertain) || !errors.Is(told[0], context.Canceled) {
+		t.Errorf("the writer of what is on its way to the disk was told: %v, want ErrUncertain and context.Canceled", told[0])
+	}
+	stuck.Store(false)
+	close(disk)
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	there, err := ids(t, fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certain := 0
+	for i, err := range told {
+		if id := testEvent(i).ID; err == nil {
+			t.Errorf("%s was acknowledged while the disk was stuck", id)
+		} else if !errors.Is(err, events.ErrUncertain) {
+			if certain++; there[id] {
+				t.Errorf("%s is there, and its writer was told: %v", id, err)
+			}
+		}
+	}
+	t.Logf("%d of %d are certainly not stored", certain, len(told))
 }
