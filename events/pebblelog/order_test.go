@@ -92,3 +92,36 @@ func TestExchangedEvents(t *testing.T) {
 		})
 	}
 }
+
+// Law: whoever reads a campaign across a fault of its index is given what is before it and
+// then told: a gap is not passed over.
+func TestCampaignIndexDamage(t *testing.T) {
+	key := func(s events.Sequence) []byte { return appendSequenceKey(nil, "c", s) }
+	position := func(p events.Position) []byte { return appendEventKey(nil, p)[1:] }
+	for name, damage := range map[string]func(*pebble.DB) error{
+		"an entry removed":              func(db *pebble.DB) error { return db.Delete(key(20), pebble.Sync) },
+		"entries removed":               func(db *pebble.DB) error { return db.DeleteRange(key(20), key(41), pebble.Sync) },
+		"an entry for another event":    func(db *pebble.DB) error { return db.Set(key(20), position(21), pebble.Sync) },
+		"an entry for an earlier event": func(db *pebble.DB) error { return db.Set(key(20), position(3), pebble.Sync) },
+		"an entry for no event":         func(db *pebble.DB) error { return db.Set(key(20), position(0), pebble.Sync) },
+		"an unreadable entry":           func(db *pebble.DB) error { return db.Set(key(20), []byte{1}, pebble.Sync) },
+	} {
+		log := mustOpen(t, vfs.NewMem(), Options{})
+		if err := errors.Join(work(t, log, 1, 60, func(int) {}), damage(log.db)); err != nil {
+			t.Fatal(err)
+		}
+		last := events.Sequence(0)
+		var told error
+		for e, err := range log.ReadCampaign(t.Context(), "c", 0) {
+			if told = err; err == nil {
+				last = e.Sequence
+			}
+		}
+		if last != 19 || !errors.Is(told, events.ErrDamaged) {
+			t.Errorf("%s: given up to sequence %d, then told %v", name, last, told)
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -300,4 +300,8 @@ func privateAtRest(t *testing.T, dir string) {
 	}
 	life(21, 60)
 	modes(0o640, 0o750, false)
+	// What was there stays as it was: how far to open it is for its user to say.
+	if info, err := os.Stat(dir + "/pebble"); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("a folder that was there has the permissions %v, %v", info.Mode().Perm(), err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"runtime"
@@ -170,22 +171,78 @@ func TestDiskFailsRefused(t *testing.T) {
 	}
 }
 
-// Law: a writer who stops waiting is told whether the batch is certainly not stored, now
-// or ever. Where the committer has taken it, nobody can promise that.
-func TestCancelledWhileWriting(t *testing.T) {
+// stuckDisk opens a log on a disk that stops answering when it is told to: after stop, the
+// next sync closes reached and waits for free.
+func stuckDisk(t *testing.T, fsys vfs.FS) (log *Log, stop func(), reached <-chan struct{}, free func()) {
+	t.Helper()
 	var stuck atomic.Bool
-	disk, reached := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	fsys := vfs.NewMem()
-	log := mustOpen(t, errorfs.Wrap(fsys, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	met, freed := make(chan struct{}), make(chan struct{})
+	log = mustOpen(t, errorfs.Wrap(fsys, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if stuck.Load() && isSync(op) {
-			once.Do(func() { close(reached) })
-			<-disk
+			once.Do(func() { close(met) })
+			<-freed
 		}
 		return nil
 	})), Options{})
-	stuck.Store(true)
+	return log, func() { stuck.Store(true) }, met, func() { stuck.Store(false); close(freed) }
+}
 
+// Law: nothing is visible before it is durable, by no way of asking: what the database
+// has and the disk has not confirmed could be gone after a crash.
+func TestInvisibleUntilDurable(t *testing.T) {
+	log, stop, reached, free := stuckDisk(t, vfs.NewMem())
+	defer func() { _ = log.Close() }()
+	if err := work(t, log, 1, 20, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	done := make(chan error, 1)
+	go func() {
+		_, err := log.Append(t.Context(), "c", 20, testEvent(21), testEvent(22))
+		done <- err
+	}()
+	<-reached // and so in the database
+	shown := func(want events.Position) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if s, err := log.LastSequence(ctx, "c"); s != events.Sequence(want) || err != nil {
+			t.Errorf("the campaign is at sequence %d, %v; want %d", s, err, want)
+		}
+		if last, head := log.Last(), log.Head(); last != want || head.N != int64(want) {
+			t.Errorf("the log's Last is %d and its head of %d events, want %d", last, head.N, want)
+		}
+		for name, seq := range map[string]iter.Seq2[events.Event, error]{
+			"Read":         log.Read(ctx, 0),
+			"ReadCampaign": log.ReadCampaign(ctx, "c", 0),
+		} {
+			last := events.Position(0)
+			for e, err := range seq {
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				last = e.Position
+			}
+			if last != want {
+				t.Errorf("%s ends at position %d, want %d", name, last, want)
+			}
+		}
+	}
+	shown(20)
+	free()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	shown(22)
+}
+
+// Law: a writer who stops waiting is told whether the batch is certainly not stored, now
+// or ever. Where the committer has taken it, nobody can promise that.
+func TestCancelledWhileWriting(t *testing.T) {
+	fsys := vfs.NewMem()
+	log, stop, reached, free := stuckDisk(t, fsys)
+	stop()
 	ctx, cancel := context.WithCancel(t.Context())
 	told := make([]error, 30)
 	var group sync.WaitGroup
@@ -204,8 +261,7 @@ func TestCancelledWhileWriting(t *testing.T) {
 	if !errors.Is(told[0], events.ErrUncertain) || !errors.Is(told[0], context.Canceled) {
 		t.Errorf("the writer of what is on its way to the disk was told: %v, want ErrUncertain and context.Canceled", told[0])
 	}
-	stuck.Store(false)
-	close(disk)
+	free()
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -181,6 +181,11 @@ func TestVerifyTampered(t *testing.T) {
 		{"an index entry moved", func(db *pebble.DB) error {
 			return db.Set(appendSequenceKey(nil, "c", 20), key(21)[1:], pebble.Sync)
 		}, "position 21: the index takes the event for sequence 20"},
+		{"an index entry of no campaign", func(db *pebble.DB) error {
+			other := appendSequenceKey(nil, "c", 20)
+			other[2]++ // the length of its campaign's name
+			return db.Set(other, key(20)[1:], pebble.Sync)
+		}, "the index of campaigns has the unreadable key"},
 		{"an index entry added", func(db *pebble.DB) error {
 			return db.Set(appendSequenceKey(nil, "d", 1), key(21)[1:], pebble.Sync)
 		}, "the index of campaigns has 61 entries for 60 events"},
@@ -261,6 +266,20 @@ func TestOpenRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, Options{}, events.ErrDamaged, "HEAD is missing"},
+		{"the events of another log", func(t *testing.T, fsys vfs.FS) {
+			// Sound in itself and as long, but not what its head says was acknowledged.
+			other := vfs.NewMem()
+			for i, disk := range []vfs.FS{fsys, other} {
+				log := mustOpen(t, disk, Options{})
+				_, err := log.Append(t.Context(), "c", 0, testEvent(1), testEvent(2+i), testEvent(4))
+				if err := errors.Join(err, log.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := writeFile(fsys, "store/HEAD", readFiles(t, other)["store/HEAD"]); err != nil {
+				t.Fatal(err)
+			}
+		}, Options{}, events.ErrDamaged, "are not those that were acknowledged"},
 		{"no database", func(t *testing.T, fsys vfs.FS) {
 			store(t, fsys)
 			if err := fsys.RemoveAll("store/pebble"); err != nil {
