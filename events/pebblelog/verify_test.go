@@ -77,12 +77,21 @@ func TestCheckpoint(t *testing.T) {
 	}
 	other := old
 	other.Hash[0] ^= 1
-	for _, head := range []tlog.Tree{other, {N: 101, Hash: old.Hash}} {
+	for _, head := range []tlog.Tree{other, {N: 101, Hash: old.Hash}, {N: -1, Hash: old.Hash}} {
 		if err := log.VerifyExtends(head); !errors.Is(err, ErrNotExtended) {
 			t.Errorf("extends %v: %v, want ErrNotExtended", head, err)
 		}
 	}
 	head := log.Head()
+	// What there is no proof of is refused in the log's own words.
+	for _, c := range []struct{ p, size int64 }{{0, 100}, {31, 30}, {101, 101}, {1, 101}} {
+		if _, err := log.ProveEvent(events.Position(c.p), c.size); err == nil || !strings.Contains(err.Error(), "no proof") {
+			t.Errorf("position %d among %d events: %v", c.p, c.size, err)
+		}
+		if _, err := log.ProveExtends(c.p, c.size); err == nil || !strings.Contains(err.Error(), "no proof") {
+			t.Errorf("%d events extend %d: %v", c.size, c.p, err)
+		}
+	}
 	growth, err := log.ProveExtends(old.N, head.N)
 	if err != nil {
 		t.Fatal(err)
