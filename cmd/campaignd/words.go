@@ -203,6 +203,15 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		return fmt.Sprintf("%s cannot be done: %s", p.Experiment, p.Cause), false
 	case *events.ExperimentDeferred:
 		return fmt.Sprintf("%s did not take place and is to be tried again: %s", p.Experiment, p.Cause), false
+	case *events.MeasurementsJudged:
+		names := make([]string, len(p.Expected))
+		for i, expected := range p.Expected {
+			names[i] = expected.Experiment
+		}
+		if names == nil {
+			return "no measurement can be compared with others yet", true
+		}
+		return format.List(names...) + " compared with what other measurements make expect", true
 	case *events.MeasurementFlagged:
 		if p.Verdict == events.VerdictElsewhere {
 			return fmt.Sprintf("%s: %s", p.Experiment, p.Reason), false
