@@ -104,11 +104,11 @@ func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem s
 		return q
 	}
 	supersede := func(id, supersedes string) *Question {
-		q := expect(id, Answered)
-		if q != nil && supersedes != q.Source {
+		if q := s.Question(id); q != nil && q.Status == Answered && q.Source != supersedes {
 			problem = fmt.Sprintf("it supersedes event %s, but the answer to %s stands in event %s", supersedes, q.ID, q.Source)
 			return nil
 		}
+		q := expect(id, Answered)
 		if q != nil {
 			q.Source = e.ID
 		}
