@@ -92,7 +92,7 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 	case *events.LabelGiven:
 		if d.Answer != events.AnswerUnsure {
 			x := p.expert(d.Expert)
-			x.insert(Label{Question: d.Question, Point: d.Parameters, Reject: d.Answer == events.AnswerReject})
+			x.insert(Label{Question: d.Question, Point: d.Parameters, Reject: d.Answer != events.AnswerAccept})
 			delete(p.cache, d.Expert)
 		}
 	case *events.LabelSuperseded:
@@ -138,7 +138,7 @@ func (x *Expert) supersede(d *events.LabelSuperseded) {
 		x.Revision++
 	}
 	if d.Answer != events.AnswerUnsure {
-		x.insert(Label{Question: d.Question, Point: d.Parameters, Reject: d.Answer == events.AnswerReject})
+		x.insert(Label{Question: d.Question, Point: d.Parameters, Reject: d.Answer != events.AnswerAccept})
 	}
 }
 

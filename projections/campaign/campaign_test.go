@@ -352,8 +352,8 @@ func TestExperimentsRememberThemselves(t *testing.T) {
 	f := begin(t)
 	at := func(n int) time.Time { return began.Add(time.Duration(n) * time.Minute) }
 	f.must(&events.ExperimentRequested{Experiment: "e1", Parameters: point(1), Origin: events.OriginInitial, Decision: "d1", Replicate: 2}) // i2
-	f.must(&events.ExperimentDispatched{Experiment: "e1", Command: "k", Instrument: "potentiostat", Identity: "serial 7"})                   // i3
-	f.must(&events.InstrumentStalled{Experiment: "e1", Command: "k"})                                                                      // i4
+	f.must(&events.ExperimentDispatched{Experiment: "e1", Command: "k", Instrument: "potentiostat", Identity: "serial 7"})                  // i3
+	f.must(&events.InstrumentStalled{Experiment: "e1", Command: "k"})                                                                       // i4
 	x := campaign.Experiment{
 		ID: "e1", Status: campaign.Dispatched, Parameters: point(1), Origin: events.OriginInitial, Decision: "d1", Replicate: 2,
 		Command: "k", Instrument: "potentiostat", Identity: "serial 7", Real: true, Stalled: true,

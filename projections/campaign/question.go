@@ -31,10 +31,16 @@ func (s *State) misplaced(payload events.Payload) (problem string) {
 	}
 	switch p := payload.(type) {
 	case *events.LabelGiven:
+		if problem := unknown(p.Answer); problem != "" {
+			return problem
+		}
 		if !p.Volunteered {
 			return check(p.Question, p.Expert, Label, about(p.Parameters))
 		}
 	case *events.LabelSuperseded:
+		if problem := unknown(p.Answer); problem != "" {
+			return problem
+		}
 		return check(p.Question, p.Expert, Label, about(p.Parameters))
 	case *events.ComparisonGiven:
 		if problem := misordered(p.Order, len(p.Options)); problem != "" {
@@ -54,6 +60,16 @@ func (s *State) misplaced(payload events.Payload) (problem string) {
 		return check(p.Question, p.Expert, Pinpoint, func(*Question) bool { return true })
 	}
 	return ""
+}
+
+// unknown says of a word that it is no answer to a label. "Refuse" is none: it is
+// recorded as a reject and a refused region.
+func unknown(answer string) string {
+	switch answer {
+	case events.AnswerAccept, events.AnswerReject, events.AnswerUnsure:
+		return ""
+	}
+	return fmt.Sprintf("%q is not an answer", answer)
 }
 
 // misordered says what is wrong with an order of n options.
