@@ -367,7 +367,11 @@ func TestCorrectedOutcomes(t *testing.T) {
 	if x := f.State().Experiment("e1"); !x.Excluded || x.Cause != "leak" || x.Retracted == nil {
 		t.Errorf("a failure that teaches nothing: %+v", *x)
 	}
-	f.must(&events.ExperimentCorrected{Experiment: "e1", Supersedes: "i6", Was: "failed", Outcome: "measured", Measurement: &m, Reason: "found"})
+	f.must(&events.ExperimentCorrected{Experiment: "e1", Supersedes: "i6", Was: "failed", Outcome: "failed", Excluded: true, Reason: "two bubbles"}) // i7
+	if x := f.State().Experiment("e1"); !x.Excluded || x.Cause != "two bubbles" {
+		t.Errorf("a failure for another reason: %+v", *x)
+	}
+	f.must(&events.ExperimentCorrected{Experiment: "e1", Supersedes: "i7", Was: "failed", Outcome: "measured", Measurement: &m, Reason: "found"})
 	if x := f.State().Experiment("e1"); x.Excluded || x.Cause != "" || x.Retracted != nil || x.Instrument != "person" || x.Measurement == nil || x.Measurement == &m {
 		t.Errorf("a measurement after all: %+v", *x)
 	}

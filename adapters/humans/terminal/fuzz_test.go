@@ -16,7 +16,7 @@ import (
 func FuzzAnswerLines(f *testing.F) {
 	for _, line := range []string{
 		"a", "r too viscous", "w", "won't: smells", "? never seen", "can't tell", "A", "B > A: less viscous", "b a c", "1.1 EC", "lipf6=1.1 solvent=EC: as last year",
-		"ok", "OK: why not", "ok,", "lipf6=9 solvent=EC:DMC", "lipf6=", "=", ":", "", " ", "lipf6=1e999 solvent=EC", "\x00", "\xff", "ok\u2028", "İ", "K",
+		"ok", "OK: why not", "ok,", "lipf6=9 solvent=EC:DMC", "lipf6=", "=", ":", "", " ", "lipf6=1e999 solvent=EC", "\x00", "\xff", "ok\u2028", "İ", "K", "? never seen \u2003",
 	} {
 		f.Add(line, 2)
 	}
