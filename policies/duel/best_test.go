@@ -1,0 +1,107 @@
+package duel_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Law: where nothing is modelled the best is what won most often, less how often it
+// lost, the earliest of equals; by this expert's answers to pairs alone.
+func TestMostWins(t *testing.T) {
+	def := taste(t, rules()["random-duels"])
+	sp, err := space.New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b, c, d := at(0.1, 0), at(0.2, 0), at(0.3, 0), at(0.4, 0)
+	question := func(order []int, points ...events.Point) campaign.Question {
+		q := campaign.Question{Status: campaign.Answered, Form: campaign.Comparison, Expert: "ada", Order: order}
+		for _, p := range points {
+			q.Options = append(q.Options, events.Option{Parameters: p})
+		}
+		return q
+	}
+	with := func(q campaign.Question, change func(*campaign.Question)) campaign.Question {
+		change(&q)
+		return q
+	}
+	for _, test := range []struct {
+		name      string
+		questions []campaign.Question
+		best      events.Point
+		score     float64
+	}{
+		{"nothing", nil, nil, 0},
+		{"can't tell", []campaign.Question{question(nil, a, b)}, nil, 0},
+		{"the first wins", []campaign.Question{question([]int{0, 1}, a, b)}, a, 1},
+		{"the second wins", []campaign.Question{question([]int{1, 0}, a, b)}, b, 1},
+		{"wins less losses", []campaign.Question{question([]int{0, 1}, a, b), question([]int{0, 1}, a, c), question([]int{1, 0}, a, d), question([]int{1, 0}, a, d)}, d, 2},
+		{"the earliest of equals", []campaign.Question{question([]int{1, 0}, a, b), question([]int{0, 1}, c, d)}, b, 1},
+		{"of others, other forms and open questions nothing", []campaign.Question{
+			with(question([]int{0, 1}, a, b), func(q *campaign.Question) { q.Expert = "bob" }),
+			with(question([]int{0, 1}, a, b), func(q *campaign.Question) { q.Status = campaign.Expired }),
+			with(question([]int{0, 1}, a, b), func(q *campaign.Question) { q.Form = campaign.Label }),
+			question([]int{0, 1, 2}, a, b, c), question([]int{1, 0}, c, d)}, d, 1},
+	} {
+		best, ok, err := duel.New(def).Best(t.Context(), duel.Input{Space: sp, Questions: test.questions, Expert: "ada"})
+		if err != nil || ok != (test.best != nil) || ok && (sp.Format(best.Parameters) != sp.Format(test.best) || best.Utility != test.score || best.Expert != "ada") {
+			t.Errorf("%s: %+v, %v, %v; want %v with %v", test.name, best, ok, err, test.best, test.score)
+		}
+	}
+}
+
+// Law: whoever compares by one hidden order, and has compared all pairs of a list, has
+// the first of that order for their best, by every rule that learns, whichever of a
+// pair is shown first.
+func TestBestIsTheHiddenBest(t *testing.T) {
+	list := []events.Point{at(0.1, 0.8), at(0.9, 0.1), at(0.5, 0.6), at(0.3, 0.2)}
+	for name, p := range rules() {
+		for hidden := range list {
+			def := taste(t, p, list...)
+			var compared [][2]events.Point
+			for range 3 {
+				for i := range list {
+					for j := range i {
+						// The order is hidden, hidden + 1, … round the list.
+						winner, loser := list[i], list[j]
+						if (i-hidden+len(list))%len(list) > (j-hidden+len(list))%len(list) {
+							winner, loser = loser, winner
+						}
+						compared = append(compared, [2]events.Point{winner, loser})
+					}
+				}
+			}
+			in := input(t, def, compared)
+			for i := range in.Questions { // half of them the other way round
+				if q := &in.Questions[i]; i%2 == 1 {
+					q.Options[0], q.Options[1] = q.Options[1], q.Options[0]
+					q.Order = []int{1, 0}
+				}
+			}
+			best, ok, err := duel.New(def).Best(t.Context(), in)
+			if err != nil || !ok || in.Space.Format(best.Parameters) != in.Space.Format(list[hidden]) {
+				t.Errorf("%s: the best is %v (%v, %v), want %v", name, best.Parameters, ok, err, list[hidden])
+			}
+		}
+	}
+}
+
+// Law: a rule is called what it is called in a campaign file, and says so in words
+// when it has nothing to go by.
+func TestNamesOfRules(t *testing.T) {
+	for name, p := range rules() {
+		def := taste(t, p)
+		want := strings.TrimSuffix(strings.TrimPrefix(name, "utility-"), "-duels")
+		if got := duel.New(def).Name(); got != want {
+			t.Errorf("%s is called %q", name, got)
+		}
+		if said := propose(t, duel.New(def), input(t, def, nil)); said.Reason == "" {
+			t.Errorf("%s gives no reason", name)
+		}
+	}
+}
