@@ -144,6 +144,47 @@ func TestStepsAreDecimals(t *testing.T) {
 	}
 }
 
+// Law: of two equally near values the lower is the nearest; a hair beside a value is
+// beside it.
+func TestGridIsSearchedRightAtItsValues(t *testing.T) {
+	steps, _ := stepGrid(1, 4, 1)
+	for _, g := range []*grid{{values: []float64{1, 2, 3, 4}}, steps} {
+		for _, c := range []struct {
+			x                    float64
+			floor, ceil, nearest int
+		}{
+			{2, 1, 1, 1}, {2.5, 1, 2, 1}, {math.Nextafter(2.5, 3), 1, 2, 2}, {math.Nextafter(3, 4), 2, 3, 2}, {math.Nextafter(3, 0), 1, 2, 2},
+			{0, -1, 0, 0}, {9, 3, 4, 3},
+		} {
+			if f, k, n := g.floor(c.x), g.ceil(c.x), g.nearest(c.x); f != c.floor || k != c.ceil || n != c.nearest {
+				t.Errorf("%v: floor %d, ceiling %d, nearest %d; want %d, %d, %d", c.x, f, k, n, c.floor, c.ceil, c.nearest)
+			}
+		}
+	}
+}
+
+// Law: a space is the unit cube where all parameters are continuous and nothing is
+// constrained, excluded or listed.
+func TestBox(t *testing.T) {
+	wide := []events.Parameter{continuous("a", 0, 1), continuous("b", 0, 1)}
+	for name, c := range map[string]struct {
+		def  events.Definition
+		want bool
+	}{
+		"continuous":  {events.Definition{Parameters: wide}, true},
+		"constrained": {events.Definition{Parameters: wide, Constraints: []events.Constraint{{Terms: map[string]float64{"a": 1}, AtMost: ptr(0.5)}}}, false},
+		"excluded":    {events.Definition{Parameters: wide, Excluded: []events.Region{{Where: map[string]events.RegionSide{"a": {Max: ptr(0.5)}}}}}, false},
+		"listed":      {events.Definition{Parameters: wide, Candidates: []events.Point{ab(0, 0)}}, false},
+		"of values":   {events.Definition{Parameters: []events.Parameter{{Name: "a", Values: []float64{1, 2}}}}, false},
+		"of categories": {events.Definition{Parameters: append(slices.Clone(wide),
+			events.Parameter{Name: "c", Categories: []events.CategoryDef{{Name: "x"}, {Name: "y"}}})}, false},
+	} {
+		if got := prepared(t, c.def).Box(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // Law: floor, ceiling and the nearest value of a grid are what looking at every value
 // finds; the lower of two equally near.
 func TestGridIsSearchedRight(t *testing.T) {

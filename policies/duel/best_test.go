@@ -105,3 +105,37 @@ func TestNamesOfRules(t *testing.T) {
 		}
 	}
 }
+
+// Law: a rule remembers to save time alone: after any change of what was said it
+// proposes what a rule does that has never seen anything else. A composition that was
+// compared with itself says nothing.
+func TestMemoryDecidesNothing(t *testing.T) {
+	list := []events.Point{at(0.1, 0.8), at(0.9, 0.1), at(0.5, 0.6), at(0.3, 0.2), at(0.7, 0.7)}
+	pair := func(i, j int) [2]events.Point { return [2]events.Point{list[i], list[j]} }
+	for _, name := range []string{"mr-lpf", "maxmin-lcb"} {
+		def := taste(t, rules()[name], list...)
+		rule := duel.New(def)
+		for i, compared := range [][][2]events.Point{
+			{pair(0, 1), pair(0, 2), pair(0, 3)},
+			{pair(0, 1), pair(0, 2), pair(0, 3), pair(0, 4)},
+			{pair(1, 0), pair(2, 0), pair(3, 0), pair(4, 0)},
+			{pair(1, 0)},
+			{pair(1, 0), pair(2, 2), pair(2, 1), pair(2, 0), pair(2, 3)},
+		} {
+			in := input(t, def, compared)
+			best, _, err := rule.Best(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _, err := duel.New(def).Best(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked, fresh := propose(t, rule, in), propose(t, duel.New(def), in)
+			if in.Space.Format(best.Parameters) != in.Space.Format(want.Parameters) || asked.Reason != fresh.Reason ||
+				in.Space.Format(asked.Candidates[0].Parameters) != in.Space.Format(fresh.Candidates[0].Parameters) {
+				t.Errorf("%s, step %d: the best is %v and it proposes %+v; a new rule %v and %+v", name, i, best.Parameters, asked, want.Parameters, fresh)
+			}
+		}
+	}
+}

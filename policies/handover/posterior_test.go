@@ -19,7 +19,7 @@ func TestGatesAreTheirPosteriors(t *testing.T) {
 		accuracy := []float64{-2, -0.5, 0, 0.7, 2}[rng.IntN(5)]
 		mean, sd, reject := make([]float64, n), make([]float64, n), make([]bool, n)
 		for i := range n {
-			mean[i], sd[i] = 2*rng.NormFloat64(), 1.5*rng.Float64()
+			mean[i], sd[i] = 2*rng.NormFloat64(), 3*rng.Float64()
 			reject[i] = rng.Float64() < 1/(1+math.Exp(-0.8-accuracy*mean[i]))
 		}
 		var labels, choices [2]float64 // posterior mass of slopes below and above zero
