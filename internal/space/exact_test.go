@@ -252,6 +252,16 @@ func TestCandidatesAreMeantExactly(t *testing.T) {
 	}
 }
 
+// Law: of equally near compositions of a list the first is the nearest.
+func TestEquallyNearOfAList(t *testing.T) {
+	for _, list := range [][]events.Point{{ab(0, 0), ab(1, 1)}, {ab(1, 1), ab(0, 0)}} {
+		s := prepared(t, events.Definition{Parameters: []events.Parameter{continuous("a", 0, 1), continuous("b", 0, 1)}, Candidates: list})
+		if p, err := s.Snap([]float64{0.5, 0.5}); err != nil || s.Format(p) != s.Format(list[0]) {
+			t.Errorf("of %v %v is the nearest, %v", list, p, err)
+		}
+	}
+}
+
 // Law: a composition belongs to the space by each of its parameters and no other.
 func TestWhatIsNoComposition(t *testing.T) {
 	s := prepared(t, events.Definition{Parameters: []events.Parameter{
