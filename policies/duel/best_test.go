@@ -115,6 +115,7 @@ func TestMemoryDecidesNothing(t *testing.T) {
 	for _, name := range []string{"mr-lpf", "maxmin-lcb"} {
 		def := taste(t, rules()[name], list...)
 		rule := duel.New(def)
+		sp := input(t, def, nil).Space // another space would be reason enough to begin anew
 		for i, compared := range [][][2]events.Point{
 			{pair(0, 1), pair(0, 2), pair(0, 3)},
 			{pair(0, 1), pair(0, 2), pair(0, 3), pair(0, 4)},
@@ -123,6 +124,7 @@ func TestMemoryDecidesNothing(t *testing.T) {
 			{pair(1, 0), pair(2, 2), pair(2, 1), pair(2, 0), pair(2, 3)},
 		} {
 			in := input(t, def, compared)
+			in.Space = sp
 			best, _, err := rule.Best(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)

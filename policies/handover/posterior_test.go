@@ -55,6 +55,12 @@ func TestGatesAreTheirPosteriors(t *testing.T) {
 			t.Errorf("seed %d, %d choices: %+v, want %.3f", seed, n, test, want)
 		}
 	}
+	// A mean that is not known counts as one that is known and 1 + sd² times as small.
+	_, unknown := handover.OpenGate([]float64{2, -3, 1}, []float64{2, 3, 0.5}, []bool{true, false, false})
+	_, known := handover.OpenGate([]float64{2. / 5, -3. / 10, 1 / 1.25}, make([]float64, 3), []bool{true, false, false})
+	if math.Abs(unknown.Left-known.Left) > 1e-12 {
+		t.Errorf("three labels of what is hardly known: %v, want %v", unknown.Left, known.Left)
+	}
 	// Before anything was said, it is the prior: P(N(1, 1) > 0).
 	prior := 0.5 * math.Erfc(-1/math.Sqrt2)
 	if open, test := handover.OpenGate(nil, nil, nil); !open || math.Abs(test.Left-prior) > 1e-12 {

@@ -49,3 +49,26 @@ func TestStale(t *testing.T) {
 		}
 	}
 }
+
+// Law: who was preferred is the winner, whichever was shown first, and what is left
+// out of an order lost to all in it.
+func TestWinnersAndLosers(t *testing.T) {
+	p := preference.New()
+	options := []events.Point{at(0.1, 0.2), at(0.3, 0.4), at(0.5, 0.6)}
+	for _, payload := range []events.Payload{
+		&events.CampaignDefined{Definition: definition(t, "mr-lpf")}, // which needs no fit
+		&events.ComparisonGiven{Question: "q2", Expert: "ada", Options: options[:2], Order: []int{1, 0}},
+		&events.ComparisonGiven{Question: "q1", Expert: "ada", Options: options, Order: []int{2}},
+	} {
+		if err := p.Apply(events.Event{}, payload); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := p.Model("ada")
+	if err != nil || m == nil {
+		t.Fatal(m, err)
+	}
+	if got := fmt.Sprint(m.Winners, m.Losers); got != "[[0.5 0.6] [0.5 0.6] [0.3 0.4]] [[0.1 0.2] [0.3 0.4] [0.1 0.2]]" {
+		t.Errorf("winners and losers are %s", got)
+	}
+}
