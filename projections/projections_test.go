@@ -112,7 +112,7 @@ func TestDigest(t *testing.T) {
 	for i, list := range [][]projections.Projection{
 		{}, {fake{name: "a", snapshot: "xy"}}, {fake{name: "a", snapshot: "x"}}, {fake{name: "b", snapshot: "xy"}},
 		{fake{name: "a", snapshot: "x"}, fake{name: "b", snapshot: "y"}}, {fake{name: "b", snapshot: "y"}, fake{name: "a", snapshot: "x"}},
-		{fake{name: "a", snapshot: "xb 1\ny"}}, {fake{name: "a", snapshot: ""}, fake{name: "b", snapshot: "xy"}},
+		{fake{name: "a", snapshot: "xb 1\ny"}}, {fake{name: "a", snapshot: "xb\ny"}}, {fake{name: "a", snapshot: ""}, fake{name: "b", snapshot: "xy"}},
 	} {
 		d, err := projections.Digest(list...)
 		if err != nil || len(d) != 64 {

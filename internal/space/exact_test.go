@@ -366,8 +366,9 @@ func TestKeysTellCompositionsApart(t *testing.T) {
 			}
 		}
 	}
-	one, _ := s.Key(ab(1, 0.11))
-	other, _ := s.Key(ab(11, 0.01))
+	// A billionth is written 1, 37 of them 11, in base 36: 1, 12 is not 11, 2.
+	one, _ := s.Key(ab(100*1e-9, 38e-9))
+	other, _ := s.Key(ab(100*37e-9, 2e-9))
 	if one == other {
 		t.Error("coordinates run into each other")
 	}
@@ -470,6 +471,19 @@ func TestRegionsAreLeftBySteps(t *testing.T) {
 	}{{3, true}, {6, true}, {4, true}, {math.Nextafter(3, 0), false}, {math.Nextafter(6, 7), false}} {
 		if name, in := s.Excluded(ab(c.a, 0.5)); in != c.want || in && name != "number 1" || (s.Contains(ab(c.a, 0.5)) == nil) == c.want {
 			t.Errorf("at %v: excluded by %q, %v", c.a, name, in)
+		}
+	}
+}
+
+// Law: of no more pieces than the limit each is a cell of its own, of more the whole
+// relaxed space is one.
+func TestCellsHaveALimit(t *testing.T) {
+	s := prepared(t, events.Definition{Parameters: []events.Parameter{continuous("a", 0, 1), {Name: "c", Categories: []events.CategoryDef{{Name: "x"}, {Name: "y"}, {Name: "z"}}}},
+		Excluded: []events.Region{{Where: map[string]events.RegionSide{"a": {Min: ptr(0.4), Max: ptr(0.6)}}}}})
+	for limit, want := range map[int]int{6: 6, 7: 6, 5: 1, 2: 1, 1: 1} { // two parts of three categories
+		cells, whole, err := s.Cells(limit)
+		if err != nil || len(cells) != want || whole != (want == 1) {
+			t.Errorf("limit %d: %d cells, whole %v, %v; want %d", limit, len(cells), whole, err, want)
 		}
 	}
 }
