@@ -486,4 +486,9 @@ func TestCellsHaveALimit(t *testing.T) {
 			t.Errorf("limit %d: %d cells, whole %v, %v; want %d", limit, len(cells), whole, err, want)
 		}
 	}
+	s = prepared(t, events.Definition{Parameters: []events.Parameter{continuous("a", 0, 1)},
+		Excluded: []events.Region{{Where: map[string]events.RegionSide{"a": {Min: ptr(0.4), Max: ptr(0.6)}}}}})
+	if cells, whole, err := s.Cells(2); err != nil || len(cells) != 2 || whole {
+		t.Errorf("of two parts and no category: %d cells, whole %v, %v", len(cells), whole, err)
+	}
 }
