@@ -259,9 +259,13 @@ func TestExperimentsGoTheirWay(t *testing.T) {
 				if !imported[k] && s != "cancelled" && s != "deferred" {
 					spent++
 				}
-				if string(x.Status) != s || x.Source != source[k] || x.Stalled != stalled[k] || x.Status.Open() != isOpen ||
+				cause := "why" // of every event that says one
+				if isOpen && s != "unresolved" || s == "measured" {
+					cause = ""
+				}
+				if string(x.Status) != s || x.Cause != cause || x.Source != source[k] || x.Stalled != stalled[k] || x.Status.Open() != isOpen ||
 					(x.Measurement != nil) != (s == "measured") || x.Status.Outcome() != outcomes[s] {
-					t.Fatalf("after %s of an experiment: %+v, want it %s, stalled %v, standing in %s", name, *x, s, stalled[k], source[k])
+					t.Fatalf("after %s of an experiment: %+v, want it %s because %q, stalled %v, standing in %s", name, *x, s, cause, stalled[k], source[k])
 				}
 			}
 			if got := f.State().Spent(); got != spent {
