@@ -1,6 +1,7 @@
 package studyfile_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,7 +12,9 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 )
 
-// No input makes the reader panic, and every fault has words.
+// Law: no input makes the reader panic or grow without bounds; every fault has words, and
+// a place in the file, or is of the whole file. What is read can be run: arms with a
+// baseline, seeds, tasks.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("../../../examples/studies/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -26,16 +29,26 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("a: &a [*a, *a]\nb: &b {<<: *b}\nc: !!binary x"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, err := studyfile.Parse("fuzz.yaml", data, studyfile.Options{})
+		file, err := studyfile.Parse("fuzz.yaml", data, studyfile.Options{})
 		var faults *studyfile.Error
 		switch {
 		case err == nil:
+			if len(file.Arms) == 0 || file.Baseline < 0 || file.Baseline >= len(file.Arms) || file.Seeds.Count < 1 || len(file.Tasks) == 0 {
+				t.Errorf("a study of %d tasks, %d arms, %d seeds, with baseline %d", len(file.Tasks), len(file.Arms), file.Seeds.Count, file.Baseline)
+			}
 		case !errors.As(err, &faults):
 			t.Fatalf("error %T, want an Error", err)
 		default:
+			lines := 1 + bytes.Count(data, []byte("\n"))
+			if len(faults.Faults) == 0 {
+				t.Error("an error without a fault")
+			}
 			for _, f := range faults.Faults {
 				if f.Problem == "" {
 					t.Errorf("a fault without words at line %d", f.Line)
+				}
+				if f.Line < 0 || f.Line > lines || f.Line == 0 && f.Path != "" {
+					t.Errorf("%q: %s is said of line %d of %d", f.Path, f.Problem, f.Line, lines)
 				}
 			}
 		}
