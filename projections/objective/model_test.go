@@ -2,9 +2,12 @@ package objective_test
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -404,11 +407,11 @@ func TestExpect(t *testing.T) {
 		if id == "e15" {
 			own = 0.7 / scale * 0.7 / scale
 		}
-		e, ok, err := f.Expect(o, 1)
+		e, ok, err := f.Expect(t.Context(), o, 1)
 		if !ok || err != nil {
 			t.Fatalf("%s: %v %v", id, ok, err)
 		}
-		if !near(e.Mean, shift+scale*mean) || !near(e.SD, scale*math.Sqrt(sd*sd+own)) || !near(e.Noise, scale*math.Sqrt(own)) || e.Spread != scale || e.Observations != len(p.x) {
+		if !near(e.Predicted.Mean, shift+scale*mean) || !near(e.Predicted.SD, scale*math.Sqrt(sd*sd+own)) || !near(e.Noise, scale*math.Sqrt(own)) || e.Spread != scale || e.Observations != len(p.x) {
 			t.Errorf("%s: %+v, want %v ± %v of %d", id, e, shift+scale*mean, scale*math.Sqrt(sd*sd+own), len(p.x))
 		}
 	}
@@ -430,16 +433,16 @@ func TestExpect(t *testing.T) {
 // in doubt already.
 func TestExpectLeavesOut(t *testing.T) {
 	for _, id := range []string{"e5", "e13"} { // believed, and fresh
-		var expected [2]objective.Expectation
+		var expected [2]events.Expected
 		for i, value := range []float64{-100, 77} {
 			f := doubts(t, 12, 1, map[int]float64{map[string]int{"e5": 5, "e13": 13}[id]: value})
-			e, ok, err := f.Expect(*f.Of(id), 1)
+			e, ok, err := f.Expect(t.Context(), *f.Of(id), 1)
 			if !ok || err != nil {
 				t.Fatal(ok, err)
 			}
 			expected[i] = e
 		}
-		if expected[0] != expected[1] {
+		if !reflect.DeepEqual(expected[0], expected[1]) {
 			t.Errorf("what is expected of %s depends on it: %+v", id, expected)
 		}
 	}
@@ -463,7 +466,7 @@ func TestExpectLeavesOut(t *testing.T) {
 		if c.doubt {
 			f.apply(&events.MeasurementFlagged{Experiment: c.id, Verdict: events.VerdictSuspect})
 		}
-		if _, ok, err := f.Expect(*f.Of(c.id), 1); ok != c.ok || err != nil {
+		if _, ok, err := f.Expect(t.Context(), *f.Of(c.id), 1); ok != c.ok || err != nil {
 			t.Errorf("%s: expected %v, %v", c.name, ok, err)
 		}
 	}
@@ -480,7 +483,7 @@ func TestExpectLeavesOut(t *testing.T) {
 	for k := range 10 {
 		f.apply(measured(k+1, at(float64(k)), 1))
 	}
-	if _, ok, err := f.Expect(*f.Of("e1"), 1); ok || err != nil {
+	if _, ok, err := f.Expect(t.Context(), *f.Of("e1"), 1); ok || err != nil {
 		t.Error(ok, err)
 	}
 }
@@ -544,5 +547,28 @@ func TestQuestionable(t *testing.T) {
 		if got := names(f); (got != nil) != want {
 			t.Errorf("after a fit to %d observations %v are questionable", observations, got)
 		}
+	}
+}
+
+// Law: a judgement stands as long as the observations and their fit are as they were,
+// and says what the event says; a cancelled one is an error, never a hastier one.
+func TestJudged(t *testing.T) {
+	f := doubts(t, 12, 2, nil)
+	if f.Judged() || !f.ToJudge() || f.Expected() != nil {
+		t.Fatalf("before: judged %v, to judge %v, %v", f.Judged(), f.ToJudge(), f.Expected())
+	}
+	expected := []events.Expected{{Experiment: "e13", Observations: 12}}
+	f.apply(&events.MeasurementsJudged{Expected: expected})
+	if !f.Judged() || !reflect.DeepEqual(f.Expected(), expected) {
+		t.Errorf("judged %v, %v", f.Judged(), f.Expected())
+	}
+	f.apply(&events.MeasurementCorrected{Experiment: "e3", Excluded: true})
+	if f.Judged() || f.Expected() != nil {
+		t.Error("a judgement outlives what it rests on")
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, ok, err := f.Expect(cancelled, *f.Of("e1"), 1); ok || !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v, %v", ok, err)
 	}
 }
