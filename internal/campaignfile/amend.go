@@ -175,11 +175,11 @@ func Amend(old, new events.Definition) ([]events.Change, error) {
 	}
 	if len(refused) == 0 && len(changes) > 0 {
 		for _, f := range Validate(new) {
-			reason := f.Problem
-			if f.Advice != "" {
-				reason += "; " + f.Advice
+			reason := f.Message
+			if f.Remedy != "" {
+				reason += "; " + f.Remedy
 			}
-			refused = append(refused, Refusal{Change: events.Change{Path: f.at.pointer()}, Reason: reason})
+			refused = append(refused, Refusal{Change: events.Change{Path: pointer(f.Path)}, Reason: reason})
 		}
 	}
 	if len(refused) > 0 {
@@ -196,8 +196,8 @@ func jsonOf(v any) string {
 	return string(data)
 }
 
-// pointer writes the path as a JSON pointer.
-func (p path) pointer() string {
+// pointer writes a path as a JSON pointer.
+func pointer(p path) string {
 	var b strings.Builder
 	for _, step := range p {
 		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(fmt.Sprint(step)))

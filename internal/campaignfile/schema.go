@@ -2,7 +2,6 @@ package campaignfile
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/campaignd/campaignd/schemas"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -37,39 +37,41 @@ var compiled = sync.OnceValues(func() (*jsonschema.Schema, any) {
 })
 
 // checkSchema holds an expanded tree against the schema of the campaign file.
-func checkSchema(tree map[string]any) []Fault {
+func checkSchema(tree map[string]any) []formFault {
 	schema, _ := compiled()
 	err := schema.Validate(tree)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return nil
 	}
-	var faults []Fault
+	var faults []formFault
 	collect(tree, invalid, &faults)
 
 	// Of a misspelt key and a missing one, the first says it all.
-	meant := map[string]bool{}
-	for _, f := range faults {
-		if f.onKey {
-			parent := f.at[:len(f.at)-1]
-			if name := closest(f.at[len(f.at)-1].(string), f.known); name != "" {
-				meant[parent.to(name).key()] = true
-			}
-		}
-	}
 	for i := range faults {
-		faults[i].implied = faults[i].missing && meant[faults[i].at.key()]
+		f := &faults[i]
+		f.implied = f.missing && slices.ContainsFunc(faults, f.isMeantBy)
 	}
 	return faults
 }
 
+// isMeantBy says whether the missing key f was meant by the unknown key g beside it.
+func (f formFault) isMeantBy(g formFault) bool {
+	if !g.onKey || !f.at.Within(g.at[:len(g.at)-1]) || len(f.at) != len(g.at) {
+		return false
+	}
+	return yamltree.Nearest(g.at[len(g.at)-1].(string), g.known) == f.at[len(f.at)-1]
+}
+
 // collect turns the leaves of a validation error into faults.
-func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
+func collect(tree any, e *jsonschema.ValidationError, faults *[]formFault) {
 	where, value := locate(tree, e.InstanceLocation)
-	report := func(p path, problem, advice string) { *faults = append(*faults, fault(p, problem, advice)) }
+	report := func(p path, problem, advice string) {
+		*faults = append(*faults, formFault{Fault: fault(p, problem, advice), at: p})
+	}
 	policy := len(where) == 1 && where[0] == "policy"
 	if name, ok := value.(string); ok && policy { // expand has written those out that there are
-		advice := didYouMean(name, methodNames())
+		advice := yamltree.Suggest(name, methodNames())
 		if strings.HasPrefix(advice, "choose") {
 			advice = "`campaignd methods` lists them"
 		}
@@ -87,7 +89,7 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 			}
 		}
 		if len(want) == len(e.Causes) {
-			problem, advice := wrongType(value, want)
+			problem, advice := yamltree.WrongType(value, want...)
 			if hint := hintForValue(where, value); hint != "" {
 				advice = hint
 			}
@@ -99,7 +101,7 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 		}
 		return
 	case *kind.Type:
-		problem, advice := wrongType(value, k.Want)
+		problem, advice := yamltree.WrongType(value, k.Want...)
 		if hint := hintForValue(where, value); hint != "" {
 			advice = hint
 		}
@@ -109,17 +111,13 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 		report(where, problem, advice)
 	case *kind.Required:
 		for _, name := range k.Missing {
-			f := fault(where, fmt.Sprintf("%q is missing", name), missingAdvice(name))
-			f.at, f.missing = where.to(name), true
-			*faults = append(*faults, f)
+			f := fault(where, yamltree.Missing(name), missingAdvice(name))
+			*faults = append(*faults, formFault{Fault: f, at: where.To(name), missing: true})
 		}
 	case *kind.AdditionalProperties:
 		known := propertiesOf(e.SchemaURL)
 		for _, name := range k.Properties {
-			advice := didYouMean(name, known)
-			if strings.HasPrefix(advice, "choose") {
-				advice = "the keys here are " + strings.Join(known, ", ")
-			}
+			problem, advice := yamltree.UnknownKey(name, known)
 			if hint := hintForKey(where, name, value); hint != "" {
 				advice = hint
 			}
@@ -127,29 +125,34 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 				advice = fmt.Sprintf("write policy: %s, or its parts with their settings: `campaignd methods %s` prints them", name, name)
 			}
 			if isChoice(where) {
-				report(where, fmt.Sprintf("there is no rule %q", name), didYouMean(name, known))
+				report(where, fmt.Sprintf("there is no rule %q", name), yamltree.Suggest(name, known))
 				continue
 			}
-			f := fault(where.to(name), fmt.Sprintf("unknown key %q", name), advice)
-			f.onKey, f.known = true, known
-			*faults = append(*faults, f)
+			at := where.To(name)
+			*faults = append(*faults, formFault{Fault: fault(at, problem, advice), at: at, onKey: true, known: known})
 		}
 	case *kind.Enum:
 		var names []string
 		for _, name := range k.Want {
 			names = append(names, fmt.Sprint(name))
 		}
-		report(where, fmt.Sprintf("%s is not possible here", quote(k.Got)), didYouMean(fmt.Sprint(k.Got), names))
+		problem, advice := yamltree.NotAmong(k.Got, names)
+		report(where, problem, advice)
 	case *kind.Minimum:
-		report(where, fmt.Sprintf("%s is too small", decimal(k.Got)), "the least is "+decimal(k.Want))
+		problem, advice := yamltree.TooSmall(float(k.Got), float(k.Want), false)
+		report(where, problem, advice)
 	case *kind.ExclusiveMinimum:
-		report(where, fmt.Sprintf("%s is too small", decimal(k.Got)), "it must be more than "+decimal(k.Want))
+		problem, advice := yamltree.TooSmall(float(k.Got), float(k.Want), true)
+		report(where, problem, advice)
 	case *kind.Maximum:
-		report(where, fmt.Sprintf("%s is too large", decimal(k.Got)), "the greatest is "+decimal(k.Want))
+		problem, advice := yamltree.TooLarge(float(k.Got), float(k.Want), false)
+		report(where, problem, advice)
 	case *kind.ExclusiveMaximum:
-		report(where, fmt.Sprintf("%s is too large", decimal(k.Got)), "it must be less than "+decimal(k.Want))
+		problem, advice := yamltree.TooLarge(float(k.Got), float(k.Want), true)
+		report(where, problem, advice)
 	case *kind.MinItems:
-		report(where, "the list is empty", fmt.Sprintf("it needs at least %d", k.Want))
+		problem, advice := yamltree.TooFewItems(k.Got, k.Want)
+		report(where, problem, advice)
 	case *kind.MinProperties:
 		report(where, "it is empty", choices(where, e))
 	case *kind.MaxProperties:
@@ -157,9 +160,10 @@ func collect(tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 	case *kind.MinLength:
 		report(where, "the text is empty", "give it a name")
 	case *kind.MaxLength:
-		report(where, fmt.Sprintf("the text has %d characters", k.Got), fmt.Sprintf("at most %d are possible", k.Want))
+		problem, advice := yamltree.TooLong(k.Got, k.Want)
+		report(where, problem, advice)
 	case *kind.Pattern:
-		report(where, fmt.Sprintf("%q does not have the right form", k.Got), patternAdvice(where))
+		report(where, yamltree.WrongForm(k.Got), patternAdvice(where))
 	default:
 		if len(e.Causes) == 0 {
 			report(where, "it does not match the schema", "")
@@ -188,62 +192,6 @@ func isChoice(p path) bool {
 func choices(p path, e *jsonschema.ValidationError) string {
 	names := propertiesOf(e.SchemaURL)
 	return "choose one of " + strings.Join(names, ", ")
-}
-
-func wrongType(value any, want []string) (problem, advice string) {
-	var words []string
-	for _, w := range want {
-		switch w {
-		case "object":
-			w = "a mapping (key: value)"
-		case "array":
-			w = "a list"
-		case "string":
-			w = "text"
-		case "integer":
-			w = "a whole number"
-		case "number":
-			w = "a number"
-		case "boolean":
-			w = "true or false"
-		case "null":
-			continue
-		}
-		if !slices.Contains(words, w) {
-			words = append(words, w)
-		}
-	}
-	wanted := strings.Join(words, " or ")
-	if value == nil {
-		return "there is no value", "give it " + wanted + ", or remove the key"
-	}
-	problem = fmt.Sprintf("it must be %s, and this is %s", wanted, describe(value))
-	switch v := value.(type) {
-	case string:
-		if _, err := strconv.ParseFloat(strings.Replace(v, ",", ".", 1), 64); err == nil && strings.Contains(v, ",") {
-			advice = "write " + strings.Replace(v, ",", ".", 1) + ", with a point"
-		} else if err == nil {
-			advice = "remove the quotes"
-		} else if slices.Contains(want, "array") {
-			advice = "write a list in brackets: [" + strings.Join(strings.Fields(v), ", ") + "]"
-		} else if fields := strings.Fields(v); len(fields) == 2 {
-			if _, err := strconv.ParseFloat(fields[0], 64); err == nil && slices.Contains(want, "number") {
-				advice = fmt.Sprintf("write %s here and the unit %q in its own key", fields[0], fields[1])
-			}
-		}
-	case json.Number:
-		switch {
-		case slices.Contains(want, "integer"):
-			problem = fmt.Sprintf("%s is not a whole number", v)
-		case slices.Contains(want, "string"):
-			advice = fmt.Sprintf("a name that looks like a number goes in quotes: %q", v)
-		}
-	case bool:
-		if slices.Contains(want, "string") {
-			advice = fmt.Sprintf("put it in quotes if it is a name: %q", strconv.FormatBool(v))
-		}
-	}
-	return problem, advice
 }
 
 func missingAdvice(name string) string {
@@ -328,16 +276,9 @@ func locate(tree any, location []string) (path, any) {
 	return p, tree
 }
 
-func decimal(r *big.Rat) string {
-	f, _ := r.Float64()
-	return number(f)
+func float(r *big.Rat) float64 {
+	x, _ := r.Float64()
+	return x
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
-
-func quote(value any) string {
-	if s, ok := value.(string); ok {
-		return strconv.Quote(s)
-	}
-	return fmt.Sprint(value)
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // Sound says what keeps a definition from being one that a campaign can be run
@@ -23,10 +24,15 @@ func Sound(def events.Definition) error {
 	if err != nil {
 		return err
 	}
-	faults := checkSchema(plain.(map[string]any))
+	var faults []yamltree.Fault
+	for _, f := range checkSchema(plain.(map[string]any)) {
+		if !f.implied {
+			faults = append(faults, f.Fault)
+		}
+	}
 	if len(faults) == 0 {
 		for _, c := range Diff(def, Complete(def)) {
-			faults = append(faults, Fault{Path: c.Path, Problem: "there is no value", Advice: "write every default out"})
+			faults = append(faults, yamltree.Fault{Message: c.Path + ": there is no value", Remedy: "write every default out"})
 		}
 	}
 	if len(faults) == 0 {

@@ -9,13 +9,14 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // Validate returns every fault in the sense of a completed definition (see
 // [Complete]), in the order of its fields; none means that the campaign can be
 // started. Types, names of fields and single numbers are the schema's business;
 // files that the definition names are not opened.
-func Validate(def events.Definition) []Fault {
+func Validate(def events.Definition) []yamltree.Fault {
 	v := validator{def: def}
 	if v.counts(); len(v.faults) > 0 {
 		return v.faults
@@ -41,7 +42,7 @@ func Validate(def events.Definition) []Fault {
 type validator struct {
 	def    events.Definition
 	points *space.Space // nil where it is not sound
-	faults []Fault
+	faults []yamltree.Fault
 }
 
 // counts refuses more of something than could be used: checks and models would take
@@ -99,7 +100,7 @@ func (v *validator) parameters() {
 	for i, p := range v.def.Parameters {
 		here := at("parameters", i)
 		if j, twice := first[p.Name]; twice {
-			v.report(here.to("name"), fmt.Sprintf("parameter %d is called %q too", j+1, p.Name), "give each parameter a name of its own")
+			v.report(here.To("name"), fmt.Sprintf("parameter %d is called %q too", j+1, p.Name), "give each parameter a name of its own")
 		} else {
 			first[p.Name] = i
 		}
@@ -137,28 +138,28 @@ func (v *validator) bounds(here path, p events.Parameter) {
 	case !finite(p.Min) || !finite(p.Max):
 		v.report(here, fmt.Sprintf("the bounds of %q are not finite", p.Name), "")
 	case *p.Min == *p.Max:
-		v.report(here.to("max"), fmt.Sprintf("min and max of %q are both %s", p.Name, number(*p.Min)), "leave a parameter that does not vary out, or give it as values: ["+number(*p.Min)+"]")
+		v.report(here.To("max"), fmt.Sprintf("min and max of %q are both %s", p.Name, number(*p.Min)), "leave a parameter that does not vary out, or give it as values: ["+number(*p.Min)+"]")
 	case *p.Min > *p.Max:
-		v.report(here.to("max"), fmt.Sprintf("max %s is less than min %s", number(*p.Max), number(*p.Min)), "exchange them")
+		v.report(here.To("max"), fmt.Sprintf("max %s is less than min %s", number(*p.Max), number(*p.Min)), "exchange them")
 	}
 }
 
 func (v *validator) values(here path, p events.Parameter) {
 	if len(p.Values) == 0 {
-		v.report(here.to("values"), "the list is empty", "give the values that "+p.Name+" may have")
+		v.report(here.To("values"), "the list is empty", "give the values that "+p.Name+" may have")
 	}
 	for i, x := range p.Values {
 		if !finite(&x) {
-			v.report(here.to("values", i), "the value is not finite", "")
+			v.report(here.To("values", i), "the value is not finite", "")
 		} else if slices.Contains(p.Values[:i], x) {
-			v.report(here.to("values", i), fmt.Sprintf("%s stands here twice", number(x)), "remove one of them")
+			v.report(here.To("values", i), fmt.Sprintf("%s stands here twice", number(x)), "remove one of them")
 		}
 	}
 }
 
 func (v *validator) categories(here path, p events.Parameter) {
 	if len(p.Categories) < 2 {
-		v.report(here.to("categories"), fmt.Sprintf("%q has %d categories, and needs at least two", p.Name, len(p.Categories)), "leave a parameter that does not vary out")
+		v.report(here.To("categories"), fmt.Sprintf("%q has %d categories, and needs at least two", p.Name, len(p.Categories)), "leave a parameter that does not vary out")
 		return
 	}
 	descriptors := func(c events.CategoryDef) []string {
@@ -171,7 +172,7 @@ func (v *validator) categories(here path, p events.Parameter) {
 	}
 	want := descriptors(p.Categories[0])
 	for i, c := range p.Categories {
-		category := here.to("categories", i)
+		category := here.To("categories", i)
 		if c.Name == "" {
 			v.report(category, "a category has no name", "give it one")
 		}
@@ -183,7 +184,7 @@ func (v *validator) categories(here path, p events.Parameter) {
 		}
 		for _, name := range descriptors(c) {
 			if x := c.Descriptors[name]; !finite(&x) {
-				v.report(category.to("descriptors", name), "the descriptor is not finite", "")
+				v.report(category.To("descriptors", name), "the descriptor is not finite", "")
 			}
 		}
 	}
@@ -193,7 +194,7 @@ func (v *validator) constraints() {
 	for i, c := range v.def.Constraints {
 		here := at("constraints", i)
 		if c.Name != "" && slices.ContainsFunc(v.def.Constraints[:i], func(d events.Constraint) bool { return d.Name == c.Name }) {
-			v.report(here.to("name"), fmt.Sprintf("another constraint is called %q too", c.Name), "give each its own name, or none")
+			v.report(here.To("name"), fmt.Sprintf("another constraint is called %q too", c.Name), "give each its own name, or none")
 		}
 		switch count(c.Equals != nil, c.AtMost != nil, c.AtLeast != nil) {
 		case 0:
@@ -206,13 +207,13 @@ func (v *validator) constraints() {
 			v.report(here, "the number that the sum is compared with is not finite", "")
 		}
 		if len(c.Terms) == 0 {
-			v.report(here.to("terms"), "the constraint has no terms", "name parameters with their coefficients, for example terms: {ec: 1, dmc: 1}")
+			v.report(here.To("terms"), "the constraint has no terms", "name parameters with their coefficients, for example terms: {ec: 1, dmc: 1}")
 		}
 		for _, name := range sortedKeys(c.Terms) {
-			coefficient, term := c.Terms[name], here.to("terms", name)
+			coefficient, term := c.Terms[name], here.To("terms", name)
 			switch p := v.parameter(name); {
 			case p == nil:
-				v.report(term, fmt.Sprintf("there is no parameter %q", name), didYouMean(name, v.names(numeric)))
+				v.report(term, fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(numeric)))
 			case !numeric(*p):
 				v.report(term, fmt.Sprintf("%q is categorical and has no number", name), "use an excluded region to forbid a category")
 			case !finite(&coefficient):
@@ -231,12 +232,12 @@ func (v *validator) excluded() {
 			v.report(here, "the region has no sides and would exclude everything", "name at least one parameter")
 		}
 		for _, name := range sortedKeys(r.Where) {
-			s, side := r.Where[name], here.to(name)
+			s, side := r.Where[name], here.To(name)
 			p := v.parameter(name)
 			interval := s.Min != nil || s.Max != nil
 			switch {
 			case p == nil:
-				v.report(side, fmt.Sprintf("there is no parameter %q", name), didYouMean(name, v.names(anyKind)))
+				v.report(side, fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(anyKind)))
 			case !numeric(*p) && (interval || s.Is == ""):
 				v.report(side, fmt.Sprintf("%q is categorical", name), "write is: and the name of a category")
 			case !numeric(*p):
@@ -245,7 +246,7 @@ func (v *validator) excluded() {
 					names = append(names, c.Name)
 				}
 				if !slices.Contains(names, s.Is) {
-					v.report(side.to("is"), fmt.Sprintf("%q has no category %q", name, s.Is), didYouMean(s.Is, names))
+					v.report(side.To("is"), fmt.Sprintf("%q has no category %q", name, s.Is), yamltree.Suggest(s.Is, names))
 				}
 			case s.Is != "" || !interval:
 				v.report(side, fmt.Sprintf("%q is a number", name), "write min and max, or one of them")

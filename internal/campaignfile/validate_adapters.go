@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 func (v *validator) steps() {
@@ -19,7 +20,7 @@ func (v *validator) steps() {
 		step, here := in.Steps[name], at("instrument", "steps", name)
 		switch p := v.parameter(name); {
 		case p == nil:
-			v.report(here, fmt.Sprintf("there is no parameter %q", name), didYouMean(name, v.names(continuous)))
+			v.report(here, fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(continuous)))
 		case !continuous(*p):
 			v.report(here, fmt.Sprintf("%q has its own list of values", name), "steps are for parameters with min and max")
 		case !(step > 0) || !finite(&step):
@@ -46,10 +47,10 @@ func (v *validator) instrument() {
 		v.report(here, "it names more than one instrument", "keep one of simulated, table, manual, process")
 	}
 	if in.GiveUpAfter > 0 && in.StallAfter > in.GiveUpAfter {
-		v.report(here.to("give_up_after"), "it is shorter than stall_after", "a campaign first says that the instrument is silent, and gives up later")
+		v.report(here.To("give_up_after"), "it is shorter than stall_after", "a campaign first says that the instrument is silent, and gives up later")
 	}
 	if s := in.Simulated; s != nil && count(in.Table != nil, in.Manual != nil, in.Process != nil) == 0 {
-		v.task(here.to("simulated", "task"), s.Task)
+		v.task(here.To("simulated", "task"), s.Task)
 		if task, ok := tasks.Lookup(s.Task); ok {
 			o := v.def.Objective
 			if o.Name != task.Objective.Name {
@@ -67,27 +68,27 @@ func (v *validator) instrument() {
 		known := append(v.names(anyKind), v.def.Objective.Name)
 		for _, name := range sortedKeys(t.Columns) {
 			if !slices.Contains(known, name) {
-				v.report(here.to("table", "columns", name), fmt.Sprintf("%q is neither a parameter nor the objective", name), didYouMean(name, known))
+				v.report(here.To("table", "columns", name), fmt.Sprintf("%q is neither a parameter nor the objective", name), yamltree.Suggest(name, known))
 			}
 		}
 	}
 	if p := in.Process; p != nil {
-		v.process(here.to("process"), *p)
+		v.process(here.To("process"), *p)
 	}
 }
 
 func (v *validator) process(here path, p events.ProcessInstrument) {
 	if len(p.Command) == 0 || p.Command[0] == "" {
-		v.report(here.to("command"), "there is no program to start", "give the program and its arguments as a list")
+		v.report(here.To("command"), "there is no program to start", "give the program and its arguments as a list")
 	}
 	for i, name := range p.Environment {
 		switch _, set := p.Env[name]; {
 		case strings.Contains(name, "="):
-			v.report(here.to("environment", i), "it sets a variable, and what a campaign file says is recorded", "write only the name; a value that is no secret belongs under env")
+			v.report(here.To("environment", i), "it sets a variable, and what a campaign file says is recorded", "write only the name; a value that is no secret belongs under env")
 		case name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '*' }):
-			v.report(here.to("environment", i), fmt.Sprintf("%q is not the name of a variable", name), "name each variable that the program is to get of campaignd's environment")
+			v.report(here.To("environment", i), fmt.Sprintf("%q is not the name of a variable", name), "name each variable that the program is to get of campaignd's environment")
 		case set:
-			v.report(here.to("environment", i), fmt.Sprintf("%s is set under env as well", name), "keep one of the two")
+			v.report(here.To("environment", i), fmt.Sprintf("%s is set under env as well", name), "keep one of the two")
 		}
 	}
 }
@@ -98,7 +99,7 @@ func (v *validator) task(here path, name string) {
 	task, ok := tasks.Lookup(name)
 	if !ok {
 		if name != "" {
-			v.report(here, fmt.Sprintf("there is no task %q", name), didYouMean(name, tasks.Names()))
+			v.report(here, fmt.Sprintf("there is no task %q", name), yamltree.Suggest(name, tasks.Names()))
 		}
 		return
 	}
@@ -109,7 +110,7 @@ func (v *validator) task(here path, name string) {
 	for i, p := range v.def.Parameters {
 		k := slices.Index(expected, p.Name)
 		if k < 0 {
-			v.report(at("parameters", i, "name"), fmt.Sprintf("the task %s has no parameter %q", name, p.Name), didYouMean(p.Name, expected))
+			v.report(at("parameters", i, "name"), fmt.Sprintf("the task %s has no parameter %q", name, p.Name), yamltree.Suggest(p.Name, expected))
 			continue
 		}
 		want := task.Parameters[k]
@@ -191,7 +192,7 @@ func (v *validator) experts() {
 	for i, e := range v.def.Experts {
 		here := at("experts", i)
 		if slices.ContainsFunc(v.def.Experts[:i], func(f events.Expert) bool { return f.Name == e.Name }) {
-			v.report(here.to("name"), fmt.Sprintf("another expert is called %q too", e.Name), "give each expert a name of their own")
+			v.report(here.To("name"), fmt.Sprintf("another expert is called %q too", e.Name), "give each expert a name of their own")
 		}
 		switch count(e.Simulated != nil, e.Terminal != nil) {
 		case 0:
@@ -206,21 +207,21 @@ func (v *validator) experts() {
 			continue
 		}
 		if s.Accuracy != nil && !finite(s.Accuracy) {
-			v.report(here.to("simulated", "accuracy"), "it is not finite", "")
+			v.report(here.To("simulated", "accuracy"), "it is not finite", "")
 		}
 		switch {
 		case s.Anchored && s.ChoiceNoise != nil:
-			v.report(here.to("simulated", "anchored"), "choice_noise already says how noisy comparisons are", "keep one of anchored and choice_noise")
+			v.report(here.To("simulated", "anchored"), "choice_noise already says how noisy comparisons are", "keep one of anchored and choice_noise")
 		case s.Anchored && len(e.Anchors) == 0:
-			v.report(here.to("simulated", "anchored"), e.Name+" has no anchors to be reliable at", "add anchors, or remove anchored")
+			v.report(here.To("simulated", "anchored"), e.Name+" has no anchors to be reliable at", "add anchors, or remove anchored")
 		}
 		switch sim := v.def.Instrument.Simulated; {
 		case s.Task == "" && v.def.Policy.Duel.Set():
-			v.report(here.to("simulated"), fmt.Sprintf("it does not say what %s judges by", e.Name), "name the task that a simulated expert knows, for example task: electrolyte")
+			v.report(here.To("simulated"), fmt.Sprintf("it does not say what %s judges by", e.Name), "name the task that a simulated expert knows, for example task: electrolyte")
 		case s.Task == "":
-			v.report(here.to("simulated"), fmt.Sprintf("%s does not know what the instrument measures", e.Name), "name the task that a simulated expert knows, for example task: electrolyte")
+			v.report(here.To("simulated"), fmt.Sprintf("%s does not know what the instrument measures", e.Name), "name the task that a simulated expert knows, for example task: electrolyte")
 		case sim == nil || sim.Task != s.Task:
-			v.task(here.to("simulated", "task"), s.Task)
+			v.task(here.To("simulated", "task"), s.Task)
 		}
 	}
 }
@@ -228,14 +229,14 @@ func (v *validator) experts() {
 // anchors checks the compositions that an expert trusts their judgement at.
 func (v *validator) anchors(here path, e events.Expert) {
 	if len(e.Anchors) > 0 && !usesUtility(v.def.Policy) {
-		v.report(here.to("anchors"), "no rule of this policy reads anchors", "choose policy: raeubo, rahbo, anpei or another that models a utility, or remove anchors")
+		v.report(here.To("anchors"), "no rule of this policy reads anchors", "choose policy: raeubo, rahbo, anpei or another that models a utility, or remove anchors")
 	}
 	for i, p := range e.Anchors {
 		if v.points == nil {
 			return
 		}
 		if _, err := v.points.Encode(p); err != nil {
-			v.report(here.to("anchors", i), reason(err), "correct or remove the anchor")
+			v.report(here.To("anchors", i), reason(err), "correct or remove the anchor")
 		}
 	}
 }
@@ -245,29 +246,29 @@ func (v *validator) statedBelief(here path, e events.Expert) {
 	if e.Belief == nil {
 		return
 	}
-	here = here.to("belief")
+	here = here.To("belief")
 	if b := v.def.Policy.Trust.Belief(); b == nil || b.Feedback != events.FeedbackGaussian {
 		v.report(here, "no rule of this policy reads a stated belief", "write feedback: gaussian under policy.trust, or remove the belief")
 	}
 	if v.points != nil {
 		if _, err := v.points.Encode(e.Belief.Mean); err != nil {
-			v.report(here.to("mean"), reason(err), "correct it")
+			v.report(here.To("mean"), reason(err), "correct it")
 		}
 	}
 	for _, name := range sortedKeys(e.Belief.SD) {
 		sd, p := e.Belief.SD[name], v.parameter(name)
 		switch {
 		case p == nil:
-			v.report(here.to("sd", name), fmt.Sprintf("there is no parameter %q", name), didYouMean(name, v.names(numeric)))
+			v.report(here.To("sd", name), fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(numeric)))
 		case !numeric(*p):
-			v.report(here.to("sd", name), fmt.Sprintf("%q is categorical", name), "remove it")
+			v.report(here.To("sd", name), fmt.Sprintf("%q is categorical", name), "remove it")
 		case !(sd > 0) || !finite(&sd):
-			v.report(here.to("sd", name), "a standard deviation is a positive number", "correct it")
+			v.report(here.To("sd", name), "a standard deviation is a positive number", "correct it")
 		}
 	}
 	for _, p := range v.def.Parameters {
 		if _, ok := e.Belief.SD[p.Name]; numeric(p) && !ok {
-			v.report(here.to("sd"), fmt.Sprintf("it says nothing of %q", p.Name), "give the standard deviation of each numeric parameter")
+			v.report(here.To("sd"), fmt.Sprintf("it says nothing of %q", p.Name), "give the standard deviation of each numeric parameter")
 		}
 	}
 }
