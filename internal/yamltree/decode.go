@@ -50,7 +50,7 @@ func (d *decoder) value(n *Node, v reflect.Value) bool {
 		d.pointer(n, v)
 		return len(d.faults) == before
 	}
-	if n.kind == scalarKind && n.Value == nil {
+	if n.IsNull() {
 		d.wrongType(n, v)
 		return false
 	}

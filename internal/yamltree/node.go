@@ -79,6 +79,9 @@ func (n *Node) IsMapping() bool { return n != nil && n.kind == mappingKind }
 // IsList reports whether the node has items.
 func (n *Node) IsList() bool { return n != nil && n.kind == listKind }
 
+// IsNull reports whether the node is a scalar without a value.
+func (n *Node) IsNull() bool { return n != nil && n.kind == scalarKind && n.Value == nil }
+
 // Keys returns the keys of a mapping, in the order of the file.
 func (n *Node) Keys() []string {
 	if n == nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // No input makes the reader panic, and every fault has words.
@@ -27,14 +27,14 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("a: &a [*a, *a]\nb: &b {<<: *b}\nc: !!binary x"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, err := studyfile.Parse("fuzz.yaml", data, studyfile.Options{})
-		var faults *studyfile.Error
+		var faults *yamltree.Error
 		switch {
 		case err == nil:
 		case !errors.As(err, &faults):
 			t.Fatalf("error %T, want an Error", err)
 		default:
 			for _, f := range faults.Faults {
-				if f.Problem == "" {
+				if f.Message == "" {
 					t.Errorf("a fault without words at line %d", f.Line)
 				}
 			}
@@ -45,10 +45,10 @@ func FuzzParse(f *testing.F) {
 // Studies have the bounds of campaign files, and hold no text that rewrites a terminal.
 func TestHostileFiles(t *testing.T) {
 	for text, want := range map[string]string{
-		"name: " + strings.Repeat("[", 20_000):                        "more than 100 deep",
-		"name: \"a\\x1b]0;x\\a\"":                                     "a character that cannot be seen",
-		"\"\\u202e\": 1":                                              "a character that cannot be seen",
-		"name: \"" + strings.Repeat("x", campaignfile.MaxSize) + "\"": "more than 4 MiB",
+		"name: " + strings.Repeat("[", 20_000):                    "more than 100 deep",
+		"name: \"a\\x1b]0;x\\a\"":                                 "a character that cannot be seen",
+		"\"\\u202e\": 1":                                          "a character that cannot be seen",
+		"name: \"" + strings.Repeat("x", yamltree.MaxSize) + "\"": "more than 4 MiB",
 		"a: &a [" + strings.Repeat("x,", 99) + "x]\nb: [" + strings.Repeat("*a,", 2500) + "x]": "aliases",
 	} {
 		if _, err := studyfile.Parse("bad.yaml", []byte(text), studyfile.Options{}); err == nil || !strings.Contains(err.Error(), want) {
