@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,19 +47,20 @@ func checkSchema(tree map[string]any) []formFault {
 	collect(tree, invalid, &faults)
 
 	// Of a misspelt key and a missing one, the first says it all.
+	meant := map[string]bool{} // what was misspelt, by its pointer
+	for _, f := range faults {
+		if !f.onKey {
+			continue
+		}
+		parent, name := f.at[:len(f.at)-1], f.at[len(f.at)-1].(string)
+		if nearest := yamltree.Nearest(name, f.known); nearest != "" {
+			meant[pointer(parent.To(nearest))] = true
+		}
+	}
 	for i := range faults {
-		f := &faults[i]
-		f.implied = f.missing && slices.ContainsFunc(faults, f.isMeantBy)
+		faults[i].implied = faults[i].missing && meant[pointer(faults[i].at)]
 	}
 	return faults
-}
-
-// isMeantBy says whether the missing key f was meant by the unknown key g beside it.
-func (f formFault) isMeantBy(g formFault) bool {
-	if !g.onKey || !f.at.Within(g.at[:len(g.at)-1]) || len(f.at) != len(g.at) {
-		return false
-	}
-	return yamltree.Nearest(g.at[len(g.at)-1].(string), g.known) == f.at[len(f.at)-1]
 }
 
 // collect turns the leaves of a validation error into faults.

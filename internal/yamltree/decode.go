@@ -238,7 +238,7 @@ func (d *decoder) structure(n *Node, v reflect.Value) {
 			continue
 		}
 		if d.value(n.fields[key], v.FieldByIndex(fields[i].index)) {
-			d.check(n.fields[key], fields[i].constraints)
+			d.check(n.fields[key], fields[i])
 		}
 	}
 	for _, f := range fields {
@@ -253,7 +253,9 @@ type field struct {
 	name        string
 	index       []int
 	required    bool
-	constraints []constraint
+	ofList      []constraint // of the list itself
+	enum        []string     // the values that are possible; none for all
+	constraints []constraint // further ones, of the value or of each item of a list
 }
 
 // constraint is one of a jsonschema tag: minimum=0.
@@ -280,9 +282,14 @@ func fieldsOf(t reflect.Type) []field {
 		}
 		out := field{name: name, index: f.Index}
 		for _, c := range constraintsOf(f.Tag.Get("jsonschema")) {
-			if c.name == "required" {
+			switch c.name {
+			case "required":
 				out.required = true
-			} else {
+			case "enum":
+				out.enum = append(out.enum, c.value)
+			case "minItems", "maxItems", "uniqueItems":
+				out.ofList = append(out.ofList, c)
+			default:
 				out.constraints = append(out.constraints, c)
 			}
 		}
@@ -304,46 +311,28 @@ func constraintsOf(tag string) []constraint {
 	return list
 }
 
-// check holds a value without fault to the constraints of its field; those that are not
-// about a list hold for each of its items.
-func (d *decoder) check(n *Node, constraints []constraint) {
-	for i, c := range constraints {
-		if c.name == "enum" {
-			if i == slices.IndexFunc(constraints, func(c constraint) bool { return c.name == "enum" }) {
-				d.checkEnum(n, constraints)
-			}
-			continue
-		}
-		message, remedy := broken(n, c)
-		if message != "" {
+// check holds a value without fault to the constraints of its field.
+func (d *decoder) check(n *Node, f field) {
+	for _, c := range f.ofList {
+		if message, remedy := broken(n, c); message != "" {
 			d.fault(n, message, remedy)
 		}
-		if n.IsList() && !aboutLists(c.name) {
-			for _, item := range n.Items {
-				d.check(item, []constraint{c})
-			}
+	}
+	if n.IsList() {
+		f.ofList = nil
+		for _, item := range n.Items {
+			d.check(item, f)
 		}
+		return
 	}
-}
-
-func aboutLists(name string) bool {
-	return name == "minItems" || name == "maxItems" || name == "uniqueItems"
-}
-
-// checkEnum holds a scalar, or the items of a list, to the values that are possible.
-func (d *decoder) checkEnum(n *Node, constraints []constraint) {
-	var values []string
-	for _, c := range constraints {
-		if c.name == "enum" {
-			values = append(values, c.value)
-		}
-	}
-	for _, item := range n.Items {
-		d.checkEnum(item, constraints)
-	}
-	if n.kind == scalarKind && !slices.Contains(values, fmt.Sprint(n.Value)) {
-		message, remedy := NotAmong(n.Value, values)
+	if f.enum != nil && n.kind == scalarKind && !n.Faulty && !slices.Contains(f.enum, fmt.Sprint(n.Value)) {
+		message, remedy := NotAmong(n.Value, f.enum)
 		d.fault(n, message, remedy)
+	}
+	for _, c := range f.constraints {
+		if message, remedy := broken(n, c); message != "" {
+			d.fault(n, message, remedy)
+		}
 	}
 }
 
@@ -409,13 +398,13 @@ func broken(n *Node, c constraint) (message, remedy string) {
 
 // twice says which item of a list stands in it more than once.
 func twice(n *Node) (message, remedy string) {
-	for i, item := range n.Items {
-		plain := item.Plain()
-		for _, earlier := range n.Items[:i] {
-			if reflect.DeepEqual(plain, earlier.Plain()) {
-				return quote(plain) + " is in the list twice", "keep one of them"
-			}
+	seen := make(map[string]bool, len(n.Items))
+	for _, item := range n.Items {
+		text, err := json.Marshal(item.Plain())
+		if err == nil && seen[string(text)] {
+			return string(text) + " is in the list twice", "keep one of them"
 		}
+		seen[string(text)] = true
 	}
 	return "", ""
 }

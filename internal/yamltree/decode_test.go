@@ -21,13 +21,14 @@ type everything struct {
 	Choice string             `json:"choice,omitempty" jsonschema:"enum=ab,enum=c"`
 	Flag   bool               `json:"flag,omitempty"`
 	Whole  int                `json:"whole,omitempty" jsonschema:"minimum=-1,maximum=3"`
-	Count  *uint8             `json:"count,omitempty" jsonschema:"maximum=200"`
+	Count  *uint8             `json:"count,omitempty" jsonschema:"minimum=0,maximum=200"`
 	Real   *float64           `json:"real,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=2"`
 	List   []string           `json:"list,omitempty" jsonschema:"minItems=1,maxItems=2,uniqueItems=true"`
 	Rates  map[string]float64 `json:"rates,omitempty" jsonschema:"minProperties=1,maxProperties=2"`
 	Inner  *inner             `json:"inner,omitempty"`
 	Inners []inner            `json:"inners,omitempty"`
 	Any    any                `json:"any,omitempty"`
+	Goals  []string           `json:"goals,omitempty" jsonschema:"maxItems=2,enum=ab,enum=c"`
 	Hidden string             `json:"-"`
 }
 
@@ -56,12 +57,13 @@ rates: {a: 1, b: 25e-2}
 inner: {name: i, max: 1e2}
 inners: [{name: j}, {name: k, max: -1}]
 any: [1, {x: y}]
+goals: [c, ab]
 `).Decode(&got)
 	nine := uint8(9)
 	want := everything{
 		shared: shared{"mS/cm"}, Text: "abc", Choice: "c", Flag: true, Whole: 2, Count: &nine, Real: &half, List: []string{"new"},
 		Rates: map[string]float64{"a": 1, "b": 0.25}, Inner: &inner{"i", 100}, Inners: []inner{{"j", 0}, {"k", -1}},
-		Any: []any{json.Number("1"), map[string]any{"x": "y"}}, Hidden: "h",
+		Any: []any{json.Number("1"), map[string]any{"x": "y"}}, Goals: []string{"c", "ab"}, Hidden: "h",
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(everything{})); diff != "" || len(faults) > 0 {
 		t.Errorf("%v\n(-want +got):\n%s", faults, diff)
@@ -125,7 +127,7 @@ any:
 		`11:16 inners[0].max: 1e+30 is too large a number`,
 		`11:23 inners[1]: it must be a mapping (key: value), and this is a number`,
 		`12:7 pace: 7 is no pace: write slow`,
-		`13:1 strange: unknown key "strange"; the keys here are unit, text, choice, flag, whole, count, real, list, rates, inner, inners, any, pace`,
+		`13:1 strange: unknown key "strange"; the keys here are unit, text, choice, flag, whole, count, real, list, rates, inner, inners, any, goals, pace`,
 		`14:1 any: there is no value; give it one, or remove the key`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -139,7 +141,11 @@ any:
 // Law: Decode refuses exactly what the JSON Schema of the same struct refuses.
 func TestDecodeAgreesWithSchema(t *testing.T) {
 	r := &reflected.Reflector{ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
-	text, err := json.Marshal(r.Reflect(&everything{}))
+	generated := r.Reflect(&everything{})
+	rates, _ := generated.Properties.Get("rates") // the generator does not know these constraints
+	one, two := uint64(1), uint64(2)
+	rates.MinProperties, rates.MaxProperties = &one, &two
+	text, err := json.Marshal(generated)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,9 +172,10 @@ func TestDecodeAgreesWithSchema(t *testing.T) {
 			"inner":  rapid.SampledFrom([]string{"{name: a}", "{}", "{name: a, max: 1}", "{name: a, mox: 1}", "a"}),
 			"inners": rapid.SampledFrom([]string{"[]", "[{name: a}]", "[{max: 1}]", "{name: a}"}),
 			"any":    numbers, "hidden": numbers,
+			"goals": rapid.SampledFrom([]string{"[]", "[ab]", "[c, ab]", "[ab, d]", "[c, c, c]", "[1]"}),
 		}
 		var b strings.Builder
-		for _, key := range []string{"unit", "text", "choice", "flag", "whole", "count", "real", "list", "rates", "inner", "inners", "any", "hidden"} {
+		for _, key := range []string{"unit", "text", "choice", "flag", "whole", "count", "real", "list", "rates", "inner", "inners", "any", "hidden", "goals"} {
 			if rapid.IntRange(0, 3).Draw(t, "has "+key) == 0 || key == "unit" && rapid.IntRange(0, 3).Draw(t, "unit") > 0 {
 				fmt.Fprintf(&b, "%s: %s\n", key, value[key].Draw(t, key))
 			}
