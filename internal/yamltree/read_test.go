@@ -229,6 +229,27 @@ func TestDeepEnough(t *testing.T) {
 	}
 }
 
+// Law: a file beyond the bounds is refused before it is parsed, with one fault.
+func TestBounds(t *testing.T) {
+	keys := ""
+	for i := range 2001 {
+		keys += fmt.Sprintf("k%d: 1\n", i)
+	}
+	for want, text := range map[string]string{
+		"more than 4 MiB":          "a: \"" + strings.Repeat("x", 4<<20) + "\"",
+		"the file is too long":     "a: [" + strings.Repeat("x,", 200_000) + "x]",
+		"more than 2000 keys":      keys,
+		"more than 100 deep":       "a: " + strings.Repeat("!x ", 101) + "y",
+		"more than 100 deep in":    "a: " + strings.Repeat("&x ", 101) + "y",
+		"aliases are written out;": "a: &a [" + strings.Repeat("x,", 99) + "x]\nb: [" + strings.Repeat("*a,", 2000) + "x]",
+	} {
+		root, faults := Read([]byte(text), tests)
+		if root != nil || len(faults) != 1 || !strings.Contains(faults[0].String(), want) {
+			t.Errorf("%.20q: %v, want %s", text, faults, want)
+		}
+	}
+}
+
 // Law: an error lists the faults in the order of the file, each once, with the part of the
 // line around it, and nothing in it rewrites a terminal.
 func TestError(t *testing.T) {
@@ -237,6 +258,7 @@ func TestError(t *testing.T) {
 		{Place: Place{3, 201}, Path: Path{"c"}, Message: "far right"},
 		{Place: Place{2, 4}, Path: Path{"b\x1b", 1, "c"}, Message: "odd\x1b", Remedy: "write\notherwise"},
 		{Place: Place{2, 4}, Path: Path{"b\x1b", 1, "c"}, Message: "odd\x1b", Remedy: "write\notherwise"},
+		{Place: Place{3, 400}, Message: "at the end"},
 		{Place: Place{9, 1}, Message: "beyond the end"},
 		{Message: "of the whole"},
 	}
@@ -249,8 +271,11 @@ f.yaml:2:4: b\u001b[1].c: odd\u001b
 f.yaml:3:201: c: far right
     3 | …` + strings.Repeat("x", 80) + "Y" + strings.Repeat("z", 79) + `…
       | ` + strings.Repeat(" ", 81) + `^
+f.yaml:3:400: at the end
+    3 | …` + strings.Repeat("z", 160) + `
+      | ` + strings.Repeat(" ", 159) + `^
 f.yaml:9:1: beyond the end
-4 faults; nothing was done`
+5 faults; nothing was done`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -282,6 +307,11 @@ func TestComposition(t *testing.T) {
 	}
 	if got, want := doc.Keys(), []string{"budget", "policy", "list", "n"}; !cmp.Equal(got, want) {
 		t.Errorf("keys %v, want %v", got, want)
+	}
+	three := read(t, "a: 1\nb: 2\nc: 3")
+	x, y := three.With("x", Int(1)), three.With("y", Int(1))
+	if !cmp.Equal(x.Keys(), []string{"a", "b", "c", "x"}) || !cmp.Equal(y.Keys(), []string{"a", "b", "c", "y"}) {
+		t.Errorf("keys %v and %v", x.Keys(), y.Keys())
 	}
 	for _, c := range []struct {
 		path  Path
