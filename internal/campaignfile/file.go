@@ -46,7 +46,7 @@ func Parse(name string, data []byte) (*File, error) {
 }
 
 func parse(name string, data []byte, check func(events.Definition) []yamltree.Fault) (*File, error) {
-	root, faults := yamltree.Read(data, format)
+	root, faults := yamltree.Read(data, fileFormat)
 	if root == nil {
 		return nil, yamltree.NewError(name, data, consequence, faults)
 	}
@@ -57,8 +57,8 @@ func parse(name string, data []byte, check func(events.Definition) []yamltree.Fa
 	return &File{Definition: def, Source: string(data)}, nil
 }
 
-// format is that of campaign files.
-var format = yamltree.Format{
+// fileFormat is that of campaign files.
+var fileFormat = yamltree.Format{
 	Name:    "a campaign file",
 	Subject: "campaign",
 	Begin:   "begin with name:, parameters:, objective:, budget: and instrument:; examples/electrolyte.yaml shows how",

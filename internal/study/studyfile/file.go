@@ -151,7 +151,7 @@ func Read(path string, options Options) (*File, error) {
 // Parse reads a study from memory; relative paths start from path's folder.
 func Parse(path string, data []byte, options Options) (*File, error) {
 	f := &File{Path: path, Source: string(data)}
-	root, faults := yamltree.Read(data, format)
+	root, faults := yamltree.Read(data, fileFormat)
 	if root == nil {
 		return nil, f.NewError(faults)
 	}
@@ -169,8 +169,8 @@ func Parse(path string, data []byte, options Options) (*File, error) {
 	return f, nil
 }
 
-// format is that of studies.
-var format = yamltree.Format{
+// fileFormat is that of studies.
+var fileFormat = yamltree.Format{
 	Name:    "a study",
 	Subject: "study",
 	Begin:   "begin with name:, seeds:, experiments:, tasks: and policies:; examples/studies shows how",
