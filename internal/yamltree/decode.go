@@ -19,9 +19,9 @@ import (
 // It is strict: an unknown key, a key without a value and a value of another type are
 // faults, and so is what breaks a constraint in a field's jsonschema tag: required, enum,
 // pattern, minLength, maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum,
-// minItems, maxItems, uniqueItems, minProperties, maxProperties. Constraints of a list's
-// items stand in the tag of the list. A type with an UnmarshalJSON or UnmarshalText of
-// its own decodes itself, and its error is the fault.
+// minItems, maxItems, uniqueItems. Constraints of a list's items stand in the tag of the
+// list. A type with an UnmarshalJSON or UnmarshalText of its own decodes itself, and its
+// error is the fault.
 //
 // A type that cannot be decoded, and a constraint that there is not, panic.
 func (n *Node) Decode(to any) []Fault {
@@ -378,14 +378,6 @@ func broken(n *Node, c constraint) (message, remedy string) {
 	case "maxItems":
 		if n.IsList() && len(n.Items) > c.count() {
 			return fmt.Sprintf("the list has %d entries", len(n.Items)), fmt.Sprintf("at most %d are possible", c.count())
-		}
-	case "minProperties":
-		if n.IsMapping() && len(n.keys) < c.count() {
-			return fmt.Sprintf("it has %d keys", len(n.keys)), fmt.Sprintf("it needs at least %d", c.count())
-		}
-	case "maxProperties":
-		if n.IsMapping() && len(n.keys) > c.count() {
-			return fmt.Sprintf("it has %d keys", len(n.keys)), fmt.Sprintf("at most %d are possible", c.count())
 		}
 	case "uniqueItems":
 		return twice(n)

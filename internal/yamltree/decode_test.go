@@ -22,7 +22,7 @@ type everything struct {
 	Count  *uint8             `json:"count,omitempty" jsonschema:"minimum=0,maximum=200"`
 	Real   *float64           `json:"real,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=2"`
 	List   []string           `json:"list,omitempty" jsonschema:"minItems=1,maxItems=2,uniqueItems=true"`
-	Rates  map[string]float64 `json:"rates,omitempty" jsonschema:"minProperties=1,maxProperties=2"`
+	Rates  map[string]float64 `json:"rates,omitempty"`
 	Inner  *inner             `json:"inner,omitempty"`
 	Inners []inner            `json:"inners,omitempty"`
 	Any    any                `json:"any,omitempty"`
@@ -146,9 +146,6 @@ single: 1e39
 func TestDecodeAgreesWithSchema(t *testing.T) {
 	r := &reflected.Reflector{ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
 	generated := r.Reflect(&everything{})
-	rates, _ := generated.Properties.Get("rates") // the generator does not know these constraints
-	one, two := uint64(1), uint64(2)
-	rates.MinProperties, rates.MaxProperties = &one, &two
 	text, err := json.Marshal(generated)
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +167,7 @@ func TestDecodeAgreesWithSchema(t *testing.T) {
 		"list":    {"[]", "[a]", "[a, b]", "[a, a]", "[a, b, c]", "[1]", "a"},
 		"goals":   {"[]", "[ab]", "[c, ab]", "[ab, d]", "[c, c, c]", "[1]"},
 		"lists":   {"[]", "[[a]]", "[[a], [b]]", "[[a, b], []]"},
-		"rates":   {"{}", "{a: 1}", "{a: 1, b: 2}", "{a: 1, b: 2, c: 3}", "{a: b}", "[]"},
+		"rates":   {"{}", "{a: 1}", "{a: 1, b: 2}", "{a: b}", "[]"},
 		"inner":   {"{name: a}", "{}", "{name: a, max: 1}", "{name: a, mox: 1}", "a"},
 		"inners":  {"[]", "[{name: a}]", "[{max: 1}]", "{name: a}"},
 		"any":     {"0", "x", "[1]"},
