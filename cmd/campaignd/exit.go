@@ -16,7 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/plaintext"
-	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // Exit codes. exitHelp is what `campaignd --help` says about them.
@@ -63,7 +63,7 @@ func badStore(format string, args ...any) error { return storeError{fmt.Errorf(f
 func exitCode(err error) int {
 	var (
 		typed inputError
-		file  *campaignfile.Error
+		file  *yamltree.Error
 		store storeError
 		unfit *input.Error
 	)
@@ -119,13 +119,12 @@ func (e linesError) Unwrap() error { return e.error }
 // any other a newline came from somewhere else, and is not one.
 func ofLines(err error) bool {
 	var (
-		file     *campaignfile.Error
-		study    *studyfile.Error
+		file     *yamltree.Error
 		amended  *campaignfile.AmendError
 		mismatch *instruments.MismatchError
 		lines    linesError
 	)
-	return errors.As(err, &file) || errors.As(err, &study) || errors.As(err, &amended) || errors.As(err, &mismatch) || errors.As(err, &lines)
+	return errors.As(err, &file) || errors.As(err, &amended) || errors.As(err, &mismatch) || errors.As(err, &lines)
 }
 
 // explainError says what happened and what to do, for errors whose own text
