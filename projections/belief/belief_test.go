@@ -209,6 +209,8 @@ func TestStale(t *testing.T) {
 		stale("a label taken back", true, false)
 		f.apply(fitted("ada", 1, 0.1), relabel("ada", 3, 1, ""))
 		stale("no label taken back", false, false)
+		f.apply(&events.QuestionAnswered{Question: "q5", Form: events.FormPinpoint, Expert: "ada", Answer: events.Answer{Point: at(3)}})
+		stale("a pinpoint, which says nothing of a belief", false, false)
 		f.apply(&events.CampaignAmended{Definition: line(definition.Belief{Feedback: feedback})})
 		stale("an amendment", true, true)
 	}

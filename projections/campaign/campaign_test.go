@@ -328,22 +328,24 @@ func TestMisdirectedEvents(t *testing.T) {
 	f.must(request(3))
 }
 
-// Law: events come in sequence, the definition first and once.
+// Law: events come in sequence, the definition first and once; the error says which.
 func TestEventsComeInOrder(t *testing.T) {
 	p := campaign.New()
 	defined := &events.CampaignDefined{Definition: definition.Campaign{Name: "c"}}
 	for _, step := range []struct {
 		sequence events.Sequence
 		payload  events.Payload
-		taken    bool
+		problem  string // part of the error, "" where the event is taken
 	}{
-		{2, defined, false}, {0, defined, false}, {1, &events.CampaignPaused{}, false}, {1, request(1), false}, {1, defined, true},
-		{1, defined, false}, {2, defined, false}, {3, request(1), false}, {1, request(1), false}, {2, request(1), true}, {2, request(2), false},
+		{2, defined, "follows event 0"}, {0, defined, "follows event 0"}, {1, &events.CampaignPaused{}, "not defined yet"},
+		{1, request(1), "not defined yet"}, {1, defined, ""},
+		{1, defined, "follows event 1"}, {2, defined, "already defined"}, {3, request(1), "follows event 1"}, {1, request(1), "follows event 1"},
+		{2, request(1), ""}, {2, request(2), "follows event 2"},
 		// What the projection does not care about counts too.
-		{3, &events.AnchorsDeclared{Expert: "ada"}, true}, {3, request(2), false}, {4, request(2), true},
+		{3, &events.AnchorsDeclared{Expert: "ada"}, ""}, {3, request(2), "follows event 3"}, {4, request(2), ""},
 	} {
 		err := p.Apply(events.Event{Campaign: "c", Sequence: step.sequence, ID: fmt.Sprint("i", step.sequence), Kind: events.KindOf(step.payload)}, step.payload)
-		if (err == nil) != step.taken {
+		if (err == nil) != (step.problem == "") || err != nil && !strings.Contains(err.Error(), step.problem) {
 			t.Errorf("%s as event %d: %v", events.KindOf(step.payload), step.sequence, err)
 		}
 	}
@@ -538,5 +540,40 @@ func TestCounting(t *testing.T) {
 	}
 	if len(s.Notes) != 1 || s.Notes[0].Text != "stirred" || s.Notes[0].About != "e1" || s.Notes[0].Actor != "person:ada" {
 		t.Errorf("the notes are %+v", s.Notes)
+	}
+}
+
+// Law: a projection restored from a snapshot is as the one that was folded, at any
+// point of a history; half a snapshot, or one of another build, is refused and the state
+// stays as it was.
+func TestSnapshots(t *testing.T) {
+	f := begin(t)
+	restored := campaign.New()
+	for _, payload := range []events.Payload{
+		request(1), &events.ExperimentDispatched{Experiment: "e1", Command: "c/e1"},
+		&events.ExperimentMeasured{Experiment: "e1", Command: "c/e1", Requested: point(1), Measurement: result(1, 5)},
+		asked("q1", events.FormComparison, 1, 2), answered("q1", events.FormComparison, events.Answer{}, 1, 2),
+		volunteered("q2", events.FormLabel, reject, 1), &events.TrustAdjusted{Expert: "ada", To: 0.5}, &events.CampaignPaused{Reason: "lunch"},
+	} {
+		snapshot, err := f.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := restored.Restore(snapshot); err != nil {
+			t.Fatal(err)
+		}
+		event := f.event(payload)
+		f.must(payload)
+		if err := restored.Apply(event, payload); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(f.State(), restored.State(), cmp.AllowUnexported(definition.Value{})); diff != "" {
+			t.Fatalf("after %s (− folded, + restored and folded):\n%s", event.Kind, diff)
+		}
+	}
+	for _, snapshot := range []string{"", "{", "[]", `{"sequence": 3, "unheard": 1}`} {
+		if restored.Restore([]byte(snapshot)) == nil || restored.State().Sequence != f.State().Sequence {
+			t.Errorf("%q is restored", snapshot)
+		}
 	}
 }

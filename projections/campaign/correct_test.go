@@ -134,6 +134,10 @@ func TestCorrectedOutcomes(t *testing.T) {
 		t.Errorf("excluded: %+v", *x)
 	}
 	g.refuses(&events.MeasurementCorrected{Experiment: "e1", Corrects: "i3"})
+	g.must(&events.MeasurementFlagged{Experiment: "e1", Verdict: events.VerdictElsewhere}, &events.MeasurementFlagged{Experiment: "e1", Verdict: events.VerdictConfirmed})
+	if x := g.State().Experiment("e1"); !x.Excluded || !x.Elsewhere {
+		t.Errorf("a later verdict takes back that it is excluded (%v) or elsewhere (%v)", x.Excluded, x.Elsewhere)
+	}
 	if m.Objective.Value != 5 {
 		t.Error("an event has changed")
 	}

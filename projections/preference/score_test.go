@@ -13,6 +13,7 @@ import (
 // Law: the score of a composition is the chance to be preferred to another one of the
 // space. Where the space is the whole cube it is integrated exactly: it is that against a
 // fine grid of opponents. Where it is not, it is estimated, and no opponent lies outside.
+// 256 compositions and their scores stand for the space.
 func TestScoreIsAgainstTheSpace(t *testing.T) {
 	whole, half, list := defined(t, "coexbo"), defined(t, "coexbo"), defined(t, "coexbo")
 	half.Excluded = []definition.Region{{Name: "left", Where: map[string]definition.RegionSide{"a": {Max: ptr(0.5)}}}}
@@ -69,6 +70,14 @@ func TestScoreIsAgainstTheSpace(t *testing.T) {
 		direct, err := copeland.New(m.Choice, measure, hyper)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for i, x := range m.Sample {
+			if got, _ := m.Score.NewPredictor().At(x, nil, nil); got != m.Sampled[i] {
+				t.Errorf("%s: the score of the sampled %v is %v, kept as %v", c.name, x, got, m.Sampled[i])
+			}
+		}
+		if len(m.Sample) != 256 || len(m.Sampled) != 256 {
+			t.Errorf("%s: %d compositions stand for the space, with %d scores", c.name, len(m.Sample), len(m.Sampled))
 		}
 		for _, x := range [][]float64{{0.1, 0.2}, {0.5, 0.9}, {0.93, 0.4}, {0.8, 0.1}} {
 			got, _ := m.Score.NewPredictor().At(x, nil, nil)

@@ -52,24 +52,29 @@ func TestStale(t *testing.T) {
 }
 
 // Law: who was preferred is the winner, whichever was shown first, and what is left
-// out of an order lost to all in it.
+// out of an order lost to all in it. Rules that read the comparisons alone wait for no fit.
 func TestWinnersAndLosers(t *testing.T) {
-	p := preference.New()
 	options := []definition.Point{at(0.1, 0.2), at(0.3, 0.4), at(0.5, 0.6)}
-	for _, payload := range []events.Payload{
-		&events.CampaignDefined{Definition: defined(t, "mr-lpf")}, // which needs no fit
-		&events.QuestionAnswered{Question: "q2", Form: events.FormComparison, Expert: "ada", Options: options[:2], Answer: events.Answer{Order: []int{1, 0}}},
-		&events.QuestionAnswered{Question: "q1", Form: events.FormComparison, Expert: "ada", Options: options, Answer: events.Answer{Order: []int{2}}},
-	} {
-		if err := p.Apply(events.Event{}, payload); err != nil {
-			t.Fatal(err)
+	ordered := func(question string, options []definition.Point, order ...int) *events.QuestionAnswered {
+		return &events.QuestionAnswered{
+			Question: question, Form: events.FormComparison, Expert: "ada", Options: options, Answer: events.Answer{Order: order},
 		}
 	}
-	m, err := p.Model("ada")
-	if err != nil || m == nil {
-		t.Fatal(m, err)
-	}
-	if got := fmt.Sprint(m.Winners, m.Losers); got != "[[0.5 0.6] [0.5 0.6] [0.3 0.4]] [[0.1 0.2] [0.3 0.4] [0.1 0.2]]" {
-		t.Errorf("winners and losers are %s", got)
+	for _, method := range []string{"mr-lpf", "maxmin-lcb", "random-duels"} {
+		p := preference.New()
+		for _, payload := range []events.Payload{
+			&events.CampaignDefined{Definition: defined(t, method)}, ordered("q2", options[:2], 1, 0), ordered("q1", options, 2),
+		} {
+			if err := p.Apply(events.Event{}, payload); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := p.Model("ada")
+		if err != nil || m == nil || m.Form != "" || p.Stale("ada") {
+			t.Fatalf("%s: %+v, %v, stale %v", method, m, err, p.Stale("ada"))
+		}
+		if got := fmt.Sprint(m.Winners, m.Losers); got != "[[0.5 0.6] [0.5 0.6] [0.3 0.4]] [[0.1 0.2] [0.3 0.4] [0.1 0.2]]" {
+			t.Errorf("%s: winners and losers are %s", method, got)
+		}
 	}
 }
