@@ -76,9 +76,12 @@ func version() string {
 	return toolchain(info).Version
 }
 
+// release is the version of this source: see CHANGELOG.md.
+const release = "v0.1.0"
+
 // toolchain is what a build is without its source.
 func toolchain(info *debug.BuildInfo) events.Build {
-	b := events.Build{Version: "devel", Go: runtime.Version(), Arch: runtime.GOARCH}
+	b := events.Build{Version: release, Go: runtime.Version(), Arch: runtime.GOARCH}
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		b.Version = v
 	}
