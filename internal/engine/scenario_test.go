@@ -44,6 +44,13 @@ import (
 //	    expert: what is recorded is, experiments are dispatched, questions put, fits and
 //	    decisions made.
 //
+//	mark NAME
+//	    The campaign is at a place that the script comes back to.
+//
+//	back NAME
+//	    The campaign as it was at that mark, with the same history; where parts of a campaign
+//	    file are given below, it was defined with them from the beginning.
+//
 //	restart
 //	    Another process takes over: nobody waits any more for what was under way.
 //
@@ -72,6 +79,12 @@ func TestScenarios(t *testing.T) {
 				return inWords(t, s.next(t, d.HasArg("recovering")))
 			case "run":
 				return s.run(t)
+			case "mark":
+				s.marks[d.CmdArgs[0].Key] = mark{maps.Clone(s.parts), history(t, s.log)}
+				return ""
+			case "back":
+				s = s.back(t, d)
+				return ""
 			case "restart":
 				clear(s.world.Tended)
 				return ""
@@ -108,13 +121,31 @@ type scenario struct {
 	log   *memlog.Log
 	core  *engine.Core
 	world engine.World // its Now is the script's clock
+	marks map[string]mark
 }
 
+// mark is what a scenario goes back to.
+type mark struct {
+	parts   map[string]string
+	history []events.Event
+}
+
+// define begins a campaign.
 func define(t *testing.T, d *datadriven.TestData) *scenario {
-	s := &scenario{parts: maps.Clone(scenarioFile), log: memlog.New()}
-	s.world = engine.World{Now: beginning, Capacity: 1, Tended: make(map[string]bool), Eager: d.HasArg("eager")}
+	s := &scenario{
+		parts: maps.Clone(scenarioFile),
+		world: engine.World{Capacity: 1, Eager: d.HasArg("eager")},
+		marks: make(map[string]mark),
+	}
 	d.MaybeScanArgs(t, "capacity", &s.world.Capacity)
-	defined := events.CampaignDefined{Definition: s.file(t, d.Input)}
+	s.begin(t, d.Input)
+	return s
+}
+
+// begin defines the campaign in an empty log.
+func (s *scenario) begin(t *testing.T, parts string) {
+	defined := events.CampaignDefined{Definition: s.file(t, parts)}
+	s.log = memlog.New()
 	if err := engine.Define(t.Context(), s.log, defined, "person:ada", beginning, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +153,26 @@ func define(t *testing.T, d *datadriven.TestData) *scenario {
 	if s.core, err = engine.Load(t.Context(), s.log, defined.Definition.Name); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	s.world.Now, s.world.Tended = beginning, make(map[string]bool)
+}
+
+// back defines the campaign anew, and lets the same happen as before the mark.
+func (s *scenario) back(t *testing.T, d *datadriven.TestData) *scenario {
+	mark, ok := s.marks[d.CmdArgs[0].Key]
+	if !ok {
+		t.Fatalf("there is no mark %s", d.CmdArgs[0].Key)
+	}
+	again := &scenario{parts: maps.Clone(mark.parts), world: s.world, marks: s.marks}
+	again.begin(t, d.Input)
+	for _, e := range mark.history[1:] {
+		payload, err := events.Decode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.world.Now = e.Time
+		again.record(t, payload)
+	}
+	return again
 }
 
 // file reads the campaign file with the given parts, and keeps them.

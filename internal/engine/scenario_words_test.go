@@ -33,9 +33,14 @@ var subjects = map[string]string{
 	"decision": "decision", "model": "model", "region": "refusal", "trust": "expert",
 }
 
-// unsaid are fields that no script is about: how a decision was computed, and the
-// definition as a whole.
-var unsaid = []string{"at", "build", "seed", "definition", "changes", "candidates", "policy", "tests"}
+// unsaid are fields that no script is about: definitions as a whole, and how a decision was
+// computed.
+var unsaid = map[events.Kind][]string{
+	events.KindCampaignAmended: {"definition", "changes"},
+	events.KindDecisionMade: {
+		"at", "seed", "policy", "build", "objective", "belief", "preference", "candidates", "chosen", "tests",
+	},
+}
 
 // parse reads an event of a script.
 func (s *scenario) parse(t *testing.T, line string) events.Payload {
@@ -162,7 +167,7 @@ func notation(t *testing.T, payload events.Payload) string {
 	for _, item := range stored {
 		key := item.Key.(string)
 		switch parameters, composition := item.Value.(yaml.MapSlice); {
-		case slices.Contains(unsaid, key):
+		case slices.Contains(unsaid[payload.Kind()], key):
 		case key == subjects[noun]:
 			words = append(words, brief(item.Value))
 		case key == "parameters" && composition:
