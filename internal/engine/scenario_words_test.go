@@ -214,7 +214,11 @@ func brief(value any) string {
 
 // parseRequest reads a request of a script.
 func parseRequest(t *testing.T, line string) (request engine.Request) {
-	data, err := yaml.YAMLToJSON([]byte(line))
+	var said any
+	if err := yaml.Unmarshal([]byte(line), &said); err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	data, err := json.Marshal(said)
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
