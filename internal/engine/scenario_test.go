@@ -379,3 +379,15 @@ func inWords(t *testing.T, step engine.Step) string {
 
 // clock is a time on the script's clock.
 func clock(at time.Time) string { return at.Sub(beginning).String() }
+
+// Law: before a campaign is defined there is no next step, and nothing to ask of it.
+func TestUndefined(t *testing.T) {
+	core := engine.NewCore()
+	if step, err := core.Next(engine.World{}); err == nil {
+		t.Errorf("the next step is %T", step)
+	}
+	pause := engine.Request{Actor: "person:ada", Pause: &events.CampaignPaused{}}
+	if _, err := core.Handle(pause); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("a request is answered with %v", err)
+	}
+}
