@@ -56,10 +56,13 @@ type Error struct {
 	lines []string
 }
 
+// lineBreaks makes one sign of each line break of YAML.
+var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // NewError returns the error that reports the given faults of a file.
 func NewError(name string, data []byte, consequence string, faults []Fault) *Error {
 	e := &Error{Name: name, Consequence: consequence}
-	e.lines = strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
+	e.lines = strings.Split(lineBreaks.Replace(string(data)), "\n")
 	type once struct {
 		Place
 		text string

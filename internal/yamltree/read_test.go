@@ -289,6 +289,22 @@ f.yaml:9:1: beyond the end
 	}
 }
 
+// Law: what a file says, and where, does not depend on what ends its lines.
+func TestLineBreaks(t *testing.T) {
+	lines := []string{"a: 'one", "  text'", "# x", "", "b: .inf", ""}
+	for _, end := range []string{"\n", "\r\n", "\r"} {
+		text := strings.Join(lines, end)
+		root, faults := Read([]byte(text), tests)
+		if got := root.Field("a").Value; got != "one text" {
+			t.Errorf("%q: a is %q", end, got)
+		}
+		got := NewError("f.yaml", []byte(text), "nothing was done", faults).Error()
+		if want := "f.yaml:5:4: b: .inf is not a finite number\n    5 | b: .inf\n      |    ^\n"; !strings.HasPrefix(got, want) {
+			t.Errorf("%q:\n%s\nwant %s", end, got, want)
+		}
+	}
+}
+
 // Law: trees are composed without changing those they are composed of, and a node in the
 // new tree is still found where it was written.
 func TestComposition(t *testing.T) {

@@ -42,6 +42,8 @@ type Format struct {
 // Read returns the one document of a file, which is a mapping; nil where there is none
 // that could be looked at further. Faults are in no order, see [NewError].
 func Read(data []byte, format Format) (*Node, []Fault) {
+	// The parser misreads some lines that end in a carriage return, and miscounts others.
+	data = []byte(lineBreaks.Replace(string(data)))
 	if f := outOfBounds(data); f != nil {
 		return nil, []Fault{*f}
 	}

@@ -1,6 +1,7 @@
 package studyfile_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,8 +12,10 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Law: no input makes the reader or the composition of its campaigns panic, every fault has
-// words, and a campaign is composed or refused.
+// Law: no input makes the reader or the composition of its campaigns panic or grow without
+// bounds; every fault has words, and a place in the file, or is of the whole file. What is
+// read can be run (it has arms with a baseline, seeds and tasks), and each of its campaigns
+// is composed or refused.
 func FuzzStudyFile(f *testing.F) {
 	files, err := filepath.Glob("../../../examples/studies/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -34,8 +37,15 @@ func FuzzStudyFile(f *testing.F) {
 			if !errors.As(err, &faulty) {
 				t.Fatalf("error %T, want a *yamltree.Error", err)
 			}
+			if len(faulty.Faults) == 0 {
+				t.Error("an error without a fault")
+			}
 			haveWords(t, faulty.Faults)
+			havePlaces(t, faulty.Faults, data)
 			return
+		}
+		if len(study.Arms) == 0 || study.Baseline < 0 || study.Baseline >= len(study.Arms) || study.Seeds.Count < 1 || len(study.Tasks) == 0 {
+			t.Fatalf("a study of %d tasks, %d arms, %d seeds, with baseline %d", len(study.Tasks), len(study.Arms), study.Seeds.Count, study.Baseline)
 		}
 		task := &study.Tasks[0]
 		if task.Function == "" {
@@ -44,6 +54,7 @@ func FuzzStudyFile(f *testing.F) {
 		for i := range study.Arms {
 			def, faults := study.Definition(task, &study.Arms[i], sections(t, task.Function))
 			haveWords(t, faults)
+			havePlaces(t, faults, data)
 			if len(faults) == 0 && len(def.Parameters) == 0 {
 				t.Errorf("%s: neither a campaign nor a fault", study.Arms[i].Name)
 			}
@@ -56,6 +67,17 @@ func haveWords(t *testing.T, faults []yamltree.Fault) {
 	for _, f := range faults {
 		if f.Message == "" {
 			t.Errorf("a fault without words at line %d", f.Line)
+		}
+	}
+}
+
+// havePlaces checks that each fault is on a line of the file, or of the whole file.
+func havePlaces(t *testing.T, faults []yamltree.Fault, data []byte) {
+	t.Helper()
+	lines := 1 + bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r"))
+	for _, f := range faults {
+		if f.Line < 0 || f.Line > lines || f.Line == 0 && len(f.Path) > 0 {
+			t.Errorf("%s: %s is said of line %d of %d", f.Path, f.Message, f.Line, lines)
 		}
 	}
 }
