@@ -346,15 +346,11 @@ func (r *Runner) take(ctx context.Context, c *computation) error {
 		return result.err
 	}
 	s := r.core.State()
-	switch c.step.(type) {
-	case Fit:
-		r.Meter.Took("fit", result.took)
-	case Decide:
+	if _, decision := c.step.(Decide); decision {
 		r.overtaken = 0
-		r.Meter.Took("decision", result.took)
-	case Judge:
-		r.Meter.Took("judgement", result.took)
 	}
+	kind, _ := measuredAs(c.step)
+	r.Meter.Took(kind, result.took)
 	return r.appendTraced(ctx, "engine", s.LastEvent, c.trace, result.payloads...)
 }
 
