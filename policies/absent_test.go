@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -152,7 +153,7 @@ func (h *hall) runner(t *testing.T, log events.Log) *engine.Runner {
 func (h *hall) answer(t *testing.T, q *campaign.Question, tell func(engine.Request) error) {
 	a := said(h.people[q.Expert], humans.Form(q.Form), q.Parameters, q.Points())
 	err := tell(engine.Request{Actor: "person:" + q.Expert, Answer: &engine.Answer{Question: q.ID, Answer: a.Answer, Order: a.Order, Parameters: a.Point}})
-	if err != nil && (q.Form != campaign.Pinpoint || !errors.Is(err, engine.ErrRefused)) {
+	if err != nil && (q.Form != campaign.Pinpoint || !errors.Is(err, problem.ErrInvalidRequest)) {
 		t.Errorf("the answer to %s, which is %s: %v", q.ID, q.Status, err)
 	}
 }
@@ -413,8 +414,8 @@ func TestWithdrawnDuels(t *testing.T) {
 				}
 				core := r.Core()
 				if n == 1 || n == 2 { // one of the initial comparisons is over by now
-					refuse := &engine.Refuse{Point: suggestion.Questions[0].Options[0].Parameters, Reason: "it clouds"}
-					if _, err := engine.Submit(t.Context(), h.log, core, engine.Request{Actor: "person:ada", Refuse: refuse}, h.now()); err != nil {
+					refuse := &engine.Exclude{Point: suggestion.Questions[0].Options[0].Parameters, Reason: "it clouds"}
+					if _, err := engine.Submit(t.Context(), h.log, core, engine.Request{Actor: "person:ada", Exclude: refuse}, h.now()); err != nil {
 						t.Fatal(err)
 					}
 					continue
@@ -430,7 +431,7 @@ func TestWithdrawnDuels(t *testing.T) {
 				if q.Status == campaign.Withdrawn && q.Moot {
 					withdrawn++
 					answer := engine.Request{Actor: "person:ada", Answer: &engine.Answer{Question: q.ID, Order: []int{0, 1}}}
-					if _, err := core.Handle(answer); !errors.Is(err, engine.ErrRefused) {
+					if _, err := core.Handle(answer); !errors.Is(err, problem.ErrInvalidRequest) {
 						t.Errorf("an answer to %s, which was withdrawn: %v", q.ID, err)
 					}
 				}

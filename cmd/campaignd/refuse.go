@@ -61,7 +61,7 @@ category.
 					return engine.Request{}, err
 				}
 				def := core.State().Definition
-				r := &engine.Refuse{About: id, Reason: reason}
+				r := &engine.Exclude{About: id, Reason: reason}
 				if id != "" {
 					if err := known(core.State(), id); err != nil {
 						return engine.Request{}, err
@@ -71,7 +71,7 @@ category.
 					return engine.Request{}, err
 				}
 				r.Region, err = parseRegion(def, where)
-				return engine.Request{Refuse: r}, err
+				return engine.Request{Exclude: r}, err
 			})
 		},
 	}

@@ -85,7 +85,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	if err != nil && view.ObjectiveError == nil { // a model that cannot be built is a finding, not the end
 		return err
 	}
-	diagnosis, err := diagnose.Of(ctx, view, shellArg(t.store))
+	diagnosis, err := diagnose.Of(ctx, view)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	a.printf("Campaign %s: %s\n\n", state.Name, how)
 	switch {
 	case st.Run != nil && st.Run.WaitingFor != "":
-		row("run", "by process %d since %s, waiting for %s", st.Run.PID, clock(st.Run.Since), st.Run.WaitingFor)
+		row("run", "by process %d since %s, waiting for %s", st.Run.PID, clock(st.Run.Since), a.about.clause(st.Run.WaitingFor, st.Run.Remedies))
 	case st.Run != nil && st.Run.Computing != "":
 		row("run", "by process %d since %s, %s", st.Run.PID, clock(st.Run.Since), computingInWords(st.Run.Computing, st.Run.ComputingSince))
 	case st.Run != nil:

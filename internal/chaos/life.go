@@ -148,7 +148,7 @@ func (l *Life) run(ctx context.Context, f *fuse) (err error) {
 	}()
 	runner := &engine.Runner{
 		Log: f, Campaign: l.world.Definition.Name, Instrument: l.device.instrument(), Reviewers: make(map[string]humans.Reviewer),
-		Observe: func(_ *engine.Core, waiting string) { l.waiting.Store(waiting) },
+		Observe: func(_ *engine.Core, wait engine.Wait) { l.waiting.Store(wait.For) },
 	}
 	for name, temper := range l.world.Experts {
 		runner.Reviewers[name] = &person{name: name, temper: temper, life: l}

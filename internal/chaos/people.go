@@ -186,7 +186,7 @@ func (l *Life) sensible(core *engine.Core, n int, r *rand.Rand) engine.Request {
 	case 7:
 		request.Resolve = &engine.Resolve{Experiment: experiment(), Resolution: events.ResolvedMeasured, Value: &value, Reason: reason}
 	case 8:
-		request.Refuse = &engine.Refuse{About: experiment(), Reason: reason}
+		request.Exclude = &engine.Exclude{About: experiment(), Reason: reason}
 	case 9:
 		if len(s.Refusals) > 0 {
 			request.Allow = &engine.Allow{Refusal: s.Refusals[r.IntN(len(s.Refusals))].ID, Reason: reason}

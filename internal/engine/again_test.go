@@ -160,11 +160,11 @@ func drawRefusal(rt *rapid.T, s *campaign.State) engine.Request {
 	case 0:
 		r.Allow = &engine.Allow{Refusal: fmt.Sprintf("n%d", rapid.IntRange(1, max(1, len(s.Refusals))).Draw(rt, "allowed"))}
 	case 1:
-		r.Refuse = &engine.Refuse{Reason: "it clouds", Point: events.Point{"lipf6": events.Number(lower), "ec": events.Number(0.4), "dmc": events.Number(0.5)}}
+		r.Exclude = &engine.Exclude{Reason: "it clouds", Point: events.Point{"lipf6": events.Number(lower), "ec": events.Number(0.4), "dmc": events.Number(0.5)}}
 	case 2:
-		r.Refuse = &engine.Refuse{Reason: "it clouds", About: fmt.Sprintf("e%d", max(1, len(s.Experiments)))}
+		r.Exclude = &engine.Exclude{Reason: "it clouds", About: fmt.Sprintf("e%d", max(1, len(s.Experiments)))}
 	default:
-		r.Refuse = &engine.Refuse{Reason: "it clouds", Region: map[string]events.RegionSide{
+		r.Exclude = &engine.Exclude{Reason: "it clouds", Region: map[string]events.RegionSide{
 			"lipf6": {Min: &lower, Max: ptr(lower + rapid.Float64Range(0, 0.8).Draw(rt, "width"))}}}
 	}
 	return r

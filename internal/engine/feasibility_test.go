@@ -23,7 +23,7 @@ func throughPauses(t *testing.T, def events.Definition) (*memlog.Log, *engine.Co
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		r.Observe = func(core *engine.Core, _ string) {
+		r.Observe = func(core *engine.Core, _ engine.Wait) {
 			if core.State().Status == campaign.Paused {
 				stop()
 			}

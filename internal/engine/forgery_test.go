@@ -433,7 +433,7 @@ func people(t *testing.T) []events.Event {
 
 	r, waiting := begin()
 	tell(r, engine.Request{Import: []engine.Tell{{Parameters: point(0.5, 0.35), Value: 9}, {Parameters: point(0.5, 0.35), Failed: "a leak"}, {Parameters: point(0.6, 0.35), Value: 9.5}}},
-		engine.Request{Refuse: &engine.Refuse{Reason: "it clouds", Region: map[string]events.RegionSide{"lipf6": {Min: ptr(2.0), Max: ptr(2.1)}}}},
+		engine.Request{Exclude: &engine.Exclude{Reason: "it clouds", Region: map[string]events.RegionSide{"lipf6": {Min: ptr(2.0), Max: ptr(2.1)}}}},
 		engine.Request{Note: &events.NoteAdded{Text: "a new bottle"}},
 		engine.Request{Pause: &events.CampaignPaused{Reason: "lunch"}})
 	ended := run(t, r)

@@ -1,8 +1,6 @@
 package engine_test
 
 import (
-	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -125,7 +124,7 @@ func TestTooLateAnswers(t *testing.T) {
 		"too late": {Question: "q1", Parameters: point[0]},
 		"another":  {Question: "q2", Parameters: point[0]},
 	} {
-		if _, err := core.Handle(engine.Request{Actor: "person:ada", Answer: &said}); !errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), "tell --parameters") {
+		if _, err := core.Handle(engine.Request{Actor: "person:ada", Answer: &said}); !offers(err, problem.Tell, "") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/preference"
@@ -107,15 +108,15 @@ func (c *Core) answered(q *campaign.Question, a humans.Answer) ([]events.Payload
 		return []events.Payload{given}, nil
 	}
 	given.Answer = events.AnswerReject
-	refused, err := c.refusal(q.Parameters, nil, q.ID, refusalReason(q, a.Comment))
+	excluded, err := c.exclusion(q.Parameters, nil, q.ID, exclusionReason(q, a.Comment))
 	if err != nil {
 		return nil, err
 	}
-	return []events.Payload{given, refused}, nil
+	return []events.Payload{given, excluded}, nil
 }
 
-// refusalReason is the reason for a refusal that came as an answer.
-func refusalReason(q *campaign.Question, comment string) string {
+// exclusionReason is the reason for an exclusion that came as an answer.
+func exclusionReason(q *campaign.Question, comment string) string {
 	if comment != "" {
 		return comment
 	}
@@ -125,14 +126,14 @@ func refusalReason(q *campaign.Question, comment string) string {
 // superseded turns a changed answer to an answered question into events.
 func (c *Core) superseded(q *campaign.Question, a *Answer) ([]events.Payload, error) {
 	if err := a.given().Check(formOf(q), len(q.Options)); err != nil {
-		return nil, refuse("%w", err)
+		return nil, notPossible("%w", err).About(q.ID)
 	}
 	switch q.Form {
 	case campaign.Pinpoint:
 		return c.supersededPinpoint(q, a)
 	case campaign.Comparison:
 		if fmt.Sprint(a.Order) == fmt.Sprint(q.Order) {
-			return nil, refuse("%s says that already", q.ID)
+			return nil, conflict(q.ID, "%s says that already", q.ID)
 		}
 		return []events.Payload{&events.ComparisonSuperseded{
 			Question: q.ID, Expert: q.Expert, Supersedes: q.Source, Options: q.Points(), Order: a.Order, Reason: a.Comment,
@@ -141,17 +142,17 @@ func (c *Core) superseded(q *campaign.Question, a *Answer) ([]events.Payload, er
 	var further []events.Payload
 	answer := a.Answer
 	if answer == events.AnswerRefuse {
-		refused, err := c.refusal(q.Parameters, nil, q.ID, refusalReason(q, a.Comment))
+		excluded, err := c.exclusion(q.Parameters, nil, q.ID, exclusionReason(q, a.Comment))
 		if err != nil {
 			return nil, err
 		}
-		answer, further = events.AnswerReject, append(further, refused)
+		answer, further = events.AnswerReject, append(further, excluded)
 	}
 	if q.Answer == answer {
 		if further != nil {
 			return further, nil
 		}
-		return nil, refuse("%s says %s already", q.ID, answer)
+		return nil, conflict(q.ID, "%s says %s already", q.ID, answer)
 	}
 	return append([]events.Payload{&events.LabelSuperseded{
 		Question: q.ID, Expert: q.Expert, Supersedes: q.Source, Parameters: q.Parameters, Answer: answer, Reason: a.Comment,
@@ -165,18 +166,21 @@ func (c *Core) supersededPinpoint(q *campaign.Question, a *Answer) ([]events.Pay
 	if projections.Number(q.Decision) < s.Decisions {
 		for i := range s.Experiments {
 			if x := &s.Experiments[i]; projections.Number(x.Decision) > projections.Number(q.Decision) {
-				return nil, refuse("the answer to %s has been taken up in %s: call that off, or correct it, with `campaignd correct %s --not-performed`, --exclude or --actual", q.ID, x.ID, x.ID)
+				return nil, conflict(q.ID, "the answer to %s has been taken up in %s", q.ID, x.ID).With(problem.Remedy{
+					Text: "call that off, or correct it", Action: problem.Correct, Subject: x.ID,
+					Ways: []string{events.ResolvedNotPerformed, problem.WayExclude, problem.WayActual},
+				})
 			}
 		}
-		return nil, refuse("the answer to %s has been taken up: later decisions rest on it", q.ID)
+		return nil, conflict(q.ID, "the answer to %s has been taken up: later decisions rest on it", q.ID)
 	}
 	if a.Parameters != nil {
 		if err := c.space.Contains(a.Parameters); err != nil {
-			return nil, refuse("%w", err)
+			return nil, notPossible("%w", err).About(q.ID)
 		}
 	}
 	if maps.Equal(a.Parameters, q.Parameters) {
-		return nil, refuse("%s says that already", q.ID)
+		return nil, conflict(q.ID, "%s says that already", q.ID)
 	}
 	return []events.Payload{&events.PinpointSuperseded{
 		Question: q.ID, Expert: q.Expert, Supersedes: q.Source, Parameters: a.Parameters, Reason: a.Comment,
@@ -191,18 +195,18 @@ func (a *Answer) given() humans.Answer {
 func (c *Core) answer(a *Answer) ([]events.Payload, error) {
 	q := c.State().Question(a.Question)
 	if q == nil {
-		return nil, refuse("there is no question %s", a.Question)
+		return nil, notFound(a.Question, "there is no question %s", a.Question)
 	}
 	if q.Status == campaign.Answered {
 		return c.superseded(q, a)
 	}
 	err := c.Answerable(q)
 	if err != nil && (a.Parameters != nil || q.Status == campaign.Withdrawn) {
-		return nil, refuse("%w", err)
+		return nil, err
 	}
 	payloads, err := c.answered(q, a.given())
 	if err != nil {
-		return nil, refuse("%w", err)
+		return nil, asProblem(q, err)
 	}
 	return payloads, nil
 }
@@ -214,10 +218,10 @@ func (c *Core) answer(a *Answer) ([]events.Payload, error) {
 func (c *Core) Answerable(q *campaign.Question) error {
 	switch {
 	case q.Status == campaign.Withdrawn:
-		return fmt.Errorf("%s was withdrawn, and takes no answer any more", q.ID)
+		return conflict(q.ID, "%s was withdrawn, and takes no answer any more", q.ID)
 	case q.Status == campaign.Expired && q.Form == campaign.Pinpoint && projections.Number(q.Decision) < c.State().Decisions:
-		return fmt.Errorf("%s expired, and the campaign has gone on without: name the composition when you are asked next, "+
-			"or measure it on your own and tell its result (campaignd tell --parameters … VALUE)", q.ID)
+		return conflict(q.ID, "%s expired, and the campaign has gone on without: name the composition when you are asked next", q.ID).
+			With(problem.Remedy{Text: "measure it on your own and tell its result", Action: problem.Tell})
 	}
 	return nil
 }
@@ -281,17 +285,17 @@ func (c *Core) expiryIn(now time.Time, expert string, byHand bool) time.Time {
 func (c *Core) anchor(a *events.AnchorsDeclared) ([]events.Payload, error) {
 	def := c.State().Definition
 	if preference.Form(def) != events.PreferenceUtility {
-		return nil, refuse("no rule of this campaign's policy reads anchors")
+		return nil, notPossible("no rule of this campaign's policy reads anchors")
 	}
 	if !slices.ContainsFunc(def.Experts, func(e events.Expert) bool { return e.Name == a.Expert }) {
-		return nil, refuse("there is no expert %q", a.Expert)
+		return nil, notFound(a.Expert, "there is no expert %q", a.Expert)
 	}
 	if len(a.Points) == 0 && !a.Instead {
-		return nil, refuse("name at least one composition")
+		return nil, notPossible("name at least one composition")
 	}
 	for i, point := range a.Points {
 		if _, err := c.space.Encode(point); err != nil {
-			return nil, refuse("anchor %d: %w", i+1, err)
+			return nil, notPossible("anchor %d: %w", i+1, err)
 		}
 	}
 	return []events.Payload{a}, nil

@@ -85,7 +85,7 @@ func drawRequest(rt *rapid.T, s *campaign.State) engine.Request {
 		amended.Budget.Experiments += 2
 		r.Amend = &events.CampaignAmended{Definition: amended, Reason: "go on"}
 	case 9:
-		r.Refuse = &engine.Refuse{Point: point, Reason: "it clouds"}
+		r.Exclude = &engine.Exclude{Point: point, Reason: "it clouds"}
 	case 10:
 		r.Allow = &engine.Allow{Refusal: "n1"}
 	case 11:

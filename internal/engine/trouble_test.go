@@ -272,7 +272,7 @@ func TestRefusals(t *testing.T) {
 		"another seed":               {engine.Request{Amend: &events.CampaignAmended{Definition: other}}, "neither the name, nor the seed"},
 		"resolve what is not open":   {engine.Request{Resolve: &engine.Resolve{Experiment: measuredID, Resolution: events.ResolvedFailed}}, "only an experiment whose fate is unknown"},
 		"no such experiment":         {engine.Request{Tell: &engine.Tell{Experiment: "e77", Value: 1}}, "no experiment e77"},
-		"told twice":                 {engine.Request{Tell: &engine.Tell{Experiment: measuredID, Value: 1}}, "campaignd correct"},
+		"told twice":                 {engine.Request{Tell: &engine.Tell{Experiment: measuredID, Value: 1}}, "has a result already"},
 		"correct without a reason":   {engine.Request{Correct: &engine.Correct{Experiment: measuredID, Value: ptr(1.0)}}, "needs a reason"},
 		"exclude with a value":       {engine.Request{Correct: &engine.Correct{Experiment: measuredID, Value: ptr(1.0), Exclude: true, Reason: "x"}}, "no new value"},
 		"an answer that is none":     {engine.Request{Answer: &engine.Answer{Question: "q1", Answer: "perhaps"}}, "say accept, reject, unsure or refuse"},

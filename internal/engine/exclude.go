@@ -6,54 +6,56 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Refuse is a person's "won't": nothing in a region is suggested any more. One
+// Exclude is a person's "won't": nothing in a region is suggested any more. One
 // of Point, Region and About says which.
-type Refuse struct {
-	// Point is a composition whose neighbourhood is refused: within a twentieth of
+type Exclude struct {
+	// Point is a composition whose neighborhood is excluded: within a twentieth of
 	// the range of each parameter with bounds, exactly it in the others.
 	Point events.Point `json:"point,omitempty"`
 	// Region is a box.
 	Region map[string]events.RegionSide `json:"region,omitempty"`
 	// About is an experiment, or a question about one composition, whose
-	// neighbourhood is refused. Beside Point or Region it is only a reference.
+	// neighborhood is excluded. Beside Point or Region it is only a reference.
 	About  string `json:"about,omitempty"`
 	Reason string `json:"reason"`
 }
 
-// Allow takes a refusal back.
+// Allow takes an exclusion back.
 type Allow struct {
 	Refusal string `json:"refusal"`
 	Reason  string `json:"reason,omitempty"`
 }
 
-func (c *Core) refuse(r *Refuse) ([]events.Payload, error) {
+func (c *Core) exclude(r *Exclude) ([]events.Payload, error) {
 	s := c.State()
 	point := r.Point
 	x, q := s.Experiment(r.About), s.Question(r.About)
 	switch {
 	case r.Point != nil && r.Region != nil:
-		return nil, refuse("a refusal is of a composition or of a region, not of both")
+		return nil, notPossible("a composition or a region is excluded, not both at once")
 	case r.About != "" && x == nil && q == nil:
-		return nil, refuse("there is no experiment or question %s", r.About)
+		return nil, notFound(r.About, "there is no experiment or question %s", r.About)
 	case r.Point != nil || r.Region != nil:
 	case x != nil:
 		point = x.Parameters
 	case q != nil && q.Parameters != nil:
 		point = q.Parameters
 	case q != nil:
-		return nil, refuse("%s is about several compositions: name the one that you refuse (--at)", q.ID)
+		return nil, notPossible("%s is about several compositions", q.ID).About(q.ID).
+			With(problem.Remedy{Text: "name the one that is to be excluded", Action: problem.Complete, Ways: []string{problem.WayPoint}})
 	default:
-		return nil, refuse("say what is refused: a composition, a region, an experiment or a question")
+		return nil, notPossible("it says neither a composition nor a region, experiment or question that is to be excluded")
 	}
-	refused, err := c.refusal(point, r.Region, r.About, r.Reason)
+	excluded, err := c.exclusion(point, r.Region, r.About, r.Reason)
 	if err != nil {
 		return nil, err
 	}
-	return []events.Payload{refused}, nil
+	return []events.Payload{excluded}, nil
 }
 
 func (c *Core) allow(r *Allow) ([]events.Payload, error) {
@@ -61,48 +63,48 @@ func (c *Core) allow(r *Allow) ([]events.Payload, error) {
 	i := slices.IndexFunc(s.Refusals, func(n campaign.Refusal) bool { return n.ID == r.Refusal })
 	switch {
 	case i < 0:
-		return nil, refuse("there is no refusal %s", r.Refusal)
+		return nil, notFound(r.Refusal, "there is no exclusion %s", r.Refusal)
 	case s.Refusals[i].Lifted:
-		return nil, refuse("%s was taken back before", r.Refusal)
+		return nil, conflict(r.Refusal, "%s was taken back before", r.Refusal)
 	}
 	return []events.Payload{&events.RegionAllowed{Refusal: r.Refusal, Reason: r.Reason}}, nil
 }
 
-// refusalReach is how far a refusal of one composition reaches in each
+// exclusionReach is how far the exclusion of one composition reaches in each
 // parameter with bounds, as a share of the parameter's range: far enough that the
 // next best composition is another one.
-const refusalReach = 0.05
+const exclusionReach = 0.05
 
-// refusal is the event by which nothing in a region is suggested any more. A nil
-// region is the neighbourhood of the composition.
-func (c *Core) refusal(point events.Point, region map[string]events.RegionSide, about, reason string) (*events.RegionRefused, error) {
+// exclusion is the event by which nothing in a region is suggested any more. A nil
+// region is the neighborhood of the composition.
+func (c *Core) exclusion(point events.Point, region map[string]events.RegionSide, about, reason string) (*events.RegionRefused, error) {
 	s := c.State()
 	if strings.TrimSpace(reason) == "" {
-		return nil, refuse("a refusal needs a reason (--reason)")
+		return nil, notPossible("nothing is excluded without a reason").With(giveReason)
 	}
 	if region == nil {
 		if _, err := c.space.Encode(point); err != nil {
-			return nil, refuse("%w", err)
+			return nil, notPossible("%w", err)
 		}
-		region = neighbourhood(s.Definition.Parameters, point)
+		region = neighborhood(s.Definition.Parameters, point)
 	} else if err := checkRegion(s.Definition.Parameters, region); err != nil {
 		return nil, err
 	}
-	refused := events.Region{Name: reason, Where: region}
+	excluded := events.Region{Name: reason, Where: region}
 	bounded := s.Bounded()
-	bounded.Excluded = append(slices.Clone(bounded.Excluded), refused)
+	bounded.Excluded = append(slices.Clone(bounded.Excluded), excluded)
 	if _, err := space.New(bounded); err != nil {
-		return nil, refuse("without it nothing would be left to suggest (%w); stop the campaign instead, or refuse less", err)
+		return nil, notPossible("without it nothing would be left to suggest (%w); stop the campaign instead, or exclude less", err)
 	}
 	return &events.RegionRefused{
-		Refusal: campaign.RefusalID(len(s.Refusals)), Region: refused, About: about, Reason: reason,
+		Refusal: campaign.RefusalID(len(s.Refusals)), Region: excluded, About: about, Reason: reason,
 	}, nil
 }
 
 // checkRegion says what is wrong with a region that a person named.
 func checkRegion(parameters []events.Parameter, region map[string]events.RegionSide) error {
 	if len(region) == 0 {
-		return refuse("the region names no parameter")
+		return notPossible("the region names no parameter")
 	}
 	known := 0
 	for _, p := range parameters {
@@ -115,25 +117,25 @@ func checkRegion(parameters []events.Parameter, region map[string]events.RegionS
 		interval := side.Min != nil || side.Max != nil
 		switch {
 		case interval == (side.Is != ""):
-			return refuse("%s needs an interval or a category", p.Name)
+			return notPossible("%s needs an interval or a category", p.Name)
 		case interval && p.Categories != nil:
-			return refuse("%s has categories: name one", p.Name)
+			return notPossible("%s has categories: name one", p.Name)
 		case !interval && p.Categories == nil:
-			return refuse("%s is a number: give an interval", p.Name)
+			return notPossible("%s is a number: give an interval", p.Name)
 		case !interval && !slices.ContainsFunc(p.Categories, func(c events.CategoryDef) bool { return c.Name == side.Is }):
-			return refuse("%s has no category %q", p.Name, side.Is)
+			return notPossible("%s has no category %q", p.Name, side.Is)
 		case !finite(side.Min) || !finite(side.Max) || side.Min != nil && side.Max != nil && *side.Min > *side.Max:
-			return refuse("the interval of %s holds nothing", p.Name)
+			return notPossible("the interval of %s holds nothing", p.Name)
 		}
 	}
 	if known != len(region) {
-		return refuse("the region names a parameter that the campaign does not have")
+		return notPossible("the region names a parameter that the campaign does not have")
 	}
 	return nil
 }
 
-// neighbourhood is the box around a composition within refusalReach.
-func neighbourhood(parameters []events.Parameter, point events.Point) map[string]events.RegionSide {
+// neighborhood is the box around a composition within exclusionReach.
+func neighborhood(parameters []events.Parameter, point events.Point) map[string]events.RegionSide {
 	box := make(map[string]events.RegionSide)
 	for _, p := range parameters {
 		value := point[p.Name]
@@ -144,7 +146,7 @@ func neighbourhood(parameters []events.Parameter, point events.Point) map[string
 		}
 		reach := 0.0
 		if p.Min != nil && p.Max != nil {
-			reach = refusalReach * (*p.Max - *p.Min)
+			reach = exclusionReach * (*p.Max - *p.Min)
 		}
 		lower, upper := number-reach, number+reach
 		box[p.Name] = events.RegionSide{Min: &lower, Max: &upper}
@@ -153,14 +155,15 @@ func neighbourhood(parameters []events.Parameter, point events.Point) map[string
 }
 
 // amendable says why an amended definition cannot be taken: together with what
-// people have refused it must leave something to suggest.
+// people have excluded it must leave something to suggest.
 func (c *Core) amendable(def events.Definition) error {
 	if _, err := space.New(def); err != nil {
-		return refuse("the amended space: %w", err)
+		return notPossible("the amended space: %w", err)
 	}
 	def.Excluded = append(slices.Clone(def.Excluded), c.State().Refused()...)
 	if _, err := space.New(def); err != nil {
-		return refuse("the amended space, without what people have refused: %w; `campaignd allow` takes a refusal back", err)
+		return notPossible("the amended space, without what people have excluded: %w", err).
+			With(problem.Remedy{Text: "take an exclusion back", Action: problem.Allow})
 	}
 	return nil
 }
