@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"regexp"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
@@ -24,7 +26,15 @@ func TestExitCodeOfEveryCode(t *testing.T) {
 		problem.NoCampaign: 3, problem.Unavailable: 3, problem.Uncertain: 3, problem.Damaged: 3, problem.Unsupported: 3,
 		problem.Interrupted: 4,
 	}
+	docs, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, code := range problem.Codes() {
+		row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| `%s` \\| .* \\| %d \\| [0-9]+ \\|$", string(code), want[code]))
+		if !row.Match(docs) {
+			t.Errorf("docs/operations.md does not say that %s ends with %d", string(code), want[code])
+		}
 		if got := exitCode(problem.New(code, "no")); want[code] == 0 || got != want[code] {
 			t.Errorf("%s ends with %d, want %d", string(code), got, want[code])
 		}

@@ -48,6 +48,7 @@ var parts = map[string]string{
 	problem.WayActual:  "--actual COMPOSITION",
 	problem.WayPoint:   "--at COMPOSITION",
 	problem.WayExclude: "--exclude",
+	problem.WayInclude: "--include",
 	problem.WayAnyway:  "--anyway",
 
 	events.ResolvedFailed:       "--failed",

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,7 +104,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 			st.NeedsPerson = append(st.NeedsPerson, fmt.Sprintf("nobody knows what became of %s (%s): look at %s, then `campaignd resolve %s`", x.ID, x.Cause, x.Instrument, x.ID))
 		}
 	}
-	st.NeedsPerson = append(st.NeedsPerson, doubtsInStatus(state)...)
+	st.NeedsPerson = slices.Concat(st.NeedsPerson, doubtsInStatus(state, a.about), pauseInStatus(state, a.about))
 	for _, q := range state.Questions {
 		if q.Status == campaign.Asked {
 			st.Questions = append(st.Questions, q)

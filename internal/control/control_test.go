@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -202,7 +203,15 @@ func TestStatuses(t *testing.T) {
 		problem.Unavailable: 503, problem.Interrupted: 503, problem.Unsupported: 501,
 		problem.Uncertain: 500, problem.Damaged: 500, problem.Internal: 500,
 	}
+	docs, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, code := range problem.Codes() {
+		row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| `%s` \\| .* \\| [0-4] \\| %d \\|$", string(code), want[code]))
+		if !row.Match(docs) {
+			t.Errorf("docs/operations.md does not say that %s is answered with %d", string(code), want[code])
+		}
 		h := Handler(Service{Verify: func(context.Context) (Verified, error) {
 			return Verified{}, problem.New(code, "no").About("e7")
 		}})

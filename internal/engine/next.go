@@ -299,14 +299,14 @@ func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 		if s.Reason != "" {
 			reason = ": " + s.Reason
 		}
-		return Wait{For: "a person: the campaign is paused" + reason, Remedies: afterPause(s), Until: deadline(s, w)}, nil
+		return Wait{For: "a person: the campaign is paused" + reason, Remedies: AfterPause(s), Until: deadline(s, w)}, nil
 	}
 	return nil, nil
 }
 
-// afterPause is what can be done about a pause. Where the budget is spent, going on is
+// AfterPause is what can be done about a pause. Where the budget is spent, going on is
 // the end, unless what experiments without a result cost is had back first.
-func afterPause(s *campaign.State) []problem.Remedy {
+func AfterPause(s *campaign.State) []problem.Remedy {
 	resume := problem.Remedy{Text: "let the campaign go on", Action: problem.Resume}
 	spent := s.Spent() >= s.Definition.Budget.Experiments
 	if !spent || !slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool { return fruitless(&x) }) {

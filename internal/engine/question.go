@@ -220,8 +220,8 @@ func (c *Core) Answerable(q *campaign.Question) error {
 	case q.Status == campaign.Withdrawn:
 		return conflict(q.ID, "%s was withdrawn, and takes no answer any more", q.ID)
 	case q.Status == campaign.Expired && q.Form == campaign.Pinpoint && projections.Number(q.Decision) < c.State().Decisions:
-		return conflict(q.ID, "%s expired, and the campaign has gone on without: name the composition when you are asked next", q.ID).
-			With(problem.Remedy{Text: "measure it on your own and tell its result", Action: problem.Tell})
+		return conflict(q.ID, "%s expired, and the campaign has gone on without: a composition can be named when you are asked next", q.ID).
+			With(problem.Remedy{Text: "to have it now, measure it on your own and tell its result", Action: problem.Tell})
 	}
 	return nil
 }

@@ -345,8 +345,8 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 	switch r.Resolution {
 	case events.ResolvedMeasured:
 		if r.Value == nil {
-			return nil, notPossible("%s cannot be resolved as measured without its value", x.ID).About(x.ID).
-				With(problem.Remedy{Text: "give it", Action: problem.Complete, Ways: []string{problem.WayValue}})
+			return nil, notPossible("%s cannot be resolved as measured without a value", x.ID).About(x.ID).
+				With(problem.Remedy{Text: "give its value", Action: problem.Complete, Ways: []string{problem.WayValue}})
 		}
 		m, err := c.measurement(made(x.Parameters, r.Actual), *r.Value, "", nil, nil)
 		if err != nil {

@@ -75,10 +75,11 @@ const (
 	WayActual  = "actual"  // the composition that was made
 	WayPoint   = "point"   // the composition that is meant
 	WayExclude = "exclude" // leave it out of the models
+	WayInclude = "include" // take in again what was left out
 	WayAnyway  = "anyway"  // take what the campaign could not ask for
 )
 
 // Ways returns the parts of requests that remedies name.
 func Ways() []string {
-	return []string{WayReason, WayValue, WayActual, WayPoint, WayExclude, WayAnyway}
+	return []string{WayReason, WayValue, WayActual, WayPoint, WayExclude, WayInclude, WayAnyway}
 }
