@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -164,14 +165,15 @@ type Coded interface {
 	ProblemCode() Code
 }
 
-// CodeOf classifies an error that is not nil: [Internal] where nothing else is known.
+// CodeOf classifies an error that is not nil, by one of [Codes]: [Internal] where
+// nothing else is known.
 func CodeOf(err error) Code {
 	if errors.Is(err, context.Canceled) {
 		return Interrupted // whatever it was that did not get done
 	}
 	var coded Coded
-	if errors.As(err, &coded) {
-		return coded.ProblemCode()
+	if errors.As(err, &coded) && slices.Contains(Codes(), coded.ProblemCode()) {
+		return coded.ProblemCode() // not a code of a later version, which came over a wire
 	}
 	for _, k := range kinds {
 		for _, same := range k.same {

@@ -89,6 +89,7 @@ func TestCodeOf(t *testing.T) {
 		{fmt.Errorf("fit: %w", context.Canceled), Interrupted},
 		{New(Unavailable, "%w", context.Canceled), Interrupted},
 		{errors.New("the disk is on fire"), Internal},
+		{&Error{Code: "of_next_year"}, Internal},
 	} {
 		if got := CodeOf(c.err); got != c.want {
 			t.Errorf("%v is %s, want %s", c.err, got, c.want)
