@@ -87,8 +87,9 @@ type Resolve struct {
 }
 
 // Handle returns the events that fulfill a request. It changes nothing. Where the
-// request cannot be fulfilled the error is a [problem.Error], of the kind
-// [problem.ErrInvalidRequest], with what can be done instead.
+// request cannot be fulfilled the error wraps a [problem.Error] with what can be done
+// instead: errors.Is finds [problem.ErrInvalidRequest], or [ErrNoCampaign] before there
+// is one.
 func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	s := c.State()
 	if s.Status == campaign.Undefined {
