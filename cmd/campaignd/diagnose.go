@@ -29,7 +29,7 @@ to judge by. Nothing is changed; the exit code is 0 whatever the verdict.`,
   campaignd diagnose electrolyte.campaign --json | jq .verdict`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, s, err := a.openToRead(cmd.Context(), args)
+			_, s, err := a.openToRead(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ to judge by. Nothing is changed; the exit code is 0 whatever the verdict.`,
 			if err != nil {
 				return err
 			}
-			d, err := diagnose.Of(cmd.Context(), core.View(), shellArg(t.store))
+			d, err := diagnose.Of(cmd.Context(), core.View())
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func (a *app) printDiagnosis(d diagnose.Diagnosis) error {
 	for _, f := range d.Findings {
 		a.printf("\n")
 		a.paragraph("  "+string(f.Level)+": ", "    ", f.Text)
-		a.paragraph("    → ", "      ", f.Next)
+		a.paragraph("    → ", "      ", a.about.advice(f.Next, f.Remedies))
 	}
 	a.printCheck(d)
 	if err := a.printParametersLearnt(d); err != nil {

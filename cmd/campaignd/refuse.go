@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -162,14 +163,25 @@ func refusalsInStatus(state *campaign.State) []campaign.Exclusion {
 	return held
 }
 
+// pauseInStatus says what a paused campaign waits for.
+func pauseInStatus(state *campaign.State, about commands) []string {
+	if state.Status != campaign.Paused {
+		return nil
+	}
+	return []string{about.clause("the campaign is paused", engine.AfterPause(state))}
+}
+
 // doubtsInStatus says which measurements are in doubt.
-func doubtsInStatus(state *campaign.State) (needPerson []string) {
+func doubtsInStatus(state *campaign.State, about commands) (needPerson []string) {
 	for i := range state.Experiments {
 		x := &state.Experiments[i]
 		if x.Flag == nil || x.Flag.Verdict != events.VerdictSuspect || beingRepeated(state, x) {
 			continue
 		}
-		needPerson = append(needPerson, x.ID+" is in doubt: "+x.Flag.Reason+" Settle it with `campaignd correct "+x.ID+" --include` or --exclude")
+		settle := problem.Remedy{
+			Text: "settle it", Action: problem.Correct, Subject: x.ID, Ways: []string{problem.WayInclude, problem.WayExclude},
+		}
+		needPerson = append(needPerson, about.advice(x.ID+" is in doubt: "+x.Flag.Reason, []problem.Remedy{settle}))
 	}
 	return needPerson
 }

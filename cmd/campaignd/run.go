@@ -131,9 +131,9 @@ type running struct {
 	over       *engine.Core    // the campaign, where it had ended before
 	unlock     func()          // gives the device back; nil where it is not ours alone
 
-	mu         sync.Mutex
-	waitingFor string
-	computing  engine.Computation
+	mu        sync.Mutex
+	wait      engine.Wait
+	computing engine.Computation
 }
 
 // prepare opens the store and everything that the campaign names, and writes
@@ -268,11 +268,11 @@ func (r *running) newDisplay() {
 }
 
 // observe is called by the engine's loop.
-func (r *running) observe(core *engine.Core, waitingFor string) {
+func (r *running) observe(core *engine.Core, wait engine.Wait) {
 	r.mu.Lock()
-	r.waitingFor, r.computing = waitingFor, engine.Computation{}
+	r.wait, r.computing = wait, engine.Computation{}
 	r.mu.Unlock()
-	r.display.stands(progressOf(core, waitingFor))
+	r.display.stands(progressOf(core, r.about.clause(wait.For, wait.Remedies)))
 }
 
 // working is called by the engine's loop when something has been computed for a while, and when
@@ -281,7 +281,7 @@ func (r *running) working(core *engine.Core) {
 	now := progressOf(core, "")
 	now.Computing = r.runner.Computing()
 	r.mu.Lock()
-	r.waitingFor, r.computing = "", now.Computing
+	r.wait, r.computing = engine.Wait{}, now.Computing
 	r.mu.Unlock()
 	r.display.stands(now)
 }
@@ -349,7 +349,8 @@ func (r *running) service(running context.Context) control.Service {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			now := status
-			now.WaitingFor, now.Computing, now.ComputingSince = r.waitingFor, r.computing.What, r.computing.Since
+			now.WaitingFor, now.Remedies = r.wait.For, r.wait.Remedies
+			now.Computing, now.ComputingSince = r.computing.What, r.computing.Since
 			return now
 		},
 	}

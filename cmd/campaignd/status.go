@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,7 +87,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	if err != nil && view.ObjectiveError == nil { // a model that cannot be built is a finding, not the end
 		return err
 	}
-	diagnosis, err := diagnose.Of(ctx, view, shellArg(t.store))
+	diagnosis, err := diagnose.Of(ctx, view)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 			st.NeedsPerson = append(st.NeedsPerson, fmt.Sprintf("nobody knows what became of %s (%s): look at %s, then `campaignd resolve %s`", x.ID, x.Cause, x.Instrument, x.ID))
 		}
 	}
-	st.NeedsPerson = append(st.NeedsPerson, doubtsInStatus(state)...)
+	st.NeedsPerson = slices.Concat(st.NeedsPerson, doubtsInStatus(state, a.about), pauseInStatus(state, a.about))
 	for _, q := range state.Questions {
 		if q.Status == campaign.Asked {
 			st.Questions = append(st.Questions, q)
@@ -130,7 +131,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	a.printf("Campaign %s: %s\n\n", state.Name, how)
 	switch {
 	case st.Run != nil && st.Run.WaitingFor != "":
-		row("run", "by process %d since %s, waiting for %s", st.Run.PID, clock(st.Run.Since), st.Run.WaitingFor)
+		row("run", "by process %d since %s, waiting for %s", st.Run.PID, clock(st.Run.Since), a.about.clause(st.Run.WaitingFor, st.Run.Remedies))
 	case st.Run != nil && st.Run.Computing != "":
 		row("run", "by process %d since %s, %s", st.Run.PID, clock(st.Run.Since), computingInWords(st.Run.Computing, st.Run.ComputingSince))
 	case st.Run != nil:

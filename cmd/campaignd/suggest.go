@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -29,6 +29,8 @@ type suggested struct {
 	Questions []campaign.Question `json:"questions"`
 	// WaitingFor says why there is no experiment.
 	WaitingFor string `json:"waiting_for,omitempty"`
+	// Remedies are what a person can do about it.
+	Remedies []problem.Remedy `json:"remedies,omitempty"`
 	// Stopped says why the campaign ended; empty while it has not.
 	Stopped string `json:"stopped"`
 	Store   string `json:"store"`
@@ -93,7 +95,7 @@ func (a *app) suggest(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	answer := suggested{Campaign: s.name, Questions: suggestion.Questions, WaitingFor: suggestion.WaitingFor, Stopped: summary.Stopped, Store: t.store}
+	answer := suggested{Campaign: s.name, Questions: suggestion.Questions, WaitingFor: suggestion.WaitingFor, Remedies: suggestion.Remedies, Stopped: summary.Stopped, Store: t.store}
 	if answer.Questions == nil {
 		answer.Questions = []campaign.Question{}
 	}
@@ -173,7 +175,7 @@ func (a *app) printSuggestion(def *definition.Campaign, s suggested, t target) {
 	}
 	x := s.Experiment
 	if x == nil {
-		a.printf("No experiment to suggest: waiting for %s.\n", s.WaitingFor)
+		a.printf("No experiment to suggest: waiting for %s.\n", a.about.clause(s.WaitingFor, s.Remedies))
 		return
 	}
 	for i, x := range append([]suggestedExperiment{*x}, s.Further...) {
@@ -212,14 +214,6 @@ func (a *app) printParameters(def *definition.Campaign, p definition.Point) {
 			a.printf("  %-*s  %s\n", width, par.Name, format.WithUnit(value, par.Unit))
 		}
 	}
-}
-
-// shellArg quotes a path for a shell where it needs it.
-func shellArg(path string) string {
-	if strings.ContainsAny(path, " \t'\"\\$&;()<>|*?`!") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }
 
 // rehearse returns the campaign of a file that has no store yet, in memory.

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -359,14 +360,14 @@ func TestCorrectionsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, r := range map[string]engine.Correct{
-		"never had a result":         {Experiment: "e2", Outcome: events.ResolvedMeasured},
-		"has no result":              {Experiment: "e2", Outcome: events.ResolvedFailed, Value: ptr(3.0)},
-		"nothing changes":            {Experiment: "e2"},
-		"nothing to exclude":         {Experiment: "e2", Outcome: events.ResolvedNotPerformed, Exclude: true},
-		"campaignd tell e7":          {Experiment: "e7", Value: ptr(3.0)},
-		"is not an outcome":          {Experiment: "e2", Outcome: "lost"},
-		"there is no experiment e70": {Experiment: "e70", Value: ptr(3.0)},
-		"lipf6 = 3 mol/kg is above":  {Experiment: "e1", Actual: at(3, 0.4, 0.4)},
+		"never had a result":            {Experiment: "e2", Outcome: events.ResolvedMeasured},
+		"has no result":                 {Experiment: "e2", Outcome: events.ResolvedFailed, Value: ptr(3.0)},
+		"nothing changes":               {Experiment: "e2"},
+		"nothing to exclude":            {Experiment: "e2", Outcome: events.ResolvedNotPerformed, Exclude: true},
+		"e7 has not been performed yet": {Experiment: "e7", Value: ptr(3.0)},
+		"is not an outcome":             {Experiment: "e2", Outcome: "lost"},
+		"there is no experiment e70":    {Experiment: "e70", Value: ptr(3.0)},
+		"lipf6 = 3 mol/kg is above":     {Experiment: "e1", Actual: at(3, 0.4, 0.4)},
 	} {
 		r.Reason = "why not"
 		if _, err := core.Handle(engine.Request{Actor: "person:eve", Correct: &r}); err == nil || !strings.Contains(err.Error(), want) {
@@ -377,7 +378,7 @@ func TestCorrectionsRefused(t *testing.T) {
 		t.Errorf("without a reason: %v", err)
 	}
 	_, err = core.Handle(engine.Request{Actor: "person:eve", Tell: &engine.Tell{Experiment: "e2", Value: 3}})
-	if err == nil || !strings.Contains(err.Error(), "campaignd correct e2") {
+	if !offers(err, problem.Correct, "e2") {
 		t.Errorf("telling it again: %v", err)
 	}
 	// What nobody has performed is called off.
@@ -434,7 +435,7 @@ func TestLateAnswerCanCount(t *testing.T) {
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
 		all := history(t, log)
 		if last := all[len(all)-1]; last.Kind == events.KindNoteAdded {
-			if !strings.Contains(string(last.Data), "campaignd correct e1") || !strings.Contains(string(last.Data), "12") {
+			if !strings.Contains(string(last.Data), "e1 has to be corrected") || !strings.Contains(string(last.Data), "12") {
 				t.Errorf("the note says %s", last.Data)
 			}
 			break

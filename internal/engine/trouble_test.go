@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -140,6 +141,33 @@ func TestCancellationsInARowPause(t *testing.T) {
 	until(t, waiting, "door open; see to the instrument")
 }
 
+// Law: a pause is ended by resuming; where the last of the budget went into experiments
+// without a result, there is first what gives some of it back.
+func TestAfterPause(t *testing.T) {
+	for name, c := range map[string]struct {
+		budget int
+		status campaign.ExperimentStatus
+		want   []problem.Action
+	}{
+		"budget is left":       {5, campaign.Failed, []problem.Action{problem.Resume}},
+		"it was spent well":    {4, campaign.Measured, []problem.Action{problem.Resume}},
+		"it was spent in vain": {4, campaign.Failed, []problem.Action{problem.Amend, problem.Correct, problem.Resume}},
+	} {
+		def := electrolyte(t, 1, c.budget, unaided)
+		s := &campaign.State{Status: campaign.Paused, Definition: &def}
+		for i := range 4 {
+			s.Experiments = append(s.Experiments, campaign.Experiment{ID: campaign.ExperimentID(i), Status: c.status})
+		}
+		var got []problem.Action
+		for _, r := range engine.AfterPause(s) {
+			got = append(got, r.Action)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: what can be done is %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // Law: what an instrument says after a person has settled its experiment is
 // recorded, though it no longer counts.
 func TestLateAnswersAreKept(t *testing.T) {
@@ -260,8 +288,8 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	}
 }
 
-// Law: requests that make no sense are refused, with a reason, and change nothing.
-func TestRefusals(t *testing.T) {
+// Law: requests that make no sense are rejected, with a reason, and change nothing.
+func TestInvalidRequests(t *testing.T) {
 	def := electrolyte(t, 1, 5)
 	log, core := simulate(t, def)
 	before := log.Last()
@@ -281,7 +309,7 @@ func TestRefusals(t *testing.T) {
 		"another seed":               {engine.Request{Amend: &events.CampaignAmended{Definition: other}}, "neither the name, nor the seed"},
 		"resolve what is not open":   {engine.Request{Resolve: &engine.Resolve{Experiment: measuredID, Resolution: events.ResolvedFailed}}, "only an experiment whose fate is unknown"},
 		"no such experiment":         {engine.Request{Tell: &engine.Tell{Experiment: "e77", Value: 1}}, "no experiment e77"},
-		"told twice":                 {engine.Request{Tell: &engine.Tell{Experiment: measuredID, Value: 1}}, "campaignd correct"},
+		"told twice":                 {engine.Request{Tell: &engine.Tell{Experiment: measuredID, Value: 1}}, "has a result already"},
 		"correct without a reason":   {engine.Request{Correct: &engine.Correct{Experiment: measuredID, Value: ptr(1.0)}}, "needs a reason"},
 		"exclude with a value":       {engine.Request{Correct: &engine.Correct{Experiment: measuredID, Value: ptr(1.0), Exclude: true, Reason: "x"}}, "no new value"},
 		"an answer that is none":     {engine.Request{Answer: &engine.Answer{Question: "q1", Reply: humans.Reply{Answer: events.Answer{Label: "perhaps"}}}}, "neither accept nor reject"},

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections"
@@ -28,6 +29,7 @@ type history struct {
 	summary engine.Summary
 	// diagnosis says how far the model and the experts can be trusted.
 	diagnosis diagnose.Diagnosis
+	advise    func(next string, remedies []problem.Remedy) string
 	format    compositionFormat
 	places    int // decimals of a measured value
 
