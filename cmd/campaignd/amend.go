@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // errSame means that there is nothing to amend.
@@ -63,7 +64,7 @@ stopped stays as it is.`,
 			}
 			if err == nil && budget > 0 && spent >= budget && !a.json {
 				a.printf("%s were run already, of the %d it may have now: nothing more is measured, and the next `campaignd run %s` completes it.\n",
-					plural(spent, "experiment"), budget, t)
+					format.Count(spent, "experiment"), budget, t)
 			}
 			return err
 		},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 func (a *app) anchorCommand() *cobra.Command {
@@ -42,7 +43,7 @@ takes back what was named with this command before.`,
 				case len(def.Experts) == 1:
 					expert = def.Experts[0].Name
 				default:
-					return engine.Request{}, badInput("the campaign has %s: say whose judgement it is, with --expert", plural(len(def.Experts), "expert"))
+					return engine.Request{}, badInput("the campaign has %s: say whose judgement it is, with --expert", format.Count(len(def.Experts), "expert"))
 				}
 				r := &events.AnchorsDeclared{Expert: expert, Points: []events.Point{}, Instead: instead, Reason: reason}
 				for _, text := range at {

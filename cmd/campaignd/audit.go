@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // Chains of an audit.
@@ -229,7 +230,7 @@ func (r *audited) setVerified(v control.Verified) {
 
 func (a *app) printAudit(r *audited) {
 	if r.Chain == chainOK {
-		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n", plural(int(r.Events), "event"), r.Root)
+		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n", format.Count(int(r.Events), "event"), r.Root)
 	} else {
 		a.printf("THE LOG IS DAMAGED:\n")
 		for _, f := range r.Faults {
@@ -250,10 +251,10 @@ func (a *app) printAudit(r *audited) {
 	}
 	var again []string
 	if r.Decisions > 0 {
-		again = append(again, fmt.Sprintf("%d of %s", r.Reproduced, plural(r.Decisions, "decision")))
+		again = append(again, fmt.Sprintf("%d of %s", r.Reproduced, format.Count(r.Decisions, "decision")))
 	}
 	if r.Fits > 0 {
-		again = append(again, fmt.Sprintf("%d of %s", r.FitsReproduced, plural(r.Fits, "fit")))
+		again = append(again, fmt.Sprintf("%d of %s", r.FitsReproduced, format.Count(r.Fits, "fit")))
 	}
 	if again == nil {
 		a.printf("No decision and no fit has been made yet: there is nothing to make again.\n")
@@ -280,14 +281,14 @@ func (a *app) printBuilds(r *audited) {
 		for _, b := range r.Builds {
 			var made []string
 			if b.Decisions > 0 {
-				made = append(made, plural(b.Decisions, "decision"))
+				made = append(made, format.Count(b.Decisions, "decision"))
 			}
 			if b.Fits > 0 {
-				made = append(made, plural(b.Fits, "fit"))
+				made = append(made, format.Count(b.Fits, "fit"))
 			}
 			older := ""
 			if b.Older > 0 {
-				older = fmt.Sprintf("; %s of an earlier version of the policies, not made again here", plural(b.Older, "decision"))
+				older = fmt.Sprintf("; %s of an earlier version of the policies, not made again here", format.Count(b.Older, "decision"))
 			}
 			a.printf("  %s by campaignd %s%s\n", strings.Join(made, " and "), build{b.Build}, older)
 		}
@@ -300,8 +301,8 @@ func (a *app) printBuilds(r *audited) {
 			}
 		}
 		a.printf("INCOMPLETE: this version cannot make %s of an earlier one again. Audit with the campaignd that made them, named above; then leave them out here: --except %s\n",
-			plural(left, "decision"), strings.Join(names, ","))
+			format.Count(left, "decision"), strings.Join(names, ","))
 	} else if r.Excepted > 0 {
-		a.printf("%s of an earlier version were left out, as asked.\n", plural(r.Excepted, "decision"))
+		a.printf("%s of an earlier version were left out, as asked.\n", format.Count(r.Excepted, "decision"))
 	}
 }

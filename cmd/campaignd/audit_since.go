@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/checkpoint"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // sinceCheckpoint is what an earlier checkpoint says of a log.
@@ -91,6 +92,6 @@ func (a *app) printSince(r *audited) {
 			a.printf("NOT THE LOG OF %s (%s):\n  %s\n", c.File, how, c.Problem)
 			continue
 		}
-		a.printf("The log has only grown since %s, of %s (%s).\n", c.File, plural(int(c.Events), "event"), how)
+		a.printf("The log has only grown since %s, of %s (%s).\n", c.File, format.Count(int(c.Events), "event"), how)
 	}
 }

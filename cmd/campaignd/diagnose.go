@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
@@ -11,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 func (a *app) diagnoseCommand() *cobra.Command {
@@ -78,7 +77,7 @@ func (a *app) printCheck(d diagnose.Diagnosis) {
 		if !check.Refitted {
 			how = "at the campaign's hyperparameters"
 		}
-		a.printf("\nEach of %s predicted from all others (%s)\n", plural(len(check.Rows), "composition"), how)
+		a.printf("\nEach of %s predicted from all others (%s)\n", format.Count(len(check.Rows), "composition"), how)
 		if check.R2 != nil {
 			row("R²", "%s (1 is perfect, 0 no better than the mean)", figures(*check.R2))
 		}
@@ -98,7 +97,7 @@ func (a *app) printCheck(d diagnose.Diagnosis) {
 	row("model", "%s sd of one measurement, %s", measure(n.SD, d.Unit), n.Source)
 	row("spread", "%s sd of all measurements", measure(n.Spread, d.Unit))
 	if r := n.Replicates; r != nil {
-		row("repetitions", "%s sd (95 %%: %s to %s), from %s", measure(r.SD, d.Unit), figures(r.Lower), figures(r.Upper), plural(r.Freedom, "repetition"))
+		row("repetitions", "%s sd (95 %%: %s to %s), from %s", measure(r.SD, d.Unit), figures(r.Lower), figures(r.Upper), format.Count(r.Freedom, "repetition"))
 	} else {
 		row("repetitions", "none: no composition has two measurements that count")
 	}
@@ -115,7 +114,7 @@ func (a *app) printParametersLearnt(d diagnose.Diagnosis) error {
 	for _, p := range d.Parameters {
 		length, effect := "between categories", ""
 		if p.Lengthscale != nil {
-			length = fmt.Sprintf("%s (%s of its range)", measure(*p.Lengthscale, p.Unit), percentage(p.Share))
+			length = fmt.Sprintf("%s (%s of its range)", measure(*p.Lengthscale, p.Unit), format.Percent(p.Share))
 		}
 		if p.Effect != nil {
 			effect = fmt.Sprintf("%s ± %s", figures(*p.Effect), measure(*p.EffectSD, d.Unit))
@@ -187,10 +186,10 @@ func (a *app) printExperts(d diagnose.Diagnosis) {
 	for _, x := range d.Experts {
 		a.paragraph("  ", "    ", fmt.Sprintf("%s: %s.", x.Name, agreementInWords(x)))
 		if m := x.Measured; m.Accepted > 0 {
-			a.printf("    %d of %s measured came out better than the median\n", m.AcceptedGood, plural(m.Accepted, "accepted composition"))
+			a.printf("    %d of %s measured came out better than the median\n", m.AcceptedGood, format.Count(m.Accepted, "accepted composition"))
 		}
 		if m := x.Measured; m.Rejected > 0 {
-			a.printf("    %d of %s measured did not come out better than the median\n", m.RejectedBad, plural(m.Rejected, "rejected composition"))
+			a.printf("    %d of %s measured did not come out better than the median\n", m.RejectedBad, format.Count(m.Rejected, "rejected composition"))
 		}
 	}
 }
@@ -212,31 +211,15 @@ func agreementInWords(x diagnose.Expert) string {
 
 // pairsInWords writes a share of pairs with its interval.
 func pairsInWords(a *diagnose.Agreement) string {
-	return fmt.Sprintf("%s of %d pairs (95 %%: %s to %s, guessing gives 50 %%)", percentage(a.Share), a.Pairs, percentage(a.Lower), percentage(a.Upper))
+	return fmt.Sprintf("%s of %d pairs (95 %%: %s to %s, guessing gives 50 %%)", format.Percent(a.Share), a.Pairs, format.Percent(a.Lower), format.Percent(a.Upper))
 }
 
-// figures writes a number in three significant digits: enough for a
-// judgement, and for a standard deviation.
-func figures(x float64) string {
-	if size := math.Abs(x); x == 0 || size >= 1e-3 && size < 1e6 {
-		digits := 2
-		if x != 0 {
-			digits -= int(math.Floor(math.Log10(size)))
-		}
-		text := strconv.FormatFloat(x, 'f', min(max(digits, 0), 6), 64)
-		if strings.Contains(text, ".") {
-			text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-		}
-		return text
-	}
-	return strconv.FormatFloat(x, 'g', 3, 64)
-}
+// figures writes a number in three significant digits: enough for a judgement, and
+// for a standard deviation.
+func figures(x float64) string { return format.Rounded(x, 3) }
 
 // measure is figures with a unit.
-func measure(x float64, unit string) string { return strings.TrimSpace(figures(x) + " " + unit) }
-
-// percentage writes a share as a percentage.
-func percentage(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
+func measure(x float64, unit string) string { return format.WithUnit(figures(x), unit) }
 
 // lineWidth is where paragraphs are broken.
 const lineWidth = 100

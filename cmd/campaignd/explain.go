@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -310,7 +310,7 @@ func (a *app) printExplanation(ex *explained) error {
 			if !test.Holds {
 				verdict = "does not hold"
 			}
-			tabulate(w, "  %s\t%s %s %s\t%s\n", test.Name, short(test.Left), test.Relation, short(test.Right), verdict)
+			tabulate(w, "  %s\t%s %s %s\t%s\n", test.Name, format.Short(test.Left), test.Relation, format.Short(test.Right), verdict)
 		}
 		if err := w.Flush(); err != nil {
 			return err
@@ -340,19 +340,19 @@ func (a *app) printModels(def *events.Definition, d *events.DecisionMade) {
 		a.printf("\nModels\n")
 	}
 	if f := d.Objective; f != nil {
-		row("objective", "%s kernel on %s, log posterior %s", f.Kernel, plural(f.Observations, "measurement"), short(f.LogPosterior))
-		row("", "lengthscales %s (in the unit cube), prior sd %s, noise sd %s", numbers(f.Lengthscales), quantity(sqrt(f.OutputScale)*f.Scale, def.Objective.Unit), noiseOf(def, f))
+		row("objective", "%s kernel on %s, log posterior %s", f.Kernel, format.Count(f.Observations, "measurement"), format.Short(f.LogPosterior))
+		row("", "lengthscales %s (in the unit cube), prior sd %s, noise sd %s", format.Numbers(f.Lengthscales), format.Quantity(sqrt(f.OutputScale)*f.Scale, def.Objective.Unit), noiseOf(def, f))
 	}
 	if f := d.Belief; f != nil {
 		noun := "label"
 		if b := def.Policy.Trust.Belief(); b != nil && b.Feedback != events.FeedbackLabel {
 			noun = "pair" // of compositions, one held better than the other
 		}
-		row("belief", "%s, norm bound %s, log likelihood %s, confidence %s", plural(f.Labels, noun), short(f.NormBound), short(f.LogLikelihood), short(f.Confidence))
+		row("belief", "%s, norm bound %s, log likelihood %s, confidence %s", format.Count(f.Labels, noun), format.Short(f.NormBound), format.Short(f.LogLikelihood), format.Short(f.Confidence))
 	}
 	if f := d.Preference; f != nil {
-		row("preference", "%s model, %s kernel on %s, log evidence %s", f.Form, f.Kernel, plural(f.Comparisons, "comparison"), short(f.LogEvidence))
-		row("", "lengthscales %s (in the unit cube), output scale %s", numbers(f.Lengthscales), short(f.OutputScale))
+		row("preference", "%s model, %s kernel on %s, log evidence %s", f.Form, f.Kernel, format.Count(f.Comparisons, "comparison"), format.Short(f.LogEvidence))
+		row("", "lengthscales %s (in the unit cube), output scale %s", format.Numbers(f.Lengthscales), format.Short(f.OutputScale))
 	}
 }
 
@@ -387,7 +387,7 @@ func answerInWords(def *events.Definition, q *campaign.Question) string {
 	case q.Form == campaign.Pinpoint && q.Parameters == nil:
 		return fmt.Sprintf("%s had no suggestion for %s", q.Expert, q.ID)
 	case q.Form == campaign.Pinpoint:
-		return fmt.Sprintf("%s named (%s) in %s", q.Expert, composition(def, q.Parameters), q.ID)
+		return fmt.Sprintf("%s named (%s) in %s", q.Expert, format.CompositionsOf(def).Line(q.Parameters), q.ID)
 	}
 	return fmt.Sprintf("%s %s %s", q.Expert, said(q.Answer), q.ID)
 }
@@ -399,9 +399,9 @@ func reviewInWords(r *events.ChoiceReview) string {
 // weightInWords says the weight of a belief after a decision, and how it moved.
 func weightInWords(lambda float64, t *events.TrustAdjusted) string {
 	if t == nil {
-		return short(lambda) + " of the expert's belief"
+		return format.Short(lambda) + " of the expert's belief"
 	}
-	return fmt.Sprintf("%s of %s's belief after it (%s before; the lower belief bound was %s)", short(lambda), t.Expert, short(t.From), short(t.Violation))
+	return fmt.Sprintf("%s of %s's belief after it (%s before; the lower belief bound was %s)", format.Short(lambda), t.Expert, format.Short(t.From), format.Short(t.Violation))
 }
 
 // letters maps candidates to the letters under which an expert saw them: nil
@@ -441,48 +441,44 @@ func (a *app) printCandidates(ex *explained) error {
 		}
 		return name
 	})
-	for _, par := range def.Parameters {
-		write := func(v events.Value) string { return parameterValue(def, par, v) }
-		if looksAlike(d.Candidates, par.Name, write) {
-			write = func(v events.Value) string {
-				x, _ := v.Float()
-				return strconv.FormatFloat(x, 'g', 6, 64)
-			}
-		}
-		line(strings.TrimSpace(par.Name+" "+bracket(par.Unit)), func(c events.Candidate) string {
-			if v, ok := c.Parameters[par.Name]; ok {
-				return write(v)
-			}
-			return ""
+	points := make([]events.Point, len(d.Candidates))
+	for i, c := range d.Candidates {
+		points[i] = c.Parameters
+	}
+	write := format.CompositionsOf(def).Apart(points...)
+	for i, par := range def.Parameters {
+		line(format.Heading(par.Name, par.Unit), func(c events.Candidate) string {
+			text, _ := write.Value(i, c.Parameters)
+			return text
 		})
 	}
-	unit := bracket(def.Objective.Unit)
-	line("predicted "+def.Objective.Name+" "+unit, func(c events.Candidate) string {
+	unit := def.Objective.Unit
+	line(format.Heading("predicted "+def.Objective.Name, unit), func(c events.Candidate) string {
 		if c.Prediction == nil {
 			return ""
 		}
-		return fmt.Sprintf("%s ± %s", short(c.Prediction.Mean), short(c.Prediction.SD))
+		return fmt.Sprintf("%s ± %s", format.Short(c.Prediction.Mean), format.Short(c.Prediction.SD))
 	})
 	optional := func(x *float64) string {
 		if x == nil {
 			return ""
 		}
-		return short(*x)
+		return format.Short(*x)
 	}
-	line("optimistic bound "+unit, func(c events.Candidate) string { return optional(c.Optimistic) })
-	line("pessimistic bound "+unit, func(c events.Candidate) string { return optional(c.Pessimistic) })
+	line(format.Heading("optimistic bound", unit), func(c events.Candidate) string { return optional(c.Optimistic) })
+	line(format.Heading("pessimistic bound", unit), func(c events.Candidate) string { return optional(c.Pessimistic) })
 	line("acquisition (smaller is better)", func(c events.Candidate) string { return optional(c.Acquisition) })
 	line("belief: rejection score (logits)", func(c events.Candidate) string {
 		if c.Belief == nil {
 			return ""
 		}
-		return fmt.Sprintf("%s … %s", short(c.Belief.Lower), short(c.Belief.Upper))
+		return fmt.Sprintf("%s … %s", format.Short(c.Belief.Lower), format.Short(c.Belief.Upper))
 	})
 	line(scoreInWords(d), func(c events.Candidate) string {
 		if c.Score == nil {
 			return ""
 		}
-		return fmt.Sprintf("%s ± %s", short(c.Score.Mean), short(c.Score.SD))
+		return fmt.Sprintf("%s ± %s", format.Short(c.Score.Mean), format.Short(c.Score.SD))
 	})
 	if err := w.Flush(); err != nil {
 		return err
@@ -493,31 +489,10 @@ func (a *app) printCandidates(ex *explained) error {
 	return nil
 }
 
-// looksAlike reports whether two candidates that differ in a parameter are written
-// alike.
-func looksAlike(candidates []events.Candidate, parameter string, write func(events.Value) string) bool {
-	for i := range candidates {
-		for j := range i {
-			a, b := candidates[i].Parameters[parameter], candidates[j].Parameters[parameter]
-			if a != b && write(a) == write(b) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // scoreInWords says what the score of a candidate is.
 func scoreInWords(d *events.DecisionMade) string {
 	if d.Preference != nil && d.Preference.Form == events.PreferenceChoice {
 		return "chance to be preferred to a random one"
 	}
 	return "utility (differences count, not its level)"
-}
-
-func bracket(unit string) string {
-	if unit == "" {
-		return ""
-	}
-	return "[" + unit + "]"
 }

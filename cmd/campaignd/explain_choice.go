@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/explain"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/num/shapley"
 )
 
@@ -49,7 +50,7 @@ func shareLines(ex *explained, shares []explain.Share) (lines []string) {
 	unit := ex.def.Objective.Unit
 	name := ansi.StringWidth("the model itself")
 	for _, q := range quantitiesOf(ex.def) {
-		name = max(name, ansi.StringWidth(q.name+" "+bracket(unit)))
+		name = max(name, ansi.StringWidth(format.Heading(q.name, unit)))
 	}
 	greatest := 0.0
 	for _, s := range shares {
@@ -77,7 +78,7 @@ func shareLines(ex *explained, shares []explain.Share) (lines []string) {
 		}
 		lines = append(lines, text)
 	}
-	number := func(x float64) string { return fmt.Sprintf("%*s", column, short(x)) }
+	number := func(x float64) string { return fmt.Sprintf("%*s", column, format.Short(x)) }
 	for _, q := range quantitiesOf(ex.def) {
 		if !slices.ContainsFunc(shares, func(s explain.Share) bool { return s.Quantity == q.quantity }) {
 			continue
@@ -85,7 +86,7 @@ func shareLines(ex *explained, shares []explain.Share) (lines []string) {
 		if lines != nil {
 			lines = append(lines, "")
 		}
-		row(strings.TrimSpace(q.name+" "+bracket(unit)), func(s *explain.Share) string {
+		row(format.Heading(q.name, unit), func(s *explain.Share) string {
 			return fmt.Sprintf("%*s", column, strings.TrimSpace(letter[s.Candidate]+" "+s.Candidate))
 		}, q.quantity)
 		row("base", func(s *explain.Share) string { return number(s.Base) }, q.quantity)
@@ -101,7 +102,7 @@ func shareLines(ex *explained, shares []explain.Share) (lines []string) {
 			}, q.quantity)
 		}
 		row("base + sum", func(s *explain.Share) string {
-			return fmt.Sprintf("%*s", column, fmt.Sprintf("%s %s = %s", short(s.Base), spaced(s.Total-s.Base), short(s.Total)))
+			return fmt.Sprintf("%*s", column, fmt.Sprintf("%s %s = %s", format.Short(s.Base), spaced(s.Total-s.Base), format.Short(s.Total)))
 		}, q.quantity)
 		if explain.AddUp(shares) {
 			continue
@@ -149,17 +150,17 @@ func bar(x, greatest float64) string {
 
 func signed(x float64) string {
 	if x > 0 {
-		return "+" + short(x)
+		return "+" + format.Short(x)
 	}
-	return strings.ReplaceAll(short(x), "-", "−")
+	return strings.ReplaceAll(format.Short(x), "-", "−")
 }
 
 // spaced writes a summand: "+ 0.17", "− 0.17".
 func spaced(x float64) string {
 	if x < 0 {
-		return "− " + short(-x)
+		return "− " + format.Short(-x)
 	}
-	return "+ " + short(x)
+	return "+ " + format.Short(x)
 }
 
 func pad(text string, width int) string {
@@ -211,15 +212,16 @@ func planeLines(ex *explained, p *events.Plane) []string {
 			y = par
 		}
 	}
-	at := func(par events.Parameter, v float64) string { return parameterValue(def, par, events.Number(v)) }
+	write := format.CompositionsOf(def)
+	at := func(par events.Parameter, v float64) string { return write.Number(par.Name, v) }
 	low, high := at(y, p.Ys[0]), at(y, p.Ys[len(p.Ys)-1])
 	margin := max(ansi.StringWidth(low), ansi.StringWidth(high))
 	width := 2 * len(p.Xs)
 	lines := []string{
-		fmt.Sprintf("%s upwards, %s to the right; the others as in %s", strings.TrimSpace(p.Y+" "+bracket(y.Unit)), strings.TrimSpace(p.X+" "+bracket(x.Unit)),
+		fmt.Sprintf("%s upwards, %s to the right; the others as in %s", format.Heading(p.Y, y.Unit), format.Heading(p.X, x.Unit),
 			strings.TrimSpace(letter[p.Candidate]+" "+p.Candidate)),
 		"",
-		pad("", margin+1) + pad("mean "+bracket(def.Objective.Unit), width+3) + "standard deviation",
+		pad("", margin+1) + pad(format.Heading("mean", def.Objective.Unit), width+3) + "standard deviation",
 	}
 	for row := len(mean) - 1; row >= 0; row-- {
 		label := ""
@@ -284,5 +286,5 @@ func shaded(values [][]float64, marks map[[2]int]string) (rows []string, key str
 		}
 		rows = append(rows, b.String())
 	}
-	return rows, fmt.Sprintf("%s %s to %s %s", shades[0], short(low), short(high), shades[len(shades)-1])
+	return rows, fmt.Sprintf("%s %s to %s %s", shades[0], format.Short(low), format.Short(high), shades[len(shades)-1])
 }

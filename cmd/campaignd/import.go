@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 func (a *app) importCommand() *cobra.Command {
@@ -89,7 +90,7 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *importe
 	if a.json {
 		return a.printRecorded(ctx, s, stored)
 	}
-	a.printf("Imported %s from %s.\n", plural(len(im.rows), "measurement"), im.sheet.name)
+	a.printf("Imported %s from %s.\n", format.Count(len(im.rows), "measurement"), im.sheet.name)
 	if len(im.skipped) > 0 {
 		a.printf("Left out: %s.\n", im.left())
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -132,7 +133,7 @@ func (im *importer) skip(row sheetRow) string {
 func (im *importer) left() string {
 	var parts []string
 	for why, n := range im.skipped {
-		parts = append(parts, fmt.Sprintf("%s %s", plural(n, "row"), why))
+		parts = append(parts, fmt.Sprintf("%s %s", format.Count(n, "row"), why))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, ", ")

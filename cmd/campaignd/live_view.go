@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
@@ -48,16 +49,16 @@ func (p *panel) View() tea.View {
 	if def.Policy.Duel.Set() {
 		noun = "comparison"
 	}
-	add("  %s  %d of %s%s", p.bar(), s.Done, plural(s.Budget, noun), faint(p.left()))
+	add("  %s  %d of %s%s", p.bar(), s.Done, format.Count(s.Budget, noun), faint(p.left()))
 	if line := sparkline(s.Values, max(p.width-16, 10)); line != "" {
 		row("measured", "%s", cyan(line))
 	}
 	if best := s.Best; best != nil {
-		row("best so far", "%s  in %s", bold(quantity(best.Value, best.Unit)), best.Experiment)
-		row("", "%s", compositionWithUnits(def, best.Parameters))
+		row("best so far", "%s  in %s", bold(format.Quantity(best.Value, best.Unit)), best.Experiment)
+		row("", "%s", format.CompositionsOf(def).LineWithUnits(best.Parameters))
 	}
 	for _, best := range s.Preferred {
-		row(console.Shorten(best.Expert, 12), "prefers %s", bold(compositionWithUnits(def, best.Parameters)))
+		row(console.Shorten(best.Expert, 12), "prefers %s", bold(format.CompositionsOf(def).LineWithUnits(best.Parameters)))
 	}
 	p.answerRows(row)
 	row("elapsed", "%s%s", p.elapsed(), p.timeBudget())
@@ -98,13 +99,13 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	}
 	belief := def.Policy.Trust.Belief()
 	if s.Labels > 0 || belief != nil && belief.Feedback == events.FeedbackLabel {
-		row("labels", "%d given, %s asked", s.Labels, plural(s.Asked, "question"))
+		row("labels", "%d given, %s asked", s.Labels, format.Count(s.Asked, "question"))
 	}
 	if s.Compared > 0 {
-		row("comparisons", "%d given, %s asked", s.Compared, plural(s.Asked, "question"))
+		row("comparisons", "%d given, %s asked", s.Compared, format.Count(s.Asked, "question"))
 	}
 	if s.Named > 0 {
-		row("named", "%s by experts", plural(s.Named, "composition"))
+		row("named", "%s by experts", format.Count(s.Named, "composition"))
 	}
 	if r := s.Review; r != nil {
 		row("last choice", "%s was right with probability %.2f (%s)", r.Expert, r.Probability, r.Question)
@@ -136,34 +137,21 @@ func (p *panel) left() string {
 	text := fmt.Sprintf(", %d left", left)
 	if n := s.Done - p.doneBefore; n >= 3 {
 		each := p.now.Sub(p.began) / time.Duration(n)
-		text += ", about " + roughly(each*time.Duration(left))
+		text += ", about " + format.Duration((each * time.Duration(left)).Truncate(time.Second))
 	}
 	return text
 }
 
-func (p *panel) elapsed() string { return roughly(p.now.Sub(p.progress.Began)) }
+func (p *panel) elapsed() string {
+	return format.Duration(p.now.Sub(p.progress.Began).Truncate(time.Second))
+}
 
 func (p *panel) timeBudget() string {
 	limit := time.Duration(p.progress.Definition.Budget.Time)
 	if limit == 0 {
 		return ""
 	}
-	return " of " + roughly(limit)
-}
-
-// roughly writes a duration in its two leading units.
-func roughly(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0 s"
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+	return " of " + format.Duration(limit)
 }
 
 // sparkline draws the newest values as a row of bars from the least to the

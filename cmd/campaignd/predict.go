@@ -13,6 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/preference"
@@ -233,18 +234,18 @@ func (a *app) printPredictions(def *events.Definition, predictions []prediction)
 			tabulate(w, "%s\t", p.Parameters[par.Name])
 		}
 		if measured {
-			tabulate(w, "%s\t%s\t", quantity(*p.Mean, def.Objective.Unit), short(*p.SD))
+			tabulate(w, "%s\t%s\t", format.Quantity(*p.Mean, def.Objective.Unit), format.Short(*p.SD))
 		}
 		for _, name := range believing {
 			interval := p.Beliefs[name]
 			if interval == nil {
 				interval = p.Belief
 			}
-			tabulate(w, "%s … %s\t", short(interval.Lower), short(interval.Upper))
+			tabulate(w, "%s … %s\t", format.Short(interval.Lower), format.Short(interval.Upper))
 		}
 		for _, name := range comparing {
 			score := p.Preferences[name]
-			tabulate(w, "%s\t%s\t", short(score.Mean), short(score.SD))
+			tabulate(w, "%s\t%s\t", format.Short(score.Mean), format.Short(score.SD))
 		}
 		if p.Outside != "" {
 			fmt.Fprintf(w, "outside the space: %s", p.Outside)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -51,7 +52,7 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 		return nil
 	}
 	if left := state.Definition.Budget.Experiments - state.Spent(); !state.Status.Ended() && left > 0 && !a.json {
-		a.printf("The budget has room for %s: `campaignd run %s` goes on.\n", plural(left, "experiment"), t)
+		a.printf("The budget has room for %s: `campaignd run %s` goes on.\n", format.Count(left, "experiment"), t)
 	}
 	path := reportPath(t.store, s.name)
 	if _, err := os.Stat(path); err != nil {

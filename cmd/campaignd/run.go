@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/telemetry"
 )
 
@@ -383,7 +384,7 @@ func (r *running) undecided(ctx context.Context) map[string]string {
 		if d, ok := payload.(*events.DecisionMade); ok && d.Elimination != nil && d.Expert != "" {
 			left[d.Expert] = ""
 			if d.Elimination.Kept > 1 {
-				left[d.Expert] = fmt.Sprintf("%d of %s may still be the best", d.Elimination.Kept, plural(d.Elimination.Candidates, "candidate"))
+				left[d.Expert] = fmt.Sprintf("%d of %s may still be the best", d.Elimination.Kept, format.Count(d.Elimination.Candidates, "candidate"))
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/study/page"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
@@ -173,7 +174,7 @@ func (s *simulation) run(ctx context.Context) error {
 	} else {
 		s.table(study, summary)
 		if missing > 0 {
-			s.printf("\n%s in %s. ", plural(missing, "campaign"), time.Since(began).Round(time.Second))
+			s.printf("\n%s in %s. ", format.Count(missing, "campaign"), time.Since(began).Round(time.Second))
 		} else {
 			s.printf("\nEvery campaign had been run before. ")
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
 
@@ -49,8 +50,8 @@ func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgr
 	if missing == 0 {
 		return p
 	}
-	s.remark("%s: %s (%s × %s × %s), %d to run with %s", study.File.Name, plural(len(study.Units), "campaign"),
-		plural(len(study.Tasks), "task"), plural(len(study.Arms), "arm"), plural(study.File.Seeds.Count, "seed"), missing, plural(s.workers, "worker"))
+	s.remark("%s: %s (%s × %s × %s), %d to run with %s", study.File.Name, format.Count(len(study.Units), "campaign"),
+		format.Count(len(study.Tasks), "task"), format.Count(len(study.Arms), "arm"), format.Count(study.File.Seeds.Count, "seed"), missing, format.Count(s.workers, "worker"))
 	if p.terminal {
 		p.drawn.Go(p.draw)
 	}
@@ -100,7 +101,7 @@ func (p *studyProgress) finished(simulate.Unit) {
 // line is how far the study has come.
 func (p *studyProgress) line(bar bool) string {
 	elapsed := time.Since(p.began)
-	text := fmt.Sprintf("%d of %s", p.before+p.done, plural(p.before+p.total, "campaign"))
+	text := fmt.Sprintf("%d of %s", p.before+p.done, format.Count(p.before+p.total, "campaign"))
 	if bar {
 		const width = 30
 		full := width * (p.before + p.done) / max(1, p.before+p.total)
@@ -138,7 +139,7 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 		if t.Task.Objective.Unit != "" {
 			unit = ", in " + t.Task.Objective.Unit
 		}
-		s.printf("\n%s: simple regret after %s over %s%s\n\n", t.Task.Name, plural(t.Experiments, t.Steps), plural(len(t.Seeds), "seed"), unit)
+		s.printf("\n%s: simple regret after %s over %s%s\n\n", t.Task.Name, format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed"), unit)
 		w := tabwriter.NewWriter(s.stdout, 0, 0, 3, ' ', 0)
 		store := t.Task.Kind == simulate.Store
 		tabulate(w, "  arm\tregret\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion", baseline)

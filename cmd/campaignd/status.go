@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -138,13 +139,13 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 		row("run", "by nobody; go on with `campaignd run %s`", t)
 	}
 	if state.Definition.Parallel > 1 && !state.Status.Ended() && !state.Definition.Policy.Duel.Set() {
-		row("at once", "up to %s", plural(state.Definition.Parallel, "experiment"))
+		row("at once", "up to %s", format.Count(state.Definition.Parallel, "experiment"))
 	}
 	for _, line := range append(effort(state, summary), foundSoFar(state, summary)...) {
 		row(line[0], "%s", line[1])
 	}
 	if st.Asked > 0 {
-		row("asked", "%s", plural(st.Asked, "question"))
+		row("asked", "%s", format.Count(st.Asked, "question"))
 	}
 	if diagnosis.Fit != nil || diagnosis.Verdict.Troubled() {
 		row("model", "%s", modelInStatus(diagnosis, t))
@@ -164,7 +165,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 		if x.Stalled {
 			stalled = ", silent for longer than it should be"
 		}
-		row("under way", "%s is %s%s (%s)", x.ID, x.Status, stalled, composition(state.Definition, x.Parameters))
+		row("under way", "%s is %s%s (%s)", x.ID, x.Status, stalled, format.CompositionsOf(state.Definition).Line(x.Parameters))
 	}
 	for _, q := range st.Questions {
 		for i, line := range questionInStatus(state.Definition, &q, t) {
@@ -179,7 +180,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 		row("unanswered", "%s", line)
 	}
 	for _, n := range st.Refused {
-		row("refused", "%s: %s (%s; `campaignd allow %s` takes it back)", n.ID, regionInWords(state.Definition, n.Region), n.Reason, n.ID)
+		row("refused", "%s: %s (%s; `campaignd allow %s` takes it back)", n.ID, format.CompositionsOf(state.Definition).Region(n.Region), n.Reason, n.ID)
 	}
 	if state.Failure != "" {
 		row("failed fit", "%s", state.Failure)
@@ -187,7 +188,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	for _, what := range st.NeedsPerson {
 		row("NEEDS YOU", "%s", what)
 	}
-	row("store", "%s, %s", t.store, plural(int(state.Sequence), "event"))
+	row("store", "%s, %s", t.store, format.Count(int(state.Sequence), "event"))
 	return nil
 }
 
@@ -217,15 +218,15 @@ func questionInStatus(def *events.Definition, q *campaign.Question, t target) []
 	case campaign.Comparison:
 		lines = append(lines, ask(": which is better?"))
 		for i, o := range q.Options {
-			lines = append(lines, humans.OptionName(i)+"  "+composition(def, o.Parameters))
+			lines = append(lines, humans.OptionName(i)+"  "+format.CompositionsOf(def).Line(o.Parameters))
 		}
 	case campaign.Pinpoint:
 		lines = append(lines, ask(": what to measure next?"))
 		if q.Suggestion != nil {
-			lines = append(lines, "the campaign would take "+composition(def, q.Suggestion.Parameters))
+			lines = append(lines, "the campaign would take "+format.CompositionsOf(def).Line(q.Suggestion.Parameters))
 		}
 	default:
-		lines = append(lines, ask(" ("+composition(def, q.Parameters)+")"))
+		lines = append(lines, ask(" ("+format.CompositionsOf(def).Line(q.Parameters)+")"))
 	}
 	return append(lines, tellAnswer(def, q, t))
 }

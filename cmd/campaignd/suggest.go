@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -183,7 +183,7 @@ func (a *app) printSuggestion(def *events.Definition, s suggested, t target) {
 		a.printf("%s %s as %s:\n", measure, def.Objective.Name, x.ID)
 		a.printParameters(def, x.Parameters)
 		if x.Prediction != nil {
-			a.printf("  predicted %s ± %s\n", quantity(x.Prediction.Mean, x.Prediction.Unit), short(x.Prediction.SD))
+			a.printf("  predicted %s ± %s\n", format.Quantity(x.Prediction.Mean, x.Prediction.Unit), format.Short(x.Prediction.SD))
 		}
 		if x.Replicate > 1 {
 			a.printf("  replicate %d of this composition\n", x.Replicate)
@@ -204,9 +204,10 @@ func (a *app) printParameters(def *events.Definition, p events.Point) {
 	for _, par := range def.Parameters {
 		width = max(width, len(par.Name))
 	}
-	for _, par := range def.Parameters {
-		if v, ok := p[par.Name]; ok {
-			a.printf("%s\n", strings.TrimRight(fmt.Sprintf("  %-*s  %s %s", width, par.Name, parameterValue(def, par, v), par.Unit), " "))
+	write := format.CompositionsToMake(def)
+	for i, par := range def.Parameters {
+		if value, ok := write.Value(i, p); ok {
+			a.printf("  %-*s  %s\n", width, par.Name, format.WithUnit(value, par.Unit))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -68,7 +69,7 @@ func foundSoFar(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 	def := s.Definition
 	if def.Policy.Duel.Set() {
 		for _, best := range summary.Preferred {
-			rows = append(rows, [2]string{"preferred", fmt.Sprintf("by %s: %s", best.Expert, compositionWithUnits(def, best.Parameters))})
+			rows = append(rows, [2]string{"preferred", fmt.Sprintf("by %s: %s", best.Expert, format.CompositionsOf(def).LineWithUnits(best.Parameters))})
 		}
 		if rows == nil {
 			rows = [][2]string{{"preferred", "nothing was compared"}}
@@ -80,12 +81,12 @@ func foundSoFar(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 		return [][2]string{{"best", "nothing was measured"}}
 	}
 	// The model's value is not the measured one, which holds noise: where they differ both are said.
-	value := fmt.Sprintf("%s %s, in %s", def.Objective.Name, quantity(best.Value, best.Unit), best.Experiment)
-	if x := s.Experiment(best.Experiment); x != nil && x.Measurement != nil && short(x.Measurement.Objective.Value) != short(best.Value) {
-		value = fmt.Sprintf("%s %s by the model, in %s, which measured %s", def.Objective.Name, quantity(best.Value, best.Unit), best.Experiment,
-			short(x.Measurement.Objective.Value))
+	value := fmt.Sprintf("%s %s, in %s", def.Objective.Name, format.Quantity(best.Value, best.Unit), best.Experiment)
+	if x := s.Experiment(best.Experiment); x != nil && x.Measurement != nil && format.Short(x.Measurement.Objective.Value) != format.Short(best.Value) {
+		value = fmt.Sprintf("%s %s by the model, in %s, which measured %s", def.Objective.Name, format.Quantity(best.Value, best.Unit), best.Experiment,
+			format.Short(x.Measurement.Objective.Value))
 	}
-	rows = [][2]string{{"best", value}, {"", compositionWithUnits(def, best.Parameters)}}
+	rows = [][2]string{{"best", value}, {"", format.CompositionsOf(def).LineWithUnits(best.Parameters)}}
 	if further := furtherInWords(best.Further); len(further) > 0 {
 		rows = append(rows, [2]string{"", "further " + strings.Join(further, ", ")})
 	}
@@ -125,7 +126,7 @@ func effort(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 		row("comparisons", "%d%s", summary.Comparisons, initially(initial, summary.Comparisons))
 	}
 	if n := pinpointed(s); n > 0 {
-		row("named", "%s by experts", plural(n, "composition"))
+		row("named", "%s by experts", format.Count(n, "composition"))
 	}
 	return rows
 }

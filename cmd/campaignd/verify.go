@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/checkpoint"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // verifiedFile is what `verify` found in one file.
@@ -177,12 +178,12 @@ func (a *app) printVerified(v *verified) {
 			a.printf("%s: DOES NOT HOLD: %s\n", f.File, strings.TrimPrefix(f.Problem, "checkpoint: invalid: "))
 			continue
 		}
-		of := fmt.Sprintf("%s, %s, root hash %s; %s", f.Origin, plural(int(f.Events), "event"), f.Root, signedBy(f.SignedBy, f.Unchecked))
+		of := fmt.Sprintf("%s, %s, root hash %s; %s", f.Origin, format.Count(int(f.Events), "event"), f.Root, signedBy(f.SignedBy, f.Unchecked))
 		switch f.What {
 		case "inclusion":
 			a.printf("%s: position %d of the log is this event.\n  %s\n  %s\n", f.File, f.event.Position, f.Event, of)
 		case "consistency":
-			a.printf("%s: the log has only grown since it had %s.\n  %s\n", f.File, plural(int(f.decoded.Consistency.Old), "event"), of)
+			a.printf("%s: the log has only grown since it had %s.\n  %s\n", f.File, format.Count(int(f.decoded.Consistency.Old), "event"), of)
 		default:
 			a.printf("%s: %s\n", f.File, of)
 		}

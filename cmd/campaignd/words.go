@@ -4,124 +4,16 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/policies/trust"
 )
-
-// composition writes a point in a line, in the campaign's order: "lipf6 1.10,
-// ec 0.34, dmc 1.00".
-func composition(def *events.Definition, p events.Point) string {
-	parts := make([]string, 0, len(def.Parameters))
-	for _, par := range def.Parameters {
-		if v, ok := p[par.Name]; ok {
-			parts = append(parts, par.Name+" "+parameterValue(def, par, v))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// compositionWithUnits is composition with each parameter's unit.
-func compositionWithUnits(def *events.Definition, p events.Point) string {
-	parts := make([]string, 0, len(def.Parameters))
-	for _, par := range def.Parameters {
-		if v, ok := p[par.Name]; ok {
-			parts = append(parts, strings.TrimSpace(par.Name+" "+parameterValue(def, par, v)+" "+par.Unit))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// compositions writes points that are told apart by reading them: in the usual
-// decimals, or in six digits where two that differ would look alike.
-func compositions(def *events.Definition, points []events.Point) []string {
-	texts := make([]string, len(points))
-	alike := false
-	for i, p := range points {
-		texts[i] = composition(def, p)
-		for j := range i {
-			alike = alike || texts[i] == texts[j] && !maps.Equal(p, points[j])
-		}
-	}
-	if !alike {
-		return texts
-	}
-	for i, p := range points {
-		var parts []string
-		for _, par := range def.Parameters {
-			if v, ok := p[par.Name]; ok {
-				value := v.Name()
-				if x, ok := v.Float(); ok {
-					value = strconv.FormatFloat(x, 'g', 6, 64)
-				}
-				parts = append(parts, par.Name+" "+value)
-			}
-		}
-		texts[i] = strings.Join(parts, ", ")
-	}
-	return texts
-}
-
-// parameterValue writes a value with the decimals that matter: those of the
-// instrument's step, else about a thousandth of the parameter's range.
-func parameterValue(def *events.Definition, par events.Parameter, v events.Value) string {
-	x, ok := v.Float()
-	if !ok {
-		return v.Name()
-	}
-	switch step, stepped := def.Instrument.Steps[par.Name]; {
-	case par.Values != nil:
-		return v.String()
-	case stepped:
-		return strconv.FormatFloat(x, 'f', decimalsOf(step), 64)
-	case par.Min != nil && par.Max != nil && *par.Max > *par.Min:
-		decimals := 2 - int(math.Floor(math.Log10(*par.Max-*par.Min)))
-		return strconv.FormatFloat(x, 'f', min(max(decimals, 0), 12), 64)
-	}
-	return v.String()
-}
-
-// decimalsOf counts the decimals a number is written with.
-func decimalsOf(x float64) int {
-	text := strconv.FormatFloat(x, 'f', -1, 64)
-	if i := strings.IndexByte(text, '.'); i >= 0 {
-		return len(text) - i - 1
-	}
-	return 0
-}
-
-// quantity writes a number of the objective with its unit, in about four
-// significant digits.
-func quantity(x float64, unit string) string {
-	return strings.TrimSpace(short(x) + " " + unit)
-}
-
-// short writes a number in four significant digits, plainly where that is
-// readable.
-func short(x float64) string {
-	if x == 0 {
-		return "0"
-	}
-	if size := math.Abs(x); size >= 1e-3 && size < 1e6 {
-		decimals := min(max(3-int(math.Floor(math.Log10(size))), 0), 6)
-		return strconv.FormatFloat(x, 'f', decimals, 64)
-	}
-	return strconv.FormatFloat(x, 'g', 4, 64)
-}
-
-// plural writes a count with its noun.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
 
 // said turns an answer into a verb.
 func said(answer string) string {
@@ -178,9 +70,9 @@ func (n *narrator) lines(e events.Event, payload events.Payload) (lines []string
 		}
 	}
 	if n.examples > 0 && (expert != n.expert || compared != n.compared) {
-		what := fmt.Sprintf("%s: %d accepted, %d rejected", plural(n.examples, "initial label"), n.accepted, n.examples-n.accepted)
+		what := fmt.Sprintf("%s: %d accepted, %d rejected", format.Count(n.examples, "initial label"), n.accepted, n.examples-n.accepted)
 		if n.compared {
-			what = plural(n.examples, "initial comparison")
+			what = format.Count(n.examples, "initial comparison")
 		}
 		lines = append(lines, fmt.Sprintf("%s gave %s", n.expert, what))
 		n.examples, n.accepted = 0, 0
@@ -249,9 +141,9 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
 		n.def = &p.Definition
-		budget := plural(p.Definition.Budget.Experiments, "experiment")
+		budget := format.Count(p.Definition.Budget.Experiments, "experiment")
 		if p.Definition.Policy.Duel.Set() {
-			budget = plural(p.Definition.Budget.Comparisons, "comparison")
+			budget = format.Count(p.Definition.Budget.Comparisons, "comparison")
 		}
 		return fmt.Sprintf("campaign %s begins: %s %s, at most %s", p.Definition.Name, p.Definition.Objective.Goal, p.Definition.Objective.Name, budget), false
 	case *events.CampaignAmended:
@@ -286,9 +178,9 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		return "taken up again; the instrument says: " + strings.Join(fates, ", "), false
 	case *events.AnchorsDeclared:
 		if p.Instead {
-			return fmt.Sprintf("%s declared %s instead of those before%s", p.Expert, plural(len(p.Points), "anchor"), because(p.Reason)), false
+			return fmt.Sprintf("%s declared %s instead of those before%s", p.Expert, format.Count(len(p.Points), "anchor"), because(p.Reason)), false
 		}
-		return fmt.Sprintf("%s declared %s", p.Expert, plural(len(p.Points), "anchor")), false
+		return fmt.Sprintf("%s declared %s", p.Expert, format.Count(len(p.Points), "anchor")), false
 	case *events.NoteAdded:
 		about := ""
 		if p.About != "" {
@@ -296,14 +188,14 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		}
 		return fmt.Sprintf("%s notes%s: %s", events.ActorName(e.Actor), about, p.Text), false
 	case *events.LabelRequested:
-		return fmt.Sprintf("%s asks %s about (%s)", p.Question, p.Expert, composition(n.def, p.Parameters)), true
+		return fmt.Sprintf("%s asks %s about (%s)", p.Question, p.Expert, format.CompositionsOf(n.def).Line(p.Parameters)), true
 	case *events.LabelGiven:
 		if p.Volunteered {
 			return "", true // counted by tell
 		}
 		line := fmt.Sprintf("%s %s %s", p.Expert, said(p.Answer), p.Question)
 		if len(p.Parameters) > 0 {
-			line += fmt.Sprintf(" (%s)", composition(n.def, p.Parameters))
+			line += fmt.Sprintf(" (%s)", format.CompositionsOf(n.def).Line(p.Parameters))
 		}
 		return line + toldBy(e, p.Expert) + because(p.Comment), false
 	case *events.LabelSuperseded:
@@ -333,28 +225,28 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		if p.Parameters == nil {
 			return fmt.Sprintf("%s has no suggestion for %s%s%s", p.Expert, p.Question, toldBy(e, p.Expert), because(p.Comment)), false
 		}
-		return fmt.Sprintf("%s wants (%s) measured (%s)%s%s", p.Expert, composition(n.def, p.Parameters), p.Question, toldBy(e, p.Expert), because(p.Comment)), false
+		return fmt.Sprintf("%s wants (%s) measured (%s)%s%s", p.Expert, format.CompositionsOf(n.def).Line(p.Parameters), p.Question, toldBy(e, p.Expert), because(p.Comment)), false
 	case *events.PinpointSuperseded:
 		if p.Parameters == nil {
 			return fmt.Sprintf("%s now has no suggestion for %s%s%s", p.Expert, p.Question, toldBy(e, p.Expert), because(p.Reason)), false
 		}
-		return fmt.Sprintf("%s now wants (%s) measured (%s)%s%s", p.Expert, composition(n.def, p.Parameters), p.Question, toldBy(e, p.Expert), because(p.Reason)), false
+		return fmt.Sprintf("%s now wants (%s) measured (%s)%s%s", p.Expert, format.CompositionsOf(n.def).Line(p.Parameters), p.Question, toldBy(e, p.Expert), because(p.Reason)), false
 	case *events.QuestionExpired:
 		return fmt.Sprintf("nobody answered %s in time; the campaign goes on without", p.Question), false
 	case *events.QuestionWithdrawn:
 		return fmt.Sprintf("%s is no longer asked: %s", p.Question, p.Reason), false
 	case *events.RegionRefused:
-		return fmt.Sprintf("%s refuses %s (%s): %s", events.ActorName(e.Actor), regionInWords(n.def, p.Region), p.Refusal, p.Reason), false
+		return fmt.Sprintf("%s refuses %s (%s): %s", events.ActorName(e.Actor), n.region(p.Region), p.Refusal, p.Reason), false
 	case *events.RegionAllowed:
 		return fmt.Sprintf("%s takes the refusal %s back%s", events.ActorName(e.Actor), p.Refusal, because(p.Reason)), false
 	case *events.ExperimentRequested:
-		return fmt.Sprintf("%s is to measure (%s)", p.Experiment, composition(n.def, p.Parameters)), true
+		return fmt.Sprintf("%s is to measure (%s)", p.Experiment, format.CompositionsOf(n.def).Line(p.Parameters)), true
 	case *events.ExperimentDispatched:
 		return fmt.Sprintf("%s goes to %s", p.Experiment, p.Instrument), true
 	case *events.ExperimentStarted:
 		return fmt.Sprintf("%s has started", p.Experiment), true
 	case *events.ExperimentMeasured:
-		line := fmt.Sprintf("%s measured %s (%s)", p.Experiment, measuredInWords(&p.Measurement), composition(n.def, p.Actual))
+		line := fmt.Sprintf("%s measured %s (%s)", p.Experiment, measuredInWords(&p.Measurement), format.CompositionsOf(n.def).Line(p.Actual))
 		if n := len(p.Unread); n > 0 { // perhaps a slip of the instrument's, that somebody should mend
 			var fields []string
 			for _, u := range p.Unread[:min(n, 3)] {
@@ -391,7 +283,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 		return n.outcomeCorrected(e, p), false
 	case *events.MeasurementCorrected:
 		if p.Excluded {
-			return fmt.Sprintf("%s excluded %s (%s): %s", events.ActorName(e.Actor), p.Experiment, quantity(p.Old.Value, p.Old.Unit), p.Reason), false
+			return fmt.Sprintf("%s excluded %s (%s): %s", events.ActorName(e.Actor), p.Experiment, format.Quantity(p.Old.Value, p.Old.Unit), p.Reason), false
 		}
 		return n.measurementCorrected(e, p), false
 	case *events.InstrumentStalled:
@@ -401,7 +293,7 @@ func (n *narrator) one(e events.Event, payload events.Payload) (line string, rou
 	case *events.ModelFitFailed:
 		return fmt.Sprintf("%s could not be fitted: %s", modelInWords(p.Model, p.Expert), p.Cause), false
 	case *events.TrustAdjusted:
-		return fmt.Sprintf("weight λ of %s's belief: %s → %s", p.Expert, short(p.From), short(p.To)), true
+		return fmt.Sprintf("weight λ of %s's belief: %s → %s", p.Expert, format.Short(p.From), format.Short(p.To)), true
 	case *events.DecisionMade:
 		return fmt.Sprintf("%s: %s", p.Decision, p.Reason), true
 	}
@@ -432,7 +324,10 @@ func (n *narrator) options(points []events.Point, order []int, between, last str
 	var b strings.Builder
 	var texts []string
 	if n.def != nil {
-		texts = compositions(n.def, points)
+		write := format.CompositionsOf(n.def).Apart(points...)
+		for _, point := range points {
+			texts = append(texts, write.Line(point))
+		}
 	}
 	for k, i := range order {
 		switch {
@@ -450,38 +345,12 @@ func (n *narrator) options(points []events.Point, order []int, between, last str
 	return b.String()
 }
 
-// regionInWords writes a box: "ec 0.45 to 0.52, salt LiPF6".
-func regionInWords(def *events.Definition, r events.Region) string {
-	var sides []string
-	for _, p := range parametersOf(def, r) {
-		side := r.Where[p]
-		switch {
-		case side.Is != "":
-			sides = append(sides, p+" "+side.Is)
-		case side.Min != nil && side.Max != nil:
-			sides = append(sides, fmt.Sprintf("%s %s to %s", p, short(*side.Min), short(*side.Max)))
-		case side.Min != nil:
-			sides = append(sides, fmt.Sprintf("%s from %s", p, short(*side.Min)))
-		case side.Max != nil:
-			sides = append(sides, fmt.Sprintf("%s up to %s", p, short(*side.Max)))
-		}
+// region writes a box.
+func (n *narrator) region(r events.Region) string {
+	if n.def == nil {
+		return format.Compositions{}.Region(r)
 	}
-	return strings.Join(sides, ", ")
-}
-
-// parametersOf returns the parameters a region names: in the campaign's order
-// where that is known.
-func parametersOf(def *events.Definition, r events.Region) []string {
-	if def == nil {
-		return slices.Sorted(maps.Keys(r.Where))
-	}
-	var names []string
-	for _, p := range def.Parameters {
-		if _, ok := r.Where[p.Name]; ok {
-			names = append(names, p.Name)
-		}
-	}
-	return names
+	return format.CompositionsOf(n.def).Region(r)
 }
 
 func modelInWords(model, expert string) string {
@@ -534,26 +403,17 @@ func nameInList(def *events.Definition, list string, i int) string {
 	return ""
 }
 
-// numbers writes several numbers.
-func numbers(xs []float64) string {
-	parts := make([]string, len(xs))
-	for i, x := range xs {
-		parts[i] = short(x)
-	}
-	return strings.Join(parts, ", ")
-}
-
 func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
 
 // noiseOf says which noise a fit reckoned with.
 func noiseOf(def *events.Definition, f *events.ObjectiveFit) string {
 	if def.Objective.Noise != nil {
-		return quantity(*def.Objective.Noise, def.Objective.Unit) + " (given)"
+		return format.Quantity(*def.Objective.Noise, def.Objective.Unit) + " (given)"
 	}
 	if f.Noise == 0 {
 		return "as the instrument says"
 	}
-	return quantity(sqrt(f.Noise)*f.Scale, def.Objective.Unit) + " (inferred)"
+	return format.Quantity(sqrt(f.Noise)*f.Scale, def.Objective.Unit) + " (inferred)"
 }
 
 // toldBy says who gave an expert's answer, where somebody else did.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/space"
 )
 
@@ -16,11 +17,11 @@ import (
 // it ends. It estimates nothing.
 func Explain(def events.Definition) string {
 	var b strings.Builder
-	effort := plural(def.Budget.Experiments, "experiment")
+	effort := format.Count(def.Budget.Experiments, "experiment")
 	if def.Policy.Duel.Set() {
-		effort = plural(def.Budget.Comparisons, "comparison")
+		effort = format.Count(def.Budget.Comparisons, "comparison")
 	}
-	fmt.Fprintf(&b, "Campaign %s: %s %s with at most %s.\n", def.Name, def.Objective.Goal, quantity(def.Objective), effort)
+	fmt.Fprintf(&b, "Campaign %s: %s %s with at most %s.\n", def.Name, def.Objective.Goal, format.Heading(def.Objective.Name, def.Objective.Unit), effort)
 	if def.Description != "" {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(def.Description))
 	}
@@ -43,7 +44,7 @@ func Explain(def events.Definition) string {
 		line("measured by", instrumentText(def))
 	}
 	if def.Parallel > 1 && !def.Policy.Duel.Set() {
-		line("at once", "up to "+plural(def.Parallel, "experiment")+" under way at the same time")
+		line("at once", "up to "+format.Count(def.Parallel, "experiment")+" under way at the same time")
 	}
 	for _, e := range def.Experts {
 		line("expert", expertText(def, e))
@@ -59,7 +60,7 @@ func explainSpace(b *strings.Builder, def events.Definition) {
 	for _, p := range def.Parameters {
 		cells := []string{"  " + p.Name, rangeText(p)}
 		if step := def.Instrument.Steps[p.Name]; step > 0 {
-			cells[1] += " in steps of " + number(step)
+			cells[1] += " in steps of " + format.Setting(step)
 		}
 		if p.Description != "" {
 			cells = append(cells, p.Description)
@@ -83,7 +84,7 @@ func explainSpace(b *strings.Builder, def events.Definition) {
 		b.WriteByte('\n')
 	}
 	n := len(def.Parameters) - equalityRank(def)
-	fmt.Fprintf(b, "  %s", plural(n, "degree")+" of freedom")
+	fmt.Fprintf(b, "  %s", format.Count(n, "degree")+" of freedom")
 	s, err := space.New(def)
 	if err != nil {
 		b.WriteString("\n")
@@ -94,7 +95,7 @@ func explainSpace(b *strings.Builder, def events.Definition) {
 		if def.Policy.Duel.Set() {
 			can = "can be compared"
 		}
-		fmt.Fprintf(b, ", %s %s", plural(len(list), "composition"), can)
+		fmt.Fprintf(b, ", %s %s", format.Count(len(list), "composition"), can)
 	} else if def.Instrument.Table != nil {
 		b.WriteString(", only the rows of the table can be measured")
 	}
@@ -114,13 +115,9 @@ func rangeText(p events.Parameter) string {
 		}
 		return text
 	case p.Values != nil:
-		values := make([]string, len(p.Values))
-		for i, x := range p.Values {
-			values[i] = number(x)
-		}
-		return strings.TrimSpace(strings.Join(values, ", ") + " " + p.Unit)
+		return format.WithUnit(format.Settings(p.Values), p.Unit)
 	case p.Min != nil && p.Max != nil:
-		return number(*p.Min) + " to " + withUnit(*p.Max, p.Unit)
+		return format.Setting(*p.Min) + " to " + format.SettingIn(*p.Max, p.Unit)
 	}
 	return "?"
 }
@@ -141,17 +138,17 @@ func constraintText(def events.Definition, c events.Constraint) string {
 			b.WriteString("-")
 		}
 		if math.Abs(coefficient) != 1 {
-			b.WriteString(number(math.Abs(coefficient)) + " ")
+			b.WriteString(format.Setting(math.Abs(coefficient)) + " ")
 		}
 		b.WriteString(p.Name)
 	}
 	switch {
 	case c.Equals != nil:
-		return b.String() + " = " + number(*c.Equals)
+		return b.String() + " = " + format.Setting(*c.Equals)
 	case c.AtMost != nil:
-		return b.String() + " ≤ " + number(*c.AtMost)
+		return b.String() + " ≤ " + format.Setting(*c.AtMost)
 	case c.AtLeast != nil:
-		return b.String() + " ≥ " + number(*c.AtLeast)
+		return b.String() + " ≥ " + format.Setting(*c.AtLeast)
 	}
 	return b.String()
 }
@@ -165,11 +162,11 @@ func regionText(def events.Definition, r events.Region) string {
 		case side.Is != "":
 			parts = append(parts, p.Name+" "+side.Is)
 		case side.Min != nil && side.Max != nil:
-			parts = append(parts, fmt.Sprintf("%s from %s to %s", p.Name, number(*side.Min), withUnit(*side.Max, p.Unit)))
+			parts = append(parts, fmt.Sprintf("%s from %s to %s", p.Name, format.Setting(*side.Min), format.SettingIn(*side.Max, p.Unit)))
 		case side.Min != nil:
-			parts = append(parts, fmt.Sprintf("%s ≥ %s", p.Name, withUnit(*side.Min, p.Unit)))
+			parts = append(parts, fmt.Sprintf("%s ≥ %s", p.Name, format.SettingIn(*side.Min, p.Unit)))
 		case side.Max != nil:
-			parts = append(parts, fmt.Sprintf("%s ≤ %s", p.Name, withUnit(*side.Max, p.Unit)))
+			parts = append(parts, fmt.Sprintf("%s ≤ %s", p.Name, format.SettingIn(*side.Max, p.Unit)))
 		}
 	}
 	return strings.Join(parts, " with ")
@@ -217,26 +214,19 @@ func equalityRank(def events.Definition) int {
 	return rank
 }
 
-func quantity(o events.Objective) string {
-	if o.Unit == "" {
-		return o.Name
-	}
-	return o.Name + " (" + o.Unit + ")"
-}
-
 func objectiveText(def events.Definition) string {
 	o := def.Objective
 	text := "measurement noise is inferred from the results"
 	if o.Noise != nil {
-		text = "one measurement has a known standard deviation of " + withUnit(*o.Noise, o.Unit)
+		text = "one measurement has a known standard deviation of " + format.SettingIn(*o.Noise, o.Unit)
 	}
 	switch {
 	case o.Min != nil && o.Max != nil:
-		text += fmt.Sprintf("; a result outside %s to %s is refused", number(*o.Min), withUnit(*o.Max, o.Unit))
+		text += fmt.Sprintf("; a result outside %s to %s is refused", format.Setting(*o.Min), format.SettingIn(*o.Max, o.Unit))
 	case o.Min != nil:
-		text += "; a result below " + withUnit(*o.Min, o.Unit) + " is refused"
+		text += "; a result below " + format.SettingIn(*o.Min, o.Unit) + " is refused"
 	case o.Max != nil:
-		text += "; a result above " + withUnit(*o.Max, o.Unit) + " is refused"
+		text += "; a result above " + format.SettingIn(*o.Max, o.Unit) + " is refused"
 	}
 	if def.Replicates > 1 {
 		text += fmt.Sprintf("; each composition is measured %d times", def.Replicates)
@@ -255,7 +245,7 @@ func initialText(def events.Definition) string {
 		events.DesignRandom: "at random",
 		events.DesignPoints: "as given",
 	}[in.Design]
-	text = plural(n, "experiment") + " " + text
+	text = format.Count(n, "experiment") + " " + text
 	if n == 0 {
 		text = "no initial experiments"
 	}
@@ -263,14 +253,14 @@ func initialText(def events.Definition) string {
 		text = "at once"
 	}
 	if in.Comparisons != nil && *in.Comparisons > 0 {
-		text = strings.TrimPrefix(fmt.Sprintf("%s; %s from each expert", text, plural(*in.Comparisons, "comparison")), "at once; ")
+		text = strings.TrimPrefix(fmt.Sprintf("%s; %s from each expert", text, format.Count(*in.Comparisons, "comparison")), "at once; ")
 	}
 	if in.Labels != nil && *in.Labels > 0 {
 		how := "at random compositions"
 		if in.Balanced != nil && *in.Balanced {
 			how = "as many accepted as rejected"
 		}
-		text += fmt.Sprintf("; %s from each expert, %s", plural(*in.Labels, "label"), how)
+		text += fmt.Sprintf("; %s from each expert, %s", format.Count(*in.Labels, "label"), how)
 	}
 	return text
 }
@@ -279,7 +269,7 @@ func optional(x *float64) string {
 	if x == nil {
 		return "?"
 	}
-	return number(*x)
+	return format.Setting(*x)
 }
 
 func instrumentText(def events.Definition) string {
@@ -289,13 +279,13 @@ func instrumentText(def events.Definition) string {
 	case in.Simulated != nil:
 		text = "a simulation of " + in.Simulated.Task
 		if in.Simulated.Noise > 0 {
-			text += fmt.Sprintf(" with noise of standard deviation %s", withUnit(in.Simulated.Noise, def.Objective.Unit))
+			text += fmt.Sprintf(" with noise of standard deviation %s", format.SettingIn(in.Simulated.Noise, def.Objective.Unit))
 		}
 		if in.Simulated.FailureRate > 0 {
-			text += fmt.Sprintf("; %s%% of the experiments fail", number(100*in.Simulated.FailureRate))
+			text += fmt.Sprintf("; %s%% of the experiments fail", format.Setting(100*in.Simulated.FailureRate))
 		}
 		if in.Simulated.OutlierRate > 0 {
-			text += fmt.Sprintf("; %s%% of the results are silently wrong", number(100*in.Simulated.OutlierRate))
+			text += fmt.Sprintf("; %s%% of the results are silently wrong", format.Setting(100*in.Simulated.OutlierRate))
 		}
 	case in.Table != nil:
 		text = "the table " + in.Table.File
@@ -321,10 +311,10 @@ func expertText(def events.Definition, e events.Expert) string {
 		case s.Anchored:
 			text += "; compares the objective itself, with less noise near their anchors"
 		case s.ChoiceNoise != nil:
-			text += fmt.Sprintf("; compares the objective itself, each side with noise of standard deviation %s", withUnit(*s.ChoiceNoise, def.Objective.Unit))
+			text += fmt.Sprintf("; compares the objective itself, each side with noise of standard deviation %s", format.SettingIn(*s.ChoiceNoise, def.Objective.Unit))
 		}
 		if s.UnsureRate > 0 {
-			text += fmt.Sprintf("; cannot tell in %s%% of the questions", number(100*s.UnsureRate))
+			text += fmt.Sprintf("; cannot tell in %s%% of the questions", format.Setting(100*s.UnsureRate))
 		}
 	case e.AnswerWithin > 0:
 		text += "; the campaign goes on without an answer after " + duration(e.AnswerWithin)
@@ -338,7 +328,7 @@ func expertText(def events.Definition, e events.Expert) string {
 			mean, ok := b.Mean[p.Name]
 			switch sd, spread := b.SD[p.Name]; {
 			case ok && spread:
-				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s ± %s %s", p.Name, mean, number(sd), p.Unit)))
+				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s ± %s %s", p.Name, mean, format.Setting(sd), p.Unit)))
 			case ok:
 				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.Name, mean, p.Unit)))
 			}
@@ -346,22 +336,22 @@ func expertText(def events.Definition, e events.Expert) string {
 		text += "; expects the best at " + strings.Join(parts, ", ")
 	}
 	if len(e.Anchors) > 0 {
-		text += fmt.Sprintf("; trusts their judgement at %s", plural(len(e.Anchors), "anchor"))
+		text += fmt.Sprintf("; trusts their judgement at %s", format.Count(len(e.Anchors), "anchor"))
 	}
 	return text
 }
 
 func endText(def events.Definition) string {
-	ends := []string{"after " + plural(def.Budget.Experiments, "experiment")}
+	ends := []string{"after " + format.Count(def.Budget.Experiments, "experiment")}
 	if def.Policy.Duel.Set() {
-		ends = []string{"after " + plural(def.Budget.Comparisons, "comparison")}
+		ends = []string{"after " + format.Count(def.Budget.Comparisons, "comparison")}
 	}
 	if def.Budget.Time > 0 {
 		ends = append(ends, "after "+duration(def.Budget.Time))
 	}
 	if def.Stop.Target != nil {
 		better := map[string]string{events.Maximize: "at least", events.Minimize: "at most"}[def.Objective.Goal]
-		ends = append(ends, fmt.Sprintf("once the best composition is expected to have %s %s", better, withUnit(*def.Stop.Target, def.Objective.Unit)))
+		ends = append(ends, fmt.Sprintf("once the best composition is expected to have %s %s", better, format.SettingIn(*def.Stop.Target, def.Objective.Unit)))
 	}
 	if def.Stop.Window > 0 {
 		ends = append(ends, fmt.Sprintf("once %d experiments have improved the best by less than %s of the interquartile range", def.Stop.Window, optional(def.Stop.Improvement)))
@@ -371,7 +361,7 @@ func endText(def events.Definition) string {
 		text += ", whichever comes first"
 	}
 	if def.Budget.Labels != nil {
-		text += fmt.Sprintf("; no one is asked after %s", plural(*def.Budget.Labels, "label"))
+		text += fmt.Sprintf("; no one is asked after %s", format.Count(*def.Budget.Labels, "label"))
 	}
 	return text
 }
@@ -385,11 +375,4 @@ func duration(d events.Duration) string {
 		}
 	}
 	return text
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

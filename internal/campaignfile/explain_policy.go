@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 func nextText(n events.Next, goal string) string {
@@ -120,7 +121,7 @@ func handoverText(p events.Policy) string {
 		text += ", while their labels go with what is measured"
 	}
 	if h.Width.PerExperiment != nil {
-		text += fmt.Sprintf("; at most %s before one experiment", plural(*h.Width.PerExperiment, "question"))
+		text += fmt.Sprintf("; at most %s before one experiment", format.Count(*h.Width.PerExperiment, "question"))
 	}
 	return text
 }

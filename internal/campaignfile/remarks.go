@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // Remarks say what is possible in a definition and probably not meant. Relative
@@ -24,7 +25,7 @@ func unasked(def events.Definition) (remarks []string) {
 	if def.Policy.Duel.Set() {
 		if initial := *def.Initial.Comparisons * len(def.Experts); initial > 0 && initial >= def.Budget.Comparisons {
 			remarks = append(remarks, fmt.Sprintf("all of the %s are initial ones, so that the policy makes no choice of its own: raise budget.comparisons, or lower initial.comparisons (%d for each expert)",
-				plural(def.Budget.Comparisons, "comparison"), *def.Initial.Comparisons))
+				format.Count(def.Budget.Comparisons, "comparison"), *def.Initial.Comparisons))
 		}
 		return remarks
 	}
@@ -77,7 +78,7 @@ func unlaunchable(def events.Definition, dir string) (remarks []string) {
 func drowned(def events.Definition) (remarks []string) {
 	say := func(format string, args ...any) { remarks = append(remarks, fmt.Sprintf(format, args...)) }
 	if o := def.Objective; o.Noise != nil && o.Min != nil && o.Max != nil && *o.Noise > math.Abs(*o.Max-*o.Min)/2 {
-		say("objective.noise: a standard deviation of %s drowns results between %s and %s: nothing could be learnt from a measurement", withUnit(*o.Noise, o.Unit), number(*o.Min), number(*o.Max))
+		say("objective.noise: a standard deviation of %s drowns results between %s and %s: nothing could be learnt from a measurement", format.SettingIn(*o.Noise, o.Unit), format.Setting(*o.Min), format.Setting(*o.Max))
 	}
 	return remarks
 }

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/campaignd/campaignd/schemas"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/schemas"
 )
 
 const schemaURL = "urn:campaignd:schema:campaign"
@@ -330,10 +332,8 @@ func locate(tree any, location []string) (path, any) {
 
 func decimal(r *big.Rat) string {
 	f, _ := r.Float64()
-	return number(f)
+	return format.Setting(f)
 }
-
-func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
 
 func quote(value any) string {
 	if s, ok := value.(string); ok {

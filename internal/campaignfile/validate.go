@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/space"
 )
 
@@ -137,9 +138,9 @@ func (v *validator) bounds(here path, p events.Parameter) {
 	case !finite(p.Min) || !finite(p.Max):
 		v.report(here, fmt.Sprintf("the bounds of %q are not finite", p.Name), "")
 	case *p.Min == *p.Max:
-		v.report(here.to("max"), fmt.Sprintf("min and max of %q are both %s", p.Name, number(*p.Min)), "leave a parameter that does not vary out, or give it as values: ["+number(*p.Min)+"]")
+		v.report(here.to("max"), fmt.Sprintf("min and max of %q are both %s", p.Name, format.Setting(*p.Min)), "leave a parameter that does not vary out, or give it as values: ["+format.Setting(*p.Min)+"]")
 	case *p.Min > *p.Max:
-		v.report(here.to("max"), fmt.Sprintf("max %s is less than min %s", number(*p.Max), number(*p.Min)), "exchange them")
+		v.report(here.to("max"), fmt.Sprintf("max %s is less than min %s", format.Setting(*p.Max), format.Setting(*p.Min)), "exchange them")
 	}
 }
 
@@ -151,7 +152,7 @@ func (v *validator) values(here path, p events.Parameter) {
 		if !finite(&x) {
 			v.report(here.to("values", i), "the value is not finite", "")
 		} else if slices.Contains(p.Values[:i], x) {
-			v.report(here.to("values", i), fmt.Sprintf("%s stands here twice", number(x)), "remove one of them")
+			v.report(here.to("values", i), fmt.Sprintf("%s stands here twice", format.Setting(x)), "remove one of them")
 		}
 	}
 }
@@ -252,7 +253,7 @@ func (v *validator) excluded() {
 			case !finite(s.Min) || !finite(s.Max):
 				v.report(side, "the interval is not finite", "leave out the side that has no limit")
 			case s.Min != nil && s.Max != nil && *s.Min > *s.Max:
-				v.report(side, fmt.Sprintf("max %s is less than min %s", number(*s.Max), number(*s.Min)), "exchange them")
+				v.report(side, fmt.Sprintf("max %s is less than min %s", format.Setting(*s.Max), format.Setting(*s.Min)), "exchange them")
 			}
 		}
 	}
@@ -264,7 +265,7 @@ func (v *validator) objective() {
 		v.report(at("objective", "name"), fmt.Sprintf("a parameter is called %q too", o.Name), "give the objective a name of its own")
 	}
 	if o.Min != nil && o.Max != nil && *o.Min >= *o.Max {
-		v.report(at("objective", "max"), fmt.Sprintf("max %s is not greater than min %s", number(*o.Max), number(*o.Min)), "they bound plausible results: a measurement outside is refused")
+		v.report(at("objective", "max"), fmt.Sprintf("max %s is not greater than min %s", format.Setting(*o.Max), format.Setting(*o.Min)), "they bound plausible results: a measurement outside is refused")
 	}
 	if !finite(o.Noise) || !finite(o.Min) || !finite(o.Max) {
 		v.report(at("objective"), "noise, min and max must be finite", "")
@@ -318,13 +319,6 @@ func (v *validator) space() {
 // reason is an error of space.Contains without what every one begins with.
 func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), space.ErrOutside.Error()+": ")
-}
-
-func withUnit(x float64, unit string) string {
-	if unit == "" {
-		return number(x)
-	}
-	return number(x) + " " + unit
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
 
@@ -23,9 +24,9 @@ func (v *validator) steps() {
 		case !continuous(*p):
 			v.report(here, fmt.Sprintf("%q has its own list of values", name), "steps are for parameters with min and max")
 		case !(step > 0) || !finite(&step):
-			v.report(here, fmt.Sprintf("a step of %s is not possible", number(step)), "it must be more than 0")
+			v.report(here, fmt.Sprintf("a step of %s is not possible", format.Setting(step)), "it must be more than 0")
 		case p.Min != nil && p.Max != nil && step > *p.Max-*p.Min && *p.Max > *p.Min:
-			v.report(here, fmt.Sprintf("the step %s is wider than the range of %q, %s to %s", withUnit(step, p.Unit), name, number(*p.Min), withUnit(*p.Max, p.Unit)), "it is in the parameter's unit")
+			v.report(here, fmt.Sprintf("the step %s is wider than the range of %q, %s to %s", format.SettingIn(step, p.Unit), name, format.Setting(*p.Min), format.SettingIn(*p.Max, p.Unit)), "it is in the parameter's unit")
 		}
 	}
 }
@@ -121,16 +122,16 @@ func (v *validator) task(here path, name string) {
 			v.report(at("parameters", i, "unit"), fmt.Sprintf("the task %s has %s in %q, not in %q", name, p.Name, want.Unit, p.Unit), unitAdvice(want.Unit))
 		}
 		outside := func(x *float64) bool { return x != nil && (*x < *want.Min || *x > *want.Max) }
-		advice := fmt.Sprintf("the task %s has %s from %s to %s", name, p.Name, number(*want.Min), withUnit(*want.Max, want.Unit))
+		advice := fmt.Sprintf("the task %s has %s from %s to %s", name, p.Name, format.Setting(*want.Min), format.SettingIn(*want.Max, want.Unit))
 		if outside(p.Min) {
-			v.report(at("parameters", i, "min"), fmt.Sprintf("%s is outside the task", number(*p.Min)), advice)
+			v.report(at("parameters", i, "min"), fmt.Sprintf("%s is outside the task", format.Setting(*p.Min)), advice)
 		}
 		if outside(p.Max) {
-			v.report(at("parameters", i, "max"), fmt.Sprintf("%s is outside the task", number(*p.Max)), advice)
+			v.report(at("parameters", i, "max"), fmt.Sprintf("%s is outside the task", format.Setting(*p.Max)), advice)
 		}
 		for j, x := range p.Values {
 			if outside(&x) {
-				v.report(at("parameters", i, "values", j), fmt.Sprintf("%s is outside the task", number(x)), advice)
+				v.report(at("parameters", i, "values", j), fmt.Sprintf("%s is outside the task", format.Setting(x)), advice)
 			}
 		}
 	}
@@ -163,7 +164,7 @@ func taskConstraints(task tasks.Task) string {
 		var terms []string
 		for _, p := range task.Parameters {
 			if coefficient, ok := c.Terms[p.Name]; ok {
-				terms = append(terms, p.Name+": "+number(coefficient))
+				terms = append(terms, p.Name+": "+format.Setting(coefficient))
 			}
 		}
 		sum := "{terms: {" + strings.Join(terms, ", ") + "}"
@@ -172,7 +173,7 @@ func taskConstraints(task tasks.Task) string {
 			value *float64
 		}{{"equals", c.Equals}, {"at_most", c.AtMost}, {"at_least", c.AtLeast}} {
 			if side.value != nil {
-				sum += ", " + side.name + ": " + number(*side.value)
+				sum += ", " + side.name + ": " + format.Setting(*side.value)
 			}
 		}
 		list = append(list, sum+"}")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 func (v *validator) initial() {
@@ -217,6 +218,6 @@ func (v *validator) stop() {
 		v.report(at("stop", "improvement"), "without a window the rule is off", "add window, the number of experiments without improvement")
 	}
 	if s.Target != nil && (o.Min != nil && *s.Target < *o.Min || o.Max != nil && *s.Target > *o.Max) {
-		v.report(at("stop", "target"), fmt.Sprintf("the target %s lies outside the plausible results of the objective", withUnit(*s.Target, o.Unit)), "correct it, or objective.min and objective.max")
+		v.report(at("stop", "target"), fmt.Sprintf("the target %s lies outside the plausible results of the objective", format.SettingIn(*s.Target, o.Unit)), "correct it, or objective.min and objective.max")
 	}
 }

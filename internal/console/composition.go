@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -11,21 +10,26 @@ import (
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // Composition writes a composition with units, a parameter a line, in order. Where
 // that is too long, descriptions are left out, and then the parameters follow
 // each other in a paragraph.
-func Composition(parameters []events.Parameter, p events.Point) Text {
-	values := make([]string, len(parameters))
-	for i, par := range parameters {
-		values[i] = "?"
-		if v, ok := p[par.Name]; ok {
-			values[i] = v.String()
-		}
-		values[i] = strings.TrimSpace(values[i] + " " + par.Unit)
+func Composition(c format.Compositions, p events.Point) Text {
+	values := make([]string, len(c.Parameters()))
+	for i, par := range c.Parameters() {
+		values[i] = format.WithUnit(valueOf(c, i, p), par.Unit)
 	}
-	return Properties(parameters, values)
+	return Properties(c.Parameters(), values)
+}
+
+// valueOf writes the value of the i-th parameter, "?" where there is none.
+func valueOf(c format.Compositions, i int, p events.Point) string {
+	if text, ok := c.Value(i, p); ok {
+		return text
+	}
+	return "?"
 }
 
 // Properties writes a property of each parameter beside its name, as
@@ -90,92 +94,16 @@ func list(items []string, width int) []string {
 	return lines
 }
 
-// Readable rounds the numbers of compositions for a person who judges them, to
-// about a thousandth of each parameter's range, and as much finer as it takes to
-// tell apart those that differ.
-func Readable(parameters []events.Parameter, points ...events.Point) []events.Point {
-	return rounded(parameters, 2, points)
-}
-
-// Weighable rounds the numbers of a composition for a person who makes it, to
-// about a ten-thousandth of each parameter's range. What has steps or listed
-// values is written as it is.
-func Weighable(parameters []events.Parameter, p events.Point) events.Point {
-	return rounded(parameters, 3, []events.Point{p})[0]
-}
-
-// rounded rounds to so many digits of each parameter's range.
-func rounded(parameters []events.Parameter, digits int, points []events.Point) []events.Point {
-	rounded := make([]events.Point, len(points))
-	for i, p := range points {
-		rounded[i] = maps.Clone(p)
-	}
-	for _, par := range parameters {
-		if par.Values != nil || par.Min == nil || par.Max == nil || !(*par.Max > *par.Min) {
-			continue
-		}
-		exact := map[float64]bool{}
-		for _, p := range points {
-			if x, ok := p[par.Name].Float(); ok {
-				exact[x] = true
-			}
-		}
-		decimals := max(digits-int(math.Floor(math.Log10(*par.Max-*par.Min))), 0)
-		for most := decimals + 4; decimals < most; decimals++ {
-			apart := map[float64]bool{}
-			for x := range exact {
-				apart[toDecimals(x, decimals)] = true
-			}
-			if len(apart) == len(exact) {
-				break
-			}
-		}
-		for i, p := range points {
-			if x, ok := p[par.Name].Float(); ok {
-				rounded[i][par.Name] = events.Number(toDecimals(x, decimals))
-			}
-		}
-	}
-	return rounded
-}
-
-// toDecimals rounds x to a number of decimals.
-func toDecimals(x float64, decimals int) float64 {
-	r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', decimals, 64), 64)
-	if err != nil {
-		return x
-	}
-	return r
-}
-
-// Prediction writes what a model expects, to two significant digits of its standard
-// deviation: "12.35 ± 0.43 mS/cm".
-func Prediction(p events.Prediction) string {
-	return strings.TrimSpace(significant(p.Mean, p.SD) + " ± " + significant(p.SD, p.SD) + " " + p.Unit)
-}
-
-// significant writes x to two significant digits of its standard deviation.
-func significant(x, sd float64) string {
-	if !(sd > 0) || math.IsInf(sd, 0) {
-		return strconv.FormatFloat(x, 'g', 4, 64)
-	}
-	decimals := 1 - int(math.Floor(math.Log10(sd)))
-	if decimals < -3 || decimals > 8 {
-		return strconv.FormatFloat(x, 'g', 4, 64)
-	}
-	return strconv.FormatFloat(x, 'f', max(decimals, 0), 64)
-}
-
 // Options writes compositions side by side, for comparing them: a column for
 // each, under the name that call gives to the i-th; a row for each parameter, with a
 // * where they differ; and what the model expects of them, where it says. Columns
 // that do not fit into the width follow below. Where there are too many lines, units
 // are left out, predictions are broken, and then what is the same in all is said in a
 // sentence.
-func Options(parameters []events.Parameter, options []events.Option, call func(i int) string) Text {
+func Options(c format.Compositions, options []events.Option, call func(i int) string) Text {
 	return func(width, height int) []string {
 		draw := func(l layout) func() []string {
-			return func() []string { return sideBySide(parameters, options, call, width, l) }
+			return func() []string { return sideBySide(c, options, call, width, l) }
 		}
 		return shortest(height, draw(layout{units: true, same: true}), draw(layout{same: true}), draw(layout{same: true, narrow: true}),
 			draw(layout{}), draw(layout{narrow: true}))
@@ -188,14 +116,14 @@ func Options(parameters []events.Parameter, options []events.Option, call func(i
 type layout struct{ units, same, narrow bool }
 
 // sideBySide is the table of Options.
-func sideBySide(parameters []events.Parameter, options []events.Option, call func(i int) string, width int, l layout) []string {
+func sideBySide(c format.Compositions, options []events.Option, call func(i int) string, width int, l layout) []string {
 	type row struct {
 		name  string
 		cells []string
 	}
 	named := func(name, unit string) string {
 		if l.units {
-			name = heading(name, unit)
+			name = format.Heading(name, unit)
 		}
 		return name
 	}
@@ -205,13 +133,11 @@ func sideBySide(parameters []events.Parameter, options []events.Option, call fun
 	}
 	rows := []row{head}
 	var alike []string
-	for _, par := range parameters {
-		r, differ := row{"  " + named(par.Name, par.Unit), make([]string, len(options))}, false
+	for k, par := range c.Parameters() {
+		r := row{"  " + named(par.Name, par.Unit), make([]string, len(options))}
+		differ := false
 		for i, o := range options {
-			r.cells[i] = "?"
-			if v, ok := o.Parameters[par.Name]; ok {
-				r.cells[i] = v.String()
-			}
+			r.cells[i] = valueOf(c, k, o.Parameters)
 			if o.Parameters[par.Name] != options[0].Parameters[par.Name] {
 				r.name, differ = "*"+r.name[1:], true
 			}
@@ -219,7 +145,7 @@ func sideBySide(parameters []events.Parameter, options []events.Option, call fun
 		if differ || l.same {
 			rows = append(rows, r)
 		} else {
-			alike = append(alike, strings.TrimSpace(par.Name+" "+r.cells[0]+" "+par.Unit))
+			alike = append(alike, format.WithUnit(par.Name+" "+r.cells[0], par.Unit))
 		}
 	}
 	expects := row{"  predicted", make([]string, len(options))}
@@ -229,7 +155,7 @@ func sideBySide(parameters []events.Parameter, options []events.Option, call fun
 		if p := o.Prediction; p != nil {
 			predicted = true
 			expects.name = "  " + named("predicted", p.Unit)
-			expects.cells[i] = Prediction(events.Prediction{Mean: p.Mean, SD: p.SD})
+			expects.cells[i] = format.PlusMinus(p.Mean, p.SD, "")
 		}
 	}
 	if predicted {
@@ -266,7 +192,7 @@ func sideBySide(parameters []events.Parameter, options []events.Option, call fun
 	if room = max(room, shortName); widths[0] > room {
 		if l.units {
 			l.units = false
-			return sideBySide(parameters, options, call, width, l)
+			return sideBySide(c, options, call, width, l)
 		}
 		widths[0] = room
 	}
@@ -302,14 +228,6 @@ func Shorten(text string, width int) string {
 		return string(runes[:max(width-1, 0)]) + "…"
 	}
 	return text
-}
-
-// heading names a quantity and its unit.
-func heading(name, unit string) string {
-	if unit == "" {
-		return name
-	}
-	return name + " (" + unit + ")"
 }
 
 // pad fills a text up with spaces.
@@ -367,7 +285,7 @@ func ParseComposition(parameters []events.Parameter, text string) (events.Point,
 	case 1:
 		faults = append(faults, missing[0]+" is missing")
 	default:
-		faults = append(faults, strings.Join(missing[:len(missing)-1], ", ")+" and "+missing[len(missing)-1]+" are missing")
+		faults = append(faults, format.List(missing...)+" are missing")
 	}
 	if faults != nil {
 		return nil, fmt.Errorf("%s; write %s", strings.Join(faults, "; "), Blank(parameters))

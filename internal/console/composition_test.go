@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 var electrolyte = []events.Parameter{
@@ -15,34 +16,12 @@ var electrolyte = []events.Parameter{
 }
 
 func TestComposition(t *testing.T) {
-	text := console.Composition([]events.Parameter{
+	text := console.Composition(format.NewCompositions([]events.Parameter{
 		{Name: "lipf6", Unit: "mol/kg"}, {Name: "κ", Description: "a pure number"}, {Name: "solvent"},
-	}, events.Point{"lipf6": events.Number(1.1), "κ": events.Number(2), "solvent": events.Category("EC")})
+	}), events.Point{"lipf6": events.Number(1.1), "κ": events.Number(2), "solvent": events.Category("EC")})
 	want := []string{"lipf6    1.1 mol/kg", "κ        2  (a pure number)", "solvent  EC"}
 	if got := text.Lines(80); !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// A person judges compositions by the digits that matter, and two that differ are
-// never shown as the same.
-func TestReadable(t *testing.T) {
-	number := func(x float64) *float64 { return &x }
-	parameters := []events.Parameter{
-		{Name: "lipf6", Min: number(0.2), Max: number(2.1)}, {Name: "dmc", Min: number(0), Max: number(1)},
-		{Name: "ec", Values: []float64{0.30125, 0.5}}, {Name: "salt", Categories: []events.CategoryDef{{Name: "LiPF6"}}},
-	}
-	point := func(lipf6, dmc float64) events.Point {
-		return events.Point{"lipf6": events.Number(lipf6), "dmc": events.Number(dmc), "ec": events.Number(0.30125), "salt": events.Category("LiPF6")}
-	}
-	for _, c := range []struct{ given, want []events.Point }{
-		{[]events.Point{point(0.688657, 1)}, []events.Point{point(0.69, 1)}},
-		{[]events.Point{point(1.11118, 0.62), point(1.10919, 0.62)}, []events.Point{point(1.111, 0.62), point(1.109, 0.62)}},
-		{[]events.Point{point(1.138, 0.5), point(1.138, 0.5)}, []events.Point{point(1.14, 0.5), point(1.14, 0.5)}},
-	} {
-		if got := console.Readable(parameters, c.given...); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%v is shown as %v, want %v", c.given, got, c.want)
-		}
 	}
 }
 
@@ -56,7 +35,7 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	options[1].Prediction = &events.Prediction{Mean: 12.345, SD: 0.43, Unit: "mS/cm"}
-	got := strings.Join(console.Options(electrolyte, options, func(i int) string { return "xyz"[i : i+1] }).Lines(45), "\n")
+	got := strings.Join(console.Options(format.NewCompositions(electrolyte), options, func(i int) string { return "xyz"[i : i+1] }).Lines(45), "\n")
 	want := strings.TrimPrefix(`
                      x      y
 * lipf6 (mol/kg)     1.1    2.1

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // act is something that a person did to the campaign, with their reason.
@@ -20,7 +21,7 @@ type act struct {
 // corrections of measurements stand beside them.
 func (h *history) act(e events.Event, payload events.Payload) {
 	add := func(actor, text, reason, about string) {
-		h.acts = append(h.acts, act{Time: timeText(e.Time), Actor: events.ActorName(actor), Text: text, Reason: reason, About: about})
+		h.acts = append(h.acts, act{Time: format.Time(e.Time), Actor: events.ActorName(actor), Text: text, Reason: reason, About: about})
 	}
 	told := func(expert string) string { // who told it, where that is another person
 		if name := events.ActorName(e.Actor); name != expert && strings.HasPrefix(e.Actor, "person:") {
@@ -92,11 +93,11 @@ func (h *history) region(r events.Region) string {
 		case side.Is != "":
 			text += " " + side.Is
 		case side.Min != nil && side.Max != nil:
-			text += " " + setting(*side.Min) + " to " + setting(*side.Max)
+			text += " " + format.Rounded(*side.Min, 4) + " to " + format.Rounded(*side.Max, 4)
 		case side.Min != nil:
-			text += " from " + setting(*side.Min)
+			text += " from " + format.Rounded(*side.Min, 4)
 		case side.Max != nil:
-			text += " up to " + setting(*side.Max)
+			text += " up to " + format.Rounded(*side.Max, 4)
 		}
 		sides = append(sides, text)
 	}
@@ -109,7 +110,7 @@ type refusalRow struct{ ID, Region, Reason, Actor, Time string }
 func (h *history) refusals() (rows []refusalRow) {
 	for _, r := range h.state.Refusals {
 		if !r.Lifted {
-			rows = append(rows, refusalRow{r.ID, h.region(r.Region), r.Reason, events.ActorName(r.Actor), timeText(r.Time)})
+			rows = append(rows, refusalRow{r.ID, h.region(r.Region), r.Reason, events.ActorName(r.Actor), format.Time(r.Time)})
 		}
 	}
 	return rows

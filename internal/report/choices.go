@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/explain"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 )
 
@@ -84,7 +85,7 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 			winner = w.Candidate
 		}
 		if r := h.review(q.ID); r != nil {
-			c.Review = "right with probability " + chart.Fixed(r.Probability, 2)
+			c.Review = "right with probability " + format.Fixed(r.Probability, 2)
 		}
 		slices.SortStableFunc(candidates, func(a, b events.Candidate) int { return strings.Compare(letters[a.Name], letters[b.Name]) })
 	}
@@ -92,7 +93,7 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 		if next := &h.decisions[j]; next.experiment != "" {
 			c.Experiment = next.experiment
 			if x := h.state.Experiment(next.experiment); x != nil && x.Measurement != nil {
-				c.Measured = strings.TrimSpace(chart.Typeset(chart.Fixed(x.Measurement.Objective.Value, h.places)) + " " + x.Measurement.Objective.Unit)
+				c.Measured = strings.TrimSpace(chart.Typeset(format.Fixed(x.Measurement.Objective.Value, h.places)) + " " + x.Measurement.Objective.Unit)
 			}
 			break
 		}
@@ -113,27 +114,27 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 		}
 	}
 	for p := range h.def.Parameters {
-		row(withUnit(h.def.Parameters[p].Name, h.def.Parameters[p].Unit), func(o events.Candidate) string { return h.format.value(p, o.Parameters) })
+		row(format.Heading(h.def.Parameters[p].Name, h.def.Parameters[p].Unit), func(o events.Candidate) string { return h.format.value(p, o.Parameters) })
 	}
-	objective := withUnit(h.def.Objective.Name, h.def.Objective.Unit)
+	objective := format.Heading(h.def.Objective.Name, h.def.Objective.Unit)
 	row("predicted "+objective, func(o events.Candidate) string {
 		if o.Prediction == nil {
 			return ""
 		}
-		mean, sd := meanSD(o.Prediction.Mean, o.Prediction.SD)
+		mean, sd := format.MeanSD(o.Prediction.Mean, o.Prediction.SD)
 		return chart.Typeset(mean) + " ± " + sd
 	})
 	row("best case", func(o events.Candidate) string {
 		if o.Optimistic == nil {
 			return ""
 		}
-		return chart.Typeset(significant(*o.Optimistic, 4))
+		return chart.Typeset(format.Significant(*o.Optimistic, 4))
 	})
 	row("worst case", func(o events.Candidate) string {
 		if o.Pessimistic == nil {
 			return ""
 		}
-		return chart.Typeset(significant(*o.Pessimistic, 4))
+		return chart.Typeset(format.Significant(*o.Pessimistic, 4))
 	})
 	if !figures || d.Attributions == nil {
 		return c, nil
@@ -223,11 +224,11 @@ func (h *history) sharesSVG(shares []explain.Share, candidates []events.Candidat
 				fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="9.5" fill="#616e7c">%s</text>`, at, y+bar-0.8, anchor, plus(v))
 			}
 			sum := s.Total - s.Base
-			total := fmt.Sprintf("%s: %s %s = %s", letterOf(letters, c.Name), chart.Typeset(significant(s.Base, 4)), summand(sum), chart.Typeset(significant(s.Total, 4)))
+			total := fmt.Sprintf("%s: %s %s = %s", letterOf(letters, c.Name), chart.Typeset(format.Significant(s.Base, 4)), summand(sum), chart.Typeset(format.Significant(s.Total, 4)))
 			y := sums + float64(o)*line + 12
 			text(axis, y, "middle", optionColor(o), total)
 			if s.Model != nil && !exact {
-				text(axis, y+14, "middle", "#616e7c", "the model itself: "+chart.Typeset(significant(*s.Model, 4)))
+				text(axis, y+14, "middle", "#616e7c", "the model itself: "+chart.Typeset(format.Significant(*s.Model, 4)))
 			}
 		}
 	}
@@ -254,7 +255,7 @@ func parens(unit string) string {
 
 // plus writes a number with its sign.
 func plus(v float64) string {
-	text := chart.Typeset(significant(v, 3))
+	text := chart.Typeset(format.Significant(v, 3))
 	if v > 0 {
 		return "+" + text
 	}
@@ -264,9 +265,9 @@ func plus(v float64) string {
 // summand writes a number as it is added.
 func summand(v float64) string {
 	if v < 0 {
-		return chart.Minus + " " + significant(-v, 4)
+		return chart.Minus + " " + format.Significant(-v, 4)
 	}
-	return "+ " + significant(v, 4)
+	return "+ " + format.Significant(v, 4)
 }
 
 // figurePlane draws the plane of the two strongest parameters with the
@@ -282,7 +283,7 @@ func (h *history) figurePlane(d *decision, p *events.Plane, candidates []events.
 		units[par.Name] = par.Unit
 	}
 	paint := func(id, title, palette string, darkIsHigh bool, values [][]float64) (figure, error) {
-		c := chart.New(380, 280, withUnit(p.X, units[p.X]), withUnit(p.Y, units[p.Y]))
+		c := chart.New(380, 280, format.Heading(p.X, units[p.X]), format.Heading(p.Y, units[p.Y]))
 		c.X.Min, c.X.Max, c.Y.Min, c.Y.Max = p.Xs[0], p.Xs[n-1], p.Ys[0], p.Ys[n-1]
 		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
 		bands, err := newBands(grid, values, palette, darkIsHigh)
@@ -311,11 +312,11 @@ func (h *history) figurePlane(d *decision, p *events.Plane, candidates []events.
 		c.After = bands.key(h.def.Objective.Unit)
 		return figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
 	}
-	mean, err := paint(d.Decision+"-mean", withUnit("Expected "+h.def.Objective.Name, h.def.Objective.Unit), "YlGnBu", h.better(1, 0), p.Mean)
+	mean, err := paint(d.Decision+"-mean", format.Heading("Expected "+h.def.Objective.Name, h.def.Objective.Unit), "YlGnBu", h.better(1, 0), p.Mean)
 	if err != nil {
 		return nil, "", err
 	}
-	sd, err := paint(d.Decision+"-sd", withUnit("Standard deviation of that", h.def.Objective.Unit), "Purples", true, p.SD)
+	sd, err := paint(d.Decision+"-sd", format.Heading("Standard deviation of that", h.def.Objective.Unit), "Purples", true, p.SD)
 	if err != nil {
 		return nil, "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -85,7 +86,7 @@ func (h *history) figureConvergence() (figure, bool) {
 		return figure{}, false
 	}
 	o := h.def.Objective
-	c := chart.New(780, 340, "experiment, in order of request", withUnit(o.Name, o.Unit))
+	c := chart.New(780, 340, "experiment, in order of request", format.Heading(o.Name, o.Unit))
 	n := len(course.results)
 	var means, lower, upper, at []float64
 	for _, p := range course.posterior {
@@ -134,10 +135,10 @@ func (h *history) figureConvergence() (figure, bool) {
 		curves()
 	}
 	last := course.best[n-1]
-	c.End(last, "best measured\n"+chart.Typeset(chart.Fixed(last, h.places)), chart.Ink)
+	c.End(last, "best measured\n"+chart.Typeset(format.Fixed(last, h.places)), chart.Ink)
 	if len(course.posterior) > 0 {
 		p := course.posterior[len(course.posterior)-1]
-		m, s := meanSD(p.mean, p.sd)
+		m, s := format.MeanSD(p.mean, p.sd)
 		c.End(p.mean, fmt.Sprintf("best posterior\nmean %s ± %s", chart.Typeset(m), s), chart.Green)
 	}
 
@@ -176,7 +177,7 @@ func (h *history) spotText(x *campaign.Experiment) string {
 	text := x.ID + ": "
 	point := x.Parameters
 	if m := x.Measurement; m != nil {
-		text += chart.Typeset(chart.Fixed(m.Objective.Value, h.places)) + " " + h.def.Objective.Unit
+		text += chart.Typeset(format.Fixed(m.Objective.Value, h.places)) + " " + h.def.Objective.Unit
 		point = m.Actual
 	} else {
 		text += string(x.Status)
@@ -194,11 +195,11 @@ func (h *history) decimals() int {
 	}
 	if low >= high {
 		if low == high && low != 0 {
-			return resolving(math.Abs(low), 1e-3)
+			return format.DecimalsOver(math.Abs(low))
 		}
 		return 3
 	}
-	return resolving(high-low, 2e-3)
+	return format.DecimalsOver(high - low)
 }
 
 // steps returns the stairs of values at 1, 2, …; NaN are left out.

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 )
 
@@ -77,7 +78,7 @@ func (h *history) trustworthiness() trustworthiness {
 			t.Experts = append(t.Experts, expertRow{Name: x.Name, Reading: x.Reading, Answers: answers, Measured: strings.Join(measured, ", ")}.with(x.Labels))
 		}
 		if x.Choices != nil {
-			t.Experts = append(t.Experts, expertRow{Name: x.Name, Reading: x.Reading, Answers: plural(x.Choices.Pairs, "preferred option")}.with(x.Choices))
+			t.Experts = append(t.Experts, expertRow{Name: x.Name, Reading: x.Reading, Answers: format.Count(x.Choices.Pairs, "preferred option")}.with(x.Choices))
 		}
 	}
 	return t
@@ -86,8 +87,8 @@ func (h *history) trustworthiness() trustworthiness {
 // with adds an agreement, if there is one.
 func (r expertRow) with(a *diagnose.Agreement) expertRow {
 	if a != nil {
-		r.Share = chart.Fixed(100*a.Share, 0) + " %"
-		r.Interval = chart.Fixed(100*a.Lower, 0) + " to " + chart.Fixed(100*a.Upper, 0) + " %"
+		r.Share = format.Fixed(100*a.Share, 0) + " %"
+		r.Interval = format.Fixed(100*a.Lower, 0) + " to " + format.Fixed(100*a.Upper, 0) + " %"
 		r.Scale = intervalSVG(a.Lower, a.Share, a.Upper)
 	}
 	return r
@@ -118,7 +119,7 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 		return figure{}, false
 	}
 	o := h.def.Objective
-	c := chart.New(380, 320, withUnit("measured "+o.Name, o.Unit), withUnit("predicted from the others", o.Unit))
+	c := chart.New(380, 320, format.Heading("measured "+o.Name, o.Unit), format.Heading("predicted from the others", o.Unit))
 	odd := map[string]bool{} // only looked up
 	for _, x := range h.diagnosis.Outliers {
 		odd[x.Experiment] = true
@@ -141,9 +142,9 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 			points = append(points, plotter.XY{X: r.Measured, Y: r.Predicted})
 		}
 		if len(check.Rows) <= 300 {
-			m, s := meanSD(r.Predicted, r.SD)
+			m, s := format.MeanSD(r.Predicted, r.SD)
 			c.Spot(r.Measured, r.Predicted, fmt.Sprintf("%s: measured %s, predicted %s ± %s", strings.Join(r.Experiments, ", "),
-				chart.Typeset(chart.Fixed(r.Measured, h.places)), chart.Typeset(m), s), r.Experiments[0])
+				chart.Typeset(format.Fixed(r.Measured, h.places)), chart.Typeset(m), s), r.Experiments[0])
 		}
 	}
 	style := draw.GlyphStyle{Color: chart.Blue, Radius: crowded(3, len(check.Rows)), Shape: solid{edge: chart.White}}
@@ -162,9 +163,9 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 		f.Caption += ". All measured values are equal: R² is not defined."
 		return f, true
 	}
-	f.Caption += fmt.Sprintf(". R² = %s (1 is perfect, 0 no better than the mean).", chart.Typeset(significant(*check.R2, 2)))
+	f.Caption += fmt.Sprintf(". R² = %s (1 is perfect, 0 no better than the mean).", chart.Typeset(format.Significant(*check.R2, 2)))
 	if r := check.RankCorrelation; r != nil {
-		f.Caption += fmt.Sprintf(" Rank correlation %s.", chart.Typeset(significant(*r, 2)))
+		f.Caption += fmt.Sprintf(" Rank correlation %s.", chart.Typeset(format.Significant(*r, 2)))
 	}
 	return f, true
 }
@@ -195,7 +196,7 @@ func (h *history) figureCalibration() (figure, bool) {
 	var said []string
 	for _, level := range check.Coverage {
 		said = append(said, fmt.Sprintf("%d of %d in the %s %% intervals (%d to %d expected)", level.Within, len(check.Rows),
-			chart.Fixed(100*level.Nominal, 0), level.Low, level.High))
+			format.Fixed(100*level.Nominal, 0), level.Low, level.High))
 	}
 	f.Caption = "On the dashed line the model knows exactly; below it is too sure of itself, above too cautious. Band: where 95 of 100 models that know would lie, with so few compositions. " +
 		strings.Join(said, ", ") + "."
@@ -227,11 +228,11 @@ func (h *history) sensitivities() []sensitivity {
 	})
 	var out []sensitivity
 	for _, p := range learnt {
-		mean, sd := meanSD(*p.Effect, *p.EffectSD)
-		s := sensitivity{Parameter: p.Name, Share: significant(p.Share, 2), Reading: p.Reading, Effect: mean + " ± " + sd,
-			Bar: chart.Fixed(100*learnt[0].Share/p.Share, 1), Lengthscale: "between categories"}
+		mean, sd := format.MeanSD(*p.Effect, *p.EffectSD)
+		s := sensitivity{Parameter: p.Name, Share: format.Significant(p.Share, 2), Reading: p.Reading, Effect: mean + " ± " + sd,
+			Bar: format.Fixed(100*learnt[0].Share/p.Share, 1), Lengthscale: "between categories"}
 		if p.Lengthscale != nil {
-			s.Lengthscale = strings.TrimSpace(significant(*p.Lengthscale, 3) + " " + p.Unit)
+			s.Lengthscale = strings.TrimSpace(format.Significant(*p.Lengthscale, 3) + " " + p.Unit)
 		}
 		out = append(out, s)
 	}
@@ -244,7 +245,7 @@ func (h *history) hyperparameters() [][2]string {
 		return nil
 	}
 	fit, o := h.model.Fit, h.def.Objective
-	unit := func(x float64) string { return significant(x, 3) + " " + o.Unit }
+	unit := func(x float64) string { return format.Significant(x, 3) + " " + o.Unit }
 	noise := "inferred: " + unit(fit.Scale*math.Sqrt(fit.Noise))
 	if o.Noise != nil {
 		noise = "known: " + unit(*o.Noise)
@@ -252,7 +253,7 @@ func (h *history) hyperparameters() [][2]string {
 	repetitions := "no composition has two measurements that count"
 	if n := h.diagnosis.Noise; n != nil && n.Replicates != nil {
 		r := n.Replicates
-		repetitions = fmt.Sprintf("%s (95 %%: %s to %s), from %s", unit(r.SD), significant(r.Lower, 2), significant(r.Upper, 2), plural(r.Freedom, "repetition"))
+		repetitions = fmt.Sprintf("%s (95 %%: %s to %s), from %s", unit(r.SD), format.Significant(r.Lower, 2), format.Significant(r.Upper, 2), format.Count(r.Freedom, "repetition"))
 	}
 	return [][2]string{
 		{"kernel", fit.Kernel + ", one lengthscale for each coordinate"},
@@ -260,6 +261,6 @@ func (h *history) hyperparameters() [][2]string {
 		{"sd of repetitions", repetitions},
 		{"prior sd of the objective", unit(fit.Scale * math.Sqrt(fit.OutputScale))},
 		{"prior mean", unit(h.model.Outside(fit.Mean))},
-		{"fitted to", plural(fit.Observations, "measurement") + ", on the unit cube and standardised values"},
+		{"fitted to", format.Count(fit.Observations, "measurement") + ", on the unit cube and standardised values"},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -81,14 +82,14 @@ func (h *history) preferences() (all []preferred) {
 				}
 			}
 		}
-		p.Detail = fmt.Sprintf("by %s", plural(given, "comparison"))
+		p.Detail = fmt.Sprintf("by %s", format.Count(given, "comparison"))
 		if unsure > 0 {
 			p.Detail += fmt.Sprintf(", and %d that could not be told", unsure)
 		}
 		for k := len(h.decisions) - 1; k >= 0; k-- { // a rule that strikes candidates out says how many it has left
 			if d := h.decisions[k]; d.Elimination != nil && d.Expert == best.Expert {
 				if d.Elimination.Kept > 1 {
-					p.Open = fmt.Sprintf("%d of %s may still be the best: this is the one that its comparisons speak for so far.", d.Elimination.Kept, plural(d.Elimination.Candidates, "candidate"))
+					p.Open = fmt.Sprintf("%d of %s may still be the best: this is the one that its comparisons speak for so far.", d.Elimination.Kept, format.Count(d.Elimination.Candidates, "candidate"))
 				}
 				break
 			}
@@ -127,7 +128,7 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 		if q.Form != campaign.Comparison {
 			continue
 		}
-		row := comparisonRow{ID: q.ID, Expert: q.Expert, Decision: q.Decision, Answer: h.answerText(q), Comment: q.Comment, Time: timeText(q.AnsweredAt)}
+		row := comparisonRow{ID: q.ID, Expert: q.Expert, Decision: q.Decision, Answer: h.answerText(q), Comment: q.Comment, Time: format.Time(q.AnsweredAt)}
 		for k, o := range q.Options {
 			option := comparisonOption{Name: humans.OptionName(k), Better: len(q.Order) > 0 && q.Order[0] == k}
 			for p := range h.def.Parameters {
@@ -173,7 +174,7 @@ func (h *history) figuresCompared() []figure {
 		if len(p.Categories) > 0 {
 			continue
 		}
-		c := chart.New(width, height, "comparisons", withUnit(p.Name, p.Unit))
+		c := chart.New(width, height, "comparisons", format.Heading(p.Name, p.Unit))
 		c.X.Min, c.X.Max = 0, max(float64(total), 3)*1.02
 		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5, Whole: true}, chart.Ticks{Want: 5}
 		var better, other plotter.XYs
@@ -336,7 +337,7 @@ func (h *history) figuresUtility(ctx context.Context) ([]figure, error) {
 			continue
 		}
 		p := h.def.Parameters[i]
-		c := chart.New(width, height, withUnit(p.Name, p.Unit), "utility")
+		c := chart.New(width, height, format.Heading(p.Name, p.Unit), "utility")
 		c.X.Min, c.X.Max = frame.Low(i), frame.Low(i)+frame.Range(i)
 		chart.Limits(&c.Y, 0.05, low, high)
 		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}

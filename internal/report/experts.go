@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -77,7 +78,7 @@ func describeInitial(initial [outcomes]int) string {
 	if total == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s before the first decision (%s)", plural(total, "label"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s before the first decision (%s)", format.Count(total, "label"), strings.Join(parts, ", "))
 }
 
 // axisOfExperiments sets the axis that the charts over time share.
@@ -166,7 +167,7 @@ func (h *history) figureTrust() (figure, bool) {
 		line := lines[name]
 		final := line[len(line)-1].Y
 		c.Line(append(line, plotter.XY{X: end, Y: final}), color, 2)
-		c.End(final, name+" "+significant(final, 2), color)
+		c.End(final, name+" "+format.Significant(final, 2), color)
 	}
 	chart.Limits(&c.Y, 0, 0, 1)
 	c.Y.Min, c.Y.Max = 0, 1.05
@@ -210,7 +211,7 @@ func (h *history) figureWeight() (figure, bool) {
 		final := line[len(line)-1].Y
 		line = append(line, plotter.XY{X: end, Y: final})
 		c.Line(line, color, 2)
-		c.End(final, name+" "+significant(final, 3), color)
+		c.End(final, name+" "+format.Significant(final, 3), color)
 	}
 	chart.Limits(&c.Y, 0, values...)
 	c.Y.Max += 0.1 * (c.Y.Max - c.Y.Min)
@@ -256,7 +257,7 @@ func (h *history) figureWidths() (figure, bool) {
 		points[k] = append(points[k], plotter.XY{X: d.spot, Y: width})
 		values = append(values, width)
 		c.Spot(d.spot, width, fmt.Sprintf("%s: %s, interval %s to %s\n%s", d.Decision, d.Rule,
-			chart.Typeset(significant(aided.Belief.Lower, 3)), chart.Typeset(significant(aided.Belief.Upper, 3)), h.format.line(aided.Parameters)), d.Decision)
+			chart.Typeset(format.Significant(aided.Belief.Lower, 3)), chart.Typeset(format.Significant(aided.Belief.Upper, 3)), h.format.line(aided.Parameters)), d.Decision)
 	}
 	if len(values) == 1 {
 		return figure{}, false
@@ -266,7 +267,7 @@ func (h *history) figureWidths() (figure, bool) {
 	if w := h.def.Policy.Handover.Width; w != nil && w.Threshold != nil {
 		values = append(values, *w.Threshold)
 		c.Line(plotter.XYs{{X: c.X.Min, Y: *w.Threshold}, {X: c.X.Max, Y: *w.Threshold}}, chart.Red, 1.2, 4, 3)
-		c.End(*w.Threshold, "threshold\n"+setting(*w.Threshold), chart.Red)
+		c.End(*w.Threshold, "threshold\n"+format.Rounded(*w.Threshold, 4), chart.Red)
 		f.Caption += " Above the threshold the expert is asked"
 		if w.WhereItMatters != nil && *w.WhereItMatters {
 			f.Caption += " where the interval contains 0, that is where the answer could change the choice"

@@ -155,20 +155,3 @@ func TestTicks(t *testing.T) {
 		}
 	})
 }
-
-func TestMeanSD(t *testing.T) {
-	for _, test := range []struct {
-		mean, sd float64
-		m, s     string
-	}{
-		{13.75628, 0.0721, "13.756", "0.072"},
-		{1234.5, 56, "1234", "56"},
-		{-0.001, 0.25, "0.00", "0.25"},
-		{5, 0, "5.0000", "0"},
-		{2, math.NaN(), "2.0000", "NaN"},
-	} {
-		if m, s := meanSD(test.mean, test.sd); m != test.m || s != test.s {
-			t.Errorf("%v ± %v is written %s ± %s, want %s ± %s", test.mean, test.sd, m, s, test.m, test.s)
-		}
-	}
-}

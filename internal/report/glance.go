@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -39,15 +40,15 @@ func (h *history) answer() (*answer, string) {
 	for i, p := range h.def.Parameters {
 		a.Rows = append(a.Rows, answerRow{p.Name, h.format.value(i, best.Parameters), p.Unit, p.Description})
 	}
-	a.Mean = chart.Typeset(chart.Fixed(best.Value, h.places))
+	a.Mean = chart.Typeset(format.Fixed(best.Value, h.places))
 	if h.model != nil {
 		if p, err := h.model.Predict(best.Parameters); err == nil {
-			mean, sd := meanSD(p.Mean, p.SD)
+			mean, sd := format.MeanSD(p.Mean, p.SD)
 			a.Mean, a.SD = chart.Typeset(mean), sd
 		}
 	}
 	if x := h.state.Experiment(best.Experiment); x != nil && x.Measurement != nil {
-		a.Measured = chart.Typeset(chart.Fixed(x.Measurement.Objective.Value, h.places))
+		a.Measured = chart.Typeset(format.Fixed(x.Measurement.Objective.Value, h.places))
 	}
 	return a, ""
 }
@@ -92,9 +93,9 @@ func (h *history) numbers() []number {
 		end, name = s.EndedAt, "from start to end"
 	}
 	if h.idle > 0 {
-		name = name + ", without " + durationText(h.idle) + " between an end and its continuation"
+		name = name + ", without " + format.Duration(h.idle) + " between an end and its continuation"
 	}
-	return append(numbers, number{durationText(end.Sub(s.DefinedAt) - h.idle), name, plural(len(h.decisions), "decision")})
+	return append(numbers, number{format.Duration(end.Sub(s.DefinedAt) - h.idle), name, format.Count(len(h.decisions), "decision")})
 }
 
 // answersGiven are the counts of what the experts said, by its form.
@@ -157,11 +158,11 @@ func (h *history) gain() (number, bool) {
 	if math.IsNaN(before) || before == after {
 		return number{}, false
 	}
-	text := chart.Fixed(after-before, h.places)
+	text := format.Fixed(after-before, h.places)
 	if after > before {
 		text = "+" + text
 	}
 	return number{chart.Typeset(text), strings.TrimSpace(h.def.Objective.Unit + " over the initial design"),
 		fmt.Sprintf("best measured %s → %s %s",
-			chart.Typeset(chart.Fixed(before, h.places)), chart.Typeset(chart.Fixed(after, h.places)), h.def.Objective.Unit)}, true
+			chart.Typeset(format.Fixed(before, h.places)), chart.Typeset(format.Fixed(after, h.places)), h.def.Objective.Unit)}, true
 }

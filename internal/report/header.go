@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -40,7 +41,7 @@ func (h *history) statusText() string {
 	text := "Running"
 	var open []string
 	if n := s.Count(campaign.Requested, campaign.Dispatched, campaign.Started); n > 0 {
-		open = append(open, plural(n, "experiment")+" under way")
+		open = append(open, format.Count(n, "experiment")+" under way")
 	}
 	waiting := 0
 	for i := range s.Questions {
@@ -49,7 +50,7 @@ func (h *history) statusText() string {
 		}
 	}
 	if waiting > 0 {
-		open = append(open, plural(waiting, "question")+" open")
+		open = append(open, format.Count(waiting, "question")+" open")
 	}
 	if open != nil {
 		text += ": " + strings.Join(open, ", ")
@@ -89,7 +90,7 @@ func (h *history) facts() [][2]string {
 		goal = "maximise "
 	}
 	facts := [][2]string{
-		{"goal", goal + withUnit(def.Objective.Name, def.Objective.Unit)},
+		{"goal", goal + format.Heading(def.Objective.Name, def.Objective.Unit)},
 		{"instrument", h.instrument()},
 	}
 	if h.def.Policy.Duel.Set() {
@@ -111,11 +112,11 @@ func (h *history) facts() [][2]string {
 		end, span = "ended", s.EndedAt
 	}
 	if def.Parallel > 1 {
-		facts = append(facts, [2]string{"at the same time", plural(def.Parallel, "experiment")})
+		facts = append(facts, [2]string{"at the same time", format.Count(def.Parallel, "experiment")})
 	}
 	facts = append(facts, [2]string{"policy", h.policy()},
-		[2]string{"began", timeText(s.DefinedAt) + " UTC"},
-		[2]string{end, fmt.Sprintf("%s UTC (%s)", timeText(span), h.span(span))},
+		[2]string{"began", format.Time(s.DefinedAt) + " UTC"},
+		[2]string{end, fmt.Sprintf("%s UTC (%s)", format.Time(span), h.span(span))},
 		[2]string{"seed", fmt.Sprint(def.Seed)})
 	if len(h.builds) > 0 {
 		facts = append(facts, [2]string{"build", buildText(h.builds[len(h.builds)-1])})
@@ -126,9 +127,9 @@ func (h *history) facts() [][2]string {
 // span is how long the campaign went on until a time, and how much of it lay between an
 // end and its continuation.
 func (h *history) span(until time.Time) string {
-	text := durationText(until.Sub(h.state.DefinedAt))
+	text := format.Duration(until.Sub(h.state.DefinedAt))
 	if h.idle > 0 {
-		text = durationText(until.Sub(h.state.DefinedAt)-h.idle) + ", and " + durationText(h.idle) + " between an end and its continuation"
+		text = format.Duration(until.Sub(h.state.DefinedAt)-h.idle) + ", and " + format.Duration(h.idle) + " between an end and its continuation"
 	}
 	return text
 }
@@ -201,7 +202,7 @@ func policyText(def events.Definition) string {
 	}
 	text := ref.Next
 	if p.Next.LCB != nil && p.Next.LCB.Beta != nil && p.Next.LCB.BetaRule == events.BetaFixed {
-		text += ", β = " + setting(*p.Next.LCB.Beta)
+		text += ", β = " + format.Rounded(*p.Next.LCB.Beta, 4)
 	}
 	if ref.Trust != "none" {
 		text += "; trust " + ref.Trust
@@ -211,7 +212,7 @@ func policyText(def events.Definition) string {
 	}
 	switch w := p.Handover.Width; {
 	case w != nil && w.Threshold != nil:
-		text += "; asks where the belief is wider than " + setting(*w.Threshold)
+		text += "; asks where the belief is wider than " + format.Rounded(*w.Threshold, 4)
 	case p.Handover.Choose != nil:
 		text += "; an expert chooses between two candidates"
 	}

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 )
 
@@ -111,7 +112,7 @@ func (h *history) figureHeat() ([]figure, string, error) {
 	o := h.def.Objective
 	draw := func(id, title, palette string, darkIsHigh bool, values [][]float64) (figure, error) {
 		p, q := h.def.Parameters[m.i], h.def.Parameters[m.j]
-		c := chart.New(380, 300, withUnit(p.Name, p.Unit), withUnit(q.Name, q.Unit))
+		c := chart.New(380, 300, format.Heading(p.Name, p.Unit), format.Heading(q.Name, q.Unit))
 		c.X.Min, c.X.Max = f.Low(m.i), f.Low(m.i)+f.Range(m.i)
 		c.Y.Min, c.Y.Max = f.Low(m.j), f.Low(m.j)+f.Range(m.j)
 		bands, err := newBands(m, values, palette, darkIsHigh)
@@ -124,11 +125,11 @@ func (h *history) figureHeat() ([]figure, string, error) {
 		c.After = bands.key(o.Unit)
 		return figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
 	}
-	mean, err := draw("heat-mean", withUnit("Expected "+o.Name, o.Unit), "YlGnBu", h.better(1, 0), m.mean)
+	mean, err := draw("heat-mean", format.Heading("Expected "+o.Name, o.Unit), "YlGnBu", h.better(1, 0), m.mean)
 	if err != nil {
 		return nil, "", err
 	}
-	sd, err := draw("heat-sd", withUnit("Standard deviation of that", o.Unit), "Purples", true, m.sd)
+	sd, err := draw("heat-sd", format.Heading("Standard deviation of that", o.Unit), "Purples", true, m.sd)
 	if err != nil {
 		return nil, "", err
 	}
@@ -291,7 +292,7 @@ func (b bands) key(unit string) func(whole *draw.Canvas, data draw.Canvas) {
 			y := data.Min.Y + height*vg.Length(k)
 			whole.FillPolygon(c, []vg.Point{{X: x0, Y: y}, {X: x1, Y: y}, {X: x1, Y: y + height + 0.3}, {X: x0, Y: y + height + 0.3}})
 			if k > 0 && (len(b.colors) <= 12 || k%2 == 0) {
-				whole.FillText(chart.Style(8, chart.Muted), vg.Point{X: x1 + 4, Y: y}, chart.Typeset(chart.Fixed(b.levels[k], decimals)))
+				whole.FillText(chart.Style(8, chart.Muted), vg.Point{X: x1 + 4, Y: y}, chart.Typeset(format.Fixed(b.levels[k], decimals)))
 			}
 		}
 		if unit != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -113,7 +114,7 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 		Measurements: h.measurements(), HasMeasured: len(s.Experiments) > 0,
 		Decisions: h.decisionTable(), DecisionCount: len(h.decisions), Notes: s.Notes, Acts: h.acts, Refusals: h.refusals(),
 		AnyExperts: len(h.def.Experts) > 0 || len(s.Questions) > 0,
-		Warnings:   h.warnings(store), Digest: digest, Events: h.count, Position: h.last.Position, LastTime: timeText(h.last.Time),
+		Warnings:   h.warnings(store), Digest: digest, Events: h.count, Position: h.last.Position, LastTime: format.Time(h.last.Time),
 		DefinitionText: s.Source,
 	}
 	if h.def.Objective.Unit != "" {
@@ -130,7 +131,7 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	}
 	d.Audit = h.auditCommands(store)
 	for _, a := range h.amendments {
-		d.Amendments = append(d.Amendments, amendmentRow{timeText(a.time), a.actor, a.Reason, a.Changes})
+		d.Amendments = append(d.Amendments, amendmentRow{format.Time(a.time), a.actor, a.Reason, a.Changes})
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -220,4 +221,4 @@ func quote(path string) string {
 }
 
 // Date writes a note's time.
-func (d *pageData) Date(t time.Time) string { return timeText(t) }
+func (d *pageData) Date(t time.Time) string { return format.Time(t) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -146,7 +147,7 @@ func (h *history) figureReviews() (figure, bool) {
 			}
 			x := float64(projections.Number(r.Experiment))
 			points = append(points, plotter.XY{X: x, Y: r.Probability})
-			text := fmt.Sprintf("%s in %s: right with probability %s, now that %s is measured", r.Expert, r.Question, chart.Fixed(r.Probability, 2), r.Experiment)
+			text := fmt.Sprintf("%s in %s: right with probability %s, now that %s is measured", r.Expert, r.Question, format.Fixed(r.Probability, 2), r.Experiment)
 			href := r.Experiment
 			if q := h.state.Question(r.Question); q != nil && q.Decision != "" {
 				href = q.Decision

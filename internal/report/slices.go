@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 )
 
@@ -45,7 +46,7 @@ func (h *history) figureSlices() ([]figure, string, error) {
 	var figures []figure
 	for _, s := range all {
 		p := h.def.Parameters[s.Index]
-		c := chart.New(width, height, withUnit(p.Name, p.Unit), withUnit(h.def.Objective.Name, h.def.Objective.Unit))
+		c := chart.New(width, height, format.Heading(p.Name, p.Unit), format.Heading(h.def.Objective.Name, h.def.Objective.Unit))
 		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
 		chart.Limits(&c.Y, 0.05, values...)
 		if len(p.Categories) > 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/report/chart"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -77,7 +77,7 @@ func (h *history) measurements() []measurementGroup {
 }
 
 func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
-	row := measurementRow{ID: x.ID, Decision: x.Decision, Why: h.why(x), Time: timeText(x.EndedAt)}
+	row := measurementRow{ID: x.ID, Decision: x.Decision, Why: h.why(x), Time: format.Time(x.EndedAt)}
 	m := x.Measurement
 	for i, p := range h.def.Parameters {
 		if m == nil {
@@ -94,7 +94,7 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 	}
 	prediction, noise := h.prediction(x)
 	if prediction != nil {
-		mean, sd := meanSD(prediction.Mean, prediction.SD)
+		mean, sd := format.MeanSD(prediction.Mean, prediction.SD)
 		row.Prediction = mean + " ± " + sd
 	}
 	if m == nil {
@@ -106,13 +106,13 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 		row.Dim = x.Status == campaign.Cancelled || x.Excluded
 		return row
 	}
-	row.Value = chart.Fixed(m.Objective.Value, h.places)
+	row.Value = format.Fixed(m.Objective.Value, h.places)
 	if m.Objective.SD != nil {
-		row.Value += " ± " + significant(*m.Objective.SD, 2)
+		row.Value += " ± " + format.Significant(*m.Objective.SD, 2)
 	}
 	if prediction != nil {
 		residual := m.Objective.Value - prediction.Mean
-		row.Residual = chart.Fixed(residual, h.places)
+		row.Residual = format.Fixed(residual, h.places)
 		if residual > 0 {
 			row.Residual = "+" + row.Residual
 		}
@@ -122,7 +122,7 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 	}
 	var further []string
 	for _, q := range m.Further {
-		further = append(further, strings.TrimSpace(q.Name+" "+significant(q.Value, 4)+" "+q.Unit))
+		further = append(further, strings.TrimSpace(q.Name+" "+format.Significant(q.Value, 4)+" "+q.Unit))
 	}
 	row.Further = strings.Join(further, ", ")
 	row.Marks = h.marks(x)
@@ -143,7 +143,7 @@ func (h *history) marks(x *campaign.Experiment) (marks []string) {
 
 func correctionText(c correction) string {
 	by := func(what, reason string) string {
-		return fmt.Sprintf("%s by %s, %s: %s", what, c.actor, timeText(c.time), reason)
+		return fmt.Sprintf("%s by %s, %s: %s", what, c.actor, format.Time(c.time), reason)
 	}
 	if o := c.outcome; o != nil {
 		switch {
@@ -160,13 +160,13 @@ func correctionText(c correction) string {
 	}
 	var what []string
 	if c.New != nil && c.New.Value != c.Old.Value {
-		what = append(what, fmt.Sprintf("corrected from %s to %s", significant(c.Old.Value, 6), significant(c.New.Value, 6)))
+		what = append(what, fmt.Sprintf("corrected from %s to %s", format.Significant(c.Old.Value, 6), format.Significant(c.New.Value, 6)))
 	}
 	if c.Actual != nil {
 		what = append(what, "composition corrected")
 	}
 	for _, q := range c.Further {
-		what = append(what, fmt.Sprintf("%s corrected to %s", q.Name, strings.TrimSpace(significant(q.Value, 6)+" "+q.Unit)))
+		what = append(what, fmt.Sprintf("%s corrected to %s", q.Name, strings.TrimSpace(format.Significant(q.Value, 6)+" "+q.Unit)))
 	}
 	if c.Excluded {
 		what = append(what, "excluded from the model")
@@ -256,7 +256,7 @@ func (h *history) decisionTable() []decisionGroup {
 
 func (h *history) decisionRow(d *decision) decisionRow {
 	row := decisionRow{
-		ID: d.Decision, Time: timeText(d.event.Time), Action: d.Action, Rule: d.Rule, Reason: d.Reason,
+		ID: d.Decision, Time: format.Time(d.event.Time), Action: d.Action, Rule: d.Rule, Reason: d.Reason,
 		Experiment: d.experiment, Question: d.question,
 	}
 	if q := h.state.Question(d.question); q != nil {
@@ -269,7 +269,7 @@ func (h *history) decisionRow(d *decision) decisionRow {
 		row.Candidates = append(row.Candidates, h.candidateRow(d, c))
 	}
 	for _, t := range d.Tests {
-		row.Tests = append(row.Tests, testRow{t.Name, significant(t.Left, 4), relationText(t.Relation), significant(t.Right, 4), t.Holds})
+		row.Tests = append(row.Tests, testRow{t.Name, format.Significant(t.Left, 4), relationText(t.Relation), format.Significant(t.Right, 4), t.Holds})
 	}
 	row.Facts = h.decisionFacts(d)
 	return row
@@ -281,20 +281,20 @@ func (h *history) candidateRow(d *decision, c events.Candidate) candidateRow {
 		r.Cells = append(r.Cells, h.format.value(i, c.Parameters))
 	}
 	if c.Prediction != nil {
-		mean, sd := meanSD(c.Prediction.Mean, c.Prediction.SD)
+		mean, sd := format.MeanSD(c.Prediction.Mean, c.Prediction.SD)
 		r.Prediction = mean + " ± " + sd
 	}
 	if c.Optimistic != nil && c.Pessimistic != nil {
-		r.Bounds = significant(*c.Pessimistic, 4) + " … " + significant(*c.Optimistic, 4)
+		r.Bounds = format.Significant(*c.Pessimistic, 4) + " … " + format.Significant(*c.Optimistic, 4)
 	}
 	if c.Acquisition != nil {
-		r.Acquisition = significant(*c.Acquisition, 4)
+		r.Acquisition = format.Significant(*c.Acquisition, 4)
 	}
 	if c.Belief != nil {
-		r.Belief = significant(c.Belief.Lower, 3) + " … " + significant(c.Belief.Upper, 3)
+		r.Belief = format.Significant(c.Belief.Lower, 3) + " … " + format.Significant(c.Belief.Upper, 3)
 	}
 	if c.Score != nil {
-		mean, sd := meanSD(c.Score.Mean, c.Score.SD)
+		mean, sd := format.MeanSD(c.Score.Mean, c.Score.SD)
 		r.Score = mean + " ± " + sd
 	}
 	return r
@@ -313,19 +313,19 @@ func (h *history) decisionFacts(d *decision) [][2]string {
 	if f := d.Objective; f != nil {
 		var scales []string
 		for _, l := range f.Lengthscales {
-			scales = append(scales, significant(l, 3))
+			scales = append(scales, format.Significant(l, 3))
 		}
 		facts = append(facts, [2]string{"objective model", fmt.Sprintf("%s of %s, lengthscales %s, noise variance %s",
-			f.Kernel, plural(f.Observations, "measurement"), strings.Join(scales, " "), significant(f.Noise, 2))})
+			f.Kernel, format.Count(f.Observations, "measurement"), strings.Join(scales, " "), format.Significant(f.Noise, 2))})
 	}
 	if b := d.Belief; b != nil {
-		facts = append(facts, [2]string{"belief", fmt.Sprintf("%s, norm bound %s, log-likelihood %s", plural(b.Labels, "label"), significant(b.NormBound, 3), significant(b.LogLikelihood, 4))})
+		facts = append(facts, [2]string{"belief", fmt.Sprintf("%s, norm bound %s, log-likelihood %s", format.Count(b.Labels, "label"), format.Significant(b.NormBound, 3), format.Significant(b.LogLikelihood, 4))})
 	}
 	if f := d.Preference; f != nil {
-		facts = append(facts, [2]string{"preferences", fmt.Sprintf("%s model of %s, log evidence %s", f.Form, plural(f.Comparisons, "comparison"), significant(f.LogEvidence, 4))})
+		facts = append(facts, [2]string{"preferences", fmt.Sprintf("%s model of %s, log evidence %s", f.Form, format.Count(f.Comparisons, "comparison"), format.Significant(f.LogEvidence, 4))})
 	}
 	if d.Lambda != nil {
-		facts = append(facts, [2]string{"weight λ of the belief afterwards", significant(*d.Lambda, 4)})
+		facts = append(facts, [2]string{"weight λ of the belief afterwards", format.Significant(*d.Lambda, 4)})
 	}
 	if d.Build != (events.Build{}) {
 		facts = append(facts, [2]string{"build", buildText(d.Build)})

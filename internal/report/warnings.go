@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -55,7 +56,7 @@ func (h *history) warnings(store string) []warning {
 		}
 	}
 	if n := len(failed.Details); n > 0 {
-		failed.Text = plural(n, "experiment") + " failed and gave no value."
+		failed.Text = format.Count(n, "experiment") + " failed and gave no value."
 		add(failed)
 	}
 	for _, w := range h.incidentWarnings() {
@@ -68,7 +69,7 @@ func (h *history) warnings(store string) []warning {
 		}
 	}
 	if expired > 0 {
-		add(warning{Text: plural(expired, "question") + " went unanswered; the campaign went on without the expert each time."})
+		add(warning{Text: format.Count(expired, "question") + " went unanswered; the campaign went on without the expert each time."})
 	}
 	if len(h.builds) > 1 {
 		w := warning{Text: "More than one build of campaignd worked on this campaign: results are promised bit for bit only between equal builds."}
@@ -87,10 +88,10 @@ func (h *history) warnings(store string) []warning {
 func (h *history) incidentWarnings() []warning {
 	var stalls, fits, fates, recoveries []string
 	for _, i := range h.incidents {
-		at := timeText(i.time)
+		at := format.Time(i.time)
 		switch p := i.payload.(type) {
 		case *events.InstrumentStalled:
-			stalls = append(stalls, fmt.Sprintf("%s: %s was silent for %s s on %s", at, p.Instrument, significant(p.Waited, 3), p.Experiment))
+			stalls = append(stalls, fmt.Sprintf("%s: %s was silent for %s s on %s", at, p.Instrument, format.Significant(p.Waited, 3), p.Experiment))
 		case *events.ModelFitFailed:
 			what := "the objective"
 			switch p.Model {
@@ -124,7 +125,7 @@ func (h *history) incidentWarnings() []warning {
 		out = append(out, warning{Text: fmt.Sprintf("The instrument stalled %s.", times(n)), Details: stalls})
 	}
 	if n := len(fits); n > 0 {
-		out = append(out, warning{Text: plural(n, "fit") + " failed; the campaign went on with the model it had.", Details: fits})
+		out = append(out, warning{Text: format.Count(n, "fit") + " failed; the campaign went on with the model it had.", Details: fits})
 	}
 	if len(fates) > 0 {
 		out = append(out, warning{Text: "The fate of experiments was unknown at times.", Details: fates})

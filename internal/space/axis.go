@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // axis is one parameter and its place in an encoded composition.
@@ -52,8 +53,8 @@ func newAxis(p events.Parameter, step float64) (axis, error) {
 			g, ok := stepGrid(a.lo, a.hi, step)
 			if !ok {
 				return a, &InfeasibleError{Conflict: []string{
-					fmt.Sprintf("the bounds of %q (%s to %s)", p.Name, number(a.lo), number(a.hi)),
-					fmt.Sprintf("the dosing steps of %q (multiples of %s)", p.Name, number(step)),
+					fmt.Sprintf("the bounds of %q (%s to %s)", p.Name, format.Setting(a.lo), format.Setting(a.hi)),
+					fmt.Sprintf("the dosing steps of %q (multiples of %s)", p.Name, format.Setting(step)),
 				}}
 			}
 			a.grid = g
@@ -167,22 +168,18 @@ func (a *axis) value(p events.Point) (events.Value, error) {
 // check says whether a number is an allowed value.
 func (a *axis) check(x float64) error {
 	if x < a.lo || x > a.hi {
-		return fmt.Errorf("%w: %s is %s, outside %s to %s", ErrOutside, a.name, withUnit(x, a.unit), number(a.lo), withUnit(a.hi, a.unit))
+		return fmt.Errorf("%w: %s is %s, outside %s to %s", ErrOutside,
+			a.name, format.SettingIn(x, a.unit), format.Setting(a.lo), format.SettingIn(a.hi, a.unit))
 	}
 	if a.grid == nil || a.grid.contains(x) {
 		return nil
 	}
 	if a.grid.values != nil {
-		return fmt.Errorf("%w: %s is %s, which is not one of its values %v", ErrOutside, a.name, withUnit(x, a.unit), a.grid.values)
+		return fmt.Errorf("%w: %s is %s, which is not one of its values %v", ErrOutside,
+			a.name, format.SettingIn(x, a.unit), a.grid.values)
 	}
-	return fmt.Errorf("%w: %s is %s, which is not a multiple of its dosing step %s", ErrOutside, a.name, withUnit(x, a.unit), withUnit(a.grid.step, a.unit))
-}
-
-func withUnit(x float64, unit string) string {
-	if unit == "" {
-		return number(x)
-	}
-	return number(x) + " " + unit
+	return fmt.Errorf("%w: %s is %s, which is not a multiple of its dosing step %s", ErrOutside,
+		a.name, format.SettingIn(x, a.unit), format.SettingIn(a.grid.step, a.unit))
 }
 
 // category returns the index of a category, -1 if there is none of that name.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
@@ -133,7 +134,7 @@ func (r *row) left(s *Space) string {
 			b.WriteString("-")
 		}
 		if math.Abs(c) != 1 {
-			b.WriteString(number(math.Abs(c)) + " ")
+			b.WriteString(format.Setting(math.Abs(c)) + " ")
 		}
 		b.WriteString(s.axes[i].name)
 	}
@@ -142,7 +143,7 @@ func (r *row) left(s *Space) string {
 
 // describe writes the constraint for a message: constraint "sum" (ec + 2 dmc = 1).
 func (r *row) describe(s *Space) string {
-	text := r.left(s) + [...]string{" = ", " ≤ ", " ≥ "}[r.sense] + number(r.rhs)
+	text := r.left(s) + [...]string{" = ", " ≤ ", " ≥ "}[r.sense] + format.Setting(r.rhs)
 	if r.name == "" {
 		return "the constraint " + text
 	}
@@ -205,10 +206,10 @@ func (s *Space) explain(err error) error {
 			rows = append(rows, ineq[c.Index].describe(s))
 		case optimize.LowerBound:
 			a := &s.axes[owner[c.Index]]
-			bounds = append(bounds, fmt.Sprintf("%s ≥ %s", a.name, number(a.first())))
+			bounds = append(bounds, fmt.Sprintf("%s ≥ %s", a.name, format.Setting(a.first())))
 		case optimize.UpperBound:
 			a := &s.axes[owner[c.Index]]
-			bounds = append(bounds, fmt.Sprintf("%s ≤ %s", a.name, number(a.last())))
+			bounds = append(bounds, fmt.Sprintf("%s ≤ %s", a.name, format.Setting(a.last())))
 		}
 	}
 	slices.Sort(bounds)
@@ -276,7 +277,7 @@ func conflict(def events.Definition) []string {
 			if a := &full.axes[p.index]; a.grid.values != nil {
 				words = append(words, fmt.Sprintf("the values of %q (%v)", a.name, a.grid.values))
 			} else {
-				words = append(words, fmt.Sprintf("the dosing steps of %q (multiples of %s)", a.name, number(a.grid.step)))
+				words = append(words, fmt.Sprintf("the dosing steps of %q (multiples of %s)", a.name, format.Setting(a.grid.step)))
 			}
 		}
 	}

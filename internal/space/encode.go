@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // Encode returns the coordinates of p. Numbers may lie outside their bounds (an
@@ -70,8 +71,9 @@ func (s *Space) unknown(p events.Point) error {
 	return fmt.Errorf("%w: there is no parameter %q; the parameters are %s", ErrOutside, names[0], strings.Join(s.Parameters(), ", "))
 }
 
-// Format writes p in the order of the parameters, with units:
-// "lipf6 1.1 mol/kg, ec 0.34".
+// Format writes p in the order of the parameters, with units and every value to six
+// digits: "lipf6 1.1 mol/kg, ec 0.34". The reasons of recorded decisions hold it, so
+// it stays as it is; what is written for people to read is written by package format.
 func (s *Space) Format(p events.Point) string {
 	parts := make([]string, 0, len(s.axes))
 	for i := range s.axes {
@@ -80,11 +82,7 @@ func (s *Space) Format(p events.Point) string {
 		if !ok {
 			continue
 		}
-		text := a.name + " " + v.String()
-		if a.unit != "" {
-			text += " " + a.unit
-		}
-		parts = append(parts, text)
+		parts = append(parts, format.WithUnit(a.name+" "+v.String(), a.unit))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -114,9 +112,6 @@ func (s *Space) checkDim(x []float64) {
 		panic(fmt.Sprintf("space: point has %d coordinates, the space %d", len(x), s.dim))
 	}
 }
-
-// number writes a number as a person would, without float noise.
-func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
 
 func squaredDistance(x, y []float64) float64 {
 	var sum float64

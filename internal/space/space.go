@@ -38,6 +38,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
@@ -321,7 +322,7 @@ func (s *Space) check(p events.Point) error {
 	}
 	for i := range s.rows {
 		if r := &s.rows[i]; !r.holds(x) {
-			return fmt.Errorf("%w: %s: the sum is %s", ErrOutside, r.describe(s), number(r.sum(x)))
+			return fmt.Errorf("%w: %s: the sum is %s", ErrOutside, r.describe(s), format.Setting(r.sum(x)))
 		}
 	}
 	if r := s.excluding(p); r != nil {

@@ -3,9 +3,9 @@ package space
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // Slack is how far a number that a person writes down may be beyond a bound, as a
@@ -29,17 +29,17 @@ func (s *Space) Strays(p events.Point, made bool) []string {
 			continue
 		}
 		x[i], _ = v.Float()
-		written := a.name + " = " + withUnit(x[i], a.unit)
+		written := a.name + " = " + format.SettingIn(x[i], a.unit)
 		switch slack := Slack * a.scale; {
 		case x[i] < a.lo-slack:
-			strays = append(strays, fmt.Sprintf("%s is below %s", written, number(a.lo)))
+			strays = append(strays, fmt.Sprintf("%s is below %s", written, format.Setting(a.lo)))
 		case x[i] > a.hi+slack:
-			strays = append(strays, fmt.Sprintf("%s is above %s", written, number(a.hi)))
+			strays = append(strays, fmt.Sprintf("%s is above %s", written, format.Setting(a.hi)))
 		case made || a.grid == nil || a.grid.contains(x[i]):
 		case a.grid.values != nil:
-			strays = append(strays, fmt.Sprintf("%s is none of %s", written, numbers(a.grid.values)))
+			strays = append(strays, fmt.Sprintf("%s is none of %s", written, format.Settings(a.grid.values)))
 		default:
-			strays = append(strays, fmt.Sprintf("%s is not a multiple of its dosing step %s", written, withUnit(a.grid.step, a.unit)))
+			strays = append(strays, fmt.Sprintf("%s is not a multiple of its dosing step %s", written, format.SettingIn(a.grid.step, a.unit)))
 		}
 	}
 	for i := range s.rows {
@@ -53,16 +53,7 @@ func (s *Space) Strays(p events.Point, made bool) []string {
 			continue
 		}
 		said := [...]string{"", "at most ", "at least "}[r.sense]
-		strays = append(strays, fmt.Sprintf("%s = %s, the campaign says %s%s", r.left(s), number(sum), said, number(r.rhs)))
+		strays = append(strays, fmt.Sprintf("%s = %s, the campaign says %s%s", r.left(s), format.Setting(sum), said, format.Setting(r.rhs)))
 	}
 	return strays
-}
-
-// numbers writes a list for a message.
-func numbers(xs []float64) string {
-	texts := make([]string, len(xs))
-	for i, x := range xs {
-		texts[i] = number(x)
-	}
-	return strings.Join(texts, ", ")
 }

@@ -2,12 +2,12 @@ package terminal
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // showComparison asks for an order of compositions.
@@ -28,11 +28,8 @@ func showComparison(f *console.Form, q humans.Question) {
 	for i, o := range q.Options {
 		points[i] = o.Parameters
 	}
-	options := slices.Clone(q.Options)
-	for i, p := range console.Readable(q.Parameters, points...) {
-		options[i].Parameters = p
-	}
-	f.Body = console.Options(q.Parameters, options, humans.OptionName)
+	compositions := format.NewCompositions(q.Parameters).Apart(points...)
+	f.Body = console.Options(compositions, q.Options, humans.OptionName)
 	more(f, aim(q.Objective))
 	if q.Attributions != nil {
 		f.More = console.Join(f.More, func(width, _ int) []string { return attributions(*q.Attributions, q, width) })

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // quantities are those whose Shapley values are shown, as their columns are
@@ -183,9 +184,9 @@ func best(p events.Plane, q humans.Question) string {
 				unit = par.Unit
 			}
 		}
-		return strings.TrimSpace(fmt.Sprintf("%s %.3g %s", name, x, unit)) // the grid is no finer
+		return format.WithUnit(name+" "+format.Rounded(x, 3), unit) // the grid is no finer
 	}
-	expected := console.Prediction(events.Prediction{Mean: p.Mean[row][column], SD: p.SD[row][column], Unit: q.Objective.Unit})
+	expected := format.PlusMinus(p.Mean[row][column], p.SD[row][column], q.Objective.Unit)
 	return fmt.Sprintf("%s and %s count most:%s the model expects the best %s, %s, near %s, %s",
 		p.X, p.Y, rest, q.Objective.Name, expected, at(p.X, p.Xs[column]), at(p.Y, p.Ys[row]))
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // showLabel asks whether a composition is worth the experiment.
 func showLabel(f *console.Form, q humans.Question) {
 	f.Title = fmt.Sprintf("%s, is this composition worth the experiment?", q.Expert)
-	f.Body = console.Composition(q.Parameters, console.Readable(q.Parameters, q.Point)[0])
+	f.Body = console.Composition(format.NewCompositions(q.Parameters), q.Point)
 	f.Brief = "a, r, w or ?"
 	f.Hint = "a accept, r reject, w won't, ? can't tell; and why, as in: r too viscous"
 	// What the campaign says of its reasons often begins with what it expects: that is
@@ -21,7 +22,7 @@ func showLabel(f *console.Form, q humans.Question) {
 	expects := "the model expects " + q.Objective.Name
 	expected, reasons := "", q.Explanation
 	if p := q.Prediction; p != nil {
-		expected = expects + " " + console.Prediction(*p)
+		expected = expects + " " + format.PlusMinus(p.Mean, p.SD, p.Unit)
 		if strings.Contains(strings.ToLower(reasons), strings.ToLower(expects)) {
 			expected, reasons = reasons, ""
 		}

@@ -3,12 +3,12 @@ package terminal
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // showPinpoint asks for a composition of the expert's own.
@@ -25,19 +25,23 @@ func showPinpoint(f *console.Form, q humans.Question) {
 	more(f, aim(q.Objective))
 	f.Hint, f.Brief = "NAME=VALUE for each, or the values in order; and why, after a colon: \": as last year\"; ? can't tell", "NAME=VALUE … or ?"
 	if q.Point != nil {
-		point, expects := console.Readable(q.Parameters, q.Point)[0], ""
+		compositions := format.NewCompositions(q.Parameters)
+		expects := ""
 		if p := q.Prediction; p != nil {
-			expects = " and expects " + q.Objective.Name + " " + console.Prediction(*p) + " there"
+			predicted := format.PlusMinus(p.Mean, p.SD, p.Unit)
+			expects = " and expects " + q.Objective.Name + " " + predicted + " there"
 		}
 		beside := slices.Clone(ranges)
-		for i, par := range q.Parameters {
-			if v, ok := point[par.Name]; ok {
-				beside[i] += " → " + v.String()
+		for i := range q.Parameters {
+			if value, ok := compositions.Value(i, q.Point); ok {
+				beside[i] += " → " + value
 			}
 		}
+		would := "the campaign itself would take " + compositions.Assignments(q.Point) + expects
+		legend := "→ what the campaign itself would take" + expects
 		f.Body = console.Shortest(
-			console.Join(f.Body, console.Sentences("the campaign itself would take "+assignments(q.Parameters, point)+expects)),
-			console.Join(console.Properties(q.Parameters, beside), console.Sentences("→ what the campaign itself would take"+expects)))
+			console.Join(f.Body, console.Sentences(would)),
+			console.Join(console.Properties(q.Parameters, beside), console.Sentences(legend)))
 		f.Hint = "NAME=VALUE for each, or the values in order; ok as above; and why, after a colon: \"ok: as last year\"; ? can't tell"
 		f.Brief = "NAME=VALUE …, ok or ?"
 	}
@@ -53,29 +57,16 @@ func choices(par events.Parameter) string {
 		names = append(names, c.Name)
 	}
 	for _, v := range par.Values {
-		names = append(names, plain(v))
+		names = append(names, format.Setting(v))
 	}
 	text := "any number"
 	switch {
 	case names != nil:
 		text = strings.Join(names, ", ")
 	case par.Min != nil && par.Max != nil:
-		text = plain(*par.Min) + " to " + plain(*par.Max)
+		text = format.Setting(*par.Min) + " to " + format.Setting(*par.Max)
 	}
 	return strings.TrimSpace(text + " " + par.Unit)
-}
-
-func plain(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-
-// assignments writes a composition as it may be entered.
-func assignments(parameters []events.Parameter, p events.Point) string {
-	parts := make([]string, 0, len(parameters))
-	for _, par := range parameters {
-		if v, ok := p[par.Name]; ok {
-			parts = append(parts, par.Name+"="+v.String())
-		}
-	}
-	return strings.Join(parts, " ")
 }
 
 // example is a composition that may be entered, if perhaps not one that can be
@@ -94,7 +85,7 @@ func example(parameters []events.Parameter) string {
 			p[par.Name] = events.Number(1)
 		}
 	}
-	return assignments(parameters, p)
+	return format.NewCompositions(parameters).AsGiven().Assignments(p)
 }
 
 // parsePinpoint understands a composition, and perhaps a comment after a colon.
@@ -116,7 +107,8 @@ func parsePinpoint(q humans.Question, line string) (humans.Answer, error) {
 	}
 	if q.Allowed != nil {
 		if err := q.Allowed(p); err != nil {
-			return humans.Answer{}, fmt.Errorf("%s cannot be measured: %w; name another", assignments(q.Parameters, p), err)
+			given := format.NewCompositions(q.Parameters).AsGiven().Assignments(p)
+			return humans.Answer{}, fmt.Errorf("%s cannot be measured: %w; name another", given, err)
 		}
 	}
 	return humans.Answer{Point: p, Comment: comment}, nil

@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // Instrument is a person who measures. It is also an [instruments.Recoverer].
@@ -200,7 +201,7 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 	f := console.Form{
 		Key:     e.cmd.Experiment,
 		Title:   fmt.Sprintf("measure the %s of", i.def.Objective.Name),
-		Body:    console.Composition(i.def.Parameters, console.Weighable(i.def.Parameters, e.cmd.Parameters)),
+		Body:    console.Composition(format.CompositionsToMake(&i.def), e.cmd.Parameters),
 		Brief:   "the value, failed, can't, again or cancel",
 		Problem: problem,
 		Hint: fmt.Sprintf("enter the %s, `failed REASON`, `can't REASON` (it cannot be made or measured), `again REASON` (nothing took place; try again) or `cancel`; where the composition came out different, add for example %s=VALUE",

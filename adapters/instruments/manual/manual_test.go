@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
-	"pgregory.net/rapid"
 )
 
 func ptr(x float64) *float64 { return &x }
@@ -188,7 +189,7 @@ func TestForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(p.forms[0].Body.Lines(80), "\n")
-	for _, want := range []string{"lipf6    1.1 mol/kg", "solvent  EC", "replicate 2", "Rinse twice.", "started again"} {
+	for _, want := range []string{"lipf6    1.100 mol/kg", "solvent  EC", "replicate 2", "Rinse twice.", "started again"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not shown in:\n%s", want, text)
 		}

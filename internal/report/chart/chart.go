@@ -23,6 +23,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // Colours: Okabe and Ito's palette, which readers with any colour vision can tell
@@ -348,22 +350,9 @@ func (t Ticks) Ticks(low, high float64) []plot.Tick {
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var out []plot.Tick
 	for k := math.Ceil(low/step - 1e-9); k*step <= high+1e-9*span; k++ {
-		out = append(out, plot.Tick{Value: k * step, Label: Typeset(Fixed(k*step, decimals))})
+		out = append(out, plot.Tick{Value: k * step, Label: Typeset(format.Fixed(k*step, decimals))})
 	}
 	return out
-}
-
-// Fixed writes x with the given number of decimals, and very large or very small
-// numbers with an exponent.
-func Fixed(x float64, decimals int) string {
-	if math.Abs(x) >= 1e7 || decimals >= 10 {
-		return strconv.FormatFloat(x, 'g', 5, 64)
-	}
-	text := strconv.FormatFloat(x, 'f', decimals, 64)
-	if strings.Trim(text, "-0.") == "" { // −0.00 is 0.00
-		text = strings.TrimPrefix(text, "-")
-	}
-	return text
 }
 
 // LogTicks places the powers of ten on a logarithmic axis, and 2 and 5 times them

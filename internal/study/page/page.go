@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
@@ -117,7 +118,7 @@ func (in Input) page() pageData {
 		d.Warnings = append(d.Warnings, "The campaigns were run by several builds, whose last bits may differ: "+strings.Join(builds, "; ")+".")
 	}
 	if file.Seeds.Count < 10 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s only: intervals are wide, and standard errors themselves uncertain.", plural(file.Seeds.Count, "seed")))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s only: intervals are wide, and standard errors themselves uncertain.", format.Count(file.Seeds.Count, "seed")))
 	}
 	d.Facts = [][2]string{
 		{"campaigns", fmt.Sprint(campaigns)},
@@ -148,7 +149,7 @@ func (in Input) page() pageData {
 func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	d := taskData{
 		ID: fmt.Sprint("task", i+1), Name: t.Task.Name, About: t.Task.About, Store: t.Task.Kind == simulate.Store,
-		Facts: fmt.Sprintf("%s a campaign, %s.", plural(t.Experiments, t.Steps), plural(len(t.Seeds), "seed")),
+		Facts: fmt.Sprintf("%s a campaign, %s.", format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed")),
 		Unit:  t.Task.Objective.Unit, Steps: t.Steps + "s",
 	}
 	v := view{task: t, baseline: in.Study.File.Baseline, initial: in.initial(i)}
@@ -190,12 +191,4 @@ func seedsText(s studyfile.Seeds) string {
 		return fmt.Sprint(s.First)
 	}
 	return fmt.Sprintf("%d to %d (%d)", s.First, s.First+uint64(s.Count)-1, s.Count)
-}
-
-// plural writes a count with its noun: "1 seed", "3 seeds".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -3,9 +3,9 @@ package page
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
@@ -117,7 +117,7 @@ func (v view) rows() []armRow {
 			Until:   fmt.Sprintf("%.0f", a.Until),
 			Within2: fmt.Sprintf("%d of %d", a.Within2, n), Within1: fmt.Sprintf("%d of %d", a.Within1, n),
 			Asked: fmt.Sprintf("%.1f", a.Asked), AskedFirst: fmt.Sprintf("%.1f", a.AskedFirst), AskedLast: fmt.Sprintf("%.1f", a.AskedLast),
-			FromLog: percent(a.FromLog), FromSurrogate: percent(a.FromSurrogate),
+			FromLog: format.Percent(a.FromLog), FromSurrogate: format.Percent(a.FromSurrogate),
 		}
 		if math.IsNaN(a.Until) {
 			r.Until = "–"
@@ -142,7 +142,7 @@ func (v view) rows() []armRow {
 func provenance(t simulate.TaskSummary) string {
 	var parts []string
 	for _, a := range t.Arms {
-		parts = append(parts, fmt.Sprintf("%s %s", a.Arm.Name, percent(a.FromSurrogate)))
+		parts = append(parts, fmt.Sprintf("%s %s", a.Arm.Name, format.Percent(a.FromSurrogate)))
 	}
 	return "Not measured but computed by the surrogate: " + strings.Join(parts, ", ") + " of the experiments. Conclusions are as good as the surrogate is."
 }
@@ -170,19 +170,16 @@ func (d *pageData) times(s simulate.Summary) {
 	}
 }
 
+// seconds writes how long something took, "–" where it is not known.
 func seconds(s float64) string {
 	switch {
 	case math.IsNaN(s):
 		return "–"
-	case s < 0.001:
-		return fmt.Sprintf("%.2f ms", 1000*s)
 	case s < 1:
-		return fmt.Sprintf("%.3g ms", 1000*s)
+		return format.Rounded(1000*s, 3) + " ms"
 	}
-	return fmt.Sprintf("%.3g s", s)
+	return format.Rounded(s, 3) + " s"
 }
-
-func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
 // meanText writes a mean ± its standard error, both to two digits of the error.
 func meanText(m simulate.Mean) string {
@@ -192,8 +189,8 @@ func meanText(m simulate.Mean) string {
 	case !(m.SE > 0):
 		return number(m.Mean)
 	}
-	decimals := decimalsOf(m.SE)
-	return chart.Typeset(strconv.FormatFloat(m.Mean, 'f', decimals, 64)) + " ± " + strconv.FormatFloat(m.SE, 'f', decimals, 64)
+	mean, se := format.MeanSD(m.Mean, m.SE)
+	return chart.Typeset(mean) + " ± " + se
 }
 
 // intervalText writes a difference with its interval.
@@ -211,19 +208,14 @@ func signed(x float64, d *simulate.Interval) string {
 	if math.IsInf(half, 0) || !(half > 0) {
 		return chart.Typeset(fmt.Sprintf("%+.4g", x))
 	}
-	if decimalsOf(half) > 6 { // a row of zeros says less than a power of ten
+	if format.DecimalsOfSD(half) > 6 { // a row of zeros says less than a power of ten
 		return chart.Typeset(fmt.Sprintf("%+.1e", x))
 	}
-	text := fmt.Sprintf("%+.*f", decimalsOf(half), x)
+	text := fmt.Sprintf("%+.*f", format.DecimalsOfSD(half), x)
 	if strings.Trim(text, "+-0.") == "" { // −0.0 has no sign
 		text = text[1:]
 	}
 	return chart.Typeset(text)
 }
 
-// decimalsOf is how many decimals show two digits of x.
-func decimalsOf(x float64) int {
-	return min(9, max(0, 1-int(math.Floor(math.Log10(x)))))
-}
-
-func number(x float64) string { return chart.Typeset(strconv.FormatFloat(x, 'g', 4, 64)) }
+func number(x float64) string { return chart.Typeset(format.Rounded(x, 4)) }

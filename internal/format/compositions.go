@@ -1,0 +1,206 @@
+package format
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Digits of a parameter's range, after the first, that its values are written with.
+const (
+	digitsToRead = 2 // between a hundredth and a thousandth of the range
+	digitsToMake = 3 // between a thousandth and a ten-thousandth
+)
+
+// Compositions writes the compositions of a campaign, each value with the decimals
+// that matter of its parameter: those of the instrument's dosing step, else those
+// that show about a thousandth of the range. Values that were listed are written as
+// they were.
+type Compositions struct {
+	parameters []events.Parameter
+	decimals   []int // of each parameter
+}
+
+// asGiven stands for the decimals of a parameter whose values are written as they are.
+const asGiven = -1
+
+// CompositionsOf returns the writer of a campaign's compositions.
+func CompositionsOf(def *events.Definition) Compositions {
+	c := NewCompositions(def.Parameters)
+	for i, p := range c.parameters {
+		step := def.Instrument.Steps[p.Name]
+		switch {
+		case len(def.Candidates) > 0:
+			c.decimals[i] = asGiven
+		case step > 0 && p.Values == nil:
+			c.decimals[i] = decimalsOf(step)
+		}
+	}
+	return c
+}
+
+// NewCompositions returns the writer of compositions of parameters of which no
+// dosing steps are known.
+func NewCompositions(parameters []events.Parameter) Compositions {
+	return compositions(parameters, digitsToRead)
+}
+
+// CompositionsToMake is [CompositionsOf] for a person who makes a composition, or
+// a page from which one may be made: it has a digit more of each range.
+func CompositionsToMake(def *events.Definition) Compositions {
+	fine := compositions(def.Parameters, digitsToMake)
+	c := CompositionsOf(def)
+	for i, p := range c.parameters {
+		if _, stepped := def.Instrument.Steps[p.Name]; !stepped && c.decimals[i] != asGiven {
+			c.decimals[i] = fine.decimals[i]
+		}
+	}
+	return c
+}
+
+func compositions(parameters []events.Parameter, digits int) Compositions {
+	c := Compositions{parameters: parameters, decimals: make([]int, len(parameters))}
+	for i, p := range parameters {
+		c.decimals[i] = asGiven
+		if p.Values == nil && p.Min != nil && p.Max != nil && *p.Max > *p.Min {
+			c.decimals[i] = decimalsOver(*p.Max-*p.Min, digits)
+		}
+	}
+	return c
+}
+
+// AsGiven returns a writer of every value as it is, to six digits: for what a person
+// entered, or is to enter.
+func (c Compositions) AsGiven() Compositions {
+	c.decimals = slices.Repeat([]int{asGiven}, len(c.parameters))
+	return c
+}
+
+// Apart returns a writer by which compositions that differ can be told apart: with
+// up to four more decimals of a parameter, where two of its values would look alike.
+func (c Compositions) Apart(points ...events.Point) Compositions {
+	c.decimals = slices.Clone(c.decimals)
+	for i, p := range c.parameters {
+		if c.decimals[i] == asGiven {
+			continue
+		}
+		values := make(map[float64]bool)
+		for _, point := range points {
+			if x, ok := point[p.Name].Float(); ok {
+				values[x] = true
+			}
+		}
+		for range 4 {
+			if texts(values, c.decimals[i]) == len(values) {
+				break
+			}
+			c.decimals[i]++
+		}
+	}
+	return c
+}
+
+// texts counts how many different texts the values are with a number of decimals.
+func texts(values map[float64]bool, decimals int) int {
+	different := make(map[string]bool)
+	for x := range values {
+		different[Fixed(x, decimals)] = true
+	}
+	return len(different)
+}
+
+// Parameters returns the parameters in the campaign's order.
+func (c Compositions) Parameters() []events.Parameter { return c.parameters }
+
+// Value writes the value of the i-th parameter; ok is false where the composition
+// has none.
+func (c Compositions) Value(i int, point events.Point) (text string, ok bool) {
+	v, ok := point[c.parameters[i].Name]
+	if !ok {
+		return "", false
+	}
+	x, numeric := v.Float()
+	if !numeric || c.decimals[i] == asGiven {
+		return v.String(), true
+	}
+	return Fixed(x, c.decimals[i]), true
+}
+
+// Number writes a number as a value of the named parameter.
+func (c Compositions) Number(parameter string, x float64) string {
+	for i := range c.parameters {
+		if c.parameters[i].Name == parameter {
+			text, _ := c.Value(i, events.Point{parameter: events.Number(x)})
+			return text
+		}
+	}
+	return events.Number(x).String()
+}
+
+// Line writes a composition in a line, in the campaign's order: "lipf6 1.10,
+// ec 0.340, dmc 1.00".
+func (c Compositions) Line(point events.Point) string {
+	return c.join(point, ", ", func(p events.Parameter, value string) string {
+		return p.Name + " " + value
+	})
+}
+
+// LineWithUnits is Line with each parameter's unit.
+func (c Compositions) LineWithUnits(point events.Point) string {
+	return c.join(point, ", ", func(p events.Parameter, value string) string {
+		return WithUnit(p.Name+" "+value, p.Unit)
+	})
+}
+
+// Assignments writes a composition as it may be entered: "lipf6=1.10 ec=0.340".
+func (c Compositions) Assignments(point events.Point) string {
+	return c.join(point, " ", func(p events.Parameter, value string) string {
+		return p.Name + "=" + value
+	})
+}
+
+func (c Compositions) join(
+	point events.Point, between string, write func(events.Parameter, string) string,
+) string {
+	var parts []string
+	for i, p := range c.parameters {
+		if value, ok := c.Value(i, point); ok {
+			parts = append(parts, write(p, value))
+		}
+	}
+	return strings.Join(parts, between)
+}
+
+// Region writes a box: "ec 0.45 to 0.52, salt LiPF6".
+func (c Compositions) Region(r events.Region) string {
+	names := slices.Sorted(maps.Keys(r.Where))
+	if c.parameters != nil {
+		names = nil
+		for _, p := range c.parameters {
+			names = append(names, p.Name)
+		}
+	}
+	var sides []string
+	for _, name := range names {
+		if side, ok := r.Where[name]; ok {
+			sides = append(sides, name+" "+sideOf(side))
+		}
+	}
+	return strings.Join(sides, ", ")
+}
+
+func sideOf(side events.RegionSide) string {
+	switch {
+	case side.Is != "":
+		return side.Is
+	case side.Min != nil && side.Max != nil:
+		return Rounded(*side.Min, 4) + " to " + Rounded(*side.Max, 4)
+	case side.Min != nil:
+		return "from " + Rounded(*side.Min, 4)
+	case side.Max != nil:
+		return "up to " + Rounded(*side.Max, 4)
+	}
+	return "any"
+}

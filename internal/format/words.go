@@ -1,0 +1,82 @@
+package format
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Quantity writes a result in four significant digits with its unit.
+func Quantity(x float64, unit string) string { return WithUnit(Short(x), unit) }
+
+// SettingIn writes a number that a person set, with its unit.
+func SettingIn(x float64, unit string) string { return WithUnit(Setting(x), unit) }
+
+// WithUnit puts a unit behind a number, if there is one.
+func WithUnit(number, unit string) string { return strings.TrimSpace(number + " " + unit) }
+
+// Heading names a quantity with its unit, as on an axis or over a column:
+// "ionic conductivity (mS/cm)".
+func Heading(name, unit string) string {
+	if unit == "" {
+		return name
+	}
+	return name + " (" + unit + ")"
+}
+
+// Count writes a number of things: "1 label", "3 labels".
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}
+
+// List writes items as a sentence does: "a", "a and b", "a, b and c".
+func List(items ...string) string {
+	n := len(items)
+	if n < 2 {
+		return strings.Join(items, "")
+	}
+	return strings.Join(items[:n-1], ", ") + " and " + items[n-1]
+}
+
+// Numbers writes results after one another: "0.3100, 1.200".
+func Numbers(xs []float64) string { return joined(xs, Short) }
+
+// Settings writes numbers that a person set: "1, 2.5".
+func Settings(xs []float64) string { return joined(xs, Setting) }
+
+func joined(xs []float64, write func(float64) string) string {
+	texts := make([]string, len(xs))
+	for i, x := range xs {
+		texts[i] = write(x)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Duration writes a span of time in the two units that matter: "3 min 20 s".
+func Duration(d time.Duration) string {
+	hours := int(d.Hours())
+	switch {
+	case d <= 0:
+		return "0 s"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	case d < time.Minute:
+		return Rounded(d.Truncate(100*time.Millisecond).Seconds(), 3) + " s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + " min " + strconv.Itoa(int(d.Seconds())%60) + " s"
+	case hours < 48:
+		return strconv.Itoa(hours) + " h " + strconv.Itoa(int(d.Minutes())%60) + " min"
+	}
+	return strconv.Itoa(hours/24) + " d " + strconv.Itoa(hours%24) + " h"
+}
+
+// Time is how a page writes a time, which it says to be UTC; "" for none.
+func Time(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.DateTime)
+}
