@@ -246,7 +246,7 @@ func attributes(e Event) []attribute {
 	add("id", e.ID, false)
 	add("type", typePrefix+string(e.Kind), false)
 	add("source", sourcePrefix+url.PathEscape(e.Campaign), false)
-	add("subject", subject(e), false)
+	add("subject", Subject(e), false)
 	add("time", e.Time.UTC().Format(cloudEventTime), false)
 	add("dataschema", SchemaURN(e.Kind, e.Version), false)
 	add("datacontenttype", content, false)
@@ -260,9 +260,9 @@ func attributes(e Event) []attribute {
 	return list
 }
 
-// subject returns the identifier of the noun that the event's kind is about,
+// Subject returns the identifier of the noun that the event's kind is about,
 // or nothing where its payload does not name one.
-func subject(e Event) string {
+func Subject(e Event) string {
 	if _, ok := lookup(e.Kind); !ok {
 		return ""
 	}

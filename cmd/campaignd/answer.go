@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/campaignd/campaignd/adapters/humans"
-	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -26,7 +25,7 @@ func answerTo(def *events.Definition, q *campaign.Question, words []string, comm
 	a := &engine.Answer{Question: q.ID, Comment: comment}
 	switch strings.ToLower(text) {
 	case "":
-		return nil, badInput("say what you answer to %s: %s", q.ID, answersTo(def, q))
+		return nil, badInput("say what you answer to %s: %s", q.ID, view.Answers(def, q))
 	case "unsure", "?", "can't tell", "can’t tell", "cant tell":
 		a.Answer = events.AnswerUnsure
 		return a, nil
@@ -49,62 +48,9 @@ func answerTo(def *events.Definition, q *campaign.Question, words []string, comm
 		}
 	}
 	if err != nil {
-		return nil, badInput("%q is not an answer to %s: say %s; a remark goes into --comment", text, q.ID, answersTo(def, q))
+		return nil, badInput("%q is not an answer to %s: say %s; a remark goes into --comment", text, q.ID, view.Answers(def, q))
 	}
 	return a, nil
-}
-
-// answersTo says in words what may be answered to a question.
-func answersTo(def *events.Definition, q *campaign.Question) string {
-	switch q.Form {
-	case campaign.Comparison:
-		if len(q.Options) == 2 {
-			return "A or B, the better one, or unsure"
-		}
-		return "the letters of " + humans.OptionNames(len(q.Options)) + " from the best to the worst, as in B A C, or unsure"
-	case campaign.Pinpoint:
-		text := console.Blank(def.Parameters)
-		if q.Suggestion != nil {
-			text += ", ok for what the campaign would take,"
-		}
-		return text + " or unsure"
-	}
-	return "accept, reject, unsure or refuse"
-}
-
-// tellAnswer is the command that answers a question, with what may be answered.
-func tellAnswer(def *events.Definition, q *campaign.Question, t target) string {
-	answers := "accept|reject|unsure|refuse"
-	switch q.Form {
-	case campaign.Comparison:
-		names := make([]string, len(q.Options))
-		for i := range names {
-			names[i] = humans.OptionName(i)
-		}
-		if answers = strings.Join(names, "|") + "|unsure"; len(names) > 2 {
-			answers = strings.Join(names, " ") + "   (the best first), or unsure"
-		}
-	case campaign.Pinpoint:
-		if answers = console.Blank(def.Parameters); q.Suggestion != nil {
-			answers += "   (or ok, or unsure)"
-		} else {
-			answers += "   (or unsure)"
-		}
-	}
-	return fmt.Sprintf("campaignd tell %s %s %s", shellArg(t.store), q.ID, answers)
-}
-
-// shown is a question as its expert sees it.
-func shown(def *events.Definition, q *campaign.Question) (title string, body []string) {
-	question := humans.Question{
-		ID: q.ID, Expert: q.Expert, Form: humans.Form(q.Form), Parameters: def.Parameters, Point: q.Parameters,
-		Options: q.Options, Objective: def.Objective, Prediction: q.Prediction, Belief: q.Belief,
-		Explanation: q.Explanation, Attributions: q.Attributions, Asked: q.AskedAt, Expires: q.Expires,
-	}
-	if q.Suggestion != nil {
-		question.Point, question.Prediction = q.Suggestion.Parameters, q.Suggestion.Prediction
-	}
-	return terminal.Show(question)
 }
 
 // subject finds the experiment or question among a command's arguments: the

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // auditDefinitions holds each definition of a campaign to the campaign file that is
@@ -81,7 +82,7 @@ func followsFrom(source string, def events.Definition) string {
 		wanted.Candidates = def.Candidates
 	}
 	if changes := campaignfile.Diff(wanted, def); len(changes) > 0 {
-		return fmt.Sprintf("it does not follow from the campaign file that is recorded with it: %s", changeInWords(&def, changes[0]))
+		return fmt.Sprintf("it does not follow from the campaign file that is recorded with it: %s", view.Change(&def, changes[0]))
 	}
 	return ""
 }

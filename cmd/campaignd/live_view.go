@@ -8,10 +8,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // Styles. The program leaves colours out where the terminal has none, or
@@ -45,11 +45,7 @@ func (p *panel) View() tea.View {
 	def := s.Definition
 	add("")
 	add("  %s  %s", bold(s.Campaign), faint(def.Objective.Goal+" "+def.Objective.Name))
-	noun := "experiment"
-	if def.Policy.Duel.Set() {
-		noun = "comparison"
-	}
-	add("  %s  %d of %s%s", p.bar(), s.Done, format.Count(s.Budget, noun), faint(p.left()))
+	add("  %s  %d of %s%s", p.bar(), s.Done, s.BudgetText(), faint(p.left()))
 	if line := sparkline(s.Values, max(p.width-16, 10)); line != "" {
 		row("measured", "%s", cyan(line))
 	}
@@ -70,7 +66,7 @@ func (p *panel) View() tea.View {
 	case s.WaitingFor != "":
 		row("waiting for", "%s", s.WaitingFor)
 	case s.Computing.What != "":
-		row("working", "%s", computingInWords(s.Computing.What, s.Computing.Since))
+		row("working", "%s", view.Computing(s.Computing.What, s.Computing.Since, p.now))
 	default:
 		row("working", "fitting and deciding")
 	}
@@ -97,8 +93,7 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	if len(def.Experts) == 0 || def.Policy.Duel.Set() {
 		return
 	}
-	belief := def.Policy.Trust.Belief()
-	if s.Labels > 0 || belief != nil && belief.Feedback == events.FeedbackLabel {
+	if s.Labels > 0 || view.AsksForLabels(def) {
 		row("labels", "%d given, %s asked", s.Labels, format.Count(s.Asked, "question"))
 	}
 	if s.Compared > 0 {
@@ -110,7 +105,7 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	if r := s.Review; r != nil {
 		row("last choice", "%s was right with probability %.2f (%s)", r.Expert, r.Probability, r.Question)
 	}
-	for _, line := range trustInWords(s.Helps, s.Trust) {
+	for _, line := range view.TrustIn(s.Helps, s.Trust) {
 		row("trust", "%s", line)
 	}
 }

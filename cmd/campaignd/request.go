@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -74,7 +75,7 @@ func leftOutBecause(state *campaign.State, stored []events.Event) (lines []strin
 		if e.Kind != events.KindExperimentCorrected && e.Kind != events.KindMeasurementCorrected {
 			continue
 		}
-		corrected := events.CloudEventAttributes(e)["subject"]
+		corrected := events.Subject(e)
 		for i := range state.Experiments {
 			x := &state.Experiments[i]
 			if x.Flag != nil && x.Flag.Verdict == events.VerdictOverturned && x.Flag.Repetition == corrected && x.Excluded {
@@ -142,13 +143,13 @@ func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Eve
 	if err != nil {
 		return err
 	}
-	n := narrator{def: def}
+	story := view.NewStory(def)
 	for _, e := range stored {
 		payload, err := events.Decode(e)
 		if err != nil {
 			return err
 		}
-		for _, line := range n.tell(e, payload) {
+		for _, line := range tell(story, e, payload) {
 			a.printf("%s\n", line)
 		}
 	}

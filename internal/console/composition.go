@@ -288,18 +288,9 @@ func ParseComposition(parameters []events.Parameter, text string) (events.Point,
 		faults = append(faults, format.List(missing...)+" are missing")
 	}
 	if faults != nil {
-		return nil, fmt.Errorf("%s; write %s", strings.Join(faults, "; "), Blank(parameters))
+		return nil, fmt.Errorf("%s; write %s", strings.Join(faults, "; "), format.Blank(parameters))
 	}
 	return point, nil
-}
-
-// Blank is a composition to be filled in: "lipf6=… ec=… dmc=…".
-func Blank(parameters []events.Parameter) string {
-	names := make([]string, len(parameters))
-	for i, par := range parameters {
-		names[i] = par.Name + "=…"
-	}
-	return strings.Join(names, " ")
 }
 
 // split takes a composition apart into the texts of its values.

@@ -204,3 +204,12 @@ func sideOf(side events.RegionSide) string {
 	}
 	return "any"
 }
+
+// Blank is a composition to be filled in: "lipf6=… ec=… dmc=…".
+func Blank(parameters []events.Parameter) string {
+	names := make([]string, len(parameters))
+	for i, p := range parameters {
+		names[i] = p.Name + "=…"
+	}
+	return strings.Join(names, " ")
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // act is something that a person did to the campaign, with their reason.
@@ -17,101 +18,63 @@ type act struct {
 	About string
 }
 
-// act notes what a person did. What the engine does of itself is in the decisions, and
-// corrections of measurements stand beside them.
+// act notes what a person did, in the words of the story. What the engine does of itself is
+// in the decisions, and corrections of measurements stand beside them.
 func (h *history) act(e events.Event, payload events.Payload) {
-	add := func(actor, text, reason, about string) {
-		h.acts = append(h.acts, act{Time: format.Time(e.Time), Actor: events.ActorName(actor), Text: text, Reason: reason, About: about})
+	h.story.Follow(payload)
+	if !isAct(e, payload) {
+		return
 	}
-	told := func(expert string) string { // who told it, where that is another person
-		if name := events.ActorName(e.Actor); name != expert && strings.HasPrefix(e.Actor, "person:") {
-			return " (told by " + name + ")"
-		}
-		return ""
-	}
+	entry := h.story.Entry(e, payload)
+	about := entry.Subject
 	switch p := payload.(type) {
-	case *events.CampaignPaused:
-		add(by(e), "paused the campaign", p.Reason, "")
-	case *events.CampaignResumed:
-		add(by(e), "resumed the campaign", p.Reason, "")
-	case *events.CampaignStopped:
-		add(by(e), "stopped the campaign", p.Reason, "")
-	case *events.RegionRefused:
-		add(by(e), "refused "+h.region(p.Region)+" ("+p.Refusal+")", p.Reason, p.About)
 	case *events.RegionAllowed:
-		add(by(e), "took the refusal "+p.Refusal+" back", p.Reason, "")
-	case *events.LabelGiven:
-		if p.Comment != "" {
-			add(p.Expert, said(p.Answer)+told(p.Expert), p.Comment, p.Question)
-		}
-	case *events.ComparisonGiven:
-		if p.Comment != "" {
-			add(p.Expert, "answered"+told(p.Expert), p.Comment, p.Question)
-		}
-	case *events.PinpointGiven:
-		if p.Comment != "" {
-			add(p.Expert, "answered"+told(p.Expert), p.Comment, p.Question)
-		}
-	case *events.LabelSuperseded:
-		add(p.Expert, "changed the answer: "+said(p.Answer)+told(p.Expert), p.Reason, p.Question)
-	case *events.ComparisonSuperseded:
-		add(p.Expert, "changed the answer"+told(p.Expert), p.Reason, p.Question)
-	case *events.ExperimentResolved:
-		add(by(e), "settled it as "+p.Resolution, p.Reason, p.Experiment)
+		about = ""
+	case *events.RegionRefused:
+		about = p.About
 	case *events.ExperimentCancelled:
-		if strings.HasPrefix(e.Actor, "person:") {
-			add(by(e), "called it off", p.Reason, p.Experiment)
-		}
+		entry.Who = events.ActorName(e.Actor)
 	}
+	text := entry.Text
+	if entry.ToldBy != "" {
+		text += ", told by " + entry.ToldBy
+	}
+	who := entry.Who
+	if entry.Account != "" {
+		who += ", told by " + entry.Account
+	}
+	h.acts = append(h.acts, act{
+		Time: format.Time(e.Time), Actor: who, Text: text, Reason: entry.Reason, About: about,
+	})
 }
 
-// said is an answer as what the expert did.
-func said(answer string) string {
-	switch answer {
-	case events.AnswerAccept:
-		return "accepted"
-	case events.AnswerReject:
-		return "rejected"
-	case events.AnswerRefuse:
-		return "ruled out"
-	case events.AnswerUnsure:
-		return "could not tell"
+// isAct reports whether an event is something that a person did, or an answer with a
+// comment.
+func isAct(e events.Event, payload events.Payload) bool {
+	switch p := payload.(type) {
+	case *events.LabelGiven:
+		return p.Comment != ""
+	case *events.ComparisonGiven:
+		return p.Comment != ""
+	case *events.PinpointGiven:
+		return p.Comment != ""
+	case *events.ExperimentCancelled:
+		return strings.HasPrefix(e.Actor, "person:")
+	case *events.CampaignPaused, *events.CampaignResumed, *events.CampaignStopped,
+		*events.RegionRefused, *events.RegionAllowed, *events.ExperimentResolved,
+		*events.LabelSuperseded, *events.ComparisonSuperseded, *events.PinpointSuperseded:
+		return true
 	}
-	return answer
-}
-
-// region writes a box: "ec 0.45 to 0.52, salt LiPF6".
-func (h *history) region(r events.Region) string {
-	var sides []string
-	for _, p := range h.state.Definition.Parameters {
-		side, ok := r.Where[p.Name]
-		if !ok {
-			continue
-		}
-		text := p.Name
-		switch {
-		case side.Is != "":
-			text += " " + side.Is
-		case side.Min != nil && side.Max != nil:
-			text += " " + format.Rounded(*side.Min, 4) + " to " + format.Rounded(*side.Max, 4)
-		case side.Min != nil:
-			text += " from " + format.Rounded(*side.Min, 4)
-		case side.Max != nil:
-			text += " up to " + format.Rounded(*side.Max, 4)
-		}
-		sides = append(sides, text)
-	}
-	return strings.Join(sides, ", ")
+	return false
 }
 
 // refusalRow is a region that a person refused and that still is.
 type refusalRow struct{ ID, Region, Reason, Actor, Time string }
 
 func (h *history) refusals() (rows []refusalRow) {
-	for _, r := range h.state.Refusals {
-		if !r.Lifted {
-			rows = append(rows, refusalRow{r.ID, h.region(r.Region), r.Reason, events.ActorName(r.Actor), format.Time(r.Time)})
-		}
+	for _, r := range view.Refusals(h.state) {
+		region := h.format.Region(r.Region)
+		rows = append(rows, refusalRow{r.ID, region, r.Reason, events.ActorName(r.Actor), format.Time(r.Time)})
 	}
 	return rows
 }

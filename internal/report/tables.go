@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -328,7 +329,7 @@ func (h *history) decisionFacts(d *decision) [][2]string {
 		facts = append(facts, [2]string{"weight λ of the belief afterwards", format.Significant(*d.Lambda, 4)})
 	}
 	if d.Build != (events.Build{}) {
-		facts = append(facts, [2]string{"build", buildText(d.Build)})
+		facts = append(facts, [2]string{"build", view.Build(d.Build)})
 	}
 	return facts
 }
