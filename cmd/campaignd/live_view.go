@@ -62,7 +62,9 @@ func (p *panel) View() tea.View {
 	case p.leaving:
 		row("leaving", "%s", yellow("nothing new is started"))
 	case len(s.Unresolved) > 0:
-		row("NEEDS YOU", "%s", yellow(fmt.Sprintf("nobody knows what became of %s: in another terminal, campaignd resolve %s", strings.Join(s.Unresolved, ", "), s.Unresolved[0])))
+		resolve := commandFor(view.Action{Do: view.Resolve, About: s.Unresolved[0]})
+		row("NEEDS YOU", "%s", yellow(fmt.Sprintf("nobody knows what became of %s: in another terminal, %s",
+			strings.Join(s.Unresolved, ", "), resolve)))
 	case s.WaitingFor != "":
 		row("waiting for", "%s", s.WaitingFor)
 	case s.Computing.What != "":
@@ -118,7 +120,9 @@ func (p *panel) bar() string {
 		done = min(width*p.progress.Done/b, width)
 		open = min((width*p.progress.Open+b-1)/b, width-done)
 	}
-	return green(strings.Repeat("━", done)) + yellow(strings.Repeat("━", open)) + faint(strings.Repeat("─", width-done-open))
+	left := width - done - open
+	return green(strings.Repeat("━", done)) + yellow(strings.Repeat("━", open)) +
+		faint(strings.Repeat("─", left))
 }
 
 // left says how many experiments are left and about how long they take, once

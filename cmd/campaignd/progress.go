@@ -45,8 +45,14 @@ type feed struct {
 
 // startFeed shows the events after a sequence; what came before is only read,
 // for the definition. It goes on until close.
-func startFeed(ctx context.Context, log events.Log, name string, after events.Sequence, d display) (*feed, error) {
-	f := &feed{bus: bus.New(log, bus.Config{}), done: make(chan struct{}), changed: make(chan struct{})}
+func startFeed(
+	ctx context.Context, log events.Log, name string, after events.Sequence, d display,
+) (*feed, error) {
+	f := &feed{
+		bus:     bus.New(log, bus.Config{}),
+		done:    make(chan struct{}),
+		changed: make(chan struct{}),
+	}
 	messages, err := f.bus.Subscriber("").Subscribe(ctx, name)
 	if err != nil {
 		return nil, err
@@ -172,10 +178,15 @@ func (p *plain) tellSilent() {
 	p.silent = slices.DeleteFunc(p.silent, func(id string) bool {
 		q, open := p.questions[id]
 		if open {
-			fmt.Fprintf(p.out, "%s waits, and nobody is at this terminal. From another one: %s\n", id, commandsOn(p.target)(view.AnswerTo(p.def, &q)))
+			fmt.Fprintln(p.out, elsewhere(id, commandsOn(p.target)(view.AnswerTo(p.def, &q))))
 		}
 		return open
 	})
+}
+
+// elsewhere says how something is done that nobody at this terminal can do.
+func elsewhere(what, command string) string {
+	return what + " waits, and nobody is at this terminal. From another one: " + command
 }
 
 func (p *plain) remark(text string) {
@@ -206,7 +217,8 @@ func (p *plain) Prompt(ctx context.Context, f console.Form) (string, error) {
 		p.tellSilent()
 		p.mu.Unlock()
 	} else {
-		p.remark(fmt.Sprintf("%s waits, and nobody is at this terminal. From another one: campaignd tell %s VALUE", f.Key, f.Key))
+		value := view.Action{Do: view.Tell, About: f.Key, With: "VALUE"}
+		p.remark(elsewhere(f.Key, commandFor(value)))
 	}
 	<-ctx.Done()
 	return "", ctx.Err()

@@ -56,6 +56,11 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%q, want %q", c.got, c.want)
 		}
 	}
+	for span, want := range map[float64]int{0: 2, 0.22: 3, 9.4: 2, 10: 1, 3000: 0} {
+		if got := format.DecimalsOver(span); got != want {
+			t.Errorf("results over %v are written with %d decimals, want %d", span, got, want)
+		}
+	}
 }
 
 // Law: what is written with n significant digits reads back within half a unit of
@@ -137,6 +142,10 @@ func TestApart(t *testing.T) {
 			t.Fatalf("alone it is %q, not %q", got, plain.Line(a))
 		}
 	})
+	nearly := []events.Point{{"ec": events.Number(0.4)}, {"ec": events.Number(0.4000003)}}
+	if apart := plain.Apart(nearly...); apart.Line(nearly[0]) == apart.Line(nearly[1]) {
+		t.Errorf("%v are both %q", nearly, apart.Line(nearly[0]))
+	}
 	close := []events.Point{{"salt": events.Number(1.11118)}, {"salt": events.Number(1.10919)}}
 	if got := plain.Apart(close...).Line(close[0]); got != "salt 1.111" || strings.Contains(plain.Line(close[0]), "1.111") {
 		t.Errorf("told apart it is %q", got)

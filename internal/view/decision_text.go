@@ -64,7 +64,8 @@ func (d *Decision) facts(how How) []Row {
 	}
 	if q := d.Answered; q != nil {
 		earlier := how(Action{Do: Explain, About: q.Decision})
-		rows = append(rows, rowf("answer", "%s; what was weighed then: %s", Answer(d.Definition, q), earlier))
+		answer := Answer(d.Definition, q)
+		rows = append(rows, rowf("answer", "%s; what was weighed then: %s", answer, earlier))
 	}
 	return rows
 }
@@ -177,7 +178,8 @@ func CandidateTable(def *events.Definition, d *events.DecisionMade) (rows []Cand
 		}
 		rows = append(rows, r)
 	}
-	return slices.DeleteFunc(rows, func(r CandidateRow) bool { return strings.Join(r.Cells, "") == "" })
+	empty := func(r CandidateRow) bool { return strings.Join(r.Cells, "") == "" }
+	return slices.DeleteFunc(rows, empty)
 }
 
 // candidateQuantity is something the models say of a candidate; "" where they do not.
@@ -255,7 +257,8 @@ func (d *Decision) writeAttributions(p *page) {
 		}
 	case d.wouldExplain():
 		p.raw("")
-		p.line("There are no Shapley values: they are worked out for at most %d parameters.", shapley.MaxPlayers)
+		p.line("There are no Shapley values: they are worked out for at most %d parameters.",
+			shapley.MaxPlayers)
 	}
 	if at := d.Decision.Attributions; at != nil && at.Plane != nil {
 		p.heading("The two strongest parameters")
@@ -295,7 +298,9 @@ func (d *Decision) models() (rows []Row) {
 			rowf("objective", "%s kernel on %s, log posterior %s",
 				f.Kernel, format.Count(f.Observations, "measurement"), format.Short(f.LogPosterior)),
 			rowf("", "lengthscales %s (in the unit cube), prior sd %s, noise sd %s",
-				format.Numbers(f.Lengthscales), format.Quantity(sqrt(f.OutputScale)*f.Scale, unit), noiseText(def, f)))
+				format.Numbers(f.Lengthscales),
+				format.Quantity(sqrt(f.OutputScale)*f.Scale, unit),
+				noiseText(def, f)))
 	}
 	if f := d.Decision.Belief; f != nil {
 		noun := "label"
@@ -303,12 +308,14 @@ func (d *Decision) models() (rows []Row) {
 			noun = "pair" // of compositions, one held better than the other
 		}
 		rows = append(rows, rowf("belief", "%s, norm bound %s, log likelihood %s, confidence %s",
-			format.Count(f.Labels, noun), format.Short(f.NormBound), format.Short(f.LogLikelihood), format.Short(f.Confidence)))
+			format.Count(f.Labels, noun),
+			format.Short(f.NormBound), format.Short(f.LogLikelihood), format.Short(f.Confidence)))
 	}
 	if f := d.Decision.Preference; f != nil {
 		rows = append(rows,
 			rowf("preference", "%s model, %s kernel on %s, log evidence %s",
-				f.Form, f.Kernel, format.Count(f.Comparisons, "comparison"), format.Short(f.LogEvidence)),
+				f.Form, f.Kernel,
+				format.Count(f.Comparisons, "comparison"), format.Short(f.LogEvidence)),
 			rowf("", "lengthscales %s (in the unit cube), output scale %s",
 				format.Numbers(f.Lengthscales), format.Short(f.OutputScale)))
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
 // WriteDiagnosis writes a diagnosis for people: the verdict and its reasons first,
@@ -47,15 +46,19 @@ func writeCheck(p *page, check *diagnose.LeaveOneOut) {
 	p.heading(fmt.Sprintf("Each of %s predicted from all others (%s)", format.Count(n, "composition"), how))
 	var rows []Row
 	if check.R2 != nil {
-		rows = append(rows, rowf("R²", "%s (1 is perfect, 0 no better than the mean)", judged(*check.R2)))
+		rows = append(rows, rowf("R²", "%s (1 is perfect, 0 no better than the mean)",
+			judged(*check.R2)))
 	}
 	if check.RankCorrelation != nil {
-		rows = append(rows, rowf("order", "rank correlation %s of predicted and measured", judged(*check.RankCorrelation)))
+		rows = append(rows, rowf("order", "rank correlation %s of predicted and measured",
+			judged(*check.RankCorrelation)))
 	}
 	for _, c := range check.Coverage {
-		rows = append(rows, rowf(format.Percent(c.Nominal)+" holds", "%d of %d (%d to %d expected)", c.Within, n, c.Low, c.High))
+		rows = append(rows, rowf(format.Percent(c.Nominal)+" holds", "%d of %d (%d to %d expected)",
+			c.Within, n, c.Low, c.High))
 	}
-	rows = append(rows, rowf("errors", "%s times as large as the model says (root mean square)", judged(check.ZSD)))
+	rows = append(rows, rowf("errors", "%s times as large as the model says (root mean square)",
+		judged(check.ZSD)))
 	p.rows(diagnosisNames, rows)
 }
 
@@ -89,7 +92,8 @@ func writeParameters(p *page, d diagnose.Diagnosis) {
 	for _, par := range d.Parameters {
 		length, effect := "between categories", ""
 		if par.Lengthscale != nil {
-			length = fmt.Sprintf("%s (%s of its range)", judgedIn(*par.Lengthscale, par.Unit), format.Percent(par.Share))
+			length = fmt.Sprintf("%s (%s of its range)",
+				judgedIn(*par.Lengthscale, par.Unit), format.Percent(par.Share))
 		}
 		if par.Effect != nil {
 			effect = judged(*par.Effect) + " ± " + judgedIn(*par.EffectSD, d.Unit)
@@ -115,16 +119,17 @@ func writeSlices(p *page, d diagnose.Diagnosis) {
 			starts = max(starts, len(judged(s.X[0])))
 		}
 	}
-	p.heading(fmt.Sprintf("Slices through %s: %s from %s (▁) to %s (█)",
-		plaintext.Line(d.Best), plaintext.Line(d.Objective), judged(low), plaintext.Line(judgedIn(high, d.Unit))))
+	p.raw("")
+	p.line("Slices through %s: %s from %s (▁) to %s (█)", d.Best, d.Objective, judged(low), judgedIn(high, d.Unit))
 	for _, s := range d.Slices {
 		if s.Categories != nil {
 			p.line("  %-*s  %s", names, s.Parameter, categoriesText(s))
 			continue
 		}
+		start := judged(s.X[0])
 		end := judgedIn(s.X[len(s.X)-1], s.Unit)
-		p.line("  %-*s  %*s %s %s, ± %s",
-			names, s.Parameter, starts, judged(s.X[0]), profile(s.Mean, low, high), end, spread(s.SD))
+		drawn := profile(s.Mean, low, high)
+		p.line("  %-*s  %*s %s %s, ± %s", names, s.Parameter, starts, start, drawn, end, spread(s.SD))
 	}
 }
 

@@ -41,7 +41,8 @@ func (d *Decision) planeLines(p *events.Plane) []string {
 	}
 	others := strings.TrimSpace(d.Letters()[p.Candidate] + " " + p.Candidate)
 	lines := []string{
-		fmt.Sprintf("%s upwards, %s to the right; the others as in %s", d.heading(p.Y), d.heading(p.X), others),
+		fmt.Sprintf("%s upwards, %s to the right; the others as in %s",
+			d.heading(p.Y), d.heading(p.X), others),
 		"",
 		beside(format.Heading("mean", d.Definition.Objective.Unit), "standard deviation"),
 	}
@@ -57,7 +58,8 @@ func (d *Decision) planeLines(p *events.Plane) []string {
 	}
 	axis := left + strings.Repeat(" ", max(width-ansi.StringWidth(left+right), 1)) + right
 	lines = append(lines, beside(axis, axis), beside(meanKey, sdKey))
-	return append(lines, strings.Join(legend, ", ")+"; the marks show only these two parameters of each")
+	marked := strings.Join(legend, ", ") + "; the marks show only these two parameters of each"
+	return append(lines, marked)
 }
 
 // heading names a parameter with its unit.

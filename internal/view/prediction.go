@@ -139,7 +139,9 @@ func (p *Prediction) believe(beliefs []*belief.Model, x []float64) error {
 }
 
 // prefer adds what the models of comparisons say.
-func (p *Prediction) prefer(ctx context.Context, models []*preference.Model, x []float64, seed uint64) error {
+func (p *Prediction) prefer(
+	ctx context.Context, models []*preference.Model, x []float64, seed uint64,
+) error {
 	for _, m := range models {
 		if m == nil {
 			continue

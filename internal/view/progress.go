@@ -110,4 +110,6 @@ func (p *Progress) BudgetText() string {
 }
 
 // Computing writes what is being computed, and since when.
-func Computing(what string, since, now time.Time) string { return what + " since " + Clock(since, now) }
+func Computing(what string, since, now time.Time) string {
+	return what + " since " + Clock(since, now)
+}

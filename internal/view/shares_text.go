@@ -97,7 +97,8 @@ func (t *sharesTable) quantity(q SharedQuantity) {
 		})
 	}
 	t.row(q, "base + sum", func(s *Share) string {
-		return fmt.Sprintf("%s %s = %s", format.Short(s.Base), summand(s.Total-s.Base), format.Short(s.Total))
+		sum := summand(s.Total - s.Base)
+		return fmt.Sprintf("%s %s = %s", format.Short(s.Base), sum, format.Short(s.Total))
 	})
 	if !t.exact {
 		t.row(q, "the model itself", func(s *Share) string { return optional(s.Model) })

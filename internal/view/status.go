@@ -137,7 +137,8 @@ func (st *Status) NeedsPerson(how How) []string {
 	}
 	for _, x := range st.Doubtful {
 		needs = append(needs, fmt.Sprintf("%s is in doubt: %s Settle it with `%s` or `%s`",
-			x.ID, x.Flag.Reason, how(Action{Do: Include, About: x.ID}), how(Action{Do: Exclude, About: x.ID})))
+			x.ID, x.Flag.Reason,
+			how(Action{Do: Include, About: x.ID}), how(Action{Do: Exclude, About: x.ID})))
 	}
 	return needs
 }

@@ -70,7 +70,8 @@ func (st *Status) trusted(how How) (rows []Row) {
 	for _, x := range st.Experts {
 		for _, pairs := range []*diagnose.Agreement{x.Labels, x.Choices} {
 			if pairs != nil {
-				rows = append(rows, rowf("expert", "%s: %s, right in %s", x.Name, x.Reading, pairsText(pairs)))
+				rows = append(rows, rowf("expert", "%s: %s, right in %s",
+					x.Name, x.Reading, pairsText(pairs)))
 			}
 		}
 	}
@@ -107,12 +108,14 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 		if x.Stalled {
 			stalled = ", silent for longer than it should be"
 		}
-		rows = append(rows, rowf("under way", "%s is %s%s (%s)", x.ID, x.Status, stalled, write.Line(x.Parameters)))
+		rows = append(rows, rowf("under way", "%s is %s%s (%s)",
+			x.ID, x.Status, stalled, write.Line(x.Parameters)))
 	}
 	for i := range st.Questions {
 		q := &st.Questions[i]
 		question, lines := Asks(def, q)
-		rows = append(rows, rowf("asked", "%s to %s%s%s", q.ID, q.Expert, question, Until(q.Expires, now)))
+		rows = append(rows, rowf("asked", "%s to %s%s%s",
+			q.ID, q.Expert, question, Until(q.Expires, now)))
 		for _, line := range append(lines, how(AnswerTo(def, q))) {
 			rows = append(rows, Row{"", line})
 		}

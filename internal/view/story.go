@@ -227,7 +227,7 @@ func notTaken(named *events.PinpointGiven, d *events.DecisionMade) string {
 		}
 	}
 	why := strings.TrimSuffix(d.Reason, ".")
-	for i := len(d.Tests) - 1; i >= 0; i-- { // the first that failed, in the order of trust.NoHarm
+	for i := len(d.Tests) - 1; i >= 0; i-- { // so that the first that failed has the last word
 		t := d.Tests[i]
 		switch name, harm := strings.CutPrefix(t.Name, trust.NoHarmPrefix); {
 		case !harm || t.Holds:
@@ -237,7 +237,8 @@ func notTaken(named *events.PinpointGiven, d *events.DecisionMade) string {
 			why = "the model knows that place so well already that a measurement would teach little"
 		}
 	}
-	return fmt.Sprintf("%s's composition (%s) is not measured next: %s", named.Expert, named.Question, why)
+	return fmt.Sprintf("%s's composition (%s) is not measured next: %s",
+		named.Expert, named.Question, why)
 }
 
 // compositions is the writer of the campaign's compositions.

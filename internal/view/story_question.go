@@ -10,7 +10,8 @@ import (
 )
 
 func (s *Story) labelRequested(_ events.Event, p *events.LabelRequested) Entry {
-	return Entry{Text: fmt.Sprintf("%s asks %s about (%s)", p.Question, p.Expert, s.line(p.Parameters))}
+	return Entry{Text: fmt.Sprintf("%s asks %s about (%s)",
+		p.Question, p.Expert, s.line(p.Parameters))}
 }
 
 func (s *Story) labelGiven(e events.Event, p *events.LabelGiven) Entry {

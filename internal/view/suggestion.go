@@ -77,7 +77,11 @@ func Suggest(
 func suggestedExperiment(
 	ctx context.Context, log events.Log, name string, x campaign.Experiment,
 ) (SuggestedExperiment, error) {
-	s := SuggestedExperiment{ID: x.ID, Parameters: x.Parameters, Replicate: x.Replicate, Decision: x.Decision}
+	s := SuggestedExperiment{
+		ID: x.ID, Parameters: x.Parameters,
+		Replicate: x.Replicate,
+		Decision:  x.Decision,
+	}
 	if x.Decision == "" {
 		return s, nil
 	}
