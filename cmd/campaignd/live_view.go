@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/view"
@@ -54,7 +53,8 @@ func (p *panel) View() tea.View {
 		row("", "%s", format.CompositionsOf(def).LineWithUnits(best.Parameters))
 	}
 	for _, best := range s.Preferred {
-		row(console.Shorten(best.Expert, 12), "prefers %s", bold(format.CompositionsOf(def).LineWithUnits(best.Parameters)))
+		name := format.Shorten(best.Expert, 12)
+		row(name, "prefers %s", bold(format.CompositionsOf(def).LineWithUnits(best.Parameters)))
 	}
 	p.answerRows(row)
 	row("elapsed", "%s%s", p.elapsed(), p.timeBudget())

@@ -204,7 +204,7 @@ func sideBySide(c format.Compositions, options []events.Option, call func(i int)
 			to++
 		}
 		for _, r := range rows {
-			line := pad(Shorten(r.name, widths[0]), widths[0])
+			line := pad(format.Shorten(r.name, widths[0]), widths[0])
 			for i := from; i < to; i++ {
 				line += "  " + pad(r.cells[i], widths[1+i])
 			}
@@ -221,14 +221,6 @@ func sideBySide(c format.Compositions, options []events.Option, call func(i int)
 
 // shortName is how many characters of a name are shown in any case.
 const shortName = 12
-
-// Shorten cuts a text that is longer than width characters and says so.
-func Shorten(text string, width int) string {
-	if runes := []rune(text); len(runes) > width {
-		return string(runes[:max(width-1, 0)]) + "…"
-	}
-	return text
-}
 
 // pad fills a text up with spaces.
 func pad(text string, width int) string {

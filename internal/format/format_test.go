@@ -43,6 +43,8 @@ func TestNumbers(t *testing.T) {
 		{format.List("a", "b"), "a and b"},
 		{format.List("a", "b", "c"), "a, b and c"},
 		{format.Settings([]float64{1, 2.5}), "1, 2.5"},
+		{format.Shorten("κονδυκτ", 7), "κονδυκτ"},
+		{format.Shorten("κονδυκτ", 6), "κονδυ…"},
 		{format.Duration(0), "0 s"},
 		{format.Duration(40 * time.Millisecond), "40 ms"},
 		{format.Duration(12340 * time.Millisecond), "12.3 s"},

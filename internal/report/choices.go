@@ -184,7 +184,7 @@ func (h *history) sharesSVG(shares []view.Share, candidates []events.Candidate, 
 		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%g" fill="%s">%s</text>`, x, y, anchor, size, fill, template.HTMLEscapeString(content))
 	}
 	for i, p := range parameters {
-		text(names-10, top+float64(i)*row+row/2, "end", "#1f2933", shorten(p, 18))
+		text(names-10, top+float64(i)*row+row/2, "end", "#1f2933", format.Shorten(p, 18))
 	}
 	for k, p := range panels {
 		left := names + float64(k)*(panel+gap)

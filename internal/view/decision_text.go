@@ -28,7 +28,7 @@ func (d *Decision) Write(w io.Writer, how How) error {
 		p.heading("Tests")
 		p.table(testRows(made.Tests))
 	}
-	if models := d.models(); models != nil {
+	if models := Models(d.Definition, made); models != nil {
 		p.heading("Models")
 		p.rows(decisionNames, models)
 	}
@@ -46,15 +46,10 @@ const decisionNames = 10
 // facts are what is needed to make the decision again, and what it did.
 func (d *Decision) facts(how How) []Row {
 	made := d.Decision
-	policy := fmt.Sprintf("next %s, trust %s, handover %s, version %d",
-		made.Policy.Next, made.Policy.Trust, made.Policy.Handover, made.Policy.Version)
-	if made.Policy.Duel != "" {
-		policy = fmt.Sprintf("duel %s, version %d", made.Policy.Duel, made.Policy.Version)
-	}
 	rows := []Row{
 		rowf("made", "%s, at position %d, from the campaign's events 1 to %d",
 			d.Time.Local().Format(time.DateTime), d.Position, made.At),
-		{"policy", policy},
+		{"policy", Policy(made.Policy)},
 		{"rule", made.Rule},
 		rowf("seed", "%d", made.Seed),
 		{"build", Build(made.Build)},
@@ -68,6 +63,14 @@ func (d *Decision) facts(how How) []Row {
 		rows = append(rows, rowf("answer", "%s; what was weighed then: %s", answer, earlier))
 	}
 	return rows
+}
+
+// Policy names the policy of a decision.
+func Policy(p events.PolicyRef) string {
+	if p.Duel != "" {
+		return fmt.Sprintf("duel %s, version %d", p.Duel, p.Version)
+	}
+	return fmt.Sprintf("next %s, trust %s, handover %s, version %d", p.Next, p.Trust, p.Handover, p.Version)
 }
 
 // ActionText says what a decision decided.
@@ -289,10 +292,9 @@ func testRows(tests []events.Test) [][]string {
 	return rows
 }
 
-// models are the fits that the decision used.
-func (d *Decision) models() (rows []Row) {
-	def := d.Definition
-	if f := d.Decision.Objective; f != nil {
+// Models are the fits that a decision used.
+func Models(def *events.Definition, d *events.DecisionMade) (rows []Row) {
+	if f := d.Objective; f != nil {
 		unit := def.Objective.Unit
 		rows = append(rows,
 			rowf("objective", "%s kernel on %s, log posterior %s",
@@ -302,7 +304,7 @@ func (d *Decision) models() (rows []Row) {
 				format.Quantity(sqrt(f.OutputScale)*f.Scale, unit),
 				noiseText(def, f)))
 	}
-	if f := d.Decision.Belief; f != nil {
+	if f := d.Belief; f != nil {
 		noun := "label"
 		if b := def.Policy.Trust.Belief(); b != nil && b.Feedback != events.FeedbackLabel {
 			noun = "pair" // of compositions, one held better than the other
@@ -311,7 +313,7 @@ func (d *Decision) models() (rows []Row) {
 			format.Count(f.Labels, noun),
 			format.Short(f.NormBound), format.Short(f.LogLikelihood), format.Short(f.Confidence)))
 	}
-	if f := d.Decision.Preference; f != nil {
+	if f := d.Preference; f != nil {
 		rows = append(rows,
 			rowf("preference", "%s model, %s kernel on %s, log evidence %s",
 				f.Form, f.Kernel,
