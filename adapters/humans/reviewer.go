@@ -93,6 +93,8 @@ type Question struct {
 	// Parameters in the campaign's order, with units, for showing and entering
 	// compositions.
 	Parameters []events.Parameter
+	// Steps are the dosing steps of those parameters that have one.
+	Steps map[string]float64
 	// Point is the composition a Label asks about, or what the campaign would
 	// take in place of a Pinpoint; nil where it has no view.
 	Point events.Point

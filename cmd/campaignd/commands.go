@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/view"
 )
@@ -37,6 +39,14 @@ func commandOn(target string, action view.Action) string {
 		}
 	}
 	return command
+}
+
+// shellArg quotes a path for a shell where it needs it.
+func shellArg(path string) string {
+	if strings.ContainsAny(path, " \t'\"\\$&;()<>|*?`!") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
 }
 
 // tell returns the lines that an event adds to a story.

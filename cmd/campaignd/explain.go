@@ -69,8 +69,8 @@ func (a *app) forgotDecision(ctx context.Context, arg string) error {
 	case 1:
 		return badInput("say which decision: campaignd explain %s d1 is the only one", shellArg(arg))
 	default:
-		return badInput("say which decision: campaignd explain %s d%d is the latest, and they go from d1 to d%d; an experiment (e7) or a question (q3) names the decision behind it",
-			shellArg(arg), n, n)
+		return badInput("say which decision: campaignd explain %s d%d is the latest, and they go from d1 to d%d;"+
+			" an experiment (e7) or a question (q3) names the decision behind it", shellArg(arg), n, n)
 	}
 }
 

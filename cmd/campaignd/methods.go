@@ -50,9 +50,15 @@ func (a *app) printMethods(all []view.Method) error {
 		title string
 		has   func(view.Method) bool
 	}{
-		{"Nobody is asked", func(m view.Method) bool { return !m.Expert }},
-		{"An expert helps, and an instrument measures", func(m view.Method) bool { return m.Expert && m.Instrument }},
-		{"An expert compares, and nothing is measured", func(m view.Method) bool { return !m.Instrument }},
+		{"Nobody is asked", func(m view.Method) bool {
+			return !m.Expert
+		}},
+		{"An expert helps, and an instrument measures", func(m view.Method) bool {
+			return m.Expert && m.Instrument
+		}},
+		{"An expert compares, and nothing is measured", func(m view.Method) bool {
+			return !m.Instrument
+		}},
 	} {
 		if i > 0 {
 			a.printf("\n")
@@ -60,17 +66,9 @@ func (a *app) printMethods(all []view.Method) error {
 		a.printf("%s\n", part.title)
 		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 		for _, m := range all {
-			if !part.has(m) {
-				continue
+			if part.has(m) {
+				fmt.Fprintln(w, strings.Join(methodCells(m), "\t"))
 			}
-			cells := []string{"  " + m.Name, strings.TrimPrefix(m.Summary, "comparisons alone: ")}
-			if m.Source != "" {
-				cells[1] += " (" + m.Source + ")"
-			}
-			if m.Instrument && m.Asks != "" {
-				cells = []string{cells[0], m.Asks, cells[1]}
-			}
-			fmt.Fprintln(w, strings.Join(cells, "\t"))
 		}
 		if err := w.Flush(); err != nil {
 			return err
@@ -78,6 +76,18 @@ func (a *app) printMethods(all []view.Method) error {
 	}
 	a.printf("\nIn a campaign file: policy: NAME. With its settings: campaignd methods NAME\n")
 	return nil
+}
+
+// methodCells are a method's cells in the list of those like it.
+func methodCells(m view.Method) []string {
+	summary := strings.TrimPrefix(m.Summary, "comparisons alone: ") // the title says that
+	if m.Source != "" {
+		summary += " (" + m.Source + ")"
+	}
+	if m.Instrument && m.Asks != "" {
+		return []string{"  " + m.Name, m.Asks, summary}
+	}
+	return []string{"  " + m.Name, summary}
 }
 
 func (a *app) printMethod(m view.Method) error {
@@ -102,7 +112,8 @@ func (a *app) printMethod(m view.Method) error {
 		a.printf("\n# further settings, without a default: %s\n", strings.Join(more, ", "))
 	}
 	if d := m.Policy.Duel; d.Set() && d.MRLPF == nil && d.MaxMinLCB == nil {
-		a.printf("\n# of the utility: model.utility; where an expert's judgement is reliable: the expert's anchors\n")
+		a.printf("\n# of the utility: model.utility;" +
+			" where an expert's judgement is reliable: the expert's anchors\n")
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,7 +50,8 @@ func (a *app) suggest(ctx context.Context, t target) error {
 	}
 	defer s.close()
 	if s.owner != nil {
-		return badStore("the campaign is being run by process %d, whose instrument performs the experiments; end that run (Ctrl-C) to run them by hand", s.owner.Status().PID)
+		return badStore("the campaign is being run by process %d, whose instrument performs the experiments;"+
+			" end that run (Ctrl-C) to run them by hand", s.owner.Status().PID)
 	}
 	core, err := s.core(ctx)
 	if err != nil {
@@ -61,7 +61,11 @@ func (a *app) suggest(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	runner := &engine.Runner{Log: s.own, Campaign: s.name, Reviewers: reviewers, Build: thisBuild().Build}
+	runner := &engine.Runner{
+		Log: s.own, Campaign: s.name,
+		Reviewers: reviewers,
+		Build:     thisBuild().Build,
+	}
 	suggestion, err := runner.Suggest(ctx)
 	if err != nil {
 		return err
@@ -91,19 +95,12 @@ func openSimulated(def events.Definition, t target) (map[string]humans.Reviewer,
 	return openReviewers(only, outside{base: t.base})
 }
 
-// shellArg quotes a path for a shell where it needs it.
-func shellArg(path string) string {
-	if strings.ContainsAny(path, " \t'\"\\$&;()<>|*?`!") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
-}
-
 // rehearse returns the campaign of a file that has no store yet, in memory.
 func rehearse(ctx context.Context, a *app, t target, def events.Definition) (*engine.Core, error) {
 	log := memlog.New()
 	defer log.Close()
-	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:"+a.as, time.Now(), ""); err != nil {
+	defined := events.CampaignDefined{Definition: def}
+	if err := engine.Define(ctx, log, defined, "person:"+a.as, time.Now(), ""); err != nil {
 		return nil, err
 	}
 	return engine.Load(ctx, log, def.Name)

@@ -57,7 +57,8 @@ func (c *Core) outside(q *campaign.Question) error {
 func (c *Core) asked(q *campaign.Question) humans.Question {
 	s := c.State()
 	question := humans.Question{
-		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Parameters: s.Definition.Parameters, Point: q.Parameters,
+		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert,
+		Parameters: s.Definition.Parameters, Steps: s.Definition.Instrument.Steps, Point: q.Parameters,
 		Options: q.Options, Objective: s.Definition.Objective, Prediction: q.Prediction, Belief: q.Belief,
 		Explanation: q.Explanation, Attributions: q.Attributions, Asked: q.AskedAt, Expires: q.Expires,
 	}

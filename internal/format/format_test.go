@@ -107,6 +107,7 @@ func TestCompositions(t *testing.T) {
 		{read.LineWithUnits(mixture), "salt 1.10 mol/kg, ec 0.340, dose 12.50 µL, level 2.5, kind LiPF6"},
 		{read.Line(events.Point{"salt": events.Number(1)}), "salt 1.00"},
 		{read.Number("ec", 0.5), "0.500"},
+		{format.NewCompositions(salty.Parameters, salty.Instrument.Steps).Line(mixture), read.Line(mixture)},
 		{format.CompositionsToMake(salty).Line(mixture), "salt 1.100, ec 0.3400, dose 12.50, level 2.5, kind LiPF6"},
 		{format.CompositionsOf(&listed).Line(mixture), "salt 1.1, ec 0.34, dose 12.5, level 2.5, kind LiPF6"},
 		{read.AsGiven().Assignments(mixture), "salt=1.1 ec=0.34 dose=12.5 level=2.5 kind=LiPF6"},
@@ -124,7 +125,7 @@ func TestCompositions(t *testing.T) {
 // as the same, and one alone is shown with no more decimals than matter.
 func TestApart(t *testing.T) {
 	parameters := salty.Parameters[:2]
-	plain := format.NewCompositions(parameters)
+	plain := format.NewCompositions(parameters, nil)
 	rapid.Check(t, func(t *rapid.T) {
 		salt := rapid.Float64Range(0.2, 2.1)
 		ec := rapid.Float64Range(0.3, 0.52)

@@ -13,8 +13,9 @@ import (
 func Question(def *events.Definition, q *campaign.Question) humans.Question {
 	question := humans.Question{
 		ID: q.ID, Expert: q.Expert, Form: humans.Form(q.Form),
-		Parameters: def.Parameters, Objective: def.Objective,
-		Point: q.Parameters, Options: q.Options,
+		Parameters: def.Parameters, Steps: def.Instrument.Steps,
+		Objective: def.Objective,
+		Point:     q.Parameters, Options: q.Options,
 		Prediction: q.Prediction, Belief: q.Belief,
 		Explanation: q.Explanation, Attributions: q.Attributions,
 		Asked: q.AskedAt, Expires: q.Expires,

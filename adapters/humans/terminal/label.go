@@ -14,7 +14,7 @@ import (
 // showLabel asks whether a composition is worth the experiment.
 func showLabel(f *console.Form, q humans.Question) {
 	f.Title = fmt.Sprintf("%s, is this composition worth the experiment?", q.Expert)
-	f.Body = console.Composition(format.NewCompositions(q.Parameters), q.Point)
+	f.Body = console.Composition(format.NewCompositions(q.Parameters, q.Steps), q.Point)
 	f.Brief = "a, r, w or ?"
 	f.Hint = "a accept, r reject, w won't, ? can't tell; and why, as in: r too viscous"
 	// What the campaign says of its reasons often begins with what it expects: that is

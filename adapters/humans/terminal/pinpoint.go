@@ -25,7 +25,7 @@ func showPinpoint(f *console.Form, q humans.Question) {
 	more(f, aim(q.Objective))
 	f.Hint, f.Brief = "NAME=VALUE for each, or the values in order; and why, after a colon: \": as last year\"; ? can't tell", "NAME=VALUE … or ?"
 	if q.Point != nil {
-		compositions := format.NewCompositions(q.Parameters)
+		compositions := format.NewCompositions(q.Parameters, q.Steps)
 		expects := ""
 		if p := q.Prediction; p != nil {
 			predicted := format.PlusMinus(p.Mean, p.SD, p.Unit)
@@ -85,7 +85,7 @@ func example(parameters []events.Parameter) string {
 			p[par.Name] = events.Number(1)
 		}
 	}
-	return format.NewCompositions(parameters).AsGiven().Assignments(p)
+	return format.NewCompositions(parameters, nil).AsGiven().Assignments(p)
 }
 
 // parsePinpoint understands a composition, and perhaps a comment after a colon.
@@ -107,7 +107,7 @@ func parsePinpoint(q humans.Question, line string) (humans.Answer, error) {
 	}
 	if q.Allowed != nil {
 		if err := q.Allowed(p); err != nil {
-			given := format.NewCompositions(q.Parameters).AsGiven().Assignments(p)
+			given := format.NewCompositions(q.Parameters, nil).AsGiven().Assignments(p)
 			return humans.Answer{}, fmt.Errorf("%s cannot be measured: %w; name another", given, err)
 		}
 	}
