@@ -40,7 +40,7 @@ to judge by. Nothing is changed; the exit code is 0 whatever the verdict.`,
 			if a.json {
 				return a.printJSON(d)
 			}
-			return view.WriteDiagnosis(a.stdout, d)
+			return view.WriteDiagnosis(a.stdout, d, func(f diagnose.Finding) string { return f.Next })
 		},
 	}
 }

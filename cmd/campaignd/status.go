@@ -61,11 +61,13 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 		}
 	}
 	how := commandsOn(t)
+	needs := st.NeedsPerson(how)
 	if a.json {
-		return a.printJSON(status{st, st.NeedsPerson(how), run, t.store})
+		return a.printJSON(status{st, needs, run, t.store})
 	}
 	now := time.Now()
-	return st.Write(a.stdout, runningText(run, now), t.store, how, now)
+	around := view.Around{Running: runningText(run, now), NeedsPerson: needs, Store: t.store, Now: now}
+	return st.Write(a.stdout, around, how)
 }
 
 // runningText says which process runs a campaign, and what it does; "" for none.

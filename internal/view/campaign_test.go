@@ -253,7 +253,8 @@ func status(t *testing.T, core *engine.Core, running string) (*view.Status, stri
 	}
 	var text strings.Builder
 	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	if err := st.Write(&text, running, "x.campaign", how, now); err != nil {
+	around := view.Around{Running: running, NeedsPerson: st.NeedsPerson(how), Store: "x.campaign", Now: now}
+	if err := st.Write(&text, around, how); err != nil {
 		t.Fatal(err)
 	}
 	return st, text.String()

@@ -11,8 +11,8 @@ import (
 )
 
 // WriteDiagnosis writes a diagnosis for people: the verdict and its reasons first,
-// then the numbers behind them.
-func WriteDiagnosis(w io.Writer, d diagnose.Diagnosis) error {
+// then the numbers behind them. next says what a person can do about a finding.
+func WriteDiagnosis(w io.Writer, d diagnose.Diagnosis, next func(diagnose.Finding) string) error {
 	p := &page{w: w}
 	p.line("Campaign %s: the model is %s", d.Campaign, d.Verdict)
 	p.raw("")
@@ -20,7 +20,7 @@ func WriteDiagnosis(w io.Writer, d diagnose.Diagnosis) error {
 	for _, f := range d.Findings {
 		p.raw("")
 		p.paragraph("  "+string(f.Level)+": ", "    ", f.Text)
-		p.paragraph("    → ", "      ", f.Next)
+		p.paragraph("    → ", "      ", next(f))
 	}
 	writeCheck(p, d.LeaveOneOut)
 	writeNoise(p, d)

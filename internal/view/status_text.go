@@ -13,28 +13,39 @@ import (
 // statusNames is how wide the names of the rows of a status are.
 const statusNames = 12
 
-// Write says how the campaign stands. running says which process runs it, "" where
-// none does; store is where it is; times are told as of now.
-func (st *Status) Write(w io.Writer, running, store string, how How, now time.Time) error {
+// Around is what a status says that the campaign does not know of itself.
+type Around struct {
+	// Running says which process runs it, and what it does; "" where none does.
+	Running string
+	// NeedsPerson is what a person must do, at least [Status.NeedsPerson].
+	NeedsPerson []string
+	// Store is where it is kept.
+	Store string
+	// Now is when times are told.
+	Now time.Time
+}
+
+// Write says how the campaign stands.
+func (st *Status) Write(w io.Writer, around Around, how How) error {
 	p := &page{w: w}
 	stands := Standing(st.state)
-	if running == "" && st.Status == campaign.Running {
+	if around.Running == "" && st.Status == campaign.Running {
 		stands = "not at its end"
 	}
 	p.line("Campaign %s: %s", st.Campaign, stands)
 	p.raw("")
-	p.rows(statusNames, st.running(running, how))
+	p.rows(statusNames, st.running(around.Running, how))
 	p.rows(statusNames, st.sofar())
 	p.rows(statusNames, st.trusted(how))
-	p.rows(statusNames, st.pending(how, now))
+	p.rows(statusNames, st.pending(how, around.Now))
 	p.rows(statusNames, st.refused(how))
 	if st.Failure != "" {
 		p.rows(statusNames, []Row{{"failed fit", st.Failure}})
 	}
-	for _, what := range st.NeedsPerson(how) {
+	for _, what := range around.NeedsPerson {
 		p.rows(statusNames, []Row{{"NEEDS YOU", what}})
 	}
-	p.rows(statusNames, []Row{rowf("store", "%s, %s", store, format.Count(int(st.Events), "event"))})
+	p.rows(statusNames, []Row{rowf("store", "%s, %s", around.Store, format.Count(int(st.Events), "event"))})
 	return p.err
 }
 
