@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -148,13 +149,13 @@ func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Eve
 	if err != nil {
 		return err
 	}
-	n := narrator{def: def}
+	story := view.NewStory(def)
 	for _, e := range stored {
 		payload, err := events.Decode(e)
 		if err != nil {
 			return err
 		}
-		for _, line := range n.tell(e, payload) {
+		for _, line := range tell(story, e, payload) {
 			a.printf("%s\n", line)
 		}
 	}

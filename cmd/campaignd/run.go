@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/telemetry"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -272,13 +273,13 @@ func (r *running) observe(core *engine.Core, wait engine.Wait) {
 	r.mu.Lock()
 	r.wait, r.computing = wait, engine.Computation{}
 	r.mu.Unlock()
-	r.display.stands(progressOf(core, r.about.clause(wait.For, wait.Remedies)))
+	r.display.stands(view.ProgressOf(core, r.about.clause(wait.For, wait.Remedies)))
 }
 
 // working is called by the engine's loop when something has been computed for a while, and when
 // it has been done.
 func (r *running) working(core *engine.Core) {
-	now := progressOf(core, "")
+	now := view.ProgressOf(core, "")
 	now.Computing = r.runner.Computing()
 	r.mu.Lock()
 	r.wait, r.computing = engine.Wait{}, now.Computing
@@ -316,7 +317,7 @@ func (r *running) drive(ctx context.Context) (err error) {
 		last, _ := r.log.LastSequence(context.WithoutCancel(ctx), r.runner.Campaign)
 		feed.close(last)
 	}()
-	r.display.stands(progressOf(r.runner.Core(), ""))
+	r.display.stands(view.ProgressOf(r.runner.Core(), ""))
 	err = r.runner.Run(ctx)
 	end(errRunEnded)
 	return err

@@ -48,9 +48,9 @@ var may = []struct {
 	// The engine knows the adapters' contracts, never an adapter.
 	{"internal/engine", []string{"events", "projections", "policies", "internal/space", "internal/campaignfile", "internal/problem", "internal/registry", "adapters/instruments.", "adapters/humans.", "internal/plaintext"}},
 	{"internal/control", []string{"events", "internal/engine", "internal/problem"}},
-	{"internal/explain", []string{"events"}},
 	{"internal/diagnose", []string{"events", "projections", "policies", "internal/engine", "internal/problem", "internal/space", "internal/num"}},
-	{"internal/report", []string{"events", "internal/format", "projections", "policies", "internal/engine", "internal/diagnose", "internal/explain", "internal/plaintext", "internal/problem", "internal/registry", "internal/space", "internal/num", "adapters/instruments.", "adapters/humans."}},
+	{"internal/view", []string{"events", "projections", "policies", "adapters/humans.", "internal/campaignfile", "internal/diagnose", "internal/engine", "internal/format", "internal/num", "internal/plaintext", "internal/problem", "internal/registry", "internal/space"}},
+	{"internal/report", []string{"events", "internal/format", "projections", "policies", "internal/engine", "internal/diagnose", "internal/view", "internal/plaintext", "internal/problem", "internal/registry", "internal/space", "internal/num", "adapters/instruments.", "adapters/humans."}},
 	{"internal/study", []string{""}},
 	{"internal/testinstrument", []string{"events", "adapters"}},
 	{"internal/chaos", []string{""}},

@@ -83,7 +83,7 @@ func (c *Core) outside(q *campaign.Question) error {
 func (c *Core) asked(q *campaign.Question) humans.Question {
 	s := c.State()
 	question := humans.Question{
-		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form, Parameters: s.Definition.Parameters,
+		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form, Parameters: s.Definition.Parameters, Steps: s.Definition.Instrument.Steps,
 		Options: q.Options, Suggestion: q.Suggestion, Objective: s.Definition.Objective,
 		Explanation: q.Explanation, Attributions: q.Attributions, Asked: q.AskedAt, Expires: q.Expires,
 	}
