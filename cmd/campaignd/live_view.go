@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -62,7 +63,7 @@ func (p *panel) View() tea.View {
 	case p.leaving:
 		row("leaving", "%s", yellow("nothing new is started"))
 	case len(s.Unresolved) > 0:
-		resolve := commandFor(view.Action{Do: view.Resolve, About: s.Unresolved[0]})
+		resolve := commandFor(problem.Remedy{Action: problem.Resolve, Subject: s.Unresolved[0]})
 		row("NEEDS YOU", "%s", yellow(fmt.Sprintf("nobody knows what became of %s: in another terminal, %s",
 			strings.Join(s.Unresolved, ", "), resolve)))
 	case s.WaitingFor != "":

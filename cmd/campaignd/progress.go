@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -218,7 +219,7 @@ func (p *plain) Prompt(ctx context.Context, f console.Form) (string, error) {
 		p.tellSilent()
 		p.mu.Unlock()
 	} else {
-		value := view.Action{Do: view.Tell, About: f.Key, With: "VALUE"}
+		value := problem.Remedy{Action: problem.Tell, Subject: f.Key}
 		p.remark(elsewhere(f.Key, commandFor(value)))
 	}
 	<-ctx.Done()

@@ -35,10 +35,13 @@ var verbs = map[problem.Action]struct {
 	problem.Resume:        {name: "resume"},
 	problem.Resolve:       {name: "resolve", subject: "EXPERIMENT"},
 	problem.Correct:       {name: "correct", subject: "EXPERIMENT"},
+	problem.Answer:        {name: "tell", subject: "QUESTION"},
 	problem.CorrectAnswer: {name: "correct", subject: "QUESTION"},
 	problem.Tell:          {name: "tell", subject: "--parameters COMPOSITION", after: "VALUE"},
 	problem.Allow:         {name: "allow", subject: "REFUSAL"},
 	problem.Export:        {name: "export"},
+	problem.Explain:       {name: "explain", subject: "DECISION"},
+	problem.Diagnose:      {name: "diagnose"},
 }
 
 // parts are the parts of a request as they are typed.
@@ -72,6 +75,14 @@ func (c commands) how(r problem.Remedy) string {
 	case problem.Complete:
 		return " with " + alternatives(r.Ways)
 	}
+	return " with " + code(c.words(r)...)
+}
+
+// line is the command of a remedy that one command does.
+func (c commands) line(r problem.Remedy) string { return joined(c.words(r)...) }
+
+// words are the words of that command.
+func (c commands) words(r problem.Remedy) []string {
 	verb := verbs[r.Action]
 	words := []string{subjectOr(r.Subject, verb.subject)}
 	switch {
@@ -79,10 +90,10 @@ func (c commands) how(r problem.Remedy) string {
 		words = append(words, chosenFrom(r.Ways), parts[problem.WayReason])
 	case r.Action == problem.CorrectAnswer:
 		words = append(words, chosenFrom(r.Ways), parts[problem.WayReason])
-	case r.Action == problem.Resolve:
+	case r.Action == problem.Resolve, r.Action == problem.Answer:
 		words = append(words, strings.Join(r.Ways, "|"))
 	}
-	return " with " + c.command(verb.name, append(words, verb.after)...)
+	return c.onStore(verb.name, append(words, verb.after)...)
 }
 
 // amend says how settings are changed. Where the file is known that the campaign was
@@ -102,6 +113,11 @@ func (c commands) amend(settings []problem.Setting) string {
 // command writes a command about the campaign's store. Empty words are left out; the
 // others are written for a shell already.
 func (c commands) command(name string, words ...string) string {
+	return code(c.onStore(name, words...)...)
+}
+
+// onStore are the words of a command about the campaign's store.
+func (c commands) onStore(name string, words ...string) []string {
 	line := []string{"campaignd", name}
 	if c.store != "" {
 		line = append(line, shellArg(c.store))
@@ -110,18 +126,21 @@ func (c commands) command(name string, words ...string) string {
 	if c.campaign != "" {
 		line = append(line, "--campaign", shellArg(c.campaign))
 	}
-	return code(line...)
+	return line
 }
 
 // code marks words as something to be typed.
-func code(words ...string) string {
+func code(words ...string) string { return "`" + joined(words...) + "`" }
+
+// joined joins the words that there are.
+func joined(words ...string) string {
 	var line []string
 	for _, word := range words {
 		if word != "" {
 			line = append(line, word)
 		}
 	}
-	return "`" + strings.Join(line, " ") + "`"
+	return strings.Join(line, " ")
 }
 
 // subjectOr is a subject, or what stands for one that the person chooses.

@@ -32,6 +32,10 @@ func TestRemediesAreCommands(t *testing.T) {
 			problem.Remedy{Subject: "e7", Ways: []string{string(events.ResolvedNotPerformed), problem.WayExclude}},
 			" with `campaignd correct 'my lab.campaign' e7 --not-performed|--exclude --reason WHY`",
 		},
+		problem.Answer: {
+			problem.Remedy{Subject: "q3", Ways: []string{string(events.LabelAccept), string(events.LabelReject)}},
+			" with `campaignd tell 'my lab.campaign' q3 accept|reject`",
+		},
 		problem.CorrectAnswer: {
 			problem.Remedy{Ways: []string{string(events.LabelAccept), string(events.LabelReject)}},
 			" with `campaignd correct 'my lab.campaign' QUESTION accept|reject --reason WHY`",
@@ -52,6 +56,8 @@ func TestRemediesAreCommands(t *testing.T) {
 			problem.Remedy{},
 			" with `campaignd status 'my lab.campaign'` or `campaignd events 'my lab.campaign'`",
 		},
+		problem.Explain:  {problem.Remedy{Subject: "d3"}, " with `campaignd explain 'my lab.campaign' d3`"},
+		problem.Diagnose: {problem.Remedy{}, " with `campaignd diagnose 'my lab.campaign'`"},
 		problem.Complete: {
 			problem.Remedy{Ways: []string{problem.WayValue, problem.WayActual, problem.WayExclude}},
 			" with `--value VALUE`, `--actual COMPOSITION` or `--exclude`",

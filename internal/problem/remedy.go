@@ -40,6 +40,8 @@ const (
 	// Correct says that an experiment ended otherwise. Its ways are the outcomes of package events,
 	// or parts of the correction (the Way constants).
 	Correct Action = "correct"
+	// Answer answers a question. Its ways are answers.
+	Answer Action = "answer"
 	// CorrectAnswer changes the answer to a question. Its ways are answers.
 	CorrectAnswer Action = "correct_answer"
 	// Tell tells the result of an experiment; without a subject of one's own.
@@ -54,8 +56,11 @@ const (
 	// another campaign.
 	Export   Action = "export"
 	TakeOver Action = "take_over"
-	// Review looks at what is recorded.
-	Review Action = "review"
+	// Review looks at what is recorded, Explain at what led to a decision, Diagnose at how
+	// far the model can be trusted.
+	Review   Action = "review"
+	Explain  Action = "explain"
+	Diagnose Action = "diagnose"
 	// Complete asks the same again, with one of the ways (the Way constants) added.
 	Complete Action = "complete"
 )
@@ -63,8 +68,8 @@ const (
 // Actions returns every action there is.
 func Actions() []Action {
 	return []Action{
-		Start, Run, Resume, Resolve, Correct, CorrectAnswer, Tell, Note, Amend, Allow,
-		Export, TakeOver, Review, Complete,
+		Start, Run, Resume, Resolve, Correct, Answer, CorrectAnswer, Tell, Note, Amend, Allow,
+		Export, TakeOver, Review, Explain, Diagnose, Complete,
 	}
 }
 

@@ -282,7 +282,7 @@ func (h *history) build(b events.Build) {
 
 func (h *history) incident(e events.Event, payload events.Payload) {
 	entry := h.story.Entry(e, payload)
-	entry.Action = nil // it is over, or stands among what needs a person
+	entry.Remedy = nil // it is over, or stands among what needs a person
 	h.incidents = append(h.incidents, incident{e.Kind, entry, e.Time})
 }
 

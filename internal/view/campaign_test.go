@@ -27,9 +27,9 @@ import (
 
 func ptr[T any](x T) *T { return &x }
 
-// how names an action as the tests expect it.
-func how(a view.Action) string {
-	return strings.Join(strings.Fields(string(a.Do)+" "+a.About+" "+a.With), " ")
+// how names a remedy as the tests expect it.
+func how(r problem.Remedy) string {
+	return strings.Join(strings.Fields(string(r.Action)+" "+r.Subject+" "+strings.Join(r.Ways, "|")), " ")
 }
 
 // clause adds to a message what can be done about it, as the tests expect it.
@@ -302,7 +302,7 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 		"nothing":  {nil, nil, "run          by nobody; go on with `run`"},
 		"asked":    {[]events.Payload{requested}, nil, "under way    e1 is requested (salt 1.00)"},
 		"unknown":  {[]events.Payload{requested, dispatched, unresolved}, []string{"nobody knows what became of e1 (no light): look at bench, then `resolve e1`"}, "under way    e1 is unresolved (salt 1.00)"},
-		"in doubt": {[]events.Payload{requested, dispatched, measured, suspect}, []string{"e1 is in doubt: far off. Settle it with `include e1` or `exclude e1`"}, "best         conductivity 12.00 mS/cm, in e1"},
+		"in doubt": {[]events.Payload{requested, dispatched, measured, suspect}, []string{"e1 is in doubt: far off. Settle it with `correct e1 include|exclude`"}, "best         conductivity 12.00 mS/cm, in e1"},
 		"repeated": {[]events.Payload{requested, dispatched, measured, suspect, again}, nil, "under way    e2 is requested (salt 1.00)"},
 	} {
 		st, text := status(t, fold(t, append([]events.Payload{byHand()}, c.after...)...), "")
@@ -338,8 +338,8 @@ func TestStatusInWords(t *testing.T) {
   best         nothing was measured
   asked        2 questions
   asked        q2 to ada (salt 1.50)
-               tell q2 accept|reject|unsure|refuse
-  unanswered   q1 to ada; an answer still counts: tell q1 accept|reject|unsure|refuse
+               answer q2 accept|reject|unsure|refuse
+  unanswered   q1 to ada; an answer still counts: answer q1 accept|reject|unsure|refuse
   refused      n1: salt from 1.9 (too thick; ` + "`allow n1`" + ` takes it back)
   store        x.campaign, 6 events
 `
@@ -366,7 +366,7 @@ func TestQuestionsNobodyAnswered(t *testing.T) {
 	if len(st.Expired) != 7 {
 		t.Errorf("%d questions can still be answered, want 7", len(st.Expired))
 	}
-	want := "unanswered   2 before, q3, q4, q5, q6 and q7 to ada; an answer still counts: tell q7 "
+	want := "unanswered   2 before, q3, q4, q5, q6 and q7 to ada; an answer still counts: answer q7 "
 	if !strings.Contains(text, want) {
 		t.Errorf("%q is not in\n%s", want, text)
 	}
@@ -447,7 +447,6 @@ func TestDocuments(t *testing.T) {
 		"suggestion": {suggestion, "campaign experiment further questions stopped"},
 		"method":     {view.Methods(builtin.Registry())[5], "asks expert instrument name policy source summary"},
 		"prediction": {view.Prediction{}, "belief parameters"},
-		"action":     {view.Action{}, "do"},
 	} {
 		text, err := json.Marshal(c.document)
 		if err != nil {
@@ -511,14 +510,14 @@ func TestHowQuestionsAreAnswered(t *testing.T) {
 		command string
 		answers string
 	}{
-		{campaign.Question{ID: "q1", Form: events.FormLabel}, "tell q1 accept|reject|unsure|refuse", "accept, reject, unsure or refuse"},
+		{campaign.Question{ID: "q1", Form: events.FormLabel}, "answer q1 accept|reject|unsure|refuse", "accept, reject, unsure or refuse"},
 		{campaign.Question{ID: "q2", Form: events.FormComparison, Options: options(2)},
-			"tell q2 A|B|unsure", "A or B, the better one, or unsure"},
+			"answer q2 A|B|unsure", "A or B, the better one, or unsure"},
 		{campaign.Question{ID: "q3", Form: events.FormComparison, Options: options(3)},
-			"tell q3 A B C (the best first), or unsure", "as in B A C, or unsure"},
-		{campaign.Question{ID: "q4", Form: events.FormPinpoint}, "tell q4 salt=… (or unsure)", "salt=… or unsure"},
+			"answer q3 A B C (the best first), or unsure", "as in B A C, or unsure"},
+		{campaign.Question{ID: "q4", Form: events.FormPinpoint}, "answer q4 salt=… (or unsure)", "salt=… or unsure"},
 		{campaign.Question{ID: "q5", Form: events.FormPinpoint, Suggestion: &events.Option{Parameters: salt(1)}},
-			"tell q5 salt=… (or ok, or unsure)", "ok for what the campaign would take, or unsure"},
+			"answer q5 salt=… (or ok, or unsure)", "ok for what the campaign would take, or unsure"},
 	} {
 		if got := how(view.AnswerTo(def, &c.q)); got != c.command {
 			t.Errorf("%s is answered by %q, want %q", c.q.ID, got, c.command)
@@ -556,13 +555,13 @@ func TestSuggestionInWords(t *testing.T) {
 		{engine.Suggestion{WaitingFor: "a resume", Remedies: []problem.Remedy{{Text: "go on"}}},
 			"No experiment to suggest: waiting for a resume; go on.\n"},
 		{engine.Suggestion{Experiments: experiments}, "Measure conductivity as e1:\n  salt  1.000 mol/kg\n" +
-			"  replicate 2 of this composition\n\nThen tell: tell e1 VALUE\n"},
+			"  replicate 2 of this composition\n\nThen tell: tell e1\n"},
 		{engine.Suggestion{Experiments: slices.Concat(experiments, experiments)},
-			"\nThen tell each, in any order: tell EXPERIMENT VALUE\n"},
+			"\nThen tell each, in any order: tell EXPERIMENT\n"},
 		{engine.Suggestion{Questions: core.State().Questions},
 			"  salt  1.50 mol/kg\n"},
 		{engine.Suggestion{Questions: core.State().Questions},
-			"Answer: tell q1 accept|reject|unsure|refuse\n"},
+			"Answer: answer q1 accept|reject|unsure|refuse\n"},
 	} {
 		if got := write(c.suggested); !strings.Contains(got, c.want) {
 			t.Errorf("it says\n%s\nwant\n%s", got, c.want)

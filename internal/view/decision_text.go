@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/num/shapley"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -59,7 +60,7 @@ func (d *Decision) facts(how How) []Row {
 		rows = append(rows, Row{"weight λ", weightText(*made.Lambda, d.Trust)})
 	}
 	if q := d.Answered; q != nil {
-		earlier := how(Action{Do: Explain, About: q.Decision})
+		earlier := how(problem.Remedy{Action: problem.Explain, Subject: q.Decision})
 		answer := Answer(d.Definition, q)
 		rows = append(rows, rowf("answer", "%s; what was weighed then: %s", answer, earlier))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -37,8 +38,10 @@ type formWords struct {
 	// asks says what an open question asks, as it goes on after the expert, and in
 	// further lines.
 	asks func(def *definition.Campaign, q *campaign.Question) (question string, lines []string)
-	// answers says in words what may be answered, choices as it is written.
-	answers, choices func(def *definition.Campaign, q *campaign.Question) string
+	// answers says in words what may be answered.
+	answers func(def *definition.Campaign, q *campaign.Question) string
+	// choices are the answers there are, as they are written.
+	choices func(def *definition.Campaign, q *campaign.Question) []string
 }
 
 // forms has a row for every form of question.
@@ -78,8 +81,10 @@ func Answers(def *definition.Campaign, q *campaign.Question) string {
 }
 
 // AnswerTo is how a question is answered.
-func AnswerTo(def *definition.Campaign, q *campaign.Question) Action {
-	return Action{Do: Tell, About: q.ID, With: forms[q.Form].choices(def, q)}
+func AnswerTo(def *definition.Campaign, q *campaign.Question) problem.Remedy {
+	return problem.Remedy{
+		Text: "answer it", Action: problem.Answer, Subject: q.ID, Ways: forms[q.Form].choices(def, q),
+	}
 }
 
 // Asks says in lines what an open question asks, the expert and the time left apart.
@@ -99,8 +104,8 @@ func labelAnswers(*definition.Campaign, *campaign.Question) string {
 	return "accept, reject, unsure or refuse"
 }
 
-func labelChoices(*definition.Campaign, *campaign.Question) string {
-	return "accept|reject|unsure|refuse"
+func labelChoices(*definition.Campaign, *campaign.Question) []string {
+	return []string{string(events.LabelAccept), string(events.LabelReject), "unsure", "refuse"}
 }
 
 func decidedToCompare(d *events.DecisionMade) string {
@@ -127,15 +132,15 @@ func orderAnswers(_ *definition.Campaign, q *campaign.Question) string {
 		" from the best to the worst, as in B A C, or unsure"
 }
 
-func orderChoices(_ *definition.Campaign, q *campaign.Question) string {
+func orderChoices(_ *definition.Campaign, q *campaign.Question) []string {
 	names := make([]string, len(q.Options))
 	for i := range names {
 		names[i] = humans.OptionName(i)
 	}
 	if len(names) > 2 {
-		return strings.Join(names, " ") + "   (the best first), or unsure"
+		return []string{strings.Join(names, " ") + "   (the best first), or unsure"}
 	}
-	return strings.Join(names, "|") + "|unsure"
+	return append(names, "unsure")
 }
 
 func decidedToPinpoint(d *events.DecisionMade) string {
@@ -158,9 +163,9 @@ func pointAnswers(def *definition.Campaign, q *campaign.Question) string {
 	return text + " or unsure"
 }
 
-func pointChoices(def *definition.Campaign, q *campaign.Question) string {
+func pointChoices(def *definition.Campaign, q *campaign.Question) []string {
 	if q.Suggestion != nil {
-		return format.Blank(def.Parameters) + "   (or ok, or unsure)"
+		return []string{format.Blank(def.Parameters) + "   (or ok, or unsure)"}
 	}
-	return format.Blank(def.Parameters) + "   (or unsure)"
+	return []string{format.Blank(def.Parameters) + "   (or unsure)"}
 }

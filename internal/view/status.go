@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -132,13 +133,14 @@ func (st *Status) NeedsPerson(how How) []string {
 	for _, x := range st.Open {
 		if x.Status == campaign.Unresolved {
 			needs = append(needs, fmt.Sprintf("nobody knows what became of %s (%s): look at %s, then `%s`",
-				x.ID, x.Cause, x.Instrument, how(Action{Do: Resolve, About: x.ID})))
+				x.ID, x.Cause, x.Instrument, how(problem.Remedy{Action: problem.Resolve, Subject: x.ID})))
 		}
 	}
 	for _, x := range st.Doubtful {
-		needs = append(needs, fmt.Sprintf("%s is in doubt: %s Settle it with `%s` or `%s`",
-			x.ID, x.Flag.Reason,
-			how(Action{Do: Include, About: x.ID}), how(Action{Do: Exclude, About: x.ID})))
+		settle := problem.Remedy{
+			Action: problem.Correct, Subject: x.ID, Ways: []string{problem.WayInclude, problem.WayExclude},
+		}
+		needs = append(needs, fmt.Sprintf("%s is in doubt: %s Settle it with `%s`", x.ID, x.Flag.Reason, how(settle)))
 	}
 	return needs
 }

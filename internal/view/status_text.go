@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -55,7 +56,7 @@ func (st *Status) running(running string, how How) (rows []Row) {
 	case running != "":
 		rows = append(rows, Row{"run", running})
 	case !st.Status.Ended():
-		rows = append(rows, rowf("run", "by nobody; go on with `%s`", how(Action{Do: Run})))
+		rows = append(rows, rowf("run", "by nobody; go on with `%s`", how(problem.Remedy{Action: problem.Run})))
 	}
 	def := st.state.Definition
 	if def.Parallel > 1 && !st.Status.Ended() && def.Measures() {
@@ -105,7 +106,7 @@ func modelLine(d diagnose.Diagnosis, how How) string {
 		line += ": leave-one-out R² " + format.Rounded(*check.R2, 3)
 	}
 	if d.Verdict.Troubled() {
-		line += fmt.Sprintf("; `%s` says what to do", how(Action{Do: Diagnose}))
+		line += fmt.Sprintf("; `%s` says what to do", how(problem.Remedy{Action: problem.Diagnose}))
 	}
 	return line
 }
@@ -168,7 +169,7 @@ func (st *Status) refused(how How) (rows []Row) {
 	write := format.CompositionsOf(st.state.Definition)
 	for _, r := range st.Refused {
 		rows = append(rows, rowf("refused", "%s: %s (%s; `%s` takes it back)",
-			r.ID, write.Region(r.Region), r.Reason, how(Action{Do: Allow, About: r.ID})))
+			r.ID, write.Region(r.Region), r.Reason, how(problem.Remedy{Action: problem.Allow, Subject: r.ID})))
 	}
 	return rows
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/policies/trust"
 )
 
@@ -28,8 +29,8 @@ type Entry struct {
 	Reason string `json:"reason,omitempty"`
 	// Account is the system's user who recorded it, where that has another name.
 	Account string `json:"account,omitempty"`
-	// Action is what a person is to do about it, nil for most.
-	Action *Action `json:"action,omitempty"`
+	// Remedy is what a person is to do about it, nil for most.
+	Remedy *problem.Remedy `json:"remedy,omitempty"`
 	// Routine marks what is shown only to whoever asks for everything.
 	Routine bool `json:"routine,omitempty"`
 }
@@ -44,8 +45,8 @@ func (e Entry) Line(how How) string {
 	if e.Reason != "" {
 		line += ": " + e.Reason
 	}
-	if e.Action != nil {
-		line += e.Action.ending(how)
+	if e.Remedy != nil {
+		line += ending(*e.Remedy, how)
 	}
 	if e.Account != "" {
 		line += " [account " + e.Account + "]"
@@ -53,12 +54,12 @@ func (e Entry) Line(how How) string {
 	return plaintext.Line(line)
 }
 
-// ending is what an action adds to the line of an event.
-func (a Action) ending(how How) string {
-	if a.Do == Resolve {
-		return ". Look at the instrument, then `" + how(a) + "`"
+// ending is what a remedy adds to the line of an event.
+func ending(r problem.Remedy, how How) string {
+	if r.Action == problem.Resolve {
+		return ". Look at the instrument, then `" + how(r) + "`"
 	}
-	return " (" + how(a) + ")"
+	return " (" + how(r) + ")"
 }
 
 // Story tells the events of one campaign, which it must be given in order. It follows
@@ -202,7 +203,7 @@ func (s *Story) settled(d *events.DecisionMade) (entries []Entry) {
 		if text := notTaken(s.named, d); text != "" {
 			entries = append(entries, Entry{
 				Kind: events.KindDecisionMade, Subject: d.Decision, Text: text,
-				Action: &Action{Do: Explain, About: d.Decision},
+				Remedy: &problem.Remedy{Text: "see what led to it", Action: problem.Explain, Subject: d.Decision},
 			})
 		}
 		s.named = nil

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
 func (s *Story) experimentRequested(_ events.Event, p *events.ExperimentRequested) Entry {
@@ -63,7 +64,7 @@ func (s *Story) experimentCancelled(_ events.Event, p *events.ExperimentCancelle
 func (s *Story) experimentUnresolved(_ events.Event, p *events.ExperimentUnresolved) Entry {
 	return Entry{
 		Text: "NOBODY KNOWS what became of " + p.Experiment, Reason: p.Cause,
-		Action: &Action{Do: Resolve, About: p.Experiment},
+		Remedy: &problem.Remedy{Text: "settle it", Action: problem.Resolve, Subject: p.Experiment},
 	}
 }
 

@@ -8,13 +8,14 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/policies/trust"
 )
 
 func ptr[T any](x T) *T { return &x }
 
-// how names an action as the tests expect it.
-func how(a Action) string { return strings.TrimSpace(string(a.Do) + " " + a.About) }
+// how names a remedy as the tests expect it.
+func how(r problem.Remedy) string { return strings.TrimSpace(string(r.Action) + " " + r.Subject) }
 
 var salty = &definition.Campaign{
 	Parameters: []definition.Parameter{

@@ -109,7 +109,7 @@ type Showing struct {
 	Question func(humans.Question) (title string, body []string)
 	// Clause adds to a message what can be done about it.
 	Clause func(message string, remedies []problem.Remedy) string
-	// How says how an action is done.
+	// How says how a remedy is done.
 	How How
 	// Now is when times are told.
 	Now time.Time
@@ -139,10 +139,10 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 	}
 	p.raw("")
 	if len(s.Further) > 0 {
-		p.line("Then tell each, in any order: %s", by.How(Action{Do: Tell, With: "EXPERIMENT VALUE"}))
+		p.line("Then tell each, in any order: %s", by.How(problem.Remedy{Action: problem.Tell, Subject: "EXPERIMENT"}))
 		return p.err
 	}
-	p.line("Then tell: %s", by.How(Action{Do: Tell, About: s.Experiment.ID, With: "VALUE"}))
+	p.line("Then tell: %s", by.How(problem.Remedy{Action: problem.Tell, Subject: s.Experiment.ID}))
 	return p.err
 }
 

@@ -6,8 +6,8 @@
 // written as JSON; the words for it are made of the data, apart from it. The command
 // line, the report and whatever serves the web show the same.
 //
-// A page knows what a person can do about what it shows, not how: that is an
-// [Action], and the command line makes a command of it, a browser a button.
+// A page knows what a person can do about what it shows, not how: that is a
+// [problem.Remedy], and the command line makes a command of it, a browser a button.
 package view
 
 import (
@@ -17,35 +17,11 @@ import (
 	"text/tabwriter"
 
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Action is something that a person can do about what a page shows.
-type Action struct {
-	Do Deed `json:"do"`
-	// About is the experiment, question, decision or refusal it is about; "" where it
-	// is about the campaign.
-	About string `json:"about,omitempty"`
-	// With is what is to be filled in, in words: what may be answered, "VALUE".
-	With string `json:"with,omitempty"`
-}
-
-// Deed is what an [Action] does.
-type Deed string
-
-// The deeds.
-const (
-	Run      Deed = "run"      // go on with the campaign
-	Diagnose Deed = "diagnose" // see how far the model can be trusted
-	Explain  Deed = "explain"  // see what led to a decision
-	Tell     Deed = "tell"     // answer a question, or say what was measured
-	Resolve  Deed = "resolve"  // say what became of an experiment
-	Include  Deed = "include"  // let a measurement in doubt count
-	Exclude  Deed = "exclude"  // leave a measurement in doubt out
-	Allow    Deed = "allow"    // take a refusal back
-)
-
-// How says how an action is done, as in "campaignd resolve e7".
-type How func(Action) string
+// How says how a remedy is done, as in "campaignd resolve e7".
+type How func(problem.Remedy) string
 
 // page writes lines for people. What others wrote stays within its line, so that it
 // cannot pass for a line of ours. The first error of the writer is kept.
