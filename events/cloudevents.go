@@ -34,10 +34,17 @@ import (
 //	data             the payload, exactly the stored bytes
 //	data_base64      the payload where it is not JSON that fits on one line
 //
-// The attributes come in this order; one that would be empty is left out.
-// position to traceparent are extension attributes. subject is taken from the
-// payload and not read back. position and sequence are JSON numbers, although
-// CloudEvents' own integers end at 2³¹−1: no campaign gets there.
+// The attributes come in this order; one that would be empty is left out, and
+// position where it is not known (yet). position to traceparent are extension
+// attributes. subject is taken from the payload and not read back.
+//
+// position is information, not identity: it says where the log that wrote the form had
+// the event, and is no part of the event's record, so that no hash and no proof
+// vouches for it. source and id identify the event, source and sequence place it in
+// its campaign.
+//
+// position and sequence are JSON numbers, although CloudEvents' own integers end at
+// 2³¹−1: no campaign gets there.
 
 const (
 	cloudEventsVersion = "1.0"
@@ -62,7 +69,7 @@ func SchemaURN(kind Kind, version int) string {
 
 // MarshalCloudEvent returns the CloudEvents 1.0 form of a stored event in the
 // JSON event format (structured mode), on one line without its end. It refuses
-// with [ErrInvalidEvent] an event that no log can have returned.
+// with [ErrInvalidEvent] an event that has no record (see [AppendRecord]).
 func MarshalCloudEvent(e Event) ([]byte, error) {
 	if err := checkEvent(&e); err != nil {
 		return nil, fmt.Errorf("events: write CloudEvent: %w", err)
@@ -113,7 +120,7 @@ func UnmarshalCloudEvent(line []byte) (Event, error) {
 	if string(data) == "null" {
 		data = nil
 	}
-	if text, ok := members["data_base64"]; ok {
+	if text, ok := members["data_base64"]; ok && string(text) != "null" {
 		if data != nil {
 			return Event{}, badCloudEvent("it has both data and data_base64")
 		}
@@ -180,9 +187,11 @@ func FromCloudEventAttributes(attributes map[string]string, data []byte) (Event,
 	if err != nil {
 		return Event{}, badCloudEvent("its time: %w", err)
 	}
-	position, err := strconv.ParseUint(attributes["position"], 10, 64)
-	if err != nil {
-		return Event{}, badCloudEvent("its position: %w", err)
+	var position uint64
+	if text, known := attributes["position"]; known {
+		if position, err = strconv.ParseUint(text, 10, 64); err != nil || position == 0 {
+			return Event{}, badCloudEvent("its position is %q, the first is 1", text)
+		}
 	}
 	sequence, err := strconv.ParseUint(attributes["sequence"], 10, 64)
 	if err != nil {
@@ -250,7 +259,9 @@ func attributes(e Event) []attribute {
 	add("time", e.Time.UTC().Format(cloudEventTime), false)
 	add("dataschema", SchemaURN(e.Kind, e.Version), false)
 	add("datacontenttype", content, false)
-	add("position", strconv.FormatUint(uint64(e.Position), 10), true)
+	if e.Position != 0 {
+		add("position", strconv.FormatUint(uint64(e.Position), 10), true)
+	}
 	add("sequence", strconv.FormatUint(uint64(e.Sequence), 10), true)
 	add("actor", e.Actor, false)
 	add("account", e.Account, false)

@@ -9,7 +9,8 @@ import (
 )
 
 // Position is an event's place in a log, over all campaigns. Positions are
-// contiguous and start at 1; 0 means "before the first event".
+// contiguous and start at 1; 0 means "before the first event", or that the log has
+// not told it.
 type Position uint64
 
 // Sequence is an event's place within its campaign. Sequences are contiguous
@@ -21,7 +22,8 @@ type Sequence uint64
 // The writer fills everything but Position and Sequence, which the log assigns
 // on Append.
 type Event struct {
-	// Position is the place in the log, assigned by Append.
+	// Position is the place in the log. The log tells it, in what Append returns
+	// and in what is read; it is no part of what is hashed.
 	Position Position
 	// Campaign names the stream the event belongs to.
 	Campaign string

@@ -189,6 +189,31 @@ const (
 	VerdictElsewhere Verdict = "elsewhere"
 )
 
+// MeasurementsJudged says what was expected of measurements, each from those of other
+// compositions. The engine's doubts follow from it.
+type MeasurementsJudged struct {
+	// Build is the program that worked it out.
+	Build Build `json:"build"`
+	// Expected has an entry for each measurement of which anything could be expected.
+	Expected []Expected `json:"expected,omitempty"`
+}
+
+// Expected is what one measurement was expected to be.
+type Expected struct {
+	Experiment string `json:"experiment"`
+	// Predicted is of the measured value, noise included.
+	Predicted Prediction `json:"predicted"`
+	// Noise is the standard deviation of one measurement, Spread that of the
+	// measurements it rests on, both in the objective's unit.
+	Noise  float64 `json:"noise"`
+	Spread float64 `json:"spread"`
+	// Observations counts those measurements.
+	Observations int `json:"observations"`
+	// Fit is the fit without the measurement, where one was made; else the
+	// hyperparameters are those of the campaign's last fit.
+	Fit *ObjectiveFit `json:"fit,omitempty"`
+}
+
 // MeasurementFlagged is the engine's doubt about a measurement, or what a
 // repetition made of that doubt.
 type MeasurementFlagged struct {
@@ -269,5 +294,6 @@ func (p ExperimentInfeasible) Subject() string { return p.Experiment }
 func (p ExperimentDeferred) Subject() string   { return p.Experiment }
 func (p RegionExcluded) Subject() string       { return p.Exclusion }
 func (p RegionAllowed) Subject() string        { return p.Exclusion }
+func (MeasurementsJudged) Subject() string     { return "" }
 func (p MeasurementFlagged) Subject() string   { return p.Experiment }
 func (p InstrumentStalled) Subject() string    { return p.Experiment }

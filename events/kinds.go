@@ -40,6 +40,7 @@ const (
 
 	KindRegionExcluded       Kind = "region.excluded"
 	KindRegionAllowed        Kind = "region.allowed"
+	KindMeasurementsJudged   Kind = "measurements.judged"
 	KindMeasurementFlagged   Kind = "measurement.flagged"
 	KindMeasurementCorrected Kind = "measurement.corrected"
 	KindInstrumentStalled    Kind = "instrument.stalled"
@@ -110,6 +111,7 @@ var table = []kindEntry{
 	row[ExperimentCorrected](KindExperimentCorrected, 1),
 	row[RegionExcluded](KindRegionExcluded, 1),
 	row[RegionAllowed](KindRegionAllowed, 1),
+	row[MeasurementsJudged](KindMeasurementsJudged, 1),
 	row[MeasurementFlagged](KindMeasurementFlagged, 1),
 	row[MeasurementCorrected](KindMeasurementCorrected, 1),
 	row[InstrumentStalled](KindInstrumentStalled, 1),

@@ -9,28 +9,43 @@ import (
 
 // Log is an ordered, durable, append-only record of events of one store.
 //
+// A batch becomes visible whole, and once it is durable: what one reader has been
+// given, every reader finds from then on, at the same position, also after the log was
+// closed and opened again. A batch is acknowledged when its Append returns without
+// error, which may be later: a reader can have an event before its writer knows its
+// position. So these follow each other, and nothing may be concluded from the time in
+// between:
+//
+//	Append is called → the batch is durable → readers see it → Append returns
+//
 // All methods may be called from many goroutines. Events returned by a log are
 // the caller's to keep, but their Data must not be modified.
 type Log interface {
 	// Append adds a batch to one campaign, atomically and durably: when it
 	// returns without error, every event of the batch is on disk, in order and
-	// without another writer's event of the same campaign between them; when
-	// it returns an error, none is visible, unless the error wraps
-	// [ErrUncertain]. It returns the events as stored, with Position, Sequence
-	// and ID filled in.
+	// without another writer's event of the same campaign between them. It
+	// returns the events as stored, with Position, Sequence and ID filled in.
 	//
 	// expected is the campaign's sequence the writer has seen, 0 for a new
-	// campaign, or [AnySequence]. If the campaign has moved on, Append stores nothing
-	// and returns a [ConflictError]. A batch with an invalid event ([ErrInvalidEvent]) is refused
+	// campaign, or [AnySequence]. If the campaign is not there, Append returns a
+	// [ConflictError]. A batch with an invalid event ([ErrInvalidEvent]) is refused
 	// whole. An empty batch stores nothing, but reports a conflict.
+	//
+	// An error that does not wrap [ErrUncertain] is a promise: nothing of the batch
+	// is stored, and nothing of it ever will be, not later, not by opening the log
+	// again, not beside other writers. A conflict is always such a promise. A log
+	// that tries again after an attempt of which it does not know the end must tell
+	// its own events from another writer's: that it finds the campaign moved on by
+	// the first attempt is no conflict.
 	//
 	// A cancelled context may abandon the wait, not the write: see
 	// [ErrUncertain].
 	Append(ctx context.Context, campaign string, expected Sequence, batch ...Event) ([]Event, error)
 
 	// Read yields the events with a position greater than after, in order,
-	// without gap or repeat, up to the last one acknowledged before the call.
-	// The first error ends the sequence.
+	// without gap or repeat. Where it ends is settled by the call: it yields every
+	// event that this log had acknowledged, or given to a reader, before it, and
+	// none that became durable after it. The first error ends the sequence.
 	Read(ctx context.Context, after Position) iter.Seq2[Event, error]
 
 	// Follow is Read that goes on: having caught up, it yields each further
@@ -38,11 +53,17 @@ type Log interface {
 	// sequence without an error), the log is closed ([ErrClosed]) or damaged.
 	Follow(ctx context.Context, after Position) iter.Seq2[Event, error]
 
-	// Last returns the position of the newest durable event, 0 for an empty log.
+	// Last returns a lower bound of the newest durable event's position, without
+	// asking anybody: at least the greatest that this log has acknowledged or given
+	// to a reader, 0 before that. It never falls. Durable events may lie beyond
+	// it, of other writers or not acknowledged yet, so that it says how far at least one
+	// can read, never where the log ends.
 	Last() Position
 
 	// LastSequence returns the sequence of the campaign's newest durable
-	// event, 0 where it has none.
+	// event, 0 where it has none: at least that of each event that this log had
+	// acknowledged, or given to a reader, before the call. Only the expected
+	// sequence of Append holds off another writer.
 	LastSequence(ctx context.Context, campaign string) (Sequence, error)
 
 	// Close releases the log. Appends under way finish first; later operations
@@ -88,7 +109,7 @@ var (
 )
 
 // ConflictError reports an Append whose writer had not seen the campaign's
-// newest events.
+// newest events. Nothing of its batch is stored, or ever will be.
 type ConflictError struct {
 	Campaign         string
 	Expected, Actual Sequence

@@ -11,28 +11,29 @@ import (
 	"unicode/utf8"
 )
 
-// The stored form of an event, which a log hashes, keeps and returns:
+// The stored form of an event, which a log hashes and keeps:
 //
 //	version   1 byte, [RecordVersion]
-//	flags     1 byte, bit 0: simulated, bit 1: there is an account
+//	flags     1 byte, bit 0: simulated
 //	time      8 bytes, big endian, microseconds since 1970 (two's complement)
-//	position  uvarint
 //	sequence  uvarint
 //	schema    uvarint, the payload's version
-//	campaign, ID, kind, actor, cause, trace
+//	campaign, ID, kind, actor, account, cause, trace
 //	          a uvarint length and the bytes, each
-//	account   the same, only where bit 1 of the flags is set; then not empty
 //	data      a uvarint length and the bytes
 //	checksum  4 bytes, big endian, CRC-32C of everything before it
 //
-// Every event has exactly one record and every record exactly one event, so
-// that equal hashes mean equal events.
+// Every event has exactly one record and every record exactly one event, but for
+// its position, so that equal hashes mean equal events. The position is where the
+// log has put the record: some logs know it only once the record is stored. What
+// binds an event to its place is the log's Merkle tree, in which the record is the
+// leaf of index position − 1, and, within its campaign, the sequence.
 
 const (
 	// RecordVersion is the version of the stored form, its first byte.
 	RecordVersion = 1
 	// MaxStringSize is the greatest length in bytes of each string of an
-	// envelope: campaign, ID, kind, actor, cause, trace and account.
+	// envelope: campaign, ID, kind, actor, account, cause and trace.
 	MaxStringSize = 1024
 	// MaxDataSize is the greatest length in bytes of a payload.
 	MaxDataSize = 16 << 20
@@ -42,7 +43,6 @@ const (
 	recordHeader   = 10 // version, flags, time
 	recordChecksum = 4
 	flagSimulated  = 1
-	flagAccount    = 2
 )
 
 // ErrInvalidEvent means that a log refused an event whose envelope breaks the
@@ -55,17 +55,11 @@ var ErrBadRecord = errors.New("not a valid event record")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// The times a record can hold: the years 1 to 9999, which RFC 3339 can write.
-var (
-	minMicros = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
-	maxMicros = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC).UnixMicro()
-)
-
-// AppendRecord appends the stored form of e to dst and returns the longer
-// slice.
+// AppendRecord appends the stored form of e, which does not hold its position, to
+// dst and returns the longer slice.
 //
-// It refuses with [ErrInvalidEvent] what a record cannot hold: a position,
-// sequence or version below 1; an empty campaign, ID or kind; a string that is
+// It refuses with [ErrInvalidEvent] what a record cannot hold: a sequence that is 0
+// or [AnySequence]; a version below 1; an empty campaign, ID or kind; a string that is
 // longer than [MaxStringSize], not UTF-8 or holds a control character; a time
 // that is not UTC to the microsecond or is outside the years 1 to 9999; a
 // payload longer than [MaxDataSize].
@@ -78,29 +72,21 @@ func AppendRecord(dst []byte, e Event) ([]byte, error) {
 	if e.Simulated {
 		flags |= flagSimulated
 	}
-	if e.Account != "" {
-		flags |= flagAccount
-	}
 	dst = append(dst, RecordVersion, flags)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(e.Time.UnixMicro()))
-	dst = binary.AppendUvarint(dst, uint64(e.Position))
 	dst = binary.AppendUvarint(dst, uint64(e.Sequence))
 	dst = binary.AppendUvarint(dst, uint64(e.Version))
-	for _, s := range [...]string{e.Campaign, e.ID, string(e.Kind), e.Actor, e.Cause, e.Trace} {
+	for _, s := range [...]string{e.Campaign, e.ID, string(e.Kind), e.Actor, e.Account, e.Cause, e.Trace} {
 		dst = binary.AppendUvarint(dst, uint64(len(s)))
 		dst = append(dst, s...)
-	}
-	if e.Account != "" {
-		dst = binary.AppendUvarint(dst, uint64(len(e.Account)))
-		dst = append(dst, e.Account...)
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(e.Data)))
 	dst = append(dst, e.Data...)
 	return binary.BigEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli)), nil
 }
 
-// DecodeRecord returns the event that record holds. The event shares no memory
-// with record. Whatever [AppendRecord] cannot have written is refused with
+// DecodeRecord returns the event that record holds, with position 0: who read the
+// record knows where it was. The event shares no memory with record. Whatever [AppendRecord] cannot have written is refused with
 // [ErrBadRecord]; no input makes it panic.
 func DecodeRecord(record []byte) (Event, error) {
 	if len(record) < recordHeader+recordChecksum {
@@ -113,18 +99,13 @@ func DecodeRecord(record []byte) (Event, error) {
 	if body[0] != RecordVersion {
 		return Event{}, badRecord("its version is %d, this campaignd knows %d", body[0], RecordVersion)
 	}
-	if body[1]&^(flagSimulated|flagAccount) != 0 {
+	if body[1]&^flagSimulated != 0 {
 		return Event{}, badRecord("unknown flags %#x", body[1])
 	}
 	e := Event{Simulated: body[1]&flagSimulated != 0}
-	micros := int64(binary.BigEndian.Uint64(body[2:]))
-	if micros < minMicros || micros > maxMicros {
-		return Event{}, badRecord("its time is out of range")
-	}
-	e.Time = time.UnixMicro(micros).UTC()
+	e.Time = time.UnixMicro(int64(binary.BigEndian.Uint64(body[2:]))).UTC()
 
 	r := recordReader{rest: body[recordHeader:]}
-	e.Position = Position(r.uvarint())
 	e.Sequence = Sequence(r.uvarint())
 	version := r.uvarint()
 	if version > math.MaxInt32 {
@@ -133,12 +114,8 @@ func DecodeRecord(record []byte) (Event, error) {
 	e.Version = int(version)
 
 	// One string holds the whole of the envelope's text, and its fields are
-	// parts of it: one allocation instead of six.
-	var all [7][2]int
-	fields := all[:6]
-	if body[1]&flagAccount != 0 {
-		fields = all[:]
-	}
+	// parts of it: one allocation instead of seven.
+	var fields [7][2]int
 	text := r.rest
 	for i := range fields {
 		n := r.length()
@@ -157,12 +134,9 @@ func DecodeRecord(record []byte) (Event, error) {
 	if r.failed {
 		return Event{}, badRecord("its fields do not fit its length")
 	}
-	part := func(i int) string { return envelope[all[i][0]:all[i][1]] }
+	part := func(i int) string { return envelope[fields[i][0]:fields[i][1]] }
 	e.Campaign, e.ID, e.Kind = part(0), part(1), Kind(part(2))
-	e.Actor, e.Cause, e.Trace, e.Account = part(3), part(4), part(5), part(6)
-	if len(fields) == len(all) && e.Account == "" {
-		return Event{}, badRecord("its account is empty")
-	}
+	e.Actor, e.Account, e.Cause, e.Trace = part(3), part(4), part(5), part(6)
 	if len(data) > 0 {
 		e.Data = append(make([]byte, 0, len(data)), data...)
 	}
@@ -175,8 +149,8 @@ func DecodeRecord(record []byte) (Event, error) {
 // checkEvent reports what keeps an event from having a record.
 func checkEvent(e *Event) error {
 	switch {
-	case e.Position == 0 || e.Sequence == 0:
-		return invalidEvent("position %d and sequence %d must be at least 1", e.Position, e.Sequence)
+	case e.Sequence == 0:
+		return invalidEvent("its sequence is 0, the first is 1")
 	case e.Sequence == AnySequence:
 		return invalidEvent("its sequence is reserved")
 	case e.Campaign == "":
@@ -189,13 +163,13 @@ func checkEvent(e *Event) error {
 		return invalidEvent("its payload's version is %d, the first is 1", e.Version)
 	case e.Time.Location() != time.UTC || e.Time.Nanosecond()%1000 != 0:
 		return invalidEvent("its time %v is not UTC to the microsecond", e.Time)
-	case e.Time.Year() < 1 || e.Time.Year() > 9999:
+	case e.Time.Year() < 1 || e.Time.Year() > 9999: // what RFC 3339 can write
 		return invalidEvent("its time %v is outside the years 1 to 9999", e.Time)
 	case len(e.Data) > MaxDataSize:
 		return invalidEvent("its payload of %d bytes is longer than %d", len(e.Data), MaxDataSize)
 	}
-	names := [...]string{"campaign", "ID", "kind", "actor", "cause", "trace", "account"}
-	for i, s := range [...]string{e.Campaign, e.ID, string(e.Kind), e.Actor, e.Cause, e.Trace, e.Account} {
+	names := [...]string{"campaign", "ID", "kind", "actor", "account", "cause", "trace"}
+	for i, s := range [...]string{e.Campaign, e.ID, string(e.Kind), e.Actor, e.Account, e.Cause, e.Trace} {
 		if err := checkString(s); err != nil {
 			return invalidEvent("its %s %w", names[i], err)
 		}

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Assign returns a copy of batch as a log stores it after the given last
-// position and campaign sequence: with Campaign, Position and Sequence filled
-// in, ID too where it was empty, and Time in UTC, cut to the microsecond. It
-// is what the Append of every Log starts with.
+// Assign returns a copy of batch as a log stores it after the given sequence of
+// its campaign: with Campaign and Sequence filled in, ID too where it was empty,
+// Time in UTC, cut to the microsecond, and Position 0, for the log to fill in when it
+// knows it. It is what the Append of every Log starts with.
 //
 // It refuses the whole batch, with [ErrInvalidEvent], if an event names
 // another campaign, has no record (see [AppendRecord]) or makes the batch
 // larger than [MaxBatchSize]. Data is shared with batch, not copied.
-func Assign(campaign string, position Position, sequence Sequence, batch []Event) ([]Event, error) {
+func Assign(campaign string, sequence Sequence, batch []Event) ([]Event, error) {
 	out := slices.Clone(batch)
 	size := 0
 	for i := range out {
@@ -25,7 +25,7 @@ func Assign(campaign string, position Position, sequence Sequence, batch []Event
 				i+1, ErrInvalidEvent, e.Campaign, campaign)
 		}
 		e.Campaign = campaign
-		e.Position = position + Position(i) + 1
+		e.Position = 0
 		e.Sequence = sequence + Sequence(i) + 1
 		if e.ID == "" {
 			e.ID = strconv.FormatUint(uint64(e.Sequence), 10)

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // auditDefinitions holds each definition of a campaign to the campaign file that is
@@ -72,7 +73,7 @@ func followsFrom(source string, def definition.Campaign) string {
 	}
 	file, err := campaignfile.Parse(builtin.Registry(), "the campaign file", []byte(source))
 	if err != nil {
-		var faults *campaignfile.Error
+		var faults *yamltree.Error
 		if errors.As(err, &faults) {
 			return "the campaign file that is recorded with it would be refused"
 		}

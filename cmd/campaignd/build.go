@@ -52,12 +52,13 @@ func version() string {
 	return toolchain(info).Version
 }
 
+// release is the version of this source: see CHANGELOG.md. What else may differ
+// between two programs of a version, the revision says.
+const release = "v0.1.0"
+
 // toolchain is what a build is without its source.
 func toolchain(info *debug.BuildInfo) events.Build {
-	b := events.Build{Version: "devel", Go: runtime.Version(), Arch: runtime.GOARCH}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		b.Version = v
-	}
+	b := events.Build{Version: release, Go: runtime.Version(), Arch: runtime.GOARCH}
 	// The level decides which instructions the compiler may use, and so the
 	// last bits of a result.
 	levels := map[string]string{"amd64": "GOAMD64", "arm64": "GOARM64", "arm": "GOARM", "386": "GO386", "ppc64le": "GOPPC64", "riscv64": "GORISCV64"}

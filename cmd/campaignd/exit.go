@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // Exit codes. exitHelp is what `campaignd --help` says about them.
@@ -102,7 +102,7 @@ func codeOf(err error) problem.Code {
 		return code
 	}
 	var (
-		file  *campaignfile.Error
+		file  *yamltree.Error
 		unfit *input.Error
 	)
 	switch {
@@ -165,13 +165,12 @@ func (e linesError) Unwrap() error { return e.error }
 // any other a newline came from somewhere else, and is not one.
 func ofLines(err error) bool {
 	var (
-		file     *campaignfile.Error
-		study    *studyfile.Error
+		file     *yamltree.Error
 		amended  *campaignfile.AmendError
 		mismatch *instruments.MismatchError
 		lines    linesError
 	)
-	return errors.As(err, &file) || errors.As(err, &study) || errors.As(err, &amended) || errors.As(err, &mismatch) || errors.As(err, &lines)
+	return errors.As(err, &file) || errors.As(err, &amended) || errors.As(err, &mismatch) || errors.As(err, &lines)
 }
 
 // explainError says what happened, and what to do in the words of the command line.

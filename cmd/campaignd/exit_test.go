@@ -11,7 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
-	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/input"
@@ -54,7 +54,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 		{badInput("no such flag"), 2},
 		{inputError{fs.ErrNotExist}, 2},
 		{inputError{problem.New(problem.NotPossible, "who asks has no name")}, 2},
-		{fmt.Errorf("read: %w", &campaignfile.Error{}), 2},
+		{fmt.Errorf("read: %w", &yamltree.Error{}), 2},
 		{&input.Error{}, 2},
 		{fmt.Errorf("open x: %w", fs.ErrPermission), 2},
 		{badStore("there is no store"), 3},

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -164,13 +166,23 @@ func FuzzImport(f *testing.F) {
 	if err := core.Apply(e); err != nil {
 		f.Fatal(err)
 	}
+	f.Add("a,b,t,salt,=y,status,excluded\n0.5,0.5,25,LiPF6,3,failed,\n0.5,0.5,25,LiPF6,3,measured,true\n\n0.5,0.5,25,'-5,3,measured,\n")
+	place := regexp.MustCompile(`(?m)standard input(:\d+)*(: | ).`)
 	f.Fuzz(func(t *testing.T, text string) {
 		im := &importer{core: core, def: &def}
 		if err := im.read(&app{as: "ada", stdin: strings.NewReader(text)}, "-"); err != nil {
-			if !strings.Contains(err.Error(), "standard input") {
-				t.Errorf("%q is refused without its name: %v", text, err)
+			if !place.MatchString(err.Error()) {
+				t.Errorf("%q is refused without its place: %v", text, err)
 			}
 			return
+		}
+		records, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff"))).ReadAll()
+		taken := len(im.rows)
+		for _, n := range im.skipped {
+			taken += n
+		}
+		if err != nil || taken != len(records)-1 {
+			t.Errorf("%q: of %d rows %d are taken or left out, %v", text, len(records)-1, taken, err)
 		}
 		if _, err := core.Handle(engine.Request{Actor: "person:ada", Import: im.rows}); err != nil || len(im.rows) == 0 {
 			t.Errorf("%q is taken, and then refused: %v", text, err)

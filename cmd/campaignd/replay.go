@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -40,12 +41,14 @@ agree.`,
 				return err
 			}
 			defer s.close()
-			limit := s.log.Last()
+			limit := events.Position(math.MaxUint64) // the campaign as it is
 			if cmd.Flags().Changed("at") {
-				if at == 0 || events.Position(at) > limit {
-					return badInput("there is no position %d; they go from 1 to %d", at, limit)
-				}
 				limit = events.Position(at)
+				if there, err := holdsPosition(cmd.Context(), s.log, limit); err != nil {
+					return err
+				} else if !there {
+					return badInput("there is no position %d; they go from 1 to %d", at, s.log.Last())
+				}
 			}
 			core, position, err := replayTo(cmd.Context(), s, limit)
 			if err != nil {
@@ -75,6 +78,18 @@ agree.`,
 	return cmd
 }
 
+// holdsPosition reports whether the log has an event at a position. Last would not say
+// so: there may be events beyond it.
+func holdsPosition(ctx context.Context, log events.Log, p events.Position) (bool, error) {
+	if p == 0 {
+		return false, nil
+	}
+	for _, err := range log.Read(ctx, p-1) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
 // replayTo folds a campaign's events up to a position.
 func replayTo(ctx context.Context, s *session, limit events.Position) (core *engine.Core, at events.Position, err error) {
 	core = engine.NewCore(builtin.Registry())
@@ -91,7 +106,7 @@ func replayTo(ctx context.Context, s *session, limit events.Position) (core *eng
 		at = e.Position
 	}
 	if core.State().Status == campaign.Undefined {
-		return nil, 0, badInput("at position %d the campaign %s is not defined yet", limit, s.name)
+		return nil, 0, badInput("at position %d the campaign %s is not defined yet", min(limit, s.log.Last()), s.name)
 	}
 	return core, at, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // validated is what `validate --json` prints.
@@ -65,11 +66,11 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 			if err == nil {
 				answer.Remarks = append(answer.Remarks, campaignfile.Remarks(builtin.Registry(), *def, filepath.Dir(args[0]))...)
 			}
-			var faulty *campaignfile.Error
+			var faulty *yamltree.Error
 			switch {
 			case errors.As(err, &faulty):
 				for _, f := range faulty.Faults {
-					answer.Faults = append(answer.Faults, validatedFault{f.Path, f.Line, f.Column, f.Problem, f.Advice})
+					answer.Faults = append(answer.Faults, validatedFault{f.Path.String(), f.Line, f.Column, f.Message, f.Remedy})
 				}
 			case err != nil:
 				answer.Faults = append(answer.Faults, validatedFault{Problem: err.Error()})

@@ -256,6 +256,91 @@ func TestRefusedMessageComesAgainAfterAPause(t *testing.T) {
 	})
 }
 
+// Law: what a handler does to a message that it then refuses is not in the one that comes
+// again, nor in the log.
+func TestRefusedMessageComesAgainAsItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memlog.New()
+		b := bus.New(log, bus.Config{})
+		defer closeAll(t, b, log)
+		stored := record(t, log, campaign, 1)[0]
+		want := string(stored.Data)
+		messages := subscribe(t, b.Subscriber("reader"), campaign)
+		msg := <-messages
+		clear(msg.Payload)
+		clear(msg.Metadata)
+		msg.Nack()
+		msg = <-messages
+		if e, err := bus.FromMessage(msg.Copy()); string(msg.Payload) != want || err != nil || e.ID != stored.ID {
+			t.Errorf("it came again as %q, %+v, %v", msg.Payload, e, err)
+		}
+		msg.Ack()
+		for e, err := range log.Read(t.Context(), 0) {
+			if err != nil || string(e.Data) != want {
+				t.Errorf("the log holds %q, %v", e.Data, err)
+			}
+		}
+	})
+}
+
+// Law: without settings the pause after a refusal is 10 ms at first and 1 s at most; a
+// greatest pause below the first is no pause at all, and the first holds.
+func TestPauses(t *testing.T) {
+	for _, c := range []struct {
+		config bus.Config
+		want   []time.Duration
+	}{
+		{bus.Config{}, []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000}},
+		{bus.Config{RetryPause: -1, RetryPauseMax: -1}, []time.Duration{10, 20}},
+		{bus.Config{RetryPause: 50 * time.Millisecond, RetryPauseMax: time.Millisecond}, []time.Duration{50, 50}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			log := memlog.New()
+			b := bus.New(log, c.config)
+			defer closeAll(t, b, log)
+			record(t, log, campaign, 1)
+			messages := subscribe(t, b.Subscriber("reader"), campaign)
+			msg := <-messages
+			for i, pause := range c.want {
+				refused := time.Now()
+				msg.Nack()
+				msg = <-messages
+				if waited := time.Since(refused) / time.Millisecond; waited != pause {
+					t.Errorf("%+v: pause %d is %d ms, want %d", c.config, i+1, waited, pause)
+				}
+			}
+			msg.Ack()
+		})
+	}
+}
+
+// Law: a topic is one campaign: what is published to another does not arrive, and where
+// names look alike, groups of one topic are not those of the other.
+func TestTopicsAreApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memlog.New()
+		b := bus.New(log, bus.Config{})
+		defer closeAll(t, b, log)
+		for _, topic := range []string{"c", "b/c", "bus/c", campaign} {
+			publish(t, b.Publisher(), topic, message.NewMessage(topic, nil))
+		}
+		for group, topic := range map[string]string{"a/b": "c", "a": "b/c", "": campaign} {
+			msg := <-subscribe(t, b.Subscriber(group), topic)
+			if msg.UUID != topic {
+				t.Errorf("to group %q of %q came what was published to %q", group, topic, msg.UUID)
+			}
+			msg.Ack()
+			synctest.Wait()
+		}
+		if err := b.Publisher().Publish("", message.NewMessage("a", nil)); err == nil {
+			t.Error("published to a topic without a name")
+		}
+		if _, err := b.Subscriber("").Subscribe(t.Context(), ""); err == nil {
+			t.Error("subscribed to a topic without a name")
+		}
+	})
+}
+
 // A group goes on behind what it acknowledged, whoever of it reads; a
 // subscription without group begins with the first event.
 func TestGroupsGoOnWhereTheyStand(t *testing.T) {

@@ -118,6 +118,12 @@ func read(msg []byte, known []note.Verifier) (Checkpoint, error) {
 	if err != nil {
 		return Checkpoint{}, err
 	}
+	for _, s := range slices.Concat(n.Sigs, n.UnverifiedSigs) {
+		// The last letter has bits to spare, which note ignores.
+		if _, err := base64.StdEncoding.Strict().DecodeString(s.Base64); err != nil {
+			return Checkpoint{}, invalid("a signature is not in base64")
+		}
+	}
 	for _, s := range n.Sigs {
 		if !covers(s.Name, c.Origin) {
 			return Checkpoint{}, invalid("the key %q has signed for the log %q, which is not its own", s.Name, c.Origin)

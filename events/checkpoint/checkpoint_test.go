@@ -64,7 +64,7 @@ func newTree(tb testing.TB, n int) *tree {
 	t := &tree{}
 	for i := range n {
 		record, err := events.AppendRecord(nil, events.Event{
-			Position: events.Position(i + 1), Sequence: events.Sequence(i + 1), Campaign: "tiny", ID: fmt.Sprint(i + 1), Kind: events.KindNoteAdded, Version: 1,
+			Sequence: events.Sequence(i + 1), Campaign: "tiny", ID: fmt.Sprint(i + 1), Kind: events.KindNoteAdded, Version: 1,
 			Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), Actor: "person:ada", Data: []byte(`{"text":"λ"}`),
 		})
 		if err != nil {
@@ -96,6 +96,19 @@ func TestCheckpointText(t *testing.T) {
 	if err != nil || c.Tree != head || c.Origin != origin || len(c.Signed) != 1 || c.Signed[0] != "lab.example" || c.Unchecked != nil {
 		t.Errorf("read as %+v, %v", c, err)
 	}
+	// The last letter of a signature has two bits that say nothing: it has one form too.
+	last := len(msg) - len("=\n") - 1
+	for _, letter := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		other := bytes.Clone(msg)
+		other[last] = letter
+		if _, err := Read(other, verifier); (err == nil) != (letter == msg[last]) {
+			t.Errorf("with %c for %c at the end of the signature: %v", letter, msg[last], err)
+		}
+		canonical := strings.IndexByte("AEIMQUYcgkosw048", letter) >= 0
+		if _, err := Read(other); (err == nil) != canonical {
+			t.Errorf("without a key, with %c for %c at the end of the signature: %v", letter, msg[last], err)
+		}
+	}
 	if c, err := Read(msg); err != nil || c.Signed != nil || len(c.Unchecked) != 1 {
 		t.Errorf("without a key: %+v, %v", c, err)
 	}
@@ -106,8 +119,10 @@ func TestCheckpointText(t *testing.T) {
 	if c, err := Read(plain, verifier); err != nil || c.Tree != head || c.Signed != nil || c.Unchecked != nil {
 		t.Errorf("unsigned: %+v, %v", c, err)
 	}
-	if _, err := Write("other.example/tiny", head, signer); err == nil {
-		t.Error("a key signs for a log of another name")
+	for _, other := range []string{"other.example/tiny", "lab.example.org/tiny", "lab.exampl"} {
+		if _, err := Write(other, head, signer); err == nil {
+			t.Errorf("the key lab.example signs for the log %s", other)
+		}
 	}
 	other, _ := keys(t, "other.example", 2)
 	stolen, err := note.Sign(&note.Note{Text: string(plain)}, other)
@@ -117,6 +132,42 @@ func TestCheckpointText(t *testing.T) {
 	_, known := keys(t, "other.example", 2)
 	if _, err := Read(stolen, known); !errors.Is(err, ErrInvalid) {
 		t.Errorf("a known key vouches for a log of another name: %v", err)
+	}
+}
+
+// Law: a log is named by its campaign's first definition, in the name of a key or of
+// nobody; that is the same log, and one with another word, campaign or key is not.
+func TestOrigin(t *testing.T) {
+	first, err := events.New("tiny", &events.CampaignDefined{Instance: "K3JD"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"lab.example": origin, "": "tiny/K3JD"} {
+		if got, err := Origin(key, first); err != nil || got != want {
+			t.Errorf("in the name of %q: %q, %v; want %q", key, got, err, want)
+		}
+	}
+	note, err := events.New("tiny", &events.NoteAdded{Text: "first"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Origin("lab.example", note); err == nil {
+		t.Errorf("a log that begins with a note is called %q", got)
+	}
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{origin, origin, true},
+		{origin, "tiny/K3JD", true},
+		{origin, "iny/K3JD", false},
+		{origin, "tiny/K3JE", false},
+		{origin, "other.example/tiny/K3JD", false},
+		{origin, "K3JD", true}, // whatever a campaign was called
+	} {
+		if SameLog(c.a, c.b) != c.same || SameLog(c.b, c.a) != c.same {
+			t.Errorf("%s and %s are the same log: %t, want %t", c.a, c.b, !c.same, c.same)
+		}
 	}
 }
 
@@ -202,11 +253,47 @@ func TestTamperedFiles(t *testing.T) {
 			if e, err := p.Check(head); err != nil || e.Position != events.Position(i+1) {
 				t.Errorf("%d of %d: %v", i, n, err)
 			}
+			// The record does not say where it belongs: the proof does.
+			for other := range int64(n) + 1 {
+				moved := p
+				moved.Index = other - 1
+				if _, err := moved.Check(head); (err == nil) != (other-1 == int64(i)) {
+					t.Errorf("%d of %d: its proof for the place %d: %v", i, n, other-1, err)
+				}
+			}
 			p.Record = logged.records[(i+1)%21]
 			if _, err := p.Check(head); !errors.Is(err, ErrInvalid) {
 				t.Errorf("%d of %d: the proof of another event: %v", i, n, err)
 			}
 		}
+	}
+}
+
+// Law: what is too much is refused before it is worked on: a file, a proof, a log.
+func TestTooMuch(t *testing.T) {
+	if _, err := Decode(make([]byte, maxFile+1)); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a file of %d bytes: %v", maxFile+1, err)
+	}
+	hashes := make([]tlog.Hash, maxHashes+1)
+	for _, text := range [][]byte{(&Inclusion{Hashes: hashes}).Text(), (&Consistency{Hashes: hashes}).Text()} {
+		if _, err := Decode(text); !errors.Is(err, ErrInvalid) {
+			t.Errorf("a proof with %d hashes: %v", len(hashes), err)
+		}
+	}
+	for n, want := range map[int64]bool{MaxSize: true, MaxSize + 1: false} {
+		text := fmt.Sprintf("tiny\n%d\n%v\n", n, tlog.Hash{})
+		if c, err := Read([]byte(text)); (err == nil) != want {
+			t.Errorf("a checkpoint of %d events: %+v, %v", n, c, err)
+		}
+	}
+	// A name that would change the line it is shown in.
+	stranger, _ := keys(t, "lab\u202eexample", 3)
+	signed, err := note.Sign(&note.Note{Text: fmt.Sprintf("tiny\n1\n%v\n", tlog.Hash{})}, stranger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Read(signed); !errors.Is(err, ErrInvalid) {
+		t.Errorf("read as %+v, %v", c, err)
 	}
 }
 
@@ -241,6 +328,20 @@ func fuzzSeeds(f *testing.F) {
 	}
 	f.Add(checkpoint)
 	f.Add([]byte("tiny\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"))
+	f.Add([]byte("tiny\n0\n47DEQpj8HBSa+/TImW+5JCeu\rQeRkm5NMpJWZG3hSuFU=\n"))
+	f.Add([]byte("tiny\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFV=\n")) // two bits to spare
+	// Of the records' texts these are all forms that base64 would read as the same.
+	for end := range 3 {
+		short := (&Inclusion{Index: 2, Record: logged.records[2][:60+end], Checkpoint: checkpoint}).Text()
+		f.Add(bytes.Replace(short, []byte("extra "), []byte("extra \r"), 1))
+		at := bytes.Index(short, []byte("\nindex")) - 1
+		for short[at] == '=' {
+			at--
+		}
+		other := bytes.Clone(short)
+		other[at]++
+		f.Add(other)
+	}
 	f.Add((&Inclusion{Index: 2, Record: logged.records[2], Hashes: hashes, Checkpoint: checkpoint}).Text())
 	f.Add((&Consistency{Old: 3, Hashes: growth, Checkpoint: checkpoint}).Text())
 	f.Add([]byte("old 1152921504606846976\n\ntiny\n1152921504606846976\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"))

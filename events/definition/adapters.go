@@ -100,5 +100,5 @@ type StatedBelief struct {
 	// Mean is the composition that is expected to be best.
 	Mean Point `json:"mean" jsonschema:"required"`
 	// SD is the standard deviation of each parameter, in its unit.
-	SD map[string]float64 `json:"sd" jsonschema:"required,minProperties=1"`
+	SD map[string]float64 `json:"sd" jsonschema:"required"`
 }

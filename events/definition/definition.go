@@ -93,7 +93,7 @@ type Constraint struct {
 	// Name as it appears in messages. Optional.
 	Name string `json:"name,omitempty"`
 	// Terms maps parameter names to coefficients.
-	Terms map[string]float64 `json:"terms" jsonschema:"required,minProperties=1"`
+	Terms map[string]float64 `json:"terms" jsonschema:"required"`
 	// Exactly one of the following: the sum equals, is at most, or is at least.
 	Equals  *float64 `json:"equals,omitempty"`
 	AtMost  *float64 `json:"at_most,omitempty"`
@@ -106,7 +106,7 @@ type Region struct {
 	// Name or reason, for messages.
 	Name string `json:"name,omitempty"`
 	// Where maps numeric parameters to closed intervals and categorical ones to names.
-	Where map[string]RegionSide `json:"where" jsonschema:"required,minProperties=1"`
+	Where map[string]RegionSide `json:"where" jsonschema:"required"`
 }
 
 // RegionSide is one side of a region: an interval, or one category.

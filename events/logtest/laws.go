@@ -229,6 +229,23 @@ func checkCampaign(s *subject) error {
 			}
 		}
 	}
+	// Where it ends is settled by the call.
+	early := events.ReadCampaign(ctx, s.Log, "a", 0)
+	seen, err := s.LastSequence(ctx, "a")
+	if err != nil {
+		return err
+	}
+	if _, err := s.Append(ctx, "a", seen, plain(2)...); err != nil {
+		return err
+	}
+	for e, err := range early {
+		if err != nil {
+			return err
+		}
+		if e.Sequence > seen {
+			return fmt.Errorf("a ReadCampaign that was called at sequence %d yielded sequence %d", seen, e.Sequence)
+		}
+	}
 	return nil
 }
 

@@ -62,9 +62,12 @@ var laws = []law{
 	{"EmptyBatch", "an empty batch stores nothing, and still reports a conflict", false, checkEmptyBatch},
 	{"Invalid", "a batch with an event that breaks the rules is refused whole", false, checkInvalid},
 	{"Conflict", "a writer that has not seen the newest event is told so, and nothing is stored", false, checkConflict},
+	{"Refused", "of a batch that met a conflict nothing is ever stored: not later, not by reopening, not beside other writers", false, checkRefused},
 	{"Contention", "of the writers that expect the same sequence exactly one succeeds", false, checkContention},
 	{"AnySequence", "unconditional writers all succeed, in some order without a gap", false, checkAnySequence},
 	{"Atomic", "a reader sees all of a batch or nothing of it, with no event of the campaign in between", false, checkAtomic},
+	{"Seen", "what one reader has been given, every reader finds from then on, where its writer is told it is", false, checkSeen},
+	{"Last", "Last is at least every position acknowledged or given to a reader, and is that of an event; it never falls", false, checkLast},
 	{"Follow", "Follow catches up and goes on, without gap or repeat, while 16 writers append", false, checkFollow},
 	{"FollowEnds", "a done context ends Follow without an error, closing the log with ErrClosed", false, checkFollowEnds},
 	{"Campaign", "ReadCampaign yields one campaign's events after a sequence", false, checkCampaign},
@@ -176,6 +179,7 @@ func (s *subject) holds(want []events.Event) error {
 	if err := errors.Join(sameAll(got, want), contiguous(got)); err != nil {
 		return err
 	}
+	// Having been read to its end, the log knows it.
 	if last := s.Last(); last != events.Position(len(want)) {
 		return fmt.Errorf("the log's Last is %d, want %d", last, len(want))
 	}

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ type broken struct {
 	read   func(*memlog.Log, iter.Seq2[events.Event, error]) iter.Seq2[events.Event, error]
 	follow func(*memlog.Log, context.Context, iter.Seq2[events.Event, error]) iter.Seq2[events.Event, error]
 	last   func(*memlog.Log, string) events.Sequence
+	end    func(*memlog.Log) events.Position
 	offset func(*memlog.Log, string) (events.Position, error)
 }
 
@@ -50,6 +53,13 @@ func (b *broken) LastSequence(ctx context.Context, campaign string) (events.Sequ
 		return b.last(b.Log, campaign), nil
 	}
 	return b.Log.LastSequence(ctx, campaign)
+}
+
+func (b *broken) Last() events.Position {
+	if b.end != nil {
+		return b.end(b.Log)
+	}
+	return b.Log.Last()
 }
 
 func (b *broken) Offset(consumer string) (events.Position, error) {
@@ -205,6 +215,22 @@ func TestSuiteCatches(t *testing.T) {
 			}
 			return stored, err
 		}}, "Conflict"},
+		{"takes its own first attempt for another writer's", &broken{append: func(l *memlog.Log, ctx context.Context, campaign string, expected events.Sequence, batch []events.Event) ([]events.Event, error) {
+			stored, err := l.Append(ctx, campaign, expected, batch...)
+			if len(stored) > 0 && stored[0].Position%7 == 0 && expected != events.AnySequence { // no answer: it tries again
+				return l.Append(ctx, campaign, expected, batch...)
+			}
+			return stored, err
+		}}, "Refused"},
+		{"is not sure of a conflict", &broken{append: func(l *memlog.Log, ctx context.Context, campaign string, expected events.Sequence, batch []events.Event) ([]events.Event, error) {
+			stored, err := l.Append(ctx, campaign, expected, batch...)
+			if err != nil {
+				err = errors.Join(err, events.ErrUncertain)
+			}
+			return stored, err
+		}}, "Refused"},
+		{"forgets what it acknowledged", &broken{end: func(l *memlog.Log) events.Position { return l.Last() - min(l.Last(), 1) }}, "Last"},
+		{"promises more than there is", &broken{end: func(l *memlog.Log) events.Position { return l.Last() + 1 }}, "Last"},
 		{"keeps the sequence of another campaign", &broken{last: func(l *memlog.Log, campaign string) events.Sequence {
 			n, _ := l.LastSequence(context.Background(), strings.TrimSuffix(campaign, "b"))
 			return n
@@ -270,6 +296,28 @@ func TestSuiteCatches(t *testing.T) {
 	}
 }
 
+// refill returns a log with events of another.
+func refill(t testing.TB, all []events.Event) *memlog.Log {
+	t.Helper()
+	log := memlog.New()
+	for _, e := range all {
+		if _, err := log.Append(t.Context(), e.Campaign, events.AnySequence, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return log
+}
+
+// contents returns the events of a log.
+func contents(t testing.TB, log events.Log) []events.Event {
+	t.Helper()
+	all, err := (&subject{Log: log, patience: time.Second}).readAll(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // TestSuiteCatchesForgetting runs the law of durability on logs that come back
 // from reopening with something else than was acknowledged.
 func TestSuiteCatchesForgetting(t *testing.T) {
@@ -285,17 +333,8 @@ func TestSuiteCatchesForgetting(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := &subject{Log: memlog.New(), patience: time.Second}
 			s.reopen = func(old events.Log) events.Log {
-				all, err := (&subject{Log: old, patience: time.Second}).readAll(0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				log := memlog.New()
-				for _, e := range all[:c.keep(len(all))] {
-					if _, err := log.Append(t.Context(), e.Campaign, events.AnySequence, e); err != nil {
-						t.Fatal(err)
-					}
-				}
-				return log
+				all := contents(t, old)
+				return refill(t, all[:c.keep(len(all))])
 			}
 			for _, l := range laws {
 				if l.durable {
@@ -308,7 +347,132 @@ func TestSuiteCatchesForgetting(t *testing.T) {
 	}
 }
 
-// TestSoundLog shows that the suite finds nothing wrong where nothing is.
+// keeping is a log that keeps the batches that it refused.
+type keeping struct {
+	*memlog.Log
+	mu      sync.Mutex
+	refused []events.Event
+	later   bool // it stores them with the next batch
+}
+
+func (l *keeping) Append(ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event) ([]events.Event, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	stored, err := l.Log.Append(ctx, campaign, expected, batch...)
+	switch {
+	case err != nil:
+		for _, e := range batch {
+			e.Campaign = campaign
+			l.refused = append(l.refused, e)
+		}
+	case l.later:
+		for _, e := range l.refused {
+			if _, err := l.Log.Append(ctx, e.Campaign, events.AnySequence, e); err != nil {
+				return nil, err
+			}
+		}
+		l.refused = nil
+	}
+	return stored, err
+}
+
+// TestSuiteCatchesRevival: it is found where a refused batch is stored after all, with
+// a later one or by opening the log again.
+func TestSuiteCatchesRevival(t *testing.T) {
+	s := &subject{Log: &keeping{Log: memlog.New(), later: true}, patience: time.Second}
+	if err := checkRefused(s); err == nil {
+		t.Error("a refused batch that was stored later was not found")
+	}
+	s = &subject{Log: &keeping{Log: memlog.New()}, patience: time.Second}
+	s.reopen = func(old events.Log) events.Log {
+		all := contents(t, old)
+		return &keeping{Log: refill(t, append(all, old.(*keeping).refused...))}
+	}
+	if err := checkRefused(s); err == nil || !strings.Contains(err.Error(), "after reopening") {
+		t.Errorf("a refused batch that reopening brings back was not found: %v", err)
+	}
+}
+
+// late is a sound log that knows as little as the contract allows: a position only
+// once a batch is acknowledged, which is a while after readers see it, and the end of
+// the log only as far as it was written or read here.
+type late struct {
+	*memlog.Log
+	known atomic.Uint64
+	// blind has Read end where this log knows the end to be, though readers were
+	// given more: a fault.
+	blind bool
+}
+
+func (l *late) learn(p events.Position) {
+	for known := l.known.Load(); known < uint64(p) && !l.known.CompareAndSwap(known, uint64(p)); {
+		known = l.known.Load()
+	}
+}
+
+func (l *late) Append(ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event) ([]events.Event, error) {
+	stored, err := l.Log.Append(ctx, campaign, expected, batch...)
+	time.Sleep(200 * time.Microsecond) // an answer on its way
+	if len(stored) > 0 {
+		l.learn(stored[len(stored)-1].Position)
+	}
+	return stored, err
+}
+
+func (l *late) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
+	if l.blind {
+		last := events.Position(l.known.Load())
+		return func(yield func(events.Event, error) bool) {
+			for e, err := range l.Log.Read(ctx, after) {
+				if e.Position > last || !yield(e, err) {
+					return
+				}
+			}
+		}
+	}
+	return l.learning(l.Log.Read(ctx, after))
+}
+
+func (l *late) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
+	if l.blind {
+		return l.Log.Follow(ctx, after)
+	}
+	return l.learning(l.Log.Follow(ctx, after))
+}
+
+func (l *late) ReadCampaign(ctx context.Context, campaign string, after events.Sequence) iter.Seq2[events.Event, error] {
+	return l.learning(l.Log.ReadCampaign(ctx, campaign, after))
+}
+
+func (l *late) learning(seq iter.Seq2[events.Event, error]) iter.Seq2[events.Event, error] {
+	return edit(seq, func(e events.Event) []events.Event {
+		l.learn(e.Position)
+		return []events.Event{e}
+	})
+}
+
+func (l *late) Last() events.Position { return events.Position(l.known.Load()) }
+
+// TestSoundLog shows that the suite finds nothing wrong where nothing is: neither in a
+// log that knows everything at once, nor in one that learns it as late as it may.
 func TestSoundLog(t *testing.T) {
-	Run(t, func(testing.TB) events.Log { return &broken{Log: memlog.New()} }, nil)
+	t.Run("prompt", func(t *testing.T) {
+		Run(t, func(testing.TB) events.Log { return &broken{Log: memlog.New()} }, nil)
+	})
+	t.Run("late", func(t *testing.T) {
+		open := func(testing.TB) events.Log { return &late{Log: memlog.New()} }
+		Run(t, open, func(t testing.TB, old events.Log) events.Log {
+			return &late{Log: refill(t, contents(t, old))}
+		})
+	})
+}
+
+// TestSuiteCatchesBlindness: a log whose readers are given what others do not find yet
+// is found out.
+func TestSuiteCatchesBlindness(t *testing.T) {
+	for name, check := range map[string]func(*subject) error{"Seen": checkSeen, "Last": checkLast, "Follow": checkFollow} {
+		if check(&subject{Log: &late{Log: memlog.New(), blind: true}, patience: time.Second}) == nil {
+			t.Errorf("the law %s was not found broken", name)
+		}
+	}
 }

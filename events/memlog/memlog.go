@@ -53,11 +53,12 @@ func (l *Log) Append(ctx context.Context, campaign string, expected events.Seque
 	if expected != events.AnySequence && expected != actual {
 		return nil, &events.ConflictError{Campaign: campaign, Expected: expected, Actual: actual}
 	}
-	stored, err := events.Assign(campaign, events.Position(len(l.events)), actual, batch)
+	stored, err := events.Assign(campaign, actual, batch)
 	if err != nil || len(stored) == 0 {
 		return nil, err
 	}
 	for i := range stored {
+		stored[i].Position = events.Position(len(l.events) + i + 1)
 		stored[i].Data = bytes.Clone(stored[i].Data) // the caller may reuse its own
 		l.campaigns[campaign] = append(l.campaigns[campaign], stored[i].Position)
 	}
@@ -163,7 +164,7 @@ func (l *Log) usable(ctx context.Context) error {
 	return nil
 }
 
-// Last implements [events.Log].
+// Last implements [events.Log]. It is the position of the newest event.
 func (l *Log) Last() events.Position {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

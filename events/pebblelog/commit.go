@@ -202,7 +202,7 @@ func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, erro
 	if r.expected != events.AnySequence && r.expected != actual {
 		return scratch, &events.ConflictError{Campaign: r.campaign, Expected: r.expected, Actual: actual}
 	}
-	stored, err := events.Assign(r.campaign, events.Position(l.edge.size), actual, r.batch)
+	stored, err := events.Assign(r.campaign, actual, r.batch)
 	if err != nil || len(stored) == 0 {
 		return scratch, err
 	}
@@ -216,6 +216,7 @@ func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, erro
 			return scratch, err
 		}
 		scratch = l.edge.add(scratch, sha256.Sum256(scratch))
+		e.Position = events.Position(l.edge.size)
 		value := scratch[1:]
 
 		op := batch.SetDeferred(eventKeySize, len(value))

@@ -73,7 +73,8 @@ func splitValue(p events.Position, value []byte) (record, hashes []byte, err err
 	return value[:n], value[n:], nil
 }
 
-// decodeValue returns the event that the value of p holds.
+// decodeValue returns the event that the value of p holds. That it belongs there is
+// for the tree to say, and for its sequence.
 func decodeValue(p events.Position, value []byte) (events.Event, error) {
 	record, _, err := splitValue(p, value)
 	if err != nil {
@@ -83,9 +84,6 @@ func decodeValue(p events.Position, value []byte) (events.Event, error) {
 	if err != nil {
 		return events.Event{}, fmt.Errorf("%w: the event at position %d is lost: %w", events.ErrDamaged, p, err)
 	}
-	if e.Position != p {
-		return events.Event{}, fmt.Errorf("%w: the event at position %d is lost: that of position %d is in its place",
-			events.ErrDamaged, p, e.Position)
-	}
+	e.Position = p
 	return e, nil
 }

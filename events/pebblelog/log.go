@@ -80,7 +80,8 @@ var (
 	_ events.OffsetStore    = (*Log)(nil)
 )
 
-// Last implements [events.Log].
+// Last implements [events.Log]. As a store has one writer, it is the position of the
+// newest durable event, and that of a log opened with Options.ReadOnly the newest it has.
 func (l *Log) Last() events.Position {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,7 +1,9 @@
 package pebblelog
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 
@@ -9,7 +11,8 @@ import (
 )
 
 // modeFS gives the files of a store the permissions of its directory: that is
-// private in a new store, and whoever it is opened to can read what is in it.
+// private in a new store, and whoever it is opened to can read what is in it. The
+// umask, which belongs to the whole process, has no say in it.
 type modeFS struct {
 	vfs.FS
 	store string
@@ -49,12 +52,18 @@ func (f modeFS) Lock(name string) (io.Closer, error) {
 	return lock, err
 }
 
-// MkdirAll implements vfs.FS. Inside the store a directory is as the store is.
+// MkdirAll implements vfs.FS. Inside the store a directory is as the store is. One that
+// is there stays as it is.
 func (f modeFS) MkdirAll(dir string, perm os.FileMode) error {
 	if info, err := os.Stat(f.store); err == nil {
 		perm = info.Mode().Perm()
 	}
-	return f.FS.MkdirAll(dir, perm)
+	_, err := os.Stat(dir)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	if err := f.FS.MkdirAll(dir, perm); err != nil || !isNew || runtime.GOOS == "windows" {
+		return err
+	}
+	return os.Chmod(dir, perm)
 }
 
 // Unwrap implements vfs.FS.

@@ -98,12 +98,49 @@ func bounds(db pebble.Reader) (first, last events.Position, err error) {
 	return first, last, nil
 }
 
+// order finds what is not in its place among the events that one reader is given: in
+// each campaign their sequences count up by one. A record does not say where it belongs
+// in the log, and to compute the tree again is for [Log.Verify].
+type order struct {
+	whole    bool // the reader began with the first event
+	last     map[string]*events.Sequence
+	campaign string           // of the event before, as most are of the same
+	of       *events.Sequence // and its entry in last
+}
+
+func newOrder(after events.Position) *order {
+	return &order{whole: after == 0, last: make(map[string]*events.Sequence)}
+}
+
+// check takes the next event.
+func (o *order) check(e *events.Event) error {
+	if o.of == nil || e.Campaign != o.campaign {
+		o.campaign, o.of = e.Campaign, o.last[e.Campaign]
+		if o.of == nil {
+			o.of = new(events.Sequence)
+			o.last[e.Campaign] = o.of
+			if !o.whole {
+				*o.of = e.Sequence - 1
+			}
+		}
+	}
+	if e.Sequence != *o.of+1 {
+		return fmt.Errorf("%w: position %d holds sequence %d of campaign %q, where sequence %d belongs",
+			events.ErrDamaged, e.Position, e.Sequence, e.Campaign, *o.of+1)
+	}
+	*o.of = e.Sequence
+	return nil
+}
+
 // chunk appends to dst up to n events in (after, last].
-func (l *Log) chunk(dst []events.Event, after, last events.Position, n int) ([]events.Event, error) {
+func (l *Log) chunk(dst []events.Event, seen *order, after, last events.Position, n int) ([]events.Event, error) {
 	size := 0
 	err := l.use(func(db *pebble.DB) error {
 		return scan(db, after, min(last, after+events.Position(n)), func(p events.Position, value []byte) error {
 			e, err := decodeValue(p, value)
+			if err == nil {
+				err = seen.check(&e)
+			}
 			if err != nil {
 				return err
 			}
@@ -124,12 +161,12 @@ func (l *Log) chunk(dst []events.Event, after, last events.Position, n int) ([]e
 func (l *Log) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	last := l.Last()
 	return func(yield func(events.Event, error) bool) {
-		l.yieldAll(ctx, after, last, yield)
+		l.yieldAll(ctx, newOrder(after), after, last, yield)
 	}
 }
 
 // yieldAll yields the events in (after, last] and reports whether to go on.
-func (l *Log) yieldAll(ctx context.Context, after, last events.Position, yield func(events.Event, error) bool) bool {
+func (l *Log) yieldAll(ctx context.Context, seen *order, after, last events.Position, yield func(events.Event, error) bool) bool {
 	fail := func(err error) bool {
 		yield(events.Event{}, fmt.Errorf("pebblelog: read after %d: %w", after, err))
 		return false
@@ -140,7 +177,7 @@ func (l *Log) yieldAll(ctx context.Context, after, last events.Position, yield f
 	var buf []events.Event
 	for n := firstChunk; after < last; n = min(2*n, largestChunk) {
 		var err error
-		buf, err = l.chunk(buf[:0], after, last, n)
+		buf, err = l.chunk(buf[:0], seen, after, last, n)
 		for i := range buf {
 			if err := ctx.Err(); err != nil {
 				return fail(err)
@@ -172,6 +209,7 @@ func (l *Log) usable(ctx context.Context) error {
 // Follow implements [events.Log].
 func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
+		seen, after := newOrder(after), after // of this iteration; there may be others
 		for {
 			head, closed, changed := l.state()
 			if ctx.Err() != nil {
@@ -182,7 +220,7 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 				return
 			}
 			last := events.Position(head.N)
-			more := l.yieldAll(ctx, after, last, func(e events.Event, err error) bool {
+			more := l.yieldAll(ctx, seen, after, last, func(e events.Event, err error) bool {
 				return ctx.Err() == nil && yield(e, err)
 			})
 			if !more {

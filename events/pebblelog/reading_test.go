@@ -6,9 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -230,7 +233,33 @@ func TestPrivateAtRest(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("permissions are others there")
 	}
-	dir := t.TempDir() + "/store"
+	privateAtRest(t, t.TempDir()+"/store")
+}
+
+// Law: neither a umask that hides nothing nor one that hides too much, which another
+// part of the process may set at any time, changes that. The umask is the process's, so
+// that the process is this test binary again.
+func TestPrivateWhateverTheUmask(t *testing.T) {
+	const variable = "PEBBLELOG_TEST_UMASK"
+	if mask, err := strconv.ParseInt(os.Getenv(variable), 8, 0); err == nil {
+		dir := t.TempDir() + "/store"
+		syscall.Umask(int(mask))
+		privateAtRest(t, dir)
+		return
+	}
+	for _, mask := range []string{"0", "177"} {
+		other := exec.Command(os.Args[0], "-test.run=^TestPrivateWhateverTheUmask$", "-test.v")
+		other.Env = append(os.Environ(), variable+"="+mask)
+		out, err := other.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "PASS: TestPrivateWhateverTheUmask") {
+			t.Errorf("with the umask %s: %v\n%s", mask, err, out)
+		}
+	}
+}
+
+// privateAtRest checks the permissions in a store that it makes.
+func privateAtRest(t *testing.T, dir string) {
+	t.Helper()
 	modes := func(want, wantDir fs.FileMode, all bool) {
 		t.Helper()
 		seen := 0
@@ -271,4 +300,8 @@ func TestPrivateAtRest(t *testing.T) {
 	}
 	life(21, 60)
 	modes(0o640, 0o750, false)
+	// What was there stays as it was: how far to open it is for its user to say.
+	if info, err := os.Stat(dir + "/pebble"); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("a folder that was there has the permissions %v, %v", info.Mode().Perm(), err)
+	}
 }

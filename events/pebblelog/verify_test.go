@@ -77,12 +77,21 @@ func TestCheckpoint(t *testing.T) {
 	}
 	other := old
 	other.Hash[0] ^= 1
-	for _, head := range []tlog.Tree{other, {N: 101, Hash: old.Hash}} {
+	for _, head := range []tlog.Tree{other, {N: 101, Hash: old.Hash}, {N: -1, Hash: old.Hash}} {
 		if err := log.VerifyExtends(head); !errors.Is(err, ErrNotExtended) {
 			t.Errorf("extends %v: %v, want ErrNotExtended", head, err)
 		}
 	}
 	head := log.Head()
+	// What there is no proof of is refused in the log's own words.
+	for _, c := range []struct{ p, size int64 }{{0, 100}, {31, 30}, {101, 101}, {1, 101}} {
+		if _, err := log.ProveEvent(events.Position(c.p), c.size); err == nil || !strings.Contains(err.Error(), "no proof") {
+			t.Errorf("position %d among %d events: %v", c.p, c.size, err)
+		}
+		if _, err := log.ProveExtends(c.p, c.size); err == nil || !strings.Contains(err.Error(), "no proof") {
+			t.Errorf("%d events extend %d: %v", c.size, c.p, err)
+		}
+	}
 	growth, err := log.ProveExtends(old.N, head.N)
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +129,18 @@ func TestVerifyTampered(t *testing.T) {
 		defer func() { _ = closer.Close() }()
 		return slices.Clone(value)
 	}
+	// moved returns the record of one value with the hashes of another.
+	moved := func(value []byte, of events.Position, place []byte, at events.Position) []byte {
+		record, _, err := splitValue(of, value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, hashes, err := splitValue(at, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Concat(record, hashes)
+	}
 	for _, c := range []struct {
 		name   string
 		tamper func(*pebble.DB) error
@@ -148,13 +169,32 @@ func TestVerifyTampered(t *testing.T) {
 		}, "position 20: the hashes stored with the event are not those of the events"},
 		{"the last event replaced by an earlier one", func(db *pebble.DB) error {
 			return db.Set(key(60), get(db, key(20)), pebble.Sync)
-		}, "position 60 is lost"},
+		}, "the hashes stored at position 60 are not those of the events"},
+		{"an event replaced by a copy of another", func(db *pebble.DB) error {
+			return db.Set(key(23), get(db, key(21)), pebble.Sync)
+		}, "position 23: it is sequence 21 of campaign \"c\", and should be 23"},
+		{"an event replaced by a copy of another, with the hashes of its place", func(db *pebble.DB) error {
+			return db.Set(key(21), moved(get(db, key(23)), 23, get(db, key(21)), 21), pebble.Sync)
+		}, "position 21: the hashes stored with the event are not those of the events"},
+		{"two events swapped", func(db *pebble.DB) error {
+			a, b := get(db, key(21)), get(db, key(23))
+			return errors.Join(db.Set(key(21), b, pebble.Sync), db.Set(key(23), a, pebble.Sync))
+		}, "position 22: the hashes stored with the event are not those of the events"},
+		{"two events swapped, of which one completes more of the tree", func(db *pebble.DB) error {
+			a, b := get(db, key(20)), get(db, key(21))
+			return errors.Join(db.Set(key(20), b, pebble.Sync), db.Set(key(21), a, pebble.Sync))
+		}, "position 20: the store is damaged: the event at position 20 is lost"},
 		{"an index entry removed", func(db *pebble.DB) error {
 			return db.Delete(appendSequenceKey(nil, "c", 20), pebble.Sync)
 		}, "position 20: the index of campaigns does not name the event"},
 		{"an index entry moved", func(db *pebble.DB) error {
 			return db.Set(appendSequenceKey(nil, "c", 20), key(21)[1:], pebble.Sync)
 		}, "position 21: the index takes the event for sequence 20"},
+		{"an index entry of no campaign", func(db *pebble.DB) error {
+			other := appendSequenceKey(nil, "c", 20)
+			other[2]++ // the length of its campaign's name
+			return db.Set(other, key(20)[1:], pebble.Sync)
+		}, "the index of campaigns has the unreadable key"},
 		{"an index entry added", func(db *pebble.DB) error {
 			return db.Set(appendSequenceKey(nil, "d", 1), key(21)[1:], pebble.Sync)
 		}, "the index of campaigns has 61 entries for 60 events"},
@@ -235,6 +275,20 @@ func TestOpenRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, Options{}, events.ErrDamaged, "HEAD is missing"},
+		{"the events of another log", func(t *testing.T, fsys vfs.FS) {
+			// Sound in itself and as long, but not what its head says was acknowledged.
+			other := vfs.NewMem()
+			for i, disk := range []vfs.FS{fsys, other} {
+				log := mustOpen(t, disk, Options{})
+				_, err := log.Append(t.Context(), "c", 0, testEvent(1), testEvent(2+i), testEvent(4))
+				if err := errors.Join(err, log.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := writeFile(fsys, "store/HEAD", readFiles(t, other)["store/HEAD"]); err != nil {
+				t.Fatal(err)
+			}
+		}, Options{}, events.ErrDamaged, "are not those that were acknowledged"},
 		{"no database", func(t *testing.T, fsys vfs.FS) {
 			store(t, fsys)
 			if err := fsys.RemoveAll("store/pebble"); err != nil {

@@ -30,10 +30,11 @@ var may = []struct {
 	{"internal/plaintext", nil},
 	{"internal/input", nil},
 	{"internal/format", []string{"events"}},
+	{"internal/yamltree", []string{"internal/format", "internal/plaintext"}},
 	{"internal/console", []string{"events", "internal/format", "internal/plaintext"}},
 	{"internal/tasks", []string{"events", "internal/num", "internal/format", "internal/space"}},
 	{"internal/space", []string{"events", "internal/format", "internal/num"}},
-	{"internal/campaignfile", []string{"events", "internal/format", "internal/input", "internal/num", "internal/plaintext", "internal/space", "internal/tasks", "internal/registry", "schemas"}},
+	{"internal/campaignfile", []string{"events", "internal/format", "internal/input", "internal/num", "internal/plaintext", "internal/space", "internal/tasks", "internal/registry", "internal/yamltree", "schemas"}},
 	{"internal/registry", []string{"events", "policies.", "adapters/instruments.", "adapters/humans."}},
 	{"internal/builtin", []string{"internal/registry", "policies", "adapters"}},
 	{"internal/telemetry", []string{"events"}},
@@ -55,6 +56,7 @@ var may = []struct {
 	{"internal/testinstrument", []string{"events", "adapters"}},
 	{"internal/chaos", []string{""}},
 	{"internal/killtest", []string{""}},
+	{"internal/mutation", nil},
 	{"cmd", []string{""}},
 }
 

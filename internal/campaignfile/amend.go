@@ -177,11 +177,11 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 	}
 	if len(refused) == 0 && len(changes) > 0 {
 		for _, f := range Validate(reg, new) {
-			reason := f.Problem
-			if f.Advice != "" {
-				reason += "; " + f.Advice
+			reason := f.Message
+			if f.Remedy != "" {
+				reason += "; " + f.Remedy
 			}
-			refused = append(refused, Refusal{Change: events.Change{Path: f.at.pointer()}, Reason: reason})
+			refused = append(refused, Refusal{Change: events.Change{Path: pointer(f.Path)}, Reason: reason})
 		}
 	}
 	if len(refused) > 0 {
@@ -198,8 +198,8 @@ func jsonOf(v any) string {
 	return string(data)
 }
 
-// pointer writes the path as a JSON pointer.
-func (p path) pointer() string {
+// pointer writes a path as a JSON pointer.
+func pointer(p path) string {
 	var b strings.Builder
 	for _, step := range p {
 		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(fmt.Sprint(step)))

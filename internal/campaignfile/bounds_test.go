@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 const soundRest = `
@@ -54,7 +55,7 @@ func TestHostileFiles(t *testing.T) {
 		"merges":           {"a: &a {x: 1}\n" + strings.Repeat("<<: *a\n", 5_000), "more than 2000 keys"},
 		"a long list":      {"name: [" + strings.Repeat("a,", 200_001) + "a]", "too long"},
 		"aliases":          {"a: &a [" + strings.Repeat("x,", 99) + "x]\nb: [" + strings.Repeat("*a,", 2500) + "x]", "aliases"},
-		"large":            {"name: \"" + strings.Repeat("x", MaxSize) + "\"", "more than 4 MiB"},
+		"large":            {"name: \"" + strings.Repeat("x", yamltree.MaxSize) + "\"", "more than 4 MiB"},
 		"1001 parameters":  {parameters(1001), "1001 parameters are more than the 1000 that are possible"},
 		"5,000 parameters": {parameters(5000), "5000 parameters are more than the 1000"},
 	} {
@@ -64,7 +65,7 @@ func TestHostileFiles(t *testing.T) {
 		_, err := Parse(builtin.Registry(), "hostile.yaml", []byte(c.text))
 		took := time.Since(began)
 		runtime.ReadMemStats(&after)
-		var faults *Error
+		var faults *yamltree.Error
 		if !errors.As(err, &faults) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %.300v", name, err)
 			continue
@@ -81,31 +82,11 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// Depth is counted as a person sees it: what stands beside each other is not deep.
-func TestDeepEnough(t *testing.T) {
-	deep := func(n int) string { return "a: " + strings.Repeat("[", n) + strings.Repeat("]", n) }
-	for text, ok := range map[string]bool{
-		deep(99):  true,
-		deep(101): false,
-		strings.Repeat("a:\n- b: 1\n  c:\n  - d\n- e\n", 500):                               true,
-		strings.Repeat("- {a: [1, 2], b: {c: 1}}\n", 500):                                   true,
-		strings.Repeat("- a: &x 1\n  b: *x\n", 500):                                         true,
-		strings.Repeat("---\na: 1\n", 500):                                                  true,
-		"a: |\n" + strings.Repeat("  - [[[ text: in: a: block\n", 500) + "b: 1\n":           true,
-		"a: \"" + strings.Repeat("[{- ", 500) + "\"\nb: '" + strings.Repeat("[", 500) + "'": true,
-		strings.Repeat("# [[[[[[ : - - -\n", 500) + "a: 1":                                  true,
-	} {
-		if f := Bounds([]byte(text)); (f == nil) != ok {
-			t.Errorf("%.40q: %v", text, f)
-		}
-	}
-}
-
 // Of many faults the first are written out, and how many there are.
 func TestManyFaults(t *testing.T) {
 	text := strings.ReplaceAll(parameters(600), "min: 0", "mim: 0")
 	_, err := Parse(builtin.Registry(), "many.yaml", []byte(text))
-	if err == nil || strings.Count(err.Error(), "unknown key") != MaxShown || !strings.Contains(err.Error(), "and 550 more\n600 faults; nothing was changed") {
+	if err == nil || strings.Count(err.Error(), "unknown key") != 50 || !strings.Contains(err.Error(), "and 550 more\n600 faults; nothing was changed") {
 		t.Errorf("%.2000v", err)
 	}
 }
@@ -119,13 +100,13 @@ func TestUnprintable(t *testing.T) {
 			"name: n\nparameters: [{name: a, unit: \"%s\", min: 0, max: 1}]\n", "name: n\nparameters: [{name: a, categories: [{name: \"%s\"}, {name: x}]}]\n",
 		} {
 			_, err := Parse(builtin.Registry(), "bad.yaml", fmt.Appendf(nil, line, text))
-			var faults *Error
+			var faults *yamltree.Error
 			if !errors.As(err, &faults) || !strings.Contains(err.Error(), "a character that cannot be seen, U+") || !strings.Contains(err.Error(), "remove it") {
 				t.Errorf("%q in %q: %v", text, line, err)
 				continue
 			}
 			for _, f := range faults.Faults {
-				if strings.Contains(f.Problem, "cannot be seen") && (f.Line == 0 || f.Column == 0 || f.Path == "") {
+				if strings.Contains(f.Message, "cannot be seen") && (f.Line == 0 || f.Column == 0 || len(f.Path) == 0) {
 					t.Errorf("a fault without its place: %+v", f)
 				}
 			}

@@ -2,7 +2,7 @@
 // campaign, checked against the published schema and for sense, every fault
 // reported at once with its place and a way out.
 //
-// Reading goes through four steps: YAML to a plain tree with positions (yaml.go),
+// Reading goes through four steps: YAML to a tree with places ([yamltree.Read]),
 // short forms to long ones (short.go), the JSON Schema of package schemas
 // (schema.go), and into [definition.Campaign], which [Complete] fills with every
 // default and [Validate] checks for sense. [Amend] decides which changes of a
@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // File is a campaign file that was read without a fault.
@@ -29,74 +30,119 @@ type File struct {
 }
 
 // Read reads the campaign file at path. A file that cannot be read gives the
-// error of the operating system; one with faults gives an *[Error]. Files that
+// error of the operating system; one with faults gives an *[yamltree.Error]. Files that
 // the campaign file names are looked for relative to it, but not opened.
 func Read(reg registry.Registry, path string) (*File, error) {
-	data, err := input.Read(path, MaxSize)
+	data, err := input.Read(path, yamltree.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("the campaign file cannot be read: %w", err)
 	}
-	return parse(reg, path, data, func(def definition.Campaign) []Fault { return checkFiles(reg, def, filepath.Dir(path)) })
+	further := func(def definition.Campaign) []yamltree.Fault { return checkFiles(reg, def, filepath.Dir(path)) }
+	return parse(reg, path, data, further)
 }
 
 // Parse reads a campaign file from memory; name is what messages call it. Unlike
 // [Read] it does not look for files that the campaign file names.
 func Parse(reg registry.Registry, name string, data []byte) (*File, error) {
-	return parse(reg, name, data, func(definition.Campaign) []Fault { return nil })
+	return parse(reg, name, data, noFurther)
 }
 
-func parse(reg registry.Registry, name string, data []byte, check func(definition.Campaign) []Fault) (*File, error) {
-	tree, places, faults := readYAML(data)
-	if tree == nil {
-		return nil, newError(name, data, places, faults)
+func parse(reg registry.Registry, name string, data []byte, check func(definition.Campaign) []yamltree.Fault) (*File, error) {
+	root, faults := yamltree.Read(data, fileFormat)
+	if root == nil {
+		return nil, yamltree.NewError(name, data, consequence, faults)
 	}
+	def, faults := define(reg, root, faults, check)
+	if len(faults) > 0 {
+		return nil, yamltree.NewError(name, data, consequence, faults)
+	}
+	return &File{Definition: def, Source: string(data)}, nil
+}
+
+// fileFormat is that of campaign files.
+var fileFormat = yamltree.Format{
+	Name:    "a campaign file",
+	Subject: "campaign",
+	Begin:   "begin with name:, parameters:, objective:, budget: and instrument:; examples/electrolyte.yaml shows how",
+}
+
+// consequence ends the message of a file with faults.
+const consequence = "nothing was changed"
+
+// Define returns the campaign that a tree describes, which is that of a campaign file or
+// was composed from parts of several. Where there are faults the definition is empty. A
+// fault has the place and path of the node that is nearest to it and stands in a file; where
+// there is none it has no place, and its path is that within the tree.
+func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []yamltree.Fault) {
+	return define(reg, root, nil, noFurther)
+}
+
+// noFurther checks nothing.
+func noFurther(definition.Campaign) []yamltree.Fault { return nil }
+
+// define has, beside the tree, the faults that were found when it was read, and a further
+// check of the complete definition. It returns all faults.
+func define(reg registry.Registry, root *yamltree.Node, faults []yamltree.Fault, check func(definition.Campaign) []yamltree.Fault) (definition.Campaign, []yamltree.Fault) {
+	tree := root.Plain().(map[string]any)
 	expand(reg, tree)
-	unclear := ambiguous(reg, tree)
-	unread := make(map[string]bool, len(faults))
+	var syntax []path // where a fault of form is
 	for _, f := range faults {
-		unread[f.at.key()] = true
+		syntax = append(syntax, f.Path)
+	}
+	for _, f := range ambiguous(reg, tree) {
+		faults = append(faults, placed(root, f, f.Path, false))
 	}
 	for _, f := range checkSchema(reg, tree) {
-		if !f.missing || !unread[f.at.key()] { // what could not be read is not missing
-			faults = append(faults, f)
+		if f.missing && unread(root, f.at) {
+			continue // what could not be read is not missing
+		}
+		syntax = append(syntax, f.at)
+		if !f.implied {
+			faults = append(faults, placed(root, f.Fault, f.at, f.onKey))
 		}
 	}
 	if len(faults) > maxSyntax {
-		return nil, newError(name, data, places, faults)
+		return definition.Campaign{}, faults
 	}
 
 	// Take out what broke the schema, so that the rest can be checked for sense
 	// in the same run.
-	for _, f := range faults {
-		prune(tree, f.at)
+	for _, p := range syntax {
+		prune(tree, p)
 	}
 	var def definition.Campaign
 	text, err := json.Marshal(tree)
 	if err == nil {
 		err = json.Unmarshal(text, &def)
 	}
-	switch {
-	case err != nil && len(faults) == 0:
-		faults = append(faults, Fault{Problem: err.Error()})
-	case err == nil:
-		def = Complete(reg, def)
-		syntax := len(faults)
-		for _, f := range append(Validate(reg, def), check(def)...) {
-			if !echoes(f, faults[:syntax]) {
-				faults = append(faults, f)
-			}
+	if err != nil {
+		if len(faults) == 0 {
+			faults = append(faults, yamltree.Fault{Message: err.Error()})
+		}
+		return definition.Campaign{}, faults
+	}
+	def = Complete(reg, def)
+	for _, f := range append(Validate(reg, def), check(def)...) {
+		if !echoes(f.Path, syntax) {
+			faults = append(faults, placed(root, f, f.Path, false))
 		}
 	}
-	if faults = append(faults, unclear...); len(faults) > 0 {
-		return nil, newError(name, data, places, faults)
+	if len(faults) > 0 {
+		return definition.Campaign{}, faults
 	}
-	return &File{Definition: def, Source: string(data)}, nil
+	return def, nil
+}
+
+// unread says whether there is a node at a path and it could not be read.
+func unread(root *yamltree.Node, p path) bool {
+	node, rest := root.Find(p)
+	return len(rest) == 0 && node.Faulty
 }
 
 // ambiguous reports instruments and experts that name more than one driver or
 // channel, and leaves the first, so that the rest can be checked.
-func ambiguous(reg registry.Registry, tree map[string]any) []Fault {
-	var faults []Fault
+func ambiguous(reg registry.Registry, tree map[string]any) []yamltree.Fault {
+	var faults []yamltree.Fault
 	if instrument, ok := tree["instrument"].(map[string]any); ok {
 		if named := several(instrument, reg.DriverNames()); named != nil {
 			faults = append(faults, fault(at("instrument"), "it names more than one instrument",
@@ -136,19 +182,55 @@ func several(object map[string]any, names []string) []string {
 // what would be found are mostly their consequences.
 const maxSyntax = 500
 
-// echoes says whether a fault of sense may only be the consequence of a fault of
-// syntax at, above or below the same place.
-func echoes(f Fault, syntax []Fault) bool {
-	for _, g := range syntax {
-		if f.at.within(g.at) || g.at.within(f.at) {
+// echoes says whether a fault of sense at p may only be the consequence of a fault of
+// form at, above or below the same place.
+func echoes(p path, syntax []path) bool {
+	for _, q := range syntax {
+		if p.Within(q) || q.Within(p) {
 			return true
 		}
 	}
 	return false
 }
 
+// prune removes what stands at p: an entry of a mapping, or of a list the whole
+// list.
+func prune(tree map[string]any, p path) {
+	var node any = tree
+	for i, step := range p {
+		m, isMap := node.(map[string]any)
+		name, isName := step.(string)
+		if !isMap || !isName {
+			return
+		}
+		last := i == len(p)-1
+		if !last {
+			if _, inList := p[i+1].(int); inList {
+				// An entry of a list cannot be removed without moving the others.
+				list, ok := m[name].([]any)
+				k, _ := p[i+1].(int)
+				if !ok || k >= len(list) {
+					delete(m, name)
+					return
+				}
+				if inner, ok := list[k].(map[string]any); ok && i+2 < len(p) {
+					prune(inner, p[i+2:])
+					return
+				}
+				delete(m, name)
+				return
+			}
+		}
+		if last {
+			delete(m, name)
+			return
+		}
+		node = m[name]
+	}
+}
+
 // checkFiles asks the owner of the instrument about the files it names.
-func checkFiles(reg registry.Registry, def definition.Campaign, dir string) []Fault {
+func checkFiles(reg registry.Registry, def definition.Campaign, dir string) []yamltree.Fault {
 	settings, err := reg.InstrumentSettings(&def)
 	if err != nil {
 		return nil

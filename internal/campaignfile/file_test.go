@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -80,9 +81,9 @@ func TestFaults(t *testing.T) {
 			if err == nil {
 				t.Fatal("no fault was found")
 			}
-			var faults *Error
+			var faults *yamltree.Error
 			if !errors.As(err, &faults) || len(faults.Faults) == 0 {
-				t.Fatalf("error %v, want an Error", err)
+				t.Fatalf("error %v, want a *yamltree.Error", err)
 			}
 			got := filepath.ToSlash(err.Error()) + "\n"
 			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", got)
@@ -174,12 +175,12 @@ func FuzzParse(f *testing.F) {
 			Explain(builtin.Registry(), file.Definition)
 			return
 		}
-		var faults *Error
+		var faults *yamltree.Error
 		if !errors.As(err, &faults) {
-			t.Fatalf("error %T, want an Error", err)
+			t.Fatalf("error %T, want a *yamltree.Error", err)
 		}
 		for _, f := range faults.Faults {
-			if f.Problem == "" {
+			if f.Message == "" {
 				t.Errorf("a fault without words at line %d", f.Line)
 			}
 		}

@@ -2,11 +2,9 @@ package campaignfile
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,8 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
-	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 const schemaURL = "urn:campaignd:schema:campaign"
@@ -61,39 +59,42 @@ func compile(reg registry.Registry) compiledSchema {
 }
 
 // checkSchema holds an expanded tree against the schema of the campaign file.
-func checkSchema(reg registry.Registry, tree map[string]any) []Fault {
+func checkSchema(reg registry.Registry, tree map[string]any) []formFault {
 	schema := schemaOf(reg)
 	err := schema.schema.Validate(tree)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return nil
 	}
-	var faults []Fault
+	var faults []formFault
 	collect(schema.plain, tree, invalid, &faults)
 
 	// Of a misspelt key and a missing one, the first says it all.
-	meant := map[string]bool{}
+	meant := map[string]bool{} // what was misspelt, by its pointer
 	for _, f := range faults {
-		if f.onKey {
-			parent := f.at[:len(f.at)-1]
-			if name := closest(f.at[len(f.at)-1].(string), f.known); name != "" {
-				meant[parent.to(name).key()] = true
-			}
+		if !f.onKey {
+			continue
+		}
+		parent, name := f.at[:len(f.at)-1], f.at[len(f.at)-1].(string)
+		if nearest := yamltree.Nearest(name, f.known); nearest != "" {
+			meant[pointer(parent.To(nearest))] = true
 		}
 	}
 	for i := range faults {
-		faults[i].implied = faults[i].missing && meant[faults[i].at.key()]
+		faults[i].implied = faults[i].missing && meant[pointer(faults[i].at)]
 	}
 	return faults
 }
 
 // collect turns the leaves of a validation error into faults.
-func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]Fault) {
+func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]formFault) {
 	where, value := locate(tree, e.InstanceLocation)
-	report := func(p path, problem, advice string) { *faults = append(*faults, fault(p, problem, advice)) }
+	report := func(p path, problem, advice string) {
+		*faults = append(*faults, formFault{Fault: fault(p, problem, advice), at: p})
+	}
 	policy := len(where) == 1 && where[0] == "policy"
 	if name, ok := value.(string); ok && policy { // expand has written those out that there are
-		advice := didYouMean(name, methodNames())
+		advice := yamltree.Suggest(name, methodNames())
 		if strings.HasPrefix(advice, "choose") {
 			advice = "`campaignd methods` lists them"
 		}
@@ -111,7 +112,7 @@ func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 			}
 		}
 		if len(want) == len(e.Causes) {
-			problem, advice := wrongType(value, want)
+			problem, advice := yamltree.WrongType(value, want...)
 			if hint := hintForValue(where, value); hint != "" {
 				advice = hint
 			}
@@ -123,7 +124,7 @@ func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 		}
 		return
 	case *kind.Type:
-		problem, advice := wrongType(value, k.Want)
+		problem, advice := yamltree.WrongType(value, k.Want...)
 		if hint := hintForValue(where, value); hint != "" {
 			advice = hint
 		}
@@ -133,17 +134,13 @@ func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 		report(where, problem, advice)
 	case *kind.Required:
 		for _, name := range k.Missing {
-			f := fault(where, fmt.Sprintf("%q is missing", name), missingAdvice(name))
-			f.at, f.missing = where.to(name), true
-			*faults = append(*faults, f)
+			f := fault(where, yamltree.Missing(name), missingAdvice(name))
+			*faults = append(*faults, formFault{Fault: f, at: where.To(name), missing: true})
 		}
 	case *kind.AdditionalProperties:
 		known := propertiesOf(plain, e.SchemaURL)
 		for _, name := range k.Properties {
-			advice := didYouMean(name, known)
-			if strings.HasPrefix(advice, "choose") {
-				advice = "the keys here are " + strings.Join(known, ", ")
-			}
+			problem, advice := yamltree.UnknownKey(name, known)
 			if hint := hintForKey(where, name, value); hint != "" {
 				advice = hint
 			}
@@ -151,29 +148,34 @@ func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 				advice = fmt.Sprintf("write policy: %s, or its parts with their settings: `campaignd methods %s` prints them", name, name)
 			}
 			if isChoice(where) {
-				report(where, fmt.Sprintf("there is no rule %q", name), didYouMean(name, known))
+				report(where, fmt.Sprintf("there is no rule %q", name), yamltree.Suggest(name, known))
 				continue
 			}
-			f := fault(where.to(name), fmt.Sprintf("unknown key %q", name), advice)
-			f.onKey, f.known = true, known
-			*faults = append(*faults, f)
+			at := where.To(name)
+			*faults = append(*faults, formFault{Fault: fault(at, problem, advice), at: at, onKey: true, known: known})
 		}
 	case *kind.Enum:
 		var names []string
 		for _, name := range k.Want {
 			names = append(names, fmt.Sprint(name))
 		}
-		report(where, fmt.Sprintf("%s is not possible here", quote(k.Got)), didYouMean(fmt.Sprint(k.Got), names))
+		problem, advice := yamltree.NotAmong(k.Got, names)
+		report(where, problem, advice)
 	case *kind.Minimum:
-		report(where, fmt.Sprintf("%s is too small", decimal(k.Got)), "the least is "+decimal(k.Want))
+		problem, advice := yamltree.TooSmall(float(k.Got), float(k.Want), false)
+		report(where, problem, advice)
 	case *kind.ExclusiveMinimum:
-		report(where, fmt.Sprintf("%s is too small", decimal(k.Got)), "it must be more than "+decimal(k.Want))
+		problem, advice := yamltree.TooSmall(float(k.Got), float(k.Want), true)
+		report(where, problem, advice)
 	case *kind.Maximum:
-		report(where, fmt.Sprintf("%s is too large", decimal(k.Got)), "the greatest is "+decimal(k.Want))
+		problem, advice := yamltree.TooLarge(float(k.Got), float(k.Want), false)
+		report(where, problem, advice)
 	case *kind.ExclusiveMaximum:
-		report(where, fmt.Sprintf("%s is too large", decimal(k.Got)), "it must be less than "+decimal(k.Want))
+		problem, advice := yamltree.TooLarge(float(k.Got), float(k.Want), true)
+		report(where, problem, advice)
 	case *kind.MinItems:
-		report(where, "the list is empty", fmt.Sprintf("it needs at least %d", k.Want))
+		problem, advice := yamltree.TooFewItems(k.Got, k.Want)
+		report(where, problem, advice)
 	case *kind.MinProperties:
 		report(where, "it is empty", choices(plain, where, e))
 	case *kind.MaxProperties:
@@ -181,9 +183,10 @@ func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 	case *kind.MinLength:
 		report(where, "the text is empty", "give it a name")
 	case *kind.MaxLength:
-		report(where, fmt.Sprintf("the text has %d characters", k.Got), fmt.Sprintf("at most %d are possible", k.Want))
+		problem, advice := yamltree.TooLong(k.Got, k.Want)
+		report(where, problem, advice)
 	case *kind.Pattern:
-		report(where, fmt.Sprintf("%q does not have the right form", k.Got), patternAdvice(where))
+		report(where, yamltree.WrongForm(k.Got), patternAdvice(where))
 	default:
 		if len(e.Causes) == 0 {
 			report(where, "it does not match the schema", "")
@@ -212,62 +215,6 @@ func isChoice(p path) bool {
 func choices(plain any, p path, e *jsonschema.ValidationError) string {
 	names := propertiesOf(plain, e.SchemaURL)
 	return "choose one of " + strings.Join(names, ", ")
-}
-
-func wrongType(value any, want []string) (problem, advice string) {
-	var words []string
-	for _, w := range want {
-		switch w {
-		case "object":
-			w = "a mapping (key: value)"
-		case "array":
-			w = "a list"
-		case "string":
-			w = "text"
-		case "integer":
-			w = "a whole number"
-		case "number":
-			w = "a number"
-		case "boolean":
-			w = "true or false"
-		case "null":
-			continue
-		}
-		if !slices.Contains(words, w) {
-			words = append(words, w)
-		}
-	}
-	wanted := strings.Join(words, " or ")
-	if value == nil {
-		return "there is no value", "give it " + wanted + ", or remove the key"
-	}
-	problem = fmt.Sprintf("it must be %s, and this is %s", wanted, describe(value))
-	switch v := value.(type) {
-	case string:
-		if _, err := strconv.ParseFloat(strings.Replace(v, ",", ".", 1), 64); err == nil && strings.Contains(v, ",") {
-			advice = "write " + strings.Replace(v, ",", ".", 1) + ", with a point"
-		} else if err == nil {
-			advice = "remove the quotes"
-		} else if slices.Contains(want, "array") {
-			advice = "write a list in brackets: [" + strings.Join(strings.Fields(v), ", ") + "]"
-		} else if fields := strings.Fields(v); len(fields) == 2 {
-			if _, err := strconv.ParseFloat(fields[0], 64); err == nil && slices.Contains(want, "number") {
-				advice = fmt.Sprintf("write %s here and the unit %q in its own key", fields[0], fields[1])
-			}
-		}
-	case json.Number:
-		switch {
-		case slices.Contains(want, "integer"):
-			problem = fmt.Sprintf("%s is not a whole number", v)
-		case slices.Contains(want, "string"):
-			advice = fmt.Sprintf("a name that looks like a number goes in quotes: %q", v)
-		}
-	case bool:
-		if slices.Contains(want, "string") {
-			advice = fmt.Sprintf("put it in quotes if it is a name: %q", strconv.FormatBool(v))
-		}
-	}
-	return problem, advice
 }
 
 func missingAdvice(name string) string {
@@ -351,14 +298,7 @@ func locate(tree any, location []string) (path, any) {
 	return p, tree
 }
 
-func decimal(r *big.Rat) string {
-	f, _ := r.Float64()
-	return format.Setting(f)
-}
-
-func quote(value any) string {
-	if s, ok := value.(string); ok {
-		return strconv.Quote(s)
-	}
-	return fmt.Sprint(value)
+func float(r *big.Rat) float64 {
+	x, _ := r.Float64()
+	return x
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // Sound says what keeps a definition from being one that a campaign can be run
@@ -24,10 +25,15 @@ func Sound(reg registry.Registry, def definition.Campaign) error {
 	if err != nil {
 		return err
 	}
-	faults := checkSchema(reg, plain.(map[string]any))
+	var faults []yamltree.Fault
+	for _, f := range checkSchema(reg, plain.(map[string]any)) {
+		if !f.implied {
+			faults = append(faults, f.Fault)
+		}
+	}
 	if len(faults) == 0 {
 		for _, c := range Diff(def, Complete(reg, def)) {
-			faults = append(faults, Fault{Path: c.Path, Problem: "there is no value", Advice: "write every default out"})
+			faults = append(faults, yamltree.Fault{Message: c.Path + ": there is no value", Remedy: "write every default out"})
 		}
 	}
 	if len(faults) == 0 {

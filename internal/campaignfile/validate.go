@@ -11,13 +11,14 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // Validate returns every fault in the sense of a completed definition (see
 // [Complete]), in the order of its fields; none means that the campaign can be
 // started. Types, names of fields and single numbers are the schema's business;
 // files that the definition names are not opened.
-func Validate(reg registry.Registry, def definition.Campaign) []Fault {
+func Validate(reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	v := validator{reg: reg, def: def}
 	if v.counts(); len(v.faults) > 0 {
 		return v.faults
@@ -44,7 +45,7 @@ type validator struct {
 	reg    registry.Registry
 	def    definition.Campaign
 	points *space.Space // nil where it is not sound
-	faults []Fault
+	faults []yamltree.Fault
 }
 
 // counts refuses more of something than could be used: checks and models would take
@@ -102,7 +103,7 @@ func (v *validator) parameters() {
 	for i, p := range v.def.Parameters {
 		here := at("parameters", i)
 		if j, twice := first[p.Name]; twice {
-			v.report(here.to("name"), fmt.Sprintf("parameter %d is called %q too", j+1, p.Name), "give each parameter a name of its own")
+			v.report(here.To("name"), fmt.Sprintf("parameter %d is called %q too", j+1, p.Name), "give each parameter a name of its own")
 		} else {
 			first[p.Name] = i
 		}
@@ -140,28 +141,28 @@ func (v *validator) bounds(here path, p definition.Parameter) {
 	case !finite(p.Min) || !finite(p.Max):
 		v.report(here, fmt.Sprintf("the bounds of %q are not finite", p.Name), "")
 	case *p.Min == *p.Max:
-		v.report(here.to("max"), fmt.Sprintf("min and max of %q are both %s", p.Name, format.Setting(*p.Min)), "leave a parameter that does not vary out, or give it as values: ["+format.Setting(*p.Min)+"]")
+		v.report(here.To("max"), fmt.Sprintf("min and max of %q are both %s", p.Name, format.Setting(*p.Min)), "leave a parameter that does not vary out, or give it as values: ["+format.Setting(*p.Min)+"]")
 	case *p.Min > *p.Max:
-		v.report(here.to("max"), fmt.Sprintf("max %s is less than min %s", format.Setting(*p.Max), format.Setting(*p.Min)), "exchange them")
+		v.report(here.To("max"), fmt.Sprintf("max %s is less than min %s", format.Setting(*p.Max), format.Setting(*p.Min)), "exchange them")
 	}
 }
 
 func (v *validator) values(here path, p definition.Parameter) {
 	if len(p.Values) == 0 {
-		v.report(here.to("values"), "the list is empty", "give the values that "+p.Name+" may have")
+		v.report(here.To("values"), "the list is empty", "give the values that "+p.Name+" may have")
 	}
 	for i, x := range p.Values {
 		if !finite(&x) {
-			v.report(here.to("values", i), "the value is not finite", "")
+			v.report(here.To("values", i), "the value is not finite", "")
 		} else if slices.Contains(p.Values[:i], x) {
-			v.report(here.to("values", i), fmt.Sprintf("%s stands here twice", format.Setting(x)), "remove one of them")
+			v.report(here.To("values", i), fmt.Sprintf("%s stands here twice", format.Setting(x)), "remove one of them")
 		}
 	}
 }
 
 func (v *validator) categories(here path, p definition.Parameter) {
 	if len(p.Categories) < 2 {
-		v.report(here.to("categories"), fmt.Sprintf("%q has %d categories, and needs at least two", p.Name, len(p.Categories)), "leave a parameter that does not vary out")
+		v.report(here.To("categories"), fmt.Sprintf("%q has %d categories, and needs at least two", p.Name, len(p.Categories)), "leave a parameter that does not vary out")
 		return
 	}
 	descriptors := func(c definition.CategoryDef) []string {
@@ -174,7 +175,7 @@ func (v *validator) categories(here path, p definition.Parameter) {
 	}
 	want := descriptors(p.Categories[0])
 	for i, c := range p.Categories {
-		category := here.to("categories", i)
+		category := here.To("categories", i)
 		if c.Name == "" {
 			v.report(category, "a category has no name", "give it one")
 		}
@@ -186,7 +187,7 @@ func (v *validator) categories(here path, p definition.Parameter) {
 		}
 		for _, name := range descriptors(c) {
 			if x := c.Descriptors[name]; !finite(&x) {
-				v.report(category.to("descriptors", name), "the descriptor is not finite", "")
+				v.report(category.To("descriptors", name), "the descriptor is not finite", "")
 			}
 		}
 	}
@@ -196,7 +197,7 @@ func (v *validator) constraints() {
 	for i, c := range v.def.Constraints {
 		here := at("constraints", i)
 		if c.Name != "" && slices.ContainsFunc(v.def.Constraints[:i], func(d definition.Constraint) bool { return d.Name == c.Name }) {
-			v.report(here.to("name"), fmt.Sprintf("another constraint is called %q too", c.Name), "give each its own name, or none")
+			v.report(here.To("name"), fmt.Sprintf("another constraint is called %q too", c.Name), "give each its own name, or none")
 		}
 		switch count(c.Equals != nil, c.AtMost != nil, c.AtLeast != nil) {
 		case 0:
@@ -209,13 +210,13 @@ func (v *validator) constraints() {
 			v.report(here, "the number that the sum is compared with is not finite", "")
 		}
 		if len(c.Terms) == 0 {
-			v.report(here.to("terms"), "the constraint has no terms", "name parameters with their coefficients, for example terms: {ec: 1, dmc: 1}")
+			v.report(here.To("terms"), "the constraint has no terms", "name parameters with their coefficients, for example terms: {ec: 1, dmc: 1}")
 		}
 		for _, name := range sortedKeys(c.Terms) {
-			coefficient, term := c.Terms[name], here.to("terms", name)
+			coefficient, term := c.Terms[name], here.To("terms", name)
 			switch p := v.parameter(name); {
 			case p == nil:
-				v.report(term, fmt.Sprintf("there is no parameter %q", name), didYouMean(name, v.names(numeric)))
+				v.report(term, fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(numeric)))
 			case !numeric(*p):
 				v.report(term, fmt.Sprintf("%q is categorical and has no number", name), "use an excluded region to forbid a category")
 			case !finite(&coefficient):
@@ -234,12 +235,12 @@ func (v *validator) excluded() {
 			v.report(here, "the region has no sides and would exclude everything", "name at least one parameter")
 		}
 		for _, name := range sortedKeys(r.Where) {
-			s, side := r.Where[name], here.to(name)
+			s, side := r.Where[name], here.To(name)
 			p := v.parameter(name)
 			interval := s.Min != nil || s.Max != nil
 			switch {
 			case p == nil:
-				v.report(side, fmt.Sprintf("there is no parameter %q", name), didYouMean(name, v.names(anyKind)))
+				v.report(side, fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(anyKind)))
 			case !numeric(*p) && (interval || s.Is == ""):
 				v.report(side, fmt.Sprintf("%q is categorical", name), "write is: and the name of a category")
 			case !numeric(*p):
@@ -248,7 +249,7 @@ func (v *validator) excluded() {
 					names = append(names, c.Name)
 				}
 				if !slices.Contains(names, s.Is) {
-					v.report(side.to("is"), fmt.Sprintf("%q has no category %q", name, s.Is), didYouMean(s.Is, names))
+					v.report(side.To("is"), fmt.Sprintf("%q has no category %q", name, s.Is), yamltree.Suggest(s.Is, names))
 				}
 			case s.Is != "" || !interval:
 				v.report(side, fmt.Sprintf("%q is a number", name), "write min and max, or one of them")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 func (v *validator) steps() {
@@ -19,7 +20,7 @@ func (v *validator) steps() {
 		step, here := in.Steps[name], at("instrument", "steps", name)
 		switch p := v.parameter(name); {
 		case p == nil:
-			v.report(here, fmt.Sprintf("there is no parameter %q", name), didYouMean(name, v.names(continuous)))
+			v.report(here, fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(continuous)))
 		case !continuous(*p):
 			v.report(here, fmt.Sprintf("%q has its own list of values", name), "steps are for parameters with min and max")
 		case !(step > 0) || !finite(&step):
@@ -45,21 +46,21 @@ func (v *validator) instrument() {
 	}
 	driver, known := v.reg.Driver(in.Driver.Name)
 	if !known {
-		v.report(here.to(in.Driver.Name), fmt.Sprintf("there is no instrument %q", in.Driver.Name), didYouMean(in.Driver.Name, v.reg.DriverNames()))
+		v.report(here.To(in.Driver.Name), fmt.Sprintf("there is no instrument %q", in.Driver.Name), yamltree.Suggest(in.Driver.Name, v.reg.DriverNames()))
 		return
 	}
 	if in.ByHand != driver.ByHand {
-		v.report(here.to("by_hand"), "it follows from the instrument", "remove it")
+		v.report(here.To("by_hand"), "it follows from the instrument", "remove it")
 	}
 	if in.GiveUpAfter > 0 && in.StallAfter > in.GiveUpAfter {
-		v.report(here.to("give_up_after"), "it is shorter than stall_after", "a campaign first says that the instrument is silent, and gives up later")
+		v.report(here.To("give_up_after"), "it is shorter than stall_after", "a campaign first says that the instrument is silent, and gives up later")
 	}
 	v.choice(here, in.Driver, driver.Settings())
 }
 
 // choice has the owner of a choice check its settings; here is what holds the choice.
 func (v *validator) choice(here path, c definition.Choice, settings definition.Settings) {
-	here = here.to(c.Name)
+	here = here.To(c.Name)
 	if err := c.Decode(settings); err != nil {
 		v.report(here, err.Error(), "")
 		return
@@ -68,12 +69,12 @@ func (v *validator) choice(here path, c definition.Choice, settings definition.S
 }
 
 // faultsOf returns the faults of a choice's owner as those of the file.
-func faultsOf(found []definition.Fault) []Fault {
-	faults := make([]Fault, len(found))
+func faultsOf(found []definition.Fault) []yamltree.Fault {
+	faults := make([]yamltree.Fault, len(found))
 	for i, f := range found {
 		remedy := f.Remedy
 		if f.Known != nil {
-			remedy = didYouMean(f.Unknown, f.Known)
+			remedy = yamltree.Suggest(f.Unknown, f.Known)
 		}
 		faults[i] = fault(path(f.At), f.Problem, remedy)
 	}
@@ -84,7 +85,7 @@ func (v *validator) experts() {
 	for i, e := range v.def.Experts {
 		here := at("experts", i)
 		if slices.ContainsFunc(v.def.Experts[:i], func(f definition.Expert) bool { return f.Name == e.Name }) {
-			v.report(here.to("name"), fmt.Sprintf("another expert is called %q too", e.Name), "give each expert a name of their own")
+			v.report(here.To("name"), fmt.Sprintf("another expert is called %q too", e.Name), "give each expert a name of their own")
 		}
 		v.anchors(here, e)
 		v.statedBelief(here, e)
@@ -94,11 +95,11 @@ func (v *validator) experts() {
 		}
 		channel, known := v.reg.Channel(e.Channel.Name)
 		if !known {
-			v.report(here.to(e.Channel.Name), fmt.Sprintf("there is no way to ask called %q", e.Channel.Name), didYouMean(e.Channel.Name, v.reg.ChannelNames()))
+			v.report(here.To(e.Channel.Name), fmt.Sprintf("there is no way to ask called %q", e.Channel.Name), yamltree.Suggest(e.Channel.Name, v.reg.ChannelNames()))
 			continue
 		}
 		if e.Person != channel.Person {
-			v.report(here.to("person"), "it follows from how they are asked", "remove it")
+			v.report(here.To("person"), "it follows from how they are asked", "remove it")
 		}
 		v.choice(here, e.Channel, channel.Settings())
 	}
@@ -107,14 +108,14 @@ func (v *validator) experts() {
 // anchors checks the compositions that an expert trusts their judgement at.
 func (v *validator) anchors(here path, e definition.Expert) {
 	if len(e.Anchors) > 0 && !usesUtility(v.def.Policy) {
-		v.report(here.to("anchors"), "no rule of this policy reads anchors", "choose policy: raeubo, rahbo, anpei or another that models a utility, or remove anchors")
+		v.report(here.To("anchors"), "no rule of this policy reads anchors", "choose policy: raeubo, rahbo, anpei or another that models a utility, or remove anchors")
 	}
 	for i, p := range e.Anchors {
 		if v.points == nil {
 			return
 		}
 		if _, err := v.points.Encode(p); err != nil {
-			v.report(here.to("anchors", i), reason(err), "correct or remove the anchor")
+			v.report(here.To("anchors", i), reason(err), "correct or remove the anchor")
 		}
 	}
 }
@@ -124,29 +125,29 @@ func (v *validator) statedBelief(here path, e definition.Expert) {
 	if e.Belief == nil {
 		return
 	}
-	here = here.to("belief")
+	here = here.To("belief")
 	if b := v.def.Policy.Trust.Belief(); b == nil || b.Feedback != definition.FeedbackGaussian {
 		v.report(here, "no rule of this policy reads a stated belief", "write feedback: gaussian under policy.trust, or remove the belief")
 	}
 	if v.points != nil {
 		if _, err := v.points.Encode(e.Belief.Mean); err != nil {
-			v.report(here.to("mean"), reason(err), "correct it")
+			v.report(here.To("mean"), reason(err), "correct it")
 		}
 	}
 	for _, name := range sortedKeys(e.Belief.SD) {
 		sd, p := e.Belief.SD[name], v.parameter(name)
 		switch {
 		case p == nil:
-			v.report(here.to("sd", name), fmt.Sprintf("there is no parameter %q", name), didYouMean(name, v.names(numeric)))
+			v.report(here.To("sd", name), fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(numeric)))
 		case !numeric(*p):
-			v.report(here.to("sd", name), fmt.Sprintf("%q is categorical", name), "remove it")
+			v.report(here.To("sd", name), fmt.Sprintf("%q is categorical", name), "remove it")
 		case !(sd > 0) || !finite(&sd):
-			v.report(here.to("sd", name), "a standard deviation is a positive number", "correct it")
+			v.report(here.To("sd", name), "a standard deviation is a positive number", "correct it")
 		}
 	}
 	for _, p := range v.def.Parameters {
 		if _, ok := e.Belief.SD[p.Name]; numeric(p) && !ok {
-			v.report(here.to("sd"), fmt.Sprintf("it says nothing of %q", p.Name), "give the standard deviation of each numeric parameter")
+			v.report(here.To("sd"), fmt.Sprintf("it says nothing of %q", p.Name), "give the standard deviation of each numeric parameter")
 		}
 	}
 }

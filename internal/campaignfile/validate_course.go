@@ -13,17 +13,17 @@ func (v *validator) initial() {
 	in, here := v.def.Initial, at("initial")
 	if in.Design == definition.DesignPoints {
 		if len(in.Points) == 0 {
-			v.report(here.to("points"), `the design "points" has no points`, "list the compositions to begin with, or choose sobol or random")
+			v.report(here.To("points"), `the design "points" has no points`, "list the compositions to begin with, or choose sobol or random")
 		} else if in.Experiments != nil && *in.Experiments != len(in.Points) {
-			v.report(here.to("experiments"), fmt.Sprintf("it is %d, and the number of points is %d", *in.Experiments, len(in.Points)), "remove experiments")
+			v.report(here.To("experiments"), fmt.Sprintf("it is %d, and the number of points is %d", *in.Experiments, len(in.Points)), "remove experiments")
 		}
 	} else if len(in.Points) > 0 {
-		v.report(here.to("points"), fmt.Sprintf("the design %q chooses its own points", in.Design), "remove points, or write design: points")
+		v.report(here.To("points"), fmt.Sprintf("the design %q chooses its own points", in.Design), "remove points, or write design: points")
 	}
 	if v.points != nil {
 		for i, p := range in.Points {
 			if err := v.points.Contains(p); err != nil {
-				v.report(here.to("points", i), reason(err), "correct or remove the point")
+				v.report(here.To("points", i), reason(err), "correct or remove the point")
 			}
 		}
 	}
@@ -32,11 +32,11 @@ func (v *validator) initial() {
 	}
 	switch {
 	case len(v.def.Experts) == 0:
-		v.report(here.to("labels"), "there is no expert who could give labels", "add experts, or remove labels")
+		v.report(here.To("labels"), "there is no expert who could give labels", "add experts, or remove labels")
 	case in.Balanced != nil && *in.Balanced:
 		for _, e := range v.def.Experts {
 			if e.Person {
-				v.report(here.to("balanced"), fmt.Sprintf("%s is a person: nobody knows beforehand what a person accepts", e.Name), "balanced is for simulated experts; remove it")
+				v.report(here.To("balanced"), fmt.Sprintf("%s is a person: nobody knows beforehand what a person accepts", e.Name), "balanced is for simulated experts; remove it")
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func (v *validator) belief() {
 	}
 	here := at("policy", "trust", v.trustName())
 	if belief.Options != nil && belief.Feedback != definition.FeedbackRanking {
-		v.report(here.to("options"), "only a ranking has options", "write feedback: ranking, or remove options")
+		v.report(here.To("options"), "only a ranking has options", "write feedback: ranking, or remove options")
 	}
 	if belief.Feedback == definition.FeedbackGaussian {
 		for i, e := range v.def.Experts {

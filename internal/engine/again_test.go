@@ -68,42 +68,6 @@ func TestPutOff(t *testing.T) {
 	}
 }
 
-// Law: an instrument that puts everything off pauses the campaign, and so does
-// one to which nothing is possible.
-func TestNothingInARowPauses(t *testing.T) {
-	for _, status := range []instruments.Status{instruments.Deferred, instruments.Infeasible} {
-		def := electrolyte(t, 1, 9, unaided)
-		instrument := &bench{acts: make(map[string]int), await: func(instruments.Command) (instruments.Outcome, error) {
-			return instruments.Outcome{Status: status, Cause: "door open"}, nil
-		}}
-		r, waiting := start(t, memlog.New(), def, instrument)
-		run(t, r)
-		until(t, waiting, "door open; see to the instrument")
-	}
-}
-
-// Law: a person can say that an experiment whose fate is unknown showed that its
-// composition cannot be made; that is not repeated.
-func TestResolvedInfeasible(t *testing.T) {
-	def := electrolyte(t, 1, 4, unaided)
-	instrument := &bench{acts: make(map[string]int), await: func(cmd instruments.Command) (instruments.Outcome, error) {
-		return instruments.Outcome{Status: instruments.Unknown, Cause: "the line was cut"}, nil
-	}}
-	log := memlog.New()
-	r, waiting := start(t, log, def, instrument)
-	run(t, r)
-	until(t, waiting, "nobody knows what became of e1")
-	resolve := engine.Resolve{Experiment: "e1", Resolution: events.ResolvedInfeasible, Repeat: true, Reason: "a lump"}
-	if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resolve: &resolve}); err == nil {
-		t.Error("it is to be repeated")
-	}
-	resolve.Repeat = false
-	if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resolve: &resolve}); err != nil {
-		t.Fatal(err)
-	}
-	until(t, waiting, "nobody knows what became of e2")
-}
-
 // Law: whatever people exclude and allow again, over restarts and amendments,
 // nothing in an excluded region is requested or asked, and what had been requested
 // there is not made.

@@ -68,6 +68,9 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 			}
 			a.expect(p.Experiment, true, a.core.again(in.x, replicate))
 		}
+	case *events.MeasurementsJudged:
+		a.running = p.Build
+		return a.checkJudgement(ctx, p)
 	case *events.MeasurementFlagged:
 		a.checkFlag(p)
 
@@ -144,7 +147,28 @@ func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 	})
 }
 
-// checkFlag judges a measurement again, with what that leads to.
+// checkJudgement judges measurements again.
+func (a *auditor) checkJudgement(ctx context.Context, p *events.MeasurementsJudged) error {
+	a.share(p.Build)
+	if _, ok := a.next(a.now).(Judge); !ok {
+		a.mismatch("judgement", "nothing before it calls for a judgement of measurements")
+		return nil
+	}
+	again, err := a.core.Judge(ctx, p.Build)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		a.mismatch("judgement", "it cannot be made again: %v", err)
+		return nil
+	}
+	if problem := a.compare(again, p, a.sameBuild(p.Build)); problem != "" {
+		a.mismatch("judgement", "%s", problem)
+	}
+	return nil
+}
+
+// checkFlag makes a word on a measurement again, with what that leads to.
 func (a *auditor) checkFlag(p *events.MeasurementFlagged) {
 	record, ok := a.next(a.now).(Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(p) {

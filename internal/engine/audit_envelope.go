@@ -60,6 +60,7 @@ var writers = map[events.Kind]author{
 
 	events.KindRegionExcluded:       byPerson,
 	events.KindRegionAllowed:        byPerson,
+	events.KindMeasurementsJudged:   byEngine,
 	events.KindMeasurementFlagged:   byEngine,
 	events.KindMeasurementCorrected: byPerson,
 	events.KindExperimentCorrected:  byPerson,

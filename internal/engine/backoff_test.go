@@ -12,7 +12,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -304,51 +303,4 @@ func TestEndsWithFailures(t *testing.T) {
 		}
 		sound(t, log)
 	})
-}
-
-// Law: while the fate of an experiment is unknown, nothing is handed to the
-// instrument, however many channels it has and however many experiments wait.
-func TestUnknownFateStopsDispatch(t *testing.T) {
-	def := electrolyte(t, 1, 6, unaided, func(def *definition.Campaign) { def.Parallel = 3 })
-	core := engine.NewCore(builtin.Registry())
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	var sequence events.Sequence
-	put := func(payloads ...events.Payload) {
-		t.Helper()
-		for _, payload := range payloads {
-			e, err := events.New(def.Name, payload)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sequence++
-			e.Sequence, e.Position, e.ID, e.Time, e.Actor = sequence, events.Position(sequence), fmt.Sprint(sequence), now, "engine"
-			if err := core.Apply(e); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	world := engine.World{Now: now, Capacity: 3, Tended: map[string]bool{"e1": true, "e2": true}}
-	next := func() engine.Step {
-		t.Helper()
-		step, err := core.Next(world)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return step
-	}
-	put(&events.CampaignDefined{Definition: def})
-	put(next().(engine.Record).Payloads...) // e1 is requested
-	put(&events.ExperimentDispatched{Experiment: next().(engine.Dispatch).Experiment, Command: def.Name + "/e1", Instrument: "bench"})
-	put(next().(engine.Record).Payloads...) // and e2 beside it
-	if step, ok := next().(engine.Dispatch); !ok || step.Experiment != "e2" {
-		t.Fatalf("with everything known the next step is %T %+v", next(), next())
-	}
-	put(&events.ExperimentUnresolved{Experiment: "e1", Command: def.Name + "/e1", Instrument: "bench", Cause: "the line was cut"})
-	if step, ok := next().(engine.Wait); !ok || !strings.Contains(step.For, "nobody knows what became of e1") {
-		t.Errorf("while a fate is unknown the next step is %T %+v", next(), next())
-	}
-	put(&events.ExperimentResolved{Experiment: "e1", Resolution: events.ResolvedNotPerformed})
-	if step, ok := next().(engine.Dispatch); !ok || step.Experiment != "e2" {
-		t.Errorf("settled, the next step is %T %+v", next(), next())
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime/debug"
 	"time"
 
@@ -33,7 +32,7 @@ type Computation struct {
 }
 
 type (
-	// Judge works out what is expected of measurements, for nextDoubt.
+	// Judge works out what is expected of measurements.
 	Judge struct {
 		// Version is that of the observations and their fit.
 		Version [2]int
@@ -45,9 +44,8 @@ type (
 func (Judge) step() {}
 func (look) step()  {}
 
-// errAside is returned by rules that need something worked out first, where that
-// is done beside the loop.
-var errAside = errors.New("engine: it is worked out beside the loop")
+// errOvertaken ends the trace of a computation that is not called for any more.
+var errOvertaken = errors.New("engine: something happened meanwhile")
 
 // computation is a step that is being made beside the loop.
 type computation struct {
@@ -65,7 +63,6 @@ type computation struct {
 // computed is what came of a computation.
 type computed struct {
 	payloads []events.Payload
-	doubts   doubts
 	standing *standing
 	took     time.Duration
 	err      error
@@ -182,7 +179,7 @@ func (r *Runner) calledFor(c *computation, step Step) bool {
 
 // drop forgets a computation that has ended and is not called for.
 func (r *Runner) drop(c *computation) {
-	c.end(errAside)
+	c.end(errOvertaken)
 	if _, decision := c.step.(Decide); decision {
 		r.overtaken++
 	}
@@ -198,6 +195,8 @@ func (r *Runner) begin(tending context.Context, step Step) *computation {
 	case Fit:
 		c.basis = r.core.basis(step.Model, step.Expert)
 		c.trace, c.end = r.Meter.Trace(s.Trace, "fit "+step.Model)
+	case Judge:
+		c.trace, c.end = r.Meter.Trace(s.Trace, "judgement")
 	case Decide:
 		c.trace, c.end = r.Meter.Trace(s.Trace, "decision")
 		now = r.Now()
@@ -272,9 +271,9 @@ func (result *computed) make(ctx context.Context, core *Core, step Step, build e
 	case Decide:
 		result.payloads, result.err = core.Decide(ctx, step, build, now)
 	case Judge:
-		_, result.err = core.nextDoubt(core.State(), World{})
-		result.doubts = core.doubts
-		result.doubts.expected = maps.Clone(core.doubts.expected)
+		var payload *events.MeasurementsJudged
+		payload, result.err = core.Judge(ctx, build)
+		result.payloads = []events.Payload{payload}
 	case look:
 		summary, err := core.summarize(ctx)
 		if err != nil {
@@ -324,8 +323,7 @@ func (r *Runner) take(ctx context.Context, c *computation) error {
 		r.overtaken = 0
 		r.Meter.Took("decision", result.took)
 	case Judge:
-		r.core.doubts = result.doubts
-		return nil
+		r.Meter.Took("judgement", result.took)
 	}
 	return r.appendTraced(ctx, "engine", s.LastEvent, c.trace, result.payloads...)
 }

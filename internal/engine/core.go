@@ -32,8 +32,7 @@ type Core struct {
 	space     *space.Space
 	policy    *policies.Policy
 
-	doubts doubts
-	helps  helps
+	helps helps
 
 	// byHand is set where people run the experiments (see [Runner.Suggest]).
 	byHand bool
@@ -87,7 +86,7 @@ func (c *Core) Apply(e events.Event) error {
 // Restore replaces the projections by their snapshots, in the order of
 // [Core.Projections].
 func (c *Core) Restore(snapshots [][]byte) error {
-	c.doubts, c.helps = doubts{}, helps{}
+	c.helps = helps{}
 	for i, p := range c.Projections() {
 		if err := p.Restore(snapshots[i]); err != nil {
 			return err

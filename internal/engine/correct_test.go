@@ -17,7 +17,6 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -351,45 +350,14 @@ func TestCorrectionKeepsWhatItDoesNotName(t *testing.T) {
 	coherent(t, log, core)
 }
 
-// Law: what cannot be a correction is refused, with the way that can.
-func TestCorrectionsRefused(t *testing.T) {
+// Law: a correction names the event in which the outcome stands that it corrects.
+func TestCorrectsWhatStands(t *testing.T) {
 	log, def := told(t, 20, outcomes[campaign.Failed])
 	appendAll(t, log, def.Name, time.Unix(50, 0), &events.ExperimentRequested{Experiment: "e7", Parameters: at(1, 0.4, 0.4), Origin: events.OriginPerson, Replicate: 1})
 	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, r := range map[string]engine.Correct{
-		"never had a result":            {Experiment: "e2", Outcome: events.ResolvedMeasured},
-		"has no result":                 {Experiment: "e2", Outcome: events.ResolvedFailed, Value: ptr(3.0)},
-		"nothing changes":               {Experiment: "e2"},
-		"nothing to exclude":            {Experiment: "e2", Outcome: events.ResolvedNotPerformed, Exclude: true},
-		"e7 has not been performed yet": {Experiment: "e7", Value: ptr(3.0)},
-		"is not an outcome":             {Experiment: "e2", Outcome: "lost"},
-		"there is no experiment e70":    {Experiment: "e70", Value: ptr(3.0)},
-		"lipf6 = 3 mol/kg is above":     {Experiment: "e1", Actual: at(3, 0.4, 0.4)},
-	} {
-		r.Reason = "why not"
-		if _, err := core.Handle(engine.Request{Actor: "person:eve", Correct: &r}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", r, err, want)
-		}
-	}
-	if _, err := core.Handle(engine.Request{Actor: "person:eve", Correct: &engine.Correct{Experiment: "e2", Value: ptr(3.0)}}); err == nil || !strings.Contains(err.Error(), "reason") {
-		t.Errorf("without a reason: %v", err)
-	}
-	_, err = core.Handle(engine.Request{Actor: "person:eve", Tell: &engine.Tell{Experiment: "e2", Value: 3}})
-	if !offers(err, problem.Correct, "e2") {
-		t.Errorf("telling it again: %v", err)
-	}
-	// What nobody has performed is called off.
-	if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:eve",
-		Correct: &engine.Correct{Experiment: "e7", Outcome: events.ResolvedNotPerformed, Reason: "no time"}}, time.Unix(60, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if x := core.State().Experiment("e7"); x.Status != campaign.Cancelled {
-		t.Errorf("e7 is %s", x.Status)
-	}
-	// Which event an outcome stands in is checked.
 	for _, supersedes := range []string{"1", core.State().LastEvent} {
 		forged := &events.ExperimentCorrected{Experiment: "e2", Supersedes: supersedes, Was: "failed", Outcome: "infeasible", Reason: "x"}
 		appended := memlog.New()

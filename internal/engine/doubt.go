@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -34,50 +34,41 @@ const (
 	leastNoise = 0.01
 )
 
-// nextDoubt judges each measurement before a fit believes it, and settles doubts
-// whose repetition has been measured.
-func (c *Core) nextDoubt(s *campaign.State, w World) (Step, error) {
-	step, err := c.judge(s)
-	if errors.Is(err, errAside) {
-		return Judge{Version: c.objective.Version()}, nil
-	}
-	return step, err
-}
-
-func (c *Core) judge(s *campaign.State) (Step, error) {
+// nextDoubt has each measurement judged before a fit believes it, doubts what is far
+// from what was expected, and settles doubts whose repetition has been measured.
+func (c *Core) nextDoubt(s *campaign.State, _ World) (Step, error) {
 	outliers := s.Definition.Outliers
 	if outliers.Threshold == nil || outliers.Action != definition.OutlierRepeat && outliers.Action != definition.OutlierFlag {
 		return nil, nil
 	}
+	// A repetition must find a place.
+	room := underWay(s) < s.Definition.Parallel
+	if !c.objective.Judged() && (c.settles(s) || room && c.objective.ToJudge()) {
+		return Judge{Version: c.objective.Version()}, nil
+	}
 	for _, o := range c.objective.Suspects() {
-		if payloads, err := c.settle(s, o); payloads != nil || err != nil {
-			return Record{payloads}, err
+		if payloads := c.settle(s, o); payloads != nil {
+			return Record{payloads}, nil
 		}
 	}
-	if underWay(s) >= s.Definition.Parallel {
-		return nil, nil // a repetition must find a place
+	if !room {
+		return nil, nil
 	}
 	// The worst first: it may be what makes others look odd.
 	var worst objective.Observation
-	var expectedOfWorst objective.Expectation
+	var expectedOfWorst events.Expected
 	greatest := 0.0
-	questionable, err := c.questionable()
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range questionable {
-		if s.Experiment(o.Experiment).Origin == events.OriginImport || c.repeatsSuspect(s, o.Experiment) {
+	for _, expected := range c.objective.Expected() {
+		o := *c.objective.Of(expected.Experiment)
+		if o.Suspect {
 			continue
 		}
-		expected, ok, err := c.expect(o)
-		if err != nil {
-			return nil, err
-		}
-		deviation, threshold := (o.Value-expected.Mean)/expected.SD, *outliers.Threshold
+		off := o.Value - expected.Predicted.Mean
+		deviation, threshold := off/expected.Predicted.SD, *outliers.Threshold
 		if !c.objective.Fresh(o) {
 			threshold *= lookedAtAgain
 		}
-		if !ok || math.Abs(deviation) < threshold || math.Abs(o.Value-expected.Mean) < leastDeviation*expected.Spread {
+		if math.Abs(deviation) < threshold || math.Abs(off) < leastDeviation*expected.Spread {
 			continue
 		}
 		if math.Abs(deviation) > math.Abs(greatest) && !c.replicated(o, expected) {
@@ -90,19 +81,74 @@ func (c *Core) judge(s *campaign.State) (Step, error) {
 	return Record{c.doubt(s, worst, expectedOfWorst, greatest)}, nil
 }
 
+// Judge makes the judgement of a step: what is expected of each measurement that is to
+// be judged, or whose doubt can be settled. The only errors are that of a cancelled
+// context and of a composition outside the space.
+func (c *Core) Judge(ctx context.Context, build events.Build) (*events.MeasurementsJudged, error) {
+	s := c.State()
+	var judged []objective.Observation
+	for _, o := range c.objective.Suspects() {
+		if c.repetition(s, o) != nil {
+			judged = append(judged, o)
+		}
+	}
+	questionable, err := c.objective.Questionable()
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range questionable {
+		if s.Experiment(o.Experiment).Origin != events.OriginImport && !c.repeatsSuspect(s, o.Experiment) {
+			judged = append(judged, o)
+		}
+	}
+	payload := &events.MeasurementsJudged{Build: build}
+	for _, o := range judged {
+		seed := seedFor(s.Definition.Seed, "expect", o.Experiment, c.objective.Revision())
+		expected, ok, err := c.objective.Expect(ctx, o, seed)
+		if err != nil {
+			return nil, fmt.Errorf("judging %s: %w", o.Experiment, err)
+		}
+		if ok {
+			payload.Expected = append(payload.Expected, expected)
+		}
+	}
+	return payload, nil
+}
+
+// settles reports whether a doubt can be settled.
+func (c *Core) settles(s *campaign.State) bool {
+	return slices.ContainsFunc(c.objective.Suspects(), func(o objective.Observation) bool {
+		return c.repetition(s, o) != nil
+	})
+}
+
+// repetition is the measurement that settles a doubt about another; nil where there is
+// none, not yet, or where a person decides.
+func (c *Core) repetition(s *campaign.State, o objective.Observation) *objective.Observation {
+	x := s.Experiment(o.Experiment)
+	if x.Flag == nil || x.Flag.Repetition == "" {
+		return nil
+	}
+	repetition := c.objective.Of(c.lastTry(s, x.Flag.Repetition))
+	if repetition == nil || repetition.Excluded || s.Experiment(repetition.Experiment).Elsewhere {
+		return nil
+	}
+	return repetition
+}
+
 // inDoubt reports whether nobody has settled yet what a measurement is worth.
 func inDoubt(x *campaign.Experiment) bool {
 	return x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect
 }
 
 // agree reports whether two measurements of a composition agree.
-func agree(a, b float64, expected objective.Expectation) bool {
+func agree(a, b float64, expected events.Expected) bool {
 	return math.Abs(a-b) <= agreement*math.Sqrt2*max(expected.Noise, leastNoise*expected.Spread)
 }
 
 // replicated reports whether another measurement of its composition agrees with
 // an observation.
-func (c *Core) replicated(o objective.Observation, expected objective.Expectation) bool {
+func (c *Core) replicated(o objective.Observation, expected events.Expected) bool {
 	return slices.ContainsFunc(c.objective.Replicates(o), func(other objective.Observation) bool {
 		return agree(o.Value, other.Value, expected)
 	})
@@ -110,7 +156,7 @@ func (c *Core) replicated(o objective.Observation, expected objective.Expectatio
 
 // doubt flags a measurement, and requests its repetition where that is wanted
 // and possible.
-func (c *Core) doubt(s *campaign.State, o objective.Observation, expected objective.Expectation, deviation float64) []events.Payload {
+func (c *Core) doubt(s *campaign.State, o objective.Observation, expected events.Expected, deviation float64) []events.Payload {
 	x := s.Experiment(o.Experiment)
 	flag := c.flag(o, expected, deviation, events.VerdictSuspect)
 	flag.Reason = fmt.Sprintf("It is %s, and %s was expected from %d measurements of other compositions: ",
@@ -136,44 +182,37 @@ func (c *Core) doubt(s *campaign.State, o objective.Observation, expected object
 // settle says what the repetition of a suspect measurement makes of it; nil
 // where there is none, or not yet. The two agree: it is confirmed. They do not:
 // the one that is nearer to what was expected stands.
-func (c *Core) settle(s *campaign.State, o objective.Observation) ([]events.Payload, error) {
-	x := s.Experiment(o.Experiment)
-	if x.Flag == nil || x.Flag.Repetition == "" {
-		return nil, nil
+func (c *Core) settle(s *campaign.State, o objective.Observation) []events.Payload {
+	repetition := c.repetition(s, o)
+	if repetition == nil {
+		return nil
 	}
-	repetition := c.objective.Of(c.lastTry(s, x.Flag.Repetition))
-	if repetition == nil || repetition.Excluded || s.Experiment(repetition.Experiment).Elsewhere {
-		return nil, nil // a person decides
-	}
-	expected, ok, err := c.expect(o)
-	if err != nil {
-		return nil, err
-	}
+	expected, ok := c.expected(o)
 	if !ok { // what it rested on has been excluded since
-		expected.Mean, expected.SD = x.Flag.Predicted.Mean, x.Flag.Predicted.SD
-		expected.Noise, expected.Spread = 0, expected.SD
+		predicted := s.Experiment(o.Experiment).Flag.Predicted
+		expected = events.Expected{Experiment: o.Experiment, Predicted: predicted, Spread: predicted.SD}
 	}
 	apart := math.Abs(repetition.Value - o.Value)
-	toExpected := math.Abs(repetition.Value - expected.Mean)
+	toExpected := math.Abs(repetition.Value - expected.Predicted.Mean)
 	settle := func(o objective.Observation, verdict events.Verdict, other, reason string) events.Payload {
-		flag := c.flag(o, expected, (o.Value-expected.Mean)/expected.SD, verdict)
+		flag := c.flag(o, expected, (o.Value-expected.Predicted.Mean)/expected.Predicted.SD, verdict)
 		flag.Repetition, flag.Reason = other, reason
 		return flag
 	}
 	again := fmt.Sprintf("%s measured %s at the same composition", repetition.Experiment, c.amount(repetition.Value))
 	switch {
 	case agree(o.Value, repetition.Value, expected) && apart < toExpected:
-		return []events.Payload{settle(o, events.VerdictConfirmed, repetition.Experiment, again+", which agrees with it: both count.")}, nil
-	case toExpected <= math.Abs(o.Value-expected.Mean):
+		return []events.Payload{settle(o, events.VerdictConfirmed, repetition.Experiment, again+", which agrees with it: both count.")}
+	case toExpected <= math.Abs(o.Value-expected.Predicted.Mean):
 		return []events.Payload{settle(o, events.VerdictOverturned, repetition.Experiment,
-			fmt.Sprintf("%s, nearer to the %s that was expected: %s is left out.", again, c.interval(expected), o.Experiment))}, nil
+			fmt.Sprintf("%s, nearer to the %s that was expected: %s is left out.", again, c.interval(expected), o.Experiment))}
 	}
 	return []events.Payload{
 		settle(o, events.VerdictConfirmed, repetition.Experiment, again+", even further from what was expected: the first one stands."),
 		settle(*repetition, events.VerdictOverturned, o.Experiment,
 			fmt.Sprintf("%s measured %s at the same composition, nearer to the %s that was expected: %s is left out.",
 				o.Experiment, c.amount(o.Value), c.interval(expected), repetition.Experiment)),
-	}, nil
+	}
 }
 
 // lastTry follows a repetition that was put off to the experiment that took its
@@ -201,64 +240,21 @@ func (c *Core) repeatsSuspect(s *campaign.State, id string) bool {
 	})
 }
 
-func (c *Core) flag(o objective.Observation, expected objective.Expectation, deviation float64, verdict events.Verdict) *events.MeasurementFlagged {
+func (c *Core) flag(o objective.Observation, expected events.Expected, deviation float64, verdict events.Verdict) *events.MeasurementFlagged {
 	return &events.MeasurementFlagged{
 		Experiment: o.Experiment, Verdict: verdict, Deviation: deviation,
-		Predicted: events.Prediction{Mean: expected.Mean, SD: expected.SD, Unit: c.State().Definition.Objective.Unit},
+		Predicted: expected.Predicted,
 	}
 }
 
-// doubts is what was worked out about observations, remembered until they or
-// the fit change, since Next asks often.
-type doubts struct {
-	version      [2]int // of the objective's projection
-	questionable []objective.Observation
-	looked       bool // questionable is known
-	expected     map[string]expectation
-}
-
-// expectation is a remembered answer of expect.
-type expectation struct {
-	objective.Expectation
-	ok bool
-}
-
-func (c *Core) remembered() *doubts {
-	if version := c.objective.Version(); c.doubts.expected == nil || c.doubts.version != version {
-		c.doubts = doubts{version: version, expected: make(map[string]expectation)}
-	}
-	return &c.doubts
-}
-
-// questionable are the observations to be judged.
-func (c *Core) questionable() (list []objective.Observation, err error) {
-	d := c.remembered()
-	if !d.looked {
-		if c.apart {
-			return nil, errAside
+// expected is what the present judgement expects of an observation.
+func (c *Core) expected(o objective.Observation) (events.Expected, bool) {
+	for _, expected := range c.objective.Expected() {
+		if expected.Experiment == o.Experiment {
+			return expected, true
 		}
-		if d.questionable, err = c.objective.Questionable(); err != nil {
-			return nil, err
-		}
-		d.looked = true
 	}
-	return d.questionable, nil
-}
-
-// expect is what is expected of an observation without its composition.
-func (c *Core) expect(o objective.Observation) (objective.Expectation, bool, error) {
-	d := c.remembered()
-	if e, known := d.expected[o.Experiment]; known {
-		return e.Expectation, e.ok, nil
-	}
-	if c.apart {
-		return objective.Expectation{}, false, errAside
-	}
-	e, ok, err := c.objective.Expect(o, seedFor(c.State().Definition.Seed, "expect", o.Experiment, c.objective.Revision()))
-	if err == nil {
-		d.expected[o.Experiment] = expectation{e, ok}
-	}
-	return e, ok, err
+	return events.Expected{}, false
 }
 
 // amount writes a value of the objective, interval what is expected.
@@ -266,6 +262,6 @@ func (c *Core) amount(value float64) string {
 	return strings.TrimSpace(fmt.Sprintf("%.4g %s", value, c.State().Definition.Objective.Unit))
 }
 
-func (c *Core) interval(e objective.Expectation) string {
-	return strings.TrimSpace(fmt.Sprintf("%.4g ± %.2g %s", e.Mean, e.SD, c.State().Definition.Objective.Unit))
+func (c *Core) interval(e events.Expected) string {
+	return strings.TrimSpace(fmt.Sprintf("%.4g ± %.2g %s", e.Predicted.Mean, e.Predicted.SD, c.State().Definition.Objective.Unit))
 }

@@ -493,3 +493,36 @@ func TestUnrecordableRequests(t *testing.T) {
 		})
 	}
 }
+
+// Law: what a person writes is recorded to the last byte of what is allowed, and not one more.
+func TestLimitsOfRequests(t *testing.T) {
+	_, core := simulate(t, electrolyte(t, 1, 5))
+	text := func(n int) string { return strings.Repeat("x", n) }
+	for name, c := range map[string]struct {
+		most    int
+		request func(n int) engine.Request
+	}{
+		"a name": {200, func(n int) engine.Request {
+			return engine.Request{Actor: "person:" + text(n), Note: &events.NoteAdded{Text: "x"}}
+		}},
+		"a text": {64 << 10, func(n int) engine.Request {
+			return engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: text(n)}}
+		}},
+		"a campaign file": {512 << 10, func(n int) engine.Request {
+			amended := events.CampaignAmended{Definition: *core.State().Definition, Source: text(n)}
+			return engine.Request{Actor: "person:eve", Amend: &amended}
+		}},
+		"a file with its changes": {512 << 10, func(n int) engine.Request {
+			amended := events.CampaignAmended{Definition: *core.State().Definition, Source: text(n - 6)}
+			amended.Changes = []events.Change{{Path: "/a", From: "1", To: "234"}}
+			return engine.Request{Actor: "person:eve", Amend: &amended}
+		}},
+	} {
+		if _, err := core.Handle(c.request(c.most)); err != nil {
+			t.Errorf("%s of %d bytes is refused: %v", name, c.most, err)
+		}
+		if _, err := core.Handle(c.request(c.most + 1)); !errors.Is(err, problem.ErrInvalidRequest) {
+			t.Errorf("%s of %d bytes is answered with %v", name, c.most+1, err)
+		}
+	}
+}

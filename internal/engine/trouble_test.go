@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/campaignd/campaignd/adapters/humans"
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
@@ -111,34 +110,6 @@ func TestDesignsDoNotRepeat(t *testing.T) {
 			t.Errorf("%v: the result has no posterior: %+v %v", next, summary, err)
 		}
 	}
-}
-
-// Law: given initial points are measured in order, also where one is given twice.
-func TestGivenPointsInOrder(t *testing.T) {
-	point := func(x float64) definition.Point {
-		return definition.Point{"lipf6": definition.Number(x), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
-	}
-	def := electrolyte(t, 1, 5, unaided, func(def *definition.Campaign) {
-		def.Initial = definition.Initial{Design: definition.DesignPoints, Points: []definition.Point{point(1), point(1), point(2)}}
-		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
-	})
-	_, core := simulate(t, def)
-	for i, want := range []float64{1, 1, 2} {
-		if got, _ := core.State().Experiments[i].Parameters["lipf6"].Float(); got != want {
-			t.Errorf("experiment %d was made at %v, want %v", i+1, got, want)
-		}
-	}
-}
-
-// Law: an instrument that calls everything off pauses the campaign too.
-func TestCancellationsInARowPause(t *testing.T) {
-	def := electrolyte(t, 1, 5, unaided)
-	instrument := &bench{acts: make(map[string]int), await: func(instruments.Command) (instruments.Outcome, error) {
-		return instruments.Outcome{Status: instruments.Cancelled, Cause: "door open"}, nil
-	}}
-	r, waiting := start(t, memlog.New(), def, instrument)
-	run(t, r)
-	until(t, waiting, "door open; see to the instrument")
 }
 
 // Law: a pause is ended by resuming; where the last of the budget went into experiments
@@ -285,49 +256,6 @@ func TestUnitsDoNotMatter(t *testing.T) {
 				t.Fatalf("experiment %d: %v against %v", i+1, large[i], small[i])
 			}
 		}
-	}
-}
-
-// Law: requests that make no sense are rejected, with a reason, and change nothing.
-func TestInvalidRequests(t *testing.T) {
-	def := electrolyte(t, 1, 5)
-	log, core := simulate(t, def)
-	before := log.Last()
-	other := def
-	other.Seed = 99
-	measuredID := ""
-	for _, x := range core.State().Experiments {
-		if x.Status == campaign.Measured {
-			measuredID = x.ID
-		}
-	}
-	for name, c := range map[string]struct {
-		request engine.Request
-		because string
-	}{
-		"pause what has ended":       {engine.Request{Pause: &events.CampaignPaused{}}, "nothing to pause"},
-		"another seed":               {engine.Request{Amend: &events.CampaignAmended{Definition: other}}, "neither the name, nor the seed"},
-		"resolve what is not open":   {engine.Request{Resolve: &engine.Resolve{Experiment: measuredID, Resolution: events.ResolvedFailed}}, "only an experiment whose fate is unknown"},
-		"no such experiment":         {engine.Request{Tell: &engine.Tell{Experiment: "e77", Value: 1}}, "no experiment e77"},
-		"told twice":                 {engine.Request{Tell: &engine.Tell{Experiment: measuredID, Value: 1}}, "has a result already"},
-		"correct without a reason":   {engine.Request{Correct: &engine.Correct{Experiment: measuredID, Value: ptr(1.0)}}, "needs a reason"},
-		"exclude with a value":       {engine.Request{Correct: &engine.Correct{Experiment: measuredID, Value: ptr(1.0), Exclude: true, Reason: "x"}}, "no new value"},
-		"an answer that is none":     {engine.Request{Answer: &engine.Answer{Question: "q1", Reply: humans.Reply{Answer: events.Answer{Label: "perhaps"}}}}, "neither accept nor reject"},
-		"an empty note":              {engine.Request{Note: &events.NoteAdded{Text: " "}}, "empty"},
-		"a note about nothing known": {engine.Request{Note: &events.NoteAdded{Text: "x", About: "d99"}}, "d99"},
-		"a row that is not a number": {engine.Request{Import: []engine.Tell{{Parameters: definition.Point{"lipf6": definition.Number(1)}, Value: 1}}}, "row 1"},
-		"nothing":                    {engine.Request{}, "asks for nothing"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.request.Actor = "person:eve"
-			_, err := engine.Submit(t.Context(), log, core, c.request, time.Now())
-			if err == nil || !strings.Contains(err.Error(), c.because) {
-				t.Errorf("it was answered with %v", err)
-			}
-			if log.Last() != before {
-				t.Fatal("it was recorded")
-			}
-		})
 	}
 }
 

@@ -109,8 +109,7 @@ func newBatch(s *campaign.State, now time.Time, env envelope, payloads ...events
 		}
 		batch[i] = e
 	}
-	// The position is the log's business, and no event is refused for it.
-	if _, err := events.Assign(s.Name, 0, s.Sequence, batch); err != nil {
+	if _, err := events.Assign(s.Name, s.Sequence, batch); err != nil {
 		return nil, err
 	}
 	return batch, nil

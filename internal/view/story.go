@@ -129,6 +129,7 @@ var tellings = map[events.Kind]telling{
 	events.KindExperimentUnresolved: told((*Story).experimentUnresolved),
 	events.KindExperimentResolved:   told((*Story).experimentResolved),
 	events.KindExperimentCorrected:  told((*Story).experimentCorrected),
+	events.KindMeasurementsJudged:   routine(told((*Story).measurementsJudged)),
 	events.KindMeasurementFlagged:   told((*Story).measurementFlagged),
 	events.KindMeasurementCorrected: told((*Story).measurementCorrected),
 	events.KindInstrumentStalled:    told((*Story).instrumentStalled),

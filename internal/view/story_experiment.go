@@ -127,6 +127,17 @@ func (s *Story) changed(p *events.MeasurementCorrected) (changes []string) {
 	return changes
 }
 
+func (s *Story) measurementsJudged(_ events.Event, p *events.MeasurementsJudged) Entry {
+	if len(p.Expected) == 0 {
+		return Entry{Text: "no measurement can be compared with others yet"}
+	}
+	names := make([]string, len(p.Expected))
+	for i, expected := range p.Expected {
+		names[i] = expected.Experiment
+	}
+	return Entry{Text: format.List(names...) + " compared with what other measurements make expect"}
+}
+
 func (s *Story) measurementFlagged(_ events.Event, p *events.MeasurementFlagged) Entry {
 	if p.Verdict == events.VerdictElsewhere {
 		return Entry{Text: p.Experiment, Reason: p.Reason}

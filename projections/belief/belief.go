@@ -135,7 +135,7 @@ func (x *Expert) label(question string, point definition.Point, label events.Lab
 	if label == "" {
 		return changes
 	}
-	added := Label{Question: question, Point: point, Reject: label == events.LabelReject}
+	added := Label{Question: question, Point: point, Reject: label != events.LabelAccept}
 	x.Labels = projections.InOrder(x.Labels, added, func(l Label) string { return l.Question })
 	return changes + 1
 }

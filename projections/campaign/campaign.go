@@ -260,25 +260,20 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 			x.Status, x.Cause, x.Stalled = Unresolved, p.Cause, false
 		}
 	case *events.ExperimentResolved:
+		status, known := statusOf[p.Resolution]
+		if !known {
+			return fmt.Sprintf("%q is not a resolution", p.Resolution)
+		}
+		if (status == Measured) != (p.Measurement != nil) {
+			return "its resolution and its measurement do not go together"
+		}
 		x := expect(p.Experiment, Unresolved)
 		if x == nil {
 			return problem
 		}
-		switch p.Resolution {
-		case events.ResolvedMeasured:
-			if p.Measurement == nil {
-				return "it resolves as measured without a measurement"
-			}
-			end(x, Measured, "")
-			x.Measurement = p.Measurement
-		case events.ResolvedFailed:
-			end(x, Failed, p.Reason)
-		case events.ResolvedInfeasible:
-			end(x, Infeasible, p.Reason)
-		case events.ResolvedNotPerformed:
-			end(x, Cancelled, p.Reason)
-		default:
-			return fmt.Sprintf("%q is not a resolution", p.Resolution)
+		end(x, status, p.Reason)
+		if status == Measured {
+			x.Measurement, x.Cause = p.Measurement, ""
 		}
 	case *events.MeasurementCorrected:
 		x := stands(p.Experiment, p.Corrects, Measured)

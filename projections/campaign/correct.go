@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// statusOf is the status to which a person corrects an outcome.
+// statusOf is the status to which a person settles or corrects an outcome.
 var statusOf = map[events.Resolution]ExperimentStatus{
 	events.ResolvedMeasured: Measured, events.ResolvedFailed: Failed,
 	events.ResolvedInfeasible: Infeasible, events.ResolvedNotPerformed: Cancelled,

@@ -213,7 +213,7 @@ func DecisionID(i int) string { return "d" + strconv.Itoa(i+1) }
 
 // index returns the place an identifier of the given letter counts to, or −1.
 func index(letter byte, id string, length int) int {
-	if len(id) < 2 || id[0] != letter || id[1] == '0' {
+	if len(id) < 2 || id[0] != letter || id[1] < '1' || id[1] > '9' {
 		return -1
 	}
 	n, err := strconv.Atoi(id[1:])

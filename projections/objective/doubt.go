@@ -12,18 +12,6 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
 
-// Expectation is what one measurement is expected to be, from those of other
-// compositions.
-type Expectation struct {
-	// Mean and SD are of the measured value, noise included, in the user's unit.
-	Mean, SD float64
-	// Noise is the standard deviation of one measurement, Spread that of the
-	// measurements it rests on.
-	Noise, Spread float64
-	// Observations counts them.
-	Observations int
-}
-
 // What a doubt rests on.
 const (
 	// A fit to fewer compositions than this, and than two for each dimension and
@@ -47,6 +35,36 @@ const (
 // measurement rests on.
 func (p *Projection) Enough() int { return max(leastCompositions, 2*(p.space.Dim()+1)) }
 
+// Judged reports whether the observations have been judged as they are now, with the
+// present fit.
+func (p *Projection) Judged() bool {
+	return p.state.Judged != nil && p.state.Judged.Version == p.Version()
+}
+
+// Expected returns what the present judgement expects of observations; none where they
+// have not been judged.
+func (p *Projection) Expected() []events.Expected {
+	if !p.Judged() {
+		return nil
+	}
+	return p.state.Judged.Expected
+}
+
+// ToJudge reports whether there are observations that [Projection.Questionable] may
+// return. It is quick.
+func (p *Projection) ToJudge() bool {
+	if p.state.Fit == nil || p.state.Fit.Observations < p.Enough() {
+		return false
+	}
+	few := p.few()
+	return slices.ContainsFunc(p.state.Observations, func(o Observation) bool {
+		return questionable(o) && (few || p.Fresh(o))
+	})
+}
+
+// questionable reports whether nobody has judged an observation that counts.
+func questionable(o Observation) bool { return !o.Judged && !o.Excluded && !o.Suspect }
+
 // Questionable returns the observations that are to be judged now: those that no
 // fit has believed yet, and, while there are few, those that the last fit
 // explains worst; none before there is a fit to [Projection.Enough]
@@ -55,7 +73,7 @@ func (p *Projection) Questionable() ([]Observation, error) {
 	if p.state.Fit == nil || p.state.Fit.Observations < p.Enough() {
 		return nil, nil
 	}
-	open := p.filtered(func(o Observation) bool { return !o.Judged && !o.Excluded && !o.Suspect })
+	open := p.filtered(questionable)
 	if !p.few() {
 		return slices.DeleteFunc(open, func(o Observation) bool { return !p.Fresh(o) }), nil
 	}
@@ -75,7 +93,7 @@ func (p *Projection) Questionable() ([]Observation, error) {
 			return nil, err
 		}
 		if e, ok := p.expectFrom(o, others, p.standard(), hyper(*p.state.Fit)); ok {
-			believed = append(believed, residual{o, math.Abs(o.Value - e.Mean)})
+			believed = append(believed, residual{o, math.Abs(o.Value - e.Predicted.Mean)})
 		}
 	}
 	slices.SortStableFunc(believed, func(a, b residual) int { return cmp.Compare(b.size, a.size) })
@@ -158,44 +176,65 @@ func (p *Projection) others(o Observation) (others []Observation, compositions i
 // its composition: under the hyperparameters of the last fit or, where that fit
 // may have believed the observation, of a fit without it; with lengthscales half
 // as long, for caution. ok is false where that rests on too little, or there is
-// too much to fit again. The result depends on the state and the seed alone.
-func (p *Projection) Expect(o Observation, seed uint64) (e Expectation, ok bool, err error) {
+// too much to fit again. The result depends on the state and the seed alone. The only
+// errors are that of a cancelled context and of a composition outside the space.
+func (p *Projection) Expect(ctx context.Context, o Observation, seed uint64) (e events.Expected, ok bool, err error) {
 	others, compositions, err := p.others(o)
 	if err != nil || p.state.Fit == nil || compositions < p.Enough() {
 		return e, false, err
 	}
-	std, h := p.standard(), hyper(*p.state.Fit)
-	if o.Suspect || !p.Fresh(o) {
-		switch {
-		case p.few():
-			std = standardise(others, p.state.Definition.Objective.Goal)
-			data, err := p.data(others, std)
-			if err != nil {
-				return e, false, err
-			}
-			result, err := gp.Fit(context.Background(), data, gp.FitConfig{
-				Kernel: p.state.Fit.Kernel, FreeOutputScale: p.state.Definition.Model.FreeOutputScale, Seed: seed, Warm: &h,
-				Starts: refitStarts, Searches: refitSearches,
-			})
-			if err != nil {
-				return e, false, nil // then nothing can be held against it
-			}
-			h = result.Hyper
-		case !o.Suspect:
-			return e, false, nil
+	std, fit := p.standard(), *p.state.Fit
+	refit := o.Suspect || !p.Fresh(o)
+	if refit && !p.few() && !o.Suspect {
+		return e, false, nil
+	}
+	if refit && p.few() {
+		std = standardise(others, p.state.Definition.Objective.Goal)
+		fit, err = p.refit(ctx, others, std, seed)
+		if ctx.Err() != nil {
+			return e, false, context.Cause(ctx)
+		}
+		if err != nil {
+			return e, false, nil // then nothing can be held against it
 		}
 	}
+	h := hyper(fit)
 	h.Lengthscales = slices.Clone(h.Lengthscales)
 	for j := range h.Lengthscales {
 		h.Lengthscales[j] *= caution
 	}
 	e, ok = p.expectFrom(o, others, std, h)
+	if ok && refit && p.few() {
+		e.Fit = &fit
+	}
 	return e, ok, nil
+}
+
+// refit fits the hyperparameters to some of the observations, from those of the last
+// fit.
+func (p *Projection) refit(ctx context.Context, observations []Observation, std standard, seed uint64) (events.ObjectiveFit, error) {
+	data, err := p.data(observations, std)
+	if err != nil {
+		return events.ObjectiveFit{}, err
+	}
+	warm := hyper(*p.state.Fit)
+	result, err := gp.Fit(ctx, data, gp.FitConfig{
+		Kernel:          p.state.Fit.Kernel,
+		FreeOutputScale: p.state.Definition.Model.FreeOutputScale,
+		Seed:            seed,
+		Warm:            &warm,
+		Starts:          refitStarts,
+		Searches:        refitSearches,
+	})
+	if err != nil {
+		return events.ObjectiveFit{}, err
+	}
+	return recorded(result, p.state.Fit.Kernel, std, len(observations)), nil
 }
 
 // expectFrom returns what other observations make expect of one. ok is false
 // where they cannot say.
-func (p *Projection) expectFrom(o Observation, others []Observation, std standard, h gp.Hyper) (e Expectation, ok bool) {
+func (p *Projection) expectFrom(o Observation, others []Observation, std standard, h gp.Hyper) (e events.Expected, ok bool) {
 	data, err := p.data(others, std)
 	if err != nil || len(others) == 0 {
 		return e, false
@@ -213,8 +252,15 @@ func (p *Projection) expectFrom(o Observation, others []Observation, std standar
 		noise = h.Noise
 	}
 	mean, sd := process.Posterior(x)
-	return Expectation{
-		Mean: std.outside(mean), SD: std.scale * math.Sqrt(sd*sd+noise), Noise: std.scale * math.Sqrt(noise), Spread: std.scale,
+	return events.Expected{
+		Experiment: o.Experiment,
+		Predicted: events.Prediction{
+			Mean: std.outside(mean),
+			SD:   std.scale * math.Sqrt(sd*sd+noise),
+			Unit: p.state.Definition.Objective.Unit,
+		},
+		Noise:        std.scale * math.Sqrt(noise),
+		Spread:       std.scale,
 		Observations: len(others),
 	}, true
 }

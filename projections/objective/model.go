@@ -123,12 +123,24 @@ func (p *Projection) FitObjective(ctx context.Context, seed uint64) (events.Obje
 	if err != nil {
 		return events.ObjectiveFit{}, err
 	}
+	return recorded(result, model.Kernel, std, len(observations)), nil
+}
+
+// recorded is a fit as events record it.
+func recorded(result gp.FitResult, kernel string, std standard, observations int) events.ObjectiveFit {
 	return events.ObjectiveFit{
-		Kernel: model.Kernel, Lengthscales: result.Hyper.Lengthscales, OutputScale: result.Hyper.OutputScale,
-		Noise: result.Hyper.Noise, Mean: result.Hyper.Mean, Shift: std.shift, Scale: std.scale,
-		LogPosterior: result.LogPosterior, Observations: len(observations), Jitter: result.Jitter,
-		Evaluations: result.Evaluations,
-	}, nil
+		Kernel:       kernel,
+		Lengthscales: result.Hyper.Lengthscales,
+		OutputScale:  result.Hyper.OutputScale,
+		Noise:        result.Hyper.Noise,
+		Mean:         result.Hyper.Mean,
+		Shift:        std.shift,
+		Scale:        std.scale,
+		LogPosterior: result.LogPosterior,
+		Observations: observations,
+		Jitter:       result.Jitter,
+		Evaluations:  result.Evaluations,
+	}
 }
 
 // lastHyper returns the hyperparameters of the last fit, from which the next

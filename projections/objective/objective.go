@@ -42,6 +42,15 @@ type state struct {
 	// FitRevision is the Revision the fit, or the failed fit, has seen.
 	FitRevision int                  `json:"fit_revision"`
 	Fit         *events.ObjectiveFit `json:"fit,omitempty"`
+	// Judged is the latest judgement of observations, nil before the first.
+	Judged *judged `json:"judged,omitempty"`
+}
+
+// judged is what was expected of observations, when they and the fit were as they
+// were at a version.
+type judged struct {
+	Version  [2]int            `json:"version"`
+	Expected []events.Expected `json:"expected,omitempty"`
 }
 
 // Projection folds measurements, corrections and fits.
@@ -101,6 +110,9 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 			return nil // it says nothing against the value
 		}
 		p.flag(d)
+	case *events.MeasurementsJudged:
+		s.Judged = &judged{p.Version(), d.Expected}
+		return nil // models are as they were
 	case *events.ModelFitted:
 		if d.Model != events.ModelObjective {
 			return nil

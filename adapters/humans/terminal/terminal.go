@@ -134,7 +134,7 @@ func doubt(line string) (comment string, ok bool) {
 	for _, words := range doubts {
 		rest, ok := strings.CutPrefix(lower, words)
 		if ok && (words == "?" || rest == "" || strings.ContainsAny(rest[:1], " :,;.")) {
-			return strings.TrimLeft(line[len(words):], " :,;."), true
+			return strings.TrimSpace(strings.TrimLeft(line[len(words):], " :,;.")), true
 		}
 	}
 	return "", false

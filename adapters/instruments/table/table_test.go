@@ -2,12 +2,15 @@ package table_test
 
 import (
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -31,10 +34,10 @@ func defined() definition.Campaign {
 	}
 }
 
-func open(t testing.TB, csv string, columns map[string]string) (*table.Instrument, error) {
+func open(t testing.TB, text string, columns map[string]string) (*table.Instrument, error) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(csv), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return table.New(table.Settings{File: "rows.csv", Columns: columns}, defined(), dir)
@@ -226,21 +229,42 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-// No file makes the table panic: it is read, or refused in words.
+// Law: no file makes the table panic. What is read holds a measurement for every row,
+// of compositions of the campaign; what is refused is refused with its place.
 func FuzzTable(f *testing.F) {
 	f.Add("lipf6,solvent,conductivity\n1.1,EC,9.5\n")
 	f.Add("lipf6;solvent;conductivity\n1,1;EC;9,5\n")
 	f.Add("\ufefflipf6, solvent ,conductivity\r\n\"1\n.1\",EC,NaN\n")
 	f.Add("lipf6,lipf6\n1\n\"")
-	f.Fuzz(func(t *testing.T, csv string) {
-		i, err := open(t, csv, nil)
-		switch {
-		case err == nil:
-			if _, err := i.Candidates(t.Context()); err != nil {
-				t.Error(err)
+	f.Add("conductivity,x,solvent,lipf6\n-1,,PC,-0\n\n1e-9,\"\n\",PC,0\n2,,EC,3\n")
+	f.Add("lipf6,solvent,conductivity\n0x1p-3,EC,1_0\n1e999,EC,1\n,,\n")
+	place := regexp.MustCompile(`(?m)rows\.csv(:\d+)?: .`)
+	f.Fuzz(func(t *testing.T, text string) {
+		i, err := open(t, text, nil)
+		if err != nil {
+			if !place.MatchString(err.Error()) {
+				t.Errorf("%q is refused without its place: %v", text, err)
 			}
-		case err.Error() == "":
-			t.Error("refused without a word")
+			return
+		}
+		candidates, err := i.Candidates(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		measured := 0
+		for _, p := range candidates {
+			x, isNumber := p["lipf6"].Float()
+			if len(p) != 2 || !isNumber || math.IsNaN(x) || math.IsInf(x, 0) || p["solvent"].Name() != "EC" && p["solvent"].Name() != "PC" {
+				t.Errorf("%q holds %v", text, p)
+			}
+			if i.Replicates(p) < 1 {
+				t.Errorf("%q: %v is there and was never measured", text, p)
+			}
+			measured += i.Replicates(p)
+		}
+		records, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff"))).ReadAll()
+		if err != nil || measured != len(records)-1 {
+			t.Errorf("%q: %d measurements of %d rows, %v", text, measured, len(records)-1, err)
 		}
 	})
 }

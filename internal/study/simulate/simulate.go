@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/campaignd/campaignd/policies"
 )
 
@@ -59,15 +60,15 @@ type Outside struct {
 }
 
 // New sets up the tasks of a file and composes its campaigns. The error is a
-// *[studyfile.Error] where the file is at fault; else it is that of a table, a
+// *[yamltree.Error] where the file is at fault; else it is that of a table, a
 // campaign file or a store that cannot be read.
 func New(ctx context.Context, file *studyfile.File, out Outside) (*Study, error) {
 	s := &Study{File: file, Arms: file.Arms}
 	var failed []error
 	for i := range file.Tasks {
 		t, err := newTask(ctx, file, &file.Tasks[i], out)
-		var faulty *studyfile.Error
-		if errors.As(err, &faulty) {
+		var faulty *yamltree.Error
+		if errors.As(err, &faulty) && faulty.Name == file.Path { // not the task's campaign file
 			return nil, faulty
 		}
 		if err != nil {
@@ -80,7 +81,7 @@ func New(ctx context.Context, file *studyfile.File, out Outside) (*Study, error)
 		return nil, errors.Join(failed...)
 	}
 	definitions := make([][]definition.Campaign, len(s.Tasks))
-	var faults []studyfile.Fault
+	var faults []yamltree.Fault
 	for i, t := range s.Tasks {
 		for j := range s.Arms {
 			def, found := file.Definition(t.source, &s.Arms[j], t.given)

@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -57,12 +58,12 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	if t.given, err = campaignSections(def); err != nil {
 		return err
 	}
-	t.given["name"] = name // simulated experts answer by it: as it was, they answer as they did
-	if source.Experiments == 0 && file.Experiments == 0 {
-		t.given["budget"] = map[string]any{"experiments": def.Budget.Experiments}
-	}
+	t.given = t.given.With("name", yamltree.Text(name)) // simulated experts answer by it: as it was, they answer as they did
 	// Nothing real is started: the surrogate stands where the program stood.
-	t.given["instrument"] = definition.Instrument{Steps: def.Instrument.Steps, Driver: process.Choose(process.Settings{Command: []string{"surrogate"}})}
+	stand := process.Choose(process.Settings{Command: []string{"surrogate"}})
+	if err := t.give("instrument", definition.Instrument{Steps: def.Instrument.Steps, Driver: stand}); err != nil {
+		return err
+	}
 	t.candidates = def.Candidates
 
 	truth := Truth{Goal: def.Objective.Goal}

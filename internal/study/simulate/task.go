@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -28,6 +27,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // Kinds of tasks.
@@ -51,7 +51,7 @@ type Task struct {
 	Truth     Truth
 
 	source     *studyfile.Task
-	given      map[string]any     // sections of a campaign file
+	given      *yamltree.Node     // sections of a campaign file
 	candidates []definition.Point // nil: those of the definition
 	digest     string             // of what the answers come from
 	instrument func(definition.Campaign) (instruments.Instrument, error)
@@ -67,7 +67,7 @@ type Truth struct {
 	Best, Worst float64
 	// BestAt is where Best is, or one of the places; nil where nobody knows.
 	BestAt definition.Point
-	// Goal is events.Maximize or events.Minimize.
+	// Goal is definition.Maximize or definition.Minimize.
 	Goal string
 }
 
@@ -146,14 +146,14 @@ func newTask(ctx context.Context, file *studyfile.File, source *studyfile.Task, 
 	return t, t.store(ctx, file, source, out)
 }
 
-// sections returns a value as the sections of a campaign file: plain maps.
-func sections(value any) (map[string]any, error) {
-	text, err := json.Marshal(value)
+// give sets a section of the campaign file that the task brings.
+func (t *Task) give(name string, section any) error {
+	n, err := yamltree.Of(section)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("the section %s: %w", name, err)
 	}
-	var plain map[string]any
-	return plain, json.Unmarshal(text, &plain)
+	t.given = t.given.With(name, n)
+	return nil
 }
 
 func (t *Task) function(source *studyfile.Task) (err error) {
@@ -179,14 +179,20 @@ func (t *Task) function(source *studyfile.Task) (err error) {
 			noise += fmt.Sprintf("; %g %% of the experiments %s", 100*rate.value, rate.what)
 		}
 	}
-	if t.given, err = sections(studyfile.FunctionSections(task.Name)); err != nil {
+	if t.given, err = studyfile.FunctionSections(task.Name); err != nil {
 		return err
 	}
 	if source.Grid > 0 {
-		t.given["parameters"] = onGrid(task.Parameters, source.Grid)
+		if err := t.give("parameters", onGrid(task.Parameters, source.Grid)); err != nil {
+			return err
+		}
 	}
-	t.given["objective"] = objective
-	t.given["instrument"] = definition.Instrument{Driver: simulated.Choose(instrument)}
+	if err := t.give("objective", objective); err != nil {
+		return err
+	}
+	if err := t.give("instrument", definition.Instrument{Driver: simulated.Choose(instrument)}); err != nil {
+		return err
+	}
 	t.knownFunction(task)
 	t.About = fmt.Sprintf("%s, %s. Its optimum is known.", sentence(task.Description), noise)
 	return nil
@@ -263,7 +269,7 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 	if t.given, err = campaignSections(def); err != nil {
 		return err
 	}
-	t.given["instrument"], t.candidates = def.Instrument, def.Candidates
+	t.candidates = def.Candidates
 	in := def.Instrument
 	switch in.Driver.Name {
 	case simulated.Name:
@@ -274,11 +280,16 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 		task, _ := tasks.Lookup(settings.Task)
 		settings.Latency = 0 // nobody watches
 		in.Driver = simulated.Choose(settings)
-		t.given["instrument"] = in
+		if err := t.give("instrument", in); err != nil {
+			return err
+		}
 		t.knownFunction(task)
 		t.About = fmt.Sprintf("The campaign of %s: %s. Regret is against the optimum of the whole test problem.", filepath.Base(path), task.Description)
 		return nil
 	case table.Name:
+		if err := t.give("instrument", in); err != nil {
+			return err
+		}
 		settings, err := table.SettingsOf(def)
 		if err != nil {
 			return err
@@ -290,36 +301,44 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 
 // campaignSections are the sections of a campaign that a task takes over: what
 // may be varied, what is sought, the model, the design and the budget.
-func campaignSections(def definition.Campaign) (map[string]any, error) {
-	given, err := sections(def)
+func campaignSections(def definition.Campaign) (*yamltree.Node, error) {
+	given, err := yamltree.Of(def)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range []string{"name", "description", "seed", "policy", "experts", "instrument", "candidates"} {
-		delete(given, name)
+		given = given.Without(name)
 	}
-	if initial, ok := given["initial"].(map[string]any); ok {
+	if initial := given.Field("initial"); initial != nil {
 		for _, name := range []string{"labels", "comparisons", "balanced"} { // they follow from the arm
-			delete(initial, name)
+			initial = initial.Without(name)
 		}
+		given = given.With("initial", initial)
 	}
-	if budget, ok := given["budget"].(map[string]any); ok {
-		given["budget"] = map[string]any{"experiments": budget["experiments"]}
+	if def.Budget.Experiments > 0 {
+		var budget *yamltree.Node
+		given = given.With("budget", budget.With("experiments", yamltree.Int(def.Budget.Experiments)))
+	} else {
+		given = given.Without("budget")
 	}
 	return given, nil
 }
 
 // table is a task given by the rows of a CSV file.
 func (t *Task) table(ctx context.Context, file *studyfile.File, source *studyfile.Task) error {
-	t.given = map[string]any{}
-	instrument, err := source.TableInstrument()
+	instrument, faults := source.TableInstrument()
+	if faults != nil {
+		return file.NewError(faults)
+	}
+	path, err := filepath.Abs(file.Resolve(source.Table))
 	if err != nil {
 		return err
 	}
-	if instrument.File, err = filepath.Abs(file.Resolve(source.Table)); err != nil {
+	instrument.File = path
+	t.given = yamltree.Mapping()
+	if err := t.give("instrument", definition.Instrument{Driver: table.Choose(instrument)}); err != nil {
 		return err
 	}
-	t.given["instrument"] = definition.Instrument{Driver: table.Choose(instrument)}
 	def, faults := file.Definition(source, &file.Arms[0], t.given) // parameters and objective are those of every arm
 	if faults != nil {
 		return file.NewError(faults)
@@ -338,7 +357,9 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 		cfg.File = file
 		in := def.Instrument
 		in.Driver = table.Choose(cfg)
-		t.given["instrument"] = in
+		if err := t.give("instrument", in); err != nil {
+			return err
+		}
 	}
 	data, err := input.Read(cfg.File, table.MaxSize)
 	if err != nil {

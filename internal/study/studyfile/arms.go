@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // policies checks every policy and panel by itself, on a task that has everything,
@@ -14,7 +16,7 @@ func (r *reader) policies() {
 	for _, t := range f.Tasks {
 		for _, name := range slices.Sorted(maps.Keys(t.policies)) {
 			if !slices.ContainsFunc(f.Policies, func(p Policy) bool { return p.Name == name }) {
-				r.report(t.policies[name], "the study has no policy %q that could be another on this task", name).Advice =
+				r.report(t.policies[name], "the study has no policy %q that could be another on this task", name).Remedy =
 					"choose from " + names(f.Policies, func(p Policy) string { return p.Name })
 			}
 		}
@@ -22,7 +24,7 @@ func (r *reader) policies() {
 	for i := range f.Panels {
 		f.checkPanel(r, &f.Panels[i])
 	}
-	if slices.ContainsFunc(r.faults, func(f Fault) bool { return strings.HasPrefix(f.Path, "experts") }) {
+	if slices.ContainsFunc(r.faults, func(f yamltree.Fault) bool { return f.Path.Within(yamltree.Path{"experts"}) }) {
 		return // a policy without its experts would be at fault for their sake
 	}
 	if r.arms != nil {
@@ -59,35 +61,35 @@ func (r *reader) armsOf(p *Policy) {
 }
 
 // arm reads an entry of the list of arms.
-func (r *reader) arm(n *node) {
+func (r *reader) arm(n *yamltree.Node) {
 	f := r.file
 	arm := Arm{node: n, Panel: &f.Panels[0]}
 	var policy, expert string
 	ok := r.mapping(n,
-		field{"policy", func(n *node) {
+		field{"policy", func(n *yamltree.Node) {
 			r.text(&policy)(n)
 			if i := slices.IndexFunc(f.Policies, func(p Policy) bool { return p.Name == policy }); i >= 0 {
 				arm.Policy = &f.Policies[i]
 			} else if policy != "" {
-				r.report(n, "there is no policy %q", policy).Advice = "choose from " + names(f.Policies, func(p Policy) string { return p.Name })
+				r.report(n, "there is no policy %q", policy).Remedy = "choose from " + names(f.Policies, func(p Policy) string { return p.Name })
 			}
 		}},
-		field{"expert", func(n *node) {
+		field{"expert", func(n *yamltree.Node) {
 			r.text(&expert)(n)
 			if i := slices.IndexFunc(f.Panels, func(p Panel) bool { return p.Name == expert }); i >= 0 {
 				arm.Panel = &f.Panels[i]
 			} else if expert != "" {
-				r.report(n, "there is no panel of experts %q", expert).Advice = "choose from " + names(f.Panels, func(p Panel) string { return p.Name })
+				r.report(n, "there is no panel of experts %q", expert).Remedy = "choose from " + names(f.Panels, func(p Panel) string { return p.Name })
 			}
 		}},
 		field{"name", r.text(&arm.Name)},
-		field{"base", func(n *node) { arm.base = r.section(n) }},
+		field{"base", func(n *yamltree.Node) { arm.base = r.section(n) }},
 	)
 	if !ok {
 		return
 	}
 	if policy == "" {
-		r.report(n, "the arm names no policy").Advice = "write {policy: NAME, expert: NAME}; without expert nobody is asked"
+		r.report(n, "the arm names no policy").Remedy = "write {policy: NAME, expert: NAME}; without expert nobody is asked"
 		return
 	}
 	if arm.Name == "" {
@@ -97,37 +99,37 @@ func (r *reader) arm(n *node) {
 		}
 	}
 	if slices.ContainsFunc(f.Arms, func(a Arm) bool { return a.Name == arm.Name }) {
-		r.report(n, "another arm is called %q too", arm.Name).Advice = "give each arm a name of its own with name:"
+		r.report(n, "another arm is called %q too", arm.Name).Remedy = "give each arm a name of its own with name:"
 	}
 	f.Arms = append(f.Arms, arm)
 }
 
 // choose applies the size and finds the baseline.
-func (r *reader) choose(root *node, options Options) {
+func (r *reader) choose(root *yamltree.Node, options Options) {
 	f := r.file
 	var sizes []string
 	chosen := false
 	if r.sizes != nil {
-		r.named(func(name string, n *node) {
+		r.named(func(name string, n *yamltree.Node) {
 			sizes = append(sizes, name)
 			chosen = chosen || name == options.Size
 			r.size(n, name == options.Size, options)
 		})(r.sizes)
 	}
 	if options.Size != "" && !chosen {
-		r.report(root, "there is no size %q", options.Size).Advice = "the file has " + strings.Join(append(sizes, "no other"), ", ")
+		r.report(root, "there is no size %q", options.Size).Remedy = "the file has " + strings.Join(append(sizes, "no other"), ", ")
 		if len(sizes) > 0 {
-			r.faults[len(r.faults)-1].Advice = "choose from " + strings.Join(sizes, ", ")
+			r.faults[len(r.faults)-1].Remedy = "choose from " + strings.Join(sizes, ", ")
 		}
-		r.faults[len(r.faults)-1].Path = "sizes"
+		r.faults[len(r.faults)-1].Path = yamltree.Path{"sizes"}
 	}
 	if f.Seeds.Count == 0 && len(r.faults) == 0 {
-		r.report(root, "the study does not say how many seeds it has").Advice = "write seeds: 20, or choose a size with --size"
+		r.report(root, "the study does not say how many seeds it has").Remedy = "write seeds: 20, or choose a size with --size"
 	}
 	for i := range f.Tasks {
 		t := &f.Tasks[i]
 		if cmp.Or(f.Experiments, t.Experiments, f.Comparisons, t.Comparisons) == 0 && (t.Function != "" || t.Table != "") && len(r.faults) == 0 {
-			r.report(t.node, "nobody says how many experiments %s has", t.Name).Advice = "write experiments: 25 for the study, or for the task"
+			r.report(t.node, "nobody says how many experiments %s has", t.Name).Remedy = "write experiments: 25 for the study, or for the task"
 		}
 	}
 	if r.baseline == nil {
@@ -138,12 +140,12 @@ func (r *reader) choose(root *node, options Options) {
 	name = strings.TrimSuffix(name, "/"+NoExpert)
 	f.Baseline = slices.IndexFunc(f.Arms, func(a Arm) bool { return a.Name == name })
 	if f.Baseline < 0 && name != "" {
-		r.report(r.baseline, "there is no arm %q", name).Advice = "choose from " + names(f.Arms, func(a Arm) string { return a.Name })
+		r.report(r.baseline, "there is no arm %q", name).Remedy = "choose from " + names(f.Arms, func(a Arm) string { return a.Name })
 	}
 }
 
 // size checks a size and, where it is the chosen one, applies it.
-func (r *reader) size(n *node, chosen bool, options Options) {
+func (r *reader) size(n *yamltree.Node, chosen bool, options Options) {
 	f := r.file
 	scratch := *f
 	to := &scratch
@@ -151,7 +153,7 @@ func (r *reader) size(n *node, chosen bool, options Options) {
 		to = f
 	}
 	r.mapping(n,
-		field{"seeds", func(n *node) {
+		field{"seeds", func(n *yamltree.Node) {
 			seeds := f.Seeds
 			r.seeds(&seeds)(n)
 			if options.Seeds.Count == 0 {
@@ -172,23 +174,23 @@ func (r *reader) size(n *node, chosen bool, options Options) {
 				to.Tasks[i].Comparisons = 0
 			}
 		})},
-		field{"tasks", func(n *node) {
+		field{"tasks", func(n *yamltree.Node) {
 			to.Tasks = pick(r, n, "task", to.Tasks, func(t Task) string { return t.Name })
 		}},
-		field{"arms", func(n *node) {
+		field{"arms", func(n *yamltree.Node) {
 			to.Arms = pick(r, n, "arm", to.Arms, func(a Arm) string { return a.Name })
 		}},
 	)
 }
 
 // pick returns those of all that a list names, in the order of all.
-func pick[T any](r *reader, n *node, what string, all []T, name func(T) string) []T {
+func pick[T any](r *reader, n *yamltree.Node, what string, all []T, name func(T) string) []T {
 	wanted := map[string]bool{}
-	r.list(func(n *node) {
+	r.list(func(n *yamltree.Node) {
 		var text string
 		r.text(&text)(n)
 		if text != "" && !slices.ContainsFunc(all, func(t T) bool { return name(t) == text }) {
-			r.report(n, "there is no %s %q", what, text).Advice = "choose from " + names(all, name)
+			r.report(n, "there is no %s %q", what, text).Remedy = "choose from " + names(all, name)
 		}
 		wanted[text] = true
 	})(n)

@@ -1,15 +1,10 @@
 package studyfile
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 
 	humansimulated "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
@@ -18,347 +13,296 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // Definition returns the campaign of an arm on a task, complete but for its
-// seed. given holds the sections of a campaign file that the task brings
-// (name, parameters, objective, instrument and so on) as definition.Campaign encodes
-// them; the study's own sections go over them. Faults are those of the campaign
-// file that results, at the places of the study they come from; nil for none.
-func (f *File) Definition(t *Task, a *Arm, given map[string]any) (definition.Campaign, []Fault) {
-	given, err := plain(given)
-	if err != nil {
-		return definition.Campaign{}, []Fault{a.node.fault(err.Error(), "")}
-	}
-	def, faults := f.compose(t, a, given).read()
+// seed. given is a mapping of the sections of a campaign file that the task brings
+// (name, parameters, objective, instrument and so on), as [yamltree.Of] makes them of
+// parts of a [definition.Campaign]; the study's own sections go over them. Faults are
+// those of the campaign file that results, at the places of the study they come from;
+// nil for none.
+func (f *File) Definition(t *Task, a *Arm, given *yamltree.Node) (definition.Campaign, []yamltree.Fault) {
+	c := f.compose(t, a, given)
+	def, faults := c.read()
 	if len(faults) == 0 {
 		return def, t.unanchored(def)
 	}
 	// A policy that only compares has no instrument: whether it is one, the
 	// campaign file decides.
-	c := f.compose(t, a, given)
 	c.withoutInstrument(f, t)
-	if def, fewer := c.read(); len(fewer) == 0 {
-		return def, t.unanchored(def)
-	} else if len(fewer) < len(faults) {
-		return def, fewer
+	compared, fewer := c.read()
+	if len(fewer) == 0 {
+		return compared, t.unanchored(compared)
+	}
+	if len(fewer) < len(faults) {
+		faults = fewer
 	}
 	return definition.Campaign{}, faults
 }
 
 // unanchored reports anchored experts who have no anchors on the task.
-func (t *Task) unanchored(def definition.Campaign) (faults []Fault) {
+func (t *Task) unanchored(def definition.Campaign) (faults []yamltree.Fault) {
 	for _, e := range def.Experts {
 		if t.node == nil || e.Channel.Name != humansimulated.Name || len(e.Anchors) > 0 {
 			continue
 		}
 		if s, err := humansimulated.SettingsOf(e); err == nil && s.Anchored {
-			faults = append(faults, t.node.fault(e.Name+" is anchored and has no anchors on this task", "list compositions in the task: {task: …, anchors: [{x1: 0.5, x2: 0.4}]}"))
+			faults = append(faults, t.node.Fault(e.Name+" is anchored and has no anchors on this task", "list compositions in the task: {task: …, anchors: [{x1: 0.5, x2: 0.4}]}"))
 		}
 	}
 	return faults
 }
 
-// plain returns sections as encoding/json reads them, numbers with all digits.
-func plain(sections map[string]any) (map[string]any, error) {
-	text, err := json.Marshal(sections)
-	if err != nil {
-		return nil, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var out map[string]any
-	return out, decoder.Decode(&out)
-}
-
-// withoutInstrument turns a campaign into one whose objective is what experts
-// prefer: nothing measures, and the budget is of comparisons. Simulated experts
-// know the task's function.
-func (c *composition) withoutInstrument(f *File, t *Task) {
-	delete(c.doc, "instrument")
-	budget, _ := c.doc["budget"].(map[string]any)
-	if budget = maps.Clone(budget); budget == nil {
-		budget = map[string]any{}
-	}
-	n := cmp.Or(t.Comparisons, f.Comparisons, t.Experiments, f.Experiments)
-	if n > 0 {
-		budget["comparisons"] = n
-	} else {
-		budget["comparisons"] = budget["experiments"]
-	}
-	delete(budget, "experiments")
-	c.doc["budget"] = budget
-	experts, _ := c.doc["experts"].([]any)
-	for _, e := range experts {
-		expert, _ := e.(map[string]any)
-		settings, given := expert["simulated"]
-		simulated, isMap := settings.(map[string]any)
-		if !given || settings != nil && !isMap || t.Function == "" {
-			continue
-		}
-		simulated = maps.Clone(simulated)
-		if simulated == nil {
-			simulated = map[string]any{}
-		}
-		if simulated["task"] == nil {
-			simulated["task"] = t.Function
-		}
-		expert["simulated"] = simulated
-	}
-}
-
 // FunctionSections returns what a test problem says of a campaign on it.
-func FunctionSections(name string) map[string]any {
+func FunctionSections(name string) (*yamltree.Node, error) {
 	task, _ := tasks.Lookup(name)
-	sections := map[string]any{
-		"parameters": task.Parameters, "objective": task.Objective,
-		"instrument": definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: name})},
-	}
-	if task.Constraints != nil {
-		sections["constraints"] = task.Constraints
-	}
-	return sections
+	return yamltree.Of(struct {
+		Parameters  []definition.Parameter  `json:"parameters"`
+		Constraints []definition.Constraint `json:"constraints,omitempty"`
+		Objective   definition.Objective    `json:"objective"`
+		Instrument  definition.Instrument   `json:"instrument"`
+	}{
+		Parameters:  task.Parameters,
+		Constraints: task.Constraints,
+		Objective:   task.Objective,
+		Instrument:  definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: name})},
+	})
 }
 
-// composition is a campaign file in the making, and where each section is from.
+// composition is a campaign file in the making.
 type composition struct {
-	file   *File
-	doc    map[string]any
-	origin map[string]*node
+	// doc has the sections. Each remembers where in the study it was written, if it was.
+	doc *yamltree.Node
 	// whole is where faults of sections that nobody wrote are reported.
-	whole *node
+	whole *yamltree.Node
 }
 
-func (f *File) compose(t *Task, a *Arm, given map[string]any) *composition {
-	c := &composition{file: f, doc: maps.Clone(given), origin: map[string]*node{}, whole: a.node}
+func (f *File) compose(t *Task, a *Arm, given *yamltree.Node) *composition {
+	c := &composition{doc: given, whole: a.node}
 	if t.node != nil {
 		c.whole = t.node
 	}
-	if _, named := c.doc["name"]; !named { // simulated noise and answers depend on it
-		c.doc["name"] = "study"
+	if c.doc.Field("name") == nil { // simulated noise and answers depend on it
+		name := "study"
 		if nameForm.MatchString(t.Name) {
-			c.doc["name"] = t.Name
+			name = t.Name
 		}
+		c.doc = c.doc.With("name", yamltree.Text(name))
 	}
-	for name, n := range t.sections {
+	for _, name := range slices.Sorted(maps.Keys(t.sections)) {
 		if name != "columns" { // part of the instrument
-			c.set(name, n)
+			c.set(name, t.sections[name])
 		}
 	}
-	for _, base := range []*node{f.base, t.base, a.base} {
-		if base == nil {
-			continue
-		}
-		for _, name := range base.keys {
-			c.set(name, base.fields[name])
+	for _, base := range []*yamltree.Node{f.base, t.base, a.base} {
+		for _, name := range base.Keys() {
+			c.set(name, base.Field(name))
 		}
 	}
-	if n := max(t.Experiments, 0); n > 0 || f.Experiments > 0 {
-		if n == 0 {
-			n = f.Experiments
-		}
-		budget, _ := c.doc["budget"].(map[string]any)
-		budget = maps.Clone(budget)
-		if budget == nil {
-			budget = map[string]any{}
-		}
-		budget["experiments"] = n
-		c.doc["budget"] = budget
+	if n := cmp.Or(t.Experiments, f.Experiments); n > 0 {
+		c.doc = c.doc.With("budget", c.doc.Field("budget").With("experiments", yamltree.Int(n)))
 	}
 	policy := a.Policy.node
 	if here := t.policies[a.Policy.Name]; here != nil {
 		policy = here
 	}
 	c.set("policy", policy)
-	if len(a.Panel.node.items) > 0 {
+	if len(a.Panel.node.Items) > 0 {
 		c.set("experts", a.Panel.node)
-		c.doc["experts"] = nameExperts(c.doc["experts"])
-		t.anchor(c.doc["experts"])
+		c.eachExpert(nameExpert)
+		c.eachExpert(t.anchor)
 	}
 	return c
 }
 
-// anchor gives the task's anchors to those experts who are anchored and have none:
-// an expert of the study knows every task, and anchors are compositions of one.
-func (t *Task) anchor(list any) {
-	experts, _ := list.([]any)
-	for _, e := range experts {
-		expert, _ := e.(map[string]any)
-		simulated, _ := expert["simulated"].(map[string]any)
-		if simulated["anchored"] == true && expert["anchors"] == nil && t.anchors != nil {
-			expert["anchors"] = t.anchors.plain()
-		}
-	}
-}
-
 // set puts a section of the study into the campaign; an empty one takes it out.
-func (c *composition) set(name string, n *node) {
-	value := n.plain()
-	if value == nil {
-		delete(c.doc, name)
+func (c *composition) set(name string, n *yamltree.Node) {
+	if n.IsNull() {
+		c.doc = c.doc.Without(name)
 		return
 	}
-	c.doc[name], c.origin[name] = value, n
+	c.doc = c.doc.With(name, n)
 }
 
-// nameExperts names experts who have no name: "expert", "expert2", …
-func nameExperts(list any) any {
-	experts, _ := list.([]any)
-	for i, e := range experts {
-		if expert, ok := e.(map[string]any); ok && expert["name"] == nil {
-			expert["name"] = "expert"
-			if i > 0 {
-				expert["name"] = fmt.Sprint("expert", i+1)
-			}
+// eachExpert puts what change returns in the place of each expert that is a mapping.
+func (c *composition) eachExpert(change func(i int, expert *yamltree.Node) *yamltree.Node) {
+	experts := c.doc.Field("experts")
+	if !experts.IsList() {
+		return
+	}
+	items := slices.Clone(experts.Items)
+	for i, expert := range items {
+		if expert.IsMapping() {
+			items[i] = change(i, expert)
 		}
 	}
-	return list
+	c.doc = c.doc.With("experts", experts.WithItems(items))
+}
+
+// nameExpert names an expert who has no name: "expert", "expert2", …
+func nameExpert(i int, expert *yamltree.Node) *yamltree.Node {
+	if given(expert, "name") {
+		return expert
+	}
+	name := "expert"
+	if i > 0 {
+		name = fmt.Sprint("expert", i+1)
+	}
+	return expert.With("name", yamltree.Text(name))
+}
+
+// given says whether a mapping has a key with a value.
+func given(n *yamltree.Node, key string) bool {
+	value := n.Field(key)
+	return value != nil && !value.IsNull()
+}
+
+// anchor gives the task's anchors to an expert who is anchored and has none:
+// an expert of the study knows every task, and anchors are compositions of one.
+func (t *Task) anchor(_ int, expert *yamltree.Node) *yamltree.Node {
+	if t.anchors == nil || !withoutAnchors(expert) {
+		return expert
+	}
+	return expert.With("anchors", t.anchors)
+}
+
+// withoutAnchors says whether an expert is anchored and has no anchors.
+func withoutAnchors(expert *yamltree.Node) bool {
+	anchored := expert.Field("simulated").Field("anchored")
+	return anchored != nil && anchored.Value == true && !given(expert, "anchors")
+}
+
+// withoutInstrument turns a campaign into one whose objective is what experts
+// prefer: nothing measures, and the budget is of comparisons. Simulated experts
+// know the task's function.
+func (c *composition) withoutInstrument(f *File, t *Task) {
+	budget := c.doc.Field("budget")
+	if n := cmp.Or(t.Comparisons, f.Comparisons, t.Experiments, f.Experiments); n > 0 {
+		budget = budget.With("comparisons", yamltree.Int(n))
+	} else if experiments := budget.Field("experiments"); experiments != nil {
+		budget = budget.With("comparisons", experiments)
+	}
+	c.doc = c.doc.Without("instrument")
+	if budget != nil {
+		c.doc = c.doc.With("budget", budget.Without("experiments"))
+	}
+	if t.Function == "" {
+		return
+	}
+	c.eachExpert(func(_ int, expert *yamltree.Node) *yamltree.Node {
+		simulated := expert.Field("simulated")
+		if simulated == nil || !simulated.IsNull() && !simulated.IsMapping() || given(simulated, "task") {
+			return expert
+		}
+		return expert.With("simulated", simulated.With("task", yamltree.Text(t.Function)))
+	})
 }
 
 // read has campaignfile read the composition.
-func (c *composition) read() (definition.Campaign, []Fault) {
-	restore := c.standIns()
-	anchored := c.withoutAnchors()
-	text, err := json.MarshalIndent(c.doc, "", " ")
-	if err != nil {
-		return definition.Campaign{}, []Fault{c.whole.fault(err.Error(), "")}
-	}
-	file, err := campaignfile.Parse(builtin.Registry(), c.file.Path, text)
-	var faulty *campaignfile.Error
-	if errors.As(err, &faulty) {
-		var faults []Fault
-		for _, fault := range faulty.Faults {
-			faults = append(faults, c.locate(fault))
+func (c *composition) read() (definition.Campaign, []yamltree.Fault) {
+	changed := *c
+	stood := changed.standIns()
+	anchored := changed.hideAnchored()
+	def, faults := campaignfile.Define(builtin.Registry(), changed.doc)
+	if len(faults) > 0 {
+		for i, f := range faults {
+			faults[i] = c.located(f)
 		}
 		return definition.Campaign{}, faults
 	}
-	if err != nil {
-		return definition.Campaign{}, []Fault{c.whole.fault(err.Error(), "")}
-	}
 	for _, i := range anchored {
-		e := &file.Definition.Experts[i]
+		e := &def.Experts[i]
 		s, err := humansimulated.SettingsOf(*e)
 		if err != nil {
-			return definition.Campaign{}, []Fault{c.whole.fault(err.Error(), "")}
+			return definition.Campaign{}, []yamltree.Fault{c.whole.Fault(err.Error(), "")}
 		}
 		s.Anchored = true
 		e.Channel = humansimulated.Choose(s)
 	}
-	return restore(file.Definition), nil
+	return stood.restored(def), nil
 }
 
-// withoutAnchors takes anchored from the experts who have no anchors, and says who
-// they are: a campaign file refuses them, and in a study anchors are the task's, which
-// [Task.unanchored] checks.
-func (c *composition) withoutAnchors() (anchored []int) {
-	experts, _ := c.doc["experts"].([]any)
-	for i, e := range experts {
-		expert, _ := e.(map[string]any)
-		simulated, _ := expert["simulated"].(map[string]any)
-		if simulated["anchored"] != true || expert["anchors"] != nil {
-			continue
-		}
-		simulated = maps.Clone(simulated)
-		delete(simulated, "anchored")
-		expert = maps.Clone(expert)
-		expert["simulated"] = simulated
-		experts[i], anchored = expert, append(anchored, i)
+// located reports a fault of what nobody wrote in the study at the whole arm or task.
+func (c *composition) located(f yamltree.Fault) yamltree.Fault {
+	if f.Line > 0 {
+		return f
 	}
-	return anchored
+	if len(f.Path) > 0 {
+		f.Message = f.Path.String() + ": " + f.Message
+	}
+	return c.whole.Fault(f.Message, f.Remedy)
+}
+
+// hideAnchored takes anchored from the experts who have no anchors, and says who they
+// are: a campaign file refuses them, and in a study anchors are the task's, which
+// [Task.unanchored] checks.
+func (c *composition) hideAnchored() (hidden []int) {
+	c.eachExpert(func(i int, expert *yamltree.Node) *yamltree.Node {
+		if !withoutAnchors(expert) {
+			return expert
+		}
+		hidden = append(hidden, i)
+		return expert.With("simulated", expert.Field("simulated").Without("anchored"))
+	})
+	return hidden
+}
+
+// standIns are the simulated experts for whom a person stands in while the campaign is
+// read.
+type standIns struct {
+	simulated map[int]*humansimulated.Settings // by their place in the list
+	balanced  *bool
 }
 
 // standIns has a person stand in for each simulated expert who knows no test
 // problem, while the campaign is read: a campaign file asks which problem such an
 // expert knows, and in a study it is whatever the task is (a table, the surrogate
-// of a store). restore puts the simulated experts back, with their defaults.
-func (c *composition) standIns() (restore func(definition.Campaign) definition.Campaign) {
-	restore = func(def definition.Campaign) definition.Campaign { return def }
-	experts, _ := c.doc["experts"].([]any)
-	instrument, _ := c.doc["instrument"].(map[string]any)
-	if instrument["simulated"] != nil || len(experts) == 0 {
-		return restore
+// of a store).
+func (c *composition) standIns() standIns {
+	experts := c.doc.Field("experts")
+	if given(c.doc.Field("instrument"), "simulated") || !experts.IsList() || len(experts.Items) == 0 {
+		return standIns{}
 	}
-	simulated := make([]*humansimulated.Settings, len(experts))
-	all := true
-	for i, e := range experts {
-		expert, _ := e.(map[string]any)
-		settings, given := expert["simulated"]
-		s := new(humansimulated.Settings)
-		if text, err := json.Marshal(settings); !given || err != nil || json.Unmarshal(text, &s) != nil || s != nil && s.Task != "" {
-			all = all && given
-			continue
+	s := standIns{simulated: map[int]*humansimulated.Settings{}}
+	all := true // are simulated
+	c.eachExpert(func(i int, expert *yamltree.Node) *yamltree.Node {
+		settings := expert.Field("simulated")
+		if settings == nil {
+			all = false
+			return expert
 		}
-		if s == nil { // simulated: without a value
-			s = new(humansimulated.Settings)
+		knows := new(humansimulated.Settings)
+		if !settings.IsNull() && len(settings.Decode(knows)) > 0 || knows.Task != "" {
+			return expert
 		}
-		simulated[i] = s
-		person := maps.Clone(expert)
-		delete(person, "simulated")
-		person["terminal"] = map[string]any{}
-		experts[i] = person
-	}
-	var balanced *bool
-	if initial, ok := c.doc["initial"].(map[string]any); ok {
-		if b, ok := initial["balanced"].(bool); ok {
-			balanced = &b
-			initial = maps.Clone(initial)
-			delete(initial, "balanced")
-			c.doc["initial"] = initial
+		s.simulated[i] = knows
+		return expert.Without("simulated").With("terminal", yamltree.Mapping())
+	})
+	s.balanced = &all
+	initial := c.doc.Field("initial")
+	if balanced := initial.Field("balanced"); balanced != nil {
+		if b, ok := balanced.Value.(bool); ok {
+			s.balanced = &b
+			c.doc = c.doc.With("initial", initial.Without("balanced"))
 		}
 	}
-	if balanced == nil {
-		balanced = &all
-	}
-	return func(def definition.Campaign) definition.Campaign {
-		def.Experts = slices.Clone(def.Experts)
-		for i, s := range simulated {
-			if s != nil {
-				e := &def.Experts[i]
-				e.Channel = humansimulated.Choose(*s)
-				e.AnswerWithin = 0
-			}
-		}
-		def.Initial.Balanced = balanced
-		return campaignfile.Complete(builtin.Registry(), def)
-	}
+	return s
 }
 
-// step matches the first step of a field's path.
-var step = regexp.MustCompile(`^(?:\.?([^.\[]+)|\[(\d+)\])`)
-
-// locate turns a fault of the campaign into one of the study.
-func (c *composition) locate(f campaignfile.Fault) Fault {
-	match := step.FindStringSubmatch(f.Path)
-	if match == nil || c.origin[match[1]] == nil {
-		out := c.whole.fault(f.Problem, f.Advice)
-		out.Path = strings.Trim(out.Path+": "+f.Path, ": ")
-		return out
+// restored puts the simulated experts back, with their defaults.
+func (s standIns) restored(def definition.Campaign) definition.Campaign {
+	if s.simulated == nil {
+		return def
 	}
-	at := c.origin[match[1]]
-	rest := f.Path[len(match[0]):]
-	out := at.fault(f.Problem, f.Advice)
-	out.Path = at.path + rest
-	for rest != "" {
-		match := step.FindStringSubmatch(rest)
-		if match == nil {
-			break
-		}
-		var next *node
-		if match[1] != "" {
-			next = at.fields[match[1]]
-		} else if i := 0; at.isList {
-			fmt.Sscan(match[2], &i)
-			if i < len(at.items) {
-				next = at.items[i]
-			}
-		}
-		if next == nil {
-			break
-		}
-		at, rest = next, rest[len(match[0]):]
-		out.Line, out.Column = at.line, at.column
+	def.Experts = slices.Clone(def.Experts)
+	for i, simulated := range s.simulated {
+		e := &def.Experts[i]
+		e.Channel = humansimulated.Choose(*simulated)
+		e.AnswerWithin = 0
 	}
-	return out
+	def.Initial.Balanced = s.balanced
+	return campaignfile.Complete(builtin.Registry(), def)
 }
 
 // referenceTask has a simulated instrument, so that every policy and every
@@ -367,54 +311,49 @@ const referenceTask = "ackley4"
 
 // reference returns the faults of an arm on a task that has everything: the one
 // that its experts say they know, if any.
-func (f *File) reference(a *Arm) []Fault {
+func (f *File) reference(a *Arm) []yamltree.Fault {
 	task := referenceTask
-	for _, expert := range a.Panel.node.items {
-		if simulated := expert.fields["simulated"]; simulated != nil && simulated.fields["task"] != nil {
-			if name, _ := simulated.fields["task"].value.(string); slices.Contains(tasks.Names(), name) {
+	for _, expert := range a.Panel.node.Items {
+		if named := expert.Field("simulated").Field("task"); named != nil {
+			if name, _ := named.Value.(string); slices.Contains(tasks.Names(), name) {
 				task = name
 			}
 		}
 	}
+	given, err := FunctionSections(task)
+	if err != nil {
+		return []yamltree.Fault{a.node.Fault(err.Error(), "")}
+	}
 	plain := &File{Path: f.Path, Experiments: 1000}
-	_, faults := plain.Definition(&Task{Name: task, Function: task}, a, FunctionSections(task))
+	_, faults := plain.Definition(&Task{Name: task, Function: task}, a, given)
 	return faults
 }
 
 // checkPanel checks experts by themselves.
 func (f *File) checkPanel(r *reader, p *Panel) {
-	if len(p.node.items) == 0 {
+	if len(p.node.Items) == 0 {
 		return
 	}
-	for _, expert := range p.node.items {
-		if _, simulated := expert.fields["simulated"]; expert.isMapping() && !simulated {
-			r.report(expert, "this expert is not simulated, and a study asks nobody").Advice = "write {simulated: {accuracy: 1}}"
+	for _, expert := range p.node.Items {
+		if expert.IsMapping() && expert.Field("simulated") == nil {
+			r.report(expert, "this expert is not simulated, and a study asks nobody").Remedy = "write {simulated: {accuracy: 1}}"
 			return
 		}
 	}
-	policy := Policy{Name: "reference", node: &node{fields: map[string]*node{}}}
-	if slices.ContainsFunc(p.node.items, func(expert *node) bool { return expert.fields["anchors"] != nil }) {
-		policy.node = &node{value: "eubo"} // one that reads anchors
+	policy := Policy{Name: "reference", node: yamltree.Mapping()}
+	if slices.ContainsFunc(p.node.Items, func(expert *yamltree.Node) bool { return expert.Field("anchors") != nil }) {
+		policy.node = yamltree.Text("eubo") // one that reads anchors
 	}
 	r.faults = append(r.faults, f.reference(&Arm{Policy: &policy, Panel: p, node: p.node})...)
 }
 
 // TableInstrument returns what the table instrument of a table's task reads;
 // File is as it stands in the study.
-func (t *Task) TableInstrument() (table.Settings, error) {
+func (t *Task) TableInstrument() (table.Settings, []yamltree.Fault) {
 	in := table.Settings{File: t.Table}
+	var faults []yamltree.Fault
 	if n := t.sections["columns"]; n != nil {
-		if err := decode(n, &in.Columns); err != nil {
-			return in, fmt.Errorf("columns: %w", err)
-		}
+		faults = n.Decode(&in.Columns)
 	}
-	return in, nil
-}
-
-func decode(n *node, to any) error {
-	text, err := json.Marshal(n.plain())
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, to)
+	return in, faults
 }

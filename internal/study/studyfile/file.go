@@ -25,9 +25,8 @@
 //	sizes:                          # optional: chosen with --size
 //	  quick: {seeds: 5, experiments: 20, tasks: [ackley4], arms: [vanilla, cobol/expert]}
 //
-// Files: yaml.go reads a tree with places, reader.go and file.go turn it into a
-// [File], arms.go finds the arms and applies a size, compose.go makes campaigns,
-// fault.go reports.
+// Files: reader.go and file.go turn the tree of package yamltree into a [File], arms.go
+// finds the arms and applies a size, compose.go makes campaigns.
 //
 // Reading is strict: every fault is reported at once, with its place and a way
 // out. What a study takes from a campaign file is checked by package
@@ -37,11 +36,12 @@ package studyfile
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // File is a study that was read without a fault.
@@ -64,7 +64,7 @@ type File struct {
 	// Baseline is the index of the arm that the others are compared with.
 	Baseline int
 
-	base *node
+	base *yamltree.Node
 }
 
 // Seeds are First, First+1, …: Count of them.
@@ -97,23 +97,23 @@ type Task struct {
 	// Experiments and Comparisons are the task's own budget; 0: the study's.
 	Experiments, Comparisons int
 
-	node     *node
-	sections map[string]*node // parts of a campaign file that stand in the task
-	base     *node
-	policies map[string]*node // what policies of the study are on this task
-	anchors  *node            // of anchored experts without any of their own
+	node     *yamltree.Node
+	sections map[string]*yamltree.Node // parts of a campaign file that stand in the task
+	base     *yamltree.Node
+	policies map[string]*yamltree.Node // what policies of the study are on this task
+	anchors  *yamltree.Node            // of anchored experts without any of their own
 }
 
 // Policy is one of the policies that are compared.
 type Policy struct {
 	Name string
-	node *node
+	node *yamltree.Node
 }
 
 // Panel is a list of experts who take part in a campaign; empty for none.
 type Panel struct {
 	Name string
-	node *node
+	node *yamltree.Node
 }
 
 // NoExpert is the name of the panel without experts.
@@ -126,8 +126,8 @@ type Arm struct {
 	Policy *Policy
 	Panel  *Panel
 
-	node *node
-	base *node
+	node *yamltree.Node
+	base *yamltree.Node
 }
 
 // Options choose a part of a study.
@@ -139,9 +139,9 @@ type Options struct {
 }
 
 // Read reads the study at path. A file that cannot be read gives the operating
-// system's error, one with faults an *[Error].
+// system's error, one with faults a *[yamltree.Error].
 func Read(path string, options Options) (*File, error) {
-	data, err := input.Read(path, campaignfile.MaxSize)
+	data, err := input.Read(path, yamltree.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("the study cannot be read: %w", err)
 	}
@@ -151,13 +151,15 @@ func Read(path string, options Options) (*File, error) {
 // Parse reads a study from memory; relative paths start from path's folder.
 func Parse(path string, data []byte, options Options) (*File, error) {
 	f := &File{Path: path, Source: string(data)}
-	root, faults := readYAML(data)
-	if len(faults) > 0 {
+	root, faults := yamltree.Read(data, fileFormat)
+	if root == nil {
 		return nil, f.NewError(faults)
 	}
-	r := &reader{file: f}
+	r := &reader{file: f, faults: faults}
 	r.study(root, options)
-	r.policies()
+	if len(faults) == 0 { // what could not be read would be missed in the campaigns
+		r.policies()
+	}
 	if len(r.faults) == 0 {
 		r.choose(root, options)
 	}
@@ -165,6 +167,18 @@ func Parse(path string, data []byte, options Options) (*File, error) {
 		return nil, f.NewError(r.faults)
 	}
 	return f, nil
+}
+
+// fileFormat is that of studies.
+var fileFormat = yamltree.Format{
+	Name:    "a study",
+	Subject: "study",
+	Begin:   "begin with name:, seeds:, experiments:, tasks: and policies:; examples/studies shows how",
+}
+
+// NewError returns the error that reports the given faults of the file.
+func (f *File) NewError(faults []yamltree.Fault) *yamltree.Error {
+	return yamltree.NewError(f.Path, []byte(f.Source), "nothing was run", faults)
 }
 
 // Resolve returns a path of the study as it is from the current folder.
@@ -175,30 +189,30 @@ func (f *File) Resolve(path string) string {
 	return filepath.Join(filepath.Dir(f.Path), path)
 }
 
-func (r *reader) study(root *node, options Options) {
+func (r *reader) study(root *yamltree.Node, options Options) {
 	f := r.file
-	f.Panels = []Panel{{Name: NoExpert, node: &node{isList: true}}}
+	f.Panels = []Panel{{Name: NoExpert, node: &yamltree.Node{}}}
 	f.Seeds.First = 1
-	ok := r.mapping(root,
-		field{"name", r.name(&f.Name, nameForm, nameAdvice)},
-		field{"description", r.text(&f.Description)},
-		field{"seeds", r.seeds(&f.Seeds)},
-		field{"experiments", r.whole(1, func(k int) { f.Experiments = k })},
-		field{"comparisons", r.whole(1, func(k int) { f.Comparisons = k })},
-		field{"base", func(n *node) { f.base = r.section(n) }},
-		field{"tasks", r.list(r.task)},
-		field{"policies", r.named(func(name string, n *node) { f.Policies = append(f.Policies, Policy{name, n}) })},
-		field{"experts", r.named(r.panel)},
-		field{"arms", func(n *node) { r.arms = n }},
-		field{"baseline", func(n *node) { r.baseline = n }},
-		field{"sizes", func(n *node) { r.sizes = n }},
-	)
-	if !ok {
-		return
+	fields := []field{
+		{"name", r.name(&f.Name, nameForm, nameAdvice)},
+		{"description", r.text(&f.Description)},
+		{"seeds", r.seeds(&f.Seeds)},
+		{"experiments", r.whole(1, func(k int) { f.Experiments = k })},
+		{"comparisons", r.whole(1, func(k int) { f.Comparisons = k })},
+		{"base", func(n *yamltree.Node) { f.base = r.section(n) }},
+		{"tasks", r.list(r.task)},
+		{"policies", r.named(func(name string, n *yamltree.Node) { f.Policies = append(f.Policies, Policy{name, n}) })},
+		{"experts", r.named(r.panel)},
+		{"arms", func(n *yamltree.Node) { r.arms = n }},
+		{"baseline", func(n *yamltree.Node) { r.baseline = n }},
+		{"sizes", func(n *yamltree.Node) { r.sizes = n }},
 	}
+	r.mapping(root, fields...)
+	known := fieldNames(fields)
 	missing := func(name, advice string) {
-		if _, given := root.fields[name]; !given {
-			r.faults = append(r.faults, Fault{Problem: fmt.Sprintf("%q is missing", name), Advice: advice})
+		misspelt := func(key string) bool { return !slices.Contains(known, key) && yamltree.Nearest(key, known) == name }
+		if root.Field(name) == nil && !slices.ContainsFunc(root.Keys(), misspelt) {
+			r.faults = append(r.faults, yamltree.Fault{Message: yamltree.Missing(name), Remedy: advice})
 		}
 	}
 	missing("name", "call the study something: name: ackley")
@@ -212,15 +226,15 @@ func (r *reader) study(root *node, options Options) {
 	for i := range f.Tasks {
 		for j := range f.Tasks[:i] {
 			if f.Tasks[i].Name == f.Tasks[j].Name && f.Tasks[i].Name != "" {
-				r.report(f.Tasks[i].node, "another task is called %q too", f.Tasks[i].Name).Advice = "give each task a name of its own with name:"
+				r.report(f.Tasks[i].node, "another task is called %q too", f.Tasks[i].Name).Remedy = "give each task a name of its own with name:"
 			}
 		}
 	}
 }
 
-func (r *reader) seeds(to *Seeds) func(*node) {
-	return func(n *node) {
-		if !n.isMapping() {
+func (r *reader) seeds(to *Seeds) func(*yamltree.Node) {
+	return func(n *yamltree.Node) {
+		if !n.IsMapping() {
 			r.whole(1, func(k int) { to.Count = k })(n)
 			return
 		}
@@ -238,65 +252,65 @@ var set = map[string]string{
 }
 
 // section reads a part of a campaign file; campaignfile checks what is in it.
-func (r *reader) section(n *node) *node {
-	if !n.isMapping() {
-		r.report(n, "it must be a mapping (key: value) with sections of a campaign file, and this is %s", n.describe())
+func (r *reader) section(n *yamltree.Node) *yamltree.Node {
+	if !n.IsMapping() {
+		r.report(n, "it must be a mapping (key: value) with sections of a campaign file, and this is %s", n.Describe())
 		return nil
 	}
-	for _, key := range n.keys {
+	for _, key := range n.Keys() {
 		if advice, taken := set[key]; taken {
-			r.report(n.fields[key], "%q cannot stand here", key).Advice = advice
+			r.faults = append(r.faults, n.Field(key).KeyFault(fmt.Sprintf("%q cannot stand here", key), advice))
 		}
 	}
 	return n
 }
 
-func (r *reader) panel(name string, n *node) {
+func (r *reader) panel(name string, n *yamltree.Node) {
 	switch {
-	case !n.isList:
-		r.report(n, "it must be a list of experts, as in a campaign file, and this is %s", n.describe()).Advice = "for example " + name + ": [{simulated: {accuracy: 2}}]"
+	case !n.IsList():
+		r.report(n, "it must be a list of experts, as in a campaign file, and this is %s", n.Describe()).Remedy = "for example " + name + ": [{simulated: {accuracy: 2}}]"
 	case name == NoExpert:
-		if len(n.items) > 0 {
-			r.report(n, "%q is the panel without experts", name).Advice = "give this panel another name, or write none: []"
+		if len(n.Items) > 0 {
+			r.report(n, "%q is the panel without experts", name).Remedy = "give this panel another name, or write none: []"
 		}
-	case len(n.items) == 0:
-		r.report(n, "the list is empty").Advice = "the panel without experts is always there and called none"
+	case len(n.Items) == 0:
+		r.report(n, "the list is empty").Remedy = "the panel without experts is always there and called none"
 	default:
 		r.file.Panels = append(r.file.Panels, Panel{name, n})
 	}
 }
 
-func (r *reader) task(n *node) {
-	t := Task{node: n, sections: map[string]*node{}}
-	if name, ok := n.value.(string); ok {
+func (r *reader) task(n *yamltree.Node) {
+	t := Task{node: n, sections: map[string]*yamltree.Node{}}
+	if name, ok := n.Value.(string); ok {
 		t.Function, t.Name = name, name
 		r.function(&t)
 		return
 	}
-	if !n.isMapping() {
-		r.report(n, "it must be a task's name or a mapping, and this is %s", n.describe()).Advice = "the functions are " + strings.Join(tasks.Names(), ", ")
+	if !n.IsMapping() {
+		r.report(n, "it must be a task's name or a mapping, and this is %s", n.Describe()).Remedy = "the functions are " + strings.Join(tasks.Names(), ", ")
 		return
 	}
 	var kinds []string
 	for _, kind := range []string{"task", "table", "file", "store"} {
-		if _, ok := n.fields[kind]; ok {
+		if n.Field(kind) != nil {
 			kinds = append(kinds, kind)
 		}
 	}
 	if len(kinds) != 1 {
-		r.report(n, "it names %d things to optimise", len(kinds)).Advice = "give exactly one of task (a function), table (a CSV file), file (a campaign file), store"
+		r.report(n, "it names %d things to optimise", len(kinds)).Remedy = "give exactly one of task (a function), table (a CSV file), file (a campaign file), store"
 		return
 	}
-	section := func(name string) field { return field{name, func(n *node) { t.sections[name] = n }} }
+	section := func(name string) field { return field{name, func(n *yamltree.Node) { t.sections[name] = n }} }
 	noise := field{"noise", r.number(0, 1e300, func(x float64) { t.Noise = &x })}
 	fields := []field{
 		{"name", r.name(&t.Name, labelForm, labelAdvice)},
 		{"experiments", r.whole(1, func(k int) { t.Experiments = k })},
 		{"comparisons", r.whole(1, func(k int) { t.Comparisons = k })},
-		{"base", func(n *node) { t.base = r.section(n) }},
-		{"policies", r.named(func(name string, n *node) {
+		{"base", func(n *yamltree.Node) { t.base = r.section(n) }},
+		{"policies", r.named(func(name string, n *yamltree.Node) {
 			if t.policies == nil {
-				t.policies = map[string]*node{}
+				t.policies = map[string]*yamltree.Node{}
 			}
 			t.policies[name] = n
 		})},
@@ -304,7 +318,7 @@ func (r *reader) task(n *node) {
 	}
 	switch kinds[0] {
 	case "task":
-		fields = append(fields, field{"task", r.text(&t.Function)}, noise, field{"noise_unknown", r.flag(&t.NoiseUnknown)},
+		fields = append(fields, field{"task", r.text(&t.Function)}, noise, field{"noise_unknown", r.value(&t.NoiseUnknown)},
 			field{"grid", r.whole(2, func(k int) { t.Grid = k })},
 			field{"failure_rate", r.number(0, 1, func(x float64) { t.FailureRate = x })},
 			field{"outlier_rate", r.number(0, 1, func(x float64) { t.OutlierRate = x })})
@@ -325,7 +339,7 @@ func (r *reader) task(n *node) {
 			}
 		}
 		if t.Name != "" && !labelForm.MatchString(t.Name) {
-			r.report(n, "%q is not a name", t.Name).Advice = "give the task one with name:"
+			r.report(n, "%q is not a name", t.Name).Remedy = "give the task one with name:"
 		}
 	}
 	if t.Function != "" || kinds[0] == "task" {
@@ -336,10 +350,10 @@ func (r *reader) task(n *node) {
 }
 
 // anchors reads the compositions at which anchored experts trust their judgement.
-func (r *reader) anchors(t *Task) func(*node) {
-	return func(n *node) {
-		if !n.isList || len(n.items) == 0 {
-			r.report(n, "it must be a list of compositions, and this is %s", n.describe()).Advice = "for example [{x1: 0.5, x2: 0.4}]"
+func (r *reader) anchors(t *Task) func(*yamltree.Node) {
+	return func(n *yamltree.Node) {
+		if !n.IsList() || len(n.Items) == 0 {
+			r.report(n, "it must be a list of compositions, and this is %s", n.Describe()).Remedy = "for example [{x1: 0.5, x2: 0.4}]"
 			return
 		}
 		t.anchors = n
@@ -348,7 +362,7 @@ func (r *reader) anchors(t *Task) func(*node) {
 
 func (r *reader) function(t *Task) {
 	if _, ok := tasks.Lookup(t.Function); !ok && t.Function != "" {
-		r.report(t.node, "there is no task %q", t.Function).Advice = "the functions are " + strings.Join(tasks.Names(), ", ")
+		r.report(t.node, "there is no task %q", t.Function).Remedy = "the functions are " + strings.Join(tasks.Names(), ", ")
 	}
 	r.file.Tasks = append(r.file.Tasks, *t)
 }

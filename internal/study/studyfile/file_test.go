@@ -9,6 +9,7 @@ import (
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // Law: the studies that come with campaignd can be read, in every size.
@@ -50,6 +51,16 @@ func parse(t *testing.T, text string, options studyfile.Options) *studyfile.File
 	return f
 }
 
+// sections are those of a campaign on a test problem.
+func sections(t *testing.T, function string) *yamltree.Node {
+	t.Helper()
+	n, err := studyfile.FunctionSections(function)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 func arms(f *studyfile.File) string {
 	var names []string
 	for _, a := range f.Arms {
@@ -75,7 +86,7 @@ baseline: vanilla/none
 	if got := arms(f); got != "cobol/adversary vanilla known" || f.Baseline != 1 {
 		t.Errorf("arms %s, baseline %d", got, f.Baseline)
 	}
-	def, faults := f.Definition(&f.Tasks[0], &f.Arms[2], studyfile.FunctionSections("branin"))
+	def, faults := f.Definition(&f.Tasks[0], &f.Arms[2], sections(t, "branin"))
 	if len(faults) > 0 || def.Model.Kernel != "matern52" {
 		t.Errorf("an arm's own model: %v, %v", def.Model, faults)
 	}
@@ -98,7 +109,7 @@ func TestSize(t *testing.T) {
 // defaults and its short forms.
 func TestDefinition(t *testing.T) {
 	f := parse(t, good, studyfile.Options{})
-	def, faults := f.Definition(&f.Tasks[0], &f.Arms[1], studyfile.FunctionSections("branin"))
+	def, faults := f.Definition(&f.Tasks[0], &f.Arms[1], sections(t, "branin"))
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
@@ -121,7 +132,10 @@ tasks:
 policies: {cobol: {next: lcb, trust: cobol}}
 experts: {good: [{simulated:}], sloppy: [{simulated: {unsure_rate: 0.5}}]}
 `, studyfile.Options{})
-	given := map[string]any{"instrument": map[string]any{"table": map[string]any{"file": "rows.csv"}}}
+	given, err := yamltree.Of(map[string]any{"instrument": map[string]any{"table": map[string]any{"file": "rows.csv"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for j, unsure := range []float64{0, 0.5} {
 		def, faults := f.Definition(&f.Tasks[0], &f.Arms[j], given)
 		if len(faults) > 0 {
@@ -143,7 +157,7 @@ experts: {good: [{simulated:}], sloppy: [{simulated: {unsure_rate: 0.5}}]}
 func TestNames(t *testing.T) {
 	text := strings.NewReplacer("[branin, {task", "[{task: branin, name: 'noiseless, β = 1'}, {task", "tasks: [branin], ", "").Replace(good)
 	f := parse(t, text, studyfile.Options{})
-	def, faults := f.Definition(&f.Tasks[0], &f.Arms[0], studyfile.FunctionSections("branin"))
+	def, faults := f.Definition(&f.Tasks[0], &f.Arms[0], sections(t, "branin"))
 	if f.Tasks[0].Name != "noiseless, β = 1" || def.Name != "study" || len(faults) > 0 {
 		t.Errorf("task %q, campaign %q, %v", f.Tasks[0].Name, def.Name, faults)
 	}
@@ -162,28 +176,34 @@ func TestFaults(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"unknown key", replace("seeds:", "seed:"), []string{`test.yaml:2:1: seed: unknown key "seed"`, "the keys here are name, description, seeds,"}},
+		{"unknown key", replace("seeds:", "seed:"), []string{`test.yaml:2:1: seed: unknown key "seed"`, `did you mean "seeds"?`}},
 		{"unknown task", replace("[branin,", "[brannin,"), []string{`test.yaml:4:9: tasks[0]: there is no task "brannin"`, "the functions are ackley4"}},
 		{"key of a policy", replace("{next: lcb, trust: cobol}", "{next: {lcb: {betaa: 2}}, trust: cobol}"),
 			[]string{`test.yaml:7:24: policies.cobol.next.lcb.betaa: unknown key "betaa"`, `did you mean "beta"?`, "1 fault; nothing was run"}},
-		{"rule of a policy", replace("{next: lcb}", "{next: lbc}"), []string{`test.yaml:6:13: policies.vanilla.next: there is no rule "lbc"`}},
+		{"rule of a policy", replace("{next: lcb}", "{next: lbc}"), []string{`test.yaml:6:19: policies.vanilla.next: there is no rule "lbc"`}},
 		{"expert", replace("accuracy: -2", "acuracy: -2"), []string{`test.yaml:11:39: experts.adversary[0].simulated.acuracy: unknown key "acuracy"`, `did you mean "accuracy"?`}},
 		{"a person", replace("[{simulated: {accuracy: 2}}]", "[{name: ada, terminal: {}}]"), []string{"test.yaml:10:12: experts.expert[0]: this expert is not simulated, and a study asks nobody"}},
 		{"no experts", replace("experts:\n  none: []\n  expert: [{simulated: {accuracy: 2}}]\n  adversary: [{name: eve, simulated: {accuracy: -2}}]\n", ""),
-			[]string{"test.yaml:7:22: policies.cobol.trust: cobol trusts experts, and there are none"}},
+			[]string{"test.yaml:7:29: policies.cobol.trust: cobol trusts experts, and there are none"}},
 		{"base", good + "base: {initial: {experimens: 3}, policy: {}}\n", []string{`test.yaml:14:34: base.policy: "policy" cannot stand here`}},
 		{"two kinds", replace("{task: electrolyte,", "{task: electrolyte, table: x.csv,"), []string{"test.yaml:4:17: tasks[1]: it names 2 things to optimise", "give exactly one of"}},
-		{"wrong type", replace("experiments: 8", "experiments: many"), []string{"test.yaml:3:1: experiments: it must be a whole number, and this is text"}},
-		{"baseline", good + "baseline: cobol\n", []string{`test.yaml:14:1: baseline: there is no arm "cobol"`, "choose from vanilla, cobol/expert, cobol/adversary"}},
-		{"arm", good + "arms: [{policy: cobbler}]\n", []string{`test.yaml:14:9: arms[0].policy: there is no policy "cobbler"`}},
+		{"wrong type", replace("experiments: 8", "experiments: many"), []string{"test.yaml:3:14: experiments: it must be a whole number, and this is text"}},
+		{"baseline", good + "baseline: cobol\n", []string{`test.yaml:14:11: baseline: there is no arm "cobol"`, "choose from vanilla, cobol/expert, cobol/adversary"}},
+		{"arm", good + "arms: [{policy: cobbler}]\n", []string{`test.yaml:14:17: arms[0].policy: there is no policy "cobbler"`}},
 		{"size", replace("arms: [vanilla,", "arms: [vanila,"), []string{`there is no arm "vanila"`}},
+		{"misspelt and missing", replace("name: test", "nam: test"), []string{`test.yaml:1:1: nam: unknown key "nam"`, `did you mean "name"?`, "1 fault; nothing was run"}},
+		{"strange key", replace("name: test", "name: test\nfavorite: 7"), []string{"the keys here are name, description, seeds,"}},
+		{"huge number", replace("noise: 0.27", "noise: 1e400"), []string{"test.yaml:4:44: tasks[1].noise: 1e400 is too large a number"}},
+		{"all at once", replace("experiments: 8", "experiments: .inf\ncomparisons: '3'\nbaseline: !x y"), []string{
+			"test.yaml:3:14: experiments: .inf is not a finite number", "test.yaml:4:14: comparisons: it must be a whole number, and this is text", "remove the quotes",
+			"test.yaml:5:11: baseline: tags (!x) are not used here", "3 faults; nothing was run"}},
 		{"no YAML", "name: [", []string{"test.yaml:1:", "this is not YAML"}},
 		{"empty", "", []string{"test.yaml: the file is empty"}},
 		{"twice", good + "name: again\n", []string{`the key "name" stands here twice`, "it is on line 1 already"}},
 		{"same task", replace("{task: electrolyte,", "{task: branin,"), []string{`another task is called "branin" too`, "with name:"}},
 	} {
 		f, err := studyfile.Parse("test.yaml", []byte(c.text), studyfile.Options{})
-		var faulty *studyfile.Error
+		var faulty *yamltree.Error
 		if !errors.As(err, &faulty) {
 			t.Errorf("%s: %v, %v", c.name, f, err)
 			continue
@@ -203,12 +223,31 @@ func TestFaults(t *testing.T) {
 func TestFaultsOfTask(t *testing.T) {
 	text := strings.Replace(good, "experiments: 8", "experiments: 2\nbase: {initial: {experimens: 3}}", 1)
 	f := parse(t, text, studyfile.Options{})
-	_, faults := f.Definition(&f.Tasks[0], &f.Arms[0], studyfile.FunctionSections("branin"))
+	_, faults := f.Definition(&f.Tasks[0], &f.Arms[0], sections(t, "branin"))
 	got := f.NewError(append(faults, faults...)).Error()
 	for _, want := range []string{`test.yaml:4:18: base.initial.experimens: unknown key`, "tasks[0]: budget.experiments: 2 experiments are fewer than the 3 of the initial design", "2 faults"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
+	}
+}
+
+// Law: a number is read alike however it is written, as in a campaign file.
+func TestNumbers(t *testing.T) {
+	f := parse(t, strings.NewReplacer("experiments: 8", "experiments: 1e2", "noise: 0.27", "noise: 27e-2").Replace(good), studyfile.Options{})
+	if f.Experiments != 100 || *f.Tasks[1].Noise != 0.27 {
+		t.Errorf("%d experiments, noise %g", f.Experiments, *f.Tasks[1].Noise)
+	}
+}
+
+// Law: what is wrong in the columns of a table is reported at its place.
+func TestColumns(t *testing.T) {
+	f := parse(t, "name: test\nseeds: 1\nexperiments: 8\ntasks: [{table: rows.csv, columns: {x: A, y: 3}}]\npolicies: {vanilla: {next: lcb}}\n", studyfile.Options{})
+	in, faults := f.Tasks[0].TableInstrument()
+	got := f.NewError(faults).Error()
+	want := "test.yaml:4:46: tasks[0].columns.y: it must be text, and this is a number\n"
+	if in.Columns["x"] != "A" || !strings.HasPrefix(got, want) || !strings.Contains(got, "goes in quotes") {
+		t.Errorf("columns %v\n%s\nwant %s", in.Columns, got, want)
 	}
 }
 
@@ -232,7 +271,7 @@ experts:
 		beta, x1   float64
 		functioned string
 	}{{0, 0, 3, 1, "branin"}, {1, 0, 2, 3, "holder2"}, {1, 1, 2, 5, "holder2"}} {
-		def, faults := f.Definition(&f.Tasks[c.task], &f.Arms[c.arm], studyfile.FunctionSections(c.functioned))
+		def, faults := f.Definition(&f.Tasks[c.task], &f.Arms[c.arm], sections(t, c.functioned))
 		if len(faults) > 0 {
 			t.Fatal(faults)
 		}
@@ -248,7 +287,7 @@ experts:
 	} {
 		f, err := studyfile.Parse("test.yaml", []byte(strings.Replace(text, change[0], change[1], 1)), studyfile.Options{})
 		if err == nil {
-			_, faults := f.Definition(&f.Tasks[1], &f.Arms[0], studyfile.FunctionSections("holder2"))
+			_, faults := f.Definition(&f.Tasks[1], &f.Arms[0], sections(t, "holder2"))
 			err = f.NewError(faults)
 		}
 		if !strings.Contains(err.Error(), want) {

@@ -5,95 +5,105 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // reader turns nodes into a File and gathers what is wrong.
 type reader struct {
 	file   *File
-	faults []Fault
+	faults []yamltree.Fault
 
-	arms, baseline, sizes *node
+	arms, baseline, sizes *yamltree.Node
 }
 
-func (r *reader) report(n *node, format string, args ...any) *Fault {
-	r.faults = append(r.faults, n.fault(fmt.Sprintf(format, args...), ""))
+func (r *reader) report(n *yamltree.Node, format string, args ...any) *yamltree.Fault {
+	r.faults = append(r.faults, n.Fault(fmt.Sprintf(format, args...), ""))
 	return &r.faults[len(r.faults)-1]
 }
 
 // field is a key that a mapping may have.
 type field struct {
 	name string
-	read func(*node)
+	read func(*yamltree.Node)
 }
 
-// mapping reads the fields of a mapping and reports every other key.
-func (r *reader) mapping(n *node, fields ...field) bool {
-	if !n.isMapping() {
-		r.report(n, "it must be a mapping (key: value), and this is %s", n.describe())
-		return false
-	}
+func fieldNames(fields []field) []string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.name
 	}
-	for _, key := range n.keys {
+	return names
+}
+
+// mapping reads the fields of a mapping and reports every other key.
+func (r *reader) mapping(n *yamltree.Node, fields ...field) bool {
+	if !n.IsMapping() {
+		r.wrongType(n, "object")
+		return false
+	}
+	names := fieldNames(fields)
+	for _, key := range n.Keys() {
+		value := n.Field(key)
 		i := slices.Index(names, key)
-		if i < 0 {
-			r.report(n.fields[key], "unknown key %q", key).Advice = "the keys here are " + strings.Join(names, ", ")
-			continue
+		switch {
+		case i < 0:
+			message, remedy := yamltree.UnknownKey(key, names)
+			r.faults = append(r.faults, value.KeyFault(message, remedy))
+		case value.Faulty: // and reported
+		default:
+			fields[i].read(value)
 		}
-		fields[i].read(n.fields[key])
 	}
 	return true
 }
 
-func (r *reader) text(to *string) func(*node) {
-	return func(n *node) {
-		s, ok := n.value.(string)
-		if !ok || s == "" {
-			r.report(n, "it must be text, and this is %s", n.describe())
-			return
+// wrongType reports that a value is of none of the wanted types.
+func (r *reader) wrongType(n *yamltree.Node, wanted ...string) {
+	message, remedy := yamltree.WrongType(n.Plain(), wanted...)
+	r.faults = append(r.faults, n.Fault(message, remedy))
+}
+
+// value decodes a value.
+func (r *reader) value(to any) func(*yamltree.Node) {
+	return func(n *yamltree.Node) { r.faults = append(r.faults, n.Decode(to)...) }
+}
+
+// text reads a text that is not empty.
+func (r *reader) text(to *string) func(*yamltree.Node) {
+	return func(n *yamltree.Node) {
+		r.value(to)(n)
+		if n.Value == "" {
+			r.report(n, "the text is empty")
 		}
-		*to = s
 	}
 }
 
-func (r *reader) flag(to *bool) func(*node) {
-	return func(n *node) {
-		b, ok := n.value.(bool)
-		if !ok {
-			r.report(n, "it must be true or false, and this is %s", n.describe())
-		}
-		*to = b
-	}
-}
-
-func (r *reader) number(least, greatest float64, to func(float64)) func(*node) {
-	return func(n *node) {
-		text, ok := n.value.(json.Number)
-		x, err := strconv.ParseFloat(string(text), 64)
+func (r *reader) number(least, greatest float64, to func(float64)) func(*yamltree.Node) {
+	return func(n *yamltree.Node) {
+		var x float64
+		faults := n.Decode(&x)
 		switch {
-		case !ok:
-			r.report(n, "it must be a number, and this is %s", n.describe())
-		case err != nil || x < least || x > greatest:
-			r.report(n, "%s is not possible here", text).Advice = fmt.Sprintf("it goes from %g to %g", least, greatest)
+		case len(faults) > 0:
+			r.faults = append(r.faults, faults...)
+		case x < least || x > greatest:
+			r.report(n, "%s is not possible here", n.Value).Remedy = fmt.Sprintf("it goes from %g to %g", least, greatest)
 		default:
 			to(x)
 		}
 	}
 }
 
-func (r *reader) whole(least int, to func(int)) func(*node) {
-	return func(n *node) {
-		text, ok := n.value.(json.Number)
-		k, err := strconv.Atoi(string(text))
+func (r *reader) whole(least int, to func(int)) func(*yamltree.Node) {
+	return func(n *yamltree.Node) {
+		var k int
+		faults := n.Decode(&k)
 		switch {
-		case !ok || err != nil:
-			r.report(n, "it must be a whole number, and this is %s", n.describe())
+		case len(faults) > 0:
+			r.faults = append(r.faults, faults...)
 		case k < least:
-			r.report(n, "%d is too small", k).Advice = fmt.Sprintf("the least is %d", least)
+			message, remedy := yamltree.TooSmall(float64(k), float64(least), false)
+			r.faults = append(r.faults, n.Fault(message, remedy))
 		default:
 			to(k)
 		}
@@ -101,30 +111,38 @@ func (r *reader) whole(least int, to func(int)) func(*node) {
 }
 
 // list reads the items of a list that is not empty.
-func (r *reader) list(read func(*node)) func(*node) {
-	return func(n *node) {
-		if !n.isList || len(n.items) == 0 {
-			r.report(n, "it must be a list with at least one entry, and this is %s", n.describe())
-			return
+func (r *reader) list(read func(*yamltree.Node)) func(*yamltree.Node) {
+	return func(n *yamltree.Node) {
+		switch {
+		case !n.IsList():
+			r.wrongType(n, "array")
+		case len(n.Items) == 0:
+			message, remedy := yamltree.TooFewItems(0, 1)
+			r.faults = append(r.faults, n.Fault(message, remedy))
 		}
-		for _, item := range n.items {
-			read(item)
+		for _, item := range n.Items {
+			if !item.Faulty { // and reported
+				read(item)
+			}
 		}
 	}
 }
 
 // named reads a mapping from names to sections of a campaign file.
-func (r *reader) named(add func(name string, n *node)) func(*node) {
-	return func(n *node) {
-		if !n.isMapping() || len(n.keys) == 0 {
-			r.report(n, "it must be a mapping of names, and this is %s", n.describe())
+func (r *reader) named(add func(name string, n *yamltree.Node)) func(*yamltree.Node) {
+	return func(n *yamltree.Node) {
+		if !n.IsMapping() || len(n.Keys()) == 0 {
+			r.report(n, "it must be a mapping of names, and this is %s", n.Describe())
 			return
 		}
-		for _, name := range n.keys {
+		for _, name := range n.Keys() {
+			value := n.Field(name)
 			if !labelForm.MatchString(name) {
-				r.report(n.fields[name], "%q is not a name", name).Advice = labelAdvice
+				r.faults = append(r.faults, value.KeyFault(fmt.Sprintf("%q is not a name", name), labelAdvice))
 			}
-			add(name, n.fields[name])
+			if !value.Faulty { // and reported
+				add(name, value)
+			}
 		}
 	}
 }
@@ -140,14 +158,15 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 const nameAdvice = "a name begins with a letter or digit and goes on with letters, digits, dot, dash and underscore"
 
 // name reads a text of a form; a number is a name too.
-func (r *reader) name(to *string, form *regexp.Regexp, advice string) func(*node) {
-	return func(n *node) {
-		if number, ok := n.value.(json.Number); ok {
-			n.value = string(number)
+func (r *reader) name(to *string, form *regexp.Regexp, advice string) func(*yamltree.Node) {
+	return func(n *yamltree.Node) {
+		if number, ok := n.Value.(json.Number); ok {
+			*to = string(number)
+		} else {
+			r.text(to)(n)
 		}
-		r.text(to)(n)
 		if *to != "" && !form.MatchString(*to) {
-			r.report(n, "%q is not a name", *to).Advice = advice
+			r.report(n, "%q is not a name", *to).Remedy = advice
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package campaignfile
+package yamltree
 
 import (
 	"fmt"
@@ -12,21 +12,23 @@ import (
 // gigabytes: the YAML parser's time and memory grow with the square of the depth and
 // of the keys of one mapping.
 const (
-	// MaxSize is how large a campaign file or study may be, in bytes.
+	// MaxSize is how large a file may be, in bytes.
 	MaxSize = 4 << 20
 	// maxDepth is how deep lists and mappings may lie in each other.
 	maxDepth = 100
+	// maxNodes is how many values a file may hold once its aliases are written out.
+	maxNodes = 200_000
 	// maxKeys is how many keys a mapping may have, and maxTokens how many words, numbers
 	// and signs a file may have.
 	maxKeys   = 2_000
 	maxTokens = 400_000
 )
 
-// Bounds says what makes a YAML file too large or too deep to be read; nil where
+// outOfBounds says what makes a YAML file too large or too deep to be read; nil where
 // nothing does. It takes time and memory in proportion to the file.
-func Bounds(data []byte) *Fault {
+func outOfBounds(data []byte) *Fault {
 	if len(data) > MaxSize {
-		return &Fault{Problem: fmt.Sprintf("the file has more than %d MiB", MaxSize>>20), Advice: "long lists of compositions go into a CSV file: instrument: {table: {file: …}}, or campaignd import"}
+		return &Fault{Message: fmt.Sprintf("the file has more than %d MiB", MaxSize>>20), Remedy: "long lists of compositions go into a CSV file: instrument: {table: {file: …}}, or campaignd import"}
 	}
 	var (
 		open  []nest // what lies in each other at this place
@@ -34,8 +36,8 @@ func Bounds(data []byte) *Fault {
 		count int // of tags and anchors in a row
 	)
 	for n, t := range lexer.Tokenize(string(data)) {
-		fault := func(problem, advice string) *Fault {
-			f := &Fault{Problem: problem, Advice: advice}
+		fault := func(message, remedy string) *Fault {
+			f := &Fault{Message: message, Remedy: remedy}
 			if t.Position != nil {
 				f.Line, f.Column = t.Position.Line, t.Position.Column
 			}

@@ -1,0 +1,440 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/goccy/go-yaml"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// The scripts under testdata/scenarios say, rule by rule, what the core does: after a
+// history of events, and in a given world, which step comes next, and which requests of
+// people it grants. The comment at the head of each script is the law, what stands below
+// the line of dashes what the core says. Read what changes before keeping it:
+//
+//	go test ./internal/engine -run TestScenarios -rewrite
+//
+// A script has these commands:
+//
+//	define [capacity=N] [eager]
+//	    A campaign from here on: that of scenarioFile, with the parts of a campaign file
+//	    that are given below in the place of its own. The clock stands at 0s. The
+//	    instrument works on so many experiments at once; eager as in engine.World.
+//
+//	given
+//	    What happened, one event a line in the notation of scenario_words_test.go; "at 5m"
+//	    is a line too: what follows happened five minutes after the campaign was defined.
+//
+//	next [at=5m] [recovering]
+//	    The next step, at that time or when the last event happened. Nothing is done, but
+//	    measurements that are to be judged first are.
+//
+//	run [at=5m]
+//	    Does one step after the other, as far as that needs neither an instrument nor an
+//	    expert: what is recorded is, experiments are dispatched, questions put, fits and
+//	    decisions made.
+//
+//	mark NAME
+//	    The campaign is at a place that the script comes back to.
+//
+//	back NAME
+//	    The campaign as it was at that mark, with the same history; where parts of a campaign
+//	    file are given below, it was defined with them from the beginning.
+//
+//	restart
+//	    Another process takes over: nobody waits any more for what was under way.
+//
+//	request
+//	    What people ask, one request a line in the words of the control socket, with the
+//	    events that grant it or why it is refused.
+//
+//	amend
+//	    The request for a definition with the given parts in the place of the present ones.
+func TestScenarios(t *testing.T) {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
+		var s *scenario
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd == "define" {
+				s = define(t, d)
+				return ""
+			}
+			if d.HasArg("at") {
+				s.setClock(t, d.CmdArgs[slices.IndexFunc(d.CmdArgs, func(a datadriven.CmdArg) bool { return a.Key == "at" })].Vals[0])
+			}
+			switch d.Cmd {
+			case "given":
+				s.given(t, d.Input)
+				return ""
+			case "next":
+				return inWords(t, s.judged(t, d.HasArg("recovering")))
+			case "run":
+				return s.run(t)
+			case "mark":
+				s.marks[d.CmdArgs[0].Key] = mark{maps.Clone(s.parts), history(t, s.log)}
+				return ""
+			case "back":
+				s = s.back(t, d)
+				return ""
+			case "restart":
+				clear(s.world.Tended)
+				return ""
+			case "request":
+				return s.requests(t, d.Input)
+			case "amend":
+				amended := engine.Request{Amend: &events.CampaignAmended{Definition: s.file(t, d.Input)}}
+				return s.request(t, amended)
+			}
+			t.Fatalf("there is no command %s", d.Cmd)
+			return ""
+		})
+	})
+}
+
+// scenarioFile is the campaign of the scripts, as far as they do not say otherwise: one
+// parameter between 0 and 1, three experiments of the initial design, three more.
+var scenarioFile = map[string]string{
+	"name":       "salt",
+	"parameters": "[{name: x, min: 0, max: 1}]",
+	"objective":  "{name: y, goal: maximize, unit: mS}",
+	"initial":    "{points: [{x: 0.1}, {x: 0.2}, {x: 0.3}]}",
+	"policy":     "sobol",
+	"budget":     "{experiments: 6}",
+	"instrument": "{process: {command: [robot]}}",
+}
+
+// beginning is the time of campaign.defined.
+var beginning = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// scenario is a campaign at some point of a script.
+type scenario struct {
+	parts map[string]string // of the campaign file, as YAML
+	log   *memlog.Log
+	core  *engine.Core
+	world engine.World // its Now is the script's clock
+	marks map[string]mark
+}
+
+// mark is what a scenario goes back to.
+type mark struct {
+	parts   map[string]string
+	history []events.Event
+}
+
+// define begins a campaign.
+func define(t *testing.T, d *datadriven.TestData) *scenario {
+	s := &scenario{
+		parts: maps.Clone(scenarioFile),
+		world: engine.World{Capacity: 1, Eager: d.HasArg("eager")},
+		marks: make(map[string]mark),
+	}
+	d.MaybeScanArgs(t, "capacity", &s.world.Capacity)
+	s.begin(t, d.Input)
+	return s
+}
+
+// begin defines the campaign in an empty log.
+func (s *scenario) begin(t *testing.T, parts string) {
+	defined := events.CampaignDefined{Definition: s.file(t, parts)}
+	s.log = memlog.New()
+	if err := engine.Define(t.Context(), s.log, defined, "person:ada", beginning, ""); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if s.core, err = engine.Load(t.Context(), builtin.Registry(), s.log, defined.Definition.Name); err != nil {
+		t.Fatal(err)
+	}
+	s.world.Now, s.world.Tended = beginning, make(map[string]bool)
+}
+
+// back defines the campaign anew, and lets the same happen as before the mark.
+func (s *scenario) back(t *testing.T, d *datadriven.TestData) *scenario {
+	mark, ok := s.marks[d.CmdArgs[0].Key]
+	if !ok {
+		t.Fatalf("there is no mark %s", d.CmdArgs[0].Key)
+	}
+	again := &scenario{parts: maps.Clone(mark.parts), world: s.world, marks: s.marks}
+	again.begin(t, d.Input)
+	for _, e := range mark.history[1:] {
+		payload, err := events.Decode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.world.Now = e.Time
+		again.record(t, payload)
+	}
+	return again
+}
+
+// file reads the campaign file with the given parts, and keeps them.
+func (s *scenario) file(t *testing.T, parts string) definition.Campaign {
+	var changed map[string]any
+	if err := yaml.Unmarshal([]byte(parts), &changed); err != nil {
+		t.Fatal(err)
+	}
+	for part, value := range changed {
+		if value == nil { // it is left out
+			delete(s.parts, part)
+			continue
+		}
+		text, err := yaml.MarshalWithOptions(value, yaml.Flow(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.parts[part] = strings.TrimSpace(string(text))
+	}
+	var whole strings.Builder
+	for _, part := range slices.Sorted(maps.Keys(s.parts)) {
+		fmt.Fprintf(&whole, "%s: %s\n", part, s.parts[part])
+	}
+	file, err := campaignfile.Parse(builtin.Registry(), "the scenario's campaign", []byte(whole.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Definition
+}
+
+func (s *scenario) setClock(t *testing.T, text string) {
+	after, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.world.Now = beginning.Add(after)
+}
+
+// given records what happened.
+func (s *scenario) given(t *testing.T, lines string) {
+	for line := range strings.Lines(lines) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if clock, ok := strings.CutPrefix(line, "at "); ok {
+			s.setClock(t, clock)
+			continue
+		}
+		s.record(t, s.parse(t, line))
+	}
+}
+
+// record appends payloads and folds them. Whoever dispatches waits for the outcome.
+func (s *scenario) record(t *testing.T, payloads ...events.Payload) {
+	batch := make([]events.Event, len(payloads))
+	for i, payload := range payloads {
+		e, err := events.New(s.core.State().Name, payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Actor, e.Time = "engine", s.world.Now
+		batch[i] = e
+	}
+	stored, err := s.log.Append(t.Context(), s.core.State().Name, s.core.State().Sequence, batch...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range stored {
+		if err := s.core.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, payload := range payloads {
+		if dispatched, ok := payload.(*events.ExperimentDispatched); ok {
+			s.world.Tended[dispatched.Experiment] = true
+		}
+	}
+}
+
+func (s *scenario) next(t *testing.T, recovering bool) engine.Step {
+	world := s.world
+	world.Recovering = recovering
+	step, err := s.core.Next(world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return step
+}
+
+// judged is the next step once the measurements are judged.
+func (s *scenario) judged(t *testing.T, recovering bool) engine.Step {
+	step := s.next(t, recovering)
+	if _, ok := step.(engine.Judge); !ok {
+		return step
+	}
+	s.judge(t)
+	step = s.next(t, recovering)
+	if _, again := step.(engine.Judge); again {
+		t.Error("what is judged is to be judged again")
+	}
+	return step
+}
+
+// judge makes and records a judgement.
+func (s *scenario) judge(t *testing.T) *events.MeasurementsJudged {
+	payload, err := s.core.Judge(t.Context(), events.Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.record(t, payload)
+	return payload
+}
+
+// run does steps until the world is needed, and says which.
+func (s *scenario) run(t *testing.T) string {
+	var done strings.Builder
+	for range 100 {
+		step := s.next(t, false)
+		fmt.Fprintln(&done, inWords(t, step))
+		switch step := step.(type) {
+		case engine.Record:
+			s.record(t, step.Payloads...)
+		case engine.Dispatch:
+			s.record(t, s.parse(t, "experiment.dispatched "+step.Experiment))
+		case engine.Ask:
+			s.world.Tended[step.Question] = true
+		case engine.Fit:
+			payload, err := s.core.Fit(t.Context(), step, events.Build{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.record(t, payload)
+		case engine.Judge:
+			for _, expected := range s.judge(t).Expected {
+				p := expected.Predicted
+				fmt.Fprintf(&done, "  %s %s ± %s %s\n", expected.Experiment, brief(p.Mean), brief(p.SD), p.Unit)
+			}
+		case engine.Decide:
+			payloads, err := s.core.Decide(t.Context(), step, events.Build{}, s.world.Now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, payload := range payloads {
+				fmt.Fprintln(&done, "  "+notation(t, payload))
+			}
+			s.record(t, payloads...)
+		default:
+			return done.String()
+		}
+	}
+	t.Fatal("the campaign runs on for ever")
+	return ""
+}
+
+// requests has people ask for one thing after the other. Of several, each is named.
+func (s *scenario) requests(t *testing.T, lines string) string {
+	lines = strings.TrimSpace(lines)
+	if !strings.Contains(lines, "\n") {
+		return s.request(t, parseRequest(t, lines))
+	}
+	var answers strings.Builder
+	for line := range strings.Lines(lines) {
+		line = strings.TrimSpace(line)
+		answer := strings.ReplaceAll(s.request(t, parseRequest(t, line)), "\n", "\n  ")
+		fmt.Fprintf(&answers, "%s\n  %s\n", line, answer)
+	}
+	return answers.String()
+}
+
+// remedies writes what can be done, a line each: "  can resolve e1: settle it".
+func remedies(can []problem.Remedy) (text string) {
+	for _, r := range can {
+		does := strings.TrimSpace(string(r.Action) + " " + r.Subject)
+		if r.Ways != nil {
+			does += " (" + strings.Join(r.Ways, ", ") + ")"
+		}
+		text += "\n  can " + does + ": " + r.Text
+	}
+	return text
+}
+
+// request submits a request, and says what was recorded or why it was refused.
+func (s *scenario) request(t *testing.T, request engine.Request) string {
+	if request.Actor == "" {
+		request.Actor = "person:ada"
+	}
+	before := s.log.Last()
+	stored, err := engine.Submit(t.Context(), s.log, s.core, request, s.world.Now)
+	switch {
+	case errors.Is(err, problem.ErrInvalidRequest):
+		if s.log.Last() != before {
+			t.Error("it was refused, and something was recorded")
+		}
+		return "refused: " + err.Error() + remedies(problem.RemediesOf(err))
+	case err != nil:
+		t.Fatal(err)
+	}
+	granted := make([]string, len(stored))
+	for i, e := range stored {
+		payload, err := events.Decode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		granted[i] = notation(t, payload)
+	}
+	return strings.Join(granted, "\n")
+}
+
+// inWords says a step.
+func inWords(t *testing.T, step engine.Step) string {
+	switch step := step.(type) {
+	case engine.Record:
+		lines := []string{"record"}
+		for _, payload := range step.Payloads {
+			lines = append(lines, "  "+notation(t, payload))
+		}
+		return strings.Join(lines, "\n")
+	case engine.Recover:
+		return "recover " + strings.Join(step.Experiments, ", ")
+	case engine.Dispatch:
+		return "dispatch " + step.Experiment
+	case engine.Ask:
+		return "ask " + step.Question
+	case engine.Examples:
+		if step.Options > 0 {
+			return fmt.Sprintf("examples of %s: %d comparisons of %d", step.Expert, step.N, step.Options)
+		}
+		return fmt.Sprintf("examples of %s: %d labels, balanced %t", step.Expert, step.N, step.Balanced)
+	case engine.Fit:
+		return strings.TrimSpace(fmt.Sprintf("fit %s %s", step.Model, step.Expert))
+	case engine.Judge:
+		return "judge"
+	case engine.Decide:
+		return "decide " + step.Decision
+	case engine.Wait:
+		if step.Until.IsZero() {
+			return "wait for " + step.For + remedies(step.Remedies)
+		}
+		return fmt.Sprintf("wait for %s%s\n  until %s", step.For, remedies(step.Remedies), clock(step.Until))
+	case engine.Done:
+		return "done"
+	}
+	t.Fatalf("a step without words: %T", step)
+	return ""
+}
+
+// clock is a time on the script's clock.
+func clock(at time.Time) string { return at.Sub(beginning).String() }
+
+// Law: before a campaign is defined there is no next step, and nothing to ask of it.
+func TestUndefined(t *testing.T) {
+	core := engine.NewCore(builtin.Registry())
+	if step, err := core.Next(engine.World{}); err == nil {
+		t.Errorf("the next step is %T", step)
+	}
+	pause := engine.Request{Actor: "person:ada", Pause: &events.CampaignPaused{}}
+	if _, err := core.Handle(pause); !errors.Is(err, problem.ErrInvalidRequest) {
+		t.Errorf("a request is answered with %v", err)
+	}
+}

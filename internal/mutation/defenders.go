@@ -1,0 +1,55 @@
+package main
+
+import "strings"
+
+// usual are the packages that are mutated where none are named: those that
+// hold the laws of a campaign.
+var usual = []string{
+	"./events/...",
+	"./projections/...",
+	"./policies/...",
+	"./internal/engine/...",
+	"./internal/space/...",
+	"./adapters/instruments/...",
+}
+
+// defender is a folder whose packages' tests defend the mutated packages.
+type defender struct {
+	folder string // from the module's root, with all below it
+	why    string
+	long   bool // only with -long
+}
+
+// defenders is the order in which tests are asked about a mutant, after those
+// of its own package: from the ones that know most of it in the least time to
+// those that run the whole program.
+var defenders = []defender{
+	{folder: "events", why: "the logs and feeds carry every event"},
+	{folder: "internal/space", why: "designs and encodings are what policies search"},
+	{folder: "projections", why: "folds read what events say"},
+	{folder: "policies", why: "policies decide on folds and spaces"},
+	{folder: "adapters", why: "instruments and reviewers keep contracts and answer"},
+	{folder: "schemas", why: "the schemas are those of the payloads"},
+	{folder: "internal/tasks", why: "simulated tasks are written as definitions"},
+	{folder: "internal/campaignfile", why: "a file becomes a definition, with its defaults and faults"},
+	{folder: "internal/engine", why: "the core uses all of them; its tests hold the laws of safety"},
+	{folder: "internal/control", why: "requests of people pass through the engine"},
+	{folder: "internal/diagnose", why: "diagnoses read folds and refit models"},
+	{folder: "internal/explain", why: "explanations read decisions"},
+	{folder: "internal/report", why: "the report shows every fold"},
+	{folder: "internal/study", why: "studies run whole campaigns in memory"},
+	{folder: "internal/chaos", why: "whole campaigns with absent people and lying devices"},
+	{folder: "cmd", why: "scripts of the whole program, which are the slowest to start"},
+	{folder: "internal/killtest", why: "the program is killed again and again: minutes", long: true},
+}
+
+// rank returns where a package stands among the defenders; the module's path
+// is cut from its own already.
+func rank(table []defender, folder string) (int, bool) {
+	for i, d := range table {
+		if folder == d.folder || strings.HasPrefix(folder, d.folder+"/") {
+			return i, true
+		}
+	}
+	return 0, false
+}

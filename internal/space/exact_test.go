@@ -1,0 +1,498 @@
+package space
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/campaignd/campaignd/events/definition"
+)
+
+// prepared is the space of a definition that has compositions.
+func prepared(t *testing.T, def definition.Campaign) *Space {
+	t.Helper()
+	s, err := New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func ab(a, b float64) definition.Point {
+	return definition.Point{"a": definition.Number(a), "b": definition.Number(b)}
+}
+
+// Law: a constraint with a continuous parameter holds to 1e-9 of the magnitude of its
+// terms, and no further; here that is 1 (the sum) + 1 + 1 (the ranges) + 1 (the terms)
+// = 4. Bounds hold exactly. A composition that breaks one by more is outside.
+func TestConstraintsHoldToTheLastDigit(t *testing.T) {
+	wide := []definition.Parameter{continuous("a", 0, 1), continuous("b", 0, 1)}
+	terms := map[string]float64{"a": 1, "b": 1}
+	for _, c := range []struct {
+		name         string
+		constraint   definition.Constraint
+		above, below bool // whether the sum may be that
+	}{
+		{"equals", definition.Constraint{Terms: terms, Equals: ptr(1)}, false, false},
+		{"at most", definition.Constraint{Terms: terms, AtMost: ptr(1)}, false, true},
+		{"at least", definition.Constraint{Terms: terms, AtLeast: ptr(1)}, true, false},
+	} {
+		s := prepared(t, definition.Campaign{Parameters: wide, Constraints: []definition.Constraint{c.constraint}})
+		for _, off := range []float64{0, 1e-12, 3.9e-9, 4.1e-9, 1e-8, 1e-6, 1e-4, 1e-3, 0.1} {
+			for _, sign := range []float64{1, -1} {
+				err := s.Contains(ab(0.5, 0.5+sign*off))
+				want := off < 4e-9 || sign > 0 && c.above || sign < 0 && c.below
+				if (err == nil) != want || err != nil && !errors.Is(err, ErrOutside) {
+					t.Errorf("%s 1, off by %g: %v", c.name, sign*off, err)
+				}
+			}
+		}
+	}
+	s := prepared(t, definition.Campaign{Parameters: wide})
+	for _, p := range []definition.Point{ab(math.Nextafter(1, 2), 0), ab(0, -5e-324), ab(0.5, 1+1e-12), ab(math.NaN(), 0), ab(0, math.Inf(1))} {
+		if err := s.Contains(p); !errors.Is(err, ErrOutside) {
+			t.Errorf("%v: %v", p, err)
+		}
+	}
+	for _, p := range []definition.Point{ab(0, 0), ab(1, 1), ab(0, 1)} {
+		if err := s.Contains(p); err != nil {
+			t.Errorf("%v: %v", p, err)
+		}
+	}
+}
+
+// Law: on steps and values a constraint holds in decimals: 0.1 + 0.2 + 0.7 is 1, and
+// nothing that is off by a millionth of a millionth is.
+func TestConstraintsOnStepsHoldInDecimals(t *testing.T) {
+	three := []definition.Parameter{continuous("a", 0, 1), continuous("b", 0, 1), continuous("c", 0, 1)}
+	steps := map[string]float64{"a": 0.1, "b": 0.1, "c": 0.1}
+	terms := map[string]float64{"a": 1, "b": 1, "c": 1}
+	count := func(c definition.Constraint) int {
+		c.Terms = terms
+		s, err := New(definition.Campaign{Parameters: three, Constraints: []definition.Constraint{c}, Instrument: definition.Instrument{Steps: steps}})
+		var infeasible *InfeasibleError
+		if errors.As(err, &infeasible) {
+			return 0
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _ := s.Finite()
+		return len(list)
+	}
+	// Of three multiples of 0.1 within [0, 1], i + j + k = 10 has 66 solutions, ≤ 10 has
+	// 286, and ≤ 9 has 220.
+	for _, c := range []struct {
+		constraint definition.Constraint
+		want       int
+	}{
+		{definition.Constraint{Equals: ptr(1)}, 66},
+		{definition.Constraint{Equals: ptr(1 + 1e-12)}, 0},
+		{definition.Constraint{AtMost: ptr(1)}, 286},
+		{definition.Constraint{AtMost: ptr(1 - 1e-12)}, 220},
+		{definition.Constraint{AtLeast: ptr(1)}, 1331 - 220},
+		{definition.Constraint{AtLeast: ptr(1 + 1e-12)}, 1331 - 286},
+	} {
+		if got := count(c.constraint); got != c.want {
+			t.Errorf("%+v: %d compositions, want %d", c.constraint, got, c.want)
+		}
+	}
+}
+
+// Law: a dosed value is the float64 nearest to the decimal number k·step, of all
+// multiples between the bounds; a number belongs to it that agrees to nine digits.
+func TestStepsAreDecimals(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi, step float64
+		digits       int // of the step
+		low, high    int // multiples
+	}{
+		{0, 1, 0.1, 1, 0, 10}, {0.05, 0.95, 0.1, 1, 1, 9}, {-0.35, 0.35, 0.05, 2, -7, 7}, {0.1, 0.7, 0.1, 1, 1, 7}, {0, 50, 0.001, 3, 0, 50000},
+		{-3, -1, 0.25, 2, -12, -4}, {2, 9, 3, 0, 1, 3}, {1e6, 1e6 + 1, 0.3, 1, 3333334, 3333336}, {0.3, 0.3, 0.1, 1, 3, 3},
+	} {
+		g, ok := stepGrid(c.lo, c.hi, c.step)
+		if !ok || g.len() != c.high-c.low+1 {
+			t.Fatalf("%v to %v in steps of %v: %d values, want %d", c.lo, c.hi, c.step, g.len(), c.high-c.low+1)
+		}
+		thousandths := int(math.Round(c.step * 1000))
+		for i := range g.len() {
+			k := (c.low + i) * thousandths
+			want, err := strconv.ParseFloat(fmt.Sprintf("%de-3", k), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := g.value(i); got != want {
+				t.Fatalf("value %d of %v to %v in steps of %v is %v, want %v", i, c.lo, c.hi, c.step, got, want)
+			}
+		}
+		v := g.value(g.len() - 1)
+		for off, want := range map[float64]bool{0: true, 1e-12: true, 1e-7: false, 1e-4: false} {
+			if got := g.contains(v + off*max(math.Abs(v), c.step)); got != want {
+				t.Errorf("%v off by %g of itself is a multiple of %v: %v", v, off, c.step, got)
+			}
+		}
+	}
+	for _, none := range [][3]float64{{0.11, 0.19, 0.1}, {0, 1, 0}, {0, 1, -1}, {0, 1, math.NaN()}, {0, 1e300, 1e-10}} {
+		if g, ok := stepGrid(none[0], none[1], none[2]); ok {
+			t.Errorf("%v: %d values", none, g.len())
+		}
+	}
+}
+
+// Law: of two equally near values the lower is the nearest; a hair beside a value is
+// beside it.
+func TestGridIsSearchedRightAtItsValues(t *testing.T) {
+	steps, _ := stepGrid(1, 4, 1)
+	for _, g := range []*grid{{values: []float64{1, 2, 3, 4}}, steps} {
+		for _, c := range []struct {
+			x                    float64
+			floor, ceil, nearest int
+		}{
+			{2, 1, 1, 1}, {2.5, 1, 2, 1}, {math.Nextafter(2.5, 3), 1, 2, 2}, {math.Nextafter(3, 4), 2, 3, 2}, {math.Nextafter(3, 0), 1, 2, 2},
+			{0, -1, 0, 0}, {9, 3, 4, 3},
+		} {
+			if f, k, n := g.floor(c.x), g.ceil(c.x), g.nearest(c.x); f != c.floor || k != c.ceil || n != c.nearest {
+				t.Errorf("%v: floor %d, ceiling %d, nearest %d; want %d, %d, %d", c.x, f, k, n, c.floor, c.ceil, c.nearest)
+			}
+		}
+	}
+}
+
+// Law: a space is the unit cube where all parameters are continuous and nothing is
+// constrained, excluded or listed.
+func TestBox(t *testing.T) {
+	wide := []definition.Parameter{continuous("a", 0, 1), continuous("b", 0, 1)}
+	for name, c := range map[string]struct {
+		def  definition.Campaign
+		want bool
+	}{
+		"continuous":  {definition.Campaign{Parameters: wide}, true},
+		"constrained": {definition.Campaign{Parameters: wide, Constraints: []definition.Constraint{{Terms: map[string]float64{"a": 1}, AtMost: ptr(0.5)}}}, false},
+		"excluded":    {definition.Campaign{Parameters: wide, Excluded: []definition.Region{{Where: map[string]definition.RegionSide{"a": {Max: ptr(0.5)}}}}}, false},
+		"listed":      {definition.Campaign{Parameters: wide, Candidates: []definition.Point{ab(0, 0)}}, false},
+		"of values":   {definition.Campaign{Parameters: []definition.Parameter{{Name: "a", Values: []float64{1, 2}}}}, false},
+		"of categories": {definition.Campaign{Parameters: append(slices.Clone(wide),
+			definition.Parameter{Name: "c", Categories: []definition.CategoryDef{{Name: "x"}, {Name: "y"}}})}, false},
+	} {
+		if got := prepared(t, c.def).Box(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// Law: floor, ceiling and the nearest value of a grid are what looking at every value
+// finds; the lower of two equally near.
+func TestGridIsSearchedRight(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var g *grid
+		if rapid.Bool().Draw(t, "values") {
+			values := rapid.SliceOfNDistinct(rapid.IntRange(-20, 20), 1, 8, rapid.ID[int]).Draw(t, "list")
+			slices.Sort(values)
+			g = &grid{}
+			for _, v := range values {
+				g.values = append(g.values, float64(v)/4)
+			}
+		} else {
+			step := rapid.SampledFrom([]float64{0.1, 0.05, 0.3, 0.07, 1}).Draw(t, "step")
+			lo := float64(rapid.IntRange(-30, 30).Draw(t, "lo")) / 10
+			var ok bool
+			if g, ok = stepGrid(lo, lo+float64(rapid.IntRange(0, 40).Draw(t, "width"))/10, step); !ok {
+				t.Skip("empty")
+			}
+		}
+		x := float64(rapid.IntRange(-3200, 9000).Draw(t, "x")) / 800
+		if rapid.Bool().Draw(t, "on") { // on a value, or a hair beside it
+			x = g.value(rapid.IntRange(0, g.len()-1).Draw(t, "i"))
+			x = math.Nextafter(x, rapid.SampledFrom([]float64{x, -100, 100}).Draw(t, "towards"))
+		}
+		floor, ceil, nearest := -1, g.len(), 0
+		for i := range g.len() {
+			v := g.value(i)
+			if v <= x {
+				floor = i
+			}
+			if v >= x && ceil == g.len() {
+				ceil = i
+			}
+			if math.Abs(v-x) < math.Abs(g.value(nearest)-x) {
+				nearest = i
+			}
+		}
+		if f, c, n := g.floor(x), g.ceil(x), g.nearest(x); f != floor || c != ceil || n != nearest {
+			t.Fatalf("%v: floor %d, ceiling %d, nearest %d; want %d, %d, %d", x, f, c, n, floor, ceil, nearest)
+		}
+	})
+}
+
+// Law: of a list of candidates a composition is one that agrees with it to nine digits
+// of each range; the faulty ones of a list are none.
+func TestCandidatesAreMeantExactly(t *testing.T) {
+	s := prepared(t, definition.Campaign{
+		Parameters: []definition.Parameter{continuous("a", 0, 10), continuous("b", 0, 1)},
+		Candidates: []definition.Point{ab(1, 0.5), ab(11, 0.5), ab(5, 0.25), {"a": definition.Number(1)}},
+	})
+	if list, ok := s.Finite(); !ok || len(list) != 2 {
+		t.Fatalf("the list is %v", list)
+	}
+	for _, c := range []struct {
+		p    definition.Point
+		want bool
+	}{
+		{ab(1, 0.5), true}, {ab(1+9e-9, 0.5), true}, {ab(1+2e-8, 0.5), false}, {ab(1+1e-4, 0.5), false}, {ab(5, 0.25+1e-4), false},
+		{ab(5, 0.5), false}, {ab(11, 0.5), false},
+	} {
+		if err := s.Contains(c.p); (err == nil) != c.want {
+			t.Errorf("%v: %v", c.p, err)
+		}
+	}
+}
+
+// Law: of equally near compositions of a list the first is the nearest.
+func TestEquallyNearOfAList(t *testing.T) {
+	for _, list := range [][]definition.Point{{ab(0, 0), ab(1, 1)}, {ab(1, 1), ab(0, 0)}} {
+		s := prepared(t, definition.Campaign{Parameters: []definition.Parameter{continuous("a", 0, 1), continuous("b", 0, 1)}, Candidates: list})
+		if p, err := s.Snap([]float64{0.5, 0.5}); err != nil || s.Format(p) != s.Format(list[0]) {
+			t.Errorf("of %v %v is the nearest, %v", list, p, err)
+		}
+	}
+}
+
+// Law: a composition belongs to the space by each of its parameters and no other.
+func TestWhatIsNoComposition(t *testing.T) {
+	s := prepared(t, definition.Campaign{Parameters: []definition.Parameter{
+		continuous("a", 0, 1), {Name: "v", Values: []float64{1, 2, 4}}, {Name: "salt", Categories: []definition.CategoryDef{{Name: "x"}, {Name: "y"}}}}})
+	whole := func(change func(definition.Point)) definition.Point {
+		p := definition.Point{"a": definition.Number(0.5), "v": definition.Number(2), "salt": definition.Category("y")}
+		change(p)
+		return p
+	}
+	for _, c := range []struct {
+		name         string
+		p            definition.Point
+		within, read bool // whether it may be measured, and encoded
+		words        string
+	}{
+		{"whole", whole(func(definition.Point) {}), true, true, ""},
+		{"a number out of bounds", whole(func(p definition.Point) { p["a"] = definition.Number(1.2) }), false, true, "outside 0 to 1"},
+		{"no value of the list", whole(func(p definition.Point) { p["v"] = definition.Number(3) }), false, true, "not one of its values"},
+		{"a parameter missing", whole(func(p definition.Point) { delete(p, "v") }), false, false, `"v" is missing`},
+		{"a parameter too many", whole(func(p definition.Point) { p["z"] = definition.Number(1) }), false, false, `no parameter "z"`},
+		{"another parameter", whole(func(p definition.Point) { delete(p, "v"); p["z"] = definition.Number(1) }), false, false, `"v" is missing`},
+		{"a number for a category", whole(func(p definition.Point) { p["salt"] = definition.Number(1) }), false, false, "one of x, y"},
+		{"another category", whole(func(p definition.Point) { p["salt"] = definition.Category("z") }), false, false, `no category "z"`},
+		{"a category for a number", whole(func(p definition.Point) { p["a"] = definition.Category("x") }), false, false, "must be a number"},
+		{"no number", whole(func(p definition.Point) { p["a"] = definition.Number(math.NaN()) }), false, false, "finite"},
+	} {
+		err := s.Contains(c.p)
+		if (err == nil) != c.within || err != nil && (!errors.Is(err, ErrOutside) || !strings.Contains(err.Error(), c.words)) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if _, err := s.Encode(c.p); (err == nil) != c.read {
+			t.Errorf("%s is encoded: %v", c.name, err)
+		}
+		if _, err := s.Key(c.p); (err == nil) != c.read {
+			t.Errorf("%s has a key: %v", c.name, err)
+		}
+	}
+}
+
+// Law: a number is encoded as its share of the range, a category by its own coordinate
+// or its descriptors, each as its share of theirs; what is decoded is the nearest
+// value, clamped.
+func TestEncodingIsAsDocumented(t *testing.T) {
+	def := definition.Campaign{
+		Parameters: []definition.Parameter{continuous("a", -2, 6), {Name: "v", Values: []float64{4, 1, 2, 2}},
+			{Name: "salt", Categories: []definition.CategoryDef{{Name: "x"}, {Name: "y"}, {Name: "z"}}}, continuous("fixed", 3, 3),
+			{Name: "solvent", Categories: []definition.CategoryDef{
+				{Name: "p", Descriptors: map[string]float64{"viscosity": 2, "epsilon": 90, "same": 5}},
+				{Name: "q", Descriptors: map[string]float64{"viscosity": 6, "epsilon": 30, "same": 5}},
+				{Name: "r", Descriptors: map[string]float64{"viscosity": 3, "epsilon": 60, "same": 5}}}}, continuous("dosed", 0, 1)},
+		Instrument: definition.Instrument{Steps: map[string]float64{"dosed": 0.4}},
+	}
+	s := prepared(t, def)
+	p := definition.Point{"a": definition.Number(0), "v": definition.Number(2), "salt": definition.Category("y"), "fixed": definition.Number(3),
+		"solvent": definition.Category("r"), "dosed": definition.Number(0.8)}
+	x, err := s.Encode(p)
+	if want := []float64{0.25, 1. / 3, 0, 1, 0, 0, 0.5, 0, 0.25, 0.8}; err != nil || !slices.Equal(x, want) {
+		t.Errorf("encoded it is %v (%v), want %v", x, err, want)
+	}
+	if got := fmt.Sprint(s.Coordinates()); got != "[[0] [1] [2 3 4] [5] [6 7 8] [9]]" || s.Dim() != 10 {
+		t.Errorf("the coordinates are %s of %d", got, s.Dim())
+	}
+	for i, span := range map[int]float64{0: 8, 1: 3, 3: 1, 5: 1} {
+		if s.Span(i) != span {
+			t.Errorf("parameter %d spans %v, want %v", i, s.Span(i), span)
+		}
+	}
+	lower, upper, _, _, _, _ := s.Polytope()
+	if lower[9] != 0 || upper[9] != 0.8 { // the last step within the bounds
+		t.Errorf("the dosed parameter goes from %v to %v", lower[9], upper[9])
+	}
+	for _, c := range []struct {
+		x    []float64
+		want string
+	}{
+		{x, "a 0, v 2, salt y, fixed 3, solvent r, dosed 0.8"},
+		{[]float64{-1, 2, 0.4, 0.2, 0.3, 9, 1, 0, 0, 7}, "a -2, v 4, salt x, fixed 3, solvent p, dosed 0.8"},
+		{[]float64{2, -1, 0.1, 0.2, 0.3, -9, 0, 0, 1, 0.19}, "a 6, v 1, salt z, fixed 3, solvent q, dosed 0"},
+		{[]float64{0.5, 0.16, 0, 0, 0, 0, 0.5, 9, 0.3, 0.21}, "a 2, v 1, salt x, fixed 3, solvent r, dosed 0.4"},
+		{[]float64{0.5, 0.18, 0, 0, 0, 0, 0.5, 9, 0.3, 0.21}, "a 2, v 2, salt x, fixed 3, solvent r, dosed 0.4"},
+	} {
+		if got := s.Format(s.Decode(c.x)); got != c.want {
+			t.Errorf("%v is %s, want %s", c.x, got, c.want)
+		}
+	}
+	if s.Box() {
+		t.Error("it is taken for the unit cube")
+	}
+}
+
+// Law: two compositions have one key where no coordinate differs by a billionth of its range.
+func TestKeysTellCompositionsApart(t *testing.T) {
+	s := prepared(t, definition.Campaign{Parameters: []definition.Parameter{continuous("a", 0, 100), continuous("b", 0, 1)}})
+	own, err := s.Key(ab(50, 0.5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for off, same := range map[float64]bool{1e-11: true, 3e-10: true, 2e-9: false, 1e-6: false} {
+		for _, p := range []definition.Point{ab(50+100*off, 0.5), ab(50, 0.5-off)} {
+			if key, err := s.Key(p); err != nil || (key == own) != same {
+				t.Errorf("off by %g: the same key %v, %v", off, key == own, err)
+			}
+		}
+	}
+	// A billionth is written 1, 37 of them 11, in base 36: 1, 12 is not 11, 2.
+	one, _ := s.Key(ab(100*1e-9, 38e-9))
+	other, _ := s.Key(ab(100*37e-9, 2e-9))
+	if one == other {
+		t.Error("coordinates run into each other")
+	}
+}
+
+// Law: no composition that may be measured is nearer than the one that is snapped to,
+// whatever shapes the space; what is snapped is exact.
+func TestNothingIsNearerThanSnap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		def := definitions().Draw(t, "definition")
+		s := open(t, def)
+		x := make([]float64, s.Dim())
+		for i := range x {
+			x[i] = rapid.Float64Range(-0.3, 1.3).Draw(t, "x")
+		}
+		p, err := s.Snap(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := s.Encode(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sample, err := s.Sample(200, rapid.Uint64().Draw(t, "seed"))
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, q := range sample {
+			v, err := s.Encode(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Projections on a polytope are exact to some 1e-8.
+			if d := squaredDistance(v, x); d < squaredDistance(u, x)-1e-6 {
+				t.Fatalf("snapped to %v at %v, and %v is at %v", p, squaredDistance(u, x), q, d)
+			}
+		}
+		for _, c := range def.Constraints {
+			sum, magnitude := new(big.Rat), 0.0
+			for _, par := range def.Parameters {
+				coef, named := c.Terms[par.Name]
+				if !named {
+					continue
+				}
+				v, _ := p[par.Name].Float()
+				sum.Add(sum, new(big.Rat).Mul(decimal(coef), decimal(v)))
+				i := slices.Index(s.Parameters(), par.Name)
+				magnitude += math.Abs(coef)*s.Span(i) + math.Abs(coef*v)
+			}
+			off := func(rhs float64) float64 {
+				d, _ := new(big.Rat).Sub(sum, decimal(rhs)).Float64()
+				return d / (magnitude + math.Abs(rhs))
+			}
+			switch {
+			case c.Equals != nil && math.Abs(off(*c.Equals)) > 1.001e-9, c.AtMost != nil && off(*c.AtMost) > 1.001e-9, c.AtLeast != nil && off(*c.AtLeast) < -1.001e-9:
+				t.Fatalf("%v breaks %+v", p, c)
+			}
+		}
+	})
+}
+
+// Law: an excluded region is left through the face that leads to the nearest
+// composition, by a billionth of the range, or to the next step or value.
+func TestRegionsAreLeftBySteps(t *testing.T) {
+	where := func(sides map[string]definition.RegionSide) []definition.Region {
+		return []definition.Region{{Where: sides}}
+	}
+	box := []definition.Parameter{continuous("a", 0, 10), continuous("b", 0, 1)}
+	values := []definition.Parameter{{Name: "a", Values: []float64{0, 2, 5, 10}}, continuous("b", 0, 1)}
+	middle := definition.RegionSide{Min: ptr(3), Max: ptr(6)}
+	for _, c := range []struct {
+		name string
+		def  definition.Campaign
+		x    []float64
+		a, b float64
+	}{
+		{"to the left", definition.Campaign{Parameters: box, Excluded: where(map[string]definition.RegionSide{"a": middle})}, []float64{0.4, 0.5}, 3 - 1e-8, 0.5},
+		{"to the right", definition.Campaign{Parameters: box, Excluded: where(map[string]definition.RegionSide{"a": middle})}, []float64{0.5, 0.5}, 6 + 1e-8, 0.5},
+		{"upwards", definition.Campaign{Parameters: box, Excluded: where(map[string]definition.RegionSide{"a": middle, "b": {Min: ptr(0.2), Max: ptr(0.6)}})}, []float64{0.45, 0.55}, 4.5, 0.6 + 1e-9},
+		{"downwards", definition.Campaign{Parameters: box, Excluded: where(map[string]definition.RegionSide{"a": middle, "b": {Min: ptr(0.2), Max: ptr(0.6)}})}, []float64{0.45, 0.22}, 4.5, 0.2 - 1e-9},
+		{"not where it is", definition.Campaign{Parameters: box, Excluded: where(map[string]definition.RegionSide{"a": middle, "b": {Min: ptr(0.2)}})}, []float64{0.45, 0.1}, 4.5, 0.1},
+		{"to a value", definition.Campaign{Parameters: values, Excluded: where(map[string]definition.RegionSide{"a": {Min: ptr(1.5), Max: ptr(5)}})}, []float64{0.6, 0.5}, 10, 0.5},
+		{"to a lower value", definition.Campaign{Parameters: values, Excluded: where(map[string]definition.RegionSide{"a": {Min: ptr(2), Max: ptr(9)}})}, []float64{0.3, 0.5}, 0, 0.5},
+		{"to a step", definition.Campaign{Parameters: box, Excluded: where(map[string]definition.RegionSide{"a": middle}), Instrument: definition.Instrument{Steps: map[string]float64{"a": 0.5}}}, []float64{0.35, 0.5}, 2.5, 0.5},
+		{"past an open end", definition.Campaign{Parameters: box, Excluded: where(map[string]definition.RegionSide{"a": {Min: ptr(3)}})}, []float64{0.9, 0.5}, 3 - 1e-8, 0.5},
+	} {
+		s := prepared(t, c.def)
+		p, err := s.Snap(c.x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, _ := p["a"].Float()
+		b, _ := p["b"].Float()
+		if math.Abs(a-c.a) > 1e-14*10 || math.Abs(b-c.b) > 1e-14 || s.Contains(p) != nil {
+			t.Errorf("%s: %v is snapped to %.12g, %.12g, want %.12g, %.12g (%v)", c.name, c.x, a, b, c.a, c.b, s.Contains(p))
+		}
+	}
+	s := prepared(t, definition.Campaign{Parameters: box, Excluded: where(map[string]definition.RegionSide{"a": middle})})
+	for _, c := range []struct {
+		a    float64
+		want bool
+	}{{3, true}, {6, true}, {4, true}, {math.Nextafter(3, 0), false}, {math.Nextafter(6, 7), false}} {
+		if name, in := s.Excluded(ab(c.a, 0.5)); in != c.want || in && name != "number 1" || (s.Contains(ab(c.a, 0.5)) == nil) == c.want {
+			t.Errorf("at %v: excluded by %q, %v", c.a, name, in)
+		}
+	}
+}
+
+// Law: of no more pieces than the limit each is a cell of its own, of more the whole
+// relaxed space is one.
+func TestCellsHaveALimit(t *testing.T) {
+	s := prepared(t, definition.Campaign{Parameters: []definition.Parameter{continuous("a", 0, 1), {Name: "c", Categories: []definition.CategoryDef{{Name: "x"}, {Name: "y"}, {Name: "z"}}}},
+		Excluded: []definition.Region{{Where: map[string]definition.RegionSide{"a": {Min: ptr(0.4), Max: ptr(0.6)}}}}})
+	for limit, want := range map[int]int{6: 6, 7: 6, 5: 1, 2: 1, 1: 1} { // two parts of three categories
+		cells, whole, err := s.Cells(limit)
+		if err != nil || len(cells) != want || whole != (want == 1) {
+			t.Errorf("limit %d: %d cells, whole %v, %v; want %d", limit, len(cells), whole, err, want)
+		}
+	}
+	s = prepared(t, definition.Campaign{Parameters: []definition.Parameter{continuous("a", 0, 1)},
+		Excluded: []definition.Region{{Where: map[string]definition.RegionSide{"a": {Min: ptr(0.4), Max: ptr(0.6)}}}}})
+	if cells, whole, err := s.Cells(2); err != nil || len(cells) != 2 || whole {
+		t.Errorf("of two parts and no category: %d cells, whole %v, %v", len(cells), whole, err)
+	}
+}

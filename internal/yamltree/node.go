@@ -1,0 +1,287 @@
+package yamltree
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Path leads to a node: keys of mappings are strings, places in lists are ints.
+type Path []any
+
+// To returns the path with further steps. The result shares nothing with p.
+func (p Path) To(steps ...any) Path { return append(slices.Clone(p), steps...) }
+
+// Within says whether p leads to the same node as q or below it.
+func (p Path) Within(q Path) bool { return len(p) >= len(q) && slices.Equal(p[:len(q)], q) }
+
+// String writes the path as a person would: "parameters[1].min".
+func (p Path) String() string {
+	var b strings.Builder
+	for _, step := range p {
+		switch step := step.(type) {
+		case int:
+			b.WriteString("[" + strconv.Itoa(step) + "]")
+		case string:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(step)
+		}
+	}
+	return b.String()
+}
+
+// Place is where something stands in a file: line and column from 1, in characters.
+// The zero Place is nowhere.
+type Place struct{ Line, Column int }
+
+// Node is a value of a tree: a mapping, a list or a scalar. Nodes are not changed once
+// they are made; [Node.With], [Node.Without] and [Node.WithItems] return copies.
+type Node struct {
+	// Path is where the node was written, or lay in the value that it was made of. It
+	// stays when the node becomes part of another tree.
+	Path Path
+	// Place is that of the value, or of its key where the value is empty. What an
+	// alias or a merge brings has the place of the alias. It is zero for a node that a
+	// program made.
+	Place Place
+	// Key is the place of the key; zero in a list and for the root.
+	Key Place
+	// Value is that of a scalar: nil, bool, string or json.Number. A number is finite
+	// and in decimal.
+	Value any
+	// Items are those of a list.
+	Items []*Node
+	// Faulty says that the value could not be read, which was reported.
+	Faulty bool
+
+	kind   kind
+	keys   []string // of a mapping, in the order of the file
+	fields map[string]*Node
+}
+
+type kind int
+
+const (
+	scalarKind kind = iota
+	listKind
+	mappingKind
+)
+
+// IsMapping reports whether the node has keys.
+func (n *Node) IsMapping() bool { return n != nil && n.kind == mappingKind }
+
+// IsList reports whether the node has items.
+func (n *Node) IsList() bool { return n != nil && n.kind == listKind }
+
+// IsNull reports whether the node is a scalar without a value.
+func (n *Node) IsNull() bool { return n != nil && n.kind == scalarKind && n.Value == nil }
+
+// Keys returns the keys of a mapping, in the order of the file.
+func (n *Node) Keys() []string {
+	if n == nil {
+		return nil
+	}
+	return n.keys
+}
+
+// Field returns the value of a key; nil where there is none, or n is no mapping.
+func (n *Node) Field(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	return n.fields[key]
+}
+
+// Find follows a path and returns the last node on it, and the steps that lead
+// further than there are nodes.
+func (n *Node) Find(p Path) (last *Node, rest Path) {
+	for len(p) > 0 {
+		next := n.step(p[0])
+		if next == nil {
+			break
+		}
+		n, p = next, p[1:]
+	}
+	return n, p
+}
+
+// Written follows a path and returns the last node on it that stands in a file, and the
+// steps after it; nil where none does.
+func (n *Node) Written(p Path) (last *Node, rest Path) {
+	rest = p
+	for n != nil {
+		if n.Place != (Place{}) {
+			last, rest = n, p
+		}
+		if len(p) == 0 {
+			break
+		}
+		n, p = n.step(p[0]), p[1:]
+	}
+	return last, rest
+}
+
+// step returns the field of a name or the item at an index; nil where there is none.
+func (n *Node) step(step any) *Node {
+	switch step := step.(type) {
+	case string:
+		return n.Field(step)
+	case int:
+		if step >= 0 && step < len(n.Items) {
+			return n.Items[step]
+		}
+	}
+	return nil
+}
+
+// Of returns a value as a tree that stands in no file: what encoding/json makes of it,
+// with keys in alphabetical order. The error is that of encoding/json.
+func Of(value any) (*Node, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var plain any
+	if err := decoder.Decode(&plain); err != nil {
+		return nil, err
+	}
+	return of(nil, plain), nil
+}
+
+func of(p Path, plain any) *Node {
+	switch value := plain.(type) {
+	case map[string]any:
+		n := &Node{Path: p, kind: mappingKind, keys: slices.Sorted(maps.Keys(value)), fields: make(map[string]*Node, len(value))}
+		for name, field := range value {
+			n.fields[name] = of(p.To(name), field)
+		}
+		return n
+	case []any:
+		n := &Node{Path: p, kind: listKind}
+		for i, item := range value {
+			n.Items = append(n.Items, of(p.To(i), item))
+		}
+		return n
+	}
+	return &Node{Path: p, Value: plain}
+}
+
+// Mapping returns a mapping without keys that stands in no file.
+func Mapping() *Node { return &Node{kind: mappingKind} }
+
+// Text returns a text that stands in no file.
+func Text(s string) *Node { return &Node{Value: s} }
+
+// Int returns a whole number that stands in no file.
+func Int(k int) *Node { return &Node{Value: json.Number(strconv.Itoa(k))} }
+
+// With returns a copy of a mapping in which a key has the given value. Anything but a
+// mapping, also nil, counts as a mapping without keys.
+func (n *Node) With(key string, value *Node) *Node {
+	out := Mapping()
+	if n != nil {
+		out.Path, out.Place, out.Key = n.Path, n.Place, n.Key
+	}
+	if n.IsMapping() {
+		out.keys = slices.Clone(n.keys)
+		out.fields = maps.Clone(n.fields)
+	}
+	if out.fields == nil {
+		out.fields = map[string]*Node{}
+	}
+	out.set(key, value)
+	return out
+}
+
+// set gives a key a value.
+func (n *Node) set(key string, value *Node) {
+	if _, there := n.fields[key]; !there {
+		n.keys = append(n.keys, key)
+	}
+	n.fields[key] = value
+}
+
+// Without returns a copy of a mapping that does not have a key.
+func (n *Node) Without(key string) *Node {
+	if n.Field(key) == nil {
+		return n
+	}
+	out := *n
+	out.keys = slices.DeleteFunc(slices.Clone(n.keys), func(k string) bool { return k == key })
+	out.fields = maps.Clone(n.fields)
+	delete(out.fields, key)
+	return &out
+}
+
+// WithItems returns a copy of a list that has other items.
+func (n *Node) WithItems(items []*Node) *Node {
+	out := *n
+	out.Items = items
+	return &out
+}
+
+// Plain returns the value as encoding/json would read it, numbers as json.Number. Of
+// what is faulty a mapping lacks the key, and a list has nil. The result is the caller's.
+func (n *Node) Plain() any {
+	switch n.kind {
+	case mappingKind:
+		m := make(map[string]any, len(n.fields))
+		for name, field := range n.fields {
+			if !field.Faulty {
+				m[name] = field.Plain()
+			}
+		}
+		return m
+	case listKind:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = item.Plain()
+		}
+		return list
+	}
+	return n.Value
+}
+
+// Describe names the type of the value for a message.
+func (n *Node) Describe() string {
+	switch n.kind {
+	case mappingKind:
+		return "a mapping"
+	case listKind:
+		return "a list"
+	}
+	return describe(n.Value)
+}
+
+// describe names the type of a plain value for a message.
+func describe(value any) string {
+	switch value.(type) {
+	case nil:
+		return "empty"
+	case bool:
+		return "true or false"
+	case string:
+		return "text"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a mapping"
+	}
+	return "a number"
+}
+
+// quote writes a plain value for a message: text in quotes.
+func quote(value any) string {
+	if s, ok := value.(string); ok {
+		return strconv.Quote(s)
+	}
+	return fmt.Sprint(value)
+}

@@ -1,0 +1,85 @@
+package yamltree
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// decimalForm matches the decimal numbers of YAML's core schema. The parser takes some of
+// them for text: 1e-3, which has no point, and what it cannot hold.
+var decimalForm = regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
+
+// paddedForm matches whole numbers that begin with a zero: 010 is 8 in YAML 1.1, 10 in
+// YAML 1.2, and often a name.
+var paddedForm = regexp.MustCompile(`^[-+]?0[0-9]+$`)
+
+// scalar returns what a scalar means: bool, string or json.Number. A message says why it
+// means nothing.
+func scalar(n ast.Node) (value any, message, remedy string) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		if n.Token != nil && n.Token.Type == token.StringType && decimalForm.MatchString(n.Value) {
+			return decimal(n.Value)
+		}
+		return n.Value, "", ""
+	case *ast.LiteralNode:
+		return n.Value.Value, "", ""
+	case *ast.BoolNode:
+		return n.Value, "", ""
+	case *ast.IntegerNode:
+		if paddedForm.MatchString(n.Token.Value) {
+			return padded(n.Token.Value)
+		}
+		return json.Number(fmt.Sprint(n.Value)), "", "" // an int64 or uint64
+	case *ast.FloatNode:
+		return float(n.Value, n.Token.Value)
+	case *ast.InfinityNode, *ast.NanNode:
+		return nil, n.GetToken().Value + " is not a finite number", "where there is no limit, leave the key out"
+	case *ast.TagNode:
+		return nil, "tags (" + n.Start.Value + ") are not used here", "remove the tag"
+	}
+	return nil, "this cannot stand here", ""
+}
+
+// decimal returns the number of a text.
+func decimal(text string) (value any, message, remedy string) {
+	if paddedForm.MatchString(text) {
+		return padded(text)
+	}
+	x, _ := strconv.ParseFloat(text, 64) // ±∞ beyond the range
+	value, message, remedy = float(x, text)
+	if message == "" && !strings.ContainsAny(text, ".eE") { // whole: with all its digits
+		value = json.Number(strings.TrimPrefix(text, "+"))
+	}
+	return value, message, remedy
+}
+
+func float(x float64, text string) (value any, message, remedy string) {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil, text + " is too large a number", ""
+	}
+	format := byte('g')
+	if x == math.Trunc(x) && math.Abs(x) < 1e21 { // 1e6 is a whole number
+		format = 'f'
+	}
+	return json.Number(strconv.FormatFloat(x, format, -1, 64)), "", ""
+}
+
+func padded(text string) (value any, message, remedy string) {
+	sign := ""
+	if text[0] == '-' {
+		sign = "-"
+	}
+	digits := strings.TrimLeft(text, "+-0")
+	if digits == "" {
+		digits = "0"
+	}
+	return nil, text + " may be a number or a name", fmt.Sprintf("write %s%s for the number, %q in quotes for the name", sign, digits, text)
+}

@@ -1,0 +1,191 @@
+package yamltree
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/internal/format"
+)
+
+// WrongType says that a plain value is of none of the wanted types, which are those of
+// JSON Schema ("object", "integer"), and what to write where that can be guessed.
+func WrongType(value any, wanted ...string) (message, remedy string) {
+	var words []string
+	for _, w := range wanted {
+		if word := typeWords[w]; word != "" && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	want := strings.Join(words, " or ")
+	if want == "" {
+		want = "one"
+	}
+	if value == nil {
+		return "there is no value", "give it " + want + ", or remove the key"
+	}
+	message = fmt.Sprintf("it must be %s, and this is %s", want, describe(value))
+	switch v := value.(type) {
+	case string:
+		remedy = insteadOfText(v, wanted)
+	case json.Number:
+		switch {
+		case slices.Contains(wanted, "integer"):
+			message = fmt.Sprintf("%s is not a whole number", v)
+		case slices.Contains(wanted, "string"):
+			remedy = fmt.Sprintf("a name that looks like a number goes in quotes: %q", v)
+		}
+	case bool:
+		if slices.Contains(wanted, "string") {
+			remedy = fmt.Sprintf("put it in quotes if it is a name: %q", strconv.FormatBool(v))
+		}
+	}
+	return message, remedy
+}
+
+var typeWords = map[string]string{
+	"object":  "a mapping (key: value)",
+	"array":   "a list",
+	"string":  "text",
+	"integer": "a whole number",
+	"number":  "a number",
+	"boolean": "true or false",
+}
+
+// insteadOfText is what to write in place of a text that is of the wrong type.
+func insteadOfText(text string, wanted []string) string {
+	pointed := strings.Replace(text, ",", ".", 1)
+	if _, err := strconv.ParseFloat(pointed, 64); err == nil {
+		if pointed != text {
+			return "write " + pointed + ", with a point"
+		}
+		return "remove the quotes"
+	}
+	fields := strings.Fields(text)
+	if slices.Contains(wanted, "array") {
+		return "write a list in brackets: [" + strings.Join(fields, ", ") + "]"
+	}
+	if len(fields) == 2 && slices.Contains(wanted, "number") {
+		if _, err := strconv.ParseFloat(fields[0], 64); err == nil {
+			return fmt.Sprintf("write %s here and the unit %q in its own key", fields[0], fields[1])
+		}
+	}
+	return ""
+}
+
+// TooSmall says that a number is less than the least, or not more than it.
+func TooSmall(got, least float64, exclusive bool) (message, remedy string) {
+	message = format.Setting(got) + " is too small"
+	if exclusive {
+		return message, "it must be more than " + format.Setting(least)
+	}
+	return message, "the least is " + format.Setting(least)
+}
+
+// TooLarge says that a number is more than the greatest, or not less than it.
+func TooLarge(got, greatest float64, exclusive bool) (message, remedy string) {
+	message = format.Setting(got) + " is too large"
+	if exclusive {
+		return message, "it must be less than " + format.Setting(greatest)
+	}
+	return message, "the greatest is " + format.Setting(greatest)
+}
+
+// NotAmong says that a plain value is none of those that are possible.
+func NotAmong(value any, names []string) (message, remedy string) {
+	return quote(value) + " is not possible here", Suggest(fmt.Sprint(value), names)
+}
+
+// UnknownKey says that a key is none of those that are known.
+func UnknownKey(name string, known []string) (message, remedy string) {
+	remedy = Suggest(name, known)
+	if strings.HasPrefix(remedy, "choose") {
+		remedy = "the keys here are " + strings.Join(known, ", ")
+	}
+	return fmt.Sprintf("unknown key %q", name), remedy
+}
+
+// Missing says that a mapping lacks a key.
+func Missing(name string) string { return fmt.Sprintf("%q is missing", name) }
+
+// TooShort says that a text has too few characters.
+func TooShort(got, least int) (message, remedy string) {
+	message = "the text is empty"
+	if got > 0 {
+		message = fmt.Sprintf("the text has %d characters", got)
+	}
+	return message, fmt.Sprintf("it needs at least %d", least)
+}
+
+// TooLong says that a text has too many characters.
+func TooLong(got, most int) (message, remedy string) {
+	return fmt.Sprintf("the text has %d characters", got), fmt.Sprintf("at most %d are possible", most)
+}
+
+// TooFewItems says that a list has too few items.
+func TooFewItems(got, least int) (message, remedy string) {
+	message = "the list is empty"
+	if got > 0 {
+		message = fmt.Sprintf("the list has %d entries", got)
+	}
+	return message, fmt.Sprintf("it needs at least %d", least)
+}
+
+// WrongForm says that a text does not have the form it must have.
+func WrongForm(text string) string { return fmt.Sprintf("%q does not have the right form", text) }
+
+// Suggest is the remedy for an unknown name: the name that was probably meant, or all
+// that there are.
+func Suggest(name string, names []string) string {
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" }) // a name that was refused itself
+	if nearest := Nearest(name, names); nearest != "" {
+		return fmt.Sprintf("did you mean %q?", nearest)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "choose from " + strings.Join(names, ", ")
+}
+
+// Nearest returns the name nearest to a mistyped one, "" if none is near: at
+// most two insertions, deletions, replacements or swaps of neighbors, and fewer
+// than half the letters of the longer name.
+func Nearest(name string, names []string) string {
+	best, least := "", 3
+	for _, candidate := range names {
+		d := editDistance(strings.ToLower(name), strings.ToLower(candidate))
+		if d < least && 2*d < max(utf8.RuneCountInString(name), utf8.RuneCountInString(candidate)) {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// editDistance is the optimal string alignment distance.
+func editDistance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	d := make([][]int, len(x)+1)
+	for i := range d {
+		d[i] = make([]int, len(y)+1)
+		d[i][0] = i
+	}
+	for j := range y {
+		d[0][j+1] = j + 1
+	}
+	for i := range x {
+		for j := range y {
+			cost := 1
+			if x[i] == y[j] {
+				cost = 0
+			}
+			d[i+1][j+1] = min(d[i][j]+cost, d[i][j+1]+1, d[i+1][j]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				d[i+1][j+1] = min(d[i+1][j+1], d[i-1][j-1]+1)
+			}
+		}
+	}
+	return d[len(x)][len(y)]
+}
