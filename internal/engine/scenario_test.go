@@ -434,7 +434,7 @@ func TestUndefined(t *testing.T) {
 		t.Errorf("the next step is %T", step)
 	}
 	pause := engine.Request{Actor: "person:ada", Pause: &events.CampaignPaused{}}
-	if _, err := core.Handle(pause); !errors.Is(err, problem.ErrInvalidRequest) {
+	if _, err := core.Handle(pause); !errors.Is(err, problem.NoCampaign) {
 		t.Errorf("a request is answered with %v", err)
 	}
 }
