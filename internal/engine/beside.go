@@ -191,14 +191,13 @@ func (r *Runner) begin(tending context.Context, step Step) *computation {
 	s := r.core.State()
 	c := &computation{step: step, at: s.Sequence, began: time.Now(), trace: s.Trace, end: func(error) {}}
 	var now time.Time
+	if _, name := measuredAs(step); name != "" {
+		c.trace, c.end = r.Meter.Trace(s.Trace, name)
+	}
 	switch step := step.(type) {
 	case Fit:
 		c.basis = r.core.basis(step.Model, step.Expert)
-		c.trace, c.end = r.Meter.Trace(s.Trace, "fit "+step.Model)
-	case Judge:
-		c.trace, c.end = r.Meter.Trace(s.Trace, "judgement")
 	case Decide:
-		c.trace, c.end = r.Meter.Trace(s.Trace, "decision")
 		now = r.Now()
 	}
 	ctx, cancel := context.WithCancel(tending)
@@ -281,6 +280,37 @@ func (result *computed) make(ctx context.Context, core *Core, step Step, build e
 		}
 		result.standing = &standing{core.seen(), summary.Best, summary.Preferred, summary.Helps}
 	}
+}
+
+// computeHere makes a step in the loop, where nothing else goes on: somebody waits for
+// a suggestion.
+func (r *Runner) computeHere(ctx context.Context, step Step) error {
+	s := r.core.State()
+	kind, name := measuredAs(step)
+	began := time.Now()
+	trace, end := r.Meter.Trace(s.Trace, name)
+	var result computed
+	result.make(ctx, r.core, step, r.Build, r.Now())
+	end(result.err)
+	if result.err != nil {
+		return result.err
+	}
+	r.Meter.Took(kind, time.Since(began))
+	return r.appendTraced(ctx, "engine", s.LastEvent, trace, result.payloads...)
+}
+
+// measuredAs is what the time of a step counts for, and the name of its trace; both are
+// empty where nothing comes of it that is recorded.
+func measuredAs(step Step) (kind, trace string) {
+	switch step := step.(type) {
+	case Fit:
+		return "fit", "fit " + step.Model
+	case Judge:
+		return "judgement", "judgement"
+	case Decide:
+		return "decision", "decision"
+	}
+	return "", ""
 }
 
 // attend waits for a computation, or for whatever else happens.

@@ -352,26 +352,8 @@ func (r *Runner) perform(ctx, tending context.Context, step Step) error {
 		return r.ask(ctx, tending, *s.Question(step.Question))
 	case Examples:
 		return r.examples(ctx, step)
-	case Fit:
-		began := time.Now()
-		trace, end := r.Meter.Trace(s.Trace, "fit "+step.Model)
-		payload, err := r.core.Fit(ctx, step, r.Build)
-		end(err)
-		if err != nil {
-			return err
-		}
-		r.Meter.Took("fit", time.Since(began))
-		return r.appendTraced(ctx, "engine", s.LastEvent, trace, payload)
-	case Decide:
-		began := time.Now()
-		trace, end := r.Meter.Trace(s.Trace, "decision")
-		payloads, err := r.core.Decide(ctx, step, r.Build, r.Now())
-		end(err)
-		if err != nil {
-			return err
-		}
-		r.Meter.Took("decision", time.Since(began))
-		return r.appendTraced(ctx, "engine", s.LastEvent, trace, payloads...)
+	case Fit, Decide, Judge:
+		return r.computeHere(ctx, step)
 	}
 	panic(fmt.Sprintf("engine: unknown step %T", step))
 }
