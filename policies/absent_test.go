@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -155,7 +156,7 @@ func (h *hall) runner(t *testing.T, log events.Log) *engine.Runner {
 func (h *hall) answer(t *testing.T, q *campaign.Question, tell func(engine.Request) error) {
 	a := said(h.people[q.Expert], q.Form, q.Points())
 	err := tell(engine.Request{Actor: "person:" + q.Expert, Answer: &engine.Answer{Question: q.ID, Reply: humans.Reply{Answer: a}}})
-	if err != nil && (q.Form != events.FormPinpoint || !errors.Is(err, engine.ErrRefused)) {
+	if err != nil && (q.Form != events.FormPinpoint || !errors.Is(err, problem.ErrInvalidRequest)) {
 		t.Errorf("the answer to %s, which is %s: %v", q.ID, q.Status, err)
 	}
 }
@@ -429,7 +430,7 @@ func TestWithdrawnDuels(t *testing.T) {
 				if q.Status == campaign.Withdrawn && q.Moot {
 					withdrawn++
 					answer := engine.Request{Actor: "person:ada", Answer: &engine.Answer{Question: q.ID, Reply: humans.Reply{Answer: events.Answer{Order: []int{0, 1}}}}}
-					if _, err := core.Handle(answer); !errors.Is(err, engine.ErrRefused) {
+					if _, err := core.Handle(answer); !errors.Is(err, problem.ErrInvalidRequest) {
 						t.Errorf("an answer to %s, which was withdrawn: %v", q.ID, err)
 					}
 				}

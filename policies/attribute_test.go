@@ -7,8 +7,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/explain"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // Law: what is explained is what is shown. Base and Shapley values of the mean, the
@@ -43,8 +43,8 @@ func TestAttributionsAddUp(t *testing.T) {
 						continue
 					}
 					explained++
-					shares := explain.Shares(&def, d)
-					if len(shares) != 6 || !explain.AddUp(shares) {
+					shares := view.Shares(&def, d)
+					if len(shares) != 6 || !view.AddUp(shares) {
 						for _, s := range shares {
 							t.Errorf("%s: the %s of the %s candidate: %v in all, the model says %v", d.Decision, s.Quantity, s.Candidate, s.Total, *s.Model)
 						}

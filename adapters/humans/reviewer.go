@@ -79,6 +79,8 @@ type Question struct {
 	// Parameters in the campaign's order, with units, for showing and entering
 	// compositions.
 	Parameters []definition.Parameter
+	// Steps are the dosing steps of those parameters that have one.
+	Steps map[string]float64
 	// Options are the compositions that the question is about, with what the models
 	// say of each: the one to be labelled, those to be compared.
 	Options []events.Option

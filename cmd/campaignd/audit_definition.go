@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
@@ -85,7 +86,7 @@ func followsFrom(source string, def definition.Campaign) string {
 		wanted.Candidates = def.Candidates
 	}
 	if changes := campaignfile.Diff(wanted, def); len(changes) > 0 {
-		return fmt.Sprintf("it does not follow from the campaign file that is recorded with it: %s", changeInWords(&def, changes[0]))
+		return fmt.Sprintf("it does not follow from the campaign file that is recorded with it: %s", view.Change(&def, changes[0]))
 	}
 	return ""
 }

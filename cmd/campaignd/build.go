@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -13,19 +12,14 @@ import (
 	"sync"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // build identifies this program, as it is recorded with fits and decisions.
 type build struct{ events.Build }
 
 // String names the program in a line: "v1.2.0 go1.26.8 amd64/v1, revision 1f2e3d4c5b6a".
-func (b build) String() string {
-	text := fmt.Sprintf("%s %s %s", b.Version, b.Go, b.Arch)
-	if b.Revision != "" {
-		text += ", revision " + b.short()
-	}
-	return text
-}
+func (b build) String() string { return view.Build(b.Build) }
 
 // name is by what a person names the build to `audit --except`.
 func (b build) name() string {
@@ -35,24 +29,6 @@ func (b build) name() string {
 	}
 	hash := strings.IndexByte(b.Revision, ':') + 1
 	return b.Revision[:min(hash+digits, len(b.Revision))]
-}
-
-// short is the revision as far as a person needs it to find it again.
-func (b build) short() string {
-	const digits = 12
-	name, sum, hashed := strings.Cut(b.Revision, ":")
-	switch {
-	case b.Revision == "":
-		return "not recorded"
-	case !hashed:
-		return name[:min(digits, len(name))]
-	case name == "h1": // base64: another length says the same
-		return b.Revision
-	}
-	if commit, ok := strings.CutSuffix(name, "+dirty.sha256"); ok {
-		return commit[:min(digits, len(commit))] + " with changes, sha256:" + sum[:min(digits, len(sum))]
-	}
-	return name + ":" + sum[:min(digits, len(sum))]
 }
 
 // thisBuild is the build of this program. Once in a process, and only where it is

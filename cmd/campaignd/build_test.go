@@ -3,6 +3,8 @@ package main
 import (
 	"runtime/debug"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // Law: two programs are the same build only where they were made from the same
@@ -27,8 +29,8 @@ func TestRevision(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b build
-			if b.Revision = revisionOf(c.info, hash); b.Revision != c.whole || b.short() != c.printed {
-				t.Errorf("it is %q, printed %q", b.Revision, b.short())
+			if b.Revision = revisionOf(c.info, hash); b.Revision != c.whole || view.Revision(b.Revision) != c.printed {
+				t.Errorf("it is %q, printed %q", b.Revision, view.Revision(b.Revision))
 			}
 		})
 	}

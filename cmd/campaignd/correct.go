@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // correctable are the outcomes that a correction names by a flag of their own.
@@ -85,7 +86,7 @@ with --not-performed.`,
 				}
 			}
 			if v != nil && outcome != "" && outcome != events.ResolvedMeasured {
-				return badInput("an experiment that was %s has no value: give one of the two", outcomeInWords[outcome])
+				return badInput("an experiment that was %s has no value: give one of the two", view.Outcome(outcome))
 			}
 			id := args[0]
 			return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/telemetry"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -111,7 +112,7 @@ func compare(ctx context.Context, t target, s *campaign.State) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s differs from the campaign in %s (store → file):\n", t.path, t.store)
 	for _, c := range changes {
-		fmt.Fprintf(&b, "  %s\n", plaintext.Line(changeInWords(s.Definition, c)))
+		fmt.Fprintf(&b, "  %s\n", plaintext.Line(view.Change(s.Definition, c)))
 	}
 	fmt.Fprintf(&b, "Nothing was changed. To change the campaign: campaignd amend %s\n", t.path)
 	fmt.Fprintf(&b, "To continue it as it is: campaignd run %s", t.store)

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // harmful are characters that rewrite a terminal or turn text around. FORGED stands at
@@ -216,7 +217,7 @@ func TestNothingDrawnIsHarmful(t *testing.T) {
 		p.Update(tea.WindowSizeMsg{Width: 200, Height: height})
 		harmless(t, "the panel", withoutStyles(p.View().Content))
 	}
-	if view := p.View().Content; !strings.Contains(view, "\x1b[1m") || ansi.Strip(view) == view {
+	if drawn := p.View().Content; !strings.Contains(drawn, "\x1b[1m") || ansi.Strip(drawn) == drawn {
 		t.Error("the panel has no styles")
 	}
 
@@ -226,7 +227,7 @@ func TestNothingDrawnIsHarmful(t *testing.T) {
 	l.close()
 	harmless(t, "remarks", strings.ReplaceAll(out.String(), "\nFORGED", ""))
 
-	var n narrator
+	story := view.NewStory(nil)
 	for _, payload := range []events.Payload{
 		&events.CampaignPaused{Reason: harmful()}, &events.ExperimentFailed{Experiment: "e1", Cause: harmful()}, &events.NoteAdded{Text: harmful()},
 	} {
@@ -235,7 +236,7 @@ func TestNothingDrawnIsHarmful(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.Actor = "person:\u202eada"
-		harmless(t, "an event", strings.Join(n.tell(e, payload), "\n"))
+		harmless(t, "an event", strings.Join(tell(story, e, payload), "\n"))
 	}
 }
 

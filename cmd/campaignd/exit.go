@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,10 +11,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/control"
-	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
@@ -44,10 +42,30 @@ var (
 	errReported = errors.New("reported")
 )
 
+// exits is the table of exit codes.
+var exits = map[problem.Code]int{
+	problem.Invalid:     exitInput,
+	problem.NotPossible: exitFailed,
+	problem.NotFound:    exitFailed,
+	problem.Conflict:    exitFailed,
+	problem.NotNow:      exitFailed,
+	problem.Gone:        exitFailed,
+	problem.Internal:    exitFailed,
+	problem.NoCampaign:  exitStore,
+	problem.Unavailable: exitStore,
+	problem.Uncertain:   exitStore,
+	problem.Damaged:     exitStore,
+	problem.Unsupported: exitStore,
+	problem.Interrupted: exitInterrupted,
+}
+
 // inputError is a mistake in what a person typed or in a file they gave.
 type inputError struct{ error }
 
 func (e inputError) Unwrap() error { return e.error }
+
+// ProblemCode implements problem.Coded.
+func (inputError) ProblemCode() problem.Code { return problem.Invalid }
 
 // badInput returns an inputError.
 func badInput(format string, args ...any) error { return inputError{fmt.Errorf(format, args...)} }
@@ -57,36 +75,45 @@ type storeError struct{ error }
 
 func (e storeError) Unwrap() error { return e.error }
 
+// ProblemCode implements problem.Coded: what the store itself says goes before.
+func (e storeError) ProblemCode() problem.Code {
+	if code := problem.CodeOf(e.error); code == problem.Damaged || code == problem.Unsupported {
+		return code
+	}
+	return problem.Unavailable
+}
+
 func badStore(format string, args ...any) error { return storeError{fmt.Errorf(format, args...)} }
 
-// exitCode classifies an error. It is the only place that does.
+// exitCode is the exit code of an error, nil where nothing went wrong.
 func exitCode(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	return exits[codeOf(err)]
+}
+
+// codeOf classifies an error, also those of packages that know nothing of codes.
+func codeOf(err error) problem.Code {
+	if errors.Is(err, errInterrupted) {
+		return problem.Interrupted
+	}
+	if code := problem.CodeOf(err); code != problem.Internal {
+		return code
+	}
 	var (
-		typed inputError
 		file  *yamltree.Error
-		store storeError
 		unfit *input.Error
 	)
 	switch {
-	case err == nil:
-		return exitOK
-	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
-		return exitInterrupted
-	case errors.As(err, &typed), errors.As(err, &file), errors.As(err, &unfit):
-		return exitInput
-	case errors.As(err, &store), errors.Is(err, events.ErrInUse), errors.Is(err, events.ErrDamaged), errors.Is(err, events.ErrNewerFormat),
-		errors.Is(err, events.ErrUncertain), errors.Is(err, events.ErrClosed), errors.Is(err, pebblelog.ErrStopped), errors.Is(err, engine.ErrNoCampaign),
-		errors.Is(err, control.ErrNobody), isUnknownKind(err):
-		return exitStore
+	case errors.As(err, &file), errors.As(err, &unfit):
+		return problem.Invalid
+	case errors.Is(err, pebblelog.ErrStopped):
+		return problem.Unavailable
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return exitInput
+		return problem.Invalid
 	}
-	return exitFailed
-}
-
-func isUnknownKind(err error) bool {
-	var unknown *events.UnknownKindError
-	return errors.As(err, &unknown)
+	return problem.Internal
 }
 
 // fail reports an error to the person, or as JSON to a program, and returns
@@ -96,10 +123,10 @@ func (a *app) fail(err error) int {
 	if errors.Is(err, errReported) {
 		return code
 	}
-	message := explainError(err)
+	message := a.explainError(err)
 	if a.json {
 		// A program that reads standard output gets one document in any case.
-		text, _ := json.Marshal(map[string]any{"error": message, "exit": code})
+		text, _ := json.Marshal(failure{Error: message, Exit: code, Problem: problemOf(err)})
 		fmt.Fprintln(a.stdout, string(text))
 	}
 	if ofLines(err) {
@@ -108,6 +135,25 @@ func (a *app) fail(err error) int {
 		fmt.Fprintf(a.stderr, "campaignd: %s\n", plaintext.Line(message))
 	}
 	return code
+}
+
+// failure is what a command prints for a program when it fails.
+type failure struct {
+	// Error is what a person reads, with commands.
+	Error string `json:"error"`
+	Exit  int    `json:"exit"`
+	// Problem is the same as data, nil where nothing more is known.
+	Problem *problem.Error `json:"problem,omitempty"`
+}
+
+func problemOf(err error) *problem.Error {
+	code := codeOf(err)
+	if code == problem.Internal {
+		return nil
+	}
+	known := problem.Of(err)
+	known.Code = code
+	return known
 }
 
 // linesError is an error whose message has several lines.
@@ -127,13 +173,12 @@ func ofLines(err error) bool {
 	return errors.As(err, &file) || errors.As(err, &amended) || errors.As(err, &mismatch) || errors.As(err, &lines)
 }
 
-// explainError says what happened and what to do, for errors whose own text
-// does not.
-func explainError(err error) string {
-	message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), engine.ErrRefused.Error()+": "), "pebblelog: ")
+// explainError says what happened, and what to do in the words of the command line.
+func (a *app) explainError(err error) string {
+	message := a.about.clause(strings.TrimPrefix(err.Error(), "pebblelog: "), problem.RemediesOf(err))
 	switch {
 	case errors.Is(err, events.ErrDamaged):
-		message = damageInWords(err) + "; `campaignd audit` looks at all of it. Nothing was changed: go on from a copy that is whole"
+		message = damageInWords(err) + "; " + a.about.command("audit") + " looks at all of it. Nothing was changed: go on from a copy that is whole"
 	case errors.Is(err, events.ErrInUse):
 		message += "; wait for it to finish, or end it, and try again"
 	case strings.HasPrefix(message, "unknown shorthand flag: ") && strings.ContainsAny(message, "0123456789"):

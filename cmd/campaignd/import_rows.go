@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -92,7 +93,7 @@ func (im *importer) read(a *app, path string) error {
 		}
 		at := sheetCell{column: 1}
 		if _, err := im.core.Handle(engine.Request{Actor: actor, Import: []engine.Tell{tell}}); err != nil {
-			text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "row 1: "), engine.ErrRefused.Error()+": ")
+			text := strings.TrimPrefix(a.about.clause(err.Error(), problem.RemediesOf(err)), "row 1: ")
 			faults = append(faults, s.fault(row, at, errors.New(text)))
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // live is the display of a terminal: a panel at the bottom that is drawn anew,
@@ -25,15 +26,15 @@ type live struct {
 	out     io.Writer
 	done    chan struct{} // closed when the program has left the terminal
 
-	mu       sync.Mutex
-	opened   bool
-	early    []string // remarks from before it was opened
-	narrator narrator
-	after    events.Sequence
-	review   *events.ChoiceReview // the latest
+	mu     sync.Mutex
+	opened bool
+	early  []string // remarks from before it was opened
+	story  *view.Story
+	after  events.Sequence
+	review *events.ChoiceReview // the latest
 	// newest is the progress that the program has not taken yet: the engine's
 	// loop must not wait for a terminal.
-	newest  *progress
+	newest  *view.Progress
 	waiting chan struct{} // has room for one
 	closing sync.Once
 }
@@ -41,7 +42,7 @@ type live struct {
 // newLive returns a display on a terminal. interrupt is called on Ctrl-C, and
 // again on each further one.
 func newLive(in io.Reader, out io.Writer, after events.Sequence, interrupt func()) *live {
-	l := &live{out: out, after: after, done: make(chan struct{}), waiting: make(chan struct{}, 1)}
+	l := &live{out: out, after: after, story: view.NewStory(nil), done: make(chan struct{}), waiting: make(chan struct{}, 1)}
 	model := &panel{began: time.Now(), now: time.Now(), width: 80, interrupt: interrupt}
 	l.program = tea.NewProgram(model, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	return l
@@ -79,7 +80,7 @@ func (l *live) open() {
 // happened implements display.
 func (l *live) happened(e events.Event, payload events.Payload) {
 	l.mu.Lock()
-	lines := l.narrator.tell(e, payload)
+	lines := tell(l.story, e, payload)
 	if d, ok := payload.(*events.DecisionMade); ok && d.Review != nil {
 		l.review = d.Review
 	}
@@ -90,7 +91,7 @@ func (l *live) happened(e events.Event, payload events.Payload) {
 }
 
 // stands implements display.
-func (l *live) stands(p progress) {
+func (l *live) stands(p view.Progress) {
 	l.mu.Lock()
 	l.newest = &p
 	l.mu.Unlock()
@@ -188,7 +189,7 @@ type panel struct {
 	width      int
 	height     int // 0 while it is not known
 	page       int // of the form at the front that is looked at; 0: none
-	progress   progress
+	progress   view.Progress
 	known      bool // progress holds something
 	doneBefore int  // experiments done when it was first known
 	forms      []*openForm
@@ -215,7 +216,7 @@ func (p *panel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tickMsg:
 		p.now = time.Time(msg)
 		return p, tick()
-	case progress:
+	case view.Progress:
 		if !p.known {
 			p.known, p.doneBefore = true, msg.Done
 		}

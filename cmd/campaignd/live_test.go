@@ -17,15 +17,16 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // standing is a campaign in the middle.
-func standing() progress {
+func standing() view.Progress {
 	low, high := 0.0, 2.0
-	return progress{
+	return view.Progress{
 		Campaign: "tiny", Status: campaign.Running, Done: 3, Open: 1, Budget: 10, Labels: 12, Asked: 2,
 		Best: &engine.Best{Parameters: definition.Point{"salt": definition.Number(1.1)}, Value: 13.42, Unit: "mS/cm", Experiment: "e3"},
 		Definition: &definition.Campaign{

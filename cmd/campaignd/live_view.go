@@ -8,10 +8,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // Styles. The program leaves colours out where the terminal has none, or
@@ -45,11 +45,7 @@ func (p *panel) View() tea.View {
 	def := s.Definition
 	add("")
 	add("  %s  %s", bold(s.Campaign), faint(def.Objective.Goal+" "+def.Objective.Name))
-	noun := "experiment"
-	if !def.Measures() {
-		noun = "comparison"
-	}
-	add("  %s  %d of %s%s", p.bar(), s.Done, format.Count(s.Budget, noun), faint(p.left()))
+	add("  %s  %d of %s%s", p.bar(), s.Done, s.BudgetText(), faint(p.left()))
 	if line := sparkline(s.Values, max(p.width-16, 10)); line != "" {
 		row("measured", "%s", cyan(line))
 	}
@@ -58,7 +54,8 @@ func (p *panel) View() tea.View {
 		row("", "%s", format.CompositionsOf(def).LineWithUnits(best.Parameters))
 	}
 	for _, best := range s.Preferred {
-		row(console.Shorten(best.Expert, 12), "prefers %s", bold(format.CompositionsOf(def).LineWithUnits(best.Parameters)))
+		name := format.Shorten(best.Expert, 12)
+		row(name, "prefers %s", bold(format.CompositionsOf(def).LineWithUnits(best.Parameters)))
 	}
 	p.answerRows(row)
 	row("elapsed", "%s%s", p.elapsed(), p.timeBudget())
@@ -66,11 +63,13 @@ func (p *panel) View() tea.View {
 	case p.leaving:
 		row("leaving", "%s", yellow("nothing new is started"))
 	case len(s.Unresolved) > 0:
-		row("NEEDS YOU", "%s", yellow(fmt.Sprintf("nobody knows what became of %s: in another terminal, campaignd resolve %s", strings.Join(s.Unresolved, ", "), s.Unresolved[0])))
+		resolve := commandFor(problem.Remedy{Action: problem.Resolve, Subject: s.Unresolved[0]})
+		row("NEEDS YOU", "%s", yellow(fmt.Sprintf("nobody knows what became of %s: in another terminal, %s",
+			strings.Join(s.Unresolved, ", "), resolve)))
 	case s.WaitingFor != "":
 		row("waiting for", "%s", s.WaitingFor)
 	case s.Computing.What != "":
-		row("working", "%s", computingInWords(s.Computing.What, s.Computing.Since))
+		row("working", "%s", view.Computing(s.Computing.What, s.Computing.Since, p.now))
 	default:
 		row("working", "fitting and deciding")
 	}
@@ -97,8 +96,7 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	if len(def.Experts) == 0 || !def.Measures() {
 		return
 	}
-	belief := def.Policy.Trust.Belief()
-	if s.Labels > 0 || belief != nil && belief.Feedback == definition.FeedbackLabel {
+	if s.Labels > 0 || view.AsksForLabels(def) {
 		row("labels", "%d given, %s asked", s.Labels, format.Count(s.Asked, "question"))
 	}
 	if s.Compared > 0 {
@@ -110,7 +108,7 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	if r := s.Review; r != nil {
 		row("last choice", "%s was right with probability %.2f (%s)", r.Expert, r.Probability, r.Question)
 	}
-	for _, line := range trustInWords(s.Helps, s.Trust) {
+	for _, line := range view.TrustIn(s.Helps, s.Trust) {
 		row("trust", "%s", line)
 	}
 }
@@ -123,7 +121,9 @@ func (p *panel) bar() string {
 		done = min(width*p.progress.Done/b, width)
 		open = min((width*p.progress.Open+b-1)/b, width-done)
 	}
-	return green(strings.Repeat("━", done)) + yellow(strings.Repeat("━", open)) + faint(strings.Repeat("─", width-done-open))
+	left := width - done - open
+	return green(strings.Repeat("━", done)) + yellow(strings.Repeat("━", open)) +
+		faint(strings.Repeat("─", left))
 }
 
 // left says how many experiments are left and about how long they take, once

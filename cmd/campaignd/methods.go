@@ -3,32 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
-	"reflect"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/view"
 )
-
-// method is an element of what `methods --json` prints.
-type method struct {
-	Name    string `json:"name"`
-	Summary string `json:"summary"`
-	// Source is where it comes from; empty for what everybody does.
-	Source string `json:"source,omitempty"`
-	// Instrument and Expert say what it needs.
-	Instrument bool `json:"instrument"`
-	Expert     bool `json:"expert"`
-	// Asks is what an expert is asked for, empty where nobody is.
-	Asks string `json:"asks,omitempty"`
-	// Policy is the composition that the name stands for, every default written out.
-	Policy definition.Policy `json:"policy"`
-}
 
 func (a *app) methodsCommand() *cobra.Command {
 	var markdown bool
@@ -41,7 +24,7 @@ With NAME: that one with its settings written out, ready to be changed.`,
   campaignd methods coexbo`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all := methods()
+			all := view.Methods(builtin.Registry())
 			if len(args) == 1 {
 				for _, m := range all {
 					if m.Name == args[0] {
@@ -63,66 +46,20 @@ With NAME: that one with its settings written out, ready to be changed.`,
 	return cmd
 }
 
-// methods returns the methods of package events with what each needs.
-func methods() []method {
-	var all []method
-	for _, m := range definition.Methods() {
-		x := method{Name: m.Name, Summary: m.Summary, Policy: completed(m.Policy)}
-		if open := strings.LastIndex(m.Summary, " ("); open >= 0 && strings.HasSuffix(m.Summary, ")") {
-			x.Summary, x.Source = m.Summary[:open], m.Summary[open+2:len(m.Summary)-1]
-		}
-		p := x.Policy
-		x.Instrument = p.Measures()
-		switch {
-		case !p.Measures():
-			x.Asks = "which of two is better"
-		case p.Handover.Choose != nil:
-			x.Asks = "which of two is measured"
-		case p.Trust.Belief() != nil:
-			x.Asks = "accept or reject"
-		case p.Trust.PiBO != nil || p.Next.Prior != nil:
-			x.Asks = "comparisons, at first"
-		case p.Next.Manual != nil:
-			x.Asks = "what to measure"
-		}
-		x.Expert = x.Asks != ""
-		all = append(all, x)
-	}
-	return all
-}
-
-// completed writes out the defaults of a policy, in a campaign of people.
-func completed(p definition.Policy) definition.Policy {
-	def := definition.Campaign{Policy: p, Experts: []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}}}
-	p = campaignfile.Complete(builtin.Registry(), def).Policy
-	// The lengthscale of a kernel of comparisons follows from the parameters of a campaign.
-	if p.Duel.MRLPF != nil {
-		p.Duel.MRLPF.Lengthscale = nil
-	}
-	if p.Duel.MaxMinLCB != nil {
-		p.Duel.MaxMinLCB.Lengthscale = nil
-	}
-	return p
-}
-
-func (m method) needs() string {
-	switch {
-	case !m.Instrument:
-		return "an expert"
-	case m.Expert:
-		return "an instrument, an expert"
-	}
-	return "an instrument"
-}
-
-func (a *app) printMethods(all []method) error {
+func (a *app) printMethods(all []view.Method) error {
 	for i, part := range []struct {
 		title string
-		has   func(method) bool
+		has   func(view.Method) bool
 	}{
-		{"Nobody is asked", func(m method) bool { return !m.Expert }},
-		{"An expert helps, and an instrument measures", func(m method) bool { return m.Expert && m.Instrument }},
-		{"An expert compares, and nothing is measured", func(m method) bool { return !m.Instrument }},
+		{"Nobody is asked", func(m view.Method) bool {
+			return !m.Expert
+		}},
+		{"An expert helps, and an instrument measures", func(m view.Method) bool {
+			return m.Expert && m.Instrument
+		}},
+		{"An expert compares, and nothing is measured", func(m view.Method) bool {
+			return !m.Instrument
+		}},
 	} {
 		if i > 0 {
 			a.printf("\n")
@@ -130,17 +67,9 @@ func (a *app) printMethods(all []method) error {
 		a.printf("%s\n", part.title)
 		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 		for _, m := range all {
-			if !part.has(m) {
-				continue
+			if part.has(m) {
+				fmt.Fprintln(w, strings.Join(methodCells(m), "\t"))
 			}
-			cells := []string{"  " + m.Name, strings.TrimPrefix(m.Summary, "comparisons alone: ")}
-			if m.Source != "" {
-				cells[1] += " (" + m.Source + ")"
-			}
-			if m.Instrument && m.Asks != "" {
-				cells = []string{cells[0], m.Asks, cells[1]}
-			}
-			fmt.Fprintln(w, strings.Join(cells, "\t"))
 		}
 		if err := w.Flush(); err != nil {
 			return err
@@ -150,7 +79,19 @@ func (a *app) printMethods(all []method) error {
 	return nil
 }
 
-func (a *app) printMethod(m method) error {
+// methodCells are a method's cells in the list of those like it.
+func methodCells(m view.Method) []string {
+	summary := strings.TrimPrefix(m.Summary, "comparisons alone: ") // the title says that
+	if m.Source != "" {
+		summary += " (" + m.Source + ")"
+	}
+	if m.Instrument && m.Asks != "" {
+		return []string{"  " + m.Name, m.Asks, summary}
+	}
+	return []string{"  " + m.Name, summary}
+}
+
+func (a *app) printMethod(m view.Method) error {
 	if a.json {
 		return a.printJSON(m)
 	}
@@ -165,10 +106,10 @@ func (a *app) printMethod(m method) error {
 		}
 	}
 	row("source", m.Source)
-	row("needs", m.needs())
+	row("needs", m.Needs())
 	row("asks", m.Asks)
 	a.printf("\n`policy: %s` stands for\n\n%s", m.Name, text)
-	if more := furtherSettings(reflect.ValueOf(m.Policy), "policy"); len(more) > 0 {
+	if more := m.OpenSettings(); len(more) > 0 {
 		a.printf("\n# further settings, without a default: %s\n", strings.Join(more, ", "))
 	}
 	if d := m.Policy.Duel; !m.Policy.Measures() && d.MRLPF == nil && d.MaxMinLCB == nil {
@@ -177,29 +118,8 @@ func (a *app) printMethod(m method) error {
 	return nil
 }
 
-// furtherSettings lists the keys of the rules of a policy that have no default
-// and so are not written out.
-func furtherSettings(v reflect.Value, at string) (keys []string) {
-	for i := range v.NumField() {
-		field, value := v.Type().Field(i), v.Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		rule := value.Kind() == reflect.Pointer && value.Type().Elem().Kind() == reflect.Struct
-		switch {
-		case field.Anonymous:
-			keys = append(keys, furtherSettings(value, at)...)
-		case rule && !value.IsNil():
-			keys = append(keys, furtherSettings(value.Elem(), at+"."+name)...)
-		case value.Kind() == reflect.Struct:
-			keys = append(keys, furtherSettings(value, at+"."+name)...)
-		case !rule && value.IsZero():
-			keys = append(keys, at+"."+name)
-		}
-	}
-	return keys
-}
-
 // methodsMarkdown writes the table of README.md.
-func methodsMarkdown(w io.Writer, all []method) error {
+func methodsMarkdown(w io.Writer, all []view.Method) error {
 	var b strings.Builder
 	b.WriteString("| `policy:` | what it does | needs | the expert is asked | source |\n|---|---|---|---|---|\n")
 	for _, m := range all {
@@ -211,7 +131,7 @@ func methodsMarkdown(w io.Writer, all []method) error {
 		if source == "" {
 			source = "–"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Name, m.Summary, m.needs(), asks, source)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Name, m.Summary, m.Needs(), asks, source)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // program runs the program in this process and returns what it printed.
@@ -61,7 +62,7 @@ parameters: [{name: x1, min: -5, max: 10}, {name: x2, min: 0, max: 15}]
 objective: {name: value, goal: minimize}
 experts: [{name: ada, simulated: {task: branin}}]
 `
-	for _, m := range methods() {
+	for _, m := range view.Methods(builtin.Registry()) {
 		stdout, _, code := program(t, "methods", m.Name)
 		_, written, ok := strings.Cut(stdout, "\npolicy:")
 		if code != exitOK || !ok {

@@ -14,9 +14,8 @@ import (
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
-	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -29,79 +28,11 @@ type display interface {
 	// happened shows an event, in the order of the log.
 	happened(e events.Event, payload events.Payload)
 	// stands shows where the campaign stands.
-	stands(p progress)
+	stands(p view.Progress)
 	// remark shows a line that is about no event.
 	remark(text string)
 	// close leaves the terminal as it was.
 	close()
-}
-
-// progress is where a campaign stands.
-type progress struct {
-	Campaign string
-	Status   campaign.Status
-	Done     int // experiments that have an outcome; comparisons made, where nothing is measured
-	Open     int // experiments under way
-	Budget   int
-	Labels   int
-	Asked    int
-	// Compared counts the comparisons made, which are what a campaign that
-	// measures nothing spends; Named the compositions that experts named.
-	Compared, Named int
-	// Questions are the open questions.
-	Questions  map[string]campaign.Question
-	Best       *engine.Best
-	Preferred  []duel.Best // instead of Best, where nothing is measured
-	Definition *definition.Campaign
-	Trust      []campaign.Trust
-	Helps      []policies.Help
-	Failure    string
-	WaitingFor string
-	// Computing is what has been computed for a while.
-	Computing  engine.Computation
-	Began      time.Time
-	Unresolved []string
-	Values     []float64 // what was measured, in order
-	// Review looks back at the last choice whose composition was measured.
-	Review *events.ChoiceReview
-}
-
-func progressOf(core *engine.Core, waitingFor string) progress {
-	s := core.State()
-	p := progress{
-		Campaign: s.Name, Status: s.Status, Definition: s.Definition, Budget: s.Definition.Budget.Experiments,
-		Labels: s.Labels(), Asked: s.AskedCount(), Failure: s.Failure, WaitingFor: waitingFor, Began: s.DefinedAt,
-	}
-	p.Trust = append(p.Trust, s.Trust...)
-	p.Compared, p.Named, p.Questions = s.Comparisons(), pinpointed(s), make(map[string]campaign.Question)
-	for i := range s.Questions {
-		if q := &s.Questions[i]; q.Status == campaign.Asked {
-			p.Questions[q.ID] = *q
-		}
-	}
-	if !s.Definition.Measures() {
-		p.Budget, p.Done = s.Definition.Budget.Comparisons, compared(s)
-	}
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		switch {
-		case x.Origin == events.OriginImport || x.Status.CalledOff():
-		case x.Status.Open():
-			p.Open++
-		default:
-			p.Done++
-		}
-		if x.Status == campaign.Unresolved {
-			p.Unresolved = append(p.Unresolved, x.ID)
-		}
-		if x.Measurement != nil && !x.Excluded {
-			p.Values = append(p.Values, x.Measurement.Objective.Value)
-		}
-	}
-	if summary, err := core.Summarize(); err == nil {
-		p.Best, p.Preferred, p.Helps = summary.Best, summary.Preferred, summary.Helps
-	}
-	return p
 }
 
 // feed brings the events of a campaign from the bus to a display.
@@ -116,8 +47,14 @@ type feed struct {
 
 // startFeed shows the events after a sequence; what came before is only read,
 // for the definition. It goes on until close.
-func startFeed(ctx context.Context, log events.Log, name string, after events.Sequence, d display) (*feed, error) {
-	f := &feed{bus: bus.New(log, bus.Config{}), done: make(chan struct{}), changed: make(chan struct{})}
+func startFeed(
+	ctx context.Context, log events.Log, name string, after events.Sequence, d display,
+) (*feed, error) {
+	f := &feed{
+		bus:     bus.New(log, bus.Config{}),
+		done:    make(chan struct{}),
+		changed: make(chan struct{}),
+	}
 	messages, err := f.bus.Subscriber("").Subscribe(ctx, name)
 	if err != nil {
 		return nil, err
@@ -176,11 +113,11 @@ func (f *feed) close(last events.Sequence) {
 type plain struct {
 	lines *console.Lines
 
-	mu       sync.Mutex
-	out      io.Writer
-	narrator narrator
-	after    events.Sequence // what came before was told by an earlier process
-	waiting  string          // the last wait for a person that was told
+	mu      sync.Mutex
+	out     io.Writer
+	story   *view.Story
+	after   events.Sequence // what came before was told by an earlier process
+	waiting string          // the last wait for a person that was told
 	// questions are those open, silent those that nobody here can answer and
 	// that is not told yet.
 	def       *definition.Campaign
@@ -194,7 +131,7 @@ type plain struct {
 func newPlain(in io.Reader, out io.Writer, after events.Sequence, t target) *plain {
 	lines := console.NewLines(in, out, isTerminal(in))
 	lines.Size = sizeOf(out)
-	return &plain{target: t, lines: lines, out: out, after: after}
+	return &plain{story: view.NewStory(nil), target: t, lines: lines, out: out, after: after}
 }
 
 func (p *plain) open() {}
@@ -202,7 +139,7 @@ func (p *plain) open() {}
 func (p *plain) happened(e events.Event, payload events.Payload) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	lines := p.narrator.tell(e, payload)
+	lines := tell(p.story, e, payload)
 	if e.Sequence <= p.after {
 		return
 	}
@@ -212,7 +149,7 @@ func (p *plain) happened(e events.Event, payload events.Payload) {
 }
 
 // stands tells what a person must do before the campaign goes on.
-func (p *plain) stands(now progress) {
+func (p *plain) stands(now view.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.slow != nil {
@@ -220,7 +157,7 @@ func (p *plain) stands(now progress) {
 		p.slow = nil
 	}
 	if c := now.Computing; c.What != "" {
-		p.slow = time.AfterFunc(slowComputation, func() { p.remark(computingInWords(c.What, c.Since)) })
+		p.slow = time.AfterFunc(slowComputation, func() { p.remark(view.Computing(c.What, c.Since, time.Now())) })
 	}
 	waiting := ""
 	if len(now.Unresolved) > 0 || now.Status == campaign.Paused {
@@ -237,21 +174,21 @@ func (p *plain) stands(now progress) {
 // slowComputation is after how long a computation is worth a line of its own.
 const slowComputation = 5 * time.Second
 
-// computingInWords says what is being computed.
-func computingInWords(what string, since time.Time) string {
-	return fmt.Sprintf("%s since %s", what, clock(since))
-}
-
 // tellSilent says how questions that nobody at this terminal can answer are
 // answered, once it is known what they ask for.
 func (p *plain) tellSilent() {
 	p.silent = slices.DeleteFunc(p.silent, func(id string) bool {
 		q, open := p.questions[id]
 		if open {
-			fmt.Fprintf(p.out, "%s waits, and nobody is at this terminal. From another one: %s\n", id, tellAnswer(p.def, &q, p.target))
+			fmt.Fprintln(p.out, elsewhere(id, commandsOn(p.target)(view.AnswerTo(p.def, &q))))
 		}
 		return open
 	})
+}
+
+// elsewhere says how something is done that nobody at this terminal can do.
+func elsewhere(what, command string) string {
+	return what + " waits, and nobody is at this terminal. From another one: " + command
 }
 
 func (p *plain) remark(text string) {
@@ -282,7 +219,8 @@ func (p *plain) Prompt(ctx context.Context, f console.Form) (string, error) {
 		p.tellSilent()
 		p.mu.Unlock()
 	} else {
-		p.remark(fmt.Sprintf("%s waits, and nobody is at this terminal. From another one: campaignd tell %s VALUE", f.Key, f.Key))
+		value := problem.Remedy{Action: problem.Tell, Subject: f.Key}
+		p.remark(elsewhere(f.Key, commandFor(value)))
 	}
 	<-ctx.Done()
 	return "", ctx.Err()

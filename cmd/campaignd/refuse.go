@@ -1,16 +1,12 @@
 package main
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 func (a *app) refuseCommand() *cobra.Command {
@@ -149,34 +145,4 @@ func parseRegion(def *definition.Campaign, text string) (map[string]definition.R
 		region[name] = side
 	}
 	return region, nil
-}
-
-// refusalsInStatus are the refusals that hold.
-func refusalsInStatus(state *campaign.State) []campaign.Exclusion {
-	held := []campaign.Exclusion{}
-	for _, n := range state.Exclusions {
-		if !n.Lifted {
-			held = append(held, n)
-		}
-	}
-	return held
-}
-
-// doubtsInStatus says which measurements are in doubt.
-func doubtsInStatus(state *campaign.State) (needPerson []string) {
-	for i := range state.Experiments {
-		x := &state.Experiments[i]
-		if x.Flag == nil || x.Flag.Verdict != events.VerdictSuspect || beingRepeated(state, x) {
-			continue
-		}
-		needPerson = append(needPerson, x.ID+" is in doubt: "+x.Flag.Reason+" Settle it with `campaignd correct "+x.ID+" --include` or --exclude")
-	}
-	return needPerson
-}
-
-// beingRepeated reports whether a repetition of the experiment is under way.
-func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
-	return slices.ContainsFunc(state.Experiments, func(y campaign.Experiment) bool {
-		return y.Status.Open() && maps.Equal(x.Parameters, y.Parameters)
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -65,9 +66,9 @@ agree.`,
 			if err != nil {
 				return err
 			}
-			a.printf("Campaign %s after position %d (its event %d): %s\n\n", s.name, position, state.Sequence, endedBecause(state))
-			for _, row := range append(effort(state, summary), foundSoFar(state, summary)...) {
-				a.printf("  %-12s %s\n", row[0], row[1])
+			a.printf("Campaign %s after position %d (its event %d): %s\n\n", s.name, position, state.Sequence, view.Standing(state))
+			for _, row := range append(view.Effort(state, summary), view.Found(state, summary)...) {
+				a.printf("  %-12s %s\n", row.Name, row.Text)
 			}
 			a.printf("  digest       %s\n", digest)
 			return nil

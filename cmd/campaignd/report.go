@@ -95,7 +95,8 @@ func storeMode(store string) fs.FileMode {
 func writeReport(ctx context.Context, log events.Log, name, store, path, checkpoint string, mode fs.FileMode) error {
 	return writeWhole(path, mode, func(f io.Writer) error {
 		w := bufio.NewWriter(f)
-		if err := report.Write(ctx, w, report.Input{Registry: builtin.Registry(), Log: log, Campaign: name, Store: shellArg(store), Checkpoint: checkpoint}); err != nil {
+		in := report.Input{Registry: builtin.Registry(), Log: log, Campaign: name, Store: store, Checkpoint: checkpoint, Advise: commands{store: store}.advice}
+		if err := report.Write(ctx, w, in); err != nil {
 			return err
 		}
 		return w.Flush()

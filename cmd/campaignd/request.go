@@ -12,6 +12,8 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -45,7 +47,7 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	}
 	state := core.State()
 	if !a.json {
-		for _, line := range leftOutBecause(state, stored) {
+		for _, line := range leftOutBecause(state, stored, a.about) {
 			a.printf("%s\n", line)
 		}
 	}
@@ -70,7 +72,7 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 
 // leftOutBecause names the measurements that were left out because of one that a
 // person has just corrected: whether they still are is for that person to say.
-func leftOutBecause(state *campaign.State, stored []events.Event) (lines []string) {
+func leftOutBecause(state *campaign.State, stored []events.Event, about commands) (lines []string) {
 	for _, e := range stored {
 		if e.Kind != events.KindExperimentCorrected && e.Kind != events.KindMeasurementCorrected {
 			continue
@@ -79,7 +81,11 @@ func leftOutBecause(state *campaign.State, stored []events.Event) (lines []strin
 		for i := range state.Experiments {
 			x := &state.Experiments[i]
 			if x.Flag != nil && x.Flag.Verdict == events.VerdictOverturned && x.Flag.Repetition == corrected && x.Excluded {
-				lines = append(lines, fmt.Sprintf("%s was left out because of %s: `campaignd correct %s --include` takes it in again.", x.ID, corrected, x.ID))
+				include := problem.Remedy{
+					Text: "take it in again", Action: problem.Correct, Subject: x.ID, Ways: []string{problem.WayInclude},
+				}
+				line := fmt.Sprintf("%s was left out because of %s", x.ID, corrected)
+				lines = append(lines, about.clause(line, []problem.Remedy{include}))
 			}
 		}
 	}
@@ -143,13 +149,13 @@ func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Eve
 	if err != nil {
 		return err
 	}
-	n := narrator{def: def}
+	story := view.NewStory(def)
 	for _, e := range stored {
 		payload, err := events.Decode(e)
 		if err != nil {
 			return err
 		}
-		for _, line := range n.tell(e, payload) {
+		for _, line := range tell(story, e, payload) {
 			a.printf("%s\n", line)
 		}
 	}

@@ -28,6 +28,9 @@ type app struct {
 	json     bool
 	store    string
 	campaign string
+
+	// about writes commands about what the command line names.
+	about commands
 }
 
 func newRoot(a *app) *cobra.Command {

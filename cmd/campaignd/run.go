@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/telemetry"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -131,9 +132,9 @@ type running struct {
 	over       *engine.Core    // the campaign, where it had ended before
 	unlock     func()          // gives the device back; nil where it is not ours alone
 
-	mu         sync.Mutex
-	waitingFor string
-	computing  engine.Computation
+	mu        sync.Mutex
+	wait      engine.Wait
+	computing engine.Computation
 }
 
 // prepare opens the store and everything that the campaign names, and writes
@@ -268,20 +269,20 @@ func (r *running) newDisplay() {
 }
 
 // observe is called by the engine's loop.
-func (r *running) observe(core *engine.Core, waitingFor string) {
+func (r *running) observe(core *engine.Core, wait engine.Wait) {
 	r.mu.Lock()
-	r.waitingFor, r.computing = waitingFor, engine.Computation{}
+	r.wait, r.computing = wait, engine.Computation{}
 	r.mu.Unlock()
-	r.display.stands(progressOf(core, waitingFor))
+	r.display.stands(view.ProgressOf(core, r.about.clause(wait.For, wait.Remedies)))
 }
 
 // working is called by the engine's loop when something has been computed for a while, and when
 // it has been done.
 func (r *running) working(core *engine.Core) {
-	now := progressOf(core, "")
+	now := view.ProgressOf(core, "")
 	now.Computing = r.runner.Computing()
 	r.mu.Lock()
-	r.waitingFor, r.computing = "", now.Computing
+	r.wait, r.computing = engine.Wait{}, now.Computing
 	r.mu.Unlock()
 	r.display.stands(now)
 }
@@ -316,7 +317,7 @@ func (r *running) drive(ctx context.Context) (err error) {
 		last, _ := r.log.LastSequence(context.WithoutCancel(ctx), r.runner.Campaign)
 		feed.close(last)
 	}()
-	r.display.stands(progressOf(r.runner.Core(), ""))
+	r.display.stands(view.ProgressOf(r.runner.Core(), ""))
 	err = r.runner.Run(ctx)
 	end(errRunEnded)
 	return err
@@ -349,7 +350,8 @@ func (r *running) service(running context.Context) control.Service {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			now := status
-			now.WaitingFor, now.Computing, now.ComputingSince = r.waitingFor, r.computing.What, r.computing.Since
+			now.WaitingFor, now.Remedies = r.wait.For, r.wait.Remedies
+			now.Computing, now.ComputingSince = r.computing.What, r.computing.Since
 			return now
 		},
 	}

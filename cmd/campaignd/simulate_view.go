@@ -164,9 +164,9 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 
 func plusMinus(m simulate.Mean) string {
 	if m.N < 2 {
-		return fmt.Sprintf("%.4g", m.Mean)
+		return format.Rounded(m.Mean, 4)
 	}
-	return fmt.Sprintf("%.4g ± %.2g", m.Mean, m.SE)
+	return format.PlusMinus(m.Mean, m.SE, "")
 }
 
 func intervalText(d *simulate.Interval) string {

@@ -2,45 +2,24 @@ package main
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // suggested is what `suggest --json` prints.
 type suggested struct {
-	Campaign string `json:"campaign"`
-	// Experiment is the one to run next, null where there is none.
-	Experiment *suggestedExperiment `json:"experiment"`
-	// Further are the others that may be run at the same time, where the campaign
-	// allows several under way.
-	Further []suggestedExperiment `json:"further"`
-	// Questions are open to people.
-	Questions []campaign.Question `json:"questions"`
-	// WaitingFor says why there is no experiment.
-	WaitingFor string `json:"waiting_for,omitempty"`
-	// Stopped says why the campaign ended; empty while it has not.
-	Stopped string `json:"stopped"`
-	Store   string `json:"store"`
-}
-
-type suggestedExperiment struct {
-	ID         string             `json:"id"`
-	Parameters definition.Point   `json:"parameters"`
-	Replicate  int                `json:"replicate"`
-	Decision   string             `json:"decision,omitempty"`
-	Reason     string             `json:"reason,omitempty"`
-	Prediction *events.Prediction `json:"prediction,omitempty"`
+	*view.Suggestion
+	Store string `json:"store"`
 }
 
 func (a *app) suggestCommand() *cobra.Command {
@@ -73,7 +52,8 @@ func (a *app) suggest(ctx context.Context, t target) error {
 	}
 	defer s.close()
 	if s.owner != nil {
-		return badStore("the campaign is being run by process %d, whose instrument performs the experiments; end that run (Ctrl-C) to run them by hand", s.owner.Status().PID)
+		return badStore("the campaign is being run by process %d, whose instrument performs the experiments;"+
+			" end that run (Ctrl-C) to run them by hand", s.owner.Status().PID)
 	}
 	core, err := s.core(ctx)
 	if err != nil {
@@ -83,47 +63,32 @@ func (a *app) suggest(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	runner := &engine.Runner{Registry: builtin.Registry(), Log: s.own, Campaign: s.name, Reviewers: reviewers, Build: thisBuild().Build}
+	runner := &engine.Runner{
+		Registry: builtin.Registry(),
+		Log:      s.own, Campaign: s.name,
+		Reviewers: reviewers,
+		Build:     thisBuild().Build,
+	}
 	suggestion, err := runner.Suggest(ctx)
 	if err != nil {
 		return err
 	}
 	core = runner.Core()
-	summary, err := core.Summarize()
-	if err != nil {
+	answer, err := view.Suggest(ctx, core, s.log, suggestion)
+	switch {
+	case err != nil:
 		return err
-	}
-	answer := suggested{Campaign: s.name, Questions: suggestion.Questions, WaitingFor: suggestion.WaitingFor, Stopped: summary.Stopped, Store: t.store}
-	if answer.Questions == nil {
-		answer.Questions = []campaign.Question{}
-	}
-	answer.Further = []suggestedExperiment{}
-	for _, x := range suggestion.Experiments {
-		suggested := suggestedExperiment{ID: x.ID, Parameters: x.Parameters, Replicate: x.Replicate, Decision: x.Decision}
-		if decision, err := findDecision(ctx, s, x.Decision); err != nil {
-			return err
-		} else if decision != nil {
-			suggested.Reason = decision.Reason
-			for _, c := range decision.Candidates {
-				if c.Name == decision.Chosen {
-					suggested.Prediction = c.Prediction
-				}
-			}
-		}
-		if answer.Experiment == nil {
-			answer.Experiment = &suggested
-		} else {
-			answer.Further = append(answer.Further, suggested)
-		}
-	}
-	if a.json {
-		return a.printJSON(answer)
-	}
-	if suggestion.Ended {
+	case a.json:
+		return a.printJSON(suggested{answer, t.store})
+	case suggestion.Ended:
 		return a.summarize(core, t, "", nil)
 	}
-	a.printSuggestion(core.State().Definition, answer, t)
-	return nil
+	return answer.Write(a.stdout, view.Showing{
+		Question: terminal.Show,
+		Clause:   a.about.clause,
+		How:      commandsOn(t),
+		Now:      time.Now(),
+	})
 }
 
 // openSimulated returns the simulated experts of a definition.
@@ -138,95 +103,12 @@ func openSimulated(ctx context.Context, def definition.Campaign, t target) (map[
 	return openReviewers(ctx, builtin.Registry(), only, nil)
 }
 
-// findDecision returns a decision by its identifier, nil for an empty one.
-func findDecision(ctx context.Context, s *session, id string) (*events.DecisionMade, error) {
-	if id == "" {
-		return nil, nil
-	}
-	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if e.Kind != events.KindDecisionMade {
-			continue
-		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			return nil, err
-		}
-		if d := payload.(*events.DecisionMade); d.Decision == id {
-			return d, nil
-		}
-	}
-	return nil, nil
-}
-
-func (a *app) printSuggestion(def *definition.Campaign, s suggested, t target) {
-	name := shellArg(t.store)
-	for _, q := range s.Questions {
-		title, body := shown(def, &q)
-		a.printf("%s  %s\n", q.ID, title)
-		for _, line := range body {
-			a.printf("  %s\n", line)
-		}
-		a.printf("Answer%s: %s\n\n", expires(q.Expires), tellAnswer(def, &q, t))
-	}
-	x := s.Experiment
-	if x == nil {
-		a.printf("No experiment to suggest: waiting for %s.\n", s.WaitingFor)
-		return
-	}
-	for i, x := range append([]suggestedExperiment{*x}, s.Further...) {
-		measure := "Measure"
-		if i > 0 {
-			a.printf("\n")
-			measure = "At the same time, measure"
-		}
-		a.printf("%s %s as %s:\n", measure, def.Objective.Name, x.ID)
-		a.printParameters(def, x.Parameters)
-		if x.Prediction != nil {
-			a.printf("  predicted %s ± %s\n", format.Quantity(x.Prediction.Mean, x.Prediction.Unit), format.Short(x.Prediction.SD))
-		}
-		if x.Replicate > 1 {
-			a.printf("  replicate %d of this composition\n", x.Replicate)
-		}
-		if x.Reason != "" {
-			a.printf("  %s\n", x.Reason)
-		}
-	}
-	if len(s.Further) > 0 {
-		a.printf("\nThen tell each, in any order: campaignd tell %s EXPERIMENT VALUE\n", name)
-		return
-	}
-	a.printf("\nThen tell: campaignd tell %s %s VALUE\n", name, x.ID)
-}
-
-func (a *app) printParameters(def *definition.Campaign, p definition.Point) {
-	width := 0
-	for _, par := range def.Parameters {
-		width = max(width, len(par.Name))
-	}
-	write := format.CompositionsToMake(def)
-	for i, par := range def.Parameters {
-		if value, ok := write.Value(i, p); ok {
-			a.printf("  %-*s  %s\n", width, par.Name, format.WithUnit(value, par.Unit))
-		}
-	}
-}
-
-// shellArg quotes a path for a shell where it needs it.
-func shellArg(path string) string {
-	if strings.ContainsAny(path, " \t'\"\\$&;()<>|*?`!") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
-}
-
 // rehearse returns the campaign of a file that has no store yet, in memory.
 func rehearse(ctx context.Context, a *app, t target, def definition.Campaign) (*engine.Core, error) {
 	log := memlog.New()
 	defer log.Close()
-	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:"+a.as, time.Now(), ""); err != nil {
+	defined := events.CampaignDefined{Definition: def}
+	if err := engine.Define(ctx, log, defined, "person:"+a.as, time.Now(), ""); err != nil {
 		return nil, err
 	}
 	return engine.Load(ctx, builtin.Registry(), log, def.Name)

@@ -30,6 +30,14 @@ type target struct {
 // target finds what a command is about: arg is a store or a campaign file, or
 // empty for the store of the current folder.
 func (a *app) target(arg string) (target, error) {
+	t, err := a.findTarget(arg)
+	if err == nil {
+		a.about = a.commandsFor(t)
+	}
+	return t, err
+}
+
+func (a *app) findTarget(arg string) (target, error) {
 	if arg == "" {
 		store, err := a.defaultStore()
 		if err != nil {

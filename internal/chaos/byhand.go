@@ -38,9 +38,9 @@ func (l *Life) handful(ctx context.Context, f *fuse) (err error) {
 		if suggestion.Ended {
 			return nil
 		}
-		l.waiting.Store(suggestion.WaitingFor)
+		l.waiting.Store(engine.Wait{For: suggestion.WaitingFor, Remedies: suggestion.Remedies})
 		for _, x := range suggestion.Experiments {
-			l.waiting.Store("device: a person's hands, for " + x.ID)
+			l.waiting.Store(engine.Wait{For: "device: a person's hands, for " + x.ID})
 			if !seen[x.ID] {
 				seen[x.ID] = true
 				l.measure(x, r)

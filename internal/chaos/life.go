@@ -55,7 +55,7 @@ type Life struct {
 func (w World) Live(ctx context.Context) *Life {
 	l := &Life{world: w, book: newBook(w.Definition.Name), store: make(chan struct{}, 1)}
 	l.device = newDevice(w, l.book)
-	l.waiting.Store("")
+	l.waiting.Store(engine.Wait{})
 	ctx, stop := context.WithCancel(ctx)
 	defer l.wg.Wait()
 	defer stop()
@@ -71,8 +71,8 @@ func (w World) Live(ctx context.Context) *Life {
 	if l.ended || len(l.faults) > 0 {
 		return l
 	}
-	if waiting := l.waiting.Load().(string); !namesPerson(w, waiting) {
-		l.fault("after %s it waits for %q, which names nobody who could help", wild, waiting)
+	if wait := l.waiting.Load().(engine.Wait); !namesPerson(w, wait) {
+		l.fault("after %s it waits for %q, which names nobody who could help", wild, wait.For)
 	}
 	l.honest.Store(true)
 	l.device.mu.Lock()
@@ -80,18 +80,18 @@ func (w World) Live(ctx context.Context) *Life {
 	l.device.mu.Unlock()
 	l.drive(ctx, time.Now().Add(honest))
 	if !l.ended && len(l.faults) == 0 {
-		l.fault("everybody has been honest for %s, and it waits for %q", honest, l.waiting.Load())
+		l.fault("everybody has been honest for %s, and it waits for %q", honest, l.waiting.Load().(engine.Wait).For)
 	}
 	return l
 }
 
 // namesPerson reports whether what a campaign waits for is a person's turn.
-func namesPerson(w World, waiting string) bool {
-	if strings.Contains(waiting, "campaignd re") || strings.Contains(waiting, "device") { // resume, resolve; or it is at work
+func namesPerson(w World, wait engine.Wait) bool {
+	if wait.Remedies != nil || strings.Contains(wait.For, "device") { // there is something to do; or it is at work
 		return true
 	}
 	for name := range w.Experts {
-		if strings.Contains(waiting, name) {
+		if strings.Contains(wait.For, name) {
 			return true
 		}
 	}
@@ -150,7 +150,7 @@ func (l *Life) run(ctx context.Context, f *fuse) (err error) {
 	runner := &engine.Runner{
 		Registry: builtin.Registry(),
 		Log:      f, Campaign: l.world.Definition.Name, Instrument: l.device.instrument(), Reviewers: make(map[string]humans.Reviewer),
-		Observe: func(_ *engine.Core, waiting string) { l.waiting.Store(waiting) },
+		Observe: func(_ *engine.Core, wait engine.Wait) { l.waiting.Store(wait) },
 	}
 	for name, temper := range l.world.Experts {
 		runner.Reviewers[name] = &person{name: name, temper: temper, life: l}

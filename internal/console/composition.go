@@ -205,7 +205,7 @@ func sideBySide(c format.Compositions, options []events.Option, call func(i int)
 			to++
 		}
 		for _, r := range rows {
-			line := pad(Shorten(r.name, widths[0]), widths[0])
+			line := pad(format.Shorten(r.name, widths[0]), widths[0])
 			for i := from; i < to; i++ {
 				line += "  " + pad(r.cells[i], widths[1+i])
 			}
@@ -222,14 +222,6 @@ func sideBySide(c format.Compositions, options []events.Option, call func(i int)
 
 // shortName is how many characters of a name are shown in any case.
 const shortName = 12
-
-// Shorten cuts a text that is longer than width characters and says so.
-func Shorten(text string, width int) string {
-	if runes := []rune(text); len(runes) > width {
-		return string(runes[:max(width-1, 0)]) + "…"
-	}
-	return text
-}
 
 // pad fills a text up with spaces.
 func pad(text string, width int) string {
@@ -289,18 +281,9 @@ func ParseComposition(parameters []definition.Parameter, text string) (definitio
 		faults = append(faults, format.List(missing...)+" are missing")
 	}
 	if faults != nil {
-		return nil, fmt.Errorf("%s; write %s", strings.Join(faults, "; "), Blank(parameters))
+		return nil, fmt.Errorf("%s; write %s", strings.Join(faults, "; "), format.Blank(parameters))
 	}
 	return point, nil
-}
-
-// Blank is a composition to be filled in: "lipf6=… ec=… dmc=…".
-func Blank(parameters []definition.Parameter) string {
-	names := make([]string, len(parameters))
-	for i, par := range parameters {
-		names[i] = par.Name + "=…"
-	}
-	return strings.Join(names, " ")
 }
 
 // split takes a composition apart into the texts of its values.

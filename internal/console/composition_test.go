@@ -19,7 +19,7 @@ var electrolyte = []definition.Parameter{
 func TestComposition(t *testing.T) {
 	text := console.Composition(format.NewCompositions([]definition.Parameter{
 		{Name: "lipf6", Unit: "mol/kg"}, {Name: "κ", Description: "a pure number"}, {Name: "solvent"},
-	}), definition.Point{"lipf6": definition.Number(1.1), "κ": definition.Number(2), "solvent": definition.Category("EC")})
+	}, nil), definition.Point{"lipf6": definition.Number(1.1), "κ": definition.Number(2), "solvent": definition.Category("EC")})
 	want := []string{"lipf6    1.1 mol/kg", "κ        2  (a pure number)", "solvent  EC"}
 	if got := text.Lines(80); !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -36,7 +36,7 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	options[1].Prediction = &events.Prediction{Mean: 12.345, SD: 0.43, Unit: "mS/cm"}
-	got := strings.Join(console.Options(format.NewCompositions(electrolyte), options, func(i int) string { return "xyz"[i : i+1] }).Lines(45), "\n")
+	got := strings.Join(console.Options(format.NewCompositions(electrolyte, nil), options, func(i int) string { return "xyz"[i : i+1] }).Lines(45), "\n")
 	want := strings.TrimPrefix(`
                      x      y
 * lipf6 (mol/kg)     1.1    2.1

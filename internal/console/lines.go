@@ -11,6 +11,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
@@ -213,7 +214,7 @@ func (l *Lines) show(f Form) {
 	room := height - len(title) - 1 // and the line that is typed
 	body, tight := f.Body.Within(width-len(indent), room-len(hint)), false
 	if len(body)+len(hint) > room && f.Brief != "" {
-		title = []string{Shorten(f.Key+"  "+f.Title, width)}
+		title = []string{format.Shorten(f.Key+"  "+f.Title, width)}
 		hint = hanging(f.Key+"> ", f.Brief, width)
 		room = height - len(title) // what is typed stands behind the hint
 		body = f.Body.Within(width-len(indent), room-len(hint))

@@ -30,7 +30,7 @@ func listen(store string) (listener net.Listener, remove func(), err error) {
 	if err := errors.Join(removeOld(inside), removeElsewhere(record)); err != nil {
 		return nil, nil, err
 	}
-	if len(inside) <= maxSocketPath {
+	if len(inside) <= maxSocketPath { // and so is where it is made
 		listener, err = listenPrivately(inside)
 		return listener, func() { _ = os.Remove(inside) }, err
 	}

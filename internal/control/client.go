@@ -20,22 +20,23 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
 // ErrNobody means that no process serves the store: it is free to be opened,
 // or is about to be served.
-var ErrNobody = errors.New("no running process serves the store")
+var ErrNobody = problem.New(problem.Unavailable, "no running process serves the store")
 
 // ErrCutOff means that the owner of the store ended before it answered.
-var ErrCutOff = errors.New("the process that runs the campaign ended before it answered: " +
-	"look with `campaignd status` or `campaignd events` whether it was recorded, and ask again if not")
+var ErrCutOff = problem.New(problem.Uncertain, "the process that runs the campaign ended before it answered").
+	With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Review})
 
 // ErrReadOnly is returned by Append of a Client: only the owner of a store
 // writes; others submit requests.
 var ErrReadOnly = errors.New("the store belongs to another process: submit a request to it")
 
 // Client reads the log of a store that another process holds, and submits
-// requests to it. It implements [events.Log], except that Append is refused,
+// requests to it. It implements [events.Log], except that Append always fails,
 // and [events.CampaignReader].
 type Client struct {
 	http   http.Client
@@ -109,7 +110,7 @@ func (c *Client) Verify(ctx context.Context) (Verified, error) {
 	return v, err
 }
 
-// Append implements events.Log; it is always refused.
+// Append implements events.Log; it always fails, with [ErrReadOnly].
 func (c *Client) Append(context.Context, string, events.Sequence, ...events.Event) ([]events.Event, error) {
 	return nil, ErrReadOnly
 }
@@ -205,7 +206,7 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	if err := json.NewDecoder(response.Body).Decode(&l); err != nil || l.Error == nil {
 		return nil, fmt.Errorf("the process that holds the store answered %q: it may be another version of campaignd", response.Status)
 	}
-	return nil, l.Error.error()
+	return nil, l.Error
 }
 
 func (c *Client) call(ctx context.Context, method, path string, body, result any) error {
@@ -239,7 +240,7 @@ func (c *Client) stream(ctx context.Context, query url.Values) iter.Seq2[events.
 			if err != nil {
 				var l line
 				if json.Unmarshal(lines.Bytes(), &l) == nil && l.Error != nil {
-					fail(l.Error.error())
+					fail(l.Error)
 				} else if !l.End {
 					fail(err)
 				}

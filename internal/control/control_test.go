@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
 var at = time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
@@ -175,10 +179,48 @@ func TestRequests(t *testing.T) {
 	if string(a) != string(b) {
 		t.Errorf("sent %s, arrived %s", a, b)
 	}
-	for _, class := range classes {
-		answer = fmt.Errorf("%w: details", class.sentinel)
-		if _, err := c.Submit(t.Context(), "a", request); !errors.Is(err, class.sentinel) || err.Error() != answer.Error() {
+	for _, sentinel := range []error{
+		problem.NotNow, engine.ErrNoCampaign, events.ErrDamaged, events.ErrUncertain, events.ErrClosed, context.Canceled,
+	} {
+		answer = fmt.Errorf("%w: details", sentinel)
+		if _, err := c.Submit(t.Context(), "a", request); !errors.Is(err, sentinel) || err.Error() != answer.Error() {
 			t.Errorf("%v came back as %v", answer, err)
+		}
+	}
+	settle := problem.Remedy{Text: "settle it", Action: problem.Resolve, Subject: "e7", Ways: []string{"failed"}}
+	answer = problem.New(problem.NotNow, "the fate of e7 is unknown").About("e7").With(settle)
+	_, err := c.Submit(t.Context(), "a", request)
+	if !errors.Is(err, problem.ErrInvalidRequest) || !reflect.DeepEqual(problem.RemediesOf(err), []problem.Remedy{settle}) {
+		t.Errorf("%v came back as %v with %v", answer, err, problem.RemediesOf(err))
+	}
+}
+
+// Law: every code has its HTTP status, the one that is meant for it, and an error is
+// answered with that status and its JSON.
+func TestStatuses(t *testing.T) {
+	want := map[problem.Code]int{
+		problem.Invalid: 400, problem.NotPossible: 422, problem.NotFound: 404, problem.NoCampaign: 404,
+		problem.Conflict: 409, problem.NotNow: 409, problem.Gone: 410,
+		problem.Unavailable: 503, problem.Interrupted: 503, problem.Unsupported: 501,
+		problem.Uncertain: 500, problem.Damaged: 500, problem.Internal: 500,
+	}
+	docs, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range problem.Codes() {
+		row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| `%s` \\| .* \\| [0-4] \\| %d \\|$", string(code), want[code]))
+		if !row.Match(docs) {
+			t.Errorf("docs/operations.md does not say that %s is answered with %d", string(code), want[code])
+		}
+		h := Handler(Service{Verify: func(context.Context) (Verified, error) {
+			return Verified{}, problem.New(code, "no").About("e7")
+		}})
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/verify", nil))
+		body := fmt.Sprintf(`{"error":{"code":%q,"subject":"e7","detail":"no"}}`+"\n", string(code))
+		if want[code] == 0 || w.Code != want[code] || w.Body.String() != body {
+			t.Errorf("%s is answered with %d and %s, want %d and %s", code, w.Code, w.Body, want[code], body)
 		}
 	}
 }
@@ -192,7 +234,7 @@ func TestUnknownRequest(t *testing.T) {
 	})
 	c := dial(t, store)
 	err := c.call(t.Context(), http.MethodPost, "/v1/requests", map[string]any{"campaign": "a", "request": map[string]any{"actor": "person:ada", "explode": true}}, new(accepted))
-	if !errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), "explode") {
+	if !errors.Is(err, problem.ErrInvalidRequest) || !strings.Contains(err.Error(), "explode") {
 		t.Errorf("got %v", err)
 	}
 }

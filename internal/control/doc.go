@@ -15,15 +15,18 @@
 //	POST /v1/requests                     {"campaign": …, "request": engine.Request}
 //	POST /v1/verify                       checks every byte of the log
 //
-// so that it can be looked at with
+// What fails is answered with {"error": problem}, a [problem.Error] as JSON, and the
+// HTTP status of its code. It can all be looked at with
 //
 //	curl --unix-socket electrolyte.campaign/control.sock http://store/v1/status
 //
 // # Trust
 //
 // Whoever may open the socket may do what the owner of the store may do, and
-// acts under whatever name they give. The socket's mode is 0600: that is the
-// user who runs the campaign, and root. Nothing listens on a network.
+// acts under whatever name they give. The socket's mode is 0600 from its first
+// moment: that is the user who runs the campaign, and root. Nothing listens on a
+// network. [Handler] is the protocol without the socket, for who has another way to
+// know whom to believe.
 //
 // # Where the socket is
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -15,11 +16,12 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 )
 
-// Law: whatever bytes arrive as a request, they are recorded whole or refused
-// whole, the campaign can still be folded, and whoever asks honestly next is
+// Law: whatever bytes arrive as a request, they are recorded whole or rejected
+// whole, as a fault of the request, the campaign can still be folded, and whoever asks honestly next is
 // answered.
 func FuzzRequests(f *testing.F) {
 	def, err := study.Define("electrolyte", 1, 4, study.WithNoise(0.27), study.WithExpert(1))
@@ -69,17 +71,17 @@ func FuzzRequests(f *testing.F) {
 		if _, err := log.Append(t.Context(), def.Name, 0, half...); err != nil {
 			t.Fatal(err)
 		}
-		h := handler{closing: context.Background(), service: Service{Log: log,
+		h := Handler(Service{Log: log,
 			Submit: func(ctx context.Context, name string, r engine.Request) ([]events.Event, error) {
 				core, err := engine.Load(ctx, builtin.Registry(), log, name)
 				if err != nil {
 					return nil, err
 				}
 				return engine.Submit(ctx, log, core, r, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
-			}}}
+			}})
 		post := func(body []byte) (ok bool, recorded int) {
 			w := httptest.NewRecorder()
-			h.submit(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/requests", bytes.NewReader(body)))
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/requests", bytes.NewReader(body)))
 			var a accepted
 			var l line
 			if w.Code == http.StatusOK {
@@ -89,7 +91,10 @@ func FuzzRequests(f *testing.F) {
 				return true, len(a.Events)
 			}
 			if err := json.Unmarshal(w.Body.Bytes(), &l); err != nil || l.Error == nil || l.Error.Message == "" {
-				t.Fatalf("the refusal is %q", w.Body)
+				t.Fatalf("the answer is %q", w.Body)
+			}
+			if w.Code < 400 || w.Code > 499 || !errors.Is(l.Error, problem.ErrInvalidRequest) && l.Error.Code != problem.NoCampaign {
+				t.Fatalf("what is wrong with the request is answered with %d and %q", w.Code, w.Body)
 			}
 			return false, 0
 		}
@@ -106,7 +111,7 @@ func FuzzRequests(f *testing.F) {
 			t.Fatalf("the campaign cannot go on: %v", err)
 		}
 		if ok, _ := post([]byte(`{"campaign":"electrolyte","request":{"actor":"person:eve","note":{"text":"still here"}}}`)); !ok {
-			t.Fatal("an honest request is refused")
+			t.Fatal("an honest request is rejected")
 		}
 	})
 }

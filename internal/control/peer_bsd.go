@@ -2,29 +2,14 @@
 
 package control
 
-import (
-	"net"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// peer returns the user at the other end of a connection.
-func peer(c net.Conn) (uid uint32, ok bool) {
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return 0, false
-	}
-	raw, err := u.SyscallConn()
-	if err != nil {
-		return 0, false
-	}
+// peerOfSocket asks the system for the user at the other end of a socket.
+func peerOfSocket(fd int) (uid uint32, err error) {
 	const local = 0 // SOL_LOCAL
-	var credentials *unix.Xucred
-	var failed error
-	if err := raw.Control(func(fd uintptr) {
-		credentials, failed = unix.GetsockoptXucred(int(fd), local, unix.LOCAL_PEERCRED)
-	}); err != nil || failed != nil {
-		return 0, false
+	credentials, err := unix.GetsockoptXucred(fd, local, unix.LOCAL_PEERCRED)
+	if err != nil {
+		return 0, err
 	}
-	return credentials.Uid, true
+	return credentials.Uid, nil
 }

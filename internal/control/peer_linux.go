@@ -1,27 +1,12 @@
 package control
 
-import (
-	"net"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// peer returns the user at the other end of a connection.
-func peer(c net.Conn) (uid uint32, ok bool) {
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return 0, false
-	}
-	raw, err := u.SyscallConn()
+// peerOfSocket asks the system for the user at the other end of a socket.
+func peerOfSocket(fd int) (uid uint32, err error) {
+	credentials, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
-		return 0, false
+		return 0, err
 	}
-	var credentials *unix.Ucred
-	var failed error
-	if err := raw.Control(func(fd uintptr) {
-		credentials, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	}); err != nil || failed != nil {
-		return 0, false
-	}
-	return credentials.Uid, true
+	return credentials.Uid, nil
 }

@@ -3,18 +3,59 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
+// birthplace is the folder in which a socket is made, beside where it will be. Its
+// name is short: a socket's path must be.
+const birthplace = ".c"
+
 // listenPrivately opens a socket that only its owner can connect to, from its
-// first moment.
+// first moment: it is made in a folder that nobody else may enter, gets its
+// mode there, and only then its place. The process's umask is left alone: other
+// goroutines make files meanwhile.
+//
+// The caller is the only one who opens sockets in the folder of path.
 func listenPrivately(path string) (net.Listener, error) {
-	old := syscall.Umask(0o177)
-	defer syscall.Umask(old)
-	return net.Listen("unix", path)
+	dir := filepath.Join(filepath.Dir(path), birthplace)
+	if err := os.RemoveAll(dir); err != nil { // a process was killed here
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	listener, err := listenIn(dir, path)
+	if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
+		if listener != nil {
+			_ = listener.Close()
+		}
+		return nil, err
+	}
+	return listener, nil
+}
+
+// listenIn opens a socket in a folder and moves it to path.
+func listenIn(dir, path string) (net.Listener, error) {
+	born := filepath.Join(dir, "s")
+	listener, err := net.Listen("unix", born)
+	if err != nil {
+		return nil, err
+	}
+	listener.(*net.UnixListener).SetUnlinkOnClose(false) // it will not be there
+	err = os.Chmod(born, 0o600)
+	if err == nil {
+		err = os.Rename(born, path)
+	}
+	if err != nil {
+		_ = listener.Close()
+		return nil, err
+	}
+	return listener, nil
 }
 
 // ownedByUs reports an error where the file is not there or another user made

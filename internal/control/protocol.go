@@ -1,13 +1,13 @@
 package control
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
+	"net/http"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
 // Status says who holds a store and what it is doing.
@@ -20,6 +20,8 @@ type Status struct {
 	Build    events.Build `json:"build"`
 	// WaitingFor says what for, in words; empty while it works.
 	WaitingFor string `json:"waiting_for,omitempty"`
+	// Remedies are what a person can do about it.
+	Remedies []problem.Remedy `json:"remedies,omitempty"`
 	// Computing says what it is computing, if that takes a while, and since when.
 	Computing      string    `json:"computing,omitempty"`
 	ComputingSince time.Time `json:"computing_since,omitzero"`
@@ -49,55 +51,25 @@ type accepted struct {
 	Events []json.RawMessage `json:"events"`
 }
 
-// line ends a stream of events.
+// line ends a stream of events, and is the answer to a request that failed.
 type line struct {
-	End   bool     `json:"end,omitempty"`
-	Error *problem `json:"error,omitempty"`
+	End   bool           `json:"end,omitempty"`
+	Error *problem.Error `json:"error,omitempty"`
 }
 
-// problem is an error on its way to the client. The class names the sentinel
-// it wraps, so that the client's errors.Is says the same as the server's.
-type problem struct {
-	Class   string `json:"class,omitempty"`
-	Message string `json:"message"`
+// statuses is the table of HTTP statuses.
+var statuses = map[problem.Code]int{
+	problem.Invalid:     http.StatusBadRequest,
+	problem.NotPossible: http.StatusUnprocessableEntity,
+	problem.NotFound:    http.StatusNotFound,
+	problem.NoCampaign:  http.StatusNotFound,
+	problem.Conflict:    http.StatusConflict,
+	problem.NotNow:      http.StatusConflict,
+	problem.Gone:        http.StatusGone,
+	problem.Unavailable: http.StatusServiceUnavailable,
+	problem.Interrupted: http.StatusServiceUnavailable,
+	problem.Uncertain:   http.StatusInternalServerError,
+	problem.Damaged:     http.StatusInternalServerError,
+	problem.Internal:    http.StatusInternalServerError,
+	problem.Unsupported: http.StatusNotImplemented,
 }
-
-// classes maps sentinels to their names in the protocol.
-var classes = []struct {
-	name     string
-	sentinel error
-}{
-	{"refused", engine.ErrRefused},
-	{"no campaign", engine.ErrNoCampaign},
-	{"damaged", events.ErrDamaged},
-	{"uncertain", events.ErrUncertain},
-	{"closed", events.ErrClosed},
-	{"canceled", context.Canceled},
-}
-
-func toProblem(err error) *problem {
-	for _, c := range classes {
-		if errors.Is(err, c.sentinel) {
-			return &problem{Class: c.name, Message: err.Error()}
-		}
-	}
-	return &problem{Message: err.Error()}
-}
-
-func (p *problem) error() error {
-	for _, c := range classes {
-		if p.Class == c.name {
-			return &remoteError{message: p.Message, sentinel: c.sentinel}
-		}
-	}
-	return &remoteError{message: p.Message}
-}
-
-// remoteError is an error of the process that holds the store.
-type remoteError struct {
-	message  string
-	sentinel error
-}
-
-func (e *remoteError) Error() string { return e.message }
-func (e *remoteError) Unwrap() error { return e.sentinel }

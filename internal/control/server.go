@@ -15,6 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
 // Service is what the owner of a store offers to other commands. Its functions
@@ -28,36 +29,48 @@ type Service struct {
 	Verify func(ctx context.Context) (Verified, error)
 	// Status says what the owner is doing; Last is filled in.
 	Status func() Status
+	// Closing, if set, ends the streams of events when it is closed: they say then
+	// that the owner lets go of the store.
+	Closing <-chan struct{}
 }
 
 // Server serves one store.
 type Server struct {
-	http   http.Server
-	stop   context.CancelFunc // ends the streams
-	remove func()
-	done   chan struct{}
-	once   sync.Once
+	http    http.Server
+	closing chan struct{} // ends the streams
+	remove  func()
+	done    chan struct{}
+	once    sync.Once
 }
 
 // maxRequest is the longest body of a request, in bytes.
 const maxRequest = 64 << 20
 
-// Serve listens on the socket of a store that the caller holds, until Close.
-func Serve(store string, service Service) (*Server, error) {
-	listener, remove, err := listen(store)
-	if err != nil {
-		return nil, fmt.Errorf("control: the socket of %s: %w", store, err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{stop: stop, remove: remove, done: make(chan struct{})}
-	h := handler{service: service, closing: ctx}
+// Handler returns the protocol as a handler, for any listener. It believes whoever
+// connects, and knows the account behind a request only on connections that [Serve]
+// accepts: who serves it elsewhere must see to both.
+func Handler(service Service) http.Handler {
+	h := handler{service}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", h.status)
 	mux.HandleFunc("GET /v1/events", h.events)
 	mux.HandleFunc("GET /v1/sequence", h.sequence)
 	mux.HandleFunc("POST /v1/requests", h.submit)
 	mux.HandleFunc("POST /v1/verify", h.verify)
-	s.http.Handler = mux
+	return mux
+}
+
+// Serve listens on the socket of a store that the caller holds, until Close, which
+// takes the place of the service's Closing.
+func Serve(store string, service Service) (*Server, error) {
+	listener, remove, err := listen(store)
+	if err != nil {
+		return nil, fmt.Errorf("control: the socket of %s: %w", store, err)
+	}
+	closing := make(chan struct{})
+	service.Closing = closing
+	s := &Server{closing: closing, remove: remove, done: make(chan struct{})}
+	s.http.Handler = Handler(service)
 	s.http.ConnContext = withPeer
 	s.http.ReadHeaderTimeout = 10 * time.Second
 	go func() {
@@ -71,7 +84,7 @@ func Serve(store string, service Service) (*Server, error) {
 // socket.
 func (s *Server) Close() {
 	s.once.Do(func() {
-		s.stop()
+		close(s.closing)
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		if s.http.Shutdown(ctx) != nil {
@@ -82,9 +95,16 @@ func (s *Server) Close() {
 	})
 }
 
-type handler struct {
-	service Service
-	closing context.Context
+type handler struct{ service Service }
+
+// closing reports whether the owner lets go of the store.
+func (h handler) closing() bool {
+	select {
+	case <-h.service.Closing:
+		return true
+	default:
+		return false
+	}
 }
 
 func (h handler) status(w http.ResponseWriter, r *http.Request) {
@@ -108,7 +128,7 @@ func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 	body.DisallowUnknownFields() // what a newer client asks for must not be taken for something else
 	if err := body.Decode(&s); err != nil {
-		answer(w, nil, fmt.Errorf("%w: the process that runs the campaign does not understand the request: %w", engine.ErrRefused, err))
+		answer(w, nil, problem.New(problem.Invalid, "the process that runs the campaign does not understand the request: %w", err))
 		return
 	}
 	s.Request.Account = peerOf(r.Context())
@@ -133,24 +153,30 @@ func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, value any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
-		w.WriteHeader(http.StatusConflict)
-		value = line{Error: toProblem(err)}
+		wrong := problem.Of(err)
+		w.WriteHeader(statuses[wrong.Code])
+		value = line{Error: wrong}
 	}
 	_ = json.NewEncoder(w).Encode(value) // the client may have gone
 }
 
-// events streams events, of all kinds or of some. The last line tells a stream that ended from one that
-// was cut off.
+// events streams events, of all kinds or of some. The last line tells a stream that
+// ended from one that was cut off.
 func (h handler) events(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	stop := context.AfterFunc(h.closing, cancel)
-	defer stop()
+	go func() {
+		select {
+		case <-h.service.Closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 
 	query := r.URL.Query()
 	after, err := strconv.ParseUint(query.Get("after"), 10, 64)
 	if err != nil {
-		answer(w, nil, fmt.Errorf("after: %w", err))
+		answer(w, nil, problem.New(problem.Invalid, "after: %w", err))
 		return
 	}
 	follow, kinds := query.Get("follow") != "", query["kind"]
@@ -179,7 +205,7 @@ func (h handler) events(w http.ResponseWriter, r *http.Request) {
 			text, err = events.MarshalCloudEvent(e)
 		}
 		if err != nil {
-			end = line{Error: toProblem(err)}
+			end = line{Error: problem.Of(err)}
 			break
 		}
 		out.Write(text)
@@ -188,8 +214,8 @@ func (h handler) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if h.closing.Err() != nil {
-		end = line{Error: toProblem(events.ErrClosed)}
+	if h.closing() {
+		end = line{Error: problem.Of(events.ErrClosed)}
 	}
 	text, _ := json.Marshal(end)
 	out.Write(append(text, '\n'))

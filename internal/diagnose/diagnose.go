@@ -8,8 +8,8 @@
 // against repetitions (noise.go), the end of the search for hyperparameters
 // (fit.go), lengthscales and slices (parameters.go, slices.go), labels against
 // measurements (experts.go). findings.go reads them: each [Finding] says in plain
-// words what is wrong and what a person can do next, and the worst of them is
-// the [Verdict].
+// words what is wrong (wording.go), with what a person can do as data, and the worst
+// of them is the [Verdict].
 package diagnose
 
 import (
@@ -74,11 +74,9 @@ type Diagnosis struct {
 	Experts []Expert `json:"experts"`
 }
 
-// Of diagnoses a campaign. store is how the store is written in the commands
-// that findings suggest, as a word of a shell; empty where the commands need
-// none. It fails with the context's error, wrapped; a model that cannot be used is a
-// finding.
-func Of(ctx context.Context, v policies.View, store string) (Diagnosis, error) {
+// Of diagnoses a campaign. It fails with the context's error, wrapped; a model that
+// cannot be used is a finding.
+func Of(ctx context.Context, v policies.View) (Diagnosis, error) {
 	def := v.Campaign.Definition
 	d := Diagnosis{
 		Campaign: def.Name, Objective: def.Objective.Name, Unit: def.Objective.Unit, Goal: def.Objective.Goal,
@@ -87,7 +85,7 @@ func Of(ctx context.Context, v policies.View, store string) (Diagnosis, error) {
 	if d.Experts == nil {
 		d.Experts = []Expert{}
 	}
-	r := reader{d: &d, v: v, store: store}
+	r := reader{d: &d, v: v}
 	if m := v.Objective; m != nil && v.ObjectiveError == nil && len(m.Observations) > 0 {
 		frame := NewFrame(def, v.Space)
 		best, _ := m.Best()

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
 // A model of data that are really drawn from its prior is good, on ten seeds.
@@ -94,7 +95,10 @@ func TestWrongRunIsNamed(t *testing.T) {
 				t.Errorf("declared %v, seed %d: the others predict %v ± %v, it would have been %v", declared, seed, o.Predicted, o.SD, right)
 			}
 			f := found(d, Contradiction)
-			if !strings.Contains(f.Next, "`campaignd correct lab.campaign "+id+" --exclude --reason WHY`") || !slices.Equal(f.Experiments, []string{id}) {
+			leftOut := func(r problem.Remedy) bool {
+				return r.Action == problem.Correct && r.Subject == id && slices.Equal(r.Ways, []string{problem.WayExclude})
+			}
+			if !slices.ContainsFunc(f.Remedies, leftOut) || !slices.Equal(f.Experiments, []string{id}) {
 				t.Errorf("the finding is %+v", f)
 			}
 			if *d.WithoutOutliers < 0.7 {
@@ -123,7 +127,7 @@ func TestLogarithm(t *testing.T) {
 // cannot be built each say so, with what comes next.
 func TestNothingToJudge(t *testing.T) {
 	b := newBench(t, box(2, 1))
-	if d := b.diagnosis(); d.Verdict != Untested || found(d, NoModel) == nil || d.Findings[0].Next != "Let the campaign measure 2 more: `campaignd run lab.campaign`." {
+	if d := b.diagnosis(); d.Verdict != Untested || found(d, NoModel) == nil || d.Findings[0].Remedies[0].Action != problem.Run {
 		t.Errorf("without a model: %s, %+v", d.Verdict, d.Findings)
 	}
 	b.measure(b.points(5), func(i int, _ definition.Point) float64 { return float64(i) }).fit(nil)
@@ -229,7 +233,7 @@ func TestOf(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Of(ctx, made().view(), ""); !errors.Is(err, context.Canceled) {
+	if _, err := Of(ctx, made().view()); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled diagnosis ends with %v", err)
 	}
 }
@@ -249,7 +253,7 @@ func BenchmarkOf(b *testing.B) {
 				return truth(p) + 0.27*rng.NormFloat64()
 			}).fit(nil).view()
 			for b.Loop() {
-				if _, err := Of(b.Context(), v, ""); err != nil {
+				if _, err := Of(b.Context(), v); err != nil {
 					b.Fatal(err)
 				}
 			}

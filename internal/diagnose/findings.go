@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -20,10 +21,12 @@ type Finding struct {
 	// Code names the kind of finding for programs.
 	Code string `json:"code"`
 	// Title says it in a few words, Text in a sentence with its numbers, and Next
-	// what a person can do.
+	// what a person should know next, empty where the remedies say it all.
 	Title string `json:"title"`
 	Text  string `json:"text"`
-	Next  string `json:"next"`
+	Next  string `json:"next,omitempty"`
+	// Remedies are what a person can do, the likeliest first.
+	Remedies []problem.Remedy `json:"remedies,omitempty"`
 	// Experiments and Expert are whom it is about, if anyone.
 	Experiments []string `json:"experiments,omitempty"`
 	Expert      string   `json:"expert,omitempty"`
@@ -71,9 +74,8 @@ const (
 
 // reader turns the checks of a diagnosis into findings.
 type reader struct {
-	d     *Diagnosis
-	v     policies.View
-	store string
+	d *Diagnosis
+	v policies.View
 	// needed is the number of compositions from which on a model is judged.
 	needed int
 	// logarithm is how many nats the logarithm gains.
@@ -85,19 +87,16 @@ func (r *reader) read() {
 	d := r.d
 	switch {
 	case r.v.ObjectiveError != nil:
-		r.add(Unusable, BrokenModel, "it cannot be built from the measurements", fmt.Sprintf("The model cannot be built from the measurements and its last fit: %v.", r.v.ObjectiveError),
-			"Decisions come from a space-filling design until it can: look for measurements of nearly the same composition, and exclude the wrong one with `"+r.command("correct", "EXPERIMENT --exclude --reason WHY")+"`.")
+		f := r.find(Unusable, sayBrokenModel, r.v.ObjectiveError)
+		f.offer(exclude("", "look for measurements of nearly the same composition, and leave the wrong one out"))
 	case !r.v.Campaign.Definition.Measures():
-		r.add(Untested, NoModel, "nothing is measured", "Nothing is measured in this campaign: the experts' comparisons are the objective, and there is no measurement to judge them by.",
-			"Measure what the experts hold best: only that can tell whether they were right.")
+		r.find(Untested, sayNothingMeasured)
+	case d.Fit == nil && r.v.Campaign.Failure != "":
+		f := r.find(Unusable, sayNoFit, r.v.Campaign.Failure)
+		f.offer(look, correct)
 	case d.Fit == nil:
-		text, next := "There is no model yet.", r.more(2)
-		if r.v.Campaign.Failure != "" {
-			text = "There is no model: the fit failed: " + r.v.Campaign.Failure + "."
-			r.add(Unusable, FailedFit, "the fit failed", text, "Look at the measurements with `"+r.command("export", "")+"`, and correct or exclude what is wrong with `"+r.command("correct", "EXPERIMENT")+"`.")
-		} else {
-			r.add(Untested, NoModel, "there is none yet", text, next)
-		}
+		f := r.find(Untested, sayNoModel)
+		f.offer(r.more(2)...)
 	default:
 		r.model()
 	}
@@ -114,30 +113,56 @@ func (r *reader) read() {
 	d.Headline = r.headline()
 }
 
-func (r *reader) add(level Verdict, code, title, text, next string) *Finding {
-	r.d.Findings = append(r.d.Findings, Finding{Level: level, Code: code, Title: title, Text: text, Next: next})
+// What can be done about wrong measurements of which nobody knows which they are.
+var (
+	look    = problem.Remedy{Text: "look at the measurements", Action: problem.Export}
+	correct = problem.Remedy{Text: "correct or leave out what is wrong", Action: problem.Correct}
+)
+
+// find adds a finding. The values are those of its text.
+func (r *reader) find(level Verdict, w wording, values ...any) *Finding {
+	text := w.text
+	if values != nil {
+		text = fmt.Sprintf(w.text, values...)
+	}
+	f := Finding{Level: level, Code: w.code, Title: w.title, Text: text, Next: w.next}
+	r.d.Findings = append(r.d.Findings, f)
 	return &r.d.Findings[len(r.d.Findings)-1]
+}
+
+// titled fills in the finding's title.
+func (f *Finding) titled(values ...any) *Finding {
+	f.Title = fmt.Sprintf(f.Title, values...)
+	return f
+}
+
+// say adds a sentence to what a person should know next.
+func (f *Finding) say(sentence string) {
+	f.Next = strings.TrimSpace(f.Next + " " + sentence)
+}
+
+// offer adds remedies.
+func (f *Finding) offer(remedies ...problem.Remedy) {
+	f.Remedies = append(f.Remedies, remedies...)
 }
 
 // model reads the checks of a model that there is.
 func (r *reader) model() {
 	if failure := r.v.Campaign.Failure; failure != "" {
-		r.add(Doubtful, FailedFit, "the last fit failed", "The last fit failed, and the model is that of an older one: "+failure+".",
-			"It is tried again after the next measurement; look at the measurements with `"+r.command("export", "")+"`, and correct what is wrong.")
+		r.find(Doubtful, sayOldFit, failure).offer(look, correct)
 	}
 	r.search()
 	check := r.d.LeaveOneOut
 	if check == nil || r.d.Fit.Compositions < r.needed {
 		n := r.d.Fit.Compositions
-		r.add(Untested, FewCompositions, "too few compositions yet",
-			fmt.Sprintf("%s for %s: too few to tell whether the model predicts anything, and its lengthscales are mostly the prior's.", plural(n, "composition"), plural(len(r.d.Parameters), "parameter")),
-			"Read nothing into lengthscales and slices before there are "+strconv.Itoa(r.needed)+" compositions. "+r.more(r.needed-n))
+		f := r.find(Untested, sayFewCompositions, plural(n, "composition"), plural(len(r.d.Parameters), "parameter"))
+		f.Next = fmt.Sprintf(f.Next, r.needed)
+		f.offer(r.more(r.needed - n)...)
 		r.repetitions()
 		return
 	}
 	if check.R2 == nil {
-		r.add(Unusable, EqualValues, "all measurements are equal", "All measurements are equal: there is nothing to model.",
-			"Check that the instrument measures at all, and that its unit has decimals enough; then measure compositions that lie further apart.")
+		r.find(Unusable, sayEqualValues)
 		return
 	}
 	r.outliers()
@@ -146,8 +171,8 @@ func (r *reader) model() {
 	r.calibration(check)
 	for _, p := range r.d.Parameters {
 		if p.Reading == ReadingTooFast {
-			r.add(Doubtful, TooFast, "it knows nothing along "+p.Name+" between measurements", fmt.Sprintf("The lengthscale of %s is at its lower bound, %s of its range: between measurements the model knows nothing along it.", p.Name, percent(p.Share)),
-				"Measure compositions that differ in "+p.Name+" alone, a little at a time; a single wrong value does the same to a fit.")
+			f := r.find(Doubtful, sayTooFast, p.Name, percent(p.Share)).titled(p.Name)
+			f.Next = fmt.Sprintf(f.Next, p.Name)
 		}
 	}
 	if r.logarithm > 0 {
@@ -155,8 +180,12 @@ func (r *reader) model() {
 		if *check.R2 < 0.5 {
 			level = Doubtful
 		}
-		r.add(level, Logarithm, "the logarithm of "+r.d.Objective+" would be easier to model", fmt.Sprintf("The measurements span more than a factor of ten, and their logarithm would be much easier to model (by %s nats of evidence).", number(r.logarithm)),
-			"An objective cannot be changed under way: begin a campaign whose instrument reports the logarithm of "+r.d.Objective+", and take what was measured over with `campaignd import`.")
+		f := r.find(level, sayLogarithm, number(r.logarithm)).titled(r.d.Objective)
+		f.offer(problem.Remedy{
+			Text: "begin a campaign whose instrument reports the logarithm of " + r.d.Objective +
+				", and take what was measured over",
+			Action: problem.TakeOver,
+		})
 	}
 }
 
@@ -164,46 +193,51 @@ func (r *reader) model() {
 func (r *reader) search() {
 	f := r.d.Fit
 	if f.Stale {
-		text := "Measurements were added or corrected since the last fit"
+		since := "Measurements were added or corrected since the last fit"
 		if n := f.Observations - f.Fitted; n > 0 {
-			text = plural(n, "measurement") + " came after the last fit"
+			since = plural(n, "measurement") + " came after the last fit"
 		}
-		r.add(Note, Stale, "measurements are newer than the fit", text+": the model holds the present ones, its lengthscales and noise are older.", "Nothing: it is fitted again when a decision needs it.")
+		r.find(Note, sayStale, since)
 	}
 	if f.Slope != nil && *f.Slope > steep {
-		r.add(Doubtful, NotConverged, "the search for the hyperparameters ended early", fmt.Sprintf("The search for the hyperparameters ended before the maximum (the slope left is %s): other lengthscales explain the measurements better.", number(*f.Slope)),
-			"It is searched again, from here too, after the next measurement; if this stays, set model: {kernel: matern52} in the campaign file and `campaignd amend FILE`.")
+		r.find(Doubtful, sayNotConverged, number(*f.Slope)).
+			offer(amend("if this stays, take a rougher kernel", problem.Setting{Key: "model", Value: "{kernel: matern52}"}))
 	}
 	if f.Jitter > 0 {
 		level := Note
 		if f.Jitter > r.v.Objective.Fit.Noise {
 			level = Doubtful
 		}
-		r.add(level, Jitter, "compositions lie too close together", fmt.Sprintf("The covariance could be factored only with %s of jitter on its diagonal: compositions lie too close together for so little noise.", number(f.Jitter)),
-			"Where two nearly equal compositions gave different values one of them is wrong; `"+r.command("correct", "EXPERIMENT --exclude --reason WHY")+"` takes it out.")
+		r.find(level, sayJitter, number(f.Jitter)).offer(exclude("", "take it out"))
 	}
 }
 
 // outliers reads the measurements that contradict all others.
 func (r *reader) outliers() {
 	for i, o := range r.d.Outliers {
-		text := fmt.Sprintf("%s measured %s where all other measurements predict %s ± %s: %s standard deviations away.",
+		f := r.find(Doubtful, sayContradiction,
 			o.Experiment, r.quantity(o.Measured), number(o.Predicted), r.quantity(o.SD), number(math.Abs(o.Z)))
+		f.titled(o.Experiment)
+		f.Experiments = []string{o.Experiment}
 		if last := i == len(r.d.Outliers)-1; last && r.d.WithoutOutliers != nil && r.d.LeaveOneOut.R2 != nil {
 			without := "it"
 			if i > 0 {
 				without = "them"
 			}
-			text += fmt.Sprintf(" Without %s the leave-one-out R² is %s instead of %s.", without, number(*r.d.WithoutOutliers), number(*r.d.LeaveOneOut.R2))
+			f.Text += fmt.Sprintf(" Without %s the leave-one-out R² is %s instead of %s.",
+				without, number(*r.d.WithoutOutliers), number(*r.d.LeaveOneOut.R2))
 		}
-		next := ""
 		if x := r.v.Campaign.Experiment(o.Experiment); x != nil && x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect {
-			next = "It is flagged already. "
+			f.say("It is flagged already.")
 		}
-		f := r.add(Doubtful, Contradiction, o.Experiment+" contradicts all other measurements", text,
-			next+fmt.Sprintf("Measure the composition of %s again (`%s` records it). If the value was wrong: `%s`. If it holds, keep what you saw: `%s`; then the objective changes there faster than elsewhere.",
-				o.Experiment, r.command("tell", "--parameters … VALUE"), r.command("correct", o.Experiment+" --exclude --reason WHY"), r.command("note", "WHAT --about "+o.Experiment)))
-		f.Experiments = []string{o.Experiment}
+		f.offer(
+			problem.Remedy{Text: "measure the composition of " + o.Experiment + " again, and tell the result", Action: problem.Tell},
+			exclude(o.Experiment, "if the value was wrong, leave it out"),
+			problem.Remedy{
+				Text:   "if it holds, the objective changes there faster than elsewhere: keep what you saw",
+				Action: problem.Note, Subject: o.Experiment,
+			},
+		)
 	}
 }
 
@@ -214,17 +248,24 @@ func (r *reader) repetitions() {
 	if p == nil || p.Surprise >= unlikely || n.SD == 0 {
 		return
 	}
-	source := map[string]string{NoiseDeclared: "objective.noise of the campaign", NoiseInstrument: "the instrument", NoiseInferred: "the fit"}[n.Source]
+	source := map[string]string{
+		NoiseDeclared: "objective.noise of the campaign", NoiseInstrument: "the instrument", NoiseInferred: "the fit",
+	}[n.Source]
 	if p.SD < n.SD {
-		r.add(Note, Scatter, "repetitions scatter less than the noise says", fmt.Sprintf("Repetitions scatter by %s (95 %%: %s to %s), less than the %s of %s.", r.quantity(p.SD), number(p.Lower), number(p.Upper), r.quantity(n.SD), source),
-			"The model is more cautious than it need be. What repetitions do not see, such as a fresh preparation, is noise too.")
+		r.find(Note, sayLittleScatter, r.quantity(p.SD), number(p.Lower), number(p.Upper), r.quantity(n.SD), source)
 		return
 	}
-	f := r.add(Doubtful, Scatter, "repetitions scatter more than the noise says", fmt.Sprintf("Repetitions scatter by %s (95 %%: %s to %s), more than the %s of %s; %s and %s differ most, by %s.",
-		r.quantity(p.SD), number(p.Lower), number(p.Upper), r.quantity(n.SD), source, p.Widest[0], p.Widest[1], r.quantity(p.Difference)),
-		fmt.Sprintf("If one of %s and %s is wrong: `%s`. If not, the noise is larger than said: a campaign of its own with the right objective.noise can take the measurements over with `campaignd import`.",
-			p.Widest[0], p.Widest[1], r.command("correct", p.Widest[1]+" --exclude --reason WHY")))
+	f := r.find(Doubtful, sayMuchScatter, r.quantity(p.SD), number(p.Lower), number(p.Upper), r.quantity(n.SD), source,
+		p.Widest[0], p.Widest[1], r.quantity(p.Difference))
 	f.Experiments = p.Widest[:]
+	f.offer(
+		exclude(p.Widest[1], fmt.Sprintf("if one of %s and %s is wrong, leave it out", p.Widest[0], p.Widest[1])),
+		problem.Remedy{
+			Text: "if not, the noise is larger than said: begin a campaign of its own with the right " +
+				"objective.noise, and take the measurements over",
+			Action: problem.TakeOver,
+		},
+	)
 }
 
 // predictions reads how well left-out compositions are predicted.
@@ -235,9 +276,8 @@ func (r *reader) predictions(check *LeaveOneOut) {
 	n := r.d.Noise
 	share := n.SD * n.SD / (n.Spread * n.Spread)
 	if share >= noisy {
-		r.add(Doubtful, AllNoise, "the noise is as large as the whole spread", fmt.Sprintf("The noise of one measurement (%s) is nearly as large as the spread of all of them (%s): left-out compositions are predicted no better than by the mean (R² %s).",
-			r.quantity(n.SD), r.quantity(n.Spread), number(*check.R2)),
-			"Measure each composition several times (replicates: in a campaign's file), reduce the scatter of the instrument, or vary the parameters over wider ranges. "+r.more(r.d.Fit.Compositions))
+		r.find(Doubtful, sayAllNoise, r.quantity(n.SD), r.quantity(n.Spread), number(*check.R2)).
+			offer(r.more(r.d.Fit.Compositions)...)
 		return
 	}
 	level, than := Doubtful, "hardly better than by the mean of all"
@@ -247,17 +287,16 @@ func (r *reader) predictions(check *LeaveOneOut) {
 	if *check.R2 < hopelessR2 {
 		level = Unusable
 	}
-	text := fmt.Sprintf("Left-out compositions are predicted %s (leave-one-out R² %s).", than, number(*check.R2))
+	f := r.find(level, sayLowR2, than, number(*check.R2))
 	if c := check.RankCorrelation; c != nil && *c > 0.5 {
-		text += fmt.Sprintf(" Their order is right for the most part (rank correlation %s).", number(*c))
+		f.Text += fmt.Sprintf(" Their order is right for the most part (rank correlation %s).", number(*c))
 	}
-	next := r.more(r.d.Fit.Compositions)
 	if len(r.d.Outliers) > 0 {
-		next = "Settle what contradicts the others first. " + next
+		f.say(settleFirst)
 	} else {
-		next = "Take means and slices for guesses. If something that matters is not among the parameters, such as a temperature, hold it fixed or add it. " + next
+		f.say(readLittle)
 	}
-	r.add(level, LowR2, "it predicts left-out compositions badly", text, next)
+	f.offer(r.more(r.d.Fit.Compositions)...)
 }
 
 // calibration reads how well the model knows how far off it is.
@@ -272,7 +311,8 @@ func (r *reader) calibration(check *LeaveOneOut) {
 		}
 	}
 	held := func(c Coverage) string {
-		return fmt.Sprintf("its %s intervals hold %d of %d left-out compositions, where %d to %d are expected", percent(c.Nominal), c.Within, len(check.Rows), c.Low, c.High)
+		return fmt.Sprintf("its %s intervals hold %d of %d left-out compositions, where %d to %d are expected",
+			percent(c.Nominal), c.Within, len(check.Rows), c.Low, c.High)
 	}
 	switch {
 	case fewer < unlikely:
@@ -280,18 +320,25 @@ func (r *reader) calibration(check *LeaveOneOut) {
 		if fewer < impossible && worst.Share < worst.Nominal/2 {
 			level = Unusable
 		}
-		next := "Multiply the model's standard deviations by about " + number(check.ZSD) + " in your head. "
-		switch {
-		case len(r.d.Outliers) > 0:
-			next += "Settle what contradicts the others first."
-		case r.d.Noise.Source == NoiseInferred:
-			next += "A rougher or freer prior may do better: set model: {kernel: matern52, free_output_scale: true} in the campaign file and `campaignd amend FILE`."
-		default:
-			next += "The noise may be larger than said: measure one composition three times. Or the prior is too smooth: set model: {kernel: matern52, free_output_scale: true} in the campaign file and `campaignd amend FILE`."
-		}
-		r.add(level, TooSure, "it is too sure of itself", "The model is too sure of itself: "+held(worst)+".", next)
+		f := r.find(level, sayTooSure, held(worst))
+		f.Next = fmt.Sprintf(f.Next, number(check.ZSD))
+		r.lessSure(f)
 	case most.More < unlikely:
-		r.add(Note, TooCautious, "it is more cautious than it need be", "The model is more cautious than it need be: "+held(most)+".", "Nothing needs to be done; the campaign explores a little more than it must.")
+		r.find(Note, sayTooCautious, held(most))
+	}
+}
+
+// lessSure says what can be done about a model that is too sure of itself.
+func (r *reader) lessSure(f *Finding) {
+	rougher := problem.Setting{Key: "model", Value: "{kernel: matern52, free_output_scale: true}"}
+	switch {
+	case len(r.d.Outliers) > 0:
+		f.say(settleFirst)
+	case r.d.Noise.Source == NoiseInferred:
+		f.offer(amend("a rougher or freer prior may do better; to try one", rougher))
+	default:
+		f.say("The noise may be larger than said: measure one composition three times.")
+		f.offer(amend("or the prior is too smooth; to try a rougher one", rougher))
 	}
 }
 
@@ -306,20 +353,21 @@ func (r *reader) expert(e *Expert) {
 	if e.Reading != ReadingDisagree {
 		return
 	}
-	next := "Show them the measurements: they may be judging another goal. A wrong answer is put right with `" + r.command("correct", "QUESTION accept|reject --reason WHY") + "`."
-	if h := r.v.Campaign.Definition.Policy.Handover.Width; h != nil && h.Gate != nil && *h.Gate {
-		next += " The policy's gate asks such an expert no more."
-	} else if h != nil {
-		next += " To have the policy notice by itself, set handover: {width: {gate: true}} in the campaign file and `campaignd amend FILE`."
-	}
 	what, pairs, of := "labels", e.Labels, "an accepted and a rejected composition, the accepted one"
 	if pairs == nil || pairs.reading() != ReadingDisagree {
 		what, pairs, of = "choices", e.Choices, "two compositions, the one they prefer"
 	}
-	f := r.add(Note, Misleading, "the "+what+" of "+e.Name+" are worse than guessing",
-		fmt.Sprintf("%s's %s are worse than guessing: of %s is the better in %s of pairs (95 %%: %s to %s; guessing gives half).",
-			e.Name, what, of, percent(pairs.Share), percent(pairs.Lower), percent(pairs.Upper)), next)
+	f := r.find(Note, sayMisleading, e.Name, what, of, percent(pairs.Share), percent(pairs.Lower), percent(pairs.Upper))
+	f.titled(what, e.Name)
 	f.Expert = e.Name
+	f.offer(problem.Remedy{
+		Text: "put a wrong answer right", Action: problem.CorrectAnswer, Ways: []string{string(events.LabelAccept), string(events.LabelReject)},
+	})
+	if h := r.v.Campaign.Definition.Policy.Handover.Width; h != nil && h.Gate != nil && *h.Gate {
+		f.say("The policy's gate asks such an expert no more.")
+	} else if h != nil {
+		f.offer(amend("have the policy notice by itself", problem.Setting{Key: "handover", Value: "{width: {gate: true}}"}))
+	}
 }
 
 // headline is the verdict in a sentence.
@@ -346,29 +394,26 @@ func (r *reader) headline() string {
 		how, number(*check.R2), but, c.Within, len(check.Rows))
 }
 
-// more says how the campaign comes to n more compositions.
-func (r *reader) more(n int) string {
+// more is how the campaign comes to n more compositions.
+func (r *reader) more(n int) []problem.Remedy {
 	s := r.v.Campaign
 	n = max(n, 1)
 	left := s.Definition.Budget.Experiments - s.Spent()
+	measure := problem.Remedy{Text: fmt.Sprintf("let the campaign measure %d more", n), Action: problem.Run}
 	switch {
 	case s.Status == campaign.Stopped:
-		return "The campaign was stopped: another one can take its measurements over with `campaignd import`."
+		return []problem.Remedy{{
+			Text:   "the campaign was stopped: take its measurements over into another one",
+			Action: problem.TakeOver,
+		}}
 	case !s.Status.Ended() && left >= n:
-		return fmt.Sprintf("Let the campaign measure %d more: `%s`.", n, r.command("run", ""))
+		return []problem.Remedy{measure}
 	}
-	return fmt.Sprintf("For %d more, raise budget.experiments in the campaign file to %d, then `campaignd amend FILE` and `%s`.", n, s.Definition.Budget.Experiments+n-max(left, 0), r.command("run", ""))
-}
-
-// command writes a command of the program about the campaign's store.
-func (r *reader) command(name, arguments string) string {
-	words := []string{"campaignd", name}
-	for _, word := range []string{r.store, arguments} {
-		if word != "" {
-			words = append(words, word)
-		}
+	budget := strconv.Itoa(s.Definition.Budget.Experiments + n - max(left, 0))
+	return []problem.Remedy{
+		amend(fmt.Sprintf("for %d more, raise the budget", n), problem.Setting{Key: "budget.experiments", Value: budget}),
+		measure,
 	}
-	return strings.Join(words, " ")
 }
 
 // quantity writes a value of the objective.

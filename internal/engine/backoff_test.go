@@ -141,7 +141,7 @@ func TestBackoff(t *testing.T) {
 			return nil
 		}
 		log := memlog.New()
-		r := patiently(t, log, electrolyte(t, 1, 3, unaided), d, "campaignd resume")
+		r := patiently(t, log, electrolyte(t, 1, 3, unaided), d, "a person: the campaign is paused")
 		times := dispatches(t, log)
 		var gaps []time.Duration
 		for i := 1; i < len(times); i++ {
@@ -249,7 +249,7 @@ func TestBreaker(t *testing.T) {
 					return instruments.Outcome{Status: c.status, Cause: "no power"}, nil
 				}
 				log := memlog.New()
-				r := patiently(t, log, electrolyte(t, 1, c.budget, unaided), d, "campaignd resume")
+				r := patiently(t, log, electrolyte(t, 1, c.budget, unaided), d, "a person: the campaign is paused")
 				var gaps []time.Duration
 				times := dispatches(t, log)
 				for i := 1; i < len(times); i++ {
@@ -293,7 +293,7 @@ func TestEndsWithFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sleepUntilDefined()
 		log := memlog.New()
-		r := patiently(t, log, def, failing(), "campaignd resume")
+		r := patiently(t, log, def, failing(), "a person: the campaign is paused")
 		if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resume: &events.CampaignResumed{}}); err != nil {
 			t.Fatal(err)
 		}

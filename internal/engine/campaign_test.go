@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -205,6 +207,14 @@ func measured(value float64) instruments.Outcome {
 	}}
 }
 
+// offers reports whether a request was not fulfilled, and which action on what is the
+// first that would put it right.
+func offers(err error, action problem.Action, subject string) bool {
+	remedies := problem.RemediesOf(err)
+	return errors.Is(err, problem.ErrInvalidRequest) && len(remedies) > 0 &&
+		remedies[0].Action == action && remedies[0].Subject == subject
+}
+
 // start returns a runner on the log whose waiting is told to the channel.
 func start(t *testing.T, log events.Log, def definition.Campaign, instrument instruments.Instrument) (*engine.Runner, <-chan string) {
 	t.Helper()
@@ -213,7 +223,7 @@ func start(t *testing.T, log events.Log, def definition.Campaign, instrument ins
 		t.Fatal(err)
 	}
 	waiting := make(chan string, 1000)
-	r.Observe = func(_ *engine.Core, waitingFor string) { waiting <- waitingFor }
+	r.Observe = func(_ *engine.Core, wait engine.Wait) { waiting <- wait.For }
 	return r, waiting
 }
 
@@ -270,7 +280,7 @@ func TestUnknownFateWaitsForAPerson(t *testing.T) {
 		t.Error("the command was sent again")
 	}
 	refused := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: "e1", Value: 12}}
-	if _, err := r.Submit(t.Context(), refused); err == nil || !strings.Contains(err.Error(), "campaignd resolve e1") {
+	if _, err := r.Submit(t.Context(), refused); !offers(err, problem.Resolve, "e1") {
 		t.Errorf("telling the result of an unresolved experiment: %v", err)
 	}
 	resolve := engine.Request{Actor: "person:ada", Resolve: &engine.Resolve{Experiment: "e1", Resolution: events.ResolvedNotPerformed, Reason: "pump was off"}}

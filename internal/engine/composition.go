@@ -7,16 +7,19 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// plausible refuses a composition that a person names and the campaign could not
+// plausible rejects a composition that a person names and the campaign could not
 // ask for: a sum that is not what it says, a number outside the bounds. What was
 // made is a fact, but such a one is nearly always a slip of the hand. made says
 // that it was made rather than asked for.
 func (c *Core) plausible(point definition.Point, made bool) error {
 	if strays := c.space.Strays(point, made); strays != nil {
-		return refuse("%s; if that is what it is, say --anyway", strings.Join(strays, "; "))
+		return notPossible("%s", strings.Join(strays, "; ")).With(problem.Remedy{
+			Text: "if that is what it is, take it", Action: problem.Complete, Ways: []string{problem.WayAnyway},
+		})
 	}
 	return nil
 }
@@ -57,7 +60,7 @@ func (a *auditor) checkElsewhere(p *events.MeasurementFlagged) {
 	due := a.core.elsewhere(x, x.Measurement.Actual)
 	if due == nil {
 		a.mismatch(p.Experiment, "what was made is what was asked for")
-	} else if problem := a.compare(due[0], p, true); problem != "" {
-		a.mismatch(p.Experiment, "%s", problem)
+	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {
+		a.mismatch(p.Experiment, "%s", mismatch)
 	}
 }

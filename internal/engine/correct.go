@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -39,17 +41,19 @@ func (c *Core) correct(r *Correct) ([]events.Payload, error) {
 	x := c.State().Experiment(r.Experiment)
 	switch {
 	case x == nil:
-		return nil, refuse("there is no experiment %s", r.Experiment)
+		return nil, noExperiment(r.Experiment)
 	case strings.TrimSpace(r.Reason) == "":
-		return nil, refuse("a correction needs a reason (--reason)")
+		return nil, notPossible("a correction needs a reason").About(x.ID).With(giveReason)
 	case x.Status == campaign.Requested && r.Outcome == events.ResolvedNotPerformed && !r.Exclude && !r.changesMeasurement():
 		return []events.Payload{&events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}}, nil
 	case x.Status == campaign.Unresolved:
-		return nil, refuse("nobody knows yet what became of %s: settle it with `campaignd resolve %s`", x.ID, x.ID)
+		return nil, notNow(x.ID, "nobody knows yet what became of %s", x.ID).With(settle(x.ID))
 	case x.Status == campaign.Requested:
-		return nil, refuse("%s has not been performed yet: tell its outcome with `campaignd tell %s`, or call it off with --not-performed", x.ID, x.ID)
+		return nil, notNow(x.ID, "%s has not been performed yet", x.ID).With(
+			problem.Remedy{Text: "tell its outcome", Action: problem.Tell, Subject: x.ID},
+			problem.Remedy{Text: "call it off", Action: problem.Correct, Subject: x.ID, Ways: []string{string(events.ResolvedNotPerformed)}})
 	case x.Status.Open():
-		return nil, refuse("%s is still under way with %s: there is no outcome to correct yet", x.ID, x.Instrument)
+		return nil, notNow(x.ID, "%s is still under way with %s: there is no outcome to correct yet", x.ID, x.Instrument)
 	}
 	was, outcome := x.Status.Outcome(), r.Outcome
 	if outcome == "" {
@@ -65,18 +69,25 @@ func (c *Core) correct(r *Correct) ([]events.Payload, error) {
 		}
 	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
 		if r.changesMeasurement() {
-			return nil, refuse("an experiment that was %s has no result: give one of the two, or say that it was measured, with its --value", outcome)
+			return nil, notPossible("an experiment that was %s has no result: one of the two is wrong", outcome).About(x.ID).With(sayMeasured(x))
 		}
 	default:
-		return nil, refuse("%q is not an outcome: say measured, failed, infeasible or not-performed", outcome)
+		return nil, notPossible("%q is not an outcome: the outcomes are %s", outcome, strings.Join(outcomes, ", "))
 	}
 	switch {
 	case outcome == events.ResolvedNotPerformed && r.Exclude:
-		return nil, refuse("what did not take place teaches nothing: there is nothing to exclude")
+		return nil, notPossible("what did not take place teaches nothing: there is nothing to exclude").About(x.ID)
 	case outcome == events.ResolvedNotPerformed && was == outcome:
-		return nil, refuse("nothing changes: %s did not take place, as the record says", x.ID)
+		return nil, conflict(x.ID, "nothing changes: %s did not take place, as the record says", x.ID)
 	case r.Outcome == "" && r.Value == nil && r.Exclude == x.Excluded:
-		return nil, refuse("nothing changes: say how %s really ended (--value, --failed, --infeasible, --not-performed), or --exclude", x.ID)
+		return nil, conflict(x.ID, "nothing changes").With(problem.Remedy{
+			Text: fmt.Sprintf("say how %s really ended, or leave it out", x.ID), Action: problem.Complete,
+			Ways: []string{
+				problem.WayValue,
+				string(events.ResolvedFailed), string(events.ResolvedInfeasible), string(events.ResolvedNotPerformed),
+				problem.WayExclude,
+			},
+		})
 	}
 	payload := &events.ExperimentCorrected{
 		Experiment: x.ID, Supersedes: x.Source, Was: was, Outcome: outcome, Excluded: r.Exclude, Reason: r.Reason,
@@ -96,9 +107,12 @@ func (c *Core) correct(r *Correct) ([]events.Payload, error) {
 func (c *Core) correctMeasurement(x *campaign.Experiment, r *Correct) ([]events.Payload, error) {
 	switch {
 	case r.Value != nil && r.Exclude:
-		return nil, refuse("an excluded measurement needs no new value")
+		return nil, notPossible("an excluded measurement needs no new value").About(x.ID)
 	case !r.changesMeasurement() && r.Exclude == x.Excluded && !inDoubt(x):
-		return nil, refuse("nothing changes: give a new value, the composition that was really made, or --exclude")
+		return nil, conflict(x.ID, "nothing changes").With(problem.Remedy{
+			Text: "give a new value or the composition that was really made, or leave it out", Action: problem.Complete,
+			Ways: []string{problem.WayValue, problem.WayActual, problem.WayExclude},
+		})
 	}
 	m, err := c.corrected(x, x.Measurement, r)
 	if err != nil {
@@ -124,7 +138,7 @@ func (c *Core) corrected(x *campaign.Experiment, base *events.Measurement, r *Co
 	if base == nil {
 		base = &events.Measurement{Actual: x.Parameters}
 		if r.Value == nil {
-			return nil, refuse("%s never had a result: to say that it was measured, give its --value", x.ID)
+			return nil, conflict(x.ID, "%s never had a result", x.ID).With(sayMeasured(x))
 		}
 	}
 	m := *base

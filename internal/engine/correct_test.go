@@ -403,7 +403,7 @@ func TestLateAnswerCanCount(t *testing.T) {
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
 		all := history(t, log)
 		if last := all[len(all)-1]; last.Kind == events.KindNoteAdded {
-			if !strings.Contains(string(last.Data), "campaignd correct e1") || !strings.Contains(string(last.Data), "12") {
+			if !strings.Contains(string(last.Data), "e1 has to be corrected") || !strings.Contains(string(last.Data), "12") {
 				t.Errorf("the note says %s", last.Data)
 			}
 			break

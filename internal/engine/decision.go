@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -11,7 +12,11 @@ import (
 // another experiment and nobody is being asked.
 func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	if id := firstUnresolved(s); id != "" {
-		return Wait{For: fmt.Sprintf("a person: nobody knows what became of %s (campaignd resolve)", id), Until: deadline(s, w)}, nil
+		return Wait{
+			For:      fmt.Sprintf("a person: nobody knows what became of %s", id),
+			Remedies: []problem.Remedy{settle(id)},
+			Until:    deadline(s, w),
+		}, nil
 	}
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Status == campaign.Asked {

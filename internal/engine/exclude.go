@@ -7,20 +7,21 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Exclude is a person's wish that nothing in a region is suggested any more. One
+// Exclude is a person's "won't": nothing in a region is suggested any more. One
 // of Point, Region and About says which.
 type Exclude struct {
-	// Point is a composition whose neighbourhood is excluded: within a twentieth of
+	// Point is a composition whose neighborhood is excluded: within a twentieth of
 	// the range of each parameter with bounds, exactly it in the others.
 	Point definition.Point `json:"point,omitempty"`
 	// Region is a box.
 	Region map[string]definition.RegionSide `json:"region,omitempty"`
 	// About is an experiment, or a question about one composition, whose
-	// neighbourhood is excluded. Beside Point or Region it is only a reference.
+	// neighborhood is excluded. Beside Point or Region it is only a reference.
 	About  string `json:"about,omitempty"`
 	Reason string `json:"reason"`
 }
@@ -37,18 +38,19 @@ func (c *Core) exclude(r *Exclude) ([]events.Payload, error) {
 	x, q := s.Experiment(r.About), s.Question(r.About)
 	switch {
 	case r.Point != nil && r.Region != nil:
-		return nil, refuse("a refusal is of a composition or of a region, not of both")
+		return nil, notPossible("a composition or a region is excluded, not both at once")
 	case r.About != "" && x == nil && q == nil:
-		return nil, refuse("there is no experiment or question %s", r.About)
+		return nil, notFound(r.About, "there is no experiment or question %s", r.About)
 	case r.Point != nil || r.Region != nil:
 	case x != nil:
 		point = x.Parameters
 	case q != nil && q.Composition() != nil:
 		point = q.Composition()
 	case q != nil:
-		return nil, refuse("%s is about several compositions: name the one that you refuse (--at)", q.ID)
+		return nil, notPossible("%s is about several compositions", q.ID).About(q.ID).
+			With(problem.Remedy{Text: "name the one that is to be excluded", Action: problem.Complete, Ways: []string{problem.WayPoint}})
 	default:
-		return nil, refuse("say what is refused: a composition, a region, an experiment or a question")
+		return nil, notPossible("it says neither a composition nor a region, experiment or question that is to be excluded")
 	}
 	excluded, err := c.exclusion(point, r.Region, r.About, r.Reason)
 	if err != nil {
@@ -62,30 +64,30 @@ func (c *Core) allow(r *Allow) ([]events.Payload, error) {
 	i := slices.IndexFunc(s.Exclusions, func(n campaign.Exclusion) bool { return n.ID == r.Exclusion })
 	switch {
 	case i < 0:
-		return nil, refuse("there is no refusal %s", r.Exclusion)
+		return nil, notFound(r.Exclusion, "there is no exclusion %s", r.Exclusion)
 	case s.Exclusions[i].Lifted:
-		return nil, refuse("%s was taken back before", r.Exclusion)
+		return nil, conflict(r.Exclusion, "%s was taken back before", r.Exclusion)
 	}
 	return []events.Payload{&events.RegionAllowed{Exclusion: r.Exclusion, Reason: r.Reason}}, nil
 }
 
-// exclusionReach is how far an exclusion of one composition reaches in each
+// exclusionReach is how far the exclusion of one composition reaches in each
 // parameter with bounds, as a share of the parameter's range: far enough that the
 // next best composition is another one.
 const exclusionReach = 0.05
 
 // exclusion is the event by which nothing in a region is suggested any more. A nil
-// region is the neighbourhood of the composition.
+// region is the neighborhood of the composition.
 func (c *Core) exclusion(point definition.Point, region map[string]definition.RegionSide, about, reason string) (*events.RegionExcluded, error) {
 	s := c.State()
 	if strings.TrimSpace(reason) == "" {
-		return nil, refuse("a refusal needs a reason (--reason)")
+		return nil, notPossible("nothing is excluded without a reason").With(giveReason)
 	}
 	if region == nil {
 		if _, err := c.space.Encode(point); err != nil {
-			return nil, refuse("%w", err)
+			return nil, notPossible("%w", err)
 		}
-		region = neighbourhood(s.Definition.Parameters, point)
+		region = neighborhood(s.Definition.Parameters, point)
 	} else if err := checkRegion(s.Definition.Parameters, region); err != nil {
 		return nil, err
 	}
@@ -93,7 +95,7 @@ func (c *Core) exclusion(point definition.Point, region map[string]definition.Re
 	bounded := s.Bounded()
 	bounded.Excluded = append(slices.Clone(bounded.Excluded), excluded)
 	if _, err := space.New(bounded); err != nil {
-		return nil, refuse("without it nothing would be left to suggest (%w); stop the campaign instead, or refuse less", err)
+		return nil, notPossible("without it nothing would be left to suggest (%w); stop the campaign instead, or exclude less", err)
 	}
 	return &events.RegionExcluded{
 		Exclusion: campaign.ExclusionID(len(s.Exclusions)), Region: excluded, About: about, Reason: reason,
@@ -103,7 +105,7 @@ func (c *Core) exclusion(point definition.Point, region map[string]definition.Re
 // checkRegion says what is wrong with a region that a person named.
 func checkRegion(parameters []definition.Parameter, region map[string]definition.RegionSide) error {
 	if len(region) == 0 {
-		return refuse("the region names no parameter")
+		return notPossible("the region names no parameter")
 	}
 	known := 0
 	for _, p := range parameters {
@@ -116,25 +118,25 @@ func checkRegion(parameters []definition.Parameter, region map[string]definition
 		interval := side.Min != nil || side.Max != nil
 		switch {
 		case interval == (side.Is != ""):
-			return refuse("%s needs an interval or a category", p.Name)
+			return notPossible("%s needs an interval or a category", p.Name)
 		case interval && p.Categories != nil:
-			return refuse("%s has categories: name one", p.Name)
+			return notPossible("%s has categories: name one", p.Name)
 		case !interval && p.Categories == nil:
-			return refuse("%s is a number: give an interval", p.Name)
+			return notPossible("%s is a number: give an interval", p.Name)
 		case !interval && !slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == side.Is }):
-			return refuse("%s has no category %q", p.Name, side.Is)
+			return notPossible("%s has no category %q", p.Name, side.Is)
 		case !finite(side.Min) || !finite(side.Max) || side.Min != nil && side.Max != nil && *side.Min > *side.Max:
-			return refuse("the interval of %s holds nothing", p.Name)
+			return notPossible("the interval of %s holds nothing", p.Name)
 		}
 	}
 	if known != len(region) {
-		return refuse("the region names a parameter that the campaign does not have")
+		return notPossible("the region names a parameter that the campaign does not have")
 	}
 	return nil
 }
 
-// neighbourhood is the box around a composition within exclusionReach.
-func neighbourhood(parameters []definition.Parameter, point definition.Point) map[string]definition.RegionSide {
+// neighborhood is the box around a composition within exclusionReach.
+func neighborhood(parameters []definition.Parameter, point definition.Point) map[string]definition.RegionSide {
 	box := make(map[string]definition.RegionSide)
 	for _, p := range parameters {
 		value := point[p.Name]
@@ -154,14 +156,15 @@ func neighbourhood(parameters []definition.Parameter, point definition.Point) ma
 }
 
 // amendable says why an amended definition cannot be taken: together with what
-// people have refused it must leave something to suggest.
+// people have excluded it must leave something to suggest.
 func (c *Core) amendable(def definition.Campaign) error {
 	if _, err := space.New(def); err != nil {
-		return refuse("the amended space: %w", err)
+		return notPossible("the amended space: %w", err)
 	}
 	def.Excluded = append(slices.Clone(def.Excluded), c.State().Excluded()...)
 	if _, err := space.New(def); err != nil {
-		return refuse("the amended space, without what people have refused: %w; `campaignd allow` takes a refusal back", err)
+		return notPossible("the amended space, without what people have excluded: %w", err).
+			With(problem.Remedy{Text: "take an exclusion back", Action: problem.Allow})
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func throughPauses(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		r.Observe = func(core *engine.Core, _ string) {
+		r.Observe = func(core *engine.Core, _ engine.Wait) {
 			if core.State().Status == campaign.Paused {
 				stop()
 			}

@@ -22,7 +22,7 @@ const (
 	maxWords = 512 << 10 // bytes of an amended definition, with its file
 )
 
-// guard refuses a request that cannot be recorded, or that nobody can have meant,
+// guard rejects a request that cannot be recorded, or that nobody can have meant,
 // whatever the campaign's state is: who asks must have a name, texts must be
 // short enough and printable, numbers within reason, and an amended definition
 // one that a campaign can be run with.
@@ -48,7 +48,7 @@ func (c *Core) guard(r Request) error {
 		}
 	}
 	if parts > 1 {
-		return refuse("the request asks for %d things at once", parts)
+		return notPossible("the request asks for %d things at once", parts)
 	}
 	if r.Amend != nil {
 		return c.guardAmendment(r.Amend)
@@ -56,21 +56,21 @@ func (c *Core) guard(r Request) error {
 	return nil
 }
 
-// CheckActor refuses an actor that is not a person with a printable name.
+// CheckActor rejects an actor that is not a person with a printable name.
 func CheckActor(actor string) error {
 	name, ok := strings.CutPrefix(actor, "person:")
 	switch {
 	case !ok:
-		return refuse("the request says that %q asks: it must be person:NAME", shortened(actor))
+		return notPossible("the request says that %q asks: it must be person:NAME", shortened(actor))
 	case strings.TrimSpace(name) == "":
-		return refuse("the request does not say who asks")
+		return notPossible("the request does not say who asks")
 	case len(name) > maxActor:
-		return refuse("the name of who asks has %d bytes, at most %d are recorded", len(name), maxActor)
+		return notPossible("the name of who asks has %d bytes, at most %d are recorded", len(name), maxActor)
 	case name == "engine" || strings.HasPrefix(name, "instrument:") || strings.HasPrefix(name, "expert:"):
-		return refuse("%q is no person's name: it is what campaignd calls a part of itself", name)
+		return notPossible("%q is no person's name: it is what campaignd calls a part of itself", name)
 	}
-	if problem := unprintable(name, ""); problem != "" {
-		return refuse("the name of who asks, %q, %s", name, problem)
+	if fault := unprintable(name, ""); fault != "" {
+		return notPossible("the name of who asks, %q, %s", name, fault)
 	}
 	return nil
 }
@@ -146,10 +146,10 @@ func checkPart(where string, v reflect.Value) error {
 
 func checkText(where, s string) error {
 	if len(s) > maxText {
-		return refuse("%s: the text has %d bytes, at most %d are recorded; keep it in a file and name that", where, len(s), maxText)
+		return notPossible("%s: the text has %d bytes, at most %d are recorded; keep it in a file and name that", where, len(s), maxText)
 	}
-	if problem := unprintable(s, "\n\t"); problem != "" {
-		return refuse("%s: the text %s", where, problem)
+	if fault := unprintable(s, "\n\t"); fault != "" {
+		return notPossible("%s: the text %s", where, fault)
 	}
 	return nil
 }
@@ -157,9 +157,9 @@ func checkText(where, s string) error {
 func checkNumber(where string, x float64) error {
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):
-		return refuse("%s is %g, which is no result", where, x)
+		return notPossible("%s is %g, which is no result", where, x)
 	case math.Abs(x) > definition.Greatest:
-		return refuse("%s is %g, more than anything measures: is it a typing error?", where, x)
+		return notPossible("%s is %g, more than anything measures: is it a typing error?", where, x)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func sortedMapKeys(m reflect.Value) []reflect.Value {
 	return keys
 }
 
-// guardAmendment refuses a definition that no campaign can be run with: it may
+// guardAmendment rejects a definition that no campaign can be run with: it may
 // come from another program than ours.
 func (c *Core) guardAmendment(a *events.CampaignAmended) error {
 	if err := checkText("the reason", a.Reason); err != nil {
@@ -183,10 +183,10 @@ func (c *Core) guardAmendment(a *events.CampaignAmended) error {
 		size += len(change.Path) + len(change.From) + len(change.To)
 	}
 	if size > maxWords {
-		return refuse("the amendment's file and changes have %d bytes, at most %d are recorded", size, maxWords)
+		return notPossible("the amendment's file and changes have %d bytes, at most %d are recorded", size, maxWords)
 	}
 	if err := campaignfile.Sound(c.registry, a.Definition); err != nil {
-		return refuse("the amended definition cannot be run: %w", err)
+		return notPossible("the amended definition cannot be run: %w", err)
 	}
 	return nil
 }

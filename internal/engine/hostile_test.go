@@ -24,6 +24,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -303,7 +304,7 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 		r, _ := start(t, log, def, instrument)
 		r.Reviewers = map[string]humans.Reviewer{"ada": reviewer}
 		needed := make(chan engine.Request, 1000)
-		r.Observe = func(core *engine.Core, _ string) {
+		r.Observe = func(core *engine.Core, _ engine.Wait) {
 			for _, x := range core.State().Experiments {
 				if x.Status == campaign.Unresolved {
 					needed <- engine.Request{Actor: "person:eve", Resolve: &engine.Resolve{Experiment: x.ID, Resolution: events.ResolvedNotPerformed}}
@@ -330,7 +331,7 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 			case err == nil:
 				accepted[actor] = len(stored)
 			case errors.Is(err, engine.ErrOver):
-			case !errors.Is(err, engine.ErrRefused):
+			case !errors.Is(err, problem.ErrInvalidRequest):
 				rt.Fatalf("the request was answered with %v", err)
 			}
 			honest := engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: "still here"}}
@@ -483,7 +484,7 @@ func TestUnrecordableRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := engine.Submit(t.Context(), log, core, c.request, time.Now())
-			if !errors.Is(err, engine.ErrRefused) || !strings.Contains(fmt.Sprint(err), c.because) {
+			if !errors.Is(err, problem.ErrInvalidRequest) || !strings.Contains(fmt.Sprint(err), c.because) {
 				t.Errorf("it was answered with %v", err)
 			}
 			if log.Last() != before {
@@ -520,7 +521,7 @@ func TestLimitsOfRequests(t *testing.T) {
 		if _, err := core.Handle(c.request(c.most)); err != nil {
 			t.Errorf("%s of %d bytes is refused: %v", name, c.most, err)
 		}
-		if _, err := core.Handle(c.request(c.most + 1)); !errors.Is(err, engine.ErrRefused) {
+		if _, err := core.Handle(c.request(c.most + 1)); !errors.Is(err, problem.ErrInvalidRequest) {
 			t.Errorf("%s of %d bytes is answered with %v", name, c.most+1, err)
 		}
 	}

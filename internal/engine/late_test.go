@@ -1,8 +1,6 @@
 package engine_test
 
 import (
-	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -129,7 +128,7 @@ func TestTooLateAnswers(t *testing.T) {
 		"too late": {Question: "q1", Reply: named},
 		"another":  {Question: "q2", Reply: named},
 	} {
-		if _, err := core.Handle(engine.Request{Actor: "person:ada", Answer: &said}); !errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), "tell --parameters") {
+		if _, err := core.Handle(engine.Request{Actor: "person:ada", Answer: &said}); !offers(err, problem.Tell, "") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

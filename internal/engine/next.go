@@ -3,9 +3,11 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -56,10 +58,12 @@ type (
 		Decision string
 		Seed     uint64
 	}
-	// Wait waits for something to arrive, at most until Until (if not zero).
+	// Wait waits for something to arrive, at most until Until (if not zero). Remedies
+	// are what a person can do, where it is a person who is waited for.
 	Wait struct {
-		For   string
-		Until time.Time
+		For      string
+		Remedies []problem.Remedy
+		Until    time.Time
 	}
 	// Done ends the run.
 	Done struct{}
@@ -295,9 +299,24 @@ func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 		if s.Reason != "" {
 			reason = ": " + s.Reason
 		}
-		return Wait{For: "`campaignd resume`: the campaign is paused" + reason, Until: deadline(s, w)}, nil
+		return Wait{For: "a person: the campaign is paused" + reason, Remedies: AfterPause(s), Until: deadline(s, w)}, nil
 	}
 	return nil, nil
+}
+
+// AfterPause is what can be done about a pause. Where the budget is spent, going on is
+// the end, unless what experiments without a result cost is had back first.
+func AfterPause(s *campaign.State) []problem.Remedy {
+	resume := problem.Remedy{Text: "let the campaign go on", Action: problem.Resume}
+	spent := s.Spent() >= s.Definition.Budget.Experiments
+	if !spent || !slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool { return fruitless(&x) }) {
+		return []problem.Remedy{resume}
+	}
+	return []problem.Remedy{
+		{Text: "to make up for experiments without a result, raise the budget first", Action: problem.Amend},
+		{Text: "say that they did not take place", Action: problem.Correct, Ways: []string{string(events.ResolvedNotPerformed)}},
+		resume,
+	}
 }
 
 // timeIsUp completes the campaign when its time is spent, and is nil before.

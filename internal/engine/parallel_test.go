@@ -80,7 +80,7 @@ func TestParallel(t *testing.T) {
 			}
 			ctx, kill := context.WithCancelCause(t.Context())
 			after := events.Sequence(rapid.IntRange(5, 60).Draw(rt, "killed after")) + r.Core().State().Sequence
-			r.Observe = func(core *engine.Core, _ string) {
+			r.Observe = func(core *engine.Core, _ engine.Wait) {
 				if core.State().Status == campaign.Paused {
 					kill(nil)
 				} else if core.State().Sequence > after {

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/preference"
@@ -82,7 +83,7 @@ func (c *Core) outside(q *campaign.Question) error {
 func (c *Core) asked(q *campaign.Question) humans.Question {
 	s := c.State()
 	question := humans.Question{
-		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form, Parameters: s.Definition.Parameters,
+		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form, Parameters: s.Definition.Parameters, Steps: s.Definition.Instrument.Steps,
 		Options: q.Options, Suggestion: q.Suggestion, Objective: s.Definition.Objective,
 		Explanation: q.Explanation, Attributions: q.Attributions, Asked: q.AskedAt, Expires: q.Expires,
 	}
@@ -134,7 +135,7 @@ func (c *Core) withExclusion(payloads []events.Payload, q *campaign.Question, r 
 // superseded turns a changed reply to an answered question into events.
 func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
 	if err := r.Check(q.Form, len(q.Options)); err != nil {
-		return nil, refuse("%w", err)
+		return nil, asProblem(q, err)
 	}
 	if forms[q.Form].next {
 		if err := c.takenUp(q); err != nil {
@@ -142,7 +143,7 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 		}
 	}
 	if err := c.admit(q, r); err != nil {
-		return nil, refuse("%w", err)
+		return nil, asProblem(q, err)
 	}
 	var payloads []events.Payload
 	switch changed := !r.Answer.Equal(q.Answer); {
@@ -151,9 +152,9 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 			Question: q.ID, Form: q.Form, Expert: q.Expert, Supersedes: q.Source, Options: q.Points(), Answer: r.Answer, Reason: r.Comment,
 		})
 	case q.Form == events.FormLabel && !r.Exclude:
-		return nil, refuse("%s says %s already", q.ID, q.Answer)
+		return nil, conflict(q.ID, "%s says %s already", q.ID, q.Answer)
 	case !r.Exclude:
-		return nil, refuse("%s says that already", q.ID)
+		return nil, conflict(q.ID, "%s says that already", q.ID)
 	}
 	return c.withExclusion(payloads, q, r)
 }
@@ -167,27 +168,30 @@ func (c *Core) takenUp(q *campaign.Question) error {
 	}
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; projections.Number(x.Decision) > projections.Number(q.Decision) {
-			return refuse("the answer to %s has been taken up in %s: call that off, or correct it, with `campaignd correct %s --not-performed`, --exclude or --actual", q.ID, x.ID, x.ID)
+			return conflict(q.ID, "the answer to %s has been taken up in %s", q.ID, x.ID).With(problem.Remedy{
+				Text: "call that off, or correct it", Action: problem.Correct, Subject: x.ID,
+				Ways: []string{string(events.ResolvedNotPerformed), problem.WayExclude, problem.WayActual},
+			})
 		}
 	}
-	return refuse("the answer to %s has been taken up: later decisions rest on it", q.ID)
+	return conflict(q.ID, "the answer to %s has been taken up: later decisions rest on it", q.ID)
 }
 
 func (c *Core) answer(a *Answer) ([]events.Payload, error) {
 	q := c.State().Question(a.Question)
 	if q == nil {
-		return nil, refuse("there is no question %s", a.Question)
+		return nil, notFound(a.Question, "there is no question %s", a.Question)
 	}
 	if q.Status == campaign.Answered {
 		return c.superseded(q, a.Reply)
 	}
 	err := c.Answerable(q)
 	if err != nil && (!a.Reply.Answer.Unsure() || q.Status == campaign.Withdrawn) {
-		return nil, refuse("%w", err)
+		return nil, err
 	}
 	payloads, err := c.answered(q, a.Reply)
 	if err != nil {
-		return nil, refuse("%w", err)
+		return nil, asProblem(q, err)
 	}
 	return payloads, nil
 }
@@ -199,10 +203,10 @@ func (c *Core) answer(a *Answer) ([]events.Payload, error) {
 func (c *Core) Answerable(q *campaign.Question) error {
 	switch {
 	case q.Status == campaign.Withdrawn:
-		return fmt.Errorf("%s was withdrawn, and takes no answer any more", q.ID)
+		return conflict(q.ID, "%s was withdrawn, and takes no answer any more", q.ID)
 	case q.Status == campaign.Expired && forms[q.Form].next && projections.Number(q.Decision) < c.State().Decisions:
-		return fmt.Errorf("%s expired, and the campaign has gone on without: name the composition when you are asked next, "+
-			"or measure it on your own and tell its result (campaignd tell --parameters … VALUE)", q.ID)
+		return conflict(q.ID, "%s expired, and the campaign has gone on without: a composition can be named when you are asked next", q.ID).
+			With(problem.Remedy{Text: "to have it now, measure it on your own and tell its result", Action: problem.Tell})
 	}
 	return nil
 }
@@ -242,17 +246,17 @@ func (c *Core) expiryIn(now time.Time, expert string, byHand bool) time.Time {
 func (c *Core) anchor(a *events.AnchorsDeclared) ([]events.Payload, error) {
 	def := c.State().Definition
 	if preference.Form(def) != events.PreferenceUtility {
-		return nil, refuse("no rule of this campaign's policy reads anchors")
+		return nil, notPossible("no rule of this campaign's policy reads anchors")
 	}
 	if !slices.ContainsFunc(def.Experts, func(e definition.Expert) bool { return e.Name == a.Expert }) {
-		return nil, refuse("there is no expert %q", a.Expert)
+		return nil, notFound(a.Expert, "there is no expert %q", a.Expert)
 	}
 	if len(a.Points) == 0 && !a.Instead {
-		return nil, refuse("name at least one composition")
+		return nil, notPossible("name at least one composition")
 	}
 	for i, point := range a.Points {
 		if _, err := c.space.Encode(point); err != nil {
-			return nil, refuse("anchor %d: %w", i+1, err)
+			return nil, notPossible("anchor %d: %w", i+1, err)
 		}
 	}
 	return []events.Payload{a}, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -82,20 +83,15 @@ type Resolve struct {
 	Anyway bool `json:"anyway,omitempty"`
 }
 
-// ErrRefused is wrapped by the error of a request that the campaign's state
-// does not allow; nothing was written.
-var ErrRefused = errors.New("refused")
-
-func refuse(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrRefused}, args...)...)
-}
-
-// Handle returns the events that fulfil a request, or why it is refused. It
-// changes nothing.
+// Handle returns the events that fulfill a request. It changes nothing. Where the
+// request cannot be fulfilled the error wraps a [problem.Error] with what can be done
+// instead: errors.Is finds [problem.ErrInvalidRequest], or [ErrNoCampaign] before there
+// is one.
 func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	s := c.State()
 	if s.Status == campaign.Undefined {
-		return nil, refuse("the store holds no campaign yet: start one with `campaignd run FILE`")
+		return nil, problem.New(problem.NoCampaign, "the store holds no campaign yet").
+			With(problem.Remedy{Text: "start one", Action: problem.Start})
 	}
 	if err := c.guard(r); err != nil {
 		return nil, err
@@ -103,20 +99,21 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	if r.Pause != nil || r.Resume != nil || r.Stop != nil {
 		switch s.Status {
 		case campaign.Completed:
-			return nil, refuse("the campaign is completed: there is nothing to pause, resume or stop; to go on, raise its budget with `campaignd amend`")
+			return nil, problem.New(problem.Gone, "the campaign is completed: there is nothing to pause, resume or stop").
+				With(problem.Remedy{Text: "to go on, raise its budget", Action: problem.Amend})
 		case campaign.Stopped:
-			return nil, refuse("the campaign was stopped for good; its measurements can be imported into a new one (campaignd export, campaignd import)")
+			return nil, problem.New(problem.Gone, "the campaign was stopped for good").With(takeOver)
 		}
 	}
 	switch {
 	case r.Pause != nil:
 		if s.Status == campaign.Paused {
-			return nil, refuse("the campaign is paused already")
+			return nil, conflict(s.Name, "the campaign is paused already")
 		}
 		return []events.Payload{r.Pause}, nil
 	case r.Resume != nil:
 		if s.Status != campaign.Paused && restsUntil(s, World{}).IsZero() { // else the instrument is tried again at once
-			return nil, refuse("the campaign is not paused")
+			return nil, conflict(s.Name, "the campaign is not paused")
 		}
 		return []events.Payload{r.Resume}, nil
 	case r.Stop != nil:
@@ -142,17 +139,17 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	case r.Anchors != nil:
 		return c.anchor(r.Anchors)
 	}
-	return nil, refuse("the request asks for nothing")
+	return nil, notPossible("the request asks for nothing")
 }
 
 // amend checks what no amendment may break; which changes are allowed at all
 // is for internal/campaignfile to say, before the request is made.
 func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 	if c.State().Status == campaign.Stopped {
-		return nil, refuse("the campaign was stopped for good: there is nothing to amend; its measurements can be imported into a new one (campaignd export, campaignd import)")
+		return nil, problem.New(problem.Gone, "the campaign was stopped for good: there is nothing to amend").With(takeOver)
 	}
-	if problem := c.unamendable(a.Definition); problem != "" {
-		return nil, refuse("%s", problem)
+	if identity := c.unamendable(a.Definition); identity != "" {
+		return nil, notPossible("%s", identity)
 	}
 	if err := c.amendable(a.Definition); err != nil {
 		return nil, err
@@ -174,10 +171,10 @@ func (c *Core) unamendable(def definition.Campaign) string {
 func (c *Core) note(n *events.NoteAdded) ([]events.Payload, error) {
 	s := c.State()
 	if strings.TrimSpace(n.Text) == "" {
-		return nil, refuse("the note is empty")
+		return nil, notPossible("the note is empty")
 	}
 	if n.About != "" && s.Experiment(n.About) == nil && s.Question(n.About) == nil && !s.HasDecision(n.About) {
-		return nil, refuse("there is no experiment, question or decision %q", n.About)
+		return nil, notFound(n.About, "there is no experiment, question or decision %q", n.About)
 	}
 	return []events.Payload{n}, nil
 }
@@ -195,9 +192,9 @@ func (c *Core) measurement(actual definition.Point, value float64, unit string, 
 	if err := instruments.Check(*c.State().Definition, *m); err != nil {
 		var faulty *instruments.MeasurementError
 		if errors.As(err, &faulty) {
-			return nil, refuse("%s", strings.Join(faulty.Faults, "; ")) // no instrument said it
+			return nil, notPossible("%s", strings.Join(faulty.Faults, "; ")) // no instrument said it
 		}
-		return nil, refuse("%w", err)
+		return nil, notPossible("%w", err)
 	}
 	return m, nil
 }
@@ -211,20 +208,22 @@ func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload,
 		x := s.Experiment(id)
 		switch {
 		case x == nil:
-			return nil, refuse("there is no experiment %s", id)
+			return nil, noExperiment(id)
 		case x.Status == campaign.Unresolved:
-			return nil, refuse("the fate of %s is unknown: settle it with `campaignd resolve %s`", id, id)
+			return nil, notNow(id, "the fate of %s is unknown", id).With(settle(id))
 		case x.Status == campaign.Measured:
-			return nil, refuse("%s has a result already: change it with `campaignd correct %s`", id, id)
+			return nil, conflict(id, "%s has a result already", id).
+				With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: id})
 		case !x.Status.Open():
-			return nil, refuse("%s is %s already: if it ended otherwise, say so with `campaignd correct %s`", id, x.Status, id)
+			return nil, conflict(id, "%s is %s already", id, x.Status).
+				With(problem.Remedy{Text: "if it ended otherwise, say so", Action: problem.Correct, Subject: id})
 		case x.Status != campaign.Requested && !s.Definition.Instrument.ByHand:
-			return nil, refuse("%s is working on %s and will tell its result itself", x.Instrument, id)
+			return nil, notNow(id, "%s is working on %s and will tell its result itself", x.Instrument, id)
 		}
 		requested = x.Parameters
 	} else {
 		if _, err := c.space.Encode(requested); err != nil {
-			return nil, refuse("%w", err)
+			return nil, notPossible("%w", err)
 		}
 		if !t.Anyway {
 			if err := c.plausible(requested, false); err != nil {
@@ -238,7 +237,7 @@ func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload,
 	}
 	switch {
 	case t.Again != "" && t.Experiment == "":
-		return nil, refuse("an experiment of your own that did not take place needs no word")
+		return nil, notPossible("an experiment of your own that did not take place needs no word")
 	case t.Again != "":
 		return c.withConsequences(&events.ExperimentDeferred{Experiment: id, Instrument: "person", Cause: t.Again}), nil
 	case t.Infeasible != "":
@@ -295,7 +294,7 @@ func (c *Core) imports(rows []Tell) ([]events.Payload, error) {
 	before := make(map[string]int) // rows of a composition
 	for i, row := range rows {
 		if row.Experiment != "" {
-			return nil, refuse("row %d names an experiment of this campaign", i+1)
+			return nil, notPossible("row %d names an experiment of this campaign", i+1)
 		}
 		p, err := c.tell(row, events.OriginImport, number)
 		if err != nil {
@@ -322,28 +321,30 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 	x := s.Experiment(r.Experiment)
 	switch {
 	case x == nil:
-		return nil, refuse("there is no experiment %s", r.Experiment)
+		return nil, noExperiment(r.Experiment)
 	case x.Status != campaign.Unresolved:
-		return nil, refuse("%s is %s: only an experiment whose fate is unknown can be resolved", x.ID, x.Status)
+		return nil, conflict(x.ID, "%s is %s: only an experiment whose fate is unknown can be resolved", x.ID, x.Status)
 	case r.Repeat && r.Resolution == events.ResolvedMeasured:
-		return nil, refuse("%s was measured: there is nothing to repeat", x.ID)
+		return nil, notPossible("%s was measured: there is nothing to repeat", x.ID).About(x.ID)
 	case r.Repeat && r.Resolution == events.ResolvedInfeasible:
-		return nil, refuse("%s showed that its composition cannot be made or measured: it is not repeated", x.ID)
+		return nil, notPossible("%s showed that its composition cannot be made or measured: it is not repeated", x.ID).About(x.ID)
 	case r.Repeat && s.Status.Ended():
-		return nil, refuse("the campaign is %s: nothing is repeated", s.Status)
+		return nil, problem.New(problem.Gone, "the campaign is %s: nothing is repeated", s.Status)
 	case r.Repeat && r.Resolution == events.ResolvedFailed && s.Spent() >= s.Definition.Budget.Experiments:
-		return nil, refuse("the budget of %d experiments is spent: raise it with `campaignd amend` to repeat %s", s.Definition.Budget.Experiments, x.ID)
+		return nil, notNow(x.ID, "the budget of %d experiments is spent", s.Definition.Budget.Experiments).
+			With(problem.Remedy{Text: fmt.Sprintf("to repeat %s, raise it", x.ID), Action: problem.Amend})
 	}
 	if r.Repeat {
 		if err := c.space.Contains(x.Parameters); err != nil {
-			return nil, refuse("%s cannot be repeated: %w", x.ID, err)
+			return nil, notPossible("%s cannot be repeated: %w", x.ID, err).About(x.ID)
 		}
 	}
 	payload := &events.ExperimentResolved{Experiment: x.ID, Resolution: r.Resolution, Repeat: r.Repeat, Reason: r.Reason}
 	switch r.Resolution {
 	case events.ResolvedMeasured:
 		if r.Value == nil {
-			return nil, refuse("to resolve %s as measured, give its value", x.ID)
+			return nil, notPossible("%s cannot be resolved as measured without a value", x.ID).About(x.ID).
+				With(problem.Remedy{Text: "give its value", Action: problem.Complete, Ways: []string{problem.WayValue}})
 		}
 		m, err := c.measurement(made(x.Parameters, r.Actual), *r.Value, "", nil, nil)
 		if err != nil {
@@ -357,10 +358,10 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 		payload.Measurement = m
 	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
 		if r.Value != nil {
-			return nil, refuse("%s was %s: it has no value", x.ID, r.Resolution)
+			return nil, notPossible("%s was %s: it has no value", x.ID, r.Resolution).About(x.ID)
 		}
 	default:
-		return nil, refuse("%q is not a resolution: say measured, failed, infeasible or not-performed", r.Resolution)
+		return nil, notPossible("%q is not a resolution: the resolutions are %s", r.Resolution, strings.Join(outcomes, ", "))
 	}
 	payloads := []events.Payload{payload}
 	if payload.Measurement != nil {

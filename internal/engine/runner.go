@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -38,8 +38,8 @@ type Runner struct {
 	// Now is the clock of event times and deadlines. Default time.Now.
 	Now func() time.Time
 	// Observe, if set, is called from the loop with what it is about to wait
-	// for, after every change. It must be quick.
-	Observe func(core *Core, waitingFor string)
+	// for, after every change; For is empty once it has nothing to wait for. It must be quick.
+	Observe func(core *Core, wait Wait)
 	// Working, if set, is called from the loop once a fit or a decision has taken a
 	// while, and again when it has ended; [Runner.Computing] says which. It must be quick.
 	Working func(core *Core)
@@ -111,7 +111,7 @@ type reply struct {
 const inboxSize = 64
 
 // ErrNoCampaign means that the log holds no events of the campaign.
-var ErrNoCampaign = errors.New("the store holds no such campaign")
+const ErrNoCampaign = problem.NoCampaign
 
 // Load folds a campaign's events into a core.
 func Load(ctx context.Context, reg registry.Registry, log events.Log, name string) (*Core, error) {
@@ -132,9 +132,9 @@ func Load(ctx context.Context, reg registry.Registry, log events.Log, name strin
 
 // Define writes the event that opens a campaign, which is driven by the present
 // rules.
-func Define(ctx context.Context, log events.Log, defined events.CampaignDefined, actor string, now time.Time, trace string) error {
-	defined.Rules = rules
-	e, err := events.New(defined.Definition.Name, &defined)
+func Define(ctx context.Context, log events.Log, definition events.CampaignDefined, actor string, now time.Time, trace string) error {
+	definition.Rules = rules
+	e, err := events.New(definition.Definition.Name, &definition)
 	if err != nil {
 		return err
 	}
@@ -231,13 +231,13 @@ func (r *Runner) Run(ctx context.Context) error {
 		switch step := step.(type) {
 		case Wait:
 			r.glance(tending)
-			r.observe(step.For)
+			r.observe(step)
 			if err := r.wait(ctx, step.Until); err != nil {
 				return err
 			}
 			continue
 		case Done:
-			r.observe("")
+			r.observe(Wait{})
 			return nil
 		case Fit, Decide, Judge:
 			err = r.compute(ctx, tending, step)
@@ -253,9 +253,9 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-func (r *Runner) observe(waitingFor string) {
+func (r *Runner) observe(wait Wait) {
 	if r.Observe != nil {
-		r.Observe(r.core, waitingFor)
+		r.Observe(r.core, wait)
 	}
 }
 
@@ -388,7 +388,8 @@ func (r *Runner) forget() {
 
 // ErrOver is returned by Submit once Run has returned: whether the request was
 // recorded, the log shows.
-var ErrOver = errors.New("the campaign is no longer being run")
+var ErrOver = problem.New(problem.Uncertain, "the campaign is no longer being run").
+	With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Review})
 
 // Submit hands a person's request to the loop and waits until it is recorded.
 // It may be called from any goroutine while Run runs.

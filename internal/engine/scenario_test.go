@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
 // The scripts under testdata/scenarios say, rule by rule, what the core does: after a
@@ -346,6 +347,18 @@ func (s *scenario) requests(t *testing.T, lines string) string {
 	return answers.String()
 }
 
+// remedies writes what can be done, a line each: "  can resolve e1: settle it".
+func remedies(can []problem.Remedy) (text string) {
+	for _, r := range can {
+		does := strings.TrimSpace(string(r.Action) + " " + r.Subject)
+		if r.Ways != nil {
+			does += " (" + strings.Join(r.Ways, ", ") + ")"
+		}
+		text += "\n  can " + does + ": " + r.Text
+	}
+	return text
+}
+
 // request submits a request, and says what was recorded or why it was refused.
 func (s *scenario) request(t *testing.T, request engine.Request) string {
 	if request.Actor == "" {
@@ -354,11 +367,11 @@ func (s *scenario) request(t *testing.T, request engine.Request) string {
 	before := s.log.Last()
 	stored, err := engine.Submit(t.Context(), s.log, s.core, request, s.world.Now)
 	switch {
-	case errors.Is(err, engine.ErrRefused):
+	case errors.Is(err, problem.ErrInvalidRequest):
 		if s.log.Last() != before {
 			t.Error("it was refused, and something was recorded")
 		}
-		return err.Error()
+		return "refused: " + err.Error() + remedies(problem.RemediesOf(err))
 	case err != nil:
 		t.Fatal(err)
 	}
@@ -401,9 +414,9 @@ func inWords(t *testing.T, step engine.Step) string {
 		return "decide " + step.Decision
 	case engine.Wait:
 		if step.Until.IsZero() {
-			return "wait for " + step.For
+			return "wait for " + step.For + remedies(step.Remedies)
 		}
-		return fmt.Sprintf("wait for %s\n  until %s", step.For, clock(step.Until))
+		return fmt.Sprintf("wait for %s%s\n  until %s", step.For, remedies(step.Remedies), clock(step.Until))
 	case engine.Done:
 		return "done"
 	}
@@ -421,7 +434,7 @@ func TestUndefined(t *testing.T) {
 		t.Errorf("the next step is %T", step)
 	}
 	pause := engine.Request{Actor: "person:ada", Pause: &events.CampaignPaused{}}
-	if _, err := core.Handle(pause); !errors.Is(err, engine.ErrRefused) {
+	if _, err := core.Handle(pause); !errors.Is(err, problem.NoCampaign) {
 		t.Errorf("a request is answered with %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -16,6 +17,8 @@ type Suggestion struct {
 	// WaitingFor says what else the campaign waits for, where it has no
 	// experiment to suggest.
 	WaitingFor string
+	// Remedies are what a person can do about it, where it is for a person.
+	Remedies []problem.Remedy
 	// Ended is true where the campaign is over.
 	Ended bool
 }
@@ -95,7 +98,7 @@ func (r *Runner) suggestion(wait Wait) Suggestion {
 		}
 	}
 	if suggestion.Experiments == nil {
-		suggestion.WaitingFor = wait.For
+		suggestion.WaitingFor, suggestion.Remedies = wait.For, wait.Remedies
 	}
 	return suggestion
 }

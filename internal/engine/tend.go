@@ -227,7 +227,7 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 func (r *Runner) actor() string { return "instrument:" + r.description.Name }
 
 // conclude turns an outcome into an event; nil where it says nothing new. A
-// measurement that is not what the campaign asked for is refused, with the
+// measurement that is not what the campaign asked for is rejected, with the
 // instrument's answer kept.
 func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.Payload {
 	s, o := r.core.State(), o.Recordable()
@@ -235,7 +235,8 @@ func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.
 		o.Status == instruments.Deferred || o.Status == instruments.Cancelled
 	switch {
 	case !x.Status.Open() && known:
-		return &events.NoteAdded{About: x.ID, Text: "the instrument answered after a person had settled it: " + late(o) + "; if that is how it ended, say so with `campaignd correct " + x.ID + "`"}
+		return &events.NoteAdded{About: x.ID, Text: "the instrument answered after a person had settled it: " + late(o) +
+			"; if that is how it ended, " + x.ID + " has to be corrected"}
 	case !known && x.Status != campaign.Dispatched && x.Status != campaign.Started:
 		if o.Cause == "" {
 			return nil
@@ -282,7 +283,7 @@ func late(o instruments.Outcome) string {
 	return fmt.Sprintf("%s, %s", o.Status, o.Cause)
 }
 
-// verbatim keeps a refused result, also one that JSON cannot express.
+// verbatim keeps a rejected result, also one that JSON cannot express.
 func verbatim(m *events.Measurement) string {
 	if data, err := json.Marshal(m); err == nil {
 		return instruments.Legible(string(data), instruments.MaxRejected)
@@ -306,7 +307,7 @@ func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
 	return r.appendTraced(ctx, actor, q.LastEvent, q.Trace, payloads...)
 }
 
-// handle fulfils a person's request. A refusal goes to the person, a failure
+// handle fulfills a person's request. What is wrong with it goes to the person, a failure
 // of the log ends the loop as well.
 func (r *Runner) handle(ctx context.Context, m message) error {
 	batch, err := r.core.requested(*m.request, r.Now(), r.simulated)

@@ -34,7 +34,7 @@ func tidy(m message) (message, []events.Payload) {
 			if outcome.Status != instruments.Measured { // of two minds: a person has to say which
 				outcome.Measurement = nil
 				remarks = append(remarks, &events.NoteAdded{About: m.experiment, Text: fmt.Sprintf(
-					"the instrument answered %q and gave a measurement all the same: %s; if it is right, say so with `campaignd correct %s`",
+					"the instrument answered %q and gave a measurement all the same: %s; if it is right, %s has to be corrected",
 					outcome.Status, verbatim(&measurement), m.experiment)})
 			}
 			if left > 0 {

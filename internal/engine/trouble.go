@@ -24,9 +24,9 @@ func (c *Core) nextTrouble(s *campaign.State, w World) (Step, error) {
 		return nil, nil
 	}
 	pause := func(format string, args ...any) (Step, error) {
-		reason := fmt.Sprintf(format, args...) + "; see to the instrument, then `campaignd resume`"
+		reason := fmt.Sprintf(format, args...) + "; see to the instrument"
 		if spent {
-			reason += ". The budget is spent with them: to make up for them, raise it first (`campaignd amend`), or say that they did not take place (`campaignd correct`)"
+			reason += ". The budget is spent with them"
 		}
 		return Record{[]events.Payload{&events.CampaignPaused{Reason: reason}}}, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -107,6 +108,33 @@ func TestDesignsDoNotRepeat(t *testing.T) {
 		}
 		if summary, err := core.Summarize(); err != nil || summary.Best == nil || core.View().Objective == nil {
 			t.Errorf("%v: the result has no posterior: %+v %v", next, summary, err)
+		}
+	}
+}
+
+// Law: a pause is ended by resuming; where the last of the budget went into experiments
+// without a result, there is first what gives some of it back.
+func TestAfterPause(t *testing.T) {
+	for name, c := range map[string]struct {
+		budget int
+		status campaign.ExperimentStatus
+		want   []problem.Action
+	}{
+		"budget is left":       {5, campaign.Failed, []problem.Action{problem.Resume}},
+		"it was spent well":    {4, campaign.Measured, []problem.Action{problem.Resume}},
+		"it was spent in vain": {4, campaign.Failed, []problem.Action{problem.Amend, problem.Correct, problem.Resume}},
+	} {
+		def := electrolyte(t, 1, c.budget, unaided)
+		s := &campaign.State{Status: campaign.Paused, Definition: &def}
+		for i := range 4 {
+			s.Experiments = append(s.Experiments, campaign.Experiment{ID: campaign.ExperimentID(i), Status: c.status})
+		}
+		var got []problem.Action
+		for _, r := range engine.AfterPause(s) {
+			got = append(got, r.Action)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: what can be done is %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func newBatch(s *campaign.State, now time.Time, env envelope, payloads ...events
 	return batch, nil
 }
 
-// requested returns the events of a person's request, or why it is refused. The
+// requested returns the events of a person's request, or why they cannot be had. The
 // whole of it is checked before anything is written.
 func (c *Core) requested(r Request, now time.Time, simulated func(events.Payload) bool) ([]events.Event, error) {
 	payloads, err := c.Handle(r)
@@ -125,7 +125,7 @@ func (c *Core) requested(r Request, now time.Time, simulated func(events.Payload
 	s := c.State()
 	batch, err := newBatch(s, now, envelope{actor: r.Actor, account: r.Account, cause: s.LastEvent, trace: s.Trace, simulated: simulated}, payloads...)
 	if err != nil {
-		return nil, refuse("it cannot be recorded: %w", err)
+		return nil, notPossible("it cannot be recorded: %w", err)
 	}
 	return batch, nil
 }

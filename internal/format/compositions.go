@@ -28,44 +28,42 @@ const asGiven = -1
 
 // CompositionsOf returns the writer of a campaign's compositions.
 func CompositionsOf(def *definition.Campaign) Compositions {
-	c := NewCompositions(def.Parameters)
-	for i, p := range c.parameters {
-		step := def.Instrument.Steps[p.Name]
-		switch {
-		case len(def.Candidates) > 0:
-			c.decimals[i] = asGiven
-		case step > 0 && p.Values == nil:
-			c.decimals[i] = decimalsOf(step)
-		}
-	}
-	return c
-}
-
-// NewCompositions returns the writer of compositions of parameters of which no
-// dosing steps are known.
-func NewCompositions(parameters []definition.Parameter) Compositions {
-	return compositions(parameters, digitsToRead)
+	return campaign(def, digitsToRead)
 }
 
 // CompositionsToMake is [CompositionsOf] for a person who makes a composition, or
 // a page from which one may be made: it has a digit more of each range.
 func CompositionsToMake(def *definition.Campaign) Compositions {
-	fine := compositions(def.Parameters, digitsToMake)
-	c := CompositionsOf(def)
-	for i, p := range c.parameters {
-		if _, stepped := def.Instrument.Steps[p.Name]; !stepped && c.decimals[i] != asGiven {
-			c.decimals[i] = fine.decimals[i]
-		}
+	return campaign(def, digitsToMake)
+}
+
+func campaign(def *definition.Campaign, digits int) Compositions {
+	c := compositions(def.Parameters, def.Instrument.Steps, digits)
+	if len(def.Candidates) > 0 {
+		return c.AsGiven()
 	}
 	return c
 }
 
-func compositions(parameters []definition.Parameter, digits int) Compositions {
+// NewCompositions returns the writer of compositions of parameters, of which those that
+// are dosed in steps have one in steps.
+func NewCompositions(parameters []definition.Parameter, steps map[string]float64) Compositions {
+	return compositions(parameters, steps, digitsToRead)
+}
+
+func compositions(parameters []definition.Parameter, steps map[string]float64, digits int) Compositions {
 	c := Compositions{parameters: parameters, decimals: make([]int, len(parameters))}
 	for i, p := range parameters {
-		c.decimals[i] = asGiven
-		if p.Values == nil && p.Min != nil && p.Max != nil && *p.Max > *p.Min {
+		step := steps[p.Name]
+		switch {
+		case p.Values != nil:
+			c.decimals[i] = asGiven
+		case step > 0:
+			c.decimals[i] = decimalsOf(step)
+		case p.Min != nil && p.Max != nil && *p.Max > *p.Min:
 			c.decimals[i] = decimalsOver(*p.Max-*p.Min, digits)
+		default:
+			c.decimals[i] = asGiven
 		}
 	}
 	return c
@@ -203,4 +201,13 @@ func sideOf(side definition.RegionSide) string {
 		return "up to " + Rounded(*side.Max, 4)
 	}
 	return "any"
+}
+
+// Blank is a composition to be filled in: "lipf6=… ec=… dmc=…".
+func Blank(parameters []definition.Parameter) string {
+	names := make([]string, len(parameters))
+	for i, p := range parameters {
+		names[i] = p.Name + "=…"
+	}
+	return strings.Join(names, " ")
 }

@@ -43,6 +43,8 @@ func TestNumbers(t *testing.T) {
 		{format.List("a", "b"), "a and b"},
 		{format.List("a", "b", "c"), "a, b and c"},
 		{format.Settings([]float64{1, 2.5}), "1, 2.5"},
+		{format.Shorten("κονδυκτ", 7), "κονδυκτ"},
+		{format.Shorten("κονδυκτ", 6), "κονδυ…"},
 		{format.Duration(0), "0 s"},
 		{format.Duration(40 * time.Millisecond), "40 ms"},
 		{format.Duration(12340 * time.Millisecond), "12.3 s"},
@@ -54,6 +56,11 @@ func TestNumbers(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+	for span, want := range map[float64]int{0: 2, 0.22: 3, 9.4: 2, 10: 1, 3000: 0} {
+		if got := format.DecimalsOver(span); got != want {
+			t.Errorf("results over %v are written with %d decimals, want %d", span, got, want)
 		}
 	}
 }
@@ -100,6 +107,7 @@ func TestCompositions(t *testing.T) {
 		{read.LineWithUnits(mixture), "salt 1.10 mol/kg, ec 0.340, dose 12.50 µL, level 2.5, kind LiPF6"},
 		{read.Line(definition.Point{"salt": definition.Number(1)}), "salt 1.00"},
 		{read.Number("ec", 0.5), "0.500"},
+		{format.NewCompositions(salty.Parameters, salty.Instrument.Steps).Line(mixture), read.Line(mixture)},
 		{format.CompositionsToMake(salty).Line(mixture), "salt 1.100, ec 0.3400, dose 12.50, level 2.5, kind LiPF6"},
 		{format.CompositionsOf(&listed).Line(mixture), "salt 1.1, ec 0.34, dose 12.5, level 2.5, kind LiPF6"},
 		{read.AsGiven().Assignments(mixture), "salt=1.1 ec=0.34 dose=12.5 level=2.5 kind=LiPF6"},
@@ -117,7 +125,7 @@ func TestCompositions(t *testing.T) {
 // as the same, and one alone is shown with no more decimals than matter.
 func TestApart(t *testing.T) {
 	parameters := salty.Parameters[:2]
-	plain := format.NewCompositions(parameters)
+	plain := format.NewCompositions(parameters, nil)
 	rapid.Check(t, func(t *rapid.T) {
 		salt := rapid.Float64Range(0.2, 2.1)
 		ec := rapid.Float64Range(0.3, 0.52)
@@ -137,6 +145,10 @@ func TestApart(t *testing.T) {
 			t.Fatalf("alone it is %q, not %q", got, plain.Line(a))
 		}
 	})
+	nearly := []definition.Point{{"ec": definition.Number(0.4)}, {"ec": definition.Number(0.4000003)}}
+	if apart := plain.Apart(nearly...); apart.Line(nearly[0]) == apart.Line(nearly[1]) {
+		t.Errorf("%v are both %q", nearly, apart.Line(nearly[0]))
+	}
 	close := []definition.Point{{"salt": definition.Number(1.11118)}, {"salt": definition.Number(1.10919)}}
 	if got := plain.Apart(close...).Line(close[0]); got != "salt 1.111" || strings.Contains(plain.Line(close[0]), "1.111") {
 		t.Errorf("told apart it is %q", got)

@@ -96,9 +96,9 @@ func DecimalsOfSD(sd float64) int {
 	return max(1-exponent(sd), 0)
 }
 
-// DecimalsOver is how many decimals tell apart values between a thousandth and a
-// ten-thousandth of span from each other.
-func DecimalsOver(span float64) int { return decimalsOver(span, digitsToMake) }
+// DecimalsOver is how many decimals show between a hundredth and a thousandth of a
+// span: those of results that lie that far apart.
+func DecimalsOver(span float64) int { return decimalsOver(span, digitsToRead) }
 
 // decimalsOver is how many decimals show that many digits of a span after its first.
 func decimalsOver(span float64, digits int) int {

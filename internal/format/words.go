@@ -55,6 +55,14 @@ func joined(xs []float64, write func(float64) string) string {
 	return strings.Join(texts, ", ")
 }
 
+// Shorten cuts a text that is longer than width characters and says so.
+func Shorten(text string, width int) string {
+	if runes := []rune(text); len(runes) > width {
+		return string(runes[:max(width-1, 0)]) + "…"
+	}
+	return text
+}
+
 // Duration writes a span of time in the two units that matter: "3 min 20 s".
 func Duration(d time.Duration) string {
 	hours := int(d.Hours())

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // act is something that a person did to the campaign, with their reason.
@@ -18,93 +18,59 @@ type act struct {
 	About string
 }
 
-// act notes what a person did. What the engine does of itself is in the decisions, and
-// corrections of measurements stand beside them.
+// act notes what a person did, in the words of the story. What the engine does of itself is
+// in the decisions, and corrections of measurements stand beside them.
 func (h *history) act(e events.Event, payload events.Payload) {
-	add := func(actor, text, reason, about string) {
-		h.acts = append(h.acts, act{Time: format.Time(e.Time), Actor: events.ActorName(actor), Text: text, Reason: reason, About: about})
+	h.story.Follow(payload)
+	if !isAct(e, payload) {
+		return
 	}
-	told := func(expert string) string { // who told it, where that is another person
-		if name := events.ActorName(e.Actor); name != expert && strings.HasPrefix(e.Actor, "person:") {
-			return " (told by " + name + ")"
-		}
-		return ""
-	}
+	entry := h.story.Entry(e, payload)
+	about := entry.Subject
 	switch p := payload.(type) {
-	case *events.CampaignPaused:
-		add(by(e), "paused the campaign", p.Reason, "")
-	case *events.CampaignResumed:
-		add(by(e), "resumed the campaign", p.Reason, "")
-	case *events.CampaignStopped:
-		add(by(e), "stopped the campaign", p.Reason, "")
-	case *events.RegionExcluded:
-		add(by(e), "refused "+h.region(p.Region)+" ("+p.Exclusion+")", p.Reason, p.About)
 	case *events.RegionAllowed:
-		add(by(e), "took the refusal "+p.Exclusion+" back", p.Reason, "")
-	case *events.QuestionAnswered:
-		if p.Comment != "" {
-			add(p.Expert, said(p.Form, p.Answer)+told(p.Expert), p.Comment, p.Question)
-		}
-	case *events.QuestionSuperseded:
-		text := "changed the answer"
-		if p.Form == events.FormLabel {
-			text += ": " + said(p.Form, p.Answer)
-		}
-		add(p.Expert, text+told(p.Expert), p.Reason, p.Question)
-	case *events.ExperimentResolved:
-		add(by(e), "settled it as "+string(p.Resolution), p.Reason, p.Experiment)
+		about = ""
+	case *events.RegionExcluded:
+		about = p.About
 	case *events.ExperimentCancelled:
-		if strings.HasPrefix(e.Actor, "person:") {
-			add(by(e), "called it off", p.Reason, p.Experiment)
-		}
+		entry.Who = events.ActorName(e.Actor)
 	}
+	text := entry.Text
+	if entry.ToldBy != "" {
+		text += ", told by " + entry.ToldBy
+	}
+	who := entry.Who
+	if entry.Account != "" {
+		who += ", told by " + entry.Account
+	}
+	h.acts = append(h.acts, act{
+		Time: format.Time(e.Time), Actor: who, Text: text, Reason: entry.Reason, About: about,
+	})
 }
 
-// said is an answer as what the expert did.
-func said(form events.Form, answer events.Answer) string {
-	switch {
-	case form != events.FormLabel:
-		return "answered"
-	case answer.Unsure():
-		return "could not tell"
-	case answer.Label == events.LabelAccept:
-		return "accepted"
+// isAct reports whether an event is something that a person did, or an answer with a
+// comment.
+func isAct(e events.Event, payload events.Payload) bool {
+	switch p := payload.(type) {
+	case *events.QuestionAnswered:
+		return p.Comment != ""
+	case *events.ExperimentCancelled:
+		return strings.HasPrefix(e.Actor, "person:")
+	case *events.CampaignPaused, *events.CampaignResumed, *events.CampaignStopped,
+		*events.RegionExcluded, *events.RegionAllowed, *events.ExperimentResolved,
+		*events.QuestionSuperseded:
+		return true
 	}
-	return "rejected"
-}
-
-// region writes a box: "ec 0.45 to 0.52, salt LiPF6".
-func (h *history) region(r definition.Region) string {
-	var sides []string
-	for _, p := range h.state.Definition.Parameters {
-		side, ok := r.Where[p.Name]
-		if !ok {
-			continue
-		}
-		text := p.Name
-		switch {
-		case side.Is != "":
-			text += " " + side.Is
-		case side.Min != nil && side.Max != nil:
-			text += " " + format.Rounded(*side.Min, 4) + " to " + format.Rounded(*side.Max, 4)
-		case side.Min != nil:
-			text += " from " + format.Rounded(*side.Min, 4)
-		case side.Max != nil:
-			text += " up to " + format.Rounded(*side.Max, 4)
-		}
-		sides = append(sides, text)
-	}
-	return strings.Join(sides, ", ")
+	return false
 }
 
 // refusalRow is a region that a person excluded and that still is.
 type refusalRow struct{ ID, Region, Reason, Actor, Time string }
 
 func (h *history) refusals() (rows []refusalRow) {
-	for _, r := range h.state.Exclusions {
-		if !r.Lifted {
-			rows = append(rows, refusalRow{r.ID, h.region(r.Region), r.Reason, events.ActorName(r.Actor), format.Time(r.Time)})
-		}
+	for _, r := range view.Refusals(h.state) {
+		region := h.format.Region(r.Region)
+		rows = append(rows, refusalRow{r.ID, region, r.Reason, events.ActorName(r.Actor), format.Time(r.Time)})
 	}
 	return rows
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // Law: what a person did to a campaign, and why, is in its report: every act that has a
@@ -35,7 +36,7 @@ func TestWhatPeopleDid(t *testing.T) {
 		},
 		"nothing left to do": &events.CampaignStopped{Reason: "nothing left to do"},
 	}
-	h := &history{state: c.history().state}
+	h := &history{story: view.NewStory(&c.def)}
 	for reason, payload := range acts {
 		e, err := events.New(c.def.Name, payload)
 		if err != nil {

@@ -83,7 +83,7 @@ func (c *trial) run(instrument instruments.Instrument) *trial {
 		Build: events.Build{Version: "v1.2.3", Go: "go1.26", Arch: "amd64/v1"}}
 	ctx, cancel := context.WithCancel(c.t.Context())
 	defer cancel()
-	r.Observe = func(core *engine.Core, _ string) {
+	r.Observe = func(core *engine.Core, _ engine.Wait) {
 		if core.State().Status == campaign.Paused {
 			cancel()
 		}

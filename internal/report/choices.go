@@ -10,12 +10,11 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/explain"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // choice is one decision in which an expert chose between candidates.
@@ -25,7 +24,7 @@ type choice struct {
 	Experiment, Measured string
 	Review               string
 	Options              []choiceOption
-	Rows                 []choiceQuantity
+	Rows                 []view.CandidateRow
 	Bars                 *figure
 	Plane                []figure
 	PlaneCaption         string
@@ -35,12 +34,6 @@ type choice struct {
 type choiceOption struct {
 	Name   string // "A unaided"
 	Chosen bool
-}
-
-// choiceQuantity is a row of it.
-type choiceQuantity struct {
-	Name  string
-	Cells []string
 }
 
 // drawnChoices is the number of choices, the newest, that are drawn: each is some
@@ -74,79 +67,43 @@ func (h *history) choices() (all []choice, left int, err error) {
 func (h *history) choice(i int, figures bool) (choice, error) {
 	d := &h.decisions[i]
 	c := choice{ID: d.Decision, Expert: d.Expert, Question: d.question}
-	letters := make(map[string]string)
+	var letters map[string]string
 	winner := ""
 	candidates := slices.Clone(d.Candidates)
 	if q := h.state.Question(d.question); q != nil {
+		letters = view.Letters(q)
 		c.Answer = h.answerText(q)
-		for k, o := range q.Options {
-			letters[o.Candidate] = humans.OptionName(k)
-		}
 		if w := q.Winner(); w != nil {
 			winner = w.Candidate
 		}
 		if r := h.review(q.ID); r != nil {
 			c.Review = "right with probability " + format.Fixed(r.Probability, 2)
 		}
-		slices.SortStableFunc(candidates, func(a, b events.Candidate) int { return strings.Compare(letters[a.Name], letters[b.Name]) })
+		slices.SortStableFunc(candidates, func(a, b events.Candidate) int {
+			return strings.Compare(letters[a.Name], letters[b.Name])
+		})
 	}
-	for j := i + 1; j < len(h.decisions); j++ { // what the answer led to
-		if next := &h.decisions[j]; next.experiment != "" {
-			c.Experiment = next.experiment
-			if x := h.state.Experiment(next.experiment); x != nil && x.Measurement != nil {
-				c.Measured = strings.TrimSpace(chart.Typeset(format.Fixed(x.Measurement.Objective.Value, h.places)) + " " + x.Measurement.Objective.Unit)
-			}
-			break
-		}
-	}
+	c.Experiment, c.Measured = h.ledTo(i)
 	for _, o := range candidates {
-		c.Options = append(c.Options, choiceOption{strings.TrimSpace(letters[o.Name] + " " + o.Name), o.Name == winner})
+		name := strings.TrimSpace(letters[o.Name] + " " + o.Name)
+		c.Options = append(c.Options, choiceOption{name, o.Name == winner})
 	}
-	row := func(name string, cell func(events.Candidate) string) {
-		q := choiceQuantity{Name: name}
-		any := false
-		for _, o := range candidates {
-			text := cell(o)
-			any = any || text != ""
-			q.Cells = append(q.Cells, text)
+	ordered := *d.DecisionMade
+	ordered.Candidates = candidates // as the expert saw them
+	for _, row := range view.CandidateTable(h.def, &ordered) {
+		for k := range row.Cells {
+			row.Cells[k] = chart.Typeset(row.Cells[k])
 		}
-		if any {
-			c.Rows = append(c.Rows, q)
-		}
+		c.Rows = append(c.Rows, row)
 	}
-	for p := range h.def.Parameters {
-		row(format.Heading(h.def.Parameters[p].Name, h.def.Parameters[p].Unit), func(o events.Candidate) string { return h.format.value(p, o.Parameters) })
-	}
-	objective := format.Heading(h.def.Objective.Name, h.def.Objective.Unit)
-	row("predicted "+objective, func(o events.Candidate) string {
-		if o.Prediction == nil {
-			return ""
-		}
-		mean, sd := format.MeanSD(o.Prediction.Mean, o.Prediction.SD)
-		return chart.Typeset(mean) + " ± " + sd
-	})
-	row("best case", func(o events.Candidate) string {
-		if o.Optimistic == nil {
-			return ""
-		}
-		return chart.Typeset(format.Significant(*o.Optimistic, 4))
-	})
-	row("worst case", func(o events.Candidate) string {
-		if o.Pessimistic == nil {
-			return ""
-		}
-		return chart.Typeset(format.Significant(*o.Pessimistic, 4))
-	})
 	if !figures || d.Attributions == nil {
 		return c, nil
 	}
-	if shares := explain.Shares(h.def, d.DecisionMade); shares != nil {
-		caption := "Shapley values: what each parameter adds to what the model says of either candidate, from what it says on average of the measured compositions, the base (after Adachi et al. 2024, §3.3)."
-		if !explain.AddUp(shares) {
-			caption = "Shapley values: what each parameter adds to what the measured compositions tell of either candidate (Adachi et al. 2024, Prop. 4). Base + sum = total; below it what the model itself says, which where nothing was measured nearby falls back to what it expects of any composition, and is less sure."
+	if shares := view.Shares(h.def, d.DecisionMade); shares != nil {
+		c.Bars = &figure{
+			ID: d.Decision + "-shapley", Title: "What each parameter does", Wide: true,
+			SVG: h.sharesSVG(shares, candidates, letters), Caption: sharesCaption(shares),
 		}
-		c.Bars = &figure{ID: d.Decision + "-shapley", Title: "What each parameter does", Wide: true,
-			SVG: h.sharesSVG(shares, candidates, letters), Caption: caption}
 	}
 	if p := d.Attributions.Plane; p != nil {
 		var err error
@@ -157,6 +114,38 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 	return c, nil
 }
 
+// ledTo is the experiment that the answer to the i-th decision led to, and what it
+// measured; both are empty as long as there is none.
+func (h *history) ledTo(i int) (experiment, measured string) {
+	for j := i + 1; j < len(h.decisions); j++ {
+		id := h.decisions[j].experiment
+		if id == "" {
+			continue
+		}
+		x := h.state.Experiment(id)
+		if x == nil || x.Measurement == nil {
+			return id, ""
+		}
+		objective := x.Measurement.Objective
+		value := chart.Typeset(format.Fixed(objective.Value, h.places))
+		return id, format.WithUnit(value, objective.Unit)
+	}
+	return "", ""
+}
+
+// sharesCaption says what the bars of Shapley values are.
+func sharesCaption(shares []view.Share) string {
+	if view.AddUp(shares) {
+		return "Shapley values: what each parameter adds to what the model says of either candidate," +
+			" from what it says on average of the measured compositions, the base" +
+			" (after Adachi et al. 2024, §3.3)."
+	}
+	return "Shapley values: what each parameter adds to what the measured compositions tell of either" +
+		" candidate (Adachi et al. 2024, Prop. 4). Base + sum = total; below it what the model itself" +
+		" says, which where nothing was measured nearby falls back to what it expects of any" +
+		" composition, and is less sure."
+}
+
 // optionColors are those of the candidates A, B, …
 func optionColor(k int) string {
 	c := expertColors[k%len(expertColors)]
@@ -165,17 +154,13 @@ func optionColor(k int) string {
 
 // sharesSVG draws the shares of the candidates as bars from a common axis: a
 // panel for each quantity, a row for each parameter.
-func (h *history) sharesSVG(shares []explain.Share, candidates []events.Candidate, letters map[string]string) template.HTML {
+func (h *history) sharesSVG(shares []view.Share, candidates []events.Candidate, letters map[string]string) template.HTML {
 	const (
 		width, names, gap = 1040.0, 110.0, 26.0
 		top, bar, pad     = 44.0, 9.0, 9.0
 		size              = 11.5
 	)
-	bound := "upper bound"
-	if h.def.Objective.Goal == definition.Minimize {
-		bound = "lower bound"
-	}
-	panels := []struct{ quantity, title string }{{events.QuantityUCB, bound}, {events.QuantityMean, "mean"}, {events.QuantitySD, "standard deviation"}}
+	panels := view.SharedQuantities(h.def)
 	parameters := shares[0].Parameters
 	greatest := 0.0
 	for _, s := range shares {
@@ -190,7 +175,7 @@ func (h *history) sharesSVG(shares []explain.Share, candidates []events.Candidat
 	row := float64(len(candidates))*(bar+2) + pad
 	sums := top + float64(len(parameters))*row + 8
 	line := 34. // the sum of a candidate, and what the model says
-	exact := explain.AddUp(shares)
+	exact := view.AddUp(shares)
 	if exact {
 		line = 20
 	}
@@ -200,17 +185,17 @@ func (h *history) sharesSVG(shares []explain.Share, candidates []events.Candidat
 		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%g" fill="%s">%s</text>`, x, y, anchor, size, fill, template.HTMLEscapeString(content))
 	}
 	for i, p := range parameters {
-		text(names-10, top+float64(i)*row+row/2, "end", "#1f2933", shorten(p, 18))
+		text(names-10, top+float64(i)*row+row/2, "end", "#1f2933", format.Shorten(p, 18))
 	}
 	for k, p := range panels {
 		left := names + float64(k)*(panel+gap)
 		axis := left + panel/2
 		reach := panel/2 - 46 // room for numbers
-		text(left+panel/2, 14, "middle", "#1f2933", strings.TrimSpace(p.title+" "+parens(h.def.Objective.Unit)))
+		text(left+panel/2, 14, "middle", "#1f2933", format.Heading(p.Name, h.def.Objective.Unit))
 		fmt.Fprintf(&b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#9aa5b1"/>`, axis, top-12, axis, sums-8)
 		text(axis, top-18, "middle", "#616e7c", "0")
 		for o, c := range candidates {
-			s := explain.Of(shares, c.Name, p.quantity)
+			s := view.ShareOf(shares, c.Name, p.Quantity)
 			if s == nil {
 				continue
 			}
@@ -245,13 +230,6 @@ func letterOf(letters map[string]string, candidate string) string {
 		return l
 	}
 	return candidate
-}
-
-func parens(unit string) string {
-	if unit == "" {
-		return ""
-	}
-	return "(" + unit + ")"
 }
 
 // plus writes a number with its sign.

@@ -194,11 +194,8 @@ func (h *history) decimals() int {
 			low, high = min(low, m.Objective.Value), max(high, m.Objective.Value)
 		}
 	}
-	if low >= high {
-		if low == high && low != 0 {
-			return format.DecimalsOver(math.Abs(low))
-		}
-		return 3
+	if low == high {
+		return format.DecimalsOver(math.Abs(low))
 	}
 	return format.DecimalsOver(high - low)
 }

@@ -60,7 +60,7 @@ func (h *history) trustworthiness() trustworthiness {
 	d := &h.diagnosis
 	t := trustworthiness{Verdict: string(d.Verdict), Headline: d.Headline, Class: string(d.Verdict)}
 	for _, f := range d.Findings {
-		t.Findings = append(t.Findings, finding{Level: string(f.Level), Text: f.Text, Next: phrases(f.Next)})
+		t.Findings = append(t.Findings, finding{Level: string(f.Level), Text: f.Text, Next: phrases(h.advise(f.Next, f.Remedies))})
 	}
 	for _, x := range d.Experts {
 		var measured []string

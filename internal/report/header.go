@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -120,7 +121,7 @@ func (h *history) facts() [][2]string {
 		[2]string{end, fmt.Sprintf("%s UTC (%s)", format.Time(span), h.span(span))},
 		[2]string{"seed", fmt.Sprint(def.Seed)})
 	if len(h.builds) > 0 {
-		facts = append(facts, [2]string{"build", buildText(h.builds[len(h.builds)-1])})
+		facts = append(facts, [2]string{"build", view.Build(h.builds[len(h.builds)-1])})
 	}
 	return facts
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -28,6 +30,7 @@ type history struct {
 	summary engine.Summary
 	// diagnosis says how far the model and the experts can be trusted.
 	diagnosis diagnose.Diagnosis
+	advise    func(next string, remedies []problem.Remedy) string
 	format    compositionFormat
 	places    int // decimals of a measured value
 
@@ -40,6 +43,7 @@ type history struct {
 	amendments  []amendment
 	incidents   []incident
 	acts        []act
+	story       *view.Story
 	policies    []policySpan
 	ended       time.Time     // when it came to its last end, zero since it goes on
 	idle        time.Duration // between an end and the continuation
@@ -101,14 +105,14 @@ type amendment struct {
 
 // incident is something that went wrong, or a take-over, when it happened.
 type incident struct {
-	kind    events.Kind
-	payload events.Payload
-	time    time.Time
+	kind  events.Kind
+	entry view.Entry
+	time  time.Time
 }
 
 // read folds a campaign.
 func read(ctx context.Context, reg registry.Registry, log events.Log, name string) (*history, error) {
-	h := &history{core: engine.NewCore(reg), corrections: map[string][]correction{}, simulatedExpert: map[string]bool{}}
+	h := &history{core: engine.NewCore(reg), story: view.NewStory(nil), corrections: map[string][]correction{}, simulatedExpert: map[string]bool{}}
 	h.state = h.core.State()
 	measured := measuredSoFar{}
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
@@ -277,7 +281,9 @@ func (h *history) build(b events.Build) {
 }
 
 func (h *history) incident(e events.Event, payload events.Payload) {
-	h.incidents = append(h.incidents, incident{e.Kind, payload, e.Time})
+	entry := h.story.Entry(e, payload)
+	entry.Remedy = nil // it is over, or stands among what needs a person
+	h.incidents = append(h.incidents, incident{e.Kind, entry, e.Time})
 }
 
 // decision returns the decision of an identifier, or nil.

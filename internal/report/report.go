@@ -22,9 +22,11 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
@@ -39,6 +41,9 @@ type Input struct {
 	// Store is the store as it appears in the commands that the report
 	// suggests. Default: the campaign's name with the ending .campaign.
 	Store string
+	// Advise writes what can be done about a finding, with what is to be typed between
+	// backquotes. Default: without anything to be typed.
+	Advise func(next string, remedies []problem.Remedy) string
 	// Checkpoint is the text of a checkpoint of the log, which is printed; empty
 	// for none.
 	Checkpoint string
@@ -62,10 +67,14 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 	if in.Store == "" {
 		in.Store = in.Campaign + ".campaign"
 	}
+	if in.Advise == nil {
+		in.Advise = inWords
+	}
 	h, err := read(ctx, in.Registry, in.Log, in.Campaign)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
+	h.advise = in.Advise
 	data, err := h.page(ctx, in.Store)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
@@ -77,4 +86,13 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 	}
 	_, err = w.Write(b.Bytes())
 	return err
+}
+
+// inWords is what can be done, without a word on how.
+func inWords(next string, remedies []problem.Remedy) string {
+	sentences := []string{next}
+	for _, r := range remedies {
+		sentences = append(sentences, strings.ToUpper(r.Text[:1])+r.Text[1:]+".")
+	}
+	return strings.TrimSpace(strings.Join(sentences, " "))
 }

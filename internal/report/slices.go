@@ -131,7 +131,7 @@ func (h *history) drawCategories(c *chart.Chart, s diagnose.Slice) {
 	c.X.Min, c.X.Max = -0.6, float64(len(s.X))-0.4
 	var labels []plot.Tick
 	for k, category := range h.def.Parameters[s.Index].Categories {
-		labels = append(labels, plot.Tick{Value: float64(k), Label: shorten(category.Name, max(4, 36/len(s.X)))})
+		labels = append(labels, plot.Tick{Value: float64(k), Label: format.Shorten(category.Name, max(4, 36/len(s.X)))})
 		if s.Excluded[k] {
 			c.Shade(float64(k)-0.4, float64(k)+0.4)
 		}
@@ -163,12 +163,4 @@ func interpolate(x, y []float64, v float64) float64 {
 		}
 	}
 	return y[len(y)-1]
-}
-
-// shorten cuts a text to n characters.
-func shorten(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -306,30 +307,20 @@ func (h *history) decisionFacts(d *decision) [][2]string {
 	facts := [][2]string{
 		{"made from", fmt.Sprintf("events up to %d", d.At)},
 		{"seed", fmt.Sprint(d.Seed)},
-		{"policy", fmt.Sprintf("%s × %s × %s, version %d", d.Policy.Next, d.Policy.Trust, d.Policy.Handover, d.Policy.Version)},
+		{"policy", view.Policy(d.Policy)},
 	}
-	if d.Policy.Duel != "" {
-		facts[2][1] = fmt.Sprintf("%s, version %d", d.Policy.Duel, d.Policy.Version)
-	}
-	if f := d.Objective; f != nil {
-		var scales []string
-		for _, l := range f.Lengthscales {
-			scales = append(scales, format.Significant(l, 3))
+	for _, r := range view.Models(h.def, d.DecisionMade) {
+		if r.Name == "" { // it goes on with the row above
+			facts[len(facts)-1][1] += ", " + r.Text
+			continue
 		}
-		facts = append(facts, [2]string{"objective model", fmt.Sprintf("%s of %s, lengthscales %s, noise variance %s",
-			f.Kernel, format.Count(f.Observations, "measurement"), strings.Join(scales, " "), format.Significant(f.Noise, 2))})
-	}
-	if b := d.Belief; b != nil {
-		facts = append(facts, [2]string{"belief", fmt.Sprintf("%s, norm bound %s, log-likelihood %s", format.Count(b.Labels, "label"), format.Significant(b.NormBound, 3), format.Significant(b.LogLikelihood, 4))})
-	}
-	if f := d.Preference; f != nil {
-		facts = append(facts, [2]string{"preferences", fmt.Sprintf("%s model of %s, log evidence %s", f.Form, format.Count(f.Comparisons, "comparison"), format.Significant(f.LogEvidence, 4))})
+		facts = append(facts, [2]string{r.Name, r.Text})
 	}
 	if d.Lambda != nil {
-		facts = append(facts, [2]string{"weight λ of the belief afterwards", format.Significant(*d.Lambda, 4)})
+		facts = append(facts, [2]string{"weight λ of the belief afterwards", format.Short(*d.Lambda)})
 	}
 	if d.Build != (events.Build{}) {
-		facts = append(facts, [2]string{"build", buildText(d.Build)})
+		facts = append(facts, [2]string{"build", view.Build(d.Build)})
 	}
 	return facts
 }

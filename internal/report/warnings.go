@@ -2,11 +2,10 @@ package report
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -74,7 +73,7 @@ func (h *history) warnings(store string) []warning {
 	if len(h.builds) > 1 {
 		w := warning{Text: "More than one build of campaignd worked on this campaign: results are promised bit for bit only between equal builds."}
 		for _, b := range h.builds {
-			w.Details = append(w.Details, buildText(b))
+			w.Details = append(w.Details, view.Build(b))
 		}
 		add(w)
 	}
@@ -88,36 +87,16 @@ func (h *history) warnings(store string) []warning {
 func (h *history) incidentWarnings() []warning {
 	var stalls, fits, fates, recoveries []string
 	for _, i := range h.incidents {
-		at := format.Time(i.time)
-		switch p := i.payload.(type) {
-		case *events.InstrumentStalled:
-			stalls = append(stalls, fmt.Sprintf("%s: %s was silent for %s s on %s", at, p.Instrument, format.Significant(p.Waited, 3), p.Experiment))
-		case *events.ModelFitFailed:
-			what := "the objective"
-			switch p.Model {
-			case events.ModelBelief:
-				what = "the belief of " + p.Expert
-			case events.ModelPreference:
-				what = "the preferences of " + p.Expert
-			}
-			fits = append(fits, fmt.Sprintf("%s: %s: %s", at, what, p.Cause))
-		case *events.ExperimentUnresolved:
-			fates = append(fates, fmt.Sprintf("%s: %s became unknown: %s", at, p.Experiment, p.Cause))
-		case *events.ExperimentResolved:
-			fates = append(fates, strings.TrimSuffix(fmt.Sprintf("%s: a person settled %s as %s: %s", at, p.Experiment, p.Resolution, p.Reason), ": "))
-		case *events.RecoveryDone:
-			var found []string
-			for _, c := range p.Commands {
-				found = append(found, c.Experiment+" "+c.Fate)
-			}
-			text := at + ": nothing was under way"
-			if p.Epoch != "" {
-				text = at + ": from an older copy of the store, or one from elsewhere; commands carry the word " + p.Epoch + " from here on"
-			}
-			if found != nil {
-				text = at + ": under way " + strings.Join(found, ", ")
-			}
-			recoveries = append(recoveries, text)
+		line := format.Time(i.time) + ": " + i.entry.Line(nil)
+		switch i.kind {
+		case events.KindInstrumentStalled:
+			stalls = append(stalls, line)
+		case events.KindModelFitFailed:
+			fits = append(fits, line)
+		case events.KindExperimentUnresolved, events.KindExperimentResolved:
+			fates = append(fates, line)
+		case events.KindRecoveryDone:
+			recoveries = append(recoveries, line)
 		}
 	}
 	var out []warning
@@ -141,12 +120,4 @@ func times(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
-}
-
-func buildText(b events.Build) string {
-	if b == (events.Build{}) {
-		return "not recorded"
-	}
-	parts := []string{"campaignd " + b.Version, b.Go, b.Arch}
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return strings.TrimSpace(part) == "" }), ", ")
 }

@@ -29,7 +29,7 @@ func showComparison(f *console.Form, q humans.Question) {
 	for i, o := range q.Options {
 		points[i] = o.Parameters
 	}
-	compositions := format.NewCompositions(q.Parameters).Apart(points...)
+	compositions := format.NewCompositions(q.Parameters, q.Steps).Apart(points...)
 	f.Body = console.Options(compositions, q.Options, humans.OptionName)
 	more(f, aim(q.Objective))
 	if q.Attributions != nil {

@@ -39,7 +39,7 @@ func attributions(a events.Attributions, q humans.Question, width int) []string 
 		bar = 0
 	}
 	most := min(max(width-4-len(quantities)*(2+6+1+bar), shortestName), longestName)
-	shortened := func(name string) string { return console.Shorten(name, most) }
+	shortened := func(name string) string { return format.Shorten(name, most) }
 	greatest, wide := 0.0, utf8.RuneCountInString("in all")
 	for _, s := range a.Shapley {
 		for i, v := range s.Values {

@@ -26,7 +26,7 @@ func showPinpoint(f *console.Form, q humans.Question) {
 	more(f, aim(q.Objective))
 	f.Hint, f.Brief = "NAME=VALUE for each, or the values in order; and why, after a colon: \": as last year\"; ? can't tell", "NAME=VALUE … or ?"
 	if q.Suggestion != nil {
-		compositions := format.NewCompositions(q.Parameters)
+		compositions := format.NewCompositions(q.Parameters, q.Steps)
 		point, expects := q.Suggestion.Parameters, ""
 		if p := q.Suggestion.Prediction; p != nil {
 			expects = " and expects " + q.Objective.Name + " " + format.PlusMinus(p.Mean, p.SD, p.Unit) + " there"
@@ -86,7 +86,7 @@ func example(parameters []definition.Parameter) string {
 			p[par.Name] = definition.Number(1)
 		}
 	}
-	return format.NewCompositions(parameters).AsGiven().Assignments(p)
+	return format.NewCompositions(parameters, nil).AsGiven().Assignments(p)
 }
 
 // parsePinpoint understands a composition, and perhaps a comment after a colon.
@@ -110,7 +110,7 @@ func parsePinpoint(q humans.Question, line string) (humans.Reply, error) {
 	}
 	if q.Allowed != nil {
 		if err := q.Allowed(p); err != nil {
-			given := format.NewCompositions(q.Parameters).AsGiven().Assignments(p)
+			given := format.NewCompositions(q.Parameters, nil).AsGiven().Assignments(p)
 			return humans.Reply{}, fmt.Errorf("%s cannot be measured: %w; name another", given, err)
 		}
 	}

@@ -232,6 +232,11 @@ func TestShows(t *testing.T) {
 		want   []string
 	}{
 		{"the composition", question(), nil, []string{"lipf6 1.1 mol/kg", "solvent EC", "ada", "a accept, r reject, w won't, ? can't tell"}},
+		{"a dosed amount", question(), func(q *humans.Question) {
+			low, high := 0.0, 100.0
+			q.Parameters[0].Min, q.Parameters[0].Max = &low, &high
+			q.Steps = map[string]float64{"lipf6": 0.25}
+		}, []string{"lipf6 1.10 mol/kg"}}, // its range alone would give no decimal
 		{"a prediction", question(), func(q *humans.Question) {
 			q.Options[0].Prediction = &events.Prediction{Mean: 12.3456, SD: 0.4321, Unit: "mS/cm"}
 		}, []string{"conductivity 12.35 ± 0.43 mS/cm"}},

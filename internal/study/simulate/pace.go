@@ -50,7 +50,7 @@ func (p *paced) Await(ctx context.Context, cmd instruments.Command) (instruments
 // before has arrived, the oldest experiment under way is next. An open question is
 // answered first: people are quicker than experiments. Where there is nothing to
 // wait for but a person, the campaign is stuck.
-func (p *paced) observe(core *engine.Core, waitingFor string) {
+func (p *paced) observe(core *engine.Core, wait engine.Wait) {
 	s := core.State()
 	for i := range s.Questions {
 		if s.Questions[i].Status == campaign.Asked {
@@ -70,7 +70,7 @@ func (p *paced) observe(core *engine.Core, waitingFor string) {
 			return
 		}
 	}
-	if waitingFor != "" {
-		p.stuck(fmt.Errorf("it waits for %s, and in a study nobody is there", waitingFor))
+	if wait.For != "" {
+		p.stuck(fmt.Errorf("it waits for %s, and in a study nobody is there", wait.For))
 	}
 }

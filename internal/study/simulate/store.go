@@ -83,7 +83,7 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	}
 	view := core.View()
 	view.Objective, view.ObjectiveError = model, nil
-	diagnosis, err := diagnose.Of(ctx, view, "")
+	diagnosis, err := diagnose.Of(ctx, view)
 	if err != nil {
 		return err
 	}

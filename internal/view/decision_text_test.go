@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"strings"
@@ -63,14 +63,16 @@ func TestPlane(t *testing.T) {
 		}
 		plane.Mean, plane.SD = append(plane.Mean, mean), append(plane.SD, sd)
 	}
-	ex := &explained{
-		def: &definition.Campaign{Parameters: []definition.Parameter{{Name: "x", Min: &low, Max: &high}, {Name: "y", Min: &low, Max: &high}}},
+	d := &Decision{
+		Definition: &definition.Campaign{Parameters: []definition.Parameter{
+			{Name: "x", Min: &low, Max: &high}, {Name: "y", Min: &low, Max: &high},
+		}},
 		Decision: &events.DecisionMade{Candidates: []events.Candidate{
 			{Name: "unaided", Parameters: point(0, 10)}, {Name: "aided", Parameters: point(10, 0)}, {Name: "far", Parameters: point(30, 0)},
 		}},
 	}
 	var rows []string
-	for _, line := range planeLines(ex, plane) {
+	for _, line := range d.planeLines(plane) {
 		if strings.ContainsAny(line, "░▒▓█·") && !strings.Contains(line, " to ") {
 			rows = append(rows, line)
 		}

@@ -1,7 +1,4 @@
-// Package explain puts what a decision recorded about a choice into the
-// campaign's words: Shapley values in the unit of the objective, and whether they
-// add up to what the model itself says.
-package explain
+package view
 
 import (
 	"math"
@@ -29,7 +26,11 @@ type Share struct {
 // AddUp reports whether shares add up to what the model itself says.
 func AddUp(shares []Share) bool {
 	for _, s := range shares {
-		if s.Model != nil && math.Abs(s.Total-*s.Model) > sameValue*(math.Abs(s.Total)+math.Abs(*s.Model)+math.Abs(s.Base)) {
+		if s.Model == nil {
+			continue
+		}
+		size := math.Abs(s.Total) + math.Abs(*s.Model) + math.Abs(s.Base)
+		if math.Abs(s.Total-*s.Model) > sameValue*size {
 			return false
 		}
 	}
@@ -45,14 +46,18 @@ func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 	if d.Attributions == nil || d.Objective == nil {
 		return nil
 	}
-	// Recorded values are of a standardised and maximised objective.
+	// Recorded values are of a standardized and maximized objective.
 	scale, sense := d.Objective.Scale, 1.0
 	if def.Objective.Goal == definition.Minimize {
 		sense = -1
 	}
 	var shares []Share
 	for _, s := range d.Attributions.Shapley {
-		share := Share{Candidate: s.Candidate, Quantity: s.Quantity, Parameters: s.Parameters, Model: model(d, s.Candidate, s.Quantity)}
+		share := Share{
+			Candidate: s.Candidate, Quantity: s.Quantity,
+			Parameters: s.Parameters,
+			Model:      recorded(d, s.Candidate, s.Quantity),
+		}
 		factor, shift := scale*sense, d.Objective.Shift
 		if s.Quantity == events.QuantitySD { // a width: neither shifted nor turned
 			factor, shift = scale, 0
@@ -68,8 +73,8 @@ func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 	return shares
 }
 
-// model is what a decision recorded of a quantity at a candidate.
-func model(d *events.DecisionMade, candidate, quantity string) *float64 {
+// recorded is what a decision recorded of a quantity at a candidate.
+func recorded(d *events.DecisionMade, candidate, quantity string) *float64 {
 	for i := range d.Candidates {
 		c := &d.Candidates[i]
 		switch {
@@ -86,8 +91,8 @@ func model(d *events.DecisionMade, candidate, quantity string) *float64 {
 	return nil
 }
 
-// Of returns the shares of a candidate and quantity, or nil.
-func Of(shares []Share, candidate, quantity string) *Share {
+// ShareOf returns the share of a candidate and quantity, or nil.
+func ShareOf(shares []Share, candidate, quantity string) *Share {
 	for i := range shares {
 		if shares[i].Candidate == candidate && shares[i].Quantity == quantity {
 			return &shares[i]

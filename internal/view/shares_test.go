@@ -1,4 +1,4 @@
-package explain
+package view
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 )
 
 // Law: in the campaign's unit a share still adds up, a mean and a bound are
-// turned back where the goal is to minimise, and a standard deviation is only scaled.
+// turned back where the goal is to minimize, and a standard deviation is only scaled.
 func TestShares(t *testing.T) {
 	d := &events.DecisionMade{
 		Objective: &events.ObjectiveFit{Shift: 10, Scale: 2},
@@ -31,15 +31,15 @@ func TestShares(t *testing.T) {
 		{definition.Minimize, 9, -2, 0.5, 7.5},
 	} {
 		shares := Shares(&definition.Campaign{Objective: definition.Objective{Goal: test.goal}}, d)
-		mean := Of(shares, "aided", events.QuantityMean)
+		mean := ShareOf(shares, "aided", events.QuantityMean)
 		if mean.Base != test.base || mean.Values[0] != test.first || mean.Values[1] != test.second || mean.Total != test.total || *mean.Model != 11 {
 			t.Errorf("%s: the mean is %+v", test.goal, *mean)
 		}
-		sd := Of(shares, "aided", events.QuantitySD)
+		sd := ShareOf(shares, "aided", events.QuantitySD)
 		if sd.Base != 1 || sd.Values[0] != 2 || math.Abs(sd.Total-2.5) > 1e-15 || *sd.Model != 3 {
 			t.Errorf("%s: the standard deviation is %+v", test.goal, *sd)
 		}
-		if other := Of(shares, "unaided", events.QuantityMean); other.Model != nil {
+		if other := ShareOf(shares, "unaided", events.QuantityMean); other.Model != nil {
 			t.Errorf("%s: nothing was recorded of the unaided candidate, and %v is said to be", test.goal, *other.Model)
 		}
 	}

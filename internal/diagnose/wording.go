@@ -1,0 +1,168 @@
+package diagnose
+
+import (
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// wording is what a finding says. The texts are formats for what the check that makes
+// the finding puts in.
+type wording struct {
+	code  string
+	title string
+	// text says it in a sentence with its numbers, next what a person should know
+	// before they do anything.
+	text, next string
+}
+
+// The findings, with what each says. What is done about them is with the checks that
+// make them, for it depends on the campaign.
+var (
+	sayBrokenModel = wording{
+		code:  BrokenModel,
+		title: "it cannot be built from the measurements",
+		text:  "The model cannot be built from the measurements and its last fit: %v.",
+		next:  "Decisions come from a space-filling design until it can.",
+	}
+	sayNothingMeasured = wording{
+		code:  NoModel,
+		title: "nothing is measured",
+		text: "Nothing is measured in this campaign: the experts' comparisons are the objective, " +
+			"and there is no measurement to judge them by.",
+		next: "Measure what the experts hold best: only that can tell whether they were right.",
+	}
+	sayNoModel = wording{
+		code:  NoModel,
+		title: "there is none yet",
+		text:  "There is no model yet.",
+	}
+	sayNoFit = wording{
+		code:  FailedFit,
+		title: "the fit failed",
+		text:  "There is no model: the fit failed: %s.",
+	}
+	sayOldFit = wording{
+		code:  FailedFit,
+		title: "the last fit failed",
+		text:  "The last fit failed, and the model is that of an older one: %s.",
+		next:  "It is tried again after the next measurement.",
+	}
+	sayFewCompositions = wording{
+		code:  FewCompositions,
+		title: "too few compositions yet",
+		text: "%s for %s: too few to tell whether the model predicts anything, " +
+			"and its lengthscales are mostly the prior's.",
+		next: "Read nothing into lengthscales and slices before there are %d compositions.",
+	}
+	sayEqualValues = wording{
+		code:  EqualValues,
+		title: "all measurements are equal",
+		text:  "All measurements are equal: there is nothing to model.",
+		next: "Check that the instrument measures at all, and that its unit has decimals enough; " +
+			"then measure compositions that lie further apart.",
+	}
+	sayTooFast = wording{
+		code:  TooFast,
+		title: "it knows nothing along %s between measurements",
+		text: "The lengthscale of %s is at its lower bound, %s of its range: " +
+			"between measurements the model knows nothing along it.",
+		next: "Measure compositions that differ in %s alone, a little at a time; " +
+			"a single wrong value does the same to a fit.",
+	}
+	sayLogarithm = wording{
+		code:  Logarithm,
+		title: "the logarithm of %s would be easier to model",
+		text: "The measurements span more than a factor of ten, and their logarithm would be " +
+			"much easier to model (by %s nats of evidence).",
+		next: "An objective cannot be changed under way.",
+	}
+	sayStale = wording{
+		code:  Stale,
+		title: "measurements are newer than the fit",
+		text:  "%s: the model holds the present ones, its lengthscales and noise are older.",
+		next:  "Nothing: it is fitted again when a decision needs it.",
+	}
+	sayNotConverged = wording{
+		code:  NotConverged,
+		title: "the search for the hyperparameters ended early",
+		text: "The search for the hyperparameters ended before the maximum (the slope left is %s): " +
+			"other lengthscales explain the measurements better.",
+		next: "It is searched again, from here too, after the next measurement.",
+	}
+	sayJitter = wording{
+		code:  Jitter,
+		title: "compositions lie too close together",
+		text: "The covariance could be factored only with %s of jitter on its diagonal: " +
+			"compositions lie too close together for so little noise.",
+		next: "Where two nearly equal compositions gave different values one of them is wrong.",
+	}
+	sayContradiction = wording{
+		code:  Contradiction,
+		title: "%s contradicts all other measurements",
+		text:  "%s measured %s where all other measurements predict %s ± %s: %s standard deviations away.",
+	}
+	sayLittleScatter = wording{
+		code:  Scatter,
+		title: "repetitions scatter less than the noise says",
+		text:  "Repetitions scatter by %s (95 %%: %s to %s), less than the %s of %s.",
+		next: "The model is more cautious than it need be. " +
+			"What repetitions do not see, such as a fresh preparation, is noise too.",
+	}
+	sayMuchScatter = wording{
+		code:  Scatter,
+		title: "repetitions scatter more than the noise says",
+		text: "Repetitions scatter by %s (95 %%: %s to %s), more than the %s of %s; " +
+			"%s and %s differ most, by %s.",
+	}
+	sayAllNoise = wording{
+		code:  AllNoise,
+		title: "the noise is as large as the whole spread",
+		text: "The noise of one measurement (%s) is nearly as large as the spread of all of them (%s): " +
+			"left-out compositions are predicted no better than by the mean (R² %s).",
+		next: "Measure each composition several times (replicates: in a campaign's file), reduce the " +
+			"scatter of the instrument, or vary the parameters over wider ranges.",
+	}
+	sayLowR2 = wording{
+		code:  LowR2,
+		title: "it predicts left-out compositions badly",
+		text:  "Left-out compositions are predicted %s (leave-one-out R² %s).",
+	}
+	sayTooSure = wording{
+		code:  TooSure,
+		title: "it is too sure of itself",
+		text:  "The model is too sure of itself: %s.",
+		next:  "Multiply the model's standard deviations by about %s in your head.",
+	}
+	sayTooCautious = wording{
+		code:  TooCautious,
+		title: "it is more cautious than it need be",
+		text:  "The model is more cautious than it need be: %s.",
+		next:  "Nothing needs to be done; the campaign explores a little more than it must.",
+	}
+	sayMisleading = wording{
+		code:  Misleading,
+		title: "the %s of %s are worse than guessing",
+		text: "%s's %s are worse than guessing: of %s is the better in %s of pairs " +
+			"(95 %%: %s to %s; guessing gives half).",
+		next: "Show them the measurements: they may be judging another goal.",
+	}
+)
+
+// What several findings advise.
+const (
+	settleFirst = "Settle what contradicts the others first."
+	readLittle  = "Take means and slices for guesses. If something that matters is not among the parameters, " +
+		"such as a temperature, hold it fixed or add it."
+)
+
+// exclude leaves a measurement out of the model; an empty experiment is for the person
+// to choose.
+func exclude(experiment, text string) problem.Remedy {
+	return problem.Remedy{
+		Text: text, Action: problem.Correct, Subject: experiment, Ways: []string{problem.WayExclude},
+	}
+}
+
+// amend changes settings.
+func amend(text string, settings ...problem.Setting) problem.Remedy {
+	return problem.Remedy{Text: text, Action: problem.Amend, Settings: settings}
+}

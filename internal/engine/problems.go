@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Why a request cannot be fulfilled. The messages say what is in the way; what a
+// person can do about it are remedies, for whoever shows them to put into commands or
+// buttons.
+
+// notPossible is the error of a request that no state of this campaign allows.
+func notPossible(format string, args ...any) *problem.Error {
+	return problem.New(problem.NotPossible, format, args...)
+}
+
+// notFound is the error of a request about something that there is not.
+func notFound(subject, format string, args ...any) *problem.Error {
+	return problem.New(problem.NotFound, format, args...).About(subject)
+}
+
+// conflict is the error of a request that contradicts the record, or says what it says
+// already.
+func conflict(subject, format string, args ...any) *problem.Error {
+	return problem.New(problem.Conflict, format, args...).About(subject)
+}
+
+// notNow is the error of a request that something else has to come before.
+func notNow(subject, format string, args ...any) *problem.Error {
+	return problem.New(problem.NotNow, format, args...).About(subject)
+}
+
+func noExperiment(id string) *problem.Error {
+	return notFound(id, "there is no experiment %s", id)
+}
+
+// asProblem returns an error about a question as a problem, with what can be done
+// about it where that is known already.
+func asProblem(q *campaign.Question, err error) *problem.Error {
+	var known *problem.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	return notPossible("%w", err).About(q.ID)
+}
+
+// outcomes are how an experiment can have ended, in the order in which they are named.
+var outcomes = []string{
+	string(events.ResolvedMeasured), string(events.ResolvedFailed),
+	string(events.ResolvedInfeasible), string(events.ResolvedNotPerformed),
+}
+
+var (
+	giveReason = problem.Remedy{Text: "give it", Action: problem.Complete, Ways: []string{problem.WayReason}}
+	takeOver   = problem.Remedy{Text: "take its measurements over into a new one", Action: problem.TakeOver}
+)
+
+// settle is what can be done about an experiment whose fate is unknown.
+func settle(id string) problem.Remedy {
+	return problem.Remedy{Text: "settle it", Action: problem.Resolve, Subject: id, Ways: outcomes}
+}
+
+// sayMeasured is what can be done where an experiment is to have a result that it does
+// not have.
+func sayMeasured(x *campaign.Experiment) problem.Remedy {
+	return problem.Remedy{
+		Text:   fmt.Sprintf("if %s was measured, give its value", x.ID),
+		Action: problem.Complete, Ways: []string{problem.WayValue},
+	}
+}

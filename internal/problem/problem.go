@@ -1,0 +1,210 @@
+// Package problem is what goes wrong, and what can be done about it, as data.
+//
+// An [Error] has a code for programs, a subject, a message that says what
+// happened, and remedies. A message never says how something is typed or
+// clicked: whoever shows it makes a command, a button or a link of each
+// [Remedy]. Two tables map the codes once each: cmd/campaignd to exit codes,
+// internal/control to HTTP.
+//
+// The JSON of an Error is that of a problem of RFC 9457, whose optional members
+// type, title and status are derived from the code.
+package problem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Code classifies errors. A Code is an error itself, so that
+// errors.Is(err, [NotFound]) says whether err has that code.
+type Code string
+
+const (
+	// Invalid is what cannot be read, or contradicts itself, whatever it is asked of.
+	Invalid Code = "invalid"
+	// NotPossible is a request that is understood and that this campaign can never fulfill.
+	NotPossible Code = "not_possible"
+	// NotFound is something that the campaign does not have, such as an experiment.
+	NotFound Code = "not_found"
+	// Conflict is a request that contradicts what is recorded, or says nothing new.
+	Conflict Code = "conflict"
+	// NotNow is a request that the campaign's present state does not allow.
+	NotNow Code = "not_now"
+	// Gone is a request that comes after the end of the campaign.
+	Gone Code = "gone"
+	// NoCampaign is a campaign that the store does not hold.
+	NoCampaign Code = "no_campaign"
+	// Unavailable is a store that cannot be used now: it is not there, or somebody holds it.
+	Unavailable Code = "unavailable"
+	// Uncertain is a request of which nobody knows whether it was recorded.
+	Uncertain Code = "uncertain"
+	// Damaged is a store whose bytes are not those that were written.
+	Damaged Code = "damaged"
+	// Unsupported is what another version of the program wrote or asks for.
+	Unsupported Code = "unsupported"
+	// Interrupted is an end that was asked for before the work was done.
+	Interrupted Code = "interrupted"
+	// Internal is everything else.
+	Internal Code = "internal"
+)
+
+// kinds is the table of codes: their titles, and the errors of other packages that
+// have them, the one first that a received error stands for.
+var kinds = []struct {
+	code  Code
+	title string
+	same  []error
+}{
+	{Invalid, "it cannot be read", []error{ErrInvalidRequest}},
+	{NotPossible, "the campaign cannot do it", []error{ErrInvalidRequest}},
+	{NotFound, "the campaign has no such thing", []error{ErrInvalidRequest}},
+	{Conflict, "it contradicts what is recorded", []error{ErrInvalidRequest}},
+	{NotNow, "the campaign does not allow it now", []error{ErrInvalidRequest}},
+	{Gone, "the campaign is over", []error{ErrInvalidRequest}},
+	{NoCampaign, "the store holds no such campaign", nil},
+	{Interrupted, "interrupted", []error{context.Canceled}},
+	{Damaged, "the store is damaged", []error{events.ErrDamaged}},
+	{Unsupported, "another version of campaignd is needed", []error{events.ErrNewerFormat}},
+	{Uncertain, "it may or may not be recorded", []error{events.ErrUncertain}},
+	{Unavailable, "the store cannot be used now", []error{events.ErrClosed, events.ErrInUse}},
+	{Internal, "something went wrong", nil},
+}
+
+// ErrInvalidRequest is what errors.Is finds in every error that lies in what was
+// asked, and not in the store or the program: nothing was changed.
+var ErrInvalidRequest = errors.New("the request cannot be fulfilled")
+
+// Codes returns every code there is.
+func Codes() []Code {
+	codes := make([]Code, len(kinds))
+	for i, k := range kinds {
+		codes[i] = k.code
+	}
+	return codes
+}
+
+// Error is the code's title.
+func (c Code) Error() string {
+	for _, k := range kinds {
+		if k.code == c {
+			return k.title
+		}
+	}
+	return string(c)
+}
+
+// Error is a problem.
+type Error struct {
+	Code Code `json:"code"`
+	// Subject is what it is about, such as the experiment "e7"; empty where it is
+	// about nothing in particular.
+	Subject string `json:"subject,omitempty"`
+	// Message says what happened, without a word on how it is put right.
+	Message string `json:"detail"`
+	// Remedies are what can be done, the likeliest first.
+	Remedies []Remedy `json:"remedies,omitempty"`
+
+	cause error // what Message was made of, where it wraps an error
+}
+
+// New returns an error. The format is that of [fmt.Errorf]: what %w wraps is
+// found by errors.Is.
+func New(code Code, format string, args ...any) *Error {
+	cause := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: cause.Error(), cause: cause}
+}
+
+// About returns the error with a subject.
+func (e *Error) About(subject string) *Error {
+	e.Subject = subject
+	return e
+}
+
+// With returns the error with further remedies.
+func (e *Error) With(remedies ...Remedy) *Error {
+	e.Remedies = append(e.Remedies, remedies...)
+	return e
+}
+
+// Error is the message.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns what the message was made of; nil for an error that was received.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is reports whether the error has the code target, or is what target stands for. An
+// error that came over a wire wraps nothing any more: it is what its code says.
+func (e *Error) Is(target error) bool {
+	if target == error(e.Code) {
+		return true
+	}
+	if e.cause != nil && target != ErrInvalidRequest {
+		return false
+	}
+	for _, k := range kinds {
+		if k.code == e.Code && len(k.same) > 0 {
+			return target == k.same[0]
+		}
+	}
+	return false
+}
+
+// ProblemCode implements [Coded].
+func (e *Error) ProblemCode() Code { return e.Code }
+
+// ProblemCode implements [Coded].
+func (c Code) ProblemCode() Code { return c }
+
+// Coded is an error that knows its code.
+type Coded interface {
+	error
+	ProblemCode() Code
+}
+
+// CodeOf classifies an error that is not nil, by one of [Codes]: [Internal] where
+// nothing else is known.
+func CodeOf(err error) Code {
+	if errors.Is(err, context.Canceled) {
+		return Interrupted // whatever it was that did not get done
+	}
+	var coded Coded
+	if errors.As(err, &coded) && slices.Contains(Codes(), coded.ProblemCode()) {
+		return coded.ProblemCode() // not a code of a later version, which came over a wire
+	}
+	for _, k := range kinds {
+		for _, same := range k.same {
+			if errors.Is(err, same) {
+				return k.code
+			}
+		}
+	}
+	var unknown *events.UnknownKindError
+	if errors.As(err, &unknown) {
+		return Unsupported
+	}
+	return Internal
+}
+
+// Of returns an error that is not nil as data, with the whole of its text.
+func Of(err error) *Error {
+	var known *Error
+	if !errors.As(err, &known) {
+		return &Error{Code: CodeOf(err), Message: err.Error(), cause: err}
+	}
+	whole := *known
+	whole.Code, whole.Message, whole.cause = CodeOf(err), err.Error(), err
+	return &whole
+}
+
+// RemediesOf returns what can be done about an error, nil where nothing is known.
+func RemediesOf(err error) []Remedy {
+	var known *Error
+	if errors.As(err, &known) {
+		return known.Remedies
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package problem
+
+// Remedy is something that a person can do.
+type Remedy struct {
+	// Text says what it is good for, as a clause in the imperative: "settle it",
+	// "if the value was wrong, leave it out". It begins in lower case unless with a
+	// name, and has no full stop.
+	Text string `json:"text"`
+	// Action is what is done, Subject to what: an experiment, a question, an
+	// exclusion. An empty Subject is for the person to choose.
+	Action  Action `json:"action"`
+	Subject string `json:"subject,omitempty"`
+	// Ways are the values or parts to choose from, where not all are meant that the
+	// action has.
+	Ways []string `json:"ways,omitempty"`
+	// Settings are those of the campaign's file that are to be changed.
+	Settings []Setting `json:"settings,omitempty"`
+}
+
+// Setting is a key of the campaign's file, as in "budget.experiments", and its
+// value in the file's language.
+type Setting struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Action is what a person can do. Those with a request of the same name are fulfilled by
+// it.
+type Action string
+
+const (
+	// Start begins a campaign in the store, Run goes on with the one there is.
+	Start Action = "start"
+	Run   Action = "run"
+	// Resume ends a pause.
+	Resume Action = "resume"
+	// Resolve settles an experiment whose fate is unknown. Its ways are the
+	// resolutions of package events.
+	Resolve Action = "resolve"
+	// Correct says that an experiment ended otherwise. Its ways are the outcomes of package events,
+	// or parts of the correction (the Way constants).
+	Correct Action = "correct"
+	// Answer answers a question. Its ways are answers.
+	Answer Action = "answer"
+	// CorrectAnswer changes the answer to a question. Its ways are answers.
+	CorrectAnswer Action = "correct_answer"
+	// Tell tells the result of an experiment; without a subject of one's own.
+	Tell Action = "tell"
+	// Note keeps a remark about the subject.
+	Note Action = "note"
+	// Amend changes settings of the campaign.
+	Amend Action = "amend"
+	// Allow takes an exclusion back.
+	Allow Action = "allow"
+	// Export looks at the campaign as a table, TakeOver imports its measurements into
+	// another campaign.
+	Export   Action = "export"
+	TakeOver Action = "take_over"
+	// Review looks at what is recorded, Explain at what led to a decision, Diagnose at how
+	// far the model can be trusted.
+	Review   Action = "review"
+	Explain  Action = "explain"
+	Diagnose Action = "diagnose"
+	// Complete asks the same again, with one of the ways (the Way constants) added.
+	Complete Action = "complete"
+)
+
+// Actions returns every action there is.
+func Actions() []Action {
+	return []Action{
+		Start, Run, Resume, Resolve, Correct, Answer, CorrectAnswer, Tell, Note, Amend, Allow,
+		Export, TakeOver, Review, Explain, Diagnose, Complete,
+	}
+}
+
+// Parts of a request, named as in its JSON.
+const (
+	WayReason  = "reason"  // why
+	WayValue   = "value"   // a measured value
+	WayActual  = "actual"  // the composition that was made
+	WayPoint   = "point"   // the composition that is meant
+	WayExclude = "exclude" // leave it out of the models
+	WayInclude = "include" // take in again what was left out
+	WayAnyway  = "anyway"  // take what the campaign could not ask for
+)
+
+// Ways returns the parts of requests that remedies name.
+func Ways() []string {
+	return []string{WayReason, WayValue, WayActual, WayPoint, WayExclude, WayInclude, WayAnyway}
+}

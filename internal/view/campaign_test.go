@@ -1,0 +1,588 @@
+package view_test
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+func ptr[T any](x T) *T { return &x }
+
+// how names a remedy as the tests expect it.
+func how(r problem.Remedy) string {
+	return strings.Join(strings.Fields(string(r.Action)+" "+r.Subject+" "+strings.Join(r.Ways, "|")), " ")
+}
+
+// clause adds to a message what can be done about it, as the tests expect it.
+func clause(message string, remedies []problem.Remedy) string {
+	for _, r := range remedies {
+		message += "; " + r.Text
+	}
+	return message
+}
+
+// choosing simulates a campaign whose expert chooses between candidates.
+func choosing(t *testing.T) (events.Log, *engine.Core) {
+	t.Helper()
+	def, err := study.Define("branin", 4, 9, study.WithExpert(2), func(def *definition.Campaign) {
+		def.Policy.Trust.CoExBO = &definition.CoExBO{}
+		def.Policy.Handover.Choose = &definition.Choose{Gate: ptr(false)}
+		def.Initial.Comparisons = ptr(12)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	core, err := study.Simulate(t.Context(), log, def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log, core
+}
+
+// fold makes a campaign of events.
+func fold(t *testing.T, payloads ...events.Payload) *engine.Core {
+	t.Helper()
+	core := engine.NewCore(builtin.Registry())
+	for i, payload := range payloads {
+		e, err := events.New("x", payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Sequence = events.Sequence(i + 1)
+		e.Position = events.Position(i + 1)
+		e.ID = string(rune('a' + i))
+		e.Actor = "engine"
+		e.Time = time.Date(2026, 3, 2, 8, i, 0, 0, time.UTC)
+		if err := core.Apply(e); err != nil {
+			t.Fatalf("%d, %s: %v", i, events.KindOf(payload), err)
+		}
+	}
+	return core
+}
+
+// byHand is a campaign whose experiments people run.
+func byHand() *events.CampaignDefined {
+	def := campaignfile.Complete(builtin.Registry(), definition.Campaign{
+		Name:       "x",
+		Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
+		Parameters: []definition.Parameter{{Name: "salt", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)}},
+		Instrument: definition.Instrument{Driver: manual.Choose(manual.Settings{})},
+		Experts:    []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}},
+		Budget:     definition.Budget{Experiments: 5},
+		Seed:       1,
+	})
+	return &events.CampaignDefined{Instance: "i", Definition: def}
+}
+
+// asksToLabel is a question about a composition.
+func asksToLabel(id, expert, explanation string) *events.QuestionAsked {
+	return &events.QuestionAsked{
+		Question: id, Form: events.FormLabel, Expert: expert, Decision: "d1",
+		Options: []events.Option{{Parameters: salt(1.5)}}, Explanation: explanation,
+	}
+}
+
+func salt(x float64) definition.Point { return definition.Point{"salt": definition.Number(x)} }
+
+// remark adds a person's remark to the log of a campaign.
+func remark(t *testing.T, log events.Log, name, about string) {
+	t.Helper()
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := events.New(name, &events.NoteAdded{Text: "why?", About: about})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Actor = "person:ada"
+	e.ID = "remark"
+	e.Time = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+	if _, err := log.Append(t.Context(), name, core.State().Sequence, e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Law: what followed from a decision is every later event that names what it asked
+// for, in the log's order, and no other: looked up here in the stored bytes.
+func TestWhatFollowedFromADecision(t *testing.T) {
+	log, core := choosing(t)
+	remark(t, log, core.State().Name, "d2") // that took up the answer to d1
+	type stored struct {
+		kind   events.Kind
+		fields map[string]any
+		text   string
+	}
+	var all []stored
+	for e, err := range log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(e.Data, &fields); err != nil {
+			t.Fatal(err)
+		}
+		text, err := events.MarshalCloudEvent(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, stored{e.Kind, fields, string(text)})
+	}
+	explained := 0
+	for at, made := range all {
+		if made.kind != events.KindDecisionMade {
+			continue
+		}
+		id := made.fields["decision"].(string)
+		d, err := view.ReadDecision(t.Context(), log, core, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := map[any]bool{}
+		deciders := map[any]bool{id: true}
+		var want []string
+		for _, later := range all[at+1:] {
+			f := later.fields
+			follows := false
+			switch later.kind {
+			case events.KindDecisionMade: // the one that took up the answer
+				if made.fields["form"] == string(events.FormComparison) && f["action"] == string(events.ActionRun) && len(deciders) == 1 {
+					deciders[f["decision"]] = true
+					follows = true
+				}
+			case events.KindTrustAdjusted:
+				follows = f["decision"] == id
+			case events.KindCampaignCompleted:
+				follows = made.fields["action"] == string(events.ActionStop)
+			case events.KindExperimentRequested:
+				follows = deciders[f["decision"]]
+				asked[f["experiment"]] = asked[f["experiment"]] || follows
+			case events.KindQuestionAsked:
+				follows = deciders[f["decision"]]
+				asked[f["question"]] = asked[f["question"]] || follows
+			case events.KindNoteAdded:
+				follows = deciders[f["about"]]
+			default:
+				follows = f["experiment"] != nil && asked[f["experiment"]] || f["question"] != nil && asked[f["question"]]
+			}
+			if follows {
+				want = append(want, later.text)
+			}
+		}
+		var got []string
+		for _, text := range d.Followed {
+			got = append(got, string(text))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("after %s there followed\n%s\nwant\n%s", id, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		for about := range asked {
+			if !asked[about] || len(deciders) > 1 && strings.HasPrefix(about.(string), "e") {
+				continue
+			}
+			if behind, why := view.DecisionBehind(core.State(), about.(string)); behind != id {
+				t.Errorf("behind %s is %q (%s), want %s", about, behind, why, id)
+			}
+		}
+		explained++
+	}
+	if explained < 8 {
+		t.Errorf("only %d decisions were made", explained)
+	}
+}
+
+// A decision is laid out with its candidates, the answer, the Shapley values and what
+// followed.
+func TestDecisionInWords(t *testing.T) {
+	log, core := choosing(t)
+	asked := slices.IndexFunc(core.State().Questions, func(q campaign.Question) bool { return q.Decision != "" })
+	d, err := view.ReadDecision(t.Context(), log, core, core.State().Questions[asked].Decision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := d.Write(&text, how); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"which of two candidates is better", "\nCandidates\n", "A ", "B ", "  * ", "predicted value",
+		"\nWhat each parameter does (Shapley values)\n", "base + sum", "\nModels\n", "\nWhat followed\n", " prefers ",
+		"'s choice in q",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+	took, err := view.ReadDecision(t.Context(), log, core, d.Chose)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text.Reset()
+	if err := took.Write(&text, how); err != nil {
+		t.Fatal(err)
+	}
+	if want := "; what was weighed then: explain " + d.Decision.Decision; !strings.Contains(text.String(), want) {
+		t.Errorf("%q is not in\n%s", want, text.String())
+	}
+}
+
+// Law: no decision is behind what belongs to the initial design, and it is said why.
+func TestNoDecisionBehind(t *testing.T) {
+	core := fold(t, byHand(),
+		&events.ExperimentRequested{Experiment: "e1", Parameters: salt(1), Origin: events.OriginInitial, Replicate: 1},
+		&events.QuestionAnswered{
+			Question: "q1", Form: events.FormLabel, Expert: "ada", Options: []definition.Point{salt(1)},
+			Answer: events.Answer{Label: events.LabelAccept}, Volunteered: true,
+		},
+	)
+	for id, want := range map[string]string{"e1": "the initial design", "q1": "an initial label"} {
+		if decision, why := view.DecisionBehind(core.State(), id); decision != "" || !strings.Contains(why, want) {
+			t.Errorf("behind %s is %q: %s", id, decision, why)
+		}
+	}
+}
+
+// status returns how a campaign stands, as data and in words.
+func status(t *testing.T, core *engine.Core, running string) (*view.Status, string) {
+	t.Helper()
+	d, err := diagnose.Of(t.Context(), core.View())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := view.StatusOf(core, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	around := view.Around{Running: running, NeedsPerson: st.NeedsPerson(how), Store: "x.campaign", Now: now}
+	if err := st.Write(&text, around, how); err != nil {
+		t.Fatal(err)
+	}
+	return st, text.String()
+}
+
+// Law: what a person must see to is said of whatever needs them, with what they can do,
+// and of nothing else.
+func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
+	requested := &events.ExperimentRequested{Experiment: "e1", Parameters: salt(1), Origin: events.OriginInitial, Replicate: 1}
+	dispatched := &events.ExperimentDispatched{Experiment: "e1", Command: "x/i/e1", Instrument: "bench"}
+	unresolved := &events.ExperimentUnresolved{Experiment: "e1", Command: "x/i/e1", Instrument: "bench", Cause: "no light"}
+	measured := &events.ExperimentMeasured{
+		Experiment: "e1", Command: "x/i/e1", Instrument: "bench", Requested: salt(1),
+		Measurement: events.Measurement{Actual: salt(1), Objective: definition.Quantity{Value: 12, Unit: "mS/cm"}},
+	}
+	suspect := &events.MeasurementFlagged{Experiment: "e1", Verdict: events.VerdictSuspect, Reason: "far off."}
+	again := &events.ExperimentRequested{Experiment: "e2", Parameters: salt(1), Origin: events.OriginInitial, Replicate: 2}
+	for name, c := range map[string]struct {
+		after []events.Payload
+		want  []string
+		line  string
+	}{
+		"nothing":  {nil, nil, "run          by nobody; go on with `run`"},
+		"asked":    {[]events.Payload{requested}, nil, "under way    e1 is requested (salt 1.00)"},
+		"unknown":  {[]events.Payload{requested, dispatched, unresolved}, []string{"nobody knows what became of e1 (no light): look at bench, then `resolve e1`"}, "under way    e1 is unresolved (salt 1.00)"},
+		"in doubt": {[]events.Payload{requested, dispatched, measured, suspect}, []string{"e1 is in doubt: far off. Settle it with `correct e1 include|exclude`"}, "best         conductivity 12.00 mS/cm, in e1"},
+		"repeated": {[]events.Payload{requested, dispatched, measured, suspect, again}, nil, "under way    e2 is requested (salt 1.00)"},
+	} {
+		st, text := status(t, fold(t, append([]events.Payload{byHand()}, c.after...)...), "")
+		if got := st.NeedsPerson(how); !slices.Equal(got, c.want) {
+			t.Errorf("%s: a person is needed for %q, want %q", name, got, c.want)
+		}
+		if n := strings.Count(text, "NEEDS YOU"); n != len(c.want) {
+			t.Errorf("%s: it says so %d times:\n%s", name, n, text)
+		}
+		if !strings.Contains(text, "  "+c.line+"\n") {
+			t.Errorf("%s: %q is not in\n%s", name, c.line, text)
+		}
+	}
+}
+
+// A status says what is asked and how it is answered, what still can be, where nothing
+// is suggested, and who runs the campaign.
+func TestStatusInWords(t *testing.T) {
+	asks := func(id string) events.Payload {
+		return asksToLabel(id, "ada", "")
+	}
+	_, text := status(t, fold(t, byHand(),
+		asks("q1"), &events.QuestionExpired{Question: "q1"},
+		asks("q2"),
+		&events.RegionExcluded{Exclusion: "n1", Reason: "too thick", Region: definition.Region{Where: map[string]definition.RegionSide{"salt": {Min: ptr(1.9)}}}},
+		&events.CampaignPaused{Reason: "lunch"},
+	), "by process 7")
+	want := `Campaign x: paused (lunch)
+
+  run          by process 7
+  experiments  0 of 5
+  labels       0
+  best         nothing was measured
+  asked        2 questions
+  asked        q2 to ada (salt 1.50)
+               answer q2 accept|reject|unsure|refuse
+  unanswered   q1 to ada; an answer still counts: answer q1 accept|reject|unsure|refuse
+  refused      n1: salt from 1.9 (too thick; ` + "`allow n1`" + ` takes it back)
+  store        x.campaign, 6 events
+`
+	if text != want {
+		t.Errorf("it says\n%s\nwant\n%s", text, want)
+	}
+}
+
+// Law: of questions that nobody answered the latest few are named, those alone that can
+// still be answered: a composition of one's own cannot, once something else was decided.
+func TestQuestionsNobodyAnswered(t *testing.T) {
+	payloads := []events.Payload{byHand()}
+	for i := range 7 {
+		id := campaign.QuestionID(i)
+		payloads = append(payloads,
+			asksToLabel(id, "ada", ""),
+			&events.QuestionExpired{Question: id})
+	}
+	payloads = append(payloads,
+		&events.QuestionAsked{Question: "q8", Form: events.FormPinpoint, Expert: "ada", Decision: "d1"},
+		&events.QuestionExpired{Question: "q8"},
+		decided("d1"), decided("d2"))
+	st, text := status(t, fold(t, payloads...), "")
+	if len(st.Expired) != 7 {
+		t.Errorf("%d questions can still be answered, want 7", len(st.Expired))
+	}
+	want := "unanswered   2 before, q3, q4, q5, q6 and q7 to ada; an answer still counts: answer q7 "
+	if !strings.Contains(text, want) {
+		t.Errorf("%q is not in\n%s", want, text)
+	}
+}
+
+// decided is a decision to measure something.
+func decided(id string) *events.DecisionMade {
+	return &events.DecisionMade{Decision: id, Action: events.ActionRun, At: 1}
+}
+
+// Law: what others wrote never begins a line of its own.
+func TestOthersCannotForgeLines(t *testing.T) {
+	forged := "x\nFORGED"
+	def := byHand()
+	def.Definition.Objective.Name = forged
+	def.Definition.Experts[0].Name = forged
+	core := fold(t, def,
+		&events.ExperimentRequested{Experiment: "e1", Parameters: salt(1), Origin: events.OriginInitial, Replicate: 1},
+		asksToLabel("q1", forged, forged),
+		&events.RegionExcluded{Exclusion: "n1", Reason: forged, Region: definition.Region{Where: map[string]definition.RegionSide{"salt": {Min: ptr(1.9)}}}},
+		&events.CampaignPaused{Reason: forged},
+	)
+	_, text := status(t, core, forged)
+	var predictions strings.Builder
+	mean := []view.Prediction{{Parameters: salt(3), Outside: "salt = 3\nFORGED", Mean: ptr(1.0), SD: ptr(0.5)}}
+	if err := view.WritePredictions(&predictions, &def.Definition, mean); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(predictions.String(), "outside the space: salt = 3") {
+		t.Errorf("the table does not say what is outside:\n%s", predictions.String())
+	}
+	for _, line := range strings.Split(text+predictions.String(), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "FORGED") {
+			t.Errorf("a line is forged in\n%s%s", text, predictions.String())
+		}
+	}
+}
+
+// Law: comparisons count against the budget once they are over, those that nobody asked
+// for and those the campaign took back apart.
+func TestComparisonsThatCount(t *testing.T) {
+	s := &campaign.State{Questions: []campaign.Question{
+		{Form: events.FormComparison, Status: campaign.Answered, Answer: events.Answer{Order: []int{0, 1}}},
+		{Form: events.FormComparison, Status: campaign.Expired},
+		{Form: events.FormComparison, Status: campaign.Asked},
+		{Form: events.FormComparison, Status: campaign.Answered, Volunteered: true},
+		{Form: events.FormComparison, Status: campaign.Withdrawn, Moot: true},
+		{Form: events.FormLabel, Status: campaign.Answered},
+		{Form: events.FormPinpoint, Status: campaign.Answered, Answer: events.Answer{Point: salt(1)}},
+	}}
+	if n := view.Compared(s); n != 2 {
+		t.Errorf("%d comparisons count, want 2", n)
+	}
+	if n := view.Named(s); n != 1 {
+		t.Errorf("%d compositions were named, want 1", n)
+	}
+}
+
+// Law: the JSON documents that programs read keep their fields.
+func TestDocuments(t *testing.T) {
+	log, core := choosing(t)
+	st, _ := status(t, core, "")
+	d, err := view.ReadDecision(t.Context(), log, core, "d1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	suggestion, err := view.Suggest(t.Context(), core, log, engine.Suggestion{Experiments: core.State().Experiments[:1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		document any
+		fields   string
+	}{
+		"status": {st, "asked best budget campaign comparisons events experiments experts expired labels model open" +
+			" questions reason refused status stopped trust"},
+		"decision":   {d, "asked chose decision followed position review time"},
+		"suggestion": {suggestion, "campaign experiment further questions stopped"},
+		"method":     {view.Methods(builtin.Registry())[5], "asks expert instrument name policy source summary"},
+		"prediction": {view.Prediction{}, "belief parameters"},
+	} {
+		text, err := json.Marshal(c.document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(text, &fields); err != nil {
+			t.Fatal(err)
+		}
+		delete(fields, "best") // a decision has it with a plane alone
+		want := strings.ReplaceAll(c.fields, "best ", "")
+		if got := strings.Join(slices.Sorted(maps.Keys(fields)), " "); got != want {
+			t.Errorf("the %s has the fields\n%s, want\n%s", name, got, want)
+		}
+	}
+}
+
+// Law: the prediction at the best composition is the value that the summary gives it,
+// and what cannot be suggested is said to be outside.
+func TestPredictions(t *testing.T) {
+	if _, err := view.NewPredictor(fold(t, byHand())); !errors.Is(err, view.ErrNoModel) {
+		t.Errorf("before any result: %v", err)
+	}
+	_, core := choosing(t)
+	predictor, err := view.NewPredictor(core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary, err := core.Summarize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := predictor.Predict(t.Context(), summary.Best.Parameters)
+	if err != nil || math.Abs(*p.Mean-summary.Best.Value) > 1e-9*math.Abs(*p.Mean) || p.Outside != "" {
+		t.Errorf("the best is predicted %+v, %v; the summary says %v", p, err, summary.Best.Value)
+	}
+	if _, ok := p.Preferences[core.State().Definition.Experts[0].Name]; !ok {
+		t.Error("nothing is said of what the expert prefers")
+	}
+	beyond := maps.Clone(summary.Best.Parameters)
+	first := core.State().Definition.Parameters[0]
+	beyond[first.Name] = definition.Number(*first.Max + 1)
+	if p, err := predictor.Predict(t.Context(), beyond); err != nil || !strings.Contains(p.Outside, first.Name) {
+		t.Errorf("beyond %s it says %q, %v", first.Name, p.Outside, err)
+	}
+	var text strings.Builder
+	if err := view.WritePredictions(&text, core.State().Definition, []view.Prediction{p}); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(text.String(), "\n"); len(lines) != 3 || !strings.Contains(lines[0], "score by") {
+		t.Errorf("the table is\n%s", text.String())
+	}
+}
+
+// Each form of a question says what may be answered, and how.
+func TestHowQuestionsAreAnswered(t *testing.T) {
+	def := &byHand().Definition
+	options := func(n int) []events.Option { return make([]events.Option, n) }
+	for _, c := range []struct {
+		q       campaign.Question
+		command string
+		answers string
+	}{
+		{campaign.Question{ID: "q1", Form: events.FormLabel}, "answer q1 accept|reject|unsure|refuse", "accept, reject, unsure or refuse"},
+		{campaign.Question{ID: "q2", Form: events.FormComparison, Options: options(2)},
+			"answer q2 A|B|unsure", "A or B, the better one, or unsure"},
+		{campaign.Question{ID: "q3", Form: events.FormComparison, Options: options(3)},
+			"answer q3 A B C (the best first), or unsure", "as in B A C, or unsure"},
+		{campaign.Question{ID: "q4", Form: events.FormPinpoint}, "answer q4 salt=… (or unsure)", "salt=… or unsure"},
+		{campaign.Question{ID: "q5", Form: events.FormPinpoint, Suggestion: &events.Option{Parameters: salt(1)}},
+			"answer q5 salt=… (or ok, or unsure)", "ok for what the campaign would take, or unsure"},
+	} {
+		if got := how(view.AnswerTo(def, &c.q)); got != c.command {
+			t.Errorf("%s is answered by %q, want %q", c.q.ID, got, c.command)
+		}
+		if got := view.Answers(def, &c.q); !strings.Contains(got, c.answers) {
+			t.Errorf("%s may be answered %q, want %q", c.q.ID, got, c.answers)
+		}
+	}
+}
+
+// A suggestion says what to measure, why, and how to tell the result.
+func TestSuggestionInWords(t *testing.T) {
+	core := fold(t, byHand(),
+		&events.ExperimentRequested{Experiment: "e1", Parameters: salt(1), Origin: events.OriginInitial, Replicate: 2},
+		asksToLabel("q1", "ada", ""),
+	)
+	write := func(suggested engine.Suggestion) string {
+		s, err := view.Suggest(t.Context(), core, memlog.New(), suggested)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		by := view.Showing{Question: terminal.Show, Clause: clause, How: how}
+		if err := s.Write(&text, by); err != nil {
+			t.Fatal(err)
+		}
+		return text.String()
+	}
+	experiments := core.State().Experiments
+	for _, c := range []struct {
+		suggested engine.Suggestion
+		want      string
+	}{
+		{engine.Suggestion{WaitingFor: "ada"}, "No experiment to suggest: waiting for ada.\n"},
+		{engine.Suggestion{WaitingFor: "a resume", Remedies: []problem.Remedy{{Text: "go on"}}},
+			"No experiment to suggest: waiting for a resume; go on.\n"},
+		{engine.Suggestion{Experiments: experiments}, "Measure conductivity as e1:\n  salt  1.000 mol/kg\n" +
+			"  replicate 2 of this composition\n\nThen tell: tell e1\n"},
+		{engine.Suggestion{Experiments: slices.Concat(experiments, experiments)},
+			"\nThen tell each, in any order: tell EXPERIMENT\n"},
+		{engine.Suggestion{Questions: core.State().Questions},
+			"  salt  1.50 mol/kg\n"},
+		{engine.Suggestion{Questions: core.State().Questions},
+			"Answer: answer q1 accept|reject|unsure|refuse\n"},
+	} {
+		if got := write(c.suggested); !strings.Contains(got, c.want) {
+			t.Errorf("it says\n%s\nwant\n%s", got, c.want)
+		}
+	}
+}
+
+// Law: a method needs an expert exactly where it asks for something, its source stands
+// apart from its summary, and its policy is one that a campaign file may hold.
+func TestMethods(t *testing.T) {
+	for _, m := range view.Methods(builtin.Registry()) {
+		if m.Expert != (m.Asks != "") || strings.Contains(m.Needs(), "expert") != m.Expert {
+			t.Errorf("%s asks for %q and needs %s", m.Name, m.Asks, m.Needs())
+		}
+		if strings.Contains(m.Summary, "20") || strings.ContainsAny(m.Source, "()") {
+			t.Errorf("%s: %q comes from %q", m.Name, m.Summary, m.Source)
+		}
+		for _, key := range m.OpenSettings() {
+			if !strings.HasPrefix(key, "policy.") {
+				t.Errorf("%s has the further setting %q", m.Name, key)
+			}
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Decision is all that is recorded about a decision: what it weighed, what led to it
+// and what followed.
+type Decision struct {
+	Decision *events.DecisionMade `json:"decision"`
+	Position events.Position      `json:"position"`
+	Time     time.Time            `json:"time"`
+	// Best is the best measured composition when it was made, with a plane only.
+	Best *engine.Best `json:"best,omitempty"`
+	// Trust is how it moved the expert's dual variable, if it did.
+	Trust *events.TrustAdjusted `json:"trust,omitempty"`
+	// Asked is the question it put, with the answer. Chose is the decision that
+	// took up the answer, Review how that choice looked once it was measured
+	// (Adachi et al. 2024, Eq. 101).
+	Asked  *campaign.Question   `json:"asked,omitempty"`
+	Chose  string               `json:"chose,omitempty"`
+	Review *events.ChoiceReview `json:"review,omitempty"`
+	// Answered is the question whose answer it took up, itself asked by a decision.
+	Answered *campaign.Question `json:"answered,omitempty"`
+	// Followed are the events about what it asked for, as CloudEvents.
+	Followed []json.RawMessage `json:"followed"`
+
+	// Definition is that of the campaign when it was made.
+	Definition *definition.Campaign `json:"-"`
+	// Story is Followed in words.
+	Story []Told `json:"-"`
+}
+
+// Told is an entry of a story with its time.
+type Told struct {
+	Entry
+	Time time.Time `json:"time"`
+}
+
+// DecisionBehind returns the decision that an experiment, question or decision of the
+// campaign goes back to. Where there is none, why says so in words.
+func DecisionBehind(state *campaign.State, id string) (decision, why string) {
+	if x := state.Experiment(id); x != nil {
+		return x.Decision, map[events.Origin]string{
+			events.OriginInitial: "it belongs to the initial design",
+			events.OriginPerson:  "a person chose it",
+			events.OriginImport:  "it was measured before the campaign",
+		}[x.Origin]
+	}
+	if q := state.Question(id); q != nil {
+		return q.Decision, "it is an initial " + forms[q.Form].initial
+	}
+	return id, ""
+}
+
+// FindDecision returns what a campaign's log says of a decision, nil where it has none
+// of that identifier.
+func FindDecision(ctx context.Context, log events.Log, name, id string) (*events.DecisionMade, error) {
+	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Kind != events.KindDecisionMade {
+			continue
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			return nil, err
+		}
+		if d := payload.(*events.DecisionMade); d.Decision == id {
+			return d, nil
+		}
+	}
+	return nil, nil
+}
+
+// ReadDecision reads what a campaign's log says about a decision and what followed from
+// it. state is the campaign at the log's end, which has the decision.
+func ReadDecision(
+	ctx context.Context, log events.Log, core *engine.Core, id string,
+) (*Decision, error) {
+	state := core.State()
+	r := decisionReader{
+		id: id, state: state,
+		story:  NewStory(state.Definition),
+		before: engine.NewCore(core.Registry()),
+		about:  map[string]bool{id: true},
+	}
+	for e, err := range events.ReadCampaign(ctx, log, state.Name, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if err := r.read(e); err != nil {
+			return nil, err
+		}
+	}
+	if r.d.Decision == nil {
+		return nil, fmt.Errorf("the log of %s holds no decision %s", state.Name, id)
+	}
+	for i := range state.Questions {
+		if q := &state.Questions[i]; q.Decision == id {
+			r.d.Asked = q
+		}
+	}
+	if took := tookUp(r.before.State(), r.d.Decision); took != nil {
+		r.d.Answered = state.Question(took.ID)
+	}
+	if at := r.d.Decision.Attributions; at != nil && at.Plane != nil {
+		summary, err := r.before.Summarize()
+		if err != nil {
+			return nil, err
+		}
+		r.d.Best = summary.Best
+	}
+	return &r.d, nil
+}
+
+// decisionReader gathers a decision while the log is read.
+type decisionReader struct {
+	id    string
+	state *campaign.State // at the end
+	story *Story
+	// before is the campaign when the decision was made.
+	before *engine.Core
+	// about are the decision, and the experiments and questions that followed from it.
+	about map[string]bool
+	d     Decision
+}
+
+// read takes an event.
+func (r *decisionReader) read(e events.Event) error {
+	payload, err := events.Decode(e)
+	if err != nil {
+		return err
+	}
+	r.story.Follow(payload)
+	if d, ok := payload.(*events.DecisionMade); ok && d.Decision == r.id {
+		r.d.Decision, r.d.Position, r.d.Time = d, e.Position, e.Time
+		r.d.Definition = r.story.def
+		return nil
+	}
+	if r.d.Decision == nil {
+		return r.before.Apply(e)
+	}
+	if !r.follows(e, payload) {
+		return nil
+	}
+	text, err := events.MarshalCloudEvent(e)
+	if err != nil {
+		return err
+	}
+	r.d.Followed = append(r.d.Followed, text)
+	r.d.Story = append(r.d.Story, Told{r.story.Entry(e, payload), e.Time})
+	return nil
+}
+
+// follows reports whether an event after the decision is about it or about what it
+// asked for, and takes note of what it says.
+func (r *decisionReader) follows(e events.Event, payload events.Payload) bool {
+	switch p := payload.(type) {
+	case *events.TrustAdjusted:
+		if p.Decision == r.id {
+			r.d.Trust = p
+		}
+		return p.Decision == r.id
+	case *events.DecisionMade:
+		return r.takesUp(p)
+	case *events.ExperimentRequested:
+		return r.asks(p.Decision, p.Experiment)
+	case *events.QuestionAsked:
+		return r.asks(p.Decision, p.Question)
+	case *events.RegionExcluded:
+		return r.about[p.About]
+	case *events.CampaignCompleted:
+		return r.d.Decision.Action == events.ActionStop && e.Position <= r.d.Position+2
+	}
+	return r.about[payload.Subject()]
+}
+
+// asks takes note of an experiment or question that the decision asked for, or the one
+// that took up its answer.
+func (r *decisionReader) asks(decision, id string) bool {
+	if decision == "" || decision != r.id && decision != r.d.Chose {
+		return false
+	}
+	r.about[id] = true
+	return true
+}
+
+// takesUp takes note of a later decision that took up the answer, or that looked back
+// at it.
+func (r *decisionReader) takesUp(later *events.DecisionMade) bool {
+	form := r.d.Decision.Form
+	if form != events.FormComparison && form != events.FormPinpoint {
+		return false
+	}
+	if review := later.Review; review != nil && r.d.Review == nil {
+		if q := r.state.Question(review.Question); q != nil && q.Decision == r.id {
+			r.d.Review = review
+		}
+	}
+	if r.d.Chose != "" || later.Action != events.ActionRun || later.At <= r.d.Decision.At {
+		return false
+	}
+	r.d.Chose = later.Decision
+	r.about[later.Decision] = true
+	return true
+}
+
+// tookUp returns the question whose answer a decision took up: the last one that
+// a decision asked, where the decision says that it was answered.
+func tookUp(before *campaign.State, d *events.DecisionMade) *campaign.Question {
+	switch d.Rule {
+	case policies.RuleChosen, policies.RulePinpointed, policies.RuleAccepted, policies.RuleNoAnswer:
+	default:
+		return nil
+	}
+	for i := len(before.Questions) - 1; i >= 0; i-- {
+		if q := &before.Questions[i]; q.Decision != "" {
+			return q
+		}
+	}
+	return nil
+}
+
+// Letters maps candidates to the letters under which an expert saw them: empty where
+// none was asked to compare them.
+func (d *Decision) Letters() map[string]string {
+	if d.Asked == nil {
+		return nil
+	}
+	return Letters(d.Asked)
+}
+
+// Letters maps the candidates of a comparison to the letters under which its expert
+// saw them.
+func Letters(q *campaign.Question) map[string]string {
+	letters := make(map[string]string, len(q.Options))
+	for i, o := range q.Options {
+		letters[o.Candidate] = humans.OptionName(i)
+	}
+	return letters
+}

@@ -1,0 +1,339 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/num/shapley"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Write lays a decision out for people.
+func (d *Decision) Write(w io.Writer, how How) error {
+	made := d.Decision
+	p := &page{w: w}
+	p.line("Decision %s: %s", made.Decision, ActionText(made))
+	p.line("%s", made.Reason)
+	p.raw("")
+	p.rows(decisionNames, d.facts(how))
+	d.writeCandidates(p)
+	d.writeAttributions(p)
+	if len(made.Tests) > 0 {
+		p.heading("Tests")
+		p.table(testRows(made.Tests))
+	}
+	if models := Models(d.Definition, made); models != nil {
+		p.heading("Models")
+		p.rows(decisionNames, models)
+	}
+	if made.Review != nil {
+		p.heading("Looking back")
+		p.line("  %s", reviewText(made.Review))
+	}
+	d.writeStory(p, how)
+	return p.err
+}
+
+// decisionNames is how wide the names of the rows of a decision are.
+const decisionNames = 10
+
+// facts are what is needed to make the decision again, and what it did.
+func (d *Decision) facts(how How) []Row {
+	made := d.Decision
+	rows := []Row{
+		rowf("made", "%s, at position %d, from the campaign's events 1 to %d",
+			d.Time.Local().Format(time.DateTime), d.Position, made.At),
+		{"policy", Policy(made.Policy)},
+		{"rule", made.Rule},
+		rowf("seed", "%d", made.Seed),
+		{"build", Build(made.Build)},
+	}
+	if made.Lambda != nil {
+		rows = append(rows, Row{"weight λ", weightText(*made.Lambda, d.Trust)})
+	}
+	if q := d.Answered; q != nil {
+		earlier := how(problem.Remedy{Action: problem.Explain, Subject: q.Decision})
+		answer := Answer(d.Definition, q)
+		rows = append(rows, rowf("answer", "%s; what was weighed then: %s", answer, earlier))
+	}
+	return rows
+}
+
+// Policy names the policy of a decision.
+func Policy(p events.PolicyRef) string {
+	if p.Duel != "" {
+		return fmt.Sprintf("duel %s, version %d", p.Duel, p.Version)
+	}
+	return fmt.Sprintf("next %s, trust %s, handover %s, version %d", p.Next, p.Trust, p.Handover, p.Version)
+}
+
+// ActionText says what a decision decided.
+func ActionText(d *events.DecisionMade) string {
+	switch d.Action {
+	case events.ActionRun:
+		return fmt.Sprintf("run an experiment at the %s candidate", d.Chosen)
+	case events.ActionAsk:
+		return forms[d.Form].decided(d)
+	case events.ActionStop:
+		return "complete the campaign"
+	}
+	return string(d.Action)
+}
+
+// Answer says what an expert answered: "ada prefers B (…) to A (…) in q7".
+func Answer(def *definition.Campaign, q *campaign.Question) string {
+	if q.Status != campaign.Answered {
+		return fmt.Sprintf("%s to %s was %s", q.ID, q.Expert, q.Status)
+	}
+	return q.Expert + " " + forms[q.Form].does(NewStory(def), q.ID, q.Points(), q.Answer)
+}
+
+// weightText says the weight of a belief after a decision, and how it moved.
+func weightText(lambda float64, moved *events.TrustAdjusted) string {
+	if moved == nil {
+		return format.Short(lambda) + " of the expert's belief"
+	}
+	return fmt.Sprintf("%s of %s's belief after it (%s before; the lower belief bound was %s)",
+		format.Short(lambda), moved.Expert, format.Short(moved.From), format.Short(moved.Violation))
+}
+
+// writeCandidates writes the candidates side by side, the chosen one marked.
+func (d *Decision) writeCandidates(p *page) {
+	if len(d.Decision.Candidates) == 0 {
+		return
+	}
+	p.heading("Candidates")
+	var rows [][]string
+	for _, r := range CandidateTable(d.Definition, d.Decision) {
+		rows = append(rows, append([]string{"  " + r.Name}, r.Cells...))
+	}
+	p.table(append([][]string{d.candidateNames()}, rows...))
+	if d.Asked != nil && d.Asked.Winner() != nil {
+		p.line("  * %s", Answer(d.Definition, d.Asked))
+	}
+}
+
+// candidateNames heads the columns of the candidates.
+func (d *Decision) candidateNames() []string {
+	letters := d.Letters()
+	winner := ""
+	if d.Asked != nil && d.Asked.Winner() != nil {
+		winner = d.Asked.Winner().Candidate
+	}
+	names := []string{"  "}
+	for _, c := range d.Decision.Candidates {
+		name := strings.TrimSpace(letters[c.Name] + " " + c.Name)
+		if c.Name == d.Decision.Chosen || c.Name == winner && winner != "" {
+			name += " *"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// CandidateRow is a quantity of a decision's candidates, a cell for each.
+type CandidateRow struct {
+	Name  string
+	Cells []string
+}
+
+// CandidateTable lists what is recorded of a decision's candidates: the values of the
+// parameters, then what the models said. What is recorded of none has no row.
+func CandidateTable(def *definition.Campaign, d *events.DecisionMade) (rows []CandidateRow) {
+	points := make([]definition.Point, len(d.Candidates))
+	for i, c := range d.Candidates {
+		points[i] = c.Parameters
+	}
+	write := format.CompositionsOf(def).Apart(points...)
+	for i, par := range def.Parameters {
+		r := CandidateRow{Name: format.Heading(par.Name, par.Unit)}
+		for _, point := range points {
+			text, _ := write.Value(i, point)
+			r.Cells = append(r.Cells, text)
+		}
+		rows = append(rows, r)
+	}
+	for _, quantity := range candidateQuantities(def, d) {
+		r := CandidateRow{Name: quantity.name}
+		for i := range d.Candidates {
+			r.Cells = append(r.Cells, quantity.of(&d.Candidates[i]))
+		}
+		rows = append(rows, r)
+	}
+	empty := func(r CandidateRow) bool { return strings.Join(r.Cells, "") == "" }
+	return slices.DeleteFunc(rows, empty)
+}
+
+// candidateQuantity is something the models say of a candidate; "" where they do not.
+type candidateQuantity struct {
+	name string
+	of   func(*events.Candidate) string
+}
+
+func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []candidateQuantity {
+	unit := def.Objective.Unit
+	return []candidateQuantity{
+		{format.Heading("predicted "+def.Objective.Name, unit), func(c *events.Candidate) string {
+			if c.Prediction == nil {
+				return ""
+			}
+			return format.PlusMinus(c.Prediction.Mean, c.Prediction.SD, "")
+		}},
+		{format.Heading("optimistic bound", unit), func(c *events.Candidate) string {
+			return optional(c.Optimistic)
+		}},
+		{format.Heading("pessimistic bound", unit), func(c *events.Candidate) string {
+			return optional(c.Pessimistic)
+		}},
+		{"acquisition (smaller is better)", func(c *events.Candidate) string {
+			return optional(c.Acquisition)
+		}},
+		{"belief: rejection score (logits)", func(c *events.Candidate) string {
+			if c.Belief == nil {
+				return ""
+			}
+			return format.Short(c.Belief.Lower) + " … " + format.Short(c.Belief.Upper)
+		}},
+		{scoreName(d), func(c *events.Candidate) string {
+			if c.Score == nil {
+				return ""
+			}
+			return format.PlusMinus(c.Score.Mean, c.Score.SD, "")
+		}},
+	}
+}
+
+// scoreName says what the score of a candidate is.
+func scoreName(d *events.DecisionMade) string {
+	if d.Preference != nil && d.Preference.Form == events.PreferenceChoice {
+		return "chance to be preferred to a random one"
+	}
+	return "utility (differences count, not its level)"
+}
+
+func optional(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return format.Short(*x)
+}
+
+// writeAttributions writes what the models base their view of the candidates on:
+// Shapley values as bars, and the plane of the two strongest parameters.
+func (d *Decision) writeAttributions(p *page) {
+	shares := Shares(d.Definition, d.Decision)
+	switch {
+	case shares != nil:
+		p.heading("What each parameter does (Shapley values)")
+		if AddUp(shares) {
+			p.raw("  They add up to what the model says, from what it says on average of the compositions" +
+				" that were measured.")
+		} else {
+			p.raw("  They explain what the measured compositions tell. Where nothing was measured nearby," +
+				" the model itself")
+			p.raw("  falls back to what it expects of any composition, and is less sure.")
+		}
+		p.raw("")
+		for _, line := range d.shareLines(shares) {
+			p.line("  %s", line)
+		}
+	case d.wouldExplain():
+		p.raw("")
+		p.line("There are no Shapley values: they are worked out for at most %d parameters.",
+			shapley.MaxPlayers)
+	}
+	if at := d.Decision.Attributions; at != nil && at.Plane != nil {
+		p.heading("The two strongest parameters")
+		for _, line := range d.planeLines(at.Plane) {
+			p.line("  %s", line)
+		}
+	}
+}
+
+// wouldExplain reports whether the policy explains a choice such as this.
+func (d *Decision) wouldExplain() bool {
+	choose := d.Definition.Policy.Handover.Choose
+	return d.Decision.Form == events.FormComparison &&
+		choose != nil && choose.Explain != nil && *choose.Explain
+}
+
+// testRows writes tests: "optimistic bound  1.2 <= 1.3  holds".
+func testRows(tests []events.Test) [][]string {
+	rows := make([][]string, len(tests))
+	for i, t := range tests {
+		verdict := "holds"
+		if !t.Holds {
+			verdict = "does not hold"
+		}
+		compared := format.Short(t.Left) + " " + t.Relation + " " + format.Short(t.Right)
+		rows[i] = []string{"  " + t.Name, compared, verdict}
+	}
+	return rows
+}
+
+// Models are the fits that a decision used.
+func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
+	if f := d.Objective; f != nil {
+		unit := def.Objective.Unit
+		rows = append(rows,
+			rowf("objective", "%s kernel on %s, log posterior %s",
+				f.Kernel, format.Count(f.Observations, "measurement"), format.Short(f.LogPosterior)),
+			rowf("", "lengthscales %s (in the unit cube), prior sd %s, noise sd %s",
+				format.Numbers(f.Lengthscales),
+				format.Quantity(sqrt(f.OutputScale)*f.Scale, unit),
+				noiseText(def, f)))
+	}
+	if f := d.Belief; f != nil {
+		noun := "label"
+		if b := def.Policy.Trust.Belief(); b != nil && b.Feedback != definition.FeedbackLabel {
+			noun = "pair" // of compositions, one held better than the other
+		}
+		rows = append(rows, rowf("belief", "%s, norm bound %s, log likelihood %s, confidence %s",
+			format.Count(f.Labels, noun),
+			format.Short(f.NormBound), format.Short(f.LogLikelihood), format.Short(f.Confidence)))
+	}
+	if f := d.Preference; f != nil {
+		rows = append(rows,
+			rowf("preference", "%s model, %s kernel on %s, log evidence %s",
+				f.Form, f.Kernel,
+				format.Count(f.Comparisons, "comparison"), format.Short(f.LogEvidence)),
+			rowf("", "lengthscales %s (in the unit cube), output scale %s",
+				format.Numbers(f.Lengthscales), format.Short(f.OutputScale)))
+	}
+	return rows
+}
+
+// noiseText says which noise a fit reckoned with.
+func noiseText(def *definition.Campaign, f *events.ObjectiveFit) string {
+	switch {
+	case def.Objective.Noise != nil:
+		return format.Quantity(*def.Objective.Noise, def.Objective.Unit) + " (given)"
+	case f.Noise == 0:
+		return "as the instrument says"
+	}
+	return format.Quantity(sqrt(f.Noise)*f.Scale, def.Objective.Unit) + " (inferred)"
+}
+
+func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
+
+// writeStory writes what followed.
+func (d *Decision) writeStory(p *page, how How) {
+	p.heading("What followed")
+	if len(d.Story) == 0 {
+		p.raw("  nothing yet")
+	}
+	for _, told := range d.Story {
+		p.line("  %s  %s", told.Time.Local().Format(time.TimeOnly), told.Line(how))
+	}
+	if d.Review != nil {
+		p.line("  %s", reviewText(d.Review))
+	}
+}

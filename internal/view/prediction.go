@@ -1,0 +1,268 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/belief"
+	"github.com/campaignd/campaignd/projections/preference"
+)
+
+// Prediction is what the models say of a composition.
+type Prediction struct {
+	Parameters definition.Point `json:"parameters"`
+	// Outside says why the composition could not be suggested: the numbers are then
+	// an extrapolation, or of something nobody wants.
+	Outside string `json:"outside,omitempty"`
+	// Mean and SD are the posterior of the objective without noise, in its unit;
+	// absent where nothing is measured.
+	Mean *float64 `json:"mean,omitempty"`
+	SD   *float64 `json:"sd,omitempty"`
+	// Belief bounds the rejection score of the first expert, in logits;
+	// Beliefs those of all, where there are several.
+	Belief  *events.Interval            `json:"belief"`
+	Beliefs map[string]*events.Interval `json:"beliefs,omitempty"`
+	// Preferences say what the model of each expert's comparisons holds of it: the
+	// utility, of which only differences count, or where the objective is
+	// measured the chance to be preferred to a random composition.
+	Preferences map[string]events.Score `json:"preferences,omitempty"`
+}
+
+// ErrNoModel is wrapped by the error of [NewPredictor] where the campaign has no model
+// that could predict, yet or ever.
+var ErrNoModel = errors.New("no model")
+
+// noModel says why there is none, without repeating that.
+type noModel struct{ why string }
+
+func (e noModel) Error() string        { return e.why }
+func (e noModel) Is(target error) bool { return target == ErrNoModel }
+
+// Predictor asks the models of a campaign about compositions.
+type Predictor struct {
+	core *engine.Core
+	view policies.View
+}
+
+// NewPredictor returns one, or why there is none: an error of the models, or one that
+// wraps [ErrNoModel].
+func NewPredictor(core *engine.Core) (*Predictor, error) {
+	view := core.View()
+	def := core.State().Definition
+	duel := def.Policy.Duel
+	switch {
+	case view.ObjectiveError != nil:
+		return nil, view.ObjectiveError
+	case view.Objective == nil && def.Measures():
+		return nil, noModel{"the campaign has no model yet: it is fitted after the initial experiments"}
+	}
+	if err := errors.Join(view.PreferenceErrors...); err != nil {
+		return nil, err
+	}
+	hasUtility := func(m *preference.Model) bool { return m != nil && m.Utility != nil }
+	switch {
+	case def.Measures() || slices.ContainsFunc(view.Preferences, hasUtility):
+		return &Predictor{core, view}, nil
+	case duel.MRLPF != nil || duel.MaxMinLCB != nil || duel.RandomDuels != nil:
+		return nil, noModel{"this policy finds the best of its candidates and has no model of any other" +
+			" composition; eubo, raeubo and the other rules on a utility have one"}
+	}
+	return nil, noModel{"the campaign has no model yet: it is fitted after the initial comparisons"}
+}
+
+// Predict returns what the models say of a composition. The error wraps
+// [space.ErrOutside] where it is none of the campaign.
+func (p *Predictor) Predict(ctx context.Context, point definition.Point) (Prediction, error) {
+	sp := p.core.Space()
+	x, err := sp.Encode(point)
+	if err != nil {
+		return Prediction{}, err
+	}
+	prediction := Prediction{Parameters: point, Outside: outsideBecause(sp, point)}
+	if p.view.Objective != nil {
+		posterior := p.view.Objective.PredictAt(x)
+		prediction.Mean = &posterior.Mean
+		prediction.SD = &posterior.SD
+	}
+	if err := prediction.believe(p.view.Beliefs, x); err != nil {
+		return Prediction{}, err
+	}
+	seed := p.core.State().Definition.Seed
+	if err := prediction.prefer(ctx, p.view.Preferences, x, seed); err != nil {
+		return Prediction{}, err
+	}
+	return prediction, nil
+}
+
+// outsideBecause says why a composition could not be suggested, "" for one that could.
+func outsideBecause(sp *space.Space, point definition.Point) string {
+	if strays := sp.Strays(point, false); strays != nil {
+		return strings.Join(strays, "; ")
+	}
+	if err := sp.Contains(point); err != nil {
+		return strings.TrimPrefix(err.Error(), space.ErrOutside.Error()+": ")
+	}
+	return ""
+}
+
+// believe adds what the beliefs say.
+func (p *Prediction) believe(beliefs []*belief.Model, x []float64) error {
+	for k, b := range beliefs {
+		if b == nil {
+			continue
+		}
+		lower, upper, err := b.Bounds(x)
+		if err != nil {
+			return fmt.Errorf("the belief of %s: %w", b.Expert, err)
+		}
+		interval := &events.Interval{Lower: lower, Upper: upper}
+		if k == 0 {
+			p.Belief = interval
+		}
+		if len(beliefs) > 1 {
+			if p.Beliefs == nil {
+				p.Beliefs = make(map[string]*events.Interval)
+			}
+			p.Beliefs[b.Expert] = interval
+		}
+	}
+	return nil
+}
+
+// prefer adds what the models of comparisons say.
+func (p *Prediction) prefer(
+	ctx context.Context, models []*preference.Model, x []float64, seed uint64,
+) error {
+	for _, m := range models {
+		if m == nil {
+			continue
+		}
+		var score events.Score
+		switch {
+		case m.Utility != nil:
+			posterior, err := m.Utility.Posterior(ctx, seed)
+			if err != nil {
+				return fmt.Errorf("the utility of %s: %w", m.Expert, err)
+			}
+			score.Mean, score.SD = posterior.Posterior(x)
+		case m.Score != nil:
+			mean, variance := m.Score.NewPredictor().At(x, nil, nil)
+			score = events.Score{Mean: mean, SD: math.Sqrt(variance)}
+		default:
+			continue
+		}
+		if p.Preferences == nil {
+			p.Preferences = make(map[string]events.Score)
+		}
+		p.Preferences[m.Expert] = score
+	}
+	return nil
+}
+
+// beliefOf returns what is predicted of an expert's belief, nil where nothing is.
+func (p *Prediction) beliefOf(expert string, only bool) *events.Interval {
+	if interval := p.Beliefs[expert]; interval != nil {
+		return interval
+	}
+	if only {
+		return p.Belief
+	}
+	return nil
+}
+
+// WritePredictions writes predictions in a table, a composition a line.
+func WritePredictions(w io.Writer, def *definition.Campaign, predictions []Prediction) error {
+	t := newPredictionTable(def, predictions)
+	rows := [][]string{t.header()}
+	for i := range predictions {
+		rows = append(rows, t.row(&predictions[i]))
+	}
+	p := &page{w: w}
+	p.table(rows)
+	return p.err
+}
+
+// predictionTable says which columns predictions have.
+type predictionTable struct {
+	def       *definition.Campaign
+	measured  bool
+	believing []string // the experts whose beliefs are predicted
+	comparing []string // those whose preferences are
+	only      bool     // there is one expert
+}
+
+func newPredictionTable(def *definition.Campaign, predictions []Prediction) predictionTable {
+	t := predictionTable{def: def, only: len(def.Experts) == 1, measured: len(def.Experts) == 0}
+	some := func(holds func(*Prediction) bool) bool {
+		return slices.ContainsFunc(predictions, func(p Prediction) bool { return holds(&p) })
+	}
+	t.measured = t.measured || some(func(p *Prediction) bool { return p.Mean != nil })
+	for _, e := range def.Experts {
+		if some(func(p *Prediction) bool { return p.beliefOf(e.Name, t.only) != nil }) {
+			t.believing = append(t.believing, e.Name)
+		}
+		compares := func(p *Prediction) bool {
+			_, ok := p.Preferences[e.Name]
+			return ok
+		}
+		if some(compares) {
+			t.comparing = append(t.comparing, e.Name)
+		}
+	}
+	return t
+}
+
+func (t predictionTable) header() (cells []string) {
+	for _, par := range t.def.Parameters {
+		cells = append(cells, par.Name)
+	}
+	if t.measured {
+		cells = append(cells, t.def.Objective.Name, "sd")
+	}
+	for _, name := range t.believing {
+		cells = append(cells, "belief of "+name)
+	}
+	prefers := "score by "
+	if !t.def.Measures() {
+		prefers = "utility by "
+	}
+	for _, name := range t.comparing {
+		cells = append(cells, prefers+name, "sd")
+	}
+	return append(cells, "")
+}
+
+func (t predictionTable) row(p *Prediction) (cells []string) {
+	for _, par := range t.def.Parameters {
+		cells = append(cells, p.Parameters[par.Name].String())
+	}
+	if t.measured {
+		cells = append(cells, format.Quantity(*p.Mean, t.def.Objective.Unit), format.Short(*p.SD))
+	}
+	for _, name := range t.believing {
+		cell := ""
+		if interval := p.beliefOf(name, t.only); interval != nil {
+			cell = format.Short(interval.Lower) + " … " + format.Short(interval.Upper)
+		}
+		cells = append(cells, cell)
+	}
+	for _, name := range t.comparing {
+		score := p.Preferences[name]
+		cells = append(cells, format.Short(score.Mean), format.Short(score.SD))
+	}
+	if p.Outside == "" {
+		return append(cells, "")
+	}
+	return append(cells, "outside the space: "+p.Outside)
+}

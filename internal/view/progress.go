@@ -1,0 +1,116 @@
+package view
+
+import (
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Progress is where a running campaign stands.
+type Progress struct {
+	Campaign string
+	Status   campaign.Status
+	Done     int // experiments that have an outcome; comparisons made, where nothing is measured
+	Open     int // experiments under way
+	Budget   int // as Done counts
+	Labels   int
+	Asked    int
+	// Compared counts the comparisons that were answered, Named the compositions that
+	// experts named.
+	Compared, Named int
+	// Questions are the open questions, by their identifiers.
+	Questions  map[string]campaign.Question
+	Best       *engine.Best
+	Preferred  []duel.Best // instead of Best, where nothing is measured
+	Definition *definition.Campaign
+	Trust      []campaign.Trust
+	Helps      []policies.Help
+	Failure    string
+	WaitingFor string
+	// Computing is what has been computed for a while.
+	Computing  engine.Computation
+	Began      time.Time
+	Unresolved []string
+	Values     []float64 // what was measured, in order
+	// Review looks back at the last choice whose composition was measured.
+	Review *events.ChoiceReview
+}
+
+// ProgressOf returns where a campaign stands that waits for what is said.
+func ProgressOf(core *engine.Core, waitingFor string) Progress {
+	s := core.State()
+	def := s.Definition
+	p := Progress{
+		Campaign: s.Name, Status: s.Status, Definition: def,
+		Budget:     def.Budget.Experiments,
+		Labels:     s.Labels(),
+		Asked:      s.AskedCount(),
+		Compared:   s.Comparisons(),
+		Named:      Named(s),
+		Questions:  openQuestions(s),
+		Trust:      append([]campaign.Trust(nil), s.Trust...),
+		Failure:    s.Failure,
+		WaitingFor: waitingFor,
+		Began:      s.DefinedAt,
+	}
+	if !def.Measures() {
+		p.Budget = def.Budget.Comparisons
+		p.Done = Compared(s)
+	}
+	for i := range s.Experiments {
+		p.count(&s.Experiments[i])
+	}
+	if summary, err := core.Summarize(); err == nil {
+		p.Best = summary.Best
+		p.Preferred = summary.Preferred
+		p.Helps = summary.Helps
+	}
+	return p
+}
+
+// openQuestions are the questions that wait for an answer, by their identifiers.
+func openQuestions(s *campaign.State) map[string]campaign.Question {
+	open := make(map[string]campaign.Question)
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Status == campaign.Asked {
+			open[q.ID] = *q
+		}
+	}
+	return open
+}
+
+// count counts an experiment.
+func (p *Progress) count(x *campaign.Experiment) {
+	switch {
+	case x.Origin == events.OriginImport || x.Status.CalledOff():
+	case x.Status.Open():
+		p.Open++
+	default:
+		p.Done++
+	}
+	if x.Status == campaign.Unresolved {
+		p.Unresolved = append(p.Unresolved, x.ID)
+	}
+	if x.Measurement != nil && !x.Excluded {
+		p.Values = append(p.Values, x.Measurement.Objective.Value)
+	}
+}
+
+// BudgetText writes what the campaign may spend: "25 experiments".
+func (p *Progress) BudgetText() string {
+	if !p.Definition.Measures() {
+		return format.Count(p.Budget, "comparison")
+	}
+	return format.Count(p.Budget, "experiment")
+}
+
+// Computing writes what is being computed, and since when.
+func Computing(what string, since, now time.Time) string {
+	return what + " since " + Clock(since, now)
+}

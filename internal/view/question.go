@@ -1,0 +1,171 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Question is a question as its expert is asked it: what every way of asking shows.
+func Question(def *definition.Campaign, q *campaign.Question) humans.Question {
+	return humans.Question{
+		ID: q.ID, Expert: q.Expert, Form: q.Form,
+		Parameters: def.Parameters, Steps: def.Instrument.Steps,
+		Objective: def.Objective,
+		Options:   q.Options, Suggestion: q.Suggestion,
+		Explanation: q.Explanation, Attributions: q.Attributions,
+		Asked: q.AskedAt, Expires: q.Expires,
+	}
+}
+
+// formWords are the words for a form of question.
+type formWords struct {
+	// initial is what an expert gives unasked.
+	initial string
+	// decided says what a decision that asks does.
+	decided func(d *events.DecisionMade) string
+	// asked says what the expert is asked, as it goes on after "q7 asks ada".
+	asked func(s *Story, points []definition.Point) string
+	// does says what the expert does by an answer, as it goes on after the expert:
+	// "prefers B (…) to A (…) in q7".
+	does func(s *Story, question string, points []definition.Point, a events.Answer) string
+	// asks says what an open question asks, as it goes on after the expert, and in
+	// further lines.
+	asks func(def *definition.Campaign, q *campaign.Question) (question string, lines []string)
+	// answers says in words what may be answered.
+	answers func(def *definition.Campaign, q *campaign.Question) string
+	// choices are the answers there are, as they are written.
+	choices func(def *definition.Campaign, q *campaign.Question) []string
+}
+
+// forms has a row for every form of question.
+var forms = map[events.Form]formWords{
+	events.FormLabel: {
+		initial: "label",
+		decided: decidedToAsk,
+		asked:   (*Story).askedToLabel,
+		does:    (*Story).labels,
+		asks:    asksForLabel,
+		answers: labelAnswers,
+		choices: labelChoices,
+	},
+	events.FormComparison: {
+		initial: "comparison",
+		decided: decidedToCompare,
+		asked:   (*Story).askedToCompare,
+		does:    (*Story).compares,
+		asks:    asksForOrder,
+		answers: orderAnswers,
+		choices: orderChoices,
+	},
+	events.FormPinpoint: {
+		initial: "composition",
+		decided: decidedToPinpoint,
+		asked:   (*Story).askedToPinpoint,
+		does:    (*Story).pinpoints,
+		asks:    asksForPoint,
+		answers: pointAnswers,
+		choices: pointChoices,
+	},
+}
+
+// Answers says in words what may be answered to a question.
+func Answers(def *definition.Campaign, q *campaign.Question) string {
+	return forms[q.Form].answers(def, q)
+}
+
+// AnswerTo is how a question is answered.
+func AnswerTo(def *definition.Campaign, q *campaign.Question) problem.Remedy {
+	return problem.Remedy{
+		Text: "answer it", Action: problem.Answer, Subject: q.ID, Ways: forms[q.Form].choices(def, q),
+	}
+}
+
+// Asks says in lines what an open question asks, the expert and the time left apart.
+func Asks(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
+	return forms[q.Form].asks(def, q)
+}
+
+func decidedToAsk(d *events.DecisionMade) string {
+	return fmt.Sprintf("ask %s about the %s candidate", d.Expert, d.Chosen)
+}
+
+func asksForLabel(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
+	return " (" + format.CompositionsOf(def).Line(q.Composition()) + ")", nil
+}
+
+func labelAnswers(*definition.Campaign, *campaign.Question) string {
+	return "accept, reject, unsure or refuse"
+}
+
+func labelChoices(*definition.Campaign, *campaign.Question) []string {
+	return []string{string(events.LabelAccept), string(events.LabelReject), "unsure", "refuse"}
+}
+
+func decidedToCompare(d *events.DecisionMade) string {
+	if len(d.Candidates) > 2 {
+		return fmt.Sprintf("ask %s to rank %d candidates", d.Expert, len(d.Candidates))
+	}
+	return fmt.Sprintf("ask %s which of two candidates is better", d.Expert)
+}
+
+func asksForOrder(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
+	points := q.Points()
+	apart := format.CompositionsOf(def).Apart(points...)
+	for i, point := range points {
+		lines = append(lines, humans.OptionName(i)+"  "+apart.Line(point))
+	}
+	return ": which is better?", lines
+}
+
+func orderAnswers(_ *definition.Campaign, q *campaign.Question) string {
+	if len(q.Options) == 2 {
+		return "A or B, the better one, or unsure"
+	}
+	return "the letters of " + humans.OptionNames(len(q.Options)) +
+		" from the best to the worst, as in B A C, or unsure"
+}
+
+func orderChoices(_ *definition.Campaign, q *campaign.Question) []string {
+	names := make([]string, len(q.Options))
+	for i := range names {
+		names[i] = humans.OptionName(i)
+	}
+	if len(names) > 2 {
+		return []string{strings.Join(names, " ") + "   (the best first), or unsure"}
+	}
+	return append(names, "unsure")
+}
+
+func decidedToPinpoint(d *events.DecisionMade) string {
+	return fmt.Sprintf("ask %s for a composition of their own", d.Expert)
+}
+
+func asksForPoint(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
+	if q.Suggestion != nil {
+		suggestion := format.CompositionsOf(def).Line(q.Suggestion.Parameters)
+		lines = append(lines, "the campaign would take "+suggestion)
+	}
+	return ": what to measure next?", lines
+}
+
+func pointAnswers(def *definition.Campaign, q *campaign.Question) string {
+	text := format.Blank(def.Parameters)
+	if q.Suggestion != nil {
+		text += ", ok for what the campaign would take,"
+	}
+	return text + " or unsure"
+}
+
+func pointChoices(def *definition.Campaign, q *campaign.Question) []string {
+	if q.Suggestion != nil {
+		return []string{format.Blank(def.Parameters) + "   (or ok, or unsure)"}
+	}
+	return []string{format.Blank(def.Parameters) + "   (or unsure)"}
+}

@@ -1,0 +1,191 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Standing says in a few words how a campaign stands: "completed (budget)".
+func Standing(s *campaign.State) string {
+	switch s.Status {
+	case campaign.Completed, campaign.Stopped, campaign.Paused:
+		if s.Reason != "" {
+			return fmt.Sprintf("%s (%s)", s.Status, s.Reason)
+		}
+	}
+	return string(s.Status)
+}
+
+// Found says what a campaign has found: the best composition, or, where nothing is
+// measured, what each expert prefers.
+func Found(s *campaign.State, summary engine.Summary) []Row {
+	write := format.CompositionsOf(s.Definition)
+	if !s.Definition.Measures() {
+		return preferred(write, summary)
+	}
+	best := summary.Best
+	if best == nil {
+		return []Row{{"best", "nothing was measured"}}
+	}
+	rows := []Row{{"best", bestText(s, best)}, {"", write.LineWithUnits(best.Parameters)}}
+	if further := quantities(best.Further); len(further) > 0 {
+		rows = append(rows, Row{"", "further " + strings.Join(further, ", ")})
+	}
+	return rows
+}
+
+// bestText says what the best composition has. The model's value is not the measured
+// one, which holds noise: where they differ both are said.
+func bestText(s *campaign.State, best *engine.Best) string {
+	text := s.Definition.Objective.Name + " " + format.Quantity(best.Value, best.Unit)
+	x := s.Experiment(best.Experiment)
+	if x == nil || x.Measurement == nil {
+		return text + ", in " + best.Experiment
+	}
+	value := format.Short(x.Measurement.Objective.Value)
+	if value == format.Short(best.Value) {
+		return text + ", in " + best.Experiment
+	}
+	return fmt.Sprintf("%s by the model, in %s, which measured %s", text, best.Experiment, value)
+}
+
+// preferred says what each expert prefers.
+func preferred(write format.Compositions, summary engine.Summary) []Row {
+	if len(summary.Preferred) == 0 {
+		return []Row{{"preferred", "nothing was compared"}}
+	}
+	rows := make([]Row, len(summary.Preferred))
+	for i, best := range summary.Preferred {
+		rows[i] = rowf("preferred", "by %s: %s", best.Expert, write.LineWithUnits(best.Parameters))
+	}
+	return rows
+}
+
+// Effort says what a campaign has spent: experiments, and the answers of its experts,
+// each form of them where there are any or the policy asks for it.
+func Effort(s *campaign.State, summary engine.Summary) []Row {
+	def := s.Definition
+	if !def.Measures() {
+		text := fmt.Sprintf("%d of %d", Compared(s), def.Budget.Comparisons)
+		if n := expired(s); n > 0 {
+			text += fmt.Sprintf(", %d of them unanswered", n)
+		}
+		return []Row{{"comparisons", text}}
+	}
+	rows := []Row{rowf("experiments", "%d of %d", summary.Experiments, def.Budget.Experiments)}
+	if len(def.Experts) == 0 && summary.Labels == 0 {
+		return rows
+	}
+	if summary.Labels > 0 || AsksForLabels(def) {
+		rows = append(rows, rowf("labels", "%d", summary.Labels))
+	}
+	if all := summary.Comparisons; all > 0 {
+		rows = append(rows, rowf("comparisons", "%d%s", all, initially(initialComparisons(s), all)))
+	}
+	if n := Named(s); n > 0 {
+		rows = append(rows, rowf("named", "%s by experts", format.Count(n, "composition")))
+	}
+	return rows
+}
+
+// AsksForLabels reports whether a campaign's policy asks its experts to accept or
+// reject.
+func AsksForLabels(def *definition.Campaign) bool {
+	belief := def.Policy.Trust.Belief()
+	return belief != nil && belief.Feedback == definition.FeedbackLabel
+}
+
+// initially says how many answers were given before the first decision.
+func initially(n, all int) string {
+	switch n {
+	case 0:
+		return ""
+	case all:
+		return ", all at first"
+	}
+	return fmt.Sprintf(", %d of them at first", n)
+}
+
+// initialComparisons counts the comparisons that were answered before the first
+// decision.
+func initialComparisons(s *campaign.State) int {
+	return count(s.Questions, func(q *campaign.Question) bool {
+		return q.Form == events.FormComparison && q.Decision == "" && len(q.Answer.Order) > 0
+	})
+}
+
+// Compared counts the comparisons that were asked for and are over: what counts
+// against the budget of a campaign that measures nothing.
+func Compared(s *campaign.State) int {
+	return count(s.Questions, func(q *campaign.Question) bool {
+		return q.Form == events.FormComparison && !q.Volunteered && !q.Moot && q.Status != campaign.Asked
+	})
+}
+
+// Named counts the compositions that experts named.
+func Named(s *campaign.State) int {
+	return count(s.Questions, func(q *campaign.Question) bool {
+		return q.Form == events.FormPinpoint && q.Answer.Point != nil
+	})
+}
+
+// expired counts the questions that nobody has answered in time, nor since.
+func expired(s *campaign.State) int {
+	return count(s.Questions, func(q *campaign.Question) bool { return q.Status == campaign.Expired })
+}
+
+// count counts the questions of which something holds.
+func count(questions []campaign.Question, holds func(*campaign.Question) bool) (n int) {
+	for i := range questions {
+		if holds(&questions[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// TrustIn says of each expert how probable it is that their labels help, and with
+// what weight their belief bends a choice.
+func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
+	for _, h := range helps {
+		line := fmt.Sprintf("%s helps with probability %.2f", h.Expert, h.Helps)
+		if h.Labels == 0 {
+			line = h.Expert + " has judged nothing yet"
+		}
+		i := slices.IndexFunc(weights, func(t campaign.Trust) bool { return t.Expert == h.Expert })
+		if i >= 0 {
+			line += fmt.Sprintf(" (weight λ of the belief %.2f)", weights[i].Lambda)
+		}
+		lines = append(lines, line)
+	}
+	if helps == nil { // beliefs from other answers than labels
+		for _, t := range weights {
+			lines = append(lines, fmt.Sprintf("%s's belief has the weight λ %.2f", t.Expert, t.Lambda))
+		}
+	}
+	return lines
+}
+
+// Result says how a campaign ended: what it found, at what cost. undecided says of an
+// expert's preference what speaks against calling it the best.
+func Result(s *campaign.State, summary engine.Summary, undecided map[string]string) []Row {
+	rows := Found(s, summary)
+	for _, best := range summary.Preferred {
+		if text := undecided[best.Expert]; text != "" {
+			rows = append(rows, Row{"", "but for " + best.Expert + " " + text})
+		}
+	}
+	rows = append(rows, Effort(s, summary)...)
+	for _, line := range TrustIn(summary.Helps, s.Trust) {
+		rows = append(rows, Row{"trust", line})
+	}
+	return rows
+}

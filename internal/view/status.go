@@ -1,0 +1,146 @@
+package view
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Status is how a campaign stands.
+type Status struct {
+	engine.Summary
+	Status campaign.Status `json:"status"`
+	// Reason says why it was paused, stopped or completed.
+	Reason string `json:"reason,omitempty"`
+	Budget int    `json:"budget"`
+	Asked  int    `json:"asked"`
+	// Trust is the dual variable of each expert, the weight λ of their belief: no
+	// measure of how far they are trusted, which Helps of the summary is.
+	Trust []campaign.Trust `json:"trust"`
+	// Open are the experiments without an outcome, Questions those without an
+	// answer.
+	Open      []campaign.Experiment `json:"open"`
+	Questions []campaign.Question   `json:"questions"`
+	// Expired are the questions that nobody has answered and that still can be.
+	Expired []campaign.Question `json:"expired"`
+	// Refused are the refusals that hold.
+	Refused []campaign.Exclusion `json:"refused"`
+	// Model says how far the model can be trusted, Experts how each expert's
+	// labels have held against what was measured; a diagnosis says more.
+	Model   ModelStatus       `json:"model"`
+	Experts []diagnose.Expert `json:"experts"`
+	// Failure is the cause of the last fit, if it failed.
+	Failure string `json:"failure,omitempty"`
+	// Events counts the campaign's events.
+	Events events.Sequence `json:"events"`
+
+	// Doubtful are the measurements that a person must judge; those whose fate is
+	// unknown are among the open ones.
+	Doubtful []campaign.Experiment `json:"-"`
+
+	state     *campaign.State
+	diagnosis diagnose.Diagnosis
+}
+
+// ModelStatus is the verdict on a model, with its reasons.
+type ModelStatus struct {
+	Verdict  diagnose.Verdict   `json:"verdict"`
+	Headline string             `json:"headline"`
+	Findings []diagnose.Finding `json:"findings"`
+}
+
+// StatusOf returns how a campaign stands. A model that cannot be built is a finding of
+// the diagnosis, not an error.
+func StatusOf(core *engine.Core, d diagnose.Diagnosis) (*Status, error) {
+	summary, err := core.Summarize()
+	if err != nil && core.View().ObjectiveError == nil {
+		return nil, err
+	}
+	state := core.State()
+	st := &Status{
+		Summary:   summary,
+		Status:    state.Status,
+		Reason:    state.Reason,
+		Budget:    state.Definition.Budget.Experiments,
+		Asked:     state.AskedCount(),
+		Trust:     append([]campaign.Trust{}, state.Trust...),
+		Open:      []campaign.Experiment{},
+		Questions: []campaign.Question{},
+		Expired:   []campaign.Question{},
+		Refused:   Refusals(state),
+		Model:     ModelStatus{Verdict: d.Verdict, Headline: d.Headline, Findings: d.Findings},
+		Experts:   d.Experts,
+		Failure:   state.Failure,
+		Events:    state.Sequence,
+		Doubtful:  doubtful(state),
+		state:     state,
+		diagnosis: d,
+	}
+	for _, x := range state.Experiments {
+		if x.Status.Open() {
+			st.Open = append(st.Open, x)
+		}
+	}
+	for _, q := range state.Questions {
+		switch {
+		case q.Status == campaign.Asked:
+			st.Questions = append(st.Questions, q)
+		case q.Status == campaign.Expired && core.Answerable(&q) == nil:
+			st.Expired = append(st.Expired, q)
+		}
+	}
+	return st, nil
+}
+
+// Refusals are the refusals that hold.
+func Refusals(state *campaign.State) []campaign.Exclusion {
+	held := []campaign.Exclusion{}
+	for _, r := range state.Exclusions {
+		if !r.Lifted {
+			held = append(held, r)
+		}
+	}
+	return held
+}
+
+// doubtful returns the measurements in doubt that nobody is measuring again.
+func doubtful(state *campaign.State) (in []campaign.Experiment) {
+	for i := range state.Experiments {
+		x := &state.Experiments[i]
+		if x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect && !beingRepeated(state, x) {
+			in = append(in, *x)
+		}
+	}
+	return in
+}
+
+// beingRepeated reports whether a repetition of the experiment is under way.
+func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
+	return slices.ContainsFunc(state.Experiments, func(y campaign.Experiment) bool {
+		return y.Status.Open() && maps.Equal(x.Parameters, y.Parameters)
+	})
+}
+
+// NeedsPerson says what a person must do before the campaign goes on.
+func (st *Status) NeedsPerson(how How) []string {
+	needs := []string{}
+	for _, x := range st.Open {
+		if x.Status == campaign.Unresolved {
+			needs = append(needs, fmt.Sprintf("nobody knows what became of %s (%s): look at %s, then `%s`",
+				x.ID, x.Cause, x.Instrument, how(problem.Remedy{Action: problem.Resolve, Subject: x.ID})))
+		}
+	}
+	for _, x := range st.Doubtful {
+		settle := problem.Remedy{
+			Action: problem.Correct, Subject: x.ID, Ways: []string{problem.WayInclude, problem.WayExclude},
+		}
+		needs = append(needs, fmt.Sprintf("%s is in doubt: %s Settle it with `%s`", x.ID, x.Flag.Reason, how(settle)))
+	}
+	return needs
+}

@@ -1,0 +1,192 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// statusNames is how wide the names of the rows of a status are.
+const statusNames = 12
+
+// Around is what a status says that the campaign does not know of itself.
+type Around struct {
+	// Running says which process runs it, and what it does; "" where none does.
+	Running string
+	// NeedsPerson is what a person must do, at least [Status.NeedsPerson].
+	NeedsPerson []string
+	// Store is where it is kept.
+	Store string
+	// Now is when times are told.
+	Now time.Time
+}
+
+// Write says how the campaign stands.
+func (st *Status) Write(w io.Writer, around Around, how How) error {
+	p := &page{w: w}
+	stands := Standing(st.state)
+	if around.Running == "" && st.Status == campaign.Running {
+		stands = "not at its end"
+	}
+	p.line("Campaign %s: %s", st.Campaign, stands)
+	p.raw("")
+	p.rows(statusNames, st.running(around.Running, how))
+	p.rows(statusNames, st.sofar())
+	p.rows(statusNames, st.trusted(how))
+	p.rows(statusNames, st.pending(how, around.Now))
+	p.rows(statusNames, st.refused(how))
+	if st.Failure != "" {
+		p.rows(statusNames, []Row{{"failed fit", st.Failure}})
+	}
+	for _, what := range around.NeedsPerson {
+		p.rows(statusNames, []Row{{"NEEDS YOU", what}})
+	}
+	p.rows(statusNames, []Row{rowf("store", "%s, %s", around.Store, format.Count(int(st.Events), "event"))})
+	return p.err
+}
+
+// running says who runs the campaign, and how much of it at once.
+func (st *Status) running(running string, how How) (rows []Row) {
+	switch {
+	case running != "":
+		rows = append(rows, Row{"run", running})
+	case !st.Status.Ended():
+		rows = append(rows, rowf("run", "by nobody; go on with `%s`", how(problem.Remedy{Action: problem.Run})))
+	}
+	def := st.state.Definition
+	if def.Parallel > 1 && !st.Status.Ended() && def.Measures() {
+		rows = append(rows, rowf("at once", "up to %s", format.Count(def.Parallel, "experiment")))
+	}
+	return rows
+}
+
+// sofar says what was spent and found.
+func (st *Status) sofar() []Row {
+	rows := append(Effort(st.state, st.Summary), Found(st.state, st.Summary)...)
+	if st.Asked > 0 {
+		rows = append(rows, Row{"asked", format.Count(st.Asked, "question")})
+	}
+	return rows
+}
+
+// trusted says how far the model and the experts can be trusted.
+func (st *Status) trusted(how How) (rows []Row) {
+	if d := st.diagnosis; d.Fit != nil || d.Verdict.Troubled() {
+		rows = append(rows, Row{"model", modelLine(d, how)})
+	}
+	for _, x := range st.Experts {
+		for _, pairs := range []*diagnose.Agreement{x.Labels, x.Choices} {
+			if pairs != nil {
+				rows = append(rows, rowf("expert", "%s: %s, right in %s",
+					x.Name, x.Reading, pairsText(pairs)))
+			}
+		}
+	}
+	for _, line := range TrustIn(st.Helps, st.Trust) {
+		rows = append(rows, Row{"trust", line})
+	}
+	return rows
+}
+
+// modelLine says in a line how far the model can be trusted.
+func modelLine(d diagnose.Diagnosis, how How) string {
+	line := string(d.Verdict)
+	for _, f := range d.Findings {
+		if f.Level == d.Verdict {
+			line += ": " + f.Title
+			break
+		}
+	}
+	if check := d.LeaveOneOut; d.Verdict == diagnose.Good && check != nil && check.R2 != nil {
+		line += ": leave-one-out R² " + format.Rounded(*check.R2, 3)
+	}
+	if d.Verdict.Troubled() {
+		line += fmt.Sprintf("; `%s` says what to do", how(problem.Remedy{Action: problem.Diagnose}))
+	}
+	return line
+}
+
+// pending says what the campaign waits for.
+func (st *Status) pending(how How, now time.Time) (rows []Row) {
+	def := st.state.Definition
+	write := format.CompositionsOf(def)
+	for _, x := range st.Open {
+		stalled := ""
+		if x.Stalled {
+			stalled = ", silent for longer than it should be"
+		}
+		rows = append(rows, rowf("under way", "%s is %s%s (%s)",
+			x.ID, x.Status, stalled, write.Line(x.Parameters)))
+	}
+	for i := range st.Questions {
+		q := &st.Questions[i]
+		question, lines := Asks(def, q)
+		rows = append(rows, rowf("asked", "%s to %s%s%s",
+			q.ID, q.Expert, question, Until(q.Expires, now)))
+		for _, line := range append(lines, how(AnswerTo(def, q))) {
+			rows = append(rows, Row{"", line})
+		}
+	}
+	for _, e := range def.Experts {
+		if line := st.unanswered(e.Name, how); line != "" {
+			rows = append(rows, Row{"unanswered", line})
+		}
+	}
+	return rows
+}
+
+// fewIDs is how many identifiers a line lists.
+const fewIDs = 5
+
+// unanswered says which questions an expert may still answer, and how the latest of
+// them is answered; "" where there are none.
+func (st *Status) unanswered(expert string, how How) string {
+	var ids []string
+	var latest *campaign.Question
+	for i := range st.Expired {
+		if st.Expired[i].Expert == expert {
+			latest = &st.Expired[i]
+			ids = append(ids, latest.ID)
+		}
+	}
+	if latest == nil {
+		return ""
+	}
+	if n := len(ids) - fewIDs; n > 0 {
+		ids = append([]string{fmt.Sprintf("%d before", n)}, ids[n:]...)
+	}
+	answer := how(AnswerTo(st.state.Definition, latest))
+	return fmt.Sprintf("%s to %s; an answer still counts: %s", format.List(ids...), expert, answer)
+}
+
+// refused says in which regions nothing is suggested.
+func (st *Status) refused(how How) (rows []Row) {
+	write := format.CompositionsOf(st.state.Definition)
+	for _, r := range st.Refused {
+		rows = append(rows, rowf("refused", "%s: %s (%s; `%s` takes it back)",
+			r.ID, write.Region(r.Region), r.Reason, how(problem.Remedy{Action: problem.Allow, Subject: r.ID})))
+	}
+	return rows
+}
+
+// Clock writes a time of the day, with the date where that is not today's.
+func Clock(t, now time.Time) string {
+	local := t.Local()
+	if local.Format(time.DateOnly) == now.Local().Format(time.DateOnly) {
+		return local.Format(time.TimeOnly)
+	}
+	return local.Format("2006-01-02 15:04")
+}
+
+// Until says until when a question is open; "" where it stays so.
+func Until(expires, now time.Time) string {
+	if expires.IsZero() {
+		return ""
+	}
+	return ", until " + Clock(expires, now)
+}

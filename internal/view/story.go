@@ -1,0 +1,302 @@
+package view
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/policies/trust"
+)
+
+// Entry is an event in plain words.
+type Entry struct {
+	Kind events.Kind `json:"kind,omitempty"`
+	// Subject is the experiment, question, decision or refusal it is about, if any.
+	Subject string `json:"subject,omitempty"`
+	// Who did it: a person, an expert, an instrument. It is empty where Text is a
+	// whole sentence.
+	Who string `json:"who,omitempty"`
+	// Text says what happened, as it goes on after Who: "rejected q12 (salt 1.00)".
+	Text string `json:"text"`
+	// ToldBy is who told an expert's answer, where that was somebody else.
+	ToldBy string `json:"told_by,omitempty"`
+	// Reason is why, in the words of whoever did it.
+	Reason string `json:"reason,omitempty"`
+	// Account is the system's user who recorded it, where that has another name.
+	Account string `json:"account,omitempty"`
+	// Remedy is what a person is to do about it, nil for most.
+	Remedy *problem.Remedy `json:"remedy,omitempty"`
+	// Routine marks what is shown only to whoever asks for everything.
+	Routine bool `json:"routine,omitempty"`
+}
+
+// Line is the entry in a line: "ada rejected q12 (salt 1.00): too viscous". What
+// others wrote in it cannot pass for a line of ours.
+func (e Entry) Line(how How) string {
+	line := strings.TrimSpace(e.Who + " " + e.Text)
+	if e.ToldBy != "" {
+		line += ", told by " + e.ToldBy
+	}
+	if e.Reason != "" {
+		line += ": " + e.Reason
+	}
+	if e.Remedy != nil {
+		line += ending(*e.Remedy, how)
+	}
+	if e.Account != "" {
+		line += " [account " + e.Account + "]"
+	}
+	return plaintext.Line(line)
+}
+
+// ending is what a remedy adds to the line of an event.
+func ending(r problem.Remedy, how How) string {
+	if r.Action == problem.Resolve {
+		return ". Look at the instrument, then `" + how(r) + "`"
+	}
+	return " (" + how(r) + ")"
+}
+
+// Story tells the events of one campaign, which it must be given in order. It follows
+// the definition, which says how compositions are written.
+type Story struct {
+	def *definition.Campaign
+	// initial are the initial answers of an expert that are not told yet.
+	initial initialAnswers
+	// reviewed is the last question whose choice was looked back at.
+	reviewed string
+	// named is the composition that an expert named last, until it is decided upon.
+	named *events.QuestionAnswered
+}
+
+// NewStory returns a story that goes on in a campaign of that definition; nil where it
+// begins with the campaign.
+func NewStory(def *definition.Campaign) *Story { return &Story{def: def} }
+
+// telling makes an entry of an event: its words, with what follows from the envelope
+// left to [Story.Entry].
+type telling func(*Story, events.Event, events.Payload) Entry
+
+// told is the telling of one type of payload.
+func told[P events.Payload](tell func(*Story, events.Event, P) Entry) telling {
+	return func(s *Story, e events.Event, payload events.Payload) Entry {
+		return tell(s, e, payload.(P))
+	}
+}
+
+// routine is a telling of what is shown only to whoever asks for everything.
+func routine(tell telling) telling {
+	return func(s *Story, e events.Event, payload events.Payload) Entry {
+		entry := tell(s, e, payload)
+		entry.Routine = true
+		return entry
+	}
+}
+
+// tellings has a row for every kind of event.
+var tellings = map[events.Kind]telling{
+	events.KindCampaignDefined:   told((*Story).campaignDefined),
+	events.KindCampaignAmended:   told((*Story).campaignAmended),
+	events.KindCampaignPaused:    told((*Story).campaignPaused),
+	events.KindCampaignResumed:   told((*Story).campaignResumed),
+	events.KindCampaignStopped:   told((*Story).campaignStopped),
+	events.KindCampaignCompleted: told((*Story).campaignCompleted),
+	events.KindRecoveryDone:      told((*Story).recoveryDone),
+	events.KindAnchorsDeclared:   told((*Story).anchorsDeclared),
+	events.KindNoteAdded:         told((*Story).noteAdded),
+
+	events.KindQuestionAsked:      routine(told((*Story).questionAsked)),
+	events.KindQuestionAnswered:   told((*Story).questionAnswered),
+	events.KindQuestionSuperseded: told((*Story).questionSuperseded),
+	events.KindQuestionExpired:    told((*Story).questionExpired),
+	events.KindQuestionWithdrawn:  told((*Story).questionWithdrawn),
+	events.KindRegionExcluded:     told((*Story).regionExcluded),
+	events.KindRegionAllowed:      told((*Story).regionAllowed),
+
+	events.KindExperimentRequested:  routine(told((*Story).experimentRequested)),
+	events.KindExperimentDispatched: routine(told((*Story).experimentDispatched)),
+	events.KindExperimentStarted:    routine(told((*Story).experimentStarted)),
+	events.KindExperimentMeasured:   told((*Story).experimentMeasured),
+	events.KindExperimentFailed:     told((*Story).experimentFailed),
+	events.KindExperimentInfeasible: told((*Story).experimentInfeasible),
+	events.KindExperimentDeferred:   told((*Story).experimentDeferred),
+	events.KindExperimentCancelled:  told((*Story).experimentCancelled),
+	events.KindExperimentUnresolved: told((*Story).experimentUnresolved),
+	events.KindExperimentResolved:   told((*Story).experimentResolved),
+	events.KindExperimentCorrected:  told((*Story).experimentCorrected),
+	events.KindMeasurementsJudged:   routine(told((*Story).measurementsJudged)),
+	events.KindMeasurementFlagged:   told((*Story).measurementFlagged),
+	events.KindMeasurementCorrected: told((*Story).measurementCorrected),
+	events.KindInstrumentStalled:    told((*Story).instrumentStalled),
+
+	events.KindModelFitted:    routine(told((*Story).modelFitted)),
+	events.KindModelFitFailed: told((*Story).modelFitFailed),
+	events.KindTrustAdjusted:  routine(told((*Story).trustAdjusted)),
+	events.KindDecisionMade:   routine(told((*Story).decisionMade)),
+}
+
+// Follow takes note of an event that is not told: later ones may be written by what it
+// says.
+func (s *Story) Follow(payload events.Payload) {
+	switch p := payload.(type) {
+	case *events.CampaignDefined:
+		s.def = &p.Definition
+	case *events.CampaignAmended:
+		s.def = &p.Definition
+	}
+}
+
+// Entry says what an event says, by itself.
+func (s *Story) Entry(e events.Event, payload events.Payload) Entry {
+	s.Follow(payload)
+	tell, ok := tellings[events.KindOf(payload)]
+	if !ok {
+		return Entry{Kind: e.Kind, Text: string(e.Kind), Routine: true}
+	}
+	entry := tell(s, e, payload)
+	entry.Kind = e.Kind
+	entry.Subject = payload.Subject()
+	entry.Account = e.ToldBy()
+	return entry
+}
+
+// Tell says what an event adds to the story: nothing for what is routine, and more
+// where the event settles something told before. The initial answers of an expert are
+// told together, once the last one is there.
+func (s *Story) Tell(e events.Event, payload events.Payload) []Entry {
+	entry := s.Entry(e, payload)
+	initial, ok := initialAnswerOf(payload)
+	var entries []Entry
+	if s.initial.count > 0 && !(ok && s.initial.goesOnWith(initial)) {
+		entries = append(entries, Entry{Who: s.initial.expert, Text: s.initial.text()})
+		s.initial = initialAnswers{}
+	}
+	if ok {
+		s.initial.add(initial)
+		return entries
+	}
+	if !entry.Routine {
+		entries = append(entries, entry)
+	}
+	switch p := payload.(type) {
+	case *events.QuestionAnswered:
+		if p.Form == events.FormPinpoint {
+			s.named = p
+		}
+	case *events.DecisionMade:
+		entries = append(entries, s.settled(p)...)
+	}
+	return entries
+}
+
+// settled says what a decision settles of what experts said before it.
+func (s *Story) settled(d *events.DecisionMade) (entries []Entry) {
+	if d.Review != nil && d.Review.Question != s.reviewed {
+		s.reviewed = d.Review.Question // decisions repeat it until there is a newer one
+		entries = append(entries, Entry{Kind: events.KindDecisionMade, Subject: d.Decision, Text: reviewText(d.Review)})
+	}
+	if s.named != nil && d.Action == events.ActionRun {
+		if text := notTaken(s.named, d); text != "" {
+			entries = append(entries, Entry{
+				Kind: events.KindDecisionMade, Subject: d.Decision, Text: text,
+				Remedy: &problem.Remedy{Text: "see what led to it", Action: problem.Explain, Subject: d.Decision},
+			})
+		}
+		s.named = nil
+	}
+	return entries
+}
+
+// notTaken says why a composition that an expert named is not the one that is
+// measured; "" where it is, or where none was named.
+func notTaken(named *events.QuestionAnswered, d *events.DecisionMade) string {
+	if named.Answer.Unsure() {
+		return ""
+	}
+	for _, c := range d.Candidates {
+		if c.Name == d.Chosen && maps.Equal(c.Parameters, named.Answer.Point) {
+			return ""
+		}
+	}
+	why := strings.TrimSuffix(d.Reason, ".")
+	for i := len(d.Tests) - 1; i >= 0; i-- { // so that the first that failed has the last word
+		t := d.Tests[i]
+		switch name, harm := strings.CutPrefix(t.Name, trust.NoHarmPrefix); {
+		case !harm || t.Holds:
+		case strings.HasPrefix(name, "optimistic"):
+			why = "the model expects less of it, even at its best, than it is sure to find elsewhere"
+		default:
+			why = "the model knows that place so well already that a measurement would teach little"
+		}
+	}
+	return fmt.Sprintf("%s's composition (%s) is not measured next: %s",
+		named.Expert, named.Question, why)
+}
+
+// compositions is the writer of the campaign's compositions.
+func (s *Story) compositions() format.Compositions {
+	if s.def == nil {
+		return format.Compositions{}
+	}
+	return format.CompositionsOf(s.def)
+}
+
+// line writes a composition in a line.
+func (s *Story) line(point definition.Point) string { return s.compositions().Line(point) }
+
+// doer is who an event says did it.
+func doer(e events.Event) string { return events.ActorName(e.Actor) }
+
+// toldBy is who gave an expert's answer, where somebody else did.
+func toldBy(e events.Event, expert string) string {
+	if name := doer(e); name != expert {
+		return name
+	}
+	return ""
+}
+
+// initialAnswers counts the initial answers of an expert to questions of a form; of
+// labels, so many accepted.
+type initialAnswers struct {
+	expert          string
+	form            events.Form
+	count, accepted int
+}
+
+// initialAnswerOf returns an answer that an expert gave before the first decision.
+func initialAnswerOf(payload events.Payload) (answer initialAnswers, ok bool) {
+	p, ok := payload.(*events.QuestionAnswered)
+	if !ok || !p.Volunteered {
+		return initialAnswers{}, false
+	}
+	answer = initialAnswers{expert: p.Expert, form: p.Form, count: 1}
+	if p.Answer.Label == events.LabelAccept {
+		answer.accepted = 1
+	}
+	return answer, true
+}
+
+// goesOnWith reports whether another answer is of the same expert and form.
+func (a initialAnswers) goesOnWith(other initialAnswers) bool {
+	return a.expert == other.expert && a.form == other.form
+}
+
+// add counts an answer.
+func (a *initialAnswers) add(one initialAnswers) {
+	a.expert, a.form = one.expert, one.form
+	a.count += one.count
+	a.accepted += one.accepted
+}
+
+func (a initialAnswers) text() string {
+	text := "gave " + format.Count(a.count, "initial "+forms[a.form].initial)
+	if a.form == events.FormLabel {
+		text += fmt.Sprintf(": %d accepted, %d rejected", a.accepted, a.count-a.accepted)
+	}
+	return text
+}

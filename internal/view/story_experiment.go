@@ -1,0 +1,182 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+func (s *Story) experimentRequested(_ events.Event, p *events.ExperimentRequested) Entry {
+	return Entry{Text: fmt.Sprintf("%s is to measure (%s)", p.Experiment, s.line(p.Parameters))}
+}
+
+func (s *Story) experimentDispatched(_ events.Event, p *events.ExperimentDispatched) Entry {
+	return Entry{Text: p.Experiment + " goes to " + p.Instrument}
+}
+
+func (s *Story) experimentStarted(_ events.Event, p *events.ExperimentStarted) Entry {
+	return Entry{Text: p.Experiment + " has started"}
+}
+
+func (s *Story) experimentMeasured(_ events.Event, p *events.ExperimentMeasured) Entry {
+	text := fmt.Sprintf("%s measured %s (%s)",
+		p.Experiment, measured(&p.Measurement), s.line(p.Actual))
+	if len(p.Unread) > 0 { // perhaps a slip of the instrument's, that somebody should mend
+		text += "; not used, and kept in the log: " + strings.Join(unreadFields(p.Unread), ", ")
+	}
+	return Entry{Text: text}
+}
+
+// unreadFields names the first few fields of a result that nobody reads.
+func unreadFields(unread []events.Unread) []string {
+	const few = 3
+	var fields []string
+	for _, u := range unread[:min(len(unread), few)] {
+		fields = append(fields, u.Field)
+	}
+	if more := len(unread) - few; more > 0 {
+		fields = append(fields, fmt.Sprintf("%d more", more))
+	}
+	return fields
+}
+
+func (s *Story) experimentFailed(_ events.Event, p *events.ExperimentFailed) Entry {
+	return Entry{Text: p.Experiment + " failed", Reason: p.Cause}
+}
+
+func (s *Story) experimentInfeasible(_ events.Event, p *events.ExperimentInfeasible) Entry {
+	return Entry{Text: p.Experiment + " cannot be done", Reason: p.Cause}
+}
+
+func (s *Story) experimentDeferred(_ events.Event, p *events.ExperimentDeferred) Entry {
+	return Entry{Text: p.Experiment + " did not take place and is to be tried again", Reason: p.Cause}
+}
+
+func (s *Story) experimentCancelled(_ events.Event, p *events.ExperimentCancelled) Entry {
+	return Entry{Text: p.Experiment + " was called off", Reason: p.Reason}
+}
+
+func (s *Story) experimentUnresolved(_ events.Event, p *events.ExperimentUnresolved) Entry {
+	return Entry{
+		Text: "NOBODY KNOWS what became of " + p.Experiment, Reason: p.Cause,
+		Remedy: &problem.Remedy{Text: "settle it", Action: problem.Resolve, Subject: p.Experiment},
+	}
+}
+
+func (s *Story) experimentResolved(e events.Event, p *events.ExperimentResolved) Entry {
+	text := fmt.Sprintf("settled %s: %s", p.Experiment, p.Resolution)
+	if p.Measurement != nil {
+		text += " " + measured(p.Measurement)
+	}
+	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
+}
+
+func (s *Story) experimentCorrected(e events.Event, p *events.ExperimentCorrected) Entry {
+	return Entry{Who: doer(e), Text: s.outcomeCorrected(p), Reason: p.Reason}
+}
+
+// outcomeCorrected says that an experiment ended otherwise.
+func (s *Story) outcomeCorrected(p *events.ExperimentCorrected) string {
+	to := Outcome(p.Outcome)
+	switch {
+	case p.Was == p.Outcome && p.Excluded:
+		return fmt.Sprintf("excluded %s (%s)", p.Experiment, to)
+	case p.Was == p.Outcome:
+		return fmt.Sprintf("corrected %s, which counts (%s)", p.Experiment, to)
+	case p.Measurement != nil:
+		to = fmt.Sprintf("measured %s (%s)", measured(p.Measurement), s.line(p.Measurement.Actual))
+	}
+	if p.Excluded {
+		to += ", and excluded it"
+	}
+	return fmt.Sprintf("corrected %s from %s to %s", p.Experiment, Outcome(p.Was), to)
+}
+
+func (s *Story) measurementCorrected(e events.Event, p *events.MeasurementCorrected) Entry {
+	value := format.Quantity(p.Old.Value, p.Old.Unit)
+	text := ""
+	switch changes := s.changed(p); {
+	case p.Excluded:
+		text = fmt.Sprintf("excluded %s (%s)", p.Experiment, value)
+	case changes == nil:
+		text = fmt.Sprintf("corrected %s, which counts (%s)", p.Experiment, value)
+	default:
+		text = fmt.Sprintf("corrected %s %s", p.Experiment, strings.Join(changes, ", "))
+	}
+	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
+}
+
+// changed says what changed of a measurement.
+func (s *Story) changed(p *events.MeasurementCorrected) (changes []string) {
+	if p.New != nil && p.New.Value != p.Old.Value {
+		from := format.Quantity(p.Old.Value, p.Old.Unit)
+		changes = append(changes, "from "+from+" to "+format.Quantity(p.New.Value, p.New.Unit))
+	}
+	if p.New != nil && p.New.SD != nil && (p.Old.SD == nil || *p.New.SD != *p.Old.SD) {
+		changes = append(changes, "to a standard deviation of "+format.Short(*p.New.SD))
+	}
+	changes = append(changes, quantities(p.Further)...)
+	if p.Actual != nil {
+		changes = append(changes, "to the composition "+s.line(p.Actual))
+	}
+	return changes
+}
+
+func (s *Story) measurementsJudged(_ events.Event, p *events.MeasurementsJudged) Entry {
+	if len(p.Expected) == 0 {
+		return Entry{Text: "no measurement can be compared with others yet"}
+	}
+	names := make([]string, len(p.Expected))
+	for i, expected := range p.Expected {
+		names[i] = expected.Experiment
+	}
+	return Entry{Text: format.List(names...) + " compared with what other measurements make expect"}
+}
+
+func (s *Story) measurementFlagged(_ events.Event, p *events.MeasurementFlagged) Entry {
+	if p.Verdict == events.VerdictElsewhere {
+		return Entry{Text: p.Experiment, Reason: p.Reason}
+	}
+	return Entry{Text: p.Experiment + " is " + string(p.Verdict), Reason: p.Reason}
+}
+
+func (s *Story) instrumentStalled(_ events.Event, p *events.InstrumentStalled) Entry {
+	waited := time.Duration(p.Waited * float64(time.Second))
+	return Entry{Text: fmt.Sprintf("%s has been silent about %s for %s",
+		p.Instrument, p.Experiment, format.Duration(waited))}
+}
+
+// measured writes a result: the objective, then the further quantities.
+func measured(m *events.Measurement) string {
+	objective := format.Quantity(m.Objective.Value, m.Objective.Unit)
+	return strings.Join(append([]string{objective}, quantities(m.Further)...), ", ")
+}
+
+// quantities writes further quantities: "viscosity 3.200 mPa·s".
+func quantities(further []definition.Quantity) []string {
+	texts := make([]string, len(further))
+	for i, q := range further {
+		texts[i] = q.Name + " " + format.Quantity(q.Value, q.Unit)
+	}
+	return texts
+}
+
+// Outcome writes an outcome that a person corrects, or corrects to.
+func Outcome(resolution events.Resolution) string {
+	switch resolution {
+	case events.ResolvedMeasured:
+		return "measured"
+	case events.ResolvedFailed:
+		return "failed"
+	case events.ResolvedInfeasible:
+		return "cannot be done"
+	case events.ResolvedNotPerformed:
+		return "not performed"
+	}
+	return string(resolution)
+}

@@ -1,0 +1,42 @@
+package view
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
+)
+
+func (s *Story) modelFitted(_ events.Event, p *events.ModelFitted) Entry {
+	return Entry{Text: Model(p.Model, p.Expert) + " was fitted"}
+}
+
+func (s *Story) modelFitFailed(_ events.Event, p *events.ModelFitFailed) Entry {
+	return Entry{Text: Model(p.Model, p.Expert) + " could not be fitted", Reason: p.Cause}
+}
+
+func (s *Story) trustAdjusted(_ events.Event, p *events.TrustAdjusted) Entry {
+	return Entry{Text: fmt.Sprintf("weight λ of %s's belief: %s → %s",
+		p.Expert, format.Short(p.From), format.Short(p.To))}
+}
+
+func (s *Story) decisionMade(_ events.Event, p *events.DecisionMade) Entry {
+	return Entry{Text: p.Decision, Reason: p.Reason}
+}
+
+// Model names a model: "the belief of ada".
+func Model(model, expert string) string {
+	switch {
+	case model == events.ModelPreference:
+		return "the model of what " + expert + " prefers"
+	case expert != "":
+		return "the belief of " + expert
+	}
+	return "the model of the " + model
+}
+
+// reviewText looks back at an expert's choice.
+func reviewText(r *events.ChoiceReview) string {
+	return fmt.Sprintf("%s's choice in %s was right with probability %.2f, now that %s is measured",
+		r.Expert, r.Question, r.Probability, r.Experiment)
+}

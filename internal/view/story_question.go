@@ -1,0 +1,131 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+)
+
+func (s *Story) questionAsked(_ events.Event, p *events.QuestionAsked) Entry {
+	points := make([]definition.Point, len(p.Options))
+	for i := range p.Options {
+		points[i] = p.Options[i].Parameters
+	}
+	asked := forms[p.Form].asked(s, points)
+	return Entry{Text: fmt.Sprintf("%s asks %s %s", p.Question, p.Expert, asked)}
+}
+
+func (s *Story) questionAnswered(e events.Event, p *events.QuestionAnswered) Entry {
+	text := forms[p.Form].does(s, p.Question, p.Options, p.Answer)
+	if p.Form == events.FormLabel && len(p.Options) > 0 {
+		text += " (" + s.line(p.Options[0]) + ")"
+	}
+	return Entry{
+		Who: p.Expert, Text: text,
+		ToldBy: toldBy(e, p.Expert), Reason: p.Comment,
+		Routine: p.Volunteered,
+	}
+}
+
+func (s *Story) questionSuperseded(e events.Event, p *events.QuestionSuperseded) Entry {
+	text := "now " + forms[p.Form].does(s, p.Question, p.Options, p.Answer)
+	return Entry{Who: p.Expert, Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Reason}
+}
+
+func (s *Story) questionExpired(_ events.Event, p *events.QuestionExpired) Entry {
+	return Entry{Text: "nobody answered " + p.Question + " in time; the campaign goes on without"}
+}
+
+func (s *Story) questionWithdrawn(_ events.Event, p *events.QuestionWithdrawn) Entry {
+	return Entry{Text: p.Question + " is no longer asked", Reason: p.Reason}
+}
+
+func (s *Story) regionExcluded(e events.Event, p *events.RegionExcluded) Entry {
+	text := fmt.Sprintf("refuses %s (%s)", s.compositions().Region(p.Region), p.Exclusion)
+	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
+}
+
+func (s *Story) regionAllowed(e events.Event, p *events.RegionAllowed) Entry {
+	return Entry{Who: doer(e), Text: "takes the refusal " + p.Exclusion + " back", Reason: p.Reason}
+}
+
+func (s *Story) askedToLabel(points []definition.Point) string {
+	if len(points) == 0 { // a log from elsewhere may say anything
+		return "about a composition"
+	}
+	return "about (" + s.line(points[0]) + ")"
+}
+
+func (s *Story) labels(question string, _ []definition.Point, a events.Answer) string {
+	switch a.Label {
+	case events.LabelAccept:
+		return "accepted " + question
+	case events.LabelReject:
+		return "rejected " + question
+	}
+	return "cannot tell about " + question
+}
+
+func (s *Story) askedToCompare(points []definition.Point) string {
+	options := format.List(optionTexts(s.def, points)...)
+	if len(points) > 2 {
+		return "to rank " + options
+	}
+	return "to compare " + options
+}
+
+func (s *Story) compares(question string, points []definition.Point, a events.Answer) string {
+	return ordered(s.def, points, a.Order) + " in " + question
+}
+
+func (s *Story) askedToPinpoint([]definition.Point) string { return "what to measure next" }
+
+func (s *Story) pinpoints(question string, _ []definition.Point, a events.Answer) string {
+	if a.Unsure() {
+		return "has no suggestion for " + question
+	}
+	return fmt.Sprintf("wants (%s) measured (%s)", s.line(a.Point), question)
+}
+
+// ordered says what an expert did with a comparison: "prefers B (…) to A (…)". Where
+// the order is a single option, the others come after it in no order.
+func ordered(def *definition.Campaign, points []definition.Point, order []int) string {
+	options := optionTexts(def, points)
+	if len(order) == 0 {
+		return "cannot tell between " + format.List(options...)
+	}
+	placed := make([]string, len(order))
+	for k, i := range order {
+		placed[k] = humans.OptionName(i)
+		if i < len(options) { // a log from elsewhere may say anything
+			placed[k] = options[i]
+		}
+	}
+	switch {
+	case len(order) == 1:
+		return "prefers " + placed[0] + " to the others"
+	case len(order) == 2 && len(points) == 2:
+		return "prefers " + placed[0] + " to " + placed[1]
+	}
+	return "ranks " + strings.Join(placed, ", then ")
+}
+
+// optionTexts names the options of a comparison with their compositions: "A (ec 0.34)".
+func optionTexts(def *definition.Campaign, points []definition.Point) []string {
+	texts := make([]string, len(points))
+	for i := range points {
+		texts[i] = humans.OptionName(i)
+	}
+	if def == nil {
+		return texts
+	}
+	write := format.CompositionsOf(def).Apart(points...)
+	for i, point := range points {
+		texts[i] += " (" + write.Line(point) + ")"
+	}
+	return texts
+}

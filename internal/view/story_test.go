@@ -1,0 +1,268 @@
+package view
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/policies/trust"
+)
+
+func ptr[T any](x T) *T { return &x }
+
+// how names a remedy as the tests expect it.
+func how(r problem.Remedy) string { return strings.TrimSpace(string(r.Action) + " " + r.Subject) }
+
+var salty = &definition.Campaign{
+	Parameters: []definition.Parameter{
+		{Name: "salt", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)},
+		{Name: "ec", Min: ptr(0.3), Max: ptr(0.52)},
+		{Name: "kind", Categories: []definition.CategoryDef{{Name: "LiPF6"}}},
+	},
+	Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
+}
+
+// Law: every kind of event is told, by a row of the table: what is missing is named.
+// It says something of its payload, whether the definition is known or not, and of a
+// question whatever its form.
+func TestEveryKindIsTold(t *testing.T) {
+	kinds := make(map[events.Kind]bool)
+	for _, info := range events.Kinds() {
+		kinds[info.Kind] = true
+		if tellings[info.Kind] == nil {
+			t.Errorf("%s has no row in the table of the story", info.Kind)
+			continue
+		}
+		for _, payload := range ofEveryForm(filled(info.New())) {
+			for _, story := range []*Story{NewStory(salty), NewStory(nil)} {
+				entry := story.Entry(events.Event{Kind: info.Kind, Actor: "person:ada"}, payload)
+				line := entry.Line(how)
+				silent := false // it has no text of its own
+				switch payload.(type) {
+				case *events.CampaignAmended, *events.MeasurementsJudged:
+					silent = true
+				}
+				if !strings.Contains(line, "xX") && !silent || line == "" || strings.Contains(line, "%!") {
+					t.Errorf("%s is told as %q", info.Kind, line)
+				}
+			}
+		}
+	}
+	for kind := range tellings {
+		if !kinds[kind] {
+			t.Errorf("the table of the story has a row for %s, which is no kind of event", kind)
+		}
+	}
+}
+
+// ofEveryForm returns a payload once for each form of question it may have.
+func ofEveryForm(payload events.Payload) (all []events.Payload) {
+	for _, form := range events.Forms() {
+		switch p := payload.(type) {
+		case *events.QuestionAsked:
+			of := *p
+			of.Form = form
+			all = append(all, &of)
+		case *events.QuestionAnswered:
+			of := *p
+			of.Form = form
+			all = append(all, &of)
+		case *events.QuestionSuperseded:
+			of := *p
+			of.Form = form
+			all = append(all, &of)
+		default:
+			return []events.Payload{payload}
+		}
+	}
+	return all
+}
+
+// Law: every form of question has all its words, and there are words for nothing else.
+func TestEveryFormHasWords(t *testing.T) {
+	for _, form := range events.Forms() {
+		words := reflect.ValueOf(forms[form])
+		for i := range words.NumField() {
+			if words.Field(i).IsZero() {
+				t.Errorf("a %s has no words for what is %s", form, words.Type().Field(i).Name)
+			}
+		}
+	}
+	for form := range forms {
+		if !slices.Contains(events.Forms(), form) {
+			t.Errorf("there are words for %s, which is no form of question", form)
+		}
+	}
+}
+
+// filled sets the texts of a payload.
+func filled(payload events.Payload) events.Payload {
+	fill(reflect.ValueOf(payload).Elem())
+	return payload
+}
+
+func fill(v reflect.Value) {
+	for i := range v.NumField() {
+		f := v.Field(i)
+		switch {
+		case !f.CanSet():
+		case f.Kind() == reflect.String:
+			f.SetString("xX" + v.Type().Field(i).Name)
+		case f.Kind() == reflect.Struct && f.Type().PkgPath() != "time":
+			fill(f)
+		}
+	}
+}
+
+// Words are those a person would use: their order, their units, the decimals
+// that matter.
+func TestStory(t *testing.T) {
+	point := definition.Point{"ec": definition.Number(0.34), "salt": definition.Number(1.1), "kind": definition.Category("LiPF6")}
+	other := definition.Point{"ec": definition.Number(0.4), "salt": definition.Number(1.1), "kind": definition.Category("LiPF6")}
+	salt := definition.Point{"salt": definition.Number(1)}
+	story := NewStory(salty)
+	for _, test := range []struct {
+		actor   string
+		payload events.Payload
+		want    string
+	}{
+		{"instrument:acme", &events.ExperimentMeasured{
+			Experiment: "e7",
+			Measurement: events.Measurement{
+				Actual:    point,
+				Objective: definition.Quantity{Value: 13.4217, Unit: "mS/cm"},
+				Further:   []definition.Quantity{{Name: "viscosity", Value: 3.2, Unit: "mPa·s"}},
+				Unread:    []events.Unread{{Field: "a"}, {Field: "b"}, {Field: "c"}, {Field: "d"}},
+			},
+		}, "e7 measured 13.42 mS/cm, viscosity 3.200 mPa·s (salt 1.10, ec 0.340, kind LiPF6);" +
+			" not used, and kept in the log: a, b, c, 1 more"},
+		{"expert:ada", &events.QuestionAnswered{
+			Question: "q12", Form: events.FormLabel, Expert: "ada", Options: []definition.Point{salt},
+			Answer: events.Answer{Label: events.LabelReject}, Comment: "too viscous",
+		}, "ada rejected q12 (salt 1.00): too viscous"},
+		{"person:grace", &events.QuestionAnswered{
+			Question: "q12", Form: events.FormLabel, Expert: "ada", Options: []definition.Point{salt},
+		}, "ada cannot tell about q12 (salt 1.00), told by grace"},
+		{"person:ada", &events.QuestionSuperseded{
+			Question: "q12", Form: events.FormLabel, Expert: "ada", Options: []definition.Point{salt},
+			Answer: events.Answer{Label: events.LabelAccept}, Reason: "looked again",
+		}, "ada now accepted q12: looked again"},
+		{"expert:ada", &events.QuestionAnswered{
+			Question: "q6", Form: events.FormPinpoint, Expert: "ada", Answer: events.Answer{Point: salt},
+		}, "ada wants (salt 1.00) measured (q6)"},
+		{"expert:ada", &events.QuestionAnswered{Question: "q6", Form: events.FormPinpoint, Expert: "ada"},
+			"ada has no suggestion for q6"},
+		{"expert:ada", &events.QuestionAnswered{
+			Question: "q13", Form: events.FormComparison, Expert: "ada",
+			Options: []definition.Point{point, other}, Answer: events.Answer{Order: []int{1, 0}},
+		}, "ada prefers B (salt 1.10, ec 0.400, kind LiPF6) to A (salt 1.10, ec 0.340, kind LiPF6) in q13"},
+		{"expert:ada", &events.QuestionAnswered{
+			Question: "q14", Form: events.FormComparison, Expert: "ada",
+			Options: []definition.Point{{}, {}, {}}, Answer: events.Answer{Order: []int{2}},
+		}, "ada prefers C () to the others in q14"},
+		{"expert:ada", &events.QuestionAnswered{
+			Question: "q15", Form: events.FormComparison, Expert: "ada",
+			Options: []definition.Point{{}, {}, {}}, Answer: events.Answer{Order: []int{2, 0, 1}},
+		}, "ada ranks C (), then A (), then B () in q15"},
+		{"expert:ada", &events.QuestionAnswered{
+			Question: "q16", Form: events.FormComparison, Expert: "ada", Options: []definition.Point{{}, {}},
+		}, "ada cannot tell between A () and B () in q16"},
+		{"person:ada", &events.MeasurementCorrected{
+			Experiment: "e7", Reason: "zero",
+			Old: definition.Quantity{Value: 1e-7, Unit: "S"}, New: &definition.Quantity{Value: 0, Unit: "S"},
+		}, "ada corrected e7 from 1e-07 S to 0 S: zero"},
+		{"instrument:acme", &events.InstrumentStalled{Instrument: "acme", Experiment: "e7", Waited: 90},
+			"acme has been silent about e7 for 1 min 30 s"},
+		{"engine", &events.ExperimentUnresolved{Experiment: "e7", Cause: "the lights went out"},
+			"NOBODY KNOWS what became of e7: the lights went out. Look at the instrument, then `resolve e7`"},
+		{"person:ada", &events.CampaignPaused{Reason: "lunch\nand\x1bmore"},
+			`ada paused the campaign: lunch and\u001bmore`},
+		{"engine", &events.ExperimentStarted{Experiment: "e1"}, ""},
+	} {
+		if got := tell(story, test.actor, test.payload); got != test.want {
+			t.Errorf("%s by %s is told as\n%q, want\n%q", events.KindOf(test.payload), test.actor, got, test.want)
+		}
+	}
+}
+
+// tell returns the lines that an event adds to a story.
+func tell(story *Story, actor string, payload events.Payload) string {
+	var lines []string
+	for _, entry := range story.Tell(events.Event{Kind: events.KindOf(payload), Actor: actor}, payload) {
+		lines = append(lines, entry.Line(how))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Law: the initial answers of an expert are told together, once something else
+// happens: another expert's, another form's, or any other event.
+func TestInitialAnswersAreToldTogether(t *testing.T) {
+	label := func(expert string, label events.Label) events.Payload {
+		return &events.QuestionAnswered{
+			Question: "q1", Form: events.FormLabel, Expert: expert,
+			Answer: events.Answer{Label: label}, Volunteered: true,
+		}
+	}
+	compared := &events.QuestionAnswered{
+		Question: "q4", Form: events.FormComparison, Expert: "ada", Volunteered: true,
+	}
+	story := NewStory(salty)
+	for i, test := range []struct {
+		payload events.Payload
+		want    string
+	}{
+		{label("ada", events.LabelAccept), ""},
+		{label("ada", events.LabelReject), ""},
+		{label("grace", events.LabelReject), "ada gave 2 initial labels: 1 accepted, 1 rejected"},
+		{compared, "grace gave 1 initial label: 0 accepted, 1 rejected"},
+		{compared, ""},
+		{&events.QuestionAnswered{
+			Question: "q6", Form: events.FormLabel, Expert: "ada",
+			Answer: events.Answer{Label: events.LabelAccept},
+		}, "ada gave 2 initial comparisons\nada accepted q6"},
+		{&events.ExperimentDispatched{Experiment: "e1"}, ""},
+	} {
+		if got := tell(story, "expert:ada", test.payload); got != test.want {
+			t.Errorf("%d: %q, want %q", i, got, test.want)
+		}
+	}
+}
+
+// Law: who names a composition that is not taken hears why, in the next line; who
+// names one that is taken hears nothing more.
+func TestNamedAndNotTaken(t *testing.T) {
+	named := definition.Point{"salt": definition.Number(1.1)}
+	other := definition.Point{"salt": definition.Number(0.9)}
+	for name, c := range map[string]struct {
+		tests []events.Test
+		taken definition.Point
+		want  string
+	}{
+		"taken": {trust.NoHarm(1, 2, 1, 1, 3), named, ""},
+		"bad": {trust.NoHarm(2, 1, 1, 1, 3), other, "ada's composition (q6) is not measured next: the model expects" +
+			" less of it, even at its best, than it is sure to find elsewhere (explain d9)"},
+		"bad, known":  {trust.NoHarm(2, 1, 9, 1, 3), other, "expects less of it"},
+		"known":       {trust.NoHarm(1, 2, 9, 1, 3), other, "the model knows that place so well already"},
+		"other cause": {nil, other, "is not measured next: the space was narrowed (explain d9)"},
+	} {
+		story := NewStory(salty)
+		tell(story, "expert:ada", &events.QuestionAnswered{
+			Question: "q6", Form: events.FormPinpoint, Expert: "ada", Answer: events.Answer{Point: named},
+		})
+		d := &events.DecisionMade{
+			Decision: "d9", Action: events.ActionRun, Chosen: "chosen",
+			Tests: c.tests, Reason: "the space was narrowed.",
+			Candidates: []events.Candidate{{Name: "chosen", Parameters: c.taken}},
+		}
+		if got := tell(story, "engine", d); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: it says %q", name, got)
+		}
+		if again := tell(story, "engine", d); again != "" {
+			t.Errorf("%s: it says it again: %q", name, again)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package view
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Suggestion is what a campaign asks of people who run its experiments themselves.
+type Suggestion struct {
+	Campaign string `json:"campaign"`
+	// Experiment is the one to run next, nil where there is none.
+	Experiment *SuggestedExperiment `json:"experiment"`
+	// Further are the others that may be run at the same time, where the campaign
+	// allows several under way.
+	Further []SuggestedExperiment `json:"further"`
+	// Questions are open to people.
+	Questions []campaign.Question `json:"questions"`
+	// WaitingFor says why there is no experiment.
+	WaitingFor string `json:"waiting_for,omitempty"`
+	// Remedies are what a person can do about it.
+	Remedies []problem.Remedy `json:"remedies,omitempty"`
+	// Stopped says why the campaign ended; empty while it has not.
+	Stopped string `json:"stopped"`
+
+	definition *definition.Campaign
+}
+
+// SuggestedExperiment is an experiment to be run, and why.
+type SuggestedExperiment struct {
+	ID         string             `json:"id"`
+	Parameters definition.Point   `json:"parameters"`
+	Replicate  int                `json:"replicate"`
+	Decision   string             `json:"decision,omitempty"`
+	Reason     string             `json:"reason,omitempty"`
+	Prediction *events.Prediction `json:"prediction,omitempty"`
+}
+
+// Suggest returns what the engine suggests in a campaign, with the reasons that its
+// log has for it.
+func Suggest(
+	ctx context.Context, core *engine.Core, log events.Log, suggested engine.Suggestion,
+) (*Suggestion, error) {
+	summary, err := core.Summarize()
+	if err != nil {
+		return nil, err
+	}
+	state := core.State()
+	s := &Suggestion{
+		Campaign:   state.Name,
+		Further:    []SuggestedExperiment{},
+		Questions:  append([]campaign.Question{}, suggested.Questions...),
+		WaitingFor: suggested.WaitingFor,
+		Remedies:   suggested.Remedies,
+		Stopped:    summary.Stopped,
+		definition: state.Definition,
+	}
+	for i, x := range suggested.Experiments {
+		experiment, err := suggestedExperiment(ctx, log, state.Name, x)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			s.Experiment = &experiment
+		} else {
+			s.Further = append(s.Further, experiment)
+		}
+	}
+	return s, nil
+}
+
+// suggestedExperiment returns an experiment with the reason of its decision, if it has
+// one.
+func suggestedExperiment(
+	ctx context.Context, log events.Log, name string, x campaign.Experiment,
+) (SuggestedExperiment, error) {
+	s := SuggestedExperiment{
+		ID: x.ID, Parameters: x.Parameters,
+		Replicate: x.Replicate,
+		Decision:  x.Decision,
+	}
+	if x.Decision == "" {
+		return s, nil
+	}
+	decision, err := FindDecision(ctx, log, name, x.Decision)
+	if err != nil || decision == nil {
+		return s, err
+	}
+	s.Reason = decision.Reason
+	for _, c := range decision.Candidates {
+		if c.Name == decision.Chosen {
+			s.Prediction = c.Prediction
+		}
+	}
+	return s, nil
+}
+
+// Showing is what a suggestion is written with.
+type Showing struct {
+	// Question writes a question as its expert sees it.
+	Question func(humans.Question) (title string, body []string)
+	// Clause adds to a message what can be done about it.
+	Clause func(message string, remedies []problem.Remedy) string
+	// How says how a remedy is done.
+	How How
+	// Now is when times are told.
+	Now time.Time
+}
+
+// Write writes the suggestion for whoever runs the experiments.
+func (s *Suggestion) Write(w io.Writer, by Showing) error {
+	p := &page{w: w}
+	for i := range s.Questions {
+		q := &s.Questions[i]
+		title, body := by.Question(Question(s.definition, q))
+		p.line("%s  %s", q.ID, title)
+		for _, line := range body {
+			p.line("  %s", line)
+		}
+		p.line("Answer%s: %s", Until(q.Expires, by.Now), by.How(AnswerTo(s.definition, q)))
+		p.raw("")
+	}
+	if s.Experiment == nil {
+		p.line("No experiment to suggest: waiting for %s.", by.Clause(s.WaitingFor, s.Remedies))
+		return p.err
+	}
+	s.writeExperiment(p, "Measure", s.Experiment)
+	for i := range s.Further {
+		p.raw("")
+		s.writeExperiment(p, "At the same time, measure", &s.Further[i])
+	}
+	p.raw("")
+	if len(s.Further) > 0 {
+		p.line("Then tell each, in any order: %s", by.How(problem.Remedy{Action: problem.Tell, Subject: "EXPERIMENT"}))
+		return p.err
+	}
+	p.line("Then tell: %s", by.How(problem.Remedy{Action: problem.Tell, Subject: s.Experiment.ID}))
+	return p.err
+}
+
+// writeExperiment writes what to measure, and why.
+func (s *Suggestion) writeExperiment(p *page, measure string, x *SuggestedExperiment) {
+	p.line("%s %s as %s:", measure, s.definition.Objective.Name, x.ID)
+	width := 0
+	for _, par := range s.definition.Parameters {
+		width = max(width, len(par.Name))
+	}
+	write := format.CompositionsToMake(s.definition)
+	for i, par := range s.definition.Parameters {
+		if value, ok := write.Value(i, x.Parameters); ok {
+			p.line("  %-*s  %s", width, par.Name, format.WithUnit(value, par.Unit))
+		}
+	}
+	if x.Prediction != nil {
+		predicted := format.PlusMinus(x.Prediction.Mean, x.Prediction.SD, x.Prediction.Unit)
+		p.line("  predicted %s", predicted)
+	}
+	if x.Replicate > 1 {
+		p.line("  replicate %d of this composition", x.Replicate)
+	}
+	if x.Reason != "" {
+		p.line("  %s", x.Reason)
+	}
+}

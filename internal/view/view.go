@@ -1,0 +1,84 @@
+// Package view is what a page or a command shows about a campaign: the story of its
+// events, how it stands, a decision and what led to it, a question, a suggestion, a
+// prediction, its result, and the methods there are.
+//
+// Each is a struct of data, made from the log or from [engine.Core], that can be
+// written as JSON; the words for it are made of the data, apart from it. The command
+// line, the report and whatever serves the web show the same.
+//
+// A page knows what a person can do about what it shows, not how: that is a
+// [problem.Remedy], and the command line makes a command of it, a browser a button.
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// How says how a remedy is done, as in "campaignd resolve e7".
+type How func(problem.Remedy) string
+
+// page writes lines for people. What others wrote stays within its line, so that it
+// cannot pass for a line of ours. The first error of the writer is kept.
+type page struct {
+	w   io.Writer
+	err error
+}
+
+// line writes a line.
+func (p *page) line(format string, args ...any) {
+	text := plaintext.Line(fmt.Sprintf(format, args...))
+	p.raw(strings.TrimRight(text, " "))
+}
+
+// raw writes a line of ours as it is.
+func (p *page) raw(text string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, text+"\n")
+	}
+}
+
+// heading begins a part of the page.
+func (p *page) heading(text string) {
+	p.raw("")
+	p.raw(text)
+}
+
+// rows writes rows beside their names, in a column of that width.
+func (p *page) rows(width int, rows []Row) {
+	for _, r := range rows {
+		p.line("  %-*s %s", width, r.Name, r.Text)
+	}
+}
+
+// table writes cells in columns.
+func (p *page) table(rows [][]string) {
+	if p.err != nil {
+		return
+	}
+	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	for _, cells := range rows {
+		safe := make([]string, len(cells))
+		for i, cell := range cells {
+			safe[i] = plaintext.Line(cell)
+		}
+		if _, p.err = io.WriteString(w, strings.Join(safe, "\t")+"\n"); p.err != nil {
+			return
+		}
+	}
+	p.err = w.Flush()
+}
+
+// Row is a line of a page beside its name; a row without one goes on with that above.
+type Row struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// rowf returns a row.
+func rowf(name, format string, args ...any) Row { return Row{name, fmt.Sprintf(format, args...)} }
