@@ -63,30 +63,14 @@ With NAME: that one with its settings written out, ready to be changed.`,
 	return cmd
 }
 
-// methods returns the methods of package events with what each needs.
+// methods returns the methods of the program with what each needs.
 func methods() []method {
 	var all []method
-	for _, m := range definition.Methods() {
-		x := method{Name: m.Name, Summary: m.Summary, Policy: completed(m.Policy)}
-		if open := strings.LastIndex(m.Summary, " ("); open >= 0 && strings.HasSuffix(m.Summary, ")") {
-			x.Summary, x.Source = m.Summary[:open], m.Summary[open+2:len(m.Summary)-1]
-		}
-		p := x.Policy
-		x.Instrument = p.Measures()
-		switch {
-		case !p.Measures():
-			x.Asks = "which of two is better"
-		case p.Handover.Choose != nil:
-			x.Asks = "which of two is measured"
-		case p.Trust.Belief() != nil:
-			x.Asks = "accept or reject"
-		case p.Trust.PiBO != nil || p.Next.Prior != nil:
-			x.Asks = "comparisons, at first"
-		case p.Next.Manual != nil:
-			x.Asks = "what to measure"
-		}
-		x.Expert = x.Asks != ""
-		all = append(all, x)
+	for _, m := range builtin.Registry().Methods.Methods() {
+		all = append(all, method{
+			Name: m.Name, Summary: m.Summary, Source: m.Source, Asks: m.Asks,
+			Instrument: m.Policy.Measures(), Expert: m.Asks != "", Policy: completed(m.Policy),
+		})
 	}
 	return all
 }

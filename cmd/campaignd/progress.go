@@ -16,7 +16,6 @@ import (
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -51,7 +50,7 @@ type progress struct {
 	// Questions are the open questions.
 	Questions  map[string]campaign.Question
 	Best       *engine.Best
-	Preferred  []duel.Best // instead of Best, where nothing is measured
+	Preferred  []policies.Best // instead of Best, where nothing is measured
 	Definition *definition.Campaign
 	Trust      []campaign.Trust
 	Helps      []policies.Help

@@ -93,7 +93,7 @@ func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 	report := func(p path, problem, advice string) { *faults = append(*faults, fault(p, problem, advice)) }
 	policy := len(where) == 1 && where[0] == "policy"
 	if name, ok := value.(string); ok && policy { // expand has written those out that there are
-		advice := didYouMean(name, methodNames())
+		advice := didYouMean(name, methodNames(plain))
 		if strings.HasPrefix(advice, "choose") {
 			advice = "`campaignd methods` lists them"
 		}
@@ -147,7 +147,7 @@ func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]Fault) {
 			if hint := hintForKey(where, name, value); hint != "" {
 				advice = hint
 			}
-			if _, ok := method(name); ok && policy {
+			if policy && slices.Contains(methodNames(plain), name) {
 				advice = fmt.Sprintf("write policy: %s, or its parts with their settings: `campaignd methods %s` prints them", name, name)
 			}
 			if isChoice(where) {

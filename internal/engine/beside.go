@@ -10,7 +10,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/duel"
 )
 
 // Fits, decisions and judgements of measurements take long where there are many
@@ -85,7 +84,7 @@ type seen struct {
 type standing struct {
 	seen      seen
 	best      *Best
-	preferred []duel.Best
+	preferred []policies.Best
 	helps     []policies.Help
 }
 
