@@ -11,7 +11,6 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
-	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/policytest"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -29,7 +28,7 @@ type method struct {
 // of Xu et al. 2024.
 func methods() map[string]method {
 	all := make(map[string]method)
-	for _, m := range definition.Methods() {
+	for _, m := range builtin.Registry().Methods.Methods() {
 		p := m.Policy
 		switch {
 		case !p.Measures(), p.Handover.Choose != nil:
@@ -142,7 +141,7 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 			t.Fatal(err)
 		}
 		if payload, _ := events.Decode(e); e.Kind == events.KindDecisionMade {
-			policytest.Run(t, policies.New(def), again.View(), payload.(*events.DecisionMade).Seed)
+			policytest.Run(t, policyOf(t, def), again.View(), payload.(*events.DecisionMade).Seed)
 		}
 		if err := again.Apply(e); err != nil {
 			t.Fatal(err)

@@ -16,6 +16,16 @@ import (
 	"github.com/campaignd/campaignd/policies/policytest"
 )
 
+// policyOf returns the policy of a definition.
+func policyOf(t *testing.T, def definition.Campaign) policies.Policy {
+	t.Helper()
+	p, err := builtin.Registry().Methods.New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func ptr[T any](x T) *T { return &x }
 
 // kinds of campaigns the laws are checked on.
@@ -68,7 +78,7 @@ func TestPolicies(t *testing.T) {
 			if _, err := study.Simulate(t.Context(), log, def); err != nil {
 				t.Fatal(err)
 			}
-			policy := policies.New(def)
+			policy := policyOf(t, def)
 			core := engine.NewCore(builtin.Registry())
 			rules := make(map[string]int)
 			for e, err := range log.Read(t.Context(), 0) {

@@ -1,21 +1,24 @@
-// Package policies makes the decisions of a campaign: which experiment is next
-// (policies/next), how far the expert is trusted (policies/trust), and whether
-// they are asked at all (policies/handover); or, where nothing is measured, which
-// compositions an expert compares (policies/duel).
+// Package policies is the contract of what decides in a campaign: which experiment
+// is next, how far the expert is trusted, and whether they are asked at all; or,
+// where nothing is measured, which compositions an expert compares.
 //
 // A policy is a pure function of a [View] and a seed: it reads no log, no clock
 // and no global randomness, and changes nothing. The decision carries
 // everything that is needed to understand it and to make it again.
+//
+// A [Family] of policies is a package and a row of the program's table; see
+// policies/unaided for the least of them. What families share are functions on values:
+// policies/turn says where a campaign stands, policies/step what happens in a step
+// whatever the family, policies/next, policies/trust and policies/handover hold the
+// formulas, and policies/search finds where they are smallest.
 package policies
 
 import (
+	"context"
+
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
-	"github.com/campaignd/campaignd/policies/duel"
-	"github.com/campaignd/campaignd/policies/handover"
-	"github.com/campaignd/campaignd/policies/next"
-	"github.com/campaignd/campaignd/policies/trust"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
@@ -25,16 +28,37 @@ import (
 
 // Version is raised whenever the same view and seed could lead to another
 // decision than before. Oldest is the earliest version whose decisions can still
-// be made again (see [At]); each constant between says what is so from then on.
+// be made again (see [Registry.At]); each constant between says what is so from then on.
 const (
 	Version = 3
 	Oldest  = 2
 
-	// A choice is explained by Shapley values that add up to what the model says;
-	// questions that the campaign withdrew count against no budget; a pair at
+	// SinceThree: a choice is explained by Shapley values that add up to what the model
+	// says; questions that the campaign withdrew count against no budget; a pair at
 	// random says why, and the end of a budget how many have answered.
-	sinceThree = 3
+	SinceThree = 3
 )
+
+// Policy makes the decisions of one campaign. It may remember what it has computed,
+// which decides nothing; one goroutine uses it at a time.
+type Policy interface {
+	// Decide returns the next step. It is deterministic in (view, seed); a
+	// cancelled context is an error, never a hastier decision.
+	Decide(ctx context.Context, v View, seed uint64) (Decision, error)
+	// Ref names the policy.
+	Ref() events.PolicyRef
+	// Needs says which models the decisions read.
+	Needs() Needs
+}
+
+// Needs says which models the engine fits and keeps for a policy.
+type Needs struct {
+	// Objective is set where decisions read the model of the objective. Where they do
+	// not, it is fitted only once, for the campaign's result.
+	Objective bool
+	// Beliefs is set where they read what experts believe.
+	Beliefs bool
+}
 
 // View is what a policy may see. It is read-only.
 type View struct {
@@ -59,94 +83,41 @@ type View struct {
 	PreferenceErrors []error
 }
 
-// Decision is what a policy decided: a record of it without identifier, place
-// and build, which the engine adds, and how the trust in the expert moved.
-type Decision struct {
-	events.DecisionMade
-	// Trust is nil where the expert's trust does not move.
-	Trust *events.TrustAdjusted
-	// Explanation is what an expert who is asked is shown.
-	Explanation string
-	// Completed is set where Action is "stop".
-	Completed *events.CampaignCompleted
+// Helper is a policy that weighs what each expert's answers have shown so far.
+type Helper interface {
+	// Helps returns that, in the order of the experts; nil without a model of the
+	// objective. An expert whose answers cannot be weighed is left out.
+	Helps(v View) []Help
 }
 
-// Candidate returns the chosen candidate, nil where there is none.
-func (d *Decision) Candidate() *events.Candidate {
-	for i := range d.Candidates {
-		if d.Candidates[i].Name == d.Chosen {
-			return &d.Candidates[i]
-		}
-	}
-	return nil
+// Help is what an expert's labels have shown so far: what people mean by trust in
+// an expert. The weight λ with which their belief bends a choice is another
+// matter, and falls while the expert may accept what is chosen.
+type Help struct {
+	Expert string `json:"expert"`
+	// Labels counts the labels it rests on; without any, Helps is what is assumed of anybody.
+	Labels int `json:"labels"`
+	// Helps is the probability that the labels go with what is measured, Misleads
+	// that they go against it; else they say nothing of it.
+	Helps    float64 `json:"helps"`
+	Misleads float64 `json:"misleads"`
 }
 
-// ask makes it a decision to put a question to an expert.
-func (d *Decision) ask(form events.Form, expert, rule string) {
-	d.Action, d.Form, d.Expert, d.Rule = events.ActionAsk, form, expert, rule
+// Preferrer is a policy of campaigns without measurements.
+type Preferrer interface {
+	// Preferred returns what each expert prefers to everything else so far; experts
+	// who have said nothing yet are left out.
+	Preferred(ctx context.Context, v View) ([]Best, error)
 }
 
-// Policy composes the choices a definition names. It remembers what duels have
-// computed, which decides nothing; one goroutine uses it at a time.
-type Policy struct {
-	def      definition.Campaign
-	version  int
-	next     next.Rule // nil for rules without a model
-	trust    *trust.COBOL
-	prior    trust.Prior // of rules that read preferences
-	handover *handover.Width
-	choose   *handover.Choose
-	duels    *duel.Rule // of campaigns without measurements
+// Best is what an expert prefers to everything else, as far as is known.
+type Best struct {
+	Expert     string           `json:"expert"`
+	Parameters definition.Point `json:"parameters"`
+	// Utility is the estimated utility there; its level has no meaning, differences do.
+	Utility float64 `json:"utility"`
 }
 
-// New returns the policy of a complete definition.
-func New(def definition.Campaign) *Policy { return At(def, Version) }
-
-// At returns the policy as a version of it decided, from Oldest to Version: what
-// was decided stays what it was, and can be made again.
-func At(def definition.Campaign, version int) *Policy {
-	if !def.Measures() {
-		return &Policy{def: def, version: version, duels: duel.New(def)}
-	}
-	return &Policy{
-		def: def, version: version, next: next.New(def.Policy.Next),
-		trust: trust.New(def.Policy.Trust), prior: trust.NewPrior(def.Policy.Trust),
-		handover: handover.New(def.Policy.Handover), choose: handover.NewChoose(def.Policy.Handover),
-	}
-}
-
-// UsesModel reports whether decisions read the objective model. Where they do
-// not, it is fitted only once, for the campaign's result.
-func (p *Policy) UsesModel() bool {
-	return p.next != nil || p.def.Stop.Target != nil || p.choose != nil && p.choose.Gate
-}
-
-// UsesBeliefs reports whether the policy reads the experts' beliefs.
-func (p *Policy) UsesBeliefs() bool {
-	return p.def.Policy.Trust.Belief() != nil && len(p.def.Experts) > 0
-}
-
-// Ref names the policy.
-func (p *Policy) Ref() events.PolicyRef {
-	if p.duels != nil {
-		return events.PolicyRef{Next: "none", Trust: "none", Handover: "never", Duel: p.duels.Name(), Version: p.version}
-	}
-	ref := events.PolicyRef{Next: next.Name(p.def.Policy.Next), Trust: "none", Handover: "never", Version: p.version}
-	switch {
-	case p.trust != nil:
-		ref.Trust = "cobol"
-	case p.def.Policy.Trust.COBOHL != nil:
-		ref.Trust = "cobohl"
-	case p.def.Policy.Trust.HCEI != nil:
-		ref.Trust = "hcei"
-	case p.prior != nil:
-		ref.Trust = p.prior.Name()
-	}
-	switch {
-	case p.handover != nil:
-		ref.Handover = "width"
-	case p.choose != nil:
-		ref.Handover = "choose"
-	}
-	return ref
-}
+// Uncounted reports whether a question counts against no budget: the campaign
+// itself withdrew it.
+func Uncounted(q *campaign.Question, version int) bool { return version >= SinceThree && q.Moot }

@@ -92,7 +92,7 @@ budget: {comparisons: 16}
 // name, and the forms of feedback of Xu et al. 2024, App. H.
 func recorded() map[string]string {
 	all := make(map[string]string)
-	for _, m := range definition.Methods() {
+	for _, m := range builtin.Registry().Methods.Methods() {
 		all[m.Name] = "policy: " + m.Name + "\n"
 	}
 	for _, form := range []string{"comparison", "ranking", "pinpoint"} {
@@ -210,7 +210,7 @@ func action(d *events.DecisionMade) string {
 
 // file returns the campaign file of a policy in the world.
 func (w world) file(policy string) string {
-	for _, m := range definition.Methods() {
+	for _, m := range builtin.Registry().Methods.Methods() {
 		if !m.Policy.Measures() && strings.HasPrefix(policy, "policy: "+m.Name+"\n") {
 			return w.all + w.comparing + policy
 		}

@@ -233,7 +233,7 @@ func shortForms(schema *jsonschema.Schema) {
 	choice("Handover")
 	choice("Duel")
 	var methods []any
-	for _, m := range definition.Methods() {
+	for _, m := range builtin.Registry().Methods.Methods() {
 		methods = append(methods, m.Name)
 	}
 	bare("Policy", &jsonschema.Schema{Type: "string", Enum: methods, Description: "A method by name."})

@@ -19,7 +19,6 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -72,7 +71,7 @@ func TestPanelShowsComparisons(t *testing.T) {
 	def := *s.Definition
 	def.Policy.Duel.MRLPF = &definition.MRLPF{}
 	s.Definition, s.Best, s.Trust, s.Values, s.WaitingFor = &def, nil, nil, nil, "ada to answer q4"
-	s.Preferred = []duel.Best{{Expert: "ada", Parameters: definition.Point{"salt": definition.Number(1.1)}}}
+	s.Preferred = []policies.Best{{Expert: "ada", Parameters: definition.Point{"salt": definition.Number(1.1)}}}
 	p := &panel{width: 80}
 	p.Update(s)
 	view := text(p)

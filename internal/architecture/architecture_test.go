@@ -34,7 +34,7 @@ var may = []struct {
 	{"internal/console", []string{"events", "internal/format", "internal/plaintext"}},
 	{"internal/tasks", []string{"events", "internal/num", "internal/format", "internal/space"}},
 	{"internal/space", []string{"events", "internal/format", "internal/num"}},
-	{"internal/campaignfile", []string{"events", "internal/format", "internal/input", "internal/num", "internal/plaintext", "internal/space", "internal/tasks", "internal/registry", "internal/yamltree", "schemas"}},
+	{"internal/campaignfile", []string{"events", "internal/format", "internal/input", "internal/num", "internal/plaintext", "internal/space", "internal/tasks", "internal/registry", "internal/yamltree", "policies.", "schemas"}},
 	{"internal/registry", []string{"events", "policies.", "adapters/instruments.", "adapters/humans."}},
 	{"internal/builtin", []string{"internal/registry", "policies", "adapters"}},
 	{"internal/telemetry", []string{"events"}},

@@ -1,5 +1,5 @@
-// Package builtin is the table of what campaignd itself brings along. A new driver
-// or channel in this repository is its own package and a row here.
+// Package builtin is the table of what campaignd itself brings along. A new driver,
+// channel or family of methods in this repository is its own package and a row here.
 package builtin
 
 import (
@@ -13,6 +13,12 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/policies/coexbo"
+	"github.com/campaignd/campaignd/policies/direct"
+	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/policies/unaided"
 )
 
 // Registry returns the table.
@@ -27,6 +33,13 @@ func Registry() registry.Registry {
 		Experts: []humans.Channel{
 			humansimulated.Channel,
 			terminal.Channel,
+		},
+		Methods: policies.Registry{
+			unaided.Family,
+			cobol.Family,
+			coexbo.Family,
+			direct.Family,
+			duel.Family,
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -94,7 +95,7 @@ func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]formFault
 	}
 	policy := len(where) == 1 && where[0] == "policy"
 	if name, ok := value.(string); ok && policy { // expand has written those out that there are
-		advice := yamltree.Suggest(name, methodNames())
+		advice := yamltree.Suggest(name, methodNames(plain))
 		if strings.HasPrefix(advice, "choose") {
 			advice = "`campaignd methods` lists them"
 		}
@@ -144,7 +145,7 @@ func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]formFault
 			if hint := hintForKey(where, name, value); hint != "" {
 				advice = hint
 			}
-			if _, ok := method(name); ok && policy {
+			if policy && slices.Contains(methodNames(plain), name) {
 				advice = fmt.Sprintf("write policy: %s, or its parts with their settings: `campaignd methods %s` prints them", name, name)
 			}
 			if isChoice(where) {

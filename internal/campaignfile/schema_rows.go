@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	reflected "github.com/invopop/jsonschema"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/schemas"
 )
 
@@ -31,7 +33,34 @@ func Schema(reg registry.Registry) ([]byte, error) {
 			return nil, err
 		}
 	}
+	addMethods(schema, reg.Methods.Methods())
 	return json.Marshal(schema)
+}
+
+// methodNames returns the names of the methods that a schema of campaign files knows.
+func methodNames(schema any) []string {
+	var names []string
+	for _, name := range methodEnum(schema.(map[string]any))["enum"].([]any) {
+		names = append(names, name.(string))
+	}
+	return names
+}
+
+// methodEnum is the part of the schema that lists the methods.
+func methodEnum(schema map[string]any) map[string]any {
+	policy := schema["$defs"].(map[string]any)["Policy"].(map[string]any)
+	return policy["anyOf"].([]any)[1].(map[string]any)
+}
+
+// addMethods adds the methods of a table to the schema.
+func addMethods(schema map[string]any, methods []policies.Method) {
+	list := methodEnum(schema)
+	known := methodNames(schema)
+	for _, m := range methods {
+		if !slices.Contains(known, m.Name) {
+			list["enum"] = append(list["enum"].([]any), m.Name)
+		}
+	}
 }
 
 // addRow adds a choice to the definition that holds it, where it is not there yet.

@@ -31,8 +31,8 @@ func expand(reg registry.Registry, tree map[string]any) {
 		}
 	}
 	if name, ok := tree["policy"].(string); ok {
-		if policy, ok := method(name); ok {
-			tree["policy"] = policy
+		if m, ok := reg.Methods.Method(name); ok {
+			tree["policy"] = plain(m.Policy)
 		}
 	}
 	if policy, ok := tree["policy"].(map[string]any); ok {
@@ -91,23 +91,4 @@ func defaults(choice map[string]any, name string) {
 	if value, ok := choice[name]; ok && value == nil {
 		choice[name] = map[string]any{}
 	}
-}
-
-// method returns the composition that the name of a method stands for, as a
-// plain tree.
-func method(name string) (tree map[string]any, ok bool) {
-	for _, m := range definition.Methods() {
-		if m.Name == name {
-			return plain(m.Policy).(map[string]any), true
-		}
-	}
-	return nil, false
-}
-
-// methodNames returns the names of the methods.
-func methodNames() (names []string) {
-	for _, m := range definition.Methods() {
-		names = append(names, m.Name)
-	}
-	return names
 }

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -28,7 +26,7 @@ var only = flag.Uint64("chaos.seed", 0, "the one seed to live through")
 //
 // lives through as many as fit, and -chaos.seed through a single one again, with its log.
 func TestWorlds(t *testing.T) {
-	methods := definition.Methods()
+	methods := builtin.Registry().Methods.Methods()
 	live := func(t *testing.T, seed uint64) {
 		world := Draw(seed, methods[seed%uint64(len(methods))])
 		synctest.Test(t, func(t *testing.T) {
@@ -70,8 +68,8 @@ func TestWorlds(t *testing.T) {
 // calm is a world in which everybody is as a simulation would have them.
 func calm(t *testing.T) World {
 	t.Helper()
-	methods := definition.Methods()
-	w := Draw(1, methods[slices.IndexFunc(methods, func(m definition.Method) bool { return m.Name == "sobol" })])
+	sobol, _ := builtin.Registry().Methods.Method("sobol")
+	w := Draw(1, sobol)
 	w.Device, w.ByHand, w.Kills, w.Operator = Temperament{Capacity: 1}, false, 0, Absent
 	return w
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/policies"
 )
 
 // World is a campaign and the temperaments of all who take part in it. It
@@ -62,7 +63,7 @@ type Temperament struct {
 }
 
 // Draw returns the world of a seed, whose campaign follows a method.
-func Draw(seed uint64, method definition.Method) World {
+func Draw(seed uint64, method policies.Method) World {
 	w := World{Seed: seed, Experts: make(map[string]Temper)}
 	r := w.chance("world")
 	def := definition.Campaign{

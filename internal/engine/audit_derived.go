@@ -213,7 +213,10 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 		a.mismatch(p.Decision, "its seed is %d, the campaign's seed gives %d", p.Seed, step.Seed)
 		return nil
 	}
-	a.core.decideAs(p.Policy.Version)
+	if err := a.core.decideAs(p.Policy.Version); err != nil {
+		a.mismatch(p.Decision, "it cannot be made again: %v", err)
+		return nil
+	}
 	payloads, err := a.core.Decide(ctx, step, p.Build, a.event.Time)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/duel"
 )
 
 // Fits, decisions and judgements of measurements take long where there are many
@@ -82,7 +81,7 @@ type seen struct {
 type standing struct {
 	seen      seen
 	best      *Best
-	preferred []duel.Best
+	preferred []policies.Best
 	helps     []policies.Help
 }
 

@@ -30,7 +30,7 @@ type Core struct {
 	// What follows from the present definition and exclusions, rebuilt when they change.
 	definedBy string
 	space     *space.Space
-	policy    *policies.Policy
+	policy    policies.Policy
 
 	helps helps
 
@@ -109,16 +109,24 @@ func (c *Core) refresh() error {
 	if c.space, err = space.New(s.Bounded()); err != nil {
 		return fmt.Errorf("the definition in event %s: %w", s.DefinedBy, err)
 	}
-	c.policy = policies.New(*s.Definition)
+	if c.policy, err = c.registry.Methods.New(*s.Definition); err != nil {
+		return fmt.Errorf("the definition in event %s: %w", s.DefinedBy, err)
+	}
 	c.definedBy = definedBy
 	return nil
 }
 
 // decideAs has decisions made as a version of the policies made them.
-func (c *Core) decideAs(version int) {
-	if c.policy.Ref().Version != version {
-		c.policy = policies.At(*c.State().Definition, version)
+func (c *Core) decideAs(version int) error {
+	if c.policy.Ref().Version == version {
+		return nil
 	}
+	policy, err := c.registry.Methods.At(*c.State().Definition, version)
+	if err != nil {
+		return err
+	}
+	c.policy = policy
+	return nil
 }
 
 // View returns what a policy may see. Models that have no fit yet are nil.

@@ -92,11 +92,11 @@ func initialOpen(s *campaign.State) bool {
 
 // nextFit is the fit that the policy wants before it decides, if any.
 func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
-	if c.objective.Stale() && c.policy.UsesModel() {
+	if c.objective.Stale() && c.policy.Needs().Objective {
 		return c.fitObjective(), true
 	}
 	for _, expert := range s.Definition.Experts {
-		if c.objective.Fitted() && c.policy.UsesBeliefs() && c.belief.Stale(expert.Name) {
+		if c.objective.Fitted() && c.policy.Needs().Beliefs && c.belief.Stale(expert.Name) {
 			return Fit{Model: events.ModelBelief, Expert: expert.Name,
 				Seed: seedFor(s.Definition.Seed, "fit belief", expert.Name, c.belief.Revision(expert.Name))}, true
 		}

@@ -173,7 +173,7 @@ func TestTooLateAnswers(t *testing.T) {
 // policiesByName are the policies that have a name.
 func policiesByName() map[string]definition.Policy {
 	all := make(map[string]definition.Policy)
-	for _, m := range definition.Methods() {
+	for _, m := range builtin.Registry().Methods.Methods() {
 		all[m.Name] = m.Policy
 	}
 	return all

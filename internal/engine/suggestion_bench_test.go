@@ -120,11 +120,8 @@ func fits(b *testing.B, name string, history []events.Event) (all []events.Event
 func unsuggested(b *testing.B, method string, n int) []events.Event {
 	b.Helper()
 	def, err := study.Define("ackley4", 1, 51, study.WithExpert(2), func(def *definition.Campaign) {
-		for _, m := range definition.Methods() {
-			if m.Name == method {
-				def.Policy = m.Policy
-			}
-		}
+		m, _ := builtin.Registry().Methods.Method(method)
+		def.Policy = m.Policy
 		def.Initial = definition.Initial{Experiments: ptr(50), Design: definition.DesignRandom, Comparisons: ptr(n)}
 		if !def.Measures() {
 			def.Initial.Experiments = nil

@@ -5,7 +5,6 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -32,8 +31,8 @@ type Summary struct {
 	Best        *Best `json:"best"`
 	// Comparisons counts the comparisons that were answered. Preferred is what
 	// each expert prefers, in a campaign without measurements; Best is then nil.
-	Comparisons int         `json:"comparisons,omitempty"`
-	Preferred   []duel.Best `json:"preferred,omitempty"`
+	Comparisons int             `json:"comparisons,omitempty"`
+	Preferred   []policies.Best `json:"preferred,omitempty"`
 	// Helps is what each expert's labels have shown, where the policy reads labels.
 	Helps []policies.Help `json:"helps,omitempty"`
 	// Stopped says why the campaign ended; empty while it has not.
@@ -62,9 +61,11 @@ func (c *Core) summarize(ctx context.Context) (Summary, error) {
 	case c.apart:
 		summary.Best = c.bestMeasured()
 	case duel:
-		preferred, err := c.policy.Preferred(ctx, c.View())
-		summary.Preferred = preferred
-		return summary, err
+		if p, ok := c.policy.(policies.Preferrer); ok {
+			preferred, err := p.Preferred(ctx, c.View())
+			summary.Preferred = preferred
+			return summary, err
+		}
 	default:
 		best, err := c.best(ctx)
 		summary.Best, summary.Helps = best, c.Helps()
@@ -73,15 +74,16 @@ func (c *Core) summarize(ctx context.Context) (Summary, error) {
 	return summary, nil
 }
 
-// Helps returns what each expert's labels have shown so far (see [policies.Helps]).
+// Helps returns what each expert's labels have shown so far (see [policies.Helper]).
 func (c *Core) Helps() []policies.Help {
+	helper, ok := c.policy.(policies.Helper)
 	model, err := c.objective.Model()
-	if err != nil {
+	if err != nil || !ok {
 		return nil
 	}
 	answers := c.answers()
 	if h := &c.helps; h.model != model || h.answers != answers || h.definedBy != c.definedBy {
-		*h = helps{model, answers, c.definedBy, policies.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model})}
+		*h = helps{model, answers, c.definedBy, helper.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model})}
 	}
 	return c.helps.all
 }

@@ -1,5 +1,5 @@
 // Package registry is the table of what a program can name in a campaign file: the
-// drivers of instruments and the channels to experts. A row is all that a new one
+// drivers of instruments, the channels to experts, and the methods that decide. A row is all that a new one
 // needs beside its own package.
 package registry
 
@@ -10,12 +10,14 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies"
 )
 
 // Registry is the table. The order of rows is that of lists and messages.
 type Registry struct {
 	Instruments []instruments.Driver
 	Experts     []humans.Channel
+	Methods     policies.Registry
 }
 
 // Driver returns the driver of a name.

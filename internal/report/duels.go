@@ -16,14 +16,14 @@ import (
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
-	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // standing is what each expert preferred after so many comparisons.
 type standing struct {
 	comparisons int
-	preferred   []duel.Best
+	preferred   []policies.Best
 }
 
 // standings is the number of times at which it is worked out: each is a search.

@@ -203,7 +203,7 @@ func (h *history) policy() string {
 // policyText names the method of a definition, or the three choices.
 func policyText(def definition.Campaign) string {
 	p := def.Policy
-	ref := policies.New(def).Ref()
+	ref := policies.RefOf(def.Policy, policies.Version)
 	if ref.Duel != "" {
 		return ref.Duel + ", comparisons alone"
 	}

@@ -27,35 +27,18 @@ type Method struct {
 // Methods returns the methods that have a name, with what each needs.
 func Methods(reg registry.Registry) []Method {
 	var all []Method
-	for _, m := range definition.Methods() {
-		policy := completed(reg, m.Policy)
-		asks := asksFor(policy)
+	for _, m := range reg.Methods.Methods() {
 		all = append(all, Method{
-			Name: m.Name, Summary: m.Summary, Source: m.Source,
-			Instrument: policy.Measures(),
-			Expert:     asks != "",
-			Asks:       asks,
-			Policy:     policy,
+			Name:       m.Name,
+			Summary:    m.Summary,
+			Source:     m.Source,
+			Instrument: m.Policy.Measures(),
+			Expert:     m.Asks != "",
+			Asks:       m.Asks,
+			Policy:     completed(reg, m.Policy),
 		})
 	}
 	return all
-}
-
-// asksFor says what a policy asks an expert for, "" where it asks nobody.
-func asksFor(p definition.Policy) string {
-	switch {
-	case !p.Measures():
-		return "which of two is better"
-	case p.Handover.Choose != nil:
-		return "which of two is measured"
-	case p.Trust.Belief() != nil:
-		return "accept or reject"
-	case p.Trust.PiBO != nil || p.Next.Prior != nil:
-		return "comparisons, at first"
-	case p.Next.Manual != nil:
-		return "what to measure"
-	}
-	return ""
 }
 
 // completed writes out the defaults of a policy, in a campaign of people.

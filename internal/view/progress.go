@@ -8,7 +8,6 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -27,7 +26,7 @@ type Progress struct {
 	// Questions are the open questions, by their identifiers.
 	Questions  map[string]campaign.Question
 	Best       *engine.Best
-	Preferred  []duel.Best // instead of Best, where nothing is measured
+	Preferred  []policies.Best // instead of Best, where nothing is measured
 	Definition *definition.Campaign
 	Trust      []campaign.Trust
 	Helps      []policies.Help

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/dueling"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies"
 )
 
 // player is MR-LPF or MaxMinLCB.
@@ -212,17 +213,17 @@ func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error
 	}, nil
 }
 
-func (r *Rule) bestCandidate(ctx context.Context, in Input) (Best, bool, error) {
+func (r *Rule) bestCandidate(ctx context.Context, in Input) (policies.Best, bool, error) {
 	m, err := r.machine(in)
 	if err != nil {
-		return Best{}, false, err
+		return policies.Best{}, false, err
 	}
 	if len(m.seen) == 0 {
-		return Best{}, false, nil
+		return policies.Best{}, false, nil
 	}
 	best, err := m.player.Best(ctx)
 	if err != nil {
-		return Best{}, false, err
+		return policies.Best{}, false, err
 	}
-	return Best{Expert: in.Expert, Parameters: m.points[best]}, true, nil
+	return policies.Best{Expert: in.Expert, Parameters: m.points[best]}, true, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/preference"
 )
@@ -41,14 +42,6 @@ type Proposal struct {
 	Reason string
 	// Elimination is how far a rule on candidates has come.
 	Elimination *events.Elimination
-}
-
-// Best is what an expert prefers to everything else, as far as is known.
-type Best struct {
-	Expert     string           `json:"expert"`
-	Parameters definition.Point `json:"parameters"`
-	// Utility is the estimated utility there; its level has no meaning, differences do.
-	Utility float64 `json:"utility"`
 }
 
 // Rule is the rule of one definition. It remembers what it has computed from
@@ -107,9 +100,9 @@ func (r *Rule) Propose(ctx context.Context, in Input) (Proposal, error) {
 }
 
 // Best returns what the expert prefers so far; ok is false where nothing is known.
-func (r *Rule) Best(ctx context.Context, in Input) (best Best, ok bool, err error) {
+func (r *Rule) Best(ctx context.Context, in Input) (best policies.Best, ok bool, err error) {
 	if list, finite := in.Space.Finite(); finite && len(list) == 1 {
-		return Best{Expert: in.Expert, Parameters: list[0]}, true, nil
+		return policies.Best{Expert: in.Expert, Parameters: list[0]}, true, nil
 	}
 	switch d := r.def.Policy.Duel; {
 	case d.MRLPF != nil, d.MaxMinLCB != nil:
@@ -175,7 +168,7 @@ const (
 )
 
 // mostWins is the composition that won most often, less how often it lost; the earliest of equals.
-func (r *Rule) mostWins(in Input) (best Best, ok bool, err error) {
+func (r *Rule) mostWins(in Input) (best policies.Best, ok bool, err error) {
 	score := make(map[string]float64)
 	points := make(map[string]definition.Point)
 	var order []string
@@ -185,7 +178,7 @@ func (r *Rule) mostWins(in Input) (best Best, ok bool, err error) {
 		}
 		a, b, err := keys(in.Space, q.Points())
 		if err != nil {
-			return Best{}, false, err
+			return policies.Best{}, false, err
 		}
 		for i, key := range []string{a, b} {
 			if _, seen := points[key]; !seen {
@@ -200,7 +193,7 @@ func (r *Rule) mostWins(in Input) (best Best, ok bool, err error) {
 	}
 	for _, key := range order {
 		if !ok || score[key] > best.Utility {
-			best, ok = Best{Expert: in.Expert, Parameters: points[key], Utility: score[key]}, true
+			best, ok = policies.Best{Expert: in.Expert, Parameters: points[key], Utility: score[key]}, true
 		}
 	}
 	return best, ok, nil

@@ -19,7 +19,7 @@ func ptr[T any](x T) *T { return &x }
 // rules are all rules of duels by name.
 func rules() map[string]definition.Policy {
 	all := make(map[string]definition.Policy)
-	for _, m := range definition.Methods() {
+	for _, m := range builtin.Registry().Methods.Methods() {
 		if !m.Policy.Measures() {
 			all[m.Name] = m.Policy
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/pref"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/preference"
 )
@@ -237,17 +238,17 @@ func eachCompared(m *preference.Model, visit func(definition.Point) error) error
 }
 
 // bestUtility is the compared composition of the greatest posterior utility.
-func (r *Rule) bestUtility(ctx context.Context, in Input) (best Best, ok bool, err error) {
+func (r *Rule) bestUtility(ctx context.Context, in Input) (best policies.Best, ok bool, err error) {
 	// A draw is no summary: for the hallucination believer too this is the
 	// posterior of one seed, the campaign's.
 	posterior, err := in.Model.Utility.Posterior(ctx, r.def.Seed)
 	if err != nil {
-		return Best{}, false, err
+		return policies.Best{}, false, err
 	}
 	top, err := r.bestCompared(in, posterior, func(definition.Point, string) bool { return true })
 	if err != nil || top.Point == nil {
-		return Best{}, false, err
+		return policies.Best{}, false, err
 	}
 	mean, _ := posterior.Posterior(top.X)
-	return Best{Expert: in.Expert, Parameters: top.Point, Utility: mean}, true, nil
+	return policies.Best{Expert: in.Expert, Parameters: top.Point, Utility: mean}, true, nil
 }

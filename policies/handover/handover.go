@@ -17,7 +17,7 @@ type Width struct {
 	PerExperiment int
 	// WhereItMatters asks only where the answer could change the action, and
 	// Gate only while the labels predict what is measured; with cobol the expert
-	// has to earn it first (see [Course]).
+	// has to earn it first (see [Schedule]).
 	WhereItMatters, Gate bool
 }
 

@@ -97,7 +97,7 @@ func TestNames(t *testing.T) {
 		}
 		rule := next.New(n)
 		searches := want == "lcb" || want == "logei" || want == "thompson"
-		if (rule != nil) != searches || rule != nil && (rule.Name() != want || rule.Promise() == "") {
+		if (rule != nil) != searches || rule != nil && (rule.Name() != want || rule.Rationale() == "") {
 			t.Errorf("the rule of %q is %v", want, rule)
 		}
 		_, draws := rule.(interface{ Draws() })

@@ -23,8 +23,8 @@ type Acquisition func(x, grad []float64) float64
 type Rule interface {
 	// Name is the rule's name in a campaign file.
 	Name() string
-	// Promise says what the composition it chooses has: "the best …".
-	Promise() string
+	// Rationale says what the composition that it chooses has: "the best …".
+	Rationale() string
 	// Acquisition returns the function to minimise.
 	Acquisition(m *objective.Model, seed uint64) (Acquisition, error)
 }
@@ -86,7 +86,7 @@ type lcb struct {
 }
 
 func (lcb) Name() string { return "lcb" }
-func (lcb) Promise() string {
+func (lcb) Rationale() string {
 	return "the best confidence bound: the best value that the model holds possible"
 }
 
@@ -125,8 +125,8 @@ func Bound(m *objective.Model, w float64) Acquisition {
 // a measured composition (Ament et al. 2023).
 type logEI struct{}
 
-func (logEI) Name() string    { return "logei" }
-func (logEI) Promise() string { return "the greatest expected improvement on the best so far" }
+func (logEI) Name() string      { return "logei" }
+func (logEI) Rationale() string { return "the greatest expected improvement on the best so far" }
 
 func (logEI) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
 	p := m.GP().NewPredictor()
@@ -158,7 +158,7 @@ func (thompson) Name() string { return "thompson" }
 // Draws marks a rule whose acquisition is a draw: another seed gives another.
 func (thompson) Draws() {}
 
-func (thompson) Promise() string { return "the best value in one function drawn from the model" }
+func (thompson) Rationale() string { return "the best value in one function drawn from the model" }
 
 func (thompson) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) {
 	return m.GP().Path(rand.New(rand.NewPCG(seed, 0))), nil

@@ -12,11 +12,6 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// Decider is a policy.
-type Decider interface {
-	Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error)
-}
-
 // Run checks a policy on one view:
 //
 //   - the same view and seed give the same decision, bit for bit,
@@ -30,7 +25,7 @@ type Decider interface {
 //     decision.
 //
 // It returns the decision.
-func Run(t testing.TB, p Decider, v policies.View, seed uint64) policies.Decision {
+func Run(t testing.TB, p policies.Policy, v policies.View, seed uint64) policies.Decision {
 	t.Helper()
 	before := encode(t, v.Campaign)
 	first, err := p.Decide(context.Background(), v, seed)

@@ -38,6 +38,18 @@ func slope(x, grad []float64) float64 {
 	return 4*x[0] + 7*x[1]
 }
 
+// bent is an acquisition that a belief bends.
+type bent interface {
+	At(x, grad []float64) float64
+	Err() error
+}
+
+// sure is one that cannot fail.
+type sure struct{ acquisition next.Acquisition }
+
+func (s sure) At(x, grad []float64) float64 { return s.acquisition(x, grad) }
+func (sure) Err() error                     { return nil }
+
 // Law: a belief bends an acquisition as its paper prints it, with the gradient of that.
 // Where the bound cannot be solved the function is +Inf and says why.
 func TestBentAcquisitions(t *testing.T) {
@@ -49,31 +61,31 @@ func TestBentAcquisitions(t *testing.T) {
 		positive := max(0, g)
 		reject := 1 / (1 + math.Exp(-(g + 1))) // by the likeliest score
 		for name, c := range map[string]struct {
-			bent  func(b *belief.Model, failed *error) next.Acquisition
+			bent  func(b *belief.Model) bent
 			value float64
 			grad  []float64
 			fails bool
 		}{
-			"f̲ + λg̲": {func(b *belief.Model, failed *error) next.Acquisition { return cobol.Acquisition(slope, b, 0.7, failed) },
+			"f̲ + λg̲": {func(b *belief.Model) bent { return cobol.Augment(slope, b, 0.7) },
 				f + 0.7*g, []float64{4 + 0.7*2, 7 - 0.7*3}, true},
-			"f̲ with λ = 0": {func(b *belief.Model, failed *error) next.Acquisition { return cobol.Acquisition(slope, b, 0, failed) },
+			"f̲ with λ = 0": {func(b *belief.Model) bent { return cobol.Augment(slope, b, 0) },
 				f, []float64{4, 7}, false},
-			"f̲ + w·max(0, g̲)²": {func(b *belief.Model, failed *error) next.Acquisition { return trust.Constrained(slope, b, 10, failed) },
+			"f̲ + w·max(0, g̲)²": {func(b *belief.Model) bent { return trust.Constrained(slope, b, 10) },
 				f + 10*positive*positive, []float64{4 + 20*positive*2, 7 - 20*positive*3}, true},
-			"−ln((1 − S(ĝ))·EI)": {func(b *belief.Model, _ *error) next.Acquisition { return trust.Weighed(slope, b) },
+			"−ln((1 − S(ĝ))·EI)": {func(b *belief.Model) bent { return sure{trust.Weighed(slope, b)} },
 				f - math.Log(1-reject), []float64{4 + reject*2, 7 - reject*3}, false},
 		} {
-			var failed error
-			bent := c.bent(&belief.Model{Function: plane{}}, &failed)
+			bent := c.bent(&belief.Model{Function: plane{}})
 			grad := make([]float64, 2)
-			if got := bent(x, nil); math.Abs(got-c.value) > 1e-12 || bent(x, grad) != got || failed != nil {
-				t.Errorf("%s at %v is %v (%v), want %v", name, x, got, failed, c.value)
+			if got := bent.At(x, nil); math.Abs(got-c.value) > 1e-12 || bent.At(x, grad) != got || bent.Err() != nil {
+				t.Errorf("%s at %v is %v (%v), want %v", name, x, got, bent.Err(), c.value)
 			}
 			if math.Abs(grad[0]-c.grad[0]) > 1e-12 || math.Abs(grad[1]-c.grad[1]) > 1e-12 {
 				t.Errorf("the gradient of %s at %v is %v, want %v", name, x, grad, c.grad)
 			}
-			if got := c.bent(&belief.Model{Function: plane{errBound}}, &failed)(x, grad); c.fails && (!math.IsInf(got, 1) || !errors.Is(failed, errBound)) {
-				t.Errorf("%s without a bound is %v: %v", name, got, failed)
+			unbounded := c.bent(&belief.Model{Function: plane{errBound}})
+			if got := unbounded.At(x, grad); c.fails && (!math.IsInf(got, 1) || !errors.Is(unbounded.Err(), errBound)) {
+				t.Errorf("%s without a bound is %v: %v", name, got, unbounded.Err())
 			}
 		}
 	}
@@ -90,13 +102,7 @@ func TestNoHarmIsRecorded(t *testing.T) {
 			t.Errorf("test %d is %+v, want %v", i, test, want[i])
 		}
 	}
-	if trust.New(definition.Trust{}) != nil || trust.NewPrior(definition.Trust{}) != nil {
+	if trust.New(definition.Trust{}) != nil {
 		t.Error("there is a rule that nobody named")
-	}
-	one := 1.0
-	for name, rule := range map[string]definition.Trust{"coexbo": {CoExBO: &definition.CoExBO{Gamma: &one}}, "pibo": {PiBO: &definition.PiBO{Gamma: &one}}} {
-		if prior := trust.NewPrior(rule); prior == nil || prior.Name() != name {
-			t.Errorf("%s is %v", name, prior)
-		}
 	}
 }

@@ -1,9 +1,11 @@
-// Package trust lets an expert's belief bend the choice of the next
-// composition, and refuses the bent choice where it could do harm.
+// Package trust says how far an expert is trusted: what their belief adds to an
+// acquisition, whether the composition it leads to could do harm, and what their labels
+// have shown so far.
 package trust
 
 import (
 	"math"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -27,29 +29,51 @@ func New(t definition.Trust) *COBOL {
 	return &COBOL{Lambda0: *t.COBOL.Lambda0, Zeta: *t.COBOL.Zeta, Eta: *t.COBOL.Eta}
 }
 
-// Acquisition returns f̲ + λ·g̲ for the objective's part f̲ (Xu et al. 2024,
-// Prob. 5). A belief bound that could not be solved makes the function
-// undefined (+Inf) there, so that a search does not go there; failed receives the error.
-func (c *COBOL) Acquisition(objective next.Acquisition, b *belief.Model, lambda float64, failed *error) next.Acquisition {
-	if lambda == 0 {
-		return objective
-	}
+// Augmented is an acquisition to which an expert's belief adds a term. Where a bound of
+// the belief could not be solved it is +Inf, so that a search does not go there.
+type Augmented struct {
+	at  next.Acquisition
+	err error
+}
+
+// At is the acquisition.
+func (a *Augmented) At(x, grad []float64) float64 { return a.at(x, grad) }
+
+// Err returns the error of the last bound that could not be solved, nil where all could.
+func (a *Augmented) Err() error { return a.err }
+
+// augment adds a term of the belief's lower bound g̲ to an acquisition: term returns its
+// value and its derivative by g̲.
+func augment(objective next.Acquisition, b *belief.Model, term func(bound float64) (value, slope float64)) *Augmented {
+	a := new(Augmented)
 	var dBelief []float64
-	return func(x, grad []float64) float64 {
+	a.at = func(x, grad []float64) float64 {
 		value := objective(x, grad)
 		if grad != nil && dBelief == nil {
 			dBelief = make([]float64, len(x))
 		}
 		bound, err := b.Lower(x, scratch(grad, dBelief))
 		if err != nil {
-			*failed = err
+			a.err = err
 			return math.Inf(1)
 		}
-		for i := range grad {
-			grad[i] += lambda * dBelief[i]
+		added, slope := term(bound)
+		if slope != 0 {
+			for i := range grad {
+				grad[i] += slope * dBelief[i]
+			}
 		}
-		return value + lambda*bound
+		return value + added
 	}
+	return a
+}
+
+// Augment returns f̲ + λ·g̲ for the objective's part f̲ (Xu et al. 2024, Prob. 5).
+func (c *COBOL) Augment(objective next.Acquisition, b *belief.Model, lambda float64) *Augmented {
+	if lambda == 0 {
+		return &Augmented{at: objective}
+	}
+	return augment(objective, b, func(bound float64) (value, slope float64) { return lambda * bound, lambda })
 }
 
 // scratch passes the buffer on only where a gradient is wanted.
@@ -91,4 +115,15 @@ func NoHarm(optimistic, worst, sdUnaided, sdAided, eta float64) []events.Test {
 		{Name: NoHarmPrefix + "sd of the unaided candidate against eta times sd of the aided one",
 			Left: sdUnaided, Relation: "<=", Right: eta * sdAided, Holds: sdUnaided <= eta*sdAided},
 	}
+}
+
+// FirstFailed returns what the first test of [NoHarm] that does not hold compares, empty
+// where all hold.
+func FirstFailed(tests []events.Test) string {
+	for _, t := range tests {
+		if name, ours := strings.CutPrefix(t.Name, NoHarmPrefix); ours && !t.Holds {
+			return name
+		}
+	}
+	return ""
 }

@@ -67,8 +67,8 @@ func TestAcquisition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var failed error
-	f := c.Acquisition(base, b, 0.7, &failed)
+	augmented := c.Augment(base, b, 0.7)
+	f := augmented.At
 	x := []float64{0.37, 0.58}
 	lower, _, err := b.Bounds(x)
 	if err != nil {
@@ -88,10 +88,10 @@ func TestAcquisition(t *testing.T) {
 			t.Errorf("derivative %d is %v, by differences %v", j, grad[j], want)
 		}
 	}
-	if got := c.Acquisition(base, b, 0, &failed)(x, nil); got != base(x, nil) {
+	if got := c.Augment(base, b, 0).At(x, nil); got != base(x, nil) {
 		t.Errorf("with λ = 0 the acquisition is %v, want %v", got, base(x, nil))
 	}
-	if failed != nil {
-		t.Error(failed)
+	if err := augmented.Err(); err != nil {
+		t.Error(err)
 	}
 }

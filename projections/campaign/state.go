@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/projections"
 )
 
 // Status of a campaign.
@@ -216,8 +217,8 @@ func index(letter byte, id string, length int) int {
 	if len(id) < 2 || id[0] != letter || id[1] < '1' || id[1] > '9' {
 		return -1
 	}
-	n, err := strconv.Atoi(id[1:])
-	if err != nil || n < 1 || n > length {
+	n := projections.Number(id)
+	if n < 1 || n > length {
 		return -1
 	}
 	return n - 1

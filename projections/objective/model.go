@@ -193,11 +193,11 @@ func (p *Projection) build(ctx context.Context) (*Model, error) {
 	return p.model, nil
 }
 
-// Believing returns the posterior as if the compositions at the given points
+// FantasizeWorst returns the posterior as if the compositions at the given points
 // of the unit cube had been measured with the worst result so far: what a
 // policy that must not suggest them again works on. The observations stay
 // those that were made.
-func (m *Model) Believing(x [][]float64) (*Model, error) {
+func (m *Model) FantasizeWorst(x [][]float64) (*Model, error) {
 	if len(x) == 0 {
 		return m, nil
 	}
@@ -211,19 +211,19 @@ func (m *Model) Believing(x [][]float64) (*Model, error) {
 
 // with returns the posterior with further standardised results.
 func (m *Model) with(x [][]float64, z []float64) (*Model, error) {
-	believed := *m
-	believed.data = gp.Data{X: slices.Clone(m.data.X), Y: slices.Clone(m.data.Y), NoiseVar: slices.Clone(m.data.NoiseVar)}
+	fantasized := *m
+	fantasized.data = gp.Data{X: slices.Clone(m.data.X), Y: slices.Clone(m.data.Y), NoiseVar: slices.Clone(m.data.NoiseVar)}
 	for i, u := range x {
-		believed.data.X = append(believed.data.X, u)
-		believed.data.Y = append(believed.data.Y, z[i])
-		believed.data.NoiseVar = append(believed.data.NoiseVar, math.NaN())
+		fantasized.data.X = append(fantasized.data.X, u)
+		fantasized.data.Y = append(fantasized.data.Y, z[i])
+		fantasized.data.NoiseVar = append(fantasized.data.NoiseVar, math.NaN())
 	}
-	process, err := gp.New(believed.data, m.Fit.Kernel, hyper(m.Fit))
+	process, err := gp.New(fantasized.data, m.Fit.Kernel, hyper(m.Fit))
 	if err != nil {
 		return nil, fmt.Errorf("the objective model with experiments that have no result: %w", err)
 	}
-	believed.gp = process
-	return &believed, nil
+	fantasized.gp = process
+	return &fantasized, nil
 }
 
 // Maximised returns the posterior of the standardised utility, which is greater
@@ -242,11 +242,11 @@ func (m *Model) Maximised() (*gp.GP, error) {
 	return process, nil
 }
 
-// Expecting returns the posterior as if the compositions at the given points of
+// Fantasize returns the posterior as if the compositions at the given points of
 // the unit cube had been measured with the results that are expected there: the
 // mean stays, what is unknown around them goes (Desautels et al. 2014). The
 // observations stay those that were made.
-func (m *Model) Expecting(x [][]float64) (*Model, error) {
+func (m *Model) Fantasize(x [][]float64) (*Model, error) {
 	if len(x) == 0 {
 		return m, nil
 	}

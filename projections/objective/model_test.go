@@ -276,11 +276,11 @@ func TestPendingExperiments(t *testing.T) {
 			expecting.x, expecting.z, expecting.v = append(expecting.x, x), append(expecting.z, mean), append(expecting.v, noise)
 			believing.x, believing.z, believing.v = append(believing.x, x), append(believing.z, worst), append(believing.v, noise)
 		}
-		e, err := m.Expecting(pending)
+		e, err := m.Fantasize(pending)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := m.Believing(pending)
+		b, err := m.FantasizeWorst(pending)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +305,7 @@ func TestPendingExperiments(t *testing.T) {
 				t.Errorf("at %v the mean moves from %v to %v by what is expected", x, before, after)
 			}
 		}
-		for _, same := range []func([][]float64) (*objective.Model, error){m.Expecting, m.Believing} {
+		for _, same := range []func([][]float64) (*objective.Model, error){m.Fantasize, m.FantasizeWorst} {
 			if got, err := same(nil); got != m || err != nil {
 				t.Error("with nothing pending it is another model")
 			}

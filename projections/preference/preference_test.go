@@ -26,13 +26,12 @@ func at(a, b float64) definition.Point {
 // definition is a campaign over the unit square in which ada and bob compare.
 func defined(t *testing.T, method string) definition.Campaign {
 	t.Helper()
-	methods := definition.Methods()
-	i := slices.IndexFunc(methods, func(m definition.Method) bool { return m.Name == method })
-	if i < 0 {
+	m, ok := builtin.Registry().Methods.Method(method)
+	if !ok {
 		t.Fatalf("there is no method %s", method)
 	}
 	def := definition.Campaign{
-		Name: "square", Seed: 1, Objective: definition.Objective{Name: "y", Goal: definition.Maximize}, Policy: methods[i].Policy,
+		Name: "square", Seed: 1, Objective: definition.Objective{Name: "y", Goal: definition.Maximize}, Policy: m.Policy,
 		Parameters: []definition.Parameter{{Name: "a", Min: ptr(0.0), Max: ptr(1.0)}, {Name: "b", Min: ptr(0.0), Max: ptr(1.0)}},
 		Budget:     definition.Budget{Experiments: 9}, Instrument: definition.Instrument{Driver: manual.Choose(manual.Settings{})},
 		Experts: []definition.Expert{{Name: "ada"}, {Name: "bob"}},

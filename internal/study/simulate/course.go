@@ -50,7 +50,7 @@ type Step struct {
 	// experiment was chosen; nil where there is none.
 	Trust *float64 `json:"trust,omitempty"`
 	// Helps is the mean over the experts of the probability that their labels help
-	// (policies.Helps), likewise.
+	// (policies.Help), likewise.
 	Helps *float64 `json:"helps,omitempty"`
 	// Source is "log" or "surrogate" where a store's task answered, [Identified]
 	// after the end of the comparisons, else empty.
@@ -71,7 +71,7 @@ type follower struct {
 	// next is after how many comparisons the next look is due, policy what says
 	// what is preferred then.
 	next   int
-	policy *policies.Policy
+	policy policies.Preferrer
 	// noises are those of anchored experts, adjusted their risk-adjusted best value
 	// after each step; NaN where there is none.
 	noises   map[string]humansim.Noise
@@ -207,7 +207,11 @@ func after(list []float64, n int, value float64) []float64 {
 func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 	if s := f.core.State(); compares(s) {
 		if f.policy == nil { // it remembers what it has computed
-			f.policy = policies.New(*s.Definition)
+			policy, err := f.core.Registry().Methods.New(*s.Definition)
+			if err != nil {
+				return nil, err
+			}
+			f.policy = policy.(policies.Preferrer) // as every policy of a campaign that only compares
 		}
 		preferred, err := f.policy.Preferred(ctx, f.core.View())
 		var points []definition.Point

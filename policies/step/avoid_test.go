@@ -1,4 +1,4 @@
-package policies
+package step
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -18,7 +19,7 @@ func number(x float64) *float64 { return &x }
 
 // square is a campaign over the unit square, in which experiments of the given
 // status were made at the given points.
-func square(t *testing.T, steps map[string]float64, status campaign.ExperimentStatus, at ...[2]float64) *maker {
+func square(t *testing.T, steps map[string]float64, status campaign.ExperimentStatus, at ...[2]float64) *Step {
 	t.Helper()
 	def := definition.Campaign{
 		Name: "square", Objective: definition.Objective{Name: "y", Goal: definition.Minimize}, Instrument: definition.Instrument{Steps: steps},
@@ -33,12 +34,12 @@ func square(t *testing.T, steps map[string]float64, status campaign.ExperimentSt
 		s.Experiments = append(s.Experiments, campaign.Experiment{ID: fmt.Sprintf("e%d", i+1), Status: status,
 			Parameters: definition.Point{"a": definition.Number(x[0]), "b": definition.Number(x[1])}})
 	}
-	v := View{Campaign: s, Space: sp, Objective: &objective.Model{}}
-	m := &maker{Policy: &Policy{def: def}, ctx: t.Context(), v: v, seed: 1}
-	if m.avoid, err = avoided(v); err != nil {
+	v := policies.View{Campaign: s, Space: sp, Objective: &objective.Model{}}
+	step := &Step{Def: &def, View: v, seed: 1}
+	if step.avoid, err = avoided(v); err != nil {
 		t.Fatal(err)
 	}
-	return m
+	return step
 }
 
 // bowl is an acquisition with its minimum at a point.
@@ -62,7 +63,7 @@ func TestCandidatesKeepAway(t *testing.T) {
 			var taken [][2]float64
 			for range 9 {
 				m := square(t, steps, campaign.Dispatched, taken...)
-				r, err := m.candidate(bowl(0.5, 0.5), 1, nil)
+				r, err := m.Find(t.Context(), bowl(0.5, 0.5), SearchUnaided)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,11 +81,11 @@ func TestCandidatesKeepAway(t *testing.T) {
 			}
 			if name == "coarse grid" {
 				m := square(t, steps, campaign.Dispatched, taken...)
-				if _, err := m.candidate(bowl(0.5, 0.5), 1, nil); !errors.Is(err, search.ErrExhausted) {
+				if _, err := m.Find(t.Context(), bowl(0.5, 0.5), SearchUnaided); !errors.Is(err, search.ErrExhausted) {
 					t.Errorf("all nine are under way: %v", err)
 				}
 				m = square(t, steps, campaign.Infeasible, taken...)
-				if _, err := m.candidate(bowl(0.5, 0.5), 1, nil); err != nil {
+				if _, err := m.Find(t.Context(), bowl(0.5, 0.5), SearchUnaided); err != nil {
 					t.Errorf("all nine could not be made: %v", err)
 				}
 			}
@@ -98,12 +99,12 @@ func TestExcludedFailureIsNotAvoided(t *testing.T) {
 	if len(m.avoid.points) != 1 {
 		t.Fatalf("the failure is not avoided: %+v", m.avoid)
 	}
-	m.v.Campaign.Experiments[0].Excluded = true
-	a, err := avoided(m.v)
+	m.View.Campaign.Experiments[0].Excluded = true
+	a, err := avoided(m.View)
 	if err != nil || len(a.points) != 0 || len(a.failed) != 0 {
 		t.Errorf("%+v %v", a, err)
 	}
-	if believed, err := m.avoidFailed(m.v); err != nil || believed != m.v.Objective { // one that fails would be worse than all
+	if believed, err := pessimistic(m.View); err != nil || believed != m.View.Objective { // one that fails would be worse than all
 		t.Errorf("the model believes it to be bad: %v", err)
 	}
 }

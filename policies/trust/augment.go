@@ -1,37 +1,21 @@
 package trust
 
 import (
-	"math"
-
 	"github.com/campaignd/campaignd/internal/num/special"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/belief"
 )
 
-// Constrained returns f̲ + weight·max(0, g̲)², whose minimiser tends to that of f̲
+// Constrained returns f̲ + weight·max(0, g̲)², whose minimizer tends to that of f̲
 // where the expert may accept, g̲ ≤ 0, as the weight grows: COBOHL (Xu et al.
-// 2024, Alg. 2 line 4). failed receives the error of a bound that could not be
-// solved; the function is +Inf there.
-func Constrained(objective next.Acquisition, b *belief.Model, weight float64, failed *error) next.Acquisition {
-	var dBelief []float64
-	return func(x, grad []float64) float64 {
-		value := objective(x, grad)
-		if grad != nil && dBelief == nil {
-			dBelief = make([]float64, len(x))
-		}
-		bound, err := b.Lower(x, scratch(grad, dBelief))
-		if err != nil {
-			*failed = err
-			return math.Inf(1)
-		}
+// 2024, Alg. 2 line 4).
+func Constrained(objective next.Acquisition, b *belief.Model, weight float64) *Augmented {
+	return augment(objective, b, func(bound float64) (value, slope float64) {
 		if bound <= 0 {
-			return value
+			return 0, 0
 		}
-		for i := range grad {
-			grad[i] += 2 * weight * bound * dBelief[i]
-		}
-		return value + weight*bound*bound
-	}
+		return weight * bound * bound, 2 * weight * bound
+	})
 }
 
 // Weighed returns −ln((1 − S(ĝ))·EI) for −ln EI, with the likeliest rejection

@@ -8,10 +8,10 @@ import (
 
 // A campaign of 50 chosen experiments: the first ten are the model's, then every
 // second one may be the expert's, and from the 36th on nobody is asked.
-func TestCourse(t *testing.T) {
+func TestSchedule(t *testing.T) {
 	aided := 0
 	for chosen := range 50 {
-		c := handover.Course{Chosen: chosen, Budget: 50, Experts: 1}
+		c := handover.Schedule{Chosen: chosen, Budget: 50, Experts: 1}
 		if c.Aided() {
 			aided++
 		}
@@ -27,11 +27,11 @@ func TestCourse(t *testing.T) {
 
 // Each of several experts gets the same share of aided experiments: taking
 // turns must not give one of them all of the model's.
-func TestCourseOfSeveralExperts(t *testing.T) {
+func TestScheduleOfSeveralExperts(t *testing.T) {
 	for experts := 1; experts <= 4; experts++ {
 		count := make([]int, experts)
 		for chosen := range 240 {
-			if (handover.Course{Chosen: chosen, Budget: 240, Experts: experts}).Aided() {
+			if (handover.Schedule{Chosen: chosen, Budget: 240, Experts: experts}).Aided() {
 				count[chosen%experts]++
 			}
 		}
@@ -44,8 +44,8 @@ func TestCourseOfSeveralExperts(t *testing.T) {
 }
 
 // A campaign without an experiment to choose is handed over from the beginning.
-func TestCourseWithoutBudget(t *testing.T) {
-	if c := (handover.Course{}); c.Aided() || c.Judged() || !c.Over() {
+func TestScheduleWithoutBudget(t *testing.T) {
+	if c := (handover.Schedule{}); c.Aided() || c.Judged() || !c.Over() {
 		t.Error("somebody is asked though there is nothing to choose")
 	}
 }

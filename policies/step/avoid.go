@@ -1,14 +1,17 @@
-package policies
+package step
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // What a candidate must keep away from, beside what is excluded:
@@ -42,10 +45,10 @@ type avoidance struct {
 }
 
 // avoided returns what candidates keep away from. Without a feasibility model
-// failures are avoided in another way, see avoidFailed.
-func avoided(v View) (avoidance, error) {
+// failures are avoided in another way, see pessimistic.
+func avoided(v policies.View) (avoidance, error) {
 	a := avoidance{pending: make(map[string]bool), failed: make(map[string]bool)}
-	measured, err := triedBy(v, func(x *campaign.Experiment) bool { return x.Measurement != nil })
+	measured, err := keys(v, func(x *campaign.Experiment) bool { return x.Measurement != nil })
 	if err != nil {
 		return a, err
 	}
@@ -79,34 +82,34 @@ func avoided(v View) (avoidance, error) {
 	return a, nil
 }
 
-// candidate is search for a composition to measure: it respects what is feasible
-// and keeps away from what is under way or only ever failed. taken are the keys
-// that a finite space is to leave out as well.
-func (m *maker) candidate(f next.Acquisition, salt uint64, taken map[string]bool, starts ...[]float64) (search.Result, error) {
-	if m.v.Feasibility != nil {
-		f = sum(f, m.v.Feasibility.Surprise())
+// Find returns the composition to measure at which an acquisition is smallest: it
+// respects what is feasible and keeps away from what is under way or only ever failed.
+// starts are searched from beside the measured compositions.
+func (s *Step) Find(ctx context.Context, f next.Acquisition, which Search, starts ...[]float64) (search.Result, error) {
+	if s.View.Feasibility != nil {
+		f = sum(f, s.View.Feasibility.Surprise())
 	}
-	a := m.avoid
+	a := s.avoid
 	if len(a.points) == 0 {
-		return m.search(f, salt, taken, starts...)
+		return s.minimize(ctx, f, which, s.tried, starts)
 	}
-	if _, finite := m.v.Space.Finite(); finite {
-		r, err := m.search(f, salt, union(taken, a.pending, a.failed), starts...)
+	if _, finite := s.View.Space.Finite(); finite {
+		r, err := s.minimize(ctx, f, which, union(s.tried, a.pending, a.failed), starts)
 		if errors.Is(err, search.ErrExhausted) { // what failed may be tried again before nothing is
-			r, err = m.search(f, salt, union(taken, a.pending), starts...)
+			return s.minimize(ctx, f, which, union(s.tried, a.pending), starts)
 		}
 		return r, err
 	}
 	// Where compositions come in steps, the search may end beside one that is to be
 	// avoided and be snapped onto it: a wider barrier sends it further away.
-	reach := barrierReach * math.Sqrt(float64(m.v.Space.Dim()))
+	reach := barrierReach * math.Sqrt(float64(s.View.Space.Dim()))
 	for width := reach; ; width *= 2 {
-		r, err := m.search(sum(f, barrier(a.points, width)), salt, taken, starts...)
+		r, err := s.minimize(ctx, sum(f, barrier(a.points, width)), which, s.tried, starts)
 		if err != nil || a.clear(r.X, reach/2) {
 			return r, err
 		}
 		if width > 1 {
-			return m.elsewhere(f, salt, r)
+			return s.elsewhere(f, which, r)
 		}
 	}
 }
@@ -132,22 +135,22 @@ const fewSamples = 64
 // elsewhere is the last resort in a space that is hardly larger than what is
 // avoided: the best of some compositions that are not avoided themselves, or the
 // given one where there is none.
-func (m *maker) elsewhere(f next.Acquisition, salt uint64, otherwise search.Result) (search.Result, error) {
-	points, err := m.v.Space.Sample(fewSamples, m.seed+salt)
+func (s *Step) elsewhere(f next.Acquisition, which Search, otherwise search.Result) (search.Result, error) {
+	points, err := s.View.Space.Sample(fewSamples, s.seed+uint64(which))
 	if err != nil {
 		return search.Result{}, err
 	}
 	best := search.Result{Value: math.Inf(1)}
 	for _, p := range points {
-		key, err := m.v.Space.Key(p)
+		key, err := s.View.Space.Key(p)
 		if err != nil {
 			return search.Result{}, err
 		}
-		x, err := m.v.Space.Encode(p)
+		x, err := s.View.Space.Encode(p)
 		if err != nil {
 			return search.Result{}, err
 		}
-		if value := f(x, nil); !m.avoid.pending[key] && !m.avoid.failed[key] && value < best.Value {
+		if value := f(x, nil); !s.avoid.pending[key] && !s.avoid.failed[key] && value < best.Value {
 			best = search.Result{Point: p, X: x, Value: value}
 		}
 	}
@@ -207,20 +210,56 @@ func union(sets ...map[string]bool) map[string]bool {
 	return all
 }
 
-// feasible says in a decision how likely its experiment is to give a result,
-// where that is in question.
-func feasible(v View, d *Decision) error {
-	c := d.Candidate()
-	if v.Feasibility == nil || c == nil || d.Action != events.ActionRun {
-		return nil
+// likelihood says in a decision how likely its experiment is to give a result, where
+// that is in question.
+func (s *Step) likelihood(d policies.Decision) (policies.Decision, error) {
+	model, c := s.View.Feasibility, d.Candidate()
+	if model == nil || c == nil || d.Action != events.ActionRun {
+		return d, nil
 	}
-	x, err := v.Space.Encode(c.Parameters)
+	x, err := s.View.Space.Encode(c.Parameters)
 	if err != nil {
-		return err
+		return d, err
 	}
-	if p := v.Feasibility.Probability(x); p < 0.9 {
+	if p := model.Probability(x); p < 0.9 {
 		d.Reason += fmt.Sprintf(" It gives a result with probability %.2f, judging by %d experiments that could not be done and %d that failed.",
-			p, v.Feasibility.Infeasible, v.Feasibility.Failed)
+			p, model.Infeasible, model.Failed)
 	}
-	return nil
+	return d, nil
+}
+
+// pessimistic returns the objective model with each composition that only ever
+// failed taken to be as bad as the worst result: a failure is not an
+// observation of the objective, but suggesting it again would be no use. It is
+// what campaigns do that do not want a model of what is feasible; with one, the
+// objective is not told anything that was not measured.
+func pessimistic(v policies.View) (*objective.Model, error) {
+	if v.Feasibility != nil {
+		return v.Objective, nil
+	}
+	seen, err := keys(v, func(x *campaign.Experiment) bool { return x.Measurement != nil })
+	if err != nil {
+		return nil, err
+	}
+	var failed [][]float64
+	for i := range v.Campaign.Experiments {
+		x := &v.Campaign.Experiments[i]
+		if x.Status != campaign.Failed && x.Status != campaign.Infeasible || x.Excluded {
+			continue
+		}
+		key, err := v.Space.Key(x.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true // once is enough
+		u, err := v.Space.Encode(x.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		failed = append(failed, u)
+	}
+	return v.Objective.FantasizeWorst(failed)
 }

@@ -1,12 +1,16 @@
-package policies
+package coexbo
 
 import (
+	"context"
 	"errors"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/internal/num/shapley"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/policies/step"
 )
 
 // planeSize is the number of grid lines of a plane in each direction.
@@ -16,13 +20,13 @@ const planeSize = 11
 // deviation and upper bound there (after Adachi et al. 2024, §3.3), and the plane
 // of the two strongest parameters. With more parameters than can be enumerated it explains
 // nothing.
-func (m *maker) attribute(unaided, aided search.Result) (*events.Attributions, error) {
-	maximised, err := m.v.Objective.Maximised()
+func attribute(ctx context.Context, s *step.Step, unaided, aided search.Result) (*events.Attributions, error) {
+	maximized, err := s.View.Objective.Maximised()
 	if err != nil {
 		return nil, err
 	}
-	groups := m.v.Space.Coordinates()
-	explainer, err := shapley.New(maximised, m.distinct(), shapley.Config{Groups: groups, Replaced: m.version >= sinceThree})
+	groups := s.View.Space.Coordinates()
+	explainer, err := shapley.New(maximized, distinct(s.View.Objective.X), shapley.Config{Groups: groups, Replaced: s.Version >= policies.SinceThree})
 	var players *shapley.PlayersError
 	if errors.As(err, &players) {
 		return nil, nil
@@ -31,13 +35,13 @@ func (m *maker) attribute(unaided, aided search.Result) (*events.Attributions, e
 		return nil, err
 	}
 	// Package shapley writes the bound μ + √β σ.
-	both, err := explainer.Explain(m.ctx, [][]float64{unaided.X, aided.X}, m.beta*m.beta)
+	both, err := explainer.Explain(ctx, [][]float64{unaided.X, aided.X}, s.Beta*s.Beta)
 	if err != nil {
 		return nil, err
 	}
-	names := m.v.Space.Parameters()
+	names := s.View.Space.Parameters()
 	all := new(events.Attributions)
-	for i, name := range []string{Unaided, Aided} {
+	for i, name := range []string{policies.Unaided, policies.Aided} {
 		for _, q := range []struct {
 			quantity string
 			values   shapley.Values
@@ -45,22 +49,16 @@ func (m *maker) attribute(unaided, aided search.Result) (*events.Attributions, e
 			all.Shapley = append(all.Shapley, events.Shapley{Candidate: name, Quantity: q.quantity, Base: q.values.Base, Parameters: names, Values: q.values.Phi})
 		}
 	}
-	all.Plane = m.plane(shapley.Strongest(len(names), both[0].UCB, both[1].UCB), groups, unaided, aided)
+	all.Plane = planeOf(s, shapley.Strongest(len(names), both[0].UCB, both[1].UCB), groups, unaided, aided)
 	return all, nil
 }
 
 // distinct returns the measured compositions, each once, in the order in which
 // they were first measured.
-func (m *maker) distinct() [][]float64 {
+func distinct(measured [][]float64) [][]float64 {
 	var rows [][]float64
-	for _, x := range m.v.Objective.X {
-		seen := false
-		for _, y := range rows {
-			if equal(x, y) {
-				seen = true
-				break
-			}
-		}
+	for _, x := range measured {
+		seen := slices.ContainsFunc(rows, func(y []float64) bool { return slices.Equal(x, y) })
 		if !seen {
 			rows = append(rows, x)
 		}
@@ -68,21 +66,12 @@ func (m *maker) distinct() [][]float64 {
 	return rows
 }
 
-func equal(x, y []float64) bool {
-	for i := range x {
-		if x[i] != y[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // plane is the objective over the two strongest parameters that are numbers,
 // the others as in the aided candidate; nil where there are no two.
-func (m *maker) plane(strongest []int, groups [][]int, unaided, aided search.Result) *events.Plane {
+func planeOf(s *step.Step, strongest []int, groups [][]int, unaided, aided search.Result) *events.Plane {
 	var axes []int // parameters
 	for _, p := range strongest {
-		if len(m.def.Parameters[p].Categories) == 0 && len(axes) < 2 {
+		if len(s.Def.Parameters[p].Categories) == 0 && len(axes) < 2 {
 			axes = append(axes, p)
 		}
 	}
@@ -90,12 +79,12 @@ func (m *maker) plane(strongest []int, groups [][]int, unaided, aided search.Res
 		return nil
 	}
 	i, j := groups[axes[0]][0], groups[axes[1]][0]
-	best, _ := m.v.Objective.Best()
-	window := coexbo.NewWindow(i, j, unaided.X, aided.X, m.v.Objective.X[best])
-	plane := &events.Plane{Candidate: Aided, X: m.def.Parameters[axes[0]].Name, Y: m.def.Parameters[axes[1]].Name}
+	best, _ := s.View.Objective.Best()
+	window := coexbo.NewWindow(i, j, unaided.X, aided.X, s.View.Objective.X[best])
+	plane := &events.Plane{Candidate: policies.Aided, X: s.Def.Parameters[axes[0]].Name, Y: s.Def.Parameters[axes[1]].Name}
 	x := append([]float64(nil), aided.X...)
 	outside := func(name string) float64 {
-		value, _ := m.v.Space.Decode(x)[name].Float()
+		value, _ := s.View.Space.Decode(x)[name].Float()
 		return value
 	}
 	at := func(axis, k int) float64 {
@@ -109,7 +98,7 @@ func (m *maker) plane(strongest []int, groups [][]int, unaided, aided search.Res
 		mean, sd := make([]float64, planeSize), make([]float64, planeSize)
 		for column := range planeSize {
 			x[i], x[j] = at(0, column), at(1, row)
-			p := m.v.Objective.PredictAt(x)
+			p := s.View.Objective.PredictAt(x)
 			mean[column], sd[column] = p.Mean, p.SD
 		}
 		plane.Mean, plane.SD = append(plane.Mean, mean), append(plane.SD, sd)

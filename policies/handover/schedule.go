@@ -2,7 +2,7 @@ package handover
 
 import "github.com/campaignd/campaignd/events"
 
-// Course says what an expert may do in one step of a campaign whose trust has to be
+// Schedule says what an expert may do in one step of a campaign whose trust has to be
 // earned. It rests on how much of the campaign is over, on whose turn it is, and
 // on what the expert's labels have shown (trust.Weigh).
 //
@@ -16,21 +16,10 @@ import "github.com/campaignd/campaignd/events"
 //     half of the campaign is over or the labels speak clearly against them ([AsksAgain]).
 //  3. The last three tenths are the model's alone, and nobody is asked.
 //
-// Why. A label teaches who gave it only where its composition is measured, and the
-// examples given at the beginning are not. To follow experts from the first
-// experiment on until something speaks against them, as our first rule did, is
-// therefore to follow guessers through the steps that decide in which basin a
-// campaign settles: a guesser followed throughout cost +0.36 [+0.10, +0.62] on Ackley 4
-// over 80 seeds, one followed after the first tenth +0.08 [−0.09, +0.24], after the
-// first fifth +0.02 [−0.10, +0.13]. By then the model refines the optimum of its basin,
-// and every second experiment goes on with that. What an expert who is right gains is
-// the way out of the basin, and it comes early enough to be refined in phase 3.
-//
-// Over fresh seeds on five problems no expert made a campaign significantly worse,
-// those with a = 2 gained on three, and those without merit, whom [Opens] mostly
-// turns away, left most campaigns as they were. docs/results.md has the figures and
-// what else was tried.
-type Course struct {
+// Why: a label teaches who gave it only where its composition is measured, and
+// experts who are followed before anything speaks for them decide in which basin a
+// campaign settles. docs/results.md has the figures, and what else was tried.
+type Schedule struct {
 	// Chosen counts the experiments that the policy has chosen, Budget those it may.
 	Chosen, Budget int
 	// Experts take turns, an experiment each.
@@ -47,31 +36,30 @@ const (
 
 // Thresholds of the probability that an expert's labels help, which is ⅓ before
 // any label: opens asks for a little more, so that a word that says nothing earns
-// nothing. With ½ helpful experts gained 6 to 24 % less, with 0.7 26 to 79 % less, and
-// nobody was harmed less for it (a = 2 and 1, Ackley 4 and Hölder's table, seeds 1–40).
+// nothing (docs/results.md).
 const (
 	opens     = 0.4
 	asksAgain = 0.05
 )
 
-func (c Course) share() float64 {
-	if c.Budget <= 0 {
+func (s Schedule) share() float64 {
+	if s.Budget <= 0 {
 		return 1
 	}
-	return float64(c.Chosen) / float64(c.Budget)
+	return float64(s.Chosen) / float64(s.Budget)
 }
 
 // Over reports whether the campaign has been handed over to the model.
-func (c Course) Over() bool { return c.share() >= handedOver }
+func (s Schedule) Over() bool { return s.share() >= handedOver }
 
 // Aided reports whether the experiment of this step may be one that the expert accepts.
-func (c Course) Aided() bool {
-	return c.share() >= judgedUntil && !c.Over() && c.Chosen/max(1, c.Experts)%turns == 0
+func (s Schedule) Aided() bool {
+	return s.share() >= judgedUntil && !s.Over() && s.Chosen/max(1, s.Experts)%turns == 0
 }
 
 // Judged reports whether the model's own composition is put to an expert, if
 // the step is not aided.
-func (c Course) Judged() bool { return c.share() < askedUntil }
+func (s Schedule) Judged() bool { return s.share() < askedUntil }
 
 // Opens reports whether an expert whose labels help with the given probability
 // may choose.
@@ -81,7 +69,7 @@ func Opens(helps float64) (bool, events.Test) {
 	return t.Holds, t
 }
 
-// AsksAgain reports whether it is still worth to learn more of such an expert.
+// AsksAgain reports whether it is still worth learning more about such an expert.
 func AsksAgain(helps float64) (bool, events.Test) {
 	t := events.Test{Name: "trust: probability below which the expert is no longer asked",
 		Left: helps, Relation: ">=", Right: asksAgain, Holds: helps >= asksAgain}

@@ -1,4 +1,4 @@
-package policies
+package step
 
 import (
 	"fmt"
@@ -7,34 +7,32 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// stop completes the campaign where its budget is spent or its stopping rule
-// is met, and reports whether it did.
-func (p *Policy) stop(v View, d *Decision) bool {
-	end := func(rule, reason, detail string) bool {
-		d.Action, d.Rule, d.Reason = events.ActionStop, rule, detail
-		d.Completed = &events.CampaignCompleted{Reason: reason, Detail: detail}
-		return true
+// Stop completes the campaign where its budget is spent or its stopping rule is met.
+func Stop(def *definition.Campaign, v policies.View, d policies.Decision) policies.Decision {
+	if v.Campaign.Spent() >= def.Budget.Experiments {
+		return d.Stop(policies.RuleBudget, events.CompletedBudget,
+			fmt.Sprintf("All %d experiments have been run.", def.Budget.Experiments))
 	}
-	if v.Campaign.Spent() >= p.def.Budget.Experiments {
-		return end(RuleBudget, events.CompletedBudget, fmt.Sprintf("All %d experiments have been run.", p.def.Budget.Experiments))
-	}
-	if p.def.Stop.Target != nil && v.Objective != nil {
+	if def.Stop.Target != nil && v.Objective != nil {
 		_, best := v.Objective.Best()
-		if reached(best, *p.def.Stop.Target, p.def.Objective.Goal) {
-			return end(RuleTarget, events.CompletedTarget, fmt.Sprintf("The target %g %s is reached: the best composition is expected to give %.4g.",
-				*p.def.Stop.Target, p.def.Objective.Unit, best))
+		if reached(best, *def.Stop.Target, def.Objective.Goal) {
+			return d.Stop(policies.RuleTarget, events.CompletedTarget,
+				fmt.Sprintf("The target %g %s is reached: the best composition is expected to give %.4g.",
+					*def.Stop.Target, def.Objective.Unit, best))
 		}
 	}
-	if p.def.Stop.Window > 0 {
-		if gain, threshold, ok := recentGain(v.Campaign, p.def); ok && gain <= threshold {
-			return end(RuleConverged, events.CompletedConverged, fmt.Sprintf("The last %d experiments improved the best result by %.3g %s, less than %.3g.",
-				p.def.Stop.Window, gain, p.def.Objective.Unit, threshold))
+	if def.Stop.Window > 0 {
+		if gain, threshold, ok := recentGain(v.Campaign, def); ok && gain <= threshold {
+			return d.Stop(policies.RuleConverged, events.CompletedConverged,
+				fmt.Sprintf("The last %d experiments improved the best result by %.3g %s, less than %.3g.",
+					def.Stop.Window, gain, def.Objective.Unit, threshold))
 		}
 	}
-	return false
+	return d
 }
 
 func reached(value, target float64, goal string) bool {
@@ -48,7 +46,7 @@ func reached(value, target float64, goal string) bool {
 // better than the best before them, and the least gain at which the campaign
 // goes on: Improvement times the interquartile range. ok is false while there
 // are fewer than two windows of measurements.
-func recentGain(s *campaign.State, def definition.Campaign) (gain, threshold float64, ok bool) {
+func recentGain(s *campaign.State, def *definition.Campaign) (gain, threshold float64, ok bool) {
 	sign := 1.0
 	if def.Objective.Goal == definition.Maximize {
 		sign = -1

@@ -1,0 +1,311 @@
+// Package cobol is the family of policies in which an expert's belief bends the
+// choice: COBOL, COBOHL and HCEI (Xu et al. 2024), with every form of feedback of
+// its Appendix H.
+package cobol
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/handover"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/policies/step"
+	"github.com/campaignd/campaignd/policies/trust"
+	"github.com/campaignd/campaignd/projections/belief"
+)
+
+// Family is the program's row for these policies.
+var Family = policies.Family{
+	Name: "cobol",
+	Rules: []policies.Rule{
+		{Part: policies.Trust, Name: "cobol"},
+		{Part: policies.Trust, Name: "cobohl"},
+		{Part: policies.Trust, Name: "hcei"},
+		{Part: policies.Handover, Name: "width"},
+	},
+	Methods: []policies.Method{
+		{Name: "cobol", Summary: "accept or reject, with no-harm and handover", Source: "Xu et al. 2024, Alg. 1", Asks: asks,
+			Policy: definition.Policy{Next: definition.Next{LCB: &definition.LCB{}}, Trust: definition.Trust{COBOL: &definition.COBOL{}}}},
+		{Name: "cobohl", Summary: "accept or reject with an expert who is known to help", Source: "Xu et al. 2024, Alg. 2", Asks: asks,
+			Policy: definition.Policy{Next: definition.Next{LCB: &definition.LCB{}}, Trust: definition.Trust{COBOHL: &definition.COBOHL{}}}},
+		{Name: "hcei", Summary: "expected improvement weighed with acceptance", Source: "Xu et al. 2024, Eq. 70", Asks: asks,
+			Policy: definition.Policy{Next: definition.Next{LogEI: &definition.LogEI{}}, Trust: definition.Trust{HCEI: &definition.HCEI{}}}},
+	},
+	New: New,
+}
+
+const asks = "accept or reject"
+
+// policy weighs an aided candidate, which an expert's belief leads to, against the
+// unaided one. Experts take turns.
+type policy struct {
+	def      definition.Campaign
+	version  int
+	rule     next.Rule
+	feedback string
+	options  int // of a ranking
+	window   *int
+	// One of the three: cobol is nil for the others.
+	cobol  *trust.COBOL
+	cobohl bool
+	// width is nil where nobody is asked.
+	width *handover.Width
+}
+
+// New returns the policy of a complete definition as a version decided.
+func New(def definition.Campaign, version int) (policies.Policy, error) {
+	p := &policy{
+		def: def, version: version, rule: next.New(def.Policy.Next),
+		cobol: trust.New(def.Policy.Trust), cobohl: def.Policy.Trust.COBOHL != nil, width: handover.New(def.Policy.Handover),
+	}
+	b := def.Policy.Trust.Belief()
+	if p.rule == nil || b == nil {
+		return nil, fmt.Errorf("the rule %q of trust needs a rule of next that searches a model, and a belief", p.Ref().Trust)
+	}
+	p.feedback, p.window = b.Feedback, b.Window
+	if b.Options != nil {
+		p.options = *b.Options
+	}
+	return p, nil
+}
+
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+
+func (p *policy) Needs() policies.Needs {
+	return policies.Needs{Objective: true, Beliefs: len(p.def.Experts) > 0}
+}
+
+func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
+	d := step.Stop(&p.def, v, step.Begin(p, v, seed))
+	if d.Made() {
+		return d, nil
+	}
+	m := step.Modelled{Def: &p.def, Version: p.version, Rule: p.rule, Choose: p.choose}
+	return m.Decide(ctx, v, d)
+}
+
+// earned reports whether an expert has to earn the trust in them (see
+// [handover.Schedule]): with cobol, its gate, and labels.
+func (p *policy) earned() bool {
+	return p.cobol != nil && len(p.def.Experts) > 0 && p.width != nil && p.width.Gate && p.feedback == definition.FeedbackLabel
+}
+
+// ordered reports whether experts order candidates in place of labeling one.
+func (p *policy) ordered() bool {
+	return p.feedback == definition.FeedbackComparison || p.feedback == definition.FeedbackRanking
+}
+
+// optimism is how many standard deviations below the mean the aided candidate may lie.
+func (p *policy) optimism(beta float64) float64 {
+	if p.earned() {
+		return trust.Optimism * beta
+	}
+	return beta
+}
+
+// choose makes the decision of a step (Xu et al. 2024, Alg. 1).
+func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
+	var err error
+	if !p.earned() { // who has to earn it is answered once the unaided candidate is known
+		if d, err = s.Accepted(d); err != nil || d.Made() {
+			return d, err
+		}
+	}
+	if d, err = s.Chosen(d); err != nil || d.Made() {
+		return d, err
+	}
+	acquisition, err := s.Acquisition()
+	if err != nil {
+		return d, err
+	}
+	d, unaided, err := s.Unaided(ctx, d, acquisition)
+	if err != nil || d.Made() {
+		return d, err
+	}
+	if p.earned() {
+		if d, err = judged(s, d, unaided); err != nil || d.Made() {
+			return d, err
+		}
+		if d, err = s.Accepted(d); err != nil || d.Made() {
+			return d, err
+		}
+	}
+	if len(p.def.Experts) == 0 {
+		return s.RunUnaided(d), nil
+	}
+	return p.aid(ctx, s, d, acquisition, unaided)
+}
+
+// aid takes the help of the expert of this step; where their belief cannot be used it
+// goes on without.
+func (p *policy) aid(ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition, unaided search.Result) (policies.Decision, error) {
+	i := s.Expert()
+	expert := p.def.Experts[i].Name
+	var decided policies.Decision
+	var err error
+	switch b := s.View.Beliefs[i]; {
+	case p.feedback == definition.FeedbackPinpoint:
+		decided, err = p.pinpoint(ctx, s, d, expert, unaided)
+	case b == nil:
+		err = fmt.Errorf("%w: %w", step.ErrBelief, cmp.Or(s.View.BeliefErrors[i], step.ErrNoFit))
+	default:
+		if b.Fit != nil {
+			fit := *b.Fit
+			d.Belief = &fit
+		}
+		decided, err = p.weigh(ctx, s, d, expert, b, acquisition, unaided)
+	}
+	if errors.Is(err, step.ErrBelief) {
+		return d.Run(policies.Unaided, policies.RuleNoBelief, fmt.Sprintf("%v: the unaided candidate is taken.", err)), nil
+	}
+	return decided, err
+}
+
+// weigh weighs the aided candidate against the unaided one (Xu et al. 2024, Alg. 1
+// and 2).
+func (p *policy) weigh(
+	ctx context.Context, s *step.Step, d policies.Decision, expert string, b *belief.Model, acquisition next.Acquisition, unaided search.Result,
+) (policies.Decision, error) {
+	if p.width != nil {
+		var err error
+		if d, err = p.admit(s, d, expert, b, unaided); err != nil || d.Made() {
+			return d, err
+		}
+	}
+	if p.earned() {
+		acquisition = next.Bound(s.View.Objective, -p.optimism(s.Beta))
+	}
+	aided, err := p.aided(ctx, s, expert, b, acquisition, unaided)
+	if err != nil {
+		return d, err
+	}
+	if aided.Point == nil {
+		return d.Run(policies.Unaided, policies.RuleRejects, "The expert would accept nothing: the unaided candidate is taken."), nil
+	}
+	if d, err = s.Add(d, policies.Aided, aided); err != nil {
+		return d, err
+	}
+	interval := *d.Candidates[1].Belief
+	if p.cobol != nil {
+		d = p.adjust(d, expert, p.lambda(s, expert), interval.Lower)
+	}
+	if d, err = p.noHarm(ctx, s, d, unaided, aided); err != nil || d.Made() {
+		return d, err
+	}
+	switch {
+	case p.width == nil:
+		return d.Run(policies.Aided, policies.RuleNever, "It has the best bound once the expert's belief is weighed in; the policy asks no one."), nil
+	case p.ordered():
+		return p.compare(s, d, expert, unaided, aided)
+	}
+	return p.question(s, d, expert, aided, interval), nil
+}
+
+// lambda is the expert's dual variable.
+func (p *policy) lambda(s *step.Step, expert string) float64 {
+	if lambda, ok := s.View.Campaign.Lambda(expert); ok {
+		return lambda
+	}
+	return p.cobol.Lambda0
+}
+
+// adjust moves the dual variable.
+func (p *policy) adjust(d policies.Decision, expert string, lambda, bound float64) policies.Decision {
+	to := p.cobol.Step(lambda, bound)
+	d.Lambda = &to
+	d.Trust = &events.TrustAdjusted{Expert: expert, From: lambda, To: to, Violation: bound}
+	return d
+}
+
+// acceptable is how far above 0 the lower belief bound of COBOHL's candidate
+// may be, in logits, where a search meets its constraint only in the limit.
+const acceptable = 1e-2
+
+// penalties are the weights with which COBOHL's constraint is driven in, one search after
+// the other.
+var penalties = []float64{10, 1e3, 1e5}
+
+// aided searches for the aided candidate. The result has no point where COBOHL finds
+// none that the expert may accept.
+func (p *policy) aided(
+	ctx context.Context, s *step.Step, expert string, b *belief.Model, acquisition next.Acquisition, unaided search.Result,
+) (search.Result, error) {
+	switch {
+	case p.cobol != nil:
+		augmented := p.cobol.Augment(acquisition, b, p.lambda(s, expert))
+		aided, err := s.Find(ctx, augmented.At, step.SearchAided, unaided.X)
+		return aided, cmp.Or(unusable(ctx, augmented.Err()), err)
+	case p.cobohl:
+		return p.constrained(ctx, s, b, acquisition, unaided)
+	}
+	return s.Find(ctx, trust.Weighed(acquisition, b), step.SearchAided, unaided.X)
+}
+
+// constrained searches where the expert may accept (Xu et al. 2024, Alg. 2 line 4).
+func (p *policy) constrained(ctx context.Context, s *step.Step, b *belief.Model, acquisition next.Acquisition, unaided search.Result) (search.Result, error) {
+	aided := unaided
+	var unsolved error
+	for _, weight := range penalties {
+		penalized := trust.Constrained(acquisition, b, weight)
+		found, err := s.Find(ctx, penalized.At, step.SearchAided, unaided.X, aided.X)
+		unsolved = cmp.Or(penalized.Err(), unsolved)
+		if err != nil {
+			return search.Result{}, cmp.Or(unusable(ctx, unsolved), err)
+		}
+		aided = found
+	}
+	if err := unusable(ctx, unsolved); err != nil {
+		return search.Result{}, err
+	}
+	lower, err := b.Lower(aided.X, nil)
+	if err != nil {
+		return search.Result{}, unusable(ctx, err)
+	}
+	if lower > acceptable {
+		return search.Result{}, nil
+	}
+	aided.Value = acquisition(aided.X, nil)
+	return aided, nil
+}
+
+// unusable is the error of a belief that could not be solved somewhere, nil where it
+// could. It counts more than what a search came to, unless that was cancelled.
+func unusable(ctx context.Context, unsolved error) error {
+	switch {
+	case unsolved == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%w: %w", step.ErrBelief, unsolved)
+}
+
+// noHarm takes the unaided candidate where the aided one could do harm (Xu et
+// al. 2024, Alg. 1 line 6). COBOHL makes no such test.
+func (p *policy) noHarm(ctx context.Context, s *step.Step, d policies.Decision, unaided, aided search.Result) (policies.Decision, error) {
+	if p.cobohl {
+		return d, nil
+	}
+	worst, err := s.Minimize(ctx, next.Bound(s.View.Objective, s.Beta), step.SearchWorstCase, unaided.X, aided.X)
+	if err != nil {
+		return d, err
+	}
+	_, sdUnaided := s.View.Objective.Posterior(unaided.X)
+	meanAided, sdAided := s.View.Objective.Posterior(aided.X)
+	eta := trust.DefaultEta
+	if p.cobol != nil {
+		eta = p.cobol.Eta
+	}
+	d.Tests = append(d.Tests, trust.NoHarm(meanAided-p.optimism(s.Beta)*sdAided, worst.Value, sdUnaided, sdAided, eta)...)
+	if failed := trust.FirstFailed(d.Tests); failed != "" {
+		reason := "The expert's candidate could do harm (" + failed + "): the unaided one is taken."
+		return d.Run(policies.Unaided, policies.RuleNoHarm, reason), nil
+	}
+	return d, nil
+}

@@ -1,0 +1,150 @@
+package cobol
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/handover"
+	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/policies/step"
+	"github.com/campaignd/campaignd/policies/trust"
+	"github.com/campaignd/campaignd/policies/turn"
+	"github.com/campaignd/campaignd/projections/belief"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// schedule is where the campaign stands.
+func (p *policy) schedule(s *campaign.State) handover.Schedule {
+	left := max(0, p.def.Budget.Experiments-s.Spent())
+	turns := (left + p.def.Replicates - 1) / p.def.Replicates
+	chosen := turn.Chosen(s)
+	return handover.Schedule{Chosen: chosen, Budget: chosen + turns, Experts: len(p.def.Experts)}
+}
+
+// judged runs the unaided candidate where the expert has just been asked
+// about it. Where a measurement has moved it since, the answer counts as one
+// about an aided candidate.
+func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.Decision, error) {
+	q := turn.Last(s.Turn)
+	if q == nil || q.Form != events.FormLabel {
+		return d, nil
+	}
+	asked, err := s.View.Space.Key(q.Composition())
+	if err != nil {
+		return d, nil // an amendment has excluded it since
+	}
+	key, err := s.View.Space.Key(unaided.Point)
+	if err != nil || key != asked {
+		return d, err
+	}
+	said := string(q.Status)
+	if q.Status == campaign.Answered {
+		said = q.Answer.String()
+	}
+	reason := fmt.Sprintf("It is measured whatever %s says (%s: %s): the result shows how far their judgement goes with what is measured.", q.Expert, q.ID, said)
+	return d.Run(policies.Unaided, policies.RuleJudged, reason), nil
+}
+
+// earn decides whether the expert may be followed in this step, and whether the
+// unaided candidate is put to them where they may not.
+func (p *policy) earn(s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result) (policies.Decision, error) {
+	evidence, err := evidenceOf(s.View, b)
+	if err != nil {
+		return d, fmt.Errorf("%w: %w", step.ErrBelief, err)
+	}
+	schedule := p.schedule(s.View.Campaign)
+	open, test := handover.Opens(evidence.Helps)
+	d.Tests = append(d.Tests, test)
+	switch {
+	case schedule.Over():
+		return d.Run(policies.Unaided, policies.RuleHandedOver, "The rest of the campaign is the model's: nobody is asked any more."), nil
+	case open && schedule.Aided():
+		return d, nil
+	}
+	worth, test := handover.AsksAgain(evidence.Helps)
+	d.Tests = append(d.Tests, test)
+	asked := len(s.Turn) > 0 || turn.AskedBefore(s.View.Campaign, s.View.Space, expert, unaided.Point) != nil
+	switch {
+	case schedule.Judged() && worth && !asked && !s.QuestionsSpent():
+		return p.judge(s, d, expert, unaided), nil
+	case open:
+		reason := fmt.Sprintf("This experiment is the model's; %s may choose again after it.", expert)
+		return d.Run(policies.Unaided, policies.RuleModelsTurn, reason), nil
+	case len(b.Labels) == 0:
+		reason := fmt.Sprintf("%s has judged nothing yet: the campaign goes on unaided.", expert)
+		return d.Run(policies.Unaided, policies.RuleGate, reason), nil
+	}
+	reason := fmt.Sprintf("%s's labels have not shown that they go with what is measured (probability %.2f that they do, %.2f that they go against it): the campaign goes on unaided.",
+		expert, evidence.Helps, evidence.Misleads)
+	return d.Run(policies.Unaided, policies.RuleGate, reason), nil
+}
+
+// judge puts the unaided candidate to the expert.
+func (p *policy) judge(s *step.Step, d policies.Decision, expert string, unaided search.Result) policies.Decision {
+	d.Chosen = policies.Unaided
+	reason := fmt.Sprintf("%s is measured next. What %s says of it before shows how far their judgement goes with what is measured.",
+		s.View.Space.Format(unaided.Point), expert)
+	explanation := p.explanation(s, d, nil) +
+		" It is measured whatever you say: the result shows how far your judgement can be relied on here."
+	return d.Ask(events.FormLabel, expert, policies.RuleJudge, reason, explanation)
+}
+
+// evidenceOf weighs the labels that an expert's belief rests on against what was
+// measured.
+func evidenceOf(v policies.View, b *belief.Model) (trust.Evidence, error) {
+	reject, example := make([]bool, len(b.Labels)), make([]bool, len(b.Labels))
+	for i, label := range b.Labels {
+		reject[i] = label.Reject
+		q := v.Campaign.Question(label.Question)
+		example[i] = q != nil && q.Volunteered
+	}
+	return trust.Weigh(v.Objective.GP().Joint(b.X), reject, example)
+}
+
+// Helps implements policies.Helper: it weighs labels, and no other feedback.
+func (p *policy) Helps(v policies.View) []policies.Help {
+	if v.Objective == nil || p.feedback != definition.FeedbackLabel {
+		return nil
+	}
+	var all []policies.Help
+	for _, expert := range p.def.Experts {
+		labels := p.labels(v, expert.Name)
+		evidence, err := trust.Weigh(v.Objective.GP().Joint(labels.x), labels.reject, labels.example)
+		if err != nil {
+			continue
+		}
+		all = append(all, policies.Help{Expert: expert.Name, Labels: len(labels.x), Helps: evidence.Helps, Misleads: evidence.Misleads})
+	}
+	return all
+}
+
+// labels are those that count, a row for each.
+type labels struct {
+	x               [][]float64 // in the unit cube
+	reject, example []bool
+}
+
+// labels returns what an expert has said of compositions.
+func (p *policy) labels(v policies.View, expert string) labels {
+	var l labels
+	for i := range v.Campaign.Questions {
+		q := &v.Campaign.Questions[i]
+		if q.Expert != expert || !q.IsLabel() {
+			continue
+		}
+		x, err := v.Space.Encode(q.Composition())
+		if err != nil {
+			continue
+		}
+		l.x = append(l.x, x)
+		l.reject = append(l.reject, q.Answer.Label == events.LabelReject)
+		l.example = append(l.example, q.Volunteered)
+	}
+	if p.window != nil {
+		first := max(0, len(l.x)-*p.window)
+		l = labels{l.x[first:], l.reject[first:], l.example[first:]}
+	}
+	return l
+}

@@ -1,0 +1,282 @@
+// Package coexbo is the family of policies with two candidates, of which an expert
+// chooses one: CoExBO and what it is compared with (Adachi et al. 2024). Without the
+// choice, what the expert prefers bends the one candidate (πBO, Hvarfner et al. 2022).
+package coexbo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/handover"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/policies/step"
+	"github.com/campaignd/campaignd/policies/turn"
+	"github.com/campaignd/campaignd/projections/preference"
+)
+
+// Family is the program's row for these policies.
+var Family = policies.Family{
+	Name: "coexbo",
+	Rules: []policies.Rule{
+		{Part: policies.Trust, Name: "coexbo"},
+		{Part: policies.Trust, Name: "pibo"},
+		{Part: policies.Handover, Name: "choose"},
+	},
+	Methods: []policies.Method{
+		{Name: "coexbo", Summary: "the expert picks one of two, with explanations", Source: "Adachi et al. 2024", Asks: asks,
+			Policy: definition.Policy{Next: growing, Trust: definition.Trust{CoExBO: &definition.CoExBO{}}, Handover: choose}},
+		{Name: "coexbo-pibo", Summary: "CoExBO with the acquisition of πBO", Source: "Adachi et al. 2024, Table 1", Asks: asks,
+			Policy: definition.Policy{Next: growing, Trust: definition.Trust{PiBO: &definition.PiBO{}}, Handover: choose}},
+		{Name: "pibo", Summary: "the expert's prior bends the bound; nobody is asked after the initial comparisons", Source: "Hvarfner et al. 2022",
+			Asks:   "comparisons, at first",
+			Policy: definition.Policy{Next: growing, Trust: definition.Trust{PiBO: &definition.PiBO{}}, Handover: definition.Handover{Never: &definition.NeverAsk{}}}},
+		{Name: "batch-ucb", Summary: "the expert picks one of the two best bounds", Source: "Adachi et al. 2024, Table 1", Asks: asks,
+			Policy: definition.Policy{Next: growing, Trust: none, Handover: choose}},
+		{Name: "batch-thompson", Summary: "the expert picks one of two draws", Source: "Adachi et al. 2024, Table 1", Asks: asks,
+			Policy: definition.Policy{Next: definition.Next{Thompson: &definition.Thompson{}}, Trust: none, Handover: choose}},
+		{Name: "random-choice", Summary: "the expert picks one of two at random", Source: "Adachi et al. 2024, Table 1", Asks: asks,
+			Policy: definition.Policy{Next: definition.Next{Random: &definition.Random{}}, Trust: none, Handover: choose}},
+	},
+	New: New,
+}
+
+const asks = "which of two is measured"
+
+var (
+	growing = definition.Next{LCB: &definition.LCB{BetaRule: definition.BetaGrowing}}
+	none    = definition.Trust{None: &definition.NoTrust{}}
+	choose  = definition.Handover{Choose: &definition.Choose{}}
+)
+
+// policy weighs a second candidate against the unaided one. Experts take turns.
+type policy struct {
+	def     definition.Campaign
+	version int
+	rule    next.Rule // nil where both candidates are taken at random
+	prior   prior     // nil where the second is the next best of the same acquisition
+	// fantasize searches for the second candidate as if the first had been measured.
+	fantasize bool
+	choose    *handover.Choose // nil where the expert does not choose
+}
+
+// New returns the policy of a complete definition as a version decided.
+func New(def definition.Campaign, version int) (policies.Policy, error) {
+	p := &policy{
+		def: def, version: version, rule: next.New(def.Policy.Next),
+		prior: newPrior(def.Policy.Trust), choose: handover.NewChoose(def.Policy.Handover),
+	}
+	if c := def.Policy.Trust.CoExBO; c != nil {
+		p.fantasize = c.Fantasy
+	}
+	if p.rule == nil && (p.prior != nil || def.Policy.Next.Random == nil) {
+		return nil, fmt.Errorf("there are no two candidates with the rule %q of next", p.Ref().Next)
+	}
+	return p, nil
+}
+
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+
+func (p *policy) Needs() policies.Needs {
+	gated := p.choose != nil && p.choose.Gate
+	return policies.Needs{Objective: p.rule != nil || gated || p.def.Stop.Target != nil}
+}
+
+func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
+	d := step.Begin(p, v, seed)
+	if p.choose != nil && v.Objective != nil {
+		review, err := reviewed(v)
+		if err != nil {
+			return d, err
+		}
+		d.Review = review
+	}
+	d = step.Stop(&p.def, v, d)
+	switch {
+	case d.Made():
+		return d, nil
+	case p.rule == nil:
+		return p.twoAtRandom(v, d)
+	}
+	m := step.Modelled{Def: &p.def, Version: p.version, Rule: p.rule, Choose: p.decide}
+	return m.Decide(ctx, v, d)
+}
+
+// twoAtRandom lets the expert choose between two compositions at random.
+func (p *policy) twoAtRandom(v policies.View, d policies.Decision) (policies.Decision, error) {
+	q := turn.Last(turn.Questions(v.Campaign))
+	if q != nil {
+		if option := q.Winner(); option != nil && v.Space.Contains(option.Parameters) == nil {
+			reason := fmt.Sprintf("%s chose it (%s).", q.Expert, q.ID)
+			return step.Take(v, d, option.Candidate, option.Parameters, policies.RuleChosen, reason), nil
+		}
+		return step.AtRandom(v, d, policies.RuleNoAnswer, "There was no choice: a composition at random is taken.")
+	}
+	if turn.QuestionsSpent(v.Campaign, &p.def, p.version) {
+		return step.AtRandom(v, d, policies.RuleLabelBudget, "The budget of questions is spent: a composition at random is taken.")
+	}
+	points, err := v.Space.Sample(2, d.Seed)
+	if err != nil {
+		return d, err
+	}
+	d.Candidates = []events.Candidate{
+		{Name: policies.Unaided, Parameters: points[0]},
+		{Name: policies.Aided, Parameters: points[1]},
+	}
+	expert := p.def.Experts[turn.Expert(v.Campaign, &p.def)].Name
+	return d.Ask(events.FormComparison, expert, policies.RuleAsk,
+		"The expert chooses between two compositions at random.", "Which of the two shall be measured?"), nil
+}
+
+// decide makes the decision of a step that has a model (Adachi et al. 2024, Alg. 1).
+func (p *policy) decide(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
+	d, err := s.Answered(d)
+	if err != nil || d.Made() {
+		return d, err
+	}
+	acquisition, err := s.Acquisition()
+	if err != nil {
+		return d, err
+	}
+	d, unaided, err := s.Unaided(ctx, d, acquisition)
+	if err != nil || d.Made() {
+		return d, err
+	}
+	if len(p.def.Experts) == 0 {
+		return s.RunUnaided(d), nil
+	}
+	decided, err := p.pair(ctx, s, d, acquisition, unaided)
+	if errors.Is(err, step.ErrBelief) {
+		return d.Run(policies.Unaided, policies.RuleNoBelief, fmt.Sprintf("%v: the unaided candidate is taken.", err)), nil
+	}
+	return decided, err
+}
+
+// pair runs the optimum of the acquisition that an expert's preferences bend, or
+// lets the expert choose between it and the unaided one.
+func (p *policy) pair(ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition, unaided search.Result) (policies.Decision, error) {
+	i := s.Expert()
+	expert := p.def.Experts[i].Name
+	if p.choose != nil {
+		var err error
+		if d, err = p.admit(s, d, expert); err != nil || d.Made() {
+			return d, err
+		}
+	}
+	var prefs *preference.Model
+	if p.prior != nil {
+		if prefs = s.View.Preferences[i]; prefs == nil || prefs.Score == nil {
+			return d, fmt.Errorf("%w: %w", step.ErrBelief, cmp.Or(s.View.PreferenceErrors[i], step.ErrNoFit))
+		}
+		fit := prefs.Fit
+		d.Preference = &fit
+	}
+	second, err := p.second(s, acquisition, unaided, prefs)
+	if err != nil {
+		return d, err
+	}
+	aided, err := s.Find(ctx, second, step.SearchAided, unaided.X)
+	if errors.Is(err, search.ErrExhausted) {
+		return d.Run(policies.Unaided, policies.RuleUnaided, "It is the last composition that is left."), nil
+	}
+	if err != nil {
+		return d, err
+	}
+	if d, err = s.Add(d, policies.Aided, aided); err != nil {
+		return d, err
+	}
+	if prefs != nil {
+		d = scored(d, prefs, unaided, aided)
+	}
+	switch {
+	case p.choose == nil:
+		return d.Run(policies.Aided, policies.RuleNever,
+			"It has the best acquisition once what the expert prefers is weighed in; the policy asks no one."), nil
+	case search.Near(unaided.X, aided.X):
+		return d.Run(policies.Unaided, policies.RuleAgree,
+			"The expert's preferences lead to the same composition: there is nothing to choose."), nil
+	case s.QuestionsSpent():
+		return step.Spent(d), nil
+	}
+	return p.offer(ctx, s, d, expert, unaided, aided)
+}
+
+// admit goes on unaided where the expert's choices do not go with what is measured.
+func (p *policy) admit(s *step.Step, d policies.Decision, expert string) (policies.Decision, error) {
+	if q := turn.Last(s.Turn); q != nil { // an answer that can no longer be taken
+		reason := fmt.Sprintf("The choice of %s can no longer be taken: the campaign goes on unaided.", q.ID)
+		return d.Run(policies.Unaided, policies.RuleNoAnswer, reason), nil
+	}
+	if !p.choose.Gate {
+		return d, nil
+	}
+	return s.ChoiceGate(d, expert)
+}
+
+// secondDraw keeps the second draw of batch Thompson apart from the first.
+const secondDraw = 0x5bd1e995
+
+// second is the acquisition of the second candidate. Without a prior (batch rules) it
+// is the next best once the first is expected.
+func (p *policy) second(s *step.Step, acquisition next.Acquisition, unaided search.Result, prefs *preference.Model) (next.Acquisition, error) {
+	model := s.View.Objective
+	if p.prior == nil {
+		if _, draws := p.rule.(interface{ Draws() }); draws {
+			return p.rule.Acquisition(model, s.Seed()+secondDraw)
+		}
+		measured, err := model.Fantasize([][]float64{unaided.X})
+		if err != nil {
+			return nil, err
+		}
+		return p.rule.Acquisition(measured, s.Seed())
+	}
+	if p.fantasize {
+		var err error
+		if model, err = model.Fantasize([][]float64{unaided.X}); err != nil {
+			return nil, err
+		}
+	}
+	return p.prior.acquisition(given{
+		model: model, base: acquisition, logarithm: p.rule.Name() == "logei",
+		prefs: prefs, beta: s.Beta, turn: turn.Chosen(s.View.Campaign) + 1,
+	})
+}
+
+// scored adds what the expert's preferences say of the two candidates.
+func scored(d policies.Decision, prefs *preference.Model, unaided, aided search.Result) policies.Decision {
+	predictor := prefs.Score.NewPredictor()
+	for i, x := range [][]float64{unaided.X, aided.X} {
+		score, variance := predictor.At(x, nil, nil)
+		d.Candidates[i].Score = &events.Score{Mean: score, SD: math.Sqrt(variance)}
+	}
+	return d
+}
+
+// offer asks the expert to choose.
+func (p *policy) offer(ctx context.Context, s *step.Step, d policies.Decision, expert string, unaided, aided search.Result) (policies.Decision, error) {
+	if p.choose.Explain {
+		attributions, err := attribute(ctx, s, unaided, aided)
+		if err != nil {
+			return d, err
+		}
+		d.Attributions = attributions
+	}
+	d = step.Shuffled(d)
+	reason := fmt.Sprintf("%s chooses between the best bound and the best once what they prefer is weighed in.", expert)
+	if p.prior == nil {
+		reason = fmt.Sprintf("%s chooses between the two best candidates.", expert)
+	}
+	best, mean := s.View.Objective.Best()
+	explanation := fmt.Sprintf("Which of the two shall be measured? The best so far is %s = %.4g %s (%s).",
+		p.def.Objective.Name, mean, p.def.Objective.Unit, s.View.Objective.Observations[best].Experiment)
+	if r := d.Review; r != nil && r.Expert == expert {
+		explanation += fmt.Sprintf(" Your choice in %s was right with probability %.2f, now that %s is measured.", r.Question, r.Probability, r.Experiment)
+	}
+	return d.Ask(events.FormComparison, expert, policies.RuleAsk, reason, explanation), nil
+}

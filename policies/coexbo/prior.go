@@ -1,0 +1,114 @@
+package coexbo
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/num/coexbo"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/preference"
+)
+
+// prior augments an acquisition by what an expert prefers: the score of a
+// composition, its probability of being preferred to a random one.
+type prior interface {
+	acquisition(g given) (next.Acquisition, error)
+}
+
+// given is what a prior augments, and by what.
+type given struct {
+	model *objective.Model
+	// base is the acquisition without the expert; logarithm says that it is a logarithm
+	// already.
+	base      next.Acquisition
+	logarithm bool
+	prefs     *preference.Model
+	// beta is the width of the objective's bound μ − βσ.
+	beta float64
+	// turn counts the experiments of the policy from 1, this one included.
+	turn int
+}
+
+// newPrior returns the rule a definition names; nil for those that read no
+// preferences.
+func newPrior(t definition.Trust) prior {
+	switch {
+	case t.CoExBO != nil:
+		return product{gamma: *t.CoExBO.Gamma}
+	case t.PiBO != nil:
+		return power{gamma: *t.PiBO.Gamma}
+	}
+	return nil
+}
+
+// product multiplies the posterior of the objective with the expert's prior, whose
+// variance grows with γt²σ² (Adachi et al. 2024, Eq. 3–8), and takes the
+// confidence bound of the product: coexbo.
+type product struct{ gamma float64 }
+
+func (r product) acquisition(g given) (next.Acquisition, error) {
+	maximized, err := g.model.Maximised()
+	if err != nil {
+		return nil, err
+	}
+	// Package coexbo writes the bound μ + √β σ.
+	a := coexbo.New(maximized, g.prefs.Score.NewPredictor(), coexbo.Config{
+		Beta: g.beta * g.beta, Gamma: r.gamma, T: g.turn, Scaling: g.prefs.Scaling,
+	})
+	return a.Negated, nil
+}
+
+// power multiplies the acquisition with the score to the power γ/t (Hvarfner et
+// al. 2022): pibo.
+type power struct{ gamma float64 }
+
+func (r power) acquisition(g given) (next.Acquisition, error) {
+	exponent := coexbo.Exponent(r.gamma, max(g.turn, 1))
+	predictor := g.prefs.Score.NewPredictor()
+	var dBase, dScore []float64
+	buffers := func(grad []float64) (a, b []float64) {
+		if grad == nil {
+			return nil, nil
+		}
+		if dBase == nil {
+			dBase, dScore = make([]float64, len(grad)), make([]float64, len(grad))
+		}
+		return dBase, dScore
+	}
+	negate := func(x []float64) {
+		for i := range x {
+			x[i] = -x[i]
+		}
+	}
+	if g.logarithm {
+		return func(x, grad []float64) float64 {
+			db, ds := buffers(grad)
+			value := g.base(x, db)
+			negate(db)
+			score, _ := predictor.At(x, ds, nil)
+			value = coexbo.LogPiBO(grad, -value, score, exponent, db, ds)
+			negate(grad)
+			return -value
+		}, nil
+	}
+	// A product with a weight means something only for what is not negative: the
+	// acquisition is counted from its worst value over the space.
+	worst := math.Inf(-1)
+	for _, x := range g.prefs.Sample {
+		worst = math.Max(worst, g.base(x, nil))
+	}
+	if math.IsInf(worst, 0) || math.IsNaN(worst) {
+		return nil, fmt.Errorf("the acquisition has no worst value (%v)", worst)
+	}
+	return func(x, grad []float64) float64 {
+		db, ds := buffers(grad)
+		value := g.base(x, db)
+		negate(db)
+		score, _ := predictor.At(x, ds, nil)
+		value = coexbo.PiBO(grad, math.Max(worst-value, 0), score, exponent, db, ds)
+		negate(grad)
+		return -value
+	}, nil
+}

@@ -1,0 +1,98 @@
+package policies
+
+import (
+	"github.com/campaignd/campaignd/events"
+)
+
+// Decision is what a policy decided: a record of it without identifier, place
+// and build, which the engine adds, and how the trust in the expert moved. Until
+// its Action is set it is on the way; what is passed on is a copy.
+type Decision struct {
+	events.DecisionMade
+	// Trust is nil where the expert's trust does not move.
+	Trust *events.TrustAdjusted
+	// Explanation is what an expert who is asked is shown.
+	Explanation string
+	// Completed is set where Action is "stop".
+	Completed *events.CampaignCompleted
+}
+
+// Made reports whether it is decided what to do.
+func (d Decision) Made() bool { return d.Action != "" }
+
+// Candidate returns the chosen candidate, nil where there is none.
+func (d Decision) Candidate() *events.Candidate {
+	for i := range d.Candidates {
+		if d.Candidates[i].Name == d.Chosen {
+			return &d.Candidates[i]
+		}
+	}
+	return nil
+}
+
+// Run is the decision to measure a candidate.
+func (d Decision) Run(candidate, rule, reason string) Decision {
+	d.Action, d.Chosen, d.Rule, d.Reason = events.ActionRun, candidate, rule, reason
+	return d
+}
+
+// Ask is the decision to put a question to an expert, who is shown the explanation.
+func (d Decision) Ask(form events.Form, expert, rule, reason, explanation string) Decision {
+	d.Action, d.Form, d.Expert, d.Rule = events.ActionAsk, form, expert, rule
+	d.Reason, d.Explanation = reason, explanation
+	return d
+}
+
+// Stop is the decision to complete the campaign; completed is one of the Completed
+// constants of package events.
+func (d Decision) Stop(rule string, completed, detail string) Decision {
+	d.Action, d.Rule, d.Reason = events.ActionStop, rule, detail
+	d.Completed = &events.CampaignCompleted{Reason: completed, Detail: detail}
+	return d
+}
+
+// Names of candidates.
+const (
+	Unaided = "unaided" // x_u, the optimum of the acquisition alone
+	Aided   = "aided"   // x_c, the optimum with the expert's belief
+	Design  = "design"  // a point of a space-filling design
+	Named   = "named"   // a composition of the expert's own, which nothing is weighed against
+	Sampled = "sampled" // a sample of what the expert prefers
+)
+
+// Rules that settle a decision.
+const (
+	RuleBudget      = "budget"        // stop: the budget of experiments is spent
+	RuleTarget      = "target"        // stop: the target is reached
+	RuleConverged   = "converged"     // stop: no further improvement
+	RuleExhausted   = "exhausted"     // stop: nothing is left to measure
+	RuleDesign      = "design"        // a design, or no model yet
+	RuleUnaided     = "unaided"       // nobody's belief is used
+	RuleAccepted    = "accepted"      // the expert accepted the aided candidate
+	RuleNoAnswer    = "no answer"     // the expert could not tell, or did not answer
+	RuleCap         = "cap"           // enough questions before this experiment
+	RuleLabelBudget = "label budget"  // no questions are left, of whatever form
+	RuleGate        = "gate"          // the expert's answers do not go with what is measured
+	RuleNoHarm      = "no harm"       // the aided candidate could do harm
+	RuleAskedBefore = "asked before"  // the expert has already judged this composition
+	RuleSure        = "belief sure"   // the belief is narrow: nobody needs to be asked
+	RuleAccepts     = "belief accept" // the expert would accept
+	RuleRejects     = "belief reject" // the expert would reject
+	RuleAsk         = "ask"           // the expert is asked
+	RuleNever       = "never"         // the policy asks no one
+	RuleChosen      = "chosen"        // the expert chose the candidate
+	RuleAgree       = "agree"         // both candidates are the same
+	RulePrior       = "prior"         // a sample of the expert's prior
+	RulePinpointed  = "pinpointed"    // the expert named the composition
+	RuleCompare     = "compare"       // the expert compares, nothing is measured
+	RuleIdentified  = "identified"    // stop: every expert's best candidate is identified
+	RuleNoBelief    = "no belief"     // there is no usable model of the expert's belief
+)
+
+// Rules that settle the decisions of a campaign in which trust is earned, with RuleGate.
+const (
+	RuleJudge      = "judge"        // the unaided candidate is put to the expert, to judge them
+	RuleJudged     = "judged"       // it is run, whatever the expert said
+	RuleModelsTurn = "model's turn" // the expert is trusted, but this experiment is the model's
+	RuleHandedOver = "handed over"  // the rest of the campaign is the model's
+)

@@ -1,0 +1,131 @@
+// Package direct is the family of policies that measure what experts want measured,
+// without a model of the objective: they name each composition, or it is drawn from
+// what they prefer.
+package direct
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/step"
+	"github.com/campaignd/campaignd/policies/turn"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Family is the program's row for these policies.
+var Family = policies.Family{
+	Name:  "direct",
+	Rules: []policies.Rule{{Part: policies.Next, Name: "prior"}, {Part: policies.Next, Name: "manual"}},
+	Methods: []policies.Method{
+		{Name: "prior-sampling", Summary: "samples of the expert's prior", Source: "Adachi et al. 2024, Table 1",
+			Asks: "comparisons, at first", Policy: alone(definition.Next{Prior: &definition.Prior{}})},
+		{Name: "manual", Summary: "the expert names each composition",
+			Asks: "what to measure", Policy: alone(definition.Next{Manual: &definition.Manual{}})},
+	},
+	New: New,
+}
+
+func alone(n definition.Next) definition.Policy {
+	return definition.Policy{Next: n, Trust: definition.Trust{None: &definition.NoTrust{}}, Handover: definition.Handover{Never: &definition.NeverAsk{}}}
+}
+
+// policy takes each composition from the experts, who take turns.
+type policy struct {
+	def     definition.Campaign
+	version int
+}
+
+// New returns the policy of a complete definition as a version decided.
+func New(def definition.Campaign, version int) (policies.Policy, error) {
+	return &policy{def, version}, nil
+}
+
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+
+func (p *policy) Needs() policies.Needs {
+	return policies.Needs{Objective: p.def.Stop.Target != nil}
+}
+
+func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (policies.Decision, error) {
+	d := step.Stop(&p.def, v, step.Begin(p, v, seed))
+	switch {
+	case d.Made():
+		return d, nil
+	case p.def.Policy.Next.Manual != nil:
+		return p.manual(v, d)
+	}
+	return p.sample(v, d)
+}
+
+// manual runs what the expert names, and a composition at random where they
+// name none.
+func (p *policy) manual(v policies.View, d policies.Decision) (policies.Decision, error) {
+	q := turn.Last(turn.Questions(v.Campaign))
+	switch {
+	case q == nil && turn.QuestionsSpent(v.Campaign, &p.def, p.version):
+		return step.AtRandom(v, d, policies.RuleLabelBudget, "The budget of questions is spent: a composition at random is taken.")
+	case q == nil:
+		expert := p.def.Experts[turn.Expert(v.Campaign, &p.def)].Name
+		return d.Ask(events.FormPinpoint, expert, policies.RuleAsk,
+			"The policy is to measure what the expert names.", "Which composition shall be measured next?"), nil
+	case q.Form == events.FormPinpoint && q.Status == campaign.Answered && q.Answer.Point != nil && v.Space.Contains(q.Answer.Point) == nil:
+		reason := fmt.Sprintf("%s named it (%s).", q.Expert, q.ID)
+		return step.Take(v, d, policies.Named, q.Answer.Point, policies.RulePinpointed, reason), nil
+	}
+	reason := fmt.Sprintf("%s was %s without a composition: one at random is taken.", q.ID, q.Status)
+	return step.AtRandom(v, d, policies.RuleNoAnswer, reason)
+}
+
+// priorDraws is how many compositions are drawn at most before one is accepted.
+const priorDraws = 1000
+
+// sample accepts a composition at random with a probability in proportion
+// to its score, so that it is a draw from the expert's prior. Until there is a model of
+// that it takes a point of a design.
+func (p *policy) sample(v policies.View, d policies.Decision) (policies.Decision, error) {
+	i := turn.Expert(v.Campaign, &p.def)
+	prefs := v.Preferences[i]
+	if prefs == nil || prefs.Score == nil {
+		return step.Design(&p.def, v, d, definition.DesignSobol, p.without(v, i))
+	}
+	fit := prefs.Fit
+	d.Preference = &fit
+	points, err := v.Space.Sample(priorDraws, d.Seed)
+	if err != nil {
+		return d, err
+	}
+	greatest := 0.0
+	for _, score := range prefs.Sampled {
+		greatest = max(greatest, score)
+	}
+	predictor, chance := prefs.Score.NewPredictor(), rand.New(rand.NewPCG(d.Seed, 1))
+	chosen := points[0]
+	for _, point := range points {
+		x, err := v.Space.Encode(point)
+		if err != nil {
+			return d, err
+		}
+		if score, _ := predictor.At(x, nil, nil); chance.Float64()*greatest < score {
+			chosen = point
+			break
+		}
+	}
+	reason := fmt.Sprintf("A sample of what %s prefers.", prefs.Expert)
+	return step.Take(v, d, policies.Sampled, chosen, policies.RulePrior, reason), nil
+}
+
+// without says what is missing where a design is taken.
+func (p *policy) without(v policies.View, expert int) string {
+	if v.ObjectiveError != nil {
+		return step.Unusable(v.ObjectiveError)
+	}
+	remark := fmt.Sprintf(" There is no model of what %s prefers to draw from", p.def.Experts[expert].Name)
+	if err := v.PreferenceErrors[expert]; err != nil {
+		remark += ": " + err.Error()
+	}
+	return remark + "."
+}

@@ -1,0 +1,181 @@
+package duel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/step"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Family is the program's row for these policies.
+var Family = policies.Family{
+	Name: "duel",
+	Rules: []policies.Rule{
+		{Part: policies.Duel, Name: "mr-lpf"},
+		{Part: policies.Duel, Name: "maxmin-lcb"},
+		{Part: policies.Duel, Name: "eubo"},
+		{Part: policies.Duel, Name: "raeubo"},
+		{Part: policies.Duel, Name: "ei"},
+		{Part: policies.Duel, Name: "ucb"},
+		{Part: policies.Duel, Name: "anpei"},
+		{Part: policies.Duel, Name: "rahbo"},
+		{Part: policies.Duel, Name: "random"},
+	},
+	Methods: []policies.Method{
+		method("mr-lpf", "comparisons alone: rounds of elimination", "Kayal et al. 2025, Alg. 1", definition.Duel{MRLPF: &definition.MRLPF{}}),
+		method("maxmin-lcb", "comparisons alone: a leader against its strongest rival", "Kayal et al. 2025, App. D", definition.Duel{MaxMinLCB: &definition.MaxMinLCB{}}),
+		method("eubo", "comparisons alone: the pair whose better one is expected to be best", "", definition.Duel{EUBO: &definition.EUBO{}}),
+		method("raeubo", "EUBO where the expert's judgement is reliable", "Sinaga et al. 2026, Eq. 11", definition.Duel{RAEUBO: &definition.RAEUBO{}}),
+		method("utility-ei", "comparisons alone: expected improvement of the utility", "", definition.Duel{EI: &definition.UtilityEI{}}),
+		method("utility-ucb", "comparisons alone: confidence bound of the utility", "", definition.Duel{UCB: &definition.UtilityUCB{}}),
+		method("anpei", "expected improvement less the noise of judgement", "Sinaga et al. 2026, Eq. 9", definition.Duel{ANPEI: &definition.ANPEI{}}),
+		method("rahbo", "a confidence bound less the noise of judgement", "Sinaga et al. 2026, Eq. 10", definition.Duel{RAHBO: &definition.RAHBO{}}),
+		method("random-duels", "comparisons at random", "", definition.Duel{RandomDuels: &definition.RandomDuels{}}),
+	},
+	New: NewPolicy,
+}
+
+func method(name, summary, source string, d definition.Duel) policies.Method {
+	return policies.Method{Name: name, Summary: summary, Source: source, Asks: "which of two is better", Policy: definition.Policy{Duel: d}}
+}
+
+// policy has experts compare. They take turns, and each has a utility of their own.
+type policy struct {
+	def     definition.Campaign
+	version int
+	rule    *Rule
+}
+
+// NewPolicy returns the policy of a complete definition as a version decided.
+func NewPolicy(def definition.Campaign, version int) (policies.Policy, error) {
+	return &policy{def, version, New(def)}, nil
+}
+
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+
+func (p *policy) Needs() policies.Needs { return policies.Needs{Objective: p.def.Stop.Target != nil} }
+
+func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
+	d := step.Begin(p, v, seed)
+	made := p.made(v)
+	if most := p.def.Budget.Comparisons; made.asked >= most {
+		detail := fmt.Sprintf("All %d comparisons have been made.", most)
+		if made.answered < made.asked && p.version >= policies.SinceThree {
+			detail = fmt.Sprintf("All %d comparisons have been asked, and %d of them answered.", made.asked, made.answered)
+		}
+		return d.Stop(policies.RuleBudget, events.CompletedBudget, detail), nil
+	}
+	// The expert who has compared least is next; of those who need no more
+	// comparisons nobody is.
+	done, spent := make(map[string]bool), false
+	for len(done) < len(p.def.Experts) {
+		i := p.least(made.by, done)
+		proposal, err := p.rule.Propose(ctx, p.input(v, i, seed))
+		if err != nil {
+			return d, err
+		}
+		if !proposal.Identified && !proposal.Spent {
+			return p.compare(v, d, i, proposal), nil
+		}
+		done[p.def.Experts[i].Name] = true
+		spent = spent || proposal.Spent
+	}
+	if spent {
+		detail := fmt.Sprintf("Every expert has made their share of the %d comparisons, or needs no more.", p.def.Budget.Comparisons)
+		return d.Stop(policies.RuleBudget, events.CompletedBudget, detail), nil
+	}
+	return d.Stop(policies.RuleIdentified, events.CompletedIdentified,
+		"The best composition is identified: comparisons have nothing more to tell."), nil
+}
+
+// comparisons counts those that count against the budget.
+type comparisons struct {
+	asked, answered int
+	by              map[string]int // by expert, asked
+}
+
+func (p *policy) made(v policies.View) comparisons {
+	c := comparisons{by: make(map[string]int, len(p.def.Experts))}
+	for i := range v.Campaign.Questions {
+		q := &v.Campaign.Questions[i]
+		if q.Form != events.FormComparison || q.Volunteered || policies.Uncounted(q, p.version) {
+			continue
+		}
+		c.by[q.Expert]++
+		c.asked++
+		if q.Status == campaign.Answered {
+			c.answered++
+		}
+	}
+	return c
+}
+
+// least returns the expert who was asked least, of those who are not done; the
+// first of equals.
+func (p *policy) least(asked map[string]int, done map[string]bool) (index int) {
+	index = -1
+	for i, e := range p.def.Experts {
+		if !done[e.Name] && (index < 0 || asked[e.Name] < asked[p.def.Experts[index].Name]) {
+			index = i
+		}
+	}
+	return index
+}
+
+// compare puts a pair to an expert.
+func (p *policy) compare(v policies.View, d policies.Decision, expert int, proposal Proposal) policies.Decision {
+	d.Candidates, d.Elimination = proposal.Candidates, proposal.Elimination
+	if m := v.Preferences[expert]; m != nil && m.Form != "" {
+		fit := m.Fit
+		d.Preference = &fit
+	}
+	return d.Ask(events.FormComparison, p.def.Experts[expert].Name, policies.RuleCompare, proposal.Reason, "Which of the two is better?")
+}
+
+func (p *policy) input(v policies.View, expert int, seed uint64) Input {
+	in := Input{
+		Space: v.Space, Questions: v.Campaign.Questions, Expert: p.def.Experts[expert].Name,
+		Model: v.Preferences[expert], Seed: seed,
+	}
+	if p.version >= policies.SinceThree {
+		in.Trouble = untaught(v, expert, in.Expert)
+	}
+	return in
+}
+
+// untaught says why there is no model of what an expert prefers, or none that has
+// learnt anything; nil where it is not known.
+func untaught(v policies.View, expert int, name string) error {
+	if err := v.PreferenceErrors[expert]; err != nil {
+		return err
+	}
+	for i := range v.Campaign.Questions {
+		if q := &v.Campaign.Questions[i]; q.Expert == name && q.Form == events.FormComparison && len(q.Answer.Order) > 0 {
+			if v.Campaign.Failure != "" {
+				return errors.New(v.Campaign.Failure)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has compared nothing yet", name)
+}
+
+// Preferred implements policies.Preferrer.
+func (p *policy) Preferred(ctx context.Context, v policies.View) ([]policies.Best, error) {
+	var all []policies.Best
+	for i := range p.def.Experts {
+		best, ok, err := p.rule.Best(ctx, p.input(v, i, p.def.Seed))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			all = append(all, best)
+		}
+	}
+	return all, nil
+}

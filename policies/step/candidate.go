@@ -1,0 +1,98 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/search"
+)
+
+// Search is one of the searches of a step. It keeps their seeds apart.
+type Search uint64
+
+const (
+	SearchUnaided   Search = 1 // for the best candidate of the model alone
+	SearchAided     Search = 2 // for the one with the expert's help
+	SearchWorstCase Search = 3 // for the least pessimistic bound
+)
+
+// Minimize minimizes an acquisition over the space, from further starts beside the
+// measured compositions. It may end anywhere: see [Step.Find] for what is to be measured.
+func (s *Step) Minimize(ctx context.Context, f next.Acquisition, which Search, starts ...[]float64) (search.Result, error) {
+	return s.minimize(ctx, f, which, nil, starts)
+}
+
+func (s *Step) minimize(ctx context.Context, f next.Acquisition, which Search, skip map[string]bool, starts [][]float64) (search.Result, error) {
+	seed := s.seed + uint64(which)
+	if which == SearchUnaided {
+		seed = s.unaidedSeed()
+	}
+	all := append(starts[:len(starts):len(starts)], s.View.Objective.X...)
+	return search.Minimize(ctx, s.View.Space, f, seed, all, skip)
+}
+
+// Acquisition is that of the unaided candidate.
+func (s *Step) Acquisition() (next.Acquisition, error) {
+	return s.Rule.Acquisition(s.View.Objective, s.unaidedSeed())
+}
+
+// Unaided returns the decision with the unaided candidate: the optimum of the
+// acquisition alone. Where nothing is left to measure the decision is made.
+func (s *Step) Unaided(ctx context.Context, d policies.Decision, acquisition next.Acquisition) (policies.Decision, search.Result, error) {
+	unaided, err := s.Find(ctx, acquisition, SearchUnaided)
+	if errors.Is(err, search.ErrExhausted) {
+		return exhausted(d), unaided, nil
+	}
+	if err != nil {
+		return d, unaided, err
+	}
+	d, err = s.Add(d, policies.Unaided, unaided)
+	if err != nil && !errors.Is(err, ErrBelief) {
+		return d, unaided, err
+	}
+	return d, unaided, nil
+}
+
+// Add appends a candidate to the decision with what the models say about it. Where only
+// the belief fails, which the error then wraps as ErrBelief, it is added without.
+func (s *Step) Add(d policies.Decision, name string, r search.Result) (policies.Decision, error) {
+	c, err := s.describe(name, r)
+	d.Candidates = append(d.Candidates[:len(d.Candidates):len(d.Candidates)], c)
+	return d, err
+}
+
+// describe returns a candidate with what the models say about it.
+func (s *Step) describe(name string, r search.Result) (events.Candidate, error) {
+	model := s.View.Objective
+	mean, sd := model.Posterior(r.X)
+	prediction := model.PredictAt(r.X)
+	optimistic, pessimistic := model.Outside(mean-s.Beta*sd), model.Outside(mean+s.Beta*sd)
+	c := events.Candidate{
+		Name: name, Parameters: r.Point, Prediction: &prediction, Optimistic: &optimistic, Pessimistic: &pessimistic,
+	}
+	if !math.IsNaN(r.Value) {
+		value := r.Value
+		c.Acquisition = &value
+	}
+	if len(s.View.Beliefs) == 0 || s.View.Beliefs[s.Expert()] == nil {
+		return c, nil
+	}
+	lower, upper, err := s.View.Beliefs[s.Expert()].Bounds(r.X)
+	if err != nil {
+		return c, fmt.Errorf("%w: at the %s candidate: %w", ErrBelief, name, err)
+	}
+	c.Belief = &events.Interval{Lower: lower, Upper: upper}
+	return c, nil
+}
+
+// Place returns a composition as a candidate that no acquisition has found.
+func (s *Step) Place(point definition.Point) (search.Result, error) {
+	x, err := s.View.Space.Encode(point)
+	return search.Result{X: x, Point: point, Value: math.NaN()}, err
+}

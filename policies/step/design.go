@@ -1,0 +1,85 @@
+package step
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// designSalt keeps a design that serves as policy apart from the initial one.
+const designSalt = 0x9e3779b97f4a7c15
+
+// Design takes the next point of a space-filling design, DesignSobol or
+// DesignRandom of package definition. remark says why, behind its name: empty, or
+// beginning with a space.
+func Design(def *definition.Campaign, v policies.View, d policies.Decision, kind, remark string) (policies.Decision, error) {
+	points, err := v.Space.Design(kind, def.Budget.Experiments, def.Seed^designSalt)
+	if err != nil {
+		return d, err
+	}
+	tried, err := keys(v, func(x *campaign.Experiment) bool { return !x.Status.CalledOff() })
+	if err != nil {
+		return d, err
+	}
+	for i, point := range points {
+		key, err := v.Space.Key(point)
+		if err != nil {
+			return d, err
+		}
+		if tried[key] {
+			continue
+		}
+		d.Candidates = []events.Candidate{{Name: policies.Design, Parameters: point}}
+		return d.Run(policies.Design, policies.RuleDesign, fmt.Sprintf("Point %d of the %s design.%s", i+1, kind, remark)), nil
+	}
+	return exhausted(d), nil
+}
+
+// Unusable is the remark of a design that is taken because a model cannot be used.
+func Unusable(err error) string { return fmt.Sprintf(" The model cannot be used: %v.", err) }
+
+// AtRandom runs a composition at random.
+func AtRandom(v policies.View, d policies.Decision, rule, reason string) (policies.Decision, error) {
+	points, err := v.Space.Sample(1, d.Seed)
+	if err != nil {
+		return d, err
+	}
+	return Take(v, d, policies.Design, points[0], rule, reason), nil
+}
+
+// Take runs a composition that no model was asked about.
+func Take(v policies.View, d policies.Decision, name string, point definition.Point, rule, reason string) policies.Decision {
+	c := events.Candidate{Name: name, Parameters: point}
+	if v.Objective != nil {
+		if prediction, err := v.Objective.Predict(point); err == nil {
+			c.Prediction = &prediction
+		}
+	}
+	d.Candidates = []events.Candidate{c}
+	return d.Run(name, rule, reason)
+}
+
+func exhausted(d policies.Decision) policies.Decision {
+	return d.Stop(policies.RuleExhausted, events.CompletedExhausted, "Every composition of the list has been tried.")
+}
+
+// keys returns the keys of the compositions of the experiments that satisfy a
+// condition.
+func keys(v policies.View, condition func(*campaign.Experiment) bool) (map[string]bool, error) {
+	set := make(map[string]bool)
+	for i := range v.Campaign.Experiments {
+		x := &v.Campaign.Experiments[i]
+		if !condition(x) {
+			continue
+		}
+		key, err := v.Space.Key(x.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		set[key] = true
+	}
+	return set, nil
+}

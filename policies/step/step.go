@@ -1,0 +1,146 @@
+// Package step holds what happens in a step of a campaign that measures, whatever
+// the family of its policy: it ends, it takes a point of a design, it runs what an
+// expert has just answered, or it searches a model of the objective for candidates.
+//
+// Functions take the decision as it is so far and return it: made, or further on the
+// way (see [policies.Decision.Made]).
+package step
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/turn"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// ErrBelief is wrapped by errors of what is known of an expert: they cost the
+// expert's help, not the decision.
+var ErrBelief = errors.New("the expert's belief cannot be used")
+
+// ErrNoFit says that there is no model of an expert yet.
+var ErrNoFit = errors.New("it has not been fitted")
+
+// Begin returns the decision of a policy before anything is decided.
+func Begin(p policies.Policy, v policies.View, seed uint64) policies.Decision {
+	d := policies.Decision{DecisionMade: events.DecisionMade{Seed: seed, Policy: p.Ref()}}
+	if v.Objective != nil {
+		fit := v.Objective.Fit
+		d.Objective = &fit
+	}
+	return d
+}
+
+// Step is one step of a policy that searches a model of the objective.
+type Step struct {
+	Def     *definition.Campaign
+	Version int
+	// View is the policy's view; its Objective expects the results of what is under way.
+	View policies.View
+	// Rule makes the acquisition of the unaided candidate; Beta is β of the confidence
+	// bounds μ ∓ βσ.
+	Rule next.Rule
+	Beta float64
+	// Turn holds the questions of this turn so far.
+	Turn []campaign.Question
+
+	seed  uint64
+	avoid avoidance
+	// tried are the compositions that have been requested, where the campaign has a list
+	// of candidates: each is tried once.
+	tried map[string]bool
+}
+
+// Modelled makes the decisions of a policy that searches a model.
+type Modelled struct {
+	Def     *definition.Campaign
+	Version int
+	Rule    next.Rule
+	// Choose makes the decision of a step.
+	Choose func(ctx context.Context, s *Step, d policies.Decision) (policies.Decision, error)
+}
+
+// Decide makes the decision. While there is no model, and where it cannot be used, that
+// is a point of a design: a model must not stop the campaign.
+func (m Modelled) Decide(ctx context.Context, v policies.View, d policies.Decision) (policies.Decision, error) {
+	if v.Objective == nil {
+		remark := " There is no model of the objective yet."
+		if v.ObjectiveError != nil {
+			remark = Unusable(v.ObjectiveError)
+		}
+		return Design(m.Def, v, d, definition.DesignSobol, remark)
+	}
+	made, err := m.decide(ctx, v, d)
+	if err == nil || ctx.Err() != nil {
+		return made, err
+	}
+	return Design(m.Def, v, d, definition.DesignSobol, Unusable(err))
+}
+
+func (m Modelled) decide(ctx context.Context, v policies.View, d policies.Decision) (policies.Decision, error) {
+	s, err := open(m, v, d.Seed)
+	if err != nil {
+		return d, err
+	}
+	if d, err = m.Choose(ctx, s, d); err != nil {
+		return d, err
+	}
+	return s.likelihood(d)
+}
+
+// open begins a step.
+func open(m Modelled, v policies.View, seed uint64) (*Step, error) {
+	if v.FeasibilityError != nil {
+		return nil, v.FeasibilityError
+	}
+	s := &Step{Def: m.Def, Version: m.Version, Rule: m.Rule, View: v, Turn: turn.Questions(v.Campaign), seed: seed}
+	var err error
+	if s.avoid, err = avoided(v); err != nil {
+		return nil, err
+	}
+	if s.View.Objective, err = pessimistic(v); err != nil {
+		return nil, err
+	}
+	if s.View.Objective, err = s.View.Objective.Fantasize(s.avoid.underWay); err != nil {
+		return nil, err
+	}
+	if s.Beta, err = next.Beta(m.Rule, s.View.Objective); err != nil {
+		return nil, err
+	}
+	if len(m.Def.Candidates) > 0 {
+		s.tried, err = keys(v, func(x *campaign.Experiment) bool { return !x.Status.CalledOff() })
+	}
+	return s, err
+}
+
+// Seed is that of the decision.
+func (s *Step) Seed() uint64 { return s.seed }
+
+// unaidedSeed is the seed of the unaided candidate: that of the experiment, not
+// of the decision, of which questions make more. So a question leaves the
+// candidate where it is, and a campaign whose expert is never followed is, bit
+// for bit, the campaign without one.
+func (s *Step) unaidedSeed() uint64 {
+	return rand.New(rand.NewPCG(s.Def.Seed, uint64(turn.Experiments(s.View.Campaign)))).Uint64()
+}
+
+// Expert returns the index of the expert of this step. It panics where there are none.
+func (s *Step) Expert() int { return turn.Expert(s.View.Campaign, s.Def) }
+
+// QuestionsSpent reports whether no question is left of the budget of questions.
+func (s *Step) QuestionsSpent() bool { return turn.QuestionsSpent(s.View.Campaign, s.Def, s.Version) }
+
+// Spent is the decision for the unaided candidate where no question is left.
+func Spent(d policies.Decision) policies.Decision {
+	return d.Run(policies.Unaided, policies.RuleLabelBudget, "The budget of questions is spent: the campaign goes on unaided.")
+}
+
+// RunUnaided is the decision for the unaided candidate where nobody's help is used.
+func (s *Step) RunUnaided(d policies.Decision) policies.Decision {
+	return d.Run(policies.Unaided, policies.RuleUnaided, "It has "+s.Rule.Rationale()+".")
+}

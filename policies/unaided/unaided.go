@@ -1,0 +1,94 @@
+// Package unaided is the family of policies that ask nobody: an acquisition of the
+// model of the objective, or a space-filling design.
+package unaided
+
+import (
+	"context"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/step"
+)
+
+// Family is the program's row for these policies.
+var Family = policies.Family{
+	Name: "unaided",
+	Rules: []policies.Rule{
+		{Part: policies.Next, Name: "lcb"},
+		{Part: policies.Next, Name: "logei"},
+		{Part: policies.Next, Name: "thompson"},
+		{Part: policies.Next, Name: "sobol"},
+		{Part: policies.Next, Name: "random"},
+		{Part: policies.Trust, Name: policies.None},
+		{Part: policies.Handover, Name: policies.Never},
+	},
+	Methods: []policies.Method{
+		{Name: "lcb", Summary: "confidence bound, nobody is asked", Policy: alone(definition.Next{LCB: &definition.LCB{}})},
+		{Name: "logei", Summary: "expected improvement, nobody is asked", Policy: alone(definition.Next{LogEI: &definition.LogEI{}})},
+		{Name: "thompson", Summary: "Thompson sampling, nobody is asked", Policy: alone(definition.Next{Thompson: &definition.Thompson{}})},
+		{Name: "sobol", Summary: "a space-filling design", Policy: alone(definition.Next{Sobol: &definition.Sobol{}})},
+		{Name: "random", Summary: "compositions at random", Policy: alone(definition.Next{Random: &definition.Random{}})},
+	},
+	New: New,
+}
+
+func alone(n definition.Next) definition.Policy {
+	return definition.Policy{Next: n, Trust: definition.Trust{None: &definition.NoTrust{}}, Handover: definition.Handover{Never: &definition.NeverAsk{}}}
+}
+
+// policy runs the unaided candidate of each step, or the next point of a design.
+type policy struct {
+	def     definition.Campaign
+	version int
+	rule    next.Rule // nil for a design
+}
+
+// New returns the policy of a complete definition as a version decided.
+func New(def definition.Campaign, version int) (policies.Policy, error) {
+	return &policy{def, version, next.New(def.Policy.Next)}, nil
+}
+
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+
+func (p *policy) Needs() policies.Needs {
+	return policies.Needs{Objective: p.rule != nil || p.def.Stop.Target != nil}
+}
+
+func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
+	d := step.Stop(&p.def, v, step.Begin(p, v, seed))
+	if d.Made() {
+		return d, nil
+	}
+	if p.rule != nil {
+		m := step.Modelled{Def: &p.def, Version: p.version, Rule: p.rule, Choose: choose}
+		return m.Decide(ctx, v, d)
+	}
+	kind := definition.DesignSobol
+	if p.def.Policy.Next.Random != nil {
+		kind = definition.DesignRandom
+	}
+	remark := ""
+	if v.ObjectiveError != nil {
+		remark = step.Unusable(v.ObjectiveError)
+	}
+	return step.Design(&p.def, v, d, kind, remark)
+}
+
+// choose runs the unaided candidate.
+func choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
+	d, err := s.Answered(d)
+	if err != nil || d.Made() {
+		return d, err
+	}
+	acquisition, err := s.Acquisition()
+	if err != nil {
+		return d, err
+	}
+	d, _, err = s.Unaided(ctx, d, acquisition)
+	if err != nil || d.Made() {
+		return d, err
+	}
+	return s.RunUnaided(d), nil
+}
