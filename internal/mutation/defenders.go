@@ -35,7 +35,7 @@ var defenders = []defender{
 	{folder: "internal/engine", why: "the core uses all of them; its tests hold the laws of safety"},
 	{folder: "internal/control", why: "requests of people pass through the engine"},
 	{folder: "internal/diagnose", why: "diagnoses read folds and refit models"},
-	{folder: "internal/explain", why: "explanations read decisions"},
+	{folder: "internal/view", why: "what is shown of a campaign reads every fold"},
 	{folder: "internal/report", why: "the report shows every fold"},
 	{folder: "internal/study", why: "studies run whole campaigns in memory"},
 	{folder: "internal/chaos", why: "whole campaigns with absent people and lying devices"},
