@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/explain"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies/coexbo"
 )
 
 // Law: what is explained is what is shown. Base and Shapley values of the mean, the
@@ -21,8 +22,8 @@ func TestAttributionsAddUp(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", task, parallel), func(t *testing.T) {
 				t.Parallel()
 				def, err := study.Define(task, 4, 9, study.WithExpert(2), func(def *definition.Campaign) {
-					def.Policy.Trust.CoExBO = &definition.CoExBO{}
-					def.Policy.Handover.Choose = &definition.Choose{Gate: ptr(false)}
+					def.Policy.Trust = coexbo.CoExBO{}.Choice()
+					def.Policy.Handover = coexbo.Choose{Gate: ptr(false)}.Choice()
 					def.Initial.Comparisons, def.Parallel = ptr(12), parallel
 				})
 				if err != nil {

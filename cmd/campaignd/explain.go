@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -336,7 +337,7 @@ func (a *app) printModels(def *definition.Campaign, d *events.DecisionMade) {
 	}
 	if f := d.Belief; f != nil {
 		noun := "label"
-		if b := def.Policy.Trust.Belief(); b != nil && b.Feedback != definition.FeedbackLabel {
+		if b := belief.SettingsOf(def.Policy.Trust); b != nil && b.Feedback != belief.FeedbackLabel {
 			noun = "pair" // of compositions, one held better than the other
 		}
 		row("belief", "%s, norm bound %s, log likelihood %s, confidence %s", format.Count(f.Labels, noun), format.Short(f.NormBound), format.Short(f.LogLikelihood), format.Short(f.Confidence))

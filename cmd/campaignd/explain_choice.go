@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/explain"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/num/shapley"
+	"github.com/campaignd/campaignd/policies/coexbo"
 )
 
 // printAttributions writes what the models base their view of the candidates
@@ -30,7 +31,8 @@ func (a *app) printAttributions(ex *explained) {
 			a.printf("%s\n", strings.TrimRight("  "+line, " "))
 		}
 	}
-	if c := ex.def.Policy.Handover.Choose; shares == nil && ex.Decision.Form == events.FormComparison && c != nil && c.Explain != nil && *c.Explain {
+	choose, _ := coexbo.ChooseOf(ex.def.Policy)
+	if shares == nil && ex.Decision.Form == events.FormComparison && choose.Explain != nil && *choose.Explain {
 		a.printf("\nThere are no Shapley values: they are worked out for at most %d parameters.\n", shapley.MaxPlayers)
 	}
 	if at := ex.Decision.Attributions; at != nil && at.Plane != nil {

@@ -8,10 +8,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/projections/belief"
 )
 
 // Styles. The program leaves colours out where the terminal has none, or
@@ -97,8 +97,7 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	if len(def.Experts) == 0 || !def.Measures() {
 		return
 	}
-	belief := def.Policy.Trust.Belief()
-	if s.Labels > 0 || belief != nil && belief.Feedback == definition.FeedbackLabel {
+	if s.Labels > 0 || belief.Reads(def.Policy.Trust, belief.FeedbackLabel) {
 		row("labels", "%d given, %s asked", s.Labels, format.Count(s.Asked, "question"))
 	}
 	if s.Compared > 0 {

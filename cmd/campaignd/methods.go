@@ -13,6 +13,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/duel"
 )
 
 // method is an element of what `methods --json` prints.
@@ -80,11 +82,19 @@ func completed(p definition.Policy) definition.Policy {
 	def := definition.Campaign{Policy: p, Experts: []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}}}
 	p = campaignfile.Complete(builtin.Registry(), def).Policy
 	// The lengthscale of a kernel of comparisons follows from the parameters of a campaign.
-	if p.Duel.MRLPF != nil {
-		p.Duel.MRLPF.Lengthscale = nil
-	}
-	if p.Duel.MaxMinLCB != nil {
-		p.Duel.MaxMinLCB.Lengthscale = nil
+	switch p.Duel.Name {
+	case duel.MRLPFName:
+		var settings duel.MRLPF
+		if p.Duel.Decode(&settings) == nil {
+			settings.Lengthscale = nil
+			p.Duel = settings.Choice()
+		}
+	case duel.MaxMinLCBName:
+		var settings duel.MaxMinLCB
+		if p.Duel.Decode(&settings) == nil {
+			settings.Lengthscale = nil
+			p.Duel = settings.Choice()
+		}
 	}
 	return p
 }
@@ -152,10 +162,10 @@ func (a *app) printMethod(m method) error {
 	row("needs", m.needs())
 	row("asks", m.Asks)
 	a.printf("\n`policy: %s` stands for\n\n%s", m.Name, text)
-	if more := furtherSettings(reflect.ValueOf(m.Policy), "policy"); len(more) > 0 {
+	if more := furtherSettings(m.Policy); len(more) > 0 {
 		a.printf("\n# further settings, without a default: %s\n", strings.Join(more, ", "))
 	}
-	if d := m.Policy.Duel; !m.Policy.Measures() && d.MRLPF == nil && d.MaxMinLCB == nil {
+	if d := m.Policy.Duel.Name; !m.Policy.Measures() && d != duel.MRLPFName && d != duel.MaxMinLCBName {
 		a.printf("\n# of the utility: model.utility; where an expert's judgement is reliable: the expert's anchors\n")
 	}
 	return nil
@@ -163,19 +173,26 @@ func (a *app) printMethod(m method) error {
 
 // furtherSettings lists the keys of the rules of a policy that have no default
 // and so are not written out.
-func furtherSettings(v reflect.Value, at string) (keys []string) {
-	for i := range v.NumField() {
-		field, value := v.Type().Field(i), v.Field(i)
+func furtherSettings(p definition.Policy) (keys []string) {
+	for _, part := range policies.Parts(p) {
+		settings, err := builtin.Registry().Methods.Settings(p, part)
+		if err == nil {
+			at := fmt.Sprintf("policy.%s.%s", part, policies.Choice(&p, part).Name)
+			keys = append(keys, unset(reflect.ValueOf(settings).Elem(), at)...)
+		}
+	}
+	return keys
+}
+
+// unset lists the keys of settings that are not set.
+func unset(settings reflect.Value, at string) (keys []string) {
+	for i := range settings.NumField() {
+		field, value := settings.Type().Field(i), settings.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		rule := value.Kind() == reflect.Pointer && value.Type().Elem().Kind() == reflect.Struct
 		switch {
 		case field.Anonymous:
-			keys = append(keys, furtherSettings(value, at)...)
-		case rule && !value.IsNil():
-			keys = append(keys, furtherSettings(value.Elem(), at+"."+name)...)
-		case value.Kind() == reflect.Struct:
-			keys = append(keys, furtherSettings(value, at+"."+name)...)
-		case !rule && value.IsZero():
+			keys = append(keys, unset(value, at)...)
+		case value.IsZero():
 			keys = append(keys, at+"."+name)
 		}
 	}

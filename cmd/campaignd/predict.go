@@ -99,7 +99,7 @@ func predict(ctx context.Context, core *engine.Core, points *sheet) ([]predictio
 		return nil, err
 	}
 	if duels && !slices.ContainsFunc(view.Preferences, func(m *preference.Model) bool { return m != nil && m.Utility != nil }) {
-		if d := def.Policy.Duel; d.MRLPF != nil || d.MaxMinLCB != nil || d.RandomDuels != nil {
+		if core.Registry().Methods.Needs(*def).Preference.Form == "" {
 			return nil, fmt.Errorf("%wthis policy finds the best of its candidates and has no model of any other composition; eubo, raeubo and the other rules on a utility have one", errNo)
 		}
 		return nil, fmt.Errorf("%wthe campaign has no model yet: it is fitted after the initial comparisons", errNo)

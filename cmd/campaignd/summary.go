@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -113,8 +113,7 @@ func effort(s *campaign.State, summary engine.Summary) (rows [][2]string) {
 	if len(def.Experts) == 0 && summary.Labels == 0 {
 		return rows
 	}
-	belief := def.Policy.Trust.Belief()
-	if summary.Labels > 0 || belief != nil && belief.Feedback == definition.FeedbackLabel {
+	if summary.Labels > 0 || belief.Reads(def.Policy.Trust, belief.FeedbackLabel) {
 		row("labels", "%d", summary.Labels)
 	}
 	if summary.Comparisons > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -307,9 +308,10 @@ func (r *reader) expert(e *Expert) {
 		return
 	}
 	next := "Show them the measurements: they may be judging another goal. A wrong answer is put right with `" + r.command("correct", "QUESTION accept|reject --reason WHY") + "`."
-	if h := r.v.Campaign.Definition.Policy.Handover.Width; h != nil && h.Gate != nil && *h.Gate {
+	width, asks := cobol.WidthOf(r.v.Campaign.Definition.Policy)
+	if asks && width.Gate != nil && *width.Gate {
 		next += " The policy's gate asks such an expert no more."
-	} else if h != nil {
+	} else if asks {
 		next += " To have the policy notice by itself, set handover: {width: {gate: true}} in the campaign file and `campaignd amend FILE`."
 	}
 	what, pairs, of := "labels", e.Labels, "an accepted and a rejected composition, the accepted one"

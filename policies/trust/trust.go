@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/belief"
 )
@@ -19,14 +18,6 @@ import (
 type COBOL struct {
 	// Lambda0 is λ at first, Zeta the step of λ, Eta the trust weight η.
 	Lambda0, Zeta, Eta float64
-}
-
-// New returns the rule a definition names; nil for none.
-func New(t definition.Trust) *COBOL {
-	if t.COBOL == nil {
-		return nil
-	}
-	return &COBOL{Lambda0: *t.COBOL.Lambda0, Zeta: *t.COBOL.Zeta, Eta: *t.COBOL.Eta}
 }
 
 // Augmented is an acquisition to which an expert's belief adds a term. Where a bound of
