@@ -15,7 +15,7 @@ import (
 // Law: what is explained is what is shown. Base and Shapley values of the mean, the
 // standard deviation and the bound add up to what the decision says of the
 // candidate, wherever it lies: also where a result is awaited nearby, in a
-// mixture, and where the objective is minimised.
+// mixture, and where the objective is minimized.
 func TestAttributionsAddUp(t *testing.T) {
 	for _, task := range []string{"branin", "electrolyte", "mixture4"} {
 		for _, parallel := range []int{1, 2} {

@@ -126,9 +126,9 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	return m.Decide(ctx, v, d)
 }
 
-// earned reports whether an expert has to earn the trust in them (see
+// assessed reports whether an expert has to earn the trust in them (see
 // [handover.Schedule]): with cobol, its gate, and labels.
-func (p *policy) earned() bool {
+func (p *policy) assessed() bool {
 	return p.cobol != nil && len(p.def.Experts) > 0 && p.width != nil && p.width.Gate && p.belief.Feedback == belief.FeedbackLabel
 }
 
@@ -139,7 +139,7 @@ func (p *policy) ordered() bool {
 
 // optimism is how many standard deviations below the mean the aided candidate may lie.
 func (p *policy) optimism(beta float64) float64 {
-	if p.earned() {
+	if p.assessed() {
 		return trust.Optimism * beta
 	}
 	return beta
@@ -148,7 +148,7 @@ func (p *policy) optimism(beta float64) float64 {
 // choose makes the decision of a step (Xu et al. 2024, Alg. 1).
 func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
 	var err error
-	if !p.earned() { // who has to earn it is answered once the unaided candidate is known
+	if !p.assessed() { // who has to earn it is answered once the unaided candidate is known
 		if d, err = s.Accepted(d); err != nil || d.Made() {
 			return d, err
 		}
@@ -164,7 +164,7 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 	if err != nil || d.Made() {
 		return d, err
 	}
-	if p.earned() {
+	if p.assessed() {
 		if d, err = judged(s, d, unaided); err != nil || d.Made() {
 			return d, err
 		}
@@ -175,12 +175,12 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 	if len(p.def.Experts) == 0 {
 		return s.RunUnaided(d), nil
 	}
-	return p.aid(ctx, s, d, acquisition, unaided)
+	return p.consult(ctx, s, d, acquisition, unaided)
 }
 
-// aid takes the help of the expert of this step; where their belief cannot be used it
+// consult takes the help of the expert of this step; where their belief cannot be used it
 // goes on without.
-func (p *policy) aid(ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition, unaided search.Result) (policies.Decision, error) {
+func (p *policy) consult(ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition, unaided search.Result) (policies.Decision, error) {
 	i := s.Expert()
 	expert := p.def.Experts[i].Name
 	var decided policies.Decision
@@ -214,7 +214,7 @@ func (p *policy) weigh(
 			return d, err
 		}
 	}
-	if p.earned() {
+	if p.assessed() {
 		acquisition = next.Bound(s.View.Objective, -p.optimism(s.Beta))
 	}
 	aided, err := p.aided(ctx, s, expert, b, acquisition, unaided)

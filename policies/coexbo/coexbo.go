@@ -189,7 +189,7 @@ func (p *policy) decide(ctx context.Context, s *step.Step, d policies.Decision) 
 	return decided, err
 }
 
-// pair runs the optimum of the acquisition that an expert's preferences bend, or
+// pair runs the optimum of the acquisition that an expert's preferences augment, or
 // lets the expert choose between it and the unaided one.
 func (p *policy) pair(ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition, unaided search.Result) (policies.Decision, error) {
 	i := s.Expert()

@@ -70,7 +70,7 @@ const (
 // OpenGate compares the expert's labels with what the objective model says at
 // the labelled compositions, and reports whether the labels predict it.
 //
-// The labels are regressed on the standardised posterior mean (smaller is
+// The labels are regressed on the standardized posterior mean (smaller is
 // better): P(reject) = S(b₀ + b₁·mean), with normal priors on b₀ and b₁ and
 // Laplace's approximation of the posterior. The gate is open while P(b₁ > 0) ≥
 // ½: an expert whose rejections do not go with bad results closes it. sd are

@@ -1,7 +1,7 @@
 // Package next chooses a composition to measure: the acquisition functions of
-// Bayesian optimisation, and space-filling designs beside them.
+// Bayesian optimization, and space-filling designs beside them.
 //
-// Everything here is on the model's side: the unit cube, the standardised
+// Everything here is on the model's side: the unit cube, the standardized
 // objective, smaller is better.
 package next
 
@@ -26,7 +26,7 @@ type Rule interface {
 	Name() string
 	// Rationale says what the composition that it chooses has: "the best …".
 	Rationale() string
-	// Acquisition returns the function to minimise.
+	// Acquisition returns the function to minimize.
 	Acquisition(m *objective.Model, seed uint64) (Acquisition, error)
 }
 
@@ -55,7 +55,7 @@ func New(c definition.Choice) (Rule, error) {
 }
 
 // Constants of Lemma 3.1 as the reference implementation of Xu et al. 2024
-// sets them, on standardised data.
+// sets them, on standardized data.
 const (
 	lemmaNorm  = 1    // B
 	lemmaDelta = 0.01 // δ

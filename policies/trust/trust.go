@@ -13,7 +13,7 @@ import (
 )
 
 // COBOL is the primal-dual rule of Xu et al. 2024 (Alg. 1): the aided candidate
-// minimises f̲(x) + λ·g̲(x), where g̲ is the lower bound of the expert's rejection
+// minimizes f̲(x) + λ·g̲(x), where g̲ is the lower bound of the expert's rejection
 // score and λ the dual variable of the constraint g̲(x) ≤ 0.
 type COBOL struct {
 	// Lambda0 is λ at first, Zeta the step of λ, Eta the trust weight η.
@@ -98,7 +98,7 @@ const NoHarmPrefix = "no harm: "
 // worst case, and the model must not be more than η times as sure of it.
 //
 // optimistic is f̲ at the aided candidate, worst is min f̄ over the space, and
-// the standard deviations are the objective's; all standardised. eta is η.
+// the standard deviations are the objective's; all standardized. eta is η.
 func NoHarm(optimistic, worst, sdUnaided, sdAided, eta float64) []events.Test {
 	return []events.Test{
 		{Name: NoHarmPrefix + "optimistic bound of the aided candidate against the least pessimistic bound",

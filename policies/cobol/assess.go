@@ -46,9 +46,9 @@ func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.
 	return d.Run(policies.Unaided, policies.RuleJudged, reason), nil
 }
 
-// earn decides whether the expert may be followed in this step, and whether the
+// assess decides whether the expert may be followed in this step, and whether the
 // unaided candidate is put to them where they may not.
-func (p *policy) earn(s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result) (policies.Decision, error) {
+func (p *policy) assess(s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result) (policies.Decision, error) {
 	evidence, err := evidenceOf(s.View, b)
 	if err != nil {
 		return d, fmt.Errorf("%w: %w", step.ErrBelief, err)
