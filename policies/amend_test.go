@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -26,7 +27,7 @@ func changing(t *testing.T, p definition.Policy, budget int, changes ...func(*de
 			study.WithExpert(2)(def)
 			def.Experts[i].Name = name
 			study.SimulatedExpert(def, i, func(s *humansim.Settings) { s.Task = "branin" })
-			if b := p.Trust.Belief(); b != nil && b.Feedback == definition.FeedbackGaussian {
+			if belief.Reads(p.Trust, belief.FeedbackGaussian) {
 				def.Experts[i].Belief = &definition.StatedBelief{
 					Mean: definition.Point{"x1": definition.Number(3), "x2": definition.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
 				}

@@ -110,7 +110,7 @@ func TestComparisonsRaised(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			none := func(def *definition.Campaign) { // which rules on candidates would not count
-				if def.Policy.Duel.MRLPF != nil || def.Policy.Duel.MaxMinLCB != nil {
+				if name == "mr-lpf" || name == "maxmin-lcb" {
 					def.Initial.Comparisons = ptr(0)
 				}
 			}

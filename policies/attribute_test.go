@@ -9,20 +9,21 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/policies/coexbo"
 )
 
 // Law: what is explained is what is shown. Base and Shapley values of the mean, the
 // standard deviation and the bound add up to what the decision says of the
 // candidate, wherever it lies: also where a result is awaited nearby, in a
-// mixture, and where the objective is minimised.
+// mixture, and where the objective is minimized.
 func TestAttributionsAddUp(t *testing.T) {
 	for _, task := range []string{"branin", "electrolyte", "mixture4"} {
 		for _, parallel := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s/%d", task, parallel), func(t *testing.T) {
 				t.Parallel()
 				def, err := study.Define(task, 4, 9, study.WithExpert(2), func(def *definition.Campaign) {
-					def.Policy.Trust.CoExBO = &definition.CoExBO{}
-					def.Policy.Handover.Choose = &definition.Choose{Gate: ptr(false)}
+					def.Policy.Trust = coexbo.CoExBO{}.Choice()
+					def.Policy.Handover = coexbo.Choose{Gate: ptr(false)}.Choice()
 					def.Initial.Comparisons, def.Parallel = ptr(12), parallel
 				})
 				if err != nil {

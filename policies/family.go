@@ -1,11 +1,8 @@
 package policies
 
 import (
-	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -45,6 +42,11 @@ type Rule struct {
 	Part Part
 	// Name as it stands in a campaign file.
 	Name string
+	// Settings returns the rule's settings, none of them set.
+	Settings func() definition.Settings
+	// Model says of a rule of next that it searches a model of the objective, so that an
+	// expert can help.
+	Model bool
 }
 
 // Method is a policy by one name: `policy: coexbo`.
@@ -70,28 +72,114 @@ func (r Registry) New(def definition.Campaign) (Policy, error) { return r.At(def
 // was decided stays what it was, and can be made again. Its family is the owner of the
 // rule that leads the composition ([Lead]).
 func (r Registry) At(def definition.Campaign, version int) (Policy, error) {
-	lead := Lead(def.Policy)
-	for _, f := range r {
-		if slices.ContainsFunc(f.Rules, func(rule Rule) bool { return rule == lead }) {
-			return f.New(def, version)
+	for _, part := range Parts(def.Policy) {
+		c := Choice(&def.Policy, part)
+		if _, known := r.Rule(part, c.Name); !known {
+			return nil, fmt.Errorf("this campaignd has no rule %q of policy.%s; it has %v", c.Name, part, r.RuleNames(part))
 		}
 	}
-	return nil, fmt.Errorf("this campaignd has no rule %q of %s", lead.Name, lead.Part)
+	part := Lead(def.Policy)
+	name := Choice(&def.Policy, part).Name
+	owns := func(rule Rule) bool { return rule.Part == part && rule.Name == name }
+	leader := slices.IndexFunc(r, func(f Family) bool { return slices.ContainsFunc(f.Rules, owns) })
+	return r[leader].New(def, version)
 }
 
-// Lead returns the rule that leads a composition: the first of duel, trust other than
-// "none", handover other than "never", and next.
-func Lead(p definition.Policy) Rule {
-	ref := RefOf(p, Version)
+// Needs returns what the policy of a definition needs: nothing where the definition makes
+// no policy.
+func (r Registry) Needs(def definition.Campaign) Needs {
+	p, err := r.New(def)
+	if err != nil {
+		return Needs{}
+	}
+	return p.Needs()
+}
+
+// Rule returns the rule of a name in a part.
+func (r Registry) Rule(part Part, name string) (Rule, bool) {
+	for _, f := range r {
+		for _, rule := range f.Rules {
+			if rule.Part == part && rule.Name == name {
+				return rule, true
+			}
+		}
+	}
+	return Rule{}, false
+}
+
+// RuleNames lists the rules of a part.
+func (r Registry) RuleNames(part Part) []string {
+	var names []string
+	for _, f := range r {
+		for _, rule := range f.Rules {
+			if rule.Part == part {
+				names = append(names, rule.Name)
+			}
+		}
+	}
+	return names
+}
+
+// Names lists every family, and every rule and method of it: tables with equal names
+// hold the same.
+func (r Registry) Names() []string {
+	var names []string
+	for _, f := range r {
+		names = append(names, f.Name)
+		for _, rule := range f.Rules {
+			names = append(names, string(rule.Part)+"."+rule.Name)
+		}
+		for _, m := range f.Methods {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// Settings returns the settings of the rule that a policy chooses in a part.
+func (r Registry) Settings(p definition.Policy, part Part) (definition.Settings, error) {
+	c := Choice(&p, part)
+	rule, known := r.Rule(part, c.Name)
+	if !known {
+		return nil, fmt.Errorf("this campaignd has no rule %q of policy.%s", c.Name, part)
+	}
+	settings := rule.Settings()
+	return settings, c.Decode(settings)
+}
+
+// Lead returns the part whose rule leads a composition: the first of duel, trust other
+// than "none", handover other than "never", and next.
+func Lead(p definition.Policy) Part {
 	switch {
 	case !p.Measures():
-		return Rule{Duel, ref.Duel}
-	case ref.Trust != None:
-		return Rule{Trust, ref.Trust}
-	case ref.Handover != Never:
-		return Rule{Handover, ref.Handover}
+		return Duel
+	case p.Trust.Name != None:
+		return Trust
+	case p.Handover.Name != Never:
+		return Handover
 	}
-	return Rule{Next, ref.Next}
+	return Next
+}
+
+// Parts returns the parts that a complete policy chooses a rule in.
+func Parts(p definition.Policy) []Part {
+	if !p.Measures() {
+		return []Part{Duel}
+	}
+	return []Part{Next, Trust, Handover}
+}
+
+// Choice returns what a policy chooses in a part.
+func Choice(p *definition.Policy, part Part) *definition.Choice {
+	switch part {
+	case Next:
+		return &p.Next
+	case Trust:
+		return &p.Trust
+	case Handover:
+		return &p.Handover
+	}
+	return &p.Duel
 }
 
 // Methods returns every method of every family.
@@ -116,22 +204,7 @@ func (r Registry) Method(name string) (Method, bool) {
 // RefOf names a composition as a version of the policies.
 func RefOf(p definition.Policy, version int) events.PolicyRef {
 	if !p.Measures() {
-		return events.PolicyRef{Next: None, Trust: None, Handover: Never, Duel: chosen(p.Duel), Version: version}
+		return events.PolicyRef{Next: None, Trust: None, Handover: Never, Duel: p.Duel.Name, Version: version}
 	}
-	ref := events.PolicyRef{Next: chosen(p.Next), Trust: chosen(p.Trust), Handover: chosen(p.Handover), Version: version}
-	ref.Trust, ref.Handover = cmp.Or(ref.Trust, None), cmp.Or(ref.Handover, Never)
-	return ref
-}
-
-// chosen is the name of the rule that a part of a policy chooses, empty where it
-// chooses none.
-func chosen(part any) string {
-	v := reflect.ValueOf(part)
-	for i := range v.NumField() {
-		if !v.Field(i).IsNil() {
-			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-			return name
-		}
-	}
-	return ""
+	return events.PolicyRef{Next: p.Next.Name, Trust: p.Trust.Name, Handover: p.Handover.Name, Version: version}
 }

@@ -2,6 +2,7 @@ package policies_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
@@ -11,7 +12,12 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/policies/coexbo"
+	"github.com/campaignd/campaignd/policies/direct"
+	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/policies/policytest"
+	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -31,30 +37,30 @@ func methods() map[string]method {
 	for _, m := range builtin.Registry().Methods.Methods() {
 		p := m.Policy
 		switch {
-		case !p.Measures(), p.Handover.Choose != nil:
+		case !p.Measures(), p.Handover.Name == coexbo.ChooseName:
 			all[m.Name] = method{p, events.FormComparison, true}
-		case p.Next.Manual != nil:
+		case p.Next.Name == direct.ManualName:
 			all[m.Name] = method{p, events.FormPinpoint, true}
-		case p.Trust.Belief() != nil:
+		case slices.Contains([]string{cobol.Name, cobol.COBOHLName, cobol.HCEIName}, p.Trust.Name):
 			all[m.Name] = method{p, events.FormLabel, true}
 		default:
 			all[m.Name] = method{policy: p}
 		}
 	}
 	forms := map[string]events.Form{
-		definition.FeedbackComparison: events.FormComparison, definition.FeedbackRanking: events.FormComparison, definition.FeedbackPinpoint: events.FormPinpoint,
+		belief.FeedbackComparison: events.FormComparison, belief.FeedbackRanking: events.FormComparison, belief.FeedbackPinpoint: events.FormPinpoint,
 	}
 	for feedback, form := range forms {
-		belief := definition.Belief{Feedback: feedback}
-		all["cobol by "+feedback] = method{definition.Policy{Trust: definition.Trust{COBOL: &definition.COBOL{Belief: belief}}}, form, true}
-		all["cobohl by "+feedback] = method{definition.Policy{Trust: definition.Trust{COBOHL: &definition.COBOHL{Belief: belief}}}, form, true}
-		all["hcei by "+feedback] = method{definition.Policy{Trust: definition.Trust{HCEI: &definition.HCEI{Belief: belief}}}, form, true}
+		settings := belief.Settings{Feedback: feedback}
+		all["cobol by "+feedback] = method{definition.Policy{Trust: cobol.COBOL{Settings: settings}.Choice()}, form, true}
+		all["cobohl by "+feedback] = method{definition.Policy{Trust: cobol.COBOHL{Settings: settings}.Choice()}, form, true}
+		all["hcei by "+feedback] = method{definition.Policy{Trust: cobol.HCEI{Settings: settings}.Choice()}, form, true}
 	}
-	all["cobol by gaussian"] = method{policy: definition.Policy{Trust: definition.Trust{COBOL: &definition.COBOL{Belief: definition.Belief{Feedback: definition.FeedbackGaussian}}}}}
+	all["cobol by gaussian"] = method{policy: definition.Policy{Trust: cobol.COBOL{Settings: belief.Settings{Feedback: belief.FeedbackGaussian}}.Choice()}}
 	window := 5
-	all["cobol with a window"] = method{definition.Policy{Trust: definition.Trust{COBOL: &definition.COBOL{Belief: definition.Belief{Window: &window}}}}, events.FormLabel, true}
+	all["cobol with a window"] = method{definition.Policy{Trust: cobol.COBOL{Settings: belief.Settings{Window: &window}}.Choice()}, events.FormLabel, true}
 	for _, posterior := range []string{definition.PosteriorEP, definition.PosteriorHallucinate} {
-		all["rahbo with "+posterior] = method{definition.Policy{Duel: definition.Duel{RAHBO: &definition.RAHBO{}}}, events.FormComparison, true}
+		all["rahbo with "+posterior] = method{definition.Policy{Duel: duel.RAHBO{}.Choice()}, events.FormComparison, true}
 	}
 	return all
 }
@@ -81,7 +87,7 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 			def.Experts[i].Name = []string{"ada", "bob"}[i]
 			study.SimulatedExpert(def, i, func(s *humansim.Settings) { s.Task = "branin" })
 		}
-		if b := m.policy.Trust.Belief(); b != nil && b.Feedback == definition.FeedbackGaussian {
+		if belief.Reads(m.policy.Trust, belief.FeedbackGaussian) {
 			for i := range def.Experts {
 				def.Experts[i].Belief = &definition.StatedBelief{
 					Mean: definition.Point{"x1": definition.Number(3), "x2": definition.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},

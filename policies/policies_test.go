@@ -13,7 +13,10 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/policytest"
+	"github.com/campaignd/campaignd/projections/belief"
 )
 
 // policyOf returns the policy of a definition.
@@ -34,24 +37,24 @@ var campaigns = map[string]struct {
 	changes []func(*definition.Campaign)
 }{
 	"cobol":    {"ackley4", []func(*definition.Campaign){study.WithExpert(1)}},
-	"paper":    {"holder2", []func(*definition.Campaign){study.WithExpert(2), func(def *definition.Campaign) { def.Policy.Trust.COBOL = &definition.COBOL{Paper: true} }}},
-	"logei":    {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next.LogEI = &definition.LogEI{} }}},
-	"thompson": {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next.Thompson = &definition.Thompson{} }}},
-	"sobol":    {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next.Sobol = &definition.Sobol{} }}},
-	"random":   {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next.Random = &definition.Random{} }}},
+	"paper":    {"holder2", []func(*definition.Campaign){study.WithExpert(2), func(def *definition.Campaign) { def.Policy.Trust = cobol.COBOL{Paper: true}.Choice() }}},
+	"logei":    {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next = next.LogEI{}.Choice() }}},
+	"thompson": {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next = next.Thompson{}.Choice() }}},
+	"sobol":    {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next = next.Sobol{}.Choice() }}},
+	"random":   {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next = next.Random{}.Choice() }}},
 	"mixture with steps": {"mixture4", []func(*definition.Campaign){study.WithExpert(1), func(def *definition.Campaign) {
 		def.Instrument.Steps = map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}
 	}}},
 	"failures and unsure experts": {"electrolyte", []func(*definition.Campaign){study.WithExpert(0), func(def *definition.Campaign) {
 		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0.3 })
 		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.5 })
-		def.Policy.Trust.COBOL = &definition.COBOL{Belief: definition.Belief{Confidence: ptr(0.5)}}
-		def.Policy.Handover.Width = &definition.Width{PerExperiment: ptr(2)}
+		def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Confidence: ptr(0.5)}}.Choice()
+		def.Policy.Handover = cobol.Width{PerExperiment: ptr(2)}.Choice()
 		def.Budget.Labels = ptr(12)
 	}}},
 	"no gate": {"ackley4", []func(*definition.Campaign){study.WithExpert(2), func(def *definition.Campaign) {
-		def.Policy.Trust.COBOL = &definition.COBOL{Belief: definition.Belief{Confidence: ptr(0.5)}}
-		def.Policy.Handover.Width = &definition.Width{PerExperiment: ptr(1), Gate: ptr(false)}
+		def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Confidence: ptr(0.5)}}.Choice()
+		def.Policy.Handover = cobol.Width{PerExperiment: ptr(1), Gate: ptr(false)}.Choice()
 		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.3 })
 	}}},
 	"two experts": {"branin", []func(*definition.Campaign){study.WithExpert(1), func(def *definition.Campaign) {

@@ -56,8 +56,11 @@ type Needs struct {
 	// Objective is set where decisions read the model of the objective. Where they do
 	// not, it is fitted only once, for the campaign's result.
 	Objective bool
-	// Beliefs is set where they read what experts believe.
-	Beliefs bool
+	// Belief is how what each expert believes is modelled; nil where no decision reads it.
+	Belief *belief.Needs
+	// Preference is the model of what each expert prefers; its Form is empty where no
+	// decision reads one.
+	Preference preference.Needs
 }
 
 // View is what a policy may see. It is read-only.

@@ -11,10 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/invopop/jsonschema"
+
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/invopop/jsonschema"
+	"github.com/campaignd/campaignd/policies"
 )
 
 var update = flag.Bool("update", false, "write the schemas")
@@ -83,6 +85,7 @@ func generate(t *testing.T) map[string][]byte {
 	for _, channel := range builtin.Registry().Experts {
 		addRow(strict, campaign, "Expert", channel.Name, channel.Settings())
 	}
+	addRules(strict, campaign)
 	campaign.ID = "urn:campaignd:schema:campaign"
 	campaign.Title = "campaignd campaign file"
 	shortForms(campaign)
@@ -154,9 +157,40 @@ func addRow(r *jsonschema.Reflector, campaign *jsonschema.Schema, holder, name s
 		campaign.Definitions[part] = schema
 	}
 	row.Definitions = nil
-	defined := strings.ToUpper(name[:1]) + name[1:] + holder
+	defined := definedAs(name, holder)
 	campaign.Definitions[defined] = row
 	campaign.Definitions[holder].Properties.Set(name, &jsonschema.Schema{Ref: "#/$defs/" + defined})
+}
+
+// definedAs is the name of the definition of a row, in what holds its choice.
+func definedAs(name, holder string) string {
+	return strings.ToUpper(name[:1]) + name[1:] + holder
+}
+
+// parts of a policy.
+var parts = []policies.Part{policies.Next, policies.Trust, policies.Handover, policies.Duel}
+
+// holderOf is the name of the definition of a part of a policy.
+func holderOf(part policies.Part) string {
+	return strings.ToUpper(string(part[:1])) + string(part[1:])
+}
+
+// addRules adds the rules that each part of a policy can choose.
+func addRules(r *jsonschema.Reflector, campaign *jsonschema.Schema) {
+	policy := campaign.Definitions["Policy"].Properties
+	for _, part := range parts {
+		holder := holderOf(part)
+		said, _ := policy.Get(string(part))
+		campaign.Definitions[holder] = &jsonschema.Schema{
+			Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema,
+			Description: said.Description,
+		}
+		policy.Set(string(part), &jsonschema.Schema{Ref: "#/$defs/" + holder})
+		for _, name := range builtin.Registry().Methods.RuleNames(part) {
+			rule, _ := builtin.Registry().Methods.Rule(part, name)
+			addRow(r, campaign, holder, name, rule.Settings())
+		}
+	}
 }
 
 const (
@@ -172,7 +206,7 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 	t.Helper()
 	r := &jsonschema.Reflector{ExpandedStruct: true}
 	// From this folder, so that the path of a type is that of its import.
-	for _, folder := range []string{"../events", "../adapters"} {
+	for _, folder := range []string{"../events", "../adapters", "../policies", "../projections"} {
 		if err := r.AddGoComments("github.com/campaignd/campaignd/schemas", filepath.FromSlash(folder), jsonschema.WithFullComment()); err != nil {
 			t.Fatal(err)
 		}
@@ -196,6 +230,9 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 		case reflect.TypeFor[definition.Value]():
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "string", MinLength: length(1)}},
 				Description: "A number in the parameter's unit, or the name of a category."}
+		case reflect.TypeFor[definition.Choice]():
+			one := uint64(1)
+			return &jsonschema.Schema{Type: "object", MinProperties: &one, MaxProperties: &one}
 		case reflect.TypeFor[definition.Duration]():
 			return &jsonschema.Schema{Type: "string", Pattern: definition.DurationPattern,
 				Examples: []any{"90s", "15m", "36h"}, Description: r.CommentMap[definitionPath+".Duration"]}
@@ -228,10 +265,12 @@ func shortForms(schema *jsonschema.Schema) {
 		long.MinProperties, long.MaxProperties = &one, &one
 		bare(name, &jsonschema.Schema{Type: "string", Enum: names})
 	}
-	choice("Next")
-	choice("Trust")
-	choice("Handover")
-	choice("Duel")
+	for _, part := range parts {
+		for _, name := range builtin.Registry().Methods.RuleNames(part) {
+			bare(definedAs(name, holderOf(part)), &jsonschema.Schema{Type: "null"})
+		}
+		choice(holderOf(part))
+	}
 	var methods []any
 	for _, m := range builtin.Registry().Methods.Methods() {
 		methods = append(methods, m.Name)
@@ -242,9 +281,7 @@ func shortForms(schema *jsonschema.Schema) {
 	bare("SimulatedInstrument", &jsonschema.Schema{Type: "string", Description: "The task."})
 	bare("TableInstrument", &jsonschema.Schema{Type: "string", Description: "The file."})
 	bare("ProcessInstrument", &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: length(1), Description: "The command."})
-	for _, name := range []string{"LCB", "LogEI", "Thompson", "Sobol", "Random", "Prior", "Manual", "NoTrust", "COBOL", "COBOHL", "HCEI", "CoExBO", "PiBO",
-		"NeverAsk", "Width", "Choose", "MRLPF", "MaxMinLCB", "EUBO", "RAEUBO", "UtilityEI", "UtilityUCB", "ANPEI", "RAHBO", "RandomDuels",
-		"ManualInstrument", "SimulatedExpert", "TerminalExpert"} {
+	for _, name := range []string{"ManualInstrument", "SimulatedExpert", "TerminalExpert"} {
 		bare(name, &jsonschema.Schema{Type: "null"})
 	}
 }

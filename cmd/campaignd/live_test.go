@@ -19,6 +19,8 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/coexbo"
+	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -69,7 +71,7 @@ func TestPanelShows(t *testing.T) {
 func TestPanelShowsComparisons(t *testing.T) {
 	s := standing()
 	def := *s.Definition
-	def.Policy.Duel.MRLPF = &definition.MRLPF{}
+	def.Policy.Duel = duel.MRLPF{}.Choice()
 	s.Definition, s.Best, s.Trust, s.Values, s.WaitingFor = &def, nil, nil, nil, "ada to answer q4"
 	s.Preferred = []policies.Best{{Expert: "ada", Parameters: definition.Point{"salt": definition.Number(1.1)}}}
 	p := &panel{width: 80}
@@ -92,7 +94,7 @@ func TestPanelShowsComparisons(t *testing.T) {
 func TestPanelShowsChoices(t *testing.T) {
 	s := standing()
 	def := *s.Definition
-	def.Policy = definition.Policy{Trust: definition.Trust{CoExBO: &definition.CoExBO{}}, Handover: definition.Handover{Choose: &definition.Choose{}}}
+	def.Policy = definition.Policy{Trust: coexbo.CoExBO{}.Choice(), Handover: coexbo.Choose{}.Choice()}
 	s.Definition, s.Labels, s.Trust, s.Helps, s.Compared = &def, 0, nil, nil, 14
 	s.Review = &events.ChoiceReview{Question: "q14", Expert: "ada", Experiment: "e3", Probability: 0.93}
 	p := &panel{width: 80}

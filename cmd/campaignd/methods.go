@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/policies/duel"
 )
 
 func (a *app) methodsCommand() *cobra.Command {
@@ -112,7 +113,7 @@ func (a *app) printMethod(m view.Method) error {
 	if more := m.OpenSettings(); len(more) > 0 {
 		a.printf("\n# further settings, without a default: %s\n", strings.Join(more, ", "))
 	}
-	if d := m.Policy.Duel; !m.Policy.Measures() && d.MRLPF == nil && d.MaxMinLCB == nil {
+	if d := m.Policy.Duel.Name; !m.Policy.Measures() && d != duel.MRLPFName && d != duel.MaxMinLCBName {
 		a.printf("\n# of the utility: model.utility; where an expert's judgement is reliable: the expert's anchors\n")
 	}
 	return nil

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/policies/duel"
 )
 
 // program runs the program in this process and returns what it printed.
@@ -88,8 +88,8 @@ experts: [{name: ada, simulated: {task: branin}}]
 		}
 	}
 	for _, m := range builtin.Registry().Methods.Methods() { // the list is shared: nobody may complete it in place
-		if d := m.Policy.Duel.MRLPF; d != nil && *d != (definition.MRLPF{}) {
-			t.Errorf("the list itself holds %+v", *d)
+		if d := m.Policy.Duel; d.Name == duel.MRLPFName && d != (duel.MRLPF{}.Choice()) {
+			t.Errorf("the list itself holds %s", d.Settings())
 		}
 	}
 	if _, _, code := program(t, "methods", "magic"); code != exitInput {

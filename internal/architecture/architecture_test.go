@@ -34,7 +34,7 @@ var may = []struct {
 	{"internal/console", []string{"events", "internal/format", "internal/plaintext"}},
 	{"internal/tasks", []string{"events", "internal/num", "internal/format", "internal/space"}},
 	{"internal/space", []string{"events", "internal/format", "internal/num"}},
-	{"internal/campaignfile", []string{"events", "internal/format", "internal/input", "internal/num", "internal/plaintext", "internal/space", "internal/tasks", "internal/registry", "internal/yamltree", "policies.", "schemas"}},
+	{"internal/campaignfile", []string{"events", "internal/format", "internal/input", "internal/num", "internal/plaintext", "internal/space", "internal/tasks", "internal/registry", "policies.", "projections/belief.", "internal/yamltree", "schemas"}},
 	{"internal/registry", []string{"events", "policies.", "adapters/instruments.", "adapters/humans."}},
 	{"internal/builtin", []string{"internal/registry", "policies", "adapters"}},
 	{"internal/telemetry", []string{"events"}},
@@ -43,7 +43,7 @@ var may = []struct {
 	{"events", nil},
 	{"schemas", []string{"events"}},
 	{"projections", []string{"events", "internal/num", "internal/space"}},
-	{"policies", []string{"events", "projections", "internal/num", "internal/space"}},
+	{"policies", []string{"events", "projections", "internal/num", "internal/space", "internal/format"}},
 	{"adapters/instruments/sdk", []string{"events", "adapters"}},
 	{"adapters", []string{"events", "internal/format", "internal/console", "internal/input", "internal/num", "internal/tasks", "internal/plaintext"}},
 	// The engine knows the adapters' contracts, never an adapter.

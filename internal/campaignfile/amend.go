@@ -133,6 +133,13 @@ func (e *AmendError) Error() string {
 	return b.String()
 }
 
+// defaultInitial is how a campaign would begin if its file said nothing of what experts
+// say at first: that follows from the policy.
+func defaultInitial(reg registry.Registry, def definition.Campaign) definition.Initial {
+	def.Initial.Labels, def.Initial.Comparisons = nil, nil
+	return Complete(reg, def).Initial
+}
+
 // Amend returns the changes that lead from one completed definition of a
 // campaign to another, if all of them are allowed while it is under way:
 //
@@ -148,9 +155,10 @@ func (e *AmendError) Error() string {
 // [Validate]. No difference is no change and no error.
 func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change, error) {
 	changes := Diff(old, new)
+	before, after := defaultInitial(reg, old), defaultInitial(reg, new)
 	follow := map[string]bool{
-		"labels":      usesLabels(old.Policy) != usesLabels(new.Policy),
-		"comparisons": usesComparisons(old.Policy) != usesComparisons(new.Policy),
+		"labels":      *before.Labels != *after.Labels,
+		"comparisons": *before.Comparisons != *after.Comparisons,
 	}
 	var refused []Refusal
 	regions := false

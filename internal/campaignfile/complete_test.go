@@ -7,6 +7,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/policies/next"
 )
 
 // minimal is the least that a file can say.
@@ -32,8 +34,11 @@ func TestDefaults(t *testing.T) {
 instrument: {process: [./pump]}
 experts: [{name: ada, terminal: {}}]
 `)
-	cobol, width, in := def.Policy.Trust.COBOL, def.Policy.Handover.Width, def.Initial
-	if def.Policy.Next.LCB == nil || cobol == nil || width == nil {
+	in := def.Initial
+	lcb, bound := next.LCBOf(def.Policy)
+	trust, trusted := cobol.SettingsOf(def.Policy)
+	width, asked := cobol.WidthOf(def.Policy)
+	if !bound || !trusted || !asked {
 		t.Fatalf("policy %+v, want lcb, cobol and width where there is an expert", def.Policy)
 	}
 	tests := []struct {
@@ -47,13 +52,13 @@ experts: [{name: ada, terminal: {}}]
 		{"initial.design", in.Design, "sobol"},
 		{"initial.labels", *in.Labels, 10},
 		{"initial.balanced", *in.Balanced, false},
-		{"lcb.beta", *def.Policy.Next.LCB.Beta, 1.0},
-		{"lcb.beta_rule", def.Policy.Next.LCB.BetaRule, "fixed"},
-		{"cobol.lambda0", *cobol.Lambda0, 1.0},
-		{"cobol.zeta", *cobol.Zeta, 0.02},
-		{"cobol.eta", *cobol.Eta, 3.0},
-		{"cobol.confidence", *cobol.Confidence, 0.1},
-		{"cobol.max_norm", *cobol.MaxNorm, 4.0},
+		{"lcb.beta", *lcb.Beta, 1.0},
+		{"lcb.beta_rule", lcb.BetaRule, "fixed"},
+		{"cobol.lambda0", *trust.Lambda0, 1.0},
+		{"cobol.zeta", *trust.Zeta, 0.02},
+		{"cobol.eta", *trust.Eta, 3.0},
+		{"cobol.confidence", *trust.Confidence, 0.1},
+		{"cobol.max_norm", *trust.MaxNorm, 4.0},
 		{"width.threshold", *width.Threshold, 0.1},
 		{"width.per_experiment", *width.PerExperiment, 10},
 		{"width.where_it_matters", *width.WhereItMatters, true},
@@ -73,7 +78,7 @@ experts: [{name: ada, terminal: {}}]
 // Some defaults depend on what else the file says.
 func TestDefaultsThatDepend(t *testing.T) {
 	alone := parsed(t, minimal+"instrument: manual")
-	if alone.Policy.Trust.None == nil || alone.Policy.Handover.Never == nil || *alone.Initial.Labels != 0 {
+	if alone.Policy.Trust.Name != "none" || alone.Policy.Handover.Name != "never" || *alone.Initial.Labels != 0 {
 		t.Errorf("without experts: %+v, %d labels; want none, never and 0", alone.Policy, *alone.Initial.Labels)
 	}
 	if alone.Instrument.StallAfter != 0 || alone.Instrument.GiveUpAfter != 0 {
@@ -81,12 +86,13 @@ func TestDefaultsThatDepend(t *testing.T) {
 	}
 	ada := "\nexperts: [{name: ada, terminal: {}}]"
 	paper := parsed(t, minimal+"instrument: manual\npolicy: {trust: {cobol: {paper: true}}}"+ada)
-	cobol, width := paper.Policy.Trust.COBOL, paper.Policy.Handover.Width
-	if cobol.MaxNorm != nil || *cobol.Confidence != 0.01 || *width.Gate || *width.WhereItMatters {
+	trust, _ := cobol.SettingsOf(paper.Policy)
+	width, _ := cobol.WidthOf(paper.Policy)
+	if trust.MaxNorm != nil || *trust.Confidence != 0.01 || *width.Gate || *width.WhereItMatters {
 		t.Error("the paper's rules have no norm limit, a confidence of 0.01, no gate, and ask everywhere")
 	}
 	random := parsed(t, minimal+"instrument: manual\npolicy: {next: random}"+ada)
-	if random.Policy.Trust.None == nil || random.Policy.Handover.Never == nil {
+	if random.Policy.Trust.Name != "none" || random.Policy.Handover.Name != "never" {
 		t.Error("a choice without a model has nothing that a belief could bend")
 	}
 	points := parsed(t, minimal+"instrument: manual\ninitial: {points: [{x: 0}, {x: 1}]}\nstop: {window: 5}")

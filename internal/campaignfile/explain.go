@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies"
 )
 
 // Explain says in words what a completed definition means: what is varied and
@@ -31,16 +32,16 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 	line := func(what, how string) { fmt.Fprintf(&b, "  %-12s %s\n", what, how) }
 	if !def.Measures() {
 		line("begins", initialText(def))
-		line("compares", duelText(def.Policy.Duel))
-		if usesUtility(def.Policy) {
+		line("compares", ruleText(reg, def, policies.Duel))
+		if modelsUtility(def) {
 			line("utility", utilityText(def))
 		}
 	} else {
 		line("objective", objectiveText(def))
 		line("begins", initialText(def))
-		line("next", nextText(def.Policy.Next, def.Objective.Goal))
-		line("trust", trustText(def.Policy))
-		line("handover", handoverText(def.Policy))
+		line("next", ruleText(reg, def, policies.Next))
+		line("trust", ruleText(reg, def, policies.Trust))
+		line("handover", ruleText(reg, def, policies.Handover))
 		line("measured by", instrumentText(reg, def))
 	}
 	if def.Parallel > 1 && def.Measures() {
@@ -265,13 +266,6 @@ func initialText(def definition.Campaign) string {
 	return text
 }
 
-func optional(x *float64) string {
-	if x == nil {
-		return "?"
-	}
-	return format.Setting(*x)
-}
-
 func instrumentText(reg registry.Registry, def definition.Campaign) string {
 	settings, err := reg.InstrumentSettings(&def)
 	if err != nil {
@@ -323,7 +317,7 @@ func endText(def definition.Campaign) string {
 		ends = append(ends, fmt.Sprintf("once the best composition is expected to have %s %s", better, format.SettingIn(*def.Stop.Target, def.Objective.Unit)))
 	}
 	if def.Stop.Window > 0 {
-		ends = append(ends, fmt.Sprintf("once %d experiments have improved the best by less than %s of the interquartile range", def.Stop.Window, optional(def.Stop.Improvement)))
+		ends = append(ends, fmt.Sprintf("once %d experiments have improved the best by less than %s of the interquartile range", def.Stop.Window, format.Optional(def.Stop.Improvement)))
 	}
 	text := strings.Join(ends, ", or ")
 	if len(ends) > 1 {

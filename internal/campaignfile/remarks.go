@@ -8,12 +8,13 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/policies"
 )
 
 // Remarks say what is possible in a definition and probably not meant. Relative
 // paths are relative to dir, the folder of the campaign file.
 func Remarks(reg registry.Registry, def definition.Campaign, dir string) (remarks []string) {
-	remarks = unasked(def)
+	remarks = unasked(reg, def)
 	if settings, err := reg.InstrumentSettings(&def); err == nil {
 		if s, ok := settings.(definition.Remarkable); ok {
 			remarks = append(remarks, s.Remarks(dir, definition.At("instrument", def.Instrument.Driver.Name))...)
@@ -24,7 +25,7 @@ func Remarks(reg registry.Registry, def definition.Campaign, dir string) (remark
 
 // unasked remarks on budgets that leave the policy no choice, and on experts whom
 // nobody asks.
-func unasked(def definition.Campaign) (remarks []string) {
+func unasked(reg registry.Registry, def definition.Campaign) (remarks []string) {
 	if !def.Measures() {
 		if initial := *def.Initial.Comparisons * len(def.Experts); initial > 0 && initial >= def.Budget.Comparisons {
 			remarks = append(remarks, fmt.Sprintf("all of the %s are initial ones, so that the policy makes no choice of its own: raise budget.comparisons, or lower initial.comparisons (%d for each expert)",
@@ -32,7 +33,7 @@ func unasked(def definition.Campaign) (remarks []string) {
 		}
 		return remarks
 	}
-	if !readsExperts(def.Policy) && len(def.Experts) > 0 {
+	if len(def.Experts) > 0 && !readsExperts(reg, def) {
 		names := make([]string, len(def.Experts))
 		for i, e := range def.Experts {
 			names[i] = e.Name
@@ -42,10 +43,13 @@ func unasked(def definition.Campaign) (remarks []string) {
 	return remarks
 }
 
-// readsExperts says whether any part of a policy that measures asks experts, or
-// reads what they said.
-func readsExperts(p definition.Policy) bool {
-	return p.Trust.None == nil || p.Handover.Never == nil || p.Next.Prior != nil || p.Next.Manual != nil
+// readsExperts says whether the rules of a policy that measures ask experts, or read
+// what they said.
+func readsExperts(reg registry.Registry, def definition.Campaign) bool {
+	p := def.Policy
+	next, err := reg.Methods.Settings(p, policies.Next)
+	_, theirs := next.(policies.PartSettings) // a rule of next for which the other parts mean something
+	return p.Trust.Name != policies.None || p.Handover.Name != policies.Never || err == nil && theirs
 }
 
 // drowned remarks on noise beside which nothing could be learnt.

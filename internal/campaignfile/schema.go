@@ -30,7 +30,7 @@ type compiledSchema struct {
 var compiled sync.Map
 
 func schemaOf(reg registry.Registry) compiledSchema {
-	key := strings.Join(append(reg.DriverNames(), reg.ChannelNames()...), " ")
+	key := strings.Join(append(append(reg.DriverNames(), reg.ChannelNames()...), reg.Methods.Names()...), " ")
 	if c, ok := compiled.Load(key); ok {
 		return c.(compiledSchema)
 	}

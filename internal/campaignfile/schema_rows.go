@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	reflected "github.com/invopop/jsonschema"
 
@@ -30,6 +31,11 @@ func Schema(reg registry.Registry) ([]byte, error) {
 	}
 	for _, channel := range reg.Experts {
 		if err := addRow(defs, "Expert", channel.Name, channel.Settings()); err != nil {
+			return nil, err
+		}
+	}
+	for _, part := range []policies.Part{policies.Next, policies.Trust, policies.Handover, policies.Duel} {
+		if err := addRules(defs, reg.Methods, part); err != nil {
 			return nil, err
 		}
 	}
@@ -61,6 +67,23 @@ func addMethods(schema map[string]any, methods []policies.Method) {
 			list["enum"] = append(list["enum"].([]any), m.Name)
 		}
 	}
+}
+
+// addRules adds the rules of a part of the policy, which a bare name chooses as well.
+func addRules(defs map[string]any, methods policies.Registry, part policies.Part) error {
+	holder := strings.ToUpper(string(part[:1])) + string(part[1:])
+	bare := defs[holder].(map[string]any)["anyOf"].([]any)[1].(map[string]any)
+	for _, name := range methods.RuleNames(part) {
+		if slices.Contains(bare["enum"].([]any), any(name)) {
+			continue
+		}
+		bare["enum"] = append(bare["enum"].([]any), name)
+		rule, _ := methods.Rule(part, name)
+		if err := addRow(defs, holder, name, rule.Settings()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addRow adds a choice to the definition that holds it, where it is not there yet.

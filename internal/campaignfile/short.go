@@ -3,6 +3,7 @@ package campaignfile
 import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/policies"
 )
 
 // expand writes the short forms of a campaign file out, in place, as the schema
@@ -40,9 +41,16 @@ func expand(reg registry.Registry, tree map[string]any) {
 			if name, ok := policy[part].(string); ok {
 				policy[part] = map[string]any{name: map[string]any{}}
 			}
-			if choice, ok := policy[part].(map[string]any); ok {
-				for name := range choice {
-					defaults(choice, name)
+			choice, ok := policy[part].(map[string]any)
+			if !ok {
+				continue
+			}
+			for name := range choice {
+				defaults(choice, name)
+			}
+			for _, name := range reg.Methods.RuleNames(policies.Part(part)) {
+				if rule, _ := reg.Methods.Rule(policies.Part(part), name); choice[name] != nil {
+					lengthen(choice, name, rule.Settings())
 				}
 			}
 		}

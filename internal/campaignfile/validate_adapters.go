@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/projections/belief"
 )
 
 func (v *validator) steps() {
@@ -107,7 +108,7 @@ func (v *validator) experts() {
 
 // anchors checks the compositions that an expert trusts their judgement at.
 func (v *validator) anchors(here path, e definition.Expert) {
-	if len(e.Anchors) > 0 && !usesUtility(v.def.Policy) {
+	if len(e.Anchors) > 0 && !modelsUtility(v.def) {
 		v.report(here.To("anchors"), "no rule of this policy reads anchors", "choose policy: raeubo, rahbo, anpei or another that models a utility, or remove anchors")
 	}
 	for i, p := range e.Anchors {
@@ -126,7 +127,7 @@ func (v *validator) statedBelief(here path, e definition.Expert) {
 		return
 	}
 	here = here.To("belief")
-	if b := v.def.Policy.Trust.Belief(); b == nil || b.Feedback != definition.FeedbackGaussian {
+	if !belief.Reads(v.def.Policy.Trust, belief.FeedbackGaussian) {
 		v.report(here, "no rule of this policy reads a stated belief", "write feedback: gaussian under policy.trust, or remove the belief")
 	}
 	if v.points != nil {

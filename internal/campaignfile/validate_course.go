@@ -2,11 +2,12 @@ package campaignfile
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/policies"
 )
 
 func (v *validator) initial() {
@@ -42,115 +43,43 @@ func (v *validator) initial() {
 	}
 }
 
-// exactlyOne reports a choice that does not name one rule.
-func (v *validator) exactlyOne(part string, named any) {
-	choice := plain(named).(map[string]any)
-	if len(choice) != 1 {
-		v.report(at("policy", part), "it must name exactly one rule", "choose one of "+strings.Join(ruleNames(named), ", "))
-	}
-}
-
-// ruleNames returns the names of the rules of a choice, in their order.
-func ruleNames(choice any) (names []string) {
-	t := reflect.TypeOf(choice)
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		names = append(names, name)
-	}
-	return names
-}
-
+// policy has the owners of its rules check their settings.
 func (v *validator) policy() {
-	p := v.def.Policy
-	if !p.Measures() {
+	if !v.def.Measures() {
 		v.duel()
 		return
 	}
-	v.exactlyOne("next", p.Next)
-	v.exactlyOne("trust", p.Trust)
-	v.exactlyOne("handover", p.Handover)
-
-	experts, model := len(v.def.Experts) > 0, hasModel(p.Next)
-	if p.Trust.None == nil {
-		if !experts {
-			v.report(at("policy", "trust"), v.trustName()+" trusts experts, and there are none", "add experts, or choose a policy that asks nobody, such as lcb or logei")
-		}
-		if !model {
-			v.report(at("policy", "trust"), v.trustName()+" bends the choice of a model, and next has none", "choose next: lcb, logei or thompson, or trust: none")
-		}
+	for _, part := range policies.Parts(v.def.Policy) {
+		v.rule(part)
 	}
-	if p.Trust.HCEI != nil && model && p.Next.LogEI == nil {
-		v.report(at("policy", "next"), "hcei weighs the expected improvement, and next is another rule", "write next: logei, or remove next")
-	}
-	if n := p.Next; (n.Prior != nil || n.Manual != nil) && !experts {
-		v.report(at("policy", "next"), "there is no expert to take compositions from", "add experts")
-	}
-	v.handover()
-	v.belief()
 	if u := v.def.Model.Utility; u != (definition.Utility{}) {
 		v.report(at("model", "utility"), "this policy models no utility: an instrument measures the objective", "remove it, or choose policy: raeubo, eubo or another that models a utility")
 	}
 }
 
-func (v *validator) trustName() string {
-	for name := range plain(v.def.Policy.Trust).(map[string]any) {
-		return name
-	}
-	return "the rule"
-}
-
-func (v *validator) handover() {
-	p := v.def.Policy
-	if p.Handover.Width != nil && p.Trust.Belief() == nil {
-		v.report(at("policy", "handover"), "width asks where an expert's belief is wide, and trust reads no belief", "write trust: cobol, or handover: never")
-	}
-	if p.Handover.Choose == nil {
+// rule checks what a part of the policy chooses.
+func (v *validator) rule(part policies.Part) {
+	here := at("policy", string(part))
+	choice := *policies.Choice(&v.def.Policy, part)
+	names := v.reg.Methods.RuleNames(part)
+	if choice.IsZero() {
+		v.report(here, "it must name exactly one rule", "choose one of "+strings.Join(names, ", "))
 		return
 	}
-	if len(v.def.Experts) == 0 && p.Trust.None != nil { // else the rule of trust says it
-		v.report(at("policy", "handover"), "choose puts two candidates to an expert, and there is none", "add experts, or choose a policy that asks nobody, such as lcb or logei")
-	}
-	if p.Trust.Belief() != nil {
-		v.report(at("policy", "handover"), v.trustName()+" asks to accept or reject, not to choose", "write handover: width, or trust: coexbo")
-	}
-	if p.Next.Sobol != nil || p.Next.Prior != nil || p.Next.Manual != nil {
-		v.report(at("policy", "handover"), "choose needs a rule that gives two candidates", "write next: lcb, thompson or random")
-	}
-}
-
-func (v *validator) belief() {
-	belief := v.def.Policy.Trust.Belief()
-	if belief == nil {
+	rule, known := v.reg.Methods.Rule(part, choice.Name)
+	if !known {
+		v.report(here, fmt.Sprintf("there is no rule %q", choice.Name), yamltree.Suggest(choice.Name, names))
 		return
 	}
-	here := at("policy", "trust", v.trustName())
-	if belief.Options != nil && belief.Feedback != definition.FeedbackRanking {
-		v.report(here.To("options"), "only a ranking has options", "write feedback: ranking, or remove options")
-	}
-	if belief.Feedback == definition.FeedbackGaussian {
-		for i, e := range v.def.Experts {
-			if e.Belief == nil {
-				v.report(at("experts", i), fmt.Sprintf("%s has not stated a belief", e.Name), "add belief: {mean: …, sd: …}, or choose another feedback")
-			}
-		}
-		if v.def.Policy.Handover.Width != nil {
-			v.report(at("policy", "handover"), "a stated belief leaves nothing to ask", "write handover: never")
-		}
-	}
+	v.choice(here, choice, rule.Settings())
 }
 
 // duel checks a campaign whose objective is what experts prefer.
 func (v *validator) duel() {
 	p := v.def.Policy
-	v.exactlyOne("duel", p.Duel)
-	if p.Next != (definition.Next{}) || p.Trust != (definition.Trust{}) || p.Handover != (definition.Handover{}) {
+	v.rule(policies.Duel)
+	if !p.Next.IsZero() || !p.Trust.IsZero() || !p.Handover.IsZero() {
 		v.report(at("policy"), "duel takes the place of next, trust and handover", "remove them, or remove duel")
-	}
-	if d := p.Duel.MaxMinLCB; d != nil && d.BetaRule == definition.BetaCalibrated {
-		v.report(at("policy", "duel", "maxmin-lcb", "beta_rule"), "calibrated is for mr-lpf, which eliminates candidates", "choose paper or eq14, or give beta")
-	}
-	if name, d := duelingOf(p.Duel); d != nil && d.Beta != nil && d.BetaRule != "" {
-		v.report(at("policy", "duel", name, "beta"), fmt.Sprintf("the rule %q gives β", d.BetaRule), "remove beta, or beta_rule")
 	}
 	if len(v.def.Experts) == 0 {
 		v.report(at("policy", "duel"), "there is nobody who could compare", "add experts")
@@ -171,20 +100,6 @@ func (v *validator) duel() {
 		v.report(at("budget", "comparisons"), fmt.Sprintf("%d comparisons are fewer than the %d initial ones", v.def.Budget.Comparisons, *in.Comparisons*len(v.def.Experts)),
 			"raise the budget, or write fewer initial.comparisons, which each expert makes")
 	}
-	if in := v.def.Initial; in.Comparisons != nil && usesUtility(p) && *in.Comparisons < 1 {
-		v.report(at("initial", "comparisons"), "a utility cannot be modelled before the first comparison", "write at least 1")
-	}
-}
-
-// duelingOf returns the rule on candidates that is named, with its settings.
-func duelingOf(d definition.Duel) (name string, settings *definition.Dueling) {
-	switch {
-	case d.MRLPF != nil:
-		return "mr-lpf", &d.MRLPF.Dueling
-	case d.MaxMinLCB != nil:
-		return "maxmin-lcb", &d.MaxMinLCB.Dueling
-	}
-	return "", nil
 }
 
 func (v *validator) budget() {

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/direct"
 )
 
 // World is a campaign and the temperaments of all who take part in it. It
@@ -118,7 +119,7 @@ func Draw(seed uint64, method policies.Method) World {
 
 // needsNobody reports whether a policy makes its choices without experts.
 func needsNobody(p definition.Policy) bool {
-	return p.Trust.None != nil && p.Handover.Never != nil && p.Next.Prior == nil && p.Next.Manual == nil
+	return p.Trust.Name == policies.None && p.Handover.Name == policies.Never && p.Next.Name != direct.PriorName && p.Next.Name != direct.ManualName
 }
 
 // space gives the campaign one of several small spaces.

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -363,9 +364,10 @@ func (r *reader) expert(e *Expert) {
 	f.offer(problem.Remedy{
 		Text: "put a wrong answer right", Action: problem.CorrectAnswer, Ways: []string{string(events.LabelAccept), string(events.LabelReject)},
 	})
-	if h := r.v.Campaign.Definition.Policy.Handover.Width; h != nil && h.Gate != nil && *h.Gate {
+	width, asks := cobol.WidthOf(r.v.Campaign.Definition.Policy)
+	if asks && width.Gate != nil && *width.Gate {
 		f.say("The policy's gate asks such an expert no more.")
-	} else if h != nil {
+	} else if asks {
 		f.offer(amend("have the policy notice by itself", problem.Setting{Key: "handover", Value: "{width: {gate: true}}"}))
 	}
 }

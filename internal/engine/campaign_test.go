@@ -25,6 +25,10 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -37,7 +41,7 @@ func electrolyte(t *testing.T, seed uint64, experiments int, changes ...func(*de
 		func(def *definition.Campaign) {
 			study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0.1 })
 			study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.2 })
-			def.Policy.Trust.COBOL = &definition.COBOL{Belief: definition.Belief{Confidence: ptr(0.5)}} // wide beliefs: many questions
+			def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Confidence: ptr(0.5)}}.Choice() // wide beliefs: many questions
 		},
 	}, changes...)
 	def, err := study.Define("electrolyte", seed, experiments, changes...)
@@ -125,12 +129,12 @@ func TestCampaignRunsToItsEnd(t *testing.T) {
 func TestAuditReproducesEverything(t *testing.T) {
 	for name, change := range map[string]func(*definition.Campaign){
 		"cobol":    func(*definition.Campaign) {},
-		"paper":    func(def *definition.Campaign) { def.Policy.Trust.COBOL = &definition.COBOL{Paper: true} },
-		"logei":    func(def *definition.Campaign) { def.Policy.Next.LogEI = &definition.LogEI{} },
-		"thompson": func(def *definition.Campaign) { def.Policy.Next.Thompson = &definition.Thompson{} },
-		"lemma":    func(def *definition.Campaign) { def.Policy.Next.LCB = &definition.LCB{BetaRule: definition.BetaLemma} },
-		"sobol":    func(def *definition.Campaign) { def.Policy.Next.Sobol = &definition.Sobol{} },
-		"random":   func(def *definition.Campaign) { def.Policy.Next.Random = &definition.Random{} },
+		"paper":    func(def *definition.Campaign) { def.Policy.Trust = cobol.COBOL{Paper: true}.Choice() },
+		"logei":    func(def *definition.Campaign) { def.Policy.Next = next.LogEI{}.Choice() },
+		"thompson": func(def *definition.Campaign) { def.Policy.Next = next.Thompson{}.Choice() },
+		"lemma":    func(def *definition.Campaign) { def.Policy.Next = next.LCB{BetaRule: next.BetaLemma}.Choice() },
+		"sobol":    func(def *definition.Campaign) { def.Policy = policies.Alone(next.Sobol{}.Choice()) },
+		"random":   func(def *definition.Campaign) { def.Policy = policies.Alone(next.Random{}.Choice()) },
 		"replicates": func(def *definition.Campaign) {
 			def.Replicates = 2
 			def.Instrument.Steps = map[string]float64{"lipf6": 0.05, "ec": 0.01, "dmc": 0.05}
@@ -388,7 +392,7 @@ func TestNobodyAnswers(t *testing.T) {
 	def := electrolyte(t, 1, 6, func(def *definition.Campaign) {
 		def.Experts[0] = definition.Expert{Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(time.Millisecond)}
 		def.Initial.Labels = ptr(2)
-		def.Policy.Handover.Width = &definition.Width{Gate: ptr(false)}
+		def.Policy.Handover = cobol.Width{Gate: ptr(false)}.Choice()
 	})
 	log := memlog.New()
 	r, _ := start(t, log, def, nil)

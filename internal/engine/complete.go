@@ -9,7 +9,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/projections/preference"
 )
 
 // complete says what an event lacks that whatever folds or reads it relies on: a
@@ -56,7 +55,7 @@ func (c *Core) fits(p *events.ModelFitted) error {
 	case p.Model == events.ModelBelief && f == nil && b != nil && q == nil:
 		return nil
 	case p.Model == events.ModelPreference && f == nil && b == nil && q != nil:
-		if q.Form != preference.Form(c.State().Definition) {
+		if q.Form != c.policy.Needs().Preference.Form {
 			return fmt.Errorf("its form is %q, which the campaign's policy does not read", q.Form)
 		}
 		if q.Form == events.PreferenceChoice {

@@ -87,6 +87,7 @@ func (c *Core) Apply(e events.Event) error {
 // [Core.Projections].
 func (c *Core) Restore(snapshots [][]byte) error {
 	c.helps = helps{}
+	c.definedBy = "" // the policy says anew what it needs of the projections
 	for i, p := range c.Projections() {
 		if err := p.Restore(snapshots[i]); err != nil {
 			return err
@@ -112,6 +113,9 @@ func (c *Core) refresh() error {
 	if c.policy, err = c.registry.Methods.New(*s.Definition); err != nil {
 		return fmt.Errorf("the definition in event %s: %w", s.DefinedBy, err)
 	}
+	needs := c.policy.Needs()
+	c.belief.Configure(needs.Belief)
+	c.preference.Configure(needs.Preference)
 	c.definedBy = definedBy
 	return nil
 }

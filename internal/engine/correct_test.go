@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
@@ -51,7 +52,7 @@ var outcomes = map[campaign.ExperimentStatus]events.Payload{
 func told(t *testing.T, budget int, outcome events.Payload) (*memlog.Log, definition.Campaign) {
 	t.Helper()
 	def := electrolyte(t, 4, budget, unaided, func(def *definition.Campaign) {
-		def.Policy.Next.Sobol = &definition.Sobol{}
+		def.Policy.Next = next.Sobol{}.Choice()
 		def.Initial.Experiments = ptr(0)
 		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})

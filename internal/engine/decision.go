@@ -96,7 +96,7 @@ func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
 		return c.fitObjective(), true
 	}
 	for _, expert := range s.Definition.Experts {
-		if c.objective.Fitted() && c.policy.Needs().Beliefs && c.belief.Stale(expert.Name) {
+		if c.objective.Fitted() && c.policy.Needs().Belief != nil && c.belief.Stale(expert.Name) {
 			return Fit{Model: events.ModelBelief, Expert: expert.Name,
 				Seed: seedFor(s.Definition.Seed, "fit belief", expert.Name, c.belief.Revision(expert.Name))}, true
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies/cobol"
 )
 
 // One COBOL decision from the moment a measurement and a label have arrived:
@@ -72,7 +73,7 @@ func undecided(b *testing.B, n int) []events.Event {
 	b.Helper()
 	def, err := study.Define("ackley4", 1, n+1, study.WithExpert(1), func(def *definition.Campaign) {
 		def.Initial = definition.Initial{Experiments: ptr(n), Design: definition.DesignRandom, Labels: ptr(n), Balanced: ptr(false)}
-		def.Policy.Handover.Width = &definition.Width{Gate: ptr(false), WhereItMatters: ptr(false)}
+		def.Policy.Handover = cobol.Width{Gate: ptr(false), WhereItMatters: ptr(false)}.Choice()
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -17,6 +17,8 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/report"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies/coexbo"
+	"github.com/campaignd/campaignd/policies/duel"
 )
 
 // shortened calls lacking with a JSON value that lacks one field or one element, for
@@ -50,9 +52,9 @@ func shortened(path string, value any, lacking func(path string, value any)) {
 // Law: a definition that lacks anything ends an audit, a fold, a summary and a report
 // with a word, never with a crash.
 func TestIncompleteDefinitions(t *testing.T) {
-	duel := func(policy definition.Duel) definition.Campaign {
+	compared := func(rule definition.Choice) definition.Campaign {
 		def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *definition.Campaign) {
-			def.Policy.Duel = policy
+			def.Policy.Duel = rule
 			study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
 			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 10}
 		})
@@ -61,8 +63,8 @@ func TestIncompleteDefinitions(t *testing.T) {
 		}
 		return def
 	}
-	coexbo, err := study.Define("branin", 3, 4, study.WithExpert(2), func(def *definition.Campaign) {
-		def.Policy.Trust.CoExBO = &definition.CoExBO{}
+	chosen, err := study.Define("branin", 3, 4, study.WithExpert(2), func(def *definition.Campaign) {
+		def.Policy.Trust = coexbo.CoExBO{}.Choice()
 		def.Initial.Comparisons = ptr(5)
 	})
 	if err != nil {
@@ -73,9 +75,9 @@ func TestIncompleteDefinitions(t *testing.T) {
 			def.Initial.Labels = ptr(4)
 			def.Stop.Window = 2
 		}),
-		"coexbo": coexbo,
-		"mr-lpf": duel(definition.Duel{MRLPF: &definition.MRLPF{Dueling: definition.Dueling{Points: ptr(8)}}}),
-		"raeubo": duel(definition.Duel{RAEUBO: &definition.RAEUBO{}}),
+		"coexbo": chosen,
+		"mr-lpf": compared(duel.MRLPF{Candidates: duel.Candidates{Points: ptr(8)}}.Choice()),
+		"raeubo": compared(duel.RAEUBO{}.Choice()),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

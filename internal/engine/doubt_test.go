@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -52,7 +53,7 @@ func runsMaking(t *testing.T, seed uint64, action string, experiments int, wrong
 	def := electrolyte(t, seed, experiments, unaided, func(def *definition.Campaign) {
 		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 		def.Outliers.Action = action
-		def.Policy.Next.LCB = &definition.LCB{Beta: ptr(2.0)}
+		def.Policy.Next = next.LCB{Beta: ptr(2.0)}.Choice()
 	})
 	instrument, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
 	if err != nil {

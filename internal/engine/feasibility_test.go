@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -52,7 +53,7 @@ func throughPauses(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.
 func TestHalfIsInfeasible(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {
 		def := electrolyte(t, seed, 30, unaided, func(def *definition.Campaign) {
-			def.Policy.Next.LCB = &definition.LCB{Beta: ptr(2.0)}
+			def.Policy.Next = next.LCB{Beta: ptr(2.0)}.Choice()
 			study.Simulated(def, func(s *simulated.Settings) { s.FailureRate, s.Noise = 0, 0 })
 			study.Simulated(def, func(s *simulated.Settings) {
 				s.Infeasible = []definition.Region{{Name: "too thick", Where: map[string]definition.RegionSide{"lipf6": {Min: ptr(1.28)}}}}
@@ -85,7 +86,7 @@ func TestHalfIsInfeasible(t *testing.T) {
 func TestRandomFailuresDoNotParalyse(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {
 		def := electrolyte(t, seed, 30, unaided, func(def *definition.Campaign) {
-			def.Policy.Next.LCB = &definition.LCB{Beta: ptr(2.0)}
+			def.Policy.Next = next.LCB{Beta: ptr(2.0)}.Choice()
 			study.Simulated(def, func(s *simulated.Settings) { s.FailureRate, s.Noise = 0.1, 0 })
 		})
 		_, core, _ := throughPauses(t, def)

@@ -27,6 +27,10 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/coexbo"
+	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/policies/next"
 )
 
 // free are the facts that nothing else in the log speaks of: that they are what
@@ -201,7 +205,7 @@ func scan(id string, letter *byte, n *int) bool {
 // Law: whatever one field of one event of a log is changed into, an audit finds it,
 // unless it is a fact that nothing else in the log speaks of.
 func TestEveryForgeryIsFound(t *testing.T) {
-	cheap := func(def *definition.Campaign) { def.Policy.Next.LCB = &definition.LCB{} }
+	cheap := func(def *definition.Campaign) { def.Policy.Next = next.LCB{}.Choice() }
 	campaigns := map[string]func(*testing.T) []events.Event{
 		"cobol": func(t *testing.T) []events.Event {
 			log, _ := simulate(t, electrolyte(t, 3, 6, cheap))
@@ -209,7 +213,7 @@ func TestEveryForgeryIsFound(t *testing.T) {
 		},
 		"coexbo": func(t *testing.T) []events.Event {
 			def, err := study.Define("branin", 3, 5, study.WithExpert(2), func(def *definition.Campaign) {
-				def.Policy.Trust.CoExBO = &definition.CoExBO{}
+				def.Policy.Trust = coexbo.CoExBO{}.Choice()
 				def.Initial.Comparisons = ptr(6)
 			})
 			if err != nil {
@@ -220,7 +224,7 @@ func TestEveryForgeryIsFound(t *testing.T) {
 		},
 		"mr-lpf": func(t *testing.T) []events.Event {
 			def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *definition.Campaign) {
-				def.Policy.Duel.MRLPF = &definition.MRLPF{Dueling: definition.Dueling{Points: ptr(16)}}
+				def.Policy.Duel = duel.MRLPF{Candidates: duel.Candidates{Points: ptr(16)}}.Choice()
 				study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
 				def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 12}
 			})
@@ -381,7 +385,7 @@ func people(t *testing.T) []events.Event {
 		def.Initial.Labels, def.Initial.Balanced = ptr(6), ptr(false)
 		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = definition.Duration(40*time.Millisecond), definition.Duration(150*time.Millisecond)
 		def.Objective.Max = ptr(100.0)
-		def.Policy = definition.Policy{Next: definition.Next{Random: &definition.Random{}}, Trust: definition.Trust{None: &definition.NoTrust{}}} // quick to make again
+		def.Policy = definition.Policy{Next: next.Random{}.Choice(), Trust: definition.NewChoice(policies.None, nil)} // quick to make again
 	})
 	log, late := memlog.New(), make(chan struct{})
 	device := &lab{outcomes: []func(instruments.Command) instruments.Outcome{

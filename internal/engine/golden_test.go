@@ -19,6 +19,8 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/coexbo"
+	"github.com/campaignd/campaignd/policies/duel"
 )
 
 var update = flag.Bool("update", false, "write a new golden log; never change an old one")
@@ -82,8 +84,8 @@ func golden(t *testing.T, path string) (all []events.Event) {
 // rules, and a campaign that it began goes on by the rules of today: each decision says whose
 // they are, and the audit has nothing to say of either.
 func TestEarlierVersionsAreAudited(t *testing.T) {
-	choices := definition.Policy{Trust: definition.Trust{CoExBO: &definition.CoExBO{}}}
-	duels := definition.Policy{Duel: definition.Duel{RAEUBO: &definition.RAEUBO{}}}
+	choices := definition.Policy{Trust: coexbo.CoExBO{}.Choice()}
+	duels := definition.Policy{Duel: duel.RAEUBO{}.Choice()}
 	for name, policy := range map[string]definition.Policy{"choices": choices, "duels": duels} {
 		t.Run(name, func(t *testing.T) {
 			def, err := study.Define("branin", 4, 6, study.WithExpert(2), func(def *definition.Campaign) {

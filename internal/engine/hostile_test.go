@@ -26,6 +26,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -285,7 +286,7 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 		def := electrolyte(t, rapid.Uint64Range(1, 50).Draw(rt, "seed"), 5, func(def *definition.Campaign) {
 			def.Experts[0] = definition.Expert{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}
 			def.Initial.Labels, def.Initial.Experiments = ptr(2), ptr(2)
-			def.Policy.Handover.Width = &definition.Width{Gate: ptr(rapid.Bool().Draw(rt, "gate"))} // without it they are asked always
+			def.Policy.Handover = cobol.Width{Gate: ptr(rapid.Bool().Draw(rt, "gate"))}.Choice() // without it they are asked always
 			def.Instrument = definition.Instrument{Driver: process.Choose(process.Settings{Command: []string{"bench"}})}
 		})
 		instrument := &shouting{bench: bench{acts: make(map[string]int)}, name: "bench"}

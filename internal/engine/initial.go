@@ -76,7 +76,7 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 	if have >= want || open {
 		return nil, nil
 	}
-	if belief := def.Policy.Trust.Belief(); belief != nil && belief.Options != nil {
+	if belief := c.policy.Needs().Belief; belief != nil && belief.Options != nil {
 		size = *belief.Options
 	}
 	if !expert.Person && def.Measures() {

@@ -25,9 +25,9 @@ func unanswered(t *testing.T, policy definition.Policy) (*memlog.Log, definition
 		def.Policy = policy
 		def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(0), Comparisons: ptr(0)}
 		switch {
-		case policy.Trust.CoExBO != nil:
+		case policy.Trust.Name == "coexbo":
 			def.Initial.Comparisons = ptr(2)
-		case policy.Next.Manual == nil:
+		case policy.Next.Name != "manual":
 			def.Initial.Labels = ptr(2)
 		}
 		def.Experts = []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(time.Millisecond)}}

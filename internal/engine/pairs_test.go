@@ -15,6 +15,8 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies/coexbo"
+	"github.com/campaignd/campaignd/policies/duel"
 )
 
 // grid is a campaign of comparisons of n compositions, all of them initial.
@@ -81,8 +83,8 @@ func compared(t *testing.T, def definition.Campaign, rules int) (asked [][]float
 // they ask about any again, never about a composition and itself, and about
 // other pairs with another seed.
 func TestInitialComparisonsDiffer(t *testing.T) {
-	duels := definition.Policy{Duel: definition.Duel{RAEUBO: &definition.RAEUBO{}}}
-	prior := definition.Policy{Trust: definition.Trust{CoExBO: &definition.CoExBO{}}}
+	duels := definition.Policy{Duel: duel.RAEUBO{}.Choice()}
+	prior := definition.Policy{Trust: coexbo.CoExBO{}.Choice()}
 	for name, policy := range map[string]definition.Policy{"duels": duels, "choices": prior} {
 		for _, n := range []int{2, 3, 4, 6, 8, 12, 30} {
 			first := ""
@@ -113,7 +115,7 @@ func TestInitialComparisonsDiffer(t *testing.T) {
 
 // Law: a campaign keeps to the rules it was begun with.
 func TestInitialComparisonsOfOldCampaigns(t *testing.T) {
-	policy := definition.Policy{Duel: definition.Duel{RAEUBO: &definition.RAEUBO{}}}
+	policy := definition.Policy{Duel: duel.RAEUBO{}.Choice()}
 	asked := compared(t, grid(6, 8, 1, policy), 0)
 	if fmt.Sprint(asked[:3]) != fmt.Sprint(asked[3:6]) {
 		t.Errorf("it asks %v", asked)

@@ -13,6 +13,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/projections/belief"
 )
 
 // unsureExpert is an expert who keeps what they were asked and cannot tell.
@@ -29,8 +31,8 @@ func (u *unsureExpert) Ask(_ context.Context, q humans.Question) (humans.Reply, 
 // first candidate of the decision, with its prediction, as the log has it.
 func TestPinpointShowsTheSuggestion(t *testing.T) {
 	def := electrolyte(t, 1, 6, func(def *definition.Campaign) {
-		belief := definition.Belief{Feedback: definition.FeedbackPinpoint, Confidence: ptr(0.5)}
-		def.Policy.Trust.COBOL = &definition.COBOL{Belief: belief}
+		feedback := belief.Settings{Feedback: belief.FeedbackPinpoint, Confidence: ptr(0.5)}
+		def.Policy.Trust = cobol.COBOL{Settings: feedback}.Choice()
 		def.Experts[0] = definition.Expert{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}
 		def.Initial.Labels = ptr(0)
 		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })

@@ -11,7 +11,6 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/preference"
 )
 
 // forms say what the engine does with each form of question. put is what a decision
@@ -245,7 +244,7 @@ func (c *Core) expiryIn(now time.Time, expert string, byHand bool) time.Time {
 // judgement.
 func (c *Core) anchor(a *events.AnchorsDeclared) ([]events.Payload, error) {
 	def := c.State().Definition
-	if preference.Form(def) != events.PreferenceUtility {
+	if c.policy.Needs().Preference.Form != events.PreferenceUtility {
 		return nil, notPossible("no rule of this campaign's policy reads anchors")
 	}
 	if !slices.ContainsFunc(def.Experts, func(e definition.Expert) bool { return e.Name == a.Expert }) {

@@ -14,6 +14,8 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -131,9 +133,9 @@ func longHistory(b *testing.B, n int) events.Log {
 	def, err := study.Define("electrolyte", 1, n, study.WithNoise(0.27), study.WithExpert(1), func(def *definition.Campaign) {
 		def.Initial.Labels = ptr(n)
 		def.Initial.Balanced = ptr(false)
-		def.Policy.Next.Random = &definition.Random{}
-		def.Policy.Trust.None = &definition.NoTrust{}
-		def.Policy.Handover.Never = &definition.NeverAsk{}
+		def.Policy.Next = next.Random{}.Choice()
+		def.Policy.Trust = definition.NewChoice(policies.None, nil)
+		def.Policy.Handover = definition.NewChoice(policies.Never, nil)
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -49,7 +49,7 @@ func benchmarkSuggestion(b *testing.B, history []events.Event, cold bool) {
 		}
 		b.StartTimer()
 		for decided := false; !decided; {
-			switch step := next(b, core).(type) {
+			switch step := nextStep(b, core).(type) {
 			case engine.Fit:
 				feed(fit(b, name, core, step))
 			case engine.Decide:
@@ -77,7 +77,7 @@ func feeder(b *testing.B, core *engine.Core) func(events.Event) {
 	}
 }
 
-func next(b *testing.B, core *engine.Core) engine.Step {
+func nextStep(b *testing.B, core *engine.Core) engine.Step {
 	step, err := core.Next(engine.World{Now: time.Unix(0, 0), Capacity: 1})
 	if err != nil {
 		b.Fatal(err)
@@ -105,7 +105,7 @@ func fits(b *testing.B, name string, history []events.Event) (all []events.Event
 		feed(e)
 	}
 	for {
-		step, ok := next(b, core).(engine.Fit)
+		step, ok := nextStep(b, core).(engine.Fit)
 		if !ok {
 			return all
 		}

@@ -16,6 +16,8 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -84,9 +86,9 @@ func TestExcludedIsCalledOff(t *testing.T) {
 // Law: a design that serves as policy goes through a finite space without
 // repeating itself, and ends when nothing is left.
 func TestDesignsDoNotRepeat(t *testing.T) {
-	for _, next := range []definition.Next{{Sobol: &definition.Sobol{}}, {Random: &definition.Random{}}} {
+	for _, design := range []definition.Choice{next.Sobol{}.Choice(), next.Random{}.Choice()} {
 		def := electrolyte(t, 2, 20, unaided, func(def *definition.Campaign) {
-			def.Policy.Next = next
+			def.Policy.Next = design
 			study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 			for _, x := range []float64{0.3, 0.6, 0.9, 1.2, 1.5, 1.8} {
 				for _, y := range []float64{0, 1} {
@@ -99,15 +101,15 @@ func TestDesignsDoNotRepeat(t *testing.T) {
 		for _, x := range core.State().Experiments {
 			key, err := core.Space().Key(x.Parameters)
 			if err != nil || seen[key] {
-				t.Errorf("%v: %s repeats %v %v", next, x.ID, x.Parameters, err)
+				t.Errorf("%v: %s repeats %v %v", design.Name, x.ID, x.Parameters, err)
 			}
 			seen[key] = true
 		}
 		if s := core.State(); len(seen) != 12 || s.Reason != events.CompletedExhausted {
-			t.Errorf("%v: %d of 12 candidates were tried, and the campaign ended: %s", next, len(seen), s.Reason)
+			t.Errorf("%v: %d of 12 candidates were tried, and the campaign ended: %s", design.Name, len(seen), s.Reason)
 		}
 		if summary, err := core.Summarize(); err != nil || summary.Best == nil || core.View().Objective == nil {
-			t.Errorf("%v: the result has no posterior: %+v %v", next, summary, err)
+			t.Errorf("%v: the result has no posterior: %+v %v", design.Name, summary, err)
 		}
 	}
 }
@@ -210,9 +212,9 @@ func TestAmendedBeliefCounts(t *testing.T) {
 	r, _ := start(t, log, def, nil)
 	amended := *r.Core().State().Definition
 	amended.Budget.Experiments = 8
-	cobol := *amended.Policy.Trust.COBOL
-	cobol.Confidence, cobol.MaxNorm = ptr(0.02), ptr(1.0)
-	amended.Policy.Trust.COBOL = &cobol
+	settings, _ := cobol.SettingsOf(amended.Policy)
+	settings.Confidence, settings.MaxNorm = ptr(0.02), ptr(1.0)
+	amended.Policy.Trust = settings.Choice()
 	if err := submit(t, log, r, engine.Request{Amend: &events.CampaignAmended{Definition: amended}}); err != nil {
 		t.Fatal(err)
 	}

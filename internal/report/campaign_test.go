@@ -24,6 +24,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -209,7 +210,7 @@ func mixture(experiments int) definition.Campaign {
 		Excluded:   []definition.Region{{Name: "freezes", Where: map[string]definition.RegionSide{"ec": {Min: pointer(0.45)}}}},
 		Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 		Initial:    definition.Initial{Experiments: pointer(6)},
-		Policy:     definition.Policy{Next: definition.Next{LogEI: &definition.LogEI{}}},
+		Policy:     definition.Policy{Next: next.LogEI{}.Choice()},
 		Budget:     definition.Budget{Experiments: experiments},
 		Instrument: definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: "mixture4", Noise: 0.1}), Steps: map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}},
 	}

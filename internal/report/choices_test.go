@@ -7,13 +7,15 @@ import (
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies/coexbo"
+	"github.com/campaignd/campaignd/policies/duel"
 )
 
-// coexbo is a campaign in which an expert chooses between two candidates.
-func coexbo(experiments int) definition.Campaign {
+// choosing is a campaign in which an expert chooses between two candidates.
+func choosing(experiments int) definition.Campaign {
 	def := electrolyte(experiments)
 	study.SimulatedExpert(&def, 0, func(s *humansim.Settings) { s.Accuracy = pointer(2.0) })
-	def.Policy = definition.Policy{Trust: definition.Trust{CoExBO: &definition.CoExBO{}}, Handover: definition.Handover{Choose: &definition.Choose{}}}
+	def.Policy = definition.Policy{Trust: coexbo.CoExBO{}.Choice(), Handover: coexbo.Choose{}.Choice()}
 	def.Initial.Comparisons = pointer(20)
 	return def
 }
@@ -21,7 +23,7 @@ func coexbo(experiments int) definition.Campaign {
 // Law: each choice is in the report with its candidates, Shapley values that add up, the
 // plane, the answer, what was measured, and whether it was right; nothing speaks of labels.
 func TestChoices(t *testing.T) {
-	c := newTrial(t, coexbo(8)).run(nil)
+	c := newTrial(t, choosing(8)).run(nil)
 	h := c.history()
 	all, left, err := h.choices()
 	if err != nil || left != 0 || len(all) == 0 {
@@ -51,10 +53,10 @@ func TestChoices(t *testing.T) {
 }
 
 // preference is a campaign that measures nothing, with two experts.
-func preference(duel definition.Duel, comparisons int) definition.Campaign {
+func preference(rule definition.Choice, comparisons int) definition.Campaign {
 	def := electrolyte(0)
 	def.Objective.Noise, def.Instrument, def.Budget = nil, definition.Instrument{}, definition.Budget{Comparisons: comparisons}
-	def.Policy = definition.Policy{Duel: duel}
+	def.Policy = definition.Policy{Duel: rule}
 	def.Experts = []definition.Expert{
 		{Name: "ada", Channel: humansim.Choose(humansim.Settings{Accuracy: pointer(2.0), Task: "electrolyte"})},
 		{Name: "bob", Channel: humansim.Choose(humansim.Settings{Accuracy: pointer(2.0), Task: "electrolyte", UnsureRate: 0.3})},
@@ -65,9 +67,9 @@ func preference(duel definition.Duel, comparisons int) definition.Campaign {
 // Law: the report of a campaign that measures nothing says what each expert prefers and shows
 // every comparison; no section of it is about measurements, and none is empty.
 func TestPreferences(t *testing.T) {
-	for name, duel := range map[string]definition.Duel{"mr-lpf": {MRLPF: &definition.MRLPF{}}, "eubo": {EUBO: &definition.EUBO{}}} {
+	for name, rule := range map[string]definition.Choice{"mr-lpf": duel.MRLPF{}.Choice(), "eubo": duel.EUBO{}.Choice()} {
 		t.Run(name, func(t *testing.T) {
-			c := newTrial(t, preference(duel, 24)).run(nil)
+			c := newTrial(t, preference(rule, 24)).run(nil)
 			page := parse(t, c.html())
 			page.wellFormed()
 			whole := textOf(page.root)
@@ -96,7 +98,7 @@ func TestPreferences(t *testing.T) {
 
 // A campaign that has only been defined has a report too, whatever its method.
 func TestPreferencesBeforeTheFirst(t *testing.T) {
-	page := parse(t, newTrial(t, preference(definition.Duel{RAEUBO: &definition.RAEUBO{}}, 24)).html())
+	page := parse(t, newTrial(t, preference(duel.RAEUBO{}.Choice(), 24)).html())
 	page.wellFormed()
 	if text := textOf(page.root); !strings.Contains(text, "Nothing has been compared yet.") || !strings.Contains(text, "NOTHING COMPARED YET") {
 		t.Error("the report does not say that nothing has been compared")

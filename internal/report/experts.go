@@ -10,10 +10,11 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -93,8 +94,7 @@ func (h *history) axisOfExperiments(c *chart.Chart) float64 {
 // figureLabels draws how many questions the policy has asked.
 func (h *history) figureLabels() (figure, bool) {
 	asked, initial := h.labels()
-	belief := h.def.Policy.Trust.Belief()
-	wanted := len(h.def.Experts) > 0 && belief != nil && belief.Feedback == definition.FeedbackLabel
+	wanted := len(h.def.Experts) > 0 && belief.Reads(h.def.Policy.Trust, belief.FeedbackLabel)
 	if !wanted && len(asked) == 0 {
 		return figure{}, false
 	}
@@ -265,7 +265,7 @@ func (h *history) figureWidths() (figure, bool) {
 	}
 	f := figure{ID: "widths", Title: "Width of the expert's belief", Wide: true}
 	f.Caption = "At every aided candidate."
-	if w := h.def.Policy.Handover.Width; w != nil && w.Threshold != nil {
+	if w, ok := cobol.WidthOf(h.def.Policy); ok && w.Threshold != nil {
 		values = append(values, *w.Threshold)
 		c.Line(plotter.XYs{{X: c.X.Min, Y: *w.Threshold}, {X: c.X.Max, Y: *w.Threshold}}, chart.Red, 1.2, 4, 3)
 		c.End(*w.Threshold, "threshold\n"+format.Rounded(*w.Threshold, 4), chart.Red)

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
+	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -102,8 +103,7 @@ func (h *history) numbers() []number {
 // answersGiven are the counts of what the experts said, by its form.
 func (h *history) answersGiven() (numbers []number) {
 	s := h.state
-	belief := h.def.Policy.Trust.Belief()
-	if s.Labels() > 0 || len(h.def.Experts) > 0 && belief != nil && belief.Feedback == definition.FeedbackLabel {
+	if s.Labels() > 0 || len(h.def.Experts) > 0 && belief.Reads(h.def.Policy.Trust, belief.FeedbackLabel) {
 		asked, initial := h.labels()
 		first := 0
 		for _, n := range initial {

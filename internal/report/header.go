@@ -10,6 +10,10 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/policies/coexbo"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -208,19 +212,19 @@ func policyText(def definition.Campaign) string {
 		return ref.Duel + ", comparisons alone"
 	}
 	text := ref.Next
-	if p.Next.LCB != nil && p.Next.LCB.Beta != nil && p.Next.LCB.BetaRule == definition.BetaFixed {
-		text += ", β = " + format.Rounded(*p.Next.LCB.Beta, 4)
+	if lcb, ok := next.LCBOf(p); ok && lcb.Beta != nil && lcb.BetaRule == next.BetaFixed {
+		text += ", β = " + format.Rounded(*lcb.Beta, 4)
 	}
 	if ref.Trust != "none" {
 		text += "; trust " + ref.Trust
-		if b := p.Trust.Belief(); b != nil && b.Feedback != definition.FeedbackLabel {
+		if b := belief.SettingsOf(p.Trust); b != nil && b.Feedback != belief.FeedbackLabel {
 			text += " by " + b.Feedback
 		}
 	}
-	switch w := p.Handover.Width; {
-	case w != nil && w.Threshold != nil:
+	switch w, asks := cobol.WidthOf(p); {
+	case asks && w.Threshold != nil:
 		text += "; asks where the belief is wider than " + format.Rounded(*w.Threshold, 4)
-	case p.Handover.Choose != nil:
+	case p.Handover.Name == coexbo.ChooseName:
 		text += "; an expert chooses between two candidates"
 	}
 	return text

@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -44,8 +45,8 @@ func clause(message string, remedies []problem.Remedy) string {
 func choosing(t *testing.T) (events.Log, *engine.Core) {
 	t.Helper()
 	def, err := study.Define("branin", 4, 9, study.WithExpert(2), func(def *definition.Campaign) {
-		def.Policy.Trust.CoExBO = &definition.CoExBO{}
-		def.Policy.Handover.Choose = &definition.Choose{Gate: ptr(false)}
+		def.Policy.Trust = coexbo.CoExBO{}.Choice()
+		def.Policy.Handover = coexbo.Choose{Gate: ptr(false)}.Choice()
 		def.Initial.Comparisons = ptr(12)
 	})
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/num/shapley"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/policies/coexbo"
+	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -260,9 +262,8 @@ func (d *Decision) writeAttributions(p *page) {
 
 // wouldExplain reports whether the policy explains a choice such as this.
 func (d *Decision) wouldExplain() bool {
-	choose := d.Definition.Policy.Handover.Choose
-	return d.Decision.Form == events.FormComparison &&
-		choose != nil && choose.Explain != nil && *choose.Explain
+	choose, _ := coexbo.ChooseOf(d.Definition.Policy)
+	return d.Decision.Form == events.FormComparison && choose.Explain != nil && *choose.Explain
 }
 
 // testRows writes tests: "optimistic bound  1.2 <= 1.3  holds".
@@ -293,7 +294,7 @@ func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 	}
 	if f := d.Belief; f != nil {
 		noun := "label"
-		if b := def.Policy.Trust.Belief(); b != nil && b.Feedback != definition.FeedbackLabel {
+		if !belief.Reads(def.Policy.Trust, belief.FeedbackLabel) {
 			noun = "pair" // of compositions, one held better than the other
 		}
 		rows = append(rows, rowf("belief", "%s, norm bound %s, log likelihood %s, confidence %s",

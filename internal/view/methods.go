@@ -1,12 +1,15 @@
 package view
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/duel"
 )
 
 // Method is a policy that has a name, and what it needs.
@@ -22,12 +25,15 @@ type Method struct {
 	Asks string `json:"asks,omitempty"`
 	// Policy is the composition that the name stands for, every default written out.
 	Policy definition.Policy `json:"policy"`
+
+	open []string // settings without a default
 }
 
 // Methods returns the methods that have a name, with what each needs.
 func Methods(reg registry.Registry) []Method {
 	var all []Method
 	for _, m := range reg.Methods.Methods() {
+		policy := completed(reg, m.Policy)
 		all = append(all, Method{
 			Name:       m.Name,
 			Summary:    m.Summary,
@@ -35,7 +41,8 @@ func Methods(reg registry.Registry) []Method {
 			Instrument: m.Policy.Measures(),
 			Expert:     m.Asks != "",
 			Asks:       m.Asks,
-			Policy:     completed(reg, m.Policy),
+			Policy:     policy,
+			open:       openSettings(reg, policy),
 		})
 	}
 	return all
@@ -46,11 +53,19 @@ func completed(reg registry.Registry, p definition.Policy) definition.Policy {
 	people := []definition.Expert{{Name: "ada", Person: true}}
 	p = campaignfile.Complete(reg, definition.Campaign{Policy: p, Experts: people}).Policy
 	// The lengthscale of a kernel of comparisons follows from the parameters of a campaign.
-	if p.Duel.MRLPF != nil {
-		p.Duel.MRLPF.Lengthscale = nil
-	}
-	if p.Duel.MaxMinLCB != nil {
-		p.Duel.MaxMinLCB.Lengthscale = nil
+	switch p.Duel.Name {
+	case duel.MRLPFName:
+		var settings duel.MRLPF
+		if p.Duel.Decode(&settings) == nil {
+			settings.Lengthscale = nil
+			p.Duel = settings.Choice()
+		}
+	case duel.MaxMinLCBName:
+		var settings duel.MaxMinLCB
+		if p.Duel.Decode(&settings) == nil {
+			settings.Lengthscale = nil
+			p.Duel = settings.Choice()
+		}
 	}
 	return p
 }
@@ -68,21 +83,28 @@ func (m Method) Needs() string {
 
 // OpenSettings lists the keys of the method's rules that have no default, and so are
 // not written out with it.
-func (m Method) OpenSettings() []string { return openSettings(reflect.ValueOf(m.Policy), "policy") }
+func (m Method) OpenSettings() []string { return m.open }
 
-func openSettings(v reflect.Value, at string) (keys []string) {
-	for i := range v.NumField() {
-		field, value := v.Type().Field(i), v.Field(i)
+func openSettings(reg registry.Registry, p definition.Policy) (keys []string) {
+	for _, part := range policies.Parts(p) {
+		settings, err := reg.Methods.Settings(p, part)
+		if err == nil {
+			at := fmt.Sprintf("policy.%s.%s", part, policies.Choice(&p, part).Name)
+			keys = append(keys, unset(reflect.ValueOf(settings).Elem(), at)...)
+		}
+	}
+	return keys
+}
+
+// unset lists the fields of settings that hold nothing.
+func unset(settings reflect.Value, at string) (keys []string) {
+	for i := range settings.NumField() {
+		field, value := settings.Type().Field(i), settings.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		rule := value.Kind() == reflect.Pointer && value.Type().Elem().Kind() == reflect.Struct
 		switch {
 		case field.Anonymous:
-			keys = append(keys, openSettings(value, at)...)
-		case rule && !value.IsNil():
-			keys = append(keys, openSettings(value.Elem(), at+"."+name)...)
-		case value.Kind() == reflect.Struct:
-			keys = append(keys, openSettings(value, at+"."+name)...)
-		case !rule && value.IsZero():
+			keys = append(keys, unset(value, at)...)
+		case value.IsZero():
 			keys = append(keys, at+"."+name)
 		}
 	}

@@ -60,7 +60,6 @@ type Predictor struct {
 func NewPredictor(core *engine.Core) (*Predictor, error) {
 	view := core.View()
 	def := core.State().Definition
-	duel := def.Policy.Duel
 	switch {
 	case view.ObjectiveError != nil:
 		return nil, view.ObjectiveError
@@ -74,7 +73,7 @@ func NewPredictor(core *engine.Core) (*Predictor, error) {
 	switch {
 	case def.Measures() || slices.ContainsFunc(view.Preferences, hasUtility):
 		return &Predictor{core, view}, nil
-	case duel.MRLPF != nil || duel.MaxMinLCB != nil || duel.RandomDuels != nil:
+	case core.Registry().Methods.Needs(*def).Preference.Form == "":
 		return nil, noModel{"this policy finds the best of its candidates and has no model of any other" +
 			" composition; eubo, raeubo and the other rules on a utility have one"}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -99,8 +100,7 @@ func Effort(s *campaign.State, summary engine.Summary) []Row {
 // AsksForLabels reports whether a campaign's policy asks its experts to accept or
 // reject.
 func AsksForLabels(def *definition.Campaign) bool {
-	belief := def.Policy.Trust.Belief()
-	return belief != nil && belief.Feedback == definition.FeedbackLabel
+	return belief.Reads(def.Policy.Trust, belief.FeedbackLabel)
 }
 
 // initially says how many answers were given before the first decision.

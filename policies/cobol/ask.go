@@ -27,8 +27,8 @@ func (p *policy) admit(s *step.Step, d policies.Decision, expert string, b *beli
 	switch {
 	case !p.width.Gate:
 		return d, nil
-	case p.earned():
-		return p.earn(s, d, expert, b, unaided)
+	case p.assessed():
+		return p.assess(s, d, expert, b, unaided)
 	case p.ordered():
 		return s.ChoiceGate(d, expert)
 	}

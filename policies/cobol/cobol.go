@@ -24,18 +24,18 @@ import (
 var Family = policies.Family{
 	Name: "cobol",
 	Rules: []policies.Rule{
-		{Part: policies.Trust, Name: "cobol"},
-		{Part: policies.Trust, Name: "cobohl"},
-		{Part: policies.Trust, Name: "hcei"},
-		{Part: policies.Handover, Name: "width"},
+		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(COBOL) }},
+		{Part: policies.Trust, Name: COBOHLName, Settings: func() definition.Settings { return new(COBOHL) }},
+		{Part: policies.Trust, Name: HCEIName, Settings: func() definition.Settings { return new(HCEI) }},
+		{Part: policies.Handover, Name: WidthName, Settings: func() definition.Settings { return new(Width) }},
 	},
 	Methods: []policies.Method{
 		{Name: "cobol", Summary: "accept or reject, with no-harm and handover", Source: "Xu et al. 2024, Alg. 1", Asks: asks,
-			Policy: definition.Policy{Next: definition.Next{LCB: &definition.LCB{}}, Trust: definition.Trust{COBOL: &definition.COBOL{}}}},
+			Policy: definition.Policy{Next: next.LCB{}.Choice(), Trust: COBOL{}.Choice()}},
 		{Name: "cobohl", Summary: "accept or reject with an expert who is known to help", Source: "Xu et al. 2024, Alg. 2", Asks: asks,
-			Policy: definition.Policy{Next: definition.Next{LCB: &definition.LCB{}}, Trust: definition.Trust{COBOHL: &definition.COBOHL{}}}},
+			Policy: definition.Policy{Next: next.LCB{}.Choice(), Trust: COBOHL{}.Choice()}},
 		{Name: "hcei", Summary: "expected improvement weighed with acceptance", Source: "Xu et al. 2024, Eq. 70", Asks: asks,
-			Policy: definition.Policy{Next: definition.Next{LogEI: &definition.LogEI{}}, Trust: definition.Trust{HCEI: &definition.HCEI{}}}},
+			Policy: definition.Policy{Next: next.LogEI{}.Choice(), Trust: HCEI{}.Choice()}},
 	},
 	New: New,
 }
@@ -45,12 +45,10 @@ const asks = "accept or reject"
 // policy weighs an aided candidate, which an expert's belief leads to, against the
 // unaided one. Experts take turns.
 type policy struct {
-	def      definition.Campaign
-	version  int
-	rule     next.Rule
-	feedback string
-	options  int // of a ranking
-	window   *int
+	def     definition.Campaign
+	version int
+	rule    next.Rule
+	belief  belief.Needs
 	// One of the three: cobol is nil for the others.
 	cobol  *trust.COBOL
 	cobohl bool
@@ -60,25 +58,63 @@ type policy struct {
 
 // New returns the policy of a complete definition as a version decided.
 func New(def definition.Campaign, version int) (policies.Policy, error) {
-	p := &policy{
-		def: def, version: version, rule: next.New(def.Policy.Next),
-		cobol: trust.New(def.Policy.Trust), cobohl: def.Policy.Trust.COBOHL != nil, width: handover.New(def.Policy.Handover),
+	rule, err := next.New(def.Policy.Next)
+	if err != nil {
+		return nil, err
 	}
-	b := def.Policy.Trust.Belief()
-	if p.rule == nil || b == nil {
-		return nil, fmt.Errorf("the rule %q of trust needs a rule of next that searches a model, and a belief", p.Ref().Trust)
+	name := def.Policy.Trust.Name
+	b := belief.SettingsOf(def.Policy.Trust)
+	if rule == nil || b == nil {
+		return nil, fmt.Errorf("%s needs a rule of next that searches a model, and a belief", name)
 	}
-	p.feedback, p.window = b.Feedback, b.Window
-	if b.Options != nil {
-		p.options = *b.Options
+	if err := b.Missing(); err != nil {
+		return nil, err
+	}
+	p := &policy{def: def, version: version, rule: rule, belief: belief.Needs{Settings: *b}, cobohl: name == COBOHLName}
+	if s, ok := SettingsOf(def.Policy); ok {
+		err := cmp.Or(
+			policies.Has(name, "lambda0", s.Lambda0 != nil),
+			policies.Has(name, "zeta", s.Zeta != nil),
+			policies.Has(name, "eta", s.Eta != nil),
+		)
+		if err != nil {
+			return nil, err
+		}
+		p.cobol = &trust.COBOL{Lambda0: *s.Lambda0, Zeta: *s.Zeta, Eta: *s.Eta}
+		p.belief.DoubleConfidence = s.Paper
+	}
+	if p.width, err = widthOf(def.Policy); err != nil {
+		return nil, err
 	}
 	return p, nil
+}
+
+// widthOf returns the rule by which experts are asked, nil where nobody is.
+func widthOf(policy definition.Policy) (*handover.Width, error) {
+	s, ok := WidthOf(policy)
+	if !ok {
+		return nil, nil
+	}
+	err := cmp.Or(
+		policies.Has(WidthName, "threshold", s.Threshold != nil),
+		policies.Has(WidthName, "per_experiment", s.PerExperiment != nil),
+		policies.Has(WidthName, "where_it_matters", s.WhereItMatters != nil),
+		policies.Has(WidthName, "gate", s.Gate != nil),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &handover.Width{Threshold: *s.Threshold, PerExperiment: *s.PerExperiment, WhereItMatters: *s.WhereItMatters, Gate: *s.Gate}, nil
 }
 
 func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
 
 func (p *policy) Needs() policies.Needs {
-	return policies.Needs{Objective: true, Beliefs: len(p.def.Experts) > 0}
+	needs := policies.Needs{Objective: true}
+	if len(p.def.Experts) > 0 {
+		needs.Belief = &p.belief
+	}
+	return needs
 }
 
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
@@ -90,20 +126,20 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	return m.Decide(ctx, v, d)
 }
 
-// earned reports whether an expert has to earn the trust in them (see
+// assessed reports whether an expert has to earn the trust in them (see
 // [handover.Schedule]): with cobol, its gate, and labels.
-func (p *policy) earned() bool {
-	return p.cobol != nil && len(p.def.Experts) > 0 && p.width != nil && p.width.Gate && p.feedback == definition.FeedbackLabel
+func (p *policy) assessed() bool {
+	return p.cobol != nil && len(p.def.Experts) > 0 && p.width != nil && p.width.Gate && p.belief.Feedback == belief.FeedbackLabel
 }
 
 // ordered reports whether experts order candidates in place of labeling one.
 func (p *policy) ordered() bool {
-	return p.feedback == definition.FeedbackComparison || p.feedback == definition.FeedbackRanking
+	return p.belief.Feedback == belief.FeedbackComparison || p.belief.Feedback == belief.FeedbackRanking
 }
 
 // optimism is how many standard deviations below the mean the aided candidate may lie.
 func (p *policy) optimism(beta float64) float64 {
-	if p.earned() {
+	if p.assessed() {
 		return trust.Optimism * beta
 	}
 	return beta
@@ -112,7 +148,7 @@ func (p *policy) optimism(beta float64) float64 {
 // choose makes the decision of a step (Xu et al. 2024, Alg. 1).
 func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
 	var err error
-	if !p.earned() { // who has to earn it is answered once the unaided candidate is known
+	if !p.assessed() { // who has to earn it is answered once the unaided candidate is known
 		if d, err = s.Accepted(d); err != nil || d.Made() {
 			return d, err
 		}
@@ -128,7 +164,7 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 	if err != nil || d.Made() {
 		return d, err
 	}
-	if p.earned() {
+	if p.assessed() {
 		if d, err = judged(s, d, unaided); err != nil || d.Made() {
 			return d, err
 		}
@@ -139,18 +175,18 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 	if len(p.def.Experts) == 0 {
 		return s.RunUnaided(d), nil
 	}
-	return p.aid(ctx, s, d, acquisition, unaided)
+	return p.consult(ctx, s, d, acquisition, unaided)
 }
 
-// aid takes the help of the expert of this step; where their belief cannot be used it
+// consult takes the help of the expert of this step; where their belief cannot be used it
 // goes on without.
-func (p *policy) aid(ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition, unaided search.Result) (policies.Decision, error) {
+func (p *policy) consult(ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition, unaided search.Result) (policies.Decision, error) {
 	i := s.Expert()
 	expert := p.def.Experts[i].Name
 	var decided policies.Decision
 	var err error
 	switch b := s.View.Beliefs[i]; {
-	case p.feedback == definition.FeedbackPinpoint:
+	case p.belief.Feedback == belief.FeedbackPinpoint:
 		decided, err = p.pinpoint(ctx, s, d, expert, unaided)
 	case b == nil:
 		err = fmt.Errorf("%w: %w", step.ErrBelief, cmp.Or(s.View.BeliefErrors[i], step.ErrNoFit))
@@ -178,7 +214,7 @@ func (p *policy) weigh(
 			return d, err
 		}
 	}
-	if p.earned() {
+	if p.assessed() {
 		acquisition = next.Bound(s.View.Objective, -p.optimism(s.Beta))
 	}
 	aided, err := p.aided(ctx, s, expert, b, acquisition, unaided)

@@ -8,12 +8,12 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/policies/step"
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections"
+	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
@@ -29,8 +29,8 @@ func (p *policy) compare(s *step.Step, d policies.Decision, expert string, unaid
 	if s.QuestionsSpent() {
 		return step.Spent(d), nil
 	}
-	if p.feedback == definition.FeedbackRanking {
-		for i, x := range bestMeasured(s.View.Objective, p.options-2) {
+	if p.belief.Feedback == belief.FeedbackRanking {
+		for i, x := range bestMeasured(s.View.Objective, *p.belief.Options-2) {
 			var err error
 			if d, err = s.Add(d, fmt.Sprintf("other %d", i+1), x); err != nil {
 				return d, err

@@ -25,24 +25,24 @@ import (
 var Family = policies.Family{
 	Name: "coexbo",
 	Rules: []policies.Rule{
-		{Part: policies.Trust, Name: "coexbo"},
-		{Part: policies.Trust, Name: "pibo"},
-		{Part: policies.Handover, Name: "choose"},
+		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(CoExBO) }},
+		{Part: policies.Trust, Name: PiBOName, Settings: func() definition.Settings { return new(PiBO) }},
+		{Part: policies.Handover, Name: ChooseName, Settings: func() definition.Settings { return new(Choose) }},
 	},
 	Methods: []policies.Method{
 		{Name: "coexbo", Summary: "the expert picks one of two, with explanations", Source: "Adachi et al. 2024", Asks: asks,
-			Policy: definition.Policy{Next: growing, Trust: definition.Trust{CoExBO: &definition.CoExBO{}}, Handover: choose}},
+			Policy: definition.Policy{Next: growing, Trust: CoExBO{}.Choice(), Handover: choose}},
 		{Name: "coexbo-pibo", Summary: "CoExBO with the acquisition of πBO", Source: "Adachi et al. 2024, Table 1", Asks: asks,
-			Policy: definition.Policy{Next: growing, Trust: definition.Trust{PiBO: &definition.PiBO{}}, Handover: choose}},
+			Policy: definition.Policy{Next: growing, Trust: PiBO{}.Choice(), Handover: choose}},
 		{Name: "pibo", Summary: "the expert's prior bends the bound; nobody is asked after the initial comparisons", Source: "Hvarfner et al. 2022",
 			Asks:   "comparisons, at first",
-			Policy: definition.Policy{Next: growing, Trust: definition.Trust{PiBO: &definition.PiBO{}}, Handover: definition.Handover{Never: &definition.NeverAsk{}}}},
+			Policy: definition.Policy{Next: growing, Trust: PiBO{}.Choice(), Handover: definition.NewChoice(policies.Never, nil)}},
 		{Name: "batch-ucb", Summary: "the expert picks one of the two best bounds", Source: "Adachi et al. 2024, Table 1", Asks: asks,
 			Policy: definition.Policy{Next: growing, Trust: none, Handover: choose}},
 		{Name: "batch-thompson", Summary: "the expert picks one of two draws", Source: "Adachi et al. 2024, Table 1", Asks: asks,
-			Policy: definition.Policy{Next: definition.Next{Thompson: &definition.Thompson{}}, Trust: none, Handover: choose}},
+			Policy: definition.Policy{Next: next.Thompson{}.Choice(), Trust: none, Handover: choose}},
 		{Name: "random-choice", Summary: "the expert picks one of two at random", Source: "Adachi et al. 2024, Table 1", Asks: asks,
-			Policy: definition.Policy{Next: definition.Next{Random: &definition.Random{}}, Trust: none, Handover: choose}},
+			Policy: definition.Policy{Next: next.Random{}.Choice(), Trust: none, Handover: choose}},
 	},
 	New: New,
 }
@@ -50,9 +50,9 @@ var Family = policies.Family{
 const asks = "which of two is measured"
 
 var (
-	growing = definition.Next{LCB: &definition.LCB{BetaRule: definition.BetaGrowing}}
-	none    = definition.Trust{None: &definition.NoTrust{}}
-	choose  = definition.Handover{Choose: &definition.Choose{}}
+	growing = next.LCB{BetaRule: next.BetaGrowing}.Choice()
+	none    = definition.NewChoice(policies.None, nil)
+	choose  = Choose{}.Choice()
 )
 
 // policy weighs a second candidate against the unaided one. Experts take turns.
@@ -63,20 +63,47 @@ type policy struct {
 	prior   prior     // nil where the second is the next best of the same acquisition
 	// fantasize searches for the second candidate as if the first had been measured.
 	fantasize bool
-	choose    *handover.Choose // nil where the expert does not choose
+	// spread is what the variance of the expert's score counts.
+	spread string
+	choose *handover.Choose // nil where the expert does not choose
 }
 
 // New returns the policy of a complete definition as a version decided.
 func New(def definition.Campaign, version int) (policies.Policy, error) {
-	p := &policy{
-		def: def, version: version, rule: next.New(def.Policy.Next),
-		prior: newPrior(def.Policy.Trust), choose: handover.NewChoose(def.Policy.Handover),
+	rule, err := next.New(def.Policy.Next)
+	if err != nil {
+		return nil, err
 	}
-	if c := def.Policy.Trust.CoExBO; c != nil {
-		p.fantasize = c.Fantasy
+	p := &policy{def: def, version: version, rule: rule}
+	switch def.Policy.Trust.Name {
+	case Name:
+		var s CoExBO
+		if err := def.Policy.Trust.Decode(&s); err != nil {
+			return nil, err
+		}
+		if err := policies.Has(Name, "gamma", s.Gamma != nil); err != nil {
+			return nil, err
+		}
+		p.prior, p.spread, p.fantasize = product{gamma: *s.Gamma}, s.Spread, s.Fantasize
+	case PiBOName:
+		var s PiBO
+		if err := def.Policy.Trust.Decode(&s); err != nil {
+			return nil, err
+		}
+		if err := policies.Has(PiBOName, "gamma", s.Gamma != nil); err != nil {
+			return nil, err
+		}
+		p.prior = power{gamma: *s.Gamma}
 	}
-	if p.rule == nil && (p.prior != nil || def.Policy.Next.Random == nil) {
-		return nil, fmt.Errorf("there are no two candidates with the rule %q of next", p.Ref().Next)
+	if s, ok := ChooseOf(def.Policy); ok {
+		err := cmp.Or(policies.Has(ChooseName, "explain", s.Explain != nil), policies.Has(ChooseName, "gate", s.Gate != nil))
+		if err != nil {
+			return nil, err
+		}
+		p.choose = &handover.Choose{Explain: *s.Explain, Gate: *s.Gate}
+	}
+	if p.rule == nil && (p.prior != nil || def.Policy.Next.Name != next.RandomName) {
+		return nil, fmt.Errorf("there are no two candidates with the rule %q of next", def.Policy.Next.Name)
 	}
 	return p, nil
 }
@@ -85,7 +112,11 @@ func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.
 
 func (p *policy) Needs() policies.Needs {
 	gated := p.choose != nil && p.choose.Gate
-	return policies.Needs{Objective: p.rule != nil || gated || p.def.Stop.Target != nil}
+	needs := policies.Needs{Objective: p.rule != nil || gated || p.def.Stop.Target != nil}
+	if p.prior != nil {
+		needs.Preference = preference.Needs{Form: events.PreferenceChoice, Spread: p.spread}
+	}
+	return needs
 }
 
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
@@ -158,7 +189,7 @@ func (p *policy) decide(ctx context.Context, s *step.Step, d policies.Decision) 
 	return decided, err
 }
 
-// pair runs the optimum of the acquisition that an expert's preferences bend, or
+// pair runs the optimum of the acquisition that an expert's preferences augment, or
 // lets the expert choose between it and the unaided one.
 func (p *policy) pair(ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition, unaided search.Result) (policies.Decision, error) {
 	i := s.Expert()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/objective"
@@ -29,18 +28,6 @@ type given struct {
 	beta float64
 	// turn counts the experiments of the policy from 1, this one included.
 	turn int
-}
-
-// newPrior returns the rule a definition names; nil for those that read no
-// preferences.
-func newPrior(t definition.Trust) prior {
-	switch {
-	case t.CoExBO != nil:
-		return product{gamma: *t.CoExBO.Gamma}
-	case t.PiBO != nil:
-		return power{gamma: *t.PiBO.Gamma}
-	}
-	return nil
 }
 
 // product multiplies the posterior of the objective with the expert's prior, whose

@@ -18,19 +18,18 @@ import (
 
 // Family is the program's row for these policies.
 var Family = policies.Family{
-	Name:  "direct",
-	Rules: []policies.Rule{{Part: policies.Next, Name: "prior"}, {Part: policies.Next, Name: "manual"}},
+	Name: "direct",
+	Rules: []policies.Rule{
+		{Part: policies.Next, Name: PriorName, Settings: func() definition.Settings { return new(Prior) }},
+		{Part: policies.Next, Name: ManualName, Settings: func() definition.Settings { return new(Manual) }},
+	},
 	Methods: []policies.Method{
 		{Name: "prior-sampling", Summary: "samples of the expert's prior", Source: "Adachi et al. 2024, Table 1",
-			Asks: "comparisons, at first", Policy: alone(definition.Next{Prior: &definition.Prior{}})},
+			Asks: "comparisons, at first", Policy: policies.Alone(Prior{}.Choice())},
 		{Name: "manual", Summary: "the expert names each composition",
-			Asks: "what to measure", Policy: alone(definition.Next{Manual: &definition.Manual{}})},
+			Asks: "what to measure", Policy: policies.Alone(Manual{}.Choice())},
 	},
 	New: New,
-}
-
-func alone(n definition.Next) definition.Policy {
-	return definition.Policy{Next: n, Trust: definition.Trust{None: &definition.NoTrust{}}, Handover: definition.Handover{Never: &definition.NeverAsk{}}}
 }
 
 // policy takes each composition from the experts, who take turns.
@@ -47,7 +46,11 @@ func New(def definition.Campaign, version int) (policies.Policy, error) {
 func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
 
 func (p *policy) Needs() policies.Needs {
-	return policies.Needs{Objective: p.def.Stop.Target != nil}
+	needs := policies.Needs{Objective: p.def.Stop.Target != nil}
+	if p.def.Policy.Next.Name == PriorName {
+		needs.Preference.Form = events.PreferenceChoice
+	}
+	return needs
 }
 
 func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (policies.Decision, error) {
@@ -55,7 +58,7 @@ func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (polici
 	switch {
 	case d.Made():
 		return d, nil
-	case p.def.Policy.Next.Manual != nil:
+	case p.def.Policy.Next.Name == ManualName:
 		return p.manual(v, d)
 	}
 	return p.sample(v, d)

@@ -1,7 +1,6 @@
 package duel_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
@@ -51,7 +50,11 @@ func TestMostWins(t *testing.T) {
 			with(question([]int{0, 1}, a, b), func(q *campaign.Question) { q.Form = events.FormLabel }),
 			question([]int{0, 1, 2}, a, b, c), question([]int{1, 0}, c, d)}, d, 1},
 	} {
-		best, ok, err := duel.New(def).Best(t.Context(), duel.Input{Space: sp, Questions: test.questions, Expert: "ada"})
+		rule, err := duel.New(def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best, ok, err := rule.Best(t.Context(), duel.Input{Space: sp, Questions: test.questions, Expert: "ada"})
 		if err != nil || ok != (test.best != nil) || ok && (sp.Format(best.Parameters) != sp.Format(test.best) || best.Utility != test.score || best.Expert != "ada") {
 			t.Errorf("%s: %+v, %v, %v; want %v with %v", test.name, best, ok, err, test.best, test.score)
 		}
@@ -86,7 +89,11 @@ func TestBestIsTheHiddenBest(t *testing.T) {
 					q.Answer.Order = []int{1, 0}
 				}
 			}
-			best, ok, err := duel.New(def).Best(t.Context(), in)
+			rule, err := duel.New(def)
+			if err != nil {
+				t.Fatal(err)
+			}
+			best, ok, err := rule.Best(t.Context(), in)
 			if err != nil || !ok || in.Space.Format(best.Parameters) != in.Space.Format(list[hidden]) {
 				t.Errorf("%s: the best is %v (%v, %v), want %v", name, best.Parameters, ok, err, list[hidden])
 			}
@@ -94,16 +101,15 @@ func TestBestIsTheHiddenBest(t *testing.T) {
 	}
 }
 
-// Law: a rule is called what it is called in a campaign file, and says so in words
-// when it has nothing to go by.
-func TestNamesOfRules(t *testing.T) {
+// Law: a rule says why it asks, also when it has nothing to go by.
+func TestRulesSayWhy(t *testing.T) {
 	for name, p := range rules() {
 		def := taste(t, p)
-		want := strings.TrimSuffix(strings.TrimPrefix(name, "utility-"), "-duels")
-		if got := duel.New(def).Name(); got != want {
-			t.Errorf("%s is called %q", name, got)
+		rule, err := duel.New(def)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if said := propose(t, duel.New(def), input(t, def, nil)); said.Reason == "" {
+		if said := propose(t, rule, input(t, def, nil)); said.Reason == "" {
 			t.Errorf("%s gives no reason", name)
 		}
 	}
@@ -117,7 +123,7 @@ func TestMemoryDecidesNothing(t *testing.T) {
 	pair := func(i, j int) [2]definition.Point { return [2]definition.Point{list[i], list[j]} }
 	for _, name := range []string{"mr-lpf", "maxmin-lcb"} {
 		def := taste(t, rules()[name], list...)
-		rule := duel.New(def)
+		rule := newRule(t, def)
 		sp := input(t, def, nil).Space // another space would be reason enough to begin anew
 		for i, compared := range [][][2]definition.Point{
 			{pair(0, 1), pair(0, 2), pair(0, 3)},
@@ -132,15 +138,24 @@ func TestMemoryDecidesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, _, err := duel.New(def).Best(t.Context(), in)
+			want, _, err := newRule(t, def).Best(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)
 			}
-			asked, fresh := propose(t, rule, in), propose(t, duel.New(def), in)
+			asked, fresh := propose(t, rule, in), propose(t, newRule(t, def), in)
 			if in.Space.Format(best.Parameters) != in.Space.Format(want.Parameters) || asked.Reason != fresh.Reason ||
 				in.Space.Format(asked.Candidates[0].Parameters) != in.Space.Format(fresh.Candidates[0].Parameters) {
 				t.Errorf("%s, step %d: the best is %v and it proposes %+v; a new rule %v and %+v", name, i, best.Parameters, asked, want.Parameters, fresh)
 			}
 		}
 	}
+}
+
+func newRule(t *testing.T, def definition.Campaign) *duel.Rule {
+	t.Helper()
+	rule, err := duel.New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rule
 }

@@ -31,7 +31,7 @@ type machine struct {
 // settings of the rule on candidates, in the words of package dueling. Experts
 // share the budget of comparisons; the first ones make what is left over.
 func (r *Rule) settings(seed uint64) dueling.Settings {
-	c := r.dueling()
+	c := r.candidates
 	experts := max(1, len(r.def.Experts))
 	s := dueling.Settings{
 		Horizon: max(1, (r.def.Budget.Comparisons+experts-1)/experts),
@@ -40,7 +40,7 @@ func (r *Rule) settings(seed uint64) dueling.Settings {
 	switch {
 	case c.Beta != nil:
 		s.Beta = dueling.Beta{Rule: dueling.BetaFixed, Value: *c.Beta}
-	case c.BetaRule == definition.BetaEq14:
+	case c.BetaRule == BetaEq14:
 		s.Beta = dueling.Beta{Rule: dueling.BetaEq14, Norm: *c.Norm, Delta: eq14Delta}
 	default:
 		s.Beta = dueling.Beta{Rule: dueling.BetaRule(c.BetaRule)}
@@ -51,19 +51,11 @@ func (r *Rule) settings(seed uint64) dueling.Settings {
 // eq14Delta is the failure probability δ at which Eq. 14 of Kayal et al. 2025 is taken.
 const eq14Delta = 0.05
 
-// dueling returns the settings of the rule on candidates.
-func (r *Rule) dueling() definition.Dueling {
-	if d := r.def.Policy.Duel; d.MRLPF != nil {
-		return d.MRLPF.Dueling
-	}
-	return r.def.Policy.Duel.MaxMinLCB.Dueling
-}
-
-// candidates are the compositions that are compared: all of a finite space,
+// compared are the compositions that are compared: all of a finite space,
 // else Sobol points, the same ones for every expert. What people refuse takes
 // some of them away and leaves the others where they are, so that what was said of
 // them still counts.
-func (r *Rule) candidates(sp *space.Space) ([]definition.Point, error) {
+func (r *Rule) compared(sp *space.Space) ([]definition.Point, error) {
 	if list, finite := sp.Finite(); finite {
 		return list, nil
 	}
@@ -71,13 +63,13 @@ func (r *Rule) candidates(sp *space.Space) ([]definition.Point, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := defined.Design(definition.DesignSobol, *r.dueling().Points, r.def.Seed)
+	all, err := defined.Design(definition.DesignSobol, *r.candidates.Points, r.def.Seed)
 	if err != nil {
 		return nil, err
 	}
 	allowed := slices.DeleteFunc(all, func(p definition.Point) bool { return sp.Contains(p) != nil })
 	if len(allowed) < 2 {
-		return sp.Design(definition.DesignSobol, *r.dueling().Points, r.def.Seed)
+		return sp.Design(definition.DesignSobol, *r.candidates.Points, r.def.Seed)
 	}
 	return allowed, nil
 }
@@ -87,7 +79,7 @@ func (r *Rule) candidates(sp *space.Space) ([]definition.Point, error) {
 func (r *Rule) machine(in Input) (*machine, error) {
 	m := r.machines[in.Expert]
 	if m == nil || m.space != in.Space {
-		points, err := r.candidates(in.Space)
+		points, err := r.compared(in.Space)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +115,7 @@ func (r *Rule) begin(m *machine, in Input) error {
 	}
 	lengthscales := make([]float64, in.Space.Dim())
 	for i := range lengthscales {
-		lengthscales[i] = *r.dueling().Lengthscale
+		lengthscales[i] = *r.candidates.Lengthscale
 	}
 	k, err := kernel.New(r.def.Model.Kernel, lengthscales, 1)
 	if err != nil {
@@ -136,7 +128,7 @@ func (r *Rule) begin(m *machine, in Input) error {
 	// Not in.Seed, which changes with each decision: a machine has one seed for
 	// the whole campaign.
 	settings := r.settings(r.def.Seed)
-	if r.def.Policy.Duel.MRLPF != nil {
+	if r.name == MRLPFName {
 		m.player, err = dueling.NewMRLPF(candidates, settings)
 	} else {
 		m.player, err = dueling.NewMaxMinLCB(candidates, settings)

@@ -5,7 +5,11 @@
 package duel
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -48,35 +52,60 @@ type Proposal struct {
 // an expert's comparisons, and computes it anew where they are not those it
 // remembers: the memory saves time and decides nothing.
 type Rule struct {
-	def      definition.Campaign
-	machines map[string]*machine
+	def  definition.Campaign
+	name string
+	// candidates are the settings of a rule on candidates, nil for the others.
+	candidates *Candidates
+	// Weights of the acquisitions of a utility, those that the rule has.
+	alpha, beta, gamma, eta float64
+	machines                map[string]*machine
 }
 
-// New returns the rule that a definition names.
-func New(def definition.Campaign) *Rule { return &Rule{def: def, machines: make(map[string]*machine)} }
-
-// Name is the rule's name in a campaign file.
-func (r *Rule) Name() string {
-	d := r.def.Policy.Duel
-	switch {
-	case d.MRLPF != nil:
-		return "mr-lpf"
-	case d.MaxMinLCB != nil:
-		return "maxmin-lcb"
-	case d.EUBO != nil:
-		return "eubo"
-	case d.RAEUBO != nil:
-		return "raeubo"
-	case d.EI != nil:
-		return "ei"
-	case d.UCB != nil:
-		return "ucb"
-	case d.ANPEI != nil:
-		return "anpei"
-	case d.RAHBO != nil:
-		return "rahbo"
+// New returns the rule that a complete definition names.
+func New(def definition.Campaign) (*Rule, error) {
+	r := &Rule{def: def, name: def.Policy.Duel.Name, machines: make(map[string]*machine)}
+	switch r.name {
+	case MRLPFName, MaxMinLCBName:
+		r.candidates = new(Candidates)
+		if err := def.Policy.Duel.Decode(r.candidates); err != nil {
+			return nil, err
+		}
+		return r, r.candidates.missing(r.name)
+	case EUBOName, EIName, RandomName:
+		return r, modelled(def.Model.Utility)
 	}
-	return "random"
+	// The others have weights, which have names of their own.
+	weights := map[string]map[string]*float64{
+		RAEUBOName: {"alpha": &r.alpha},
+		UCBName:    {"beta": &r.beta},
+		ANPEIName:  {"gamma": &r.gamma},
+		RAHBOName:  {"eta": &r.eta, "gamma": &r.gamma},
+	}[r.name]
+	if weights == nil {
+		return nil, fmt.Errorf("there is no rule %q of comparisons", r.name)
+	}
+	var settings map[string]float64
+	if err := def.Policy.Duel.Decode(&settings); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(weights)) {
+		value, there := settings[name]
+		if err := policies.Has(r.name, name, there); err != nil {
+			return nil, err
+		}
+		*weights[name] = value
+	}
+	return r, modelled(def.Model.Utility)
+}
+
+// modelled names what a complete definition has of the model of a utility and this one
+// lacks.
+func modelled(u definition.Utility) error {
+	return cmp.Or(
+		policies.Has("model.utility", "noise", u.Noise != nil),
+		policies.Has("model.utility", "strength", u.Paper || u.Strength != nil),
+		policies.Has("model.utility", "refit_every", u.RefitEvery != nil),
+	)
 }
 
 // Propose returns the pair that the expert compares next. It is deterministic
@@ -85,10 +114,10 @@ func (r *Rule) Propose(ctx context.Context, in Input) (Proposal, error) {
 	if list, finite := in.Space.Finite(); finite && len(list) == 1 {
 		return Proposal{Identified: true, Candidates: []events.Candidate{{Name: First, Parameters: list[0]}}, Reason: "One composition is left."}, nil
 	}
-	switch d := r.def.Policy.Duel; {
-	case d.MRLPF != nil, d.MaxMinLCB != nil:
+	switch {
+	case r.candidates != nil:
 		return r.proposeCandidates(ctx, in)
-	case d.RandomDuels != nil, in.Model == nil || in.Model.Utility == nil:
+	case r.name == RandomName, in.Model == nil || in.Model.Utility == nil:
 		return r.proposeRandom(in)
 	}
 	p, err := r.proposeUtility(ctx, in)
@@ -104,8 +133,8 @@ func (r *Rule) Best(ctx context.Context, in Input) (best policies.Best, ok bool,
 	if list, finite := in.Space.Finite(); finite && len(list) == 1 {
 		return policies.Best{Expert: in.Expert, Parameters: list[0]}, true, nil
 	}
-	switch d := r.def.Policy.Duel; {
-	case d.MRLPF != nil, d.MaxMinLCB != nil:
+	switch {
+	case r.candidates != nil:
 		return r.bestCandidate(ctx, in)
 	case in.Model == nil || in.Model.Utility == nil:
 		return r.mostWins(in)
@@ -140,7 +169,7 @@ func (r *Rule) proposeRandom(in Input) (Proposal, error) {
 		}
 	}
 	reason := "Two compositions at random."
-	if r.def.Policy.Duel.RandomDuels == nil {
+	if r.name != RandomName {
 		reason += " There is no model of the utility"
 		if in.Trouble != nil {
 			reason += ": " + in.Trouble.Error()

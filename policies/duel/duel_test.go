@@ -27,6 +27,16 @@ func rules() map[string]definition.Policy {
 	return all
 }
 
+// ruleOf returns the rule of a definition.
+func ruleOf(t *testing.T, def definition.Campaign) *duel.Rule {
+	t.Helper()
+	r, err := duel.New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // taste is a campaign of comparisons over the unit square, or over a list.
 func taste(t *testing.T, p definition.Policy, candidates ...definition.Point) definition.Campaign {
 	t.Helper()
@@ -52,6 +62,7 @@ func input(t *testing.T, def definition.Campaign, compared [][2]definition.Point
 		t.Fatal(err)
 	}
 	p := preference.New()
+	p.Configure(builtin.Registry().Methods.Needs(def).Preference)
 	apply := func(payload events.Payload) {
 		if err := p.Apply(events.Event{}, payload); err != nil {
 			t.Fatal(err)
@@ -118,9 +129,9 @@ func TestRefusedSince(t *testing.T) {
 	for name, p := range rules() {
 		t.Run(name, func(t *testing.T) {
 			def := taste(t, p)
-			propose(t, duel.New(def), input(t, def, compared, refused))
+			propose(t, ruleOf(t, def), input(t, def, compared, refused))
 			whole := definition.Region{Name: "all that was compared", Where: map[string]definition.RegionSide{"b": {Max: ptr(0.95)}}}
-			propose(t, duel.New(def), input(t, def, compared, whole))
+			propose(t, ruleOf(t, def), input(t, def, compared, whole))
 		})
 	}
 }
@@ -133,7 +144,7 @@ func TestShortLists(t *testing.T) {
 	for name, p := range rules() {
 		t.Run(name, func(t *testing.T) {
 			def := taste(t, p, list...)
-			rule, compared := duel.New(def), [][2]definition.Point{{list[0], list[1]}}
+			rule, compared := ruleOf(t, def), [][2]definition.Point{{list[0], list[1]}}
 			propose(t, rule, input(t, def, compared))
 			in := input(t, def, compared, refused)
 			if p := propose(t, rule, in); !p.Identified {
@@ -157,6 +168,7 @@ func TestAllTakenBack(t *testing.T) {
 			in.Questions[0].Answer.Order = nil
 			if in.Model.Form != "" {
 				taken := preference.New()
+				taken.Configure(builtin.Registry().Methods.Needs(def).Preference)
 				for _, payload := range []events.Payload{
 					&events.CampaignDefined{Definition: def},
 					&events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &in.Model.Fit},
@@ -170,8 +182,8 @@ func TestAllTakenBack(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			propose(t, duel.New(def), in)
-			if best, ok, err := duel.New(def).Best(t.Context(), in); err != nil || ok && in.Model.Form != "" {
+			propose(t, ruleOf(t, def), in)
+			if best, ok, err := ruleOf(t, def).Best(t.Context(), in); err != nil || ok && in.Model.Form != "" {
 				t.Errorf("the best is %+v, %v", best, err)
 			}
 		})
@@ -182,7 +194,7 @@ func TestAllTakenBack(t *testing.T) {
 func TestRefusalKeepsComparisons(t *testing.T) {
 	for _, name := range []string{"mr-lpf", "maxmin-lcb"} {
 		def := taste(t, rules()[name])
-		rule := duel.New(def)
+		rule := ruleOf(t, def)
 		first := propose(t, rule, input(t, def, nil)).Candidates
 		compared := [][2]definition.Point{{first[0].Parameters, first[1].Parameters}}
 		corner := definition.Region{Name: "no", Where: map[string]definition.RegionSide{"a": {Max: ptr(0.02)}, "b": {Max: ptr(0.02)}}}

@@ -16,31 +16,31 @@ import (
 var Family = policies.Family{
 	Name: "duel",
 	Rules: []policies.Rule{
-		{Part: policies.Duel, Name: "mr-lpf"},
-		{Part: policies.Duel, Name: "maxmin-lcb"},
-		{Part: policies.Duel, Name: "eubo"},
-		{Part: policies.Duel, Name: "raeubo"},
-		{Part: policies.Duel, Name: "ei"},
-		{Part: policies.Duel, Name: "ucb"},
-		{Part: policies.Duel, Name: "anpei"},
-		{Part: policies.Duel, Name: "rahbo"},
-		{Part: policies.Duel, Name: "random"},
+		{Part: policies.Duel, Name: MRLPFName, Settings: func() definition.Settings { return new(MRLPF) }},
+		{Part: policies.Duel, Name: MaxMinLCBName, Settings: func() definition.Settings { return new(MaxMinLCB) }},
+		{Part: policies.Duel, Name: EUBOName, Settings: func() definition.Settings { return new(EUBO) }},
+		{Part: policies.Duel, Name: RAEUBOName, Settings: func() definition.Settings { return new(RAEUBO) }},
+		{Part: policies.Duel, Name: EIName, Settings: func() definition.Settings { return new(EI) }},
+		{Part: policies.Duel, Name: UCBName, Settings: func() definition.Settings { return new(UCB) }},
+		{Part: policies.Duel, Name: ANPEIName, Settings: func() definition.Settings { return new(ANPEI) }},
+		{Part: policies.Duel, Name: RAHBOName, Settings: func() definition.Settings { return new(RAHBO) }},
+		{Part: policies.Duel, Name: RandomName, Settings: func() definition.Settings { return new(Random) }},
 	},
 	Methods: []policies.Method{
-		method("mr-lpf", "comparisons alone: rounds of elimination", "Kayal et al. 2025, Alg. 1", definition.Duel{MRLPF: &definition.MRLPF{}}),
-		method("maxmin-lcb", "comparisons alone: a leader against its strongest rival", "Kayal et al. 2025, App. D", definition.Duel{MaxMinLCB: &definition.MaxMinLCB{}}),
-		method("eubo", "comparisons alone: the pair whose better one is expected to be best", "", definition.Duel{EUBO: &definition.EUBO{}}),
-		method("raeubo", "EUBO where the expert's judgement is reliable", "Sinaga et al. 2026, Eq. 11", definition.Duel{RAEUBO: &definition.RAEUBO{}}),
-		method("utility-ei", "comparisons alone: expected improvement of the utility", "", definition.Duel{EI: &definition.UtilityEI{}}),
-		method("utility-ucb", "comparisons alone: confidence bound of the utility", "", definition.Duel{UCB: &definition.UtilityUCB{}}),
-		method("anpei", "expected improvement less the noise of judgement", "Sinaga et al. 2026, Eq. 9", definition.Duel{ANPEI: &definition.ANPEI{}}),
-		method("rahbo", "a confidence bound less the noise of judgement", "Sinaga et al. 2026, Eq. 10", definition.Duel{RAHBO: &definition.RAHBO{}}),
-		method("random-duels", "comparisons at random", "", definition.Duel{RandomDuels: &definition.RandomDuels{}}),
+		method("mr-lpf", "comparisons alone: rounds of elimination", "Kayal et al. 2025, Alg. 1", MRLPF{}.Choice()),
+		method("maxmin-lcb", "comparisons alone: a leader against its strongest rival", "Kayal et al. 2025, App. D", MaxMinLCB{}.Choice()),
+		method("eubo", "comparisons alone: the pair whose better one is expected to be best", "", EUBO{}.Choice()),
+		method("raeubo", "EUBO where the expert's judgement is reliable", "Sinaga et al. 2026, Eq. 11", RAEUBO{}.Choice()),
+		method("utility-ei", "comparisons alone: expected improvement of the utility", "", EI{}.Choice()),
+		method("utility-ucb", "comparisons alone: confidence bound of the utility", "", UCB{}.Choice()),
+		method("anpei", "expected improvement less the noise of judgement", "Sinaga et al. 2026, Eq. 9", ANPEI{}.Choice()),
+		method("rahbo", "a confidence bound less the noise of judgement", "Sinaga et al. 2026, Eq. 10", RAHBO{}.Choice()),
+		method("random-duels", "comparisons at random", "", Random{}.Choice()),
 	},
 	New: NewPolicy,
 }
 
-func method(name, summary, source string, d definition.Duel) policies.Method {
+func method(name, summary, source string, d definition.Choice) policies.Method {
 	return policies.Method{Name: name, Summary: summary, Source: source, Asks: "which of two is better", Policy: definition.Policy{Duel: d}}
 }
 
@@ -53,12 +53,22 @@ type policy struct {
 
 // NewPolicy returns the policy of a complete definition as a version decided.
 func NewPolicy(def definition.Campaign, version int) (policies.Policy, error) {
-	return &policy{def, version, New(def)}, nil
+	rule, err := New(def)
+	if err != nil {
+		return nil, err
+	}
+	return &policy{def, version, rule}, nil
 }
 
 func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
 
-func (p *policy) Needs() policies.Needs { return policies.Needs{Objective: p.def.Stop.Target != nil} }
+func (p *policy) Needs() policies.Needs {
+	needs := policies.Needs{Objective: p.def.Stop.Target != nil}
+	if p.rule.candidates == nil && p.rule.name != RandomName {
+		needs.Preference.Form = events.PreferenceUtility
+	}
+	return needs
+}
 
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
 	d := step.Begin(p, v, seed)

@@ -28,12 +28,11 @@ func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
 		return Proposal{}, err
 	}
 	var first, second search.Result
-	d := r.def.Policy.Duel
-	switch {
-	case d.EUBO != nil:
+	switch r.name {
+	case EUBOName:
 		first, second, err = r.pair(ctx, in, posterior, 0)
-	case d.RAEUBO != nil:
-		first, second, err = r.pair(ctx, in, posterior, *d.RAEUBO.Alpha)
+	case RAEUBOName:
+		first, second, err = r.pair(ctx, in, posterior, r.alpha)
 	default:
 		first, second, err = r.one(ctx, in, posterior)
 	}
@@ -49,7 +48,7 @@ func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
 			return Proposal{}, err
 		}
 	}
-	p := Proposal{Reason: reasons[r.Name()]}
+	p := Proposal{Reason: reasons[r.name]}
 	for _, c := range []struct {
 		name string
 		r    search.Result
@@ -68,12 +67,12 @@ func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
 }
 
 var reasons = map[string]string{
-	"eubo":   "The pair whose better one is expected to be best.",
-	"raeubo": "The pair whose better one is expected to be best, where the expert's judgement is reliable.",
-	"ei":     "The greatest expected improvement, with the last winner.",
-	"ucb":    "The best upper confidence bound, with the last winner.",
-	"anpei":  "The greatest expected improvement less the noise of judgement, with the last winner.",
-	"rahbo":  "The best upper confidence bound less the noise of judgement, with the last winner.",
+	EUBOName:   "The pair whose better one is expected to be best.",
+	RAEUBOName: "The pair whose better one is expected to be best, where the expert's judgement is reliable.",
+	EIName:     "The greatest expected improvement, with the last winner.",
+	UCBName:    "The best upper confidence bound, with the last winner.",
+	ANPEIName:  "The greatest expected improvement less the noise of judgement, with the last winner.",
+	RAHBOName:  "The best upper confidence bound less the noise of judgement, with the last winner.",
 }
 
 // pair searches for the pair that RAEUBO (Sinaga et al. 2026, Eq. 11) holds best; α = 0 is EUBO.
@@ -108,7 +107,7 @@ func (r *Rule) pair(ctx context.Context, in Input, posterior *pref.Posterior, al
 
 // one searches for one point; the other is the last winner.
 func (r *Rule) one(ctx context.Context, in Input, posterior *pref.Posterior) (first, second search.Result, err error) {
-	u, dim, d := in.Model.Utility, posterior.Dim(), r.def.Policy.Duel
+	u, dim := in.Model.Utility, posterior.Dim()
 	q := posterior.NewPredictor()
 	best := math.Inf(-1)
 	for _, x := range u.Duels.X {
@@ -117,15 +116,15 @@ func (r *Rule) one(ctx context.Context, in Input, posterior *pref.Posterior) (fi
 	}
 	dm, ds, dn := make([]float64, dim), make([]float64, dim), make([]float64, dim)
 	value := func(dst []float64, mean, sd, noise float64, dm, ds, dn []float64) float64 {
-		switch {
-		case d.EI != nil:
+		switch r.name {
+		case EIName:
 			return acquisition.UtilityLogEI(dst, mean, sd, best, dm, ds)
-		case d.UCB != nil:
-			return acquisition.RAHBO(dst, mean, sd, noise, *d.UCB.Beta, 0, dm, ds, dn)
-		case d.ANPEI != nil:
-			return acquisition.ANPEI(dst, mean, sd, noise, best, *d.ANPEI.Gamma, dm, ds, dn)
+		case UCBName:
+			return acquisition.RAHBO(dst, mean, sd, noise, r.beta, 0, dm, ds, dn)
+		case ANPEIName:
+			return acquisition.ANPEI(dst, mean, sd, noise, best, r.gamma, dm, ds, dn)
 		}
-		return acquisition.RAHBO(dst, mean, sd, noise, *d.RAHBO.Eta, *d.RAHBO.Gamma, dm, ds, dn)
+		return acquisition.RAHBO(dst, mean, sd, noise, r.eta, r.gamma, dm, ds, dn)
 	}
 	f := func(x, grad []float64) float64 {
 		if grad == nil {

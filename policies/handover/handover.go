@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Width asks where the belief is still wide (Xu et al. 2024, Alg. 1 line 8).
@@ -19,15 +18,6 @@ type Width struct {
 	// Gate only while the labels predict what is measured; with cobol the expert
 	// has to earn it first (see [Schedule]).
 	WhereItMatters, Gate bool
-}
-
-// New returns the rule a definition names; nil for never.
-func New(h definition.Handover) *Width {
-	if h.Width == nil {
-		return nil
-	}
-	w := h.Width
-	return &Width{Threshold: *w.Threshold, PerExperiment: *w.PerExperiment, WhereItMatters: *w.WhereItMatters, Gate: *w.Gate}
 }
 
 // Verdict says what to do with an aided candidate.
@@ -80,7 +70,7 @@ const (
 // OpenGate compares the expert's labels with what the objective model says at
 // the labelled compositions, and reports whether the labels predict it.
 //
-// The labels are regressed on the standardised posterior mean (smaller is
+// The labels are regressed on the standardized posterior mean (smaller is
 // better): P(reject) = S(b₀ + b₁·mean), with normal priors on b₀ and b₁ and
 // Laplace's approximation of the posterior. The gate is open while P(b₁ > 0) ≥
 // ½: an expert whose rejections do not go with bad results closes it. sd are
@@ -122,14 +112,6 @@ type Choose struct {
 	// Explain shows what the models base their view on, Gate asks only while the
 	// choices predict what is measured.
 	Explain, Gate bool
-}
-
-// NewChoose returns the rule a definition names; nil for others.
-func NewChoose(h definition.Handover) *Choose {
-	if h.Choose == nil {
-		return nil
-	}
-	return &Choose{Explain: *h.Choose.Explain, Gate: *h.Choose.Gate}
 }
 
 // OpenChoice compares the expert's choices with what the objective model says

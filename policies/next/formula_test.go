@@ -61,14 +61,18 @@ func TestAcquisitionsAreTheirFormulas(t *testing.T) {
 			}
 			gain := math.Sqrt(0.2 * 1 * math.Sqrt(2*(1+4))) // after four measurements in one dimension
 			for name, want := range map[string]struct {
-				rule  definition.Next
+				rule  definition.Choice
 				value float64
 			}{
-				"lcb":     {definition.Next{LCB: &definition.LCB{Beta: ptr(1.5), BetaRule: definition.BetaFixed}}, mean - 1.5*sd},
-				"growing": {definition.Next{LCB: &definition.LCB{Beta: ptr(9.0), BetaRule: definition.BetaGrowing}}, mean - gain*sd},
-				"logei":   {definition.Next{LogEI: &definition.LogEI{}}, -math.Log(improvement)},
+				"lcb":     {next.LCB{Beta: ptr(1.5), BetaRule: next.BetaFixed}.Choice(), mean - 1.5*sd},
+				"growing": {next.LCB{Beta: ptr(9.0), BetaRule: next.BetaGrowing}.Choice(), mean - gain*sd},
+				"logei":   {next.LogEI{}.Choice(), -math.Log(improvement)},
 			} {
-				f, err := next.New(want.rule).Acquisition(m, 1)
+				rule, err := next.New(want.rule)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f, err := rule.Acquisition(m, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -85,24 +89,26 @@ func TestAcquisitionsAreTheirFormulas(t *testing.T) {
 	}
 }
 
-// Law: a definition names a rule by the one choice that is set, and has none for a
-// design or a person.
+// Law: a choice names its rule, and no design or person is a rule that searches a model;
+// only Thompson sampling draws.
 func TestNames(t *testing.T) {
-	for want, n := range map[string]definition.Next{
-		"lcb": {LCB: &definition.LCB{BetaRule: definition.BetaGrowing}}, "logei": {LogEI: &definition.LogEI{}}, "thompson": {Thompson: &definition.Thompson{}},
-		"sobol": {Sobol: &definition.Sobol{}}, "random": {Random: &definition.Random{}}, "prior": {Prior: &definition.Prior{}}, "manual": {Manual: &definition.Manual{}},
+	for want, choice := range map[string]definition.Choice{
+		"lcb":      next.LCB{BetaRule: next.BetaGrowing}.Choice(),
+		"logei":    next.LogEI{}.Choice(),
+		"thompson": next.Thompson{}.Choice(),
 	} {
-		if got := next.Name(n); got != want {
-			t.Errorf("%+v is called %q, want %q", n, got, want)
+		rule, err := next.New(choice)
+		if err != nil {
+			t.Fatal(err)
 		}
-		rule := next.New(n)
-		searches := want == "lcb" || want == "logei" || want == "thompson"
-		if (rule != nil) != searches || rule != nil && (rule.Name() != want || rule.Rationale() == "") {
+		if rule.Name() != want || rule.Rationale() == "" {
 			t.Errorf("the rule of %q is %v", want, rule)
 		}
-		_, draws := rule.(interface{ Draws() })
-		if draws != (want == "thompson") {
+		if _, draws := rule.(interface{ Draws() }); draws != (want == "thompson") {
 			t.Errorf("%q draws: %v", want, draws)
 		}
+	}
+	if rule, err := next.New(next.Sobol{}.Choice()); rule != nil {
+		t.Errorf("a design is the rule %v, %v", rule, err)
 	}
 }

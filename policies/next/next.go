@@ -1,11 +1,12 @@
 // Package next chooses a composition to measure: the acquisition functions of
-// Bayesian optimisation, and space-filling designs beside them.
+// Bayesian optimization, and space-filling designs beside them.
 //
-// Everything here is on the model's side: the unit cube, the standardised
+// Everything here is on the model's side: the unit cube, the standardized
 // objective, smaller is better.
 package next
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 
@@ -25,45 +26,36 @@ type Rule interface {
 	Name() string
 	// Rationale says what the composition that it chooses has: "the best …".
 	Rationale() string
-	// Acquisition returns the function to minimise.
+	// Acquisition returns the function to minimize.
 	Acquisition(m *objective.Model, seed uint64) (Acquisition, error)
 }
 
-// New returns the rule a definition names; nil where it names none that searches a
-// model of the objective: a design ("sobol", "random"), "prior" or "manual".
-func New(n definition.Next) Rule {
-	switch {
-	case n.LCB != nil:
-		rule := lcb{rule: n.LCB.BetaRule}
-		if rule.rule == definition.BetaFixed {
-			rule.beta = *n.LCB.Beta
+// New returns the acquisition that a complete definition chooses; nil where it chooses
+// none of this package.
+func New(c definition.Choice) (Rule, error) {
+	switch c.Name {
+	case LCBName:
+		var s LCB
+		if err := c.Decode(&s); err != nil {
+			return nil, err
 		}
-		return rule
-	case n.LogEI != nil:
-		return logEI{}
-	case n.Thompson != nil:
-		return thompson{}
+		if s.BetaRule != BetaFixed {
+			return lcb{rule: s.BetaRule}, nil
+		}
+		if s.Beta == nil {
+			return nil, errors.New("the definition lacks beta of lcb")
+		}
+		return lcb{rule: s.BetaRule, beta: *s.Beta}, nil
+	case LogEIName:
+		return logEI{}, nil
+	case ThompsonName:
+		return thompson{}, nil
 	}
-	return nil
-}
-
-// Name returns the name, in a campaign file, of what a definition names.
-func Name(n definition.Next) string {
-	switch {
-	case n.Sobol != nil:
-		return definition.DesignSobol
-	case n.Random != nil:
-		return definition.DesignRandom
-	case n.Prior != nil:
-		return "prior"
-	case n.Manual != nil:
-		return "manual"
-	}
-	return New(n).Name()
+	return nil, nil
 }
 
 // Constants of Lemma 3.1 as the reference implementation of Xu et al. 2024
-// sets them, on standardised data.
+// sets them, on standardized data.
 const (
 	lemmaNorm  = 1    // B
 	lemmaDelta = 0.01 // δ
@@ -85,16 +77,16 @@ type lcb struct {
 	beta float64 // of the rule "fixed"
 }
 
-func (lcb) Name() string { return "lcb" }
+func (lcb) Name() string { return LCBName }
 func (lcb) Rationale() string {
 	return "the best confidence bound: the best value that the model holds possible"
 }
 
 func (r lcb) width(m *objective.Model) (float64, error) {
 	switch r.rule {
-	case definition.BetaFixed:
+	case BetaFixed:
 		return r.beta, nil
-	case definition.BetaGrowing:
+	case BetaGrowing:
 		return math.Sqrt(coexbo.Beta(m.GP().Dim(), len(m.Observations))), nil
 	}
 	gain, err := m.GP().InformationGain(lemmaNoise)
@@ -103,7 +95,10 @@ func (r lcb) width(m *objective.Model) (float64, error) {
 
 func (r lcb) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
 	beta, err := r.width(m)
-	return Bound(m, -beta), err
+	if err != nil {
+		return nil, err
+	}
+	return Bound(m, -beta), nil
 }
 
 // Bound returns μ + wσ: a lower confidence bound for negative w, an upper one
@@ -125,7 +120,7 @@ func Bound(m *objective.Model, w float64) Acquisition {
 // a measured composition (Ament et al. 2023).
 type logEI struct{}
 
-func (logEI) Name() string      { return "logei" }
+func (logEI) Name() string      { return LogEIName }
 func (logEI) Rationale() string { return "the greatest expected improvement on the best so far" }
 
 func (logEI) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
@@ -153,7 +148,7 @@ func (logEI) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
 // thompson is one draw from the posterior.
 type thompson struct{}
 
-func (thompson) Name() string { return "thompson" }
+func (thompson) Name() string { return ThompsonName }
 
 // Draws marks a rule whose acquisition is a draw: another seed gives another.
 func (thompson) Draws() {}

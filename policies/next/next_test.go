@@ -28,11 +28,21 @@ func model(t *testing.T) *objective.Model {
 	return view.Objective
 }
 
-var rules = map[string]definition.Next{
-	"lcb":      {LCB: &definition.LCB{Beta: ptr(1.5), BetaRule: definition.BetaFixed}},
-	"lemma":    {LCB: &definition.LCB{Beta: ptr(1.0), BetaRule: definition.BetaLemma}},
-	"logei":    {LogEI: &definition.LogEI{}},
-	"thompson": {Thompson: &definition.Thompson{}},
+var rules = map[string]definition.Choice{
+	"lcb":      next.LCB{Beta: ptr(1.5), BetaRule: next.BetaFixed}.Choice(),
+	"lemma":    next.LCB{Beta: ptr(1.0), BetaRule: next.BetaLemma}.Choice(),
+	"logei":    next.LogEI{}.Choice(),
+	"thompson": next.Thompson{}.Choice(),
+}
+
+// ruleOf returns the rule that is chosen.
+func ruleOf(t *testing.T, c definition.Choice) next.Rule {
+	t.Helper()
+	r, err := next.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // The gradient of each acquisition is that of its value, by central
@@ -41,7 +51,7 @@ func TestGradients(t *testing.T) {
 	m := model(t)
 	for name, n := range rules {
 		t.Run(name, func(t *testing.T) {
-			f, err := next.New(n).Acquisition(m, 7)
+			f, err := ruleOf(t, n).Acquisition(m, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +81,7 @@ func TestGradients(t *testing.T) {
 // many draws have the posterior's mean and standard deviation.
 func TestThompsonDrawsFromThePosterior(t *testing.T) {
 	m := model(t)
-	rule := next.New(rules["thompson"])
+	rule := ruleOf(t, rules["thompson"])
 	x := []float64{0.8, 0.75}
 	draw := func(seed uint64) float64 {
 		f, err := rule.Acquisition(m, seed)
@@ -106,7 +116,7 @@ func TestBeta(t *testing.T) {
 		"lemma": func(beta float64) bool { return beta > 1 && beta < 1.01 }, // methods: 1.0004, for σ = 1e-4
 		"logei": func(beta float64) bool { return beta == 1 },
 	} {
-		beta, err := next.Beta(next.New(rules[name]), m)
+		beta, err := next.Beta(ruleOf(t, rules[name]), m)
 		if err != nil || !want(beta) {
 			t.Errorf("%s: β = %v, %v", name, beta, err)
 		}

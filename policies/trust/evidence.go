@@ -38,7 +38,7 @@ const interceptSD = 3
 var ErrEvidence = errors.New("the labels cannot be compared with what was measured")
 
 // Weigh compares labels with what the objective's model says of the labelled
-// compositions; joint is its posterior there, standardised, smaller being
+// compositions; joint is its posterior there, standardized, smaller being
 // better. reject[i] is label i, example[i] whether it was given as an example
 // before anything was asked.
 //

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/trust"
 	"github.com/campaignd/campaignd/projections/belief"
@@ -101,8 +100,5 @@ func TestNoHarmIsRecorded(t *testing.T) {
 		if math.Abs(test.Left-want[i][0]) > 1e-15 || math.Abs(test.Right-want[i][1]) > 1e-15 || holds != want[i][2] || test.Relation != "<=" || !strings.HasPrefix(test.Name, trust.NoHarmPrefix) {
 			t.Errorf("test %d is %+v, want %v", i, test, want[i])
 		}
-	}
-	if trust.New(definition.Trust{}) != nil {
-		t.Error("there is a rule that nobody named")
 	}
 }

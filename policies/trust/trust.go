@@ -8,25 +8,16 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/belief"
 )
 
 // COBOL is the primal-dual rule of Xu et al. 2024 (Alg. 1): the aided candidate
-// minimises f̲(x) + λ·g̲(x), where g̲ is the lower bound of the expert's rejection
+// minimizes f̲(x) + λ·g̲(x), where g̲ is the lower bound of the expert's rejection
 // score and λ the dual variable of the constraint g̲(x) ≤ 0.
 type COBOL struct {
 	// Lambda0 is λ at first, Zeta the step of λ, Eta the trust weight η.
 	Lambda0, Zeta, Eta float64
-}
-
-// New returns the rule a definition names; nil for none.
-func New(t definition.Trust) *COBOL {
-	if t.COBOL == nil {
-		return nil
-	}
-	return &COBOL{Lambda0: *t.COBOL.Lambda0, Zeta: *t.COBOL.Zeta, Eta: *t.COBOL.Eta}
 }
 
 // Augmented is an acquisition to which an expert's belief adds a term. Where a bound of
@@ -107,7 +98,7 @@ const NoHarmPrefix = "no harm: "
 // worst case, and the model must not be more than η times as sure of it.
 //
 // optimistic is f̲ at the aided candidate, worst is min f̄ over the space, and
-// the standard deviations are the objective's; all standardised. eta is η.
+// the standard deviations are the objective's; all standardized. eta is η.
 func NoHarm(optimistic, worst, sdUnaided, sdAided, eta float64) []events.Test {
 	return []events.Test{
 		{Name: NoHarmPrefix + "optimistic bound of the aided candidate against the least pessimistic bound",

@@ -12,11 +12,7 @@ import (
 
 func cobol(t *testing.T) *trust.COBOL {
 	t.Helper()
-	def, err := study.Define("branin", 1, 8, study.WithExpert(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return trust.New(def.Policy.Trust)
+	return &trust.COBOL{Lambda0: 1, Zeta: 0.02, Eta: 3}
 }
 
 // The dual variable rises where the belief rejects, falls where it accepts,
@@ -62,11 +58,8 @@ func TestAcquisition(t *testing.T) {
 		t.Fatal(err)
 	}
 	view := core.View()
-	c, b := trust.New(def.Policy.Trust), view.Beliefs[0]
-	base, err := next.New(def.Policy.Next).Acquisition(view.Objective, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, b := cobol(t), view.Beliefs[0]
+	base := next.Bound(view.Objective, -1)
 	augmented := c.Augment(base, b, 0.7)
 	f := augmented.At
 	x := []float64{0.37, 0.58}

@@ -16,26 +16,22 @@ import (
 var Family = policies.Family{
 	Name: "unaided",
 	Rules: []policies.Rule{
-		{Part: policies.Next, Name: "lcb"},
-		{Part: policies.Next, Name: "logei"},
-		{Part: policies.Next, Name: "thompson"},
-		{Part: policies.Next, Name: "sobol"},
-		{Part: policies.Next, Name: "random"},
-		{Part: policies.Trust, Name: policies.None},
-		{Part: policies.Handover, Name: policies.Never},
+		{Part: policies.Next, Name: next.LCBName, Settings: func() definition.Settings { return new(next.LCB) }, Model: true},
+		{Part: policies.Next, Name: next.LogEIName, Settings: func() definition.Settings { return new(next.LogEI) }, Model: true},
+		{Part: policies.Next, Name: next.ThompsonName, Settings: func() definition.Settings { return new(next.Thompson) }, Model: true},
+		{Part: policies.Next, Name: next.SobolName, Settings: func() definition.Settings { return new(next.Sobol) }},
+		{Part: policies.Next, Name: next.RandomName, Settings: func() definition.Settings { return new(next.Random) }},
+		{Part: policies.Trust, Name: policies.None, Settings: func() definition.Settings { return new(None) }},
+		{Part: policies.Handover, Name: policies.Never, Settings: func() definition.Settings { return new(Never) }},
 	},
 	Methods: []policies.Method{
-		{Name: "lcb", Summary: "confidence bound, nobody is asked", Policy: alone(definition.Next{LCB: &definition.LCB{}})},
-		{Name: "logei", Summary: "expected improvement, nobody is asked", Policy: alone(definition.Next{LogEI: &definition.LogEI{}})},
-		{Name: "thompson", Summary: "Thompson sampling, nobody is asked", Policy: alone(definition.Next{Thompson: &definition.Thompson{}})},
-		{Name: "sobol", Summary: "a space-filling design", Policy: alone(definition.Next{Sobol: &definition.Sobol{}})},
-		{Name: "random", Summary: "compositions at random", Policy: alone(definition.Next{Random: &definition.Random{}})},
+		{Name: "lcb", Summary: "confidence bound, nobody is asked", Policy: policies.Alone(next.LCB{}.Choice())},
+		{Name: "logei", Summary: "expected improvement, nobody is asked", Policy: policies.Alone(next.LogEI{}.Choice())},
+		{Name: "thompson", Summary: "Thompson sampling, nobody is asked", Policy: policies.Alone(next.Thompson{}.Choice())},
+		{Name: "sobol", Summary: "a space-filling design", Policy: policies.Alone(next.Sobol{}.Choice())},
+		{Name: "random", Summary: "compositions at random", Policy: policies.Alone(next.Random{}.Choice())},
 	},
 	New: New,
-}
-
-func alone(n definition.Next) definition.Policy {
-	return definition.Policy{Next: n, Trust: definition.Trust{None: &definition.NoTrust{}}, Handover: definition.Handover{Never: &definition.NeverAsk{}}}
 }
 
 // policy runs the unaided candidate of each step, or the next point of a design.
@@ -47,7 +43,11 @@ type policy struct {
 
 // New returns the policy of a complete definition as a version decided.
 func New(def definition.Campaign, version int) (policies.Policy, error) {
-	return &policy{def, version, next.New(def.Policy.Next)}, nil
+	rule, err := next.New(def.Policy.Next)
+	if err != nil {
+		return nil, err
+	}
+	return &policy{def, version, rule}, nil
 }
 
 func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
@@ -66,7 +66,7 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 		return m.Decide(ctx, v, d)
 	}
 	kind := definition.DesignSobol
-	if p.def.Policy.Next.Random != nil {
+	if p.def.Policy.Next.Name == next.RandomName {
 		kind = definition.DesignRandom
 	}
 	remark := ""

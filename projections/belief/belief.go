@@ -45,11 +45,19 @@ type state struct {
 type Projection struct {
 	state state
 	space *space.Space // follows from state.Definition
+	needs *Needs       // of the campaign's policy
 	cache map[string]*Model
 }
 
 // New returns the projection of a campaign without events.
 func New() *Projection { return &Projection{cache: make(map[string]*Model)} }
+
+// Configure says how the campaign's policy wants beliefs; nil where it reads none. It is
+// called with each new definition, and is no part of the state.
+func (p *Projection) Configure(needs *Needs) {
+	p.needs = needs
+	clear(p.cache)
+}
 
 // Name implements projections.Projection.
 func (p *Projection) Name() string { return "belief" }
@@ -59,7 +67,9 @@ func (p *Projection) Snapshot() ([]byte, error) { return json.Marshal(&p.state) 
 
 // Restore implements projections.Projection.
 func (p *Projection) Restore(snapshot []byte) error {
+	needs := p.needs
 	*p = *New()
+	p.needs = needs
 	if err := json.Unmarshal(snapshot, &p.state); err != nil {
 		return fmt.Errorf("restore belief: %w", err)
 	}
@@ -164,7 +174,7 @@ func (p *Projection) find(name string) *Expert {
 func (p *Projection) Stale(expert string) bool {
 	x := p.find(expert)
 	switch p.feedback() {
-	case "", definition.FeedbackPinpoint, definition.FeedbackGaussian:
+	case "", FeedbackPinpoint, FeedbackGaussian:
 		return false // there is nothing to fit
 	}
 	return x != nil && x.Revision != x.FitRevision

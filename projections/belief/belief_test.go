@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/objective"
@@ -20,15 +21,24 @@ func ptr[T any](x T) *T { return &x }
 func at(x float64) definition.Point { return definition.Point{"x": definition.Number(x)} }
 
 // line is a campaign over x from 0 to 10 with two experts and the given belief.
-func line(b definition.Belief) definition.Campaign {
+func line(b belief.Settings) definition.Campaign {
 	if b.Confidence == nil {
 		b.Confidence = ptr(0.1)
 	}
 	return definition.Campaign{
 		Name: "line", Parameters: []definition.Parameter{{Name: "x", Min: ptr(0.0), Max: ptr(10.0)}},
 		Objective: definition.Objective{Name: "y", Goal: definition.Minimize}, Model: definition.Model{Kernel: "rbf"},
-		Policy: definition.Policy{Trust: definition.Trust{COBOL: &definition.COBOL{Belief: b}}}, Experts: []definition.Expert{{Name: "ada"}, {Name: "bob"}},
+		Policy: definition.Policy{Trust: cobol.COBOL{Settings: b}.Choice()}, Experts: []definition.Expert{{Name: "ada"}, {Name: "bob"}},
 	}
+}
+
+// needs are those of the campaign's policy, one of package cobol.
+func needs(def definition.Campaign) *belief.Needs {
+	var rule cobol.COBOL
+	if def.Policy.Trust.Decode(&rule) != nil || rule.Feedback == "" {
+		return nil
+	}
+	return &belief.Needs{Settings: rule.Settings, DoubleConfidence: rule.Paper}
 }
 
 // fold is a campaign whose events are applied one after the other, with a model of the
@@ -56,6 +66,7 @@ func begin(t *testing.T, def definition.Campaign) *fold {
 	if f.objective, err = p.Model(); err != nil {
 		t.Fatal(err)
 	}
+	f.Configure(needs(def))
 	f.apply(&events.CampaignDefined{Definition: def})
 	return f
 }
@@ -134,7 +145,7 @@ func TestLabelsAreInOrderOfQuestions(t *testing.T) {
 	var first [2]float64
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		f := begin(t, line(definition.Belief{Feedback: definition.FeedbackLabel}))
+		f := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel}))
 		for _, i := range rng.Perm(len(numbers)) {
 			n := numbers[i]
 			x := float64(i)
@@ -172,7 +183,7 @@ func TestLabelsAreInOrderOfQuestions(t *testing.T) {
 // word reads as an accept.
 func TestAnswers(t *testing.T) {
 	for answer, want := range map[events.Label]string{"accept": "q1+", "reject": "q1−", "refuse": "q1−", "yes": "q1−", "": ""} {
-		given, superseding := begin(t, line(definition.Belief{Feedback: definition.FeedbackLabel})), begin(t, line(definition.Belief{Feedback: definition.FeedbackLabel}))
+		given, superseding := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel})), begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel}))
 		given.apply(label("ada", 1, 3, answer), fitted("ada", 2, 0.1))
 		superseding.apply(label("ada", 1, 3, "accept"), relabel("ada", 1, 3, answer), fitted("ada", 2, 0.1))
 		if a, b := given.labels("ada"), superseding.labels("ada"); a != want || b != want {
@@ -185,9 +196,9 @@ func TestAnswers(t *testing.T) {
 // never fitted never does.
 func TestStale(t *testing.T) {
 	for feedback, fits := range map[string]bool{
-		definition.FeedbackLabel: true, definition.FeedbackComparison: true, definition.FeedbackRanking: true, definition.FeedbackPinpoint: false, definition.FeedbackGaussian: false, "": false,
+		belief.FeedbackLabel: true, belief.FeedbackComparison: true, belief.FeedbackRanking: true, belief.FeedbackPinpoint: false, belief.FeedbackGaussian: false, "": false,
 	} {
-		f := begin(t, line(definition.Belief{Feedback: feedback}))
+		f := begin(t, line(belief.Settings{Feedback: feedback}))
 		stale := func(what string, ada, bob bool) {
 			t.Helper()
 			if f.Stale("ada") != (ada && fits) || f.Stale("bob") != (bob && fits) || f.Stale("eve") {
@@ -211,10 +222,10 @@ func TestStale(t *testing.T) {
 		stale("no label taken back", false, false)
 		f.apply(&events.QuestionAnswered{Question: "q5", Form: events.FormPinpoint, Expert: "ada", Answer: events.Answer{Point: at(3)}})
 		stale("a pinpoint, which says nothing of a belief", false, false)
-		f.apply(&events.CampaignAmended{Definition: line(definition.Belief{Feedback: feedback})})
+		f.apply(&events.CampaignAmended{Definition: line(belief.Settings{Feedback: feedback})})
 		stale("an amendment", true, true)
 	}
-	f := begin(t, line(definition.Belief{Feedback: definition.FeedbackLabel}))
+	f := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel}))
 	f.apply(label("ada", 1, 1, "accept"), relabel("ada", 1, 1, "reject"), label("bob", 2, 1, "accept"))
 	if a, b, e := f.Revision("ada"), f.Revision("bob"), f.Revision("eve"); a != 3 || b != 1 || e != 0 { // given, taken away, given
 		t.Errorf("revisions %d, %d, %d", a, b, e)
@@ -233,7 +244,7 @@ const within = 2e-4
 // as great (Xu et al. 2024, Eq. 5). An accept is its mirror image.
 func TestBeliefOfOneLabel(t *testing.T) {
 	for _, c := range []struct{ b, confidence float64 }{{1, 0.1}, {2, 0.1}, {2, 0.3}, {4, 0.05}} {
-		f := begin(t, line(definition.Belief{Feedback: definition.FeedbackLabel}))
+		f := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel}))
 		f.apply(label("ada", 1, 3, "reject"), label("bob", 2, 3, "accept"), fitted("ada", c.b, c.confidence), fitted("bob", c.b, c.confidence))
 		least := max(-c.b, logit(sigmoid(c.b)*math.Exp(-c.confidence*math.Sqrt2)))
 		x := []float64{0.3}
@@ -257,9 +268,9 @@ func TestBeliefOfOneLabel(t *testing.T) {
 // Law: of compositions in order the better has the smaller score; those left out come
 // after the others.
 func TestBeliefOfComparisons(t *testing.T) {
-	for _, feedback := range []string{definition.FeedbackComparison, definition.FeedbackRanking} {
+	for _, feedback := range []string{belief.FeedbackComparison, belief.FeedbackRanking} {
 		for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1}} {
-			f := begin(t, line(definition.Belief{Feedback: feedback}))
+			f := begin(t, line(belief.Settings{Feedback: feedback}))
 			f.apply(compared("ada", 1, order...), label("ada", 2, 5, "accept"), fitted("ada", 2, 0.1))
 			m := f.model("ada")
 			if m.Labels != nil || m.X != nil || len(m.Comparisons) != 1 {
@@ -279,7 +290,7 @@ func TestBeliefOfComparisons(t *testing.T) {
 
 // Law: with a window the last answers count, in the order of questions, and no others.
 func TestWindow(t *testing.T) {
-	f := begin(t, line(definition.Belief{Feedback: definition.FeedbackLabel, Window: ptr(2)}))
+	f := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel, Window: ptr(2)}))
 	f.apply(label("ada", 10, 1, "accept"), label("ada", 3, 2, "reject"), label("ada", 2, 3, "reject"), fitted("ada", 2, 0.1))
 	if got := f.labels("ada"); got != "q3− q10+" {
 		t.Errorf("the last two labels are %s", got)
@@ -288,7 +299,7 @@ func TestWindow(t *testing.T) {
 	if got := f.labels("ada"); got != "q10+ q11+" {
 		t.Errorf("the last two labels are %s", got)
 	}
-	g := begin(t, line(definition.Belief{Feedback: definition.FeedbackComparison, Window: ptr(1)}))
+	g := begin(t, line(belief.Settings{Feedback: belief.FeedbackComparison, Window: ptr(1)}))
 	g.apply(compared("ada", 4, 0, 1, 2), compared("ada", 1, 2, 1, 0), fitted("ada", 2, 0.1))
 	if m := g.model("ada"); len(m.Comparisons) != 1 || m.Comparisons[0].Question != "q4" {
 		t.Errorf("the last comparison is %v", m.Comparisons)
@@ -321,8 +332,9 @@ func TestFitBelief(t *testing.T) {
 		{"margin 0.141, from 2 on", 0.1, nil, ptr(2.0), false, 2, 0.1},
 		{"margin 0.141, from 8 on", 0.1, nil, ptr(8.0), false, 8, 0.1},
 	} {
-		def := line(definition.Belief{Feedback: definition.FeedbackLabel, Confidence: &c.confidence, MaxNorm: c.maxNorm})
-		def.Policy.Trust.COBOL.Paper = c.paper
+		settings := belief.Settings{Feedback: belief.FeedbackLabel, Confidence: &c.confidence, MaxNorm: c.maxNorm}
+		def := line(settings)
+		def.Policy.Trust = cobol.COBOL{Settings: settings, Paper: c.paper}.Choice()
 		f := begin(t, def)
 		f.apply(label("ada", 1, 3, "reject"))
 		if c.last != nil {
@@ -342,10 +354,11 @@ func TestFitBelief(t *testing.T) {
 // of the campaign: at its mean p = 0.953, a standard deviation away S(−3) + (1 −
 // 2S(−3))·e^(−½); of a category it says nothing. Who states none has none.
 func TestStatedBelief(t *testing.T) {
-	def := line(definition.Belief{Feedback: definition.FeedbackGaussian})
+	def := line(belief.Settings{Feedback: belief.FeedbackGaussian})
 	def.Parameters = append(def.Parameters, definition.Parameter{Name: "salt", Categories: []definition.CategoryDef{{Name: "u"}, {Name: "v"}}})
 	def.Experts[0].Belief = &definition.StatedBelief{Mean: definition.Point{"x": definition.Number(4), "salt": definition.Category("u")}, SD: map[string]float64{"x": 2}}
 	f := &fold{t: t, Projection: belief.New(), objective: new(objective.Model)}
+	f.Configure(needs(def))
 	f.apply(&events.CampaignDefined{Definition: def})
 	m := f.model("ada")
 	least := sigmoid(-3)
@@ -364,7 +377,7 @@ func TestStatedBelief(t *testing.T) {
 // Law: there is no belief without a fit, without a model of the objective, and of
 // nobody; it is built anew for another model of the objective, and where an answer changes.
 func TestModelIsOfWhatIsKnown(t *testing.T) {
-	f := begin(t, line(definition.Belief{Feedback: definition.FeedbackLabel}))
+	f := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel}))
 	f.apply(label("ada", 1, 3, "reject"))
 	none := func(expert string, obj *objective.Model) {
 		t.Helper()
@@ -380,7 +393,7 @@ func TestModelIsOfWhatIsKnown(t *testing.T) {
 	if f.model("ada") != first {
 		t.Error("the same belief is built twice")
 	}
-	other := begin(t, line(definition.Belief{Feedback: definition.FeedbackLabel})).objective
+	other := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel})).objective
 	if m, err := f.Model("ada", other); err != nil || m == first {
 		t.Errorf("for another model of the objective: %v, %v", m, err)
 	}
@@ -394,22 +407,23 @@ func TestModelIsOfWhatIsKnown(t *testing.T) {
 	if score := first.MLEAt([]float64{0.5}, nil); first.Labels[0].Question != "q1" || len(first.Labels) != 1 || math.Abs(score) > 1 {
 		t.Errorf("an older belief has changed: %v", first.Labels)
 	}
-	f.apply(&events.CampaignAmended{Definition: line(definition.Belief{Feedback: definition.FeedbackLabel})})
+	f.apply(&events.CampaignAmended{Definition: line(belief.Settings{Feedback: belief.FeedbackLabel})})
 	none("ada", f.objective)
 }
 
 // Law: live = replayed = restored, after every event.
 func TestSnapshots(t *testing.T) {
-	f := begin(t, line(definition.Belief{Feedback: definition.FeedbackLabel}))
+	f := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel}))
 	f.apply(label("ada", 2, 3, "reject"), label("ada", 1, 5, "accept"), fitted("ada", 2, 0.1), compared("bob", 3, 1, 0), relabel("ada", 2, 3, ""),
 		&events.ModelFitFailed{Model: events.ModelBelief, Expert: "bob"}, &events.QuestionSuperseded{Question: "q3", Form: events.FormComparison, Expert: "bob"},
-		&events.CampaignAmended{Definition: line(definition.Belief{Feedback: definition.FeedbackLabel})}, label("eve", 4, 1, "accept"), fitted("ada", 2, 0.1))
+		&events.CampaignAmended{Definition: line(belief.Settings{Feedback: belief.FeedbackLabel})}, label("eve", 4, 1, "accept"), fitted("ada", 2, 0.1))
 	projectiontest.Run(t, func() []projections.Projection { return []projections.Projection{belief.New()} }, f.history)
 	snapshot, err := f.Snapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	restored := belief.New()
+	restored.Configure(needs(line(belief.Settings{Feedback: belief.FeedbackLabel})))
 	if err := restored.Restore(snapshot); err != nil {
 		t.Fatal(err)
 	}

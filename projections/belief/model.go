@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/choice"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/objective"
@@ -56,9 +55,9 @@ func (p *Projection) Model(expert string, obj *objective.Model) (*Model, error) 
 	var m *Model
 	var err error
 	switch {
-	case p.feedback() == definition.FeedbackGaussian:
+	case p.feedback() == FeedbackGaussian:
 		m, err = p.stated(expert)
-	case x.Fit != nil:
+	case x.Fit != nil && p.needs != nil:
 		m, err = p.set(x, obj)
 	}
 	if err != nil {
@@ -122,25 +121,22 @@ const categorySD = 1e3
 // feedback is the form of feedback that the policy's belief is built from, ""
 // where there is no belief.
 func (p *Projection) feedback() string {
-	if settings := p.settings(); settings != nil {
-		return settings.Feedback
+	if p.needs == nil {
+		return ""
 	}
-	return ""
+	return p.needs.Feedback
 }
-
-// settings are those of the belief that the policy reads, nil where it reads none.
-func (p *Projection) settings() *definition.Belief { return p.state.Definition.Policy.Trust.Belief() }
 
 // evidence returns what the expert has said over the unit cube, the last
 // answers alone where the definition sets a window.
 func (p *Projection) evidence(x *Expert) (choice.Evidence, *Model, error) {
 	m := &Model{Expert: x.Name, Labels: slices.Clone(x.Labels), Comparisons: slices.Clone(x.Comparisons)}
-	if w := p.settings().Window; w != nil {
+	if w := p.needs.Window; w != nil {
 		m.Labels = m.Labels[max(0, len(m.Labels)-*w):]
 		m.Comparisons = m.Comparisons[max(0, len(m.Comparisons)-*w):]
 	}
 	switch p.feedback() {
-	case definition.FeedbackComparison, definition.FeedbackRanking:
+	case FeedbackComparison, FeedbackRanking:
 		m.Labels = nil
 		var feedback choice.Feedback
 		for _, c := range m.Comparisons {
@@ -192,15 +188,14 @@ const firstNorm = 1
 // confidence c, to the expert's present answers, going on from the last fit (Xu
 // et al. 2024, App. F).
 func (p *Projection) FitBelief(expert string, obj *objective.Model) (events.BeliefFit, error) {
-	x, settings := p.expert(expert), p.settings()
-	fit := events.BeliefFit{NormBound: firstNorm, Confidence: *settings.Confidence}
+	x := p.expert(expert)
+	fit := events.BeliefFit{NormBound: firstNorm, Confidence: *p.needs.Confidence}
 	if x.Fit != nil {
 		fit = *x.Fit
 	}
-	cobol := p.state.Definition.Policy.Trust.COBOL
-	rule := choice.NormRule{MaxNorm: math.Inf(1), DoubleC: cobol != nil && cobol.Paper, Jitter: choice.DefaultJitter}
-	if settings.MaxNorm != nil {
-		rule.MaxNorm = *settings.MaxNorm
+	rule := choice.NormRule{MaxNorm: math.Inf(1), DoubleC: p.needs.DoubleConfidence, Jitter: choice.DefaultJitter}
+	if p.needs.MaxNorm != nil {
+		rule.MaxNorm = *p.needs.MaxNorm
 	}
 	evidence, _, err := p.evidence(x)
 	if err != nil {

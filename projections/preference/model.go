@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/internal/num/copeland"
 	"github.com/campaignd/campaignd/internal/num/dirichlet"
@@ -53,7 +52,7 @@ func (p *Projection) Model(expert string) (*Model, error) {
 	if x == nil || p.state.Definition == nil {
 		return nil, nil
 	}
-	form := Form(p.state.Definition)
+	form := p.needs.Form
 	if form != "" && x.Fit == nil {
 		return nil, nil
 	}
@@ -76,8 +75,8 @@ func (p *Projection) Model(expert string) (*Model, error) {
 
 // data is the model before it is built.
 func (p *Projection) data(x *Expert) (*Model, error) {
-	m := &Model{Expert: x.Name, Form: Form(p.state.Definition), Comparisons: slices.Clone(x.Comparisons), space: p.space, spread: copeland.Expected}
-	if c := p.state.Definition.Policy.Trust.CoExBO; c != nil && c.Spread == definition.SpreadEpistemic {
+	m := &Model{Expert: x.Name, Form: p.needs.Form, Comparisons: slices.Clone(x.Comparisons), space: p.space, spread: copeland.Expected}
+	if p.needs.Spread == SpreadEpistemic {
 		m.spread = copeland.Epistemic
 	}
 	for _, c := range x.Comparisons {

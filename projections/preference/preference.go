@@ -1,7 +1,7 @@
 // Package preference is the projection of what each expert prefers: their
 // comparisons, the anchors at which they trust their own judgement, and the
-// model that follows from them. Which model that is follows from the
-// campaign's policy:
+// model that follows from them. Which model that is the campaign's policy
+// says ([Projection.Configure]):
 //
 //   - a classifier of pairs with the score of each composition against a random
 //     one, for policies that join preferences with measurements (Adachi et al. 2024, §3.1);
@@ -44,11 +44,34 @@ type state struct {
 type Projection struct {
 	state state
 	space *space.Space // follows from state.Definition
+	needs Needs        // of the campaign's policy
 	cache map[string]*Model
 }
 
+// Needs is which model of comparisons a policy reads.
+type Needs struct {
+	// Form is one of the Preference constants of package events, or "" for none.
+	Form string
+	// Spread is what the variance of an expert's score counts, in the choice form: one of
+	// the Spread constants. Empty is "expected".
+	Spread string
+}
+
+// What the variance of an expert's score counts.
+const (
+	SpreadExpected  = "expected"
+	SpreadEpistemic = "epistemic"
+)
+
 // New returns the projection of a campaign without events.
 func New() *Projection { return &Projection{cache: make(map[string]*Model)} }
+
+// Configure says which model the campaign's policy reads. It is called with each new
+// definition, and is no part of the state.
+func (p *Projection) Configure(needs Needs) {
+	p.needs = needs
+	clear(p.cache)
+}
 
 // Name implements projections.Projection.
 func (p *Projection) Name() string { return "preference" }
@@ -58,7 +81,9 @@ func (p *Projection) Snapshot() ([]byte, error) { return json.Marshal(&p.state) 
 
 // Restore implements projections.Projection.
 func (p *Projection) Restore(snapshot []byte) error {
+	needs := p.needs
 	*p = *New()
+	p.needs = needs
 	if err := json.Unmarshal(snapshot, &p.state); err != nil {
 		return fmt.Errorf("restore preference: %w", err)
 	}
@@ -166,7 +191,7 @@ const choiceRefitEvery = 20
 // enough comparisons have come since.
 func (p *Projection) Stale(expert string) bool {
 	x := p.find(expert)
-	form := Form(p.state.Definition)
+	form := p.needs.Form
 	if x == nil || form == "" || len(x.Comparisons) == 0 || x.Revision == x.FitRevision {
 		return false
 	}
@@ -186,21 +211,6 @@ func (p *Projection) Revision(expert string) int {
 		return x.Revision
 	}
 	return 0
-}
-
-// Form returns which model of comparisons a definition's policy reads: one of
-// the Preference constants of package events, or "" for none.
-func Form(def *definition.Campaign) string {
-	p := def.Policy
-	switch {
-	case p.Duel.MRLPF != nil || p.Duel.MaxMinLCB != nil || p.Duel.RandomDuels != nil:
-		return ""
-	case !p.Measures():
-		return events.PreferenceUtility
-	case p.Trust.CoExBO != nil || p.Trust.PiBO != nil || p.Next.Prior != nil:
-		return events.PreferenceChoice
-	}
-	return ""
 }
 
 var _ projections.Projection = (*Projection)(nil)

@@ -43,12 +43,20 @@ func defined(t *testing.T, method string) definition.Campaign {
 	return campaignfile.Complete(builtin.Registry(), def)
 }
 
+// projection is that of a campaign of a method.
+func projection(t *testing.T, method string) *preference.Projection {
+	t.Helper()
+	p := preference.New()
+	p.Configure(builtin.Registry().Methods.Needs(defined(t, method)).Preference)
+	return p
+}
+
 // course is what happens to the projection's campaign: comparisons that are
 // answered out of order, changed and taken back, anchors, fits that succeed and
 // fail, and an amendment.
 func course(t *testing.T, method string) []events.Event {
 	t.Helper()
-	live := preference.New()
+	live := projection(t, method)
 	var history []events.Event
 	happens := func(payload events.Payload) {
 		t.Helper()
@@ -130,7 +138,7 @@ func predicted(t *testing.T, m *preference.Model) (values []float64) {
 // and those of the definition.
 func TestAnchorsInstead(t *testing.T) {
 	declared := func(payloads ...*events.AnchorsDeclared) string {
-		p := preference.New()
+		p := projection(t, "raeubo")
 		if err := p.Apply(events.Event{}, &events.CampaignDefined{Definition: defined(t, "raeubo")}); err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +174,7 @@ func TestAnchorsInstead(t *testing.T) {
 // says, after every event.
 func TestModelFollowsFromState(t *testing.T) {
 	for _, method := range []string{"coexbo", "raeubo"} {
-		live, models := preference.New(), 0
+		live, models := projection(t, method), 0
 		for _, e := range course(t, method) {
 			payload, err := events.Decode(e)
 			if err != nil {
@@ -179,7 +187,7 @@ func TestModelFollowsFromState(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			restored := preference.New()
+			restored := projection(t, method)
 			if err := restored.Restore(snapshot); err != nil {
 				t.Fatal(err)
 			}
@@ -229,7 +237,7 @@ func TestOrderOfAnswers(t *testing.T) {
 	changed := func(q int, order ...int) events.Payload { return superseded(answered(q, "ada", order)) }
 	unsure := given(11)
 	fold := func(payloads ...events.Payload) *preference.Model {
-		p := preference.New()
+		p := projection(t, "coexbo")
 		for _, payload := range append([]events.Payload{&events.CampaignDefined{Definition: def}}, payloads...) {
 			if err := p.Apply(events.Event{}, payload); err != nil {
 				t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/copeland"
-	"github.com/campaignd/campaignd/projections/preference"
 )
 
 // Law: the score of a composition is the chance to be preferred to another one of the
@@ -49,7 +48,7 @@ func TestScoreIsAgainstTheSpace(t *testing.T) {
 		{"half of it", half, right, 0.01},           // that of 256 compositions drawn at random
 		{"a list", list, [][]float64{{0.9, 0.1}, {0.8, 0.9}}, 0.01},
 	} {
-		p := preference.New()
+		p := projection(t, "coexbo")
 		for _, payload := range []events.Payload{
 			&events.CampaignDefined{Definition: c.def},
 			answered(1, "ada", []int{0, 1}), answered(2, "ada", []int{0, 1}), answered(4, "ada", []int{1, 0}), answered(7, "ada", []int{1, 0}),

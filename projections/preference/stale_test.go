@@ -6,6 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
@@ -27,6 +28,7 @@ func TestStale(t *testing.T) {
 			def.Model.Utility.RefitEvery = &c.refitEvery
 		}
 		p := preference.New()
+		p.Configure(builtin.Registry().Methods.Needs(def).Preference)
 		apply := func(payload events.Payload) {
 			if err := p.Apply(events.Event{}, payload); err != nil {
 				t.Fatal(err)
@@ -61,7 +63,7 @@ func TestWinnersAndLosers(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"mr-lpf", "maxmin-lcb", "random-duels"} {
-		p := preference.New()
+		p := projection(t, method)
 		for _, payload := range []events.Payload{
 			&events.CampaignDefined{Definition: defined(t, method)}, ordered("q2", options[:2], 1, 0), ordered("q1", options, 2),
 		} {

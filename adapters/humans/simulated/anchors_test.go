@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/reliability"
 	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/policies/duel"
 )
 
 // anchored is a campaign on Branin's function whose expert has two anchors near one
@@ -25,7 +26,7 @@ func anchored(t *testing.T, change func(*definition.Campaign)) (definition.Exper
 	e := definition.Expert{Name: "ada", Channel: simulated.Choose(simulated.Settings{Anchored: true, Task: "branin"}),
 		Anchors: []definition.Point{k.Point([]float64{2, 10}), k.Point([]float64{3, 11})}}
 	def := defined("branin", 1)
-	def.Policy.Duel.EUBO, def.Experts = &definition.EUBO{}, []definition.Expert{e}
+	def.Policy.Duel, def.Experts = duel.EUBO{}.Choice(), []definition.Expert{e}
 	if change != nil {
 		change(&def)
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/policies/duel"
 )
 
 // Law: the studies that come with campaignd can be read, in every size.
@@ -113,7 +115,8 @@ func TestDefinition(t *testing.T) {
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	if def.Name != "branin" || def.Budget.Experiments != 8 || def.Policy.Trust.COBOL == nil || *def.Policy.Trust.COBOL.Zeta != 0.02 ||
+	trust, trusted := cobol.SettingsOf(def.Policy)
+	if def.Name != "branin" || def.Budget.Experiments != 8 || !trusted || *trust.Zeta != 0.02 ||
 		len(def.Experts) != 1 || def.Experts[0].Name != "expert" || accuracy(t, def.Experts[0]) != 2 || !*def.Initial.Balanced {
 		t.Errorf("%+v", def)
 	}
@@ -275,8 +278,12 @@ experts:
 		if len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		if x1, _ := def.Experts[0].Anchors[0]["x1"].Float(); *def.Policy.Duel.UCB.Beta != c.beta || x1 != c.x1 || len(def.Experts[0].Anchors) != 1 {
-			t.Errorf("%+v: β = %g, anchors %v", c, *def.Policy.Duel.UCB.Beta, def.Experts[0].Anchors)
+		var rule duel.UCB
+		if err := def.Policy.Duel.Decode(&rule); err != nil {
+			t.Fatal(err)
+		}
+		if x1, _ := def.Experts[0].Anchors[0]["x1"].Float(); *rule.Beta != c.beta || x1 != c.x1 || len(def.Experts[0].Anchors) != 1 {
+			t.Errorf("%+v: β = %g, anchors %v", c, *rule.Beta, def.Experts[0].Anchors)
 		}
 	}
 	for want, change := range map[string][2]string{

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/handover"
 	"github.com/campaignd/campaignd/policies/search"
@@ -47,9 +46,9 @@ func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.
 	return d.Run(policies.Unaided, policies.RuleJudged, reason), nil
 }
 
-// earn decides whether the expert may be followed in this step, and whether the
+// assess decides whether the expert may be followed in this step, and whether the
 // unaided candidate is put to them where they may not.
-func (p *policy) earn(s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result) (policies.Decision, error) {
+func (p *policy) assess(s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result) (policies.Decision, error) {
 	evidence, err := evidenceOf(s.View, b)
 	if err != nil {
 		return d, fmt.Errorf("%w: %w", step.ErrBelief, err)
@@ -105,7 +104,7 @@ func evidenceOf(v policies.View, b *belief.Model) (trust.Evidence, error) {
 
 // Helps implements policies.Helper: it weighs labels, and no other feedback.
 func (p *policy) Helps(v policies.View) []policies.Help {
-	if v.Objective == nil || p.feedback != definition.FeedbackLabel {
+	if v.Objective == nil || p.belief.Feedback != belief.FeedbackLabel {
 		return nil
 	}
 	var all []policies.Help
@@ -142,8 +141,8 @@ func (p *policy) labels(v policies.View, expert string) labels {
 		l.reject = append(l.reject, q.Answer.Label == events.LabelReject)
 		l.example = append(l.example, q.Volunteered)
 	}
-	if p.window != nil {
-		first := max(0, len(l.x)-*p.window)
+	if p.belief.Window != nil {
+		first := max(0, len(l.x)-*p.belief.Window)
 		l = labels{l.x[first:], l.reject[first:], l.example[first:]}
 	}
 	return l

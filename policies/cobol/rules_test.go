@@ -1,0 +1,151 @@
+package cobol_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/projections/belief"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+func ptr[T any](x T) *T { return &x }
+
+// situation is a campaign after eight experiments, and what is to be decided in it.
+type situation struct {
+	def  definition.Campaign
+	view policies.View
+}
+
+// after returns the situation of a campaign that has run with a policy, in the middle of
+// a budget of forty.
+func after(t *testing.T, policy definition.Policy) situation {
+	t.Helper()
+	def, err := study.Define("branin", 1, 8, study.WithExpert(1), func(def *definition.Campaign) { def.Policy = policy })
+	if err != nil {
+		t.Fatal(err)
+	}
+	core, err := study.Simulate(t.Context(), memlog.New(), def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := situation{def, core.View()}
+	state := *s.view.Campaign
+	state.Decisions++ // the one that asks what follows
+	s.view.Campaign = &state
+	s.def.Budget.Experiments = 40
+	return s
+}
+
+// asked puts a question about a composition into the turn, with what became of it.
+func (s *situation) asked(status campaign.QuestionStatus, label events.Label, at definition.Point) {
+	state := s.view.Campaign
+	state.Questions = append(slices.Clone(state.Questions), campaign.Question{
+		ID: campaign.QuestionID(len(state.Questions)), Decision: campaign.DecisionID(state.Decisions - 1),
+		Status: status, Form: events.FormLabel, Expert: "ada",
+		Options: []events.Option{{Parameters: at}}, Answer: events.Answer{Label: label},
+	})
+}
+
+// decide makes the decision.
+func (s *situation) decide(t *testing.T) policies.Decision {
+	t.Helper()
+	p, err := builtin.Registry().Methods.New(s.def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := p.Decide(t.Context(), s.view, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// elsewhere is a composition that nothing else in the campaign is about.
+var elsewhere = definition.Point{"x1": definition.Number(1.5), "x2": definition.Number(2.5)}
+
+// Law: which rule settles a decision, and what it does. Each situation has every cause of
+// the rules below it as well, as far as they can be had together: of two rules that
+// apply, the earlier one settles it.
+func TestRulesAndTheirOrder(t *testing.T) {
+	accepts := func(s *situation) { s.asked(campaign.Answered, events.LabelAccept, elsewhere) }
+	rejects := func(s *situation) { s.asked(campaign.Answered, events.LabelReject, elsewhere) }
+	expires := func(s *situation) { s.asked(campaign.Expired, "", elsewhere) }
+	spent := func(s *situation) { s.def.Budget.Experiments = s.view.Campaign.Spent() }
+	late := func(s *situation) { s.def.Budget.Experiments = 9 }
+	wordless := func(s *situation) { s.def.Budget.Labels = ptr(0) }
+	unmodelled := func(s *situation) { s.view.Objective = nil }
+	infeasible := func(s *situation) { s.view.FeasibilityError = errors.New("no") }
+	unbelieved := func(s *situation) {
+		s.view.Beliefs, s.view.BeliefErrors = []*belief.Model{nil}, []error{errors.New("no")}
+	}
+	unknown := func(s *situation) {
+		b := *s.view.Beliefs[0]
+		b.Labels, b.X = nil, nil
+		s.view.Beliefs = []*belief.Model{&b}
+	}
+	alone := func(s *situation) { s.def.Experts, s.view.Beliefs, s.view.BeliefErrors = nil, nil, nil }
+
+	ungated := definition.Policy{
+		Trust: cobol.COBOL{}.Choice(), Handover: cobol.Width{Gate: ptr(false), PerExperiment: ptr(2)}.Choice(),
+	}
+	silent := definition.Policy{Trust: cobol.COBOHL{}.Choice(), Handover: definition.NewChoice(policies.Never, nil)}
+	naming := definition.Policy{Trust: cobol.COBOHL{Settings: belief.Settings{Feedback: belief.FeedbackPinpoint}}.Choice()}
+	for _, c := range []struct {
+		name   string
+		policy definition.Policy
+		causes []func(*situation)
+		action events.Action
+		rule   string
+		chosen string
+	}{
+		{"the budget is spent", ungated, []func(*situation){spent, unmodelled, accepts}, events.ActionStop, policies.RuleBudget, ""},
+		{"there is no model", ungated, []func(*situation){unmodelled, accepts}, events.ActionRun, policies.RuleDesign, policies.Design},
+		{"the model cannot be used", ungated, []func(*situation){infeasible, accepts}, events.ActionRun, policies.RuleDesign, policies.Design},
+		{"they accepted", ungated, []func(*situation){rejects, rejects, accepts, unbelieved}, events.ActionRun, policies.RuleAccepted, policies.Aided},
+		{"there is nobody", ungated, []func(*situation){alone, rejects, rejects}, events.ActionRun, policies.RuleUnaided, policies.Unaided},
+		{"there is no belief", ungated, []func(*situation){unbelieved, rejects, rejects, expires}, events.ActionRun, policies.RuleNoBelief, policies.Unaided},
+		{"they did not answer", ungated, []func(*situation){rejects, rejects, expires}, events.ActionRun, policies.RuleNoAnswer, policies.Unaided},
+		{"they answered often enough", ungated, []func(*situation){rejects, rejects}, events.ActionRun, policies.RuleCap, policies.Unaided},
+
+		{"the rest is the model's", definition.Policy{}, []func(*situation){late, wordless}, events.ActionRun, policies.RuleHandedOver, policies.Unaided},
+		{"they are judged", definition.Policy{}, nil, events.ActionAsk, policies.RuleJudge, policies.Unaided},
+		{"they are trusted, and cannot be asked", definition.Policy{}, []func(*situation){wordless}, events.ActionRun, policies.RuleModelsTurn, policies.Unaided},
+		{"they are unknown, and cannot be asked", definition.Policy{}, []func(*situation){unknown, wordless}, events.ActionRun, policies.RuleGate, policies.Unaided},
+
+		{"nobody is asked", silent, []func(*situation){wordless}, events.ActionRun, policies.RuleNever, policies.Aided},
+		{"they are to name it", naming, nil, events.ActionAsk, policies.RuleAsk, ""},
+		{"they cannot name it", naming, []func(*situation){wordless}, events.ActionRun, policies.RuleLabelBudget, policies.Unaided},
+		{"they named none", naming, []func(*situation){expires, wordless}, events.ActionRun, policies.RuleNoAnswer, policies.Unaided},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := after(t, c.policy)
+			for _, cause := range c.causes {
+				cause(&s)
+			}
+			if d := s.decide(t); d.Action != c.action || d.Rule != c.rule || d.Chosen != c.chosen {
+				t.Errorf("it is to %s %q by the rule %q (%s), want %s %q by %q", d.Action, d.Chosen, d.Rule, d.Reason, c.action, c.chosen, c.rule)
+			}
+		})
+	}
+}
+
+// Law: who is judged is answered by measuring what they were asked about, whatever they
+// said of it: an accept makes it no candidate of theirs.
+func TestWhatIsJudgedIsMeasured(t *testing.T) {
+	for _, label := range []events.Label{events.LabelAccept, events.LabelReject} {
+		s := after(t, definition.Policy{})
+		asks := s.decide(t)
+		s.asked(campaign.Answered, label, asks.Candidate().Parameters)
+		if d := s.decide(t); d.Action != events.ActionRun || d.Rule != policies.RuleJudged || d.Chosen != policies.Unaided {
+			t.Errorf("after %q it is to %s %q by the rule %q", label, d.Action, d.Chosen, d.Rule)
+		}
+	}
+}

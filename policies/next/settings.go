@@ -1,0 +1,128 @@
+package next
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+)
+
+// Names of the rules in a campaign file.
+const (
+	LCBName      = "lcb"
+	LogEIName    = "logei"
+	ThompsonName = "thompson"
+	SobolName    = definition.DesignSobol
+	RandomName   = definition.DesignRandom
+)
+
+// Rules for the width of a confidence bound.
+const (
+	BetaFixed   = "fixed"
+	BetaLemma   = "lemma"   // Xu et al. 2024, Lemma 3.1
+	BetaGrowing = "growing" // Adachi et al. 2024, §5
+)
+
+// defaultBeta is β where a file does not say.
+const defaultBeta = 1
+
+// LCB is the lower confidence bound μ − βσ of a minimized objective (the upper
+// one of a maximized objective).
+type LCB struct {
+	// Beta is β. Default 1 (the reference implementation of Xu et al. 2024
+	// arrives at 1.0004).
+	Beta *float64 `json:"beta,omitempty" jsonschema:"minimum=0"`
+	// BetaRule is "fixed" (default) or "lemma": β_t = B + σ√(2(γ_{t−1} + 1 + ln(2/δ))),
+	// B = 1, δ = 0.01, σ = 1e-4 (Lemma 3.1), or "growing": β_t = √(0.2 d √(2(1 + t))) in
+	// d dimensions after t measurements (Adachi et al. 2024; default with trust: coexbo and pibo).
+	BetaRule string `json:"beta_rule,omitempty" jsonschema:"enum=fixed,enum=lemma,enum=growing"`
+}
+
+// Choice returns the choice of this rule.
+func (s LCB) Choice() definition.Choice { return definition.NewChoice(LCBName, s) }
+
+// Complete implements definition.Settings.
+func (s *LCB) Complete(*definition.Campaign) {
+	definition.Default(&s.BetaRule, BetaFixed)
+	if s.BetaRule == BetaFixed {
+		definition.DefaultTo(&s.Beta, defaultBeta)
+	}
+}
+
+// Check implements definition.Settings.
+func (*LCB) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
+
+// Words implements definition.Settings.
+func (s *LCB) Words(def *definition.Campaign) string {
+	bound := map[string]string{definition.Maximize: "upper", definition.Minimize: "lower"}[def.Objective.Goal]
+	switch s.BetaRule {
+	case BetaLemma:
+		return fmt.Sprintf("the composition with the best %s confidence bound, its width by Lemma 3.1 of Xu et al. 2024", bound)
+	case BetaGrowing:
+		return fmt.Sprintf("the composition with the best %s confidence bound, its width growing as in Adachi et al. 2024", bound)
+	}
+	return fmt.Sprintf("the composition with the best %s confidence bound of a Gaussian process (β = %s)", bound, format.Optional(s.Beta))
+}
+
+// LCBOf returns the settings of the rule where a policy has it.
+func LCBOf(p definition.Policy) (s LCB, ok bool) {
+	return s, p.Next.Name == LCBName && p.Next.Decode(&s) == nil
+}
+
+// LogEI is the logarithm of the expected improvement on the best posterior mean.
+type LogEI struct{ plain }
+
+// Choice returns the choice of this rule.
+func (LogEI) Choice() definition.Choice { return definition.NewChoice(LogEIName, nil) }
+
+// Words implements definition.Settings.
+func (*LogEI) Words(*definition.Campaign) string {
+	return "the composition with the greatest expected improvement on the best so far (its logarithm)"
+}
+
+// Thompson takes the optimum of one draw from the posterior.
+type Thompson struct{ plain }
+
+// Choice returns the choice of this rule.
+func (Thompson) Choice() definition.Choice { return definition.NewChoice(ThompsonName, nil) }
+
+// Words implements definition.Settings.
+func (*Thompson) Words(*definition.Campaign) string {
+	return "the optimum of one draw from the Gaussian process"
+}
+
+// Sobol goes through a space-filling design without a model.
+type Sobol struct{ plain }
+
+// Choice returns the choice of this rule.
+func (Sobol) Choice() definition.Choice { return definition.NewChoice(SobolName, nil) }
+
+// Words implements definition.Settings.
+func (*Sobol) Words(*definition.Campaign) string {
+	return "the next composition of a space-filling design, without a model"
+}
+
+// Random takes compositions at random without a model.
+type Random struct{ plain }
+
+// Choice returns the choice of this rule.
+func (Random) Choice() definition.Choice { return definition.NewChoice(RandomName, nil) }
+
+// Words implements definition.Settings.
+func (*Random) Words(*definition.Campaign) string {
+	return "a composition at random, without a model"
+}
+
+// plain is a rule without settings.
+type plain struct{}
+
+// Complete implements definition.Settings.
+func (plain) Complete(*definition.Campaign) {}
+
+// Check implements definition.Settings.
+func (plain) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
+
+// Searches reports whether a rule of next searches a model of the objective.
+func Searches(c definition.Choice) bool {
+	return c.Name == LCBName || c.Name == LogEIName || c.Name == ThompsonName
+}
