@@ -18,11 +18,6 @@ func continuous(name string, lo, hi float64) definition.Parameter {
 	return definition.Parameter{Name: name, Min: &lo, Max: &hi}
 }
 
-func number(p definition.Point, name string) float64 {
-	x, _ := p[name].Float()
-	return x
-}
-
 func open(t *testing.T, def definition.Campaign) *space.Space {
 	t.Helper()
 	sp, err := space.New(def)
