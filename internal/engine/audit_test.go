@@ -260,6 +260,15 @@ func TestAuditOfOtherVersions(t *testing.T) {
 	}
 }
 
+// Law: of every kind an audit knows who writes it.
+func TestEveryKindHasAWriter(t *testing.T) {
+	for _, info := range events.Kinds() {
+		if !engine.Writes(info.Kind) {
+			t.Errorf("%s has no row in the table of writers", info.Kind)
+		}
+	}
+}
+
 // Law: nobody writes an event of any kind under a name that is no actor.
 func TestNobodyWritesEvents(t *testing.T) {
 	log, _ := simulate(t, electrolyte(t, 3, 4))

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/campaignd/campaignd/events"
+
 import (
 	"context"
 	"math"
@@ -18,3 +20,6 @@ func (r *Runner) DecideAs(version int) {
 		r.aside.decideAs(version)
 	}
 }
+
+// Writes reports whether an audit knows who writes events of a kind.
+func Writes(kind events.Kind) bool { return writers[kind] != 0 }
