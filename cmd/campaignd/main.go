@@ -1,8 +1,8 @@
 // Command campaignd drives closed-loop lab campaigns together with human
 // experts, and can prove afterwards why it did everything it did.
 //
-// Each subcommand is a file of this package; wire.go is the list of the
-// instruments and experts it can drive.
+// Each subcommand is a file of this package. The instruments, experts and methods
+// that it knows are the rows of internal/builtin.
 package main
 
 import (

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,6 +61,23 @@ func (c Choice) Decode(into any) error {
 		return fmt.Errorf("the settings of %s: %w", c.Name, err)
 	}
 	return nil
+}
+
+// SettingsOf returns the settings of a choice as its owner's struct S.
+func SettingsOf[S any](c Choice) (S, error) {
+	var s S
+	err := c.Decode(&s)
+	return s, err
+}
+
+// SettingsIf returns the settings of a choice as its owner's struct S, where the choice
+// is of that name; a zero S where it is not, or where they cannot be read.
+func SettingsIf[S any](c Choice, name string) (s S, ok bool) {
+	if c.Name != name {
+		return s, false
+	}
+	s, err := SettingsOf[S](c)
+	return s, err == nil
 }
 
 // MarshalJSON writes an object with the name as its one key; null for no choice.
@@ -186,10 +204,11 @@ type Path []any
 // At returns a path from the top of the definition.
 func At(steps ...any) Path { return steps }
 
-// To returns the path that continues here.
-func (p Path) To(steps ...any) Path {
-	return append(p[:len(p):len(p)], steps...)
-}
+// To returns the path with further steps. The result shares nothing with p.
+func (p Path) To(steps ...any) Path { return append(slices.Clone(p), steps...) }
+
+// Within says whether p leads to the same place as q or below it.
+func (p Path) Within(q Path) bool { return len(p) >= len(q) && slices.Equal(p[:len(q)], q) }
 
 // String writes the path as a person would: "parameters[1].min".
 func (p Path) String() string {

@@ -30,7 +30,7 @@ var may = []struct {
 	{"internal/plaintext", nil},
 	{"internal/input", nil},
 	{"internal/format", []string{"events"}},
-	{"internal/yamltree", []string{"internal/format", "internal/plaintext"}},
+	{"internal/yamltree", []string{"events/definition", "internal/format", "internal/plaintext"}},
 	{"internal/console", []string{"events", "internal/format", "internal/plaintext"}},
 	{"internal/tasks", []string{"events", "internal/num", "internal/format", "internal/space"}},
 	{"internal/space", []string{"events", "internal/format", "internal/num"}},

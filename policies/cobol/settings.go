@@ -173,13 +173,13 @@ type Width struct {
 func (s Width) Choice() definition.Choice { return definition.NewChoice(WidthName, s) }
 
 // WidthOf returns the settings of the rule where a policy has it.
-func WidthOf(p definition.Policy) (s Width, ok bool) {
-	return s, p.Handover.Name == WidthName && p.Handover.Decode(&s) == nil
+func WidthOf(p definition.Policy) (Width, bool) {
+	return definition.SettingsIf[Width](p.Handover, WidthName)
 }
 
 // SettingsOf returns the settings of COBOL where a policy has it.
-func SettingsOf(p definition.Policy) (s COBOL, ok bool) {
-	return s, p.Trust.Name == Name && p.Trust.Decode(&s) == nil
+func SettingsOf(p definition.Policy) (COBOL, bool) {
+	return definition.SettingsIf[COBOL](p.Trust, Name)
 }
 
 // Complete implements definition.Settings. The paper's rules ask wherever a belief is

@@ -120,8 +120,8 @@ type Choose struct {
 func (s Choose) Choice() definition.Choice { return definition.NewChoice(ChooseName, s) }
 
 // ChooseOf returns the settings of the rule where a policy has it.
-func ChooseOf(p definition.Policy) (s Choose, ok bool) {
-	return s, p.Handover.Name == ChooseName && p.Handover.Decode(&s) == nil
+func ChooseOf(p definition.Policy) (Choose, bool) {
+	return definition.SettingsIf[Choose](p.Handover, ChooseName)
 }
 
 // Complete implements definition.Settings.

@@ -65,8 +65,8 @@ func (s *LCB) Words(def *definition.Campaign) string {
 }
 
 // LCBOf returns the settings of the rule where a policy has it.
-func LCBOf(p definition.Policy) (s LCB, ok bool) {
-	return s, p.Next.Name == LCBName && p.Next.Decode(&s) == nil
+func LCBOf(p definition.Policy) (LCB, bool) {
+	return definition.SettingsIf[LCB](p.Next, LCBName)
 }
 
 // LogEI is the logarithm of the expected improvement on the best posterior mean.

@@ -50,9 +50,7 @@ type Settings struct {
 
 // SettingsOf returns the settings of an expert who is simulated.
 func SettingsOf(e definition.Expert) (Settings, error) {
-	var s Settings
-	err := e.Channel.Decode(&s)
-	return s, err
+	return definition.SettingsOf[Settings](e.Channel)
 }
 
 // Choose returns the choice of this channel with its settings.

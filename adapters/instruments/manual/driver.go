@@ -15,8 +15,8 @@ var Driver = instruments.Driver{
 	Name:     Name,
 	Settings: func() definition.Settings { return new(Settings) },
 	Open: func(_ context.Context, def definition.Campaign, env instruments.Environment) (instruments.Instrument, error) {
-		var settings Settings
-		if err := def.Instrument.Driver.Decode(&settings); err != nil {
+		settings, err := definition.SettingsOf[Settings](def.Instrument.Driver)
+		if err != nil {
 			return nil, err
 		}
 		return New(settings, def, env.Prompter), nil

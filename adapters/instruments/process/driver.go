@@ -60,9 +60,7 @@ type Settings struct {
 
 // SettingsOf returns the settings in a definition that names a program.
 func SettingsOf(def definition.Campaign) (Settings, error) {
-	var s Settings
-	err := def.Instrument.Driver.Decode(&s)
-	return s, err
+	return definition.SettingsOf[Settings](def.Instrument.Driver)
 }
 
 // Short is the setting that a bare value stands for.
