@@ -66,7 +66,7 @@ func (v *validator) choice(here path, c definition.Choice, settings definition.S
 		v.report(here, err.Error(), "")
 		return
 	}
-	v.faults = append(v.faults, faultsOf(settings.Check(&v.def, definition.Path(here)))...)
+	v.faults = append(v.faults, faultsOf(settings.Check(&v.def, here))...)
 }
 
 // faultsOf returns the faults of a choice's owner as those of the file.
@@ -77,7 +77,7 @@ func faultsOf(found []definition.Fault) []yamltree.Fault {
 		if f.Known != nil {
 			remedy = yamltree.Suggest(f.Unknown, f.Known)
 		}
-		faults[i] = fault(path(f.At), f.Problem, remedy)
+		faults[i] = fault(f.At, f.Problem, remedy)
 	}
 	return faults
 }

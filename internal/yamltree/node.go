@@ -7,34 +7,12 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Path leads to a node: keys of mappings are strings, places in lists are ints.
-type Path []any
-
-// To returns the path with further steps. The result shares nothing with p.
-func (p Path) To(steps ...any) Path { return append(slices.Clone(p), steps...) }
-
-// Within says whether p leads to the same node as q or below it.
-func (p Path) Within(q Path) bool { return len(p) >= len(q) && slices.Equal(p[:len(q)], q) }
-
-// String writes the path as a person would: "parameters[1].min".
-func (p Path) String() string {
-	var b strings.Builder
-	for _, step := range p {
-		switch step := step.(type) {
-		case int:
-			b.WriteString("[" + strconv.Itoa(step) + "]")
-		case string:
-			if b.Len() > 0 {
-				b.WriteByte('.')
-			}
-			b.WriteString(step)
-		}
-	}
-	return b.String()
-}
+type Path = definition.Path
 
 // Place is where something stands in a file: line and column from 1, in characters.
 // The zero Place is nowhere.
