@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/console"
 )
 
 // Channel is a way to ask experts that campaign files can name: a row of the

@@ -3,8 +3,8 @@ package instruments
 import (
 	"context"
 
+	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/console"
 )
 
 // Driver is a kind of instrument that campaign files can name: a row of the

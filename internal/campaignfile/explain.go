@@ -9,8 +9,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/registry"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Explain says in words what a completed definition means: what is varied and

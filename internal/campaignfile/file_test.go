@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/projections/space"
 	"github.com/google/go-cmp/cmp"
 )
 

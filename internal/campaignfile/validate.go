@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/registry"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Validate returns every fault in the sense of a completed definition (see

@@ -15,9 +15,9 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // bench is a campaign in memory whose measurements and fits are made by hand.

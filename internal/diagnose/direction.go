@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Frame is the unit cube of the models, parameter by parameter.

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 func pointer[T any](x T) *T { return &x }

@@ -15,9 +15,9 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // reviewed is an electrolyte campaign of n measurements on which three

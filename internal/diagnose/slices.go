@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Slice is the model along one parameter through the best composition.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/registry"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/belief"
@@ -15,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/projections/feasibility"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/preference"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Core is the state of one campaign and the rules for its next step. It is not

@@ -9,7 +9,7 @@ var usual = []string{
 	"./projections/...",
 	"./policies/...",
 	"./internal/engine/...",
-	"./internal/space/...",
+	"./projections/space/...",
 	"./adapters/instruments/...",
 }
 
@@ -25,7 +25,7 @@ type defender struct {
 // those that run the whole program.
 var defenders = []defender{
 	{folder: "events", why: "the logs and feeds carry every event"},
-	{folder: "internal/space", why: "designs and encodings are what policies search"},
+	{folder: "projections/space", why: "designs and encodings are what policies search"},
 	{folder: "projections", why: "folds read what events say"},
 	{folder: "policies", why: "policies decide on folds and spaces"},
 	{folder: "adapters", why: "instruments and reviewers keep contracts and answer"},

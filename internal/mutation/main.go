@@ -3,7 +3,7 @@
 // the tests that reach it, and reports which changes no test noticed:
 //
 //	go run ./internal/mutation -n 400 -seed 1
-//	go run ./internal/mutation -only internal/space/box.go:42
+//	go run ./internal/mutation -only projections/space/box.go:42
 //
 // All mutants of a sample are compiled together: a mutated function has beside
 // it a copy for each of its mutants, and calls the copy that is selected when
@@ -225,7 +225,7 @@ func at(all []*mutant, places []string) ([]*mutant, error) {
 		file, number, _ := strings.Cut(filepath.ToSlash(place), ":")
 		line, err := strconv.Atoi(number)
 		if err != nil {
-			return nil, fmt.Errorf("-only %s: not a file and a line, as in internal/space/box.go:42", place)
+			return nil, fmt.Errorf("-only %s: not a file and a line, as in projections/space/box.go:42", place)
 		}
 		before := len(found)
 		for _, m := range all {

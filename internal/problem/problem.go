@@ -3,7 +3,7 @@
 // An [Error] has a code for programs, a subject, a message that says what
 // happened, and remedies. A message never says how something is typed or
 // clicked: whoever shows it makes a command, a button or a link of each
-// [Remedy]. Two tables map the codes once each: cmd/campaignd to exit codes,
+// [Remedy]. Two tables map the codes once each: cmd/campaignd/app to exit codes,
 // internal/control to HTTP.
 //
 // The JSON of an Error is that of a problem of RFC 9457, whose optional members

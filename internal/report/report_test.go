@@ -17,7 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // document is a parsed report.

@@ -17,8 +17,8 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Define returns the complete definition of a campaign on a task with its

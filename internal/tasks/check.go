@@ -7,7 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Check holds a campaign's parameters to those of the test problem of a name, and its

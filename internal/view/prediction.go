@@ -13,10 +13,10 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/preference"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Prediction is what the models say of a composition.

@@ -9,8 +9,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/dueling"
 	"github.com/campaignd/campaignd/internal/num/kernel"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // player is MR-LPF or MaxMinLCB.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/optimize"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Result is the composition that was found.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 func ptr[T any](x T) *T { return &x }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 func ptr[T any](x T) *T { return &x }

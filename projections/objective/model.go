@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/kernel"
-	"github.com/campaignd/campaignd/internal/space"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Model is the posterior of the objective.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Observation is one measurement the model learns from, in the user's units.

@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/internal/num/copeland"
 	"github.com/campaignd/campaignd/internal/num/dirichlet"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Model is what one expert prefers, over the unit cube; a preference is always

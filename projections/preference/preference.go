@@ -17,8 +17,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/projections"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Expert is the state of one expert's preferences.

@@ -13,9 +13,9 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/num/reliability"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // anchored is a campaign on Branin's function whose expert has two anchors near one

@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
+	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/format"
 )
 

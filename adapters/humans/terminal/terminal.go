@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/console"
 )
 
 // Reviewer asks one expert through a [console.Prompter]. Whoever sits at the

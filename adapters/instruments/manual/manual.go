@@ -20,9 +20,9 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/format"
 )
 

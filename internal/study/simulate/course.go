@@ -8,8 +8,8 @@ import (
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -80,8 +80,8 @@ type follower struct {
 
 // follow folds a campaign's log into its course, and picks the times of the steps
 // from those of all requests.
-func follow(ctx context.Context, log events.Log, name string, truth Truth, times []float64) (Course, []float64, error) {
-	f := follower{core: engine.NewCore(builtin.Registry()), truth: truth}
+func follow(ctx context.Context, reg registry.Registry, log events.Log, name string, truth Truth, times []float64) (Course, []float64, error) {
+	f := follower{core: engine.NewCore(reg), truth: truth}
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
 			return nil, nil, err

@@ -8,9 +8,9 @@ import (
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/preference"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // RiskWeight is ρ: how much utility a unit of noise costs in risk-adjusted values

@@ -12,7 +12,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 )
@@ -136,7 +135,7 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	steady := pace(cancel)
-	r := &engine.Runner{Registry: builtin.Registry(), Campaign: def.Name, Build: build, Now: study.Clock(), Observe: steady.observe, Eager: true}
+	r := &engine.Runner{Registry: s.File.Registry, Campaign: def.Name, Build: build, Now: study.Clock(), Observe: steady.observe, Eager: true}
 	if def.Measures() { // else nothing is measured
 		instrument, err := t.instrument(def)
 		if err != nil {
@@ -159,7 +158,7 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	if err := r.Run(ctx); err != nil {
 		return nil, err
 	}
-	course, seconds, err := follow(ctx, log, def.Name, t.Truth, watch.seconds)
+	course, seconds, err := follow(ctx, s.File.Registry, log, def.Name, t.Truth, watch.seconds)
 	if err != nil {
 		return nil, err
 	}

@@ -17,16 +17,15 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // leastObservations is how many measurements a surrogate needs.
@@ -46,7 +45,7 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore()) }()
-	core, err := engine.Load(ctx, builtin.Registry(), log, name)
+	core, err := engine.Load(ctx, file.Registry, log, name)
 	if err != nil {
 		return err
 	}

@@ -20,14 +20,13 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/input"
-	"github.com/campaignd/campaignd/internal/space"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Kinds of tasks.
@@ -261,7 +260,7 @@ func (t *Task) onList(definitions []definition.Campaign) error {
 // campaignFile takes over what a campaign file says is sought and what measures.
 func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *studyfile.Task) error {
 	path := file.Resolve(source.CampaignFile)
-	campaign, err := campaignfile.Read(builtin.Registry(), path)
+	campaign, err := campaignfile.Read(file.Registry, path)
 	if err != nil {
 		return err
 	}

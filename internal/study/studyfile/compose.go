@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
@@ -72,6 +72,7 @@ func FunctionSections(name string) (*yamltree.Node, error) {
 
 // composition is a campaign file in the making.
 type composition struct {
+	registry registry.Registry
 	// doc has the sections. Each remembers where in the study it was written, if it was.
 	doc *yamltree.Node
 	// whole is where faults of sections that nobody wrote are reported.
@@ -79,7 +80,7 @@ type composition struct {
 }
 
 func (f *File) compose(t *Task, a *Arm, given *yamltree.Node) *composition {
-	c := &composition{doc: given, whole: a.node}
+	c := &composition{registry: f.Registry, doc: given, whole: a.node}
 	if t.node != nil {
 		c.whole = t.node
 	}
@@ -204,7 +205,7 @@ func (c *composition) read() (definition.Campaign, []yamltree.Fault) {
 	changed := *c
 	stood := changed.standIns()
 	anchored := changed.hideAnchored()
-	def, faults := campaignfile.Define(builtin.Registry(), changed.doc)
+	def, faults := campaignfile.Define(c.registry, changed.doc)
 	if len(faults) > 0 {
 		for i, f := range faults {
 			faults[i] = c.located(f)
@@ -251,6 +252,7 @@ func (c *composition) hideAnchored() (hidden []int) {
 // standIns are the simulated experts for whom a person stands in while the campaign is
 // read.
 type standIns struct {
+	registry  registry.Registry
 	simulated map[int]*humansimulated.Settings // by their place in the list
 	balanced  *bool
 }
@@ -264,7 +266,7 @@ func (c *composition) standIns() standIns {
 	if given(c.doc.Field("instrument"), "simulated") || !experts.IsList() || len(experts.Items) == 0 {
 		return standIns{}
 	}
-	s := standIns{simulated: map[int]*humansimulated.Settings{}}
+	s := standIns{registry: c.registry, simulated: map[int]*humansimulated.Settings{}}
 	all := true // are simulated
 	c.eachExpert(func(i int, expert *yamltree.Node) *yamltree.Node {
 		settings := expert.Field("simulated")
@@ -302,7 +304,7 @@ func (s standIns) restored(def definition.Campaign) definition.Campaign {
 		e.AnswerWithin = 0
 	}
 	def.Initial.Balanced = s.balanced
-	return campaignfile.Complete(builtin.Registry(), def)
+	return campaignfile.Complete(s.registry, def)
 }
 
 // referenceTask has a simulated instrument, so that every policy and every
@@ -324,7 +326,7 @@ func (f *File) reference(a *Arm) []yamltree.Fault {
 	if err != nil {
 		return []yamltree.Fault{a.node.Fault(err.Error(), "")}
 	}
-	plain := &File{Path: f.Path, Experiments: 1000}
+	plain := &File{Registry: f.Registry, Path: f.Path, Experiments: 1000}
 	_, faults := plain.Definition(&Task{Name: task, Function: task}, a, given)
 	return faults
 }

@@ -39,13 +39,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // File is a study that was read without a fault.
 type File struct {
+	// Registry holds what its campaigns may name.
+	Registry registry.Registry
 	// Path and Source are the file and what stands in it.
 	Path, Source string
 	Name         string
@@ -132,6 +136,8 @@ type Arm struct {
 
 // Options choose a part of a study.
 type Options struct {
+	// Registry holds what campaigns may name. Default: what campaignd brings along.
+	Registry registry.Registry
 	// Size is one of the file's sizes; empty: as the file stands.
 	Size string
 	// Seeds replaces the file's, where its Count is positive.
@@ -150,7 +156,10 @@ func Read(path string, options Options) (*File, error) {
 
 // Parse reads a study from memory; relative paths start from path's folder.
 func Parse(path string, data []byte, options Options) (*File, error) {
-	f := &File{Path: path, Source: string(data)}
+	f := &File{Registry: options.Registry, Path: path, Source: string(data)}
+	if len(f.Registry.Methods) == 0 {
+		f.Registry = builtin.Registry()
+	}
 	root, faults := yamltree.Read(data, fileFormat)
 	if root == nil {
 		return nil, f.NewError(faults)

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+)
+
+// errSame means that there is nothing to amend.
+var errSame = errors.New("nothing differs")
+
+func (a *app) amendCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "amend FILE",
+		Short: "Make the allowed changes of the file those of the campaign",
+		Long: `Make what FILE says different from the store hold from now on, as an event:
+budget, stopping rule, policy and model, tighter bounds, further excluded
+regions, times. Whatever else differs is refused, with the reason. A campaign
+that completed goes on after its budget is raised: run it again. One that a person
+stopped stays as it is.`,
+		Example: `  campaignd amend electrolyte.yaml --reason "ten more experiments were granted"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.target(args[0])
+			if err != nil {
+				return err
+			}
+			if t.file == nil {
+				return badInput("%s is a store; amend takes the campaign file with the changes", args[0])
+			}
+			spent, budget := 0, 0
+			err = a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
+				core, err := s.core(cmd.Context())
+				if err != nil {
+					return engine.Request{}, err
+				}
+				state := core.State()
+				def, err := a.wantedDefinition(cmd.Context(), t, state)
+				if err != nil {
+					return engine.Request{}, err
+				}
+				changes, err := campaignfile.Amend(a.registry, *state.Definition, def)
+				if err != nil {
+					return engine.Request{}, inputError{err}
+				}
+				if len(changes) == 0 {
+					return engine.Request{}, errSame
+				}
+				spent, budget = state.Spent(), def.Budget.Experiments
+				return engine.Request{Amend: &events.CampaignAmended{Definition: def, Changes: changes, Reason: reason, Source: t.file.Source}}, nil
+			})
+			if errors.Is(err, errSame) {
+				if a.json {
+					return a.printJSON(recorded{})
+				}
+				a.printf("%s says what the campaign in %s says already; nothing was changed.\n", t.path, t.store)
+				return nil
+			}
+			if err == nil && budget > 0 && spent >= budget && !a.json {
+				a.printf("%s were run already, of the %d it may have now: nothing more is measured, and the next `campaignd run %s` completes it.\n",
+					format.Count(spent, "experiment"), budget, t)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}

@@ -1,0 +1,92 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/internal/yamltree"
+)
+
+// auditDefinitions holds each definition of a campaign to the campaign file that is
+// recorded with it, and the changes that an amendment lists to the two
+// definitions. What another program wrote may have meant something else by the same
+// file, so that a difference there is a remark.
+func auditDefinitions(ctx context.Context, reg registry.Registry, log events.Log, name string, this events.Build) (mismatches, remarks []engine.Mismatch, err error) {
+	var present definition.Campaign
+	var running events.Build
+	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
+		if err != nil {
+			return nil, nil, err
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			continue // the audit has said so
+		}
+		say := func(format string, args ...any) {
+			m := engine.Mismatch{Position: e.Position, Event: e.Kind, Subject: "definition", Problem: fmt.Sprintf(format, args...)}
+			if running == this {
+				mismatches = append(mismatches, m)
+			} else {
+				m.Problem += "; another program wrote it"
+				remarks = append(remarks, m)
+			}
+		}
+		switch p := payload.(type) {
+		case *events.RecoveryDone:
+			running = p.Build
+		case *events.DecisionMade:
+			running = p.Build
+		case *events.ModelFitted:
+			running = p.Build
+		case *events.CampaignDefined:
+			running, present = p.Build, p.Definition
+			if problem := followsFrom(reg, p.Source, p.Definition); problem != "" {
+				say("%s", problem)
+			}
+		case *events.CampaignAmended:
+			if !slices.Equal(campaignfile.Diff(present, p.Definition), p.Changes) {
+				say("the changes that it lists are not those of the definition")
+			}
+			present = p.Definition
+			if problem := followsFrom(reg, p.Source, p.Definition); problem != "" {
+				say("%s", problem)
+			}
+		}
+	}
+	return mismatches, remarks, nil
+}
+
+// followsFrom says where a definition is not what the campaign file means that is
+// recorded with it. The seed may have been given on the command line, and a list
+// of candidates by the instrument: what they led to is made again.
+func followsFrom(reg registry.Registry, source string, def definition.Campaign) string {
+	if source == "" {
+		return ""
+	}
+	file, err := campaignfile.Parse(reg, "the campaign file", []byte(source))
+	if err != nil {
+		var faults *yamltree.Error
+		if errors.As(err, &faults) {
+			return "the campaign file that is recorded with it would be refused"
+		}
+		return fmt.Sprintf("the campaign file that is recorded with it does not read: %v", err)
+	}
+	wanted := file.Definition
+	wanted.Seed = def.Seed
+	driver, _ := reg.Driver(def.Instrument.Driver.Name)
+	if wanted.Candidates == nil && driver.Listed {
+		wanted.Candidates = def.Candidates
+	}
+	if changes := campaignfile.Diff(wanted, def); len(changes) > 0 {
+		return fmt.Sprintf("it does not follow from the campaign file that is recorded with it: %s", view.Change(&def, changes[0]))
+	}
+	return ""
+}

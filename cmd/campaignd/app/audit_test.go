@@ -1,0 +1,145 @@
+package app
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// changes calls changed with a JSON value changed in one leaf, for each of them.
+func changes(path string, value any, changed func(path string, value any)) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			with := func(path string, inner any) {
+				m := maps.Clone(v)
+				m[key] = inner
+				changed(path, m)
+			}
+			changes(path+"/"+key, v[key], with)
+		}
+	case []any:
+		for i := range v {
+			changes(path+"/#", v[i], func(path string, inner any) {
+				list := slices.Clone(v)
+				list[i] = inner
+				changed(path, list)
+			})
+		}
+	case float64:
+		changed(path, v*1.5+1)
+	case string:
+		changed(path, v+"x")
+	case bool:
+		changed(path, !v)
+	}
+}
+
+// Law: a setting of a definition, also one that nothing reads, cannot be changed
+// without the campaign file that is recorded with it, nor the list of what an
+// amendment changed without its definitions; and the honest log has no mismatch.
+func TestDefinitionsFollowFromTheirFiles(t *testing.T) {
+	source, err := os.ReadFile("testdata/tiny.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := campaignfile.Parse(Builtin(), "tiny.yaml", source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	amended := file.Definition
+	amended.Budget.Experiments += 2
+	more := strings.Replace(string(source), "budget: {experiments: 5}", "budget: {experiments: 7}", 1)
+	if again, err := campaignfile.Parse(Builtin(), "more.yaml", []byte(more)); err != nil || len(campaignfile.Diff(amended, again.Definition)) > 0 {
+		t.Fatalf("tiny.yaml with two experiments more is %+v, %v", again, err)
+	}
+	this := events.Build{Version: "v1.0.0", Revision: "1f2e3d"}
+	payloads := []events.Payload{
+		&events.CampaignDefined{Definition: file.Definition, Source: file.Source, Build: this},
+		&events.CampaignAmended{Definition: amended, Source: more, Changes: campaignfile.Diff(file.Definition, amended)},
+	}
+	var all []events.Event
+	for _, p := range payloads {
+		e, err := events.New(file.Definition.Name, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Actor, e.Time = "person:ada", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		all = append(all, e)
+	}
+	found := func(all []events.Event, build events.Build) (mismatches, remarks []engine.Mismatch) {
+		log := memlog.New()
+		if _, err := log.Append(t.Context(), file.Definition.Name, 0, all...); err != nil {
+			t.Fatal(err)
+		}
+		mismatches, remarks, err := auditDefinitions(t.Context(), Builtin(), log, file.Definition.Name, build)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mismatches, remarks
+	}
+	if mismatches, remarks := found(all, this); mismatches != nil || remarks != nil {
+		t.Fatalf("the honest log: %+v %+v", mismatches, remarks)
+	}
+	for i := range all {
+		var data map[string]any
+		if err := json.Unmarshal(all[i].Data, &data); err != nil {
+			t.Fatal(err)
+		}
+		tried := 0
+		for _, field := range []string{"definition", "changes"} {
+			changes("/"+field, data[field], func(path string, value any) {
+				if path == "/definition/seed" {
+					return // --seed: every seed of a decision follows from it
+				}
+				changed := maps.Clone(data)
+				changed[field] = value
+				forged := slices.Clone(all)
+				forged[i].Data, _ = json.Marshal(changed)
+				if _, err := events.Decode(events.Event{Kind: forged[i].Kind, Version: 1, Data: forged[i].Data}); err != nil {
+					return // the audit says that it does not read
+				}
+				tried++
+				if mismatches, _ := found(forged, this); mismatches == nil {
+					t.Errorf("%s: %s is not found", all[i].Kind, path)
+				}
+				if mismatches, remarks := found(forged, events.Build{Version: "v2.0.0"}); mismatches != nil || remarks == nil {
+					t.Errorf("%s: %s of another program: %v %v", all[i].Kind, path, mismatches, remarks)
+				}
+			})
+		}
+		if tried < 20 {
+			t.Errorf("only %d fields of %s were changed", tried, all[i].Kind)
+		}
+	}
+}
+
+// Law: what an earlier version decided leaves an audit incomplete until a person
+// says that it was audited with the program that made it, which the audit names.
+func TestExcept(t *testing.T) {
+	older := engine.BuildShare{Build: events.Build{Version: "v1.0.0", Revision: "1f2e3d4c5b6a7988"}, Decisions: 18, Older: 18}
+	early := engine.BuildShare{Build: events.Build{Version: "devel"}, Decisions: 2, Older: 2}
+	newer := engine.BuildShare{Build: events.Build{Version: "v2.0.0", Revision: "aaaa"}, Decisions: 10, Reproduced: 10}
+	for _, c := range []struct {
+		except []string
+		passes bool
+	}{
+		{nil, false}, {[]string{"aaaa"}, false}, {[]string{"1f2e3d4c5b6a"}, false}, {[]string{"1f2e3d4c5b6a", "devel"}, true},
+		{[]string{build{older.Build}.name(), build{early.Build}.name()}, true}, {[]string{""}, false},
+	} {
+		r := &audited{Chain: chainOK, Older: 20}
+		r.addBuilds([]engine.BuildShare{older, early, newer}, c.except)
+		if r.passed() != c.passes {
+			t.Errorf("except %q: %+v", c.except, r)
+		}
+	}
+}

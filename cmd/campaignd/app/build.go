@@ -1,0 +1,135 @@
+package app
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// build identifies this program, as it is recorded with fits and decisions.
+type build struct{ events.Build }
+
+// String names the program in a line: "v1.2.0 go1.26.8 amd64/v1, revision 1f2e3d4c5b6a".
+func (b build) String() string { return view.Build(b.Build) }
+
+// name is by what a person names the build to `audit --except`.
+func (b build) name() string {
+	const digits = 12
+	if b.Revision == "" {
+		return b.Version
+	}
+	hash := strings.IndexByte(b.Revision, ':') + 1
+	return b.Revision[:min(hash+digits, len(b.Revision))]
+}
+
+// thisBuild is the build of this program. Once in a process, and only where it is
+// asked for, it may read the program's file.
+var thisBuild = sync.OnceValue(func() build {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	b := toolchain(info)
+	b.Revision = revisionOf(info, hashOfProgram)
+	return build{b}
+})
+
+// version is this program's version alone.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	return toolchain(info).Version
+}
+
+// release is the version of this source: see CHANGELOG.md. What else may differ
+// between two programs of a version, the revision says.
+const release = "v0.1.0"
+
+// toolchain is what a build is without its source.
+func toolchain(info *debug.BuildInfo) events.Build {
+	b := events.Build{Version: release, Go: runtime.Version(), Arch: runtime.GOARCH}
+	// The level decides which instructions the compiler may use, and so the
+	// last bits of a result.
+	levels := map[string]string{"amd64": "GOAMD64", "arm64": "GOARM64", "arm": "GOARM", "386": "GO386", "ppc64le": "GOPPC64", "riscv64": "GORISCV64"}
+	for _, s := range info.Settings {
+		if s.Key == levels[runtime.GOARCH] && s.Value != "" {
+			b.Arch += "/" + s.Value
+		}
+	}
+	return b
+}
+
+// revisionOf names the source that a program was built from: see
+// [events.Build]. `go run` and -buildvcs=false leave the commit out, and a commit
+// with changes may have any: there the program itself is hashed, so that two are the
+// same only where they are.
+func revisionOf(info *debug.BuildInfo, hash func() string) string {
+	commit, _, modified := commitOf(info)
+	switch {
+	case commit != "" && !modified:
+		return commit
+	case commit != "":
+		return commit + "+dirty." + hash()
+	case info.Main.Sum != "": // go install MODULE@VERSION
+		return info.Main.Sum
+	}
+	return hash()
+}
+
+// hashOfProgram is the SHA-256 of the running program.
+func hashOfProgram() string {
+	path := "/proc/self/exe" // what runs, also where its file was replaced since
+	if _, err := os.Stat(path); err != nil {
+		if path, err = os.Executable(); err != nil {
+			return unknownProgram()
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return unknownProgram()
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return unknownProgram()
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// unknownProgram is a revision that equals no other.
+func unknownProgram() string { return "unknown:" + rand.Text() }
+
+// commitOf is the commit a program was built from, where it is known.
+func commitOf(info *debug.BuildInfo) (commit, at string, modified bool) {
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.time":
+			at = s.Value
+		case "vcs.modified":
+			modified = s.Value == "true"
+		}
+	}
+	return commit, at, modified
+}
+
+// revision is the commit this program was built from, where it is known.
+func revision() (commit, at string, modified bool) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", "", false
+	}
+	return commitOf(info)
+}

@@ -1,0 +1,40 @@
+package app
+
+import (
+	"runtime/debug"
+	"testing"
+
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// Law: two programs are the same build only where they were made from the same
+// source: by the commit, by the module's checksum, and where neither says it by
+// what the program is.
+func TestRevision(t *testing.T) {
+	info := func(sum string, settings ...debug.BuildSetting) *debug.BuildInfo {
+		return &debug.BuildInfo{Main: debug.Module{Sum: sum}, Settings: settings}
+	}
+	commit := debug.BuildSetting{Key: "vcs.revision", Value: "1f2e3d4c5b6a79880716253443526170ffeeddcc"}
+	clean, dirty := debug.BuildSetting{Key: "vcs.modified", Value: "false"}, debug.BuildSetting{Key: "vcs.modified", Value: "true"}
+	hash := func() string { return "sha256:00112233445566778899aabbccddeeff" }
+	for _, c := range []struct {
+		name           string
+		info           *debug.BuildInfo
+		whole, printed string
+	}{
+		{"built from a commit", info("", commit, clean), commit.Value, "1f2e3d4c5b6a"},
+		{"built from a changed commit", info("", commit, dirty), commit.Value + "+dirty.sha256:00112233445566778899aabbccddeeff", "1f2e3d4c5b6a with changes, sha256:001122334455"},
+		{"installed", info("h1:abc="), "h1:abc=", "h1:abc="},
+		{"go run", info(""), "sha256:00112233445566778899aabbccddeeff", "sha256:001122334455"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b build
+			if b.Revision = revisionOf(c.info, hash); b.Revision != c.whole || view.Revision(b.Revision) != c.printed {
+				t.Errorf("it is %q, printed %q", b.Revision, view.Revision(b.Revision))
+			}
+		})
+	}
+	if a, b := hashOfProgram(), hashOfProgram(); a != b || len(a) != len("sha256:")+64 {
+		t.Errorf("this program is %q, then %q", a, b)
+	}
+}

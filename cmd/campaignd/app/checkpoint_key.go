@@ -1,0 +1,145 @@
+package app
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// The key that signs checkpoints is the user's, never in a store: whoever can
+// rewrite a store must not find there what vouches for it.
+const (
+	signingKeyName  = "checkpoint.key"
+	verifierKeyName = "checkpoint.pub"
+)
+
+// keyFolder is where the user's keys are.
+func keyFolder() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "campaignd"), nil
+}
+
+// newKey makes the user's key pair. An older one is never overwritten.
+func newKey(name string) (path, public string, err error) {
+	secret, public, err := note.GenerateKey(rand.Reader, name)
+	if err != nil {
+		return "", "", err
+	}
+	if _, err := note.NewVerifier(public); err != nil {
+		return "", "", badInput("%q is not a name for a key: take one without spaces and +, for example lab.example.org", name)
+	}
+	dir, err := keyFolder()
+	if err != nil {
+		return "", "", badInput("there is no place for the key: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", "", err
+	}
+	path = filepath.Join(dir, signingKeyName)
+	if err := writeNew(path, secret+"\n", 0o600); errors.Is(err, fs.ErrExist) {
+		return "", "", badInput("there is a key already, %s: its checkpoints could not be checked any more without it. To begin with another one, move it away", path)
+	} else if err != nil {
+		return "", "", err
+	}
+	public += "\n"
+	if err := os.WriteFile(filepath.Join(dir, verifierKeyName), []byte(public), 0o644); err != nil {
+		return "", "", err
+	}
+	return path, strings.TrimSpace(public), nil
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(path, content string, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(content)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// signer returns the user's key, nil where there is none. path is that of another
+// key.
+func signer(path string) (note.Signer, error) {
+	wanted := path != ""
+	if !wanted {
+		dir, err := keyFolder()
+		if err != nil {
+			return nil, nil // a user without a home has no key
+		}
+		path = filepath.Join(dir, signingKeyName)
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) && !wanted {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, badInput("the key %s can be read by others; take that from them (chmod 600), and think of making a new one", path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := note.NewSigner(strings.TrimSpace(string(text)))
+	if err != nil {
+		return nil, badInput("%s holds no key that signs (campaignd checkpoint --new-key makes one)", path)
+	}
+	return s, nil
+}
+
+// verifiers returns the keys that given names, each a verifier key or a file with
+// one, and the user's own.
+func verifiers(given []string) (known []note.Verifier, err error) {
+	for _, text := range given {
+		if content, err := os.ReadFile(text); err == nil {
+			text = string(content)
+		}
+		v, err := note.NewVerifier(strings.TrimSpace(text))
+		if err != nil {
+			return nil, badInput("--key %q is neither a verifier key (NAME+HASH+KEY, as `campaignd checkpoint --new-key` prints it) nor a file with one", strings.TrimSpace(text))
+		}
+		known = append(known, v)
+	}
+	dir, err := keyFolder()
+	if err != nil {
+		return known, nil
+	}
+	content, err := os.ReadFile(filepath.Join(dir, verifierKeyName))
+	if err != nil {
+		return known, nil
+	}
+	own, err := note.NewVerifier(strings.TrimSpace(string(content)))
+	if err != nil {
+		return nil, badInput("%s is not a verifier key: %w", filepath.Join(dir, verifierKeyName), err)
+	}
+	for _, v := range known {
+		if v.Name() == own.Name() && v.KeyHash() == own.KeyHash() {
+			return known, nil // a list names each key once
+		}
+	}
+	return append(known, own), nil
+}
+
+// signedBy says who vouches for a checkpoint.
+func signedBy(signed, unchecked []string) string {
+	switch {
+	case len(signed) > 0:
+		return "signed by " + strings.Join(signed, " and ")
+	case len(unchecked) > 0:
+		return fmt.Sprintf("signed in the name of %s, which was not checked: give the verifier key with --key", strings.Join(unchecked, " and "))
+	}
+	return "not signed: it is worth what you know of where it was kept"
+}

@@ -1,0 +1,190 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/bus"
+	"github.com/campaignd/campaignd/internal/control"
+)
+
+func (a *app) eventsCommand() *cobra.Command {
+	var kinds []string
+	var after uint64
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "events [TARGET]",
+		Short: "Print the log as CloudEvents, one JSON document a line",
+		Long: `Print the log as CloudEvents 1.0 in JSON, one event a line, in the order of the
+log. --kind takes a kind (experiment.measured) or a noun (experiment). With
+--follow, further events are printed as they happen, until the campaign has
+ended; it does not matter whether somebody runs the campaign yet.`,
+		Example: `  campaignd events electrolyte.campaign
+  campaignd events --kind experiment.measured,label
+  campaignd events --after 120 --follow | jq .type
+  campaignd events --json | jq length`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.optionalTarget(args)
+			if err != nil {
+				return err
+			}
+			if follow && a.json {
+				return badInput("--json prints one document, which --follow never ends: use --follow alone, it prints a JSON document a line")
+			}
+			keep, err := kindFilter(kinds)
+			if err != nil {
+				return err
+			}
+			all := []json.RawMessage{}
+			print := func(e events.Event) error {
+				if t.campaign != "" && e.Campaign != t.campaign && e.Campaign != "bus/"+t.campaign || !keep(e.Kind) {
+					return nil
+				}
+				text, err := events.MarshalCloudEvent(e)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					all = append(all, text)
+					return nil
+				}
+				_, err = a.stdout.Write(append(text, '\n'))
+				return err
+			}
+			if follow {
+				return a.follow(cmd.Context(), t, events.Position(after), print)
+			}
+			s, err := a.openStore(cmd.Context(), t, reading)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			for e, err := range s.log.Read(cmd.Context(), events.Position(after)) {
+				if err != nil {
+					return err
+				}
+				if err := print(e); err != nil {
+					return err
+				}
+			}
+			if a.json {
+				return a.printJSON(all)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringSliceVar(&kinds, "kind", nil, "only these `kinds`, separated by commas")
+	cmd.Flags().Uint64Var(&after, "after", 0, "only events after this `position`")
+	cmd.Flags().BoolVar(&follow, "follow", false, "go on with further events")
+	return cmd
+}
+
+// kindFilter returns which kinds are wanted.
+func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
+	if len(wanted) == 0 {
+		return func(events.Kind) bool { return true }, nil
+	}
+	kinds := make(map[events.Kind]bool)
+	var nouns []string
+	for _, w := range wanted {
+		found := false
+		for _, info := range append(events.Kinds(), events.KindInfo{Kind: bus.KindMessage}) {
+			noun, _, _ := strings.Cut(string(info.Kind), ".")
+			if !slices.Contains(nouns, noun) {
+				nouns = append(nouns, noun)
+			}
+			if w == string(info.Kind) || w == noun {
+				kinds[info.Kind], found = true, true
+			}
+		}
+		if !found {
+			return nil, badInput("there is no kind of event %q; the nouns are %s, and `campaignd schema --list` lists all kinds", w, strings.Join(nouns, ", "))
+		}
+	}
+	return func(k events.Kind) bool { return kinds[k] }, nil
+}
+
+// follow prints events until the campaigns of the store have ended. A store
+// that nobody holds is only looked into, so that a run can begin meanwhile.
+func (a *app) follow(ctx context.Context, t target, after events.Position, print func(events.Event) error) error {
+	ended := make(map[string]bool) // the campaigns seen, and whether they have ended
+	over := func() bool {
+		for name, e := range ended {
+			if !e && (t.campaign == "" || name == t.campaign) {
+				return false
+			}
+		}
+		return len(ended) > 0
+	}
+	last := events.Position(0)
+	take := func(stream iter.Seq2[events.Event, error]) error {
+		for e, err := range stream {
+			if err != nil {
+				return err
+			}
+			last = e.Position
+			switch e.Kind {
+			case events.KindCampaignDefined, events.KindCampaignAmended:
+				ended[e.Campaign] = false
+			case events.KindCampaignCompleted, events.KindCampaignStopped:
+				ended[e.Campaign] = true
+			}
+			if e.Position > after {
+				if err := print(e); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	for {
+		s, err := a.openStore(ctx, t, reading)
+		if err != nil {
+			return err
+		}
+		if s.owner != nil {
+			// A run goes on a little after the campaign has ended, so it is
+			// followed to its own end.
+			err = take(s.log.Follow(ctx, last))
+		} else {
+			err = take(s.log.Read(ctx, last))
+		}
+		err = errors.Join(err, s.close())
+		switch {
+		case ctx.Err() != nil:
+			return nil // Ctrl-C is how following ends
+		case err != nil && (s.owner == nil || !errors.Is(err, events.ErrClosed)):
+			return err
+		case s.owner == nil && over():
+			return nil
+		}
+		waitForRun(ctx, t.store)
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// waitForRun waits a moment, less if somebody begins to run the store.
+func waitForRun(ctx context.Context, store string) {
+	for range 10 {
+		if owner, err := control.Dial(ctx, store); err == nil {
+			_ = owner.Close()
+			return
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return
+		}
+	}
+}

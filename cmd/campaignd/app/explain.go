@@ -1,0 +1,97 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [TARGET] DECISION",
+		Short: "Lay out everything that is recorded about a decision",
+		Long: `Lay out everything that is recorded about a decision: the candidates it weighed,
+with what the models said of them, the tests it made with their numbers, the rule
+that settled it, the weight of the expert's belief, and what followed. Where an expert chose
+between candidates: what each parameter does for either (Shapley values), the
+plane of the two strongest parameters, the answer, and whether it was right.
+Instead of a decision (d12) an experiment (e7) or a question (q3) can be named:
+the decision behind it is explained.`,
+		Example: `  campaignd explain d12
+  campaignd explain electrolyte.campaign e7`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && isTarget(args[0]) {
+				return a.forgotDecision(cmd.Context(), args[0])
+			}
+			t, args, err := a.targetAndArgs(args, 1)
+			if err != nil {
+				return err
+			}
+			s, err := a.open(cmd.Context(), t, reading)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			return a.explain(cmd.Context(), s, args[0])
+		},
+	}
+}
+
+// isTarget reports whether an argument names a campaign file or a store.
+func isTarget(arg string) bool {
+	_, err := os.Stat(arg)
+	return err == nil
+}
+
+// forgotDecision says which decisions there are, to somebody who named none.
+func (a *app) forgotDecision(ctx context.Context, arg string) error {
+	t, err := a.target(arg)
+	if err != nil {
+		return err
+	}
+	s, err := a.open(ctx, t, reading)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	core, err := s.core(ctx)
+	if err != nil {
+		return err
+	}
+	switch n := core.State().Decisions; n {
+	case 0:
+		return fmt.Errorf("%w%s has no decision yet: there is nothing to explain", errNo, arg)
+	case 1:
+		return badInput("say which decision: campaignd explain %s d1 is the only one", shellArg(arg))
+	default:
+		return badInput("say which decision: campaignd explain %s d%d is the latest, and they go from d1 to d%d;"+
+			" an experiment (e7) or a question (q3) names the decision behind it", shellArg(arg), n, n)
+	}
+}
+
+func (a *app) explain(ctx context.Context, s *session, id string) error {
+	core, err := s.core(ctx)
+	if err != nil {
+		return err
+	}
+	if err := known(core.State(), id); err != nil {
+		return err
+	}
+	decision, why := view.DecisionBehind(core.State(), id)
+	if decision == "" {
+		return fmt.Errorf("%wno decision is behind %s: %s", errNo, id, why)
+	}
+	d, err := view.ReadDecision(ctx, s.log, core, decision)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(d)
+	}
+	return d.Write(a.stdout, commandFor)
+}

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+)
+
+func (a *app) importCommand() *cobra.Command {
+	im := importer{registry: a.registry}
+	cmd := &cobra.Command{
+		Use:   "import [TARGET] FILE.csv",
+		Short: "Take over measurements that someone already has: warm start",
+		Long: `Take over measurements from a CSV file, separated by commas, with decimal points.
+Its header names the parameters and the objective, in the campaign's units. Other
+columns may be there:
+
+  NAME_actual    the composition that was made, a column for each parameter
+  sd, unit       of the objective
+  further_NAME   a further quantity, with unit_NAME and sd_NAME
+  status, …      all that ` + "`campaignd export`" + ` writes: rows that are not measured, and those
+                 that were excluded, are left out and counted; when and why they were
+                 run is not taken over
+
+A column of your own is kept as a note with --note, and left out with --ignore. All
+rows are taken or none. They do not count against the budget, unlike experiments of
+your own (campaignd tell --parameters), and serve as the initial design. Given a
+campaign file that has no store yet, the store is made.`,
+		Example: `  campaignd import electrolyte.yaml last-year.csv
+  campaignd import last-year.csv --note sample,comment --ignore plate
+  campaignd export old.campaign | campaignd import new.yaml -`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, args, err := a.targetAndArgs(args, 1)
+			if err != nil {
+				return err
+			}
+			return a.importRows(cmd.Context(), t, args[0], &im)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&im.again, "again", false, "take rows over though the campaign has the same")
+	flags.BoolVar(&im.anyway, "anyway", false, "take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated")
+	flags.StringSliceVar(&im.notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")
+	flags.StringSliceVar(&im.ignore, "ignore", nil, "`columns` that are left out: plate,operator")
+	return cmd
+}
+
+func (a *app) importRows(ctx context.Context, t target, path string, im *importer) error {
+	if _, err := a.actor(); err != nil {
+		return err
+	}
+	read := func(core *engine.Core) error {
+		im.core, im.def = core, core.State().Definition
+		return im.read(a, path)
+	}
+	if exists, err := t.hasStore(); err != nil {
+		return err
+	} else if !exists {
+		s, err := a.openOrDefine(ctx, t, read)
+		if err != nil {
+			return err
+		}
+		if err := s.close(); err != nil {
+			return err
+		}
+	}
+	s, stored, err := a.submit(ctx, t, func(s *session) (engine.Request, error) {
+		if im.rows == nil { // not read for a new store
+			core, err := s.core(ctx)
+			if err == nil && t.file != nil {
+				err = a.compare(ctx, t, core.State())
+			}
+			if err == nil {
+				err = read(core)
+			}
+			if err != nil {
+				return engine.Request{}, err
+			}
+		}
+		return engine.Request{Import: im.rows}, nil
+	})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if a.json {
+		return a.printRecorded(ctx, s, stored)
+	}
+	a.printf("Imported %s from %s.\n", format.Count(len(im.rows), "measurement"), im.sheet.name)
+	if len(im.skipped) > 0 {
+		a.printf("Left out: %s.\n", im.left())
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package app
+
+import (
+	"bytes"
+	"encoding/csv"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// blends is a campaign with a parameter of each kind, and names that a spreadsheet
+// would take for formulas.
+func blends() definition.Campaign {
+	ptr := func(x float64) *float64 { return &x }
+	return campaignfile.Complete(Builtin(), definition.Campaign{
+		Name: "blends", Seed: 1,
+		Parameters: []definition.Parameter{
+			{Name: "a", Min: ptr(0), Max: ptr(1)}, {Name: "b", Min: ptr(0), Max: ptr(1)},
+			{Name: "t", Unit: "°C", Values: []float64{25, 35, 60}},
+			{Name: "salt", Categories: []definition.CategoryDef{{Name: "LiPF6"}, {Name: "=LiFSI"}, {Name: "'@x"}, {Name: "-5"}}},
+		},
+		Constraints: []definition.Constraint{{Name: "sum", Terms: map[string]float64{"a": 1, "b": 1}, Equals: ptr(1)}},
+		Objective:   definition.Objective{Name: "=y", Unit: "@V", Goal: definition.Maximize},
+		Budget:      definition.Budget{Experiments: 100},
+		Instrument:  definition.Instrument{Driver: manual.Choose(manual.Settings{})},
+	})
+}
+
+// kept is what a round trip through a table keeps.
+type kept struct {
+	Parameters  definition.Point
+	Measurement events.Measurement
+}
+
+func keptOf(s *campaign.State) (list []kept) {
+	for _, x := range s.Experiments {
+		if x.Measurement == nil || x.Excluded {
+			continue
+		}
+		m := *x.Measurement
+		m.Further = slices.Clone(m.Further)
+		slices.SortFunc(m.Further, func(a, b definition.Quantity) int { return strings.Compare(a.Name, b.Name) })
+		list = append(list, kept{x.Parameters, m})
+	}
+	return list
+}
+
+// opened is a campaign without experiments.
+func opened(rt *rapid.T, t *testing.T) (*memlog.Log, *engine.Core) {
+	log := memlog.New()
+	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: blends()}, "person:ada", time.Unix(0, 0), ""); err != nil {
+		rt.Fatal(err)
+	}
+	core, err := engine.Load(t.Context(), Builtin(), log, "blends")
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return log, core
+}
+
+// drawTell draws the outcome of an experiment of one's own.
+func drawTell(rt *rapid.T) engine.Tell {
+	value := rapid.OneOf(rapid.Float64Range(-1e6, 1e6), rapid.SampledFrom([]float64{0, -3, 1e-300, 0.1}))
+	sd := rapid.Ptr(rapid.Float64Range(0, 10), true)
+	point := rapid.Custom(func(rt *rapid.T) definition.Point {
+		a := rapid.Float64Range(0, 1).Draw(rt, "a")
+		return definition.Point{"a": definition.Number(a), "b": definition.Number(1 - a),
+			"t":    definition.Number(rapid.SampledFrom([]float64{25, 35, 60}).Draw(rt, "t")),
+			"salt": definition.Category(rapid.SampledFrom([]string{"LiPF6", "=LiFSI", "'@x", "-5"}).Draw(rt, "salt"))}
+	})
+	tell := engine.Tell{Parameters: point.Draw(rt, "asked for")}
+	switch rapid.IntRange(0, 5).Draw(rt, "outcome") {
+	case 0:
+		tell.Failed = "=cmd|'/c calc'!A1"
+	case 1:
+		tell.Infeasible = "@cloudy, \"thick\"\nand white"
+	default:
+		tell.Value, tell.SD = value.Draw(rt, "value"), sd.Draw(rt, "sd")
+		if rapid.Bool().Draw(rt, "made otherwise") {
+			tell.Actual = point.Draw(rt, "made")
+		}
+		for _, name := range []string{"=viscosity", "pH", "sd_pH", "unit"} {
+			if rapid.Bool().Draw(rt, name) {
+				tell.Further = append(tell.Further, definition.Quantity{Name: name, Value: value.Draw(rt, name), SD: sd.Draw(rt, name),
+					Unit: rapid.SampledFrom([]string{"", "mPa s", "-"}).Draw(rt, "unit of it")})
+			}
+		}
+	}
+	return tell
+}
+
+// Law: what export writes, import reads: compositions as asked for and as made,
+// values, deviations and further quantities stay what they were, to the last bit, and
+// what has no result or does not count is left out.
+func TestExportImportRoundTrip(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		log, core := opened(rt, t)
+		submit := func(r engine.Request) {
+			r.Actor = "person:ada"
+			if _, err := engine.Submit(t.Context(), log, core, r, time.Unix(1, 0)); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		for range rapid.IntRange(1, 6).Draw(rt, "experiments") {
+			tell := drawTell(rt)
+			submit(engine.Request{Tell: &tell})
+		}
+		if x := core.State().Experiment("e1"); x.Measurement != nil && rapid.Bool().Draw(rt, "exclude") {
+			submit(engine.Request{Correct: &engine.Correct{Experiment: "e1", Exclude: true, Reason: "bubbles"}})
+		}
+		want := keptOf(core.State())
+
+		var table bytes.Buffer
+		if err := (&app{stdout: &table}).exportTable(core.State()); err != nil {
+			rt.Fatal(err)
+		}
+		text := table.String()
+		log, core = opened(rt, t)
+		im := &importer{registry: Builtin(), core: core, def: core.State().Definition}
+		err := im.read(&app{as: "ada", stdin: &table}, "-")
+		if len(want) == 0 {
+			if err == nil {
+				rt.Fatalf("nothing was imported, and nobody said so:\n%s", text)
+			}
+			return
+		}
+		if err != nil {
+			rt.Fatalf("%v\n%s", err, text)
+		}
+		submit(engine.Request{Import: im.rows})
+		if diff := cmp.Diff(want, keptOf(core.State()), cmp.AllowUnexported(definition.Value{})); diff != "" {
+			rt.Fatalf("%s\n%s", diff, text)
+		}
+	})
+}
+
+// Law: whatever a file holds, it is taken whole or refused with its name; what is
+// taken the campaign accepts.
+func FuzzImport(f *testing.F) {
+	f.Add("a,b,t,salt,=y\n0.5,0.5,25,LiPF6,3\n")
+	f.Add("\ufeff\"a\",b,t,salt,'=y,sd,status,excluded,a_actual,b_actual,t_actual,salt_actual,further_x,unit_x\r\n0.5,0.5,25,-5,-3,0.1,measured,false,0.4,0.6,26,'=LiFSI,7,m\r\n")
+	f.Add("a;b;t;salt;=y\n0,5;0,5;25;x;3\n")
+	f.Add("a,b,t,salt,=y\n\"0.5\n")
+	f.Add("\xff\xfea\x00")
+	def := blends()
+	core := engine.NewCore(Builtin())
+	e, err := events.New("blends", &events.CampaignDefined{Definition: def})
+	if err != nil {
+		f.Fatal(err)
+	}
+	e.Sequence, e.ID, e.Time = 1, "1", time.Unix(0, 0)
+	if err := core.Apply(e); err != nil {
+		f.Fatal(err)
+	}
+	f.Add("a,b,t,salt,=y,status,excluded\n0.5,0.5,25,LiPF6,3,failed,\n0.5,0.5,25,LiPF6,3,measured,true\n\n0.5,0.5,25,'-5,3,measured,\n")
+	place := regexp.MustCompile(`(?m)standard input(:\d+)*(: | ).`)
+	f.Fuzz(func(t *testing.T, text string) {
+		im := &importer{registry: Builtin(), core: core, def: &def}
+		if err := im.read(&app{as: "ada", stdin: strings.NewReader(text)}, "-"); err != nil {
+			if !place.MatchString(err.Error()) {
+				t.Errorf("%q is refused without its place: %v", text, err)
+			}
+			return
+		}
+		records, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff"))).ReadAll()
+		taken := len(im.rows)
+		for _, n := range im.skipped {
+			taken += n
+		}
+		if err != nil || taken != len(records)-1 {
+			t.Errorf("%q: of %d rows %d are taken or left out, %v", text, len(records)-1, taken, err)
+		}
+		if _, err := core.Handle(engine.Request{Actor: "person:ada", Import: im.rows}); err != nil || len(im.rows) == 0 {
+			t.Errorf("%q is taken, and then refused: %v", text, err)
+		}
+	})
+}
+
+// Law: no cell of an exported table that is no number begins as a formula does, and
+// each reads as what it was.
+func TestFormulasAreText(t *testing.T) {
+	for text, want := range map[string]string{
+		"=HYPERLINK(1)": "'=HYPERLINK(1)", "@x": "'@x", "+u": "'+u", "-lead": "'-lead", "\tx": "'\tx", "\rx": "'\rx", "'=": "''=",
+		"-3.5": "-3.5", "+1e3": "+1e3", "0": "0", "": "", "'": "'", "'til": "'til", "a=b": "a=b",
+	} {
+		if cell := asText(text); cell != want {
+			t.Errorf("%q is written %q, want %q", text, cell, want)
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.StringMatching(`['=+@\-\ta-z0-9]{0,6}`).Draw(rt, "text")
+		if read := fromText(asText(text)); read != text {
+			rt.Fatalf("%q is written %q and read %q", text, asText(text), read)
+		}
+	})
+}

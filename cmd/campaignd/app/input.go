@@ -1,0 +1,196 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// optionalTarget is the target of a command that takes nothing else.
+func (a *app) optionalTarget(args []string) (target, error) {
+	if len(args) == 0 {
+		return a.target("")
+	}
+	return a.target(args[0])
+}
+
+// requestWith is request for what can only be said once the campaign is known.
+func (a *app) requestWith(ctx context.Context, t target, build func(*session) (engine.Request, error)) error {
+	s, stored, err := a.submit(ctx, t, build)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return errors.Join(a.printRecorded(ctx, s, stored), a.afterwards(ctx, s, t, stored))
+}
+
+// number reads a finite number. what names it in messages.
+func number(what, text string) (float64, error) {
+	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	switch {
+	case err != nil && strings.Contains(text, ","):
+		return 0, badInput("%s: %q is not a number; write it with a decimal point", what, text)
+	case err != nil:
+		return 0, badInput("%s: %q is not a number", what, text)
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return 0, badInput("%s: %q is not a finite number; where there is no result, say --failed \"why\"", what, text)
+	}
+	return x, nil
+}
+
+// optionalNumber is number, nil for an empty text.
+func optionalNumber(what, text string) (*float64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	x, err := number(what, text)
+	if err != nil {
+		return nil, err
+	}
+	return &x, nil
+}
+
+// parsePoint reads a composition: "lipf6=1.1,ec=0.3,dmc=1". It must name every
+// parameter where all is true; otherwise those it does not name are left to
+// fill. An empty text gives nil.
+func parsePoint(def *definition.Campaign, what, text string, all bool) (definition.Point, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	point := make(definition.Point)
+	for _, part := range strings.Split(text, ",") {
+		name, value, ok := strings.Cut(part, "=")
+		name = strings.TrimSpace(name)
+		if !ok {
+			return nil, badInput("%s: %q is not NAME=VALUE; write it as in lipf6=1.1,ec=0.3", what, part)
+		}
+		if _, twice := point[name]; twice {
+			return nil, badInput("%s: %s is there twice", what, name)
+		}
+		v, err := parameterFrom(def, name, value)
+		if err != nil {
+			return nil, badInput("%s: %w", what, err)
+		}
+		point[name] = v
+	}
+	if all {
+		for _, par := range def.Parameters {
+			if _, ok := point[par.Name]; !ok {
+				return nil, badInput("%s: %s is missing; the parameters are %s", what, par.Name, parameterNames(def))
+			}
+		}
+	}
+	return point, nil
+}
+
+// parameterFrom reads a parameter's value.
+func parameterFrom(def *definition.Campaign, name, text string) (definition.Value, error) {
+	text = strings.TrimSpace(text)
+	for _, par := range def.Parameters {
+		if par.Name != name {
+			continue
+		}
+		if par.Categories == nil {
+			x, err := number(name, text)
+			return definition.Number(x), err
+		}
+		names := make([]string, len(par.Categories))
+		for i, c := range par.Categories {
+			if c.Name == text {
+				return definition.Category(text), nil
+			}
+			names[i] = c.Name
+		}
+		return definition.Value{}, badInput("%s: %q is none of %s", name, text, strings.Join(names, ", "))
+	}
+	return definition.Value{}, badInput("there is no parameter %q; the parameters are %s", name, parameterNames(def))
+}
+
+func parameterNames(def *definition.Campaign) string {
+	names := make([]string, len(def.Parameters))
+	for i, par := range def.Parameters {
+		names[i] = par.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// What flags of several commands say of themselves.
+const (
+	furtherHelp = "a further quantity, `viscosity=3.1mPas`; may be given several times"
+	anywayHelp  = "take a composition that the campaign could not ask for: outside its bounds, or with another sum"
+)
+
+// furtherValue is a number with the unit behind it.
+var furtherValue = regexp.MustCompile(`^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)$`)
+
+// parseFurther reads further quantities: "viscosity=3.1mPas".
+func parseFurther(texts []string) ([]definition.Quantity, error) {
+	var quantities []definition.Quantity
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
+			return nil, badInput("--further: %q is not NAME=VALUE; write it as in viscosity=3.1mPas", text)
+		}
+		parts := furtherValue.FindStringSubmatch(strings.TrimSpace(value))
+		if parts == nil {
+			return nil, badInput("--further: %s: %q is not a number; where it is no number, say it with `campaignd note`", name, strings.TrimSpace(value))
+		}
+		if strings.HasPrefix(parts[2], ",") {
+			return nil, badInput("--further: %s: %q is not a number; write it with a decimal point", name, strings.TrimSpace(value))
+		}
+		x, err := number("--further: "+name, parts[1])
+		if err != nil {
+			return nil, err
+		}
+		quantities = append(quantities, definition.Quantity{Name: name, Value: x, Unit: parts[2]})
+	}
+	return quantities, nil
+}
+
+// fill completes a composition that was really made by what was asked for.
+func fill(actual, requested definition.Point) definition.Point {
+	if actual == nil {
+		return nil
+	}
+	for name, v := range requested {
+		if _, ok := actual[name]; !ok {
+			actual[name] = v
+		}
+	}
+	return actual
+}
+
+// known refuses an experiment or question that does not exist: a slip of the
+// person, not a matter of the campaign's state.
+func known(s *campaign.State, id string) error {
+	switch {
+	case strings.HasPrefix(id, "e") && s.Experiment(id) == nil:
+		return badInput("there is no experiment %s; %s", id, upTo('e', len(s.Experiments)))
+	case strings.HasPrefix(id, "q") && s.Question(id) == nil:
+		return badInput("there is no question %s; %s", id, upTo('q', len(s.Questions)))
+	case strings.HasPrefix(id, "d") && !s.HasDecision(id):
+		return badInput("there is no decision %s; %s", id, upTo('d', s.Decisions))
+	case id == "" || !strings.ContainsAny(id[:1], "eqd"):
+		return badInput("%q is neither an experiment (e7), a question (q3) nor a decision (d12)", id)
+	}
+	return nil
+}
+
+// upTo says which identifiers there are.
+func upTo(letter byte, n int) string {
+	switch n {
+	case 0:
+		return "there are none yet"
+	case 1:
+		return "there is only " + string(letter) + "1"
+	}
+	return "they go from " + string(letter) + "1 to " + string(letter) + strconv.Itoa(n)
+}

@@ -1,0 +1,326 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/campaignd/campaignd/adapters/console"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// live is the display of a terminal: a panel at the bottom that is drawn anew,
+// events in words that scroll away above it, and, while something is asked, a
+// form with a line to fill in.
+type live struct {
+	program *tea.Program
+	out     io.Writer
+	done    chan struct{} // closed when the program has left the terminal
+
+	mu     sync.Mutex
+	opened bool
+	early  []string // remarks from before it was opened
+	story  *view.Story
+	after  events.Sequence
+	review *events.ChoiceReview // the latest
+	// newest is the progress that the program has not taken yet: the engine's
+	// loop must not wait for a terminal.
+	newest  *view.Progress
+	waiting chan struct{} // has room for one
+	closing sync.Once
+}
+
+// newLive returns a display on a terminal. interrupt is called on Ctrl-C, and
+// again on each further one.
+func newLive(in io.Reader, out io.Writer, after events.Sequence, interrupt func()) *live {
+	l := &live{out: out, after: after, story: view.NewStory(nil), done: make(chan struct{}), waiting: make(chan struct{}, 1)}
+	model := &panel{began: time.Now(), now: time.Now(), width: 80, interrupt: interrupt}
+	l.program = tea.NewProgram(model, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	return l
+}
+
+// open implements display.
+func (l *live) open() {
+	l.mu.Lock()
+	l.opened = true
+	early := l.early
+	l.mu.Unlock()
+	go func() {
+		defer close(l.done)
+		_, _ = l.program.Run() // a terminal that is gone must not end the campaign
+	}()
+	go func() {
+		for {
+			select {
+			case <-l.waiting:
+			case <-l.done:
+				return
+			}
+			l.mu.Lock()
+			p := *l.newest
+			p.Review = l.review
+			l.mu.Unlock()
+			l.program.Send(p)
+		}
+	}()
+	if len(early) > 0 {
+		l.program.Send(linesMsg(early))
+	}
+}
+
+// happened implements display.
+func (l *live) happened(e events.Event, payload events.Payload) {
+	l.mu.Lock()
+	lines := tell(l.story, e, payload)
+	if d, ok := payload.(*events.DecisionMade); ok && d.Review != nil {
+		l.review = d.Review
+	}
+	l.mu.Unlock()
+	if e.Sequence > l.after && len(lines) > 0 {
+		l.program.Send(linesMsg(lines))
+	}
+}
+
+// stands implements display.
+func (l *live) stands(p view.Progress) {
+	l.mu.Lock()
+	l.newest = &p
+	l.mu.Unlock()
+	select {
+	case l.waiting <- struct{}{}:
+	default:
+	}
+}
+
+// remark implements display.
+func (l *live) remark(text string) {
+	l.mu.Lock()
+	opened := l.opened
+	if !opened {
+		l.early = append(l.early, text)
+	}
+	l.mu.Unlock()
+	if opened {
+		l.program.Send(linesMsg{text})
+	}
+}
+
+// close implements display.
+func (l *live) close() {
+	l.closing.Do(func() {
+		l.mu.Lock()
+		opened, early := l.opened, l.early
+		l.mu.Unlock()
+		if !opened { // what the adapters said explains why
+			for _, text := range early {
+				fmt.Fprintln(l.out, plaintext.Text(text))
+			}
+			return
+		}
+		l.program.Send(closeMsg{})
+		select {
+		case <-l.done:
+		case <-time.After(2 * time.Second):
+			l.program.Kill()
+			<-l.done
+		}
+	})
+}
+
+// Prompt implements console.Prompter.
+func (l *live) Prompt(ctx context.Context, f console.Form) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	asked := &openForm{form: f, line: make(chan string, 1)}
+	l.program.Send(asked)
+	select {
+	case line := <-asked.line:
+		return line, nil
+	case <-l.done:
+		return "", console.ErrClosed
+	case <-ctx.Done():
+	}
+	taken := make(chan struct{})
+	l.program.Send(takeAway{asked, taken})
+	select {
+	case <-taken:
+	case <-l.done:
+	}
+	select {
+	case line := <-asked.line: // it was given before the form was taken away
+		return line, nil
+	default:
+		return "", ctx.Err()
+	}
+}
+
+// Messages to the panel, besides progress.
+type (
+	linesMsg []string
+	openForm struct {
+		form console.Form
+		line chan string // has room for one
+		// input is what has been typed so far.
+		input []rune
+	}
+	takeAway struct {
+		form  *openForm
+		taken chan<- struct{}
+	}
+	tickMsg    time.Time
+	printedMsg struct{}
+	closeMsg   struct{}
+)
+
+// panel is the model of the program: all of it changes in Update only.
+type panel struct {
+	interrupt  func()
+	began, now time.Time
+	width      int
+	height     int // 0 while it is not known
+	page       int // of the form at the front that is looked at; 0: none
+	progress   view.Progress
+	known      bool // progress holds something
+	doneBefore int  // experiments done when it was first known
+	forms      []*openForm
+	leaving    bool // Ctrl-C was pressed
+	closing    bool
+
+	// Lines are printed one batch at a time, so that they stay in order.
+	lines    []string
+	printing bool
+}
+
+// Init implements tea.Model.
+func (p *panel) Init() tea.Cmd { return tick() }
+
+func tick() tea.Cmd {
+	return tea.Tick(200*time.Millisecond, func(t time.Time) tea.Msg { return tickMsg(t) })
+}
+
+// Update implements tea.Model.
+func (p *panel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		p.width, p.height = max(msg.Width, 20), msg.Height
+	case tickMsg:
+		p.now = time.Time(msg)
+		return p, tick()
+	case view.Progress:
+		if !p.known {
+			p.known, p.doneBefore = true, msg.Done
+		}
+		p.progress = msg
+	case linesMsg:
+		p.lines = append(p.lines, msg...)
+		return p, p.print()
+	case printedMsg:
+		p.printing = false
+		return p, p.print()
+	case *openForm:
+		if msg.form.Problem != "" { // asked again: it stays where it was
+			p.forms = slices.Insert(p.forms, 0, msg)
+		} else {
+			p.forms = append(p.forms, msg)
+		}
+		if p.forms[0] == msg {
+			p.page = 0
+		}
+	case takeAway:
+		if len(p.forms) > 0 && p.forms[0] == msg.form {
+			p.page = 0
+		}
+		p.forms = slices.DeleteFunc(p.forms, func(f *openForm) bool { return f == msg.form })
+		close(msg.taken)
+	case closeMsg:
+		p.closing = true
+		return p, p.print()
+	case tea.PasteMsg:
+		p.insert(msg.Content)
+	case tea.KeyPressMsg:
+		p.key(msg)
+	}
+	return p, nil
+}
+
+// print prints the waiting lines above the panel, and quits after the last.
+func (p *panel) print() tea.Cmd {
+	if p.printing {
+		return nil
+	}
+	if len(p.lines) == 0 {
+		if p.closing {
+			return tea.Quit
+		}
+		return nil
+	}
+	// Lines are broken here: the terminal would break them anywhere, and what is drawn
+	// below would not know of it.
+	text := ansi.Wrap(plaintext.Text(strings.Join(p.lines, "\n")), p.width, "")
+	p.lines, p.printing = nil, true
+	return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
+}
+
+// key handles a key press.
+func (p *panel) key(k tea.KeyPressMsg) {
+	if k.String() == "ctrl+c" {
+		p.leaving = true
+		p.interrupt()
+		return
+	}
+	if len(p.forms) == 0 {
+		return
+	}
+	f := p.forms[0]
+	switch k.String() {
+	case "enter":
+		line := strings.TrimSpace(string(f.input))
+		f.input = nil
+		more := strings.EqualFold(line, f.word())
+		_, hidden := p.asked(f, p.rows())
+		switch {
+		case p.page > 0 && (more || line == ""), more && hidden:
+			p.turn()
+		case line != "":
+			p.page = 0
+			p.forms = p.forms[1:]
+			f.line <- line
+		}
+	case "backspace", "ctrl+h":
+		if n := len(f.input); n > 0 {
+			f.input = f.input[:n-1]
+		}
+	case "ctrl+u":
+		f.input = nil
+	case "ctrl+w":
+		text := strings.TrimRight(string(f.input), " ")
+		f.input = []rune(text[:strings.LastIndexByte(text, ' ')+1])
+	case "tab":
+		p.page = 0
+		p.forms = append(p.forms[1:], f)
+	default:
+		p.insert(k.Text)
+	}
+}
+
+// insert types text into the form at the front.
+func (p *panel) insert(text string) {
+	if len(p.forms) == 0 {
+		return
+	}
+	for _, r := range text {
+		if r >= ' ' && !plaintext.Unsafe(r) {
+			p.forms[0].input = append(p.forms[0].input, r)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/console"
+)
+
+// formEdge stands before the lines of what is asked.
+const formEdge = "  ┃ "
+
+// asking draws the screen while something is asked. above is how the campaign
+// stands; it and the explanations give way, in this order, to what is asked. That comes
+// last and whole, next to what is typed.
+func (p *panel) asking(above []string) []string {
+	height := p.rows()
+	if p.page > 0 {
+		lines, _ := p.paged(p.forms[0], height)
+		return lines
+	}
+	whole, _ := p.asked(p.forms[0], height)
+	others := p.others(3)
+	for _, lines := range [][]string{slices.Concat(above, others, whole), slices.Concat(others, whole)} {
+		if len(lines) <= height {
+			return lines
+		}
+	}
+	if others = p.others(0); len(others)+len(whole) <= height {
+		return slices.Concat(others, whole)
+	}
+	return whole
+}
+
+// rows is how many lines of the screen are drawn on: above them events pass.
+func (p *panel) rows() int {
+	if p.height <= 0 {
+		return 24
+	}
+	return p.height - 1
+}
+
+// others is a line for each of the other open forms, for so many at most.
+func (p *panel) others(most int) (lines []string) {
+	rest := p.forms[1:]
+	for i, f := range rest {
+		if i == most && len(rest) > i {
+			what := "more"
+			if i == 0 {
+				what = "others"
+			}
+			return append(lines, yellow(formEdge)+faint(fmt.Sprintf("and %d %s (Tab)", len(rest)-i, what)))
+		}
+		lines = append(lines, yellow(formEdge)+faint(fmt.Sprintf("%s  %s (Tab)", f.form.Key, f.form.Title)))
+	}
+	return lines
+}
+
+// formWidth is how many columns there are beside the edge.
+func (p *panel) formWidth() int { return max(p.width-len([]rune(formEdge))-1, 10) }
+
+// edged draws lines of a form.
+func (p *panel) edged(texts []string, style func(string) string) []string {
+	lines := make([]string, len(texts))
+	for i, text := range texts {
+		lines[i] = yellow(formEdge) + style(text)
+	}
+	return lines
+}
+
+// asked draws a form in at most height lines: the explanations, where there is
+// room for them, what must be seen to answer, and the line that is typed. hidden is
+// whether something is not shown.
+func (p *panel) asked(f *openForm, height int) (lines []string, hidden bool) {
+	width := p.formWidth()
+	typed := p.typed(f)
+	title := p.edged(console.Wrap(f.form.Key+"  "+f.form.Title, width), bold)
+	problem := p.edged(console.Wrap(f.form.Problem, width), yellow)
+	hint := f.form.Hint
+	left := ""
+	if !f.form.Expires.IsZero() {
+		left = fmt.Sprintf("%s left", max(f.form.Expires.Sub(p.now), 0).Round(time.Second))
+		hint += "; " + left
+	}
+	hints := p.edged(console.Wrap(hint, width), faint)
+	more := p.explanations(f)
+	body := p.edged(f.form.Body.Lines(width), plainly)
+	if lines := slices.Concat([]string{""}, more, title, body, problem, hints, typed); len(lines) <= height {
+		return lines, false
+	}
+	word := f.word()
+	hints = p.edged(console.Wrap(hint+"; "+word+": more", width), faint)
+	if lines := slices.Concat([]string{""}, title, body, problem, hints, typed); len(lines) <= height {
+		return lines, true
+	}
+	// Short forms of everything; the hint stands where nothing is typed yet.
+	brief := f.form.Brief
+	if brief != "" {
+		brief += ", "
+	}
+	brief += word + ": more"
+	if left != "" {
+		brief += ", " + left
+	}
+	short := typed
+	if len(f.input) == 0 {
+		short = p.edged([]string{green("› ") + "█ " + faint(brief)}, plainly)
+	}
+	problem = problem[:min(len(problem), 2)]
+	title = p.edged([]string{f.form.Key + " " + f.form.Title}, bold)
+	for _, below := range [][]string{slices.Concat(hints, typed), short} {
+		body = p.edged(f.form.Body.Within(width, height-len(title)-len(problem)-len(below)), plainly)
+		if lines = slices.Concat(title, body, problem, below); len(lines) <= height {
+			return lines, true
+		}
+	}
+	if height++; len(lines) <= height { // at the cost of the line for events
+		return lines, true
+	}
+	// Nothing makes it fit: the pages hold all of it.
+	note := p.edged([]string{fmt.Sprintf("the beginning does not fit: %s shows it", word)}, yellow)
+	return slices.Concat(note, lines[min(len(lines)-height+1, len(lines)-1):]), true
+}
+
+// explanations are what helps to judge, and a line between it and the question.
+func (p *panel) explanations(f *openForm) []string {
+	more := p.edged(f.form.More.Lines(p.formWidth()), faint)
+	if len(more) > 0 {
+		more = append(more, yellow(formEdge))
+	}
+	return more
+}
+
+// paged draws one page of everything that a form holds. last is whether none follows.
+func (p *panel) paged(f *openForm, height int) (lines []string, last bool) {
+	width := p.formWidth()
+	all := slices.Concat(p.explanations(f), p.edged(console.Wrap(f.form.Key+"  "+f.form.Title, width), bold),
+		p.edged(f.form.Body.Lines(width), plainly))
+	typed := p.typed(f)
+	room := max(height-len(typed)-1, 1)
+	pages := (len(all) + room - 1) / room
+	page := min(p.page, pages)
+	next := "goes on"
+	if page == pages {
+		next = "goes back to the question"
+	}
+	foot := p.edged([]string{fmt.Sprintf("page %d of %d, %s %s", page, pages, f.word(), next)}, faint)
+	return slices.Concat(all[(page-1)*room:min(page*room, len(all))], foot, typed), page == pages
+}
+
+// turn turns to the next page, or back to the question after the last.
+func (p *panel) turn() {
+	if p.page > 0 {
+		if _, last := p.paged(p.forms[0], p.rows()); last {
+			p.page = 0
+			return
+		}
+	}
+	p.page++
+}
+
+// typed is the line that is filled in, broken where the screen ends: the last
+// lines of it.
+func (p *panel) typed(f *openForm) []string {
+	text, width := slices.Concat([]rune("› "), f.input, []rune("█")), p.formWidth()
+	var lines []string
+	for ; len(text) > width; text = text[width:] {
+		lines = append(lines, string(text[:width]))
+	}
+	lines = append(lines, string(text))
+	lines[0] = green("› ") + strings.TrimPrefix(lines[0], "› ")
+	return p.edged(lines[max(len(lines)-3, 0):], plainly)
+}
+
+// word is what the person types to see more of a form.
+func (f *openForm) word() string {
+	if f.form.Page != "" {
+		return f.form.Page
+	}
+	return "m"
+}
+
+func plainly(s string) string { return s }

@@ -1,0 +1,177 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// Styles. The program leaves colours out where the terminal has none, or
+// NO_COLOR is set. They are marks, characters that stand for nothing, until the whole
+// line is made safe to print and they become the terminal's sequences: so no text of
+// others can bring one along.
+func bold(s string) string   { return "\ufdd0" + s + "\ufdd2" }
+func faint(s string) string  { return "\ufdd1" + s + "\ufdd2" }
+func green(s string) string  { return "\ufdd3" + s + "\ufdd6" }
+func yellow(s string) string { return "\ufdd4" + s + "\ufdd6" }
+func cyan(s string) string   { return "\ufdd5" + s + "\ufdd6" }
+
+var sequences = strings.NewReplacer("\ufdd0", "\x1b[1m", "\ufdd1", "\x1b[2m", "\ufdd2", "\x1b[22m",
+	"\ufdd3", "\x1b[32m", "\ufdd4", "\x1b[33m", "\ufdd5", "\x1b[36m", "\ufdd6", "\x1b[39m")
+
+// drawn is a line as the terminal gets it.
+func drawn(line string) string { return sequences.Replace(plaintext.Line(line)) }
+
+// View implements tea.Model.
+func (p *panel) View() tea.View {
+	if p.closing || !p.known {
+		return tea.NewView("")
+	}
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	row := func(what, format string, args ...any) {
+		add("  %s %s", faint(fmt.Sprintf("%-12s", what)), fmt.Sprintf(format, args...))
+	}
+
+	s := p.progress
+	def := s.Definition
+	add("")
+	add("  %s  %s", bold(s.Campaign), faint(def.Objective.Goal+" "+def.Objective.Name))
+	add("  %s  %d of %s%s", p.bar(), s.Done, s.BudgetText(), faint(p.left()))
+	if line := sparkline(s.Values, max(p.width-16, 10)); line != "" {
+		row("measured", "%s", cyan(line))
+	}
+	if best := s.Best; best != nil {
+		row("best so far", "%s  in %s", bold(format.Quantity(best.Value, best.Unit)), best.Experiment)
+		row("", "%s", format.CompositionsOf(def).LineWithUnits(best.Parameters))
+	}
+	for _, best := range s.Preferred {
+		name := format.Shorten(best.Expert, 12)
+		row(name, "prefers %s", bold(format.CompositionsOf(def).LineWithUnits(best.Parameters)))
+	}
+	p.answerRows(row)
+	row("elapsed", "%s%s", p.elapsed(), p.timeBudget())
+	switch {
+	case p.leaving:
+		row("leaving", "%s", yellow("nothing new is started"))
+	case len(s.Unresolved) > 0:
+		resolve := commandFor(problem.Remedy{Action: problem.Resolve, Subject: s.Unresolved[0]})
+		row("NEEDS YOU", "%s", yellow(fmt.Sprintf("nobody knows what became of %s: in another terminal, %s",
+			strings.Join(s.Unresolved, ", "), resolve)))
+	case s.WaitingFor != "":
+		row("waiting for", "%s", s.WaitingFor)
+	case s.Computing.What != "":
+		row("working", "%s", view.Computing(s.Computing.What, s.Computing.Since, p.now))
+	default:
+		row("working", "fitting and deciding")
+	}
+	if s.Failure != "" {
+		row("failed fit", "%s", yellow(s.Failure))
+	}
+	if !p.leaving {
+		add("")
+		add("  %s", faint("Ctrl-C leaves; the same command goes on later"))
+	}
+	if len(p.forms) > 0 {
+		lines = p.asking(lines)
+	}
+	for i, line := range lines {
+		lines[i] = ansi.Truncate(drawn(line), p.width, "…")
+	}
+	return tea.NewView(strings.Join(lines, "\n"))
+}
+
+// answerRows says what the experts have answered, in the forms that the policy
+// asks for, and how far they are trusted.
+func (p *panel) answerRows(row func(what, format string, args ...any)) {
+	s, def := p.progress, p.progress.Definition
+	if len(def.Experts) == 0 || !def.Measures() {
+		return
+	}
+	if s.Labels > 0 || view.AsksForLabels(def) {
+		row("labels", "%d given, %s asked", s.Labels, format.Count(s.Asked, "question"))
+	}
+	if s.Compared > 0 {
+		row("comparisons", "%d given, %s asked", s.Compared, format.Count(s.Asked, "question"))
+	}
+	if s.Named > 0 {
+		row("named", "%s by experts", format.Count(s.Named, "composition"))
+	}
+	if r := s.Review; r != nil {
+		row("last choice", "%s was right with probability %.2f (%s)", r.Expert, r.Probability, r.Question)
+	}
+	for _, line := range view.TrustIn(s.Helps, s.Trust) {
+		row("trust", "%s", line)
+	}
+}
+
+// bar draws how much of the budget is done.
+func (p *panel) bar() string {
+	width := min(max(p.width-34, 8), 40)
+	done, open := 0, 0
+	if b := p.progress.Budget; b > 0 {
+		done = min(width*p.progress.Done/b, width)
+		open = min((width*p.progress.Open+b-1)/b, width-done)
+	}
+	left := width - done - open
+	return green(strings.Repeat("━", done)) + yellow(strings.Repeat("━", open)) +
+		faint(strings.Repeat("─", left))
+}
+
+// left says how many experiments are left and about how long they take, once
+// this run has done a few.
+func (p *panel) left() string {
+	s := p.progress
+	left := s.Budget - s.Done
+	if left <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf(", %d left", left)
+	if n := s.Done - p.doneBefore; n >= 3 {
+		each := p.now.Sub(p.began) / time.Duration(n)
+		text += ", about " + format.Duration((each * time.Duration(left)).Truncate(time.Second))
+	}
+	return text
+}
+
+func (p *panel) elapsed() string {
+	return format.Duration(p.now.Sub(p.progress.Began).Truncate(time.Second))
+}
+
+func (p *panel) timeBudget() string {
+	limit := time.Duration(p.progress.Definition.Budget.Time)
+	if limit == 0 {
+		return ""
+	}
+	return " of " + format.Duration(limit)
+}
+
+// sparkline draws the newest values as a row of bars from the least to the
+// greatest of all.
+func sparkline(values []float64, width int) string {
+	if len(values) < 2 {
+		return ""
+	}
+	low, high := values[0], values[0]
+	for _, v := range values {
+		low, high = min(low, v), max(high, v)
+	}
+	bars := []rune("▁▂▃▄▅▆▇█")
+	var line strings.Builder
+	for _, v := range values[max(0, len(values)-width):] {
+		i := 0
+		if high > low {
+			i = int(float64(len(bars)-1)*(v-low)/(high-low) + 0.5)
+		}
+		line.WriteRune(bars[i])
+	}
+	return line.String()
+}

@@ -1,0 +1,138 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/policies/duel"
+)
+
+func (a *app) methodsCommand() *cobra.Command {
+	var markdown bool
+	cmd := &cobra.Command{
+		Use:   "methods [NAME]",
+		Short: "List the policies that have a name: what each does, needs and asks",
+		Long: `List the policies that have a name. A campaign file takes one as ` + "`policy: NAME`" + `.
+With NAME: that one with its settings written out, ready to be changed.`,
+		Example: `  campaignd methods
+  campaignd methods coexbo`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all := view.Methods(a.registry)
+			if len(args) == 1 {
+				for _, m := range all {
+					if m.Name == args[0] {
+						return a.printMethod(m)
+					}
+				}
+				return badInput("there is no method %q; `campaignd methods` lists them", args[0])
+			}
+			switch {
+			case a.json:
+				return a.printJSON(all)
+			case markdown:
+				return methodsMarkdown(a.stdout, all)
+			}
+			return a.printMethods(all)
+		},
+	}
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "as a table for a README")
+	return cmd
+}
+
+func (a *app) printMethods(all []view.Method) error {
+	for i, part := range []struct {
+		title string
+		has   func(view.Method) bool
+	}{
+		{"Nobody is asked", func(m view.Method) bool {
+			return !m.Expert
+		}},
+		{"An expert helps, and an instrument measures", func(m view.Method) bool {
+			return m.Expert && m.Instrument
+		}},
+		{"An expert compares, and nothing is measured", func(m view.Method) bool {
+			return !m.Instrument
+		}},
+	} {
+		if i > 0 {
+			a.printf("\n")
+		}
+		a.printf("%s\n", part.title)
+		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		for _, m := range all {
+			if part.has(m) {
+				fmt.Fprintln(w, strings.Join(methodCells(m), "\t"))
+			}
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	a.printf("\nIn a campaign file: policy: NAME. With its settings: campaignd methods NAME\n")
+	return nil
+}
+
+// methodCells are a method's cells in the list of those like it.
+func methodCells(m view.Method) []string {
+	summary := strings.TrimPrefix(m.Summary, "comparisons alone: ") // the title says that
+	if m.Source != "" {
+		summary += " (" + m.Source + ")"
+	}
+	if m.Instrument && m.Asks != "" {
+		return []string{"  " + m.Name, m.Asks, summary}
+	}
+	return []string{"  " + m.Name, summary}
+}
+
+func (a *app) printMethod(m view.Method) error {
+	if a.json {
+		return a.printJSON(m)
+	}
+	text, err := campaignYAML(map[string]definition.Policy{"policy": m.Policy})
+	if err != nil {
+		return err
+	}
+	a.printf("%s: %s\n\n", m.Name, m.Summary)
+	row := func(what, how string) {
+		if how != "" {
+			a.printf("  %-8s %s\n", what, how)
+		}
+	}
+	row("source", m.Source)
+	row("needs", m.Needs())
+	row("asks", m.Asks)
+	a.printf("\n`policy: %s` stands for\n\n%s", m.Name, text)
+	if more := m.OpenSettings(); len(more) > 0 {
+		a.printf("\n# further settings, without a default: %s\n", strings.Join(more, ", "))
+	}
+	if d := m.Policy.Duel.Name; !m.Policy.Measures() && d != duel.MRLPFName && d != duel.MaxMinLCBName {
+		a.printf("\n# of the utility: model.utility; where an expert's judgement is reliable: the expert's anchors\n")
+	}
+	return nil
+}
+
+// methodsMarkdown writes the table of README.md.
+func methodsMarkdown(w io.Writer, all []view.Method) error {
+	var b strings.Builder
+	b.WriteString("| `policy:` | what it does | needs | the expert is asked | source |\n|---|---|---|---|---|\n")
+	for _, m := range all {
+		asks := m.Asks
+		if asks == "" {
+			asks = "–"
+		}
+		source := m.Source
+		if source == "" {
+			source = "–"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Name, m.Summary, m.Needs(), asks, source)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

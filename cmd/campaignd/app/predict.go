@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+func (a *app) predictCommand() *cobra.Command {
+	var at string
+	cmd := &cobra.Command{
+		Use:   "predict [TARGET] --at points.csv",
+		Short: "Predict the objective, and what the experts believe, at compositions",
+		Long: `Predict the objective at the compositions of a CSV file whose header names the
+parameters: the posterior mean and standard deviation without noise, and of each
+expert, as far as the policy models it: the interval of the rejection score in
+logits (positive: likely rejected), the score, which is about the chance to be preferred to
+a random one, or, where nothing is measured, its utility.`,
+		Example: `  campaignd predict electrolyte.campaign --at points.csv
+  printf 'lipf6,ec,dmc\n1.0,0.3,1\n' | campaignd predict --at - --json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if at == "" {
+				return badInput("predict needs --at points.csv, a CSV file with a column for each parameter (- reads standard input)")
+			}
+			_, s, err := a.openToRead(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			core, err := s.core(cmd.Context())
+			if err != nil {
+				return err
+			}
+			def := core.State().Definition
+			points, err := a.readSheet(def, at, sheetForm{})
+			if err != nil {
+				return err
+			}
+			predictions, err := predict(cmd.Context(), core, points)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(predictions)
+			}
+			return view.WritePredictions(a.stdout, def, predictions)
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "a CSV `file` of compositions; - for standard input")
+	return cmd
+}
+
+// predict asks the models at each row.
+func predict(ctx context.Context, core *engine.Core, points *sheet) ([]view.Prediction, error) {
+	predictor, err := view.NewPredictor(core)
+	switch {
+	case errors.Is(err, view.ErrNoModel):
+		return nil, fmt.Errorf("%w%w", errNo, err)
+	case err != nil:
+		return nil, err
+	}
+	compositions, err := points.points(core.State().Definition)
+	if err != nil {
+		return nil, err
+	}
+	predictions := make([]view.Prediction, len(points.rows))
+	var faults []error
+	for i, row := range points.rows {
+		predictions[i], err = predictor.Predict(ctx, compositions[i])
+		switch {
+		case errors.Is(err, space.ErrOutside):
+			faults = append(faults, points.fault(row, row.cells[0], err))
+		case err != nil:
+			return nil, err
+		}
+	}
+	if faults != nil {
+		return nil, rowFaults(faults)
+	}
+	return predictions, nil
+}

@@ -1,0 +1,148 @@
+package app
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+func (a *app) refuseCommand() *cobra.Command {
+	var at, where, reason string
+	cmd := &cobra.Command{
+		Use:   "refuse [TARGET] EXPERIMENT | QUESTION | --at COMPOSITION | --where REGION",
+		Short: "Won't: have nothing suggested in a region any more",
+		Long: `Refuse a composition or a whole region: nothing in it is suggested any more, and
+what had been requested there is called off, until ` + "`campaignd allow`" + ` takes the
+refusal back. What an instrument is already doing goes on.
+
+An experiment, a question or --at stands for everything within a twentieth of
+each parameter's range around that composition. --where is a region: every
+parameter that it names lies in the interval, its ends included, or has the
+category.
+
+  lipf6=1.5..        1.5 and more
+  lipf6=..0.4        up to 0.4
+  lipf6=0.4..0.6     from 0.4 to 0.6
+  solvent=PC         a category, or one value of a number`,
+		Example: `  campaignd refuse --at lipf6=1.1,ec=0.4,dmc=1 --reason "it clouds"
+  campaignd refuse --where lipf6=1.8..,ec=0.45..0.52 --reason "too thick to pump"
+  campaignd refuse electrolyte.campaign e7 --reason "it crystallised over night"`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if at != "" && where != "" {
+				return badInput("--at names a composition and --where a region: give one of the two")
+			}
+			// With --at or --where an experiment or question is only a reference.
+			id := ""
+			if last := len(args) - 1; last >= 0 && isSubject(args[last]) {
+				id, args = args[last], args[:last]
+			}
+			switch {
+			case len(args) > 1:
+				return badInput("%q is neither an experiment nor a question; usage: %s", args[1], cmd.UseLine())
+			case id == "" && at == "" && where == "":
+				return badInput("say what you refuse: an experiment, a question, --at or --where")
+			case strings.TrimSpace(reason) == "":
+				return badInput("a refusal needs a reason: --reason \"why\"")
+			}
+			t, err := a.optionalTarget(args)
+			if err != nil {
+				return err
+			}
+			return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
+				core, err := s.core(cmd.Context())
+				if err != nil {
+					return engine.Request{}, err
+				}
+				def := core.State().Definition
+				r := &engine.Exclude{About: id, Reason: reason}
+				if id != "" {
+					if err := known(core.State(), id); err != nil {
+						return engine.Request{}, err
+					}
+				}
+				if r.Point, err = parsePoint(def, "--at", at, true); err != nil {
+					return engine.Request{}, err
+				}
+				r.Region, err = parseRegion(def, where)
+				return engine.Request{Exclude: r}, err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "a `composition`: lipf6=1.1,ec=0.4,dmc=1")
+	cmd.Flags().StringVar(&where, "where", "", "a `region`: lipf6=1.8..,ec=0.45..0.52")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; it is required")
+	return cmd
+}
+
+func (a *app) allowCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:     "allow [TARGET] REFUSAL",
+		Short:   "Take a refusal back",
+		Long:    "Take a refusal back: what it kept away may be suggested again. `campaignd status`\nlists the refusals that hold.",
+		Example: `  campaignd allow n1 --reason "a stronger pump came"`,
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, args, err := a.targetAndArgs(args, 1)
+			if err != nil {
+				return err
+			}
+			return a.request(cmd.Context(), t, engine.Request{Allow: &engine.Allow{Exclusion: args[0], Reason: reason}})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+// isSubject reports whether a text has the form of an experiment or a question.
+func isSubject(text string) bool {
+	return len(text) > 1 && strings.ContainsAny(text[:1], "eq") && strings.Trim(text[1:], "0123456789") == ""
+}
+
+// parseRegion reads a region: "lipf6=1.8..,ec=0.45..0.52,solvent=PC". An empty
+// text gives nil.
+func parseRegion(def *definition.Campaign, text string) (map[string]definition.RegionSide, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	region := make(map[string]definition.RegionSide)
+	for _, part := range strings.Split(text, ",") {
+		name, value, ok := strings.Cut(part, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || value == "" || value == ".." {
+			return nil, badInput("--where: %q is not NAME=INTERVAL or NAME=CATEGORY; write it as in lipf6=1.8..,ec=0.45..0.52", part)
+		}
+		if _, twice := region[name]; twice {
+			return nil, badInput("--where: %s is there twice", name)
+		}
+		lower, upper, interval := strings.Cut(value, "..")
+		if !interval {
+			upper = lower
+		}
+		var side definition.RegionSide
+		for _, end := range []struct {
+			text string
+			to   **float64
+		}{{lower, &side.Min}, {upper, &side.Max}} {
+			if strings.TrimSpace(end.text) == "" {
+				continue
+			}
+			v, err := parameterFrom(def, name, end.text)
+			if err != nil {
+				return nil, badInput("--where: %w", err)
+			}
+			x, number := v.Float()
+			if !number {
+				side.Is = v.Name()
+				continue
+			}
+			*end.to = &x
+		}
+		region[name] = side
+	}
+	return region, nil
+}

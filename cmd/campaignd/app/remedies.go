@@ -1,0 +1,224 @@
+package app
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Remedies come as data from what knows them; here they become command lines, and
+// nowhere else.
+
+// commands writes command lines about a campaign.
+type commands struct {
+	// store is the store as the person named it, file the campaign file, campaign
+	// the one that they chose of several; each may be empty.
+	store, file, campaign string
+}
+
+// commandsFor returns the writer of commands about a target.
+func (a *app) commandsFor(t target) commands {
+	return commands{store: t.store, file: t.path, campaign: a.campaign}
+}
+
+// verbs are the commands of actions, with what a person puts in where the remedy leaves it
+// to them. Actions that one command does not do are written in how.
+var verbs = map[problem.Action]struct {
+	name    string
+	subject string // in the place of a subject; empty: the command takes none
+	after   string // what follows the subject
+}{
+	problem.Run:           {name: "run"},
+	problem.Resume:        {name: "resume"},
+	problem.Resolve:       {name: "resolve", subject: "EXPERIMENT"},
+	problem.Correct:       {name: "correct", subject: "EXPERIMENT"},
+	problem.Answer:        {name: "tell", subject: "QUESTION"},
+	problem.CorrectAnswer: {name: "correct", subject: "QUESTION"},
+	problem.Tell:          {name: "tell", subject: "--parameters COMPOSITION", after: "VALUE"},
+	problem.Allow:         {name: "allow", subject: "REFUSAL"},
+	problem.Export:        {name: "export"},
+	problem.Explain:       {name: "explain", subject: "DECISION"},
+	problem.Diagnose:      {name: "diagnose"},
+}
+
+// parts are the parts of a request as they are typed.
+var parts = map[string]string{
+	problem.WayReason:  "--reason WHY",
+	problem.WayValue:   "--value VALUE",
+	problem.WayActual:  "--actual COMPOSITION",
+	problem.WayPoint:   "--at COMPOSITION",
+	problem.WayExclude: "--exclude",
+	problem.WayInclude: "--include",
+	problem.WayAnyway:  "--anyway",
+
+	string(events.ResolvedFailed):       "--failed",
+	string(events.ResolvedInfeasible):   "--infeasible",
+	string(events.ResolvedNotPerformed): "--not-performed",
+}
+
+// how says how a remedy is typed, as the end of a sentence that says what it is good for.
+func (c commands) how(r problem.Remedy) string {
+	switch r.Action {
+	case problem.Start:
+		return " with " + code("campaignd", "run", "FILE")
+	case problem.Amend:
+		return c.amend(r.Settings)
+	case problem.Note:
+		return " with " + c.command("note", "WHAT", "--about", subjectOr(r.Subject, "EXPERIMENT"))
+	case problem.TakeOver:
+		return " with " + c.command("export") + " and " + code("campaignd", "import", "FILE", "TABLE.csv")
+	case problem.Review:
+		return " with " + c.command("status") + " or " + c.command("events")
+	case problem.Complete:
+		return " with " + alternatives(r.Ways)
+	}
+	return " with " + code(c.words(r)...)
+}
+
+// line is the command of a remedy that one command does.
+func (c commands) line(r problem.Remedy) string { return joined(c.words(r)...) }
+
+// words are the words of that command.
+func (c commands) words(r problem.Remedy) []string {
+	verb := verbs[r.Action]
+	words := []string{subjectOr(r.Subject, verb.subject)}
+	switch {
+	case r.Action == problem.Correct && r.Ways != nil:
+		words = append(words, chosenFrom(r.Ways), parts[problem.WayReason])
+	case r.Action == problem.CorrectAnswer:
+		words = append(words, chosenFrom(r.Ways), parts[problem.WayReason])
+	case r.Action == problem.Resolve, r.Action == problem.Answer:
+		words = append(words, strings.Join(r.Ways, "|"))
+	}
+	return c.onStore(verb.name, append(words, verb.after)...)
+}
+
+// amend says how settings are changed. Where the file is known that the campaign was
+// begun with, it is that one.
+func (c commands) amend(settings []problem.Setting) string {
+	amend := code("campaignd", "amend", shellArg(subjectOr(c.file, "FILE")))
+	if settings == nil {
+		return " in the campaign file, then " + amend
+	}
+	set := make([]string, len(settings))
+	for i, s := range settings {
+		set[i] = s.Key + ": " + s.Value
+	}
+	return ": set " + strings.Join(set, " and ") + " in the campaign file, then " + amend
+}
+
+// command writes a command about the campaign's store. Empty words are left out; the
+// others are written for a shell already.
+func (c commands) command(name string, words ...string) string {
+	return code(c.onStore(name, words...)...)
+}
+
+// onStore are the words of a command about the campaign's store.
+func (c commands) onStore(name string, words ...string) []string {
+	line := []string{"campaignd", name}
+	if c.store != "" {
+		line = append(line, shellArg(c.store))
+	}
+	line = append(line, words...)
+	if c.campaign != "" {
+		line = append(line, "--campaign", shellArg(c.campaign))
+	}
+	return line
+}
+
+// code marks words as something to be typed.
+func code(words ...string) string { return "`" + joined(words...) + "`" }
+
+// joined joins the words that there are.
+func joined(words ...string) string {
+	var line []string
+	for _, word := range words {
+		if word != "" {
+			line = append(line, word)
+		}
+	}
+	return strings.Join(line, " ")
+}
+
+// subjectOr is a subject, or what stands for one that the person chooses.
+func subjectOr(subject, placeholder string) string {
+	if subject != "" {
+		return subject
+	}
+	return placeholder
+}
+
+// chosenFrom writes ways as arguments of which one is chosen.
+func chosenFrom(ways []string) string {
+	words := make([]string, len(ways))
+	for i, way := range ways {
+		if words[i] = parts[way]; words[i] == "" {
+			words[i] = way
+		}
+	}
+	return strings.Join(words, "|")
+}
+
+// alternatives writes ways as flags to be added, one or another.
+func alternatives(ways []string) string {
+	last := len(ways) - 1
+	text := ""
+	for i, way := range ways {
+		switch {
+		case i > 0 && i == last:
+			text += " or "
+		case i > 0:
+			text += ", "
+		}
+		text += code(parts[way])
+	}
+	return text
+}
+
+// clause is a message with what can be done about it, in one sentence without its full
+// stop.
+func (c commands) clause(message string, remedies []problem.Remedy) string {
+	for i, r := range remedies {
+		joint := ", or "
+		if i == 0 {
+			joint = "; "
+		}
+		message += joint + r.Text + c.how(r)
+	}
+	return message
+}
+
+// sentence is a remedy as a sentence of its own.
+func (c commands) sentence(r problem.Remedy) string {
+	first, size := utf8.DecodeRuneInString(r.Text)
+	return string(unicode.ToUpper(first)) + r.Text[size:] + c.how(r) + "."
+}
+
+// advice is what a person can do, in sentences; before is what they should know first.
+func (c commands) advice(before string, remedies []problem.Remedy) string {
+	var sentences []string
+	if before != "" {
+		sentences = append(sentences, before)
+	}
+	for _, r := range remedies {
+		sentences = append(sentences, c.sentence(r))
+	}
+	return strings.Join(sentences, " ")
+}
+
+// shellArg writes a path or a name as one word of a POSIX shell.
+func shellArg(path string) string {
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path // no flag
+	}
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_@%+=:,./-", r)
+	}
+	if path != "" && strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}

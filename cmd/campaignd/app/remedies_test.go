@@ -1,0 +1,134 @@
+package app
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Law: every action is a command of ours, with the store that the person named, as a
+// shell takes it, and flags that the command has.
+func TestRemediesAreCommands(t *testing.T) {
+	about := commands{store: "my lab.campaign", file: "lab's.yaml"}
+	resolutions := []string{
+		string(events.ResolvedMeasured), string(events.ResolvedFailed),
+		string(events.ResolvedInfeasible), string(events.ResolvedNotPerformed),
+	}
+	want := map[problem.Action]struct {
+		remedy problem.Remedy
+		how    string
+	}{
+		problem.Start:  {problem.Remedy{}, " with `campaignd run FILE`"},
+		problem.Run:    {problem.Remedy{}, " with `campaignd run 'my lab.campaign'`"},
+		problem.Resume: {problem.Remedy{}, " with `campaignd resume 'my lab.campaign'`"},
+		problem.Resolve: {
+			problem.Remedy{Subject: "e7", Ways: resolutions},
+			" with `campaignd resolve 'my lab.campaign' e7 measured|failed|infeasible|not-performed`",
+		},
+		problem.Correct: {
+			problem.Remedy{Subject: "e7", Ways: []string{string(events.ResolvedNotPerformed), problem.WayExclude}},
+			" with `campaignd correct 'my lab.campaign' e7 --not-performed|--exclude --reason WHY`",
+		},
+		problem.Answer: {
+			problem.Remedy{Subject: "q3", Ways: []string{string(events.LabelAccept), string(events.LabelReject)}},
+			" with `campaignd tell 'my lab.campaign' q3 accept|reject`",
+		},
+		problem.CorrectAnswer: {
+			problem.Remedy{Ways: []string{string(events.LabelAccept), string(events.LabelReject)}},
+			" with `campaignd correct 'my lab.campaign' QUESTION accept|reject --reason WHY`",
+		},
+		problem.Tell: {problem.Remedy{Subject: "e7"}, " with `campaignd tell 'my lab.campaign' e7 VALUE`"},
+		problem.Note: {problem.Remedy{Subject: "e7"}, " with `campaignd note 'my lab.campaign' WHAT --about e7`"},
+		problem.Amend: {
+			problem.Remedy{Settings: []problem.Setting{{Key: "budget.experiments", Value: "14"}}},
+			`: set budget.experiments: 14 in the campaign file, then ` + "`campaignd amend 'lab'\\''s.yaml'`",
+		},
+		problem.Allow:  {problem.Remedy{Subject: "n1"}, " with `campaignd allow 'my lab.campaign' n1`"},
+		problem.Export: {problem.Remedy{}, " with `campaignd export 'my lab.campaign'`"},
+		problem.TakeOver: {
+			problem.Remedy{},
+			" with `campaignd export 'my lab.campaign'` and `campaignd import FILE TABLE.csv`",
+		},
+		problem.Review: {
+			problem.Remedy{},
+			" with `campaignd status 'my lab.campaign'` or `campaignd events 'my lab.campaign'`",
+		},
+		problem.Explain:  {problem.Remedy{Subject: "d3"}, " with `campaignd explain 'my lab.campaign' d3`"},
+		problem.Diagnose: {problem.Remedy{}, " with `campaignd diagnose 'my lab.campaign'`"},
+		problem.Complete: {
+			problem.Remedy{Ways: []string{problem.WayValue, problem.WayActual, problem.WayExclude}},
+			" with `--value VALUE`, `--actual COMPOSITION` or `--exclude`",
+		},
+	}
+	root := newRoot(&app{registry: Builtin()})
+	for _, action := range problem.Actions() {
+		w := want[action]
+		w.remedy.Action = action
+		how := about.how(w.remedy)
+		if how != w.how {
+			t.Errorf("%s is done%s, want%s", action, how, w.how)
+		}
+		for i, typed := range strings.Split(how, "`") {
+			if i%2 == 0 || strings.HasPrefix(typed, "--") {
+				continue
+			}
+			words := strings.Fields(typed)
+			command, _, err := root.Find(words[1:2])
+			if err != nil || command == root {
+				t.Errorf("there is no command %q", typed)
+				continue
+			}
+			for _, word := range strings.FieldsFunc(typed, func(r rune) bool { return r == ' ' || r == '|' }) {
+				if name, ok := strings.CutPrefix(word, "--"); ok && command.Flags().Lookup(name) == nil {
+					t.Errorf("%q: %s has no flag --%s", typed, command.Name(), name)
+				}
+			}
+		}
+	}
+	for _, way := range problem.Ways() {
+		if parts[way] == "" {
+			t.Errorf("nobody knows how to type %q", way)
+		}
+	}
+	one := commands{store: "lab.campaign", campaign: "second"}.how(problem.Remedy{Action: problem.Resume})
+	if one != " with `campaignd resume lab.campaign --campaign second`" {
+		t.Errorf("of several campaigns one is resumed%s", one)
+	}
+}
+
+// Law: what is typed for a path is that path, whatever is in it, for a shell.
+func TestShellArg(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no shell")
+	}
+	for _, path := range []string{
+		"lab.campaign", "my lab", "it's", `a"b`, "$HOME", "a;b", "#1", "~x", "[x]", "{a,b}", "a\nb", "-r", "é=λ", "!x", "a\\b", "",
+	} {
+		out, err := exec.CommandContext(t.Context(), sh, "-c", "printf %s "+shellArg(path)).Output()
+		if got := strings.TrimPrefix(string(out), "./"); err != nil || got != path {
+			t.Errorf("%q is typed as %s, which is %q, %v", path, shellArg(path), got, err)
+		}
+	}
+}
+
+// Law: an error is a message and what can be done, in one sentence; a piece of advice is
+// sentences.
+func TestRemediesInWords(t *testing.T) {
+	remedies := []problem.Remedy{
+		{Text: "settle it", Action: problem.Tell, Subject: "e7"},
+		{Text: "start one", Action: problem.Start},
+	}
+	var about commands
+	clause := about.clause("it is open", remedies)
+	if want := "it is open; settle it with `campaignd tell e7 VALUE`, or start one with `campaignd run FILE`"; clause != want {
+		t.Errorf("got %q, want %q", clause, want)
+	}
+	advice := about.advice("Look first.", remedies)
+	if want := "Look first. Settle it with `campaignd tell e7 VALUE`. Start one with `campaignd run FILE`."; advice != want {
+		t.Errorf("got %q, want %q", advice, want)
+	}
+}

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// replayed is what `replay --json` prints.
+type replayed struct {
+	Campaign string `json:"campaign"`
+	// Position and Sequence are those of the last event that was folded.
+	Position events.Position `json:"position"`
+	Sequence events.Sequence `json:"sequence"`
+	State    *campaign.State `json:"state"`
+	// Digest is the SHA-256 of all projections.
+	Digest string `json:"digest"`
+}
+
+func (a *app) replayCommand() *cobra.Command {
+	var at uint64
+	cmd := &cobra.Command{
+		Use:   "replay [TARGET]",
+		Short: "Compute the campaign's state, now or at any position of the log",
+		Long: `Compute the campaign's state from its events, up to a position of the log. The
+digest identifies the state of all projections: live, replayed and restored ones
+agree.`,
+		Example: `  campaignd replay electrolyte.campaign
+  campaignd replay electrolyte.campaign --at 120 --json | jq .state.status`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, s, err := a.openToRead(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			limit := events.Position(math.MaxUint64) // the campaign as it is
+			if cmd.Flags().Changed("at") {
+				limit = events.Position(at)
+				if there, err := holdsPosition(cmd.Context(), s.log, limit); err != nil {
+					return err
+				} else if !there {
+					return badInput("there is no position %d; they go from 1 to %d", at, s.log.Last())
+				}
+			}
+			core, position, err := replayTo(cmd.Context(), s, limit)
+			if err != nil {
+				return err
+			}
+			digest, err := core.Digest()
+			if err != nil {
+				return err
+			}
+			state := core.State()
+			if a.json {
+				return a.printJSON(replayed{Campaign: s.name, Position: position, Sequence: state.Sequence, State: state, Digest: digest})
+			}
+			summary, err := core.Summarize()
+			if err != nil {
+				return err
+			}
+			a.printf("Campaign %s after position %d (its event %d): %s\n\n", s.name, position, state.Sequence, view.Standing(state))
+			for _, row := range append(view.Effort(state, summary), view.Found(state, summary)...) {
+				a.printf("  %-12s %s\n", row.Name, row.Text)
+			}
+			a.printf("  digest       %s\n", digest)
+			return nil
+		},
+	}
+	cmd.Flags().Uint64Var(&at, "at", 0, "the `position` of the last event to read (default: the newest)")
+	return cmd
+}
+
+// holdsPosition reports whether the log has an event at a position. Last would not say
+// so: there may be events beyond it.
+func holdsPosition(ctx context.Context, log events.Log, p events.Position) (bool, error) {
+	if p == 0 {
+		return false, nil
+	}
+	for _, err := range log.Read(ctx, p-1) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// replayTo folds a campaign's events up to a position.
+func replayTo(ctx context.Context, s *session, limit events.Position) (core *engine.Core, at events.Position, err error) {
+	core = engine.NewCore(s.app.registry)
+	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if e.Position > limit {
+			break
+		}
+		if err := core.Apply(e); err != nil {
+			return nil, 0, err
+		}
+		at = e.Position
+	}
+	if core.State().Status == campaign.Undefined {
+		return nil, 0, badInput("at position %d the campaign %s is not defined yet", min(limit, s.log.Last()), s.name)
+	}
+	return core, at, nil
+}

@@ -1,0 +1,103 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/report"
+)
+
+// reported is what `report --json` prints.
+type reported struct {
+	Campaign string `json:"campaign"`
+	Report   string `json:"report"`
+}
+
+func (a *app) reportCommand() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "report [TARGET]",
+		Short: "Write report.html again: one self-contained file for people",
+		Example: `  campaignd report electrolyte.campaign
+  campaignd report --output group-meeting.html`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.optionalTarget(args)
+			if err != nil {
+				return err
+			}
+			s, err := a.openDirectly(t.store)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if err := s.choose(cmd.Context(), t.campaign); err != nil {
+				return err
+			}
+			mode := fs.FileMode(0o644) // one that is asked for is given away
+			if output == "" {
+				output, mode = reportPath(t.store, s.name), storeMode(t.store)
+			}
+			if err := a.writeReport(cmd.Context(), s.log, s.name, t.store, output, a.checkpointText(cmd.Context(), s.own), mode); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(reported{Campaign: s.name, Report: output})
+			}
+			a.printf("Wrote %s\n", output)
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the `file` to write (default: report.html beside the store, and STORE.report.html where another campaign's is there)")
+	return cmd
+}
+
+// reportPath is where a campaign's report is: report.html beside the store. A
+// report of another campaign that is there stays: this one is then called after
+// its store, "electrolyte.report.html".
+func reportPath(store, name string) string {
+	store = filepath.Clean(store)
+	path := filepath.Join(filepath.Dir(store), "report.html")
+	f, err := os.Open(path)
+	if err != nil {
+		return path
+	}
+	defer f.Close()
+	head := make([]byte, 4096)
+	n, _ := io.ReadFull(f, head)
+	if title := fmt.Sprintf("<title>%s ", name); strings.Contains(string(head[:n]), title) {
+		return path
+	}
+	return strings.TrimSuffix(store, storeEnding) + ".report.html"
+}
+
+// storeMode is the permissions of what a campaign leaves beside its store: who may
+// read the one may read the other.
+func storeMode(store string) fs.FileMode {
+	info, err := os.Stat(store)
+	if err != nil {
+		return 0o600
+	}
+	return info.Mode().Perm() & 0o666
+}
+
+// writeReport writes the report of a campaign, with a checkpoint of its log.
+func (a *app) writeReport(ctx context.Context, log events.Log, name, store, path, checkpoint string, mode fs.FileMode) error {
+	return writeWhole(path, mode, func(f io.Writer) error {
+		w := bufio.NewWriter(f)
+		in := report.Input{Registry: a.registry, Log: log, Campaign: name, Store: store, Checkpoint: checkpoint, Advise: commands{store: store}.advice}
+		if err := report.Write(ctx, w, in); err != nil {
+			return err
+		}
+		return w.Flush()
+	})
+}

@@ -1,0 +1,162 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// request has a person's request recorded and says what was.
+func (a *app) request(ctx context.Context, t target, r engine.Request) error {
+	s, stored, err := a.submit(ctx, t, func(*session) (engine.Request, error) { return r, nil })
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return errors.Join(a.printRecorded(ctx, s, stored), a.afterwards(ctx, s, t, stored))
+}
+
+// afterwards keeps the report of a campaign that has ended up to date, and says where
+// a campaign goes on that had completed.
+func (a *app) afterwards(ctx context.Context, s *session, t target, stored []events.Event) error {
+	if s.owner != nil {
+		return nil // whoever runs the campaign sees to it
+	}
+	core, ended := engine.NewCore(a.registry), false
+	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
+		if err != nil {
+			return err
+		}
+		if len(stored) > 0 && e.Sequence == stored[0].Sequence {
+			ended = core.State().Status.Ended()
+		}
+		if err := core.Apply(e); err != nil {
+			return err
+		}
+	}
+	state := core.State()
+	if !a.json {
+		for _, line := range leftOutBecause(state, stored, a.about) {
+			a.printf("%s\n", line)
+		}
+	}
+	if !ended && !state.Status.Ended() {
+		return nil
+	}
+	if left := state.Definition.Budget.Experiments - state.Spent(); !state.Status.Ended() && left > 0 && !a.json {
+		a.printf("The budget has room for %s: `campaignd run %s` goes on.\n", format.Count(left, "experiment"), t)
+	}
+	path := reportPath(t.store, s.name)
+	if _, err := os.Stat(path); err != nil {
+		return nil // there is none
+	}
+	if err := a.writeReport(ctx, s.log, s.name, t.store, path, a.checkpointText(ctx, s.own), storeMode(t.store)); err != nil {
+		return fmt.Errorf("it is recorded, and %s does not show it yet: %w", path, err)
+	}
+	if !a.json {
+		a.printf("Wrote %s again.\n", path)
+	}
+	return nil
+}
+
+// leftOutBecause names the measurements that were left out because of one that a
+// person has just corrected: whether they still are is for that person to say.
+func leftOutBecause(state *campaign.State, stored []events.Event, about commands) (lines []string) {
+	for _, e := range stored {
+		if e.Kind != events.KindExperimentCorrected && e.Kind != events.KindMeasurementCorrected {
+			continue
+		}
+		corrected := events.CloudEventAttributes(e)["subject"]
+		for i := range state.Experiments {
+			x := &state.Experiments[i]
+			if x.Flag != nil && x.Flag.Verdict == events.VerdictOverturned && x.Flag.Repetition == corrected && x.Excluded {
+				include := problem.Remedy{
+					Text: "take it in again", Action: problem.Correct, Subject: x.ID, Ways: []string{problem.WayInclude},
+				}
+				line := fmt.Sprintf("%s was left out because of %s", x.ID, corrected)
+				lines = append(lines, about.clause(line, []problem.Remedy{include}))
+			}
+		}
+	}
+	return lines
+}
+
+// submit opens the store, makes the request that build returns and has it
+// fulfilled. The caller closes the session.
+func (a *app) submit(ctx context.Context, t target, build func(*session) (engine.Request, error)) (*session, []events.Event, error) {
+	actor, err := a.actor()
+	if err != nil {
+		return nil, nil, err
+	}
+	// A run may end between our question who holds the store and our request.
+	// Nothing was recorded then, and the store is free.
+	for began := time.Now(); ; {
+		s, err := a.open(ctx, t, writing)
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := build(s)
+		if err != nil {
+			return nil, nil, errors.Join(err, s.close())
+		}
+		r.Actor = actor
+		stored, err := s.submit(ctx, r)
+		if err == nil {
+			return s, stored, nil
+		}
+		err = errors.Join(err, s.close())
+		if s.owner == nil || !errors.Is(err, events.ErrClosed) || time.Since(began) > patience {
+			return nil, nil, err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+	}
+}
+
+// recorded is what commands that write print as JSON.
+type recorded struct {
+	Recorded []json.RawMessage `json:"recorded"`
+}
+
+// printRecorded says what was recorded.
+func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Event) error {
+	if a.json {
+		answer := recorded{Recorded: []json.RawMessage{}}
+		for _, e := range stored {
+			text, err := events.MarshalCloudEvent(e)
+			if err != nil {
+				return err
+			}
+			answer.Recorded = append(answer.Recorded, text)
+		}
+		return a.printJSON(answer)
+	}
+	def, err := s.definition(ctx)
+	if err != nil {
+		return err
+	}
+	story := view.NewStory(def)
+	for _, e := range stored {
+		payload, err := events.Decode(e)
+		if err != nil {
+			return err
+		}
+		for _, line := range tell(story, e, payload) {
+			a.printf("%s\n", line)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package app
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+func (a *app) resolveCommand() *cobra.Command {
+	var value, actual, reason string
+	var repeat, anyway bool
+	outcomes := []events.Resolution{events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}
+	cmd := &cobra.Command{
+		Use:   "resolve [TARGET] EXPERIMENT measured|failed|infeasible|not-performed",
+		Short: "Settle an experiment of which nobody knows whether it took place",
+		Long: `Settle an experiment of which nobody knows whether it took place: campaignd was
+killed or lost the instrument while it was under way, and the instrument cannot
+say. Nothing is dispatched until a person has looked. Say
+
+  measured       it took place, and this is the result (--value)
+  failed         it took place, and gave no result
+  infeasible     it took place, and showed that the composition cannot be made or measured
+  not-performed  it did not take place
+
+What was settled wrongly is corrected with ` + "`campaignd correct`" + `.`,
+		Example: `  campaignd resolve e7 measured --value 13.1 --reason "read from the display"
+  campaignd resolve electrolyte.campaign e7 not-performed --repeat --reason "the vial is still full"`,
+		Args: cobra.RangeArgs(2, 3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, args, err := a.targetAndArgs(args, 2)
+			if err != nil {
+				return err
+			}
+			resolution := events.Resolution(args[1])
+			if !slices.Contains(outcomes, resolution) {
+				return badInput("%q is not a resolution: say measured, failed, infeasible or not-performed", resolution)
+			}
+			r := &engine.Resolve{Experiment: args[0], Resolution: resolution, Repeat: repeat, Reason: reason, Anyway: anyway}
+			if r.Value, err = optionalNumber("--value", value); err != nil {
+				return err
+			}
+			return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
+				core, err := s.core(cmd.Context())
+				if err != nil {
+					return engine.Request{}, err
+				}
+				if err := known(core.State(), r.Experiment); err != nil {
+					return engine.Request{}, err
+				}
+				point, err := parsePoint(core.State().Definition, "--actual", actual, false)
+				if x := core.State().Experiment(r.Experiment); x != nil {
+					r.Actual = fill(point, x.Parameters)
+				}
+				return engine.Request{Resolve: r}, err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&value, "value", "", "the measured `value`, in the objective's unit")
+	cmd.Flags().StringVar(&actual, "actual", "", "the composition that was really made, where it differs: `lipf6=1.08,ec=0.3`")
+	cmd.Flags().BoolVar(&repeat, "repeat", false, "run the same composition again, as a new experiment")
+	cmd.Flags().BoolVar(&anyway, "anyway", false, anywayHelp)
+	cmd.Flags().StringVar(&reason, "reason", "", "how you know, for the record")
+	return cmd
+}

@@ -1,0 +1,213 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"reflect"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/plaintext"
+)
+
+// app is what all commands share: where they read and write, and the global
+// flags.
+type app struct {
+	registry Registry
+
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	// interrupt is what Ctrl-C does; a second one ends the program at once.
+	interrupt func()
+
+	as       string
+	json     bool
+	store    string
+	campaign string
+
+	// about writes commands about what the command line names.
+	about commands
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "campaignd",
+		Short: "Drive lab campaigns together with human experts, on a log that proves every decision",
+		Long: `campaignd drives closed-loop lab campaigns together with human experts, and can
+prove afterwards why it did everything it did.
+
+A campaign is described in one file and kept in one store, by default
+NAME.campaign beside the file. Where a command takes a TARGET, give the file or
+the store; leave it out where the current folder holds a single *.campaign.
+While ` + "`campaignd run`" + ` holds the store, every other command speaks to it through a
+socket in the store; otherwise it opens the store itself.
+
+` + exitHelp,
+		Example: `  campaignd run examples/electrolyte.yaml       start a campaign, or continue it
+  campaignd status examples/electrolyte.yaml    how it stands
+  campaignd explain d12                         why decision d12 was made
+  campaignd audit                               make every decision again and compare`,
+		Args:                       cobra.ArbitraryArgs,
+		RunE:                       unknownCommand,
+		SilenceErrors:              true,
+		SuggestionsMinimumDistance: 2,
+		SilenceUsage:               true,
+		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: false},
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return badInput("%w (%s --help shows the flags)", err, cmd.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.as, "as", systemUser(), "who acts: the `name` that is recorded")
+	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
+	flags.StringVar(&a.store, "store", "", "the store's `directory` (default NAME.campaign beside the file)")
+	flags.StringVar(&a.campaign, "campaign", "", "the campaign's `name`, where a store holds several")
+
+	root.AddGroup(
+		&cobra.Group{ID: "drive", Title: "Run a campaign:"},
+		&cobra.Group{ID: "hand", Title: "By hand:"},
+		&cobra.Group{ID: "look", Title: "Look into it:"},
+		&cobra.Group{ID: "prepare", Title: "Prepare:"},
+	)
+	group := func(id string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = id
+			c.Args = inputArgs(c.Args)
+			for _, sub := range c.Commands() {
+				sub.Args = inputArgs(sub.Args)
+			}
+			root.AddCommand(c)
+		}
+	}
+	group("drive", a.runCommand(), a.statusCommand(), a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.resolveCommand(), a.amendCommand())
+	group("hand", a.suggestCommand(), a.tellCommand(), a.correctCommand(), a.anchorCommand(), a.refuseCommand(), a.allowCommand(), a.noteCommand(), a.importCommand())
+	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(), a.explainCommand(), a.auditCommand(), a.checkpointCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand())
+	group("prepare", a.simulateCommand(), a.validateCommand(), a.methodsCommand(), a.schemaCommand(), a.instrumentCommand(), a.versionCommand())
+	root.SetHelpCommandGroupID("prepare")
+	root.SetCompletionCommandGroupID("prepare")
+	return root
+}
+
+// unknownCommand is the program without a command that it knows.
+func unknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return root.Help()
+	}
+	if like := root.SuggestionsFor(args[0]); len(like) > 0 {
+		return badInput("there is no command %q; did you mean %s?", args[0], strings.Join(like, " or "))
+	}
+	return badInput("there is no command %q; see campaignd --help", args[0])
+}
+
+// inputArgs makes a wrong number of arguments a mistake of the person.
+func inputArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	if check == nil {
+		return nil
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return badInput("%w; usage: %s", err, cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+func systemUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username[strings.LastIndexByte(u.Username, '\\')+1:] // without a Windows domain
+	}
+	return "unknown"
+}
+
+// actor is who acts, as it is recorded.
+func (a *app) actor() (string, error) {
+	actor := "person:" + strings.TrimSpace(a.as)
+	if err := engine.CheckActor(actor); err != nil {
+		return "", badInput("--as %q: %w", a.as, err)
+	}
+	return actor, nil
+}
+
+// printJSON writes the one JSON document of a command.
+func (a *app) printJSON(value any) error {
+	encoder := json.NewEncoder(a.stdout)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// printf writes an answer for people. A text among args stays within its line,
+// so that what somebody wrote cannot pass for a line of ours.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, inLine(args)...) }
+
+// print writes a text of several lines.
+func (a *app) print(text string) { fmt.Fprintln(a.stdout, text) }
+
+// remark writes what is not part of the answer.
+func (a *app) remark(format string, args ...any) {
+	fmt.Fprintf(a.stderr, format+"\n", inLine(args)...)
+}
+
+// tabulate writes cells of a table as printf does lines.
+func tabulate(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format, inLine(args)...) }
+
+// inLine makes the texts among args fit into a line.
+func inLine(args []any) []any {
+	fitting := make([]any, len(args))
+	for i, arg := range args {
+		switch value := reflect.ValueOf(arg); {
+		case arg == nil:
+		case value.Kind() == reflect.String:
+			arg = plaintext.Line(value.String())
+		default:
+			switch x := arg.(type) {
+			case error:
+				arg = plaintext.Line(x.Error())
+			case fmt.Stringer:
+				arg = plaintext.Line(x.String())
+			}
+		}
+		fitting[i] = arg
+	}
+	return fitting
+}
+
+// beneath is the terminal, or whatever else, below one of the program's streams. What
+// draws on it makes its own texts safe.
+func beneath(stream any) any {
+	if w, ok := stream.(interface{ Unwrap() io.Writer }); ok {
+		return w.Unwrap()
+	}
+	return stream
+}
+
+// sizeOf says how large a terminal is, also one that cannot be drawn on; nil where
+// the stream is none.
+func sizeOf(stream any) func() (width, height int) {
+	f, ok := beneath(stream).(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return func() (int, int) {
+		width, height, err := term.GetSize(int(f.Fd()))
+		if err != nil || width <= 0 || height <= 0 {
+			return 80, 24
+		}
+		return width, height
+	}
+}
+
+// isTerminal reports whether a stream is a terminal that can be drawn on.
+func isTerminal(stream any) bool {
+	f, ok := beneath(stream).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,75 @@
+package app
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/schemas"
+)
+
+func (a *app) schemaCommand() *cobra.Command {
+	var version int
+	var list bool
+	cmd := &cobra.Command{
+		Use:   "schema [campaign | event | KIND]",
+		Short: "Print the JSON Schema of the campaign file or of an event",
+		Long: `Print the JSON Schema of the campaign file (campaign, the default), of the
+CloudEvents form of all events (event), or of the payload of a kind of event.`,
+		Example: `  campaignd schema > campaign.schema.json
+  campaignd schema experiment.measured
+  campaignd schema --list`,
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: schemaNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				if a.json {
+					return a.printJSON(schemaNames())
+				}
+				a.print(strings.Join(schemaNames(), "\n"))
+				return nil
+			}
+			name := "campaign"
+			if len(args) > 0 {
+				name = args[0]
+			}
+			var schema []byte
+			switch name {
+			case "campaign":
+				schema = schemas.Campaign()
+			case "event":
+				schema = schemas.Envelope()
+			default:
+				for _, info := range events.Kinds() {
+					if name == string(info.Kind) {
+						wanted := info.Version
+						if cmd.Flags().Changed("version") {
+							wanted = version
+						}
+						var ok bool
+						if schema, ok = schemas.Event(info.Kind, wanted); !ok {
+							return badInput("%s has no version %d; the newest is %d", name, wanted, info.Version)
+						}
+					}
+				}
+			}
+			if schema == nil {
+				return badInput("there is no schema of %q; `campaignd schema --list` lists them", name)
+			}
+			_, err := a.stdout.Write(schema)
+			return err
+		},
+	}
+	cmd.Flags().IntVar(&version, "version", 0, "an older version of the kind's payload")
+	cmd.Flags().BoolVar(&list, "list", false, "list what there are schemas of")
+	return cmd
+}
+
+func schemaNames() []string {
+	names := []string{"campaign", "event"}
+	for _, info := range events.Kinds() {
+		names = append(names, string(info.Kind))
+	}
+	return names
+}

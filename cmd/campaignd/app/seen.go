@@ -1,0 +1,206 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// An instrument may remember commands for longer than a store does: where an older
+// copy of a store is restored, its next experiment has the number of one that was
+// made already, of another composition, and the instrument would answer for that. So
+// the newest head of each campaign's log that a run has written is also kept outside
+// the store, before an instrument hears of what it holds. A log that does not extend
+// it gets a new word, an epoch, in the identifiers of its commands.
+
+// seen is what this user of this machine has seen of a campaign's log: a file with a
+// line for each head, the newest last. A last line that was cut off does not count.
+type seen struct {
+	path string
+	file *os.File
+}
+
+// stateFolder is where programs keep what they remember of a user's work.
+func stateFolder() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "campaignd"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, ".local", "state", "campaignd"), nil
+}
+
+// openSeen opens the record of a campaign. Of two campaigns none has the other's.
+func openSeen(s *campaign.State) (*seen, error) {
+	dir, err := stateFolder()
+	if err != nil {
+		return nil, err
+	}
+	dir = filepath.Join(dir, "seen")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("%s/%s/%d", s.Name, s.Instance, s.DefinedAt.UnixMicro())
+	path := filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(name)))[:32])
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if content, err := os.ReadFile(path); err == nil && len(content) > 0 && content[len(content)-1] != '\n' {
+		if _, err := f.WriteString("\n"); err != nil { // behind a line that was cut off
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	return &seen{path: path, file: f}, nil
+}
+
+// newest returns the newest head, and whether there is one.
+func (s *seen) newest() (head tlog.Tree, ok bool, err error) {
+	content, err := os.ReadFile(s.path)
+	if err != nil {
+		return head, false, err
+	}
+	lines := strings.Split(string(content), "\n")
+	for _, line := range slices.Backward(lines[:len(lines)-1]) { // the last part is empty, or was cut off
+		var n int64
+		var root string
+		if _, err := fmt.Sscanf(line, "%d %s", &n, &root); err != nil {
+			continue
+		}
+		if hash, err := tlog.ParseHash(root); err == nil && n > 0 {
+			return tlog.Tree{N: n, Hash: hash}, true, nil
+		}
+	}
+	return head, false, nil
+}
+
+// add records a head. The system has it when add returns, so that it outlives this
+// process; the disk may have it a moment later.
+func (s *seen) add(head tlog.Tree) error {
+	_, err := fmt.Fprintf(s.file, "%d %v\n", head.N, head.Hash)
+	return err
+}
+
+// close keeps the newest head alone.
+func (s *seen) close() error {
+	head, ok, err := s.newest()
+	err = errors.Join(err, s.file.Close())
+	if err != nil || !ok {
+		return err
+	}
+	return replaceFile(s.path, fmt.Appendf(nil, "%d %v\n", head.N, head.Hash), 0o600)
+}
+
+// unlike says how a log differs from what was seen of it; nothing where it extends it.
+func (s *seen) unlike(log *pebblelog.Log, state *campaign.State) (string, error) {
+	head, ok, err := s.newest()
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		given := slices.ContainsFunc(state.Experiments, func(x campaign.Experiment) bool { return x.Command != "" })
+		if !given {
+			return "", nil
+		}
+		return "its commands were given from another machine or by another user, or by an earlier version of campaignd", nil
+	}
+	if last := int64(log.Last()); last < head.N {
+		return fmt.Sprintf("it is an older copy: this machine has seen %d events of it and %d are there", head.N, last), nil
+	}
+	err = log.VerifyExtends(head)
+	if errors.Is(err, pebblelog.ErrNotExtended) {
+		return fmt.Sprintf("it went on from an older copy: its first %d events are not those that this machine has seen", head.N), nil
+	}
+	return "", err
+}
+
+// remembering reports whether a campaign's instrument may remember commands beyond
+// this process.
+func (r *running) remembering(def *definition.Campaign) bool {
+	driver, _ := r.registry.Driver(def.Instrument.Driver.Name)
+	return def.Measures() && driver.Identify == nil
+}
+
+// watch compares the log with what was seen of it, tells the person of a difference,
+// and has the run record from here on what is given to the instrument. Where the user
+// has no place for that, the run goes on without.
+func (r *running) watch(state *campaign.State) {
+	if !r.remembering(state.Definition) {
+		return
+	}
+	s, err := openSeen(state)
+	if err != nil {
+		r.display.remark(fmt.Sprintf("An older copy of this store would not be noticed if it were restored: %v. "+
+			"XDG_STATE_HOME names a folder for that.", err))
+		return
+	}
+	problem, err := s.unlike(r.log, state)
+	if err != nil {
+		r.display.remark(fmt.Sprintf("The store could not be compared with what was seen of it: %v", err))
+		problem = "it could not be compared with what was seen of it"
+	}
+	if _, ok, err := s.newest(); err == nil && !ok && problem == "" {
+		_ = s.add(r.log.Head()) // known before its first command; the first Append tells of a failure
+	}
+	if problem != "" {
+		r.runner.Epoch = engine.NewInstance()
+		r.display.remark(fmt.Sprintf("The store %s is not the one that this machine knows: %s. "+
+			"What the instrument remembers of its later commands is not believed: commands carry the word %s from here on.",
+			r.target.store, problem, r.runner.Epoch))
+	}
+	r.seen = s
+	r.runner.Log = &watchedLog{Log: r.log, seen: s, failed: func(err error) {
+		r.display.remark(fmt.Sprintf("An older copy of this store would not be noticed if it were restored: %v", err))
+	}}
+}
+
+// watchedLog records the head of the log with each command, before it is given, and
+// with each epoch.
+type watchedLog struct {
+	*pebblelog.Log
+	seen   *seen
+	failed func(error) // told of the first failure
+	told   bool
+}
+
+// Append implements [events.Log].
+func (l *watchedLog) Append(ctx context.Context, name string, expected events.Sequence, batch ...events.Event) ([]events.Event, error) {
+	stored, err := l.Log.Append(ctx, name, expected, batch...)
+	if err != nil || !slices.ContainsFunc(stored, func(e events.Event) bool {
+		return e.Kind == events.KindExperimentDispatched || e.Kind == events.KindRecoveryDone
+	}) {
+		return stored, err
+	}
+	if err := l.seen.add(l.Head()); err != nil && !l.told {
+		l.told = true
+		l.failed(err)
+	}
+	return stored, nil
+}
+
+// forget lets go of the record of what was seen.
+func (r *running) forget() {
+	if r.seen == nil {
+		return
+	}
+	if err := r.seen.close(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.remark("What was seen of the store could not be kept: %v", err)
+	}
+	r.seen = nil
+}

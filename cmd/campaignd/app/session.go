@@ -1,0 +1,294 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// session is access to a store: opened by this process, or through the socket
+// of the process that holds it. Commands cannot tell the difference.
+type session struct {
+	app *app
+	// log is for reading.
+	log events.Log
+	// owner is the process that holds the store, nil where this one does.
+	owner *control.Client
+	own   *pebblelog.Log
+	// store is the folder.
+	store string
+	// name is the campaign the command is about.
+	name string
+}
+
+// access says what a command does with a store.
+type access int
+
+const (
+	reading access = iota
+	writing
+)
+
+// patience is how long a store is waited for that another command has open
+// just now.
+const patience = 3 * time.Second
+
+// openToRead opens the store that a command's arguments name, or the only one
+// there is, for reading.
+func (a *app) openToRead(ctx context.Context, args []string) (target, *session, error) {
+	t, err := a.optionalTarget(args)
+	if err != nil {
+		return target{}, nil, err
+	}
+	s, err := a.open(ctx, t, reading)
+	return t, s, err
+}
+
+// open opens the target's store, which must exist, and finds the campaign.
+func (a *app) open(ctx context.Context, t target, mode access) (*session, error) {
+	s, err := a.openStore(ctx, t, mode)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.choose(ctx, t.campaign); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// choose finds the campaign that a command is about; empty: the only one there is.
+func (s *session) choose(ctx context.Context, name string) (err error) {
+	if s.name = name; name == "" {
+		s.name, err = onlyCampaign(ctx, s.log)
+	}
+	return err
+}
+
+// openStore opens a store that must exist, or speaks to the process that holds it.
+// For reading, it is opened as it is now where nobody can be spoken to: a copy on a
+// read-only disk, a store of another user, one that is held by another command.
+func (a *app) openStore(ctx context.Context, t target, mode access) (s *session, err error) {
+	err = patiently(ctx, func() error {
+		owner, err := control.Dial(ctx, t.store)
+		if err == nil {
+			s = &session{app: a, log: owner, owner: owner, store: t.store}
+			return nil
+		}
+		if mode == reading {
+			s, err = a.openDirectly(t.store)
+			return err
+		}
+		if !errors.Is(err, control.ErrNobody) {
+			return storeError{err}
+		}
+		own, err := pebblelog.Open(t.store, pebblelog.Options{MustExist: true, Check: readable(ctx, t.campaign)})
+		if err != nil {
+			return openingFailed(t.store, err)
+		}
+		s = &session{app: a, log: own, own: own, store: t.store}
+		return nil
+	})
+	return s, err
+}
+
+// openDirectly opens a store for reading, past the process that runs it: for what
+// needs the log's own hashes or takes long.
+func (a *app) openDirectly(store string) (*session, error) {
+	own, err := pebblelog.Open(store, pebblelog.Options{ReadOnly: true})
+	if err != nil {
+		return nil, openingFailed(store, err)
+	}
+	return &session{app: a, log: own, own: own, store: store}, nil
+}
+
+// openingFailed says what can be done about a store that cannot be opened.
+func openingFailed(store string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, events.ErrDamaged):
+		return badStore("there is no store %s yet; `campaignd run FILE` makes one", store)
+	case errors.Is(err, fs.ErrPermission):
+		return badStore("%w; a store is private: its owner can let others read it with chmod -R go+rX %s", err, shellArg(store))
+	}
+	return storeError{err}
+}
+
+// readable returns a check that everything can be read of a store that a command is
+// about to write to: what cannot is refused while it is as it was.
+func readable(ctx context.Context, campaign string) func(*pebblelog.Log) error {
+	return func(log *pebblelog.Log) error {
+		names, err := campaigns(ctx, log)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if campaign != "" && name != campaign {
+				continue
+			}
+			for _, err := range log.ReadCampaign(ctx, name, 0) {
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// openOwn opens a store for this process alone, and makes it where there is none.
+func openOwn(ctx context.Context, store string) (log *pebblelog.Log, err error) {
+	err = patiently(ctx, func() (err error) {
+		if log, err = pebblelog.Open(store, pebblelog.Options{Check: readable(ctx, "")}); err != nil {
+			return storeError{err}
+		}
+		return nil
+	})
+	return log, err
+}
+
+// patiently tries to open a store until it is not in use, for a while: other
+// commands have it open for a moment only.
+func patiently(ctx context.Context, open func() error) error {
+	for began := time.Now(); ; {
+		err := open()
+		if !errors.Is(err, events.ErrInUse) || time.Since(began) > patience {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (s *session) close() error { return s.log.Close() }
+
+// core folds the campaign. Past the process that holds the store it is read from the
+// disk, where everything is that was ever acknowledged: to send a long campaign takes
+// ten times as long, of that process's time too. What cannot be read there is asked for.
+func (s *session) core(ctx context.Context) (*engine.Core, error) {
+	if s.owner != nil {
+		if direct, err := s.app.openDirectly(s.store); err == nil {
+			core, err := engine.Load(ctx, s.app.registry, direct.log, s.name)
+			if err = errors.Join(err, direct.close()); err == nil {
+				return core, nil
+			}
+		}
+	}
+	return engine.Load(ctx, s.app.registry, s.log, s.name)
+}
+
+// submit has a request fulfilled, by the process that runs the campaign if
+// there is one.
+func (s *session) submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
+	if s.owner != nil {
+		return s.owner.Submit(ctx, s.name, r)
+	}
+	core, err := s.core(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.Account = control.OwnAccount()
+	return engine.Submit(ctx, s.own, core, r, time.Now())
+}
+
+// verify checks every byte of the log.
+func (s *session) verify(ctx context.Context) (control.Verified, error) {
+	if s.owner != nil {
+		return s.owner.Verify(ctx)
+	}
+	return verifyLog(ctx, s.own)
+}
+
+// verifyLog checks a log on disk.
+func verifyLog(ctx context.Context, log *pebblelog.Log) (control.Verified, error) {
+	report, err := log.Verify(ctx)
+	if err != nil {
+		return control.Verified{}, err
+	}
+	v := control.Verified{Events: report.Events, Root: report.Root.String(), Faults: []string{}, Notes: report.Notes}
+	for _, f := range report.Faults {
+		v.Faults = append(v.Faults, f.String())
+	}
+	if report.More > 0 {
+		v.Faults = append(v.Faults, fmt.Sprintf("and %d more faults", report.More))
+	}
+	return v, nil
+}
+
+// definition returns the campaign's definition in force, without folding the campaign.
+func (s *session) definition(ctx context.Context) (def *definition.Campaign, err error) {
+	for e, err := range readKinds(ctx, s.log, s.name, events.KindCampaignDefined, events.KindCampaignAmended) {
+		if err != nil {
+			return nil, err
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			return nil, err
+		}
+		switch p := payload.(type) {
+		case *events.CampaignDefined:
+			def = &p.Definition
+		case *events.CampaignAmended:
+			def = &p.Definition
+		}
+	}
+	if def == nil {
+		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, s.name)
+	}
+	return def, nil
+}
+
+// readKinds reads the events of some kinds, of one campaign or of all.
+func readKinds(ctx context.Context, log events.Log, campaign string, kinds ...events.Kind) iter.Seq2[events.Event, error] {
+	if owner, ok := log.(*control.Client); ok {
+		return owner.ReadKinds(ctx, campaign, kinds...)
+	}
+	all := log.Read(ctx, 0)
+	if campaign != "" {
+		all = events.ReadCampaign(ctx, log, campaign, 0)
+	}
+	return func(yield func(events.Event, error) bool) {
+		for e, err := range all {
+			if (err != nil || slices.Contains(kinds, e.Kind)) && !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// campaigns returns the names of the campaigns in a store, in their order.
+func campaigns(ctx context.Context, log events.Log) (names []string, err error) {
+	for e, err := range readKinds(ctx, log, "", events.KindCampaignDefined) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, e.Campaign)
+	}
+	return names, nil
+}
+
+// onlyCampaign returns the name of the campaign in a store that holds one.
+func onlyCampaign(ctx context.Context, log events.Log) (string, error) {
+	names, err := campaigns(ctx, log)
+	switch {
+	case err != nil:
+		return "", err
+	case len(names) == 0:
+		return "", badStore("the store holds no campaign yet; `campaignd run FILE` starts one")
+	case len(names) == 1:
+		return names[0], nil
+	}
+	return "", badInput("the store holds several campaigns: choose one of %s with --campaign", strings.Join(names, ", "))
+}

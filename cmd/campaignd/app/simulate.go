@@ -1,0 +1,249 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/study/page"
+	"github.com/campaignd/campaignd/internal/study/simulate"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+)
+
+// studyEnding is the ending of a study's folder.
+const studyEnding = ".study"
+
+type simulation struct {
+	*app
+	path    string
+	size    string
+	seeds   string
+	out     string
+	workers int
+}
+
+func (a *app) simulateCommand() *cobra.Command {
+	s := simulation{app: a}
+	cmd := &cobra.Command{
+		Use:   "simulate STUDY",
+		Short: "Compare policies on tasks, over many simulated campaigns",
+		Long: `Run a study: the campaigns of every policy, with and without synthetic experts,
+on every task, over common seeds; and say which serves best.
+
+STUDY is a YAML file. Its policies and experts are written exactly as in a
+campaign file. Its tasks are test functions, CSV tables, campaign files, or stores
+of campaigns that have been run: what if there had been no expert, an adversary,
+another policy? There the log answers where it holds the composition, and
+elsewhere a surrogate fitted to all its measurements; the output says how often.
+
+Campaigns run in memory, on all cores. Each finished one is kept in the study's
+folder, NAME.study beside the file: Ctrl-C leaves, the same command goes on, and
+after a change of the file only what changed is run. At the end the folder holds
+
+  report.html      regret curves, paired differences, labels, trust, ranks, times
+  summary.csv      a row for each task and arm
+  experiments.csv  a row for each experiment of each campaign
+  times.csv        how long each suggestion took
+  results.jsonl    what was kept of each campaign
+
+All of them but the times follow from the study and its seeds, whatever the
+number of workers.`,
+		Example: `  campaignd simulate examples/studies/electrolyte.yaml --size quick
+  campaignd simulate examples/studies/no-harm.yaml --seeds 1001-1060
+  campaignd simulate whatif.yaml --out /tmp/whatif --workers 1`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s.path = args[0]
+			return s.run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&s.size, "size", "", "run this `size` of the study, one of those it names (default: as the file stands)")
+	cmd.Flags().StringVar(&s.seeds, "seeds", "", "seeds instead of the file's: a `count`, or first-last")
+	cmd.Flags().StringVarP(&s.out, "out", "o", "", "the study's `folder` (default NAME.study beside the file)")
+	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "how many campaigns run at once")
+	return cmd
+}
+
+// studied is what `simulate --json` prints.
+type studied struct {
+	Study     string        `json:"study"`
+	Folder    string        `json:"folder"`
+	Report    string        `json:"report"`
+	Campaigns int           `json:"campaigns"`
+	Ran       int           `json:"ran"` // by this command; the others were there
+	Arms      []studiedArm  `json:"arms"`
+	Ranks     []studiedRank `json:"ranks"`
+}
+
+type studiedRank struct {
+	Arm  string  `json:"arm"`
+	Rank float64 `json:"rank"`
+}
+
+type studiedArm struct {
+	Task       string             `json:"task"`
+	Arm        string             `json:"arm"`
+	Seeds      int                `json:"seeds"`
+	Regret     float64            `json:"simple_regret"`
+	SE         *float64           `json:"simple_regret_se,omitempty"`
+	Difference *studiedInterval   `json:"difference,omitempty"`
+	Asked      float64            `json:"asked"`
+	Rank       float64            `json:"rank"`
+	Store      *studiedProvenance `json:"store,omitempty"`
+}
+
+type studiedInterval struct {
+	Mean  float64  `json:"mean"`
+	Lower *float64 `json:"lower"`
+	Upper *float64 `json:"upper"`
+}
+
+type studiedProvenance struct {
+	FromLog       float64 `json:"from_log"`
+	FromSurrogate float64 `json:"from_surrogate"`
+}
+
+func (s *simulation) run(ctx context.Context) error {
+	options := studyfile.Options{Registry: s.registry, Size: s.size}
+	var err error
+	if options.Seeds, err = parseSeeds(s.seeds); err != nil {
+		return err
+	}
+	if s.workers < 1 {
+		return badInput("--workers must be at least 1")
+	}
+	file, err := studyfile.Read(s.path, options)
+	if err != nil {
+		return inputError{err}
+	}
+	study, err := simulate.New(ctx, file, simulate.Outside{OpenStore: s.openPast})
+	if err != nil {
+		if exitCode(err) != exitFailed {
+			return err
+		}
+		return inputError{err}
+	}
+	if s.out == "" {
+		name := file.Name
+		if s.size != "" {
+			name += "." + s.size
+		}
+		s.out = filepath.Join(filepath.Dir(s.path), name+studyEnding)
+	}
+	results, err := simulate.OpenResults(s.out)
+	if err != nil {
+		if errors.Is(err, simulate.ErrInUse) {
+			return badStore("%w", err)
+		}
+		return inputError{err}
+	}
+	defer results.Close()
+
+	missing := len(study.Missing(results))
+	progress := s.newProgress(study, missing)
+	began := time.Now()
+	err = study.Run(ctx, simulate.Run{Results: results, Workers: s.workers, Build: thisBuild().Build, Finished: progress.finished})
+	progress.close()
+	var failed *simulate.FailedError
+	if err != nil && !errors.As(err, &failed) {
+		if errors.Is(err, errInterrupted) {
+			s.remark("Interrupted. %d of %d campaigns are in %s. Go on with the same command.",
+				len(study.Units)-len(study.Missing(results)), len(study.Units), s.out)
+			return errors.Join(errReported, err)
+		}
+		return err
+	}
+	summary := study.Summarize(results)
+	if written := s.write(study, summary); written != nil {
+		return written
+	}
+	if s.json {
+		if printed := s.printJSON(s.answer(study, summary, missing)); printed != nil {
+			return printed
+		}
+	} else {
+		s.table(study, summary)
+		if missing > 0 {
+			s.printf("\n%s in %s. ", format.Count(missing, "campaign"), time.Since(began).Round(time.Second))
+		} else {
+			s.printf("\nEvery campaign had been run before. ")
+		}
+		s.printf("Wrote %s\n", filepath.Join(s.out, "report.html"))
+	}
+	if err != nil {
+		return linesError{fmt.Errorf("these campaigns failed, and the others are compared without their seeds:\n%w", err)}
+	}
+	return nil
+}
+
+// parseSeeds reads --seeds: "30" or "1001-1060".
+func parseSeeds(text string) (studyfile.Seeds, error) {
+	if text == "" {
+		return studyfile.Seeds{}, nil
+	}
+	from, to, isRange := strings.Cut(text, "-")
+	a, err := strconv.ParseUint(from, 10, 32)
+	if !isRange && err == nil && a > 0 {
+		return studyfile.Seeds{First: 1, Count: int(a)}, nil
+	}
+	b, err2 := strconv.ParseUint(to, 10, 32)
+	if err != nil || err2 != nil || a < 1 || b < a {
+		return studyfile.Seeds{}, badInput("--seeds %s: write a count, as in 30, or the first and the last, as in 1001-1060", text)
+	}
+	return studyfile.Seeds{First: a, Count: int(b - a + 1)}, nil
+}
+
+// openPast opens the store of a campaign that has been run.
+func (a *app) openPast(ctx context.Context, path, campaign string) (events.Log, string, func() error, error) {
+	s, err := a.openStore(ctx, target{store: path, campaign: campaign}, reading)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if campaign == "" {
+		if campaign, err = onlyCampaign(ctx, s.log); err != nil {
+			return nil, "", nil, errors.Join(err, s.close())
+		}
+	}
+	return s.log, campaign, s.close, nil
+}
+
+// write writes the tables and the page.
+func (s *simulation) write(study *simulate.Study, summary simulate.Summary) error {
+	input := page.Input{Study: study, Summary: summary, Command: s.command(), Date: time.Now()}
+	for _, file := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{"summary.csv", summary.WriteSummary},
+		{"experiments.csv", summary.WriteExperiments},
+		{"times.csv", summary.WriteTimes},
+		{"report.html", func(w io.Writer) error { return page.Write(w, input) }},
+	} {
+		if err := writeWhole(filepath.Join(s.out, file.name), 0o644, file.write); err != nil {
+			return fmt.Errorf("%s could not be written: %w", file.name, err)
+		}
+	}
+	return nil
+}
+
+// command is the command line that runs the study again.
+func (s *simulation) command() string {
+	words := []string{"campaignd simulate", shellArg(s.path)}
+	if s.size != "" {
+		words = append(words, "--size", shellArg(s.size))
+	}
+	if s.seeds != "" {
+		words = append(words, "--seeds", s.seeds)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,222 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
+
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/study/simulate"
+)
+
+// studyProgress says how a study goes on: a line that is drawn anew in a terminal,
+// and a line now and then elsewhere.
+type studyProgress struct {
+	out      io.Writer
+	terminal bool
+	study    *simulate.Study
+	total    int // to be run by this command
+	before   int // had been run before
+	began    time.Time
+
+	mu    sync.Mutex
+	done  int
+	told  time.Time
+	ended chan struct{}
+	drawn sync.WaitGroup
+}
+
+// tellEvery is how often a line is printed at first where there is no terminal; a
+// long study tells after every tenth part more.
+const tellEvery = 10 * time.Second
+
+func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgress {
+	p := &studyProgress{
+		out: s.stderr, terminal: isTerminal(s.stderr), study: study, total: missing, before: len(study.Units) - missing,
+		began: time.Now(), told: time.Now(), ended: make(chan struct{}),
+	}
+	if p.terminal {
+		p.out = beneath(s.stderr).(io.Writer)
+	}
+	if missing == 0 {
+		return p
+	}
+	s.remark("%s: %s (%s × %s × %s), %d to run with %s", study.File.Name, format.Count(len(study.Units), "campaign"),
+		format.Count(len(study.Tasks), "task"), format.Count(len(study.Arms), "arm"), format.Count(study.File.Seeds.Count, "seed"), missing, format.Count(s.workers, "worker"))
+	if p.terminal {
+		p.drawn.Go(p.draw)
+	}
+	return p
+}
+
+// draw draws the line until the progress is closed.
+func (p *studyProgress) draw() {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		p.mu.Lock()
+		fmt.Fprintf(p.out, "\r\x1b[K%s", ansi.Truncate(drawn(p.line(true)), terminalWidth(p.out)-1, "…"))
+		p.mu.Unlock()
+		select {
+		case <-tick.C:
+		case <-p.ended:
+			p.mu.Lock()
+			fmt.Fprintf(p.out, "\r\x1b[K")
+			p.mu.Unlock()
+			return
+		}
+	}
+}
+
+// terminalWidth is how many characters a line of a terminal holds.
+func terminalWidth(out io.Writer) int {
+	if f, ok := out.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 20 {
+			return width
+		}
+	}
+	return 80
+}
+
+// finished counts a campaign.
+func (p *studyProgress) finished(simulate.Unit) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	if !p.terminal && (p.done == p.total || time.Since(p.told) >= max(tellEvery, time.Since(p.began)/10)) {
+		p.told = time.Now()
+		fmt.Fprintln(p.out, p.line(false))
+	}
+}
+
+// line is how far the study has come.
+func (p *studyProgress) line(bar bool) string {
+	elapsed := time.Since(p.began)
+	text := fmt.Sprintf("%d of %s", p.before+p.done, format.Count(p.before+p.total, "campaign"))
+	if bar {
+		const width = 30
+		full := width * (p.before + p.done) / max(1, p.before+p.total)
+		text = "  " + green(strings.Repeat("━", full)) + faint(strings.Repeat("─", width-full)) + "  " + text
+	}
+	if p.done > 0 {
+		perSecond := float64(p.done) / elapsed.Seconds()
+		left := time.Duration(float64(p.total-p.done) / perSecond * float64(time.Second))
+		rate := fmt.Sprintf("%.1f a second", perSecond)
+		if perSecond < 1 {
+			rate = fmt.Sprintf("%.1f a minute", 60*perSecond)
+		}
+		text += fmt.Sprintf(" · %s", rate)
+		if p.done < p.total {
+			text += fmt.Sprintf(" · about %s left", left.Round(time.Second))
+		}
+	}
+	return text
+}
+
+func (p *studyProgress) close() {
+	close(p.ended)
+	p.drawn.Wait()
+}
+
+// table prints the comparison.
+func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
+	baseline := study.Arms[study.File.Baseline].Name
+	for _, t := range summary.Tasks {
+		if len(t.Seeds) == 0 {
+			s.printf("\n%s: there is no seed of which every arm has a result\n", t.Task.Name)
+			continue
+		}
+		unit := ""
+		if t.Task.Objective.Unit != "" {
+			unit = ", in " + t.Task.Objective.Unit
+		}
+		s.printf("\n%s: simple regret after %s over %s%s\n\n", t.Task.Name, format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed"), unit)
+		w := tabwriter.NewWriter(s.stdout, 0, 0, 3, ' ', 0)
+		store := t.Task.Kind == simulate.Store
+		tabulate(w, "  arm\tregret\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion", baseline)
+		if store {
+			fmt.Fprint(w, "\tfrom log\tfrom surrogate")
+		}
+		fmt.Fprintln(w)
+		for _, a := range t.Arms {
+			near := "—"
+			if !math.IsNaN(a.Until) {
+				near = fmt.Sprintf("%.0f", a.Until)
+			}
+			tabulate(w, "  %s\t%s\t%s\t%.2f\t%s\t%.1f\t%s", a.Arm.Name, plusMinus(a.Regret), intervalText(a.Difference), a.Rank, near, a.Asked, secondsText(simulate.Quantile(0.5, a.Seconds)))
+			if store {
+				tabulate(w, "\t%.0f %%\t%.0f %%", 100*a.FromLog, 100*a.FromSurrogate)
+			}
+			fmt.Fprintln(w)
+		}
+		w.Flush()
+	}
+}
+
+func plusMinus(m simulate.Mean) string {
+	if m.N < 2 {
+		return format.Rounded(m.Mean, 4)
+	}
+	return format.PlusMinus(m.Mean, m.SE, "")
+}
+
+func intervalText(d *simulate.Interval) string {
+	switch {
+	case d == nil:
+		return "—"
+	case math.IsInf(d.Lower, 0):
+		return fmt.Sprintf("%+.3g", d.Mean)
+	}
+	return fmt.Sprintf("%+.3g [%+.3g, %+.3g]", d.Mean, d.Lower, d.Upper)
+}
+
+func secondsText(s float64) string {
+	if math.IsNaN(s) {
+		return "—"
+	}
+	return fmt.Sprintf("%.2g", s)
+}
+
+// answer is the comparison for a program.
+func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, ran int) studied {
+	finite := func(x float64) *float64 {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil
+		}
+		return &x
+	}
+	out := studied{Study: study.File.Name, Folder: s.out, Report: filepath.Join(s.out, "report.html"), Campaigns: len(study.Units), Ran: ran}
+	for _, t := range summary.Tasks {
+		if len(t.Seeds) == 0 {
+			continue
+		}
+		for _, a := range t.Arms {
+			row := studiedArm{
+				Task: t.Task.Name, Arm: a.Arm.Name, Seeds: len(t.Seeds), Regret: a.Regret.Mean, SE: finite(a.Regret.SE), Asked: a.Asked, Rank: a.Rank,
+			}
+			if d := a.Difference; d != nil {
+				row.Difference = &studiedInterval{d.Mean, finite(d.Lower), finite(d.Upper)}
+			}
+			if t.Task.Kind == simulate.Store {
+				row.Store = &studiedProvenance{a.FromLog, a.FromSurrogate}
+			}
+			out.Arms = append(out.Arms, row)
+		}
+	}
+	for j, rank := range summary.Ranks {
+		if math.IsNaN(rank) {
+			break
+		}
+		out.Ranks = append(out.Ranks, studiedRank{study.Arms[j].Name, rank})
+	}
+	return out
+}

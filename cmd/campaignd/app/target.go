@@ -1,0 +1,130 @@
+package app
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/campaignd/campaignd/internal/campaignfile"
+)
+
+// storeEnding is the ending of a default store's name.
+const storeEnding = ".campaign"
+
+// target is what a command is about.
+type target struct {
+	// store is the store's directory.
+	store string
+	// campaign is the campaign's name; empty: the only one in the store.
+	campaign string
+	// path and file are the campaign file, where one was given.
+	path string
+	file *campaignfile.File
+	// base is the folder that relative paths of the definition start from.
+	base string
+}
+
+// target finds what a command is about: arg is a store or a campaign file, or
+// empty for the store of the current folder.
+func (a *app) target(arg string) (target, error) {
+	t, err := a.findTarget(arg)
+	if err == nil {
+		a.about = a.commandsFor(t)
+	}
+	return t, err
+}
+
+func (a *app) findTarget(arg string) (target, error) {
+	if arg == "" {
+		store, err := a.defaultStore()
+		if err != nil {
+			return target{}, err
+		}
+		return target{store: store, campaign: a.campaign, base: filepath.Dir(store)}, nil
+	}
+	info, err := os.Stat(arg)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if strings.HasSuffix(strings.TrimRight(arg, "/"), storeEnding) {
+			return target{}, badStore("there is no store %s; `campaignd run FILE` makes one", arg)
+		}
+		return target{}, badInput("there is no %s: neither a campaign file nor a store", arg)
+	case err != nil:
+		return target{}, inputError{err}
+	case info.IsDir():
+		if a.store != "" && !sameFile(a.store, arg) {
+			return target{}, badInput("%s and --store %s are two stores: name one", arg, a.store)
+		}
+		return target{store: arg, campaign: a.campaign, base: filepath.Dir(filepath.Clean(arg))}, nil
+	}
+	file, err := campaignfile.Read(a.registry, arg)
+	if err != nil {
+		return target{}, inputError{err}
+	}
+	t := target{path: arg, file: file, campaign: file.Definition.Name, base: filepath.Dir(arg), store: a.store}
+	if t.store == "" {
+		t.store = filepath.Join(t.base, t.campaign+storeEnding)
+	}
+	if a.campaign != "" && a.campaign != t.campaign {
+		return target{}, badInput("%s describes the campaign %s, not %s", arg, t.campaign, a.campaign)
+	}
+	return t, nil
+}
+
+// defaultStore is --store, or the only store in the current folder.
+func (a *app) defaultStore() (string, error) {
+	if a.store != "" {
+		return a.store, nil
+	}
+	found, err := filepath.Glob("*" + storeEnding)
+	if err != nil {
+		return "", err
+	}
+	switch len(found) {
+	case 0:
+		return "", badInput("there is no *%s in this folder: name a campaign file or a store", storeEnding)
+	case 1:
+		return found[0], nil
+	}
+	return "", badInput("there are several stores in this folder: name one of %s", strings.Join(found, ", "))
+}
+
+// targetAndArgs splits the positional arguments of a command that takes n of
+// its own after an optional target.
+func (a *app) targetAndArgs(args []string, n int) (target, []string, error) {
+	if len(args) == n {
+		t, err := a.target("")
+		return t, args, err
+	}
+	t, err := a.target(args[0])
+	return t, args[1:], err
+}
+
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}
+
+// hasStore reports whether there is something at the store's place. An empty
+// directory is not a store yet.
+func (t target) hasStore() (bool, error) {
+	entries, err := os.ReadDir(t.store)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, badStore("the store cannot be looked at: %w", err)
+	}
+	return len(entries) > 0, nil
+}
+
+// String names the target as on a command line.
+func (t target) String() string {
+	if t.path != "" {
+		return shellArg(t.path)
+	}
+	return shellArg(t.store)
+}

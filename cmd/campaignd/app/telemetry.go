@@ -1,0 +1,160 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/telemetry"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// meter is the engine's [engine.Meter] over OpenTelemetry. The engine calls it
+// from one goroutine; the exporter asks for the ages of queues from another.
+type meter struct {
+	*telemetry.Instruments
+	campaign string
+	// decided and fitted are how long the last of them took, until its event
+	// says what it was.
+	decided, fitted time.Duration
+	// appended is how long the last append took, batch how many events it had:
+	// they are reported with the next one.
+	appended time.Duration
+	batch    int
+
+	mu sync.Mutex
+	// asked and dispatched say since when a question or experiment is open.
+	asked, dispatched map[string]time.Time
+}
+
+var _ engine.Meter = (*meter)(nil)
+
+// newMeter returns the meter of a campaign that stands at s. stop ends it.
+func newMeter(s *campaign.State) (m *meter, stop func(), err error) {
+	instruments, err := telemetry.NewInstruments()
+	if err != nil {
+		return nil, nil, err
+	}
+	m = &meter{Instruments: instruments, campaign: s.Name, asked: make(map[string]time.Time), dispatched: make(map[string]time.Time)}
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Status == campaign.Asked {
+			m.asked[q.ID] = q.AskedAt
+		}
+	}
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.Status.Open() && !x.DispatchedAt.IsZero() {
+			m.dispatched[x.ID] = x.DispatchedAt
+		}
+	}
+	stopQuestions, err := instruments.WatchQueue("questions", func() (time.Time, bool) { return m.oldest(m.asked) })
+	if err != nil {
+		return nil, nil, err
+	}
+	stopExperiments, err := instruments.WatchQueue("experiments", func() (time.Time, bool) { return m.oldest(m.dispatched) })
+	if err != nil {
+		stopQuestions()
+		return nil, nil, err
+	}
+	return m, func() { stopQuestions(); stopExperiments(); m.reportAppend() }, nil
+}
+
+func (m *meter) oldest(open map[string]time.Time) (oldest time.Time, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, since := range open {
+		if !ok || since.Before(oldest) {
+			oldest, ok = since, true
+		}
+	}
+	return oldest, ok
+}
+
+// Trace implements engine.Meter.
+func (m *meter) Trace(parent, name string) (string, func(error)) {
+	ctx, span := telemetry.Start(telemetry.Extract(context.Background(), parent), name, attribute.String("campaign", m.campaign))
+	trace := telemetry.Inject(ctx)
+	if trace == "" {
+		trace = parent
+	}
+	return trace, func(err error) { telemetry.End(span, err) }
+}
+
+// Took implements engine.Meter.
+func (m *meter) Took(what string, d time.Duration) {
+	switch what {
+	case "append":
+		m.reportAppend()
+		m.appended = d
+	case "decision":
+		m.decided = d
+	case "fit":
+		m.fitted = d
+	}
+}
+
+func (m *meter) reportAppend() {
+	if m.batch > 0 {
+		m.Appended(context.Background(), m.batch, m.appended)
+	}
+	m.batch = 0
+}
+
+// Happened implements engine.Meter.
+func (m *meter) Happened(e events.Event) {
+	m.batch++
+	ctx := context.Background()
+	payload, err := events.Decode(e)
+	if err != nil {
+		return // the engine has decoded it already
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	since := func(open map[string]time.Time, id string) time.Duration {
+		begun, ok := open[id]
+		delete(open, id)
+		if !ok {
+			return 0
+		}
+		return e.Time.Sub(begun)
+	}
+	switch p := payload.(type) {
+	case *events.DecisionMade:
+		m.Decided(ctx, string(p.Action), m.decided)
+	case *events.ModelFitted:
+		m.Fitted(ctx, p.Model, telemetry.OutcomeDone, m.fitted)
+	case *events.ModelFitFailed:
+		m.Fitted(ctx, p.Model, telemetry.OutcomeFailed, m.fitted)
+	case *events.QuestionAsked:
+		m.asked[p.Question] = e.Time
+	case *events.QuestionAnswered:
+		m.Answered(ctx, answerAttribute(p.Answer), since(m.asked, p.Question))
+	case *events.QuestionExpired:
+		m.Answered(ctx, "expired", since(m.asked, p.Question))
+	case *events.QuestionWithdrawn:
+		delete(m.asked, p.Question)
+	case *events.ExperimentDispatched:
+		m.dispatched[p.Experiment] = e.Time
+	case *events.ExperimentMeasured:
+		m.Experimented(ctx, telemetry.OutcomeDone, e.Simulated, since(m.dispatched, p.Experiment))
+	case *events.ExperimentFailed:
+		m.Experimented(ctx, telemetry.OutcomeFailed, e.Simulated, since(m.dispatched, p.Experiment))
+	case *events.ExperimentCancelled:
+		m.Experimented(ctx, telemetry.OutcomeCancelled, e.Simulated, since(m.dispatched, p.Experiment))
+	case *events.ExperimentUnresolved:
+		m.Experimented(ctx, telemetry.OutcomeUnresolved, e.Simulated, since(m.dispatched, p.Experiment))
+	case *events.InstrumentStalled:
+		m.Stalled(ctx, p.Instrument)
+	}
+}
+
+// answerAttribute is an answer as an attribute of a metric, which has few values.
+func answerAttribute(a events.Answer) string {
+	if len(a.Order) > 0 || len(a.Point) > 0 {
+		return "given"
+	}
+	return a.String()
+}

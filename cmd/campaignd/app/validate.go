@@ -1,0 +1,131 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/yamltree"
+)
+
+// validated is what `validate --json` prints.
+type validated struct {
+	Valid bool `json:"valid"`
+	// Definition is the campaign with every default written out.
+	Definition *definition.Campaign `json:"definition,omitempty"`
+	Faults     []validatedFault     `json:"faults"`
+	// Remarks say what is possible and probably not meant.
+	Remarks []string `json:"remarks"`
+}
+
+type validatedFault struct {
+	Path    string `json:"path,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Problem string `json:"problem"`
+	Advice  string `json:"advice,omitempty"`
+}
+
+func (a *app) validateCommand() *cobra.Command {
+	var explain bool
+	cmd := &cobra.Command{
+		Use:   "validate FILE",
+		Short: "Check a campaign file and say in words what it means",
+		Long: `Check a campaign file and say in words what it means. With --explain its course
+is written out as well: policy, model and initial design with every default, as
+they may stand in the file. ` + "`campaignd methods`" + ` lists the policies that have a name.`,
+		Example: `  campaignd validate electrolyte.yaml
+  campaignd validate electrolyte.yaml --explain
+  campaignd validate electrolyte.yaml --json | jq .faults`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			def, err := a.validate(cmd.Context(), args[0])
+			if !a.json {
+				if err == nil {
+					a.print(campaignfile.Explain(a.registry, *def))
+					if explain {
+						err = a.printCourse(def)
+					}
+				}
+				if err == nil {
+					for _, remark := range campaignfile.Remarks(a.registry, *def, filepath.Dir(args[0])) {
+						a.printf("Remark: %s.\n", remark)
+					}
+					a.printf("%s is valid.\n", args[0])
+				}
+				return err
+			}
+			answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{}, Remarks: []string{}}
+			if err == nil {
+				answer.Remarks = append(answer.Remarks, campaignfile.Remarks(a.registry, *def, filepath.Dir(args[0]))...)
+			}
+			var faulty *yamltree.Error
+			switch {
+			case errors.As(err, &faulty):
+				for _, f := range faulty.Faults {
+					answer.Faults = append(answer.Faults, validatedFault{f.Path.String(), f.Line, f.Column, f.Message, f.Remedy})
+				}
+			case err != nil:
+				answer.Faults = append(answer.Faults, validatedFault{Problem: err.Error()})
+			}
+			if printed := a.printJSON(answer); printed != nil {
+				return printed
+			}
+			if err != nil {
+				return errors.Join(errReported, err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&explain, "explain", false, "write policy, model and initial design out, with every default")
+	return cmd
+}
+
+// printCourse writes out what the words are about.
+func (a *app) printCourse(def *definition.Campaign) error {
+	text, err := campaignYAML(struct {
+		Model   definition.Model   `json:"model"`
+		Initial definition.Initial `json:"initial"`
+		Policy  definition.Policy  `json:"policy"`
+	}{def.Model, def.Initial, def.Policy})
+	if err != nil {
+		return err
+	}
+	a.print("Written out\n\n" + string(text))
+	return nil
+}
+
+// campaignYAML writes a value as it may stand in a campaign file.
+func campaignYAML(value any) ([]byte, error) {
+	written, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML(written)
+}
+
+// validate reads a file and looks whether the instrument it names can be set
+// up; programs and people are not disturbed for it.
+func (a *app) validate(ctx context.Context, path string) (*definition.Campaign, error) {
+	t, err := a.target(path)
+	if err != nil {
+		return nil, err
+	}
+	if t.file == nil {
+		return nil, badInput("%s is a store; validate takes a campaign file", path)
+	}
+	def, err := a.listCandidates(ctx, t, t.file.Definition)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.rehearse(ctx, def); err != nil {
+		return nil, inputError{err}
+	}
+	return &t.file.Definition, nil
+}

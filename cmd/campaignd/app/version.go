@@ -1,0 +1,40 @@
+package app
+
+import "github.com/spf13/cobra"
+
+// versioned is what `version --json` prints.
+type versioned struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Arch     string `json:"arch"`
+	Revision string `json:"revision"`
+	Commit   string `json:"commit,omitempty"`
+	Time     string `json:"time,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version and the build, as they are recorded with decisions",
+		Example: `  campaignd version --json`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b := thisBuild()
+			v := versioned{Version: b.Version, Go: b.Go, Arch: b.Arch, Revision: b.Revision}
+			v.Commit, v.Time, v.Modified = revision()
+			if a.json {
+				return a.printJSON(v)
+			}
+			a.printf("campaignd %s\n", b)
+			if v.Commit != "" {
+				changed := ""
+				if v.Modified {
+					changed = ", with changes"
+				}
+				a.printf("commit %s of %s%s\n", v.Commit, v.Time, changed)
+			}
+			return nil
+		},
+	}
+}
