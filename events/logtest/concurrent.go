@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/campaignd/campaignd/events"
@@ -232,4 +233,42 @@ func checkFollowEnds(s *subject) error {
 		return fmt.Errorf("the log's Follow of a log that was closed ended with %v, want ErrClosed", last)
 	}
 	return nil
+}
+
+// checkAbandoned has writers stop waiting at all sorts of moments: before their batch is
+// looked at, while it is, and while it is on its way to the disk. Each round ends with a
+// writer who waits.
+func checkAbandoned(s *subject) error {
+	const rounds, writers = 300, 3
+	patience, stop := s.context()
+	defer stop()
+	for round := range rounds {
+		ctx, cancel := context.WithCancel(patience)
+		err := together(writers+1, func(i int) error {
+			if i == writers {
+				for range round % 10 {
+					runtime.Gosched()
+				}
+				cancel()
+				return nil
+			}
+			_, err := s.Append(ctx, "a", events.AnySequence, plain(1)...)
+			if err != nil && !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("the log's Append that is abandoned: %w", err)
+			}
+			return nil
+		})
+		cancel()
+		if err != nil {
+			return err
+		}
+		if _, err := s.Append(patience, "a", events.AnySequence, plain(1)...); err != nil {
+			return fmt.Errorf("the log's Append after others were abandoned: %w", err)
+		}
+	}
+	all, err := s.readAll(0)
+	if err != nil {
+		return err
+	}
+	return contiguous(all)
 }

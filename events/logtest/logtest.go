@@ -73,6 +73,7 @@ var laws = []law{
 	{"Campaign", "ReadCampaign yields one campaign's events after a sequence", false, checkCampaign},
 	{"Offsets", "a consumer's offset is what it last set, and belongs to it alone", false, checkOffsets},
 	{"Cancelled", "a done context stops an operation with its error", false, checkCancelled},
+	{"Abandoned", "writers who stop waiting, at whatever moment, leave the log to the others", false, checkAbandoned},
 	{"Closed", "a closed log answers ErrClosed", false, checkClosed},
 	{"Reopened", "what was acknowledged is there after reopening, and the log goes on from it", true, checkReopened},
 }

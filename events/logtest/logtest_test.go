@@ -3,6 +3,7 @@ package logtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"runtime"
 	"slices"
@@ -96,6 +97,7 @@ func field(change func(*events.Event)) *broken {
 // TestSuiteCatches runs the suite on logs that each break one law.
 func TestSuiteCatches(t *testing.T) {
 	type seq = iter.Seq2[events.Event, error]
+	var left sync.Map // logs that a writer has left
 	for _, c := range []struct {
 		name   string
 		log    *broken
@@ -254,6 +256,16 @@ func TestSuiteCatches(t *testing.T) {
 			}
 			return stored, err
 		}}, "Memory"},
+		{"waits for ever behind a writer who left", &broken{append: func(l *memlog.Log, ctx context.Context, campaign string, expected events.Sequence, batch []events.Event) ([]events.Event, error) {
+			if _, stuck := left.Load(l); stuck {
+				return nil, fmt.Errorf("nobody answers: %w", context.DeadlineExceeded)
+			}
+			stored, err := l.Append(ctx, campaign, expected, batch...)
+			if ctx.Err() != nil {
+				left.Store(l, true)
+			}
+			return stored, err
+		}}, "Abandoned"},
 		{"ignores the context", &broken{append: func(l *memlog.Log, _ context.Context, campaign string, expected events.Sequence, batch []events.Event) ([]events.Event, error) {
 			return l.Append(context.Background(), campaign, expected, batch...)
 		}}, "Cancelled"},

@@ -78,14 +78,20 @@ func (q *queue) withdraw(r *request) bool {
 func (q *queue) take(buf []*request) []*request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.requests) == 0 && !q.closed {
-		q.waiting.Wait()
-	}
-	for n := 0; n < len(q.requests); {
-		n = len(q.requests)
-		q.mu.Unlock()
-		runtime.Gosched()
-		q.mu.Lock()
+	for {
+		for len(q.requests) == 0 && !q.closed {
+			q.waiting.Wait()
+		}
+		for n := 0; n < len(q.requests); {
+			n = len(q.requests)
+			q.mu.Unlock()
+			runtime.Gosched()
+			q.mu.Lock()
+		}
+		if len(q.requests) > 0 || q.closed {
+			break
+		}
+		// All that there was has been withdrawn meanwhile.
 	}
 	buf = append(buf[:0], q.requests...)
 	clear(q.requests)
