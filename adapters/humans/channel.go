@@ -16,7 +16,7 @@ type Channel struct {
 	// Settings returns the channel's settings, none of them set.
 	Settings func() definition.Settings
 	// Open returns the reviewer of an expert of a campaign whose definition is
-	// complete.
+	// complete. It asks nothing yet. A reviewer that holds resources is an io.Closer.
 	Open func(ctx context.Context, expert definition.Expert, def definition.Campaign, env Environment) (Reviewer, error)
 	// Person says that a person answers, not a simulation.
 	Person bool

@@ -39,6 +39,8 @@ var may = []struct {
 	{"internal/builtin", []string{"internal/registry", "policies", "adapters"}},
 	{"internal/telemetry", []string{"events"}},
 	{"internal/lock", nil},
+	{"internal/wholefile", nil},
+	{"internal/host", []string{"events", "projections/campaign.", "projections/space.", "adapters/console.", "adapters/instruments.", "adapters/humans.", "internal/control", "internal/engine", "internal/lock", "internal/problem", "internal/registry", "internal/telemetry", "internal/wholefile"}},
 	{"internal/problem", []string{"events"}},
 	{"events", nil},
 	{"schemas", []string{"events"}},

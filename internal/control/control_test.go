@@ -50,7 +50,9 @@ func served(t *testing.T, submit func(context.Context, string, engine.Request) (
 	s, err := Serve(store, Service{
 		Log: log, Submit: submit,
 		Verify: func(context.Context) (Verified, error) { return Verified{Events: 5, Faults: []string{}}, nil },
-		Status: func() Status { return Status{PID: 42, Campaign: "a", WaitingFor: "tea"} },
+		Status: func() Status {
+			return Status{PID: 42, Last: log.Last(), Campaigns: []Running{{Campaign: "a", WaitingFor: "tea"}}}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +113,7 @@ func TestReading(t *testing.T) {
 	if v, err := c.Verify(t.Context()); err != nil || v.Events != 5 {
 		t.Errorf("verified %v, %v", v, err)
 	}
-	if s := c.Status(); s.PID != 42 || s.WaitingFor != "tea" || s.Last != 5 {
+	if s := c.Status(); s.PID != 42 || s.Last != 5 || len(s.Campaigns) != 1 || s.Campaigns[0].WaitingFor != "tea" {
 		t.Errorf("status %+v", s)
 	}
 	if _, err := c.Append(t.Context(), "a", 3); !errors.Is(err, ErrReadOnly) {

@@ -12,12 +12,21 @@ import (
 
 // Status says who holds a store and what it is doing.
 type Status struct {
-	// PID is the process that holds the store, Since when it began.
-	PID   int       `json:"pid"`
+	// PID is the process that holds the store, Since when it opened it.
+	PID   int          `json:"pid"`
+	Since time.Time    `json:"since"`
+	Build events.Build `json:"build"`
+	// Last is the position of the newest event.
+	Last events.Position `json:"last"`
+	// Campaigns are those that it runs, in the order of their start.
+	Campaigns []Running `json:"campaigns"`
+}
+
+// Running says what a campaign that is run is doing.
+type Running struct {
+	Campaign string `json:"campaign"`
+	// Since is when the run began.
 	Since time.Time `json:"since"`
-	// Campaign is the one it runs.
-	Campaign string       `json:"campaign"`
-	Build    events.Build `json:"build"`
 	// WaitingFor says what for, in words; empty while it works.
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Remedies are what a person can do about it.
@@ -25,8 +34,6 @@ type Status struct {
 	// Computing says what it is computing, if that takes a while, and since when.
 	Computing      string    `json:"computing,omitempty"`
 	ComputingSince time.Time `json:"computing_since,omitzero"`
-	// Last is the position of the newest event.
-	Last events.Position `json:"last"`
 }
 
 // Verified is what checking the log found.

@@ -27,7 +27,7 @@ type Service struct {
 	Submit func(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error)
 	// Verify checks every byte of the log.
 	Verify func(ctx context.Context) (Verified, error)
-	// Status says what the owner is doing; Last is filled in.
+	// Status says what the owner is doing.
 	Status func() Status
 	// Closing, if set, ends the streams of events when it is closed: they say then
 	// that the owner lets go of the store.
@@ -108,9 +108,7 @@ func (h handler) closing() bool {
 }
 
 func (h handler) status(w http.ResponseWriter, r *http.Request) {
-	status := h.service.Status()
-	status.Last = h.service.Log.Last()
-	answer(w, status, nil)
+	answer(w, h.service.Status(), nil)
 }
 
 func (h handler) sequence(w http.ResponseWriter, r *http.Request) {

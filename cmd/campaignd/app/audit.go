@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/host"
 )
 
 // Chains of an audit.
@@ -151,7 +152,7 @@ func (a *app) audit(ctx context.Context, t target, since []checkpointFile, excep
 	if err := r.compare(ctx, s, since); err != nil {
 		return nil, err
 	}
-	names, err := campaigns(ctx, s.log)
+	names, err := host.Campaigns(ctx, s.log)
 	if err != nil {
 		return nil, err
 	}

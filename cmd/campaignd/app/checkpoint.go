@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/checkpoint"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
 // checkpointed is what `checkpoint --json` prints.
@@ -87,7 +88,7 @@ tlog-proof, and what a tlog-witness takes.`,
 			}
 			switch {
 			case output != "":
-				if err := replaceFile(output, []byte(c.Text), 0o644); err != nil {
+				if err := wholefile.Replace(output, []byte(c.Text), 0o644); err != nil {
 					return err
 				}
 				if a.json {
@@ -389,7 +390,7 @@ func keepCheckpoint(log *pebblelog.Log, c *checkpointed, file string) error {
 	case !errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%s stays as it was: %w", file, err)
 	}
-	return replaceFile(file, []byte(c.Text), 0o644)
+	return wholefile.Replace(file, []byte(c.Text), 0o644)
 }
 
 // readAll reads a file that is not longer than one of ours can be.

@@ -5,33 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
-
-	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/internal/plaintext"
-	"github.com/campaignd/campaignd/internal/telemetry"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// define writes the event that opens the target's campaign, and with it the
-// trace that everything in the campaign is part of.
-func (a *app) define(ctx context.Context, log events.Log, t target, def definition.Campaign) error {
+// define writes the event that opens the target's campaign.
+func (a *app) define(ctx context.Context, h *host.Host, t target, def definition.Campaign) error {
 	actor, err := a.actor()
 	if err != nil {
 		return err
 	}
-	ctx, span := telemetry.Start(ctx, "campaign", attribute.String("campaign", def.Name))
-	err = engine.Define(ctx, log, events.CampaignDefined{Instance: engine.NewInstance(), Definition: def, Source: t.file.Source, Build: thisBuild().Build},
-		actor, time.Now(), telemetry.Inject(ctx))
-	telemetry.End(span, err)
-	return err
+	return h.Define(ctx, events.CampaignDefined{Definition: def, Source: t.file.Source}, actor)
 }
 
 // listCandidates completes a definition where its instrument measures only
@@ -42,12 +34,12 @@ func (a *app) listCandidates(ctx context.Context, t target, def definition.Campa
 		return def, nil
 	}
 	env := instruments.Environment{Folder: t.base, Logf: func(string, ...any) {}}
-	instrument, err := openInstrument(ctx, a.registry, def, env)
+	instrument, err := host.OpenInstrument(ctx, a.registry, def, env)
 	if err != nil {
 		return def, err
 	}
-	def, err = withCandidates(ctx, def, instrument)
-	return def, errors.Join(err, closeInstrument(instrument))
+	def, err = host.WithCandidates(ctx, def, instrument)
+	return def, errors.Join(err, host.CloseInstrument(instrument))
 }
 
 // openOrDefine opens a store for a person who runs the experiments: where the
@@ -88,14 +80,14 @@ func (a *app) openOrDefine(ctx context.Context, t target, check func(*engine.Cor
 			return nil, err
 		}
 	}
-	log, err := openOwn(ctx, t.store)
+	h, err := a.openHost(ctx, t.store, host.Options{})
 	if err != nil {
 		return nil, err
 	}
-	if err := a.define(ctx, log, t, def); err != nil {
-		return nil, errors.Join(err, log.Close())
+	if err := a.define(ctx, h, t, def); err != nil {
+		return nil, errors.Join(err, h.Close())
 	}
-	return &session{app: a, log: log, own: log, name: t.campaign}, nil
+	return a.sessionOf(h, t), nil
 }
 
 // compare refuses a file that says something else than the store.
@@ -129,19 +121,4 @@ func (a *app) wantedDefinition(ctx context.Context, t target, s *campaign.State)
 		def.Seed = s.Definition.Seed
 	}
 	return def, nil
-}
-
-// checkCompatible refuses a campaign that its instrument cannot perform.
-func checkCompatible(ctx context.Context, instrument instruments.Instrument, def definition.Campaign) error {
-	if instrument == nil { // the campaign measures nothing
-		return nil
-	}
-	description, err := instrument.Describe(ctx)
-	if err != nil {
-		return fmt.Errorf("the instrument does not describe itself: %w", err)
-	}
-	if err := instruments.Compatible(description, def); err != nil {
-		return inputError{err}
-	}
-	return nil
 }

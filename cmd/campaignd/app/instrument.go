@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -147,10 +150,24 @@ func (a *app) checkEnv(ctx context.Context, t target, at []string) (instrumentte
 	}
 	return instrumenttest.Env{
 		Open: func(ctx context.Context) (instruments.Instrument, error) {
-			return openInstrument(ctx, a.registry, def, env)
+			return host.OpenInstrument(ctx, a.registry, def, env)
 		},
 		Definition:    def,
 		Points:        points,
 		AnswersUnseen: def.Instrument.ByHand, // a person may have performed what campaignd forgot
 	}, nil
+}
+
+// lockForCheck takes the device for a check that moves it.
+func (a *app) lockForCheck(ctx context.Context, t target, env instrumenttest.Env) (release func(), err error) {
+	instrument, err := env.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d, err := instrument.Describe(ctx)
+	err = errors.Join(err, host.CloseInstrument(instrument))
+	if err != nil || !engine.Exclusive(env.Definition, d) {
+		return func() {}, err
+	}
+	return host.TakeDevice(d, "", t.path, a.remark)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/wholefile"
 	"github.com/campaignd/campaignd/internal/report"
 )
 
@@ -92,7 +93,7 @@ func storeMode(store string) fs.FileMode {
 
 // writeReport writes the report of a campaign, with a checkpoint of its log.
 func (a *app) writeReport(ctx context.Context, log events.Log, name, store, path, checkpoint string, mode fs.FileMode) error {
-	return writeWhole(path, mode, func(f io.Writer) error {
+	return wholefile.Write(path, mode, func(f io.Writer) error {
 		w := bufio.NewWriter(f)
 		in := report.Input{Registry: a.registry, Log: log, Campaign: name, Store: store, Checkpoint: checkpoint, Advise: commands{store: store}.advice}
 		if err := report.Write(ctx, w, in); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -115,7 +116,7 @@ func (a *app) submit(ctx context.Context, t target, build func(*session) (engine
 			return s, stored, nil
 		}
 		err = errors.Join(err, s.close())
-		if s.owner == nil || !errors.Is(err, events.ErrClosed) || time.Since(began) > patience {
+		if s.owner == nil || !host.IsEnded(err) || time.Since(began) > host.Patience {
 			return nil, nil, err
 		}
 		select {

@@ -6,19 +6,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/internal/telemetry"
 	"github.com/campaignd/campaignd/internal/view"
 )
@@ -79,12 +77,8 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 	if _, err := a.actor(); err != nil {
 		return err
 	}
-	if owner, err := control.Dial(ctx, t.store); err == nil {
-		defer owner.Close()
-		return badStore("%s is being run by process %d since %s; watch it with `campaignd status %s` or `campaignd events --follow %s`",
-			owner.Status().Campaign, owner.Status().PID, owner.Status().Since.Local().Format(time.DateTime), t, t)
-	} else if !errors.Is(err, control.ErrNobody) {
-		return storeError{err}
+	if err := notHeld(ctx, t); err != nil {
+		return err
 	}
 	flush, err := telemetry.Setup(ctx, version())
 	if err != nil {
@@ -95,7 +89,7 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 			a.remark("%v", err)
 		}
 	}()
-	r := &running{app: a, target: t, began: time.Now(), keep: keep}
+	r := &running{app: a, target: t, keep: keep}
 	defer r.release()
 	if err := r.prepare(ctx, seed); err != nil {
 		return err
@@ -103,37 +97,50 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 	if r.over != nil {
 		return r.answer(ctx)
 	}
-	if err := r.drive(ctx); err != nil {
-		if errors.Is(err, errInterrupted) {
-			r.release()
-			a.remark("Interrupted. Everything so far is in %s. Go on with: campaignd run %s", t.store, t)
-			return errors.Join(errReported, err)
-		}
+	err = r.drive(ctx)
+	if errors.Is(err, errInterrupted) {
+		r.release()
+		a.remark("Interrupted. Everything so far is in %s. Go on with: campaignd run %s", t.store, t)
+		return errors.Join(errReported, err)
+	}
+	if err != nil {
 		return err
 	}
 	return r.finish(ctx)
 }
 
-// running is a campaign that this process runs.
+// notHeld is an error where another process runs the store, and says how to watch it.
+func notHeld(ctx context.Context, t target) error {
+	owner, err := control.Dial(ctx, t.store)
+	if errors.Is(err, control.ErrNobody) {
+		return nil
+	}
+	if err != nil {
+		return storeError{err}
+	}
+	defer owner.Close()
+	status := owner.Status()
+	what := "the store " + t.store
+	if len(status.Campaigns) > 0 {
+		what = status.Campaigns[0].Campaign
+	}
+	since := status.Since.Local().Format(time.DateTime)
+	return badStore("%s is being run by process %d since %s; watch it with `campaignd status %s` or `campaignd events --follow %s`",
+		what, status.PID, since, t, t)
+}
+
+// running is a campaign that this command runs.
 type running struct {
 	*app
 	target target
-	began  time.Time
 	keep   keeping
 
-	log        *pebblelog.Log
-	display    display
-	instrument instruments.Instrument
-	reviewers  map[string]humans.Reviewer
-	runner     *engine.Runner
-	seen       *seen           // nil where nothing is to be remembered of the store
-	known      events.Sequence // what the store held at first
-	over       *engine.Core    // the campaign, where it had ended before
-	unlock     func()          // gives the device back; nil where it is not ours alone
-
-	mu        sync.Mutex
-	wait      engine.Wait
-	computing engine.Computation
+	host      *host.Host // nil before there is a store
+	display   display
+	equipment *host.Equipment
+	campaign  *host.Campaign
+	known     events.Sequence // what the store held at first
+	over      *engine.Core    // the campaign, where it had ended before
 }
 
 // prepare opens the store and everything that the campaign names, and writes
@@ -166,7 +173,7 @@ func (r *running) prepare(ctx context.Context, seed *uint64) error {
 }
 
 // load opens the store and folds the campaign; nil where there is none yet.
-func (r *running) load(ctx context.Context) (core *engine.Core, err error) {
+func (r *running) load(ctx context.Context) (*engine.Core, error) {
 	exists, err := r.target.hasStore()
 	if err != nil {
 		return nil, err
@@ -177,19 +184,37 @@ func (r *running) load(ctx context.Context) (core *engine.Core, err error) {
 		}
 		return nil, nil
 	}
-	if r.log, err = openOwn(ctx, r.target.store); err != nil {
+	if err := r.openStore(ctx); err != nil {
 		return nil, err
 	}
 	if r.target.campaign == "" {
-		if r.target.campaign, err = onlyCampaign(ctx, r.log); err != nil {
+		if r.target.campaign, err = onlyCampaign(ctx, r.host.Log()); err != nil {
 			return nil, err
 		}
 	}
-	core, err = engine.Load(ctx, r.registry, r.log, r.target.campaign)
+	core, err := r.host.Load(ctx, r.target.campaign)
 	if errors.Is(err, engine.ErrNoCampaign) && r.target.file != nil {
 		return nil, nil // the store holds other campaigns
 	}
 	return core, err
+}
+
+// openStore opens the store, and makes it where there is none.
+func (r *running) openStore(ctx context.Context) error {
+	h, err := r.openHost(ctx, r.target.store, host.Options{
+		Remark: func(_, text string) { r.warn(text) },
+	})
+	r.host = h
+	return err
+}
+
+// warn shows a line that is about no event: above the picture where one is drawn.
+func (r *running) warn(text string) {
+	if r.display == nil {
+		r.remark("%s", text)
+		return
+	}
+	r.display.remark(text)
 }
 
 // begin writes the definition of a new campaign, once everything it names
@@ -199,50 +224,32 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 	if seed != nil {
 		def.Seed = *seed
 	}
-	err := r.assemble(ctx, def)
+	if err := r.assemble(ctx, def); err != nil {
+		return err
+	}
+	def, err := r.equipment.Prepare(ctx, def)
 	if err != nil {
 		return err
 	}
-	if def, err = withCandidates(ctx, def, r.instrument); err != nil {
-		return err
-	}
-	if err := checkCompatible(ctx, r.instrument, def); err != nil {
-		return err
-	}
-	if err := r.lockNew(ctx, def); err != nil {
-		return err
-	}
-	if r.log == nil {
-		if r.log, err = openOwn(ctx, r.target.store); err != nil {
+	if r.host == nil {
+		if err := r.openStore(ctx); err != nil {
 			return err
 		}
-		r.runner.Log = r.log
 	}
-	return r.define(ctx, r.log, r.target, def)
+	return r.define(ctx, r.host, r.target, def)
 }
 
 // assemble opens what the definition names.
-func (r *running) assemble(ctx context.Context, def definition.Campaign) (err error) {
+func (r *running) assemble(ctx context.Context, def definition.Campaign) error {
 	r.newDisplay()
-	env := instruments.Environment{
+	equipment, err := host.OpenEquipment(ctx, r.registry, def, instruments.Environment{
 		Folder:   r.target.base,
 		Store:    r.target.store,
 		Prompter: r.display,
-		Logf:     func(format string, args ...any) { r.display.remark(fmt.Sprintf(format, args...)) },
-	}
-	if r.instrument, err = openInstrument(ctx, r.registry, def, env); err != nil {
-		return err
-	}
-	if r.reviewers, err = openReviewers(ctx, r.registry, def, r.display); err != nil {
-		return err
-	}
-	r.runner = &engine.Runner{
-		Registry: r.registry,
-		Log:      r.log, Campaign: def.Name, Instrument: r.instrument, Reviewers: r.reviewers, Build: thisBuild().Build,
-		Account: control.OwnAccount(), Observe: r.observe, Working: r.working, Standing: true,
-		Lock: r.lock,
-	}
-	return nil
+		Logf:     func(format string, args ...any) { r.warn(fmt.Sprintf(format, args...)) },
+	})
+	r.equipment = equipment
+	return err
 }
 
 // isOver reports whether nothing is left to be done or recorded.
@@ -267,93 +274,48 @@ func (r *running) newDisplay() {
 	r.display = newPlain(r.stdin, out, r.known, r.target)
 }
 
-// observe is called by the engine's loop.
-func (r *running) observe(core *engine.Core, wait engine.Wait) {
-	r.mu.Lock()
-	r.wait, r.computing = wait, engine.Computation{}
-	r.mu.Unlock()
-	r.display.stands(view.ProgressOf(core, r.about.clause(wait.For, wait.Remedies)))
-}
-
-// working is called by the engine's loop when something has been computed for a while, and when
-// it has been done.
-func (r *running) working(core *engine.Core) {
-	now := view.ProgressOf(core, "")
-	now.Computing = r.runner.Computing()
-	r.mu.Lock()
-	r.wait, r.computing = engine.Wait{}, now.Computing
-	r.mu.Unlock()
-	r.display.stands(now)
-}
-
-// drive runs the campaign until it ends or ctx does.
-func (r *running) drive(ctx context.Context) (err error) {
-	if err := r.runner.Start(ctx); err != nil {
-		return err
+// hooks draw where the campaign stands.
+func (r *running) hooks() host.Hooks {
+	return host.Hooks{
+		Observe: func(core *engine.Core, wait engine.Wait) {
+			r.display.stands(view.ProgressOf(core, r.about.clause(wait.For, wait.Remedies)))
+		},
+		Working: func(core *engine.Core, computation engine.Computation) {
+			now := view.ProgressOf(core, "")
+			now.Computing = computation
+			r.display.stands(now)
+		},
 	}
-	meter, stopMeter, err := newMeter(r.runner.Core().State())
+}
+
+// drive runs the campaign until it ends or ctx does. Whatever happens is shown before it
+// returns.
+func (r *running) drive(ctx context.Context) error {
+	c, err := r.host.Start(ctx, r.target.campaign, r.equipment, r.hooks())
 	if err != nil {
 		return err
 	}
-	defer stopMeter()
-	r.runner.Meter = meter
-	r.watch(r.runner.Core().State())
+	defer c.Close()
+	r.campaign = c
 
-	ended, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	server, err := control.Serve(r.target.store, r.service(ended))
+	server, err := r.host.Serve()
 	if err != nil {
-		r.display.remark(fmt.Sprintf("other commands cannot reach this run: %v", err))
+		r.warn(fmt.Sprintf("other commands cannot reach this run: %v", err))
 	} else {
 		defer server.Close()
 	}
 	r.display.open()
-	feed, err := startFeed(context.WithoutCancel(ctx), r.log, r.runner.Campaign, r.known, r.display)
+	lasting := context.WithoutCancel(ctx) // an interrupted campaign is shown to its last event
+	feed, err := startFeed(lasting, r.host.Log(), r.target.campaign, r.known, r.display)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		last, _ := r.log.LastSequence(context.WithoutCancel(ctx), r.runner.Campaign)
+		last, _ := r.host.Log().LastSequence(lasting, r.target.campaign)
 		feed.close(last)
 	}()
-	r.display.stands(view.ProgressOf(r.runner.Core(), ""))
-	err = r.runner.Run(ctx)
-	end(errRunEnded)
-	return err
-}
-
-// errRunEnded means that a run ended while a request was on its way to it. The
-// request was not recorded.
-var errRunEnded = fmt.Errorf("%w: the run has just ended; try again", events.ErrClosed)
-
-// service is what the run offers to other commands.
-func (r *running) service(running context.Context) control.Service {
-	status := control.Status{PID: os.Getpid(), Since: r.began, Campaign: r.runner.Campaign, Build: thisBuild().Build}
-	return control.Service{
-		Log: r.log,
-		Submit: func(ctx context.Context, name string, request engine.Request) ([]events.Event, error) {
-			if name != r.runner.Campaign {
-				core, err := engine.Load(ctx, r.registry, r.log, name)
-				if err != nil {
-					return nil, err
-				}
-				return engine.Submit(ctx, r.log, core, request, time.Now())
-			}
-			ctx, cancel := context.WithCancelCause(ctx)
-			defer cancel(nil)
-			defer context.AfterFunc(running, func() { cancel(errRunEnded) })()
-			return r.runner.Submit(ctx, request)
-		},
-		Verify: func(ctx context.Context) (control.Verified, error) { return verifyLog(ctx, r.log) },
-		Status: func() control.Status {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			now := status
-			now.WaitingFor, now.Remedies = r.wait.For, r.wait.Remedies
-			now.Computing, now.ComputingSince = r.computing.What, r.computing.Since
-			return now
-		},
-	}
+	r.display.stands(view.ProgressOf(c.Core(), ""))
+	return c.Run(ctx)
 }
 
 // finish writes the report of a campaign that has just ended and prints its
@@ -362,7 +324,7 @@ func (r *running) finish(ctx context.Context) error {
 	r.display.close()
 	path := r.report(ctx)
 	r.checkpoint(ctx)
-	return r.summarize(r.runner.Core(), r.target, path, r.undecided(ctx))
+	return r.summarize(r.campaign.Core(), r.target, path, r.undecided(ctx))
 }
 
 // answer prints the summary of a campaign that had ended before.
@@ -379,7 +341,7 @@ func (r *running) answer(ctx context.Context) error {
 // still be the best. What cannot be read is not said.
 func (r *running) undecided(ctx context.Context) map[string]string {
 	left := make(map[string]string)
-	for e, err := range events.ReadCampaign(ctx, r.log, r.target.campaign, 0) {
+	for e, err := range events.ReadCampaign(ctx, r.host.Log(), r.target.campaign, 0) {
 		if err != nil {
 			break
 		}
@@ -406,9 +368,9 @@ func (r *running) checkpoint(ctx context.Context) {
 	if r.keep == (keeping{}) {
 		return
 	}
-	c, err := r.app.checkpointOf(ctx, r.log)
+	c, err := r.app.checkpointOf(ctx, r.host.Log())
 	if err == nil {
-		err = r.handOver(ctx, r.log, c, r.keep)
+		err = r.handOver(ctx, r.host.Log(), c, r.keep)
 	}
 	if err != nil {
 		r.remark("The checkpoint was not kept: %v. Make one with: campaignd checkpoint %s", err, shellArg(r.target.store))
@@ -419,7 +381,7 @@ func (r *running) checkpoint(ctx context.Context) {
 // written: the campaign is none the worse for it.
 func (r *running) report(ctx context.Context) string {
 	path := reportPath(r.target.store, r.target.campaign)
-	if err := r.writeReport(ctx, r.log, r.target.campaign, r.target.store, path, r.checkpointText(ctx, r.log), storeMode(r.target.store)); err != nil {
+	if err := r.writeReport(ctx, r.host.Log(), r.target.campaign, r.target.store, path, r.checkpointText(ctx, r.host.Log()), storeMode(r.target.store)); err != nil {
 		r.remark("The report could not be written: %v. Try again with: campaignd report %s", err, r.target.store)
 		return ""
 	}
@@ -431,21 +393,16 @@ func (r *running) release() {
 	if r.display != nil {
 		r.display.close()
 	}
-	if r.instrument != nil {
-		if err := closeInstrument(r.instrument); err != nil {
+	if r.equipment != nil {
+		if err := r.equipment.Close(); err != nil {
 			r.remark("The instrument did not close: %v", err)
 		}
-		r.instrument = nil
+		r.equipment = nil
 	}
-	if r.unlock != nil {
-		r.unlock()
-		r.unlock = nil
-	}
-	r.forget()
-	if r.log != nil {
-		if err := r.log.Close(); err != nil {
+	if r.host != nil {
+		if err := r.host.Close(); err != nil {
 			r.remark("The store did not close: %v", err)
 		}
-		r.log = nil
+		r.host = nil
 	}
 }

@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/host"
 )
 
 // session is access to a store: opened by this process, or through the socket
@@ -26,6 +24,8 @@ type session struct {
 	// owner is the process that holds the store, nil where this one does.
 	owner *control.Client
 	own   *pebblelog.Log
+	// host writes; nil where the store is only read, or held by another process.
+	host *host.Host
 	// store is the folder.
 	store string
 	// name is the campaign the command is about.
@@ -39,10 +39,6 @@ const (
 	reading access = iota
 	writing
 )
-
-// patience is how long a store is waited for that another command has open
-// just now.
-const patience = 3 * time.Second
 
 // openToRead opens the store that a command's arguments name, or the only one
 // there is, for reading.
@@ -79,7 +75,7 @@ func (s *session) choose(ctx context.Context, name string) (err error) {
 // For reading, it is opened as it is now where nobody can be spoken to: a copy on a
 // read-only disk, a store of another user, one that is held by another command.
 func (a *app) openStore(ctx context.Context, t target, mode access) (s *session, err error) {
-	err = patiently(ctx, func() error {
+	err = host.Patiently(ctx, func() error {
 		owner, err := control.Dial(ctx, t.store)
 		if err == nil {
 			s = &session{app: a, log: owner, owner: owner, store: t.store}
@@ -92,11 +88,11 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (s *session,
 		if !errors.Is(err, control.ErrNobody) {
 			return storeError{err}
 		}
-		own, err := pebblelog.Open(t.store, pebblelog.Options{MustExist: true, Check: readable(ctx, t.campaign)})
+		h, err := a.openHost(ctx, t.store, host.Options{MustExist: true, Campaign: t.campaign})
 		if err != nil {
 			return openingFailed(t.store, err)
 		}
-		s = &session{app: a, log: own, own: own, store: t.store}
+		s = a.sessionOf(h, t)
 		return nil
 	})
 	return s, err
@@ -123,56 +119,27 @@ func openingFailed(store string, err error) error {
 	return storeError{err}
 }
 
-// readable returns a check that everything can be read of a store that a command is
-// about to write to: what cannot is refused while it is as it was.
-func readable(ctx context.Context, campaign string) func(*pebblelog.Log) error {
-	return func(log *pebblelog.Log) error {
-		names, err := campaigns(ctx, log)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if campaign != "" && name != campaign {
-				continue
-			}
-			for _, err := range log.ReadCampaign(ctx, name, 0) {
-				if err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+// openHost opens a store for this process alone, and makes it where there is none.
+func (a *app) openHost(ctx context.Context, store string, o host.Options) (*host.Host, error) {
+	o.Registry, o.Build, o.Account = a.registry, thisBuild().Build, control.OwnAccount()
+	h, err := host.Open(ctx, store, o)
+	if err != nil {
+		return nil, storeError{err}
 	}
+	return h, nil
 }
 
-// openOwn opens a store for this process alone, and makes it where there is none.
-func openOwn(ctx context.Context, store string) (log *pebblelog.Log, err error) {
-	err = patiently(ctx, func() (err error) {
-		if log, err = pebblelog.Open(store, pebblelog.Options{Check: readable(ctx, "")}); err != nil {
-			return storeError{err}
-		}
-		return nil
-	})
-	return log, err
+// sessionOf is access to a store that this process holds.
+func (a *app) sessionOf(h *host.Host, t target) *session {
+	return &session{app: a, log: h.Log(), own: h.Log(), host: h, store: t.store, name: t.campaign}
 }
 
-// patiently tries to open a store until it is not in use, for a while: other
-// commands have it open for a moment only.
-func patiently(ctx context.Context, open func() error) error {
-	for began := time.Now(); ; {
-		err := open()
-		if !errors.Is(err, events.ErrInUse) || time.Since(began) > patience {
-			return err
-		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+func (s *session) close() error {
+	if s.host != nil {
+		return s.host.Close()
 	}
+	return s.log.Close()
 }
-
-func (s *session) close() error { return s.log.Close() }
 
 // core folds the campaign. Past the process that holds the store it is read from the
 // disk, where everything is that was ever acknowledged: to send a long campaign takes
@@ -195,12 +162,8 @@ func (s *session) submit(ctx context.Context, r engine.Request) ([]events.Event,
 	if s.owner != nil {
 		return s.owner.Submit(ctx, s.name, r)
 	}
-	core, err := s.core(ctx)
-	if err != nil {
-		return nil, err
-	}
 	r.Account = control.OwnAccount()
-	return engine.Submit(ctx, s.own, core, r, time.Now())
+	return s.host.Submit(ctx, s.name, r)
 }
 
 // verify checks every byte of the log.
@@ -208,28 +171,12 @@ func (s *session) verify(ctx context.Context) (control.Verified, error) {
 	if s.owner != nil {
 		return s.owner.Verify(ctx)
 	}
-	return verifyLog(ctx, s.own)
-}
-
-// verifyLog checks a log on disk.
-func verifyLog(ctx context.Context, log *pebblelog.Log) (control.Verified, error) {
-	report, err := log.Verify(ctx)
-	if err != nil {
-		return control.Verified{}, err
-	}
-	v := control.Verified{Events: report.Events, Root: report.Root.String(), Faults: []string{}, Notes: report.Notes}
-	for _, f := range report.Faults {
-		v.Faults = append(v.Faults, f.String())
-	}
-	if report.More > 0 {
-		v.Faults = append(v.Faults, fmt.Sprintf("and %d more faults", report.More))
-	}
-	return v, nil
+	return host.Verify(ctx, s.own)
 }
 
 // definition returns the campaign's definition in force, without folding the campaign.
 func (s *session) definition(ctx context.Context) (def *definition.Campaign, err error) {
-	for e, err := range readKinds(ctx, s.log, s.name, events.KindCampaignDefined, events.KindCampaignAmended) {
+	for e, err := range host.ReadKinds(ctx, s.log, s.name, events.KindCampaignDefined, events.KindCampaignAmended) {
 		if err != nil {
 			return nil, err
 		}
@@ -250,38 +197,9 @@ func (s *session) definition(ctx context.Context) (def *definition.Campaign, err
 	return def, nil
 }
 
-// readKinds reads the events of some kinds, of one campaign or of all.
-func readKinds(ctx context.Context, log events.Log, campaign string, kinds ...events.Kind) iter.Seq2[events.Event, error] {
-	if owner, ok := log.(*control.Client); ok {
-		return owner.ReadKinds(ctx, campaign, kinds...)
-	}
-	all := log.Read(ctx, 0)
-	if campaign != "" {
-		all = events.ReadCampaign(ctx, log, campaign, 0)
-	}
-	return func(yield func(events.Event, error) bool) {
-		for e, err := range all {
-			if (err != nil || slices.Contains(kinds, e.Kind)) && !yield(e, err) {
-				return
-			}
-		}
-	}
-}
-
-// campaigns returns the names of the campaigns in a store, in their order.
-func campaigns(ctx context.Context, log events.Log) (names []string, err error) {
-	for e, err := range readKinds(ctx, log, "", events.KindCampaignDefined) {
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, e.Campaign)
-	}
-	return names, nil
-}
-
 // onlyCampaign returns the name of the campaign in a store that holds one.
 func onlyCampaign(ctx context.Context, log events.Log) (string, error) {
-	names, err := campaigns(ctx, log)
+	names, err := host.Campaigns(ctx, log)
 	switch {
 	case err != nil:
 		return "", err

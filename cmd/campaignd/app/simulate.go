@@ -15,6 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/wholefile"
 	"github.com/campaignd/campaignd/internal/study/page"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
@@ -229,7 +230,7 @@ func (s *simulation) write(study *simulate.Study, summary simulate.Summary) erro
 		{"times.csv", summary.WriteTimes},
 		{"report.html", func(w io.Writer) error { return page.Write(w, input) }},
 	} {
-		if err := writeWhole(filepath.Join(s.out, file.name), 0o644, file.write); err != nil {
+		if err := wholefile.Write(filepath.Join(s.out, file.name), 0o644, file.write); err != nil {
 			return fmt.Errorf("%s could not be written: %w", file.name, err)
 		}
 	}

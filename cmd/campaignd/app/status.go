@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -19,9 +20,32 @@ type status struct {
 	*view.Status
 	// NeedsPerson says what a person must do before the campaign goes on.
 	NeedsPerson []string `json:"needs_person"`
-	// Run is the process that runs the campaign, if there is one.
-	Run   *control.Status `json:"run"`
-	Store string          `json:"store"`
+	// Run says what runs the campaign, nil where nothing does.
+	Run   *run   `json:"run"`
+	Store string `json:"store"`
+}
+
+// run is a process that runs a campaign, and what the campaign is doing.
+type run struct {
+	PID int `json:"pid"`
+	control.Running
+	Build events.Build `json:"build"`
+	// Last is the position of the newest event in the store.
+	Last events.Position `json:"last"`
+}
+
+// runOf returns what runs a campaign, nil where nothing does.
+func runOf(s *session) *run {
+	if s.owner == nil {
+		return nil
+	}
+	owner := s.owner.Status()
+	for _, c := range owner.Campaigns {
+		if c.Campaign == s.name {
+			return &run{PID: owner.PID, Running: c, Build: owner.Build, Last: owner.Last}
+		}
+	}
+	return nil
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -55,12 +79,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	if err != nil {
 		return err
 	}
-	var run *control.Status
-	if s.owner != nil {
-		if owner := s.owner.Status(); owner.Campaign == s.name {
-			run = &owner
-		}
-	}
+	run := runOf(s)
 	how := commandsOn(t)
 	needs := append(st.NeedsPerson(how), pauseInStatus(core.State(), a.about)...)
 	if a.json {
@@ -72,7 +91,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 }
 
 // runningText says which process runs a campaign, and what it does; "" for none.
-func runningText(run *control.Status, now time.Time, about commands) string {
+func runningText(run *run, now time.Time, about commands) string {
 	if run == nil {
 		return ""
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -99,7 +100,7 @@ func (a *app) openSimulated(ctx context.Context, def definition.Campaign, t targ
 			only.Experts = append(only.Experts, e)
 		}
 	}
-	return openReviewers(ctx, a.registry, only, nil)
+	return host.OpenReviewers(ctx, a.registry, only, nil)
 }
 
 // rehearse returns the campaign of a file that has no store yet, in memory.

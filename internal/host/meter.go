@@ -1,7 +1,8 @@
-package app
+package host
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,10 +14,68 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// meter is the engine's [engine.Meter] over OpenTelemetry. The engine calls it
-// from one goroutine; the exporter asks for the ages of queues from another.
-type meter struct {
+// metrics are what all campaigns of a host report together. The ages of queues are those
+// of the oldest question and of the oldest experiment of all: a metric names no campaign.
+type metrics struct {
 	*telemetry.Instruments
+	stop []func()
+
+	mu     sync.Mutex
+	meters []*meter // of the campaigns that are run
+}
+
+// newMetrics returns metrics without campaigns; close ends them.
+func newMetrics() (*metrics, error) {
+	instruments, err := telemetry.NewInstruments()
+	if err != nil {
+		return nil, err
+	}
+	m := &metrics{Instruments: instruments}
+	queues := []struct {
+		name string
+		open func(*meter) map[string]time.Time
+	}{
+		{"questions", func(m *meter) map[string]time.Time { return m.asked }},
+		{"experiments", func(m *meter) map[string]time.Time { return m.dispatched }},
+	}
+	for _, q := range queues {
+		oldest := func() (time.Time, bool) { return m.oldest(q.open) }
+		stop, err := instruments.WatchQueue(q.name, oldest)
+		if err != nil {
+			m.close()
+			return nil, err
+		}
+		m.stop = append(m.stop, stop)
+	}
+	return m, nil
+}
+
+func (m *metrics) close() {
+	for _, stop := range m.stop {
+		stop()
+	}
+}
+
+// oldest returns since when the oldest entry of a queue is open, over all campaigns.
+func (m *metrics) oldest(open func(*meter) map[string]time.Time) (oldest time.Time, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, meter := range m.meters {
+		meter.mu.Lock()
+		for _, since := range open(meter) {
+			if !ok || since.Before(oldest) {
+				oldest, ok = since, true
+			}
+		}
+		meter.mu.Unlock()
+	}
+	return oldest, ok
+}
+
+// meter is the engine's [engine.Meter] over OpenTelemetry, of one campaign. The engine
+// calls it from one goroutine; the exporter asks for the ages of queues from another.
+type meter struct {
+	*metrics
 	campaign string
 	// decided and fitted are how long the last of them took, until its event
 	// says what it was.
@@ -33,44 +92,36 @@ type meter struct {
 
 var _ engine.Meter = (*meter)(nil)
 
-// newMeter returns the meter of a campaign that stands at s. stop ends it.
-func newMeter(s *campaign.State) (m *meter, stop func(), err error) {
-	instruments, err := telemetry.NewInstruments()
-	if err != nil {
-		return nil, nil, err
+// begin returns the meter of a campaign that stands at s.
+func (m *metrics) begin(s *campaign.State) *meter {
+	one := &meter{
+		metrics:    m,
+		campaign:   s.Name,
+		asked:      make(map[string]time.Time),
+		dispatched: make(map[string]time.Time),
 	}
-	m = &meter{Instruments: instruments, campaign: s.Name, asked: make(map[string]time.Time), dispatched: make(map[string]time.Time)}
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Status == campaign.Asked {
-			m.asked[q.ID] = q.AskedAt
+			one.asked[q.ID] = q.AskedAt
 		}
 	}
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; x.Status.Open() && !x.DispatchedAt.IsZero() {
-			m.dispatched[x.ID] = x.DispatchedAt
+			one.dispatched[x.ID] = x.DispatchedAt
 		}
 	}
-	stopQuestions, err := instruments.WatchQueue("questions", func() (time.Time, bool) { return m.oldest(m.asked) })
-	if err != nil {
-		return nil, nil, err
-	}
-	stopExperiments, err := instruments.WatchQueue("experiments", func() (time.Time, bool) { return m.oldest(m.dispatched) })
-	if err != nil {
-		stopQuestions()
-		return nil, nil, err
-	}
-	return m, func() { stopQuestions(); stopExperiments(); m.reportAppend() }, nil
-}
-
-func (m *meter) oldest(open map[string]time.Time) (oldest time.Time, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, since := range open {
-		if !ok || since.Before(oldest) {
-			oldest, ok = since, true
-		}
-	}
-	return oldest, ok
+	m.meters = append(m.meters, one)
+	return one
+}
+
+// end takes a campaign's meter out, once its loop has ended.
+func (m *metrics) end(one *meter) {
+	one.reportAppend()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.meters = slices.DeleteFunc(m.meters, func(other *meter) bool { return other == one })
 }
 
 // Trace implements engine.Meter.

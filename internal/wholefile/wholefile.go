@@ -1,4 +1,5 @@
-package app
+// Package wholefile writes files that people keep: whole, or not at all.
+package wholefile
 
 import (
 	"errors"
@@ -8,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// writeWhole writes a file; one that is there stays as it is until the new one is
-// whole.
-func writeWhole(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+// Write writes a file with a mode. One that is there stays as it is until the new one is
+// whole and on the disk.
+func Write(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
@@ -30,9 +31,9 @@ func writeWhole(path string, mode fs.FileMode, write func(io.Writer) error) (err
 	return os.Rename(f.Name(), path)
 }
 
-// replaceFile is writeWhole of what is at hand.
-func replaceFile(path string, content []byte, mode fs.FileMode) error {
-	return writeWhole(path, mode, func(w io.Writer) error {
+// Replace is Write of what is at hand.
+func Replace(path string, content []byte, mode fs.FileMode) error {
+	return Write(path, mode, func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
 	})

@@ -1,4 +1,4 @@
-package app
+package host
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/wholefile"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -104,7 +105,7 @@ func (s *seen) close() error {
 	if err != nil || !ok {
 		return err
 	}
-	return replaceFile(s.path, fmt.Appendf(nil, "%d %v\n", head.N, head.Hash), 0o600)
+	return wholefile.Replace(s.path, fmt.Appendf(nil, "%d %v\n", head.N, head.Hash), 0o600)
 }
 
 // unlike says how a log differs from what was seen of it; nothing where it extends it.
@@ -130,44 +131,47 @@ func (s *seen) unlike(log *pebblelog.Log, state *campaign.State) (string, error)
 	return "", err
 }
 
-// remembering reports whether a campaign's instrument may remember commands beyond
-// this process.
-func (r *running) remembering(def *definition.Campaign) bool {
-	driver, _ := r.registry.Driver(def.Instrument.Driver.Name)
+// remembers reports whether a campaign's instrument may remember commands beyond this
+// process.
+func (h *Host) remembers(def *definition.Campaign) bool {
+	driver, _ := h.options.Registry.Driver(def.Instrument.Driver.Name)
 	return def.Measures() && driver.Identify == nil
 }
 
 // watch compares the log with what was seen of it, tells the person of a difference,
-// and has the run record from here on what is given to the instrument. Where the user
-// has no place for that, the run goes on without.
-func (r *running) watch(state *campaign.State) {
-	if !r.remembering(state.Definition) {
+// and has the campaign record from here on what is given to the instrument. Where the user
+// has no place for that, the campaign goes on without.
+func (c *Campaign) watch(state *campaign.State) {
+	if !c.host.remembers(state.Definition) {
 		return
 	}
+	const unnoticed = "An older copy of this store would not be noticed if it were restored: %v"
 	s, err := openSeen(state)
 	if err != nil {
-		r.display.remark(fmt.Sprintf("An older copy of this store would not be noticed if it were restored: %v. "+
-			"XDG_STATE_HOME names a folder for that.", err))
+		c.remark(unnoticed+". XDG_STATE_HOME names a folder for that.", err)
 		return
 	}
-	problem, err := s.unlike(r.log, state)
+	log := c.host.log
+	difference, err := s.unlike(log, state)
 	if err != nil {
-		r.display.remark(fmt.Sprintf("The store could not be compared with what was seen of it: %v", err))
-		problem = "it could not be compared with what was seen of it"
+		c.remark("The store could not be compared with what was seen of it: %v", err)
+		difference = "it could not be compared with what was seen of it"
 	}
-	if _, ok, err := s.newest(); err == nil && !ok && problem == "" {
-		_ = s.add(r.log.Head()) // known before its first command; the first Append tells of a failure
+	if _, ok, err := s.newest(); err == nil && !ok && difference == "" {
+		_ = s.add(log.Head()) // known before its first command; the first Append tells of a failure
 	}
-	if problem != "" {
-		r.runner.Epoch = engine.NewInstance()
-		r.display.remark(fmt.Sprintf("The store %s is not the one that this machine knows: %s. "+
+	if difference != "" {
+		c.runner.Epoch = engine.NewInstance()
+		c.remark("The store %s is not the one that this machine knows: %s. "+
 			"What the instrument remembers of its later commands is not believed: commands carry the word %s from here on.",
-			r.target.store, problem, r.runner.Epoch))
+			c.host.store, difference, c.runner.Epoch)
 	}
-	r.seen = s
-	r.runner.Log = &watchedLog{Log: r.log, seen: s, failed: func(err error) {
-		r.display.remark(fmt.Sprintf("An older copy of this store would not be noticed if it were restored: %v", err))
-	}}
+	c.seen = s
+	c.runner.Log = &watchedLog{
+		Log:    log,
+		seen:   s,
+		failed: func(err error) { c.remark(unnoticed, err) },
+	}
 }
 
 // watchedLog records the head of the log with each command, before it is given, and
@@ -194,13 +198,13 @@ func (l *watchedLog) Append(ctx context.Context, name string, expected events.Se
 	return stored, nil
 }
 
-// forget lets go of the record of what was seen.
-func (r *running) forget() {
-	if r.seen == nil {
+// closeSeen lets go of the record of what was seen.
+func (c *Campaign) closeSeen() {
+	if c.seen == nil {
 		return
 	}
-	if err := r.seen.close(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		r.remark("What was seen of the store could not be kept: %v", err)
+	if err := c.seen.close(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.remark("What was seen of the store could not be kept: %v", err)
 	}
-	r.seen = nil
+	c.seen = nil
 }

@@ -1,0 +1,154 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// Hooks are told how a campaign goes, from its loop: they must be quick, and may read the
+// core only while they are called.
+type Hooks struct {
+	// Observe, if set, is told what the campaign is about to wait for, after every change.
+	Observe func(core *engine.Core, wait engine.Wait)
+	// Working, if set, is told once something has been computed for a while, and when it
+	// has been done: the computation is zero then.
+	Working func(core *engine.Core, computation engine.Computation)
+}
+
+// Campaign is a campaign that this process runs.
+type Campaign struct {
+	host   *Host
+	hooks  Hooks
+	runner *engine.Runner
+	meter  *meter
+	seen   *seen // nil where nothing is to be remembered of the store
+	since  time.Time
+	close  sync.Once
+
+	started chan struct{}   // closed once requests can be taken
+	over    context.Context // done once none will be taken any more
+	end     context.CancelCauseFunc
+
+	mu        sync.Mutex
+	wait      engine.Wait
+	computing engine.Computation
+}
+
+// Start makes a campaign of the store ready: what it names is there, its instrument
+// describes itself and fits, its device is taken. [Campaign.Run] follows, or
+// [Campaign.Close]. The equipment stays the caller's, to be closed after that.
+func (h *Host) Start(ctx context.Context, name string, equipment *Equipment, hooks Hooks) (*Campaign, error) {
+	c := &Campaign{host: h, hooks: hooks, since: time.Now(), started: make(chan struct{})}
+	c.over, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	c.runner = &engine.Runner{
+		Registry:   h.options.Registry,
+		Log:        h.log,
+		Campaign:   name,
+		Instrument: equipment.Instrument,
+		Reviewers:  equipment.Reviewers,
+		Build:      h.options.Build,
+		Account:    h.options.Account,
+		Observe:    c.observe,
+		Working:    c.working,
+		Standing:   true,
+		Lock:       equipment.lockFor(name),
+	}
+	if err := h.register(c); err != nil {
+		return nil, err
+	}
+	err := h.settle(ctx, name)
+	if err == nil {
+		err = c.runner.Start(ctx)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	state := c.runner.Core().State()
+	c.meter = h.metrics.begin(state)
+	c.runner.Meter = c.meter
+	c.watch(state)
+	close(c.started)
+	return c, nil
+}
+
+// Core returns the campaign's core. Only its hooks may use it while Run runs.
+func (c *Campaign) Core() *engine.Core { return c.runner.Core() }
+
+// Run drives the campaign until it has ended, or the context is done: see
+// [engine.Runner.Run].
+func (c *Campaign) Run(ctx context.Context) error {
+	defer c.Close()
+	return c.runner.Run(ctx)
+}
+
+// Close lets go of a campaign that is not run, or not any more. Calling it twice does
+// nothing more.
+func (c *Campaign) Close() {
+	c.close.Do(func() {
+		c.end(errEnded)
+		c.host.unregister(c)
+		if c.meter != nil {
+			c.meter.metrics.end(c.meter)
+		}
+		c.closeSeen()
+	})
+}
+
+// submit hands a request to the loop and waits until it is recorded.
+func (c *Campaign) submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.over, func() { cancel(errEnded) })()
+	select {
+	case <-c.started:
+		return c.runner.Submit(ctx, r)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *Campaign) observe(core *engine.Core, wait engine.Wait) {
+	c.mu.Lock()
+	c.wait, c.computing = wait, engine.Computation{}
+	c.mu.Unlock()
+	if c.hooks.Observe != nil {
+		c.hooks.Observe(core, wait)
+	}
+}
+
+func (c *Campaign) working(core *engine.Core) {
+	computation := c.runner.Computing()
+	c.mu.Lock()
+	c.wait, c.computing = engine.Wait{}, computation
+	c.mu.Unlock()
+	if c.hooks.Working != nil {
+		c.hooks.Working(core, computation)
+	}
+}
+
+// status says what the campaign is doing.
+func (c *Campaign) status() control.Running {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return control.Running{
+		Campaign:       c.runner.Campaign,
+		Since:          c.since,
+		WaitingFor:     c.wait.For,
+		Remedies:       c.wait.Remedies,
+		Computing:      c.computing.What,
+		ComputingSince: c.computing.Since,
+	}
+}
+
+func (c *Campaign) remark(format string, args ...any) {
+	if c.host.options.Remark != nil {
+		c.host.options.Remark(c.runner.Campaign, fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,183 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/console"
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// Equipment is what a campaign's definition names, opened: its instrument, and the
+// reviewers of its experts. Opening it begins nothing.
+type Equipment struct {
+	// Instrument is nil where the campaign measures nothing.
+	Instrument instruments.Instrument
+	// Reviewers has one entry for each expert, by name.
+	Reviewers map[string]humans.Reviewer
+
+	environment instruments.Environment
+	release     func() // gives the device back; nil where it is not ours alone
+}
+
+// OpenEquipment opens what a definition names. What cannot be opened is a problem of
+// [problem.Invalid].
+func OpenEquipment(
+	ctx context.Context, reg registry.Registry, def definition.Campaign, env instruments.Environment,
+) (*Equipment, error) {
+	instrument, err := OpenInstrument(ctx, reg, def, env)
+	if err != nil {
+		return nil, err
+	}
+	e := &Equipment{Instrument: instrument, environment: env}
+	e.Reviewers, err = OpenReviewers(ctx, reg, def, env.Prompter)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// Close closes what holds resources, and gives the device back. Calling it twice does
+// nothing more.
+func (e *Equipment) Close() error {
+	err := CloseInstrument(e.Instrument)
+	e.Instrument = nil
+	for _, name := range slices.Sorted(maps.Keys(e.Reviewers)) {
+		if c, ok := e.Reviewers[name].(io.Closer); ok {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	e.Reviewers = nil
+	if e.release != nil {
+		e.release()
+		e.release = nil
+	}
+	return err
+}
+
+// lockFor returns what takes the device of a campaign, for as long as the equipment is
+// open.
+func (e *Equipment) lockFor(campaign string) func(instruments.Description) error {
+	return func(d instruments.Description) error {
+		if e.release != nil {
+			return nil
+		}
+		release, err := TakeDevice(d, campaign, e.environment.Store, e.environment.Logf)
+		e.release = release
+		return err
+	}
+}
+
+// Prepare completes the definition of a new campaign by what its instrument lists, sees
+// that the instrument can perform it, and takes the device: whoever is refused has written
+// nothing yet.
+func (e *Equipment) Prepare(ctx context.Context, def definition.Campaign) (definition.Campaign, error) {
+	if e.Instrument == nil {
+		return def, nil
+	}
+	def, err := WithCandidates(ctx, def, e.Instrument)
+	if err != nil {
+		return def, err
+	}
+	description, err := e.Instrument.Describe(ctx)
+	if err != nil {
+		return def, fmt.Errorf("the instrument does not describe itself: %w", err)
+	}
+	if err := instruments.Compatible(description, def); err != nil {
+		return def, problem.New(problem.Invalid, "%w", err)
+	}
+	if !engine.Exclusive(def, description) {
+		return def, nil
+	}
+	return def, e.lockFor(def.Name)(description)
+}
+
+// OpenInstrument returns the instrument that a definition names, nil where it measures
+// nothing. Close it with [CloseInstrument].
+func OpenInstrument(
+	ctx context.Context, reg registry.Registry, def definition.Campaign, env instruments.Environment,
+) (instruments.Instrument, error) {
+	if !def.Measures() {
+		return nil, nil
+	}
+	driver, ok := reg.Driver(def.Instrument.Driver.Name)
+	if !ok {
+		return nil, problem.New(problem.Invalid, "this campaignd has no driver %q for the campaign's instrument; it has %v",
+			def.Instrument.Driver.Name, reg.DriverNames())
+	}
+	instrument, err := driver.Open(ctx, def, env)
+	if err != nil {
+		return nil, problem.New(problem.Invalid, "%w", err)
+	}
+	return instrument, nil
+}
+
+// CloseInstrument closes an instrument that holds resources; others, and nil, need nothing.
+func CloseInstrument(i instruments.Instrument) error {
+	if c, ok := i.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// OpenReviewers returns the reviewers of a definition's experts, by name. prompter asks
+// whoever sits at the terminal; nil where nobody does.
+func OpenReviewers(
+	ctx context.Context, reg registry.Registry, def definition.Campaign, prompter console.Prompter,
+) (map[string]humans.Reviewer, error) {
+	sp, err := space.New(def)
+	if err != nil {
+		return nil, problem.New(problem.Invalid, "%w", err)
+	}
+	env := humans.Environment{
+		Prompter: prompter,
+		Now:      time.Now,
+		Sample: func(n int, seed uint64) []definition.Point {
+			points, err := sp.Sample(n, seed)
+			if err != nil {
+				return nil // the channel reports that it has none to choose from
+			}
+			return points
+		},
+	}
+	reviewers := make(map[string]humans.Reviewer, len(def.Experts))
+	for _, expert := range def.Experts {
+		channel, ok := reg.Channel(expert.Channel.Name)
+		if !ok {
+			return nil, problem.New(problem.Invalid, "this campaignd has no channel %q to the expert %s; it has %v",
+				expert.Channel.Name, expert.Name, reg.ChannelNames())
+		}
+		reviewer, err := channel.Open(ctx, expert, def, env)
+		if err != nil {
+			return nil, problem.New(problem.Invalid, "%w", err)
+		}
+		reviewers[expert.Name] = reviewer
+	}
+	return reviewers, nil
+}
+
+// WithCandidates completes a definition by the compositions that an instrument lists as
+// the only ones it can measure.
+func WithCandidates(ctx context.Context, def definition.Campaign, i instruments.Instrument) (definition.Campaign, error) {
+	list, ok := i.(instruments.Candidates)
+	if !ok || def.Candidates != nil {
+		return def, nil
+	}
+	points, err := list.Candidates(ctx)
+	if err != nil {
+		return def, fmt.Errorf("the instrument's list of compositions: %w", err)
+	}
+	def.Candidates = points
+	return def, nil
+}

@@ -1,0 +1,224 @@
+// Package host runs campaigns: it holds a store, opens what the definitions of its
+// campaigns name, drives any number of them side by side in one process, and offers the
+// store to other processes.
+//
+// It prints nothing and asks nobody. Where a campaign stands is told to [Hooks]; what a
+// person should know and no event says goes to [Options.Remark]. So the command line and a
+// server run campaigns alike:
+//
+//	h, err := host.Open(ctx, "electrolyte.campaign", options)
+//	equipment, err := host.OpenEquipment(ctx, options.Registry, definition, environment)
+//	c, err := h.Start(ctx, "electrolyte", equipment, host.Hooks{})
+//	err = c.Run(ctx)
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/telemetry"
+)
+
+// Options say how a store is opened and its campaigns are run.
+type Options struct {
+	// Registry holds what definitions may name.
+	Registry registry.Registry
+	// Build is the program, as it is recorded with what it makes.
+	Build events.Build
+	// Account is the system's user that runs the campaigns, as in [events.Event].
+	Account string
+	// Remark, if set, takes what a person should know of a campaign and no event says. It
+	// may be called by several goroutines.
+	Remark func(campaign, text string)
+
+	// MustExist makes it an error that there is no store; otherwise one is made.
+	MustExist bool
+	// Campaign is the one that must be readable whole before anything is written; empty
+	// for all.
+	Campaign string
+}
+
+// Host holds a store, for this process alone. Its methods may be called by several
+// goroutines.
+type Host struct {
+	options Options
+	store   string
+	log     *pebblelog.Log
+	began   time.Time
+
+	// direct is held while a request is recorded without a loop, and while a loop is
+	// registered: so that none begins from a state that a request has just left behind.
+	direct sync.Mutex
+
+	mu      sync.Mutex
+	running []*Campaign // in the order of their start
+	metrics *metrics    // nil before the first campaign is started
+}
+
+// Open opens a store. What is in it is read first, so that one that is damaged stays as it
+// is. The error wraps [events.ErrInUse] where another process holds the store.
+func Open(ctx context.Context, store string, o Options) (*Host, error) {
+	log, err := openLog(ctx, store, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Host{options: o, store: store, log: log, began: time.Now()}, nil
+}
+
+// Log returns the store's log, which belongs to the host.
+func (h *Host) Log() *pebblelog.Log { return h.log }
+
+// Close lets go of the store. No campaign may be run any more.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.metrics != nil {
+		h.metrics.close()
+		h.metrics = nil
+	}
+	return h.log.Close()
+}
+
+// Load folds a campaign of the store.
+func (h *Host) Load(ctx context.Context, name string) (*engine.Core, error) {
+	return engine.Load(ctx, h.options.Registry, h.log, name)
+}
+
+// Define writes the event that opens a campaign, and with it the trace that everything in
+// the campaign is part of. The instance and the build are filled in.
+func (h *Host) Define(ctx context.Context, defined events.CampaignDefined, actor string) error {
+	defined.Instance, defined.Build = engine.NewInstance(), h.options.Build
+	name := defined.Definition.Name
+	ctx, span := telemetry.Start(ctx, "campaign", attribute.String("campaign", name))
+	err := engine.Define(ctx, h.log, defined, actor, time.Now(), telemetry.Inject(ctx))
+	telemetry.End(span, err)
+	return err
+}
+
+// Submit has a person's request fulfilled: by the loop that runs the campaign, or directly
+// where none does.
+func (h *Host) Submit(ctx context.Context, name string, r engine.Request) ([]events.Event, error) {
+	if c := h.find(name); c != nil {
+		return c.submit(ctx, r)
+	}
+	h.direct.Lock()
+	c := h.find(name)
+	if c != nil { // begun just now
+		h.direct.Unlock()
+		return c.submit(ctx, r)
+	}
+	defer h.direct.Unlock()
+	if err := h.settle(ctx, name); err != nil {
+		return nil, err
+	}
+	core, err := h.Load(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Submit(ctx, h.log, core, r, time.Now())
+}
+
+// settle waits until what an earlier writer of the campaign has left on its way to the
+// disk, when its context ended, is there or never will be: whoever reads the campaign
+// before would decide on what it holds no longer.
+func (h *Host) settle(ctx context.Context, name string) error {
+	_, err := h.log.Append(ctx, name, events.AnySequence) // batches are stored in their order
+	return err
+}
+
+// Status says who holds the store and which campaigns it runs, in the order of their start.
+func (h *Host) Status() control.Status {
+	h.mu.Lock()
+	running := slices.Clone(h.running)
+	h.mu.Unlock()
+	status := control.Status{
+		PID:       os.Getpid(),
+		Since:     h.began,
+		Build:     h.options.Build,
+		Last:      h.log.Last(),
+		Campaigns: make([]control.Running, len(running)),
+	}
+	for i, c := range running {
+		status.Campaigns[i] = c.status()
+	}
+	return status
+}
+
+// Service is what the host offers to other processes.
+func (h *Host) Service() control.Service {
+	return control.Service{
+		Log:    h.log,
+		Submit: h.Submit,
+		Verify: func(ctx context.Context) (control.Verified, error) { return Verify(ctx, h.log) },
+		Status: h.Status,
+	}
+}
+
+// Handler serves the host over HTTP, on any listener: see [control.Handler] for the
+// protocol, and for what it leaves to whoever listens.
+func (h *Host) Handler() http.Handler { return control.Handler(h.Service()) }
+
+// Serve offers the host to other processes of this user, on the socket in the store.
+// Close the server before the host.
+func (h *Host) Serve() (*control.Server, error) { return control.Serve(h.store, h.Service()) }
+
+// find returns the campaign of a name that is run, nil where none is.
+func (h *Host) find(name string) *Campaign {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.running {
+		if c.runner.Campaign == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// register adds a campaign to those that are run, once.
+func (h *Host) register(c *Campaign) error {
+	h.direct.Lock()
+	defer h.direct.Unlock()
+	if h.find(c.runner.Campaign) != nil {
+		return problem.New(problem.NotNow, "%s is being run already", c.runner.Campaign)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.metrics == nil {
+		m, err := newMetrics()
+		if err != nil {
+			return err
+		}
+		h.metrics = m
+	}
+	h.running = append(h.running, c)
+	return nil
+}
+
+// unregister takes a campaign out of those that are run.
+func (h *Host) unregister(c *Campaign) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.running = slices.DeleteFunc(h.running, func(other *Campaign) bool { return other == c })
+}
+
+// errEnded means that a run ended while a request was on its way to it. The request was
+// not recorded.
+var errEnded = fmt.Errorf("%w: the run has just ended; try again", events.ErrClosed)
+
+// IsEnded reports whether a request was not recorded because the run that it was on its
+// way to has just ended: it can be made again.
+func IsEnded(err error) bool { return errors.Is(err, events.ErrClosed) }

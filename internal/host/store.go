@@ -1,0 +1,123 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/control"
+)
+
+// Patience is how long a store is waited for that another process has open just now.
+const Patience = 3 * time.Second
+
+// retryPause lies between two attempts to open a store that is in use.
+const retryPause = 50 * time.Millisecond
+
+// openLog opens a store for this process alone. Another process may have it open for a
+// moment: it is waited for, up to [Patience].
+func openLog(ctx context.Context, store string, o Options) (*pebblelog.Log, error) {
+	var log *pebblelog.Log
+	err := Patiently(ctx, func() error {
+		var err error
+		log, err = pebblelog.Open(store, pebblelog.Options{
+			MustExist: o.MustExist,
+			Check:     func(log *pebblelog.Log) error { return readAll(ctx, log, o.Campaign) },
+		})
+		return err
+	})
+	return log, err
+}
+
+// readAll reads every event of a campaign, or of all.
+func readAll(ctx context.Context, log events.Log, campaign string) error {
+	names, err := Campaigns(ctx, log)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if campaign != "" && name != campaign {
+			continue
+		}
+		for _, err := range events.ReadCampaign(ctx, log, name, 0) {
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Patiently tries to open a store until it is not in use any more, up to [Patience]: most
+// commands have one open for a moment only.
+func Patiently(ctx context.Context, open func() error) error {
+	for began := time.Now(); ; {
+		err := open()
+		if !errors.Is(err, events.ErrInUse) || time.Since(began) > Patience {
+			return err
+		}
+		select {
+		case <-time.After(retryPause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// ReadKinds reads the events of some kinds, of one campaign or, where its name is empty, of
+// all. From the process that holds the store it asks for no others.
+func ReadKinds(ctx context.Context, log events.Log, campaign string, kinds ...events.Kind) iter.Seq2[events.Event, error] {
+	if owner, ok := log.(*control.Client); ok {
+		return owner.ReadKinds(ctx, campaign, kinds...)
+	}
+	all := log.Read(ctx, 0)
+	if campaign != "" {
+		all = events.ReadCampaign(ctx, log, campaign, 0)
+	}
+	return func(yield func(events.Event, error) bool) {
+		for e, err := range all {
+			wanted := err != nil || slices.Contains(kinds, e.Kind)
+			if wanted && !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// Campaigns returns the names of the campaigns in a store, in the order of their beginning.
+func Campaigns(ctx context.Context, log events.Log) ([]string, error) {
+	var names []string
+	for e, err := range ReadKinds(ctx, log, "", events.KindCampaignDefined) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, e.Campaign)
+	}
+	return names, nil
+}
+
+// Verify checks every byte of a log.
+func Verify(ctx context.Context, log *pebblelog.Log) (control.Verified, error) {
+	report, err := log.Verify(ctx)
+	if err != nil {
+		return control.Verified{}, err
+	}
+	verified := control.Verified{
+		Events: report.Events,
+		Root:   report.Root.String(),
+		Faults: []string{},
+		Notes:  report.Notes,
+	}
+	for _, f := range report.Faults {
+		verified.Faults = append(verified.Faults, f.String())
+	}
+	if report.More > 0 {
+		verified.Faults = append(verified.Faults, fmt.Sprintf("and %d more faults", report.More))
+	}
+	return verified, nil
+}
