@@ -120,22 +120,6 @@ func (r Registry) RuleNames(part Part) []string {
 	return names
 }
 
-// Names lists every family, and every rule and method of it: tables with equal names
-// hold the same.
-func (r Registry) Names() []string {
-	var names []string
-	for _, f := range r {
-		names = append(names, f.Name)
-		for _, rule := range f.Rules {
-			names = append(names, string(rule.Part)+"."+rule.Name)
-		}
-		for _, m := range f.Methods {
-			names = append(names, m.Name)
-		}
-	}
-	return names
-}
-
 // Settings returns the settings of the rule that a policy chooses in a part.
 func (r Registry) Settings(p definition.Policy, part Part) (definition.Settings, error) {
 	c := Choice(&p, part)

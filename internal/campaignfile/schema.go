@@ -26,11 +26,12 @@ type compiledSchema struct {
 	plain  any
 }
 
-// compiled holds the schemas by the names of the registry's rows.
+// compiled holds the schemas of the registries that were asked for, by the identity of
+// their rows. To compile one takes longer than to read most files.
 var compiled sync.Map
 
 func schemaOf(reg registry.Registry) compiledSchema {
-	key := strings.Join(append(append(reg.DriverNames(), reg.ChannelNames()...), reg.Methods.Names()...), " ")
+	key := reg.Identity()
 	if c, ok := compiled.Load(key); ok {
 		return c.(compiledSchema)
 	}

@@ -40,7 +40,14 @@ func Schema(reg registry.Registry) ([]byte, error) {
 		}
 	}
 	addMethods(schema, reg.Methods.Methods())
-	return json.Marshal(schema)
+	var embedded any
+	if err := json.Unmarshal(schemas.Campaign(), &embedded); err != nil {
+		return nil, fmt.Errorf("the embedded schema: %w", err)
+	}
+	if reflect.DeepEqual(embedded, any(schema)) {
+		return schemas.Campaign(), nil // in the order in which people read it
+	}
+	return json.MarshalIndent(schema, "", "  ")
 }
 
 // methodNames returns the names of the methods that a schema of campaign files knows.

@@ -5,7 +5,9 @@ package registry
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -54,6 +56,31 @@ func (r Registry) ChannelNames() []string {
 		names[i] = c.Name
 	}
 	return names
+}
+
+// Identity names all rows and the types of their settings: registries with equal ones
+// admit the same campaign files.
+func (r Registry) Identity() string {
+	var b strings.Builder
+	row := func(kind, name string, settings definition.Settings) {
+		t := reflect.TypeOf(settings).Elem()
+		fmt.Fprintf(&b, "%s %s %s.%s\n", kind, name, t.PkgPath(), t.Name())
+	}
+	for _, d := range r.Instruments {
+		row("instrument", d.Name, d.Settings())
+	}
+	for _, c := range r.Experts {
+		row("expert", c.Name, c.Settings())
+	}
+	for _, f := range r.Methods {
+		for _, rule := range f.Rules {
+			row(string(rule.Part), rule.Name, rule.Settings())
+		}
+		for _, m := range f.Methods {
+			fmt.Fprintf(&b, "method %s\n", m.Name)
+		}
+	}
+	return b.String()
 }
 
 // InstrumentSettings returns the settings of the definition's instrument.

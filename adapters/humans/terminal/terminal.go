@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/console"
@@ -16,60 +15,28 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Reviewer asks one expert through a [console.Prompter]. Whoever sits at the
-// terminal answers in the expert's name. Its methods are safe for concurrent
-// use.
-type Reviewer struct {
-	expert string
-	prompt console.Prompter
-	now    func() time.Time
-
-	mu        sync.Mutex
-	questions map[string]*console.Once[humans.Reply]
-}
-
-// New returns a reviewer that asks the expert of that name. now is the clock by
-// which the time left is shown; it decides nothing.
-func New(expert string, prompt console.Prompter, now func() time.Time) *Reviewer {
-	return &Reviewer{expert: expert, prompt: prompt, now: now, questions: make(map[string]*console.Once[humans.Reply])}
-}
-
-// Describe implements humans.Reviewer.
-func (r *Reviewer) Describe() humans.Description {
-	return humans.Description{Expert: r.expert}
-}
-
-// Ask implements humans.Reviewer. An answer that is not understood is explained
-// and asked for again. It remembers answers as long as the process lives. The
-// error wraps [console.ErrClosed] where nobody can answer.
-func (r *Reviewer) Ask(ctx context.Context, q humans.Question) (humans.Reply, error) {
-	if q.Expert != r.expert {
-		return humans.Reply{}, fmt.Errorf("question %s is to %q, and %q is asked in this terminal", q.ID, q.Expert, r.expert)
-	}
-	r.mu.Lock()
-	once := r.questions[q.ID]
-	if once == nil {
-		once = console.NewOnce[humans.Reply]()
-		r.questions[q.ID] = once
-	}
-	r.mu.Unlock()
-	if err := q.Form.Check(len(q.Options)); err != nil {
-		return humans.Reply{}, fmt.Errorf("question %s: %w", q.ID, err)
-	}
-	return once.Get(ctx, func(ctx context.Context) (humans.Reply, error) {
-		f := form(q, r.now())
+// New returns a reviewer that asks the expert of that name through a
+// [console.Prompter]: whoever sits at the terminal answers in the expert's name. An answer
+// that is not understood is explained and asked for again. now is the clock by which the
+// time left is shown; it decides nothing. The error of a question wraps
+// [console.ErrClosed] where nobody can answer.
+func New(expert string, prompt console.Prompter, now func() time.Time) humans.Reviewer {
+	ask := func(ctx context.Context, q humans.Question, problem string) (humans.Reply, error) {
+		f := form(q, now())
+		f.Problem = problem
 		for {
-			line, err := r.prompt.Prompt(ctx, f)
+			line, err := prompt.Prompt(ctx, f)
 			if err != nil {
-				return humans.Reply{}, fmt.Errorf("question %s to %s: %w", q.ID, r.expert, err)
+				return humans.Reply{}, err
 			}
-			a, err := forms[q.Form].parse(q, line)
+			reply, err := forms[q.Form].parse(q, line)
 			if err == nil {
-				return a, nil
+				return reply, nil
 			}
 			f.Problem = err.Error()
 		}
-	})
+	}
+	return humans.NewReviewer(expert, ask)
 }
 
 // width is how wide the lines of a question are where nothing is known of the

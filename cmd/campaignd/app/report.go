@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/wholefile"
 	"github.com/campaignd/campaignd/internal/report"
+	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
 // reported is what `report --json` prints.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/schemas"
 )
 
@@ -35,9 +36,10 @@ CloudEvents form of all events (event), or of the payload of a kind of event.`,
 				name = args[0]
 			}
 			var schema []byte
+			var err error
 			switch name {
 			case "campaign":
-				schema = schemas.Campaign()
+				schema, err = campaignfile.Schema(a.registry)
 			case "event":
 				schema = schemas.Envelope()
 			default:
@@ -57,7 +59,9 @@ CloudEvents form of all events (event), or of the payload of a kind of event.`,
 			if schema == nil {
 				return badInput("there is no schema of %q; `campaignd schema --list` lists them", name)
 			}
-			_, err := a.stdout.Write(schema)
+			if err == nil {
+				_, err = a.stdout.Write(schema)
+			}
 			return err
 		},
 	}

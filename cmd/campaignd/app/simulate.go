@@ -15,10 +15,10 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/wholefile"
 	"github.com/campaignd/campaignd/internal/study/page"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
 // studyEnding is the ending of a study's folder.
