@@ -38,7 +38,7 @@ func Example() {
 	server, err := control.Serve(store, control.Service{
 		Log:    log,
 		Submit: submit,
-		Status: func() control.Status { return control.Status{Campaign: "bread", WaitingFor: "the oven"} },
+		Status: func() control.Status { return control.Status{PID: os.Getpid()} },
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -53,8 +53,7 @@ func Example() {
 		return
 	}
 	defer client.Close()
-	status := client.Status()
-	fmt.Println(status.Campaign, "waits for", status.WaitingFor)
+	fmt.Println("served by this process:", client.Status().PID == os.Getpid())
 	request := engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "new bag of flour"}}
 	if _, err := client.Submit(ctx, "bread", request); err != nil {
 		fmt.Println(err)
@@ -68,6 +67,6 @@ func Example() {
 		fmt.Printf("%d %s by %s: %s\n", e.Position, e.Kind, e.Actor, e.Data)
 	}
 	// Output:
-	// bread waits for the oven
+	// served by this process: true
 	// 1 note.added by person:ada: {"text":"new bag of flour"}
 }
