@@ -44,6 +44,9 @@ func (s *Settings) Words(*definition.Campaign) string {
 	return fmt.Sprintf("steps of %g of each range from the best composition", *s.Step)
 }
 
+// PartWords implements policies.PartSettings: the experts are asked by the rule itself.
+func (*Settings) PartWords(policies.Part) string { return "experts accept or reject each step" }
+
 type policy struct {
 	def      definition.Campaign
 	version  int

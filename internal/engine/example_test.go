@@ -1,0 +1,159 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// exampleFile is a campaign file, as people write it.
+const exampleFile = `
+name: example
+parameters:
+  - {name: lipf6, unit: mol/kg, min: 0.2, max: 2.1}
+  - {name: ec, unit: kg/kg, min: 0.30, max: 0.52}
+  - {name: dmc, min: 0, max: 1}
+objective: {name: conductivity, unit: mS/cm, goal: maximize}
+initial: {experiments: 3}
+policy: lcb
+budget: {experiments: 8}
+instrument: {simulated: electrolyte}
+`
+
+// A core folds events and says the next step as data. It does nothing itself: whoever drives it
+// does the step, records what came of it, folds that, and asks again.
+func ExampleCore() {
+	file, err := campaignfile.Parse(builtin.Registry(), "example.yaml", []byte(exampleFile))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	made := definition.Point{
+		"lipf6": definition.Number(1.1),
+		"ec":    definition.Number(0.4),
+		"dmc":   definition.Number(0.5),
+	}
+	measurement := events.Measurement{
+		Actual:    made,
+		Objective: definition.Quantity{Name: "conductivity", Value: 12.9, Unit: "mS/cm"},
+	}
+	history := []events.Payload{
+		&events.CampaignDefined{Definition: file.Definition},
+		&events.ExperimentRequested{Experiment: "e1", Parameters: made, Origin: events.OriginInitial, Replicate: 1},
+		&events.ExperimentDispatched{Experiment: "e1", Command: "example/e1"},
+		&events.ExperimentMeasured{
+			Experiment:  "e1",
+			Command:     "example/e1",
+			Requested:   made,
+			Measurement: measurement,
+		},
+	}
+
+	core := engine.NewCore(builtin.Registry())
+	for i, fact := range history {
+		e, err := events.New("example", fact)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		e.Sequence = events.Sequence(i + 1)
+		if err := core.Apply(e); err != nil {
+			fmt.Println(err)
+			return
+		}
+		step, err := core.Next(engine.World{Now: e.Time, Capacity: 1})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("after %s: ", e.Kind)
+		switch step := step.(type) {
+		case engine.Record:
+			fmt.Println("record", events.KindOf(step.Payloads[0]))
+		case engine.Dispatch:
+			fmt.Println("send", step.Experiment, "to the instrument")
+		case engine.Recover: // nobody in this process waits for it: as after a crash
+			fmt.Println("ask the instrument what became of", step.Experiments)
+		default:
+			fmt.Printf("%T\n", step)
+		}
+	}
+	// Output:
+	// after campaign.defined: record experiment.requested
+	// after experiment.requested: send e1 to the instrument
+	// after experiment.dispatched: ask the instrument what became of [e1]
+	// after experiment.measured: record experiment.requested
+}
+
+// A runner is the loop around a core. It drives a campaign to its end: here a simulated one,
+// in memory.
+func ExampleRunner() {
+	registry := builtin.Registry()
+	file, err := campaignfile.Parse(registry, "example.yaml", []byte(exampleFile))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	def := file.Definition
+
+	ctx := context.Background()
+	log := memlog.New()
+	defer log.Close()
+	began := time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
+	defined := events.CampaignDefined{Instance: "EXAMPLE", Definition: def, Source: exampleFile}
+	if err := engine.Define(ctx, log, defined, "person:ada", began, ""); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	driver, _ := registry.Driver(def.Instrument.Driver.Name)
+	instrument, err := driver.Open(ctx, def, instruments.Environment{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	runner := engine.Runner{
+		Registry:   registry,
+		Log:        log,
+		Campaign:   def.Name,
+		Instrument: instrument,
+		Eager:      true, // nobody waits for the clock
+	}
+	if err := runner.Start(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := runner.Run(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	// What the campaign found, and whether all that led to it can be made again.
+	summary, err := runner.Core().Summarize()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(summary.Experiments, "experiments; stopped:", summary.Stopped)
+	fmt.Printf("best: %.0f %s\n", summary.Best.Value, summary.Best.Unit)
+
+	report, err := engine.Audit(ctx, registry, log, def.Name, events.Build{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("audit: %d of %d decisions came out again, %d mismatches\n",
+		report.Reproduced, report.Decisions, len(report.Mismatches))
+	// Output:
+	// 8 experiments; stopped: budget
+	// best: 13 mS/cm
+	// audit: 6 of 6 decisions came out again, 0 mismatches
+}
