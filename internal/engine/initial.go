@@ -187,7 +187,7 @@ func (c *Core) initialDesign() ([]definition.Point, error) {
 	}
 	var points []definition.Point
 	for _, point := range def.Initial.Points {
-		if c.space.Contains(point) == nil { // an amendment or a refusal may have excluded it
+		if c.space.Contains(point) == nil { // an amendment or an exclusion may have excluded it
 			points = append(points, point)
 		}
 	}

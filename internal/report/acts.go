@@ -64,13 +64,13 @@ func isAct(e events.Event, payload events.Payload) bool {
 	return false
 }
 
-// refusalRow is a region that a person excluded and that still is.
-type refusalRow struct{ ID, Region, Reason, Actor, Time string }
+// exclusionRow is a region that a person excluded and that still is.
+type exclusionRow struct{ ID, Region, Reason, Actor, Time string }
 
-func (h *history) refusals() (rows []refusalRow) {
-	for _, r := range view.Refusals(h.state) {
+func (h *history) exclusions() (rows []exclusionRow) {
+	for _, r := range view.Exclusions(h.state) {
 		region := h.format.Region(r.Region)
-		rows = append(rows, refusalRow{r.ID, region, r.Reason, events.ActorName(r.Actor), format.Time(r.Time)})
+		rows = append(rows, exclusionRow{r.ID, region, r.Reason, events.ActorName(r.Actor), format.Time(r.Time)})
 	}
 	return rows
 }

@@ -11,21 +11,21 @@ import (
 )
 
 // Law: what a person did to a campaign, and why, is in its report: every act that has a
-// reason, and every comment of an expert. What is refused is drawn as what is excluded is.
+// reason, and every comment of an expert. Regions that a person excludes are drawn as those of the definition are.
 func TestWhatPeopleDid(t *testing.T) {
-	refused := definition.Region{Where: map[string]definition.RegionSide{"lipf6": {Min: pointer(1.9)}}}
+	region := definition.Region{Where: map[string]definition.RegionSide{"lipf6": {Min: pointer(1.9)}}}
 	c := newTrial(t, electrolyte(6)).run(nil)
 	plain := c.html()
-	if strings.Contains(plain, "excluded or refused regions") {
-		t.Error("nothing is refused yet")
+	if strings.Contains(plain, "excluded regions") {
+		t.Error("nothing is excluded yet")
 	}
 	judged := []definition.Point{c.history().state.Experiments[0].Parameters}
 	acts := map[string]events.Payload{
-		"why it paused":    &events.CampaignPaused{Reason: "why it paused"},
-		"why it went on":   &events.CampaignResumed{Reason: "why it went on"},
-		"clouds at once":   &events.RegionExcluded{Exclusion: "n1", Region: refused, Reason: "clouds at once"},
-		"a hasty refusal":  &events.RegionExcluded{Exclusion: "n2", Region: refused, Reason: "a hasty refusal"},
-		"it does dissolve": &events.RegionAllowed{Exclusion: "n2", Reason: "it does dissolve"},
+		"why it paused":     &events.CampaignPaused{Reason: "why it paused"},
+		"why it went on":    &events.CampaignResumed{Reason: "why it went on"},
+		"clouds at once":    &events.RegionExcluded{Exclusion: "n1", Region: region, Reason: "clouds at once"},
+		"a hasty exclusion": &events.RegionExcluded{Exclusion: "n2", Region: region, Reason: "a hasty exclusion"},
+		"it does dissolve":  &events.RegionAllowed{Exclusion: "n2", Reason: "it does dissolve"},
 		"looks like what we know": &events.QuestionAnswered{
 			Question: "q90", Form: events.FormLabel, Expert: "ada", Options: judged, Answer: events.Answer{Label: events.LabelAccept},
 			Comment: "looks like what we know", Volunteered: true,
@@ -48,15 +48,15 @@ func TestWhatPeopleDid(t *testing.T) {
 			t.Errorf("%T is not told: %+v", payload, h.acts)
 		}
 	}
-	c.record(acts["clouds at once"], acts["a hasty refusal"], acts["it does dissolve"])
+	c.record(acts["clouds at once"], acts["a hasty exclusion"], acts["it does dissolve"])
 	page := c.html()
-	for _, want := range []string{"clouds at once", "a hasty refusal", "it does dissolve", "lipf6 from 1.9", "Shaded: excluded or refused regions", "Refused, and left out since"} {
+	for _, want := range []string{"clouds at once", "a hasty exclusion", "it does dissolve", "lipf6 from 1.9", "Shaded: excluded regions", "Excluded, and left out since"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not in the report", want)
 		}
 	}
-	if rows := c.history().refusals(); len(rows) != 1 || rows[0].ID != "n1" {
-		t.Errorf("refused now: %+v", rows)
+	if rows := c.history().exclusions(); len(rows) != 1 || rows[0].ID != "n1" {
+		t.Errorf("excluded now: %+v", rows)
 	}
 }
 

@@ -142,7 +142,7 @@ func (h *history) figureHeat() ([]figure, string, error) {
 		caption += " The other parameters move as little as the equality constraints allow."
 	}
 	if h.barred() {
-		caption += " Striped: excluded or refused regions."
+		caption += " Striped: excluded regions."
 	}
 	caption += " White: not allowed by bounds or constraints."
 	return []figure{mean, sd}, caption, nil

@@ -69,7 +69,7 @@ func (h *history) figureSlices() ([]figure, string, error) {
 		caption += " Under several equality constraints the other parameters move as little as those allow."
 	}
 	if h.barred() {
-		caption += " Shaded: excluded or refused regions."
+		caption += " Shaded: excluded regions."
 	}
 	return figures, caption, nil
 }

@@ -339,9 +339,9 @@ func TestStatusInWords(t *testing.T) {
   best         nothing was measured
   asked        2 questions
   asked        q2 to ada (salt 1.50)
-               answer q2 accept|reject|unsure|refuse
-  unanswered   q1 to ada; an answer still counts: answer q1 accept|reject|unsure|refuse
-  refused      n1: salt from 1.9 (too thick; ` + "`allow n1`" + ` takes it back)
+               answer q2 accept|reject|unsure|exclude
+  unanswered   q1 to ada; an answer still counts: answer q1 accept|reject|unsure|exclude
+  excluded     n1: salt from 1.9 (too thick; ` + "`allow n1`" + ` takes it back)
   store        x.campaign, 6 events
 `
 	if text != want {
@@ -442,8 +442,8 @@ func TestDocuments(t *testing.T) {
 		document any
 		fields   string
 	}{
-		"status": {st, "asked best budget campaign comparisons events experiments experts expired labels model open" +
-			" questions reason refused status stopped trust"},
+		"status": {st, "asked best budget campaign comparisons events excluded experiments experts expired labels model open" +
+			" questions reason status stopped trust"},
 		"decision":   {d, "asked chose decision followed position review time"},
 		"suggestion": {suggestion, "campaign experiment further questions stopped"},
 		"method":     {view.Methods(builtin.Registry())[5], "asks expert instrument name policy source summary"},
@@ -511,7 +511,7 @@ func TestHowQuestionsAreAnswered(t *testing.T) {
 		command string
 		answers string
 	}{
-		{campaign.Question{ID: "q1", Form: events.FormLabel}, "answer q1 accept|reject|unsure|refuse", "accept, reject, unsure or refuse"},
+		{campaign.Question{ID: "q1", Form: events.FormLabel}, "answer q1 accept|reject|unsure|exclude", "accept, reject, unsure or exclude"},
 		{campaign.Question{ID: "q2", Form: events.FormComparison, Options: options(2)},
 			"answer q2 A|B|unsure", "A or B, the better one, or unsure"},
 		{campaign.Question{ID: "q3", Form: events.FormComparison, Options: options(3)},
@@ -562,7 +562,7 @@ func TestSuggestionInWords(t *testing.T) {
 		{engine.Suggestion{Questions: core.State().Questions},
 			"  salt  1.50 mol/kg\n"},
 		{engine.Suggestion{Questions: core.State().Questions},
-			"Answer: answer q1 accept|reject|unsure|refuse\n"},
+			"Answer: answer q1 accept|reject|unsure|exclude\n"},
 	} {
 		if got := write(c.suggested); !strings.Contains(got, c.want) {
 			t.Errorf("it says\n%s\nwant\n%s", got, c.want)

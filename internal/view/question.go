@@ -101,11 +101,11 @@ func asksForLabel(def *definition.Campaign, q *campaign.Question) (question stri
 }
 
 func labelAnswers(*definition.Campaign, *campaign.Question) string {
-	return "accept, reject, unsure or refuse"
+	return "accept, reject, unsure or exclude"
 }
 
 func labelChoices(*definition.Campaign, *campaign.Question) []string {
-	return []string{string(events.LabelAccept), string(events.LabelReject), "unsure", "refuse"}
+	return []string{string(events.LabelAccept), string(events.LabelReject), "unsure", "exclude"}
 }
 
 func decidedToCompare(d *events.DecisionMade) string {

@@ -29,8 +29,8 @@ type Status struct {
 	Questions []campaign.Question   `json:"questions"`
 	// Expired are the questions that nobody has answered and that still can be.
 	Expired []campaign.Question `json:"expired"`
-	// Refused are the refusals that hold.
-	Refused []campaign.Exclusion `json:"refused"`
+	// Excluded are the exclusions that hold.
+	Excluded []campaign.Exclusion `json:"excluded"`
 	// Model says how far the model can be trusted, Experts how each expert's
 	// labels have held against what was measured; a diagnosis says more.
 	Model   ModelStatus       `json:"model"`
@@ -73,7 +73,7 @@ func StatusOf(core *engine.Core, d diagnose.Diagnosis) (*Status, error) {
 		Open:      []campaign.Experiment{},
 		Questions: []campaign.Question{},
 		Expired:   []campaign.Question{},
-		Refused:   Refusals(state),
+		Excluded:  Exclusions(state),
 		Model:     ModelStatus{Verdict: d.Verdict, Headline: d.Headline, Findings: d.Findings},
 		Experts:   d.Experts,
 		Failure:   state.Failure,
@@ -98,8 +98,8 @@ func StatusOf(core *engine.Core, d diagnose.Diagnosis) (*Status, error) {
 	return st, nil
 }
 
-// Refusals are the refusals that hold.
-func Refusals(state *campaign.State) []campaign.Exclusion {
+// Exclusions are the exclusions that hold.
+func Exclusions(state *campaign.State) []campaign.Exclusion {
 	held := []campaign.Exclusion{}
 	for _, r := range state.Exclusions {
 		if !r.Lifted {

@@ -39,7 +39,7 @@ func (st *Status) Write(w io.Writer, around Around, how How) error {
 	p.rows(statusNames, st.sofar())
 	p.rows(statusNames, st.trusted(how))
 	p.rows(statusNames, st.pending(how, around.Now))
-	p.rows(statusNames, st.refused(how))
+	p.rows(statusNames, st.excluded(how))
 	if st.Failure != "" {
 		p.rows(statusNames, []Row{{"failed fit", st.Failure}})
 	}
@@ -164,11 +164,11 @@ func (st *Status) unanswered(expert string, how How) string {
 	return fmt.Sprintf("%s to %s; an answer still counts: %s", format.List(ids...), expert, answer)
 }
 
-// refused says in which regions nothing is suggested.
-func (st *Status) refused(how How) (rows []Row) {
+// excluded says in which regions nothing is suggested.
+func (st *Status) excluded(how How) (rows []Row) {
 	write := format.CompositionsOf(st.state.Definition)
-	for _, r := range st.Refused {
-		rows = append(rows, rowf("refused", "%s: %s (%s; `%s` takes it back)",
+	for _, r := range st.Excluded {
+		rows = append(rows, rowf("excluded", "%s: %s (%s; `%s` takes it back)",
 			r.ID, write.Region(r.Region), r.Reason, how(problem.Remedy{Action: problem.Allow, Subject: r.ID})))
 	}
 	return rows

@@ -16,7 +16,7 @@ import (
 // Entry is an event in plain words.
 type Entry struct {
 	Kind events.Kind `json:"kind,omitempty"`
-	// Subject is the experiment, question, decision or refusal it is about, if any.
+	// Subject is the experiment, question, decision or exclusion it is about, if any.
 	Subject string `json:"subject,omitempty"`
 	// Who did it: a person, an expert, an instrument. It is empty where Text is a
 	// whole sentence.

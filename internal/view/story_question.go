@@ -45,12 +45,12 @@ func (s *Story) questionWithdrawn(_ events.Event, p *events.QuestionWithdrawn) E
 }
 
 func (s *Story) regionExcluded(e events.Event, p *events.RegionExcluded) Entry {
-	text := fmt.Sprintf("refuses %s (%s)", s.compositions().Region(p.Region), p.Exclusion)
+	text := fmt.Sprintf("excludes %s (%s)", s.compositions().Region(p.Region), p.Exclusion)
 	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
 }
 
 func (s *Story) regionAllowed(e events.Event, p *events.RegionAllowed) Entry {
-	return Entry{Who: doer(e), Text: "takes the refusal " + p.Exclusion + " back", Reason: p.Reason}
+	return Entry{Who: doer(e), Text: "takes the exclusion " + p.Exclusion + " back", Reason: p.Reason}
 }
 
 func (s *Story) askedToLabel(points []definition.Point) string {

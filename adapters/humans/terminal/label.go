@@ -65,7 +65,7 @@ var replies = func() map[string]humans.Reply {
 	return map[string]humans.Reply{
 		"a": accept, "accept": accept,
 		"r": reject, "reject": reject,
-		"w": wont, "won't": wont, "wont": wont, "won’t": wont, "refuse": wont,
+		"w": wont, "won't": wont, "wont": wont, "won’t": wont, "exclude": wont,
 	}
 }()
 

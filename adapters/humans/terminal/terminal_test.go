@@ -96,7 +96,7 @@ func TestAnswers(t *testing.T) {
 			"reject: too viscous":    label(events.LabelReject, "too viscous"),
 			"w":                      wont(""),
 			"won't: it may burn":     wont("it may burn"),
-			"Refuse it may burn":     wont("it may burn"),
+			"Exclude it may burn":    wont("it may burn"),
 			"?":                      label(unsure, ""),
 			"?never seen":            label(unsure, "never seen"),
 			"can't tell, never seen": label(unsure, "never seen"),
@@ -384,7 +384,7 @@ func (p *typist) Sees(ctx context.Context, q humans.Question) error {
 func (p *typist) Answers(q humans.Question, a humans.Reply) error {
 	said := string(a.Answer.Label)
 	if a.Exclude {
-		said = "refuse"
+		said = "exclude"
 	}
 	if a.Answer.Unsure() {
 		said = "unsure"

@@ -54,7 +54,7 @@ func readLabel(_ *definition.Campaign, _ *campaign.Question, text string) (r hum
 		r.Answer.Label = events.LabelAccept
 	case "reject":
 		r.Answer.Label = events.LabelReject
-	case "refuse", "won't", "won’t", "wont":
+	case "exclude", "won't", "won’t", "wont":
 		r.Answer.Label, r.Exclude = events.LabelReject, true
 	default:
 		err = events.ErrAnswer

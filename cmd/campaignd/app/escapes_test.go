@@ -94,8 +94,8 @@ func TestNothingPrintedIsHarmful(t *testing.T) {
 	do(0, "tell", "e3", "10.2")
 	do(0, "correct", "e1", "--value", "9.3", "--reason", "XTEXT")
 	do(0, "note", "XTEXT", "--about", "e1")
-	do(0, "refuse", "--where", "lipf6=1.9..", "--reason", "XTEXT")
-	do(0, "refuse", "--where", "dmc=0.9..", "--reason", "XTEXT")
+	do(0, "exclude", "--where", "lipf6=1.9..", "--reason", "XTEXT")
+	do(0, "exclude", "--where", "dmc=0.9..", "--reason", "XTEXT")
 	do(0, "allow", "n2", "--reason", "XTEXT")
 	do(0, "suggest", "clean.yaml")
 	do(0, "pause", "--reason", "XTEXT")
@@ -185,7 +185,7 @@ func TestNothingPrintedIsHarmful(t *testing.T) {
 	// Messages repeat what was wrong.
 	for i, args := range [][]string{
 		{"status", harmful()}, {"explain", store, harmful()}, {harmful()}, {"tell", store, harmful(), "1"},
-		{"tell", store, "e1", harmful()}, {"refuse", store, "--where", harmful() + "=1", "--reason", "x"}, {"note", store, "x", "--as", harmful()},
+		{"tell", store, "e1", harmful()}, {"exclude", store, "--where", harmful() + "=1", "--reason", "x"}, {"note", store, "x", "--as", harmful()},
 	} {
 		var out bytes.Buffer
 		if code := Run(t.Context(), Builtin(), args, strings.NewReader(""), &out, &out); code == 0 {

@@ -38,7 +38,7 @@ var verbs = map[problem.Action]struct {
 	problem.Answer:        {name: "tell", subject: "QUESTION"},
 	problem.CorrectAnswer: {name: "correct", subject: "QUESTION"},
 	problem.Tell:          {name: "tell", subject: "--parameters COMPOSITION", after: "VALUE"},
-	problem.Allow:         {name: "allow", subject: "REFUSAL"},
+	problem.Allow:         {name: "allow", subject: "EXCLUSION"},
 	problem.Export:        {name: "export"},
 	problem.Explain:       {name: "explain", subject: "DECISION"},
 	problem.Diagnose:      {name: "diagnose"},

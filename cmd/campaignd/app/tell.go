@@ -26,7 +26,7 @@ with ` + "`campaignd import`" + ` does not. What was told by mistake is correcte
 ` + "`campaignd correct`" + `.
 
 Whether a composition is worth the experiment is answered with accept, reject,
-unsure or refuse, a reject that sticks, whose reason is the --comment. The
+unsure or exclude, a reject that sticks, whose reason is the --comment. The
 better of two is A or B, and several are put in order, the best first. A
 composition of your own is given by name, or as values in order. A question that
 nobody answered in time can still be answered: the campaign has gone on without,

@@ -9,14 +9,14 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
-func (a *app) refuseCommand() *cobra.Command {
+func (a *app) excludeCommand() *cobra.Command {
 	var at, where, reason string
 	cmd := &cobra.Command{
-		Use:   "refuse [TARGET] EXPERIMENT | QUESTION | --at COMPOSITION | --where REGION",
-		Short: "Won't: have nothing suggested in a region any more",
-		Long: `Refuse a composition or a whole region: nothing in it is suggested any more, and
+		Use:   "exclude [TARGET] EXPERIMENT | QUESTION | --at COMPOSITION | --where REGION",
+		Short: "Exclude a region: nothing in it is suggested any more",
+		Long: `Exclude a composition or a whole region: nothing in it is suggested any more, and
 what had been requested there is called off, until ` + "`campaignd allow`" + ` takes the
-refusal back. What an instrument is already doing goes on.
+exclusion back. What an instrument is already doing goes on.
 
 An experiment, a question or --at stands for everything within a twentieth of
 each parameter's range around that composition. --where is a region: every
@@ -27,9 +27,9 @@ category.
   lipf6=..0.4        up to 0.4
   lipf6=0.4..0.6     from 0.4 to 0.6
   solvent=PC         a category, or one value of a number`,
-		Example: `  campaignd refuse --at lipf6=1.1,ec=0.4,dmc=1 --reason "it clouds"
-  campaignd refuse --where lipf6=1.8..,ec=0.45..0.52 --reason "too thick to pump"
-  campaignd refuse electrolyte.campaign e7 --reason "it crystallised over night"`,
+		Example: `  campaignd exclude --at lipf6=1.1,ec=0.4,dmc=1 --reason "it clouds"
+  campaignd exclude --where lipf6=1.8..,ec=0.45..0.52 --reason "too thick to pump"
+  campaignd exclude electrolyte.campaign e7 --reason "it crystallized overnight"`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if at != "" && where != "" {
@@ -44,9 +44,9 @@ category.
 			case len(args) > 1:
 				return badInput("%q is neither an experiment nor a question; usage: %s", args[1], cmd.UseLine())
 			case id == "" && at == "" && where == "":
-				return badInput("say what you refuse: an experiment, a question, --at or --where")
+				return badInput("say what you exclude: an experiment, a question, --at or --where")
 			case strings.TrimSpace(reason) == "":
-				return badInput("a refusal needs a reason: --reason \"why\"")
+				return badInput("an exclusion needs a reason: --reason \"why\"")
 			}
 			t, err := a.optionalTarget(args)
 			if err != nil {
@@ -81,9 +81,9 @@ category.
 func (a *app) allowCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use:     "allow [TARGET] REFUSAL",
-		Short:   "Take a refusal back",
-		Long:    "Take a refusal back: what it kept away may be suggested again. `campaignd status`\nlists the refusals that hold.",
+		Use:     "allow [TARGET] EXCLUSION",
+		Short:   "Take an exclusion back",
+		Long:    "Take an exclusion back: what it kept away may be suggested again. `campaignd status`\nlists the exclusions that hold.",
 		Example: `  campaignd allow n1 --reason "a stronger pump came"`,
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
