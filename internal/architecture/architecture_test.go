@@ -54,6 +54,7 @@ var may = []struct {
 	{"internal/diagnose", []string{"events", "projections", "policies", "internal/engine", "internal/problem", "projections/space", "internal/num"}},
 	{"internal/view", []string{"events", "projections", "policies", "adapters/humans.", "internal/campaignfile", "internal/diagnose", "internal/engine", "internal/format", "internal/num", "internal/plaintext", "internal/problem", "internal/registry", "projections/space"}},
 	{"internal/report", []string{"events", "internal/format", "projections", "policies", "internal/engine", "internal/diagnose", "internal/view", "internal/plaintext", "internal/problem", "internal/registry", "projections/space", "internal/num", "adapters/instruments.", "adapters/humans."}},
+	{"internal/attest", []string{"events", "internal/campaignfile", "internal/control", "internal/engine", "internal/host", "internal/problem", "internal/registry", "internal/view", "internal/yamltree"}},
 	{"internal/study", []string{""}},
 	{"internal/testinstrument", []string{"events", "adapters"}},
 	{"internal/chaos", []string{""}},

@@ -1,75 +1,28 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/host"
 )
-
-// Chains of an audit.
-const (
-	chainOK     = "ok"
-	chainBroken = "broken"
-)
-
-// auditMismatch is a mismatch with the campaign it is in.
-type auditMismatch struct {
-	Campaign string `json:"campaign"`
-	engine.Mismatch
-}
 
 // audited is what `audit --json` prints.
 type audited struct {
-	// Events counts the events of the store.
-	Events events.Position `json:"events"`
-	// Decisions and Fits count what was recorded, Reproduced and
-	// FitsReproduced what came out the same when it was made again.
-	Decisions  int `json:"decisions"`
-	Reproduced int `json:"reproduced"`
-	// Older counts decisions that this version does not make again.
-	Older          int             `json:"older,omitempty"`
-	Fits           int             `json:"fits"`
-	FitsReproduced int             `json:"fits_reproduced"`
-	Mismatches     []auditMismatch `json:"mismatches"`
-	// Remarks are what an honest log can hold and an auditor should have seen.
-	Remarks []auditMismatch `json:"remarks,omitempty"`
-	// Builds are the programs that made the decisions and fits. Excepted counts
-	// the decisions of an earlier version that --except leaves out.
-	Builds   []engine.BuildShare `json:"builds,omitempty"`
-	Excepted int                 `json:"excepted,omitempty"`
-	// Chain is "ok" where every event is there, as it was acknowledged, and
-	// in its place; Faults say what is not, and what is lost.
-	Chain  string   `json:"chain"`
-	Faults []string `json:"faults"`
-	Notes  []string `json:"notes,omitempty"`
-	// Root is the root hash of the events.
-	Root string `json:"root,omitempty"`
-	// Checkpoint is the text of one of the log as it is now, signed where the user
-	// has a key; empty where something failed, since nobody is to vouch for that.
-	Checkpoint string `json:"checkpoint,omitempty"`
-	// Since is what the earlier checkpoints say.
-	Since []sinceCheckpoint `json:"since,omitempty"`
-	// Comparison is "exact" where everything was compared bit for bit, and
-	// "tolerance" where some of it comes from another build.
-	Comparison string   `json:"comparison"`
-	Build      string   `json:"build"`
-	Campaigns  []string `json:"campaigns"`
-	Store      string   `json:"store"`
-}
-
-func (r *audited) passed() bool {
-	return r.Chain == chainOK && len(r.Mismatches) == 0 && r.Older == r.Excepted && r.extends()
+	*attest.Audit
+	// Build is the program that audited.
+	Build string `json:"build"`
+	Store string `json:"store"`
 }
 
 func (a *app) auditCommand() *cobra.Command {
@@ -118,7 +71,7 @@ checkpoints, the place is narrowed down to the events between two of them.`, eng
 			} else {
 				a.printAudit(report)
 			}
-			if err == nil && !report.passed() {
+			if err == nil && !report.Passed() {
 				err = errReported
 			}
 			return err
@@ -130,107 +83,44 @@ checkpoints, the place is narrowed down to the events between two of them.`, eng
 	return cmd
 }
 
-func (a *app) audit(ctx context.Context, t target, since []checkpointFile, except []string) (*audited, error) {
-	r := &audited{Mismatches: []auditMismatch{}, Faults: []string{}, Campaigns: []string{}, Chain: chainOK, Comparison: "exact", Build: thisBuild().String(), Store: t.store}
-	s, err := a.openDirectly(t.store) // a run goes on meanwhile
+// audit audits a store, past a process that may run it. One that passes is given a
+// checkpoint.
+func (a *app) audit(ctx context.Context, t target, since []attest.Earlier, except []string) (*audited, error) {
+	done := func(r *attest.Audit) *audited {
+		return &audited{Audit: r, Build: thisBuild().String(), Store: t.store}
+	}
+	s, err := a.openDirectly(t.store)
 	if errors.Is(err, events.ErrDamaged) {
-		r.Chain, r.Faults = chainBroken, append(r.Faults, damageInWords(err))
-		return r, nil
+		r := attest.NewAudit()
+		r.Chain, r.Faults = attest.ChainBroken, append(r.Faults, damageInWords(err))
+		return done(r), nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	v, err := s.verify(ctx)
+	r, err := attest.Run(ctx, s.own, attest.Options{
+		Registry: a.registry,
+		Build:    thisBuild().Build,
+		Campaign: t.campaign,
+		Since:    since,
+		Except:   except,
+	})
 	if err != nil {
 		return nil, err
 	}
-	r.setVerified(v)
-	if r.Chain == chainBroken {
-		return r, nil // what does not read cannot be made again
-	}
-	if err := r.compare(ctx, s, since); err != nil {
-		return nil, err
-	}
-	names, err := host.Campaigns(ctx, s.log)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if t.campaign != "" && name != t.campaign {
-			continue
-		}
-		report, err := engine.Audit(ctx, a.registry, s.log, name, thisBuild().Build)
+	if r.Passed() && r.Events > 0 {
+		c, err := a.checkpointOf(ctx, s.own)
 		if err != nil {
 			return nil, err
 		}
-		r.Campaigns = append(r.Campaigns, name)
-		r.Decisions += report.Decisions
-		r.Reproduced += report.Reproduced
-		r.Older += report.Older
-		r.Fits += report.Fits
-		r.FitsReproduced += report.FitsReproduced
-		if !report.Exact {
-			r.Comparison = "tolerance"
-		}
-		mismatches, remarks, err := auditDefinitions(ctx, a.registry, s.log, name, thisBuild().Build)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range append(report.Mismatches, mismatches...) {
-			r.Mismatches = append(r.Mismatches, auditMismatch{Campaign: name, Mismatch: m})
-		}
-		for _, m := range append(report.Remarks, remarks...) {
-			r.Remarks = append(r.Remarks, auditMismatch{Campaign: name, Mismatch: m})
-		}
-		r.addBuilds(report.Builds, except)
-		if ahead := time.Until(report.Last); ahead > time.Minute {
-			r.Notes = append(r.Notes, fmt.Sprintf("the last event of %s is dated %s, which is %s from now by this computer's clock", name, report.Last.Local().Format(time.DateTime), ahead.Round(time.Second)))
-		}
+		r.Checkpoint = c.Text
 	}
-	if t.campaign != "" && len(r.Campaigns) == 0 {
-		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, t.campaign)
-	}
-	if r.passed() && r.Events > 0 {
-		err = a.vouch(ctx, s, r)
-	}
-	return r, err
-}
-
-// addBuilds counts what the programs made, and which of it is left out.
-func (r *audited) addBuilds(shares []engine.BuildShare, except []string) {
-	for _, share := range shares {
-		if slices.ContainsFunc(except, func(name string) bool { return isNamed(share.Build, name) }) {
-			r.Excepted += share.Older
-		}
-		i := slices.IndexFunc(r.Builds, func(b engine.BuildShare) bool { return b.Build == share.Build })
-		if i < 0 {
-			r.Builds = append(r.Builds, share)
-			continue
-		}
-		b := &r.Builds[i]
-		b.Decisions, b.Reproduced, b.Older, b.Fits = b.Decisions+share.Decisions, b.Reproduced+share.Reproduced, b.Older+share.Older, b.Fits+share.Fits
-	}
-}
-
-// isNamed reports whether a person means a build by a revision, or a beginning of
-// one, or by a version.
-func isNamed(b events.Build, name string) bool {
-	if name == "" {
-		return false
-	}
-	return b.Version == name || strings.HasPrefix(b.Revision, name)
-}
-
-func (r *audited) setVerified(v control.Verified) {
-	r.Events, r.Root, r.Notes = v.Events, v.Root, v.Notes
-	if len(v.Faults) > 0 {
-		r.Chain, r.Faults = chainBroken, v.Faults
-	}
+	return done(r), nil
 }
 
 func (a *app) printAudit(r *audited) {
-	if r.Chain == chainOK {
+	if r.Chain == attest.ChainSound {
 		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n", format.Count(int(r.Events), "event"), r.Root)
 	} else {
 		a.printf("THE LOG IS DAMAGED:\n")
@@ -242,7 +132,7 @@ func (a *app) printAudit(r *audited) {
 		a.printf("Note: %s.\n", note)
 	}
 	a.printSince(r)
-	if r.Chain != chainOK {
+	if r.Chain != attest.ChainSound {
 		a.printf("Decisions were not made again, since not everything they were made from can be read.\n")
 		return
 	}
@@ -297,7 +187,7 @@ func (a *app) printBuilds(r *audited) {
 	if left := r.Older - r.Excepted; left > 0 {
 		var names []string
 		for _, b := range r.Builds {
-			if name := (build{b.Build}).name(); b.Older > 0 && !slices.Contains(names, name) {
+			if name := attest.NameOf(b.Build); b.Older > 0 && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -305,5 +195,32 @@ func (a *app) printBuilds(r *audited) {
 			format.Count(left, "decision"), strings.Join(names, ","))
 	} else if r.Excepted > 0 {
 		a.printf("%s of an earlier version were left out, as asked.\n", format.Count(r.Excepted, "decision"))
+	}
+}
+
+// readCheckpoints reads the checkpoints of an audit, the oldest first.
+func readCheckpoints(files []string, known []note.Verifier, mustSign bool) (kept []attest.Earlier, err error) {
+	for _, file := range files {
+		c, err := readCheckpoint(file, known)
+		if err != nil {
+			return nil, inputError{err}
+		}
+		if mustSign && len(c.Signed) == 0 {
+			return nil, badInput("%s is not signed by one of the keys: it shows nothing", file)
+		}
+		kept = append(kept, c)
+	}
+	slices.SortStableFunc(kept, func(a, b attest.Earlier) int { return cmp.Compare(a.Tree.N, b.Tree.N) })
+	return kept, nil
+}
+
+func (a *app) printSince(r *audited) {
+	for _, c := range r.Since {
+		how := signedBy(c.SignedBy, c.Unchecked)
+		if c.Problem != "" {
+			a.printf("NOT THE LOG OF %s (%s):\n  %s\n", c.File, how, c.Problem)
+			continue
+		}
+		a.printf("The log has only grown since %s, of %s (%s).\n", c.File, format.Count(int(c.Events), "event"), how)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"sync"
 
 	"github.com/campaignd/campaignd/events"
@@ -20,16 +19,6 @@ type build struct{ events.Build }
 
 // String names the program in a line: "v1.2.0 go1.26.8 amd64/v1, revision 1f2e3d4c5b6a".
 func (b build) String() string { return view.Build(b.Build) }
-
-// name is by what a person names the build to `audit --except`.
-func (b build) name() string {
-	const digits = 12
-	if b.Revision == "" {
-		return b.Version
-	}
-	hash := strings.IndexByte(b.Revision, ':') + 1
-	return b.Revision[:min(hash+digits, len(b.Revision))]
-}
 
 // thisBuild is the build of this program. Once in a process, and only where it is
 // asked for, it may read the program's file.

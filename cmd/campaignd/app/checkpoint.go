@@ -14,30 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
-	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/checkpoint"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/wholefile"
 )
-
-// checkpointed is what `checkpoint --json` prints.
-type checkpointed struct {
-	Origin string          `json:"origin"`
-	Events events.Position `json:"events"`
-	Root   string          `json:"root"`
-	// SignedBy is the name of the key; empty where nobody has signed.
-	SignedBy string `json:"signed_by,omitempty"`
-	// Text is the checkpoint, or the proof that was asked for.
-	Text string `json:"text"`
-	// Proved is the event of a proof of inclusion, From the number of events of
-	// the earlier checkpoint of a proof of consistency.
-	Proved *events.Position `json:"proved,omitempty"`
-	From   *int64           `json:"from,omitempty"`
-
-	id string // the log's name without that of a key
-}
 
 func (a *app) checkpointCommand() *cobra.Command {
 	var key, prove, from, output, sign string
@@ -132,7 +113,7 @@ func (a *app) makeKey(name string) error {
 }
 
 // checkpoint makes a checkpoint of a store, or a proof with one.
-func (a *app) checkpoint(ctx context.Context, t target, sign, prove, from string) (*checkpointed, error) {
+func (a *app) checkpoint(ctx context.Context, t target, sign, prove, from string) (*attest.Checkpoint, error) {
 	key, err := signer(sign)
 	if err != nil {
 		return nil, err
@@ -143,182 +124,59 @@ func (a *app) checkpoint(ctx context.Context, t target, sign, prove, from string
 	}
 	defer s.close()
 	log := s.own
-	c, err := takeCheckpoint(ctx, log, key)
-	if err != nil {
-		return nil, err
-	}
+	c, err := attest.TakeCheckpoint(ctx, log, key)
 	switch {
+	case err != nil:
+		return nil, err
 	case prove != "":
-		p, err := a.eventToProve(ctx, t, log, prove)
-		if err != nil {
-			return nil, err
-		}
-		return c, c.prove(ctx, log, p)
+		return c, a.prove(ctx, t, log, c, prove)
 	case from != "":
-		return c, c.extend(log, from)
+		return c, extend(log, c, from)
 	}
 	return c, nil
 }
 
-// takeCheckpoint makes a checkpoint of a log, after checking every byte of it:
-// nobody is to vouch for what is damaged.
-func takeCheckpoint(ctx context.Context, log *pebblelog.Log, key note.Signer) (*checkpointed, error) {
-	report, err := log.Verify(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if !report.Sound() {
-		return nil, storeError{fmt.Errorf("%w, so that no checkpoint is made of it: %v (campaignd audit shows all)", events.ErrDamaged, report.Faults[0])}
-	}
-	id, err := identity(ctx, log)
-	if err != nil {
-		return nil, err
-	}
-	c := &checkpointed{id: id, Origin: id, Events: report.Events, Root: report.Root.String()}
-	if key != nil {
-		c.SignedBy, c.Origin = key.Name(), key.Name()+"/"+id
-	}
-	text, err := checkpoint.Write(c.Origin, tlog.Tree{N: int64(report.Events), Hash: report.Root}, key)
-	c.Text = string(text)
-	return c, err
-}
-
-// identity is the name of a log in nobody's name.
-func identity(ctx context.Context, log events.Log) (string, error) {
-	for e, err := range log.Read(ctx, 0) {
-		if err != nil {
-			return "", err
-		}
-		return checkpoint.Origin("", e)
-	}
-	return "", badStore("the store holds no campaign yet; `campaignd run FILE` starts one")
-}
-
-// prove turns the checkpoint into a proof that holds the event at a position.
-func (c *checkpointed) prove(ctx context.Context, log *pebblelog.Log, p events.Position) error {
-	hashes, err := log.ProveEvent(p, int64(c.Events))
-	if err != nil {
-		return err
-	}
-	for e, err := range log.Read(ctx, p-1) {
-		if err != nil {
-			return err
-		}
-		record, err := events.AppendRecord(nil, e)
-		if err != nil {
-			return err
-		}
-		proof := checkpoint.Inclusion{Index: int64(p) - 1, Record: record, Hashes: hashes, Checkpoint: []byte(c.Text)}
-		c.Text, c.Proved = string(proof.Text()), &p
-		return nil
-	}
-	return fmt.Errorf("%w: there is no event at position %d", events.ErrDamaged, p)
-}
-
-// extend turns the checkpoint into a proof that the log extends an earlier one.
-func (c *checkpointed) extend(log *pebblelog.Log, file string) error {
-	old, err := readCheckpoint(file, nil)
-	if err != nil {
-		return err
-	}
-	if problem, err := compareCheckpoint(log, c.id, old.Checkpoint); problem != "" || err != nil {
-		return errors.Join(err, fmt.Errorf("%w%s: %s", errNo, file, problem))
-	}
-	hashes, err := log.ProveExtends(old.Tree.N, int64(c.Events))
-	if err != nil {
-		return err
-	}
-	proof := checkpoint.Consistency{Old: old.Tree.N, Hashes: hashes, Checkpoint: []byte(c.Text)}
-	c.Text, c.From = string(proof.Text()), &old.Tree.N
-	return nil
-}
-
-// eventToProve returns the position of what a person wants proved.
-func (a *app) eventToProve(ctx context.Context, t target, log *pebblelog.Log, what string) (events.Position, error) {
-	if n, err := strconv.ParseUint(what, 10, 63); err == nil {
-		if n == 0 || events.Position(n) > log.Last() {
-			return 0, badInput("--prove %s: the log has the positions 1 to %d", what, log.Last())
-		}
-		return events.Position(n), nil
-	}
+// prove makes of a checkpoint a proof of the event that a person names.
+func (a *app) prove(ctx context.Context, t target, log *pebblelog.Log, c *attest.Checkpoint, what string) error {
 	name := t.campaign
 	if name == "" {
 		var err error
 		if name, err = onlyCampaign(ctx, log); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	var found events.Event
-	for e, err := range log.ReadCampaign(ctx, name, 0) {
-		if err != nil {
-			return 0, err
-		}
-		// The newest is proved, unless a result, an answer or a decision came before.
-		if events.CloudEventAttributes(e)["subject"] == what && (answers(e.Kind) || !answers(found.Kind)) {
-			found = e
-		}
-	}
-	if found.Position == 0 {
-		return 0, badInput("--prove %s: the campaign %s has no event about it; name an experiment (e7), a question (q3), a decision (d12) or a position", what, name)
-	}
-	a.remark("Proved is %s, at position %d.", found.Kind, found.Position)
-	return found.Position, nil
-}
-
-// answers reports whether an event is what its subject is there for.
-func answers(kind events.Kind) bool {
-	switch kind {
-	case events.KindExperimentMeasured, events.KindQuestionAnswered, events.KindDecisionMade:
-		return true
-	}
-	return false
-}
-
-// checkpointFile is a checkpoint with the file it was read from.
-type checkpointFile struct {
-	File string
-	checkpoint.Checkpoint
-}
-
-// readCheckpoint reads a checkpoint, or that of a proof.
-func readCheckpoint(file string, known []note.Verifier) (c checkpointFile, err error) {
-	msg, err := readAll(file)
+	e, err := attest.Find(ctx, log, name, what)
 	if err != nil {
-		return c, err
+		return fmt.Errorf("--prove %s: %w", what, err)
 	}
-	f, err := checkpoint.Decode(msg)
-	switch {
-	case err != nil:
-		return c, badInput("%s: %w", file, err)
-	case f.Inclusion != nil:
-		msg = f.Inclusion.Checkpoint
-	case f.Consistency != nil:
-		msg = f.Consistency.Checkpoint
-	}
-	c.File = file
-	if c.Checkpoint, err = checkpoint.Read(msg, known...); err != nil {
-		return c, badInput("%s: %w", file, err)
-	}
-	return c, nil
+	a.remark("Proved is %s, at position %d.", e.Kind, e.Position)
+	return c.Prove(ctx, log, e.Position)
 }
 
-// compareCheckpoint says what speaks against a log, whose name is id, having grown
-// from an earlier checkpoint; nothing where it has.
-func compareCheckpoint(log *pebblelog.Log, id string, old checkpoint.Checkpoint) (problem string, err error) {
-	last := int64(log.Last())
-	switch {
-	case !checkpoint.SameLog(id, old.Origin):
-		return fmt.Sprintf("it is a checkpoint of %s, and this log is %s: another store, or one that was begun anew", old.Origin, id), nil
-	case old.Tree.N > last:
-		return fmt.Sprintf("ROLLED BACK: it counts %d events and the log has %d: the last %d are gone. The store was cut, or replaced by an older copy of it",
-			old.Tree.N, last, old.Tree.N-last), nil
+// extend makes of a checkpoint a proof that the log extends the one in a file.
+func extend(log *pebblelog.Log, c *attest.Checkpoint, file string) error {
+	old, err := readCheckpoint(file, nil)
+	if err != nil {
+		return err
 	}
-	err = log.VerifyExtends(old.Tree)
-	if errors.Is(err, pebblelog.ErrNotExtended) {
-		return fmt.Sprintf("REWRITTEN: the first %d events of the log are not those that it was made of: "+
-			"at least one of them was changed, removed or replaced, or the log went on from an older copy", old.Tree.N), nil
+	problem, err := c.Extend(log, old.Checkpoint)
+	if problem != "" {
+		return fmt.Errorf("%w%s: %s", errNo, file, problem)
 	}
-	return "", err
+	return err
+}
+
+// readCheckpoint reads the checkpoint in a file, or that of a proof.
+func readCheckpoint(file string, known []note.Verifier) (attest.Earlier, error) {
+	text, err := readAll(file)
+	if err != nil {
+		return attest.Earlier{}, err
+	}
+	c, err := attest.ReadCheckpoint(text, known...)
+	if err != nil {
+		return attest.Earlier{}, badInput("%s: %w", file, err)
+	}
+	return attest.Earlier{File: file, Checkpoint: c}, nil
 }
 
 // checkpointTimeout is how long a command that takes a checkpoint may take.
@@ -326,12 +184,12 @@ const checkpointTimeout = time.Minute
 
 // checkpointOf makes a checkpoint with the user's key. Where the key cannot be
 // used it is unsigned, and the person is told.
-func (a *app) checkpointOf(ctx context.Context, log *pebblelog.Log) (*checkpointed, error) {
+func (a *app) checkpointOf(ctx context.Context, log *pebblelog.Log) (*attest.Checkpoint, error) {
 	key, err := signer("")
 	if err != nil {
 		a.remark("The checkpoint is not signed: %v", err)
 	}
-	return takeCheckpoint(ctx, log, key)
+	return attest.TakeCheckpoint(ctx, log, key)
 }
 
 // checkpointText is the text of [app.checkpointOf], empty where there is none.
@@ -351,7 +209,7 @@ type keeping struct{ file, command string }
 const checkpointCommandVariable = "CAMPAIGND_CHECKPOINT_COMMAND"
 
 // handOver keeps a checkpoint.
-func (a *app) handOver(ctx context.Context, log *pebblelog.Log, c *checkpointed, keep keeping) error {
+func (a *app) handOver(ctx context.Context, log *pebblelog.Log, c *attest.Checkpoint, keep keeping) error {
 	var errs []error
 	if keep.file != "" {
 		errs = append(errs, keepCheckpoint(log, c, keep.file))
@@ -376,11 +234,11 @@ func (a *app) handOver(ctx context.Context, log *pebblelog.Log, c *checkpointed,
 
 // keepCheckpoint writes a checkpoint in place of an earlier one, unless that one
 // shows that the log was tampered with: then it is what must be kept.
-func keepCheckpoint(log *pebblelog.Log, c *checkpointed, file string) error {
+func keepCheckpoint(log *pebblelog.Log, c *attest.Checkpoint, file string) error {
 	old, err := readCheckpoint(file, nil)
 	switch {
 	case err == nil:
-		problem, err := compareCheckpoint(log, c.id, old.Checkpoint)
+		problem, err := c.Contradicts(log, old.Checkpoint)
 		if err != nil {
 			return err
 		}

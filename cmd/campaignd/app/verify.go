@@ -1,54 +1,14 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/mod/sumdb/note"
 
-	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/checkpoint"
+	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/format"
 )
-
-// verifiedFile is what `verify` found in one file.
-type verifiedFile struct {
-	File string `json:"file"`
-	// What is "checkpoint", "inclusion" or "consistency".
-	What   string `json:"what,omitempty"`
-	Origin string `json:"origin,omitempty"`
-	Events int64  `json:"events,omitempty"`
-	Root   string `json:"root,omitempty"`
-	// SignedBy are the keys whose signatures were checked, Unchecked the others.
-	SignedBy  []string `json:"signed_by,omitempty"`
-	Unchecked []string `json:"unchecked,omitempty"`
-	// Event is the event that a proof of inclusion is about, as a CloudEvent.
-	Event json.RawMessage `json:"event,omitempty"`
-	// Problem is why the file proves nothing; empty where it holds.
-	Problem string `json:"problem,omitempty"`
-
-	decoded checkpoint.File
-	head    checkpoint.Checkpoint
-	event   events.Event
-}
-
-// verified is what `verify --json` prints.
-type verified struct {
-	Files []*verifiedFile `json:"files"`
-	// Forks says which checkpoints contradict each other.
-	Forks []string `json:"forks,omitempty"`
-}
-
-func (v *verified) holds() bool {
-	for _, f := range v.Files {
-		if f.Problem != "" {
-			return false
-		}
-	}
-	return len(v.Forks) == 0
-}
 
 func (a *app) verifyCommand() *cobra.Command {
 	var keys []string
@@ -72,16 +32,26 @@ does not hold, or is signed by a key that is not known.`,
 			if err != nil {
 				return err
 			}
-			v, err := verifyFiles(args, known, len(keys) > 0)
-			if err != nil {
-				return err
+			var texts []attest.Text
+			for _, path := range args {
+				text, err := readAll(path)
+				if err != nil {
+					return inputError{err}
+				}
+				texts = append(texts, attest.Text{File: path, Bytes: text})
+			}
+			v := attest.VerifyFiles(texts, known, len(keys) > 0)
+			for _, f := range v.Files {
+				if f.Unknown {
+					f.Problem += ": give it with --key"
+				}
 			}
 			if a.json {
 				err = a.printJSON(v)
 			} else {
 				a.printVerified(v)
 			}
-			if err == nil && !v.holds() {
+			if err == nil && !v.Hold() {
 				err = errReported
 			}
 			return err
@@ -91,88 +61,7 @@ does not hold, or is signed by a key that is not known.`,
 	return cmd
 }
 
-// verifyFiles checks each file, and those that belong together. Where a key was
-// given, what nobody has signed is refused.
-func verifyFiles(paths []string, known []note.Verifier, mustSign bool) (*verified, error) {
-	v := &verified{}
-	for _, path := range paths {
-		msg, err := readAll(path)
-		if err != nil {
-			return nil, inputError{err}
-		}
-		f := &verifiedFile{File: path}
-		f.read(msg, known, mustSign)
-		v.Files = append(v.Files, f)
-	}
-	for _, f := range v.Files {
-		if f.Problem == "" && f.decoded.Consistency != nil {
-			f.Problem = v.consistent(f)
-		}
-	}
-	for i, f := range v.Files {
-		for _, g := range v.Files[:i] {
-			if f.Problem == "" && g.Problem == "" && f.head.Tree.N == g.head.Tree.N && f.head.Tree != g.head.Tree && checkpoint.SameLog(f.head.Origin, g.head.Origin) {
-				v.Forks = append(v.Forks, fmt.Sprintf("%s and %s are both of %s with %d events, and differ: somebody keeps two logs under one name",
-					g.File, f.File, f.head.Origin, f.head.Tree.N))
-			}
-		}
-	}
-	return v, nil
-}
-
-// read decodes a file and checks what can be checked of it alone.
-func (f *verifiedFile) read(msg []byte, known []note.Verifier, mustSign bool) {
-	var err error
-	if f.decoded, err = checkpoint.Decode(msg); err != nil {
-		f.Problem = err.Error()
-		return
-	}
-	text := f.decoded.Checkpoint
-	f.What = "checkpoint"
-	switch {
-	case f.decoded.Inclusion != nil:
-		f.What, text = "inclusion", f.decoded.Inclusion.Checkpoint
-	case f.decoded.Consistency != nil:
-		f.What, text = "consistency", f.decoded.Consistency.Checkpoint
-	}
-	if f.head, err = checkpoint.Read(text, known...); err != nil {
-		f.Problem = err.Error()
-		return
-	}
-	f.Origin, f.Events, f.Root = f.head.Origin, f.head.Tree.N, f.head.Tree.Hash.String()
-	f.SignedBy, f.Unchecked = f.head.Signed, f.head.Unchecked
-	switch {
-	case len(f.SignedBy) == 0 && len(f.Unchecked) > 0:
-		f.Problem = fmt.Sprintf("it is signed in the name of %s, whose key is not known here: give it with --key", strings.Join(f.Unchecked, " and "))
-	case len(f.SignedBy) == 0 && mustSign:
-		f.Problem = "nobody has signed it"
-	case f.decoded.Inclusion != nil:
-		if f.event, err = f.decoded.Inclusion.Check(f.head.Tree); err == nil {
-			f.Event, err = events.MarshalCloudEvent(f.event)
-		}
-		if err != nil {
-			f.Problem = err.Error()
-		}
-	}
-}
-
-// consistent checks a proof of consistency with the earlier checkpoint that is
-// among the files, and says what is wrong.
-func (v *verified) consistent(f *verifiedFile) string {
-	p := f.decoded.Consistency
-	for _, g := range v.Files {
-		if g == f || g.Problem != "" || g.head.Tree.N != p.Old || !checkpoint.SameLog(g.head.Origin, f.head.Origin) {
-			continue
-		}
-		if err := p.Check(g.head.Tree, f.head.Tree); err != nil {
-			return err.Error()
-		}
-		return ""
-	}
-	return fmt.Sprintf("it needs the earlier checkpoint, of %d events of %s, among the files", p.Old, f.head.Origin)
-}
-
-func (a *app) printVerified(v *verified) {
+func (a *app) printVerified(v *attest.Files) {
 	for _, f := range v.Files {
 		if f.Problem != "" {
 			a.printf("%s: DOES NOT HOLD: %s\n", f.File, strings.TrimPrefix(f.Problem, "checkpoint: invalid: "))
@@ -181,9 +70,9 @@ func (a *app) printVerified(v *verified) {
 		of := fmt.Sprintf("%s, %s, root hash %s; %s", f.Origin, format.Count(int(f.Events), "event"), f.Root, signedBy(f.SignedBy, f.Unchecked))
 		switch f.What {
 		case "inclusion":
-			a.printf("%s: position %d of the log is this event.\n  %s\n  %s\n", f.File, f.event.Position, f.Event, of)
+			a.printf("%s: position %d of the log is this event.\n  %s\n  %s\n", f.File, f.Position, f.Event, of)
 		case "consistency":
-			a.printf("%s: the log has only grown since it had %s.\n  %s\n", f.File, format.Count(int(f.decoded.Consistency.Old), "event"), of)
+			a.printf("%s: the log has only grown since it had %s.\n  %s\n", f.File, format.Count(int(f.Grown), "event"), of)
 		default:
 			a.printf("%s: %s\n", f.File, of)
 		}

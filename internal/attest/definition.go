@@ -1,4 +1,4 @@
-package app
+package attest
 
 import (
 	"context"
@@ -15,11 +15,11 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// auditDefinitions holds each definition of a campaign to the campaign file that is
+// checkDefinitions holds each definition of a campaign to the campaign file that is
 // recorded with it, and the changes that an amendment lists to the two
 // definitions. What another program wrote may have meant something else by the same
 // file, so that a difference there is a remark.
-func auditDefinitions(ctx context.Context, reg registry.Registry, log events.Log, name string, this events.Build) (mismatches, remarks []engine.Mismatch, err error) {
+func checkDefinitions(ctx context.Context, reg registry.Registry, log events.Log, name string, this events.Build) (mismatches, remarks []engine.Mismatch, err error) {
 	var present definition.Campaign
 	var running events.Build
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {

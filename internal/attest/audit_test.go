@@ -1,4 +1,4 @@
-package app
+package attest
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 )
@@ -48,18 +49,18 @@ func changes(path string, value any, changed func(path string, value any)) {
 // without the campaign file that is recorded with it, nor the list of what an
 // amendment changed without its definitions; and the honest log has no mismatch.
 func TestDefinitionsFollowFromTheirFiles(t *testing.T) {
-	source, err := os.ReadFile("testdata/tiny.yaml")
+	source, err := os.ReadFile("../../cmd/campaignd/app/testdata/tiny.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := campaignfile.Parse(Builtin(), "tiny.yaml", source)
+	file, err := campaignfile.Parse(builtin.Registry(), "tiny.yaml", source)
 	if err != nil {
 		t.Fatal(err)
 	}
 	amended := file.Definition
 	amended.Budget.Experiments += 2
 	more := strings.Replace(string(source), "budget: {experiments: 5}", "budget: {experiments: 7}", 1)
-	if again, err := campaignfile.Parse(Builtin(), "more.yaml", []byte(more)); err != nil || len(campaignfile.Diff(amended, again.Definition)) > 0 {
+	if again, err := campaignfile.Parse(builtin.Registry(), "more.yaml", []byte(more)); err != nil || len(campaignfile.Diff(amended, again.Definition)) > 0 {
 		t.Fatalf("tiny.yaml with two experiments more is %+v, %v", again, err)
 	}
 	this := events.Build{Version: "v1.0.0", Revision: "1f2e3d"}
@@ -81,7 +82,7 @@ func TestDefinitionsFollowFromTheirFiles(t *testing.T) {
 		if _, err := log.Append(t.Context(), file.Definition.Name, 0, all...); err != nil {
 			t.Fatal(err)
 		}
-		mismatches, remarks, err := auditDefinitions(t.Context(), Builtin(), log, file.Definition.Name, build)
+		mismatches, remarks, err := checkDefinitions(t.Context(), builtin.Registry(), log, file.Definition.Name, build)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,11 +135,11 @@ func TestExcept(t *testing.T) {
 		passes bool
 	}{
 		{nil, false}, {[]string{"aaaa"}, false}, {[]string{"1f2e3d4c5b6a"}, false}, {[]string{"1f2e3d4c5b6a", "devel"}, true},
-		{[]string{build{older.Build}.name(), build{early.Build}.name()}, true}, {[]string{""}, false},
+		{[]string{NameOf(older.Build), NameOf(early.Build)}, true}, {[]string{""}, false},
 	} {
-		r := &audited{Chain: chainOK, Older: 20}
+		r := &Audit{Chain: ChainSound, Older: 20}
 		r.addBuilds([]engine.BuildShare{older, early, newer}, c.except)
-		if r.passed() != c.passes {
+		if r.Passed() != c.passes {
 			t.Errorf("except %q: %+v", c.except, r)
 		}
 	}

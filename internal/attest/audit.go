@@ -1,0 +1,258 @@
+package attest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/checkpoint"
+	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/registry"
+)
+
+// Chains of an audit.
+const (
+	ChainSound  = "ok"
+	ChainBroken = "broken"
+)
+
+// Mismatch is a mismatch with the campaign it is in.
+type Mismatch struct {
+	Campaign string `json:"campaign"`
+	engine.Mismatch
+}
+
+// Audit is what an audit of a store found.
+type Audit struct {
+	// Events counts the events of the store.
+	Events events.Position `json:"events"`
+	// Decisions and Fits count what was recorded, Reproduced and
+	// FitsReproduced what came out the same when it was made again.
+	Decisions  int `json:"decisions"`
+	Reproduced int `json:"reproduced"`
+	// Older counts decisions that this version does not make again.
+	Older          int        `json:"older,omitempty"`
+	Fits           int        `json:"fits"`
+	FitsReproduced int        `json:"fits_reproduced"`
+	Mismatches     []Mismatch `json:"mismatches"`
+	// Remarks are what an honest log can hold and an auditor should have seen.
+	Remarks []Mismatch `json:"remarks,omitempty"`
+	// Builds are the programs that made the decisions and fits. Excepted counts
+	// the decisions of an earlier version that were to be left out.
+	Builds   []engine.BuildShare `json:"builds,omitempty"`
+	Excepted int                 `json:"excepted,omitempty"`
+	// Chain is "ok" where every event is there, as it was acknowledged, and
+	// in its place; Faults say what is not, and what is lost.
+	Chain  string   `json:"chain"`
+	Faults []string `json:"faults"`
+	Notes  []string `json:"notes,omitempty"`
+	// Root is the root hash of the events.
+	Root string `json:"root,omitempty"`
+	// Checkpoint is the text of one of the log as it is now, signed where the user
+	// has a key; empty where something failed, since nobody is to vouch for that.
+	Checkpoint string `json:"checkpoint,omitempty"`
+	// Since is what the earlier checkpoints say.
+	Since []Since `json:"since,omitempty"`
+	// Comparison is "exact" where everything was compared bit for bit, and
+	// "tolerance" where some of it comes from another build.
+	Comparison string   `json:"comparison"`
+	Campaigns  []string `json:"campaigns"`
+}
+
+// Passed reports whether nothing speaks against the store.
+func (r *Audit) Passed() bool {
+	return r.Chain == ChainSound && len(r.Mismatches) == 0 && r.Older == r.Excepted && r.extends()
+}
+
+// Since is what an earlier checkpoint says of a log.
+type Since struct {
+	File   string          `json:"file"`
+	Events events.Position `json:"events"`
+	// SignedBy are the keys whose signatures were checked, Unchecked the others.
+	SignedBy  []string `json:"signed_by,omitempty"`
+	Unchecked []string `json:"unchecked,omitempty"`
+	// Problem says what speaks against the log having grown from it; empty where it has.
+	Problem string `json:"problem,omitempty"`
+}
+
+// extends reports whether the log has grown from every earlier checkpoint.
+func (r *Audit) extends() bool {
+	return !slices.ContainsFunc(r.Since, func(c Since) bool { return c.Problem != "" })
+}
+
+// Earlier is a checkpoint that was kept, with the file it was read from.
+type Earlier struct {
+	File string
+	checkpoint.Checkpoint
+}
+
+// Options say what is audited, and by whom.
+type Options struct {
+	// Registry holds what definitions may name.
+	Registry registry.Registry
+	// Build is the program that audits: what it made itself is compared bit for bit.
+	Build events.Build
+	// Campaign is the one whose decisions are made again; empty for all.
+	Campaign string
+	// Since are the checkpoints that the log must extend, the oldest first.
+	Since []Earlier
+	// Except names builds, by their revision or version, whose decisions are left out.
+	Except []string
+}
+
+// Run audits a log on disk. Where its bytes are not those that were written, that is all
+// that is said: what does not read cannot be made again. The checkpoint is left to the
+// caller, who may have a key.
+func Run(ctx context.Context, log *pebblelog.Log, o Options) (*Audit, error) {
+	r := NewAudit()
+	found, err := host.Verify(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	r.setVerified(found)
+	if r.Chain == ChainBroken {
+		return r, nil
+	}
+	if err := r.compare(ctx, log, o.Since); err != nil {
+		return nil, err
+	}
+	names, err := host.Campaigns(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if o.Campaign != "" && name != o.Campaign {
+			continue
+		}
+		if err := r.campaign(ctx, log, name, o); err != nil {
+			return nil, err
+		}
+	}
+	if o.Campaign != "" && len(r.Campaigns) == 0 {
+		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, o.Campaign)
+	}
+	return r, nil
+}
+
+// NewAudit returns an audit that has found nothing yet.
+func NewAudit() *Audit {
+	return &Audit{
+		Chain:      ChainSound,
+		Comparison: "exact",
+		Mismatches: []Mismatch{},
+		Faults:     []string{},
+		Campaigns:  []string{},
+	}
+}
+
+// campaign makes the decisions and fits of a campaign again, and adds what was found.
+func (r *Audit) campaign(ctx context.Context, log *pebblelog.Log, name string, o Options) error {
+	report, err := engine.Audit(ctx, o.Registry, log, name, o.Build)
+	if err != nil {
+		return err
+	}
+	r.Campaigns = append(r.Campaigns, name)
+	r.Decisions += report.Decisions
+	r.Reproduced += report.Reproduced
+	r.Older += report.Older
+	r.Fits += report.Fits
+	r.FitsReproduced += report.FitsReproduced
+	if !report.Exact {
+		r.Comparison = "tolerance"
+	}
+	mismatches, remarks, err := checkDefinitions(ctx, o.Registry, log, name, o.Build)
+	if err != nil {
+		return err
+	}
+	for _, m := range append(report.Mismatches, mismatches...) {
+		r.Mismatches = append(r.Mismatches, Mismatch{Campaign: name, Mismatch: m})
+	}
+	for _, m := range append(report.Remarks, remarks...) {
+		r.Remarks = append(r.Remarks, Mismatch{Campaign: name, Mismatch: m})
+	}
+	r.addBuilds(report.Builds, o.Except)
+	if ahead := time.Until(report.Last); ahead > time.Minute {
+		r.Notes = append(r.Notes, fmt.Sprintf("the last event of %s is dated %s, which is %s from now by this computer's clock",
+			name, report.Last.Local().Format(time.DateTime), ahead.Round(time.Second)))
+	}
+	return nil
+}
+
+// compare compares the log with each earlier checkpoint. The place of a change is
+// between the last one that holds and the first that does not.
+func (r *Audit) compare(ctx context.Context, log *pebblelog.Log, since []Earlier) error {
+	if len(since) == 0 {
+		return nil
+	}
+	id, err := Identity(ctx, log)
+	if err != nil {
+		return err
+	}
+	holds := int64(0)
+	for _, old := range since {
+		problem, err := Compare(log, id, old.Checkpoint)
+		if err != nil {
+			return err
+		}
+		same := checkpoint.SameLog(id, old.Origin)
+		switch {
+		case problem == "":
+			holds = old.Tree.N
+		case same && holds > 0 && old.Tree.N <= int64(r.Events):
+			problem += fmt.Sprintf(". The first %d events are as they were: look among positions %d to %d", holds, holds+1, old.Tree.N)
+		}
+		r.Since = append(r.Since, Since{
+			File: old.File, Events: events.Position(old.Tree.N), SignedBy: old.Signed, Unchecked: old.Unchecked, Problem: problem,
+		})
+	}
+	return nil
+}
+
+// addBuilds counts what the programs made, and which of it is left out.
+func (r *Audit) addBuilds(shares []engine.BuildShare, except []string) {
+	for _, share := range shares {
+		if slices.ContainsFunc(except, func(name string) bool { return isNamed(share.Build, name) }) {
+			r.Excepted += share.Older
+		}
+		i := slices.IndexFunc(r.Builds, func(b engine.BuildShare) bool { return b.Build == share.Build })
+		if i < 0 {
+			r.Builds = append(r.Builds, share)
+			continue
+		}
+		b := &r.Builds[i]
+		b.Decisions, b.Reproduced, b.Older, b.Fits = b.Decisions+share.Decisions, b.Reproduced+share.Reproduced, b.Older+share.Older, b.Fits+share.Fits
+	}
+}
+
+// NameOf is by what a person names a build in [Options.Except]: the first digits of its
+// revision, or its version where it has none.
+func NameOf(b events.Build) string {
+	const digits = 12
+	if b.Revision == "" {
+		return b.Version
+	}
+	hash := strings.IndexByte(b.Revision, ':') + 1
+	return b.Revision[:min(hash+digits, len(b.Revision))]
+}
+
+// isNamed reports whether a person means a build by a revision, or a beginning of
+// one, or by a version.
+func isNamed(b events.Build, name string) bool {
+	if name == "" {
+		return false
+	}
+	return b.Version == name || strings.HasPrefix(b.Revision, name)
+}
+
+func (r *Audit) setVerified(v control.Verified) {
+	r.Events, r.Root, r.Notes = v.Events, v.Root, v.Notes
+	if len(v.Faults) > 0 {
+		r.Chain, r.Faults = ChainBroken, v.Faults
+	}
+}

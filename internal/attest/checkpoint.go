@@ -1,0 +1,189 @@
+// Package attest is what can be proved of a store, as data: that its log is sound and every
+// decision in it can be made again, that it has only grown since somebody wrote down what
+// it held, that an event is in it. It reads; whoever shows it prints.
+package attest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/checkpoint"
+	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Checkpoint is a checkpoint of a log, or a proof that ends in one.
+type Checkpoint struct {
+	Origin string          `json:"origin"`
+	Events events.Position `json:"events"`
+	Root   string          `json:"root"`
+	// SignedBy is the name of the key; empty where nobody has signed.
+	SignedBy string `json:"signed_by,omitempty"`
+	// Text is the checkpoint, or the proof that was asked for.
+	Text string `json:"text"`
+	// Proved is the event of a proof of inclusion, From the number of events of
+	// the earlier checkpoint of a proof of consistency.
+	Proved *events.Position `json:"proved,omitempty"`
+	From   *int64           `json:"from,omitempty"`
+
+	id string // the log's name without that of a key
+}
+
+// TakeCheckpoint makes a checkpoint of a log, after checking every byte of it: nobody is to
+// vouch for what is damaged. Without a key it is not signed.
+func TakeCheckpoint(ctx context.Context, log *pebblelog.Log, key note.Signer) (*Checkpoint, error) {
+	report, err := log.Verify(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !report.Sound() {
+		return nil, problem.New(problem.Damaged, "%w, so that no checkpoint is made of it: %v", events.ErrDamaged, report.Faults[0])
+	}
+	id, err := Identity(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	c := &Checkpoint{id: id, Origin: id, Events: report.Events, Root: report.Root.String()}
+	if key != nil {
+		c.SignedBy, c.Origin = key.Name(), key.Name()+"/"+id
+	}
+	text, err := checkpoint.Write(c.Origin, tlog.Tree{N: int64(report.Events), Hash: report.Root}, key)
+	c.Text = string(text)
+	return c, err
+}
+
+// Identity is the name of a log, without that of a key.
+func Identity(ctx context.Context, log events.Log) (string, error) {
+	for e, err := range log.Read(ctx, 0) {
+		if err != nil {
+			return "", err
+		}
+		return checkpoint.Origin("", e)
+	}
+	return "", problem.New(problem.NotFound, "the store holds no campaign yet").With(problem.Remedy{Action: problem.Start, Text: "start one"})
+}
+
+// Prove turns the checkpoint into a proof that the log holds the event at a position.
+func (c *Checkpoint) Prove(ctx context.Context, log *pebblelog.Log, p events.Position) error {
+	hashes, err := log.ProveEvent(p, int64(c.Events))
+	if err != nil {
+		return err
+	}
+	for e, err := range log.Read(ctx, p-1) {
+		if err != nil {
+			return err
+		}
+		record, err := events.AppendRecord(nil, e)
+		if err != nil {
+			return err
+		}
+		proof := checkpoint.Inclusion{Index: int64(p) - 1, Record: record, Hashes: hashes, Checkpoint: []byte(c.Text)}
+		c.Text, c.Proved = string(proof.Text()), &p
+		return nil
+	}
+	return fmt.Errorf("%w: there is no event at position %d", events.ErrDamaged, p)
+}
+
+// Extend turns the checkpoint into a proof that the log extends an earlier one. Where it
+// does not, problem says why.
+func (c *Checkpoint) Extend(log *pebblelog.Log, old checkpoint.Checkpoint) (problem string, err error) {
+	problem, err = Compare(log, c.id, old)
+	if problem != "" || err != nil {
+		return problem, err
+	}
+	hashes, err := log.ProveExtends(old.Tree.N, int64(c.Events))
+	if err != nil {
+		return "", err
+	}
+	proof := checkpoint.Consistency{Old: old.Tree.N, Hashes: hashes, Checkpoint: []byte(c.Text)}
+	c.Text, c.From = string(proof.Text()), &old.Tree.N
+	return "", nil
+}
+
+// Contradicts says what speaks against the log of this checkpoint having grown from an
+// earlier one; nothing where it has.
+func (c *Checkpoint) Contradicts(log *pebblelog.Log, old checkpoint.Checkpoint) (string, error) {
+	return Compare(log, c.id, old)
+}
+
+// Find returns the event of a campaign that says most about a subject: the result of an
+// experiment, the answer to a question, a decision; else the newest one about it. what may
+// also be a position of the log.
+func Find(ctx context.Context, log *pebblelog.Log, campaign, what string) (events.Event, error) {
+	var found events.Event
+	if n, err := strconv.ParseUint(what, 10, 63); err == nil {
+		for e, err := range log.Read(ctx, events.Position(max(n, 1)-1)) {
+			if err != nil {
+				return found, err
+			}
+			if n > 0 {
+				return e, nil
+			}
+			break
+		}
+		return found, problem.New(problem.Invalid, "the log has no position %s: it has those from 1 to %d", what, log.Last())
+	}
+	for e, err := range log.ReadCampaign(ctx, campaign, 0) {
+		if err != nil {
+			return found, err
+		}
+		about := events.CloudEventAttributes(e)["subject"] == what
+		if about && (answers(e.Kind) || !answers(found.Kind)) {
+			found = e
+		}
+	}
+	if found.Position == 0 {
+		return found, problem.New(problem.Invalid, "the campaign %s has no event about %s; "+
+			"name an experiment (e7), a question (q3), a decision (d12) or a position", campaign, what)
+	}
+	return found, nil
+}
+
+// answers reports whether an event is what its subject is there for.
+func answers(kind events.Kind) bool {
+	switch kind {
+	case events.KindExperimentMeasured, events.KindQuestionAnswered, events.KindDecisionMade:
+		return true
+	}
+	return false
+}
+
+// ReadCheckpoint reads a checkpoint, or that of a proof. Signatures by known keys are
+// checked.
+func ReadCheckpoint(text []byte, known ...note.Verifier) (checkpoint.Checkpoint, error) {
+	f, err := checkpoint.Decode(text)
+	switch {
+	case err != nil:
+		return checkpoint.Checkpoint{}, err
+	case f.Inclusion != nil:
+		text = f.Inclusion.Checkpoint
+	case f.Consistency != nil:
+		text = f.Consistency.Checkpoint
+	}
+	return checkpoint.Read(text, known...)
+}
+
+// Compare says what speaks against a log, whose name is id, having grown
+// from an earlier checkpoint; nothing where it has.
+func Compare(log *pebblelog.Log, id string, old checkpoint.Checkpoint) (problem string, err error) {
+	last := int64(log.Last())
+	switch {
+	case !checkpoint.SameLog(id, old.Origin):
+		return fmt.Sprintf("it is a checkpoint of %s, and this log is %s: another store, or one that was begun anew", old.Origin, id), nil
+	case old.Tree.N > last:
+		return fmt.Sprintf("ROLLED BACK: it counts %d events and the log has %d: the last %d are gone. The store was cut, or replaced by an older copy of it",
+			old.Tree.N, last, old.Tree.N-last), nil
+	}
+	err = log.VerifyExtends(old.Tree)
+	if errors.Is(err, pebblelog.ErrNotExtended) {
+		return fmt.Sprintf("REWRITTEN: the first %d events of the log are not those that it was made of: "+
+			"at least one of them was changed, removed or replaced, or the log went on from an older copy", old.Tree.N), nil
+	}
+	return "", err
+}
