@@ -10,7 +10,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/checkpoint"
 	"github.com/campaignd/campaignd/events/pebblelog"
-	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -111,11 +110,9 @@ type Options struct {
 // caller, who may have a key.
 func Run(ctx context.Context, log *pebblelog.Log, o Options) (*Audit, error) {
 	r := NewAudit()
-	found, err := host.Verify(ctx, log)
-	if err != nil {
+	if err := r.verify(ctx, log); err != nil {
 		return nil, err
 	}
-	r.setVerified(found)
 	if r.Chain == ChainBroken {
 		return r, nil
 	}
@@ -138,6 +135,25 @@ func Run(ctx context.Context, log *pebblelog.Log, o Options) (*Audit, error) {
 		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, o.Campaign)
 	}
 	return r, nil
+}
+
+// verify checks every byte of the log.
+func (r *Audit) verify(ctx context.Context, log *pebblelog.Log) error {
+	found, err := log.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	r.Events, r.Root, r.Notes = found.Events, found.Root.String(), found.Notes
+	for _, f := range found.Faults {
+		r.Faults = append(r.Faults, f.String())
+	}
+	if found.More > 0 {
+		r.Faults = append(r.Faults, fmt.Sprintf("and %d more faults", found.More))
+	}
+	if len(r.Faults) > 0 {
+		r.Chain = ChainBroken
+	}
+	return nil
 }
 
 // NewAudit returns an audit that has found nothing yet.
@@ -248,11 +264,4 @@ func isNamed(b events.Build, name string) bool {
 		return false
 	}
 	return b.Version == name || strings.HasPrefix(b.Revision, name)
-}
-
-func (r *Audit) setVerified(v control.Verified) {
-	r.Events, r.Root, r.Notes = v.Events, v.Root, v.Notes
-	if len(v.Faults) > 0 {
-		r.Chain, r.Faults = ChainBroken, v.Faults
-	}
 }

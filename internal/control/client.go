@@ -103,13 +103,6 @@ func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) 
 	return stored, nil
 }
 
-// Verify has the owner check every byte of the log.
-func (c *Client) Verify(ctx context.Context) (Verified, error) {
-	var v Verified
-	err := c.call(ctx, http.MethodPost, "/v1/verify", nil, &v)
-	return v, err
-}
-
 // Append implements events.Log; it always fails, with [ErrReadOnly].
 func (c *Client) Append(context.Context, string, events.Sequence, ...events.Event) ([]events.Event, error) {
 	return nil, ErrReadOnly

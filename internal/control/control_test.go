@@ -49,7 +49,6 @@ func served(t *testing.T, submit func(context.Context, string, engine.Request) (
 	appendNotes(t, log, "b", 2)
 	s, err := Serve(store, Service{
 		Log: log, Submit: submit,
-		Verify: func(context.Context) (Verified, error) { return Verified{Events: 5, Faults: []string{}}, nil },
 		Status: func() Status {
 			return Status{PID: 42, Last: log.Last(), Campaigns: []Running{{Campaign: "a", WaitingFor: "tea"}}}
 		},
@@ -109,9 +108,6 @@ func TestReading(t *testing.T) {
 	}
 	if s, err := c.LastSequence(t.Context(), "a"); s != 3 || err != nil {
 		t.Errorf("the last sequence of a is %d, %v", s, err)
-	}
-	if v, err := c.Verify(t.Context()); err != nil || v.Events != 5 {
-		t.Errorf("verified %v, %v", v, err)
 	}
 	if s := c.Status(); s.PID != 42 || s.Last != 5 || len(s.Campaigns) != 1 || s.Campaigns[0].WaitingFor != "tea" {
 		t.Errorf("status %+v", s)
@@ -215,11 +211,11 @@ func TestStatuses(t *testing.T) {
 		if !row.Match(docs) {
 			t.Errorf("docs/operations.md does not say that %s is answered with %d", string(code), want[code])
 		}
-		h := Handler(Service{Verify: func(context.Context) (Verified, error) {
-			return Verified{}, problem.New(code, "no").About("e7")
+		h := Handler(Service{Submit: func(context.Context, string, engine.Request) ([]events.Event, error) {
+			return nil, problem.New(code, "no").About("e7")
 		}})
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/verify", nil))
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/requests", strings.NewReader("{}")))
 		body := fmt.Sprintf(`{"error":{"code":%q,"subject":"e7","detail":"no"}}`+"\n", string(code))
 		if want[code] == 0 || w.Code != want[code] || w.Body.String() != body {
 			t.Errorf("%s is answered with %d and %s, want %d and %s", code, w.Code, w.Body, want[code], body)

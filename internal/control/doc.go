@@ -13,7 +13,6 @@
 //	GET  /v1/events?campaign=C&after=N    those of one campaign, after a sequence
 //	GET  /v1/sequence?campaign=C          the campaign's newest sequence
 //	POST /v1/requests                     {"campaign": …, "request": engine.Request}
-//	POST /v1/verify                       checks every byte of the log
 //
 // What fails is answered with {"error": problem}, a [problem.Error] as JSON, and the
 // HTTP status of its code. It can all be looked at with

@@ -36,17 +36,6 @@ type Running struct {
 	ComputingSince time.Time `json:"computing_since,omitzero"`
 }
 
-// Verified is what checking the log found.
-type Verified struct {
-	// Events is the number of events, Root the root hash over them.
-	Events events.Position `json:"events"`
-	Root   string          `json:"root"`
-	// Faults are what is not as it was written, and what is lost by it.
-	Faults []string `json:"faults"`
-	// Notes are observations that are no faults.
-	Notes []string `json:"notes,omitempty"`
-}
-
 // submission is the body of POST /v1/requests.
 type submission struct {
 	Campaign string         `json:"campaign"`

@@ -25,8 +25,6 @@ type Service struct {
 	Log events.Log
 	// Submit fulfils a person's request on a campaign of the store.
 	Submit func(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error)
-	// Verify checks every byte of the log.
-	Verify func(ctx context.Context) (Verified, error)
 	// Status says what the owner is doing.
 	Status func() Status
 	// Closing, if set, ends the streams of events when it is closed: they say then
@@ -56,7 +54,6 @@ func Handler(service Service) http.Handler {
 	mux.HandleFunc("GET /v1/events", h.events)
 	mux.HandleFunc("GET /v1/sequence", h.sequence)
 	mux.HandleFunc("POST /v1/requests", h.submit)
-	mux.HandleFunc("POST /v1/verify", h.verify)
 	return mux
 }
 
@@ -114,11 +111,6 @@ func (h handler) status(w http.ResponseWriter, r *http.Request) {
 func (h handler) sequence(w http.ResponseWriter, r *http.Request) {
 	sequence, err := h.service.Log.LastSequence(r.Context(), r.URL.Query().Get("campaign"))
 	answer(w, sequence, err)
-}
-
-func (h handler) verify(w http.ResponseWriter, r *http.Request) {
-	verified, err := h.service.Verify(r.Context())
-	answer(w, verified, err)
 }
 
 func (h handler) submit(w http.ResponseWriter, r *http.Request) {

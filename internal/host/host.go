@@ -163,7 +163,6 @@ func (h *Host) Service() control.Service {
 	return control.Service{
 		Log:    h.log,
 		Submit: h.Submit,
-		Verify: func(ctx context.Context) (control.Verified, error) { return Verify(ctx, h.log) },
 		Status: h.Status,
 	}
 }

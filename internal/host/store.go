@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -99,25 +98,4 @@ func Campaigns(ctx context.Context, log events.Log) ([]string, error) {
 		names = append(names, e.Campaign)
 	}
 	return names, nil
-}
-
-// Verify checks every byte of a log.
-func Verify(ctx context.Context, log *pebblelog.Log) (control.Verified, error) {
-	report, err := log.Verify(ctx)
-	if err != nil {
-		return control.Verified{}, err
-	}
-	verified := control.Verified{
-		Events: report.Events,
-		Root:   report.Root.String(),
-		Faults: []string{},
-		Notes:  report.Notes,
-	}
-	for _, f := range report.Faults {
-		verified.Faults = append(verified.Faults, f.String())
-	}
-	if report.More > 0 {
-		verified.Faults = append(verified.Faults, fmt.Sprintf("and %d more faults", report.More))
-	}
-	return verified, nil
 }

@@ -166,14 +166,6 @@ func (s *session) submit(ctx context.Context, r engine.Request) ([]events.Event,
 	return s.host.Submit(ctx, s.name, r)
 }
 
-// verify checks every byte of the log.
-func (s *session) verify(ctx context.Context) (control.Verified, error) {
-	if s.owner != nil {
-		return s.owner.Verify(ctx)
-	}
-	return host.Verify(ctx, s.own)
-}
-
 // definition returns the campaign's definition in force, without folding the campaign.
 func (s *session) definition(ctx context.Context) (def *definition.Campaign, err error) {
 	for e, err := range host.ReadKinds(ctx, s.log, s.name, events.KindCampaignDefined, events.KindCampaignAmended) {
