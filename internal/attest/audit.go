@@ -194,8 +194,9 @@ func (r *Audit) campaign(ctx context.Context, log *pebblelog.Log, name string, o
 	}
 	r.addBuilds(report.Builds, o.Except)
 	if ahead := time.Until(report.Last); ahead > time.Minute {
-		r.Notes = append(r.Notes, fmt.Sprintf("the last event of %s is dated %s, which is %s from now by this computer's clock",
-			name, report.Last.Local().Format(time.DateTime), ahead.Round(time.Second)))
+		r.Notes = append(r.Notes,
+			fmt.Sprintf("the last event of %s is dated %s, which is %s from now by this computer's clock",
+				name, report.Last.Local().Format(time.DateTime), ahead.Round(time.Second)))
 	}
 	return nil
 }
@@ -221,7 +222,8 @@ func (r *Audit) compare(ctx context.Context, log *pebblelog.Log, since []Earlier
 		case problem == "":
 			holds = old.Tree.N
 		case same && holds > 0 && old.Tree.N <= int64(r.Events):
-			problem += fmt.Sprintf(". The first %d events are as they were: look among positions %d to %d", holds, holds+1, old.Tree.N)
+			problem += fmt.Sprintf(". The first %d events are as they were: look among positions %d to %d",
+				holds, holds+1, old.Tree.N)
 		}
 		r.Since = append(r.Since, Since{
 			File: old.File, Events: events.Position(old.Tree.N), SignedBy: old.Signed, Unchecked: old.Unchecked, Problem: problem,

@@ -43,7 +43,8 @@ func TakeCheckpoint(ctx context.Context, log *pebblelog.Log, key note.Signer) (*
 		return nil, err
 	}
 	if !report.Sound() {
-		return nil, problem.New(problem.Damaged, "%w, so that no checkpoint is made of it: %v", events.ErrDamaged, report.Faults[0])
+		return nil, problem.New(problem.Damaged, "%w, so that no checkpoint is made of it: %v",
+			events.ErrDamaged, report.Faults[0])
 	}
 	id, err := Identity(ctx, log)
 	if err != nil {
@@ -66,7 +67,8 @@ func Identity(ctx context.Context, log events.Log) (string, error) {
 		}
 		return checkpoint.Origin("", e)
 	}
-	return "", problem.New(problem.NotFound, "the store holds no campaign yet").With(problem.Remedy{Action: problem.Start, Text: "start one"})
+	remedy := problem.Remedy{Action: problem.Start, Text: "start one"}
+	return "", problem.New(problem.NotFound, "the store holds no campaign yet").With(remedy)
 }
 
 // Prove turns the checkpoint into a proof that the log holds the event at a position.
@@ -127,7 +129,8 @@ func Find(ctx context.Context, log *pebblelog.Log, campaign, what string) (event
 			}
 			break
 		}
-		return found, problem.New(problem.Invalid, "the log has no position %s: it has those from 1 to %d", what, log.Last())
+		return found, problem.New(problem.Invalid, "the log has no position %s: it has those from 1 to %d",
+			what, log.Last())
 	}
 	for e, err := range log.ReadCampaign(ctx, campaign, 0) {
 		if err != nil {
@@ -175,10 +178,18 @@ func Compare(log *pebblelog.Log, id string, old checkpoint.Checkpoint) (problem 
 	last := int64(log.Last())
 	switch {
 	case !checkpoint.SameLog(id, old.Origin):
-		return fmt.Sprintf("it is a checkpoint of %s, and this log is %s: another store, or one that was begun anew", old.Origin, id), nil
+		return fmt.Sprintf(
+			"it is a checkpoint of %s, and this log is %s: another store, or one that was begun anew",
+			old.Origin,
+			id,
+		), nil
 	case old.Tree.N > last:
-		return fmt.Sprintf("ROLLED BACK: it counts %d events and the log has %d: the last %d are gone. The store was cut, or replaced by an older copy of it",
-			old.Tree.N, last, old.Tree.N-last), nil
+		return fmt.Sprintf(
+			"ROLLED BACK: it counts %d events and the log has %d: the last %d are gone. The store was cut, or replaced by an older copy of it",
+			old.Tree.N,
+			last,
+			old.Tree.N-last,
+		), nil
 	}
 	err = log.VerifyExtends(old.Tree)
 	if errors.Is(err, pebblelog.ErrNotExtended) {

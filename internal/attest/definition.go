@@ -19,7 +19,13 @@ import (
 // recorded with it, and the changes that an amendment lists to the two
 // definitions. What another program wrote may have meant something else by the same
 // file, so that a difference there is a remark.
-func checkDefinitions(ctx context.Context, reg registry.Registry, log events.Log, name string, this events.Build) (mismatches, remarks []engine.Mismatch, err error) {
+func checkDefinitions(
+	ctx context.Context,
+	reg registry.Registry,
+	log events.Log,
+	name string,
+	this events.Build,
+) (mismatches, remarks []engine.Mismatch, err error) {
 	var present definition.Campaign
 	var running events.Build
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
@@ -31,7 +37,12 @@ func checkDefinitions(ctx context.Context, reg registry.Registry, log events.Log
 			continue // the audit has said so
 		}
 		say := func(format string, args ...any) {
-			m := engine.Mismatch{Position: e.Position, Event: e.Kind, Subject: "definition", Problem: fmt.Sprintf(format, args...)}
+			m := engine.Mismatch{
+				Position: e.Position,
+				Event:    e.Kind,
+				Subject:  "definition",
+				Problem:  fmt.Sprintf(format, args...),
+			}
 			if running == this {
 				mismatches = append(mismatches, m)
 			} else {
@@ -86,7 +97,8 @@ func followsFrom(reg registry.Registry, source string, def definition.Campaign) 
 		wanted.Candidates = def.Candidates
 	}
 	if changes := campaignfile.Diff(wanted, def); len(changes) > 0 {
-		return fmt.Sprintf("it does not follow from the campaign file that is recorded with it: %s", view.Change(&def, changes[0]))
+		return fmt.Sprintf("it does not follow from the campaign file that is recorded with it: %s",
+			view.Change(&def, changes[0]))
 	}
 	return ""
 }

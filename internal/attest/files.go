@@ -77,13 +77,22 @@ func VerifyFiles(texts []Text, known []note.Verifier, mustSign bool) *Files {
 	}
 	for i, f := range v.Files {
 		for _, g := range v.Files[:i] {
-			if f.Problem == "" && g.Problem == "" && f.head.Tree.N == g.head.Tree.N && f.head.Tree != g.head.Tree && checkpoint.SameLog(f.head.Origin, g.head.Origin) {
-				v.Forks = append(v.Forks, fmt.Sprintf("%s and %s are both of %s with %d events, and differ: somebody keeps two logs under one name",
-					g.File, f.File, f.head.Origin, f.head.Tree.N))
+			if f.contradicts(g) {
+				v.Forks = append(v.Forks, fmt.Sprintf("%s and %s are both of %s with %d events, and differ: "+
+					"somebody keeps two logs under one name", g.File, f.File, f.head.Origin, f.head.Tree.N))
 			}
 		}
 	}
 	return v
+}
+
+// contradicts reports whether two files that hold are of one log with as many events, and
+// not with the same.
+func (f *File) contradicts(g *File) bool {
+	return f.Problem == "" && g.Problem == "" &&
+		checkpoint.SameLog(f.head.Origin, g.head.Origin) &&
+		f.head.Tree.N == g.head.Tree.N &&
+		f.head.Tree != g.head.Tree
 }
 
 // read decodes a file and checks what can be checked of it alone.
@@ -110,7 +119,8 @@ func (f *File) read(msg []byte, known []note.Verifier, mustSign bool) {
 	switch {
 	case len(f.SignedBy) == 0 && len(f.Unchecked) > 0:
 		f.Unknown = true
-		f.Problem = fmt.Sprintf("it is signed in the name of %s, whose key is not known here", strings.Join(f.Unchecked, " and "))
+		f.Problem = fmt.Sprintf("it is signed in the name of %s, whose key is not known here",
+			strings.Join(f.Unchecked, " and "))
 	case len(f.SignedBy) == 0 && mustSign:
 		f.Problem = "nobody has signed it"
 	case f.decoded.Inclusion != nil:

@@ -113,7 +113,8 @@ func OpenInstrument(
 	}
 	driver, ok := reg.Driver(def.Instrument.Driver.Name)
 	if !ok {
-		return nil, problem.New(problem.Invalid, "this campaignd has no driver %q for the campaign's instrument; it has %v",
+		return nil, problem.New(problem.Invalid,
+			"this campaignd has no driver %q for the campaign's instrument; it has %v",
 			def.Instrument.Driver.Name, reg.DriverNames())
 	}
 	instrument, err := driver.Open(ctx, def, env)
@@ -169,7 +170,11 @@ func OpenReviewers(
 
 // WithCandidates completes a definition by the compositions that an instrument lists as
 // the only ones it can measure.
-func WithCandidates(ctx context.Context, def definition.Campaign, i instruments.Instrument) (definition.Campaign, error) {
+func WithCandidates(
+	ctx context.Context,
+	def definition.Campaign,
+	i instruments.Instrument,
+) (definition.Campaign, error) {
 	list, ok := i.(instruments.Candidates)
 	if !ok || def.Candidates != nil {
 		return def, nil

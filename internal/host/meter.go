@@ -126,7 +126,8 @@ func (m *metrics) end(one *meter) {
 
 // Trace implements engine.Meter.
 func (m *meter) Trace(parent, name string) (string, func(error)) {
-	ctx, span := telemetry.Start(telemetry.Extract(context.Background(), parent), name, attribute.String("campaign", m.campaign))
+	ctx, span := telemetry.Start(telemetry.Extract(context.Background(), parent), name,
+		attribute.String("campaign", m.campaign))
 	trace := telemetry.Inject(ctx)
 	if trace == "" {
 		trace = parent

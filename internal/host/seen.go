@@ -122,11 +122,15 @@ func (s *seen) unlike(log *pebblelog.Log, state *campaign.State) (string, error)
 		return "its commands were given from another machine or by another user, or by an earlier version of campaignd", nil
 	}
 	if last := int64(log.Last()); last < head.N {
-		return fmt.Sprintf("it is an older copy: this machine has seen %d events of it and %d are there", head.N, last), nil
+		return fmt.Sprintf("it is an older copy: this machine has seen %d events of it and %d are there",
+			head.N, last), nil
 	}
 	err = log.VerifyExtends(head)
 	if errors.Is(err, pebblelog.ErrNotExtended) {
-		return fmt.Sprintf("it went on from an older copy: its first %d events are not those that this machine has seen", head.N), nil
+		return fmt.Sprintf(
+			"it went on from an older copy: its first %d events are not those that this machine has seen",
+			head.N,
+		), nil
 	}
 	return "", err
 }
@@ -184,7 +188,12 @@ type watchedLog struct {
 }
 
 // Append implements [events.Log].
-func (l *watchedLog) Append(ctx context.Context, name string, expected events.Sequence, batch ...events.Event) ([]events.Event, error) {
+func (l *watchedLog) Append(
+	ctx context.Context,
+	name string,
+	expected events.Sequence,
+	batch ...events.Event,
+) ([]events.Event, error) {
 	stored, err := l.Log.Append(ctx, name, expected, batch...)
 	if err != nil || !slices.ContainsFunc(stored, func(e events.Event) bool {
 		return e.Kind == events.KindExperimentDispatched || e.Kind == events.KindRecoveryDone

@@ -70,7 +70,12 @@ func Patiently(ctx context.Context, open func() error) error {
 
 // ReadKinds reads the events of some kinds, of one campaign or, where its name is empty, of
 // all. From the process that holds the store it asks for no others.
-func ReadKinds(ctx context.Context, log events.Log, campaign string, kinds ...events.Kind) iter.Seq2[events.Event, error] {
+func ReadKinds(
+	ctx context.Context,
+	log events.Log,
+	campaign string,
+	kinds ...events.Kind,
+) iter.Seq2[events.Event, error] {
 	if owner, ok := log.(*control.Client); ok {
 		return owner.ReadKinds(ctx, campaign, kinds...)
 	}

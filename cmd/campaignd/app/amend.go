@@ -53,7 +53,14 @@ stopped stays as it is.`,
 					return engine.Request{}, errSame
 				}
 				spent, budget = state.Spent(), def.Budget.Experiments
-				return engine.Request{Amend: &events.CampaignAmended{Definition: def, Changes: changes, Reason: reason, Source: t.file.Source}}, nil
+				return engine.Request{
+					Amend: &events.CampaignAmended{
+						Definition: def,
+						Changes:    changes,
+						Reason:     reason,
+						Source:     t.file.Source,
+					},
+				}, nil
 			})
 			if errors.Is(err, errSame) {
 				if a.json {
@@ -63,8 +70,12 @@ stopped stays as it is.`,
 				return nil
 			}
 			if err == nil && budget > 0 && spent >= budget && !a.json {
-				a.printf("%s were run already, of the %d it may have now: nothing more is measured, and the next `campaignd run %s` completes it.\n",
-					format.Count(spent, "experiment"), budget, t)
+				a.printf(
+					"%s were run already, of the %d it may have now: nothing more is measured, and the next `campaignd run %s` completes it.\n",
+					format.Count(spent, "experiment"),
+					budget,
+					t,
+				)
 			}
 			return err
 		},

@@ -39,14 +39,24 @@ takes back what was named with this command before.`,
 				def := core.State().Definition
 				switch {
 				case len(def.Experts) == 0:
-					return engine.Request{}, badInput("this campaign has no experts, so nobody whose anchors could be named")
+					return engine.Request{}, badInput(
+						"this campaign has no experts, so nobody whose anchors could be named",
+					)
 				case expert != "":
 				case len(def.Experts) == 1:
 					expert = def.Experts[0].Name
 				default:
-					return engine.Request{}, badInput("the campaign has %s: say whose judgement it is, with --expert", format.Count(len(def.Experts), "expert"))
+					return engine.Request{}, badInput(
+						"the campaign has %s: say whose judgement it is, with --expert",
+						format.Count(len(def.Experts), "expert"),
+					)
 				}
-				r := &events.AnchorsDeclared{Expert: expert, Points: []definition.Point{}, Instead: instead, Reason: reason}
+				r := &events.AnchorsDeclared{
+					Expert:  expert,
+					Points:  []definition.Point{},
+					Instead: instead,
+					Reason:  reason,
+				}
 				for _, text := range at {
 					point, err := parsePoint(def, "--at", text, true)
 					if err != nil {
@@ -58,8 +68,10 @@ takes back what was named with this command before.`,
 			})
 		},
 	}
-	cmd.Flags().StringArrayVar(&at, "at", nil, "a `composition`: lipf6=1.1,ec=0.35,dmc=1; may be given several times")
-	cmd.Flags().BoolVar(&instead, "instead", false, "instead of those named with this command before; without --at they are only taken back")
+	cmd.Flags().StringArrayVar(&at, "at", nil,
+		"a `composition`: lipf6=1.1,ec=0.35,dmc=1; may be given several times")
+	cmd.Flags().BoolVar(&instead, "instead", false,
+		"instead of those named with this command before; without --at they are only taken back")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
 	cmd.Flags().StringVar(&expert, "expert", "", "whose judgement it is; not needed where there is one expert")
 	return cmd

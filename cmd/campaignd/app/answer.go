@@ -26,7 +26,12 @@ var answerReaders = map[events.Form]func(
 
 // answerTo reads a person's answer to a question from the words of a command
 // line. The error says which words the question calls for.
-func answerTo(def *definition.Campaign, q *campaign.Question, words []string, comment string) (*engine.Answer, error) {
+func answerTo(
+	def *definition.Campaign,
+	q *campaign.Question,
+	words []string,
+	comment string,
+) (*engine.Answer, error) {
 	text := strings.TrimSpace(strings.Join(words, " "))
 	a := &engine.Answer{Question: q.ID}
 	switch strings.ToLower(text) {
@@ -39,7 +44,8 @@ func answerTo(def *definition.Campaign, q *campaign.Question, words []string, co
 	reply, err := answerReaders[q.Form](def, q, text)
 	switch {
 	case errors.Is(err, events.ErrAnswer):
-		return nil, badInput("%q is not an answer to %s: say %s; a remark goes into --comment", text, q.ID, view.Answers(def, q))
+		return nil, badInput("%q is not an answer to %s: say %s; a remark goes into --comment",
+			text, q.ID, view.Answers(def, q))
 	case err != nil:
 		return nil, badInput("%q is not an answer to %s: %w", text, q.ID, err)
 	}

@@ -42,7 +42,13 @@ func Main(registry Registry) {
 
 // Run is the program with the given arguments. It returns the exit code. A second interrupt
 // ends the process at once, and so does a wrong table: that is a mistake of who wrote it.
-func Run(ctx context.Context, registry Registry, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+func Run(
+	ctx context.Context,
+	registry Registry,
+	args []string,
+	stdin io.Reader,
+	stdout, stderr io.Writer,
+) (code int) {
 	// Whatever a command prints passes here; only what draws a terminal writes below.
 	stdout, stderr = plaintext.NewWriter(stdout, false), plaintext.NewWriter(stderr, false)
 	defer func() {
@@ -92,6 +98,11 @@ func crashed(stderr io.Writer, fault any) int {
 			where = " with the file " + f.Name()
 		}
 	}
-	fmt.Fprintf(stderr, "campaignd: internal error: %v. What is in the store is safe. Please report this%s to whoever looks after campaignd where you are\n", fault, where)
+	fmt.Fprintf(
+		stderr,
+		"campaignd: internal error: %v. What is in the store is safe. Please report this%s to whoever looks after campaignd where you are\n",
+		fault,
+		where,
+	)
 	return exitFailed
 }

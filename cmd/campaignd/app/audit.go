@@ -77,9 +77,12 @@ checkpoints, the place is narrowed down to the events between two of them.`, eng
 			return err
 		},
 	}
-	cmd.Flags().StringArrayVar(&since, "since", nil, "a `file` with an earlier checkpoint, which the log must extend; may be repeated")
-	cmd.Flags().StringArrayVar(&keys, "key", nil, "a verifier `key`, or a file with one: then the checkpoints must be signed; may be repeated")
-	cmd.Flags().StringSliceVar(&except, "except", nil, "leave out the decisions of the campaignd of this revision (or version), audited with that one")
+	cmd.Flags().StringArrayVar(&since, "since", nil,
+		"a `file` with an earlier checkpoint, which the log must extend; may be repeated")
+	cmd.Flags().StringArrayVar(&keys, "key", nil,
+		"a verifier `key`, or a file with one: then the checkpoints must be signed; may be repeated")
+	cmd.Flags().StringSliceVar(&except, "except", nil,
+		"leave out the decisions of the campaignd of this revision (or version), audited with that one")
 	return cmd
 }
 
@@ -121,7 +124,8 @@ func (a *app) audit(ctx context.Context, t target, since []attest.Earlier, excep
 
 func (a *app) printAudit(r *audited) {
 	if r.Chain == attest.ChainSound {
-		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n", format.Count(int(r.Events), "event"), r.Root)
+		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n",
+			format.Count(int(r.Events), "event"), r.Root)
 	} else {
 		a.printf("THE LOG IS DAMAGED:\n")
 		for _, f := range r.Faults {
@@ -138,7 +142,8 @@ func (a *app) printAudit(r *audited) {
 	}
 	how := "bit for bit"
 	if r.Comparison != "exact" {
-		how = fmt.Sprintf("to a relative tolerance of %g, since some come from another build than this one (%s)", engine.AuditTolerance, r.Build)
+		how = fmt.Sprintf("to a relative tolerance of %g, since some come from another build than this one (%s)",
+			engine.AuditTolerance, r.Build)
 	}
 	var again []string
 	if r.Decisions > 0 {
@@ -160,7 +165,9 @@ func (a *app) printAudit(r *audited) {
 		a.printf("  MISMATCH at position %d, %s: %s\n", m.Position, m.Subject, m.Problem)
 	}
 	if r.Checkpoint != "" {
-		a.printf("A store that was cut short or rewritten whole looks sound, too: keep this checkpoint elsewhere, and compare later with --since.\n")
+		a.printf(
+			"A store that was cut short or rewritten whole looks sound, too: keep this checkpoint elsewhere, and compare later with --since.\n",
+		)
 		a.print("  " + strings.ReplaceAll(strings.TrimSpace(r.Checkpoint), "\n", "\n  "))
 	}
 }
@@ -179,7 +186,8 @@ func (a *app) printBuilds(r *audited) {
 			}
 			older := ""
 			if b.Older > 0 {
-				older = fmt.Sprintf("; %s of an earlier version of the policies, not made again here", format.Count(b.Older, "decision"))
+				older = fmt.Sprintf("; %s of an earlier version of the policies, not made again here",
+					format.Count(b.Older, "decision"))
 			}
 			a.printf("  %s by campaignd %s%s\n", strings.Join(made, " and "), build{b.Build}, older)
 		}
@@ -191,8 +199,11 @@ func (a *app) printBuilds(r *audited) {
 				names = append(names, name)
 			}
 		}
-		a.printf("INCOMPLETE: this version cannot make %s of an earlier one again. Audit with the campaignd that made them, named above; then leave them out here: --except %s\n",
-			format.Count(left, "decision"), strings.Join(names, ","))
+		a.printf(
+			"INCOMPLETE: this version cannot make %s of an earlier one again. Audit with the campaignd that made them, named above; then leave them out here: --except %s\n",
+			format.Count(left, "decision"),
+			strings.Join(names, ","),
+		)
 	} else if r.Excepted > 0 {
 		a.printf("%s of an earlier version were left out, as asked.\n", format.Count(r.Excepted, "decision"))
 	}
@@ -221,6 +232,7 @@ func (a *app) printSince(r *audited) {
 			a.printf("NOT THE LOG OF %s (%s):\n  %s\n", c.File, how, c.Problem)
 			continue
 		}
-		a.printf("The log has only grown since %s, of %s (%s).\n", c.File, format.Count(int(c.Events), "event"), how)
+		a.printf("The log has only grown since %s, of %s (%s).\n",
+			c.File, format.Count(int(c.Events), "event"), how)
 	}
 }

@@ -50,7 +50,14 @@ func toolchain(info *debug.BuildInfo) events.Build {
 	b := events.Build{Version: release, Go: runtime.Version(), Arch: runtime.GOARCH}
 	// The level decides which instructions the compiler may use, and so the
 	// last bits of a result.
-	levels := map[string]string{"amd64": "GOAMD64", "arm64": "GOARM64", "arm": "GOARM", "386": "GO386", "ppc64le": "GOPPC64", "riscv64": "GORISCV64"}
+	levels := map[string]string{
+		"amd64":   "GOAMD64",
+		"arm64":   "GOARM64",
+		"arm":     "GOARM",
+		"386":     "GO386",
+		"ppc64le": "GOPPC64",
+		"riscv64": "GORISCV64",
+	}
 	for _, s := range info.Settings {
 		if s.Key == levels[runtime.GOARCH] && s.Value != "" {
 			b.Arch += "/" + s.Value

@@ -65,7 +65,9 @@ tlog-proof, and what a tlog-witness takes.`,
 				return err
 			}
 			if c.SignedBy == "" {
-				a.remark("Not signed: there is no key. `campaignd checkpoint --new-key NAME` makes one; until then it is worth what the place is where you keep it.")
+				a.remark(
+					"Not signed: there is no key. `campaignd checkpoint --new-key NAME` makes one; until then it is worth what the place is where you keep it.",
+				)
 			}
 			switch {
 			case output != "":
@@ -84,10 +86,12 @@ tlog-proof, and what a tlog-witness takes.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&key, "new-key", "", "make your key pair, under this `name` (usually a domain of the lab), and print the verifier key")
+	cmd.Flags().StringVar(&key, "new-key", "",
+		"make your key pair, under this `name` (usually a domain of the lab), and print the verifier key")
 	cmd.Flags().StringVar(&sign, "sign-with", "", "sign with the private key in this `file` instead of yours")
 	cmd.Flags().StringVar(&prove, "prove", "", "prove that an `event` is in the log: e7, q3, d12 or a position")
-	cmd.Flags().StringVar(&from, "from", "", "prove that the log has only grown since the checkpoint in this `file`")
+	cmd.Flags().StringVar(&from, "from", "",
+		"prove that the log has only grown since the checkpoint in this `file`")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the `file` to write, instead of standard output")
 	return cmd
 }
@@ -223,7 +227,8 @@ func (a *app) handOver(ctx context.Context, log *pebblelog.Log, c *attest.Checkp
 		}
 		cmd := exec.CommandContext(ctx, shell, flag, command)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.Text), a.stderr, a.stderr
-		cmd.Env = append(os.Environ(), "CAMPAIGND_ORIGIN="+c.Origin, "CAMPAIGND_EVENTS="+strconv.FormatUint(uint64(c.Events), 10))
+		cmd.Env = append(os.Environ(), "CAMPAIGND_ORIGIN="+c.Origin,
+			"CAMPAIGND_EVENTS="+strconv.FormatUint(uint64(c.Events), 10))
 		cmd.WaitDelay = time.Second
 		if err := cmd.Run(); err != nil {
 			errs = append(errs, fmt.Errorf("the command %q: %w", command, err))

@@ -36,7 +36,10 @@ func newKey(name string) (path, public string, err error) {
 		return "", "", err
 	}
 	if _, err := note.NewVerifier(public); err != nil {
-		return "", "", badInput("%q is not a name for a key: take one without spaces and +, for example lab.example.org", name)
+		return "", "", badInput(
+			"%q is not a name for a key: take one without spaces and +, for example lab.example.org",
+			name,
+		)
 	}
 	dir, err := keyFolder()
 	if err != nil {
@@ -47,7 +50,10 @@ func newKey(name string) (path, public string, err error) {
 	}
 	path = filepath.Join(dir, signingKeyName)
 	if err := writeNew(path, secret+"\n", 0o600); errors.Is(err, fs.ErrExist) {
-		return "", "", badInput("there is a key already, %s: its checkpoints could not be checked any more without it. To begin with another one, move it away", path)
+		return "", "", badInput(
+			"there is a key already, %s: its checkpoints could not be checked any more without it. To begin with another one, move it away",
+			path,
+		)
 	} else if err != nil {
 		return "", "", err
 	}
@@ -87,7 +93,10 @@ func signer(path string) (note.Signer, error) {
 		return nil, err
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, badInput("the key %s can be read by others; take that from them (chmod 600), and think of making a new one", path)
+		return nil, badInput(
+			"the key %s can be read by others; take that from them (chmod 600), and think of making a new one",
+			path,
+		)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -109,7 +118,10 @@ func verifiers(given []string) (known []note.Verifier, err error) {
 		}
 		v, err := note.NewVerifier(strings.TrimSpace(text))
 		if err != nil {
-			return nil, badInput("--key %q is neither a verifier key (NAME+HASH+KEY, as `campaignd checkpoint --new-key` prints it) nor a file with one", strings.TrimSpace(text))
+			return nil, badInput(
+				"--key %q is neither a verifier key (NAME+HASH+KEY, as `campaignd checkpoint --new-key` prints it) nor a file with one",
+				strings.TrimSpace(text),
+			)
 		}
 		known = append(known, v)
 	}
@@ -139,7 +151,8 @@ func signedBy(signed, unchecked []string) string {
 	case len(signed) > 0:
 		return "signed by " + strings.Join(signed, " and ")
 	case len(unchecked) > 0:
-		return fmt.Sprintf("signed in the name of %s, which was not checked: give the verifier key with --key", strings.Join(unchecked, " and "))
+		return fmt.Sprintf("signed in the name of %s, which was not checked: give the verifier key with --key",
+			strings.Join(unchecked, " and "))
 	}
 	return "not signed: it is worth what you know of where it was kept"
 }

@@ -12,7 +12,12 @@ import (
 )
 
 // correctable are the outcomes that a correction names by a flag of their own.
-var correctable = []events.Resolution{events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}
+var correctable = []events.Resolution{
+	events.ResolvedMeasured,
+	events.ResolvedFailed,
+	events.ResolvedInfeasible,
+	events.ResolvedNotPerformed,
+}
 
 func (a *app) correctCommand() *cobra.Command {
 	var value, sd, actual, reason string
@@ -51,12 +56,14 @@ with --not-performed.`,
 					}
 				})
 				if other != "" {
-					return badInput("%s is a question: say what its answer is now; --%s is about an experiment", args[n], other)
+					return badInput("%s is a question: say what its answer is now; --%s is about an experiment",
+						args[n], other)
 				}
 				return a.answer(cmd.Context(), args, n, reason)
 			}
 			if len(args) > 2 {
-				return badInput("correct takes an experiment, or a question and its answer; usage: %s", cmd.UseLine())
+				return badInput("correct takes an experiment, or a question and its answer; usage: %s",
+					cmd.UseLine())
 			}
 			t, args, err := a.targetAndArgs(args, 1)
 			if err != nil {
@@ -86,7 +93,8 @@ with --not-performed.`,
 				}
 			}
 			if v != nil && outcome != "" && outcome != events.ResolvedMeasured {
-				return badInput("an experiment that was %s has no value: give one of the two", view.Outcome(outcome))
+				return badInput("an experiment that was %s has no value: give one of the two",
+					view.Outcome(outcome))
 			}
 			id := args[0]
 			return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
@@ -103,7 +111,10 @@ with --not-performed.`,
 				}
 				x := state.Experiment(id)
 				if x == nil {
-					return engine.Request{}, badInput("%s is a decision: decisions are not corrected; correct what it was made from", id)
+					return engine.Request{}, badInput(
+						"%s is a decision: decisions are not corrected; correct what it was made from",
+						id,
+					)
 				}
 				point, err := parsePoint(state.Definition, "--actual", actual, false)
 				if err != nil {
@@ -117,9 +128,17 @@ with --not-performed.`,
 				default:
 					point = fill(point, x.Parameters)
 				}
+				stays := x.Excluded && !include && v == nil && outcome == "" // as it was left out before
 				return engine.Request{Correct: &engine.Correct{
-					Experiment: id, Outcome: outcome, Value: v, SD: deviation, Actual: point, Further: quantities,
-					Exclude: exclude || x.Excluded && !include && v == nil && outcome == "", Reason: reason, Anyway: anyway,
+					Experiment: id,
+					Outcome:    outcome,
+					Value:      v,
+					SD:         deviation,
+					Actual:     point,
+					Further:    quantities,
+					Exclude:    exclude || stays,
+					Reason:     reason,
+					Anyway:     anyway,
 				}}, nil
 			})
 		},
@@ -127,7 +146,8 @@ with --not-performed.`,
 	flags := cmd.Flags()
 	flags.StringVar(&value, "value", "", "it was measured, and this is the right `value`, in the objective's unit")
 	flags.StringVar(&sd, "sd", "", "the standard deviation of the value")
-	flags.StringVar(&actual, "actual", "", "the composition that was really made: `lipf6=1.08,ec=0.3`; what is not named stays")
+	flags.StringVar(&actual, "actual", "",
+		"the composition that was really made: `lipf6=1.08,ec=0.3`; what is not named stays")
 	flags.StringArrayVar(&further, "further", nil, furtherHelp)
 	for outcome, help := range map[events.Resolution]string{
 		events.ResolvedMeasured:     "it was measured after all, with the result that was taken back",

@@ -117,7 +117,8 @@ func (a *app) wantedDefinition(ctx context.Context, t target, s *campaign.State)
 		return def, err
 	}
 	// A seed that --seed gave is not in the file, and need not be given again.
-	if first, err := campaignfile.Parse(a.registry, t.path, []byte(s.Source)); err == nil && first.Definition.Seed == def.Seed {
+	first, err := campaignfile.Parse(a.registry, t.path, []byte(s.Source))
+	if err == nil && first.Definition.Seed == def.Seed {
 		def.Seed = s.Definition.Seed
 	}
 	return def, nil

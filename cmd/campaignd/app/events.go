@@ -38,7 +38,9 @@ ended; it does not matter whether somebody runs the campaign yet.`,
 				return err
 			}
 			if follow && a.json {
-				return badInput("--json prints one document, which --follow never ends: use --follow alone, it prints a JSON document a line")
+				return badInput(
+					"--json prints one document, which --follow never ends: use --follow alone, it prints a JSON document a line",
+				)
 			}
 			keep, err := kindFilter(kinds)
 			if err != nil {
@@ -107,7 +109,11 @@ func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
 			}
 		}
 		if !found {
-			return nil, badInput("there is no kind of event %q; the nouns are %s, and `campaignd schema --list` lists all kinds", w, strings.Join(nouns, ", "))
+			return nil, badInput(
+				"there is no kind of event %q; the nouns are %s, and `campaignd schema --list` lists all kinds",
+				w,
+				strings.Join(nouns, ", "),
+			)
 		}
 	}
 	return func(k events.Kind) bool { return kinds[k] }, nil

@@ -91,7 +91,8 @@ func (a *app) allowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.request(cmd.Context(), t, engine.Request{Allow: &engine.Allow{Exclusion: args[0], Reason: reason}})
+			allow := &engine.Allow{Exclusion: args[0], Reason: reason}
+			return a.request(cmd.Context(), t, engine.Request{Allow: allow})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
@@ -114,7 +115,10 @@ func parseRegion(def *definition.Campaign, text string) (map[string]definition.R
 		name, value, ok := strings.Cut(part, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || value == "" || value == ".." {
-			return nil, badInput("--where: %q is not NAME=INTERVAL or NAME=CATEGORY; write it as in lipf6=1.8..,ec=0.45..0.52", part)
+			return nil, badInput(
+				"--where: %q is not NAME=INTERVAL or NAME=CATEGORY; write it as in lipf6=1.8..,ec=0.45..0.52",
+				part,
+			)
 		}
 		if _, twice := region[name]; twice {
 			return nil, badInput("--where: %s is there twice", name)

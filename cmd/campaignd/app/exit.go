@@ -178,7 +178,8 @@ func (a *app) explainError(err error) string {
 	message := a.about.clause(strings.TrimPrefix(err.Error(), "pebblelog: "), problem.RemediesOf(err))
 	switch {
 	case errors.Is(err, events.ErrDamaged):
-		message = damageInWords(err) + "; " + a.about.command("audit") + " looks at all of it. Nothing was changed: go on from a copy that is whole"
+		message = fmt.Sprintf("%s; %s looks at all of it. Nothing was changed: go on from a copy that is whole",
+			damageInWords(err), a.about.command("audit"))
 	case errors.Is(err, events.ErrInUse):
 		message += "; wait for it to finish, or end it, and try again"
 	case strings.HasPrefix(message, "unknown shorthand flag: ") && strings.ContainsAny(message, "0123456789"):

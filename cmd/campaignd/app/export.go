@@ -178,7 +178,14 @@ func (a *app) exportTable(state *campaign.State) error {
 				row = append(row, "", "", "")
 			}
 		}
-		row = append(row, strconv.FormatBool(x.Excluded), strconv.FormatBool(x.Simulated), timestamp(x.RequestedAt), timestamp(x.EndedAt), x.Cause)
+		row = append(
+			row,
+			strconv.FormatBool(x.Excluded),
+			strconv.FormatBool(x.Simulated),
+			timestamp(x.RequestedAt),
+			timestamp(x.EndedAt),
+			x.Cause,
+		)
 		if err := w.Write(asTexts(row)); err != nil {
 			return err
 		}

@@ -43,7 +43,8 @@ campaign file that has no store yet, the store is made.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&im.again, "again", false, "take rows over though the campaign has the same")
-	flags.BoolVar(&im.anyway, "anyway", false, "take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated")
+	flags.BoolVar(&im.anyway, "anyway", false,
+		"take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated")
 	flags.StringSliceVar(&im.notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")
 	flags.StringSliceVar(&im.ignore, "ignore", nil, "`columns` that are left out: plate,operator")
 	return cmd

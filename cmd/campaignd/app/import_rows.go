@@ -103,7 +103,8 @@ func (im *importer) read(a *app, path string) error {
 			return err
 		}
 		if x, ok := before[importKey(key, tell.Value)]; ok && !im.again {
-			faults = append(faults, s.fault(row, at, fmt.Errorf("this row is in the campaign already, as %s; leave it out, or import it --again", x)))
+			err := fmt.Errorf("this row is in the campaign already, as %s; leave it out, or import it --again", x)
+			faults = append(faults, s.fault(row, at, err))
 			continue
 		}
 		im.rows = append(im.rows, tell)
@@ -120,7 +121,8 @@ func (im *importer) read(a *app, path string) error {
 // skip says why a row of an exported table is no measurement to be taken over, ""
 // for one that is.
 func (im *importer) skip(row sheetRow) string {
-	if status := im.sheet.cell(row, columnStatus).text; im.sheet.has(columnStatus) && status != string(campaign.Measured) {
+	status := im.sheet.cell(row, columnStatus).text
+	if im.sheet.has(columnStatus) && status != string(campaign.Measured) {
 		if status == "" {
 			return "without a status"
 		}

@@ -40,7 +40,8 @@ func number(what, text string) (float64, error) {
 	case err != nil:
 		return 0, badInput("%s: %q is not a number", what, text)
 	case math.IsNaN(x) || math.IsInf(x, 0):
-		return 0, badInput("%s: %q is not a finite number; where there is no result, say --failed \"why\"", what, text)
+		return 0, badInput("%s: %q is not a finite number; where there is no result, say --failed \"why\"",
+			what, text)
 	}
 	return x, nil
 }
@@ -83,7 +84,8 @@ func parsePoint(def *definition.Campaign, what, text string, all bool) (definiti
 	if all {
 		for _, par := range def.Parameters {
 			if _, ok := point[par.Name]; !ok {
-				return nil, badInput("%s: %s is missing; the parameters are %s", what, par.Name, parameterNames(def))
+				return nil, badInput("%s: %s is missing; the parameters are %s",
+					what, par.Name, parameterNames(def))
 			}
 		}
 	}
@@ -110,7 +112,8 @@ func parameterFrom(def *definition.Campaign, name, text string) (definition.Valu
 		}
 		return definition.Value{}, badInput("%s: %q is none of %s", name, text, strings.Join(names, ", "))
 	}
-	return definition.Value{}, badInput("there is no parameter %q; the parameters are %s", name, parameterNames(def))
+	return definition.Value{}, badInput("there is no parameter %q; the parameters are %s",
+		name, parameterNames(def))
 }
 
 func parameterNames(def *definition.Campaign) string {
@@ -141,10 +144,15 @@ func parseFurther(texts []string) ([]definition.Quantity, error) {
 		}
 		parts := furtherValue.FindStringSubmatch(strings.TrimSpace(value))
 		if parts == nil {
-			return nil, badInput("--further: %s: %q is not a number; where it is no number, say it with `campaignd note`", name, strings.TrimSpace(value))
+			return nil, badInput(
+				"--further: %s: %q is not a number; where it is no number, say it with `campaignd note`",
+				name,
+				strings.TrimSpace(value),
+			)
 		}
 		if strings.HasPrefix(parts[2], ",") {
-			return nil, badInput("--further: %s: %q is not a number; write it with a decimal point", name, strings.TrimSpace(value))
+			return nil, badInput("--further: %s: %q is not a number; write it with a decimal point",
+				name, strings.TrimSpace(value))
 		}
 		x, err := number("--further: "+name, parts[1])
 		if err != nil {

@@ -90,10 +90,13 @@ Exits 1 where a check fails.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&allowReal, "allow-real", false, "run experiments on an instrument that is not simulated, and kill its program in the middle of some")
+	cmd.Flags().BoolVar(&allowReal, "allow-real", false,
+		"run experiments on an instrument that is not simulated, and kill its program in the middle of some")
 	cmd.Flags().BoolVar(&noKill, "no-kill", false, "do not kill the program of such an instrument")
-	cmd.Flags().StringArrayVar(&at, "at", nil, "measure at this `composition` (lipf6=1,dmc=0.5); may be given more than once")
-	cmd.Flags().BoolVar(&allowOutOfLimits, "allow-out-of-limits", false, "also ask such an instrument for compositions just outside its limits")
+	cmd.Flags().StringArrayVar(&at, "at", nil,
+		"measure at this `composition` (lipf6=1,dmc=0.5); may be given more than once")
+	cmd.Flags().BoolVar(&allowOutOfLimits, "allow-out-of-limits", false,
+		"also ask such an instrument for compositions just outside its limits")
 	cmd.Flags().DurationVar(&patience, "patience", time.Minute, "the longest a measurement may take")
 	return cmd
 }
@@ -105,7 +108,10 @@ const checkPoints = 8
 // checkEnv is how the suite gets at a file's instrument, and at which compositions.
 func (a *app) checkEnv(ctx context.Context, t target, at []string) (instrumenttest.Env, error) {
 	if !t.file.Definition.Measures() {
-		return instrumenttest.Env{}, badInput("%s has no instrument to check: its experts compare compositions, and nothing is measured", t.path)
+		return instrumenttest.Env{}, badInput(
+			"%s has no instrument to check: its experts compare compositions, and nothing is measured",
+			t.path,
+		)
 	}
 	def, err := a.listCandidates(ctx, t, t.file.Definition)
 	if err != nil {

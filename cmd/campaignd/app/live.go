@@ -42,7 +42,13 @@ type live struct {
 // newLive returns a display on a terminal. interrupt is called on Ctrl-C, and
 // again on each further one.
 func newLive(in io.Reader, out io.Writer, after events.Sequence, interrupt func()) *live {
-	l := &live{out: out, after: after, story: view.NewStory(nil), done: make(chan struct{}), waiting: make(chan struct{}, 1)}
+	l := &live{
+		out:     out,
+		after:   after,
+		story:   view.NewStory(nil),
+		done:    make(chan struct{}),
+		waiting: make(chan struct{}, 1),
+	}
 	model := &panel{began: time.Now(), now: time.Now(), width: 80, interrupt: interrupt}
 	l.program = tea.NewProgram(model, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	return l

@@ -27,7 +27,9 @@ a random one, or, where nothing is measured, its utility.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if at == "" {
-				return badInput("predict needs --at points.csv, a CSV file with a column for each parameter (- reads standard input)")
+				return badInput(
+					"predict needs --at points.csv, a CSV file with a column for each parameter (- reads standard input)",
+				)
 			}
 			_, s, err := a.openToRead(cmd.Context(), args)
 			if err != nil {

@@ -59,13 +59,20 @@ agree.`,
 			}
 			state := core.State()
 			if a.json {
-				return a.printJSON(replayed{Campaign: s.name, Position: position, Sequence: state.Sequence, State: state, Digest: digest})
+				return a.printJSON(replayed{
+					Campaign: s.name,
+					Position: position,
+					Sequence: state.Sequence,
+					State:    state,
+					Digest:   digest,
+				})
 			}
 			summary, err := core.Summarize()
 			if err != nil {
 				return err
 			}
-			a.printf("Campaign %s after position %d (its event %d): %s\n\n", s.name, position, state.Sequence, view.Standing(state))
+			a.printf("Campaign %s after position %d (its event %d): %s\n\n",
+				s.name, position, state.Sequence, view.Standing(state))
 			for _, row := range append(view.Effort(state, summary), view.Found(state, summary)...) {
 				a.printf("  %-12s %s\n", row.Name, row.Text)
 			}
@@ -90,7 +97,11 @@ func holdsPosition(ctx context.Context, log events.Log, p events.Position) (bool
 }
 
 // replayTo folds a campaign's events up to a position.
-func replayTo(ctx context.Context, s *session, limit events.Position) (core *engine.Core, at events.Position, err error) {
+func replayTo(
+	ctx context.Context,
+	s *session,
+	limit events.Position,
+) (core *engine.Core, at events.Position, err error) {
 	core = engine.NewCore(s.app.registry)
 	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
 		if err != nil {
@@ -105,7 +116,8 @@ func replayTo(ctx context.Context, s *session, limit events.Position) (core *eng
 		at = e.Position
 	}
 	if core.State().Status == campaign.Undefined {
-		return nil, 0, badInput("at position %d the campaign %s is not defined yet", min(limit, s.log.Last()), s.name)
+		return nil, 0, badInput("at position %d the campaign %s is not defined yet",
+			min(limit, s.log.Last()), s.name)
 	}
 	return core, at, nil
 }

@@ -58,7 +58,13 @@ func (a *app) reportCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the `file` to write (default: report.html beside the store, and STORE.report.html where another campaign's is there)")
+	cmd.Flags().StringVarP(
+		&output,
+		"output",
+		"o",
+		"",
+		"the `file` to write (default: report.html beside the store, and STORE.report.html where another campaign's is there)",
+	)
 	return cmd
 }
 
@@ -92,10 +98,22 @@ func storeMode(store string) fs.FileMode {
 }
 
 // writeReport writes the report of a campaign, with a checkpoint of its log.
-func (a *app) writeReport(ctx context.Context, log events.Log, name, store, path, checkpoint string, mode fs.FileMode) error {
+func (a *app) writeReport(
+	ctx context.Context,
+	log events.Log,
+	name, store, path, checkpoint string,
+	mode fs.FileMode,
+) error {
 	return wholefile.Write(path, mode, func(f io.Writer) error {
 		w := bufio.NewWriter(f)
-		in := report.Input{Registry: a.registry, Log: log, Campaign: name, Store: store, Checkpoint: checkpoint, Advise: commands{store: store}.advice}
+		in := report.Input{
+			Registry:   a.registry,
+			Log:        log,
+			Campaign:   name,
+			Store:      store,
+			Checkpoint: checkpoint,
+			Advise:     commands{store: store}.advice,
+		}
 		if err := report.Write(ctx, w, in); err != nil {
 			return err
 		}

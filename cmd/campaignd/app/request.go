@@ -80,7 +80,8 @@ func leftOutBecause(state *campaign.State, stored []events.Event, about commands
 		corrected := events.CloudEventAttributes(e)["subject"]
 		for i := range state.Experiments {
 			x := &state.Experiments[i]
-			if x.Flag != nil && x.Flag.Verdict == events.VerdictOverturned && x.Flag.Repetition == corrected && x.Excluded {
+			overturned := x.Flag != nil && x.Flag.Verdict == events.VerdictOverturned
+			if overturned && x.Flag.Repetition == corrected && x.Excluded {
 				include := problem.Remedy{
 					Text: "take it in again", Action: problem.Correct, Subject: x.ID, Ways: []string{problem.WayInclude},
 				}
@@ -94,7 +95,11 @@ func leftOutBecause(state *campaign.State, stored []events.Event, about commands
 
 // submit opens the store, makes the request that build returns and has it
 // fulfilled. The caller closes the session.
-func (a *app) submit(ctx context.Context, t target, build func(*session) (engine.Request, error)) (*session, []events.Event, error) {
+func (a *app) submit(
+	ctx context.Context,
+	t target,
+	build func(*session) (engine.Request, error),
+) (*session, []events.Event, error) {
 	actor, err := a.actor()
 	if err != nil {
 		return nil, nil, err

@@ -12,7 +12,12 @@ import (
 func (a *app) resolveCommand() *cobra.Command {
 	var value, actual, reason string
 	var repeat, anyway bool
-	outcomes := []events.Resolution{events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}
+	outcomes := []events.Resolution{
+		events.ResolvedMeasured,
+		events.ResolvedFailed,
+		events.ResolvedInfeasible,
+		events.ResolvedNotPerformed,
+	}
 	cmd := &cobra.Command{
 		Use:   "resolve [TARGET] EXPERIMENT measured|failed|infeasible|not-performed",
 		Short: "Settle an experiment of which nobody knows whether it took place",
@@ -36,9 +41,16 @@ What was settled wrongly is corrected with ` + "`campaignd correct`" + `.`,
 			}
 			resolution := events.Resolution(args[1])
 			if !slices.Contains(outcomes, resolution) {
-				return badInput("%q is not a resolution: say measured, failed, infeasible or not-performed", resolution)
+				return badInput("%q is not a resolution: say measured, failed, infeasible or not-performed",
+					resolution)
 			}
-			r := &engine.Resolve{Experiment: args[0], Resolution: resolution, Repeat: repeat, Reason: reason, Anyway: anyway}
+			r := &engine.Resolve{
+				Experiment: args[0],
+				Resolution: resolution,
+				Repeat:     repeat,
+				Reason:     reason,
+				Anyway:     anyway,
+			}
 			if r.Value, err = optionalNumber("--value", value); err != nil {
 				return err
 			}
@@ -59,7 +71,8 @@ What was settled wrongly is corrected with ` + "`campaignd correct`" + `.`,
 		},
 	}
 	cmd.Flags().StringVar(&value, "value", "", "the measured `value`, in the objective's unit")
-	cmd.Flags().StringVar(&actual, "actual", "", "the composition that was really made, where it differs: `lipf6=1.08,ec=0.3`")
+	cmd.Flags().StringVar(&actual, "actual", "",
+		"the composition that was really made, where it differs: `lipf6=1.08,ec=0.3`")
 	cmd.Flags().BoolVar(&repeat, "repeat", false, "run the same composition again, as a new experiment")
 	cmd.Flags().BoolVar(&anyway, "anyway", false, anywayHelp)
 	cmd.Flags().StringVar(&reason, "reason", "", "how you know, for the record")

@@ -88,10 +88,14 @@ socket in the store; otherwise it opens the store itself.
 			root.AddCommand(c)
 		}
 	}
-	group("drive", a.runCommand(), a.statusCommand(), a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.resolveCommand(), a.amendCommand())
-	group("hand", a.suggestCommand(), a.tellCommand(), a.correctCommand(), a.anchorCommand(), a.excludeCommand(), a.allowCommand(), a.noteCommand(), a.importCommand())
-	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(), a.explainCommand(), a.auditCommand(), a.checkpointCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand())
-	group("prepare", a.simulateCommand(), a.validateCommand(), a.methodsCommand(), a.schemaCommand(), a.instrumentCommand(), a.versionCommand())
+	group("drive", a.runCommand(), a.statusCommand(), a.pauseCommand(), a.resumeCommand(), a.stopCommand(),
+		a.resolveCommand(), a.amendCommand())
+	group("hand", a.suggestCommand(), a.tellCommand(), a.correctCommand(), a.anchorCommand(), a.excludeCommand(),
+		a.allowCommand(), a.noteCommand(), a.importCommand())
+	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(), a.explainCommand(),
+		a.auditCommand(), a.checkpointCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand())
+	group("prepare", a.simulateCommand(), a.validateCommand(), a.methodsCommand(), a.schemaCommand(),
+		a.instrumentCommand(), a.versionCommand())
 	root.SetHelpCommandGroupID("prepare")
 	root.SetCompletionCommandGroupID("prepare")
 	return root

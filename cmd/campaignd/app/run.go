@@ -66,9 +66,14 @@ to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
 		},
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "the seed of a new campaign, instead of the file's")
-	cmd.Flags().StringVar(&keep.file, "checkpoint", "", "keep a checkpoint of the ended campaign's log in this `file`")
-	cmd.Flags().StringVar(&keep.command, "checkpoint-command", os.Getenv(checkpointCommandVariable),
-		"give a checkpoint of the ended campaign's log to this shell `command` (default: "+checkpointCommandVariable+" of the environment)")
+	cmd.Flags().StringVar(&keep.file, "checkpoint", "",
+		"keep a checkpoint of the ended campaign's log in this `file`")
+	cmd.Flags().StringVar(
+		&keep.command,
+		"checkpoint-command",
+		os.Getenv(checkpointCommandVariable),
+		"give a checkpoint of the ended campaign's log to this shell `command` (default: "+checkpointCommandVariable+" of the environment)",
+	)
 	return cmd
 }
 
@@ -125,8 +130,14 @@ func notHeld(ctx context.Context, t target) error {
 		what = status.Campaigns[0].Campaign
 	}
 	since := status.Since.Local().Format(time.DateTime)
-	return badStore("%s is being run by process %d since %s; watch it with `campaignd status %s` or `campaignd events --follow %s`",
-		what, status.PID, since, t, t)
+	return badStore(
+		"%s is being run by process %d since %s; watch it with `campaignd status %s` or `campaignd events --follow %s`",
+		what,
+		status.PID,
+		since,
+		t,
+		t,
+	)
 }
 
 // running is a campaign that this command runs.
@@ -156,8 +167,13 @@ func (r *running) prepare(ctx context.Context, seed *uint64) error {
 	}
 	def := core.State().Definition
 	if seed != nil && *seed != def.Seed {
-		return badInput("the campaign in %s has the seed %d, not %d: a campaign keeps its seed. Leave --seed out to continue it, or start another one with --store OTHER%s",
-			r.target.store, def.Seed, *seed, storeEnding)
+		return badInput(
+			"the campaign in %s has the seed %d, not %d: a campaign keeps its seed. Leave --seed out to continue it, or start another one with --store OTHER%s",
+			r.target.store,
+			def.Seed,
+			*seed,
+			storeEnding,
+		)
 	}
 	if r.target.file != nil {
 		if err := r.compare(ctx, r.target, core.State()); err != nil {
@@ -355,7 +371,8 @@ func (r *running) undecided(ctx context.Context) map[string]string {
 		if d, ok := payload.(*events.DecisionMade); ok && d.Elimination != nil && d.Expert != "" {
 			left[d.Expert] = ""
 			if d.Elimination.Kept > 1 {
-				left[d.Expert] = fmt.Sprintf("%d of %s may still be the best", d.Elimination.Kept, format.Count(d.Elimination.Candidates, "candidate"))
+				left[d.Expert] = fmt.Sprintf("%d of %s may still be the best",
+					d.Elimination.Kept, format.Count(d.Elimination.Candidates, "candidate"))
 			}
 		}
 	}
@@ -373,7 +390,8 @@ func (r *running) checkpoint(ctx context.Context) {
 		err = r.handOver(ctx, r.host.Log(), c, r.keep)
 	}
 	if err != nil {
-		r.remark("The checkpoint was not kept: %v. Make one with: campaignd checkpoint %s", err, shellArg(r.target.store))
+		r.remark("The checkpoint was not kept: %v. Make one with: campaignd checkpoint %s",
+			err, shellArg(r.target.store))
 	}
 }
 

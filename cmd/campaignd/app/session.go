@@ -114,7 +114,8 @@ func openingFailed(store string, err error) error {
 	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, events.ErrDamaged):
 		return badStore("there is no store %s yet; `campaignd run FILE` makes one", store)
 	case errors.Is(err, fs.ErrPermission):
-		return badStore("%w; a store is private: its owner can let others read it with chmod -R go+rX %s", err, shellArg(store))
+		return badStore("%w; a store is private: its owner can let others read it with chmod -R go+rX %s",
+			err, shellArg(store))
 	}
 	return storeError{err}
 }
@@ -200,5 +201,6 @@ func onlyCampaign(ctx context.Context, log events.Log) (string, error) {
 	case len(names) == 1:
 		return names[0], nil
 	}
-	return "", badInput("the store holds several campaigns: choose one of %s with --campaign", strings.Join(names, ", "))
+	return "", badInput("the store holds several campaigns: choose one of %s with --campaign",
+		strings.Join(names, ", "))
 }

@@ -68,7 +68,8 @@ number of workers.`,
 			return s.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&s.size, "size", "", "run this `size` of the study, one of those it names (default: as the file stands)")
+	cmd.Flags().StringVar(&s.size, "size", "",
+		"run this `size` of the study, one of those it names (default: as the file stands)")
 	cmd.Flags().StringVar(&s.seeds, "seeds", "", "seeds instead of the file's: a `count`, or first-last")
 	cmd.Flags().StringVarP(&s.out, "out", "o", "", "the study's `folder` (default NAME.study beside the file)")
 	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "how many campaigns run at once")
@@ -153,7 +154,10 @@ func (s *simulation) run(ctx context.Context) error {
 	missing := len(study.Missing(results))
 	progress := s.newProgress(study, missing)
 	began := time.Now()
-	err = study.Run(ctx, simulate.Run{Results: results, Workers: s.workers, Build: thisBuild().Build, Finished: progress.finished})
+	err = study.Run(
+		ctx,
+		simulate.Run{Results: results, Workers: s.workers, Build: thisBuild().Build, Finished: progress.finished},
+	)
 	progress.close()
 	var failed *simulate.FailedError
 	if err != nil && !errors.As(err, &failed) {
@@ -182,7 +186,8 @@ func (s *simulation) run(ctx context.Context) error {
 		s.printf("Wrote %s\n", filepath.Join(s.out, "report.html"))
 	}
 	if err != nil {
-		return linesError{fmt.Errorf("these campaigns failed, and the others are compared without their seeds:\n%w", err)}
+		return linesError{fmt.Errorf("these campaigns failed, and the others are compared without their seeds:\n%w",
+			err)}
 	}
 	return nil
 }
@@ -199,7 +204,10 @@ func parseSeeds(text string) (studyfile.Seeds, error) {
 	}
 	b, err2 := strconv.ParseUint(to, 10, 32)
 	if err != nil || err2 != nil || a < 1 || b < a {
-		return studyfile.Seeds{}, badInput("--seeds %s: write a count, as in 30, or the first and the last, as in 1001-1060", text)
+		return studyfile.Seeds{}, badInput(
+			"--seeds %s: write a count, as in 30, or the first and the last, as in 1001-1060",
+			text,
+		)
 	}
 	return studyfile.Seeds{First: a, Count: int(b - a + 1)}, nil
 }

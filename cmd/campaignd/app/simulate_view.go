@@ -50,8 +50,16 @@ func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgr
 	if missing == 0 {
 		return p
 	}
-	s.remark("%s: %s (%s × %s × %s), %d to run with %s", study.File.Name, format.Count(len(study.Units), "campaign"),
-		format.Count(len(study.Tasks), "task"), format.Count(len(study.Arms), "arm"), format.Count(study.File.Seeds.Count, "seed"), missing, format.Count(s.workers, "worker"))
+	s.remark(
+		"%s: %s (%s × %s × %s), %d to run with %s",
+		study.File.Name,
+		format.Count(len(study.Units), "campaign"),
+		format.Count(len(study.Tasks), "task"),
+		format.Count(len(study.Arms), "arm"),
+		format.Count(study.File.Seeds.Count, "seed"),
+		missing,
+		format.Count(s.workers, "worker"),
+	)
 	if p.terminal {
 		p.drawn.Go(p.draw)
 	}
@@ -139,7 +147,8 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 		if t.Task.Objective.Unit != "" {
 			unit = ", in " + t.Task.Objective.Unit
 		}
-		s.printf("\n%s: simple regret after %s over %s%s\n\n", t.Task.Name, format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed"), unit)
+		s.printf("\n%s: simple regret after %s over %s%s\n\n",
+			t.Task.Name, format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed"), unit)
 		w := tabwriter.NewWriter(s.stdout, 0, 0, 3, ' ', 0)
 		store := t.Task.Kind == simulate.Store
 		tabulate(w, "  arm\tregret\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion", baseline)
@@ -152,7 +161,17 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 			if !math.IsNaN(a.Until) {
 				near = fmt.Sprintf("%.0f", a.Until)
 			}
-			tabulate(w, "  %s\t%s\t%s\t%.2f\t%s\t%.1f\t%s", a.Arm.Name, plusMinus(a.Regret), intervalText(a.Difference), a.Rank, near, a.Asked, secondsText(simulate.Quantile(0.5, a.Seconds)))
+			tabulate(
+				w,
+				"  %s\t%s\t%s\t%.2f\t%s\t%.1f\t%s",
+				a.Arm.Name,
+				plusMinus(a.Regret),
+				intervalText(a.Difference),
+				a.Rank,
+				near,
+				a.Asked,
+				secondsText(simulate.Quantile(0.5, a.Seconds)),
+			)
 			if store {
 				tabulate(w, "\t%.0f %%\t%.0f %%", 100*a.FromLog, 100*a.FromSurrogate)
 			}
@@ -194,7 +213,13 @@ func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, ran
 		}
 		return &x
 	}
-	out := studied{Study: study.File.Name, Folder: s.out, Report: filepath.Join(s.out, "report.html"), Campaigns: len(study.Units), Ran: ran}
+	out := studied{
+		Study:     study.File.Name,
+		Folder:    s.out,
+		Report:    filepath.Join(s.out, "report.html"),
+		Campaigns: len(study.Units),
+		Ran:       ran,
+	}
 	for _, t := range summary.Tasks {
 		if len(t.Seeds) == 0 {
 			continue

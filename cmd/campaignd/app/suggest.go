@@ -92,7 +92,11 @@ func (a *app) suggest(ctx context.Context, t target) error {
 }
 
 // openSimulated returns the simulated experts of a definition.
-func (a *app) openSimulated(ctx context.Context, def definition.Campaign, t target) (map[string]humans.Reviewer, error) {
+func (a *app) openSimulated(
+	ctx context.Context,
+	def definition.Campaign,
+	t target,
+) (map[string]humans.Reviewer, error) {
 	only := def
 	only.Experts = nil
 	for _, e := range def.Experts {

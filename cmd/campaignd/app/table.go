@@ -89,7 +89,8 @@ func (a *app) readSheet(def *definition.Campaign, path string, form sheetForm) (
 	reader.TrimLeadingSpace = true
 	header, err := reader.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, badInput("%s is empty: its first line names the columns: %s", path, columnNames(def, form.required))
+		return nil, badInput("%s is empty: its first line names the columns: %s",
+			path, columnNames(def, form.required))
 	}
 	if err != nil {
 		return nil, badInput("%s: %w; nothing was changed", path, err)
@@ -108,8 +109,13 @@ func (a *app) readSheet(def *definition.Campaign, path string, form sheetForm) (
 		}
 		if errors.Is(err, csv.ErrFieldCount) {
 			line, _ := reader.FieldPos(0)
-			return nil, badInput("%s:%d: there are %d cells, and %d columns in the header; is there a number with a decimal comma? Write it with a point. Nothing was changed",
-				path, line, len(record), len(header))
+			return nil, badInput(
+				"%s:%d: there are %d cells, and %d columns in the header; is there a number with a decimal comma? Write it with a point. Nothing was changed",
+				path,
+				line,
+				len(record),
+				len(header),
+			)
 		}
 		if err != nil {
 			return nil, badInput("%s: %w; nothing was changed", path, err)
@@ -185,7 +191,11 @@ func checkHeader(def *definition.Campaign, path string, header []string, form sh
 	if len(header) == 1 {
 		for separator, name := range map[string]string{";": ";", "\t": "tabs"} {
 			if strings.Contains(header[0], separator) {
-				return badInput("%s:1: the columns are separated by %s: save it as CSV separated by commas, with decimal points", path, name)
+				return badInput(
+					"%s:1: the columns are separated by %s: save it as CSV separated by commas, with decimal points",
+					path,
+					name,
+				)
 			}
 		}
 	}
@@ -217,7 +227,8 @@ func checkHeader(def *definition.Campaign, path string, header []string, form sh
 	if foreign {
 		remedy = form.remedy
 	}
-	return badInput("%s:1: the columns: %s; they must be %s%s", path, strings.Join(faults, ", "), columnNames(def, form.required), remedy)
+	return badInput("%s:1: the columns: %s; they must be %s%s",
+		path, strings.Join(faults, ", "), columnNames(def, form.required), remedy)
 }
 
 func columnNames(def *definition.Campaign, extra []string) string {

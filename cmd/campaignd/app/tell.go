@@ -47,7 +47,10 @@ be named any more once something else was chosen in its place.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := subject(args); n >= 0 && strings.HasPrefix(args[n], "q") {
 				if value+actual+unit+sd+failed+cannot+again != "" || further != nil {
-					return badInput("%s is a question: it is answered in words, and --comment is all that goes with it", args[n])
+					return badInput(
+						"%s is a question: it is answered in words, and --comment is all that goes with it",
+						args[n],
+					)
 				}
 				if parameters != "" {
 					args = append(args, parameters)
@@ -66,7 +69,10 @@ be named any more once something else was chosen in its place.`,
 				return badInput("%d arguments do not say what to tell; usage: %s", len(args), cmd.UseLine())
 			}
 			if i := subject(args); n == 2 && len(args) == 2 && i == 1 {
-				return badInput("what is the result of %s? Give its value, or one of --failed, --cannot and --again with the reason", args[1])
+				return badInput(
+					"what is the result of %s? Give its value, or one of --failed, --cannot and --again with the reason",
+					args[1],
+				)
 			}
 			t, args, err := a.targetAndArgs(args, n)
 			if err != nil {
@@ -132,14 +138,16 @@ be named any more once something else was chosen in its place.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&parameters, "parameters", "", "the composition of your own experiment, which counts against the budget: `lipf6=1.1,ec=0.3,dmc=1`")
+	flags.StringVar(&parameters, "parameters", "",
+		"the composition of your own experiment, which counts against the budget: `lipf6=1.1,ec=0.3,dmc=1`")
 	flags.StringVar(&actual, "actual", "", "the composition that was really made, where it differs: `lipf6=1.08`")
 	flags.StringVar(&value, "value", "", "the `value`, instead of as an argument")
 	flags.StringVar(&unit, "unit", "", "the value's unit, to be checked against the campaign's")
 	flags.StringVar(&sd, "sd", "", "the standard deviation of the value, where you know it")
 	flags.StringArrayVar(&further, "further", nil, furtherHelp)
 	flags.StringVar(&failed, "failed", "", "why there is no value")
-	flags.StringVar(&cannot, "cannot", "", "can't: why the composition, and others like it, cannot be made or measured")
+	flags.StringVar(&cannot, "cannot", "",
+		"can't: why the composition, and others like it, cannot be made or measured")
 	flags.StringVar(&again, "again", "", "try again: why nothing took place; the same is asked for again")
 	flags.StringVar(&comment, "comment", "", "a remark with an answer")
 	flags.BoolVar(&anyway, "anyway", false, anywayHelp)

@@ -63,13 +63,17 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 			}
 			answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{}, Remarks: []string{}}
 			if err == nil {
-				answer.Remarks = append(answer.Remarks, campaignfile.Remarks(a.registry, *def, filepath.Dir(args[0]))...)
+				remarks := campaignfile.Remarks(a.registry, *def, filepath.Dir(args[0]))
+				answer.Remarks = append(answer.Remarks, remarks...)
 			}
 			var faulty *yamltree.Error
 			switch {
 			case errors.As(err, &faulty):
 				for _, f := range faulty.Faults {
-					answer.Faults = append(answer.Faults, validatedFault{f.Path.String(), f.Line, f.Column, f.Message, f.Remedy})
+					answer.Faults = append(
+						answer.Faults,
+						validatedFault{f.Path.String(), f.Line, f.Column, f.Message, f.Remedy},
+					)
 				}
 			case err != nil:
 				answer.Faults = append(answer.Faults, validatedFault{Problem: err.Error()})
@@ -83,7 +87,8 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&explain, "explain", false, "write policy, model and initial design out, with every default")
+	cmd.Flags().BoolVar(&explain, "explain", false,
+		"write policy, model and initial design out, with every default")
 	return cmd
 }
 
