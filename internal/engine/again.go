@@ -33,7 +33,7 @@ func (c *Core) withConsequences(payload events.Payload) []events.Payload {
 // again requests an experiment's composition once more.
 func (c *Core) again(x *campaign.Experiment, replicate int) *events.ExperimentRequested {
 	return &events.ExperimentRequested{
-		Experiment: campaign.ExperimentID(len(c.State().Experiments)), Parameters: x.Parameters,
+		Experiment: events.ExperimentID(len(c.State().Experiments) + 1), Parameters: x.Parameters,
 		Origin: x.Origin, Decision: x.Decision, Replicate: replicate,
 	}
 }

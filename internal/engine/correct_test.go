@@ -62,7 +62,7 @@ func told(t *testing.T, budget int, outcome events.Payload) (*memlog.Log, defini
 	}
 	points := []definition.Point{at(1, 0.35, 0.5), subject, subject, at(0.5, 0.5, 0.2), at(2, 0.32, 0.9), at(0.9, 0.45, 0.6)}
 	for i, point := range points {
-		id := campaign.ExperimentID(i)
+		id := events.ExperimentID(i + 1)
 		var ended events.Payload = &events.ExperimentMeasured{Experiment: id, Instrument: "person", Requested: point, Measurement: *result(point, 8+float64(i))}
 		switch id {
 		case "e2":

@@ -37,7 +37,7 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 			return step, nil
 		}
 	}
-	id := campaign.DecisionID(s.Decisions)
+	id := events.DecisionID(s.Decisions + 1)
 	return Decide{Decision: id, Seed: seedFor(s.Definition.Seed, "decision", id)}, nil
 }
 

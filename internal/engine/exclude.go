@@ -98,7 +98,7 @@ func (c *Core) exclusion(point definition.Point, region map[string]definition.Re
 		return nil, notPossible("without it nothing would be left to suggest (%w); stop the campaign instead, or exclude less", err)
 	}
 	return &events.RegionExcluded{
-		Exclusion: campaign.ExclusionID(len(s.Exclusions)), Region: excluded, About: about, Reason: reason,
+		Exclusion: events.ExclusionID(len(s.Exclusions) + 1), Region: excluded, About: about, Reason: reason,
 	}, nil
 }
 

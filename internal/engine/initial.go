@@ -59,7 +59,7 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 		return nil, err
 	}
 	return Record{[]events.Payload{&events.QuestionAsked{
-		Question: campaign.QuestionID(len(s.Questions)), Form: events.FormLabel, Expert: expert.Name,
+		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormLabel, Expert: expert.Name,
 		Options:     []events.Option{{Parameters: points[have]}},
 		Explanation: fmt.Sprintf("Initial question %d of %d, at a random composition: would it be worth an experiment?", have+1, want),
 		Expires:     c.expiry(w.Now, expert.Name),
@@ -91,7 +91,7 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 		options[i].Parameters = p
 	}
 	return Record{[]events.Payload{&events.QuestionAsked{
-		Question: campaign.QuestionID(len(s.Questions)), Form: events.FormComparison, Expert: expert.Name, Options: options,
+		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormComparison, Expert: expert.Name, Options: options,
 		Explanation: fmt.Sprintf("Initial comparison %d of %d.", have+1, want),
 		Expires:     c.expiry(w.Now, expert.Name),
 	}}}, nil
@@ -171,7 +171,7 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 			return step, nil
 		}
 		return Record{[]events.Payload{&events.ExperimentRequested{
-			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: point,
+			Experiment: events.ExperimentID(len(s.Experiments) + 1), Parameters: point,
 			Origin: events.OriginInitial, Replicate: 1,
 		}}}, nil
 	}
@@ -207,7 +207,7 @@ func (c *Core) nextReplicate(s *campaign.State, w World) (Step, error) {
 		return step, nil
 	}
 	return Record{[]events.Payload{&events.ExperimentRequested{
-		Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: x.Parameters,
+		Experiment: events.ExperimentID(len(s.Experiments) + 1), Parameters: x.Parameters,
 		Origin: x.Origin, Decision: x.Decision, Replicate: x.Replicate + 1,
 	}}}, nil
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Fit makes the fit of a step. A fit that does not succeed is an event too; the
@@ -69,7 +68,7 @@ func (c *Core) Decide(ctx context.Context, step Decide, build events.Build, now 
 	switch d.Action {
 	case events.ActionRun:
 		payloads = append(payloads, &events.ExperimentRequested{
-			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: d.Candidate().Parameters,
+			Experiment: events.ExperimentID(len(s.Experiments) + 1), Parameters: d.Candidate().Parameters,
 			Origin: events.OriginPolicy, Decision: step.Decision, Replicate: 1 + c.runsOf(d.Candidate().Parameters),
 		})
 	case events.ActionAsk:

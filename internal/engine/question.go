@@ -9,7 +9,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -162,16 +161,14 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 // a decision has taken it up.
 func (c *Core) takenUp(q *campaign.Question) error {
 	s := c.State()
-	if projections.Number(q.Decision) >= s.Decisions {
+	if !s.DecidedSince(q) {
 		return nil
 	}
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; projections.Number(x.Decision) > projections.Number(q.Decision) {
-			return conflict(q.ID, "the answer to %s has been taken up in %s", q.ID, x.ID).With(problem.Remedy{
-				Text: "call that off, or correct it", Action: problem.Correct, Subject: x.ID,
-				Ways: []string{string(events.ResolvedNotPerformed), problem.WayExclude, problem.WayActual},
-			})
-		}
+	if x := s.RanIn(q.Turn); x != nil {
+		return conflict(q.ID, "the answer to %s has been taken up in %s", q.ID, x.ID).With(problem.Remedy{
+			Text: "call that off, or correct it", Action: problem.Correct, Subject: x.ID,
+			Ways: []string{string(events.ResolvedNotPerformed), problem.WayExclude, problem.WayActual},
+		})
 	}
 	return conflict(q.ID, "the answer to %s has been taken up: later decisions rest on it", q.ID)
 }
@@ -203,7 +200,7 @@ func (c *Core) Answerable(q *campaign.Question) error {
 	switch {
 	case q.Status == campaign.Withdrawn:
 		return conflict(q.ID, "%s was withdrawn, and takes no answer any more", q.ID)
-	case q.Status == campaign.Expired && forms[q.Form].next && projections.Number(q.Decision) < c.State().Decisions:
+	case q.Status == campaign.Expired && forms[q.Form].next && c.State().DecidedSince(q):
 		return conflict(q.ID, "%s expired, and the campaign has gone on without: a composition can be named when you are asked next", q.ID).
 			With(problem.Remedy{Text: "to have it now, measure it on your own and tell its result", Action: problem.Tell})
 	}
@@ -214,7 +211,7 @@ func (c *Core) Answerable(q *campaign.Question) error {
 func (c *Core) ask(d *events.DecisionMade, explanation string, now time.Time) events.Payload {
 	about, suggestion := forms[d.Form].put(d)
 	return &events.QuestionAsked{
-		Question: campaign.QuestionID(len(c.State().Questions)), Form: d.Form, Expert: d.Expert,
+		Question: events.QuestionID(len(c.State().Questions) + 1), Form: d.Form, Expert: d.Expert,
 		Options: about, Suggestion: suggestion, Explanation: explanation, Attributions: d.Attributions,
 		Decision: d.Decision, Expires: c.expiry(now, d.Expert),
 	}

@@ -123,7 +123,7 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	case r.Note != nil:
 		return c.note(r.Note)
 	case r.Tell != nil:
-		return c.tell(*r.Tell, events.OriginPerson, len(s.Experiments))
+		return c.tell(*r.Tell, events.OriginPerson, len(s.Experiments)+1)
 	case r.Import != nil:
 		return c.imports(r.Import)
 	case r.Answer != nil:
@@ -199,7 +199,7 @@ func (c *Core) measurement(actual definition.Point, value float64, unit string, 
 	return m, nil
 }
 
-// tell records a person's result. number is how many experiments there are.
+// tell records a person's result. number is that of an experiment of their own.
 func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload, error) {
 	s := c.State()
 	var payloads []events.Payload
@@ -230,7 +230,7 @@ func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload,
 				return nil, err
 			}
 		}
-		id = campaign.ExperimentID(number)
+		id = events.ExperimentID(number)
 		payloads = append(payloads, &events.ExperimentRequested{
 			Experiment: id, Parameters: requested, Origin: origin, Replicate: 1 + c.runsOf(requested),
 		})
@@ -290,7 +290,7 @@ func (c *Core) runsOf(point definition.Point) (n int) {
 // imports records earlier measurements, all or none.
 func (c *Core) imports(rows []Tell) ([]events.Payload, error) {
 	var payloads []events.Payload
-	number := len(c.State().Experiments)
+	number := len(c.State().Experiments) + 1
 	before := make(map[string]int) // rows of a composition
 	for i, row := range rows {
 		if row.Experiment != "" {

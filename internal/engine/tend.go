@@ -154,7 +154,7 @@ func (r *Runner) labels(ctx context.Context, step Examples) ([]events.Payload, e
 	payloads := make([]events.Payload, len(examples))
 	for i, example := range examples {
 		payloads[i] = &events.QuestionAnswered{
-			Question: campaign.QuestionID(len(r.core.State().Questions) + i), Form: events.FormLabel, Expert: step.Expert,
+			Question: events.QuestionID(len(r.core.State().Questions) + 1 + i), Form: events.FormLabel, Expert: step.Expert,
 			Options: []definition.Point{example.Point}, Answer: events.Answer{Label: example.Label}, Volunteered: true,
 		}
 	}
@@ -173,7 +173,7 @@ func (r *Runner) comparisons(ctx context.Context, step Examples) ([]events.Paylo
 	payloads := make([]events.Payload, len(compared))
 	for i, c := range compared {
 		payloads[i] = &events.QuestionAnswered{
-			Question: campaign.QuestionID(len(r.core.State().Questions) + i), Form: events.FormComparison, Expert: step.Expert,
+			Question: events.QuestionID(len(r.core.State().Questions) + 1 + i), Form: events.FormComparison, Expert: step.Expert,
 			Options: c.Points, Answer: events.Answer{Order: c.Order}, Volunteered: true,
 		}
 	}

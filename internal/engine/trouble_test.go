@@ -129,7 +129,7 @@ func TestAfterPause(t *testing.T) {
 		def := electrolyte(t, 1, c.budget, unaided)
 		s := &campaign.State{Status: campaign.Paused, Definition: &def}
 		for i := range 4 {
-			s.Experiments = append(s.Experiments, campaign.Experiment{ID: campaign.ExperimentID(i), Status: c.status})
+			s.Experiments = append(s.Experiments, campaign.Experiment{ID: events.ExperimentID(i + 1), Status: c.status})
 		}
 		var got []problem.Action
 		for _, r := range engine.AfterPause(s) {

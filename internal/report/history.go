@@ -16,7 +16,6 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -289,7 +288,7 @@ func (h *history) incident(e events.Event, payload events.Payload) {
 // decision returns the decision of an identifier, or nil.
 func (h *history) decision(id string) *decision {
 	if h.state.HasDecision(id) {
-		if n := projections.Number(id); n <= len(h.decisions) {
+		if n := events.DecisionNumber(id); n <= len(h.decisions) {
 			return &h.decisions[n-1]
 		}
 	}
@@ -363,7 +362,7 @@ const everyFit = 100
 // follow evaluates the model where a fit has just been recorded.
 func (h *history) follow(payload events.Payload, m *measuredSoFar) {
 	note := func(experiment string) {
-		m.n, m.last = m.n+1, max(m.last, projections.Number(experiment))
+		m.n, m.last = m.n+1, max(m.last, events.ExperimentNumber(experiment))
 	}
 	switch p := payload.(type) {
 	case *events.ExperimentMeasured:

@@ -354,7 +354,7 @@ func TestStatusInWords(t *testing.T) {
 func TestQuestionsNobodyAnswered(t *testing.T) {
 	payloads := []events.Payload{byHand()}
 	for i := range 7 {
-		id := campaign.QuestionID(i)
+		id := events.QuestionID(i + 1)
 		payloads = append(payloads,
 			asksToLabel(id, "ada", ""),
 			&events.QuestionExpired{Question: id})

@@ -18,7 +18,7 @@ import (
 func (p *policy) schedule(s *campaign.State) handover.Schedule {
 	left := max(0, p.def.Budget.Experiments-s.Spent())
 	turns := (left + p.def.Replicates - 1) / p.def.Replicates
-	chosen := turn.Chosen(s)
+	chosen := s.Turns
 	return handover.Schedule{Chosen: chosen, Budget: chosen + turns, Experts: len(p.def.Experts)}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/policies/step"
 	"github.com/campaignd/campaignd/policies/turn"
-	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -122,7 +121,7 @@ func turnedDown(v policies.View, expert string) (n int) {
 		if err != nil {
 			return n
 		}
-		if ran := turn.RanAfter(v.Campaign, projections.Number(q.Decision)); ran != nil {
+		if ran := v.Campaign.RanIn(q.Turn); ran != nil {
 			if key, err := v.Space.Key(ran.Parameters); err != nil || key == named {
 				return n
 			}

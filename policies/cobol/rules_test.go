@@ -48,7 +48,7 @@ func after(t *testing.T, policy definition.Policy) situation {
 func (s *situation) asked(status campaign.QuestionStatus, label events.Label, at definition.Point) {
 	state := s.view.Campaign
 	state.Questions = append(slices.Clone(state.Questions), campaign.Question{
-		ID: campaign.QuestionID(len(state.Questions)), Decision: campaign.DecisionID(state.Decisions - 1),
+		ID: events.QuestionID(len(state.Questions) + 1), Decision: events.DecisionID(state.Decisions), Turn: state.Turns + 1,
 		Status: status, Form: events.FormLabel, Expert: "ada",
 		Options: []events.Option{{Parameters: at}}, Answer: events.Answer{Label: label},
 	})

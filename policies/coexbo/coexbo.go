@@ -275,7 +275,7 @@ func (p *policy) second(s *step.Step, acquisition next.Acquisition, unaided sear
 	}
 	return p.prior.acquisition(given{
 		model: model, base: acquisition, logarithm: p.rule.Name() == "logei",
-		prefs: prefs, beta: s.Beta, turn: turn.Chosen(s.View.Campaign) + 1,
+		prefs: prefs, beta: s.Beta, turn: s.View.Campaign.Turns + 1,
 	})
 }
 

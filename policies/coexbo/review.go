@@ -4,8 +4,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/turn"
-	"github.com/campaignd/campaignd/projections"
 )
 
 // reviewed looks back at the choice that led to the latest measurement: how
@@ -20,7 +18,7 @@ func reviewed(v policies.View) (*events.ChoiceReview, error) {
 	if last < 0 || s.Experiments[last].Origin != events.OriginPolicy {
 		return nil, nil
 	}
-	questions := turn.QuestionsBefore(s, projections.Number(s.Experiments[last].Decision))
+	questions := s.QuestionsIn(s.Experiments[last].Turn)
 	for i := len(questions) - 1; i >= 0; i-- {
 		q := &questions[i]
 		if q.Form != events.FormComparison || len(q.Answer.Order) < 2 {

@@ -146,7 +146,7 @@ func (x *Expert) label(question string, point definition.Point, label events.Lab
 		return changes
 	}
 	added := Label{Question: question, Point: point, Reject: label != events.LabelAccept}
-	x.Labels = projections.InOrder(x.Labels, added, func(l Label) string { return l.Question })
+	x.Labels = projections.InOrder(x.Labels, added, func(l Label) int { return events.QuestionNumber(l.Question) })
 	return changes + 1
 }
 

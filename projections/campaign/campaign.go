@@ -103,29 +103,29 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		return s.applyQuestion(e, payload)
 
 	case *events.RegionExcluded:
-		if next := ExclusionID(len(s.Exclusions)); p.Exclusion != next {
+		if next := events.ExclusionID(len(s.Exclusions) + 1); p.Exclusion != next {
 			return fmt.Sprintf("exclusion %s is out of order, %s was next", p.Exclusion, next)
 		}
 		s.Exclusions = append(s.Exclusions, Exclusion{
 			ID: p.Exclusion, Region: p.Region, About: p.About, Reason: p.Reason, Actor: e.Actor, Time: e.Time,
 		})
 	case *events.RegionAllowed:
-		i := index('n', p.Exclusion, len(s.Exclusions))
+		exclusion := s.exclusion(p.Exclusion)
 		switch {
-		case i < 0:
+		case exclusion == nil:
 			return fmt.Sprintf("there is no exclusion %s", p.Exclusion)
-		case s.Exclusions[i].Lifted:
+		case exclusion.Lifted:
 			return fmt.Sprintf("%s was taken back before", p.Exclusion)
 		}
-		s.Exclusions[i].Lifted = true
+		exclusion.Lifted = true
 
 	case *events.ModelFitted:
 		s.Failure = ""
 	case *events.ModelFitFailed:
 		s.Failure = p.Cause
 	case *events.DecisionMade:
-		if p.Decision != DecisionID(s.Decisions) {
-			return fmt.Sprintf("decision %s is out of order, %s was next", p.Decision, DecisionID(s.Decisions))
+		if next := events.DecisionID(s.Decisions + 1); p.Decision != next {
+			return fmt.Sprintf("decision %s is out of order, %s was next", p.Decision, next)
 		}
 		s.Decisions++
 	case *events.TrustAdjusted:
@@ -210,12 +210,15 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 
 	switch p := payload.(type) {
 	case *events.ExperimentRequested:
-		if next := ExperimentID(len(s.Experiments)); p.Experiment != next {
+		if next := events.ExperimentID(len(s.Experiments) + 1); p.Experiment != next {
 			return fmt.Sprintf("experiment %s is out of order, %s was next", p.Experiment, next)
 		}
+		turn := s.turnOf(p)
+		s.Turns = max(s.Turns, turn)
 		s.Experiments = append(s.Experiments, Experiment{
 			ID: p.Experiment, Status: Requested, Parameters: p.Parameters, Origin: p.Origin,
-			Decision: p.Decision, Replicate: p.Replicate, RequestedAt: e.Time, LastEvent: e.ID, Trace: e.Trace,
+			Decision: p.Decision, Turn: turn, Replicate: p.Replicate,
+			RequestedAt: e.Time, LastEvent: e.ID, Trace: e.Trace,
 		})
 	case *events.ExperimentDispatched:
 		if x := expect(p.Experiment, Requested); x != nil {

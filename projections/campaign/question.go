@@ -31,13 +31,16 @@ func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem s
 
 // ask adds a question.
 func (s *State) ask(e events.Event, q Question) (problem string) {
-	if next := QuestionID(len(s.Questions)); q.ID != next {
+	if next := events.QuestionID(len(s.Questions) + 1); q.ID != next {
 		return fmt.Sprintf("question %s is out of order, %s was next", q.ID, next)
 	}
 	if err := q.Form.Check(len(q.Options)); err != nil {
 		return err.Error()
 	}
 	q.Status, q.AskedAt, q.Experiments = Asked, e.Time, len(s.Experiments)
+	if q.Decision != "" {
+		q.Turn = s.Turns + 1
+	}
 	q.LastEvent, q.Trace = e.ID, e.Trace
 	s.Questions = append(s.Questions, q)
 	return ""

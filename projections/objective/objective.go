@@ -136,7 +136,7 @@ func (p *Projection) observe(experiment string, m *events.Measurement) {
 	s.Revision++
 	s.Observations = projections.InOrder(s.Observations,
 		Observation{Experiment: experiment, Point: m.Actual, Value: m.Objective.Value, SD: m.Objective.SD, Since: s.Revision},
-		func(o Observation) string { return o.Experiment })
+		func(o Observation) int { return events.ExperimentNumber(o.Experiment) })
 }
 
 func (p *Projection) correct(d *events.MeasurementCorrected) {
