@@ -89,7 +89,7 @@ func TestPolicies(t *testing.T) {
 					t.Fatal(err)
 				}
 				if payload, _ := events.Decode(e); e.Kind == events.KindDecisionMade {
-					view := core.View()
+					view := viewOf(t, core)
 					d := policytest.Run(t, policy, view, payload.(*events.DecisionMade).Seed)
 					rules[d.Rule]++
 				}
@@ -114,4 +114,14 @@ func TestPolicies(t *testing.T) {
 			}
 		}
 	})
+}
+
+// viewOf is what a policy may see of a campaign.
+func viewOf(t *testing.T, core *engine.Core) policies.View {
+	t.Helper()
+	view, err := core.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return view
 }

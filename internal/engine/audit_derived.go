@@ -390,8 +390,8 @@ func (a *auditor) spans() map[string]float64 {
 			spans[p.Name] = *p.Max - *p.Min
 		}
 	}
-	if model, err := a.core.objective.Model(); err == nil && model != nil {
-		spans[""] = model.Fit.Scale
+	if scale, fitted := a.core.objective.Scale(); fitted {
+		spans[""] = scale
 	}
 	return spans
 }

@@ -256,7 +256,7 @@ func (r *Runner) catchUp(ctx context.Context, at events.Sequence, behind []event
 func (result *computed) make(ctx context.Context, core *Core, step Step, build events.Build, now time.Time) {
 	// The model is what takes long, and it is needed by all but its own fit.
 	if fit, ok := step.(Fit); !ok || fit.Model == events.ModelBelief {
-		if err := core.objective.Build(ctx); ctx.Err() != nil {
+		if _, err := core.objective.Model(ctx); err != nil && ctx.Err() != nil {
 			result.err = err
 			return
 		}
@@ -273,7 +273,7 @@ func (result *computed) make(ctx context.Context, core *Core, step Step, build e
 		payload, result.err = core.Judge(ctx, build)
 		result.payloads = []events.Payload{payload}
 	case look:
-		summary, err := core.summarize(ctx)
+		summary, err := core.Summarize(ctx)
 		if err != nil {
 			break // it is looked at again once something has changed
 		}

@@ -92,7 +92,7 @@ func (c *Core) Judge(ctx context.Context, build events.Build) (*events.Measureme
 			judged = append(judged, o)
 		}
 	}
-	questionable, err := c.objective.Questionable()
+	questionable, err := c.objective.Questionable(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Pa
 		fitted.Objective = &fit
 	case events.ModelBelief:
 		var fit events.BeliefFit
-		fit, err = c.fitBelief(step.Expert)
+		fit, err = c.fitBelief(ctx, step.Expert)
 		fitted.Belief = &fit
 	case events.ModelPreference:
 		var fit events.PreferenceFit
@@ -39,8 +39,8 @@ func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Pa
 	return &events.ModelFitFailed{Model: step.Model, Expert: step.Expert, At: fitted.At, Seed: step.Seed, Cause: err.Error()}, nil
 }
 
-func (c *Core) fitBelief(expert string) (events.BeliefFit, error) {
-	model, err := c.objective.Model()
+func (c *Core) fitBelief(ctx context.Context, expert string) (events.BeliefFit, error) {
+	model, err := c.objective.Model(ctx)
 	if err != nil {
 		return events.BeliefFit{}, err
 	}
@@ -55,7 +55,11 @@ func (c *Core) fitBelief(expert string) (events.BeliefFit, error) {
 // does not depend on it.
 func (c *Core) Decide(ctx context.Context, step Decide, build events.Build, now time.Time) ([]events.Payload, error) {
 	s := c.State()
-	d, err := c.policy.Decide(ctx, c.View(), step.Seed)
+	view, err := c.View(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("decision %s: %w", step.Decision, err)
+	}
+	d, err := c.policy.Decide(ctx, view, step.Seed)
 	if err != nil {
 		return nil, fmt.Errorf("decision %s: %w", step.Decision, err)
 	}

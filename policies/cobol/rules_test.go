@@ -36,7 +36,11 @@ func after(t *testing.T, policy definition.Policy) situation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := situation{def, core.View()}
+	view, err := core.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := situation{def, view}
 	state := *s.view.Campaign
 	state.Decisions++ // the one that asks what follows
 	s.view.Campaign = &state

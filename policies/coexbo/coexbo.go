@@ -122,7 +122,7 @@ func (p *policy) Needs() policies.Needs {
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
 	d := step.Begin(p, v, seed)
 	if p.choose != nil && v.Objective != nil {
-		review, err := reviewed(v)
+		review, err := reviewed(ctx, v)
 		if err != nil {
 			return d, err
 		}
@@ -208,7 +208,7 @@ func (p *policy) pair(ctx context.Context, s *step.Step, d policies.Decision, ac
 		fit := prefs.Fit
 		d.Preference = &fit
 	}
-	second, err := p.second(s, acquisition, unaided, prefs)
+	second, err := p.second(ctx, s, acquisition, unaided, prefs)
 	if err != nil {
 		return d, err
 	}
@@ -255,13 +255,15 @@ const secondDraw = 0x5bd1e995
 
 // second is the acquisition of the second candidate. Without a prior (batch rules) it
 // is the next best once the first is expected.
-func (p *policy) second(s *step.Step, acquisition next.Acquisition, unaided search.Result, prefs *preference.Model) (next.Acquisition, error) {
+func (p *policy) second(
+	ctx context.Context, s *step.Step, acquisition next.Acquisition, unaided search.Result, prefs *preference.Model,
+) (next.Acquisition, error) {
 	model := s.View.Objective
 	if p.prior == nil {
 		if _, draws := p.rule.(interface{ Draws() }); draws {
 			return p.rule.Acquisition(model, s.Seed()+secondDraw)
 		}
-		measured, err := model.Fantasize([][]float64{unaided.X})
+		measured, err := model.Fantasize(ctx, [][]float64{unaided.X})
 		if err != nil {
 			return nil, err
 		}
@@ -269,11 +271,11 @@ func (p *policy) second(s *step.Step, acquisition next.Acquisition, unaided sear
 	}
 	if p.fantasize {
 		var err error
-		if model, err = model.Fantasize([][]float64{unaided.X}); err != nil {
+		if model, err = model.Fantasize(ctx, [][]float64{unaided.X}); err != nil {
 			return nil, err
 		}
 	}
-	return p.prior.acquisition(given{
+	return p.prior.acquisition(ctx, given{
 		model: model, base: acquisition, logarithm: p.rule.Name() == "logei",
 		prefs: prefs, beta: s.Beta, turn: s.View.Campaign.Turns + 1,
 	})

@@ -1,6 +1,8 @@
 package coexbo
 
 import (
+	"context"
+
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/policies"
@@ -9,7 +11,7 @@ import (
 // reviewed looks back at the choice that led to the latest measurement: how
 // probable it is that it was right (Adachi et al. 2024, Eq. 101). It is nil where
 // no choice led to it.
-func reviewed(v policies.View) (*events.ChoiceReview, error) {
+func reviewed(ctx context.Context, v policies.View) (*events.ChoiceReview, error) {
 	s := v.Campaign
 	last := len(s.Experiments) - 1
 	for last >= 0 && s.Experiments[last].Measurement == nil {
@@ -32,7 +34,7 @@ func reviewed(v policies.View) (*events.ChoiceReview, error) {
 		if err != nil {
 			return nil, err
 		}
-		maximized, err := v.Objective.Maximised()
+		maximized, err := v.Objective.Maximised(ctx)
 		if err != nil {
 			return nil, err
 		}

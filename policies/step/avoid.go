@@ -233,7 +233,7 @@ func (s *Step) likelihood(d policies.Decision) (policies.Decision, error) {
 // observation of the objective, but suggesting it again would be no use. It is
 // what campaigns do that do not want a model of what is feasible; with one, the
 // objective is not told anything that was not measured.
-func pessimistic(v policies.View) (*objective.Model, error) {
+func pessimistic(ctx context.Context, v policies.View) (*objective.Model, error) {
 	if v.Feasibility != nil {
 		return v.Objective, nil
 	}
@@ -261,5 +261,5 @@ func pessimistic(v policies.View) (*objective.Model, error) {
 		}
 		failed = append(failed, u)
 	}
-	return v.Objective.FantasizeWorst(failed)
+	return v.Objective.FantasizeWorst(ctx, failed)
 }

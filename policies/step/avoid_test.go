@@ -104,7 +104,7 @@ func TestExcludedFailureIsNotAvoided(t *testing.T) {
 	if err != nil || len(a.points) != 0 || len(a.failed) != 0 {
 		t.Errorf("%+v %v", a, err)
 	}
-	if believed, err := pessimistic(m.View); err != nil || believed != m.View.Objective { // one that fails would be worse than all
+	if believed, err := pessimistic(t.Context(), m.View); err != nil || believed != m.View.Objective { // one that fails would be worse than all
 		t.Errorf("the model believes it to be bad: %v", err)
 	}
 }

@@ -83,7 +83,7 @@ func (m Modelled) Decide(ctx context.Context, v policies.View, d policies.Decisi
 }
 
 func (m Modelled) decide(ctx context.Context, v policies.View, d policies.Decision) (policies.Decision, error) {
-	s, err := open(m, v, d.Seed)
+	s, err := open(ctx, m, v, d.Seed)
 	if err != nil {
 		return d, err
 	}
@@ -94,7 +94,7 @@ func (m Modelled) decide(ctx context.Context, v policies.View, d policies.Decisi
 }
 
 // open begins a step.
-func open(m Modelled, v policies.View, seed uint64) (*Step, error) {
+func open(ctx context.Context, m Modelled, v policies.View, seed uint64) (*Step, error) {
 	if v.FeasibilityError != nil {
 		return nil, v.FeasibilityError
 	}
@@ -103,10 +103,10 @@ func open(m Modelled, v policies.View, seed uint64) (*Step, error) {
 	if s.avoid, err = avoided(v); err != nil {
 		return nil, err
 	}
-	if s.View.Objective, err = pessimistic(v); err != nil {
+	if s.View.Objective, err = pessimistic(ctx, v); err != nil {
 		return nil, err
 	}
-	if s.View.Objective, err = s.View.Objective.Fantasize(s.avoid.underWay); err != nil {
+	if s.View.Objective, err = s.View.Objective.Fantasize(ctx, s.avoid.underWay); err != nil {
 		return nil, err
 	}
 	if s.Beta, err = next.Beta(m.Rule, s.View.Objective); err != nil {

@@ -63,7 +63,7 @@ func begin(t *testing.T, def definition.Campaign) *fold {
 		}
 	}
 	var err error
-	if f.objective, err = p.Model(); err != nil {
+	if f.objective, err = p.Model(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	f.Configure(needs(def))

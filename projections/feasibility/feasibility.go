@@ -27,6 +27,7 @@ package feasibility
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -76,7 +77,7 @@ type trial struct {
 
 // New returns the model given the experiments so far: nil where none has
 // failed, or where the definition does not ask for it.
-func New(s *campaign.State, sp *space.Space) (*Model, error) {
+func New(ctx context.Context, s *campaign.State, sp *space.Space) (*Model, error) {
 	if wanted := s.Definition.Model.Feasibility; wanted == nil || !*wanted {
 		return nil, nil
 	}
@@ -109,7 +110,7 @@ func New(s *campaign.State, sp *space.Space) (*Model, error) {
 		}
 	}
 	data := observations(append(failures, nearest(successes, failures)...))
-	process, err := gp.New(data, kernel.RBF.String(), hyper(sp.Dim()))
+	process, err := gp.NewContext(ctx, data, kernel.RBF.String(), hyper(sp.Dim()))
 	if err != nil {
 		return nil, fmt.Errorf("what is feasible: %w", err)
 	}

@@ -68,8 +68,9 @@ func questionable(o Observation) bool { return !o.Judged && !o.Excluded && !o.Su
 // Questionable returns the observations that are to be judged now: those that no
 // fit has believed yet, and, while there are few, those that the last fit
 // explains worst; none before there is a fit to [Projection.Enough]
-// observations, and none that have been judged.
-func (p *Projection) Questionable() ([]Observation, error) {
+// observations, and none that have been judged. The only errors are those of
+// [Projection.Expect].
+func (p *Projection) Questionable(ctx context.Context) ([]Observation, error) {
 	if p.state.Fit == nil || p.state.Fit.Observations < p.Enough() {
 		return nil, nil
 	}
@@ -92,7 +93,11 @@ func (p *Projection) Questionable() ([]Observation, error) {
 		if err != nil {
 			return nil, err
 		}
-		if e, ok := p.expectFrom(o, others, p.standard(), hyper(*p.state.Fit)); ok {
+		e, ok, err := p.expectFrom(ctx, o, others, p.standard(), hyper(*p.state.Fit))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
 			believed = append(believed, residual{o, math.Abs(o.Value - e.Predicted.Mean)})
 		}
 	}
@@ -203,11 +208,11 @@ func (p *Projection) Expect(ctx context.Context, o Observation, seed uint64) (e 
 	for j := range h.Lengthscales {
 		h.Lengthscales[j] *= caution
 	}
-	e, ok = p.expectFrom(o, others, std, h)
+	e, ok, err = p.expectFrom(ctx, o, others, std, h)
 	if ok && refit && p.few() {
 		e.Fit = &fit
 	}
-	return e, ok, nil
+	return e, ok, err
 }
 
 // refit fits the hyperparameters to some of the observations, from those of the last
@@ -233,19 +238,24 @@ func (p *Projection) refit(ctx context.Context, observations []Observation, std 
 }
 
 // expectFrom returns what other observations make expect of one. ok is false
-// where they cannot say.
-func (p *Projection) expectFrom(o Observation, others []Observation, std standard, h gp.Hyper) (e events.Expected, ok bool) {
+// where they cannot say. The only error is that of a cancelled context.
+func (p *Projection) expectFrom(
+	ctx context.Context, o Observation, others []Observation, std standard, h gp.Hyper,
+) (e events.Expected, ok bool, err error) {
 	data, err := p.data(others, std)
 	if err != nil || len(others) == 0 {
-		return e, false
+		return e, false, nil
 	}
-	process, err := gp.New(data, p.state.Fit.Kernel, h)
+	process, err := gp.NewContext(ctx, data, p.state.Fit.Kernel, h)
+	if ctx.Err() != nil {
+		return e, false, context.Cause(ctx)
+	}
 	if err != nil {
-		return e, false
+		return e, false, nil
 	}
 	x, err := p.space.Encode(o.Point)
 	if err != nil {
-		return e, false
+		return e, false, nil
 	}
 	noise := noiseVariance(o.SD, p.state.Definition.Objective.Noise, std.scale)
 	if math.IsNaN(noise) {
@@ -262,7 +272,7 @@ func (p *Projection) expectFrom(o Observation, others []Observation, std standar
 		Noise:        std.scale * math.Sqrt(noise),
 		Spread:       std.scale,
 		Observations: len(others),
-	}, true
+	}, true, nil
 }
 
 // flag folds the engine's doubt about a measurement, or what became of it.

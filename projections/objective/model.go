@@ -158,19 +158,14 @@ func hyper(fit events.ObjectiveFit) gp.Hyper {
 }
 
 // Model returns the posterior given the present observations and the last
-// fit, nil where there is none. Equal states give equal models, bit for bit.
-func (p *Projection) Model() (*Model, error) { return p.build(context.Background()) }
-
-// Build builds the posterior that Model returns, or fails soon after the context
-// is done.
-func (p *Projection) Build(ctx context.Context) error {
-	_, err := p.build(ctx)
-	return err
-}
-
-func (p *Projection) build(ctx context.Context) (*Model, error) {
+// fit, nil where there is none. Equal states give equal models, bit for bit. It is built
+// once, and fails soon after the context is done; the next call then builds it anew.
+func (p *Projection) Model(ctx context.Context) (*Model, error) {
 	if p.state.Fit == nil || p.model != nil {
 		return p.model, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	fit := *p.state.Fit
 	observations := p.included()
@@ -197,7 +192,7 @@ func (p *Projection) build(ctx context.Context) (*Model, error) {
 // of the unit cube had been measured with the worst result so far: what a
 // policy that must not suggest them again works on. The observations stay
 // those that were made.
-func (m *Model) FantasizeWorst(x [][]float64) (*Model, error) {
+func (m *Model) FantasizeWorst(ctx context.Context, x [][]float64) (*Model, error) {
 	if len(x) == 0 {
 		return m, nil
 	}
@@ -206,11 +201,11 @@ func (m *Model) FantasizeWorst(x [][]float64) (*Model, error) {
 	for i := range values {
 		values[i] = worst
 	}
-	return m.with(x, values)
+	return m.with(ctx, x, values)
 }
 
 // with returns the posterior with further standardised results.
-func (m *Model) with(x [][]float64, z []float64) (*Model, error) {
+func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, error) {
 	fantasized := *m
 	fantasized.data = gp.Data{X: slices.Clone(m.data.X), Y: slices.Clone(m.data.Y), NoiseVar: slices.Clone(m.data.NoiseVar)}
 	for i, u := range x {
@@ -218,7 +213,7 @@ func (m *Model) with(x [][]float64, z []float64) (*Model, error) {
 		fantasized.data.Y = append(fantasized.data.Y, z[i])
 		fantasized.data.NoiseVar = append(fantasized.data.NoiseVar, math.NaN())
 	}
-	process, err := gp.New(fantasized.data, m.Fit.Kernel, hyper(m.Fit))
+	process, err := gp.NewContext(ctx, fantasized.data, m.Fit.Kernel, hyper(m.Fit))
 	if err != nil {
 		return nil, fmt.Errorf("the objective model with experiments that have no result: %w", err)
 	}
@@ -228,14 +223,14 @@ func (m *Model) with(x [][]float64, z []float64) (*Model, error) {
 
 // Maximised returns the posterior of the standardised utility, which is greater
 // where the objective is better: minus what the model itself is of.
-func (m *Model) Maximised() (*gp.GP, error) {
+func (m *Model) Maximised(ctx context.Context) (*gp.GP, error) {
 	data := gp.Data{X: m.data.X, Y: make([]float64, len(m.data.Y)), NoiseVar: m.data.NoiseVar}
 	for i, z := range m.data.Y {
 		data.Y[i] = -z
 	}
 	h := hyper(m.Fit)
 	h.Mean = -h.Mean
-	process, err := gp.New(data, m.Fit.Kernel, h)
+	process, err := gp.NewContext(ctx, data, m.Fit.Kernel, h)
 	if err != nil {
 		return nil, fmt.Errorf("the objective model: %w", err)
 	}
@@ -246,7 +241,7 @@ func (m *Model) Maximised() (*gp.GP, error) {
 // the unit cube had been measured with the results that are expected there: the
 // mean stays, what is unknown around them goes (Desautels et al. 2014). The
 // observations stay those that were made.
-func (m *Model) Fantasize(x [][]float64) (*Model, error) {
+func (m *Model) Fantasize(ctx context.Context, x [][]float64) (*Model, error) {
 	if len(x) == 0 {
 		return m, nil
 	}
@@ -254,7 +249,7 @@ func (m *Model) Fantasize(x [][]float64) (*Model, error) {
 	for i, u := range x {
 		expected[i], _ = m.gp.Posterior(u)
 	}
-	return m.with(x, expected)
+	return m.with(ctx, x, expected)
 }
 
 // Posterior returns the mean and standard deviation of the standardised
@@ -289,21 +284,12 @@ func (m *Model) PredictAt(x []float64) events.Prediction {
 // Best returns the index of the observation whose composition has the best
 // posterior mean, and that mean in the user's unit. The earliest of equals wins.
 func (m *Model) Best() (index int, mean float64) {
-	index, mean, _ = m.BestContext(context.Background())
-	return index, mean
-}
-
-// BestContext is Best, or the error of a context that is done.
-func (m *Model) BestContext(ctx context.Context) (index int, mean float64, err error) {
 	p := m.gp.NewPredictor()
 	best := math.Inf(1)
 	for i, x := range m.X {
-		if ctx.Err() != nil {
-			return 0, 0, context.Cause(ctx)
-		}
-		if z, _ := p.Posterior(x); z < best {
+		if z := p.Mean(x); z < best {
 			index, best = i, z
 		}
 	}
-	return index, m.scale.outside(best), nil
+	return index, m.scale.outside(best)
 }

@@ -165,7 +165,7 @@ func (s sample) build(t *testing.T) (*objective.Model, process) {
 		p.z, p.v = append(p.z, sign*(s.y[i]-shift)/scale), append(p.v, v)
 	}
 	f.apply(fitted(s.kernel, shift, scale, noise, prior, space, lengthscales...))
-	m, err := f.Model()
+	m, err := f.Model(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestMaximizingIsMinimizingTheOpposite(t *testing.T) {
 		if j, _ := b.Best(); i != j {
 			t.Errorf("the best is %d, and %d", i, j)
 		}
-		opposite, err := a.Maximised()
+		opposite, err := a.Maximised(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,11 +276,11 @@ func TestPendingExperiments(t *testing.T) {
 			expecting.x, expecting.z, expecting.v = append(expecting.x, x), append(expecting.z, mean), append(expecting.v, noise)
 			believing.x, believing.z, believing.v = append(believing.x, x), append(believing.z, worst), append(believing.v, noise)
 		}
-		e, err := m.Fantasize(pending)
+		e, err := m.Fantasize(t.Context(), pending)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := m.FantasizeWorst(pending)
+		b, err := m.FantasizeWorst(t.Context(), pending)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,8 +305,9 @@ func TestPendingExperiments(t *testing.T) {
 				t.Errorf("at %v the mean moves from %v to %v by what is expected", x, before, after)
 			}
 		}
-		for _, same := range []func([][]float64) (*objective.Model, error){m.Fantasize, m.FantasizeWorst} {
-			if got, err := same(nil); got != m || err != nil {
+		type conditioned func(context.Context, [][]float64) (*objective.Model, error)
+		for _, same := range []conditioned{m.Fantasize, m.FantasizeWorst} {
+			if got, err := same(t.Context(), nil); got != m || err != nil {
 				t.Error("with nothing pending it is another model")
 			}
 		}
@@ -373,7 +374,7 @@ func doubts(t *testing.T, n, m int, otherwise map[int]float64) *fold {
 // without is the process of all observations but those of one composition.
 func (f *fold) without(t *testing.T, own definition.Point, lengthscale float64) (p process) {
 	p = process{kernel: "rbf", lengthscales: []float64{lengthscale}, output: space, mean: prior}
-	m, err := f.Model()
+	m, err := f.Model(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -493,7 +494,7 @@ func TestExpectLeavesOut(t *testing.T) {
 func TestQuestionable(t *testing.T) {
 	names := func(f *fold) (ids []string) {
 		t.Helper()
-		list, err := f.Questionable()
+		list, err := f.Questionable(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

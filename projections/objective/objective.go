@@ -203,6 +203,15 @@ func (p *Projection) Revision() int { return p.state.Revision }
 // Version changes with everything that the model depends on.
 func (p *Projection) Version() [2]int { return [2]int{p.state.Revision, p.state.FitRevision} }
 
+// Scale returns the standard deviation of the observations that the last fit saw, in the
+// user's unit; ok is false before the first fit.
+func (p *Projection) Scale() (scale float64, ok bool) {
+	if p.state.Fit == nil {
+		return 0, false
+	}
+	return p.state.Fit.Scale, true
+}
+
 // Fitted reports whether there is a fit.
 func (p *Projection) Fitted() bool { return p.state.Fit != nil }
 

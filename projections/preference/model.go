@@ -46,8 +46,9 @@ type Model struct {
 }
 
 // Model returns the expert's model, nil where its form needs a fit and there
-// is none yet. Equal states give equal models, bit for bit.
-func (p *Projection) Model(expert string) (*Model, error) {
+// is none yet. Equal states give equal models, bit for bit. It is built once, and fails
+// soon after the context is done; the next call then builds it anew.
+func (p *Projection) Model(ctx context.Context, expert string) (*Model, error) {
 	x := p.find(expert)
 	if x == nil || p.state.Definition == nil {
 		return nil, nil
@@ -59,13 +60,16 @@ func (p *Projection) Model(expert string) (*Model, error) {
 	if m := p.cache[expert]; m != nil {
 		return m, nil
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	m, err := p.data(x)
 	if err != nil {
 		return nil, err
 	}
 	if m.Form != "" {
 		m.Fit = *x.Fit
-		if err := p.build(m, x); err != nil {
+		if err := p.build(ctx, m, x); err != nil {
 			return nil, fmt.Errorf("the preferences of %s: %w", expert, err)
 		}
 	}
@@ -98,9 +102,9 @@ func (p *Projection) data(x *Expert) (*Model, error) {
 	return m, nil
 }
 
-func (p *Projection) build(m *Model, x *Expert) error {
+func (p *Projection) build(ctx context.Context, m *Model, x *Expert) error {
 	if m.Form == events.PreferenceUtility {
-		return p.buildUtility(m, x)
+		return p.buildUtility(ctx, m, x)
 	}
 	return m.buildChoice()
 }

@@ -92,7 +92,7 @@ func (p *Projection) fitUtility(ctx context.Context, m *Model, x *Expert, seed u
 	}, nil
 }
 
-func (p *Projection) buildUtility(m *Model, x *Expert) (err error) {
+func (p *Projection) buildUtility(ctx context.Context, m *Model, x *Expert) (err error) {
 	settings := p.state.Definition.Model.Utility
 	u := &Utility{Link: pref.Link(settings.Link)}
 	if u.noise, err = p.noise(x, m.Fit.Bandwidth); err != nil {
@@ -104,9 +104,6 @@ func (p *Projection) buildUtility(m *Model, x *Expert) (err error) {
 	if u.kernel, err = kernel.New(m.Fit.Kernel, m.Fit.Lengthscales, m.Fit.OutputScale); err != nil {
 		return err
 	}
-	// Projections are rebuilt from events; nobody waits for a single model long
-	// enough to call it off.
-	ctx := context.Background()
 	switch settings.Posterior {
 	case definition.PosteriorLaplace:
 		result, err := pref.Laplace(ctx, u.Duels, u.Link, u.kernel, pref.LaplaceConfig{})

@@ -61,7 +61,7 @@ agree.`,
 			if a.json {
 				return a.printJSON(replayed{Campaign: s.name, Position: position, Sequence: state.Sequence, State: state, Digest: digest})
 			}
-			summary, err := core.Summarize()
+			summary, err := core.Summarize(cmd.Context())
 			if err != nil {
 				return err
 			}
