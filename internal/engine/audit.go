@@ -32,9 +32,10 @@ type AuditReport struct {
 	// the same. Fits and FitsReproduced count fits, failed ones included.
 	Decisions  int `json:"decisions"`
 	Reproduced int `json:"reproduced"`
-	// Older counts the decisions of an earlier version of the policies, which this
-	// one does not make again: they are neither confirmed nor refuted.
-	Older          int `json:"older,omitempty"`
+	// OtherVersion counts the decisions of a version of the policies that this program
+	// does not have, and does not make again: they are neither confirmed nor refuted,
+	// and the audit is incomplete.
+	OtherVersion   int `json:"other_version,omitempty"`
 	Fits           int `json:"fits"`
 	FitsReproduced int `json:"fits_reproduced"`
 	// Exact is true where everything was compared bit for bit; otherwise some
@@ -138,7 +139,7 @@ type auditor struct {
 
 	bases bases // since when what fits read has been as it is
 
-	older string // the event of the last decision of an earlier version of the policies
+	unmade string // the event of the last decision of another version of the policies
 
 	running events.Build // the program that wrote a fit, a decision or that it took over last
 
@@ -211,8 +212,8 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 			a.due = nil
 		}
 	}
-	ofOlder := a.older != "" && a.event.Cause == a.older // what such a decision led to, in the same batch
-	member := called != nil || ofOlder || a.joins(in)
+	ofUnmade := a.unmade != "" && a.event.Cause == a.unmade // what such a decision led to, in the same batch
+	member := called != nil || ofUnmade || a.joins(in)
 	if !member {
 		a.batch, a.opening = a.event, payload
 		a.clock = append(a.clock, dated{place: a.found(in.subject(), ""), time: a.event.Time})
@@ -235,8 +236,8 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 // next is the engine's next step at a time, everything open being tended and
 // the instrument busy: where a request was recorded it had nothing to dispatch.
 func (a *auditor) next(now time.Time) Step {
-	// A campaign that failures had cost the last of its budget was not paused by
-	// earlier versions.
+	// Where failures have cost the last of the budget, a campaign in memory goes on to
+	// its end.
 	s := a.core.State()
 	return a.nextIn(now, s.Definition != nil && s.Spent() >= s.Definition.Budget.Experiments)
 }

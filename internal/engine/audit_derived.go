@@ -192,13 +192,10 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 	case p.Policy.Version < 1:
 		a.mismatch(p.Decision, "there is no version %d of the policies", p.Policy.Version)
 		return nil
-	case p.Policy.Version > policies.Version:
-		a.mismatch(p.Decision, "it says that version %d of the policies made it; this program has version %d: audit with the one that wrote it", p.Policy.Version, policies.Version)
-		return nil
-	case p.Policy.Version < policies.Oldest:
-		a.report.Older++
-		share.Older++
-		a.older = a.event.ID
+	case p.Policy.Version != policies.Version:
+		a.report.OtherVersion++
+		share.OtherVersion++
+		a.unmade = a.event.ID
 		return nil
 	}
 	step, ok := a.next(a.now).(Decide)
@@ -211,10 +208,6 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 		return nil
 	case step.Seed != p.Seed:
 		a.mismatch(p.Decision, "its seed is %d, the campaign's seed gives %d", p.Seed, step.Seed)
-		return nil
-	}
-	if err := a.core.decideAs(p.Policy.Version); err != nil {
-		a.mismatch(p.Decision, "it cannot be made again: %v", err)
 		return nil
 	}
 	payloads, err := a.core.Decide(ctx, step, p.Build, a.event.Time)
@@ -283,12 +276,12 @@ func (a *auditor) checkFit(ctx context.Context, model, expert string, at events.
 type BuildShare struct {
 	Build events.Build `json:"build"`
 	// Decisions and Fits count what it made, Reproduced the decisions that came out
-	// the same, Older those of an earlier version of the policies than this
+	// the same, OtherVersion those of another version of the policies than this
 	// program's.
-	Decisions  int `json:"decisions"`
-	Reproduced int `json:"reproduced"`
-	Older      int `json:"older,omitempty"`
-	Fits       int `json:"fits"`
+	Decisions    int `json:"decisions"`
+	Reproduced   int `json:"reproduced"`
+	OtherVersion int `json:"other_version,omitempty"`
+	Fits         int `json:"fits"`
 }
 
 // share returns the share of a program, counted from nothing where it has none.
@@ -324,9 +317,6 @@ func (a *auditor) compare(again, recorded events.Payload, exact bool) string {
 	}
 	delete(x, "expires")
 	delete(y, "expires")
-	if _, marked := y["moot"]; !marked && a.core.State().Rules == 0 { // earlier versions did not mark them
-		delete(x, "moot")
-	}
 	d := differ{exact: exact, spans: a.spans()}
 	return d.difference("", x, y)
 }

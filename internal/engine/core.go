@@ -121,19 +121,6 @@ func (c *Core) refresh() error {
 	return nil
 }
 
-// decideAs has decisions made as a version of the policies made them.
-func (c *Core) decideAs(version int) error {
-	if c.policy.Ref().Version == version {
-		return nil
-	}
-	policy, err := c.registry.Methods.At(*c.State().Definition, version)
-	if err != nil {
-		return err
-	}
-	c.policy = policy
-	return nil
-}
-
 // View returns what a policy may see. Models that have no fit yet are nil. The only error
 // is that of a cancelled context; what is wrong with a model the view says.
 func (c *Core) View(ctx context.Context) (policies.View, error) {

@@ -8,13 +8,6 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// rules is the version of the engine's own rules that new campaigns are driven
-// by; see [events.CampaignDefined].
-const (
-	rules          = rulesDifferent
-	rulesDifferent = 1 // initial comparisons ask what was not asked yet
-)
-
 // nextInitial collects what experts say at first, and runs the initial design.
 func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 	for _, expert := range s.Definition.Experts {
@@ -103,16 +96,15 @@ func (c *Core) initialOptions(expert string, have, want, size int) (options []de
 	s := c.State()
 	seed := seedFor(s.Definition.Seed, "initial comparisons", expert)
 	list, finite := c.space.Finite()
-	different := finite && s.Rules >= rulesDifferent
 	var points []definition.Point
 	switch {
-	case different && len(list) < 2:
+	case finite && len(list) < 2:
 		return nil, nil
-	case different && len(list) < size*want:
+	case finite && len(list) < size*want: // nothing is asked again before all has been asked
 		return c.leastCompared(list, expert, size, seed)
 	case !s.Definition.Measures():
 		points, err = c.space.Design(definition.DesignSobol, size*want, seed)
-	case different:
+	case finite:
 		points, err = c.space.Design(definition.DesignRandom, size*want, seed)
 	default:
 		points, err = c.space.Sample(size*want, seed)

@@ -130,10 +130,8 @@ func Load(ctx context.Context, reg registry.Registry, log events.Log, name strin
 	return core, nil
 }
 
-// Define writes the event that opens a campaign, which is driven by the present
-// rules.
+// Define writes the event that opens a campaign.
 func Define(ctx context.Context, log events.Log, definition events.CampaignDefined, actor string, now time.Time, trace string) error {
-	definition.Rules = rules
 	e, err := events.New(definition.Definition.Name, &definition)
 	if err != nil {
 		return err

@@ -45,10 +45,9 @@ const asks = "accept or reject"
 // policy weighs an aided candidate, which an expert's belief leads to, against the
 // unaided one. Experts take turns.
 type policy struct {
-	def     definition.Campaign
-	version int
-	rule    next.Rule
-	belief  belief.Needs
+	def    definition.Campaign
+	rule   next.Rule
+	belief belief.Needs
 	// One of the three: cobol is nil for the others.
 	cobol  *trust.COBOL
 	cobohl bool
@@ -56,8 +55,8 @@ type policy struct {
 	width *handover.Width
 }
 
-// New returns the policy of a complete definition as a version decided.
-func New(def definition.Campaign, version int) (policies.Policy, error) {
+// New returns the policy of a complete definition.
+func New(def definition.Campaign) (policies.Policy, error) {
 	rule, err := next.New(def.Policy.Next)
 	if err != nil {
 		return nil, err
@@ -70,7 +69,7 @@ func New(def definition.Campaign, version int) (policies.Policy, error) {
 	if err := b.Missing(); err != nil {
 		return nil, err
 	}
-	p := &policy{def: def, version: version, rule: rule, belief: belief.Needs{Settings: *b}, cobohl: name == COBOHLName}
+	p := &policy{def: def, rule: rule, belief: belief.Needs{Settings: *b}, cobohl: name == COBOHLName}
 	if s, ok := SettingsOf(def.Policy); ok {
 		err := cmp.Or(
 			policies.Has(name, "lambda0", s.Lambda0 != nil),
@@ -107,7 +106,7 @@ func widthOf(policy definition.Policy) (*handover.Width, error) {
 	return &handover.Width{Threshold: *s.Threshold, PerExperiment: *s.PerExperiment, WhereItMatters: *s.WhereItMatters, Gate: *s.Gate}, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
 
 func (p *policy) Needs() policies.Needs {
 	needs := policies.Needs{Objective: true}
@@ -122,7 +121,7 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	if d.Made() {
 		return d, nil
 	}
-	m := step.Modelled{Def: &p.def, Version: p.version, Rule: p.rule, Choose: p.choose}
+	m := step.Modelled{Def: &p.def, Rule: p.rule, Choose: p.choose}
 	return m.Decide(ctx, v, d)
 }
 

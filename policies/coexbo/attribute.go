@@ -26,7 +26,7 @@ func attribute(ctx context.Context, s *step.Step, unaided, aided search.Result) 
 		return nil, err
 	}
 	groups := s.View.Space.Coordinates()
-	explainer, err := shapley.New(maximized, distinct(s.View.Objective.X), shapley.Config{Groups: groups, Replaced: s.Version >= policies.SinceThree})
+	explainer, err := shapley.New(maximized, distinct(s.View.Objective.X), shapley.Config{Groups: groups, Replaced: true})
 	var players *shapley.PlayersError
 	if errors.As(err, &players) {
 		return nil, nil

@@ -57,10 +57,9 @@ var (
 
 // policy weighs a second candidate against the unaided one. Experts take turns.
 type policy struct {
-	def     definition.Campaign
-	version int
-	rule    next.Rule // nil where both candidates are taken at random
-	prior   prior     // nil where the second is the next best of the same acquisition
+	def   definition.Campaign
+	rule  next.Rule // nil where both candidates are taken at random
+	prior prior     // nil where the second is the next best of the same acquisition
 	// fantasize searches for the second candidate as if the first had been measured.
 	fantasize bool
 	// spread is what the variance of the expert's score counts.
@@ -68,13 +67,13 @@ type policy struct {
 	choose *handover.Choose // nil where the expert does not choose
 }
 
-// New returns the policy of a complete definition as a version decided.
-func New(def definition.Campaign, version int) (policies.Policy, error) {
+// New returns the policy of a complete definition.
+func New(def definition.Campaign) (policies.Policy, error) {
 	rule, err := next.New(def.Policy.Next)
 	if err != nil {
 		return nil, err
 	}
-	p := &policy{def: def, version: version, rule: rule}
+	p := &policy{def: def, rule: rule}
 	switch def.Policy.Trust.Name {
 	case Name:
 		var s CoExBO
@@ -108,7 +107,7 @@ func New(def definition.Campaign, version int) (policies.Policy, error) {
 	return p, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
 
 func (p *policy) Needs() policies.Needs {
 	gated := p.choose != nil && p.choose.Gate
@@ -135,7 +134,7 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	case p.rule == nil:
 		return p.twoAtRandom(v, d)
 	}
-	m := step.Modelled{Def: &p.def, Version: p.version, Rule: p.rule, Choose: p.decide}
+	m := step.Modelled{Def: &p.def, Rule: p.rule, Choose: p.decide}
 	return m.Decide(ctx, v, d)
 }
 
@@ -149,7 +148,7 @@ func (p *policy) twoAtRandom(v policies.View, d policies.Decision) (policies.Dec
 		}
 		return step.AtRandom(v, d, policies.RuleNoAnswer, "There was no choice: a composition at random is taken.")
 	}
-	if turn.QuestionsSpent(v.Campaign, &p.def, p.version) {
+	if turn.QuestionsSpent(v.Campaign, &p.def) {
 		return step.AtRandom(v, d, policies.RuleLabelBudget, "The budget of questions is spent: a composition at random is taken.")
 	}
 	points, err := v.Space.Sample(2, d.Seed)

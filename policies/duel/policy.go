@@ -46,21 +46,20 @@ func method(name, summary, source string, d definition.Choice) policies.Method {
 
 // policy has experts compare. They take turns, and each has a utility of their own.
 type policy struct {
-	def     definition.Campaign
-	version int
-	rule    *Rule
+	def  definition.Campaign
+	rule *Rule
 }
 
-// NewPolicy returns the policy of a complete definition as a version decided.
-func NewPolicy(def definition.Campaign, version int) (policies.Policy, error) {
+// NewPolicy returns the policy of a complete definition.
+func NewPolicy(def definition.Campaign) (policies.Policy, error) {
 	rule, err := New(def)
 	if err != nil {
 		return nil, err
 	}
-	return &policy{def, version, rule}, nil
+	return &policy{def, rule}, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
 
 func (p *policy) Needs() policies.Needs {
 	needs := policies.Needs{Objective: p.def.Stop.Target != nil}
@@ -75,7 +74,7 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	made := p.made(v)
 	if most := p.def.Budget.Comparisons; made.asked >= most {
 		detail := fmt.Sprintf("All %d comparisons have been made.", most)
-		if made.answered < made.asked && p.version >= policies.SinceThree {
+		if made.answered < made.asked {
 			detail = fmt.Sprintf("All %d comparisons have been asked, and %d of them answered.", made.asked, made.answered)
 		}
 		return d.Stop(policies.RuleBudget, events.CompletedBudget, detail), nil
@@ -103,7 +102,8 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 		"The best composition is identified: comparisons have nothing more to tell."), nil
 }
 
-// comparisons counts those that count against the budget.
+// comparisons counts those that count against the budget: not what the campaign itself
+// withdrew.
 type comparisons struct {
 	asked, answered int
 	by              map[string]int // by expert, asked
@@ -113,7 +113,7 @@ func (p *policy) made(v policies.View) comparisons {
 	c := comparisons{by: make(map[string]int, len(p.def.Experts))}
 	for i := range v.Campaign.Questions {
 		q := &v.Campaign.Questions[i]
-		if q.Form != events.FormComparison || q.Volunteered || policies.Uncounted(q, p.version) {
+		if q.Form != events.FormComparison || q.Volunteered || q.Moot {
 			continue
 		}
 		c.by[q.Expert]++
@@ -148,14 +148,11 @@ func (p *policy) compare(v policies.View, d policies.Decision, expert int, propo
 }
 
 func (p *policy) input(v policies.View, expert int, seed uint64) Input {
-	in := Input{
-		Space: v.Space, Questions: v.Campaign.Questions, Expert: p.def.Experts[expert].Name,
-		Model: v.Preferences[expert], Seed: seed,
+	name := p.def.Experts[expert].Name
+	return Input{
+		Space: v.Space, Questions: v.Campaign.Questions, Expert: name,
+		Model: v.Preferences[expert], Trouble: untaught(v, expert, name), Seed: seed,
 	}
-	if p.version >= policies.SinceThree {
-		in.Trouble = untaught(v, expert, in.Expert)
-	}
-	return in
 }
 
 // untaught says why there is no model of what an expert prefers, or none that has

@@ -38,8 +38,7 @@ func Begin(p policies.Policy, v policies.View, seed uint64) policies.Decision {
 
 // Step is one step of a policy that searches a model of the objective.
 type Step struct {
-	Def     *definition.Campaign
-	Version int
+	Def *definition.Campaign
 	// View is the policy's view; its Objective expects the results of what is under way.
 	View policies.View
 	// Rule makes the acquisition of the unaided candidate; Beta is β of the confidence
@@ -58,9 +57,8 @@ type Step struct {
 
 // Modelled makes the decisions of a policy that searches a model.
 type Modelled struct {
-	Def     *definition.Campaign
-	Version int
-	Rule    next.Rule
+	Def  *definition.Campaign
+	Rule next.Rule
 	// Choose makes the decision of a step.
 	Choose func(ctx context.Context, s *Step, d policies.Decision) (policies.Decision, error)
 }
@@ -98,7 +96,7 @@ func open(ctx context.Context, m Modelled, v policies.View, seed uint64) (*Step,
 	if v.FeasibilityError != nil {
 		return nil, v.FeasibilityError
 	}
-	s := &Step{Def: m.Def, Version: m.Version, Rule: m.Rule, View: v, Turn: turn.Questions(v.Campaign), seed: seed}
+	s := &Step{Def: m.Def, Rule: m.Rule, View: v, Turn: turn.Questions(v.Campaign), seed: seed}
 	var err error
 	if s.avoid, err = avoided(v); err != nil {
 		return nil, err
@@ -133,7 +131,7 @@ func (s *Step) unaidedSeed() uint64 {
 func (s *Step) Expert() int { return turn.Expert(s.View.Campaign, s.Def) }
 
 // QuestionsSpent reports whether no question is left of the budget of questions.
-func (s *Step) QuestionsSpent() bool { return turn.QuestionsSpent(s.View.Campaign, s.Def, s.Version) }
+func (s *Step) QuestionsSpent() bool { return turn.QuestionsSpent(s.View.Campaign, s.Def) }
 
 // Spent is the decision for the unaided candidate where no question is left.
 func Spent(d policies.Decision) policies.Decision {

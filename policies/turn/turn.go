@@ -6,7 +6,6 @@ package turn
 
 import (
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -39,16 +38,16 @@ func Experiments(s *campaign.State) (n int) {
 	return n
 }
 
-// QuestionsSpent reports whether no question is left of the budget of questions, as a
-// version of the policies counts them.
-func QuestionsSpent(s *campaign.State, def *definition.Campaign, version int) bool {
+// QuestionsSpent reports whether no question is left of the budget of questions. What the
+// campaign itself withdrew counts against no budget.
+func QuestionsSpent(s *campaign.State, def *definition.Campaign) bool {
 	limit := def.Budget.Labels
 	if limit == nil {
 		return false
 	}
 	asked := s.AskedCount()
 	for i := range s.Questions {
-		if policies.Uncounted(&s.Questions[i], version) {
+		if s.Questions[i].Moot {
 			asked--
 		}
 	}

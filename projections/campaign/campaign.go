@@ -69,7 +69,7 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	case *events.CampaignDefined:
 		s.Name, s.Status, s.DefinedAt = e.Campaign, Running, e.Time
 		s.Definition, s.Source, s.DefinedBy = &p.Definition, p.Source, e.ID
-		s.Instance, s.Rules, s.Trace = p.Instance, p.Rules, e.Trace
+		s.Instance, s.Trace = p.Instance, e.Trace
 	case *events.CampaignAmended:
 		s.Definition, s.Source, s.DefinedBy = &p.Definition, p.Source, e.ID
 		if s.Status == Completed {

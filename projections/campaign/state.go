@@ -167,7 +167,6 @@ type Note struct {
 type State struct {
 	Name       string               `json:"name"`
 	Instance   string               `json:"instance,omitempty"` // see events.CampaignDefined
-	Rules      int                  `json:"rules,omitempty"`    // likewise
 	Epoch      string               `json:"epoch,omitempty"`    // see events.RecoveryDone
 	Status     Status               `json:"status"`
 	Reason     string               `json:"reason,omitempty"` // why it was paused, stopped or completed

@@ -36,15 +36,15 @@ type audited struct {
 	// FitsReproduced what came out the same when it was made again.
 	Decisions  int `json:"decisions"`
 	Reproduced int `json:"reproduced"`
-	// Older counts decisions that this version does not make again.
-	Older          int             `json:"older,omitempty"`
+	// OtherVersion counts decisions that this version does not make again.
+	OtherVersion   int             `json:"other_version,omitempty"`
 	Fits           int             `json:"fits"`
 	FitsReproduced int             `json:"fits_reproduced"`
 	Mismatches     []auditMismatch `json:"mismatches"`
 	// Remarks are what an honest log can hold and an auditor should have seen.
 	Remarks []auditMismatch `json:"remarks,omitempty"`
 	// Builds are the programs that made the decisions and fits. Excepted counts
-	// the decisions of an earlier version that --except leaves out.
+	// the decisions of another version that --except leaves out.
 	Builds   []engine.BuildShare `json:"builds,omitempty"`
 	Excepted int                 `json:"excepted,omitempty"`
 	// Chain is "ok" where every event is there, as it was acknowledged, and
@@ -68,7 +68,7 @@ type audited struct {
 }
 
 func (r *audited) passed() bool {
-	return r.Chain == chainOK && len(r.Mismatches) == 0 && r.Older == r.Excepted && r.extends()
+	return r.Chain == chainOK && len(r.Mismatches) == 0 && r.OtherVersion == r.Excepted && r.extends()
 }
 
 func (a *app) auditCommand() *cobra.Command {
@@ -81,7 +81,7 @@ make every recorded fit and decision again from the events before it and compare
 bit for bit where this is the build that made it, to a relative tolerance of %g
 elsewhere. What people, instruments and experts said is held to what they were asked,
 to who can have said it and when, and to the definition. Exits 1 where anything fails,
-and where an earlier version made decisions that this one cannot make again: audit
+and where another version made decisions that this one cannot make again: audit
 those with the campaignd that made them (the output names its revision), and leave
 them out here with --except. Remarks do not fail: an honest log can hold them. The
 store is not changed.
@@ -166,7 +166,7 @@ func (a *app) audit(ctx context.Context, t target, since []checkpointFile, excep
 		r.Campaigns = append(r.Campaigns, name)
 		r.Decisions += report.Decisions
 		r.Reproduced += report.Reproduced
-		r.Older += report.Older
+		r.OtherVersion += report.OtherVersion
 		r.Fits += report.Fits
 		r.FitsReproduced += report.FitsReproduced
 		if !report.Exact {
@@ -200,7 +200,7 @@ func (a *app) audit(ctx context.Context, t target, since []checkpointFile, excep
 func (r *audited) addBuilds(shares []engine.BuildShare, except []string) {
 	for _, share := range shares {
 		if slices.ContainsFunc(except, func(name string) bool { return isNamed(share.Build, name) }) {
-			r.Excepted += share.Older
+			r.Excepted += share.OtherVersion
 		}
 		i := slices.IndexFunc(r.Builds, func(b engine.BuildShare) bool { return b.Build == share.Build })
 		if i < 0 {
@@ -208,7 +208,7 @@ func (r *audited) addBuilds(shares []engine.BuildShare, except []string) {
 			continue
 		}
 		b := &r.Builds[i]
-		b.Decisions, b.Reproduced, b.Older, b.Fits = b.Decisions+share.Decisions, b.Reproduced+share.Reproduced, b.Older+share.Older, b.Fits+share.Fits
+		b.Decisions, b.Reproduced, b.OtherVersion, b.Fits = b.Decisions+share.Decisions, b.Reproduced+share.Reproduced, b.OtherVersion+share.OtherVersion, b.Fits+share.Fits
 	}
 }
 
@@ -286,23 +286,23 @@ func (a *app) printBuilds(r *audited) {
 			if b.Fits > 0 {
 				made = append(made, format.Count(b.Fits, "fit"))
 			}
-			older := ""
-			if b.Older > 0 {
-				older = fmt.Sprintf("; %s of an earlier version of the policies, not made again here", format.Count(b.Older, "decision"))
+			other := ""
+			if b.OtherVersion > 0 {
+				other = fmt.Sprintf("; %s of another version of the policies, not made again here", format.Count(b.OtherVersion, "decision"))
 			}
-			a.printf("  %s by campaignd %s%s\n", strings.Join(made, " and "), build{b.Build}, older)
+			a.printf("  %s by campaignd %s%s\n", strings.Join(made, " and "), build{b.Build}, other)
 		}
 	}
-	if left := r.Older - r.Excepted; left > 0 {
+	if left := r.OtherVersion - r.Excepted; left > 0 {
 		var names []string
 		for _, b := range r.Builds {
-			if name := (build{b.Build}).name(); b.Older > 0 && !slices.Contains(names, name) {
+			if name := (build{b.Build}).name(); b.OtherVersion > 0 && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
-		a.printf("INCOMPLETE: this version cannot make %s of an earlier one again. Audit with the campaignd that made them, named above; then leave them out here: --except %s\n",
+		a.printf("INCOMPLETE: this version cannot make %s of another one again. Audit with the campaignd that made them, named above; then leave them out here: --except %s\n",
 			format.Count(left, "decision"), strings.Join(names, ","))
 	} else if r.Excepted > 0 {
-		a.printf("%s of an earlier version were left out, as asked.\n", format.Count(r.Excepted, "decision"))
+		a.printf("%s of another version were left out, as asked.\n", format.Count(r.Excepted, "decision"))
 	}
 }
