@@ -9,8 +9,8 @@ type Attributions struct {
 	Plane *Plane `json:"plane,omitempty"`
 }
 
-// Quantities whose Shapley values are given, in standardised units of a
-// maximised objective.
+// Quantities whose Shapley values are given, in standardized units of a
+// maximized objective.
 const (
 	QuantityMean = "mean" // posterior mean
 	QuantitySD   = "sd"   // posterior standard deviation

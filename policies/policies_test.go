@@ -49,12 +49,12 @@ var campaigns = map[string]struct {
 		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0.3 })
 		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.5 })
 		def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Confidence: ptr(0.5)}}.Choice()
-		def.Policy.Handover = cobol.Width{PerExperiment: ptr(2)}.Choice()
+		def.Policy.Handover = cobol.Width{MaxPerExperiment: ptr(2)}.Choice()
 		def.Budget.Labels = ptr(12)
 	}}},
 	"no gate": {"ackley4", []func(*definition.Campaign){study.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Confidence: ptr(0.5)}}.Choice()
-		def.Policy.Handover = cobol.Width{PerExperiment: ptr(1), Gate: ptr(false)}.Choice()
+		def.Policy.Handover = cobol.Width{MaxPerExperiment: ptr(1), Gate: ptr(false)}.Choice()
 		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.3 })
 	}}},
 	"two experts": {"branin", []func(*definition.Campaign){study.WithExpert(1), func(def *definition.Campaign) {

@@ -48,7 +48,7 @@ type Needs struct {
 	// Objective is set where decisions read the model of the objective. Where they do
 	// not, it is fitted only once, for the campaign's result.
 	Objective bool
-	// Belief is how what each expert believes is modelled; nil where no decision reads it.
+	// Belief is how what each expert believes is modeled; nil where no decision reads it.
 	Belief *belief.Needs
 	// Preference is the model of what each expert prefers; its Form is empty where no
 	// decision reads one.

@@ -248,12 +248,12 @@ func (a *auditor) nextIn(now time.Time, eager bool) Step {
 	if s.Status == campaign.Undefined {
 		return nil
 	}
-	w := World{Now: now, Eager: eager, Tended: make(map[string]bool, len(s.Experiments)+len(s.Questions))}
+	w := World{Now: now, Eager: eager, InFlight: make(map[string]bool, len(s.Experiments)+len(s.Questions))}
 	for i := range s.Experiments {
-		w.Tended[s.Experiments[i].ID] = true
+		w.InFlight[s.Experiments[i].ID] = true
 	}
 	for i := range s.Questions {
-		w.Tended[s.Questions[i].ID] = true
+		w.InFlight[s.Questions[i].ID] = true
 	}
 	step, err := a.core.Next(w)
 	if err != nil {

@@ -59,14 +59,14 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 			a.checkRecords(in.q.ID, p)
 		}
 	case *events.ExperimentDeferred:
-		a.expect(p.Experiment, true, a.core.withConsequences(p)[1:]...)
+		a.expect(p.Experiment, true, a.core.withFollowUps(p)[1:]...)
 	case *events.ExperimentResolved:
 		if p.Repeat && in.x != nil {
 			replicate := in.x.Replicate
 			if p.Resolution == events.ResolvedFailed {
 				replicate++
 			}
-			a.expect(p.Experiment, true, a.core.again(in.x, replicate))
+			a.expect(p.Experiment, true, a.core.retry(in.x, replicate))
 		}
 	case *events.MeasurementsJudged:
 		a.running = p.Build

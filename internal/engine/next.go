@@ -15,9 +15,9 @@ import (
 type World struct {
 	// Now is the present time.
 	Now time.Time
-	// Tended names the experiments and questions that somebody is waiting for
+	// InFlight names the experiments and questions that somebody is waiting for
 	// in this process.
-	Tended map[string]bool
+	InFlight map[string]bool
 	// Capacity is how many experiments the instrument works on at once. How many
 	// may be requested at once is the definition's business.
 	Capacity int
@@ -96,10 +96,10 @@ func (c *Core) Next(w World) (Step, error) {
 		c.nextEnd,
 		c.nextQuestion,
 		c.nextExcluded,
-		c.nextTrouble,
+		c.nextCircuitBreak,
 		c.nextDispatch,
 		c.nextPause,
-		c.nextDoubt,
+		c.nextOutlier,
 		c.nextInitial,
 		c.nextReplicate,
 		c.nextDecision,
@@ -120,7 +120,7 @@ func (c *Core) nextRecovery(s *campaign.State, w World) (Step, error) {
 	var lost []string
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if (x.Status == campaign.Dispatched || x.Status == campaign.Started) && !w.Tended[x.ID] {
+		if (x.Status == campaign.Dispatched || x.Status == campaign.Started) && !w.InFlight[x.ID] {
 			lost = append(lost, x.ID)
 		}
 	}
@@ -229,7 +229,7 @@ func (c *Core) nextQuestion(s *campaign.State, w World) (Step, error) {
 		if overdue(q, w.Now) {
 			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
 		}
-		if !w.Tended[q.ID] {
+		if !w.InFlight[q.ID] {
 			return Ask{Question: q.ID}, nil
 		}
 	}
@@ -309,7 +309,7 @@ func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 func AfterPause(s *campaign.State) []problem.Remedy {
 	resume := problem.Remedy{Text: "let the campaign go on", Action: problem.Resume}
 	spent := s.Spent() >= s.Definition.Budget.Experiments
-	if !spent || !slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool { return fruitless(&x) }) {
+	if !spent || !slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool { return withoutResult(&x) }) {
 		return []problem.Remedy{resume}
 	}
 	return []problem.Remedy{

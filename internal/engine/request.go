@@ -237,9 +237,9 @@ func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload,
 	}
 	switch {
 	case t.Again != "" && t.Experiment == "":
-		return nil, notPossible("an experiment of your own that did not take place needs no word")
+		return nil, notPossible("there is nothing to record: the experiment was not planned, and did not run")
 	case t.Again != "":
-		return c.withConsequences(&events.ExperimentDeferred{Experiment: id, Instrument: "person", Cause: t.Again}), nil
+		return c.withFollowUps(&events.ExperimentDeferred{Experiment: id, Instrument: "person", Cause: t.Again}), nil
 	case t.Infeasible != "":
 		return append(payloads, &events.ExperimentInfeasible{Experiment: id, Instrument: "person", Cause: t.Infeasible}), nil
 	case t.Failed != "":
@@ -254,7 +254,7 @@ func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload,
 			return nil, err
 		}
 	}
-	return append(payloads, c.withConsequences(&events.ExperimentMeasured{
+	return append(payloads, c.withFollowUps(&events.ExperimentMeasured{
 		Experiment: id, Instrument: "person", Requested: requested, Measurement: *m,
 	})...), nil
 }
@@ -372,7 +372,7 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 		if r.Resolution == events.ResolvedFailed {
 			replicate++ // it was a run of its own
 		}
-		payloads = append(payloads, c.again(x, replicate))
+		payloads = append(payloads, c.retry(x, replicate))
 	}
 	return payloads, nil
 }

@@ -60,7 +60,7 @@ type Runner struct {
 	description instruments.Description
 	inbox       chan message
 	over        chan struct{}                 // closed when Run has returned
-	tended      map[string]context.CancelFunc // experiments and questions waited for
+	inFlight    map[string]context.CancelFunc // experiments and questions waited for
 	recovery    *recovery                     // nil unless one is under way
 	wg          sync.WaitGroup
 
@@ -81,10 +81,10 @@ type Meter interface {
 	// Trace begins a span named name, child of the W3C traceparent parent (or
 	// a new trace), and returns its traceparent and the function that ends it.
 	Trace(parent, name string) (traceparent string, end func(error))
-	// Took records the duration of "append", "fit" or "decision".
-	Took(what string, d time.Duration)
-	// Happened counts an appended event.
-	Happened(e events.Event)
+	// ObserveDuration records the duration of "append", "fit" or "decision".
+	ObserveDuration(what string, d time.Duration)
+	// CountEvent counts an appended event.
+	CountEvent(e events.Event)
 }
 
 // message is what a goroutine tells the loop.
@@ -155,7 +155,7 @@ func (r *Runner) load(ctx context.Context) (err error) {
 	if r.Meter == nil {
 		r.Meter = noMeter{}
 	}
-	r.inbox, r.over, r.tended = make(chan message, inboxSize), make(chan struct{}), make(map[string]context.CancelFunc)
+	r.inbox, r.over, r.inFlight = make(chan message, inboxSize), make(chan struct{}), make(map[string]context.CancelFunc)
 	r.computed = make(chan computed, 1)
 	r.core, err = Load(ctx, r.Registry, r.Log, r.Campaign)
 	return err
@@ -199,10 +199,10 @@ func (r *Runner) Core() *Core { return r.core }
 // nothing new is started; what instruments are doing goes on, and the next Run
 // asks them about it.
 func (r *Runner) Run(ctx context.Context) error {
-	tending, stopTending := context.WithCancel(ctx)
+	awaiting, stopAwaiting := context.WithCancel(ctx)
 	defer close(r.over)
 	defer r.wg.Wait()
-	defer stopTending()
+	defer stopAwaiting()
 	r.core.apart = true
 	defer func() { r.core.apart = false }()
 
@@ -218,7 +218,7 @@ func (r *Runner) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if r.recovery != nil && r.recovery.told != nil {
-			if err := r.recovered(ctx, tending); err != nil {
+			if err := r.recovered(ctx, awaiting); err != nil {
 				return err
 			}
 		}
@@ -228,7 +228,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 		switch step := step.(type) {
 		case Wait:
-			r.glance(tending)
+			r.glance(awaiting)
 			r.observe(step)
 			if err := r.wait(ctx, step.Until); err != nil {
 				return err
@@ -238,9 +238,9 @@ func (r *Runner) Run(ctx context.Context) error {
 			r.observe(Wait{})
 			return nil
 		case Fit, Decide, Judge:
-			err = r.compute(ctx, tending, step)
+			err = r.compute(ctx, awaiting, step)
 		default:
-			err = r.perform(ctx, tending, step)
+			err = r.perform(ctx, awaiting, step)
 		}
 		if err != nil {
 			return err
@@ -258,9 +258,9 @@ func (r *Runner) observe(wait Wait) {
 }
 
 func (r *Runner) world() World {
-	w := World{Now: r.Now(), Eager: r.Eager, Recovering: r.recovery != nil, Capacity: max(1, r.description.Capacity), Tended: make(map[string]bool, len(r.tended))}
-	for id := range r.tended {
-		w.Tended[id] = true
+	w := World{Now: r.Now(), Eager: r.Eager, Recovering: r.recovery != nil, Capacity: max(1, r.description.Capacity), InFlight: make(map[string]bool, len(r.inFlight))}
+	for id := range r.inFlight {
+		w.InFlight[id] = true
 	}
 	return w
 }
@@ -322,14 +322,14 @@ func (r *Runner) takeWaiting(ctx context.Context) error {
 	}
 }
 
-// perform does one step. tending is the context of what outlives it.
-func (r *Runner) perform(ctx, tending context.Context, step Step) error {
+// perform does one step. awaiting is the context of what outlives it.
+func (r *Runner) perform(ctx, awaiting context.Context, step Step) error {
 	s := r.core.State()
 	switch step := step.(type) {
 	case Record:
 		return r.append(ctx, "engine", s.LastEvent, step.Payloads...)
 	case Recover:
-		r.recover(tending, step.Experiments)
+		r.recover(awaiting, step.Experiments)
 		return nil
 	case Dispatch:
 		if r.description.Name == "" { // the campaign had ended when the run began, and was amended since
@@ -344,10 +344,10 @@ func (r *Runner) perform(ctx, tending context.Context, step Step) error {
 		if err != nil {
 			return err
 		}
-		r.tendExperiment(tending, *s.Experiment(step.Experiment), instruments.FateNotStarted, r.past(x))
+		r.awaitExperiment(awaiting, *s.Experiment(step.Experiment), instruments.FateNotStarted, r.past(x))
 		return nil
 	case Ask:
-		return r.ask(ctx, tending, *s.Question(step.Question))
+		return r.ask(ctx, awaiting, *s.Question(step.Question))
 	case Examples:
 		return r.examples(ctx, step)
 	case Fit, Decide, Judge:
@@ -368,18 +368,18 @@ func commandID(s *campaign.State, experiment string) string {
 	return s.Name + "/" + word + "/" + experiment
 }
 
-// forget ends the tending of what is no longer open. An instrument is waited
+// releaseSettled ends the wait for what is no longer open. An instrument is waited
 // for until it answers, also after a person has settled its experiment: a late
 // answer is recorded. A person at the bench is not.
-func (r *Runner) forget() {
+func (r *Runner) releaseSettled() {
 	s := r.core.State()
-	for id, cancel := range r.tended {
+	for id, cancel := range r.inFlight {
 		q, x := s.Question(id), s.Experiment(id)
 		answered := q != nil && q.Status != campaign.Asked
 		told := x != nil && !x.Status.Open() && s.Definition.Instrument.ByHand
 		if answered || told {
 			cancel()
-			delete(r.tended, id)
+			delete(r.inFlight, id)
 		}
 	}
 }
@@ -442,5 +442,5 @@ func Submit(ctx context.Context, log events.Log, core *Core, request Request, no
 type noMeter struct{}
 
 func (noMeter) Trace(parent, _ string) (string, func(error)) { return parent, func(error) {} }
-func (noMeter) Took(string, time.Duration)                   {}
-func (noMeter) Happened(events.Event)                        {}
+func (noMeter) ObserveDuration(string, time.Duration)        {}
+func (noMeter) CountEvent(events.Event)                      {}

@@ -47,17 +47,17 @@ func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Eve
 	if err != nil {
 		return nil, err
 	}
-	r.Meter.Took("append", time.Since(began))
+	r.Meter.ObserveDuration("append", time.Since(began))
 	for _, e := range stored {
 		if err := r.core.Apply(e); err != nil {
 			return nil, err
 		}
-		r.Meter.Happened(e)
+		r.Meter.CountEvent(e)
 	}
 	if r.followed { // else the core aside reads the log
 		r.behind = append(r.behind, stored...)
 	}
-	r.forget()
+	r.releaseSettled()
 	return stored, nil
 }
 

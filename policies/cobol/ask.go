@@ -20,7 +20,7 @@ func (p *policy) admit(s *step.Step, d policies.Decision, expert string, b *beli
 		return d.Run(policies.Unaided, policies.RuleNoAnswer,
 			fmt.Sprintf("%s was %s without a verdict: the campaign goes on unaided.", q.ID, q.Status)), nil
 	}
-	if n := len(s.Turn); n >= p.width.PerExperiment {
+	if n := len(s.Turn); n >= p.width.MaxPerExperiment {
 		return d.Run(policies.Unaided, policies.RuleCap,
 			fmt.Sprintf("%d questions before one experiment are enough: the campaign goes on unaided.", n)), nil
 	}

@@ -96,14 +96,14 @@ func widthOf(policy definition.Policy) (*handover.Width, error) {
 	}
 	err := cmp.Or(
 		policies.Has(WidthName, "threshold", s.Threshold != nil),
-		policies.Has(WidthName, "per_experiment", s.PerExperiment != nil),
-		policies.Has(WidthName, "where_it_matters", s.WhereItMatters != nil),
+		policies.Has(WidthName, "per_experiment", s.MaxPerExperiment != nil),
+		policies.Has(WidthName, "where_it_matters", s.OnlyIfDecisive != nil),
 		policies.Has(WidthName, "gate", s.Gate != nil),
 	)
 	if err != nil {
 		return nil, err
 	}
-	return &handover.Width{Threshold: *s.Threshold, PerExperiment: *s.PerExperiment, WhereItMatters: *s.WhereItMatters, Gate: *s.Gate}, nil
+	return &handover.Width{Threshold: *s.Threshold, MaxPerExperiment: *s.MaxPerExperiment, OnlyIfDecisive: *s.OnlyIfDecisive, Gate: *s.Gate}, nil
 }
 
 func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
@@ -121,7 +121,7 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	if d.Made() {
 		return d, nil
 	}
-	m := step.Modelled{Def: &p.def, Rule: p.rule, Choose: p.choose}
+	m := step.Modeled{Def: &p.def, Rule: p.rule, Choose: p.choose}
 	return m.Decide(ctx, v, d)
 }
 

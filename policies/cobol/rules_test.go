@@ -85,7 +85,7 @@ func TestRulesAndTheirOrder(t *testing.T) {
 	spent := func(s *situation) { s.def.Budget.Experiments = s.view.Campaign.Spent() }
 	late := func(s *situation) { s.def.Budget.Experiments = 9 }
 	wordless := func(s *situation) { s.def.Budget.Labels = ptr(0) }
-	unmodelled := func(s *situation) { s.view.Objective = nil }
+	unmodeled := func(s *situation) { s.view.Objective = nil }
 	infeasible := func(s *situation) { s.view.FeasibilityError = errors.New("no") }
 	unbelieved := func(s *situation) {
 		s.view.Beliefs, s.view.BeliefErrors = []*belief.Model{nil}, []error{errors.New("no")}
@@ -98,7 +98,7 @@ func TestRulesAndTheirOrder(t *testing.T) {
 	alone := func(s *situation) { s.def.Experts, s.view.Beliefs, s.view.BeliefErrors = nil, nil, nil }
 
 	ungated := definition.Policy{
-		Trust: cobol.COBOL{}.Choice(), Handover: cobol.Width{Gate: ptr(false), PerExperiment: ptr(2)}.Choice(),
+		Trust: cobol.COBOL{}.Choice(), Handover: cobol.Width{Gate: ptr(false), MaxPerExperiment: ptr(2)}.Choice(),
 	}
 	silent := definition.Policy{Trust: cobol.COBOHL{}.Choice(), Handover: definition.NewChoice(policies.Never, nil)}
 	naming := definition.Policy{Trust: cobol.COBOHL{Settings: belief.Settings{Feedback: belief.FeedbackPinpoint}}.Choice()}
@@ -110,8 +110,8 @@ func TestRulesAndTheirOrder(t *testing.T) {
 		rule   string
 		chosen string
 	}{
-		{"the budget is spent", ungated, []func(*situation){spent, unmodelled, accepts}, events.ActionStop, policies.RuleBudget, ""},
-		{"there is no model", ungated, []func(*situation){unmodelled, accepts}, events.ActionRun, policies.RuleDesign, policies.Design},
+		{"the budget is spent", ungated, []func(*situation){spent, unmodeled, accepts}, events.ActionStop, policies.RuleBudget, ""},
+		{"there is no model", ungated, []func(*situation){unmodeled, accepts}, events.ActionRun, policies.RuleDesign, policies.Design},
 		{"the model cannot be used", ungated, []func(*situation){infeasible, accepts}, events.ActionRun, policies.RuleDesign, policies.Design},
 		{"they accepted", ungated, []func(*situation){rejects, rejects, accepts, unbelieved}, events.ActionRun, policies.RuleAccepted, policies.Aided},
 		{"there is nobody", ungated, []func(*situation){alone, rejects, rejects}, events.ActionRun, policies.RuleUnaided, policies.Unaided},

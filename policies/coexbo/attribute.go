@@ -21,7 +21,7 @@ const planeSize = 11
 // of the two strongest parameters. With more parameters than can be enumerated it explains
 // nothing.
 func attribute(ctx context.Context, s *step.Step, unaided, aided search.Result) (*events.Attributions, error) {
-	maximized, err := s.View.Objective.Maximised(ctx)
+	maximized, err := s.View.Objective.Negated(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	case p.rule == nil:
 		return p.twoAtRandom(v, d)
 	}
-	m := step.Modelled{Def: &p.def, Rule: p.rule, Choose: p.decide}
+	m := step.Modeled{Def: &p.def, Rule: p.rule, Choose: p.decide}
 	return m.Decide(ctx, v, d)
 }
 

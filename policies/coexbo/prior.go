@@ -37,7 +37,7 @@ type given struct {
 type product struct{ gamma float64 }
 
 func (r product) acquisition(ctx context.Context, g given) (next.Acquisition, error) {
-	maximized, err := g.model.Maximised(ctx)
+	maximized, err := g.model.Negated(ctx)
 	if err != nil {
 		return nil, err
 	}

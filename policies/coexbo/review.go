@@ -34,7 +34,7 @@ func reviewed(ctx context.Context, v policies.View) (*events.ChoiceReview, error
 		if err != nil {
 			return nil, err
 		}
-		maximized, err := v.Objective.Maximised(ctx)
+		maximized, err := v.Objective.Negated(ctx)
 		if err != nil {
 			return nil, err
 		}

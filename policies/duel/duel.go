@@ -72,7 +72,7 @@ func New(def definition.Campaign) (*Rule, error) {
 		}
 		return r, r.candidates.missing(r.name)
 	case EUBOName, EIName, RandomName:
-		return r, modelled(def.Model.Utility)
+		return r, modeled(def.Model.Utility)
 	}
 	// The others have weights, which have names of their own.
 	weights := map[string]map[string]*float64{
@@ -95,12 +95,12 @@ func New(def definition.Campaign) (*Rule, error) {
 		}
 		*weights[name] = value
 	}
-	return r, modelled(def.Model.Utility)
+	return r, modeled(def.Model.Utility)
 }
 
-// modelled names what a complete definition has of the model of a utility and this one
+// modeled names what a complete definition has of the model of a utility and this one
 // lacks.
-func modelled(u definition.Utility) error {
+func modeled(u definition.Utility) error {
 	return cmp.Or(
 		policies.Has("model.utility", "noise", u.Noise != nil),
 		policies.Has("model.utility", "strength", u.Paper || u.Strength != nil),

@@ -195,7 +195,7 @@ func (utility) Check(def *definition.Campaign, _ definition.Path) []definition.F
 		return nil
 	}
 	return []definition.Fault{{At: definition.At("initial", "comparisons"),
-		Problem: "a utility cannot be modelled before the first comparison", Remedy: "write at least 1"}}
+		Problem: "a utility cannot be modeled before the first comparison", Remedy: "write at least 1"}}
 }
 
 // weight is that of the noise of judgement, by the map of the noise.

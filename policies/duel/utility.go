@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
-// proposeUtility chooses a pair by an acquisition of the modelled utility: EUBO
+// proposeUtility chooses a pair by an acquisition of the modeled utility: EUBO
 // and RAEUBO both points at once, the others one, against the last winner. It
 // takes a pair at random where the expert has compared nothing, or took all of it back.
 func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {

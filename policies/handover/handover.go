@@ -10,14 +10,14 @@ import (
 
 // Width asks where the belief is still wide (Xu et al. 2024, Alg. 1 line 8).
 type Width struct {
-	// Threshold is g_thr in logits, PerExperiment the cap on questions before
+	// Threshold is g_thr in logits, MaxPerExperiment the cap on questions before
 	// one experiment.
-	Threshold     float64
-	PerExperiment int
-	// WhereItMatters asks only where the answer could change the action, and
+	Threshold        float64
+	MaxPerExperiment int
+	// OnlyIfDecisive asks only where the answer could change the action, and
 	// Gate only while the labels predict what is measured; with cobol the expert
 	// has to earn it first (see [Schedule]).
-	WhereItMatters, Gate bool
+	OnlyIfDecisive, Gate bool
 }
 
 // Verdict says what to do with an aided candidate.
@@ -39,7 +39,7 @@ func (w *Width) Judge(b events.Interval) (Verdict, []events.Test) {
 	if !wide.Holds {
 		return Sure, tests
 	}
-	if !w.WhereItMatters {
+	if !w.OnlyIfDecisive {
 		return Ask, tests
 	}
 	lower := events.Test{Name: "handover: the expert may accept (lower belief bound against 0)",
@@ -68,7 +68,7 @@ const (
 )
 
 // OpenGate compares the expert's labels with what the objective model says at
-// the labelled compositions, and reports whether the labels predict it.
+// the labeled compositions, and reports whether the labels predict it.
 //
 // The labels are regressed on the standardized posterior mean (smaller is
 // better): P(reject) = S(b₀ + b₁·mean), with normal priors on b₀ and b₁ and

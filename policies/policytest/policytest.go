@@ -68,7 +68,7 @@ func Run(t testing.TB, p policies.Policy, v policies.View, seed uint64) policies
 		}
 	case events.ActionStop:
 		if first.Completed == nil || first.Completed.Detail == "" {
-			t.Error("the campaign is ended without a word")
+			t.Error("the campaign is ended silently")
 		}
 	default:
 		t.Errorf("%q is not an action", first.Action)

@@ -54,15 +54,15 @@ func avoided(v policies.View) (avoidance, error) {
 	}
 	for i := range v.Campaign.Experiments {
 		x := &v.Campaign.Experiments[i]
-		fruitless := x.Status == campaign.Infeasible || x.Status == campaign.Failed && v.Feasibility != nil
-		if !x.Status.Open() && (!fruitless || x.Excluded) {
+		withoutResult := x.Status == campaign.Infeasible || x.Status == campaign.Failed && v.Feasibility != nil
+		if !x.Status.Open() && (!withoutResult || x.Excluded) {
 			continue
 		}
 		key, err := v.Space.Key(x.Parameters)
 		if err != nil {
 			return a, err
 		}
-		if a.pending[key] || a.failed[key] && fruitless || fruitless && measured[key] {
+		if a.pending[key] || a.failed[key] && withoutResult || withoutResult && measured[key] {
 			continue
 		}
 		u, err := v.Space.Encode(x.Parameters)
@@ -72,7 +72,7 @@ func avoided(v policies.View) (avoidance, error) {
 		if !a.failed[key] {
 			a.points = append(a.points, u)
 		}
-		if fruitless {
+		if withoutResult {
 			a.failed[key] = true
 			continue
 		}
@@ -87,7 +87,7 @@ func avoided(v policies.View) (avoidance, error) {
 // starts are searched from beside the measured compositions.
 func (s *Step) Find(ctx context.Context, f next.Acquisition, which Search, starts ...[]float64) (search.Result, error) {
 	if s.View.Feasibility != nil {
-		f = sum(f, s.View.Feasibility.Surprise())
+		f = sum(f, s.View.Feasibility.NegLogFeasibility())
 	}
 	a := s.avoid
 	if len(a.points) == 0 {

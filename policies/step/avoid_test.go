@@ -109,7 +109,7 @@ func TestExcludedFailureIsNotAvoided(t *testing.T) {
 	}
 }
 
-// Law: a barrier's gradient is that of its value, it is finite at its centre and
+// Law: a barrier's gradient is that of its value, it is finite at its center and
 // nothing far away.
 func TestBarrier(t *testing.T) {
 	f := barrier([][]float64{{0.5, 0.5}, {0.52, 0.51}}, 0.03)
@@ -127,7 +127,7 @@ func TestBarrier(t *testing.T) {
 		}
 	}
 	if at := f([]float64{0.5, 0.5}, nil); math.IsInf(at, 0) || at < 20 {
-		t.Errorf("at its centre it is %v", at)
+		t.Errorf("at its center it is %v", at)
 	}
 	if far := f([]float64{0.9, 0.1}, nil); far > 1e-12 {
 		t.Errorf("far away it is %v", far)

@@ -72,7 +72,7 @@ func (s *Step) describe(name string, r search.Result) (events.Candidate, error) 
 	model := s.View.Objective
 	mean, sd := model.Posterior(r.X)
 	prediction := model.PredictAt(r.X)
-	optimistic, pessimistic := model.Outside(mean-s.Beta*sd), model.Outside(mean+s.Beta*sd)
+	optimistic, pessimistic := model.Untransform(mean-s.Beta*sd), model.Untransform(mean+s.Beta*sd)
 	c := events.Candidate{
 		Name: name, Parameters: r.Point, Prediction: &prediction, Optimistic: &optimistic, Pessimistic: &pessimistic,
 	}

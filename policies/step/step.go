@@ -55,8 +55,8 @@ type Step struct {
 	tried map[string]bool
 }
 
-// Modelled makes the decisions of a policy that searches a model.
-type Modelled struct {
+// Modeled makes the decisions of a policy that searches a model.
+type Modeled struct {
 	Def  *definition.Campaign
 	Rule next.Rule
 	// Choose makes the decision of a step.
@@ -65,7 +65,7 @@ type Modelled struct {
 
 // Decide makes the decision. While there is no model, and where it cannot be used, that
 // is a point of a design: a model must not stop the campaign.
-func (m Modelled) Decide(ctx context.Context, v policies.View, d policies.Decision) (policies.Decision, error) {
+func (m Modeled) Decide(ctx context.Context, v policies.View, d policies.Decision) (policies.Decision, error) {
 	if v.Objective == nil {
 		remark := " There is no model of the objective yet."
 		if v.ObjectiveError != nil {
@@ -80,7 +80,7 @@ func (m Modelled) Decide(ctx context.Context, v policies.View, d policies.Decisi
 	return Design(m.Def, v, d, definition.DesignSobol, Unusable(err))
 }
 
-func (m Modelled) decide(ctx context.Context, v policies.View, d policies.Decision) (policies.Decision, error) {
+func (m Modeled) decide(ctx context.Context, v policies.View, d policies.Decision) (policies.Decision, error) {
 	s, err := open(ctx, m, v, d.Seed)
 	if err != nil {
 		return d, err
@@ -92,7 +92,7 @@ func (m Modelled) decide(ctx context.Context, v policies.View, d policies.Decisi
 }
 
 // open begins a step.
-func open(ctx context.Context, m Modelled, v policies.View, seed uint64) (*Step, error) {
+func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, error) {
 	if v.FeasibilityError != nil {
 		return nil, v.FeasibilityError
 	}

@@ -61,7 +61,7 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 		return d, nil
 	}
 	if p.rule != nil {
-		m := step.Modelled{Def: &p.def, Rule: p.rule, Choose: choose}
+		m := step.Modeled{Def: &p.def, Rule: p.rule, Choose: choose}
 		return m.Decide(ctx, v, d)
 	}
 	kind := definition.DesignSobol

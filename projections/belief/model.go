@@ -30,7 +30,7 @@ type Model struct {
 	// Labels and Comparisons are those the belief was made from.
 	Labels      []Label
 	Comparisons []projections.Comparison
-	// X are the labelled compositions in the unit cube, a row for each label.
+	// X are the labeled compositions in the unit cube, a row for each label.
 	X [][]float64
 	// Fit is the adaptation that a confidence set was made with; nil where the
 	// belief was stated.

@@ -181,13 +181,13 @@ func (m *Model) Probability(x []float64) float64 {
 	if m == nil {
 		return 1
 	}
-	return math.Exp(-m.Surprise()(x, nil))
+	return math.Exp(-m.NegLogFeasibility()(x, nil))
 }
 
-// Surprise returns the function −ln P(x) of the unit cube, at least 0. Where its grad is
-// not nil it is filled with the gradient. The function is a workspace: one
-// goroutine uses it at a time. It panics for a nil Model, which has no surprises.
-func (m *Model) Surprise() func(x, grad []float64) float64 {
+// NegLogFeasibility returns the function −ln P(x) of the unit cube, at least 0. Where its
+// grad is not nil it is filled with the gradient. The function is a workspace: one
+// goroutine uses it at a time. It panics for a nil Model, of which it would be 0.
+func (m *Model) NegLogFeasibility() func(x, grad []float64) float64 {
 	p := m.gp.NewPredictor()
 	dMean, dSD := make([]float64, m.gp.Dim()), make([]float64, m.gp.Dim())
 	return func(x, grad []float64) float64 {

@@ -89,7 +89,7 @@ func TestWhatCounts(t *testing.T) {
 func TestSurpriseGradient(t *testing.T) {
 	f := model(t, map[campaign.ExperimentStatus][][2]float64{
 		campaign.Infeasible: {{0.2, 0.2}, {0.3, 0.25}, {0.1, 0.3}}, campaign.Failed: {{0.7, 0.4}}, campaign.Measured: {{0.9, 0.9}, {0.6, 0.5}},
-	}).Surprise()
+	}).NegLogFeasibility()
 	grad := make([]float64, 2)
 	const h = 1e-5
 	for _, x := range [][]float64{{0.21, 0.22}, {0.5, 0.5}, {0.7, 0.41}, {0, 1}} {

@@ -34,7 +34,7 @@ func TestCancelled(t *testing.T) {
 		"a fit":                    func() error { _, err := f.FitObjective(cancelled, 1); return err },
 		"what is expected":         func() error { _, err := m.Fantasize(cancelled, pending); return err },
 		"what is expected at most": func() error { _, err := m.FantasizeWorst(cancelled, pending); return err },
-		"the utility":              func() error { _, err := m.Maximised(cancelled); return err },
+		"the utility":              func() error { _, err := m.Negated(cancelled); return err },
 	} {
 		if err := search(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s that was called off: %v", what, err)

@@ -174,7 +174,7 @@ func (p *Projection) correctOutcome(d *events.ExperimentCorrected) {
 // included returns the observations the model learns from.
 func (p *Projection) included() []Observation {
 	kept := make([]Observation, 0, len(p.state.Observations))
-	return append(kept, p.filtered(func(o Observation) bool { return !o.Excluded && !p.held(o) })...)
+	return append(kept, p.filtered(func(o Observation) bool { return !o.Excluded && !p.withheld(o) })...)
 }
 
 // refitEvery is the number of observations up to which each change calls for

@@ -220,7 +220,7 @@ func TestWhatTheModelBelieves(t *testing.T) {
 		if got := f.order(); !slices.Equal(got, want) || f.Observed() != len(want) {
 			t.Errorf("%s: the model is made from %v, want %v", action, got, want)
 		}
-		if s := f.Suspects(); len(s) != 1 || s[0].Experiment != "e3" {
+		if s := f.SuspectedOutliers(); len(s) != 1 || s[0].Experiment != "e3" {
 			t.Errorf("%s: in doubt is %v", action, s)
 		}
 		f.apply(&events.MeasurementCorrected{Experiment: "e1", Excluded: true}, &events.MeasurementCorrected{Experiment: "e3", Excluded: true},

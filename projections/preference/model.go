@@ -15,9 +15,9 @@ import (
 )
 
 // Model is what one expert prefers, over the unit cube; a preference is always
-// for the better, whether the campaign maximises or minimises.
+// for the better, whether the campaign maximizes or minimizes.
 type Model struct {
-	// Expert is the expert's name, Form what is modelled: one of the Preference
+	// Expert is the expert's name, Form what is modeled: one of the Preference
 	// constants of package events, or "" where the comparisons are all there is.
 	Expert string
 	Form   string
@@ -31,7 +31,7 @@ type Model struct {
 	// Choice and Score are the classifier of pairs and the score that follows from
 	// it, in the choice form. Sample are compositions that stand for the space,
 	// Sampled their scores, and Scaling brings scores to the scale of a
-	// standardised objective.
+	// standardized objective.
 	Choice  *dirichlet.Model
 	Score   *copeland.Model
 	Sample  [][]float64

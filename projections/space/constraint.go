@@ -170,7 +170,7 @@ func (e *InfeasibleError) Error() string {
 	return "no composition satisfies these together: " + strings.Join(e.Conflict, "; ") + ". Relax one of them"
 }
 
-// explain turns the optimiser's account of a conflict into the user's words.
+// explain turns the optimizer's account of a conflict into the user's words.
 func (s *Space) explain(err error) error {
 	var infeasible *optimize.InfeasibleError
 	if !errors.As(err, &infeasible) {

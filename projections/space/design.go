@@ -251,7 +251,7 @@ func (d *designer) herd(n int, given [][]float64) ([]definition.Point, error) {
 }
 
 // choose adds up to n points of the pool. With k points chosen, the next one
-// maximises −mean_y ‖x − y‖ + 1/(k+1) Σ ‖x − x_i‖ over the pool.
+// maximizes −mean_y ‖x − y‖ + 1/(k+1) Σ ‖x − x_i‖ over the pool.
 func (d *designer) choose(pool [][]float64, n int) error {
 	mean := make([]float64, len(pool)) // mean distance to the pool, from at most 512 of its points
 	stride := (len(pool) + 511) / 512

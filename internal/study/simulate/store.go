@@ -157,7 +157,7 @@ func extremes(ctx context.Context, sp *space.Space, m *objective.Model) (best, w
 	if err != nil {
 		return 0, 0, fmt.Errorf("the surrogate's worst value: %w", err)
 	}
-	return m.Outside(low.Value), m.Outside(-high.Value), nil
+	return m.Untransform(low.Value), m.Untransform(-high.Value), nil
 }
 
 // answer is how an experiment of the log ended.

@@ -27,25 +27,25 @@ const (
 	retryPause = time.Second
 )
 
-// tendExperiment starts a goroutine that brings one command to its outcome.
-func (r *Runner) tendExperiment(tending context.Context, x campaign.Experiment, fate instruments.Fate, p past) {
-	ctx, cancel := context.WithCancel(tending)
-	r.tended[x.ID] = cancel
+// awaitExperiment starts a goroutine that brings one command to its outcome.
+func (r *Runner) awaitExperiment(awaiting context.Context, x campaign.Experiment, fate instruments.Fate, p past) {
+	ctx, cancel := context.WithCancel(awaiting)
+	r.inFlight[x.ID] = cancel
 	cmd := command(r.core.State(), &x)
 	r.wg.Go(func() {
-		outcome, err := r.bring(ctx, cmd, fate, p, x.Status == campaign.Dispatched)
+		outcome, err := r.startAndAwait(ctx, cmd, fate, p, x.Status == campaign.Dispatched)
 		if ctx.Err() == nil {
 			r.send(ctx, message{experiment: x.ID, outcome: &outcome, err: err})
 		}
 	})
 }
 
-// bring starts a command, unless the instrument has it already, and awaits
+// startAndAwait starts a command, unless the instrument has it already, and awaits
 // its outcome. A start whose confirmation is lost is looked into, never
 // repeated on a guess. Where certainly nothing took place the experiment is put
 // off, which costs nothing and says nothing about its composition; only what
 // would be refused for ever has failed.
-func (r *Runner) bring(ctx context.Context, cmd instruments.Command, fate instruments.Fate, p past, announce bool) (instruments.Outcome, error) {
+func (r *Runner) startAndAwait(ctx context.Context, cmd instruments.Command, fate instruments.Fate, p past, announce bool) (instruments.Outcome, error) {
 	for attempt := 1; fate == instruments.FateNotStarted; attempt++ {
 		err := r.Instrument.Start(ctx, cmd)
 		if err == nil {
@@ -105,14 +105,14 @@ func (r *Runner) send(ctx context.Context, m message) {
 }
 
 // ask starts a goroutine that puts one question.
-func (r *Runner) ask(ctx, tending context.Context, q campaign.Question) error {
+func (r *Runner) ask(ctx, awaiting context.Context, q campaign.Question) error {
 	reviewer := r.Reviewers[q.Expert]
 	if reviewer == nil {
 		return r.append(ctx, "engine", q.LastEvent, withdrawn(&q, fmt.Sprintf("nobody here can ask %s", q.Expert)))
 	}
 	question := r.core.asked(&q)
-	asking, cancel := context.WithCancel(tending)
-	r.tended[q.ID] = cancel
+	asking, cancel := context.WithCancel(awaiting)
+	r.inFlight[q.ID] = cancel
 	r.wg.Go(func() {
 		answer, err := reviewer.Ask(asking, question)
 		if asking.Err() == nil {
@@ -201,9 +201,9 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 		return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace,
 			&events.ExperimentStarted{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument})
 	}
-	if cancel, ok := r.tended[x.ID]; ok { // its goroutine has ended
+	if cancel, ok := r.inFlight[x.ID]; ok { // its goroutine has ended
 		cancel()
-		delete(r.tended, x.ID)
+		delete(r.inFlight, x.ID)
 	}
 	if m.err != nil {
 		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
@@ -214,7 +214,7 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	payload := r.conclude(x, *m.outcome)
 	var payloads []events.Payload
 	if payload != nil {
-		payloads = r.core.withConsequences(payload)
+		payloads = r.core.withFollowUps(payload)
 	}
 	if payloads = append(payloads, remarks...); payloads == nil {
 		return nil
