@@ -70,7 +70,10 @@ func (r Registry) New(def definition.Campaign) (Policy, error) {
 	for _, part := range Parts(def.Policy) {
 		c := Choice(&def.Policy, part)
 		if _, known := r.Rule(part, c.Name); !known {
-			return nil, fmt.Errorf("this campaignd has no rule %q of policy.%s; it has %v", c.Name, part, r.RuleNames(part))
+			return nil, fmt.Errorf(
+				"this campaignd has no rule %q of policy.%s; it has %v", c.Name, part,
+				r.RuleNames(part),
+			)
 		}
 	}
 	part := Lead(def.Policy)
@@ -201,5 +204,7 @@ func RefOf(p definition.Policy) events.PolicyRef {
 	if !p.Measures() {
 		return events.PolicyRef{Next: None, Trust: None, Handover: Never, Duel: p.Duel.Name, Version: Version}
 	}
-	return events.PolicyRef{Next: p.Next.Name, Trust: p.Trust.Name, Handover: p.Handover.Name, Version: Version}
+	return events.PolicyRef{
+		Next: p.Next.Name, Trust: p.Trust.Name, Handover: p.Handover.Name, Version: Version,
+	}
 }

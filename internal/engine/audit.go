@@ -66,8 +66,14 @@ const AuditTolerance = 1e-4
 // campaign's definition admits it. For the rest the log's own integrity vouches.
 // Contradictions in the history itself are mismatches too and end the audit,
 // since nothing after them means anything.
-func Audit(ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build) (AuditReport, error) {
-	a := &auditor{core: NewCore(reg), build: build, report: AuditReport{Exact: true, Mismatches: []Mismatch{}}, dispatched: make(map[string]events.Sequence)}
+func Audit(
+	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
+) (AuditReport, error) {
+	a := &auditor{
+		core: NewCore(reg), build: build,
+		report:     AuditReport{Exact: true, Mismatches: []Mismatch{}},
+		dispatched: make(map[string]events.Sequence),
+	}
 	err := a.walk(ctx, log, name)
 	if err == nil && a.report.Events == 0 {
 		err = fmt.Errorf("%w: %q", ErrNoCampaign, name)
@@ -183,7 +189,10 @@ func (d due) meets(payload events.Payload) bool {
 }
 
 func (a *auditor) found(subject, format string, args ...any) Mismatch {
-	return Mismatch{Position: a.event.Position, Event: a.event.Kind, Subject: subject, Problem: fmt.Sprintf(format, args...)}
+	return Mismatch{
+		Position: a.event.Position, Event: a.event.Kind, Subject: subject,
+		Problem: fmt.Sprintf(format, args...),
+	}
 }
 
 func (a *auditor) mismatch(subject, format string, args ...any) {

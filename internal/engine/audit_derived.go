@@ -201,7 +201,10 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 	step, ok := a.next(a.now).(Decide)
 	switch {
 	case p.At != a.core.State().Sequence:
-		a.mismatch(p.Decision, "it says it was made from event %d, but stands behind event %d", p.At, a.core.State().Sequence)
+		a.mismatch(
+			p.Decision, "it says it was made from event %d, but stands behind event %d", p.At,
+			a.core.State().Sequence,
+		)
 		return nil
 	case !ok || step.Decision != p.Decision:
 		a.mismatch(p.Decision, "nothing before it calls for this decision")
@@ -230,7 +233,10 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 }
 
 // checkFit makes a fit, or a failed one, again.
-func (a *auditor) checkFit(ctx context.Context, model, expert string, at events.Sequence, seed uint64, build events.Build, recorded events.Payload) error {
+func (a *auditor) checkFit(
+	ctx context.Context, model, expert string, at events.Sequence, seed uint64, build events.Build,
+	recorded events.Payload,
+) error {
 	a.report.Fits++
 	if fitted, ok := recorded.(*events.ModelFitted); ok {
 		a.share(fitted.Build).Fits++
@@ -238,10 +244,16 @@ func (a *auditor) checkFit(ctx context.Context, model, expert string, at events.
 	step, ok := a.next(a.now).(Fit)
 	switch {
 	case at > a.core.State().Sequence:
-		a.mismatch(model, "it says it was made from event %d, but stands behind event %d", at, a.core.State().Sequence)
+		a.mismatch(
+			model, "it says it was made from event %d, but stands behind event %d", at,
+			a.core.State().Sequence,
+		)
 		return nil
 	case at < a.bases.since(model, expert): // other events may have come in while it was made
-		a.mismatch(model, "it says it was made from event %d, but event %d changed what it is made from", at, a.bases.since(model, expert))
+		a.mismatch(
+			model, "it says it was made from event %d, but event %d changed what it is made from",
+			at, a.bases.since(model, expert),
+		)
 		return nil
 	case !ok || step.Model != model || step.Expert != expert:
 		a.mismatch(model, "nothing before it calls for this fit")

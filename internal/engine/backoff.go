@@ -75,7 +75,13 @@ func rest(s *campaign.State, x *campaign.Experiment, until time.Time) string {
 	}
 	at := until.Format(time.TimeOnly)
 	if last.Status == campaign.Deferred {
-		return fmt.Sprintf("%s, which puts off %s (%s); tried again as %s at %s", name, last.ID, last.Cause, x.ID, at)
+		return fmt.Sprintf(
+			"%s, which puts off %s (%s); tried again as %s at %s", name, last.ID, last.Cause, x.ID,
+			at,
+		)
 	}
-	return fmt.Sprintf("%s, which gave no result %d times in a row (%s: %s); %s follows at %s", name, len(row), last.ID, last.Cause, x.ID, at)
+	return fmt.Sprintf(
+		"%s, which gave no result %d times in a row (%s: %s); %s follows at %s", name, len(row),
+		last.ID, last.Cause, x.ID, at,
+	)
 }

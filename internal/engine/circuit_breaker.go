@@ -33,12 +33,18 @@ func (c *Core) nextCircuitBreak(s *campaign.State, w World) (Step, error) {
 	gave := func(x *campaign.Experiment) bool { return !withoutResult(x) }
 	if last := lastEnded(s, w); len(last) == failuresInARow && !slices.ContainsFunc(last, gave) {
 		x := last[failuresInARow-1]
-		return pause("the last %d experiments gave no result, %s for this reason: %s", failuresInARow, x.ID, x.Cause)
+		return pause(
+			"the last %d experiments gave no result, %s for this reason: %s", failuresInARow, x.ID,
+			x.Cause,
+		)
 	}
 	if row := failingRow(s); len(row) > failuresInARow {
 		first, x := row[0], row[len(row)-1]
 		if long := x.EndedAt.Sub(first.EndedAt); long >= patience {
-			return pause("the instrument has put off everything for %s, %s for this reason: %s", long.Round(time.Minute), x.ID, x.Cause)
+			return pause(
+				"the instrument has put off everything for %s, %s for this reason: %s",
+				long.Round(time.Minute), x.ID, x.Cause,
+			)
 		}
 	}
 	return nil, nil

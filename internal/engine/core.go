@@ -46,7 +46,10 @@ type Core struct {
 // NewCore returns the core of a campaign without events, which may name what the
 // registry holds.
 func NewCore(reg registry.Registry) *Core {
-	return &Core{registry: reg, campaign: campaign.New(), objective: objective.New(), belief: belief.New(), preference: preference.New()}
+	return &Core{
+		registry: reg, campaign: campaign.New(), objective: objective.New(), belief: belief.New(),
+		preference: preference.New(),
+	}
 }
 
 // Registry returns what the campaign's definition may name.
@@ -131,7 +134,8 @@ func (c *Core) View(ctx context.Context) (policies.View, error) {
 		model, err := c.belief.Model(expert.Name, view.Objective)
 		view.Beliefs, view.BeliefErrors = append(view.Beliefs, model), append(view.BeliefErrors, err)
 		preferences, err := c.preference.Model(ctx, expert.Name)
-		view.Preferences, view.PreferenceErrors = append(view.Preferences, preferences), append(view.PreferenceErrors, err)
+		view.Preferences = append(view.Preferences, preferences)
+		view.PreferenceErrors = append(view.PreferenceErrors, err)
 	}
 	if ctx.Err() != nil {
 		return policies.View{}, context.Cause(ctx)

@@ -53,9 +53,12 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 	}
 	return Record{[]events.Payload{&events.QuestionAsked{
 		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormLabel, Expert: expert.Name,
-		Options:     []events.Option{{Parameters: points[have]}},
-		Explanation: fmt.Sprintf("Initial question %d of %d, at a random composition: would it be worth an experiment?", have+1, want),
-		Expires:     c.expiry(w.Now, expert.Name),
+		Options: []events.Option{{Parameters: points[have]}},
+		Explanation: fmt.Sprintf(
+			"Initial question %d of %d, at a random composition: would it be worth an experiment?",
+			have+1, want,
+		),
+		Expires: c.expiry(w.Now, expert.Name),
 	}}}, nil
 }
 
@@ -84,7 +87,8 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 		options[i].Parameters = p
 	}
 	return Record{[]events.Payload{&events.QuestionAsked{
-		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormComparison, Expert: expert.Name, Options: options,
+		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormComparison,
+		Expert: expert.Name, Options: options,
 		Explanation: fmt.Sprintf("Initial comparison %d of %d.", have+1, want),
 		Expires:     c.expiry(w.Now, expert.Name),
 	}}}, nil
@@ -123,7 +127,9 @@ func (c *Core) initialOptions(expert string, have, want, size int) (options []de
 // place leaves its place to be taken again.
 func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 	def := s.Definition
-	done, known, runs := make(map[string]int), 0, 0
+	done := make(map[string]int)
+	known := 0
+	runs := 0
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		switch {
@@ -175,7 +181,9 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 func (c *Core) initialDesign() ([]definition.Point, error) {
 	def := c.State().Definition
 	if def.Initial.Design != definition.DesignPoints {
-		return c.space.Design(def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"))
+		return c.space.Design(
+			def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"),
+		)
 	}
 	var points []definition.Point
 	for _, point := range def.Initial.Points {
@@ -188,7 +196,8 @@ func (c *Core) initialDesign() ([]definition.Point, error) {
 
 // nextReplicate repeats a composition as often as the definition asks for.
 func (c *Core) nextReplicate(s *campaign.State, w World) (Step, error) {
-	if s.Definition.Replicates == 1 || s.Spent() >= s.Definition.Budget.Experiments || underWay(s) >= s.Definition.Parallel {
+	if s.Definition.Replicates == 1 || s.Spent() >= s.Definition.Budget.Experiments ||
+		underWay(s) >= s.Definition.Parallel {
 		return nil, nil
 	}
 	x, err := c.replicateDue(s)
@@ -245,7 +254,8 @@ func (c *Core) replicateDue(s *campaign.State) (*campaign.Experiment, error) {
 		in.last, in.open = x, in.open || x.Status.Open()
 	}
 	for _, in := range order {
-		if !in.open && in.runs < in.begun*s.Definition.Replicates && c.space.Contains(in.last.Parameters) == nil {
+		if !in.open && in.runs < in.begun*s.Definition.Replicates &&
+			c.space.Contains(in.last.Parameters) == nil {
 			return in.last, nil
 		}
 	}

@@ -38,7 +38,8 @@ const (
 // from what was expected, and settles doubts whose repetition has been measured.
 func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 	outliers := s.Definition.Outliers
-	if outliers.Threshold == nil || outliers.Action != definition.OutlierRepeat && outliers.Action != definition.OutlierFlag {
+	if outliers.Threshold == nil ||
+		outliers.Action != definition.OutlierRepeat && outliers.Action != definition.OutlierFlag {
 		return nil, nil
 	}
 	// A repetition must find a place.
@@ -72,7 +73,9 @@ func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 			continue
 		}
 		if math.Abs(deviation) > math.Abs(greatest) && !c.replicated(o, expected) {
-			worst, expectedOfWorst, greatest = o, expected, deviation
+			worst = o
+			expectedOfWorst = expected
+			greatest = deviation
 		}
 	}
 	if greatest == 0 {
@@ -156,7 +159,9 @@ func (c *Core) replicated(o objective.Observation, expected events.Expected) boo
 
 // flagOutlier flags a measurement, and requests its repetition where that is wanted
 // and possible.
-func (c *Core) flagOutlier(s *campaign.State, o objective.Observation, expected events.Expected, deviation float64) []events.Payload {
+func (c *Core) flagOutlier(
+	s *campaign.State, o objective.Observation, expected events.Expected, deviation float64,
+) []events.Payload {
 	x := s.Experiment(o.Experiment)
 	flag := c.flag(o, expected, deviation, events.VerdictSuspect)
 	flag.Reason = fmt.Sprintf("It is %s, and %s was expected from %d measurements of other compositions: ",
@@ -199,16 +204,26 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) []events.Paylo
 		flag.Repetition, flag.Reason = other, reason
 		return flag
 	}
-	again := fmt.Sprintf("%s measured %s at the same composition", repetition.Experiment, c.amount(repetition.Value))
+	again := fmt.Sprintf(
+		"%s measured %s at the same composition", repetition.Experiment, c.amount(repetition.Value),
+	)
 	switch {
 	case agree(o.Value, repetition.Value, expected) && apart < toExpected:
-		return []events.Payload{settle(o, events.VerdictConfirmed, repetition.Experiment, again+", which agrees with it: both count.")}
+		return []events.Payload{
+			settle(
+				o, events.VerdictConfirmed, repetition.Experiment,
+				again+", which agrees with it: both count.",
+			),
+		}
 	case toExpected <= math.Abs(o.Value-expected.Predicted.Mean):
 		return []events.Payload{settle(o, events.VerdictOverturned, repetition.Experiment,
 			fmt.Sprintf("%s, nearer to the %s that was expected: %s is left out.", again, c.interval(expected), o.Experiment))}
 	}
 	return []events.Payload{
-		settle(o, events.VerdictConfirmed, repetition.Experiment, again+", even further from what was expected: the first one stands."),
+		settle(
+			o, events.VerdictConfirmed, repetition.Experiment,
+			again+", even further from what was expected: the first one stands.",
+		),
 		settle(*repetition, events.VerdictOverturned, o.Experiment,
 			fmt.Sprintf("%s measured %s at the same composition, nearer to the %s that was expected: %s is left out.",
 				o.Experiment, c.amount(o.Value), c.interval(expected), repetition.Experiment)),
@@ -224,7 +239,8 @@ func (c *Core) lastTry(s *campaign.State, id string) string {
 	}
 	for i := at + 1; i < len(s.Experiments) && s.Experiments[at].Status == campaign.Deferred; i++ {
 		x, y := &s.Experiments[at], &s.Experiments[i]
-		if y.Replicate == x.Replicate && y.Decision == x.Decision && y.Origin == x.Origin && maps.Equal(x.Parameters, y.Parameters) {
+		if y.Replicate == x.Replicate && y.Decision == x.Decision && y.Origin == x.Origin &&
+			maps.Equal(x.Parameters, y.Parameters) {
 			at = i
 		}
 	}
@@ -240,7 +256,9 @@ func (c *Core) repeatsSuspect(s *campaign.State, id string) bool {
 	})
 }
 
-func (c *Core) flag(o objective.Observation, expected events.Expected, deviation float64, verdict events.Verdict) *events.MeasurementFlagged {
+func (c *Core) flag(
+	o objective.Observation, expected events.Expected, deviation float64, verdict events.Verdict,
+) *events.MeasurementFlagged {
 	return &events.MeasurementFlagged{
 		Experiment: o.Experiment, Verdict: verdict, Deviation: deviation,
 		Predicted: expected.Predicted,
@@ -263,5 +281,7 @@ func (c *Core) amount(value float64) string {
 }
 
 func (c *Core) interval(e events.Expected) string {
-	return strings.TrimSpace(fmt.Sprintf("%.4g ± %.2g %s", e.Predicted.Mean, e.Predicted.SD, c.State().Definition.Objective.Unit))
+	return strings.TrimSpace(fmt.Sprintf(
+		"%.4g ± %.2g %s", e.Predicted.Mean, e.Predicted.SD, c.State().Definition.Objective.Unit,
+	))
 }

@@ -81,7 +81,8 @@ func (c *Core) outside(q *campaign.Question) error {
 func (c *Core) asked(q *campaign.Question) humans.Question {
 	s := c.State()
 	question := humans.Question{
-		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form, Parameters: s.Definition.Parameters, Steps: s.Definition.Instrument.Steps,
+		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form,
+		Parameters: s.Definition.Parameters, Steps: s.Definition.Instrument.Steps,
 		Options: q.Options, Suggestion: q.Suggestion, Objective: s.Definition.Objective,
 		Explanation: q.Explanation, Attributions: q.Attributions, Asked: q.AskedAt, Expires: q.Expires,
 	}
@@ -98,7 +99,8 @@ func (c *Core) answered(q *campaign.Question, r humans.Reply) ([]events.Payload,
 		return nil, err
 	}
 	payloads := []events.Payload{&events.QuestionAnswered{
-		Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Answer: r.Answer, Comment: r.Comment,
+		Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Answer: r.Answer,
+		Comment: r.Comment,
 	}}
 	return c.withExclusion(payloads, q, r)
 }
@@ -115,7 +117,9 @@ func (c *Core) admit(q *campaign.Question, r humans.Reply) error {
 }
 
 // withExclusion adds the exclusion that a reply asks for.
-func (c *Core) withExclusion(payloads []events.Payload, q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
+func (c *Core) withExclusion(
+	payloads []events.Payload, q *campaign.Question, r humans.Reply,
+) ([]events.Payload, error) {
 	if !r.Exclude {
 		return payloads, nil
 	}
@@ -147,7 +151,8 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 	switch changed := !r.Answer.Equal(q.Answer); {
 	case changed:
 		payloads = append(payloads, &events.QuestionSuperseded{
-			Question: q.ID, Form: q.Form, Expert: q.Expert, Supersedes: q.Source, Options: q.Points(), Answer: r.Answer, Reason: r.Comment,
+			Question: q.ID, Form: q.Form, Expert: q.Expert, Supersedes: q.Source,
+			Options: q.Points(), Answer: r.Answer, Reason: r.Comment,
 		})
 	case q.Form == events.FormLabel && !r.Exclude:
 		return nil, conflict(q.ID, "%s says %s already", q.ID, q.Answer)
@@ -201,8 +206,11 @@ func (c *Core) Answerable(q *campaign.Question) error {
 	case q.Status == campaign.Withdrawn:
 		return conflict(q.ID, "%s was withdrawn, and takes no answer any more", q.ID)
 	case q.Status == campaign.Expired && forms[q.Form].next && c.State().DecidedSince(q):
-		return conflict(q.ID, "%s expired, and the campaign has gone on without: a composition can be named when you are asked next", q.ID).
-			With(problem.Remedy{Text: "to have it now, measure it on your own and tell its result", Action: problem.Tell})
+		late := conflict(q.ID, "%s expired, and the campaign has gone on without:"+
+			" a composition can be named when you are asked next", q.ID)
+		return late.With(problem.Remedy{
+			Text: "to have it now, measure it on your own and tell its result", Action: problem.Tell,
+		})
 	}
 	return nil
 }

@@ -47,7 +47,10 @@ func (r *Runner) replacement(x *campaign.Experiment) string {
 	if x.Instrument == now.Name && (x.Identity == "" || x.Identity == now.Identity) {
 		return ""
 	}
-	return fmt.Sprintf("it was sent to %s, and now there is %s", named(x.Instrument, x.Identity), named(now.Name, now.Identity))
+	return fmt.Sprintf(
+		"it was sent to %s, and now there is %s", named(x.Instrument, x.Identity),
+		named(now.Name, now.Identity),
+	)
 }
 
 func named(name, identity string) string {
@@ -139,9 +142,13 @@ func (r *Runner) recovered(ctx, awaiting context.Context) error {
 			}
 			continue
 		}
-		done.Commands = append(done.Commands, events.RecoveredCommand{Experiment: x.ID, Command: x.Command, Fate: string(told.fate)})
+		done.Commands = append(done.Commands, events.RecoveredCommand{
+			Experiment: x.ID, Command: x.Command, Fate: string(told.fate),
+		})
 		if told.fate == instruments.FateUnknown {
-			payloads = append(payloads, &events.ExperimentUnresolved{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: told.cause})
+			payloads = append(payloads, &events.ExperimentUnresolved{
+				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: told.cause,
+			})
 		} else {
 			tend = append(tend, i)
 		}
@@ -158,7 +165,9 @@ func (r *Runner) recovered(ctx, awaiting context.Context) error {
 
 // fate asks what became of a command, and says what is to be believed of the
 // answer; cause explains an unknown fate.
-func (r *Runner) fate(ctx context.Context, cmd instruments.Command, p past) (fate instruments.Fate, cause string) {
+func (r *Runner) fate(
+	ctx context.Context, cmd instruments.Command, p past,
+) (fate instruments.Fate, cause string) {
 	fate, cause = r.answer(ctx, cmd)
 	if fate != instruments.FateNotStarted || p.repeatable {
 		return fate, cause

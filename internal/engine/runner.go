@@ -131,12 +131,17 @@ func Load(ctx context.Context, reg registry.Registry, log events.Log, name strin
 }
 
 // Define writes the event that opens a campaign.
-func Define(ctx context.Context, log events.Log, definition events.CampaignDefined, actor string, now time.Time, trace string) error {
+func Define(
+	ctx context.Context, log events.Log, definition events.CampaignDefined, actor string,
+	now time.Time, trace string,
+) error {
 	e, err := events.New(definition.Definition.Name, &definition)
 	if err != nil {
 		return err
 	}
-	e.Actor, e.Time, e.Trace = actor, stamp(now), trace
+	e.Actor = actor
+	e.Time = stamp(now)
+	e.Trace = trace
 	_, err = log.Append(ctx, e.Campaign, 0, e)
 	return err
 }
@@ -155,7 +160,9 @@ func (r *Runner) load(ctx context.Context) (err error) {
 	if r.Meter == nil {
 		r.Meter = noMeter{}
 	}
-	r.inbox, r.over, r.inFlight = make(chan message, inboxSize), make(chan struct{}), make(map[string]context.CancelFunc)
+	r.inbox = make(chan message, inboxSize)
+	r.over = make(chan struct{})
+	r.inFlight = make(map[string]context.CancelFunc)
 	r.computed = make(chan computed, 1)
 	r.core, err = Load(ctx, r.Registry, r.Log, r.Campaign)
 	return err
@@ -258,7 +265,10 @@ func (r *Runner) observe(wait Wait) {
 }
 
 func (r *Runner) world() World {
-	w := World{Now: r.Now(), Eager: r.Eager, Recovering: r.recovery != nil, Capacity: max(1, r.description.Capacity), InFlight: make(map[string]bool, len(r.inFlight))}
+	w := World{
+		Now: r.Now(), Eager: r.Eager, Recovering: r.recovery != nil,
+		Capacity: max(1, r.description.Capacity), InFlight: make(map[string]bool, len(r.inFlight)),
+	}
 	for id := range r.inFlight {
 		w.InFlight[id] = true
 	}
@@ -339,7 +349,8 @@ func (r *Runner) perform(ctx, awaiting context.Context, step Step) error {
 		}
 		x := s.Experiment(step.Experiment)
 		err := r.append(ctx, "engine", x.LastEvent, &events.ExperimentDispatched{
-			Experiment: x.ID, Command: commandID(s, x.ID), Instrument: r.description.Name, Identity: r.description.Identity,
+			Experiment: x.ID, Command: commandID(s, x.ID), Instrument: r.description.Name,
+			Identity: r.description.Identity,
 		})
 		if err != nil {
 			return err
@@ -421,7 +432,9 @@ func (r *Runner) Submit(ctx context.Context, request Request) ([]events.Event, e
 }
 
 // Submit fulfils a request on a campaign that nobody runs, and folds it into core.
-func Submit(ctx context.Context, log events.Log, core *Core, request Request, now time.Time) ([]events.Event, error) {
+func Submit(
+	ctx context.Context, log events.Log, core *Core, request Request, now time.Time,
+) ([]events.Event, error) {
 	batch, err := core.requested(request, now, nil)
 	if err != nil {
 		return nil, err

@@ -46,7 +46,9 @@ func (c *Core) Standing() Summary {
 	summary := c.counts()
 	switch last := c.standing; {
 	case last != nil:
-		summary.Best, summary.Preferred, summary.Helps = last.best, last.preferred, last.helps
+		summary.Best = last.best
+		summary.Preferred = last.preferred
+		summary.Helps = last.helps
 	case c.State().Definition.Measures():
 		summary.Best = c.bestMeasured()
 	}
@@ -82,7 +84,9 @@ func (c *Core) Summarize(ctx context.Context) (Summary, error) {
 // counts is the summary without what follows from models.
 func (c *Core) counts() Summary {
 	s := c.State()
-	summary := Summary{Campaign: s.Name, Experiments: s.Spent(), Labels: s.Labels(), Comparisons: s.Comparisons()}
+	summary := Summary{
+		Campaign: s.Name, Experiments: s.Spent(), Labels: s.Labels(), Comparisons: s.Comparisons(),
+	}
 	if s.Status.Ended() {
 		summary.Stopped = s.Reason
 		if s.Status == campaign.Stopped {
@@ -105,7 +109,10 @@ func (c *Core) Helps(ctx context.Context) ([]policies.Help, error) {
 	}
 	answers := c.answers()
 	if h := &c.helps; h.model != model || h.answers != answers || h.definedBy != c.definedBy {
-		*h = helps{model, answers, c.definedBy, helper.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model})}
+		*h = helps{
+			model, answers, c.definedBy,
+			helper.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model}),
+		}
 	}
 	return c.helps.all, nil
 }
@@ -136,7 +143,10 @@ func (c *Core) best(ctx context.Context) (*Best, error) {
 	if model != nil && len(model.Observations) > 0 {
 		i, mean := model.Best()
 		o := model.Observations[i]
-		best := &Best{Parameters: o.Point, Value: mean, Unit: s.Definition.Objective.Unit, Experiment: o.Experiment}
+		best := &Best{
+			Parameters: o.Point, Value: mean, Unit: s.Definition.Objective.Unit,
+			Experiment: o.Experiment,
+		}
 		if x := s.Experiment(o.Experiment); x != nil && x.Measurement != nil {
 			best.Further = x.Measurement.Further
 		}
@@ -155,7 +165,10 @@ func (c *Core) bestMeasured() (best *Best) {
 		}
 		value := x.Measurement.Objective.Value
 		if best == nil || better(value, best.Value, s.Definition.Objective.Goal) {
-			best = &Best{Parameters: x.Measurement.Actual, Value: value, Unit: s.Definition.Objective.Unit, Experiment: x.ID, Further: x.Measurement.Further}
+			best = &Best{
+				Parameters: x.Measurement.Actual, Value: value, Unit: s.Definition.Objective.Unit,
+				Experiment: x.ID, Further: x.Measurement.Further,
+			}
 		}
 	}
 	return best

@@ -136,12 +136,17 @@ func ask(def *definition.Campaign, feedback string) {
 }
 
 // check returns what makes no sense about a rule that bends the choice by a belief.
-func check(def *definition.Campaign, here definition.Path, name string, b *belief.Settings) []definition.Fault {
+func check(
+	def *definition.Campaign, here definition.Path, name string, b *belief.Settings,
+) []definition.Fault {
 	faults := policies.CheckTrust(def, name, next.Searches(def.Policy.Next))
 	at := definition.At("policy", "handover")
 	switch h := def.Policy.Handover.Name; {
 	case h == WidthName && b.Feedback == belief.FeedbackGaussian:
-		faults = append(faults, definition.Fault{At: at, Problem: "a stated belief leaves nothing to ask", Remedy: "write handover: never"})
+		faults = append(faults, definition.Fault{
+			At: at, Problem: "a stated belief leaves nothing to ask",
+			Remedy: "write handover: never",
+		})
 	case h != WidthName && h != policies.Never:
 		faults = append(faults, definition.Fault{At: at,
 			Problem: name + " asks to accept or reject, not to choose", Remedy: "write handover: width, or trust: coexbo"})
@@ -211,7 +216,10 @@ func (s *Width) Words(def *definition.Campaign) string {
 			return text
 		}
 	}
-	text := fmt.Sprintf("an expert is asked where their belief is wider than %s logits", format.Optional(s.Threshold))
+	text := fmt.Sprintf(
+		"an expert is asked where their belief is wider than %s logits",
+		format.Optional(s.Threshold),
+	)
 	if s.OnlyIfDecisive != nil && *s.OnlyIfDecisive {
 		text += " and the answer could matter"
 	}
@@ -222,7 +230,9 @@ func (s *Width) Words(def *definition.Campaign) string {
 		text += ", while their labels go with what is measured"
 	}
 	if s.MaxPerExperiment != nil {
-		text += fmt.Sprintf("; at most %s before one experiment", format.Count(*s.MaxPerExperiment, "question"))
+		text += fmt.Sprintf(
+			"; at most %s before one experiment", format.Count(*s.MaxPerExperiment, "question"),
+		)
 	}
 	return text
 }

@@ -83,7 +83,9 @@ func New(def definition.Campaign) (policies.Policy, error) {
 		if err := policies.Has(Name, "gamma", s.Gamma != nil); err != nil {
 			return nil, err
 		}
-		p.prior, p.spread, p.fantasize = product{gamma: *s.Gamma}, s.Spread, s.Fantasize
+		p.prior = product{gamma: *s.Gamma}
+		p.spread = s.Spread
+		p.fantasize = s.Fantasize
 	case PiBOName:
 		var s PiBO
 		if err := def.Policy.Trust.Decode(&s); err != nil {
@@ -95,7 +97,10 @@ func New(def definition.Campaign) (policies.Policy, error) {
 		p.prior = power{gamma: *s.Gamma}
 	}
 	if s, ok := ChooseOf(def.Policy); ok {
-		err := cmp.Or(policies.Has(ChooseName, "explain", s.Explain != nil), policies.Has(ChooseName, "gate", s.Gate != nil))
+		err := cmp.Or(
+			policies.Has(ChooseName, "explain", s.Explain != nil),
+			policies.Has(ChooseName, "gate", s.Gate != nil),
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -146,10 +151,15 @@ func (p *policy) twoAtRandom(v policies.View, d policies.Decision) (policies.Dec
 			reason := fmt.Sprintf("%s chose it (%s).", q.Expert, q.ID)
 			return step.Take(v, d, option.Candidate, option.Parameters, policies.RuleChosen, reason), nil
 		}
-		return step.AtRandom(v, d, policies.RuleNoAnswer, "There was no choice: a composition at random is taken.")
+		return step.AtRandom(
+			v, d, policies.RuleNoAnswer, "There was no choice: a composition at random is taken.",
+		)
 	}
 	if turn.QuestionsSpent(v.Campaign, &p.def) {
-		return step.AtRandom(v, d, policies.RuleLabelBudget, "The budget of questions is spent: a composition at random is taken.")
+		return step.AtRandom(
+			v, d, policies.RuleLabelBudget,
+			"The budget of questions is spent: a composition at random is taken.",
+		)
 	}
 	points, err := v.Space.Sample(2, d.Seed)
 	if err != nil {
@@ -183,14 +193,20 @@ func (p *policy) decide(ctx context.Context, s *step.Step, d policies.Decision) 
 	}
 	decided, err := p.pair(ctx, s, d, acquisition, unaided)
 	if errors.Is(err, step.ErrBelief) {
-		return d.Run(policies.Unaided, policies.RuleNoBelief, fmt.Sprintf("%v: the unaided candidate is taken.", err)), nil
+		return d.Run(
+			policies.Unaided, policies.RuleNoBelief,
+			fmt.Sprintf("%v: the unaided candidate is taken.", err),
+		), nil
 	}
 	return decided, err
 }
 
 // pair runs the optimum of the acquisition that an expert's preferences augment, or
 // lets the expert choose between it and the unaided one.
-func (p *policy) pair(ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition, unaided search.Result) (policies.Decision, error) {
+func (p *policy) pair(
+	ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition,
+	unaided search.Result,
+) (policies.Decision, error) {
 	i := s.Expert()
 	expert := p.def.Experts[i].Name
 	if p.choose != nil {
@@ -255,7 +271,8 @@ const secondDraw = 0x5bd1e995
 // second is the acquisition of the second candidate. Without a prior (batch rules) it
 // is the next best once the first is expected.
 func (p *policy) second(
-	ctx context.Context, s *step.Step, acquisition next.Acquisition, unaided search.Result, prefs *preference.Model,
+	ctx context.Context, s *step.Step, acquisition next.Acquisition, unaided search.Result,
+	prefs *preference.Model,
 ) (next.Acquisition, error) {
 	model := s.View.Objective
 	if p.prior == nil {
@@ -291,7 +308,10 @@ func scored(d policies.Decision, prefs *preference.Model, unaided, aided search.
 }
 
 // offer asks the expert to choose.
-func (p *policy) offer(ctx context.Context, s *step.Step, d policies.Decision, expert string, unaided, aided search.Result) (policies.Decision, error) {
+func (p *policy) offer(
+	ctx context.Context, s *step.Step, d policies.Decision, expert string, unaided,
+	aided search.Result,
+) (policies.Decision, error) {
 	if p.choose.Explain {
 		attributions, err := attribute(ctx, s, unaided, aided)
 		if err != nil {
@@ -300,7 +320,10 @@ func (p *policy) offer(ctx context.Context, s *step.Step, d policies.Decision, e
 		d.Attributions = attributions
 	}
 	d = step.Shuffled(d)
-	reason := fmt.Sprintf("%s chooses between the best bound and the best once what they prefer is weighed in.", expert)
+	reason := fmt.Sprintf(
+		"%s chooses between the best bound and the best once what they prefer is weighed in.",
+		expert,
+	)
 	if p.prior == nil {
 		reason = fmt.Sprintf("%s chooses between the two best candidates.", expert)
 	}
@@ -308,7 +331,10 @@ func (p *policy) offer(ctx context.Context, s *step.Step, d policies.Decision, e
 	explanation := fmt.Sprintf("Which of the two shall be measured? The best so far is %s = %.4g %s (%s).",
 		p.def.Objective.Name, mean, p.def.Objective.Unit, s.View.Objective.Observations[best].Experiment)
 	if r := d.Review; r != nil && r.Expert == expert {
-		explanation += fmt.Sprintf(" Your choice in %s was right with probability %.2f, now that %s is measured.", r.Question, r.Probability, r.Experiment)
+		explanation += fmt.Sprintf(
+			" Your choice in %s was right with probability %.2f, now that %s is measured.",
+			r.Question, r.Probability, r.Experiment,
+		)
 	}
 	return d.Ask(events.FormComparison, expert, policies.RuleAsk, reason, explanation), nil
 }

@@ -40,7 +40,8 @@ func reviewed(ctx context.Context, v policies.View) (*events.ChoiceReview, error
 		}
 		verdict := coexbo.ChoiceWasRight(maximized.Joint([][]float64{chosen, other}), v.Objective.Fit.Noise)
 		return &events.ChoiceReview{
-			Question: q.ID, Expert: q.Expert, Experiment: s.Experiments[last].ID, Probability: verdict.Probability,
+			Question: q.ID, Expert: q.Expert, Experiment: s.Experiments[last].ID,
+			Probability: verdict.Probability,
 		}, nil
 	}
 	return nil, nil

@@ -69,7 +69,10 @@ func (p *policy) manual(v policies.View, d policies.Decision) (policies.Decision
 	q := turn.Last(turn.Questions(v.Campaign))
 	switch {
 	case q == nil && turn.QuestionsSpent(v.Campaign, &p.def):
-		return step.AtRandom(v, d, policies.RuleLabelBudget, "The budget of questions is spent: a composition at random is taken.")
+		return step.AtRandom(
+			v, d, policies.RuleLabelBudget,
+			"The budget of questions is spent: a composition at random is taken.",
+		)
 	case q == nil:
 		expert := p.def.Experts[turn.Expert(v.Campaign, &p.def)].Name
 		return d.Ask(events.FormPinpoint, expert, policies.RuleAsk,

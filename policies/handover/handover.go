@@ -81,7 +81,9 @@ func OpenGate(mean, sd []float64, reject []bool) (open bool, test events.Test) {
 	var h00, h01, h11 float64
 	for range 50 {
 		g0, g1 := -b0/(gateShiftSD*gateShiftSD), -(b1-gateSlope)/(gateSlopeSD*gateSlopeSD)
-		h00, h01, h11 = 1/(gateShiftSD*gateShiftSD), 0, 1/(gateSlopeSD*gateSlopeSD)
+		h00 = 1 / (gateShiftSD * gateShiftSD)
+		h01 = 0
+		h11 = 1 / (gateSlopeSD * gateSlopeSD)
 		for i := range mean {
 			z := mean[i] / (1 + sd[i]*sd[i])
 			p := 1 / (1 + math.Exp(-(b0 + b1*z)))
@@ -91,7 +93,9 @@ func OpenGate(mean, sd []float64, reject []bool) (open bool, test events.Test) {
 			}
 			g0, g1 = g0+r, g1+r*z
 			v := p * (1 - p)
-			h00, h01, h11 = h00+v, h01+v*z, h11+v*z*z
+			h00 = h00 + v
+			h01 = h01 + v*z
+			h11 = h11 + v*z*z
 		}
 		det := h00*h11 - h01*h01
 		d0, d1 := (h11*g0-h01*g1)/det, (h00*g1-h01*g0)/det

@@ -85,7 +85,9 @@ func avoided(v policies.View) (avoidance, error) {
 // Find returns the composition to measure at which an acquisition is smallest: it
 // respects what is feasible and keeps away from what is under way or only ever failed.
 // starts are searched from beside the measured compositions.
-func (s *Step) Find(ctx context.Context, f next.Acquisition, which Search, starts ...[]float64) (search.Result, error) {
+func (s *Step) Find(
+	ctx context.Context, f next.Acquisition, which Search, starts ...[]float64,
+) (search.Result, error) {
 	if s.View.Feasibility != nil {
 		f = sum(f, s.View.Feasibility.NegLogFeasibility())
 	}

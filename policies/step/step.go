@@ -65,7 +65,9 @@ type Modeled struct {
 
 // Decide makes the decision. While there is no model, and where it cannot be used, that
 // is a point of a design: a model must not stop the campaign.
-func (m Modeled) Decide(ctx context.Context, v policies.View, d policies.Decision) (policies.Decision, error) {
+func (m Modeled) Decide(
+	ctx context.Context, v policies.View, d policies.Decision,
+) (policies.Decision, error) {
 	if v.Objective == nil {
 		remark := " There is no model of the objective yet."
 		if v.ObjectiveError != nil {
@@ -80,7 +82,9 @@ func (m Modeled) Decide(ctx context.Context, v policies.View, d policies.Decisio
 	return Design(m.Def, v, d, definition.DesignSobol, Unusable(err))
 }
 
-func (m Modeled) decide(ctx context.Context, v policies.View, d policies.Decision) (policies.Decision, error) {
+func (m Modeled) decide(
+	ctx context.Context, v policies.View, d policies.Decision,
+) (policies.Decision, error) {
 	s, err := open(ctx, m, v, d.Seed)
 	if err != nil {
 		return d, err
@@ -135,7 +139,10 @@ func (s *Step) QuestionsSpent() bool { return turn.QuestionsSpent(s.View.Campaig
 
 // Spent is the decision for the unaided candidate where no question is left.
 func Spent(d policies.Decision) policies.Decision {
-	return d.Run(policies.Unaided, policies.RuleLabelBudget, "The budget of questions is spent: the campaign goes on unaided.")
+	return d.Run(
+		policies.Unaided, policies.RuleLabelBudget,
+		"The budget of questions is spent: the campaign goes on unaided.",
+	)
 }
 
 // RunUnaided is the decision for the unaided candidate where nobody's help is used.

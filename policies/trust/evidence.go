@@ -79,7 +79,9 @@ func Weigh(joint *gp.Joint, reject, example []bool) (Evidence, error) {
 		return Evidence{}, err
 	}
 	total := prior*helps + prior + prior*misleads
-	return Evidence{Helps: prior * helps / total, Guesses: prior / total, Misleads: prior * misleads / total}, nil
+	return Evidence{
+		Helps: prior * helps / total, Guesses: prior / total, Misleads: prior * misleads / total,
+	}, nil
 }
 
 // laplace approximates the probability of labels. The latent variables are u =
@@ -95,7 +97,10 @@ type laplace struct {
 
 func newLaplace(joint *gp.Joint, reject, example []bool) *laplace {
 	n := len(reject)
-	l := &laplace{joint: joint, reject: reject, example: example, n: n, k: make([]float64, n*n), b: make([]float64, n*n)}
+	l := &laplace{
+		joint: joint, reject: reject, example: example, n: n, k: make([]float64, n*n),
+		b: make([]float64, n*n),
+	}
 	for _, v := range []*[]float64{&l.m, &l.a, &l.u, &l.w, &l.g, &l.rhs, &l.c, &l.at, &l.ut} {
 		*v = make([]float64, n)
 	}

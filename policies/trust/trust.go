@@ -35,7 +35,9 @@ func (a *Augmented) Err() error { return a.err }
 
 // augment adds a term of the belief's lower bound g̲ to an acquisition: term returns its
 // value and its derivative by g̲.
-func augment(objective next.Acquisition, b *belief.Model, term func(bound float64) (value, slope float64)) *Augmented {
+func augment(
+	objective next.Acquisition, b *belief.Model, term func(bound float64) (value, slope float64),
+) *Augmented {
 	a := new(Augmented)
 	var dBelief []float64
 	a.at = func(x, grad []float64) float64 {

@@ -55,7 +55,9 @@ func QuestionsSpent(s *campaign.State, def *definition.Campaign) bool {
 }
 
 // AskedBefore returns the expert's latest question about a composition, or nil.
-func AskedBefore(s *campaign.State, sp *space.Space, expert string, point definition.Point) *campaign.Question {
+func AskedBefore(
+	s *campaign.State, sp *space.Space, expert string, point definition.Point,
+) *campaign.Question {
 	key, err := sp.Key(point)
 	if err != nil {
 		return nil

@@ -25,9 +25,18 @@ var Family = policies.Family{
 		{Part: policies.Handover, Name: policies.Never, Settings: func() definition.Settings { return new(Never) }},
 	},
 	Methods: []policies.Method{
-		{Name: "lcb", Summary: "confidence bound, nobody is asked", Policy: policies.Alone(next.LCB{}.Choice())},
-		{Name: "logei", Summary: "expected improvement, nobody is asked", Policy: policies.Alone(next.LogEI{}.Choice())},
-		{Name: "thompson", Summary: "Thompson sampling, nobody is asked", Policy: policies.Alone(next.Thompson{}.Choice())},
+		{
+			Name: "lcb", Summary: "confidence bound, nobody is asked",
+			Policy: policies.Alone(next.LCB{}.Choice()),
+		},
+		{
+			Name: "logei", Summary: "expected improvement, nobody is asked",
+			Policy: policies.Alone(next.LogEI{}.Choice()),
+		},
+		{
+			Name: "thompson", Summary: "Thompson sampling, nobody is asked",
+			Policy: policies.Alone(next.Thompson{}.Choice()),
+		},
 		{Name: "sobol", Summary: "a space-filling design", Policy: policies.Alone(next.Sobol{}.Choice())},
 		{Name: "random", Summary: "compositions at random", Policy: policies.Alone(next.Random{}.Choice())},
 	},

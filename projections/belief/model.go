@@ -193,7 +193,9 @@ func (p *Projection) FitBelief(expert string, obj *objective.Model) (events.Beli
 	if x.Fit != nil {
 		fit = *x.Fit
 	}
-	rule := choice.NormRule{MaxNorm: math.Inf(1), DoubleC: p.needs.DoubleConfidence, Jitter: choice.DefaultJitter}
+	rule := choice.NormRule{
+		MaxNorm: math.Inf(1), DoubleC: p.needs.DoubleConfidence, Jitter: choice.DefaultJitter,
+	}
 	if p.needs.MaxNorm != nil {
 		rule.MaxNorm = *p.needs.MaxNorm
 	}

@@ -67,22 +67,37 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
-		s.Name, s.Status, s.DefinedAt = e.Campaign, Running, e.Time
-		s.Definition, s.Source, s.DefinedBy = &p.Definition, p.Source, e.ID
+		s.Name = e.Campaign
+		s.Status = Running
+		s.DefinedAt = e.Time
+		s.Definition = &p.Definition
+		s.Source = p.Source
+		s.DefinedBy = e.ID
 		s.Instance, s.Trace = p.Instance, e.Trace
 	case *events.CampaignAmended:
-		s.Definition, s.Source, s.DefinedBy = &p.Definition, p.Source, e.ID
+		s.Definition = &p.Definition
+		s.Source = p.Source
+		s.DefinedBy = e.ID
 		if s.Status == Completed {
-			s.Status, s.Reason, s.EndedAt = Running, "", time.Time{}
+			s.Status = Running
+			s.Reason = ""
+			s.EndedAt = time.Time{}
 		}
 	case *events.CampaignPaused:
 		s.Status, s.Reason = Paused, p.Reason
 	case *events.CampaignResumed:
-		s.Status, s.Reason, s.ResumedAt, s.ResumedOn = Running, "", len(s.Experiments), e.Time
+		s.Status = Running
+		s.Reason = ""
+		s.ResumedAt = len(s.Experiments)
+		s.ResumedOn = e.Time
 	case *events.CampaignStopped:
-		s.Status, s.Reason, s.EndedAt = Stopped, p.Reason, e.Time
+		s.Status = Stopped
+		s.Reason = p.Reason
+		s.EndedAt = e.Time
 	case *events.CampaignCompleted:
-		s.Status, s.Reason, s.EndedAt = Completed, p.Reason, e.Time
+		s.Status = Completed
+		s.Reason = p.Reason
+		s.EndedAt = e.Time
 	case *events.RecoveryDone:
 		s.Recoveries++
 		if p.Epoch != "" {
@@ -94,7 +109,8 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	case *events.ExperimentRequested, *events.ExperimentDispatched, *events.ExperimentStarted,
 		*events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentCancelled,
 		*events.ExperimentUnresolved, *events.ExperimentResolved, *events.MeasurementCorrected,
-		*events.InstrumentStalled, *events.ExperimentInfeasible, *events.ExperimentDeferred, *events.MeasurementFlagged,
+		*events.InstrumentStalled, *events.ExperimentInfeasible, *events.ExperimentDeferred,
+		*events.MeasurementFlagged,
 		*events.ExperimentCorrected:
 		return s.applyExperiment(e, payload)
 
@@ -132,7 +148,10 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		for i := range s.Trust {
 			if s.Trust[i].Expert == p.Expert {
 				if s.Trust[i].Lambda != p.From {
-					return fmt.Sprintf("it moves the trust in %s from %v, which was %v", p.Expert, p.From, s.Trust[i].Lambda)
+					return fmt.Sprintf(
+						"it moves the trust in %s from %v, which was %v", p.Expert, p.From,
+						s.Trust[i].Lambda,
+					)
 				}
 				s.Trust[i].Lambda = p.To
 				return ""
@@ -197,12 +216,19 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 		return nil
 	}
 	end := func(x *Experiment, status ExperimentStatus, cause string) {
-		x.Status, x.Cause, x.Stalled, x.EndedAt, x.Source = status, cause, false, e.Time, e.ID
+		x.Status = status
+		x.Cause = cause
+		x.Stalled = false
+		x.EndedAt = e.Time
+		x.Source = e.ID
 	}
 	// stands returns the named experiment if its outcome stands in the given event.
 	stands := func(id, source string, statuses ...ExperimentStatus) *Experiment {
 		if x := s.Experiment(id); x != nil && !x.Status.Open() && x.Source != source {
-			problem = fmt.Sprintf("it corrects event %s, but the result of %s stands in event %s", source, x.ID, x.Source)
+			problem = fmt.Sprintf(
+				"it corrects event %s, but the result of %s stands in event %s", source, x.ID,
+				x.Source,
+			)
 			return nil
 		}
 		return expect(id, statuses...)
@@ -222,7 +248,12 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 		})
 	case *events.ExperimentDispatched:
 		if x := expect(p.Experiment, Requested); x != nil {
-			x.Status, x.Command, x.Instrument, x.Identity, x.Real, x.DispatchedAt = Dispatched, p.Command, p.Instrument, p.Identity, !e.Simulated, e.Time
+			x.Status = Dispatched
+			x.Command = p.Command
+			x.Instrument = p.Instrument
+			x.Identity = p.Identity
+			x.Real = !e.Simulated
+			x.DispatchedAt = e.Time
 		}
 	case *events.ExperimentStarted:
 		if x := expect(p.Experiment, Dispatched); x != nil {
@@ -234,7 +265,9 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
 			end(x, Measured, "")
 			m := p.Measurement
-			x.Measurement, x.Instrument, x.Simulated = &m, p.Instrument, e.Simulated
+			x.Measurement = &m
+			x.Instrument = p.Instrument
+			x.Simulated = e.Simulated
 		}
 	case *events.ExperimentFailed:
 		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
@@ -260,7 +293,9 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 		}
 	case *events.ExperimentUnresolved:
 		if x := expect(p.Experiment, Dispatched, Started); x != nil {
-			x.Status, x.Cause, x.Stalled = Unresolved, p.Cause, false
+			x.Status = Unresolved
+			x.Cause = p.Cause
+			x.Stalled = false
 		}
 	case *events.ExperimentResolved:
 		status, known := statusOf[p.Resolution]
@@ -291,7 +326,9 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 			corrected.Actual, x.Elsewhere = p.Actual, false
 		}
 		corrected.Further = Merge(corrected.Further, p.Further)
-		x.Measurement, x.Source, x.Excluded = &corrected, e.ID, p.Excluded
+		x.Measurement = &corrected
+		x.Source = e.ID
+		x.Excluded = p.Excluded
 		x.Flag = nil // a person's word is the last
 	case *events.ExperimentCorrected:
 		return s.correctOutcome(e, p)

@@ -70,10 +70,11 @@ type Experiment struct {
 	Parameters definition.Point `json:"parameters"`
 	Origin     events.Origin    `json:"origin"`
 	Decision   string           `json:"decision,omitempty"`
-	Turn       int              `json:"turn,omitempty"` // that it ended, or repeats the experiment of; 0 for none
-	Replicate  int              `json:"replicate"`
-	Command    string           `json:"command,omitempty"`
-	Instrument string           `json:"instrument,omitempty"`
+	// Turn is the turn that it ended, or whose experiment it repeats; 0 for none.
+	Turn       int    `json:"turn,omitempty"`
+	Replicate  int    `json:"replicate"`
+	Command    string `json:"command,omitempty"`
+	Instrument string `json:"instrument,omitempty"`
 	// Identity names the device the command was sent to, where it said so.
 	Identity string `json:"identity,omitempty"`
 	// Real is set where that device was not simulated.
@@ -130,18 +131,20 @@ type Question struct {
 	Attributions *events.Attributions `json:"attributions,omitempty"`
 	Explanation  string               `json:"explanation,omitempty"`
 	Decision     string               `json:"decision,omitempty"`
-	Turn         int                  `json:"turn,omitempty"` // in which it was asked; 0 where no decision did
+	// Turn is the turn in which it was asked; 0 where no decision asked it.
+	Turn int `json:"turn,omitempty"`
 	// Answer is the answer that counts, the latest that superseded it. Without one, and
 	// where the expert could not tell, it is zero: Status tells the two apart.
 	Answer  events.Answer `json:"answer,omitzero"`
 	Comment string        `json:"comment,omitempty"`
 	// Source is the ID of the event Answer came from.
-	Source      string    `json:"source,omitempty"`
-	Volunteered bool      `json:"volunteered,omitempty"`
-	Moot        bool      `json:"moot,omitempty"` // withdrawn by the campaign itself, which has no more use for it
-	AskedAt     time.Time `json:"asked_at,omitzero"`
-	Expires     time.Time `json:"expires,omitzero"`
-	AnsweredAt  time.Time `json:"answered_at,omitzero"`
+	Source      string `json:"source,omitempty"`
+	Volunteered bool   `json:"volunteered,omitempty"`
+	// Moot is set where the campaign itself withdrew it, which has no more use for it.
+	Moot       bool      `json:"moot,omitempty"`
+	AskedAt    time.Time `json:"asked_at,omitzero"`
+	Expires    time.Time `json:"expires,omitzero"`
+	AnsweredAt time.Time `json:"answered_at,omitzero"`
 	// Experiments is how many experiments had been requested when it was asked.
 	Experiments int `json:"experiments"`
 	// LastEvent is the ID of the latest event about it, Trace that event's trace.
@@ -237,7 +240,9 @@ func (s *State) Spent() int {
 func (s *State) reopen() {
 	done := s.Reason == events.CompletedBudget || s.Reason == events.CompletedExhausted
 	if s.Status == Completed && done && s.Spent() < s.Definition.Budget.Experiments {
-		s.Status, s.Reason, s.EndedAt = Running, "", time.Time{}
+		s.Status = Running
+		s.Reason = ""
+		s.EndedAt = time.Time{}
 	}
 }
 

@@ -148,7 +148,9 @@ func observations(trials []trial) gp.Data {
 		case campaign.Failed:
 			target, variance = -target, plainFailure*variance
 		}
-		data.X, data.Y, data.NoiseVar = append(data.X, t.x), append(data.Y, target), append(data.NoiseVar, variance)
+		data.X = append(data.X, t.x)
+		data.Y = append(data.Y, target)
+		data.NoiseVar = append(data.NoiseVar, variance)
 	}
 	return data
 }

@@ -155,7 +155,10 @@ func (p *Projection) lastHyper() *gp.Hyper {
 }
 
 func hyper(fit events.ObjectiveFit) gp.Hyper {
-	return gp.Hyper{Lengthscales: fit.Lengthscales, OutputScale: fit.OutputScale, Noise: fit.Noise, Mean: fit.Mean}
+	return gp.Hyper{
+		Lengthscales: fit.Lengthscales, OutputScale: fit.OutputScale, Noise: fit.Noise,
+		Mean: fit.Mean,
+	}
 }
 
 // Model returns the posterior given the present observations and the last
@@ -208,7 +211,10 @@ func (m *Model) FantasizeWorst(ctx context.Context, x [][]float64) (*Model, erro
 // with returns the posterior with further standardized results.
 func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, error) {
 	fantasized := *m
-	fantasized.data = gp.Data{X: slices.Clone(m.data.X), Y: slices.Clone(m.data.Y), NoiseVar: slices.Clone(m.data.NoiseVar)}
+	fantasized.data = gp.Data{
+		X: slices.Clone(m.data.X), Y: slices.Clone(m.data.Y),
+		NoiseVar: slices.Clone(m.data.NoiseVar),
+	}
 	for i, u := range x {
 		fantasized.data.X = append(fantasized.data.X, u)
 		fantasized.data.Y = append(fantasized.data.Y, z[i])

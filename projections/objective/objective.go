@@ -135,7 +135,10 @@ func (p *Projection) observe(experiment string, m *events.Measurement) {
 	s := &p.state
 	s.Revision++
 	s.Observations = projections.InOrder(s.Observations,
-		Observation{Experiment: experiment, Point: m.Actual, Value: m.Objective.Value, SD: m.Objective.SD, Since: s.Revision},
+		Observation{
+			Experiment: experiment, Point: m.Actual, Value: m.Objective.Value, SD: m.Objective.SD,
+			Since: s.Revision,
+		},
 		func(o Observation) int { return events.ExperimentNumber(o.Experiment) })
 }
 
@@ -146,7 +149,10 @@ func (p *Projection) correct(d *events.MeasurementCorrected) {
 		return // the campaign projection refuses a correction of what was not measured
 	}
 	o := &s.Observations[i]
-	o.Excluded, o.Suspect, o.Judged = d.Excluded, false, true // a person's word is the last
+	// a person's word is the last
+	o.Excluded = d.Excluded
+	o.Suspect = false
+	o.Judged = true
 	if d.New != nil {
 		o.Value, o.SD = d.New.Value, d.New.SD
 	}

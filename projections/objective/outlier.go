@@ -154,7 +154,10 @@ func (p *Projection) few() bool { return len(p.included()) <= reviewFactor*p.Min
 
 // standard is that of the last fit.
 func (p *Projection) standard() standard {
-	return standard{shift: p.state.Fit.Shift, scale: p.state.Fit.Scale, sign: sign(p.state.Definition.Objective.Goal)}
+	return standard{
+		shift: p.state.Fit.Shift, scale: p.state.Fit.Scale,
+		sign: sign(p.state.Definition.Objective.Goal),
+	}
 }
 
 // others returns the observations of other compositions that the model believes,
@@ -220,7 +223,9 @@ func (p *Projection) LeaveOneOut(
 
 // refit fits the hyperparameters to some of the observations, from those of the last
 // fit.
-func (p *Projection) refit(ctx context.Context, observations []Observation, std standard, seed uint64) (events.ObjectiveFit, error) {
+func (p *Projection) refit(
+	ctx context.Context, observations []Observation, std standard, seed uint64,
+) (events.ObjectiveFit, error) {
 	data, err := p.data(observations, std)
 	if err != nil {
 		return events.ObjectiveFit{}, err

@@ -79,7 +79,10 @@ func (p *Projection) Model(ctx context.Context, expert string) (*Model, error) {
 
 // data is the model before it is built.
 func (p *Projection) data(x *Expert) (*Model, error) {
-	m := &Model{Expert: x.Name, Form: p.needs.Form, Comparisons: slices.Clone(x.Comparisons), space: p.space, spread: copeland.Expected}
+	m := &Model{
+		Expert: x.Name, Form: p.needs.Form, Comparisons: slices.Clone(x.Comparisons),
+		space: p.space, spread: copeland.Expected,
+	}
 	if p.needs.Spread == SpreadEpistemic {
 		m.spread = copeland.Epistemic
 	}

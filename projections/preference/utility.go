@@ -68,7 +68,9 @@ func (p *Projection) noise(x *Expert, bandwidth float64) (*reliability.Map, erro
 	return reliability.NewMap(anchors, cfg)
 }
 
-func (p *Projection) fitUtility(ctx context.Context, m *Model, x *Expert, seed uint64) (events.PreferenceFit, error) {
+func (p *Projection) fitUtility(
+	ctx context.Context, m *Model, x *Expert, seed uint64,
+) (events.PreferenceFit, error) {
 	noise, err := p.noise(x, 0)
 	if err != nil {
 		return events.PreferenceFit{}, err
@@ -87,8 +89,10 @@ func (p *Projection) fitUtility(ctx context.Context, m *Model, x *Expert, seed u
 		return events.PreferenceFit{}, err
 	}
 	return events.PreferenceFit{
-		Form: events.PreferenceUtility, Kernel: model.Kernel, Lengthscales: result.Hyper.Lengthscales, OutputScale: result.Hyper.OutputScale,
-		Bandwidth: noise.Bandwidth(), LogEvidence: result.LogPosterior, Comparisons: duels.Len(), Evaluations: result.Evaluations,
+		Form: events.PreferenceUtility, Kernel: model.Kernel,
+		Lengthscales: result.Hyper.Lengthscales, OutputScale: result.Hyper.OutputScale,
+		Bandwidth: noise.Bandwidth(), LogEvidence: result.LogPosterior, Comparisons: duels.Len(),
+		Evaluations: result.Evaluations,
 	}, nil
 }
 

@@ -277,7 +277,13 @@ func conflict(def definition.Campaign) []string {
 			if a := &full.axes[p.index]; a.grid.values != nil {
 				words = append(words, fmt.Sprintf("the values of %q (%v)", a.name, a.grid.values))
 			} else {
-				words = append(words, fmt.Sprintf("the dosing steps of %q (multiples of %s)", a.name, format.Setting(a.grid.step)))
+				words = append(
+					words,
+					fmt.Sprintf(
+						"the dosing steps of %q (multiples of %s)", a.name,
+						format.Setting(a.grid.step),
+					),
+				)
 			}
 		}
 	}

@@ -69,7 +69,10 @@ func (s *Space) Design(kind string, n int, seed uint64) ([]definition.Point, err
 	d := designer{s: s, rng: rng, seen: map[string]bool{}}
 	switch {
 	case kind != definition.DesignSobol && kind != definition.DesignRandom:
-		return nil, fmt.Errorf("there is no design %q; choose %q or %q", kind, definition.DesignSobol, definition.DesignRandom)
+		return nil, fmt.Errorf(
+			"there is no design %q; choose %q or %q", kind, definition.DesignSobol,
+			definition.DesignRandom,
+		)
 	case s.list != nil:
 		n = min(n, len(s.list))
 		if kind == definition.DesignRandom {
