@@ -168,9 +168,6 @@ func (p *Projection) Model(ctx context.Context) (*Model, error) {
 	if p.state.Fit == nil || p.model != nil {
 		return p.model, nil
 	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
 	fit := *p.state.Fit
 	observations := p.included()
 	if len(observations) == 0 { // all have been excluded
