@@ -9,8 +9,8 @@ type Attributions struct {
 	Plane *Plane `json:"plane,omitempty"`
 }
 
-// Quantities whose Shapley values are given, in standardised units of a
-// maximised objective.
+// Quantities whose Shapley values are given, in standardized units of a
+// maximized objective.
 const (
 	QuantityMean = "mean" // posterior mean
 	QuantitySD   = "sd"   // posterior standard deviation
@@ -19,9 +19,7 @@ const (
 
 // Shapley attributes a quantity at a candidate to the parameters. Base, what the
 // model says on average of the compositions that were measured, and the sum of
-// Values are what it says of the candidate. In decisions of version 2 of the
-// policies they are what the measured compositions tell of it (Adachi et al.
-// 2024, Prop. 4), of a standard deviation often far less.
+// Values are what it says of the candidate.
 type Shapley struct {
 	Candidate string `json:"candidate"`
 	// Quantity is one of the Quantity constants.

@@ -14,11 +14,6 @@ type CampaignDefined struct {
 	Source string `json:"source,omitempty"`
 	// Build is the program that opened the campaign.
 	Build Build `json:"build"`
-	// Rules is the version of the rules by which the engine acts between decisions
-	// in this campaign, to its end, whichever program drives it: 0 is that of the
-	// first programs, whose initial comparisons of few compositions go round the
-	// list; with 1 they ask what was not asked yet.
-	Rules int `json:"rules,omitempty"`
 }
 
 // Build identifies a program that computed something. Floating-point results
@@ -30,8 +25,7 @@ type Build struct {
 	Arch    string `json:"arch"`    // architecture and level, for example "amd64/v1"
 	// Revision is the source: the commit, the checksum of the module
 	// ("h1:…"), or where neither is known, or the commit was changed, a hash of the
-	// program itself ("sha256:…", behind "COMMIT+dirty." where there is one). Absent
-	// in what earlier versions wrote.
+	// program itself ("sha256:…", behind "COMMIT+dirty." where there is one).
 	Revision string `json:"revision,omitempty"`
 }
 

@@ -92,11 +92,11 @@ type Candidate struct {
 	// Prediction is the objective model's, where there is one.
 	Prediction *Prediction `json:"prediction,omitempty"`
 	// Optimistic and Pessimistic are the confidence bounds of the objective at
-	// the point: for a minimised objective lower and upper, for a maximised
+	// the point: for a minimized objective lower and upper, for a maximized
 	// one upper and lower.
 	Optimistic  *float64 `json:"optimistic,omitempty"`
 	Pessimistic *float64 `json:"pessimistic,omitempty"`
-	// Acquisition is the value the search optimised, in standardised units;
+	// Acquisition is the value the search optimized, in standardized units;
 	// smaller is better.
 	Acquisition *float64 `json:"acquisition,omitempty"`
 	// Belief bounds the expert's rejection score at the point, in logits.

@@ -83,20 +83,20 @@ type StageFit struct {
 }
 
 // ObjectiveFit is the outcome of a Gaussian-process fit on unit-cube inputs
-// and standardised outputs.
+// and standardized outputs.
 type ObjectiveFit struct {
 	// Kernel is "rbf", "matern52" or "matern32".
 	Kernel string `json:"kernel"`
 	// Lengthscales has one entry for each dimension of the encoded unit cube.
 	Lengthscales []float64 `json:"lengthscales"`
-	// OutputScale is the prior variance of the standardised objective.
+	// OutputScale is the prior variance of the standardized objective.
 	OutputScale float64 `json:"output_scale"`
-	// Noise is the noise variance of the standardised objective; 0 where each
+	// Noise is the noise variance of the standardized objective; 0 where each
 	// observation's noise is known.
 	Noise float64 `json:"noise"`
-	// Mean is the constant prior mean of the standardised objective.
+	// Mean is the constant prior mean of the standardized objective.
 	Mean float64 `json:"mean"`
-	// Shift and Scale standardise: z = (y − Shift)/Scale, y in the campaign's unit.
+	// Shift and Scale standardize: z = (y − Shift)/Scale, y in the campaign's unit.
 	Shift float64 `json:"shift"`
 	Scale float64 `json:"scale"`
 	// LogPosterior is the attained log marginal likelihood plus log priors.

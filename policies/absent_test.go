@@ -323,7 +323,7 @@ func (h *hall) ended(t *testing.T, core *engine.Core) {
 	if !h.def.Measures() && comparisons != h.def.Budget.Comparisons {
 		t.Errorf("%d comparisons were asked, of %d", comparisons, h.def.Budget.Comparisons)
 	}
-	if _, err := core.Summarize(); err != nil {
+	if _, err := core.Summarize(t.Context()); err != nil {
 		t.Error(err)
 	}
 	h.replayed(t, core)

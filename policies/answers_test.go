@@ -167,7 +167,7 @@ func TestChangedAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Core().View().Preferences[0].Choice.Preference(better, worse).Mean
+		return viewOf(t, r.Core()).Preferences[0].Choice.Preference(better, worse).Mean
 	}
 	runner, err := study.Runner(t.Context(), log, def, nil)
 	if err != nil {

@@ -29,7 +29,7 @@ instrument: manual
 		fmt.Println(err)
 		return
 	}
-	policy, err := unaided.New(file.Definition, policies.Version)
+	policy, err := unaided.New(file.Definition)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -56,7 +56,13 @@ instrument: manual
 		}
 	}
 
-	decision, err := policy.Decide(context.Background(), core.View(), 1)
+	ctx := context.Background()
+	view, err := core.View(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	decision, err := policy.Decide(ctx, view, 1)
 	if err != nil {
 		fmt.Println(err)
 		return

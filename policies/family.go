@@ -32,9 +32,8 @@ type Family struct {
 	Rules []Rule
 	// Methods are its compositions that have a name of their own.
 	Methods []Method
-	// New returns the policy of a complete definition whose composition the family
-	// leads, as a version of the policies decided.
-	New func(def definition.Campaign, version int) (Policy, error)
+	// New returns the policy of a complete definition whose composition the family leads.
+	New func(def definition.Campaign) (Policy, error)
 }
 
 // Rule is one choice that a campaign file can name in a part of the policy.
@@ -65,24 +64,23 @@ type Method struct {
 // Registry is the table of families. The order of rows is that of lists and messages.
 type Registry []Family
 
-// New returns the policy of a complete definition.
-func (r Registry) New(def definition.Campaign) (Policy, error) { return r.At(def, Version) }
-
-// At returns the policy as a version of it decided, from Oldest to Version: what
-// was decided stays what it was, and can be made again. Its family is the owner of the
-// rule that leads the composition ([Lead]).
-func (r Registry) At(def definition.Campaign, version int) (Policy, error) {
+// New returns the policy of a complete definition. Its family is the owner of the rule
+// that leads the composition ([Lead]).
+func (r Registry) New(def definition.Campaign) (Policy, error) {
 	for _, part := range Parts(def.Policy) {
 		c := Choice(&def.Policy, part)
 		if _, known := r.Rule(part, c.Name); !known {
-			return nil, fmt.Errorf("this campaignd has no rule %q of policy.%s; it has %v", c.Name, part, r.RuleNames(part))
+			return nil, fmt.Errorf(
+				"this campaignd has no rule %q of policy.%s; it has %v", c.Name, part,
+				r.RuleNames(part),
+			)
 		}
 	}
 	part := Lead(def.Policy)
 	name := Choice(&def.Policy, part).Name
 	owns := func(rule Rule) bool { return rule.Part == part && rule.Name == name }
 	leader := slices.IndexFunc(r, func(f Family) bool { return slices.ContainsFunc(f.Rules, owns) })
-	return r[leader].New(def, version)
+	return r[leader].New(def)
 }
 
 // Needs returns what the policy of a definition needs: nothing where the definition makes
@@ -185,10 +183,12 @@ func (r Registry) Method(name string) (Method, bool) {
 	return Method{}, false
 }
 
-// RefOf names a composition as a version of the policies.
-func RefOf(p definition.Policy, version int) events.PolicyRef {
+// RefOf names a composition.
+func RefOf(p definition.Policy) events.PolicyRef {
 	if !p.Measures() {
-		return events.PolicyRef{Next: None, Trust: None, Handover: Never, Duel: p.Duel.Name, Version: version}
+		return events.PolicyRef{Next: None, Trust: None, Handover: Never, Duel: p.Duel.Name, Version: Version}
 	}
-	return events.PolicyRef{Next: p.Next.Name, Trust: p.Trust.Name, Handover: p.Handover.Name, Version: version}
+	return events.PolicyRef{
+		Next: p.Next.Name, Trust: p.Trust.Name, Handover: p.Handover.Name, Version: Version,
+	}
 }

@@ -36,7 +36,8 @@ func TestHelps(t *testing.T) {
 					for _, test := range payload.(*events.DecisionMade).Tests {
 						if strings.HasPrefix(test.Name, "trust: probability that") {
 							compared++
-							if helps := core.Helps(); len(helps) != 1 || math.Abs(helps[0].Helps-test.Left) > 1e-9 {
+							helps, err := core.Helps(t.Context())
+							if err != nil || len(helps) != 1 || math.Abs(helps[0].Helps-test.Left) > 1e-9 {
 								t.Errorf("%s went by %v, and %v is shown", payload.(*events.DecisionMade).Decision, test.Left, helps)
 							}
 						}
@@ -46,7 +47,7 @@ func TestHelps(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			summary, err := core.Summarize()
+			summary, err := core.Summarize(t.Context())
 			if err != nil || len(summary.Helps) != 1 || compared == 0 {
 				t.Fatal(summary, err, compared)
 			}
@@ -57,7 +58,8 @@ func TestHelps(t *testing.T) {
 		})
 	}
 	h := newHall(t, "cobol", 1, companies["nobody can tell"])
-	if helps := h.runs(t).Helps(); len(helps) != 1 || helps[0].Labels != 0 || math.Abs(helps[0].Helps-1./3) > 1e-12 {
+	helps, err := h.runs(t).Helps(t.Context())
+	if err != nil || len(helps) != 1 || helps[0].Labels != 0 || math.Abs(helps[0].Helps-1./3) > 1e-12 {
 		t.Errorf("of an expert who has said nothing it is said %+v", helps)
 	}
 }

@@ -130,7 +130,7 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 	if m.asked != (asked > 0) {
 		t.Errorf("experts were asked %d times", asked)
 	}
-	summary, err := core.Summarize()
+	summary, err := core.Summarize(t.Context())
 	if err != nil || summary.Stopped == "" || (summary.Best == nil) != !m.policy.Measures() || !m.policy.Measures() && len(summary.Preferred) != experts {
 		t.Errorf("it ended as %+v, %v", summary, err)
 	}
@@ -147,7 +147,7 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 			t.Fatal(err)
 		}
 		if payload, _ := events.Decode(e); e.Kind == events.KindDecisionMade {
-			policytest.Run(t, policyOf(t, def), again.View(), payload.(*events.DecisionMade).Seed)
+			policytest.Run(t, policyOf(t, def), viewOf(t, again), payload.(*events.DecisionMade).Seed)
 		}
 		if err := again.Apply(e); err != nil {
 			t.Fatal(err)

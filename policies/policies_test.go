@@ -49,12 +49,12 @@ var campaigns = map[string]struct {
 		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0.3 })
 		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.5 })
 		def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Confidence: ptr(0.5)}}.Choice()
-		def.Policy.Handover = cobol.Width{PerExperiment: ptr(2)}.Choice()
+		def.Policy.Handover = cobol.Width{MaxPerExperiment: ptr(2)}.Choice()
 		def.Budget.Labels = ptr(12)
 	}}},
 	"no gate": {"ackley4", []func(*definition.Campaign){study.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Confidence: ptr(0.5)}}.Choice()
-		def.Policy.Handover = cobol.Width{PerExperiment: ptr(1), Gate: ptr(false)}.Choice()
+		def.Policy.Handover = cobol.Width{MaxPerExperiment: ptr(1), Gate: ptr(false)}.Choice()
 		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.3 })
 	}}},
 	"two experts": {"branin", []func(*definition.Campaign){study.WithExpert(1), func(def *definition.Campaign) {
@@ -89,7 +89,7 @@ func TestPolicies(t *testing.T) {
 					t.Fatal(err)
 				}
 				if payload, _ := events.Decode(e); e.Kind == events.KindDecisionMade {
-					view := core.View()
+					view := viewOf(t, core)
 					d := policytest.Run(t, policy, view, payload.(*events.DecisionMade).Seed)
 					rules[d.Rule]++
 				}
@@ -114,4 +114,14 @@ func TestPolicies(t *testing.T) {
 			}
 		}
 	})
+}
+
+// viewOf is what a policy may see of a campaign.
+func viewOf(t *testing.T, core *engine.Core) policies.View {
+	t.Helper()
+	view, err := core.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return view
 }

@@ -27,17 +27,9 @@ import (
 )
 
 // Version is raised whenever the same view and seed could lead to another
-// decision than before. Oldest is the earliest version whose decisions can still
-// be made again (see [Registry.At]); each constant between says what is so from then on.
-const (
-	Version = 3
-	Oldest  = 2
-
-	// SinceThree: a choice is explained by Shapley values that add up to what the model
-	// says; questions that the campaign withdrew count against no budget; a pair at
-	// random says why, and the end of a budget how many have answered.
-	SinceThree = 3
-)
+// decision than before. Decisions of another version are not made again: an audit says
+// that it is incomplete.
+const Version = 1
 
 // Policy makes the decisions of one campaign. It may remember what it has computed,
 // which decides nothing; one goroutine uses it at a time.
@@ -56,7 +48,7 @@ type Needs struct {
 	// Objective is set where decisions read the model of the objective. Where they do
 	// not, it is fitted only once, for the campaign's result.
 	Objective bool
-	// Belief is how what each expert believes is modelled; nil where no decision reads it.
+	// Belief is how what each expert believes is modeled; nil where no decision reads it.
 	Belief *belief.Needs
 	// Preference is the model of what each expert prefers; its Form is empty where no
 	// decision reads one.
@@ -120,7 +112,3 @@ type Best struct {
 	// Utility is the estimated utility there; its level has no meaning, differences do.
 	Utility float64 `json:"utility"`
 }
-
-// Uncounted reports whether a question counts against no budget: the campaign
-// itself withdrew it.
-func Uncounted(q *campaign.Question, version int) bool { return version >= SinceThree && q.Moot }

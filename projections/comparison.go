@@ -2,8 +2,8 @@ package projections
 
 import (
 	"slices"
-	"strconv"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 )
 
@@ -44,30 +44,17 @@ func Compare(list []Comparison, c Comparison) (_ []Comparison, changes int) {
 	if len(c.Order) == 0 {
 		return list, changes
 	}
-	return InOrder(list, c, func(c Comparison) string { return c.Question }), changes + 1
+	return InOrder(list, c, func(c Comparison) int { return events.QuestionNumber(c.Question) }), changes + 1
 }
 
-// InOrder inserts a record in the order of the identifiers that id gives, behind
-// equal ones. Answers and results come in any order; what is computed from them
-// must not depend on who was faster.
-func InOrder[T any](list []T, record T, id func(T) string) []T {
-	number := Number(id(record))
+// InOrder inserts a record in the order of what it is about, whose number among its
+// kind is given, behind equal ones. Answers and results come in any order; what is
+// computed from them must not depend on who was faster.
+func InOrder[T any](list []T, record T, number func(T) int) []T {
+	n := number(record)
 	i := len(list)
-	for i > 0 && Number(id(list[i-1])) > number {
+	for i > 0 && number(list[i-1]) > n {
 		i--
 	}
 	return slices.Insert(list, i, record)
-}
-
-// Number is the place that an identifier counts: 12 of "q12", 0 where there is
-// none.
-func Number(id string) int {
-	if id == "" {
-		return 0
-	}
-	n, err := strconv.Atoi(id[1:])
-	if err != nil {
-		return 0
-	}
-	return n
 }

@@ -35,15 +35,15 @@ type Audit struct {
 	// FitsReproduced what came out the same when it was made again.
 	Decisions  int `json:"decisions"`
 	Reproduced int `json:"reproduced"`
-	// Older counts decisions that this version does not make again.
-	Older          int        `json:"older,omitempty"`
+	// OtherVersion counts decisions that this version does not make again.
+	OtherVersion   int        `json:"other_version,omitempty"`
 	Fits           int        `json:"fits"`
 	FitsReproduced int        `json:"fits_reproduced"`
 	Mismatches     []Mismatch `json:"mismatches"`
 	// Remarks are what an honest log can hold and an auditor should have seen.
 	Remarks []Mismatch `json:"remarks,omitempty"`
 	// Builds are the programs that made the decisions and fits. Excepted counts
-	// the decisions of an earlier version that were to be left out.
+	// the decisions of another version that were to be left out.
 	Builds   []engine.BuildShare `json:"builds,omitempty"`
 	Excepted int                 `json:"excepted,omitempty"`
 	// Chain is "ok" where every event is there, as it was acknowledged, and
@@ -66,7 +66,7 @@ type Audit struct {
 
 // Passed reports whether nothing speaks against the store.
 func (r *Audit) Passed() bool {
-	return r.Chain == ChainSound && len(r.Mismatches) == 0 && r.Older == r.Excepted && r.extends()
+	return r.Chain == ChainSound && len(r.Mismatches) == 0 && r.OtherVersion == r.Excepted && r.extends()
 }
 
 // Since is what an earlier checkpoint says of a log.
@@ -176,7 +176,7 @@ func (r *Audit) campaign(ctx context.Context, log *pebblelog.Log, name string, o
 	r.Campaigns = append(r.Campaigns, name)
 	r.Decisions += report.Decisions
 	r.Reproduced += report.Reproduced
-	r.Older += report.Older
+	r.OtherVersion += report.OtherVersion
 	r.Fits += report.Fits
 	r.FitsReproduced += report.FitsReproduced
 	if !report.Exact {
@@ -236,7 +236,7 @@ func (r *Audit) compare(ctx context.Context, log *pebblelog.Log, since []Earlier
 func (r *Audit) addBuilds(shares []engine.BuildShare, except []string) {
 	for _, share := range shares {
 		if slices.ContainsFunc(except, func(name string) bool { return isNamed(share.Build, name) }) {
-			r.Excepted += share.Older
+			r.Excepted += share.OtherVersion
 		}
 		i := slices.IndexFunc(r.Builds, func(b engine.BuildShare) bool { return b.Build == share.Build })
 		if i < 0 {
@@ -244,7 +244,7 @@ func (r *Audit) addBuilds(shares []engine.BuildShare, except []string) {
 			continue
 		}
 		b := &r.Builds[i]
-		b.Decisions, b.Reproduced, b.Older, b.Fits = b.Decisions+share.Decisions, b.Reproduced+share.Reproduced, b.Older+share.Older, b.Fits+share.Fits
+		b.Decisions, b.Reproduced, b.OtherVersion, b.Fits = b.Decisions+share.Decisions, b.Reproduced+share.Reproduced, b.OtherVersion+share.OtherVersion, b.Fits+share.Fits
 	}
 }
 

@@ -127,8 +127,8 @@ func TestDefinitionsFollowFromTheirFiles(t *testing.T) {
 // Law: what an earlier version decided leaves an audit incomplete until a person
 // says that it was audited with the program that made it, which the audit names.
 func TestExcept(t *testing.T) {
-	older := engine.BuildShare{Build: events.Build{Version: "v1.0.0", Revision: "1f2e3d4c5b6a7988"}, Decisions: 18, Older: 18}
-	early := engine.BuildShare{Build: events.Build{Version: "devel"}, Decisions: 2, Older: 2}
+	older := engine.BuildShare{Build: events.Build{Version: "v1.0.0", Revision: "1f2e3d4c5b6a7988"}, Decisions: 18, OtherVersion: 18}
+	early := engine.BuildShare{Build: events.Build{Version: "devel"}, Decisions: 2, OtherVersion: 2}
 	newer := engine.BuildShare{Build: events.Build{Version: "v2.0.0", Revision: "aaaa"}, Decisions: 10, Reproduced: 10}
 	for _, c := range []struct {
 		except []string
@@ -137,7 +137,7 @@ func TestExcept(t *testing.T) {
 		{nil, false}, {[]string{"aaaa"}, false}, {[]string{"1f2e3d4c5b6a"}, false}, {[]string{"1f2e3d4c5b6a", "devel"}, true},
 		{[]string{NameOf(older.Build), NameOf(early.Build)}, true}, {[]string{""}, false},
 	} {
-		r := &Audit{Chain: ChainSound, Older: 20}
+		r := &Audit{Chain: ChainSound, OtherVersion: 20}
 		r.addBuilds([]engine.BuildShare{older, early, newer}, c.except)
 		if r.Passed() != c.passes {
 			t.Errorf("except %q: %+v", c.except, r)

@@ -60,8 +60,8 @@ experts: [{name: ada, terminal: {}}]
 		{"cobol.confidence", *trust.Confidence, 0.1},
 		{"cobol.max_norm", *trust.MaxNorm, 4.0},
 		{"width.threshold", *width.Threshold, 0.1},
-		{"width.per_experiment", *width.PerExperiment, 10},
-		{"width.where_it_matters", *width.WhereItMatters, true},
+		{"width.per_experiment", *width.MaxPerExperiment, 10},
+		{"width.where_it_matters", *width.OnlyIfDecisive, true},
 		{"width.gate", *width.Gate, true},
 		{"instrument.stall_after", time.Duration(def.Instrument.StallAfter), 10 * time.Minute},
 		{"instrument.give_up_after", time.Duration(def.Instrument.GiveUpAfter), 24 * time.Hour},
@@ -88,7 +88,7 @@ func TestDefaultsThatDepend(t *testing.T) {
 	paper := parsed(t, minimal+"instrument: manual\npolicy: {trust: {cobol: {paper: true}}}"+ada)
 	trust, _ := cobol.SettingsOf(paper.Policy)
 	width, _ := cobol.WidthOf(paper.Policy)
-	if trust.MaxNorm != nil || *trust.Confidence != 0.01 || *width.Gate || *width.WhereItMatters {
+	if trust.MaxNorm != nil || *trust.Confidence != 0.01 || *width.Gate || *width.OnlyIfDecisive {
 		t.Error("the paper's rules have no norm limit, a confidence of 0.01, no gate, and ask everywhere")
 	}
 	random := parsed(t, minimal+"instrument: manual\npolicy: {next: random}"+ada)

@@ -35,7 +35,7 @@ func cornered() registry.Registry {
 		Name:    "corners",
 		Rules:   []policies.Rule{{Part: policies.Next, Name: "corner", Settings: func() definition.Settings { return new(corner) }}},
 		Methods: []policies.Method{{Name: "corners", Summary: "corners", Policy: policies.Alone(definition.NewChoice("corner", nil))}},
-		New: func(definition.Campaign, int) (policies.Policy, error) {
+		New: func(definition.Campaign) (policies.Policy, error) {
 			return nil, errors.New("it decides nothing in this test")
 		},
 	})

@@ -14,7 +14,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 var only = flag.Uint64("chaos.seed", 0, "the one seed to live through")
@@ -103,7 +102,7 @@ func TestJudge(t *testing.T) {
 		"one more than the budget": {func(l *Life) {
 			core, _ := engine.Load(ctx, builtin.Registry(), l.book, "sobol")
 			s := core.State()
-			further := &events.ExperimentRequested{Experiment: campaign.ExperimentID(len(s.Experiments)),
+			further := &events.ExperimentRequested{Experiment: events.ExperimentID(len(s.Experiments) + 1),
 				Parameters: s.Experiments[0].Parameters, Origin: events.OriginPolicy, Replicate: 1}
 			e, err := events.New("sobol", further)
 			if err != nil {

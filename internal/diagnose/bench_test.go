@@ -109,7 +109,9 @@ func (b *bench) record(payloads ...events.Payload) *bench {
 
 func (b *bench) view() policies.View {
 	b.t.Helper()
-	return b.core().View()
+	view, err := b.core().View(b.t.Context())
+	b.check(err)
+	return view
 }
 
 // diagnosis diagnoses a view, checks the laws that hold for every diagnosis, and

@@ -40,7 +40,7 @@ const steep = 0.5
 func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
 	f := &Fit{
 		Kernel: m.Fit.Kernel, Observations: len(m.Observations), Compositions: m.GP().Len(), Fitted: m.Fit.Observations,
-		PriorSD: math.Sqrt(m.Fit.OutputScale) * m.Fit.Scale, PriorMean: m.Outside(m.Fit.Mean),
+		PriorSD: math.Sqrt(m.Fit.OutputScale) * m.Fit.Scale, PriorMean: m.Untransform(m.Fit.Mean),
 		LogPosterior: m.Fit.LogPosterior, Jitter: max(m.Fit.Jitter, m.GP().Jitter()), Stale: true,
 	}
 	density, slope, ok := density(def, m)

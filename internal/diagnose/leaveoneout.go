@@ -111,7 +111,7 @@ func seen(m *objective.Model) *LeaveOneOut {
 	y, mean, sd := m.GP().LeaveOneOut()
 	out := &LeaveOneOut{Rows: make([]Row, len(y))}
 	for i := range y {
-		out.Rows[i] = Row{Measured: m.Outside(y[i]), Predicted: m.Outside(mean[i]), SD: sd[i] * m.Fit.Scale}
+		out.Rows[i] = Row{Measured: m.Untransform(y[i]), Predicted: m.Untransform(mean[i]), SD: sd[i] * m.Fit.Scale}
 	}
 	return out
 }

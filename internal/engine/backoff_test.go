@@ -117,7 +117,7 @@ func TestRebootIsSurvived(t *testing.T) {
 				if n := s.Count(campaign.Deferred); n < 2 || n > 4 {
 					t.Errorf("in half a minute it was put off %d times", n)
 				}
-				if model := r.Core().View().Feasibility; model != nil {
+				if model := viewOf(t, r.Core()).Feasibility; model != nil {
 					t.Errorf("the model of what is feasible has learned from it: %+v", model)
 				}
 				sound(t, log)

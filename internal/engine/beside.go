@@ -142,7 +142,7 @@ const shownAfter = 200 * time.Millisecond
 
 // compute makes a step beside the loop: it begins it, waits for it or for
 // something else to happen, or records its result.
-func (r *Runner) compute(ctx, tending context.Context, step Step) error {
+func (r *Runner) compute(ctx, awaiting context.Context, step Step) error {
 	c := r.computing
 	if c != nil && !r.calledFor(c, step) {
 		if c.result == nil {
@@ -153,7 +153,7 @@ func (r *Runner) compute(ctx, tending context.Context, step Step) error {
 		c = nil
 	}
 	if c == nil {
-		c = r.begin(tending, step)
+		c = r.begin(awaiting, step)
 	}
 	if c.result == nil {
 		return r.attend(ctx, c)
@@ -186,7 +186,7 @@ func (r *Runner) drop(c *computation) {
 }
 
 // begin starts the goroutine that makes a step.
-func (r *Runner) begin(tending context.Context, step Step) *computation {
+func (r *Runner) begin(awaiting context.Context, step Step) *computation {
 	s := r.core.State()
 	c := &computation{step: step, at: s.Sequence, began: time.Now(), trace: s.Trace, end: func(error) {}}
 	var now time.Time
@@ -199,7 +199,7 @@ func (r *Runner) begin(tending context.Context, step Step) *computation {
 	case Decide:
 		now = r.Now()
 	}
-	ctx, cancel := context.WithCancel(tending)
+	ctx, cancel := context.WithCancel(awaiting)
 	c.cancel = cancel
 	r.computing = c
 	behind := r.behind
@@ -256,7 +256,7 @@ func (r *Runner) catchUp(ctx context.Context, at events.Sequence, behind []event
 func (result *computed) make(ctx context.Context, core *Core, step Step, build events.Build, now time.Time) {
 	// The model is what takes long, and it is needed by all but its own fit.
 	if fit, ok := step.(Fit); !ok || fit.Model == events.ModelBelief {
-		if err := core.objective.Build(ctx); ctx.Err() != nil {
+		if _, err := core.objective.Model(ctx); err != nil && ctx.Err() != nil {
 			result.err = err
 			return
 		}
@@ -273,7 +273,7 @@ func (result *computed) make(ctx context.Context, core *Core, step Step, build e
 		payload, result.err = core.Judge(ctx, build)
 		result.payloads = []events.Payload{payload}
 	case look:
-		summary, err := core.summarize(ctx)
+		summary, err := core.Summarize(ctx)
 		if err != nil {
 			break // it is looked at again once something has changed
 		}
@@ -294,7 +294,7 @@ func (r *Runner) computeHere(ctx context.Context, step Step) error {
 	if result.err != nil {
 		return result.err
 	}
-	r.Meter.Took(kind, time.Since(began))
+	r.Meter.ObserveDuration(kind, time.Since(began))
 	return r.appendTraced(ctx, "engine", s.LastEvent, trace, result.payloads...)
 }
 
@@ -349,15 +349,15 @@ func (r *Runner) take(ctx context.Context, c *computation) error {
 		r.overtaken = 0
 	}
 	kind, _ := measuredAs(c.step)
-	r.Meter.Took(kind, result.took)
+	r.Meter.ObserveDuration(kind, result.took)
 	return r.appendTraced(ctx, "engine", s.LastEvent, c.trace, result.payloads...)
 }
 
 // glance has the best composition worked out anew, where Observe shows it,
 // something has changed, and nothing else is being computed.
-func (r *Runner) glance(tending context.Context) {
+func (r *Runner) glance(awaiting context.Context) {
 	if now := r.core.seen(); r.Standing && r.computing == nil && r.looked != now {
-		r.begin(tending, look{now})
+		r.begin(awaiting, look{now})
 	}
 }
 

@@ -36,7 +36,7 @@ func unsound(t *testing.T, log events.Log, core *engine.Core) string {
 		return fmt.Sprintf("live %s, replayed %s, %v %v", a, b, err1, err2)
 	}
 	report, err := engine.Audit(t.Context(), builtin.Registry(), log, core.State().Name, events.Build{})
-	if err != nil || len(report.Mismatches) > 0 || report.Reproduced+report.Older != report.Decisions || report.FitsReproduced != report.Fits {
+	if err != nil || len(report.Mismatches) > 0 || report.Reproduced+report.OtherVersion != report.Decisions || report.FitsReproduced != report.Fits {
 		return fmt.Sprintf("audit: %+v %v", report, err)
 	}
 	return ""

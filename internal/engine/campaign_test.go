@@ -109,7 +109,7 @@ func science(s *campaign.State) string {
 func TestCampaignRunsToItsEnd(t *testing.T) {
 	def := electrolyte(t, 1, 15)
 	_, core := simulate(t, def)
-	summary, err := core.Summarize()
+	summary, err := core.Summarize(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -451,4 +451,14 @@ func TestPauseResumeStop(t *testing.T) {
 	if s := r.Core().State(); s.Status != campaign.Stopped || len(s.Experiments) != 0 {
 		t.Errorf("a stopped campaign is %s with %d experiments", s.Status, len(s.Experiments))
 	}
+}
+
+// viewOf is what a policy may see of a campaign.
+func viewOf(t *testing.T, core *engine.Core) policies.View {
+	t.Helper()
+	view, err := core.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return view
 }

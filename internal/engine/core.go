@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -45,7 +46,10 @@ type Core struct {
 // NewCore returns the core of a campaign without events, which may name what the
 // registry holds.
 func NewCore(reg registry.Registry) *Core {
-	return &Core{registry: reg, campaign: campaign.New(), objective: objective.New(), belief: belief.New(), preference: preference.New()}
+	return &Core{
+		registry: reg, campaign: campaign.New(), objective: objective.New(), belief: belief.New(),
+		preference: preference.New(),
+	}
 }
 
 // Registry returns what the campaign's definition may name.
@@ -120,31 +124,23 @@ func (c *Core) refresh() error {
 	return nil
 }
 
-// decideAs has decisions made as a version of the policies made them.
-func (c *Core) decideAs(version int) error {
-	if c.policy.Ref().Version == version {
-		return nil
-	}
-	policy, err := c.registry.Methods.At(*c.State().Definition, version)
-	if err != nil {
-		return err
-	}
-	c.policy = policy
-	return nil
-}
-
-// View returns what a policy may see. Models that have no fit yet are nil.
-func (c *Core) View() policies.View {
+// View returns what a policy may see. Models that have no fit yet are nil. The only error
+// is that of a cancelled context; what is wrong with a model the view says.
+func (c *Core) View(ctx context.Context) (policies.View, error) {
 	view := policies.View{Campaign: c.State(), Space: c.space}
-	view.Objective, view.ObjectiveError = c.objective.Model()
-	view.Feasibility, view.FeasibilityError = feasibility.New(c.State(), c.space)
+	view.Objective, view.ObjectiveError = c.objective.Model(ctx)
+	view.Feasibility, view.FeasibilityError = feasibility.New(ctx, c.State(), c.space)
 	for _, expert := range c.State().Definition.Experts {
 		model, err := c.belief.Model(expert.Name, view.Objective)
 		view.Beliefs, view.BeliefErrors = append(view.Beliefs, model), append(view.BeliefErrors, err)
-		preferences, err := c.preference.Model(expert.Name)
-		view.Preferences, view.PreferenceErrors = append(view.Preferences, preferences), append(view.PreferenceErrors, err)
+		preferences, err := c.preference.Model(ctx, expert.Name)
+		view.Preferences = append(view.Preferences, preferences)
+		view.PreferenceErrors = append(view.PreferenceErrors, err)
 	}
-	return view
+	if ctx.Err() != nil {
+		return policies.View{}, context.Cause(ctx)
+	}
+	return view, nil
 }
 
 // seedFor derives a seed from the campaign's seed and what it is for. It never

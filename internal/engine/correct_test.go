@@ -62,7 +62,7 @@ func told(t *testing.T, budget int, outcome events.Payload) (*memlog.Log, defini
 	}
 	points := []definition.Point{at(1, 0.35, 0.5), subject, subject, at(0.5, 0.5, 0.2), at(2, 0.32, 0.9), at(0.9, 0.45, 0.6)}
 	for i, point := range points {
-		id := campaign.ExperimentID(i)
+		id := events.ExperimentID(i + 1)
 		var ended events.Payload = &events.ExperimentMeasured{Experiment: id, Instrument: "person", Requested: point, Measurement: *result(point, 8+float64(i))}
 		switch id {
 		case "e2":
@@ -136,7 +136,7 @@ func evidence(t *testing.T, core *engine.Core) string {
 			}
 		}
 	}
-	model, err := feasibility.New(s, core.Space())
+	model, err := feasibility.New(t.Context(), s, core.Space())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,8 +279,8 @@ func TestEveryOutcomeCanBeCorrected(t *testing.T) {
 						if s := r.Core().State(); s.Status != campaign.Completed || s.Spent() != budget {
 							t.Errorf("run again, the campaign is %s with %d of %d spent", s.Status, s.Spent(), budget)
 						}
-						if n := strings.Count(evidence(t, r.Core()), " = ") - 3; r.Core().View().Objective.Fit.Observations != n { // without the probabilities
-							t.Errorf("the last fit knows %d measurements of %d", r.Core().View().Objective.Fit.Observations, n)
+						if n := strings.Count(evidence(t, r.Core()), " = ") - 3; viewOf(t, r.Core()).Objective.Fit.Observations != n { // without the probabilities
+							t.Errorf("the last fit knows %d measurements of %d", viewOf(t, r.Core()).Objective.Fit.Observations, n)
 						}
 						coherent(t, log, r.Core())
 					}

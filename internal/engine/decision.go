@@ -37,7 +37,7 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 			return step, nil
 		}
 	}
-	id := campaign.DecisionID(s.Decisions)
+	id := events.DecisionID(s.Decisions + 1)
 	return Decide{Decision: id, Seed: seedFor(s.Definition.Seed, "decision", id)}, nil
 }
 
@@ -110,5 +110,8 @@ func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
 
 // fitObjective is the fit of the objective to the present observations.
 func (c *Core) fitObjective() Fit {
-	return Fit{Model: events.ModelObjective, Seed: seedFor(c.State().Definition.Seed, "fit objective", c.objective.Revision())}
+	return Fit{
+		Model: events.ModelObjective,
+		Seed:  seedFor(c.State().Definition.Seed, "fit objective", c.objective.Revision()),
+	}
 }

@@ -73,7 +73,7 @@ func undecided(b *testing.B, n int) []events.Event {
 	b.Helper()
 	def, err := study.Define("ackley4", 1, n+1, study.WithExpert(1), func(def *definition.Campaign) {
 		def.Initial = definition.Initial{Experiments: ptr(n), Design: definition.DesignRandom, Labels: ptr(n), Balanced: ptr(false)}
-		def.Policy.Handover = cobol.Width{Gate: ptr(false), WhereItMatters: ptr(false)}.Choice()
+		def.Policy.Handover = cobol.Width{Gate: ptr(false), OnlyIfDecisive: ptr(false)}.Choice()
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -121,7 +121,7 @@ func survives(t *testing.T, log *memlog.Log, name string) (problem string) {
 		return ""
 	}
 	step = "summary"
-	_, _ = core.Summarize()
+	_, _ = core.Summarize(t.Context())
 	step = "report"
 	_ = report.Write(t.Context(), io.Discard, report.Input{Registry: builtin.Registry(), Log: log, Campaign: name})
 	return ""

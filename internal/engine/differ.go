@@ -25,8 +25,8 @@ func (d differ) span(path string) float64 {
 	if span, ok := d.spans[field]; ok && strings.Contains(path, "/parameters/") {
 		return span
 	}
-	standardised := strings.HasPrefix(path, "/objective/mean") // a prior mean, not a prediction
-	if slices.Contains(inUnits, field) && !standardised {
+	standardized := strings.HasPrefix(path, "/objective/mean") // a prior mean, not a prediction
+	if slices.Contains(inUnits, field) && !standardized {
 		return d.spans[""]
 	}
 	return 1

@@ -137,7 +137,7 @@ func ExampleRunner() {
 	}
 
 	// What the campaign found, and whether all that led to it can be made again.
-	summary, err := runner.Core().Summarize()
+	summary, err := runner.Core().Summarize(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return

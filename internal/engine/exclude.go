@@ -48,9 +48,14 @@ func (c *Core) exclude(r *Exclude) ([]events.Payload, error) {
 		point = q.Composition()
 	case q != nil:
 		return nil, notPossible("%s is about several compositions", q.ID).About(q.ID).
-			With(problem.Remedy{Text: "name the one that is to be excluded", Action: problem.Complete, Ways: []string{problem.WayPoint}})
+			With(problem.Remedy{
+				Text: "name the one that is to be excluded", Action: problem.Complete,
+				Ways: []string{problem.WayPoint},
+			})
 	default:
-		return nil, notPossible("it says neither a composition nor a region, experiment or question that is to be excluded")
+		return nil, notPossible(
+			"it says neither a composition nor a region, experiment or question that is to be excluded",
+		)
 	}
 	excluded, err := c.exclusion(point, r.Region, r.About, r.Reason)
 	if err != nil {
@@ -78,7 +83,9 @@ const exclusionReach = 0.05
 
 // exclusion is the event by which nothing in a region is suggested any more. A nil
 // region is the neighborhood of the composition.
-func (c *Core) exclusion(point definition.Point, region map[string]definition.RegionSide, about, reason string) (*events.RegionExcluded, error) {
+func (c *Core) exclusion(
+	point definition.Point, region map[string]definition.RegionSide, about, reason string,
+) (*events.RegionExcluded, error) {
 	s := c.State()
 	if strings.TrimSpace(reason) == "" {
 		return nil, notPossible("nothing is excluded without a reason").With(giveReason)
@@ -95,10 +102,13 @@ func (c *Core) exclusion(point definition.Point, region map[string]definition.Re
 	bounded := s.Bounded()
 	bounded.Excluded = append(slices.Clone(bounded.Excluded), excluded)
 	if _, err := space.New(bounded); err != nil {
-		return nil, notPossible("without it nothing would be left to suggest (%w); stop the campaign instead, or exclude less", err)
+		return nil, notPossible(
+			"without it nothing would be left to suggest (%w); stop the campaign instead, or exclude less",
+			err,
+		)
 	}
 	return &events.RegionExcluded{
-		Exclusion: campaign.ExclusionID(len(s.Exclusions)), Region: excluded, About: about, Reason: reason,
+		Exclusion: events.ExclusionID(len(s.Exclusions) + 1), Region: excluded, About: about, Reason: reason,
 	}, nil
 }
 
@@ -136,7 +146,9 @@ func checkRegion(parameters []definition.Parameter, region map[string]definition
 }
 
 // neighborhood is the box around a composition within exclusionReach.
-func neighborhood(parameters []definition.Parameter, point definition.Point) map[string]definition.RegionSide {
+func neighborhood(
+	parameters []definition.Parameter, point definition.Point,
+) map[string]definition.RegionSide {
 	box := make(map[string]definition.RegionSide)
 	for _, p := range parameters {
 		value := point[p.Name]

@@ -8,61 +8,120 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
-	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/projections/belief"
 )
 
-var update = flag.Bool("update", false, "write a new golden log; never change an old one")
+// goldenRelease is the release whose golden logs -update writes: the present one, or the
+// next where something is to be in its logs that is in none yet.
+const goldenRelease = "0.1.0"
 
-// Law: golden logs stay readable. A log of each version that was ever
-// published still folds to the same science, and its audit refutes nothing; logs are
-// added, never changed.
+var update = flag.Bool("update", false, "write the golden logs of the release, once; those of a release are never changed")
+
+// goldenCampaigns are the campaigns of the golden logs of a release: between them they
+// hold every kind of event and every form of question.
+var goldenCampaigns = map[string]func(*testing.T) []events.Event{
+	"people":   people,
+	"label":    labeled,
+	"pair":     paired,
+	"pinpoint": pinpointedBy,
+	"duel":     dueled,
+	"unfit":    unfit,
+}
+
+// Law: golden logs stay readable. A log of each release that was ever published still
+// folds to the same science, and its audit refutes nothing; logs are added, never changed.
 func TestGoldenLogs(t *testing.T) {
 	if *update {
-		writeGoldenLog(t, "v1")
+		for name, campaign := range goldenCampaigns {
+			writeGoldenLog(t, filepath.Join("testdata", "golden", goldenRelease, name), campaign(t))
+		}
 	}
-	logs, err := filepath.Glob("testdata/golden-*.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(logs) == 0 {
-		t.Skip("nothing is published yet")
+	logs, err := filepath.Glob("testdata/golden/*/*.jsonl")
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("there are no golden logs: %v", err)
 	}
 	for _, path := range logs {
 		t.Run(path, func(t *testing.T) {
-			all := golden(t, path)
-			core, err := engine.Load(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign)
+			all := readGoldenLog(t, path)
+			want, err := os.ReadFile(strings.TrimSuffix(path, ".jsonl") + ".txt")
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := os.ReadFile(strings.TrimSuffix(path, ".jsonl") + ".txt")
+			core, err := engine.Load(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), science(core.State())); diff != "" {
 				t.Error(diff)
 			}
-			report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign, events.Build{Version: "another"})
+			another := events.Build{Version: "another"}
+			report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign, another)
 			if err != nil || len(report.Mismatches) > 0 {
 				t.Errorf("audit: %+v %v", report.Mismatches, err)
+			}
+			if made := report.Reproduced + report.OtherVersion; made != report.Decisions {
+				t.Errorf("audit: of %d decisions %d are accounted for", report.Decisions, made)
 			}
 		})
 	}
 }
 
-// golden returns the events of a golden log.
-func golden(t *testing.T, path string) (all []events.Event) {
+// Law: the golden logs hold every kind of event, and every form of question asked and
+// answered.
+func TestGoldenLogsHoldEverything(t *testing.T) {
+	logs, err := filepath.Glob("testdata/golden/*/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := make(map[events.Kind]bool)
+	asked, answered := make(map[events.Form]bool), make(map[events.Form]bool)
+	for _, path := range logs {
+		for _, e := range readGoldenLog(t, path) {
+			kinds[e.Kind] = true
+			payload, err := events.Decode(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch p := payload.(type) {
+			case *events.QuestionAsked:
+				asked[p.Form] = true
+			case *events.QuestionAnswered:
+				answered[p.Form] = answered[p.Form] || !p.Answer.Unsure()
+			}
+		}
+	}
+	for _, info := range events.Kinds() {
+		if !kinds[info.Kind] {
+			t.Errorf("no golden log holds %s", info.Kind)
+		}
+	}
+	for _, form := range events.Forms() {
+		if !asked[form] || !answered[form] {
+			t.Errorf("in no golden log is a question of the form %s asked, and one answered", form)
+		}
+	}
+}
+
+// readGoldenLog returns the events of a golden log.
+func readGoldenLog(t *testing.T, path string) (all []events.Event) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -80,87 +139,157 @@ func golden(t *testing.T, path string) (all []events.Event) {
 	return all
 }
 
-// Law: what an earlier version of the policies decided can be made again, by its
-// rules, and a campaign that it began goes on by the rules of today: each decision says whose
-// they are, and the audit has nothing to say of either.
-func TestEarlierVersionsAreAudited(t *testing.T) {
-	choices := definition.Policy{Trust: coexbo.CoExBO{}.Choice()}
-	duels := definition.Policy{Duel: duel.RAEUBO{}.Choice()}
-	for name, policy := range map[string]definition.Policy{"choices": choices, "duels": duels} {
-		t.Run(name, func(t *testing.T) {
-			def, err := study.Define("branin", 4, 6, study.WithExpert(2), func(def *definition.Campaign) {
-				def.Policy = policy
-				def.Initial = definition.Initial{Comparisons: ptr(8)}
-				if !policy.Measures() {
-					study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
-					def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 13}
-					return
-				}
-				def.Initial.Experiments = ptr(3)
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			log := memlog.New()
-			audit := func() map[int]int {
-				t.Helper()
-				report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
-				if err != nil || len(report.Mismatches) > 0 || report.Older > 0 || report.Reproduced != report.Decisions {
-					t.Errorf("audit: %+v, %v", report, err)
-				}
-				versions := make(map[int]int)
-				for _, e := range history(t, log) {
-					if payload, _ := events.Decode(e); e.Kind == events.KindDecisionMade {
-						versions[payload.(*events.DecisionMade).Policy.Version]++
-					}
-				}
-				return versions
-			}
-			r, err := study.Runner(t.Context(), log, def, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.DecideAs(policies.Oldest)
-			if err := r.Run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			before := audit()
-			if before[policies.Oldest] == 0 || len(before) != 1 {
-				t.Fatalf("it has decisions of the versions %v", before)
-			}
-
-			def.Budget.Experiments += min(def.Budget.Experiments, 1)
-			def.Budget.Comparisons += min(def.Budget.Comparisons, 2)
-			request := engine.Request{Actor: "person:ada", Amend: &events.CampaignAmended{Definition: def}}
-			if _, err := engine.Submit(t.Context(), log, r.Core(), request, r.Core().State().EndedAt); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := study.Simulate(t.Context(), log, def); err != nil {
-				t.Fatal(err)
-			}
-			after := audit()
-			if after[policies.Oldest] != before[policies.Oldest] || after[policies.Version] == 0 || len(after) != 2 {
-				t.Errorf("it went on with decisions of the versions %v", after)
-			}
-		})
-	}
-}
-
-func writeGoldenLog(t *testing.T, version string) {
+// writeGoldenLog writes a golden log, unless it is there.
+func writeGoldenLog(t *testing.T, path string, all []events.Event) {
 	t.Helper()
-	log, core := simulate(t, electrolyte(t, 8, 8))
+	if _, err := os.Stat(path + ".jsonl"); err == nil {
+		return
+	}
+	core, err := engine.Load(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var b bytes.Buffer
-	for _, e := range history(t, log) {
+	for _, e := range all {
 		line, err := events.MarshalCloudEvent(e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.Write(append(line, '\n'))
 	}
-	if err := os.WriteFile("testdata/golden-"+version+".jsonl", b.Bytes(), 0o644); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("testdata/golden-"+version+".txt", []byte(science(core.State())), 0o644); err != nil {
+	for end, data := range map[string][]byte{".jsonl": b.Bytes(), ".txt": []byte(science(core.State()))} {
+		if err := os.WriteFile(path+end, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// labeled is a campaign in which an expert labels compositions and trust in them moves,
+// and which is long enough for measurements to be judged.
+func labeled(t *testing.T) []events.Event {
+	log, _ := simulate(t, electrolyte(t, 5, 10, func(def *definition.Campaign) {
+		def.Policy.Handover = cobol.Width{Gate: ptr(false)}.Choice()
+	}))
+	return history(t, log)
+}
+
+// paired is a campaign in which an expert chooses between two candidates.
+func paired(t *testing.T) []events.Event {
+	def, err := study.Define("branin", 3, 5, study.WithExpert(2), func(def *definition.Campaign) {
+		def.Policy.Trust = coexbo.CoExBO{}.Choice()
+		def.Initial.Comparisons = ptr(6)
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
+	log, _ := simulate(t, def)
+	return history(t, log)
+}
+
+// pinpointedBy is a campaign in which an expert names compositions.
+func pinpointedBy(t *testing.T) []events.Event {
+	def, err := study.Define("branin", 3, 6, study.WithExpert(2), func(def *definition.Campaign) {
+		def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Feedback: belief.FeedbackPinpoint}}.Choice()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, _ := simulate(t, def)
+	return history(t, log)
+}
+
+// dueled is a campaign that measures nothing, whose expert names anchors.
+func dueled(t *testing.T) []events.Event {
+	def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *definition.Campaign) {
+		def.Policy.Duel = duel.RAEUBO{}.Choice()
+		def.Initial.Comparisons = ptr(4)
+		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
+		def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 6}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	r, err := study.Runner(t.Context(), log, def, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	anchors := &events.AnchorsDeclared{Expert: def.Experts[0].Name, Points: []definition.Point{
+		{"x1": definition.Number(3), "x2": definition.Number(2)},
+	}}
+	request := engine.Request{Actor: "person:ada", Anchors: anchors}
+	if _, err := engine.Submit(t.Context(), log, r.Core(), request, r.Core().State().DefinedAt); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return history(t, log)
+}
+
+// unfit is a campaign of a person whose measurements are all taken back, so that a belief
+// cannot be fitted any more, whose expert is not there in time, and which is stopped.
+func unfit(t *testing.T) []events.Event {
+	def := campaignfile.Complete(builtin.Registry(), definition.Campaign{
+		Name: "unfit", Seed: 1,
+		Parameters: []definition.Parameter{{Name: "x", Min: ptr(0.0), Max: ptr(1.0)}},
+		Objective:  definition.Objective{Name: "y", Goal: definition.Maximize},
+		Policy:     definition.Policy{Trust: cobol.COBOL{}.Choice()},
+		Experts: []definition.Expert{{
+			Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(time.Minute),
+		}},
+		Initial:    definition.Initial{Experiments: ptr(2), Labels: ptr(1)},
+		Budget:     definition.Budget{Experiments: 6},
+		Instrument: definition.Instrument{Driver: manual.Choose(manual.Settings{})},
+	})
+	log := memlog.New()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	defined := events.CampaignDefined{Instance: "UNFIT", Definition: def}
+	if err := engine.Define(t.Context(), log, defined, "person:ada", now, ""); err != nil {
+		t.Fatal(err)
+	}
+	// later is what the campaign suggests two minutes on, after these requests.
+	later := func(requests ...engine.Request) {
+		t.Helper()
+		core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, request := range requests {
+			request.Actor = "person:ada"
+			if _, err := engine.Submit(t.Context(), log, core, request, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = now.Add(2 * time.Minute)
+		r := &engine.Runner{
+			Registry: builtin.Registry(), Log: log, Campaign: def.Name,
+			Build: events.Build{Version: goldenRelease}, Now: func() time.Time { return now },
+		}
+		if _, err := r.Suggest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	excluded := func(id string) engine.Request {
+		return engine.Request{Correct: &engine.Correct{Experiment: id, Exclude: true, Reason: "the wrong bottle"}}
+	}
+	accept := humans.Reply{Answer: events.Answer{Label: events.LabelAccept}}
+	later()
+	later() // nobody has answered
+	later(engine.Request{Tell: &engine.Tell{Experiment: "e1", Value: 1}})
+	later(engine.Request{Tell: &engine.Tell{Experiment: "e2", Value: 3}})
+	later() // nobody has answered
+	later(
+		engine.Request{Answer: &engine.Answer{Question: "q1", Reply: accept}},
+		excluded("e1"), excluded("e2"),
+		engine.Request{Tell: &engine.Tell{Experiment: "e3", Failed: "a leak"}},
+	)
+	later(engine.Request{Correct: &engine.Correct{
+		Experiment: "e3", Outcome: events.ResolvedMeasured, Value: ptr(2.0), Reason: "it was the neighbor's",
+	}})
+	later(engine.Request{Stop: &events.CampaignStopped{Reason: "the scale is broken"}})
+	return history(t, log)
 }

@@ -8,13 +8,6 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// rules is the version of the engine's own rules that new campaigns are driven
-// by; see [events.CampaignDefined].
-const (
-	rules          = rulesDifferent
-	rulesDifferent = 1 // initial comparisons ask what was not asked yet
-)
-
 // nextInitial collects what experts say at first, and runs the initial design.
 func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 	for _, expert := range s.Definition.Experts {
@@ -59,10 +52,13 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 		return nil, err
 	}
 	return Record{[]events.Payload{&events.QuestionAsked{
-		Question: campaign.QuestionID(len(s.Questions)), Form: events.FormLabel, Expert: expert.Name,
-		Options:     []events.Option{{Parameters: points[have]}},
-		Explanation: fmt.Sprintf("Initial question %d of %d, at a random composition: would it be worth an experiment?", have+1, want),
-		Expires:     c.expiry(w.Now, expert.Name),
+		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormLabel, Expert: expert.Name,
+		Options: []events.Option{{Parameters: points[have]}},
+		Explanation: fmt.Sprintf(
+			"Initial question %d of %d, at a random composition: would it be worth an experiment?",
+			have+1, want,
+		),
+		Expires: c.expiry(w.Now, expert.Name),
 	}}}, nil
 }
 
@@ -91,7 +87,8 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 		options[i].Parameters = p
 	}
 	return Record{[]events.Payload{&events.QuestionAsked{
-		Question: campaign.QuestionID(len(s.Questions)), Form: events.FormComparison, Expert: expert.Name, Options: options,
+		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormComparison,
+		Expert: expert.Name, Options: options,
 		Explanation: fmt.Sprintf("Initial comparison %d of %d.", have+1, want),
 		Expires:     c.expiry(w.Now, expert.Name),
 	}}}, nil
@@ -103,16 +100,15 @@ func (c *Core) initialOptions(expert string, have, want, size int) (options []de
 	s := c.State()
 	seed := seedFor(s.Definition.Seed, "initial comparisons", expert)
 	list, finite := c.space.Finite()
-	different := finite && s.Rules >= rulesDifferent
 	var points []definition.Point
 	switch {
-	case different && len(list) < 2:
+	case finite && len(list) < 2:
 		return nil, nil
-	case different && len(list) < size*want:
+	case finite && len(list) < size*want: // nothing is asked again before all has been asked
 		return c.leastCompared(list, expert, size, seed)
 	case !s.Definition.Measures():
 		points, err = c.space.Design(definition.DesignSobol, size*want, seed)
-	case different:
+	case finite:
 		points, err = c.space.Design(definition.DesignRandom, size*want, seed)
 	default:
 		points, err = c.space.Sample(size*want, seed)
@@ -131,7 +127,9 @@ func (c *Core) initialOptions(expert string, have, want, size int) (options []de
 // place leaves its place to be taken again.
 func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 	def := s.Definition
-	done, known, runs := make(map[string]int), 0, 0
+	done := make(map[string]int)
+	known := 0
+	runs := 0
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		switch {
@@ -171,7 +169,7 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 			return step, nil
 		}
 		return Record{[]events.Payload{&events.ExperimentRequested{
-			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: point,
+			Experiment: events.ExperimentID(len(s.Experiments) + 1), Parameters: point,
 			Origin: events.OriginInitial, Replicate: 1,
 		}}}, nil
 	}
@@ -183,7 +181,9 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 func (c *Core) initialDesign() ([]definition.Point, error) {
 	def := c.State().Definition
 	if def.Initial.Design != definition.DesignPoints {
-		return c.space.Design(def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"))
+		return c.space.Design(
+			def.Initial.Design, *def.Initial.Experiments, seedFor(def.Seed, "initial design"),
+		)
 	}
 	var points []definition.Point
 	for _, point := range def.Initial.Points {
@@ -196,7 +196,8 @@ func (c *Core) initialDesign() ([]definition.Point, error) {
 
 // nextReplicate repeats a composition as often as the definition asks for.
 func (c *Core) nextReplicate(s *campaign.State, w World) (Step, error) {
-	if s.Definition.Replicates == 1 || s.Spent() >= s.Definition.Budget.Experiments || underWay(s) >= s.Definition.Parallel {
+	if s.Definition.Replicates == 1 || s.Spent() >= s.Definition.Budget.Experiments ||
+		underWay(s) >= s.Definition.Parallel {
 		return nil, nil
 	}
 	x, err := c.replicateDue(s)
@@ -207,7 +208,7 @@ func (c *Core) nextReplicate(s *campaign.State, w World) (Step, error) {
 		return step, nil
 	}
 	return Record{[]events.Payload{&events.ExperimentRequested{
-		Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: x.Parameters,
+		Experiment: events.ExperimentID(len(s.Experiments) + 1), Parameters: x.Parameters,
 		Origin: x.Origin, Decision: x.Decision, Replicate: x.Replicate + 1,
 	}}}, nil
 }
@@ -253,7 +254,8 @@ func (c *Core) replicateDue(s *campaign.State) (*campaign.Experiment, error) {
 		in.last, in.open = x, in.open || x.Status.Open()
 	}
 	for _, in := range order {
-		if !in.open && in.runs < in.begun*s.Definition.Replicates && c.space.Contains(in.last.Parameters) == nil {
+		if !in.open && in.runs < in.begun*s.Definition.Replicates &&
+			c.space.Contains(in.last.Parameters) == nil {
 			return in.last, nil
 		}
 	}

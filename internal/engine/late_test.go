@@ -59,7 +59,7 @@ func TestLateAnswers(t *testing.T) {
 			asked, decisions := len(core.State().Questions), core.State().Decisions
 			at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 			for i := range asked {
-				answer := &engine.Answer{Question: campaign.QuestionID(i), Reply: said}
+				answer := &engine.Answer{Question: events.QuestionID(i + 1), Reply: said}
 				stored, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:bob", Answer: answer}, at)
 				if err != nil {
 					t.Fatal(err)
@@ -149,7 +149,7 @@ func TestTooLateAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := engine.Answer{Question: campaign.QuestionID(len(core.State().Questions) - 1), Reply: named}
+		said := engine.Answer{Question: events.QuestionID(len(core.State().Questions)), Reply: named}
 		if _, err := engine.Submit(t.Context(), short, core, engine.Request{Actor: "person:ada", Answer: &said}, time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)); err != nil {
 			t.Fatal(err)
 		}

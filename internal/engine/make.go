@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Fit makes the fit of a step. A fit that does not succeed is an event too; the
 // only error is that of a cancelled context.
 func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Payload, error) {
-	fitted := &events.ModelFitted{Model: step.Model, Expert: step.Expert, At: c.State().Sequence, Seed: step.Seed, Build: build}
+	fitted := &events.ModelFitted{
+		Model: step.Model, Expert: step.Expert, At: c.State().Sequence, Seed: step.Seed,
+		Build: build,
+	}
 	var err error
 	switch step.Model {
 	case events.ModelObjective:
@@ -22,7 +24,7 @@ func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Pa
 		fitted.Objective = &fit
 	case events.ModelBelief:
 		var fit events.BeliefFit
-		fit, err = c.fitBelief(step.Expert)
+		fit, err = c.fitBelief(ctx, step.Expert)
 		fitted.Belief = &fit
 	case events.ModelPreference:
 		var fit events.PreferenceFit
@@ -37,11 +39,13 @@ func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Pa
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("the fit was interrupted: %w", context.Cause(ctx))
 	}
-	return &events.ModelFitFailed{Model: step.Model, Expert: step.Expert, At: fitted.At, Seed: step.Seed, Cause: err.Error()}, nil
+	return &events.ModelFitFailed{
+		Model: step.Model, Expert: step.Expert, At: fitted.At, Seed: step.Seed, Cause: err.Error(),
+	}, nil
 }
 
-func (c *Core) fitBelief(expert string) (events.BeliefFit, error) {
-	model, err := c.objective.Model()
+func (c *Core) fitBelief(ctx context.Context, expert string) (events.BeliefFit, error) {
+	model, err := c.objective.Model(ctx)
 	if err != nil {
 		return events.BeliefFit{}, err
 	}
@@ -54,13 +58,21 @@ func (c *Core) fitBelief(expert string) (events.BeliefFit, error) {
 // Decide makes the decision of a step and returns what is to be recorded with
 // it, the decision first. now dates the expiry of a question; the decision
 // does not depend on it.
-func (c *Core) Decide(ctx context.Context, step Decide, build events.Build, now time.Time) ([]events.Payload, error) {
+func (c *Core) Decide(
+	ctx context.Context, step Decide, build events.Build, now time.Time,
+) ([]events.Payload, error) {
 	s := c.State()
-	d, err := c.policy.Decide(ctx, c.View(), step.Seed)
+	view, err := c.View(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("decision %s: %w", step.Decision, err)
 	}
-	d.Decision, d.At, d.Build = step.Decision, s.Sequence, build
+	d, err := c.policy.Decide(ctx, view, step.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("decision %s: %w", step.Decision, err)
+	}
+	d.Decision = step.Decision
+	d.At = s.Sequence
+	d.Build = build
 	payloads := []events.Payload{&d.DecisionMade}
 	if d.Trust != nil {
 		d.Trust.Decision = step.Decision
@@ -69,8 +81,9 @@ func (c *Core) Decide(ctx context.Context, step Decide, build events.Build, now 
 	switch d.Action {
 	case events.ActionRun:
 		payloads = append(payloads, &events.ExperimentRequested{
-			Experiment: campaign.ExperimentID(len(s.Experiments)), Parameters: d.Candidate().Parameters,
-			Origin: events.OriginPolicy, Decision: step.Decision, Replicate: 1 + c.runsOf(d.Candidate().Parameters),
+			Experiment: events.ExperimentID(len(s.Experiments) + 1), Parameters: d.Candidate().Parameters,
+			Origin: events.OriginPolicy, Decision: step.Decision,
+			Replicate: 1 + c.runsOf(d.Candidate().Parameters),
 		})
 	case events.ActionAsk:
 		payloads = append(payloads, c.ask(&d.DecisionMade, d.Explanation, now))

@@ -15,9 +15,9 @@ import (
 type World struct {
 	// Now is the present time.
 	Now time.Time
-	// Tended names the experiments and questions that somebody is waiting for
+	// InFlight names the experiments and questions that somebody is waiting for
 	// in this process.
-	Tended map[string]bool
+	InFlight map[string]bool
 	// Capacity is how many experiments the instrument works on at once. How many
 	// may be requested at once is the definition's business.
 	Capacity int
@@ -96,10 +96,10 @@ func (c *Core) Next(w World) (Step, error) {
 		c.nextEnd,
 		c.nextQuestion,
 		c.nextExcluded,
-		c.nextTrouble,
+		c.nextCircuitBreak,
 		c.nextDispatch,
 		c.nextPause,
-		c.nextDoubt,
+		c.nextOutlier,
 		c.nextInitial,
 		c.nextReplicate,
 		c.nextDecision,
@@ -120,7 +120,7 @@ func (c *Core) nextRecovery(s *campaign.State, w World) (Step, error) {
 	var lost []string
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if (x.Status == campaign.Dispatched || x.Status == campaign.Started) && !w.Tended[x.ID] {
+		if (x.Status == campaign.Dispatched || x.Status == campaign.Started) && !w.InFlight[x.ID] {
 			lost = append(lost, x.ID)
 		}
 	}
@@ -141,11 +141,15 @@ func (c *Core) nextWatch(s *campaign.State, w World) (Step, error) {
 		stall, giveUp := watchTimes(s, x)
 		switch {
 		case !giveUp.IsZero() && !w.Now.Before(giveUp):
-			return Record{[]events.Payload{&events.ExperimentUnresolved{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
-				Cause: fmt.Sprintf("the instrument has been silent for %s", giveUp.Sub(x.DispatchedAt))}}}, nil
+			return Record{[]events.Payload{&events.ExperimentUnresolved{
+				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+				Cause: fmt.Sprintf("the instrument has been silent for %s", giveUp.Sub(x.DispatchedAt)),
+			}}}, nil
 		case !x.Stalled && !stall.IsZero() && !w.Now.Before(stall):
-			return Record{[]events.Payload{&events.InstrumentStalled{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
-				Waited: stall.Sub(x.DispatchedAt).Seconds()}}}, nil
+			return Record{[]events.Payload{&events.InstrumentStalled{
+				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+				Waited: stall.Sub(x.DispatchedAt).Seconds(),
+			}}}, nil
 		}
 	}
 	return nil, nil
@@ -199,7 +203,9 @@ func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
 	var record Record
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; x.Status == campaign.Requested {
-			record.Payloads = append(record.Payloads, &events.ExperimentCancelled{Experiment: x.ID, Reason: "the campaign has ended"})
+			record.Payloads = append(record.Payloads, &events.ExperimentCancelled{
+				Experiment: x.ID, Reason: "the campaign has ended",
+			})
 		}
 	}
 	for i := range s.Questions {
@@ -229,7 +235,7 @@ func (c *Core) nextQuestion(s *campaign.State, w World) (Step, error) {
 		if overdue(q, w.Now) {
 			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
 		}
-		if !w.Tended[q.ID] {
+		if !w.InFlight[q.ID] {
 			return Ask{Question: q.ID}, nil
 		}
 	}
@@ -246,7 +252,9 @@ func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
 			continue
 		}
 		if err := c.space.Contains(x.Parameters); err != nil {
-			record.Payloads = append(record.Payloads, &events.ExperimentCancelled{Experiment: x.ID, Reason: err.Error()})
+			record.Payloads = append(record.Payloads, &events.ExperimentCancelled{
+				Experiment: x.ID, Reason: err.Error(),
+			})
 		}
 	}
 	for i := range s.Questions {
@@ -299,7 +307,10 @@ func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 		if s.Reason != "" {
 			reason = ": " + s.Reason
 		}
-		return Wait{For: "a person: the campaign is paused" + reason, Remedies: AfterPause(s), Until: deadline(s, w)}, nil
+		return Wait{
+			For: "a person: the campaign is paused" + reason, Remedies: AfterPause(s),
+			Until: deadline(s, w),
+		}, nil
 	}
 	return nil, nil
 }
@@ -309,12 +320,16 @@ func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 func AfterPause(s *campaign.State) []problem.Remedy {
 	resume := problem.Remedy{Text: "let the campaign go on", Action: problem.Resume}
 	spent := s.Spent() >= s.Definition.Budget.Experiments
-	if !spent || !slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool { return fruitless(&x) }) {
+	lost := func(x campaign.Experiment) bool { return withoutResult(&x) }
+	if !spent || !slices.ContainsFunc(s.Experiments, lost) {
 		return []problem.Remedy{resume}
 	}
 	return []problem.Remedy{
 		{Text: "to make up for experiments without a result, raise the budget first", Action: problem.Amend},
-		{Text: "say that they did not take place", Action: problem.Correct, Ways: []string{string(events.ResolvedNotPerformed)}},
+		{
+			Text: "say that they did not take place", Action: problem.Correct,
+			Ways: []string{string(events.ResolvedNotPerformed)},
+		},
 		resume,
 	}
 }
@@ -325,8 +340,9 @@ func timeIsUp(s *campaign.State, w World) Step {
 	if limit == 0 || w.Now.Sub(s.DefinedAt) < limit {
 		return nil
 	}
-	return Record{[]events.Payload{&events.CampaignCompleted{Reason: events.CompletedTime,
-		Detail: fmt.Sprintf("the campaign has run for its %s", limit)}}}
+	return Record{[]events.Payload{&events.CampaignCompleted{
+		Reason: events.CompletedTime, Detail: fmt.Sprintf("the campaign has run for its %s", limit),
+	}}}
 }
 
 func firstUnresolved(s *campaign.State) string {
@@ -343,7 +359,9 @@ func waitingForInstrument(s *campaign.State, w World) string {
 		x := &s.Experiments[i]
 		if x.Status == campaign.Dispatched || x.Status == campaign.Started {
 			if x.Stalled {
-				return fmt.Sprintf("%s to measure %s (silent for longer than it should be)", x.Instrument, x.ID)
+				return fmt.Sprintf(
+					"%s to measure %s (silent for longer than it should be)", x.Instrument, x.ID,
+				)
 			}
 			return fmt.Sprintf("%s to measure %s", x.Instrument, x.ID)
 		}

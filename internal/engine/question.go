@@ -9,7 +9,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -82,7 +81,8 @@ func (c *Core) outside(q *campaign.Question) error {
 func (c *Core) asked(q *campaign.Question) humans.Question {
 	s := c.State()
 	question := humans.Question{
-		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form, Parameters: s.Definition.Parameters, Steps: s.Definition.Instrument.Steps,
+		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form,
+		Parameters: s.Definition.Parameters, Steps: s.Definition.Instrument.Steps,
 		Options: q.Options, Suggestion: q.Suggestion, Objective: s.Definition.Objective,
 		Explanation: q.Explanation, Attributions: q.Attributions, Asked: q.AskedAt, Expires: q.Expires,
 	}
@@ -99,7 +99,8 @@ func (c *Core) answered(q *campaign.Question, r humans.Reply) ([]events.Payload,
 		return nil, err
 	}
 	payloads := []events.Payload{&events.QuestionAnswered{
-		Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Answer: r.Answer, Comment: r.Comment,
+		Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Answer: r.Answer,
+		Comment: r.Comment,
 	}}
 	return c.withExclusion(payloads, q, r)
 }
@@ -116,7 +117,9 @@ func (c *Core) admit(q *campaign.Question, r humans.Reply) error {
 }
 
 // withExclusion adds the exclusion that a reply asks for.
-func (c *Core) withExclusion(payloads []events.Payload, q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
+func (c *Core) withExclusion(
+	payloads []events.Payload, q *campaign.Question, r humans.Reply,
+) ([]events.Payload, error) {
 	if !r.Exclude {
 		return payloads, nil
 	}
@@ -148,7 +151,8 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 	switch changed := !r.Answer.Equal(q.Answer); {
 	case changed:
 		payloads = append(payloads, &events.QuestionSuperseded{
-			Question: q.ID, Form: q.Form, Expert: q.Expert, Supersedes: q.Source, Options: q.Points(), Answer: r.Answer, Reason: r.Comment,
+			Question: q.ID, Form: q.Form, Expert: q.Expert, Supersedes: q.Source,
+			Options: q.Points(), Answer: r.Answer, Reason: r.Comment,
 		})
 	case q.Form == events.FormLabel && !r.Exclude:
 		return nil, conflict(q.ID, "%s says %s already", q.ID, q.Answer)
@@ -162,16 +166,14 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 // a decision has taken it up.
 func (c *Core) takenUp(q *campaign.Question) error {
 	s := c.State()
-	if projections.Number(q.Decision) >= s.Decisions {
+	if !s.DecidedSince(q) {
 		return nil
 	}
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; projections.Number(x.Decision) > projections.Number(q.Decision) {
-			return conflict(q.ID, "the answer to %s has been taken up in %s", q.ID, x.ID).With(problem.Remedy{
-				Text: "call that off, or correct it", Action: problem.Correct, Subject: x.ID,
-				Ways: []string{string(events.ResolvedNotPerformed), problem.WayExclude, problem.WayActual},
-			})
-		}
+	if x := s.RanIn(q.Turn); x != nil {
+		return conflict(q.ID, "the answer to %s has been taken up in %s", q.ID, x.ID).With(problem.Remedy{
+			Text: "call that off, or correct it", Action: problem.Correct, Subject: x.ID,
+			Ways: []string{string(events.ResolvedNotPerformed), problem.WayExclude, problem.WayActual},
+		})
 	}
 	return conflict(q.ID, "the answer to %s has been taken up: later decisions rest on it", q.ID)
 }
@@ -203,9 +205,12 @@ func (c *Core) Answerable(q *campaign.Question) error {
 	switch {
 	case q.Status == campaign.Withdrawn:
 		return conflict(q.ID, "%s was withdrawn, and takes no answer any more", q.ID)
-	case q.Status == campaign.Expired && forms[q.Form].next && projections.Number(q.Decision) < c.State().Decisions:
-		return conflict(q.ID, "%s expired, and the campaign has gone on without: a composition can be named when you are asked next", q.ID).
-			With(problem.Remedy{Text: "to have it now, measure it on your own and tell its result", Action: problem.Tell})
+	case q.Status == campaign.Expired && forms[q.Form].next && c.State().DecidedSince(q):
+		late := conflict(q.ID, "%s expired, and the campaign has gone on without:"+
+			" a composition can be named when you are asked next", q.ID)
+		return late.With(problem.Remedy{
+			Text: "to have it now, measure it on your own and tell its result", Action: problem.Tell,
+		})
 	}
 	return nil
 }
@@ -214,7 +219,7 @@ func (c *Core) Answerable(q *campaign.Question) error {
 func (c *Core) ask(d *events.DecisionMade, explanation string, now time.Time) events.Payload {
 	about, suggestion := forms[d.Form].put(d)
 	return &events.QuestionAsked{
-		Question: campaign.QuestionID(len(c.State().Questions)), Form: d.Form, Expert: d.Expert,
+		Question: events.QuestionID(len(c.State().Questions) + 1), Form: d.Form, Expert: d.Expert,
 		Options: about, Suggestion: suggestion, Explanation: explanation, Attributions: d.Attributions,
 		Decision: d.Decision, Expires: c.expiry(now, d.Expert),
 	}

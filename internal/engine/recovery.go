@@ -47,7 +47,10 @@ func (r *Runner) replacement(x *campaign.Experiment) string {
 	if x.Instrument == now.Name && (x.Identity == "" || x.Identity == now.Identity) {
 		return ""
 	}
-	return fmt.Sprintf("it was sent to %s, and now there is %s", named(x.Instrument, x.Identity), named(now.Name, now.Identity))
+	return fmt.Sprintf(
+		"it was sent to %s, and now there is %s", named(x.Instrument, x.Identity),
+		named(now.Name, now.Identity),
+	)
 }
 
 func named(name, identity string) string {
@@ -101,7 +104,7 @@ type told struct {
 
 // recover begins to ask the instrument what became of commands that another
 // process dispatched.
-func (r *Runner) recover(tending context.Context, experiments []string) {
+func (r *Runner) recover(awaiting context.Context, experiments []string) {
 	s := r.core.State()
 	questions := make([]asked, len(experiments))
 	for i, id := range experiments {
@@ -112,19 +115,19 @@ func (r *Runner) recover(tending context.Context, experiments []string) {
 	r.wg.Go(func() {
 		answers := make([]told, len(questions))
 		for i, q := range questions {
-			answers[i].fate, answers[i].cause = r.fate(tending, q.cmd, q.past)
-			if tending.Err() != nil {
+			answers[i].fate, answers[i].cause = r.fate(awaiting, q.cmd, q.past)
+			if awaiting.Err() != nil {
 				return // that nobody waited says nothing about the command
 			}
 		}
-		r.send(tending, message{recovered: answers})
+		r.send(awaiting, message{recovered: answers})
 	})
 }
 
 // recovered records what became of the commands that are still under way, and goes
 // on accordingly. What nobody knows is left to a person. What a person has settled
 // meanwhile, or was given up, is recorded already; a late answer is waited for.
-func (r *Runner) recovered(ctx, tending context.Context) error {
+func (r *Runner) recovered(ctx, awaiting context.Context) error {
 	s, recovery := r.core.State(), r.recovery
 	r.recovery = nil
 	done := &events.RecoveryDone{Build: r.Build}
@@ -139,9 +142,13 @@ func (r *Runner) recovered(ctx, tending context.Context) error {
 			}
 			continue
 		}
-		done.Commands = append(done.Commands, events.RecoveredCommand{Experiment: x.ID, Command: x.Command, Fate: string(told.fate)})
+		done.Commands = append(done.Commands, events.RecoveredCommand{
+			Experiment: x.ID, Command: x.Command, Fate: string(told.fate),
+		})
 		if told.fate == instruments.FateUnknown {
-			payloads = append(payloads, &events.ExperimentUnresolved{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: told.cause})
+			payloads = append(payloads, &events.ExperimentUnresolved{
+				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: told.cause,
+			})
 		} else {
 			tend = append(tend, i)
 		}
@@ -151,14 +158,16 @@ func (r *Runner) recovered(ctx, tending context.Context) error {
 	}
 	for _, i := range tend {
 		q := recovery.asked[i]
-		r.tendExperiment(tending, *s.Experiment(q.experiment), recovery.told[i].fate, q.past)
+		r.awaitExperiment(awaiting, *s.Experiment(q.experiment), recovery.told[i].fate, q.past)
 	}
 	return nil
 }
 
 // fate asks what became of a command, and says what is to be believed of the
 // answer; cause explains an unknown fate.
-func (r *Runner) fate(ctx context.Context, cmd instruments.Command, p past) (fate instruments.Fate, cause string) {
+func (r *Runner) fate(
+	ctx context.Context, cmd instruments.Command, p past,
+) (fate instruments.Fate, cause string) {
 	fate, cause = r.answer(ctx, cmd)
 	if fate != instruments.FateNotStarted || p.repeatable {
 		return fate, cause

@@ -99,8 +99,8 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	if r.Pause != nil || r.Resume != nil || r.Stop != nil {
 		switch s.Status {
 		case campaign.Completed:
-			return nil, problem.New(problem.Gone, "the campaign is completed: there is nothing to pause, resume or stop").
-				With(problem.Remedy{Text: "to go on, raise its budget", Action: problem.Amend})
+			over := problem.New(problem.Gone, "the campaign is completed: there is nothing to pause, resume or stop")
+			return nil, over.With(problem.Remedy{Text: "to go on, raise its budget", Action: problem.Amend})
 		case campaign.Stopped:
 			return nil, problem.New(problem.Gone, "the campaign was stopped for good").With(takeOver)
 		}
@@ -123,7 +123,7 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	case r.Note != nil:
 		return c.note(r.Note)
 	case r.Tell != nil:
-		return c.tell(*r.Tell, events.OriginPerson, len(s.Experiments))
+		return c.tell(*r.Tell, events.OriginPerson, len(s.Experiments)+1)
 	case r.Import != nil:
 		return c.imports(r.Import)
 	case r.Answer != nil:
@@ -146,7 +146,9 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 // is for internal/campaignfile to say, before the request is made.
 func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 	if c.State().Status == campaign.Stopped {
-		return nil, problem.New(problem.Gone, "the campaign was stopped for good: there is nothing to amend").With(takeOver)
+		return nil, problem.New(
+			problem.Gone, "the campaign was stopped for good: there is nothing to amend",
+		).With(takeOver)
 	}
 	if identity := c.unamendable(a.Definition); identity != "" {
 		return nil, notPossible("%s", identity)
@@ -162,7 +164,8 @@ func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 func (c *Core) unamendable(def definition.Campaign) string {
 	old := c.State().Definition
 	same := func(a, b definition.Parameter) bool { return a.Name == b.Name && a.Unit == b.Unit }
-	if def.Name != old.Name || def.Seed != old.Seed || !slices.EqualFunc(def.Parameters, old.Parameters, same) {
+	if def.Name != old.Name || def.Seed != old.Seed ||
+		!slices.EqualFunc(def.Parameters, old.Parameters, same) {
 		return "an amendment changes neither the name, nor the seed, nor which parameters there are"
 	}
 	return ""
@@ -173,14 +176,17 @@ func (c *Core) note(n *events.NoteAdded) ([]events.Payload, error) {
 	if strings.TrimSpace(n.Text) == "" {
 		return nil, notPossible("the note is empty")
 	}
-	if n.About != "" && s.Experiment(n.About) == nil && s.Question(n.About) == nil && !s.HasDecision(n.About) {
+	if n.About != "" && s.Experiment(n.About) == nil && s.Question(n.About) == nil &&
+		!s.HasDecision(n.About) {
 		return nil, notFound(n.About, "there is no experiment, question or decision %q", n.About)
 	}
 	return []events.Payload{n}, nil
 }
 
 // measurement builds and checks a person's measurement of the given composition.
-func (c *Core) measurement(actual definition.Point, value float64, unit string, sd *float64, further []definition.Quantity) (*events.Measurement, error) {
+func (c *Core) measurement(
+	actual definition.Point, value float64, unit string, sd *float64, further []definition.Quantity,
+) (*events.Measurement, error) {
 	objective := c.State().Definition.Objective
 	if unit == "" {
 		unit = objective.Unit
@@ -199,7 +205,7 @@ func (c *Core) measurement(actual definition.Point, value float64, unit string, 
 	return m, nil
 }
 
-// tell records a person's result. number is how many experiments there are.
+// tell records a person's result. number is that of an experiment of their own.
 func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload, error) {
 	s := c.State()
 	var payloads []events.Payload
@@ -216,7 +222,9 @@ func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload,
 				With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: id})
 		case !x.Status.Open():
 			return nil, conflict(id, "%s is %s already", id, x.Status).
-				With(problem.Remedy{Text: "if it ended otherwise, say so", Action: problem.Correct, Subject: id})
+				With(problem.Remedy{
+					Text: "if it ended otherwise, say so", Action: problem.Correct, Subject: id,
+				})
 		case x.Status != campaign.Requested && !s.Definition.Instrument.ByHand:
 			return nil, notNow(id, "%s is working on %s and will tell its result itself", x.Instrument, id)
 		}
@@ -230,20 +238,26 @@ func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload,
 				return nil, err
 			}
 		}
-		id = campaign.ExperimentID(number)
+		id = events.ExperimentID(number)
 		payloads = append(payloads, &events.ExperimentRequested{
 			Experiment: id, Parameters: requested, Origin: origin, Replicate: 1 + c.runsOf(requested),
 		})
 	}
 	switch {
 	case t.Again != "" && t.Experiment == "":
-		return nil, notPossible("an experiment of your own that did not take place needs no word")
+		return nil, notPossible("there is nothing to record: the experiment was not planned, and did not run")
 	case t.Again != "":
-		return c.withConsequences(&events.ExperimentDeferred{Experiment: id, Instrument: "person", Cause: t.Again}), nil
+		return c.withFollowUps(&events.ExperimentDeferred{
+			Experiment: id, Instrument: "person", Cause: t.Again,
+		}), nil
 	case t.Infeasible != "":
-		return append(payloads, &events.ExperimentInfeasible{Experiment: id, Instrument: "person", Cause: t.Infeasible}), nil
+		return append(payloads, &events.ExperimentInfeasible{
+			Experiment: id, Instrument: "person", Cause: t.Infeasible,
+		}), nil
 	case t.Failed != "":
-		return append(payloads, &events.ExperimentFailed{Experiment: id, Instrument: "person", Cause: t.Failed}), nil
+		return append(payloads, &events.ExperimentFailed{
+			Experiment: id, Instrument: "person", Cause: t.Failed,
+		}), nil
 	}
 	m, err := c.measurement(made(requested, t.Actual), t.Value, t.Unit, t.SD, t.Further)
 	if err != nil {
@@ -254,7 +268,7 @@ func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload,
 			return nil, err
 		}
 	}
-	return append(payloads, c.withConsequences(&events.ExperimentMeasured{
+	return append(payloads, c.withFollowUps(&events.ExperimentMeasured{
 		Experiment: id, Instrument: "person", Requested: requested, Measurement: *m,
 	})...), nil
 }
@@ -290,7 +304,7 @@ func (c *Core) runsOf(point definition.Point) (n int) {
 // imports records earlier measurements, all or none.
 func (c *Core) imports(rows []Tell) ([]events.Payload, error) {
 	var payloads []events.Payload
-	number := len(c.State().Experiments)
+	number := len(c.State().Experiments) + 1
 	before := make(map[string]int) // rows of a composition
 	for i, row := range rows {
 		if row.Experiment != "" {
@@ -323,11 +337,16 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 	case x == nil:
 		return nil, noExperiment(r.Experiment)
 	case x.Status != campaign.Unresolved:
-		return nil, conflict(x.ID, "%s is %s: only an experiment whose fate is unknown can be resolved", x.ID, x.Status)
+		return nil, conflict(
+			x.ID, "%s is %s: only an experiment whose fate is unknown can be resolved", x.ID,
+			x.Status,
+		)
 	case r.Repeat && r.Resolution == events.ResolvedMeasured:
 		return nil, notPossible("%s was measured: there is nothing to repeat", x.ID).About(x.ID)
 	case r.Repeat && r.Resolution == events.ResolvedInfeasible:
-		return nil, notPossible("%s showed that its composition cannot be made or measured: it is not repeated", x.ID).About(x.ID)
+		return nil, notPossible(
+			"%s showed that its composition cannot be made or measured: it is not repeated", x.ID,
+		).About(x.ID)
 	case r.Repeat && s.Status.Ended():
 		return nil, problem.New(problem.Gone, "the campaign is %s: nothing is repeated", s.Status)
 	case r.Repeat && r.Resolution == events.ResolvedFailed && s.Spent() >= s.Definition.Budget.Experiments:
@@ -339,12 +358,17 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 			return nil, notPossible("%s cannot be repeated: %w", x.ID, err).About(x.ID)
 		}
 	}
-	payload := &events.ExperimentResolved{Experiment: x.ID, Resolution: r.Resolution, Repeat: r.Repeat, Reason: r.Reason}
+	payload := &events.ExperimentResolved{
+		Experiment: x.ID, Resolution: r.Resolution, Repeat: r.Repeat, Reason: r.Reason,
+	}
 	switch r.Resolution {
 	case events.ResolvedMeasured:
 		if r.Value == nil {
 			return nil, notPossible("%s cannot be resolved as measured without a value", x.ID).About(x.ID).
-				With(problem.Remedy{Text: "give its value", Action: problem.Complete, Ways: []string{problem.WayValue}})
+				With(problem.Remedy{
+					Text: "give its value", Action: problem.Complete,
+					Ways: []string{problem.WayValue},
+				})
 		}
 		m, err := c.measurement(made(x.Parameters, r.Actual), *r.Value, "", nil, nil)
 		if err != nil {
@@ -361,7 +385,10 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 			return nil, notPossible("%s was %s: it has no value", x.ID, r.Resolution).About(x.ID)
 		}
 	default:
-		return nil, notPossible("%q is not a resolution: the resolutions are %s", r.Resolution, strings.Join(outcomes, ", "))
+		return nil, notPossible(
+			"%q is not a resolution: the resolutions are %s", r.Resolution,
+			strings.Join(outcomes, ", "),
+		)
 	}
 	payloads := []events.Payload{payload}
 	if payload.Measurement != nil {
@@ -372,7 +399,7 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 		if r.Resolution == events.ResolvedFailed {
 			replicate++ // it was a run of its own
 		}
-		payloads = append(payloads, c.again(x, replicate))
+		payloads = append(payloads, c.retry(x, replicate))
 	}
 	return payloads, nil
 }

@@ -60,7 +60,7 @@ type Runner struct {
 	description instruments.Description
 	inbox       chan message
 	over        chan struct{}                 // closed when Run has returned
-	tended      map[string]context.CancelFunc // experiments and questions waited for
+	inFlight    map[string]context.CancelFunc // experiments and questions waited for
 	recovery    *recovery                     // nil unless one is under way
 	wg          sync.WaitGroup
 
@@ -81,10 +81,10 @@ type Meter interface {
 	// Trace begins a span named name, child of the W3C traceparent parent (or
 	// a new trace), and returns its traceparent and the function that ends it.
 	Trace(parent, name string) (traceparent string, end func(error))
-	// Took records the duration of "append", "fit" or "decision".
-	Took(what string, d time.Duration)
-	// Happened counts an appended event.
-	Happened(e events.Event)
+	// ObserveDuration records the duration of "append", "fit" or "decision".
+	ObserveDuration(what string, d time.Duration)
+	// CountEvent counts an appended event.
+	CountEvent(e events.Event)
 }
 
 // message is what a goroutine tells the loop.
@@ -130,15 +130,18 @@ func Load(ctx context.Context, reg registry.Registry, log events.Log, name strin
 	return core, nil
 }
 
-// Define writes the event that opens a campaign, which is driven by the present
-// rules.
-func Define(ctx context.Context, log events.Log, definition events.CampaignDefined, actor string, now time.Time, trace string) error {
-	definition.Rules = rules
+// Define writes the event that opens a campaign.
+func Define(
+	ctx context.Context, log events.Log, definition events.CampaignDefined, actor string,
+	now time.Time, trace string,
+) error {
 	e, err := events.New(definition.Definition.Name, &definition)
 	if err != nil {
 		return err
 	}
-	e.Actor, e.Time, e.Trace = actor, stamp(now), trace
+	e.Actor = actor
+	e.Time = stamp(now)
+	e.Trace = trace
 	_, err = log.Append(ctx, e.Campaign, 0, e)
 	return err
 }
@@ -157,7 +160,9 @@ func (r *Runner) load(ctx context.Context) (err error) {
 	if r.Meter == nil {
 		r.Meter = noMeter{}
 	}
-	r.inbox, r.over, r.tended = make(chan message, inboxSize), make(chan struct{}), make(map[string]context.CancelFunc)
+	r.inbox = make(chan message, inboxSize)
+	r.over = make(chan struct{})
+	r.inFlight = make(map[string]context.CancelFunc)
 	r.computed = make(chan computed, 1)
 	r.core, err = Load(ctx, r.Registry, r.Log, r.Campaign)
 	return err
@@ -201,10 +206,10 @@ func (r *Runner) Core() *Core { return r.core }
 // nothing new is started; what instruments are doing goes on, and the next Run
 // asks them about it.
 func (r *Runner) Run(ctx context.Context) error {
-	tending, stopTending := context.WithCancel(ctx)
+	awaiting, stopAwaiting := context.WithCancel(ctx)
 	defer close(r.over)
 	defer r.wg.Wait()
-	defer stopTending()
+	defer stopAwaiting()
 	r.core.apart = true
 	defer func() { r.core.apart = false }()
 
@@ -220,7 +225,7 @@ func (r *Runner) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if r.recovery != nil && r.recovery.told != nil {
-			if err := r.recovered(ctx, tending); err != nil {
+			if err := r.recovered(ctx, awaiting); err != nil {
 				return err
 			}
 		}
@@ -230,7 +235,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 		switch step := step.(type) {
 		case Wait:
-			r.glance(tending)
+			r.glance(awaiting)
 			r.observe(step)
 			if err := r.wait(ctx, step.Until); err != nil {
 				return err
@@ -240,9 +245,9 @@ func (r *Runner) Run(ctx context.Context) error {
 			r.observe(Wait{})
 			return nil
 		case Fit, Decide, Judge:
-			err = r.compute(ctx, tending, step)
+			err = r.compute(ctx, awaiting, step)
 		default:
-			err = r.perform(ctx, tending, step)
+			err = r.perform(ctx, awaiting, step)
 		}
 		if err != nil {
 			return err
@@ -260,9 +265,12 @@ func (r *Runner) observe(wait Wait) {
 }
 
 func (r *Runner) world() World {
-	w := World{Now: r.Now(), Eager: r.Eager, Recovering: r.recovery != nil, Capacity: max(1, r.description.Capacity), Tended: make(map[string]bool, len(r.tended))}
-	for id := range r.tended {
-		w.Tended[id] = true
+	w := World{
+		Now: r.Now(), Eager: r.Eager, Recovering: r.recovery != nil,
+		Capacity: max(1, r.description.Capacity), InFlight: make(map[string]bool, len(r.inFlight)),
+	}
+	for id := range r.inFlight {
+		w.InFlight[id] = true
 	}
 	return w
 }
@@ -324,14 +332,14 @@ func (r *Runner) takeWaiting(ctx context.Context) error {
 	}
 }
 
-// perform does one step. tending is the context of what outlives it.
-func (r *Runner) perform(ctx, tending context.Context, step Step) error {
+// perform does one step. awaiting is the context of what outlives it.
+func (r *Runner) perform(ctx, awaiting context.Context, step Step) error {
 	s := r.core.State()
 	switch step := step.(type) {
 	case Record:
 		return r.append(ctx, "engine", s.LastEvent, step.Payloads...)
 	case Recover:
-		r.recover(tending, step.Experiments)
+		r.recover(awaiting, step.Experiments)
 		return nil
 	case Dispatch:
 		if r.description.Name == "" { // the campaign had ended when the run began, and was amended since
@@ -341,15 +349,16 @@ func (r *Runner) perform(ctx, tending context.Context, step Step) error {
 		}
 		x := s.Experiment(step.Experiment)
 		err := r.append(ctx, "engine", x.LastEvent, &events.ExperimentDispatched{
-			Experiment: x.ID, Command: commandID(s, x.ID), Instrument: r.description.Name, Identity: r.description.Identity,
+			Experiment: x.ID, Command: commandID(s, x.ID), Instrument: r.description.Name,
+			Identity: r.description.Identity,
 		})
 		if err != nil {
 			return err
 		}
-		r.tendExperiment(tending, *s.Experiment(step.Experiment), instruments.FateNotStarted, r.past(x))
+		r.awaitExperiment(awaiting, *s.Experiment(step.Experiment), instruments.FateNotStarted, r.past(x))
 		return nil
 	case Ask:
-		return r.ask(ctx, tending, *s.Question(step.Question))
+		return r.ask(ctx, awaiting, *s.Question(step.Question))
 	case Examples:
 		return r.examples(ctx, step)
 	case Fit, Decide, Judge:
@@ -370,18 +379,18 @@ func commandID(s *campaign.State, experiment string) string {
 	return s.Name + "/" + word + "/" + experiment
 }
 
-// forget ends the tending of what is no longer open. An instrument is waited
+// releaseSettled ends the wait for what is no longer open. An instrument is waited
 // for until it answers, also after a person has settled its experiment: a late
 // answer is recorded. A person at the bench is not.
-func (r *Runner) forget() {
+func (r *Runner) releaseSettled() {
 	s := r.core.State()
-	for id, cancel := range r.tended {
+	for id, cancel := range r.inFlight {
 		q, x := s.Question(id), s.Experiment(id)
 		answered := q != nil && q.Status != campaign.Asked
 		told := x != nil && !x.Status.Open() && s.Definition.Instrument.ByHand
 		if answered || told {
 			cancel()
-			delete(r.tended, id)
+			delete(r.inFlight, id)
 		}
 	}
 }
@@ -423,7 +432,9 @@ func (r *Runner) Submit(ctx context.Context, request Request) ([]events.Event, e
 }
 
 // Submit fulfils a request on a campaign that nobody runs, and folds it into core.
-func Submit(ctx context.Context, log events.Log, core *Core, request Request, now time.Time) ([]events.Event, error) {
+func Submit(
+	ctx context.Context, log events.Log, core *Core, request Request, now time.Time,
+) ([]events.Event, error) {
 	batch, err := core.requested(request, now, nil)
 	if err != nil {
 		return nil, err
@@ -444,5 +455,5 @@ func Submit(ctx context.Context, log events.Log, core *Core, request Request, no
 type noMeter struct{}
 
 func (noMeter) Trace(parent, _ string) (string, func(error)) { return parent, func(error) {} }
-func (noMeter) Took(string, time.Duration)                   {}
-func (noMeter) Happened(events.Event)                        {}
+func (noMeter) ObserveDuration(string, time.Duration)        {}
+func (noMeter) CountEvent(events.Event)                      {}

@@ -90,7 +90,7 @@ func TestScenarios(t *testing.T) {
 				s = s.back(t, d)
 				return ""
 			case "restart":
-				clear(s.world.Tended)
+				clear(s.world.InFlight)
 				return ""
 			case "request":
 				return s.requests(t, d.Input)
@@ -157,7 +157,7 @@ func (s *scenario) begin(t *testing.T, parts string) {
 	if s.core, err = engine.Load(t.Context(), builtin.Registry(), s.log, defined.Definition.Name); err != nil {
 		t.Fatal(err)
 	}
-	s.world.Now, s.world.Tended = beginning, make(map[string]bool)
+	s.world.Now, s.world.InFlight = beginning, make(map[string]bool)
 }
 
 // back defines the campaign anew, and lets the same happen as before the mark.
@@ -252,7 +252,7 @@ func (s *scenario) record(t *testing.T, payloads ...events.Payload) {
 	}
 	for _, payload := range payloads {
 		if dispatched, ok := payload.(*events.ExperimentDispatched); ok {
-			s.world.Tended[dispatched.Experiment] = true
+			s.world.InFlight[dispatched.Experiment] = true
 		}
 	}
 }
@@ -303,7 +303,7 @@ func (s *scenario) run(t *testing.T) string {
 		case engine.Dispatch:
 			s.record(t, s.parse(t, "experiment.dispatched "+step.Experiment))
 		case engine.Ask:
-			s.world.Tended[step.Question] = true
+			s.world.InFlight[step.Question] = true
 		case engine.Fit:
 			payload, err := s.core.Fit(t.Context(), step, events.Build{})
 			if err != nil {

@@ -69,16 +69,16 @@ func (r *Runner) Suggest(ctx context.Context) (Suggestion, error) {
 // dispatched, what an earlier run dispatched is left to the next one, and
 // questions to people wait for them.
 func (r *Runner) byHand() World {
-	w := World{Now: r.Now(), Eager: r.Eager, Capacity: 0, Tended: make(map[string]bool)}
+	w := World{Now: r.Now(), Eager: r.Eager, Capacity: 0, InFlight: make(map[string]bool)}
 	s := r.core.State()
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
-			w.Tended[x.ID] = true
+			w.InFlight[x.ID] = true
 		}
 	}
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Status == campaign.Asked && r.Reviewers[q.Expert] == nil {
-			w.Tended[q.ID] = true
+			w.InFlight[q.ID] = true
 		}
 	}
 	return w

@@ -39,53 +39,82 @@ type Summary struct {
 	Stopped string `json:"stopped"`
 }
 
-// Summarize returns the campaign's summary. While the campaign is run, the best
-// composition is that of the last look: see [Runner.Standing].
-func (c *Core) Summarize() (Summary, error) { return c.summarize(context.Background()) }
+// Standing returns the campaign's summary as far as it is known without working anything
+// out: with the best composition of the last look (see [Runner.Standing]), before the
+// first the best that was measured.
+func (c *Core) Standing() Summary {
+	summary := c.counts()
+	switch last := c.standing; {
+	case last != nil:
+		summary.Best = last.best
+		summary.Preferred = last.preferred
+		summary.Helps = last.helps
+	case c.State().Definition.Measures():
+		summary.Best = c.bestMeasured()
+	}
+	return summary
+}
 
-func (c *Core) summarize(ctx context.Context) (Summary, error) {
+// Summarize returns the campaign's summary. While the campaign is run, it is [Core.Standing].
+func (c *Core) Summarize(ctx context.Context) (Summary, error) {
+	if c.apart || c.standing != nil && c.standing.seen == c.seen() {
+		return c.Standing(), nil
+	}
+	summary := c.counts()
+	var err error
+	if c.State().Definition.Measures() {
+		if summary.Best, err = c.best(ctx); err != nil {
+			return summary, err
+		}
+		summary.Helps, err = c.Helps(ctx)
+		return summary, err
+	}
+	p, ok := c.policy.(policies.Preferrer)
+	if !ok {
+		return summary, nil
+	}
+	view, err := c.View(ctx)
+	if err != nil {
+		return summary, err
+	}
+	summary.Preferred, err = p.Preferred(ctx, view)
+	return summary, err
+}
+
+// counts is the summary without what follows from models.
+func (c *Core) counts() Summary {
 	s := c.State()
-	summary := Summary{Campaign: s.Name, Experiments: s.Spent(), Labels: s.Labels(), Comparisons: s.Comparisons()}
+	summary := Summary{
+		Campaign: s.Name, Experiments: s.Spent(), Labels: s.Labels(), Comparisons: s.Comparisons(),
+	}
 	if s.Status.Ended() {
 		summary.Stopped = s.Reason
 		if s.Status == campaign.Stopped {
 			summary.Stopped = "stopped by a person"
 		}
 	}
-	if last := c.standing; last != nil && (c.apart || last.seen == c.seen()) {
-		summary.Best, summary.Preferred, summary.Helps = last.best, last.preferred, last.helps
-		return summary, nil
-	}
-	switch duel := !s.Definition.Measures(); {
-	case c.apart && duel:
-	case c.apart:
-		summary.Best = c.bestMeasured()
-	case duel:
-		if p, ok := c.policy.(policies.Preferrer); ok {
-			preferred, err := p.Preferred(ctx, c.View())
-			summary.Preferred = preferred
-			return summary, err
-		}
-	default:
-		best, err := c.best(ctx)
-		summary.Best, summary.Helps = best, c.Helps()
-		return summary, err
-	}
-	return summary, nil
+	return summary
 }
 
-// Helps returns what each expert's labels have shown so far (see [policies.Helper]).
-func (c *Core) Helps() []policies.Help {
+// Helps returns what each expert's labels have shown so far (see [policies.Helper]);
+// nothing where the model cannot be used. The only error is that of a cancelled context.
+func (c *Core) Helps(ctx context.Context) ([]policies.Help, error) {
 	helper, ok := c.policy.(policies.Helper)
-	model, err := c.objective.Model()
+	model, err := c.objective.Model(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil || !ok {
-		return nil
+		return nil, nil
 	}
 	answers := c.answers()
 	if h := &c.helps; h.model != model || h.answers != answers || h.definedBy != c.definedBy {
-		*h = helps{model, answers, c.definedBy, helper.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model})}
+		*h = helps{
+			model, answers, c.definedBy,
+			helper.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model}),
+		}
 	}
-	return c.helps.all
+	return c.helps.all, nil
 }
 
 // answers counts the changes of what experts have answered.
@@ -107,17 +136,17 @@ type helps struct {
 
 func (c *Core) best(ctx context.Context) (*Best, error) {
 	s := c.State()
-	model, err := c.objective.Model()
+	model, err := c.objective.Model(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if model != nil && len(model.Observations) > 0 {
-		i, mean, err := model.BestContext(ctx)
-		if err != nil {
-			return nil, err
-		}
+		i, mean := model.Best()
 		o := model.Observations[i]
-		best := &Best{Parameters: o.Point, Value: mean, Unit: s.Definition.Objective.Unit, Experiment: o.Experiment}
+		best := &Best{
+			Parameters: o.Point, Value: mean, Unit: s.Definition.Objective.Unit,
+			Experiment: o.Experiment,
+		}
 		if x := s.Experiment(o.Experiment); x != nil && x.Measurement != nil {
 			best.Further = x.Measurement.Further
 		}
@@ -136,7 +165,10 @@ func (c *Core) bestMeasured() (best *Best) {
 		}
 		value := x.Measurement.Objective.Value
 		if best == nil || better(value, best.Value, s.Definition.Objective.Goal) {
-			best = &Best{Parameters: x.Measurement.Actual, Value: value, Unit: s.Definition.Objective.Unit, Experiment: x.ID, Further: x.Measurement.Further}
+			best = &Best{
+				Parameters: x.Measurement.Actual, Value: value, Unit: s.Definition.Objective.Unit,
+				Experiment: x.ID, Further: x.Measurement.Further,
+			}
 		}
 	}
 	return best

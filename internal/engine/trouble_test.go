@@ -108,7 +108,7 @@ func TestDesignsDoNotRepeat(t *testing.T) {
 		if s := core.State(); len(seen) != 12 || s.Reason != events.CompletedExhausted {
 			t.Errorf("%v: %d of 12 candidates were tried, and the campaign ended: %s", design.Name, len(seen), s.Reason)
 		}
-		if summary, err := core.Summarize(); err != nil || summary.Best == nil || core.View().Objective == nil {
+		if summary, err := core.Summarize(t.Context()); err != nil || summary.Best == nil || viewOf(t, core).Objective == nil {
 			t.Errorf("%v: the result has no posterior: %+v %v", design.Name, summary, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestAfterPause(t *testing.T) {
 		def := electrolyte(t, 1, c.budget, unaided)
 		s := &campaign.State{Status: campaign.Paused, Definition: &def}
 		for i := range 4 {
-			s.Experiments = append(s.Experiments, campaign.Experiment{ID: campaign.ExperimentID(i), Status: c.status})
+			s.Experiments = append(s.Experiments, campaign.Experiment{ID: events.ExperimentID(i + 1), Status: c.status})
 		}
 		var got []problem.Action
 		for _, r := range engine.AfterPause(s) {
@@ -222,7 +222,7 @@ func TestAmendedBeliefCounts(t *testing.T) {
 	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if fit := r.Core().View().Beliefs[0].Fit; fit.Confidence != 0.02 || fit.NormBound != 1 {
+	if fit := viewOf(t, r.Core()).Beliefs[0].Fit; fit.Confidence != 0.02 || fit.NormBound != 1 {
 		t.Errorf("after the amendment the belief was fitted with %+v", fit)
 	}
 }
@@ -308,7 +308,7 @@ func TestAllExcluded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if summary, err := core.Summarize(); err != nil || summary.Best != nil {
+	if summary, err := core.Summarize(t.Context()); err != nil || summary.Best != nil {
 		t.Errorf("the summary is %+v, %v", summary, err)
 	}
 }

@@ -14,14 +14,18 @@ func (r *Runner) append(ctx context.Context, actor, cause string, payloads ...ev
 	return r.appendTraced(ctx, actor, cause, r.core.State().Trace, payloads...)
 }
 
-func (r *Runner) appendTraced(ctx context.Context, actor, cause, trace string, payloads ...events.Payload) error {
+func (r *Runner) appendTraced(
+	ctx context.Context, actor, cause, trace string, payloads ...events.Payload,
+) error {
 	_, err := r.write(ctx, actor, cause, trace, payloads...)
 	return err
 }
 
 // write appends payloads as one batch and folds it. The first is caused by
 // cause, the others by the first.
-func (r *Runner) write(ctx context.Context, actor, cause, trace string, payloads ...events.Payload) ([]events.Event, error) {
+func (r *Runner) write(
+	ctx context.Context, actor, cause, trace string, payloads ...events.Payload,
+) ([]events.Event, error) {
 	batch, err := newBatch(r.core.State(), r.Now(), r.envelope(actor, cause, trace), payloads...)
 	if err != nil {
 		return nil, err
@@ -47,17 +51,17 @@ func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Eve
 	if err != nil {
 		return nil, err
 	}
-	r.Meter.Took("append", time.Since(began))
+	r.Meter.ObserveDuration("append", time.Since(began))
 	for _, e := range stored {
 		if err := r.core.Apply(e); err != nil {
 			return nil, err
 		}
-		r.Meter.Happened(e)
+		r.Meter.CountEvent(e)
 	}
 	if r.followed { // else the core aside reads the log
 		r.behind = append(r.behind, stored...)
 	}
-	r.forget()
+	r.releaseSettled()
 	return stored, nil
 }
 
@@ -93,14 +97,20 @@ type envelope struct {
 
 // newBatch returns the events of payloads behind the state's last event. It fails
 // where the log would refuse them: then nothing was written.
-func newBatch(s *campaign.State, now time.Time, env envelope, payloads ...events.Payload) ([]events.Event, error) {
+func newBatch(
+	s *campaign.State, now time.Time, env envelope, payloads ...events.Payload,
+) ([]events.Event, error) {
 	batch := make([]events.Event, len(payloads))
 	for i, payload := range payloads {
 		e, err := events.New(s.Name, payload)
 		if err != nil {
 			return nil, err
 		}
-		e.Actor, e.Account, e.Cause, e.Time, e.Trace = env.actor, env.account, env.cause, stamp(now), env.trace
+		e.Actor = env.actor
+		e.Account = env.account
+		e.Cause = env.cause
+		e.Time = stamp(now)
+		e.Trace = env.trace
 		if i > 0 { // the log names events by their sequence
 			e.Cause = strconv.FormatUint(uint64(s.Sequence)+1, 10)
 		}
@@ -117,7 +127,9 @@ func newBatch(s *campaign.State, now time.Time, env envelope, payloads ...events
 
 // requested returns the events of a person's request, or why they cannot be had. The
 // whole of it is checked before anything is written.
-func (c *Core) requested(r Request, now time.Time, simulated func(events.Payload) bool) ([]events.Event, error) {
+func (c *Core) requested(
+	r Request, now time.Time, simulated func(events.Payload) bool,
+) ([]events.Event, error) {
 	payloads, err := c.Handle(r)
 	if err != nil {
 		return nil, err

@@ -135,8 +135,8 @@ func (m *meter) Trace(parent, name string) (string, func(error)) {
 	return trace, func(err error) { telemetry.End(span, err) }
 }
 
-// Took implements engine.Meter.
-func (m *meter) Took(what string, d time.Duration) {
+// ObserveDuration implements engine.Meter.
+func (m *meter) ObserveDuration(what string, d time.Duration) {
 	switch what {
 	case "append":
 		m.reportAppend()
@@ -155,8 +155,8 @@ func (m *meter) reportAppend() {
 	m.batch = 0
 }
 
-// Happened implements engine.Meter.
-func (m *meter) Happened(e events.Event) {
+// CountEvent implements engine.Meter.
+func (m *meter) CountEvent(e events.Event) {
 	m.batch++
 	ctx := context.Background()
 	payload, err := events.Decode(e)

@@ -260,7 +260,7 @@ func (h *history) hyperparameters() [][2]string {
 		{"noise sd of one measurement", noise},
 		{"sd of repetitions", repetitions},
 		{"prior sd of the objective", unit(fit.Scale * math.Sqrt(fit.OutputScale))},
-		{"prior mean", unit(h.model.Outside(fit.Mean))},
+		{"prior mean", unit(h.model.Untransform(fit.Mean))},
 		{"fitted to", format.Count(fit.Observations, "measurement") + ", on the unit cube and standardised values"},
 	}
 }

@@ -31,7 +31,7 @@ const standings = 24
 
 // stand notes what is preferred, now and then while the log of a campaign that
 // measures nothing is read.
-func (h *history) stand(payload events.Payload) error {
+func (h *history) stand(ctx context.Context, payload events.Payload) error {
 	def := h.state.Definition
 	if p, ok := payload.(*events.QuestionAnswered); !ok || p.Form != events.FormComparison || def == nil || def.Measures() {
 		return nil
@@ -40,7 +40,7 @@ func (h *history) stand(payload events.Payload) error {
 	if every := max(1, def.Budget.Comparisons/standings); n%every != 0 {
 		return nil
 	}
-	summary, err := h.core.Summarize()
+	summary, err := h.core.Summarize(ctx)
 	if err != nil {
 		return err
 	}
@@ -271,7 +271,10 @@ func (h *history) figureKept() (figure, bool) {
 // figuresUtility draws the utility of each expert along every parameter, each
 // through what that expert prefers.
 func (h *history) figuresUtility(ctx context.Context) ([]figure, error) {
-	view := h.core.View()
+	view, err := h.core.View(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if len(h.summary.Preferred) == 0 {
 		return nil, nil
 	}

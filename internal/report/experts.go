@@ -270,7 +270,7 @@ func (h *history) figureWidths() (figure, bool) {
 		c.Line(plotter.XYs{{X: c.X.Min, Y: *w.Threshold}, {X: c.X.Max, Y: *w.Threshold}}, chart.Red, 1.2, 4, 3)
 		c.End(*w.Threshold, "threshold\n"+format.Rounded(*w.Threshold, 4), chart.Red)
 		f.Caption += " Above the threshold the expert is asked"
-		if w.WhereItMatters != nil && *w.WhereItMatters {
+		if w.OnlyIfDecisive != nil && *w.OnlyIfDecisive {
 			f.Caption += " where the interval contains 0, that is where the answer could change the choice"
 		}
 		f.Caption += "; below it the model goes on alone."

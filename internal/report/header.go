@@ -207,7 +207,7 @@ func (h *history) policy() string {
 // policyText names the method of a definition, or the three choices.
 func policyText(def definition.Campaign) string {
 	p := def.Policy
-	ref := policies.RefOf(def.Policy, policies.Version)
+	ref := policies.RefOf(def.Policy)
 	if ref.Duel != "" {
 		return ref.Duel + ", comparisons alone"
 	}

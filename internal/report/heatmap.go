@@ -94,7 +94,7 @@ func (h *history) heatOver(f *diagnose.Frame, best []float64, i, j int, how diag
 		means, sds := make([]float64, out.n), make([]float64, out.n)
 		for c := range out.n {
 			mean, sd := predictor.Posterior(at(float64(c)/float64(out.n-1), float64(r)/float64(out.n-1)))
-			means[c], sds[c] = h.model.Outside(mean), sd*h.model.Fit.Scale
+			means[c], sds[c] = h.model.Untransform(mean), sd*h.model.Fit.Scale
 		}
 		out.mean, out.sd = append(out.mean, means), append(out.sd, sds)
 	}

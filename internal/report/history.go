@@ -16,7 +16,6 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -134,9 +133,9 @@ func read(ctx context.Context, reg registry.Registry, log events.Log, name strin
 		}
 		h.last = e
 		h.count++
-		h.take(e, payload)
-		h.follow(payload, &measured)
-		if err := h.stand(payload); err != nil {
+		h.take(ctx, e, payload)
+		h.follow(ctx, payload, &measured)
+		if err := h.stand(ctx, payload); err != nil {
 			return nil, err
 		}
 	}
@@ -149,9 +148,9 @@ func read(ctx context.Context, reg registry.Registry, log events.Log, name strin
 	h.place()
 
 	// A model that cannot be rebuilt is a warning of the report, not its end.
-	if h.model, h.modelError = h.objective().Model(); h.modelError == nil {
+	if h.model, h.modelError = h.objective().Model(ctx); h.modelError == nil {
 		var err error
-		if h.summary, err = h.core.Summarize(); err != nil {
+		if h.summary, err = h.core.Summarize(ctx); err != nil {
 			return nil, err
 		}
 		if h.model != nil && len(h.model.Observations) > 0 {
@@ -171,7 +170,7 @@ func (h *history) objective() *objective.Projection {
 }
 
 // take notes what an event says.
-func (h *history) take(e events.Event, payload events.Payload) {
+func (h *history) take(ctx context.Context, e events.Event, payload events.Payload) {
 	h.act(e, payload)
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
@@ -209,7 +208,7 @@ func (h *history) take(e events.Event, payload events.Payload) {
 			d.best = h.progress[n-1].experiment
 		}
 		if slices.ContainsFunc(p.Tests, func(t events.Test) bool { return strings.HasPrefix(t.Name, "trust: ") }) {
-			d.helps = h.core.Helps()
+			d.helps, _ = h.core.Helps(ctx) // who reads on notices that the context is done
 		}
 		h.decisions = append(h.decisions, d)
 	case *events.TrustAdjusted:
@@ -289,7 +288,7 @@ func (h *history) incident(e events.Event, payload events.Payload) {
 // decision returns the decision of an identifier, or nil.
 func (h *history) decision(id string) *decision {
 	if h.state.HasDecision(id) {
-		if n := projections.Number(id); n <= len(h.decisions) {
+		if n := events.DecisionNumber(id); n <= len(h.decisions) {
 			return &h.decisions[n-1]
 		}
 	}
@@ -361,9 +360,9 @@ type measuredSoFar struct {
 const everyFit = 100
 
 // follow evaluates the model where a fit has just been recorded.
-func (h *history) follow(payload events.Payload, m *measuredSoFar) {
+func (h *history) follow(ctx context.Context, payload events.Payload, m *measuredSoFar) {
 	note := func(experiment string) {
-		m.n, m.last = m.n+1, max(m.last, projections.Number(experiment))
+		m.n, m.last = m.n+1, max(m.last, events.ExperimentNumber(experiment))
 	}
 	switch p := payload.(type) {
 	case *events.ExperimentMeasured:
@@ -380,7 +379,7 @@ func (h *history) follow(payload events.Payload, m *measuredSoFar) {
 		if p.Model != events.ModelObjective || m.n > everyFit && m.n*10 < m.evaluated*11 {
 			return
 		}
-		model, err := h.objective().Model()
+		model, err := h.objective().Model(ctx)
 		if err != nil || model == nil || len(model.Observations) == 0 {
 			return
 		}

@@ -101,8 +101,11 @@ type amendmentRow struct {
 // page gathers what the template shows.
 func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	s := h.state
-	var err error
-	if h.diagnosis, err = diagnose.Of(ctx, h.core.View()); err != nil {
+	v, err := h.core.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if h.diagnosis, err = diagnose.Of(ctx, v); err != nil {
 		return nil, err
 	}
 	digest, err := h.core.Digest()

@@ -11,7 +11,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
-	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -146,7 +145,7 @@ func (h *history) figureReviews() (figure, bool) {
 			if r.Expert != e.Name {
 				continue
 			}
-			x := float64(projections.Number(r.Experiment))
+			x := float64(events.ExperimentNumber(r.Experiment))
 			points = append(points, plotter.XY{X: x, Y: r.Probability})
 			text := fmt.Sprintf("%s in %s: right with probability %s, now that %s is measured", r.Expert, r.Question, format.Fixed(r.Probability, 2), r.Experiment)
 			href := r.Experiment

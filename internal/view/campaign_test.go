@@ -266,11 +266,15 @@ func TestNoDecisionBehind(t *testing.T) {
 // status returns how a campaign stands, as data and in words.
 func status(t *testing.T, core *engine.Core, running string) (*view.Status, string) {
 	t.Helper()
-	d, err := diagnose.Of(t.Context(), core.View())
+	v, err := core.View(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := view.StatusOf(core, d)
+	d, err := diagnose.Of(t.Context(), v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := view.StatusOf(t.Context(), core, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +358,7 @@ func TestStatusInWords(t *testing.T) {
 func TestQuestionsNobodyAnswered(t *testing.T) {
 	payloads := []events.Payload{byHand()}
 	for i := range 7 {
-		id := campaign.QuestionID(i)
+		id := events.QuestionID(i + 1)
 		payloads = append(payloads,
 			asksToLabel(id, "ada", ""),
 			&events.QuestionExpired{Question: id})
@@ -468,15 +472,15 @@ func TestDocuments(t *testing.T) {
 // Law: the prediction at the best composition is the value that the summary gives it,
 // and what cannot be suggested is said to be outside.
 func TestPredictions(t *testing.T) {
-	if _, err := view.NewPredictor(fold(t, byHand())); !errors.Is(err, view.ErrNoModel) {
+	if _, err := view.NewPredictor(t.Context(), fold(t, byHand())); !errors.Is(err, view.ErrNoModel) {
 		t.Errorf("before any result: %v", err)
 	}
 	_, core := choosing(t)
-	predictor, err := view.NewPredictor(core)
+	predictor, err := view.NewPredictor(t.Context(), core)
 	if err != nil {
 		t.Fatal(err)
 	}
-	summary, err := core.Summarize()
+	summary, err := core.Summarize(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

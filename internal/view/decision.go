@@ -116,7 +116,7 @@ func ReadDecision(
 		r.d.Answered = state.Question(took.ID)
 	}
 	if at := r.d.Decision.Attributions; at != nil && at.Plane != nil {
-		summary, err := r.before.Summarize()
+		summary, err := r.before.Summarize(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -57,8 +57,11 @@ type Predictor struct {
 
 // NewPredictor returns one, or why there is none: an error of the models, or one that
 // wraps [ErrNoModel].
-func NewPredictor(core *engine.Core) (*Predictor, error) {
-	view := core.View()
+func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
+	view, err := core.View(ctx)
+	if err != nil {
+		return nil, err
+	}
 	def := core.State().Definition
 	switch {
 	case view.ObjectiveError != nil:

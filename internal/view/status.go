@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,10 +58,13 @@ type ModelStatus struct {
 
 // StatusOf returns how a campaign stands. A model that cannot be built is a finding of
 // the diagnosis, not an error.
-func StatusOf(core *engine.Core, d diagnose.Diagnosis) (*Status, error) {
-	summary, err := core.Summarize()
-	if err != nil && core.View().ObjectiveError == nil {
-		return nil, err
+func StatusOf(ctx context.Context, core *engine.Core, d diagnose.Diagnosis) (*Status, error) {
+	summary, err := core.Summarize(ctx)
+	if err != nil {
+		view, viewErr := core.View(ctx)
+		if viewErr != nil || view.ObjectiveError == nil {
+			return nil, err
+		}
 	}
 	state := core.State()
 	st := &Status{

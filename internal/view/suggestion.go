@@ -49,7 +49,7 @@ type SuggestedExperiment struct {
 func Suggest(
 	ctx context.Context, core *engine.Core, log events.Log, suggested engine.Suggestion,
 ) (*Suggestion, error) {
-	summary, err := core.Summarize()
+	summary, err := core.Summarize(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -15,12 +15,14 @@ import (
 )
 
 // admit looks for reasons not to use the expert's belief in this step.
-func (p *policy) admit(s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result) (policies.Decision, error) {
+func (p *policy) admit(
+	s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result,
+) (policies.Decision, error) {
 	if q := turn.Last(s.Turn); q != nil && q.Form == events.FormLabel && !q.IsLabel() {
 		return d.Run(policies.Unaided, policies.RuleNoAnswer,
 			fmt.Sprintf("%s was %s without a verdict: the campaign goes on unaided.", q.ID, q.Status)), nil
 	}
-	if n := len(s.Turn); n >= p.width.PerExperiment {
+	if n := len(s.Turn); n >= p.width.MaxPerExperiment {
 		return d.Run(policies.Unaided, policies.RuleCap,
 			fmt.Sprintf("%d questions before one experiment are enough: the campaign goes on unaided.", n)), nil
 	}
@@ -32,7 +34,9 @@ func (p *policy) admit(s *step.Step, d policies.Decision, expert string, b *beli
 	case p.ordered():
 		return s.ChoiceGate(d, expert)
 	}
-	mean, sd, reject := make([]float64, len(b.X)), make([]float64, len(b.X)), make([]bool, len(b.X))
+	mean := make([]float64, len(b.X))
+	sd := make([]float64, len(b.X))
+	reject := make([]bool, len(b.X))
 	for i, x := range b.X {
 		mean[i], sd[i] = s.View.Objective.Posterior(x)
 		reject[i] = b.Labels[i].Reject
@@ -47,7 +51,9 @@ func (p *policy) admit(s *step.Step, d policies.Decision, expert string, b *beli
 }
 
 // question decides whether the expert is asked about the aided candidate.
-func (p *policy) question(s *step.Step, d policies.Decision, expert string, aided search.Result, interval events.Interval) policies.Decision {
+func (p *policy) question(
+	s *step.Step, d policies.Decision, expert string, aided search.Result, interval events.Interval,
+) policies.Decision {
 	verdict, tests := p.width.Judge(interval)
 	d.Tests = append(d.Tests, tests...)
 	switch verdict {
@@ -58,11 +64,17 @@ func (p *policy) question(s *step.Step, d policies.Decision, expert string, aide
 		return d.Run(policies.Aided, policies.RuleAccepts,
 			"It has the best bound once the expert's belief is weighed in, and the expert would accept it.")
 	case handover.Rejected:
-		return d.Run(policies.Unaided, policies.RuleRejects, "The expert would reject the aided candidate: the unaided one is taken.")
+		return d.Run(
+			policies.Unaided, policies.RuleRejects,
+			"The expert would reject the aided candidate: the unaided one is taken.",
+		)
 	}
 	if q := turn.AskedBefore(s.View.Campaign, s.View.Space, expert, aided.Point); q != nil {
 		if q.Status == campaign.Answered && q.Answer.Label == events.LabelAccept {
-			return d.Run(policies.Aided, policies.RuleAskedBefore, fmt.Sprintf("%s accepted this composition before (%s).", expert, q.ID))
+			return d.Run(
+				policies.Aided, policies.RuleAskedBefore,
+				fmt.Sprintf("%s accepted this composition before (%s).", expert, q.ID),
+			)
 		}
 		return d.Run(policies.Unaided, policies.RuleAskedBefore,
 			fmt.Sprintf("%s was asked about the aided candidate before (%s) and did not accept it: the unaided one is taken.", expert, q.ID))
@@ -71,7 +83,9 @@ func (p *policy) question(s *step.Step, d policies.Decision, expert string, aide
 		return step.Spent(d)
 	}
 	d.Chosen = policies.Aided
-	reason := fmt.Sprintf("The belief about %s is wide: it is put to %s.", s.View.Space.Format(aided.Point), expert)
+	reason := fmt.Sprintf(
+		"The belief about %s is wide: it is put to %s.", s.View.Space.Format(aided.Point), expert,
+	)
 	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, p.explanation(s, d, s.Turn))
 }
 

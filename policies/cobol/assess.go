@@ -18,7 +18,7 @@ import (
 func (p *policy) schedule(s *campaign.State) handover.Schedule {
 	left := max(0, p.def.Budget.Experiments-s.Spent())
 	turns := (left + p.def.Replicates - 1) / p.def.Replicates
-	chosen := turn.Chosen(s)
+	chosen := s.Turns
 	return handover.Schedule{Chosen: chosen, Budget: chosen + turns, Experts: len(p.def.Experts)}
 }
 
@@ -42,13 +42,18 @@ func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.
 	if q.Status == campaign.Answered {
 		said = q.Answer.String()
 	}
-	reason := fmt.Sprintf("It is measured whatever %s says (%s: %s): the result shows how far their judgement goes with what is measured.", q.Expert, q.ID, said)
+	reason := fmt.Sprintf(
+		"It is measured whatever %s says (%s: %s): the result shows how far their judgement goes with what is measured.",
+		q.Expert, q.ID, said,
+	)
 	return d.Run(policies.Unaided, policies.RuleJudged, reason), nil
 }
 
 // assess decides whether the expert may be followed in this step, and whether the
 // unaided candidate is put to them where they may not.
-func (p *policy) assess(s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result) (policies.Decision, error) {
+func (p *policy) assess(
+	s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result,
+) (policies.Decision, error) {
 	evidence, err := evidenceOf(s.View, b)
 	if err != nil {
 		return d, fmt.Errorf("%w: %w", step.ErrBelief, err)
@@ -58,7 +63,10 @@ func (p *policy) assess(s *step.Step, d policies.Decision, expert string, b *bel
 	d.Tests = append(d.Tests, test)
 	switch {
 	case schedule.Over():
-		return d.Run(policies.Unaided, policies.RuleHandedOver, "The rest of the campaign is the model's: nobody is asked any more."), nil
+		return d.Run(
+			policies.Unaided, policies.RuleHandedOver,
+			"The rest of the campaign is the model's: nobody is asked any more.",
+		), nil
 	case open && schedule.Aided():
 		return d, nil
 	}
@@ -81,7 +89,9 @@ func (p *policy) assess(s *step.Step, d policies.Decision, expert string, b *bel
 }
 
 // judge puts the unaided candidate to the expert.
-func (p *policy) judge(s *step.Step, d policies.Decision, expert string, unaided search.Result) policies.Decision {
+func (p *policy) judge(
+	s *step.Step, d policies.Decision, expert string, unaided search.Result,
+) policies.Decision {
 	d.Chosen = policies.Unaided
 	reason := fmt.Sprintf("%s is measured next. What %s says of it before shows how far their judgement goes with what is measured.",
 		s.View.Space.Format(unaided.Point), expert)
@@ -114,7 +124,10 @@ func (p *policy) Helps(v policies.View) []policies.Help {
 		if err != nil {
 			continue
 		}
-		all = append(all, policies.Help{Expert: expert.Name, Labels: len(labels.x), Helps: evidence.Helps, Misleads: evidence.Misleads})
+		all = append(all, policies.Help{
+			Expert: expert.Name, Labels: len(labels.x), Helps: evidence.Helps,
+			Misleads: evidence.Misleads,
+		})
 	}
 	return all
 }

@@ -45,10 +45,9 @@ const asks = "accept or reject"
 // policy weighs an aided candidate, which an expert's belief leads to, against the
 // unaided one. Experts take turns.
 type policy struct {
-	def     definition.Campaign
-	version int
-	rule    next.Rule
-	belief  belief.Needs
+	def    definition.Campaign
+	rule   next.Rule
+	belief belief.Needs
 	// One of the three: cobol is nil for the others.
 	cobol  *trust.COBOL
 	cobohl bool
@@ -56,8 +55,8 @@ type policy struct {
 	width *handover.Width
 }
 
-// New returns the policy of a complete definition as a version decided.
-func New(def definition.Campaign, version int) (policies.Policy, error) {
+// New returns the policy of a complete definition.
+func New(def definition.Campaign) (policies.Policy, error) {
 	rule, err := next.New(def.Policy.Next)
 	if err != nil {
 		return nil, err
@@ -70,7 +69,7 @@ func New(def definition.Campaign, version int) (policies.Policy, error) {
 	if err := b.Missing(); err != nil {
 		return nil, err
 	}
-	p := &policy{def: def, version: version, rule: rule, belief: belief.Needs{Settings: *b}, cobohl: name == COBOHLName}
+	p := &policy{def: def, rule: rule, belief: belief.Needs{Settings: *b}, cobohl: name == COBOHLName}
 	if s, ok := SettingsOf(def.Policy); ok {
 		err := cmp.Or(
 			policies.Has(name, "lambda0", s.Lambda0 != nil),
@@ -97,17 +96,20 @@ func widthOf(policy definition.Policy) (*handover.Width, error) {
 	}
 	err := cmp.Or(
 		policies.Has(WidthName, "threshold", s.Threshold != nil),
-		policies.Has(WidthName, "per_experiment", s.PerExperiment != nil),
-		policies.Has(WidthName, "where_it_matters", s.WhereItMatters != nil),
+		policies.Has(WidthName, "per_experiment", s.MaxPerExperiment != nil),
+		policies.Has(WidthName, "where_it_matters", s.OnlyIfDecisive != nil),
 		policies.Has(WidthName, "gate", s.Gate != nil),
 	)
 	if err != nil {
 		return nil, err
 	}
-	return &handover.Width{Threshold: *s.Threshold, PerExperiment: *s.PerExperiment, WhereItMatters: *s.WhereItMatters, Gate: *s.Gate}, nil
+	return &handover.Width{
+		Threshold: *s.Threshold, MaxPerExperiment: *s.MaxPerExperiment,
+		OnlyIfDecisive: *s.OnlyIfDecisive, Gate: *s.Gate,
+	}, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
 
 func (p *policy) Needs() policies.Needs {
 	needs := policies.Needs{Objective: true}
@@ -122,7 +124,7 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	if d.Made() {
 		return d, nil
 	}
-	m := step.Modelled{Def: &p.def, Version: p.version, Rule: p.rule, Choose: p.choose}
+	m := step.Modeled{Def: &p.def, Rule: p.rule, Choose: p.choose}
 	return m.Decide(ctx, v, d)
 }
 
@@ -180,7 +182,10 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 
 // consult takes the help of the expert of this step; where their belief cannot be used it
 // goes on without.
-func (p *policy) consult(ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition, unaided search.Result) (policies.Decision, error) {
+func (p *policy) consult(
+	ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition,
+	unaided search.Result,
+) (policies.Decision, error) {
 	i := s.Expert()
 	expert := p.def.Experts[i].Name
 	var decided policies.Decision
@@ -198,7 +203,10 @@ func (p *policy) consult(ctx context.Context, s *step.Step, d policies.Decision,
 		decided, err = p.weigh(ctx, s, d, expert, b, acquisition, unaided)
 	}
 	if errors.Is(err, step.ErrBelief) {
-		return d.Run(policies.Unaided, policies.RuleNoBelief, fmt.Sprintf("%v: the unaided candidate is taken.", err)), nil
+		return d.Run(
+			policies.Unaided, policies.RuleNoBelief,
+			fmt.Sprintf("%v: the unaided candidate is taken.", err),
+		), nil
 	}
 	return decided, err
 }
@@ -206,7 +214,8 @@ func (p *policy) consult(ctx context.Context, s *step.Step, d policies.Decision,
 // weigh weighs the aided candidate against the unaided one (Xu et al. 2024, Alg. 1
 // and 2).
 func (p *policy) weigh(
-	ctx context.Context, s *step.Step, d policies.Decision, expert string, b *belief.Model, acquisition next.Acquisition, unaided search.Result,
+	ctx context.Context, s *step.Step, d policies.Decision, expert string, b *belief.Model,
+	acquisition next.Acquisition, unaided search.Result,
 ) (policies.Decision, error) {
 	if p.width != nil {
 		var err error
@@ -222,7 +231,10 @@ func (p *policy) weigh(
 		return d, err
 	}
 	if aided.Point == nil {
-		return d.Run(policies.Unaided, policies.RuleRejects, "The expert would accept nothing: the unaided candidate is taken."), nil
+		return d.Run(
+			policies.Unaided, policies.RuleRejects,
+			"The expert would accept nothing: the unaided candidate is taken.",
+		), nil
 	}
 	if d, err = s.Add(d, policies.Aided, aided); err != nil {
 		return d, err
@@ -236,7 +248,10 @@ func (p *policy) weigh(
 	}
 	switch {
 	case p.width == nil:
-		return d.Run(policies.Aided, policies.RuleNever, "It has the best bound once the expert's belief is weighed in; the policy asks no one."), nil
+		return d.Run(
+			policies.Aided, policies.RuleNever,
+			"It has the best bound once the expert's belief is weighed in; the policy asks no one.",
+		), nil
 	case p.ordered():
 		return p.compare(s, d, expert, unaided, aided)
 	}
@@ -270,7 +285,8 @@ var penalties = []float64{10, 1e3, 1e5}
 // aided searches for the aided candidate. The result has no point where COBOHL finds
 // none that the expert may accept.
 func (p *policy) aided(
-	ctx context.Context, s *step.Step, expert string, b *belief.Model, acquisition next.Acquisition, unaided search.Result,
+	ctx context.Context, s *step.Step, expert string, b *belief.Model, acquisition next.Acquisition,
+	unaided search.Result,
 ) (search.Result, error) {
 	switch {
 	case p.cobol != nil:
@@ -284,7 +300,10 @@ func (p *policy) aided(
 }
 
 // constrained searches where the expert may accept (Xu et al. 2024, Alg. 2 line 4).
-func (p *policy) constrained(ctx context.Context, s *step.Step, b *belief.Model, acquisition next.Acquisition, unaided search.Result) (search.Result, error) {
+func (p *policy) constrained(
+	ctx context.Context, s *step.Step, b *belief.Model, acquisition next.Acquisition,
+	unaided search.Result,
+) (search.Result, error) {
 	aided := unaided
 	var unsolved error
 	for _, weight := range penalties {
@@ -324,7 +343,9 @@ func unusable(ctx context.Context, unsolved error) error {
 
 // noHarm takes the unaided candidate where the aided one could do harm (Xu et
 // al. 2024, Alg. 1 line 6). COBOHL makes no such test.
-func (p *policy) noHarm(ctx context.Context, s *step.Step, d policies.Decision, unaided, aided search.Result) (policies.Decision, error) {
+func (p *policy) noHarm(
+	ctx context.Context, s *step.Step, d policies.Decision, unaided, aided search.Result,
+) (policies.Decision, error) {
 	if p.cobohl {
 		return d, nil
 	}
@@ -338,7 +359,10 @@ func (p *policy) noHarm(ctx context.Context, s *step.Step, d policies.Decision, 
 	if p.cobol != nil {
 		eta = p.cobol.Eta
 	}
-	d.Tests = append(d.Tests, trust.NoHarm(meanAided-p.optimism(s.Beta)*sdAided, worst.Value, sdUnaided, sdAided, eta)...)
+	d.Tests = append(
+		d.Tests,
+		trust.NoHarm(meanAided-p.optimism(s.Beta)*sdAided, worst.Value, sdUnaided, sdAided, eta)...,
+	)
 	if failed := trust.FirstFailed(d.Tests); failed != "" {
 		reason := "The expert's candidate could do harm (" + failed + "): the unaided one is taken."
 		return d.Run(policies.Unaided, policies.RuleNoHarm, reason), nil

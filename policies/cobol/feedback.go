@@ -12,7 +12,6 @@ import (
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/policies/step"
 	"github.com/campaignd/campaignd/policies/turn"
-	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -21,7 +20,9 @@ import (
 // App. H): the expert orders the aided and the unaided candidate, and in a
 // ranking the best measured compositions beside them. One question settles the
 // step: what the expert places higher of the two is run.
-func (p *policy) compare(s *step.Step, d policies.Decision, expert string, unaided, aided search.Result) (policies.Decision, error) {
+func (p *policy) compare(
+	s *step.Step, d policies.Decision, expert string, unaided, aided search.Result,
+) (policies.Decision, error) {
 	if search.Near(unaided.X, aided.X) {
 		return d.Run(policies.Unaided, policies.RuleAgree,
 			"The expert's belief leads to the same composition: there is nothing to compare."), nil
@@ -38,7 +39,10 @@ func (p *policy) compare(s *step.Step, d policies.Decision, expert string, unaid
 		}
 	}
 	d = step.Shuffled(d)
-	reason := fmt.Sprintf("%s orders the candidate with the best bound and the one that their belief bends it to.", expert)
+	reason := fmt.Sprintf(
+		"%s orders the candidate with the best bound and the one that their belief bends it to.",
+		expert,
+	)
 	return d.Ask(events.FormComparison, expert, policies.RuleAsk, reason,
 		"Which is best? Of the two that are new the one you place higher is measured."), nil
 }
@@ -68,7 +72,9 @@ const harmfulInARow = 3
 
 // pinpoint asks the expert for a composition of their own, which takes the place
 // of the aided candidate (Xu et al. 2024, App. H).
-func (p *policy) pinpoint(ctx context.Context, s *step.Step, d policies.Decision, expert string, unaided search.Result) (policies.Decision, error) {
+func (p *policy) pinpoint(
+	ctx context.Context, s *step.Step, d policies.Decision, expert string, unaided search.Result,
+) (policies.Decision, error) {
 	if p.width == nil {
 		return d.Run(policies.Unaided, policies.RuleNever, "The policy asks no one."), nil
 	}
@@ -76,7 +82,8 @@ func (p *policy) pinpoint(ctx context.Context, s *step.Step, d policies.Decision
 	if q == nil {
 		return p.askToName(s, d, expert), nil
 	}
-	if q.Form != events.FormPinpoint || q.Answer.Point == nil || s.View.Space.Contains(q.Answer.Point) != nil {
+	if q.Form != events.FormPinpoint || q.Answer.Point == nil ||
+		s.View.Space.Contains(q.Answer.Point) != nil {
 		return d.Run(policies.Unaided, policies.RuleNoAnswer,
 			fmt.Sprintf("%s was %s without a composition that can be taken: the campaign goes on unaided.", q.ID, q.Status)), nil
 	}
@@ -90,7 +97,10 @@ func (p *policy) pinpoint(ctx context.Context, s *step.Step, d policies.Decision
 	if d, err = p.noHarm(ctx, s, d, unaided, named); err != nil || d.Made() {
 		return d, err
 	}
-	return d.Run(policies.Aided, policies.RulePinpointed, fmt.Sprintf("%s named it (%s), and it can do no harm.", expert, q.ID)), nil
+	return d.Run(
+		policies.Aided, policies.RulePinpointed,
+		fmt.Sprintf("%s named it (%s), and it can do no harm.", expert, q.ID),
+	), nil
 }
 
 // askToName asks the expert for a composition.
@@ -103,7 +113,9 @@ func (p *policy) askToName(s *step.Step, d policies.Decision, expert string) pol
 		return step.Spent(d)
 	}
 	best, mean := s.View.Objective.Best()
-	reason := fmt.Sprintf("%s names a composition; the unaided one is what the campaign would measure.", expert)
+	reason := fmt.Sprintf(
+		"%s names a composition; the unaided one is what the campaign would measure.", expert,
+	)
 	explanation := fmt.Sprintf("What would you measure next? The best so far is %s = %.4g %s (%s).",
 		p.def.Objective.Name, mean, p.def.Objective.Unit, s.View.Objective.Observations[best].Experiment)
 	return d.Ask(events.FormPinpoint, expert, policies.RuleAsk, reason, explanation)
@@ -122,7 +134,7 @@ func turnedDown(v policies.View, expert string) (n int) {
 		if err != nil {
 			return n
 		}
-		if ran := turn.RanAfter(v.Campaign, projections.Number(q.Decision)); ran != nil {
+		if ran := v.Campaign.RanIn(q.Turn); ran != nil {
 			if key, err := v.Space.Key(ran.Parameters); err != nil || key == named {
 				return n
 			}

@@ -36,7 +36,11 @@ func after(t *testing.T, policy definition.Policy) situation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := situation{def, core.View()}
+	view, err := core.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := situation{def, view}
 	state := *s.view.Campaign
 	state.Decisions++ // the one that asks what follows
 	s.view.Campaign = &state
@@ -48,7 +52,7 @@ func after(t *testing.T, policy definition.Policy) situation {
 func (s *situation) asked(status campaign.QuestionStatus, label events.Label, at definition.Point) {
 	state := s.view.Campaign
 	state.Questions = append(slices.Clone(state.Questions), campaign.Question{
-		ID: campaign.QuestionID(len(state.Questions)), Decision: campaign.DecisionID(state.Decisions - 1),
+		ID: events.QuestionID(len(state.Questions) + 1), Decision: events.DecisionID(state.Decisions), Turn: state.Turns + 1,
 		Status: status, Form: events.FormLabel, Expert: "ada",
 		Options: []events.Option{{Parameters: at}}, Answer: events.Answer{Label: label},
 	})
@@ -81,7 +85,7 @@ func TestRulesAndTheirOrder(t *testing.T) {
 	spent := func(s *situation) { s.def.Budget.Experiments = s.view.Campaign.Spent() }
 	late := func(s *situation) { s.def.Budget.Experiments = 9 }
 	wordless := func(s *situation) { s.def.Budget.Labels = ptr(0) }
-	unmodelled := func(s *situation) { s.view.Objective = nil }
+	unmodeled := func(s *situation) { s.view.Objective = nil }
 	infeasible := func(s *situation) { s.view.FeasibilityError = errors.New("no") }
 	unbelieved := func(s *situation) {
 		s.view.Beliefs, s.view.BeliefErrors = []*belief.Model{nil}, []error{errors.New("no")}
@@ -94,7 +98,7 @@ func TestRulesAndTheirOrder(t *testing.T) {
 	alone := func(s *situation) { s.def.Experts, s.view.Beliefs, s.view.BeliefErrors = nil, nil, nil }
 
 	ungated := definition.Policy{
-		Trust: cobol.COBOL{}.Choice(), Handover: cobol.Width{Gate: ptr(false), PerExperiment: ptr(2)}.Choice(),
+		Trust: cobol.COBOL{}.Choice(), Handover: cobol.Width{Gate: ptr(false), MaxPerExperiment: ptr(2)}.Choice(),
 	}
 	silent := definition.Policy{Trust: cobol.COBOHL{}.Choice(), Handover: definition.NewChoice(policies.Never, nil)}
 	naming := definition.Policy{Trust: cobol.COBOHL{Settings: belief.Settings{Feedback: belief.FeedbackPinpoint}}.Choice()}
@@ -106,8 +110,8 @@ func TestRulesAndTheirOrder(t *testing.T) {
 		rule   string
 		chosen string
 	}{
-		{"the budget is spent", ungated, []func(*situation){spent, unmodelled, accepts}, events.ActionStop, policies.RuleBudget, ""},
-		{"there is no model", ungated, []func(*situation){unmodelled, accepts}, events.ActionRun, policies.RuleDesign, policies.Design},
+		{"the budget is spent", ungated, []func(*situation){spent, unmodeled, accepts}, events.ActionStop, policies.RuleBudget, ""},
+		{"there is no model", ungated, []func(*situation){unmodeled, accepts}, events.ActionRun, policies.RuleDesign, policies.Design},
 		{"the model cannot be used", ungated, []func(*situation){infeasible, accepts}, events.ActionRun, policies.RuleDesign, policies.Design},
 		{"they accepted", ungated, []func(*situation){rejects, rejects, accepts, unbelieved}, events.ActionRun, policies.RuleAccepted, policies.Aided},
 		{"there is nobody", ungated, []func(*situation){alone, rejects, rejects}, events.ActionRun, policies.RuleUnaided, policies.Unaided},

@@ -20,11 +20,11 @@ const (
 
 // Defaults of the settings.
 const (
-	defaultLambda0       = 1
-	defaultZeta          = 0.02
-	defaultEta           = 3
-	defaultThreshold     = 0.1
-	defaultPerExperiment = 10
+	defaultLambda0          = 1
+	defaultZeta             = 0.02
+	defaultEta              = 3
+	defaultThreshold        = 0.1
+	defaultMaxPerExperiment = 10
 )
 
 // COBOL adds the dual-weighted lower belief bound to the acquisition and
@@ -136,12 +136,17 @@ func ask(def *definition.Campaign, feedback string) {
 }
 
 // check returns what makes no sense about a rule that bends the choice by a belief.
-func check(def *definition.Campaign, here definition.Path, name string, b *belief.Settings) []definition.Fault {
+func check(
+	def *definition.Campaign, here definition.Path, name string, b *belief.Settings,
+) []definition.Fault {
 	faults := policies.CheckTrust(def, name, next.Searches(def.Policy.Next))
 	at := definition.At("policy", "handover")
 	switch h := def.Policy.Handover.Name; {
 	case h == WidthName && b.Feedback == belief.FeedbackGaussian:
-		faults = append(faults, definition.Fault{At: at, Problem: "a stated belief leaves nothing to ask", Remedy: "write handover: never"})
+		faults = append(faults, definition.Fault{
+			At: at, Problem: "a stated belief leaves nothing to ask",
+			Remedy: "write handover: never",
+		})
 	case h != WidthName && h != policies.Never:
 		faults = append(faults, definition.Fault{At: at,
 			Problem: name + " asks to accept or reject, not to choose", Remedy: "write handover: width, or trust: coexbo"})
@@ -154,13 +159,13 @@ type Width struct {
 	// Threshold is g_thr: the expert is asked where the belief interval is
 	// wider, in logits. Default 0.1.
 	Threshold *float64 `json:"threshold,omitempty" jsonschema:"minimum=0"`
-	// PerExperiment is the largest number of questions before one experiment;
+	// MaxPerExperiment is the largest number of questions before one experiment;
 	// past it the unaided candidate is taken. Default 10.
-	PerExperiment *int `json:"per_experiment,omitempty" jsonschema:"minimum=1"`
-	// WhereItMatters asks only where the interval contains 0, that is where the
+	MaxPerExperiment *int `json:"per_experiment,omitempty" jsonschema:"minimum=1"`
+	// OnlyIfDecisive asks only where the interval contains 0, that is where the
 	// answer could change the action, and takes the unaided candidate where the
 	// expert is known to reject. Default true; false with cobol: {paper: true}.
-	WhereItMatters *bool `json:"where_it_matters,omitempty"`
+	OnlyIfDecisive *bool `json:"where_it_matters,omitempty"`
 	// Gate follows only experts whose labels predict what is measured. With cobol
 	// they have to earn it: in the first fifth of the experiments they are asked
 	// about the model's own compositions, then every second experiment may be
@@ -188,8 +193,8 @@ func (s *Width) Complete(def *definition.Campaign) {
 	cobol, _ := SettingsOf(def.Policy)
 	ours := !cobol.Paper
 	definition.DefaultTo(&s.Threshold, defaultThreshold)
-	definition.DefaultTo(&s.PerExperiment, defaultPerExperiment)
-	definition.DefaultTo(&s.WhereItMatters, ours)
+	definition.DefaultTo(&s.MaxPerExperiment, defaultMaxPerExperiment)
+	definition.DefaultTo(&s.OnlyIfDecisive, ours)
 	definition.DefaultTo(&s.Gate, ours)
 }
 
@@ -211,8 +216,11 @@ func (s *Width) Words(def *definition.Campaign) string {
 			return text
 		}
 	}
-	text := fmt.Sprintf("an expert is asked where their belief is wider than %s logits", format.Optional(s.Threshold))
-	if s.WhereItMatters != nil && *s.WhereItMatters {
+	text := fmt.Sprintf(
+		"an expert is asked where their belief is wider than %s logits",
+		format.Optional(s.Threshold),
+	)
+	if s.OnlyIfDecisive != nil && *s.OnlyIfDecisive {
 		text += " and the answer could matter"
 	}
 	switch {
@@ -221,8 +229,10 @@ func (s *Width) Words(def *definition.Campaign) string {
 	case gate:
 		text += ", while their labels go with what is measured"
 	}
-	if s.PerExperiment != nil {
-		text += fmt.Sprintf("; at most %s before one experiment", format.Count(*s.PerExperiment, "question"))
+	if s.MaxPerExperiment != nil {
+		text += fmt.Sprintf(
+			"; at most %s before one experiment", format.Count(*s.MaxPerExperiment, "question"),
+		)
 	}
 	return text
 }

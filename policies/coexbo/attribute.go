@@ -20,13 +20,15 @@ const planeSize = 11
 // deviation and upper bound there (after Adachi et al. 2024, §3.3), and the plane
 // of the two strongest parameters. With more parameters than can be enumerated it explains
 // nothing.
-func attribute(ctx context.Context, s *step.Step, unaided, aided search.Result) (*events.Attributions, error) {
-	maximized, err := s.View.Objective.Maximised()
+func attribute(
+	ctx context.Context, s *step.Step, unaided, aided search.Result,
+) (*events.Attributions, error) {
+	maximized, err := s.View.Objective.Negated(ctx)
 	if err != nil {
 		return nil, err
 	}
 	groups := s.View.Space.Coordinates()
-	explainer, err := shapley.New(maximized, distinct(s.View.Objective.X), shapley.Config{Groups: groups, Replaced: s.Version >= policies.SinceThree})
+	explainer, err := shapley.New(maximized, distinct(s.View.Objective.X), shapley.Config{Groups: groups, Replaced: true})
 	var players *shapley.PlayersError
 	if errors.As(err, &players) {
 		return nil, nil
@@ -46,7 +48,10 @@ func attribute(ctx context.Context, s *step.Step, unaided, aided search.Result) 
 			quantity string
 			values   shapley.Values
 		}{{events.QuantityUCB, both[i].UCB}, {events.QuantityMean, both[i].Mean}, {events.QuantitySD, both[i].SD}} {
-			all.Shapley = append(all.Shapley, events.Shapley{Candidate: name, Quantity: q.quantity, Base: q.values.Base, Parameters: names, Values: q.values.Phi})
+			all.Shapley = append(all.Shapley, events.Shapley{
+				Candidate: name, Quantity: q.quantity, Base: q.values.Base, Parameters: names,
+				Values: q.values.Phi,
+			})
 		}
 	}
 	all.Plane = planeOf(s, shapley.Strongest(len(names), both[0].UCB, both[1].UCB), groups, unaided, aided)
@@ -81,7 +86,10 @@ func planeOf(s *step.Step, strongest []int, groups [][]int, unaided, aided searc
 	i, j := groups[axes[0]][0], groups[axes[1]][0]
 	best, _ := s.View.Objective.Best()
 	window := coexbo.NewWindow(i, j, unaided.X, aided.X, s.View.Objective.X[best])
-	plane := &events.Plane{Candidate: policies.Aided, X: s.Def.Parameters[axes[0]].Name, Y: s.Def.Parameters[axes[1]].Name}
+	plane := &events.Plane{
+		Candidate: policies.Aided, X: s.Def.Parameters[axes[0]].Name,
+		Y: s.Def.Parameters[axes[1]].Name,
+	}
 	x := append([]float64(nil), aided.X...)
 	outside := func(name string) float64 {
 		value, _ := s.View.Space.Decode(x)[name].Float()

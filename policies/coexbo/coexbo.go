@@ -57,10 +57,9 @@ var (
 
 // policy weighs a second candidate against the unaided one. Experts take turns.
 type policy struct {
-	def     definition.Campaign
-	version int
-	rule    next.Rule // nil where both candidates are taken at random
-	prior   prior     // nil where the second is the next best of the same acquisition
+	def   definition.Campaign
+	rule  next.Rule // nil where both candidates are taken at random
+	prior prior     // nil where the second is the next best of the same acquisition
 	// fantasize searches for the second candidate as if the first had been measured.
 	fantasize bool
 	// spread is what the variance of the expert's score counts.
@@ -68,13 +67,13 @@ type policy struct {
 	choose *handover.Choose // nil where the expert does not choose
 }
 
-// New returns the policy of a complete definition as a version decided.
-func New(def definition.Campaign, version int) (policies.Policy, error) {
+// New returns the policy of a complete definition.
+func New(def definition.Campaign) (policies.Policy, error) {
 	rule, err := next.New(def.Policy.Next)
 	if err != nil {
 		return nil, err
 	}
-	p := &policy{def: def, version: version, rule: rule}
+	p := &policy{def: def, rule: rule}
 	switch def.Policy.Trust.Name {
 	case Name:
 		var s CoExBO
@@ -84,7 +83,9 @@ func New(def definition.Campaign, version int) (policies.Policy, error) {
 		if err := policies.Has(Name, "gamma", s.Gamma != nil); err != nil {
 			return nil, err
 		}
-		p.prior, p.spread, p.fantasize = product{gamma: *s.Gamma}, s.Spread, s.Fantasize
+		p.prior = product{gamma: *s.Gamma}
+		p.spread = s.Spread
+		p.fantasize = s.Fantasize
 	case PiBOName:
 		var s PiBO
 		if err := def.Policy.Trust.Decode(&s); err != nil {
@@ -96,7 +97,10 @@ func New(def definition.Campaign, version int) (policies.Policy, error) {
 		p.prior = power{gamma: *s.Gamma}
 	}
 	if s, ok := ChooseOf(def.Policy); ok {
-		err := cmp.Or(policies.Has(ChooseName, "explain", s.Explain != nil), policies.Has(ChooseName, "gate", s.Gate != nil))
+		err := cmp.Or(
+			policies.Has(ChooseName, "explain", s.Explain != nil),
+			policies.Has(ChooseName, "gate", s.Gate != nil),
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +112,7 @@ func New(def definition.Campaign, version int) (policies.Policy, error) {
 	return p, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
 
 func (p *policy) Needs() policies.Needs {
 	gated := p.choose != nil && p.choose.Gate
@@ -122,7 +126,7 @@ func (p *policy) Needs() policies.Needs {
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
 	d := step.Begin(p, v, seed)
 	if p.choose != nil && v.Objective != nil {
-		review, err := reviewed(v)
+		review, err := reviewed(ctx, v)
 		if err != nil {
 			return d, err
 		}
@@ -135,7 +139,7 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	case p.rule == nil:
 		return p.twoAtRandom(v, d)
 	}
-	m := step.Modelled{Def: &p.def, Version: p.version, Rule: p.rule, Choose: p.decide}
+	m := step.Modeled{Def: &p.def, Rule: p.rule, Choose: p.decide}
 	return m.Decide(ctx, v, d)
 }
 
@@ -147,10 +151,15 @@ func (p *policy) twoAtRandom(v policies.View, d policies.Decision) (policies.Dec
 			reason := fmt.Sprintf("%s chose it (%s).", q.Expert, q.ID)
 			return step.Take(v, d, option.Candidate, option.Parameters, policies.RuleChosen, reason), nil
 		}
-		return step.AtRandom(v, d, policies.RuleNoAnswer, "There was no choice: a composition at random is taken.")
+		return step.AtRandom(
+			v, d, policies.RuleNoAnswer, "There was no choice: a composition at random is taken.",
+		)
 	}
-	if turn.QuestionsSpent(v.Campaign, &p.def, p.version) {
-		return step.AtRandom(v, d, policies.RuleLabelBudget, "The budget of questions is spent: a composition at random is taken.")
+	if turn.QuestionsSpent(v.Campaign, &p.def) {
+		return step.AtRandom(
+			v, d, policies.RuleLabelBudget,
+			"The budget of questions is spent: a composition at random is taken.",
+		)
 	}
 	points, err := v.Space.Sample(2, d.Seed)
 	if err != nil {
@@ -184,14 +193,20 @@ func (p *policy) decide(ctx context.Context, s *step.Step, d policies.Decision) 
 	}
 	decided, err := p.pair(ctx, s, d, acquisition, unaided)
 	if errors.Is(err, step.ErrBelief) {
-		return d.Run(policies.Unaided, policies.RuleNoBelief, fmt.Sprintf("%v: the unaided candidate is taken.", err)), nil
+		return d.Run(
+			policies.Unaided, policies.RuleNoBelief,
+			fmt.Sprintf("%v: the unaided candidate is taken.", err),
+		), nil
 	}
 	return decided, err
 }
 
 // pair runs the optimum of the acquisition that an expert's preferences augment, or
 // lets the expert choose between it and the unaided one.
-func (p *policy) pair(ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition, unaided search.Result) (policies.Decision, error) {
+func (p *policy) pair(
+	ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition,
+	unaided search.Result,
+) (policies.Decision, error) {
 	i := s.Expert()
 	expert := p.def.Experts[i].Name
 	if p.choose != nil {
@@ -208,7 +223,7 @@ func (p *policy) pair(ctx context.Context, s *step.Step, d policies.Decision, ac
 		fit := prefs.Fit
 		d.Preference = &fit
 	}
-	second, err := p.second(s, acquisition, unaided, prefs)
+	second, err := p.second(ctx, s, acquisition, unaided, prefs)
 	if err != nil {
 		return d, err
 	}
@@ -255,13 +270,16 @@ const secondDraw = 0x5bd1e995
 
 // second is the acquisition of the second candidate. Without a prior (batch rules) it
 // is the next best once the first is expected.
-func (p *policy) second(s *step.Step, acquisition next.Acquisition, unaided search.Result, prefs *preference.Model) (next.Acquisition, error) {
+func (p *policy) second(
+	ctx context.Context, s *step.Step, acquisition next.Acquisition, unaided search.Result,
+	prefs *preference.Model,
+) (next.Acquisition, error) {
 	model := s.View.Objective
 	if p.prior == nil {
 		if _, draws := p.rule.(interface{ Draws() }); draws {
 			return p.rule.Acquisition(model, s.Seed()+secondDraw)
 		}
-		measured, err := model.Fantasize([][]float64{unaided.X})
+		measured, err := model.Fantasize(ctx, [][]float64{unaided.X})
 		if err != nil {
 			return nil, err
 		}
@@ -269,13 +287,13 @@ func (p *policy) second(s *step.Step, acquisition next.Acquisition, unaided sear
 	}
 	if p.fantasize {
 		var err error
-		if model, err = model.Fantasize([][]float64{unaided.X}); err != nil {
+		if model, err = model.Fantasize(ctx, [][]float64{unaided.X}); err != nil {
 			return nil, err
 		}
 	}
-	return p.prior.acquisition(given{
+	return p.prior.acquisition(ctx, given{
 		model: model, base: acquisition, logarithm: p.rule.Name() == "logei",
-		prefs: prefs, beta: s.Beta, turn: turn.Chosen(s.View.Campaign) + 1,
+		prefs: prefs, beta: s.Beta, turn: s.View.Campaign.Turns + 1,
 	})
 }
 
@@ -290,7 +308,10 @@ func scored(d policies.Decision, prefs *preference.Model, unaided, aided search.
 }
 
 // offer asks the expert to choose.
-func (p *policy) offer(ctx context.Context, s *step.Step, d policies.Decision, expert string, unaided, aided search.Result) (policies.Decision, error) {
+func (p *policy) offer(
+	ctx context.Context, s *step.Step, d policies.Decision, expert string, unaided,
+	aided search.Result,
+) (policies.Decision, error) {
 	if p.choose.Explain {
 		attributions, err := attribute(ctx, s, unaided, aided)
 		if err != nil {
@@ -299,7 +320,10 @@ func (p *policy) offer(ctx context.Context, s *step.Step, d policies.Decision, e
 		d.Attributions = attributions
 	}
 	d = step.Shuffled(d)
-	reason := fmt.Sprintf("%s chooses between the best bound and the best once what they prefer is weighed in.", expert)
+	reason := fmt.Sprintf(
+		"%s chooses between the best bound and the best once what they prefer is weighed in.",
+		expert,
+	)
 	if p.prior == nil {
 		reason = fmt.Sprintf("%s chooses between the two best candidates.", expert)
 	}
@@ -307,7 +331,10 @@ func (p *policy) offer(ctx context.Context, s *step.Step, d policies.Decision, e
 	explanation := fmt.Sprintf("Which of the two shall be measured? The best so far is %s = %.4g %s (%s).",
 		p.def.Objective.Name, mean, p.def.Objective.Unit, s.View.Objective.Observations[best].Experiment)
 	if r := d.Review; r != nil && r.Expert == expert {
-		explanation += fmt.Sprintf(" Your choice in %s was right with probability %.2f, now that %s is measured.", r.Question, r.Probability, r.Experiment)
+		explanation += fmt.Sprintf(
+			" Your choice in %s was right with probability %.2f, now that %s is measured.",
+			r.Question, r.Probability, r.Experiment,
+		)
 	}
 	return d.Ask(events.FormComparison, expert, policies.RuleAsk, reason, explanation), nil
 }

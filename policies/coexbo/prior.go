@@ -1,6 +1,7 @@
 package coexbo
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -13,7 +14,7 @@ import (
 // prior augments an acquisition by what an expert prefers: the score of a
 // composition, its probability of being preferred to a random one.
 type prior interface {
-	acquisition(g given) (next.Acquisition, error)
+	acquisition(ctx context.Context, g given) (next.Acquisition, error)
 }
 
 // given is what a prior augments, and by what.
@@ -35,8 +36,8 @@ type given struct {
 // confidence bound of the product: coexbo.
 type product struct{ gamma float64 }
 
-func (r product) acquisition(g given) (next.Acquisition, error) {
-	maximized, err := g.model.Maximised()
+func (r product) acquisition(ctx context.Context, g given) (next.Acquisition, error) {
+	maximized, err := g.model.Negated(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (r product) acquisition(g given) (next.Acquisition, error) {
 // al. 2022): pibo.
 type power struct{ gamma float64 }
 
-func (r power) acquisition(g given) (next.Acquisition, error) {
+func (r power) acquisition(ctx context.Context, g given) (next.Acquisition, error) {
 	exponent := coexbo.Exponent(r.gamma, max(g.turn, 1))
 	predictor := g.prefs.Score.NewPredictor()
 	var dBase, dScore []float64

@@ -1,17 +1,17 @@
 package coexbo
 
 import (
+	"context"
+
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/turn"
-	"github.com/campaignd/campaignd/projections"
 )
 
 // reviewed looks back at the choice that led to the latest measurement: how
 // probable it is that it was right (Adachi et al. 2024, Eq. 101). It is nil where
 // no choice led to it.
-func reviewed(v policies.View) (*events.ChoiceReview, error) {
+func reviewed(ctx context.Context, v policies.View) (*events.ChoiceReview, error) {
 	s := v.Campaign
 	last := len(s.Experiments) - 1
 	for last >= 0 && s.Experiments[last].Measurement == nil {
@@ -20,7 +20,7 @@ func reviewed(v policies.View) (*events.ChoiceReview, error) {
 	if last < 0 || s.Experiments[last].Origin != events.OriginPolicy {
 		return nil, nil
 	}
-	questions := turn.QuestionsBefore(s, projections.Number(s.Experiments[last].Decision))
+	questions := s.QuestionsIn(s.Experiments[last].Turn)
 	for i := len(questions) - 1; i >= 0; i-- {
 		q := &questions[i]
 		if q.Form != events.FormComparison || len(q.Answer.Order) < 2 {
@@ -34,13 +34,14 @@ func reviewed(v policies.View) (*events.ChoiceReview, error) {
 		if err != nil {
 			return nil, err
 		}
-		maximized, err := v.Objective.Maximised()
+		maximized, err := v.Objective.Negated(ctx)
 		if err != nil {
 			return nil, err
 		}
 		verdict := coexbo.ChoiceWasRight(maximized.Joint([][]float64{chosen, other}), v.Objective.Fit.Noise)
 		return &events.ChoiceReview{
-			Question: q.ID, Expert: q.Expert, Experiment: s.Experiments[last].ID, Probability: verdict.Probability,
+			Question: q.ID, Expert: q.Expert, Experiment: s.Experiments[last].ID,
+			Probability: verdict.Probability,
 		}, nil
 	}
 	return nil, nil

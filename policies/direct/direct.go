@@ -34,16 +34,15 @@ var Family = policies.Family{
 
 // policy takes each composition from the experts, who take turns.
 type policy struct {
-	def     definition.Campaign
-	version int
+	def definition.Campaign
 }
 
-// New returns the policy of a complete definition as a version decided.
-func New(def definition.Campaign, version int) (policies.Policy, error) {
-	return &policy{def, version}, nil
+// New returns the policy of a complete definition.
+func New(def definition.Campaign) (policies.Policy, error) {
+	return &policy{def}, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
 
 func (p *policy) Needs() policies.Needs {
 	needs := policies.Needs{Objective: p.def.Stop.Target != nil}
@@ -69,8 +68,11 @@ func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (polici
 func (p *policy) manual(v policies.View, d policies.Decision) (policies.Decision, error) {
 	q := turn.Last(turn.Questions(v.Campaign))
 	switch {
-	case q == nil && turn.QuestionsSpent(v.Campaign, &p.def, p.version):
-		return step.AtRandom(v, d, policies.RuleLabelBudget, "The budget of questions is spent: a composition at random is taken.")
+	case q == nil && turn.QuestionsSpent(v.Campaign, &p.def):
+		return step.AtRandom(
+			v, d, policies.RuleLabelBudget,
+			"The budget of questions is spent: a composition at random is taken.",
+		)
 	case q == nil:
 		expert := p.def.Experts[turn.Expert(v.Campaign, &p.def)].Name
 		return d.Ask(events.FormPinpoint, expert, policies.RuleAsk,

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Law: where nothing is modelled the best is what won most often, less how often it
+// Law: where nothing is modeled the best is what won most often, less how often it
 // lost, the earliest of equals; by this expert's answers to pairs alone.
 func TestMostWins(t *testing.T) {
 	def := taste(t, rules()["random-duels"])

@@ -72,7 +72,7 @@ func New(def definition.Campaign) (*Rule, error) {
 		}
 		return r, r.candidates.missing(r.name)
 	case EUBOName, EIName, RandomName:
-		return r, modelled(def.Model.Utility)
+		return r, modeled(def.Model.Utility)
 	}
 	// The others have weights, which have names of their own.
 	weights := map[string]map[string]*float64{
@@ -95,12 +95,12 @@ func New(def definition.Campaign) (*Rule, error) {
 		}
 		*weights[name] = value
 	}
-	return r, modelled(def.Model.Utility)
+	return r, modeled(def.Model.Utility)
 }
 
-// modelled names what a complete definition has of the model of a utility and this one
+// modeled names what a complete definition has of the model of a utility and this one
 // lacks.
-func modelled(u definition.Utility) error {
+func modeled(u definition.Utility) error {
 	return cmp.Or(
 		policies.Has("model.utility", "noise", u.Noise != nil),
 		policies.Has("model.utility", "strength", u.Paper || u.Strength != nil),
@@ -112,7 +112,10 @@ func modelled(u definition.Utility) error {
 // in its input; a cancelled context is an error.
 func (r *Rule) Propose(ctx context.Context, in Input) (Proposal, error) {
 	if list, finite := in.Space.Finite(); finite && len(list) == 1 {
-		return Proposal{Identified: true, Candidates: []events.Candidate{{Name: First, Parameters: list[0]}}, Reason: "One composition is left."}, nil
+		return Proposal{
+			Identified: true, Candidates: []events.Candidate{{Name: First, Parameters: list[0]}},
+			Reason: "One composition is left.",
+		}, nil
 	}
 	switch {
 	case r.candidates != nil:
@@ -147,7 +150,8 @@ func (r *Rule) Best(ctx context.Context, in Input) (best policies.Best, ok bool,
 func answered(in Input) (questions []*campaign.Question) {
 	for i := range in.Questions {
 		q := &in.Questions[i]
-		if q.Expert == in.Expert && q.Form == events.FormComparison && q.Status == campaign.Answered && len(q.Options) == 2 {
+		if q.Expert == in.Expert && q.Form == events.FormComparison && q.Status == campaign.Answered &&
+			len(q.Options) == 2 {
 			questions = append(questions, q)
 		}
 	}
@@ -176,7 +180,12 @@ func (r *Rule) proposeRandom(in Input) (Proposal, error) {
 		}
 		reason += "."
 	}
-	return Proposal{Candidates: []events.Candidate{{Name: First, Parameters: points[0]}, {Name: Second, Parameters: points[1]}}, Reason: reason}, nil
+	return Proposal{
+		Candidates: []events.Candidate{{Name: First, Parameters: points[0]}, {
+			Name: Second, Parameters: points[1],
+		}},
+		Reason: reason,
+	}, nil
 }
 
 // tries is how often two equal compositions are drawn again.

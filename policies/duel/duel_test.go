@@ -87,7 +87,7 @@ func input(t *testing.T, def definition.Campaign, compared [][2]definition.Point
 		}
 		apply(&events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &fit})
 	}
-	if in.Model, err = p.Model("ada"); err != nil {
+	if in.Model, err = p.Model(t.Context(), "ada"); err != nil {
 		t.Fatal(err)
 	}
 	return in
@@ -178,7 +178,7 @@ func TestAllTakenBack(t *testing.T) {
 					}
 				}
 				var err error
-				if in.Model, err = taken.Model("ada"); err != nil {
+				if in.Model, err = taken.Model(t.Context(), "ada"); err != nil {
 					t.Fatal(err)
 				}
 			}

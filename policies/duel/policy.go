@@ -27,40 +27,60 @@ var Family = policies.Family{
 		{Part: policies.Duel, Name: RandomName, Settings: func() definition.Settings { return new(Random) }},
 	},
 	Methods: []policies.Method{
-		method("mr-lpf", "comparisons alone: rounds of elimination", "Kayal et al. 2025, Alg. 1", MRLPF{}.Choice()),
-		method("maxmin-lcb", "comparisons alone: a leader against its strongest rival", "Kayal et al. 2025, App. D", MaxMinLCB{}.Choice()),
-		method("eubo", "comparisons alone: the pair whose better one is expected to be best", "", EUBO{}.Choice()),
-		method("raeubo", "EUBO where the expert's judgement is reliable", "Sinaga et al. 2026, Eq. 11", RAEUBO{}.Choice()),
+		method(
+			"mr-lpf", "comparisons alone: rounds of elimination", "Kayal et al. 2025, Alg. 1",
+			MRLPF{}.Choice(),
+		),
+		method(
+			"maxmin-lcb", "comparisons alone: a leader against its strongest rival",
+			"Kayal et al. 2025, App. D", MaxMinLCB{}.Choice(),
+		),
+		method(
+			"eubo", "comparisons alone: the pair whose better one is expected to be best", "",
+			EUBO{}.Choice(),
+		),
+		method(
+			"raeubo", "EUBO where the expert's judgement is reliable", "Sinaga et al. 2026, Eq. 11",
+			RAEUBO{}.Choice(),
+		),
 		method("utility-ei", "comparisons alone: expected improvement of the utility", "", EI{}.Choice()),
 		method("utility-ucb", "comparisons alone: confidence bound of the utility", "", UCB{}.Choice()),
-		method("anpei", "expected improvement less the noise of judgement", "Sinaga et al. 2026, Eq. 9", ANPEI{}.Choice()),
-		method("rahbo", "a confidence bound less the noise of judgement", "Sinaga et al. 2026, Eq. 10", RAHBO{}.Choice()),
+		method(
+			"anpei", "expected improvement less the noise of judgement",
+			"Sinaga et al. 2026, Eq. 9", ANPEI{}.Choice(),
+		),
+		method(
+			"rahbo", "a confidence bound less the noise of judgement", "Sinaga et al. 2026, Eq. 10",
+			RAHBO{}.Choice(),
+		),
 		method("random-duels", "comparisons at random", "", Random{}.Choice()),
 	},
 	New: NewPolicy,
 }
 
 func method(name, summary, source string, d definition.Choice) policies.Method {
-	return policies.Method{Name: name, Summary: summary, Source: source, Asks: "which of two is better", Policy: definition.Policy{Duel: d}}
+	return policies.Method{
+		Name: name, Summary: summary, Source: source, Asks: "which of two is better",
+		Policy: definition.Policy{Duel: d},
+	}
 }
 
 // policy has experts compare. They take turns, and each has a utility of their own.
 type policy struct {
-	def     definition.Campaign
-	version int
-	rule    *Rule
+	def  definition.Campaign
+	rule *Rule
 }
 
-// NewPolicy returns the policy of a complete definition as a version decided.
-func NewPolicy(def definition.Campaign, version int) (policies.Policy, error) {
+// NewPolicy returns the policy of a complete definition.
+func NewPolicy(def definition.Campaign) (policies.Policy, error) {
 	rule, err := New(def)
 	if err != nil {
 		return nil, err
 	}
-	return &policy{def, version, rule}, nil
+	return &policy{def, rule}, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
 
 func (p *policy) Needs() policies.Needs {
 	needs := policies.Needs{Objective: p.def.Stop.Target != nil}
@@ -75,8 +95,11 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	made := p.made(v)
 	if most := p.def.Budget.Comparisons; made.asked >= most {
 		detail := fmt.Sprintf("All %d comparisons have been made.", most)
-		if made.answered < made.asked && p.version >= policies.SinceThree {
-			detail = fmt.Sprintf("All %d comparisons have been asked, and %d of them answered.", made.asked, made.answered)
+		if made.answered < made.asked {
+			detail = fmt.Sprintf(
+				"All %d comparisons have been asked, and %d of them answered.", made.asked,
+				made.answered,
+			)
 		}
 		return d.Stop(policies.RuleBudget, events.CompletedBudget, detail), nil
 	}
@@ -96,14 +119,18 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 		spent = spent || proposal.Spent
 	}
 	if spent {
-		detail := fmt.Sprintf("Every expert has made their share of the %d comparisons, or needs no more.", p.def.Budget.Comparisons)
+		detail := fmt.Sprintf(
+			"Every expert has made their share of the %d comparisons, or needs no more.",
+			p.def.Budget.Comparisons,
+		)
 		return d.Stop(policies.RuleBudget, events.CompletedBudget, detail), nil
 	}
 	return d.Stop(policies.RuleIdentified, events.CompletedIdentified,
 		"The best composition is identified: comparisons have nothing more to tell."), nil
 }
 
-// comparisons counts those that count against the budget.
+// comparisons counts those that count against the budget: not what the campaign itself
+// withdrew.
 type comparisons struct {
 	asked, answered int
 	by              map[string]int // by expert, asked
@@ -113,7 +140,7 @@ func (p *policy) made(v policies.View) comparisons {
 	c := comparisons{by: make(map[string]int, len(p.def.Experts))}
 	for i := range v.Campaign.Questions {
 		q := &v.Campaign.Questions[i]
-		if q.Form != events.FormComparison || q.Volunteered || policies.Uncounted(q, p.version) {
+		if q.Form != events.FormComparison || q.Volunteered || q.Moot {
 			continue
 		}
 		c.by[q.Expert]++
@@ -138,24 +165,26 @@ func (p *policy) least(asked map[string]int, done map[string]bool) (index int) {
 }
 
 // compare puts a pair to an expert.
-func (p *policy) compare(v policies.View, d policies.Decision, expert int, proposal Proposal) policies.Decision {
+func (p *policy) compare(
+	v policies.View, d policies.Decision, expert int, proposal Proposal,
+) policies.Decision {
 	d.Candidates, d.Elimination = proposal.Candidates, proposal.Elimination
 	if m := v.Preferences[expert]; m != nil && m.Form != "" {
 		fit := m.Fit
 		d.Preference = &fit
 	}
-	return d.Ask(events.FormComparison, p.def.Experts[expert].Name, policies.RuleCompare, proposal.Reason, "Which of the two is better?")
+	return d.Ask(
+		events.FormComparison, p.def.Experts[expert].Name, policies.RuleCompare, proposal.Reason,
+		"Which of the two is better?",
+	)
 }
 
 func (p *policy) input(v policies.View, expert int, seed uint64) Input {
-	in := Input{
-		Space: v.Space, Questions: v.Campaign.Questions, Expert: p.def.Experts[expert].Name,
-		Model: v.Preferences[expert], Seed: seed,
+	name := p.def.Experts[expert].Name
+	return Input{
+		Space: v.Space, Questions: v.Campaign.Questions, Expert: name,
+		Model: v.Preferences[expert], Trouble: untaught(v, expert, name), Seed: seed,
 	}
-	if p.version >= policies.SinceThree {
-		in.Trouble = untaught(v, expert, in.Expert)
-	}
-	return in
 }
 
 // untaught says why there is no model of what an expert prefers, or none that has

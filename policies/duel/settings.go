@@ -111,7 +111,10 @@ func (s *Candidates) text() string {
 	if s.Beta == nil {
 		beta = "β by the rule " + s.BetaRule
 	}
-	return fmt.Sprintf("kernel lengthscale %.3g of the unit cube, %s, %d Sobol points where the space is not finite", *s.Lengthscale, beta, *s.Points)
+	return fmt.Sprintf(
+		"kernel lengthscale %.3g of the unit cube, %s, %d Sobol points where the space is not finite",
+		*s.Lengthscale, beta, *s.Points,
+	)
 }
 
 // missing names what a complete definition has and this one lacks.
@@ -195,7 +198,7 @@ func (utility) Check(def *definition.Campaign, _ definition.Path) []definition.F
 		return nil
 	}
 	return []definition.Fault{{At: definition.At("initial", "comparisons"),
-		Problem: "a utility cannot be modelled before the first comparison", Remedy: "write at least 1"}}
+		Problem: "a utility cannot be modeled before the first comparison", Remedy: "write at least 1"}}
 }
 
 // weight is that of the noise of judgement, by the map of the noise.
@@ -245,7 +248,9 @@ func (s *RAEUBO) Complete(def *definition.Campaign) {
 
 // Words implements definition.Settings.
 func (s *RAEUBO) Words(*definition.Campaign) string {
-	return fmt.Sprintf("the pair whose better one is expected to be best, less %s (raeubo)", noiseText(s.Alpha))
+	return fmt.Sprintf(
+		"the pair whose better one is expected to be best, less %s (raeubo)", noiseText(s.Alpha),
+	)
 }
 
 // EI compares the point of greatest expected improvement with the last winner.
@@ -277,7 +282,9 @@ func (s *UCB) Complete(def *definition.Campaign) {
 
 // Words implements definition.Settings.
 func (s *UCB) Words(*definition.Campaign) string {
-	return fmt.Sprintf("the best upper confidence bound (β = %s) with the last winner", format.Optional(s.Beta))
+	return fmt.Sprintf(
+		"the best upper confidence bound (β = %s) with the last winner", format.Optional(s.Beta),
+	)
 }
 
 // ANPEI is expected improvement less a multiple of the noise (Sinaga et al. 2026, Eq. 9).
@@ -298,7 +305,10 @@ func (s *ANPEI) Complete(def *definition.Campaign) {
 
 // Words implements definition.Settings.
 func (s *ANPEI) Words(*definition.Campaign) string {
-	return fmt.Sprintf("the greatest expected improvement less %s, with the last winner (anpei)", noiseText(s.Gamma))
+	return fmt.Sprintf(
+		"the greatest expected improvement less %s, with the last winner (anpei)",
+		noiseText(s.Gamma),
+	)
 }
 
 // RAHBO is a confidence bound less a multiple of the noise (Sinaga et al. 2026, Eq. 10).
@@ -322,7 +332,10 @@ func (s *RAHBO) Complete(def *definition.Campaign) {
 
 // Words implements definition.Settings.
 func (s *RAHBO) Words(*definition.Campaign) string {
-	return fmt.Sprintf("the best upper confidence bound (η = %s) less %s, with the last winner (rahbo)", format.Optional(s.Eta), noiseText(s.Gamma))
+	return fmt.Sprintf(
+		"the best upper confidence bound (η = %s) less %s, with the last winner (rahbo)",
+		format.Optional(s.Eta), noiseText(s.Gamma),
+	)
 }
 
 // Random compares compositions at random.

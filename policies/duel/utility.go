@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
-// proposeUtility chooses a pair by an acquisition of the modelled utility: EUBO
+// proposeUtility chooses a pair by an acquisition of the modeled utility: EUBO
 // and RAEUBO both points at once, the others one, against the last winner. It
 // takes a pair at random where the expert has compared nothing, or took all of it back.
 func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
@@ -54,7 +54,9 @@ func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
 		r    search.Result
 	}{{First, first}, {Second, second}} {
 		mean, sd := posterior.Posterior(c.r.X)
-		candidate := events.Candidate{Name: c.name, Parameters: c.r.Point, Score: &events.Score{Mean: mean, SD: sd}}
+		candidate := events.Candidate{Name: c.name, Parameters: c.r.Point, Score: &events.Score{
+			Mean: mean, SD: sd,
+		}}
 		if !math.IsNaN(c.r.Value) {
 			value := c.r.Value
 			candidate.Acquisition = &value
@@ -76,7 +78,9 @@ var reasons = map[string]string{
 }
 
 // pair searches for the pair that RAEUBO (Sinaga et al. 2026, Eq. 11) holds best; α = 0 is EUBO.
-func (r *Rule) pair(ctx context.Context, in Input, posterior *pref.Posterior, alpha float64) (first, second search.Result, err error) {
+func (r *Rule) pair(
+	ctx context.Context, in Input, posterior *pref.Posterior, alpha float64,
+) (first, second search.Result, err error) {
 	u, dim := in.Model.Utility, posterior.Dim()
 	q, g := posterior.NewPredictor(), pref.NewPairGrad(dim)
 	noiseX, noiseY := make([]float64, dim), make([]float64, dim)
@@ -106,7 +110,9 @@ func (r *Rule) pair(ctx context.Context, in Input, posterior *pref.Posterior, al
 }
 
 // one searches for one point; the other is the last winner.
-func (r *Rule) one(ctx context.Context, in Input, posterior *pref.Posterior) (first, second search.Result, err error) {
+func (r *Rule) one(
+	ctx context.Context, in Input, posterior *pref.Posterior,
+) (first, second search.Result, err error) {
 	u, dim := in.Model.Utility, posterior.Dim()
 	q := posterior.NewPredictor()
 	best := math.Inf(-1)
@@ -114,7 +120,9 @@ func (r *Rule) one(ctx context.Context, in Input, posterior *pref.Posterior) (fi
 		mean, _ := q.Posterior(x)
 		best = math.Max(best, mean)
 	}
-	dm, ds, dn := make([]float64, dim), make([]float64, dim), make([]float64, dim)
+	dm := make([]float64, dim)
+	ds := make([]float64, dim)
+	dn := make([]float64, dim)
 	value := func(dst []float64, mean, sd, noise float64, dm, ds, dn []float64) float64 {
 		switch r.name {
 		case EIName:
@@ -204,7 +212,9 @@ func (r *Rule) another(in Input, but string) (search.Result, error) {
 
 // bestCompared returns the compared composition of the greatest utility among
 // those that a condition on it and its key admits; without a point where there is none.
-func (r *Rule) bestCompared(in Input, posterior *pref.Posterior, admitted func(point definition.Point, key string) bool) (search.Result, error) {
+func (r *Rule) bestCompared(
+	in Input, posterior *pref.Posterior, admitted func(point definition.Point, key string) bool,
+) (search.Result, error) {
 	best := search.Result{Value: math.NaN()}
 	greatest := math.Inf(-1)
 	err := eachCompared(in.Model, func(point definition.Point) error {
@@ -217,7 +227,9 @@ func (r *Rule) bestCompared(in Input, posterior *pref.Posterior, admitted func(p
 			return err
 		}
 		if mean, _ := posterior.Posterior(x); mean > greatest {
-			greatest, best.Point, best.X = mean, point, x
+			greatest = mean
+			best.Point = point
+			best.X = x
 		}
 		return nil
 	})

@@ -10,14 +10,14 @@ import (
 
 // Width asks where the belief is still wide (Xu et al. 2024, Alg. 1 line 8).
 type Width struct {
-	// Threshold is g_thr in logits, PerExperiment the cap on questions before
+	// Threshold is g_thr in logits, MaxPerExperiment the cap on questions before
 	// one experiment.
-	Threshold     float64
-	PerExperiment int
-	// WhereItMatters asks only where the answer could change the action, and
+	Threshold        float64
+	MaxPerExperiment int
+	// OnlyIfDecisive asks only where the answer could change the action, and
 	// Gate only while the labels predict what is measured; with cobol the expert
 	// has to earn it first (see [Schedule]).
-	WhereItMatters, Gate bool
+	OnlyIfDecisive, Gate bool
 }
 
 // Verdict says what to do with an aided candidate.
@@ -39,7 +39,7 @@ func (w *Width) Judge(b events.Interval) (Verdict, []events.Test) {
 	if !wide.Holds {
 		return Sure, tests
 	}
-	if !w.WhereItMatters {
+	if !w.OnlyIfDecisive {
 		return Ask, tests
 	}
 	lower := events.Test{Name: "handover: the expert may accept (lower belief bound against 0)",
@@ -68,7 +68,7 @@ const (
 )
 
 // OpenGate compares the expert's labels with what the objective model says at
-// the labelled compositions, and reports whether the labels predict it.
+// the labeled compositions, and reports whether the labels predict it.
 //
 // The labels are regressed on the standardized posterior mean (smaller is
 // better): P(reject) = S(b₀ + b₁·mean), with normal priors on b₀ and b₁ and
@@ -81,7 +81,9 @@ func OpenGate(mean, sd []float64, reject []bool) (open bool, test events.Test) {
 	var h00, h01, h11 float64
 	for range 50 {
 		g0, g1 := -b0/(gateShiftSD*gateShiftSD), -(b1-gateSlope)/(gateSlopeSD*gateSlopeSD)
-		h00, h01, h11 = 1/(gateShiftSD*gateShiftSD), 0, 1/(gateSlopeSD*gateSlopeSD)
+		h00 = 1 / (gateShiftSD * gateShiftSD)
+		h01 = 0
+		h11 = 1 / (gateSlopeSD * gateSlopeSD)
 		for i := range mean {
 			z := mean[i] / (1 + sd[i]*sd[i])
 			p := 1 / (1 + math.Exp(-(b0 + b1*z)))
@@ -91,7 +93,9 @@ func OpenGate(mean, sd []float64, reject []bool) (open bool, test events.Test) {
 			}
 			g0, g1 = g0+r, g1+r*z
 			v := p * (1 - p)
-			h00, h01, h11 = h00+v, h01+v*z, h11+v*z*z
+			h00 = h00 + v
+			h01 = h01 + v*z
+			h11 = h11 + v*z*z
 		}
 		det := h00*h11 - h01*h01
 		d0, d1 := (h11*g0-h01*g1)/det, (h00*g1-h01*g0)/det

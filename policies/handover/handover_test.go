@@ -11,8 +11,8 @@ import (
 
 // The verdict follows from where the belief's interval lies.
 func TestJudge(t *testing.T) {
-	rule := handover.Width{Threshold: 0.1, PerExperiment: 10, WhereItMatters: true}
-	paper := handover.Width{Threshold: 0.1, PerExperiment: 10}
+	rule := handover.Width{Threshold: 0.1, MaxPerExperiment: 10, OnlyIfDecisive: true}
+	paper := handover.Width{Threshold: 0.1, MaxPerExperiment: 10}
 	for _, c := range []struct {
 		name         string
 		belief       events.Interval

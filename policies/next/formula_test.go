@@ -32,7 +32,7 @@ func valley(t *testing.T, goal string) *objective.Model {
 	}
 	apply(&events.ModelFitted{Model: events.ModelObjective, Objective: &events.ObjectiveFit{
 		Kernel: "rbf", Lengthscales: []float64{0.15}, OutputScale: 1, Noise: 0.05, Scale: 1, Observations: 4}})
-	m, err := p.Model()
+	m, err := p.Model(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,10 @@ func model(t *testing.T) *objective.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	view := core.View()
+	view, err := core.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	return view.Objective
 }
 

@@ -28,11 +28,11 @@ import (
 func Run(t testing.TB, p policies.Policy, v policies.View, seed uint64) policies.Decision {
 	t.Helper()
 	before := encode(t, v.Campaign)
-	first, err := p.Decide(context.Background(), v, seed)
+	first, err := p.Decide(t.Context(), v, seed)
 	if err != nil {
 		t.Fatalf("decide: %v", err)
 	}
-	second, err := p.Decide(context.Background(), v, seed)
+	second, err := p.Decide(t.Context(), v, seed)
 	if err != nil {
 		t.Fatalf("decide again: %v", err)
 	}
@@ -68,13 +68,13 @@ func Run(t testing.TB, p policies.Policy, v policies.View, seed uint64) policies
 		}
 	case events.ActionStop:
 		if first.Completed == nil || first.Completed.Detail == "" {
-			t.Error("the campaign is ended without a word")
+			t.Error("the campaign is ended silently")
 		}
 	default:
 		t.Errorf("%q is not an action", first.Action)
 	}
 
-	cancelled, cancel := context.WithCancel(context.Background())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	switch hasty, err := p.Decide(cancelled, v, seed); {
 	case errors.Is(err, context.Canceled):

@@ -54,15 +54,15 @@ func avoided(v policies.View) (avoidance, error) {
 	}
 	for i := range v.Campaign.Experiments {
 		x := &v.Campaign.Experiments[i]
-		fruitless := x.Status == campaign.Infeasible || x.Status == campaign.Failed && v.Feasibility != nil
-		if !x.Status.Open() && (!fruitless || x.Excluded) {
+		withoutResult := x.Status == campaign.Infeasible || x.Status == campaign.Failed && v.Feasibility != nil
+		if !x.Status.Open() && (!withoutResult || x.Excluded) {
 			continue
 		}
 		key, err := v.Space.Key(x.Parameters)
 		if err != nil {
 			return a, err
 		}
-		if a.pending[key] || a.failed[key] && fruitless || fruitless && measured[key] {
+		if a.pending[key] || a.failed[key] && withoutResult || withoutResult && measured[key] {
 			continue
 		}
 		u, err := v.Space.Encode(x.Parameters)
@@ -72,7 +72,7 @@ func avoided(v policies.View) (avoidance, error) {
 		if !a.failed[key] {
 			a.points = append(a.points, u)
 		}
-		if fruitless {
+		if withoutResult {
 			a.failed[key] = true
 			continue
 		}
@@ -85,9 +85,11 @@ func avoided(v policies.View) (avoidance, error) {
 // Find returns the composition to measure at which an acquisition is smallest: it
 // respects what is feasible and keeps away from what is under way or only ever failed.
 // starts are searched from beside the measured compositions.
-func (s *Step) Find(ctx context.Context, f next.Acquisition, which Search, starts ...[]float64) (search.Result, error) {
+func (s *Step) Find(
+	ctx context.Context, f next.Acquisition, which Search, starts ...[]float64,
+) (search.Result, error) {
 	if s.View.Feasibility != nil {
-		f = sum(f, s.View.Feasibility.Surprise())
+		f = sum(f, s.View.Feasibility.NegLogFeasibility())
 	}
 	a := s.avoid
 	if len(a.points) == 0 {
@@ -233,7 +235,7 @@ func (s *Step) likelihood(d policies.Decision) (policies.Decision, error) {
 // observation of the objective, but suggesting it again would be no use. It is
 // what campaigns do that do not want a model of what is feasible; with one, the
 // objective is not told anything that was not measured.
-func pessimistic(v policies.View) (*objective.Model, error) {
+func pessimistic(ctx context.Context, v policies.View) (*objective.Model, error) {
 	if v.Feasibility != nil {
 		return v.Objective, nil
 	}
@@ -261,5 +263,5 @@ func pessimistic(v policies.View) (*objective.Model, error) {
 		}
 		failed = append(failed, u)
 	}
-	return v.Objective.FantasizeWorst(failed)
+	return v.Objective.FantasizeWorst(ctx, failed)
 }

@@ -104,12 +104,12 @@ func TestExcludedFailureIsNotAvoided(t *testing.T) {
 	if err != nil || len(a.points) != 0 || len(a.failed) != 0 {
 		t.Errorf("%+v %v", a, err)
 	}
-	if believed, err := pessimistic(m.View); err != nil || believed != m.View.Objective { // one that fails would be worse than all
+	if believed, err := pessimistic(t.Context(), m.View); err != nil || believed != m.View.Objective { // one that fails would be worse than all
 		t.Errorf("the model believes it to be bad: %v", err)
 	}
 }
 
-// Law: a barrier's gradient is that of its value, it is finite at its centre and
+// Law: a barrier's gradient is that of its value, it is finite at its center and
 // nothing far away.
 func TestBarrier(t *testing.T) {
 	f := barrier([][]float64{{0.5, 0.5}, {0.52, 0.51}}, 0.03)
@@ -127,7 +127,7 @@ func TestBarrier(t *testing.T) {
 		}
 	}
 	if at := f([]float64{0.5, 0.5}, nil); math.IsInf(at, 0) || at < 20 {
-		t.Errorf("at its centre it is %v", at)
+		t.Errorf("at its center it is %v", at)
 	}
 	if far := f([]float64{0.9, 0.1}, nil); far > 1e-12 {
 		t.Errorf("far away it is %v", far)

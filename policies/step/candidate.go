@@ -24,11 +24,15 @@ const (
 
 // Minimize minimizes an acquisition over the space, from further starts beside the
 // measured compositions. It may end anywhere: see [Step.Find] for what is to be measured.
-func (s *Step) Minimize(ctx context.Context, f next.Acquisition, which Search, starts ...[]float64) (search.Result, error) {
+func (s *Step) Minimize(
+	ctx context.Context, f next.Acquisition, which Search, starts ...[]float64,
+) (search.Result, error) {
 	return s.minimize(ctx, f, which, nil, starts)
 }
 
-func (s *Step) minimize(ctx context.Context, f next.Acquisition, which Search, skip map[string]bool, starts [][]float64) (search.Result, error) {
+func (s *Step) minimize(
+	ctx context.Context, f next.Acquisition, which Search, skip map[string]bool, starts [][]float64,
+) (search.Result, error) {
 	seed := s.seed + uint64(which)
 	if which == SearchUnaided {
 		seed = s.unaidedSeed()
@@ -44,7 +48,9 @@ func (s *Step) Acquisition() (next.Acquisition, error) {
 
 // Unaided returns the decision with the unaided candidate: the optimum of the
 // acquisition alone. Where nothing is left to measure the decision is made.
-func (s *Step) Unaided(ctx context.Context, d policies.Decision, acquisition next.Acquisition) (policies.Decision, search.Result, error) {
+func (s *Step) Unaided(
+	ctx context.Context, d policies.Decision, acquisition next.Acquisition,
+) (policies.Decision, search.Result, error) {
 	unaided, err := s.Find(ctx, acquisition, SearchUnaided)
 	if errors.Is(err, search.ErrExhausted) {
 		return exhausted(d), unaided, nil
@@ -72,9 +78,10 @@ func (s *Step) describe(name string, r search.Result) (events.Candidate, error) 
 	model := s.View.Objective
 	mean, sd := model.Posterior(r.X)
 	prediction := model.PredictAt(r.X)
-	optimistic, pessimistic := model.Outside(mean-s.Beta*sd), model.Outside(mean+s.Beta*sd)
+	optimistic, pessimistic := model.Untransform(mean-s.Beta*sd), model.Untransform(mean+s.Beta*sd)
 	c := events.Candidate{
-		Name: name, Parameters: r.Point, Prediction: &prediction, Optimistic: &optimistic, Pessimistic: &pessimistic,
+		Name: name, Parameters: r.Point, Prediction: &prediction, Optimistic: &optimistic,
+		Pessimistic: &pessimistic,
 	}
 	if !math.IsNaN(r.Value) {
 		value := r.Value

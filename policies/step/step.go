@@ -38,8 +38,7 @@ func Begin(p policies.Policy, v policies.View, seed uint64) policies.Decision {
 
 // Step is one step of a policy that searches a model of the objective.
 type Step struct {
-	Def     *definition.Campaign
-	Version int
+	Def *definition.Campaign
 	// View is the policy's view; its Objective expects the results of what is under way.
 	View policies.View
 	// Rule makes the acquisition of the unaided candidate; Beta is β of the confidence
@@ -56,18 +55,19 @@ type Step struct {
 	tried map[string]bool
 }
 
-// Modelled makes the decisions of a policy that searches a model.
-type Modelled struct {
-	Def     *definition.Campaign
-	Version int
-	Rule    next.Rule
+// Modeled makes the decisions of a policy that searches a model.
+type Modeled struct {
+	Def  *definition.Campaign
+	Rule next.Rule
 	// Choose makes the decision of a step.
 	Choose func(ctx context.Context, s *Step, d policies.Decision) (policies.Decision, error)
 }
 
 // Decide makes the decision. While there is no model, and where it cannot be used, that
 // is a point of a design: a model must not stop the campaign.
-func (m Modelled) Decide(ctx context.Context, v policies.View, d policies.Decision) (policies.Decision, error) {
+func (m Modeled) Decide(
+	ctx context.Context, v policies.View, d policies.Decision,
+) (policies.Decision, error) {
 	if v.Objective == nil {
 		remark := " There is no model of the objective yet."
 		if v.ObjectiveError != nil {
@@ -82,8 +82,10 @@ func (m Modelled) Decide(ctx context.Context, v policies.View, d policies.Decisi
 	return Design(m.Def, v, d, definition.DesignSobol, Unusable(err))
 }
 
-func (m Modelled) decide(ctx context.Context, v policies.View, d policies.Decision) (policies.Decision, error) {
-	s, err := open(m, v, d.Seed)
+func (m Modeled) decide(
+	ctx context.Context, v policies.View, d policies.Decision,
+) (policies.Decision, error) {
+	s, err := open(ctx, m, v, d.Seed)
 	if err != nil {
 		return d, err
 	}
@@ -94,19 +96,19 @@ func (m Modelled) decide(ctx context.Context, v policies.View, d policies.Decisi
 }
 
 // open begins a step.
-func open(m Modelled, v policies.View, seed uint64) (*Step, error) {
+func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, error) {
 	if v.FeasibilityError != nil {
 		return nil, v.FeasibilityError
 	}
-	s := &Step{Def: m.Def, Version: m.Version, Rule: m.Rule, View: v, Turn: turn.Questions(v.Campaign), seed: seed}
+	s := &Step{Def: m.Def, Rule: m.Rule, View: v, Turn: turn.Questions(v.Campaign), seed: seed}
 	var err error
 	if s.avoid, err = avoided(v); err != nil {
 		return nil, err
 	}
-	if s.View.Objective, err = pessimistic(v); err != nil {
+	if s.View.Objective, err = pessimistic(ctx, v); err != nil {
 		return nil, err
 	}
-	if s.View.Objective, err = s.View.Objective.Fantasize(s.avoid.underWay); err != nil {
+	if s.View.Objective, err = s.View.Objective.Fantasize(ctx, s.avoid.underWay); err != nil {
 		return nil, err
 	}
 	if s.Beta, err = next.Beta(m.Rule, s.View.Objective); err != nil {
@@ -133,11 +135,14 @@ func (s *Step) unaidedSeed() uint64 {
 func (s *Step) Expert() int { return turn.Expert(s.View.Campaign, s.Def) }
 
 // QuestionsSpent reports whether no question is left of the budget of questions.
-func (s *Step) QuestionsSpent() bool { return turn.QuestionsSpent(s.View.Campaign, s.Def, s.Version) }
+func (s *Step) QuestionsSpent() bool { return turn.QuestionsSpent(s.View.Campaign, s.Def) }
 
 // Spent is the decision for the unaided candidate where no question is left.
 func Spent(d policies.Decision) policies.Decision {
-	return d.Run(policies.Unaided, policies.RuleLabelBudget, "The budget of questions is spent: the campaign goes on unaided.")
+	return d.Run(
+		policies.Unaided, policies.RuleLabelBudget,
+		"The budget of questions is spent: the campaign goes on unaided.",
+	)
 }
 
 // RunUnaided is the decision for the unaided candidate where nobody's help is used.

@@ -24,7 +24,7 @@ const prior = 1. / 3
 
 // slopes are the strengths, in logits per standard deviation of what was
 // measured, that an informative expert may have, each as likely as another: the
-// labeller of Xu et al. 2024 (Example 2.2) with a = 1 has 1 to 1.5 on
+// labeler of Xu et al. 2024 (Example 2.2) with a = 1 has 1 to 1.5 on
 // the electrolyte, Ackley's and Hölder's function, with a = 2 twice that.
 var slopes = []float64{0.5, 1, 1.5, 2, 3}
 
@@ -37,7 +37,7 @@ const interceptSD = 3
 // posterior at their compositions is not finite.
 var ErrEvidence = errors.New("the labels cannot be compared with what was measured")
 
-// Weigh compares labels with what the objective's model says of the labelled
+// Weigh compares labels with what the objective's model says of the labeled
 // compositions; joint is its posterior there, standardized, smaller being
 // better. reject[i] is label i, example[i] whether it was given as an example
 // before anything was asked.
@@ -79,11 +79,13 @@ func Weigh(joint *gp.Joint, reject, example []bool) (Evidence, error) {
 		return Evidence{}, err
 	}
 	total := prior*helps + prior + prior*misleads
-	return Evidence{Helps: prior * helps / total, Guesses: prior / total, Misleads: prior * misleads / total}, nil
+	return Evidence{
+		Helps: prior * helps / total, Guesses: prior / total, Misleads: prior * misleads / total,
+	}, nil
 }
 
 // laplace approximates the probability of labels. The latent variables are u =
-// b₀ + b·f at the labelled compositions, normal with mean m and covariance K.
+// b₀ + b·f at the labeled compositions, normal with mean m and covariance K.
 type laplace struct {
 	joint           *gp.Joint
 	reject, example []bool
@@ -95,7 +97,10 @@ type laplace struct {
 
 func newLaplace(joint *gp.Joint, reject, example []bool) *laplace {
 	n := len(reject)
-	l := &laplace{joint: joint, reject: reject, example: example, n: n, k: make([]float64, n*n), b: make([]float64, n*n)}
+	l := &laplace{
+		joint: joint, reject: reject, example: example, n: n, k: make([]float64, n*n),
+		b: make([]float64, n*n),
+	}
 	for _, v := range []*[]float64{&l.m, &l.a, &l.u, &l.w, &l.g, &l.rhs, &l.c, &l.at, &l.ut} {
 		*v = make([]float64, n)
 	}

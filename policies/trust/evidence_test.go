@@ -69,7 +69,7 @@ func TestWeighTellsExpertsApart(t *testing.T) {
 			}
 			t.Logf("%s, shift %v: %d of %d", c.name, shift, right, runs)
 			if right < c.least {
-				t.Errorf("%s, shift %v: recognised in %d of %d runs, want %d", c.name, shift, right, runs, c.least)
+				t.Errorf("%s, shift %v: recognized in %d of %d runs, want %d", c.name, shift, right, runs, c.least)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func TestWeighIsSymmetric(t *testing.T) {
 
 // The same label of the same composition ten times is not ten labels: beside
 // each other they tell less than spread out.
-func TestWeighCountsNeighboursOnce(t *testing.T) {
+func TestWeighCountsNeighborsOnce(t *testing.T) {
 	joint := func(n int, correlation float64) *gp.Joint {
 		j := &gp.Joint{Mean: make([]float64, n), Cov: make([]float64, n*n)}
 		for a := range n {

@@ -35,7 +35,9 @@ func (a *Augmented) Err() error { return a.err }
 
 // augment adds a term of the belief's lower bound g̲ to an acquisition: term returns its
 // value and its derivative by g̲.
-func augment(objective next.Acquisition, b *belief.Model, term func(bound float64) (value, slope float64)) *Augmented {
+func augment(
+	objective next.Acquisition, b *belief.Model, term func(bound float64) (value, slope float64),
+) *Augmented {
 	a := new(Augmented)
 	var dBelief []float64
 	a.at = func(x, grad []float64) float64 {
@@ -84,7 +86,7 @@ const DefaultEta = 3.0
 
 // Optimism widens the confidence bound of the aided candidate, in its search and
 // in the no-harm test, for an expert who has earned it: f̲ = μ − 3βσ. With β = 1
-// a campaign that has settled in a basin holds nothing else possible: the
+// a campaign that has settled in a basin considers nothing else possible: the
 // first no-harm test fails wherever an expert could help, and one who was
 // followed only from the eleventh of 50 experiments on changed next to nothing, on
 // Ackley 4 as on Hölder's table (docs/results.md).

@@ -57,7 +57,10 @@ func TestAcquisition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	view := core.View()
+	view, err := core.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	c, b := cobol(t), view.Beliefs[0]
 	base := next.Bound(view.Objective, -1)
 	augmented := c.Augment(base, b, 0.7)

@@ -25,9 +25,18 @@ var Family = policies.Family{
 		{Part: policies.Handover, Name: policies.Never, Settings: func() definition.Settings { return new(Never) }},
 	},
 	Methods: []policies.Method{
-		{Name: "lcb", Summary: "confidence bound, nobody is asked", Policy: policies.Alone(next.LCB{}.Choice())},
-		{Name: "logei", Summary: "expected improvement, nobody is asked", Policy: policies.Alone(next.LogEI{}.Choice())},
-		{Name: "thompson", Summary: "Thompson sampling, nobody is asked", Policy: policies.Alone(next.Thompson{}.Choice())},
+		{
+			Name: "lcb", Summary: "confidence bound, nobody is asked",
+			Policy: policies.Alone(next.LCB{}.Choice()),
+		},
+		{
+			Name: "logei", Summary: "expected improvement, nobody is asked",
+			Policy: policies.Alone(next.LogEI{}.Choice()),
+		},
+		{
+			Name: "thompson", Summary: "Thompson sampling, nobody is asked",
+			Policy: policies.Alone(next.Thompson{}.Choice()),
+		},
 		{Name: "sobol", Summary: "a space-filling design", Policy: policies.Alone(next.Sobol{}.Choice())},
 		{Name: "random", Summary: "compositions at random", Policy: policies.Alone(next.Random{}.Choice())},
 	},
@@ -36,21 +45,20 @@ var Family = policies.Family{
 
 // policy runs the unaided candidate of each step, or the next point of a design.
 type policy struct {
-	def     definition.Campaign
-	version int
-	rule    next.Rule // nil for a design
+	def  definition.Campaign
+	rule next.Rule // nil for a design
 }
 
-// New returns the policy of a complete definition as a version decided.
-func New(def definition.Campaign, version int) (policies.Policy, error) {
+// New returns the policy of a complete definition.
+func New(def definition.Campaign) (policies.Policy, error) {
 	rule, err := next.New(def.Policy.Next)
 	if err != nil {
 		return nil, err
 	}
-	return &policy{def, version, rule}, nil
+	return &policy{def, rule}, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
 
 func (p *policy) Needs() policies.Needs {
 	return policies.Needs{Objective: p.rule != nil || p.def.Stop.Target != nil}
@@ -62,7 +70,7 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 		return d, nil
 	}
 	if p.rule != nil {
-		m := step.Modelled{Def: &p.def, Version: p.version, Rule: p.rule, Choose: choose}
+		m := step.Modeled{Def: &p.def, Rule: p.rule, Choose: choose}
 		return m.Decide(ctx, v, d)
 	}
 	kind := definition.DesignSobol

@@ -121,7 +121,9 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 
 // answer takes an answer into account, in place of an earlier one to the same
 // question. A pinpoint says nothing about a belief.
-func (p *Projection) answer(expert, question string, form events.Form, options []definition.Point, a events.Answer) {
+func (p *Projection) answer(
+	expert, question string, form events.Form, options []definition.Point, a events.Answer,
+) {
 	x := p.expert(expert)
 	changes := 0
 	switch form {
@@ -146,7 +148,7 @@ func (x *Expert) label(question string, point definition.Point, label events.Lab
 		return changes
 	}
 	added := Label{Question: question, Point: point, Reject: label != events.LabelAccept}
-	x.Labels = projections.InOrder(x.Labels, added, func(l Label) string { return l.Question })
+	x.Labels = projections.InOrder(x.Labels, added, func(l Label) int { return events.QuestionNumber(l.Question) })
 	return changes + 1
 }
 

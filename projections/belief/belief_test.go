@@ -63,7 +63,7 @@ func begin(t *testing.T, def definition.Campaign) *fold {
 		}
 	}
 	var err error
-	if f.objective, err = p.Model(); err != nil {
+	if f.objective, err = p.Model(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	f.Configure(needs(def))
@@ -236,7 +236,7 @@ func sigmoid(g float64) float64 { return 1 / (1 + math.Exp(-g)) }
 func logit(p float64) float64   { return math.Log(p / (1 - p)) }
 
 // within, times the norm, is how exactly the numerical bounds agree with closed forms:
-// with a jitter of 1e-8 the score at a labelled composition is that of the label to √(2e-8).
+// with a jitter of 1e-8 the score at a labeled composition is that of the label to √(2e-8).
 const within = 2e-4
 
 // Law: one rejected composition, with the norm bound B and the confidence c: the

@@ -30,7 +30,7 @@ type Model struct {
 	// Labels and Comparisons are those the belief was made from.
 	Labels      []Label
 	Comparisons []projections.Comparison
-	// X are the labelled compositions in the unit cube, a row for each label.
+	// X are the labeled compositions in the unit cube, a row for each label.
 	X [][]float64
 	// Fit is the adaptation that a confidence set was made with; nil where the
 	// belief was stated.
@@ -193,7 +193,9 @@ func (p *Projection) FitBelief(expert string, obj *objective.Model) (events.Beli
 	if x.Fit != nil {
 		fit = *x.Fit
 	}
-	rule := choice.NormRule{MaxNorm: math.Inf(1), DoubleC: p.needs.DoubleConfidence, Jitter: choice.DefaultJitter}
+	rule := choice.NormRule{
+		MaxNorm: math.Inf(1), DoubleC: p.needs.DoubleConfidence, Jitter: choice.DefaultJitter,
+	}
 	if p.needs.MaxNorm != nil {
 		rule.MaxNorm = *p.needs.MaxNorm
 	}

@@ -67,22 +67,37 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
-		s.Name, s.Status, s.DefinedAt = e.Campaign, Running, e.Time
-		s.Definition, s.Source, s.DefinedBy = &p.Definition, p.Source, e.ID
-		s.Instance, s.Rules, s.Trace = p.Instance, p.Rules, e.Trace
+		s.Name = e.Campaign
+		s.Status = Running
+		s.DefinedAt = e.Time
+		s.Definition = &p.Definition
+		s.Source = p.Source
+		s.DefinedBy = e.ID
+		s.Instance, s.Trace = p.Instance, e.Trace
 	case *events.CampaignAmended:
-		s.Definition, s.Source, s.DefinedBy = &p.Definition, p.Source, e.ID
+		s.Definition = &p.Definition
+		s.Source = p.Source
+		s.DefinedBy = e.ID
 		if s.Status == Completed {
-			s.Status, s.Reason, s.EndedAt = Running, "", time.Time{}
+			s.Status = Running
+			s.Reason = ""
+			s.EndedAt = time.Time{}
 		}
 	case *events.CampaignPaused:
 		s.Status, s.Reason = Paused, p.Reason
 	case *events.CampaignResumed:
-		s.Status, s.Reason, s.ResumedAt, s.ResumedOn = Running, "", len(s.Experiments), e.Time
+		s.Status = Running
+		s.Reason = ""
+		s.ResumedAt = len(s.Experiments)
+		s.ResumedOn = e.Time
 	case *events.CampaignStopped:
-		s.Status, s.Reason, s.EndedAt = Stopped, p.Reason, e.Time
+		s.Status = Stopped
+		s.Reason = p.Reason
+		s.EndedAt = e.Time
 	case *events.CampaignCompleted:
-		s.Status, s.Reason, s.EndedAt = Completed, p.Reason, e.Time
+		s.Status = Completed
+		s.Reason = p.Reason
+		s.EndedAt = e.Time
 	case *events.RecoveryDone:
 		s.Recoveries++
 		if p.Epoch != "" {
@@ -94,7 +109,8 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	case *events.ExperimentRequested, *events.ExperimentDispatched, *events.ExperimentStarted,
 		*events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentCancelled,
 		*events.ExperimentUnresolved, *events.ExperimentResolved, *events.MeasurementCorrected,
-		*events.InstrumentStalled, *events.ExperimentInfeasible, *events.ExperimentDeferred, *events.MeasurementFlagged,
+		*events.InstrumentStalled, *events.ExperimentInfeasible, *events.ExperimentDeferred,
+		*events.MeasurementFlagged,
 		*events.ExperimentCorrected:
 		return s.applyExperiment(e, payload)
 
@@ -103,36 +119,39 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		return s.applyQuestion(e, payload)
 
 	case *events.RegionExcluded:
-		if next := ExclusionID(len(s.Exclusions)); p.Exclusion != next {
+		if next := events.ExclusionID(len(s.Exclusions) + 1); p.Exclusion != next {
 			return fmt.Sprintf("exclusion %s is out of order, %s was next", p.Exclusion, next)
 		}
 		s.Exclusions = append(s.Exclusions, Exclusion{
 			ID: p.Exclusion, Region: p.Region, About: p.About, Reason: p.Reason, Actor: e.Actor, Time: e.Time,
 		})
 	case *events.RegionAllowed:
-		i := index('n', p.Exclusion, len(s.Exclusions))
+		exclusion := s.exclusion(p.Exclusion)
 		switch {
-		case i < 0:
+		case exclusion == nil:
 			return fmt.Sprintf("there is no exclusion %s", p.Exclusion)
-		case s.Exclusions[i].Lifted:
+		case exclusion.Lifted:
 			return fmt.Sprintf("%s was taken back before", p.Exclusion)
 		}
-		s.Exclusions[i].Lifted = true
+		exclusion.Lifted = true
 
 	case *events.ModelFitted:
 		s.Failure = ""
 	case *events.ModelFitFailed:
 		s.Failure = p.Cause
 	case *events.DecisionMade:
-		if p.Decision != DecisionID(s.Decisions) {
-			return fmt.Sprintf("decision %s is out of order, %s was next", p.Decision, DecisionID(s.Decisions))
+		if next := events.DecisionID(s.Decisions + 1); p.Decision != next {
+			return fmt.Sprintf("decision %s is out of order, %s was next", p.Decision, next)
 		}
 		s.Decisions++
 	case *events.TrustAdjusted:
 		for i := range s.Trust {
 			if s.Trust[i].Expert == p.Expert {
 				if s.Trust[i].Lambda != p.From {
-					return fmt.Sprintf("it moves the trust in %s from %v, which was %v", p.Expert, p.From, s.Trust[i].Lambda)
+					return fmt.Sprintf(
+						"it moves the trust in %s from %v, which was %v", p.Expert, p.From,
+						s.Trust[i].Lambda,
+					)
 				}
 				s.Trust[i].Lambda = p.To
 				return ""
@@ -197,12 +216,19 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 		return nil
 	}
 	end := func(x *Experiment, status ExperimentStatus, cause string) {
-		x.Status, x.Cause, x.Stalled, x.EndedAt, x.Source = status, cause, false, e.Time, e.ID
+		x.Status = status
+		x.Cause = cause
+		x.Stalled = false
+		x.EndedAt = e.Time
+		x.Source = e.ID
 	}
 	// stands returns the named experiment if its outcome stands in the given event.
 	stands := func(id, source string, statuses ...ExperimentStatus) *Experiment {
 		if x := s.Experiment(id); x != nil && !x.Status.Open() && x.Source != source {
-			problem = fmt.Sprintf("it corrects event %s, but the result of %s stands in event %s", source, x.ID, x.Source)
+			problem = fmt.Sprintf(
+				"it corrects event %s, but the result of %s stands in event %s", source, x.ID,
+				x.Source,
+			)
 			return nil
 		}
 		return expect(id, statuses...)
@@ -210,16 +236,24 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 
 	switch p := payload.(type) {
 	case *events.ExperimentRequested:
-		if next := ExperimentID(len(s.Experiments)); p.Experiment != next {
+		if next := events.ExperimentID(len(s.Experiments) + 1); p.Experiment != next {
 			return fmt.Sprintf("experiment %s is out of order, %s was next", p.Experiment, next)
 		}
+		turn := s.turnOf(p)
+		s.Turns = max(s.Turns, turn)
 		s.Experiments = append(s.Experiments, Experiment{
 			ID: p.Experiment, Status: Requested, Parameters: p.Parameters, Origin: p.Origin,
-			Decision: p.Decision, Replicate: p.Replicate, RequestedAt: e.Time, LastEvent: e.ID, Trace: e.Trace,
+			Decision: p.Decision, Turn: turn, Replicate: p.Replicate,
+			RequestedAt: e.Time, LastEvent: e.ID, Trace: e.Trace,
 		})
 	case *events.ExperimentDispatched:
 		if x := expect(p.Experiment, Requested); x != nil {
-			x.Status, x.Command, x.Instrument, x.Identity, x.Real, x.DispatchedAt = Dispatched, p.Command, p.Instrument, p.Identity, !e.Simulated, e.Time
+			x.Status = Dispatched
+			x.Command = p.Command
+			x.Instrument = p.Instrument
+			x.Identity = p.Identity
+			x.Real = !e.Simulated
+			x.DispatchedAt = e.Time
 		}
 	case *events.ExperimentStarted:
 		if x := expect(p.Experiment, Dispatched); x != nil {
@@ -231,7 +265,9 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
 			end(x, Measured, "")
 			m := p.Measurement
-			x.Measurement, x.Instrument, x.Simulated = &m, p.Instrument, e.Simulated
+			x.Measurement = &m
+			x.Instrument = p.Instrument
+			x.Simulated = e.Simulated
 		}
 	case *events.ExperimentFailed:
 		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
@@ -257,7 +293,9 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 		}
 	case *events.ExperimentUnresolved:
 		if x := expect(p.Experiment, Dispatched, Started); x != nil {
-			x.Status, x.Cause, x.Stalled = Unresolved, p.Cause, false
+			x.Status = Unresolved
+			x.Cause = p.Cause
+			x.Stalled = false
 		}
 	case *events.ExperimentResolved:
 		status, known := statusOf[p.Resolution]
@@ -288,7 +326,9 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 			corrected.Actual, x.Elsewhere = p.Actual, false
 		}
 		corrected.Further = Merge(corrected.Further, p.Further)
-		x.Measurement, x.Source, x.Excluded = &corrected, e.ID, p.Excluded
+		x.Measurement = &corrected
+		x.Source = e.ID
+		x.Excluded = p.Excluded
 		x.Flag = nil // a person's word is the last
 	case *events.ExperimentCorrected:
 		return s.correctOutcome(e, p)

@@ -40,7 +40,7 @@ type fold struct {
 // begin is a campaign of at most 10 experiments that has been defined: event 1.
 func begin(t *testing.T) *fold {
 	f := &fold{t, campaign.New()}
-	f.must(&events.CampaignDefined{Instance: "w", Rules: 1, Definition: definition.Campaign{Name: "c", Budget: definition.Budget{Experiments: 10}}})
+	f.must(&events.CampaignDefined{Instance: "w", Definition: definition.Campaign{Name: "c", Budget: definition.Budget{Experiments: 10}}})
 	return f
 }
 
@@ -535,7 +535,7 @@ func TestCounting(t *testing.T) {
 	}
 	f.must(&events.ModelFitted{}, &events.RecoveryDone{Epoch: "w2"}, &events.RecoveryDone{}, &events.NoteAdded{Text: "stirred", About: "e1"})
 	s := f.State()
-	if s.Failure != "" || s.Recoveries != 2 || s.Epoch != "w2" || s.Instance != "w" || s.Rules != 1 || s.Name != "c" || s.Trace != "t1" || s.DefinedBy != "i1" {
+	if s.Failure != "" || s.Recoveries != 2 || s.Epoch != "w2" || s.Instance != "w" || s.Name != "c" || s.Trace != "t1" || s.DefinedBy != "i1" {
 		t.Errorf("the state is %+v", s)
 	}
 	if len(s.Notes) != 1 || s.Notes[0].Text != "stirred" || s.Notes[0].About != "e1" || s.Notes[0].Actor != "person:ada" {

@@ -15,7 +15,8 @@ func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem s
 	case *events.QuestionAsked:
 		return s.ask(e, Question{
 			ID: p.Question, Form: p.Form, Expert: p.Expert, Options: p.Options, Suggestion: p.Suggestion,
-			Explanation: p.Explanation, Attributions: p.Attributions, Decision: p.Decision, Expires: p.Expires,
+			Explanation: p.Explanation, Attributions: p.Attributions, Decision: p.Decision,
+			Expires: p.Expires,
 		})
 	case *events.QuestionAnswered:
 		return s.answer(e, p)
@@ -31,13 +32,18 @@ func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem s
 
 // ask adds a question.
 func (s *State) ask(e events.Event, q Question) (problem string) {
-	if next := QuestionID(len(s.Questions)); q.ID != next {
+	if next := events.QuestionID(len(s.Questions) + 1); q.ID != next {
 		return fmt.Sprintf("question %s is out of order, %s was next", q.ID, next)
 	}
 	if err := q.Form.Check(len(q.Options)); err != nil {
 		return err.Error()
 	}
-	q.Status, q.AskedAt, q.Experiments = Asked, e.Time, len(s.Experiments)
+	q.Status = Asked
+	q.AskedAt = e.Time
+	q.Experiments = len(s.Experiments)
+	if q.Decision != "" {
+		q.Turn = s.Turns + 1
+	}
 	q.LastEvent, q.Trace = e.ID, e.Trace
 	s.Questions = append(s.Questions, q)
 	return ""
@@ -63,7 +69,11 @@ func (s *State) answer(e events.Event, p *events.QuestionAnswered) (problem stri
 	if problem != "" {
 		return problem
 	}
-	q.Status, q.Answer, q.Comment, q.Source, q.AnsweredAt = Answered, p.Answer, p.Comment, e.ID, e.Time
+	q.Status = Answered
+	q.Answer = p.Answer
+	q.Comment = p.Comment
+	q.Source = e.ID
+	q.AnsweredAt = e.Time
 	return ""
 }
 
@@ -73,7 +83,10 @@ func (s *State) supersede(e events.Event, p *events.QuestionSuperseded) (problem
 		return err.Error()
 	}
 	if q := s.Question(p.Question); q != nil && q.Status == Answered && p.Supersedes != q.Source {
-		return fmt.Sprintf("it supersedes event %s, but the answer to %s stands in event %s", p.Supersedes, q.ID, q.Source)
+		return fmt.Sprintf(
+			"it supersedes event %s, but the answer to %s stands in event %s", p.Supersedes, q.ID,
+			q.Source,
+		)
 	}
 	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, Answered)
 	if problem != "" {
@@ -97,7 +110,8 @@ func (s *State) endQuestion(e events.Event, id string, status QuestionStatus, mo
 // statuses and asks that expert for that form of answer about those compositions, and
 // notes that the event is about it.
 func (s *State) about(
-	e events.Event, id string, form events.Form, expert string, options []definition.Point, statuses ...QuestionStatus,
+	e events.Event, id string, form events.Form, expert string, options []definition.Point,
+	statuses ...QuestionStatus,
 ) (q *Question, problem string) {
 	if q := s.Question(id); q != nil {
 		switch {
@@ -114,7 +128,9 @@ func (s *State) about(
 
 // openQuestion returns the named question if it is one of the given statuses, and
 // notes that the event is about it.
-func (s *State) openQuestion(e events.Event, id string, statuses ...QuestionStatus) (q *Question, problem string) {
+func (s *State) openQuestion(
+	e events.Event, id string, statuses ...QuestionStatus,
+) (q *Question, problem string) {
 	q = s.Question(id)
 	switch {
 	case q == nil:

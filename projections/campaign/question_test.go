@@ -255,11 +255,11 @@ func TestQuestionsRememberThemselves(t *testing.T) {
 		answered("q6", events.FormPinpoint, events.Answer{}), // i12
 	)
 	want := []campaign.Question{
-		{ID: "q1", Status: campaign.Answered, Form: "label", Expert: "ada", Options: shown, Explanation: "it is far", Decision: "d1", Answer: accept, Comment: "so",
+		{ID: "q1", Status: campaign.Answered, Form: "label", Expert: "ada", Options: shown, Explanation: "it is far", Decision: "d1", Turn: 1, Answer: accept, Comment: "so",
 			Source: "i10", AskedAt: at(3), Expires: at(9), AnsweredAt: at(10), Experiments: 1, LastEvent: "i10", Trace: "t10"},
-		{ID: "q2", Status: campaign.Answered, Form: "comparison", Expert: "bob", Options: pair, Attributions: attributions, Explanation: "close", Decision: "d2",
+		{ID: "q2", Status: campaign.Answered, Form: "comparison", Expert: "bob", Options: pair, Attributions: attributions, Explanation: "close", Decision: "d2", Turn: 1,
 			Comment: "both good", Source: "i8", AskedAt: at(4), Expires: at(8), AnsweredAt: at(8), Experiments: 1, LastEvent: "i8", Trace: "t8"},
-		{ID: "q3", Status: campaign.Answered, Form: "pinpoint", Expert: "ada", Suggestion: &pair[1], Explanation: "yours", Decision: "d3", Answer: pinpointed(3),
+		{ID: "q3", Status: campaign.Answered, Form: "pinpoint", Expert: "ada", Suggestion: &pair[1], Explanation: "yours", Decision: "d3", Turn: 1, Answer: pinpointed(3),
 			Comment: "so", Source: "i9", AskedAt: at(5), Expires: at(7), AnsweredAt: at(9), Experiments: 1, LastEvent: "i9", Trace: "t9"},
 		{ID: "q4", Status: campaign.Answered, Form: "label", Expert: "bob", Options: options(4), Answer: reject, Comment: "no", Source: "i6", Volunteered: true,
 			AskedAt: at(6), AnsweredAt: at(6), Experiments: 1, LastEvent: "i6", Trace: "t6"},

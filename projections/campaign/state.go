@@ -4,12 +4,10 @@ package campaign
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/projections"
 )
 
 // Status of a campaign.
@@ -72,9 +70,11 @@ type Experiment struct {
 	Parameters definition.Point `json:"parameters"`
 	Origin     events.Origin    `json:"origin"`
 	Decision   string           `json:"decision,omitempty"`
-	Replicate  int              `json:"replicate"`
-	Command    string           `json:"command,omitempty"`
-	Instrument string           `json:"instrument,omitempty"`
+	// Turn is the turn that it ended, or whose experiment it repeats; 0 for none.
+	Turn       int    `json:"turn,omitempty"`
+	Replicate  int    `json:"replicate"`
+	Command    string `json:"command,omitempty"`
+	Instrument string `json:"instrument,omitempty"`
 	// Identity names the device the command was sent to, where it said so.
 	Identity string `json:"identity,omitempty"`
 	// Real is set where that device was not simulated.
@@ -131,17 +131,20 @@ type Question struct {
 	Attributions *events.Attributions `json:"attributions,omitempty"`
 	Explanation  string               `json:"explanation,omitempty"`
 	Decision     string               `json:"decision,omitempty"`
+	// Turn is the turn in which it was asked; 0 where no decision asked it.
+	Turn int `json:"turn,omitempty"`
 	// Answer is the answer that counts, the latest that superseded it. Without one, and
 	// where the expert could not tell, it is zero: Status tells the two apart.
 	Answer  events.Answer `json:"answer,omitzero"`
 	Comment string        `json:"comment,omitempty"`
 	// Source is the ID of the event Answer came from.
-	Source      string    `json:"source,omitempty"`
-	Volunteered bool      `json:"volunteered,omitempty"`
-	Moot        bool      `json:"moot,omitempty"` // withdrawn by the campaign itself, which has no more use for it
-	AskedAt     time.Time `json:"asked_at,omitzero"`
-	Expires     time.Time `json:"expires,omitzero"`
-	AnsweredAt  time.Time `json:"answered_at,omitzero"`
+	Source      string `json:"source,omitempty"`
+	Volunteered bool   `json:"volunteered,omitempty"`
+	// Moot is set where the campaign itself withdrew it, which has no more use for it.
+	Moot       bool      `json:"moot,omitempty"`
+	AskedAt    time.Time `json:"asked_at,omitzero"`
+	Expires    time.Time `json:"expires,omitzero"`
+	AnsweredAt time.Time `json:"answered_at,omitzero"`
 	// Experiments is how many experiments had been requested when it was asked.
 	Experiments int `json:"experiments"`
 	// LastEvent is the ID of the latest event about it, Trace that event's trace.
@@ -167,7 +170,6 @@ type Note struct {
 type State struct {
 	Name       string               `json:"name"`
 	Instance   string               `json:"instance,omitempty"` // see events.CampaignDefined
-	Rules      int                  `json:"rules,omitempty"`    // likewise
 	Epoch      string               `json:"epoch,omitempty"`    // see events.RecoveryDone
 	Status     Status               `json:"status"`
 	Reason     string               `json:"reason,omitempty"` // why it was paused, stopped or completed
@@ -181,18 +183,19 @@ type State struct {
 	// DefinedBy is the ID of the event that holds the present definition.
 	DefinedBy string `json:"defined_by,omitempty"`
 
-	// Experiments in order of request: Experiments[i].ID is "e"+(i+1).
+	// Experiments in order of request: Experiments[i].ID is events.ExperimentID(i+1).
 	Experiments []Experiment `json:"experiments,omitempty"`
 	// ResumedAt is how many experiments there were when the campaign was last resumed.
 	ResumedAt int `json:"resumed_at,omitempty"`
 	// ResumedOn is the time of that.
 	ResumedOn time.Time `json:"resumed_on,omitzero"`
-	// Questions in order: Questions[i].ID is "q"+(i+1).
+	// Questions in order: Questions[i].ID is events.QuestionID(i+1).
 	Questions []Question `json:"questions,omitempty"`
-	// Exclusions in order: Exclusions[i].ID is "n"+(i+1).
+	// Exclusions in order: Exclusions[i].ID is events.ExclusionID(i+1).
 	Exclusions []Exclusion `json:"exclusions,omitempty"`
-	// Decisions counts the decisions made.
+	// Decisions counts the decisions made, Turns the turns that are over: see turn.go.
 	Decisions int     `json:"decisions"`
+	Turns     int     `json:"turns,omitempty"`
 	Trust     []Trust `json:"trust,omitempty"`
 	Notes     []Note  `json:"notes,omitempty"`
 	// Failure is the cause of the last fit, if it failed.
@@ -203,39 +206,18 @@ type State struct {
 	Trace string `json:"trace,omitempty"`
 }
 
-// ExperimentID returns the identifier of the i-th experiment, counting from 0.
-func ExperimentID(i int) string { return "e" + strconv.Itoa(i+1) }
-
-// QuestionID returns the identifier of the i-th question, counting from 0.
-func QuestionID(i int) string { return "q" + strconv.Itoa(i+1) }
-
-// DecisionID returns the identifier of the i-th decision, counting from 0.
-func DecisionID(i int) string { return "d" + strconv.Itoa(i+1) }
-
-// index returns the place an identifier of the given letter counts to, or −1.
-func index(letter byte, id string, length int) int {
-	if len(id) < 2 || id[0] != letter || id[1] < '1' || id[1] > '9' {
-		return -1
-	}
-	n := projections.Number(id)
-	if n < 1 || n > length {
-		return -1
-	}
-	return n - 1
-}
-
 // Experiment returns the experiment with the given identifier, or nil.
 func (s *State) Experiment(id string) *Experiment {
-	if i := index('e', id, len(s.Experiments)); i >= 0 {
-		return &s.Experiments[i]
+	if n := events.ExperimentNumber(id); 1 <= n && n <= len(s.Experiments) {
+		return &s.Experiments[n-1]
 	}
 	return nil
 }
 
 // Question returns the question with the given identifier, or nil.
 func (s *State) Question(id string) *Question {
-	if i := index('q', id, len(s.Questions)); i >= 0 {
-		return &s.Questions[i]
+	if n := events.QuestionNumber(id); 1 <= n && n <= len(s.Questions) {
+		return &s.Questions[n-1]
 	}
 	return nil
 }
@@ -258,7 +240,9 @@ func (s *State) Spent() int {
 func (s *State) reopen() {
 	done := s.Reason == events.CompletedBudget || s.Reason == events.CompletedExhausted
 	if s.Status == Completed && done && s.Spent() < s.Definition.Budget.Experiments {
-		s.Status, s.Reason, s.EndedAt = Running, "", time.Time{}
+		s.Status = Running
+		s.Reason = ""
+		s.EndedAt = time.Time{}
 	}
 }
 
@@ -358,8 +342,13 @@ type Exclusion struct {
 	Lifted bool `json:"lifted,omitempty"`
 }
 
-// ExclusionID returns the identifier of the i-th exclusion, counting from 0.
-func ExclusionID(i int) string { return "n" + strconv.Itoa(i+1) }
+// exclusion returns the exclusion with the given identifier, or nil.
+func (s *State) exclusion(id string) *Exclusion {
+	if n := events.ExclusionNumber(id); 1 <= n && n <= len(s.Exclusions) {
+		return &s.Exclusions[n-1]
+	}
+	return nil
+}
 
 // Excluded returns the regions that people have excluded and nobody has allowed again.
 func (s *State) Excluded() []definition.Region {
@@ -394,4 +383,7 @@ func (s *State) Lambda(expert string) (lambda float64, ok bool) {
 }
 
 // HasDecision reports whether a decision of that identifier was made.
-func (s *State) HasDecision(id string) bool { return index('d', id, s.Decisions) >= 0 }
+func (s *State) HasDecision(id string) bool {
+	n := events.DecisionNumber(id)
+	return 1 <= n && n <= s.Decisions
+}

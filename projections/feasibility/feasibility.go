@@ -27,6 +27,7 @@ package feasibility
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -76,7 +77,7 @@ type trial struct {
 
 // New returns the model given the experiments so far: nil where none has
 // failed, or where the definition does not ask for it.
-func New(s *campaign.State, sp *space.Space) (*Model, error) {
+func New(ctx context.Context, s *campaign.State, sp *space.Space) (*Model, error) {
 	if wanted := s.Definition.Model.Feasibility; wanted == nil || !*wanted {
 		return nil, nil
 	}
@@ -109,7 +110,7 @@ func New(s *campaign.State, sp *space.Space) (*Model, error) {
 		}
 	}
 	data := observations(append(failures, nearest(successes, failures)...))
-	process, err := gp.New(data, kernel.RBF.String(), hyper(sp.Dim()))
+	process, err := gp.NewContext(ctx, data, kernel.RBF.String(), hyper(sp.Dim()))
 	if err != nil {
 		return nil, fmt.Errorf("what is feasible: %w", err)
 	}
@@ -147,7 +148,9 @@ func observations(trials []trial) gp.Data {
 		case campaign.Failed:
 			target, variance = -target, plainFailure*variance
 		}
-		data.X, data.Y, data.NoiseVar = append(data.X, t.x), append(data.Y, target), append(data.NoiseVar, variance)
+		data.X = append(data.X, t.x)
+		data.Y = append(data.Y, target)
+		data.NoiseVar = append(data.NoiseVar, variance)
 	}
 	return data
 }
@@ -180,13 +183,13 @@ func (m *Model) Probability(x []float64) float64 {
 	if m == nil {
 		return 1
 	}
-	return math.Exp(-m.Surprise()(x, nil))
+	return math.Exp(-m.NegLogFeasibility()(x, nil))
 }
 
-// Surprise returns the function −ln P(x) of the unit cube, at least 0. Where its grad is
-// not nil it is filled with the gradient. The function is a workspace: one
-// goroutine uses it at a time. It panics for a nil Model, which has no surprises.
-func (m *Model) Surprise() func(x, grad []float64) float64 {
+// NegLogFeasibility returns the function −ln P(x) of the unit cube, at least 0. Where its
+// grad is not nil it is filled with the gradient. The function is a workspace: one
+// goroutine uses it at a time. It panics for a nil Model, of which it would be 0.
+func (m *Model) NegLogFeasibility() func(x, grad []float64) float64 {
 	p := m.gp.NewPredictor()
 	dMean, dSD := make([]float64, m.gp.Dim()), make([]float64, m.gp.Dim())
 	return func(x, grad []float64) float64 {

@@ -39,7 +39,8 @@ func square(t testing.TB, outcomes map[campaign.ExperimentStatus][][2]float64) (
 
 func model(t testing.TB, outcomes map[campaign.ExperimentStatus][][2]float64) *feasibility.Model {
 	t.Helper()
-	m, err := feasibility.New(square(t, outcomes))
+	s, sp := square(t, outcomes)
+	m, err := feasibility.New(t.Context(), s, sp)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestNothingFailed(t *testing.T) {
 	outcomes[campaign.Infeasible] = [][2]float64{{0.9, 0.9}}
 	s, sp := square(t, outcomes)
 	s.Definition.Model.Feasibility = ptr(false)
-	if m, err := feasibility.New(s, sp); m != nil || err != nil {
+	if m, err := feasibility.New(t.Context(), s, sp); m != nil || err != nil {
 		t.Errorf("it was not wanted: %+v %v", m, err)
 	}
 }
@@ -88,7 +89,7 @@ func TestWhatCounts(t *testing.T) {
 func TestSurpriseGradient(t *testing.T) {
 	f := model(t, map[campaign.ExperimentStatus][][2]float64{
 		campaign.Infeasible: {{0.2, 0.2}, {0.3, 0.25}, {0.1, 0.3}}, campaign.Failed: {{0.7, 0.4}}, campaign.Measured: {{0.9, 0.9}, {0.6, 0.5}},
-	}).Surprise()
+	}).NegLogFeasibility()
 	grad := make([]float64, 2)
 	const h = 1e-5
 	for _, x := range [][]float64{{0.21, 0.22}, {0.5, 0.5}, {0.7, 0.41}, {0, 1}} {
@@ -115,7 +116,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 	s, sp := square(b, outcomes)
 	for b.Loop() {
-		if _, err := feasibility.New(s, sp); err != nil {
+		if _, err := feasibility.New(b.Context(), s, sp); err != nil {
 			b.Fatal(err)
 		}
 	}

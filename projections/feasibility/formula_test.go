@@ -15,19 +15,19 @@ func TestWhereAndWhatCounts(t *testing.T) {
 		campaign.Measured: {{0.9, 0.9}}, campaign.Failed: {{0.2, 0.2}, {0.6, 0.1}}, campaign.Infeasible: {{0.5, 0.5}},
 	}
 	s, sp := square(t, outcomes)
-	m, err := feasibility.New(s, sp)
+	m, err := feasibility.New(t.Context(), s, sp)
 	if err != nil || m.Failed != 2 || m.Infeasible != 1 {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	s.Experiments[1].Excluded = true // the failure at (0.2, 0.2)
-	excluded, err := feasibility.New(s, sp)
+	excluded, err := feasibility.New(t.Context(), s, sp)
 	if err != nil || excluded.Failed != 1 || excluded.Infeasible != 1 {
 		t.Fatalf("with a failure excluded: %+v, %v", excluded, err)
 	}
 	never := model(t, map[campaign.ExperimentStatus][][2]float64{campaign.Measured: {{0.9, 0.9}}, campaign.Failed: {{0.6, 0.1}}, campaign.Infeasible: {{0.5, 0.5}}})
 	elsewhere, sp := square(t, map[campaign.ExperimentStatus][][2]float64{campaign.Measured: {{0.4, 0.6}}, campaign.Infeasible: {{0.5, 0.5}}})
 	elsewhere.Experiments[0].Parameters, elsewhere.Experiments[1].Measurement = elsewhere.Experiments[1].Parameters, nil
-	made, err := feasibility.New(elsewhere, sp)
+	made, err := feasibility.New(t.Context(), elsewhere, sp)
 	if err != nil {
 		t.Fatal(err)
 	}

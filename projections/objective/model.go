@@ -15,15 +15,15 @@ import (
 
 // Model is the posterior of the objective.
 //
-// Inside, a composition is a point of the unit cube and the objective is
-// standardised and, where the campaign maximises, turned over: smaller is
-// always better. Methods say which side they speak of: those that take a
-// []float64 are inside, those that take a definition.Point are in the user's
-// units.
+// It is a model of the standardized objective over the unit cube, which is negated where
+// the campaign maximizes: smaller is always better. Methods that take a []float64 take a
+// point of the cube, and return standardized values where they do not say otherwise;
+// those that take a definition.Point are in the user's units.
 type Model struct {
 	// Observations are those the model was made from.
 	Observations []Observation
-	// X and Z are the observations inside: rows of the unit cube and values.
+	// X and Z are the observations as the model sees them: rows of the unit cube, and
+	// standardized values.
 	X [][]float64
 	Z []float64
 	// Fit holds the hyperparameters.
@@ -36,20 +36,21 @@ type Model struct {
 	unit  string
 }
 
-// standard turns a measured value y into z = sign·(y − shift)/scale.
+// standard is the transform of a measured value y to z = sign·(y − shift)/scale.
 type standard struct{ shift, scale, sign float64 }
 
-func (s standard) inside(y float64) float64  { return s.sign * (y - s.shift) / s.scale }
-func (s standard) outside(z float64) float64 { return s.shift + s.sign*s.scale*z }
+func (s standard) transform(y float64) float64 { return s.sign * (y - s.shift) / s.scale }
+
+func (s standard) untransform(z float64) float64 { return s.shift + s.sign*s.scale*z }
 
 // leastSpread is the standard deviation, relative to the greatest value, below
 // which observations count as equal. It is relative, so that a model does not
 // depend on the unit.
 const leastSpread = 1e-12
 
-// standardise returns the standard of the given observations: mean 0 and
+// standardize returns the standard of the given observations: mean 0 and
 // standard deviation 1 over them; the scale is 1 where they are all equal.
-func standardise(observations []Observation, goal string) standard {
+func standardize(observations []Observation, goal string) standard {
 	sum := 0.0
 	for _, o := range observations {
 		sum += o.Value
@@ -67,7 +68,7 @@ func standardise(observations []Observation, goal string) standard {
 	return standard{shift: mean, scale: sd, sign: sign(goal)}
 }
 
-// sign is +1 where the objective is minimised, −1 where it is maximised.
+// sign is +1 where the objective is minimized, −1 where it is maximized.
 func sign(goal string) float64 {
 	if goal == definition.Maximize {
 		return -1
@@ -75,7 +76,7 @@ func sign(goal string) float64 {
 	return 1
 }
 
-// data returns the observations inside.
+// data returns the observations as the model sees them.
 func (p *Projection) data(observations []Observation, std standard) (gp.Data, error) {
 	var data gp.Data
 	noise := p.state.Definition.Objective.Noise
@@ -85,16 +86,16 @@ func (p *Projection) data(observations []Observation, std standard) (gp.Data, er
 			return gp.Data{}, fmt.Errorf("the composition of %s: %w", o.Experiment, err)
 		}
 		data.X = append(data.X, x)
-		data.Y = append(data.Y, std.inside(o.Value))
+		data.Y = append(data.Y, std.transform(o.Value))
 		data.NoiseVar = append(data.NoiseVar, noiseVariance(o.SD, noise, std.scale))
 	}
 	return data, nil
 }
 
-// leastNoise is the standardised noise variance of measurements without noise.
+// leastNoise is the standardized noise variance of measurements without noise.
 const leastNoise = 1e-6
 
-// noiseVariance returns the standardised noise variance of one measurement:
+// noiseVariance returns the standardized noise variance of one measurement:
 // by the instrument's word, else by the campaign's, else NaN for "infer it".
 func noiseVariance(instrument, campaign *float64, scale float64) float64 {
 	sd := campaign
@@ -111,7 +112,7 @@ func noiseVariance(instrument, campaign *float64, scale float64) float64 {
 // result depends on the state and the seed alone.
 func (p *Projection) FitObjective(ctx context.Context, seed uint64) (events.ObjectiveFit, error) {
 	observations := p.included()
-	std := standardise(observations, p.state.Definition.Objective.Goal)
+	std := standardize(observations, p.state.Definition.Objective.Goal)
 	data, err := p.data(observations, std)
 	if err != nil {
 		return events.ObjectiveFit{}, err
@@ -154,21 +155,16 @@ func (p *Projection) lastHyper() *gp.Hyper {
 }
 
 func hyper(fit events.ObjectiveFit) gp.Hyper {
-	return gp.Hyper{Lengthscales: fit.Lengthscales, OutputScale: fit.OutputScale, Noise: fit.Noise, Mean: fit.Mean}
+	return gp.Hyper{
+		Lengthscales: fit.Lengthscales, OutputScale: fit.OutputScale, Noise: fit.Noise,
+		Mean: fit.Mean,
+	}
 }
 
 // Model returns the posterior given the present observations and the last
-// fit, nil where there is none. Equal states give equal models, bit for bit.
-func (p *Projection) Model() (*Model, error) { return p.build(context.Background()) }
-
-// Build builds the posterior that Model returns, or fails soon after the context
-// is done.
-func (p *Projection) Build(ctx context.Context) error {
-	_, err := p.build(ctx)
-	return err
-}
-
-func (p *Projection) build(ctx context.Context) (*Model, error) {
+// fit, nil where there is none. Equal states give equal models, bit for bit. It is built
+// once, and fails soon after the context is done; the next call then builds it anew.
+func (p *Projection) Model(ctx context.Context) (*Model, error) {
 	if p.state.Fit == nil || p.model != nil {
 		return p.model, nil
 	}
@@ -197,7 +193,7 @@ func (p *Projection) build(ctx context.Context) (*Model, error) {
 // of the unit cube had been measured with the worst result so far: what a
 // policy that must not suggest them again works on. The observations stay
 // those that were made.
-func (m *Model) FantasizeWorst(x [][]float64) (*Model, error) {
+func (m *Model) FantasizeWorst(ctx context.Context, x [][]float64) (*Model, error) {
 	if len(x) == 0 {
 		return m, nil
 	}
@@ -206,19 +202,22 @@ func (m *Model) FantasizeWorst(x [][]float64) (*Model, error) {
 	for i := range values {
 		values[i] = worst
 	}
-	return m.with(x, values)
+	return m.with(ctx, x, values)
 }
 
-// with returns the posterior with further standardised results.
-func (m *Model) with(x [][]float64, z []float64) (*Model, error) {
+// with returns the posterior with further standardized results.
+func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, error) {
 	fantasized := *m
-	fantasized.data = gp.Data{X: slices.Clone(m.data.X), Y: slices.Clone(m.data.Y), NoiseVar: slices.Clone(m.data.NoiseVar)}
+	fantasized.data = gp.Data{
+		X: slices.Clone(m.data.X), Y: slices.Clone(m.data.Y),
+		NoiseVar: slices.Clone(m.data.NoiseVar),
+	}
 	for i, u := range x {
 		fantasized.data.X = append(fantasized.data.X, u)
 		fantasized.data.Y = append(fantasized.data.Y, z[i])
 		fantasized.data.NoiseVar = append(fantasized.data.NoiseVar, math.NaN())
 	}
-	process, err := gp.New(fantasized.data, m.Fit.Kernel, hyper(m.Fit))
+	process, err := gp.NewContext(ctx, fantasized.data, m.Fit.Kernel, hyper(m.Fit))
 	if err != nil {
 		return nil, fmt.Errorf("the objective model with experiments that have no result: %w", err)
 	}
@@ -226,16 +225,16 @@ func (m *Model) with(x [][]float64, z []float64) (*Model, error) {
 	return &fantasized, nil
 }
 
-// Maximised returns the posterior of the standardised utility, which is greater
-// where the objective is better: minus what the model itself is of.
-func (m *Model) Maximised() (*gp.GP, error) {
+// Negated returns the posterior of the negated standardized objective, a utility: it is
+// greater where the objective is better.
+func (m *Model) Negated(ctx context.Context) (*gp.GP, error) {
 	data := gp.Data{X: m.data.X, Y: make([]float64, len(m.data.Y)), NoiseVar: m.data.NoiseVar}
 	for i, z := range m.data.Y {
 		data.Y[i] = -z
 	}
 	h := hyper(m.Fit)
 	h.Mean = -h.Mean
-	process, err := gp.New(data, m.Fit.Kernel, h)
+	process, err := gp.NewContext(ctx, data, m.Fit.Kernel, h)
 	if err != nil {
 		return nil, fmt.Errorf("the objective model: %w", err)
 	}
@@ -246,7 +245,7 @@ func (m *Model) Maximised() (*gp.GP, error) {
 // the unit cube had been measured with the results that are expected there: the
 // mean stays, what is unknown around them goes (Desautels et al. 2014). The
 // observations stay those that were made.
-func (m *Model) Fantasize(x [][]float64) (*Model, error) {
+func (m *Model) Fantasize(ctx context.Context, x [][]float64) (*Model, error) {
 	if len(x) == 0 {
 		return m, nil
 	}
@@ -254,22 +253,22 @@ func (m *Model) Fantasize(x [][]float64) (*Model, error) {
 	for i, u := range x {
 		expected[i], _ = m.gp.Posterior(u)
 	}
-	return m.with(x, expected)
+	return m.with(ctx, x, expected)
 }
 
-// Posterior returns the mean and standard deviation of the standardised
+// Posterior returns the mean and standard deviation of the standardized
 // objective, without noise, at a point of the unit cube (Xu et al. 2024,
 // Eq. 2a, 2b).
 func (m *Model) Posterior(x []float64) (mean, sd float64) { return m.gp.Posterior(x) }
 
-// GP returns the process itself, inside.
+// GP returns the process itself, of standardized values.
 func (m *Model) GP() *gp.GP { return m.gp }
 
 // Kernel returns the fitted kernel on the unit cube.
 func (m *Model) Kernel() kernel.Kernel { return m.gp.Kernel() }
 
-// Outside turns a standardised value into the user's unit.
-func (m *Model) Outside(z float64) float64 { return m.scale.outside(z) }
+// Untransform returns what a standardized value is in the user's unit.
+func (m *Model) Untransform(z float64) float64 { return m.scale.untransform(z) }
 
 // Predict returns the posterior at a composition, in the user's unit.
 func (m *Model) Predict(point definition.Point) (events.Prediction, error) {
@@ -283,27 +282,18 @@ func (m *Model) Predict(point definition.Point) (events.Prediction, error) {
 // PredictAt returns the posterior at a point of the unit cube, in the user's unit.
 func (m *Model) PredictAt(x []float64) events.Prediction {
 	mean, sd := m.gp.Posterior(x)
-	return events.Prediction{Mean: m.scale.outside(mean), SD: sd * m.scale.scale, Unit: m.unit}
+	return events.Prediction{Mean: m.scale.untransform(mean), SD: sd * m.scale.scale, Unit: m.unit}
 }
 
 // Best returns the index of the observation whose composition has the best
 // posterior mean, and that mean in the user's unit. The earliest of equals wins.
 func (m *Model) Best() (index int, mean float64) {
-	index, mean, _ = m.BestContext(context.Background())
-	return index, mean
-}
-
-// BestContext is Best, or the error of a context that is done.
-func (m *Model) BestContext(ctx context.Context) (index int, mean float64, err error) {
 	p := m.gp.NewPredictor()
 	best := math.Inf(1)
 	for i, x := range m.X {
-		if ctx.Err() != nil {
-			return 0, 0, context.Cause(ctx)
-		}
-		if z, _ := p.Posterior(x); z < best {
+		if z := p.Mean(x); z < best {
 			index, best = i, z
 		}
 	}
-	return index, m.scale.outside(best), nil
+	return index, m.scale.untransform(best)
 }

@@ -165,7 +165,7 @@ func (s sample) build(t *testing.T) (*objective.Model, process) {
 		p.z, p.v = append(p.z, sign*(s.y[i]-shift)/scale), append(p.v, v)
 	}
 	f.apply(fitted(s.kernel, shift, scale, noise, prior, space, lengthscales...))
-	m, err := f.Model()
+	m, err := f.Model(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestModelIsTheFormula(t *testing.T) {
 			sign = -1
 		}
 		for i := range p.z {
-			if !near(m.Z[i], p.z[i]) || !near(m.X[i][0], p.x[i][0]) || !near(m.X[i][1], p.x[i][1]) || !near(m.Outside(m.Z[i]), s.y[i]) {
+			if !near(m.Z[i], p.z[i]) || !near(m.X[i][0], p.x[i][0]) || !near(m.X[i][1], p.x[i][1]) || !near(m.Untransform(m.Z[i]), s.y[i]) {
 				t.Errorf("observation %d is %v at %v, want %v at %v", i, m.Z[i], m.X[i], p.z[i], p.x[i])
 			}
 		}
@@ -248,7 +248,7 @@ func TestMaximizingIsMinimizingTheOpposite(t *testing.T) {
 		if j, _ := b.Best(); i != j {
 			t.Errorf("the best is %d, and %d", i, j)
 		}
-		opposite, err := a.Maximised()
+		opposite, err := a.Negated(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,11 +276,11 @@ func TestPendingExperiments(t *testing.T) {
 			expecting.x, expecting.z, expecting.v = append(expecting.x, x), append(expecting.z, mean), append(expecting.v, noise)
 			believing.x, believing.z, believing.v = append(believing.x, x), append(believing.z, worst), append(believing.v, noise)
 		}
-		e, err := m.Fantasize(pending)
+		e, err := m.Fantasize(t.Context(), pending)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := m.FantasizeWorst(pending)
+		b, err := m.FantasizeWorst(t.Context(), pending)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,8 +305,9 @@ func TestPendingExperiments(t *testing.T) {
 				t.Errorf("at %v the mean moves from %v to %v by what is expected", x, before, after)
 			}
 		}
-		for _, same := range []func([][]float64) (*objective.Model, error){m.Fantasize, m.FantasizeWorst} {
-			if got, err := same(nil); got != m || err != nil {
+		type conditioned func(context.Context, [][]float64) (*objective.Model, error)
+		for _, same := range []conditioned{m.Fantasize, m.FantasizeWorst} {
+			if got, err := same(t.Context(), nil); got != m || err != nil {
 				t.Error("with nothing pending it is another model")
 			}
 		}
@@ -373,7 +374,7 @@ func doubts(t *testing.T, n, m int, otherwise map[int]float64) *fold {
 // without is the process of all observations but those of one composition.
 func (f *fold) without(t *testing.T, own definition.Point, lengthscale float64) (p process) {
 	p = process{kernel: "rbf", lengthscales: []float64{lengthscale}, output: space, mean: prior}
-	m, err := f.Model()
+	m, err := f.Model(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,7 +408,7 @@ func TestExpect(t *testing.T) {
 		if id == "e15" {
 			own = 0.7 / scale * 0.7 / scale
 		}
-		e, ok, err := f.Expect(t.Context(), o, 1)
+		e, ok, err := f.LeaveOneOut(t.Context(), o, 1)
 		if !ok || err != nil {
 			t.Fatalf("%s: %v %v", id, ok, err)
 		}
@@ -436,7 +437,7 @@ func TestExpectLeavesOut(t *testing.T) {
 		var expected [2]events.Expected
 		for i, value := range []float64{-100, 77} {
 			f := doubts(t, 12, 1, map[int]float64{map[string]int{"e5": 5, "e13": 13}[id]: value})
-			e, ok, err := f.Expect(t.Context(), *f.Of(id), 1)
+			e, ok, err := f.LeaveOneOut(t.Context(), *f.Of(id), 1)
 			if !ok || err != nil {
 				t.Fatal(ok, err)
 			}
@@ -466,24 +467,24 @@ func TestExpectLeavesOut(t *testing.T) {
 		if c.doubt {
 			f.apply(&events.MeasurementFlagged{Experiment: c.id, Verdict: events.VerdictSuspect})
 		}
-		if _, ok, err := f.Expect(t.Context(), *f.Of(c.id), 1); ok != c.ok || err != nil {
+		if _, ok, err := f.LeaveOneOut(t.Context(), *f.Of(c.id), 1); ok != c.ok || err != nil {
 			t.Errorf("%s: expected %v, %v", c.name, ok, err)
 		}
 	}
-	if f := begin(t, square(definition.Minimize, "rbf")); f.Enough() != 8 {
-		t.Errorf("in two dimensions %d compositions are enough", f.Enough())
+	if f := begin(t, square(definition.Minimize, "rbf")); f.MinCompositions() != 8 {
+		t.Errorf("in two dimensions %d compositions are enough", f.MinCompositions())
 	}
 	def := line(definition.Minimize)
 	def.Parameters = append(def.Parameters, definition.Parameter{Name: "salt", Categories: []definition.CategoryDef{{Name: "u"}, {Name: "v"}, {Name: "w"}}})
-	if f := begin(t, def); f.Enough() != 10 { // two for each of four coordinates and the noise
-		t.Errorf("in four dimensions %d compositions are enough", f.Enough())
+	if f := begin(t, def); f.MinCompositions() != 10 { // two for each of four coordinates and the noise
+		t.Errorf("in four dimensions %d compositions are enough", f.MinCompositions())
 	}
 	// Without a fit nothing is expected.
 	f := begin(t, line(definition.Minimize))
 	for k := range 10 {
 		f.apply(measured(k+1, at(float64(k)), 1))
 	}
-	if _, ok, err := f.Expect(t.Context(), *f.Of("e1"), 1); ok || err != nil {
+	if _, ok, err := f.LeaveOneOut(t.Context(), *f.Of("e1"), 1); ok || err != nil {
 		t.Error(ok, err)
 	}
 }
@@ -493,7 +494,7 @@ func TestExpectLeavesOut(t *testing.T) {
 func TestQuestionable(t *testing.T) {
 	names := func(f *fold) (ids []string) {
 		t.Helper()
-		list, err := f.Questionable()
+		list, err := f.Unreviewed(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -516,7 +517,7 @@ func TestQuestionable(t *testing.T) {
 	}
 	slices.SortFunc(sizes, func(a, b residual) int { return cmp.Compare(b.size, a.size) })
 	if got, want := names(f), []string{"e13", "e14", sizes[0].id, sizes[1].id}; !slices.Equal(got, want) {
-		t.Errorf("questionable are %v, want %v", got, want)
+		t.Errorf("unreviewed are %v, want %v", got, want)
 	}
 	// What was judged, is in doubt or excluded, is not looked at again.
 	f.apply(&events.MeasurementFlagged{Experiment: "e13", Verdict: events.VerdictSuspect}, &events.MeasurementFlagged{Experiment: sizes[0].id, Verdict: events.VerdictConfirmed},
@@ -527,14 +528,14 @@ func TestQuestionable(t *testing.T) {
 		}
 	}
 	if got := names(f); len(got) != 3 || got[0] != "e14" {
-		t.Errorf("questionable are %v", got)
+		t.Errorf("unreviewed are %v", got)
 	}
 	// Of many, the fresh ones alone; before a fit to enough, none.
 	if got := names(doubts(t, 32, 1, nil)); !slices.Equal(got, []string{"e33"}) {
-		t.Errorf("of 33 observations %v are questionable", got)
+		t.Errorf("of 33 observations %v are unreviewed", got)
 	}
 	if got := names(doubts(t, 31, 1, nil)); len(got) != 3 || got[0] != "e32" {
-		t.Errorf("of 32 observations %v are questionable", got)
+		t.Errorf("of 32 observations %v are unreviewed", got)
 	}
 	for observations, want := range map[int]bool{7: false, 8: true} {
 		f := begin(t, line(definition.Minimize))
@@ -545,7 +546,7 @@ func TestQuestionable(t *testing.T) {
 		fit.Objective.Observations = observations
 		f.apply(fit)
 		if got := names(f); (got != nil) != want {
-			t.Errorf("after a fit to %d observations %v are questionable", observations, got)
+			t.Errorf("after a fit to %d observations %v are unreviewed", observations, got)
 		}
 	}
 }
@@ -554,8 +555,8 @@ func TestQuestionable(t *testing.T) {
 // and says what the event says; a cancelled one is an error, never a hastier one.
 func TestJudged(t *testing.T) {
 	f := doubts(t, 12, 2, nil)
-	if f.Judged() || !f.ToJudge() || f.Expected() != nil {
-		t.Fatalf("before: judged %v, to judge %v, %v", f.Judged(), f.ToJudge(), f.Expected())
+	if f.Judged() || !f.HasUnreviewed() || f.Expected() != nil {
+		t.Fatalf("before: judged %v, to judge %v, %v", f.Judged(), f.HasUnreviewed(), f.Expected())
 	}
 	expected := []events.Expected{{Experiment: "e13", Observations: 12}}
 	f.apply(&events.MeasurementsJudged{Expected: expected})
@@ -568,7 +569,7 @@ func TestJudged(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, ok, err := f.Expect(cancelled, *f.Of("e1"), 1); ok || !errors.Is(err, context.Canceled) {
+	if _, ok, err := f.LeaveOneOut(cancelled, *f.Of("e1"), 1); ok || !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v, %v", ok, err)
 	}
 }

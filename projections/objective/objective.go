@@ -135,8 +135,11 @@ func (p *Projection) observe(experiment string, m *events.Measurement) {
 	s := &p.state
 	s.Revision++
 	s.Observations = projections.InOrder(s.Observations,
-		Observation{Experiment: experiment, Point: m.Actual, Value: m.Objective.Value, SD: m.Objective.SD, Since: s.Revision},
-		func(o Observation) string { return o.Experiment })
+		Observation{
+			Experiment: experiment, Point: m.Actual, Value: m.Objective.Value, SD: m.Objective.SD,
+			Since: s.Revision,
+		},
+		func(o Observation) int { return events.ExperimentNumber(o.Experiment) })
 }
 
 func (p *Projection) correct(d *events.MeasurementCorrected) {
@@ -146,7 +149,10 @@ func (p *Projection) correct(d *events.MeasurementCorrected) {
 		return // the campaign projection refuses a correction of what was not measured
 	}
 	o := &s.Observations[i]
-	o.Excluded, o.Suspect, o.Judged = d.Excluded, false, true // a person's word is the last
+	// a person's word is the last
+	o.Excluded = d.Excluded
+	o.Suspect = false
+	o.Judged = true
 	if d.New != nil {
 		o.Value, o.SD = d.New.Value, d.New.SD
 	}
@@ -174,7 +180,7 @@ func (p *Projection) correctOutcome(d *events.ExperimentCorrected) {
 // included returns the observations the model learns from.
 func (p *Projection) included() []Observation {
 	kept := make([]Observation, 0, len(p.state.Observations))
-	return append(kept, p.filtered(func(o Observation) bool { return !o.Excluded && !p.held(o) })...)
+	return append(kept, p.filtered(func(o Observation) bool { return !o.Excluded && !p.withheld(o) })...)
 }
 
 // refitEvery is the number of observations up to which each change calls for
@@ -202,6 +208,15 @@ func (p *Projection) Revision() int { return p.state.Revision }
 
 // Version changes with everything that the model depends on.
 func (p *Projection) Version() [2]int { return [2]int{p.state.Revision, p.state.FitRevision} }
+
+// Scale returns the standard deviation of the observations that the last fit saw, in the
+// user's unit; ok is false before the first fit.
+func (p *Projection) Scale() (scale float64, ok bool) {
+	if p.state.Fit == nil {
+		return 0, false
+	}
+	return p.state.Fit.Scale, true
+}
 
 // Fitted reports whether there is a fit.
 func (p *Projection) Fitted() bool { return p.state.Fit != nil }

@@ -89,7 +89,7 @@ func (f *fold) observations(ids ...string) (list []objective.Observation) {
 
 // order is that of the experiments that the model is made from.
 func (f *fold) order() (ids []string) {
-	m, err := f.Model()
+	m, err := f.Model(f.t.Context())
 	if err != nil || m == nil {
 		f.t.Fatal(m, err)
 	}
@@ -126,7 +126,7 @@ func TestObservationsAreInOrderOfExperiments(t *testing.T) {
 		if got := f.order(); !slices.Equal(got, want) {
 			t.Fatalf("seed %d: the observations are %v, want %v", seed, got, want)
 		}
-		m, _ := f.Model()
+		m, _ := f.Model(t.Context())
 		mean, sd := m.Posterior([]float64{0.123})
 		if seed == 0 {
 			first = [2]float64{mean, sd}
@@ -220,12 +220,12 @@ func TestWhatTheModelBelieves(t *testing.T) {
 		if got := f.order(); !slices.Equal(got, want) || f.Observed() != len(want) {
 			t.Errorf("%s: the model is made from %v, want %v", action, got, want)
 		}
-		if s := f.Suspects(); len(s) != 1 || s[0].Experiment != "e3" {
+		if s := f.SuspectedOutliers(); len(s) != 1 || s[0].Experiment != "e3" {
 			t.Errorf("%s: in doubt is %v", action, s)
 		}
 		f.apply(&events.MeasurementCorrected{Experiment: "e1", Excluded: true}, &events.MeasurementCorrected{Experiment: "e3", Excluded: true},
 			&events.MeasurementCorrected{Experiment: "e4", Excluded: true})
-		if m, err := f.Model(); m != nil || err != nil {
+		if m, err := f.Model(t.Context()); m != nil || err != nil {
 			t.Errorf("%s: there is a model of nothing: %v, %v", action, m, err)
 		}
 	}
@@ -279,7 +279,7 @@ func TestStale(t *testing.T) {
 	if !f.Stale() || f.Fitted() {
 		t.Error("a fit outlives an amendment")
 	}
-	if m, err := f.Model(); m != nil || err != nil {
+	if m, err := f.Model(t.Context()); m != nil || err != nil {
 		t.Errorf("a model outlives an amendment: %v %v", m, err)
 	}
 }
@@ -304,8 +304,8 @@ func TestSnapshots(t *testing.T) {
 	if err := restored.Restore(snapshot); err != nil {
 		t.Fatal(err)
 	}
-	live, _ := f.Model()
-	again, err := restored.Model()
+	live, _ := f.Model(t.Context())
+	again, err := restored.Model(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

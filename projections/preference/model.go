@@ -15,9 +15,9 @@ import (
 )
 
 // Model is what one expert prefers, over the unit cube; a preference is always
-// for the better, whether the campaign maximises or minimises.
+// for the better, whether the campaign maximizes or minimizes.
 type Model struct {
-	// Expert is the expert's name, Form what is modelled: one of the Preference
+	// Expert is the expert's name, Form what is modeled: one of the Preference
 	// constants of package events, or "" where the comparisons are all there is.
 	Expert string
 	Form   string
@@ -31,7 +31,7 @@ type Model struct {
 	// Choice and Score are the classifier of pairs and the score that follows from
 	// it, in the choice form. Sample are compositions that stand for the space,
 	// Sampled their scores, and Scaling brings scores to the scale of a
-	// standardised objective.
+	// standardized objective.
 	Choice  *dirichlet.Model
 	Score   *copeland.Model
 	Sample  [][]float64
@@ -46,8 +46,9 @@ type Model struct {
 }
 
 // Model returns the expert's model, nil where its form needs a fit and there
-// is none yet. Equal states give equal models, bit for bit.
-func (p *Projection) Model(expert string) (*Model, error) {
+// is none yet. Equal states give equal models, bit for bit. It is built once, and fails
+// soon after the context is done; the next call then builds it anew.
+func (p *Projection) Model(ctx context.Context, expert string) (*Model, error) {
 	x := p.find(expert)
 	if x == nil || p.state.Definition == nil {
 		return nil, nil
@@ -59,13 +60,16 @@ func (p *Projection) Model(expert string) (*Model, error) {
 	if m := p.cache[expert]; m != nil {
 		return m, nil
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	m, err := p.data(x)
 	if err != nil {
 		return nil, err
 	}
 	if m.Form != "" {
 		m.Fit = *x.Fit
-		if err := p.build(m, x); err != nil {
+		if err := p.build(ctx, m, x); err != nil {
 			return nil, fmt.Errorf("the preferences of %s: %w", expert, err)
 		}
 	}
@@ -75,7 +79,10 @@ func (p *Projection) Model(expert string) (*Model, error) {
 
 // data is the model before it is built.
 func (p *Projection) data(x *Expert) (*Model, error) {
-	m := &Model{Expert: x.Name, Form: p.needs.Form, Comparisons: slices.Clone(x.Comparisons), space: p.space, spread: copeland.Expected}
+	m := &Model{
+		Expert: x.Name, Form: p.needs.Form, Comparisons: slices.Clone(x.Comparisons),
+		space: p.space, spread: copeland.Expected,
+	}
 	if p.needs.Spread == SpreadEpistemic {
 		m.spread = copeland.Epistemic
 	}
@@ -98,9 +105,9 @@ func (p *Projection) data(x *Expert) (*Model, error) {
 	return m, nil
 }
 
-func (p *Projection) build(m *Model, x *Expert) error {
+func (p *Projection) build(ctx context.Context, m *Model, x *Expert) error {
 	if m.Form == events.PreferenceUtility {
-		return p.buildUtility(m, x)
+		return p.buildUtility(ctx, m, x)
 	}
 	return m.buildChoice()
 }

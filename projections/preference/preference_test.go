@@ -192,8 +192,8 @@ func TestModelFollowsFromState(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, expert := range []string{"ada", "bob", "eve"} {
-				m, err := live.Model(expert)
-				again, errAgain := restored.Model(expert)
+				m, err := live.Model(t.Context(), expert)
+				again, errAgain := restored.Model(t.Context(), expert)
 				if (m == nil) != (again == nil) || fmt.Sprint(err) != fmt.Sprint(errAgain) {
 					t.Fatalf("after %s the model of %s is %v (%v), restored %v (%v)", e.Kind, expert, m, err, again, errAgain)
 				}
@@ -250,7 +250,7 @@ func TestOrderOfAnswers(t *testing.T) {
 		if err := p.Apply(events.Event{}, &events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &fit}); err != nil {
 			t.Fatal(err)
 		}
-		m, err := p.Model("ada")
+		m, err := p.Model(t.Context(), "ada")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ func TestScoreIsAgainstTheSpace(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		m, err := p.Model("ada")
+		m, err := p.Model(t.Context(), "ada")
 		if err != nil || m == nil {
 			t.Fatal(m, err)
 		}

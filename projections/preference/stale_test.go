@@ -71,7 +71,7 @@ func TestWinnersAndLosers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		m, err := p.Model("ada")
+		m, err := p.Model(t.Context(), "ada")
 		if err != nil || m == nil || m.Form != "" || p.Stale("ada") {
 			t.Fatalf("%s: %+v, %v, stale %v", method, m, err, p.Stale("ada"))
 		}

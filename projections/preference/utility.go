@@ -68,7 +68,9 @@ func (p *Projection) noise(x *Expert, bandwidth float64) (*reliability.Map, erro
 	return reliability.NewMap(anchors, cfg)
 }
 
-func (p *Projection) fitUtility(ctx context.Context, m *Model, x *Expert, seed uint64) (events.PreferenceFit, error) {
+func (p *Projection) fitUtility(
+	ctx context.Context, m *Model, x *Expert, seed uint64,
+) (events.PreferenceFit, error) {
 	noise, err := p.noise(x, 0)
 	if err != nil {
 		return events.PreferenceFit{}, err
@@ -87,12 +89,14 @@ func (p *Projection) fitUtility(ctx context.Context, m *Model, x *Expert, seed u
 		return events.PreferenceFit{}, err
 	}
 	return events.PreferenceFit{
-		Form: events.PreferenceUtility, Kernel: model.Kernel, Lengthscales: result.Hyper.Lengthscales, OutputScale: result.Hyper.OutputScale,
-		Bandwidth: noise.Bandwidth(), LogEvidence: result.LogPosterior, Comparisons: duels.Len(), Evaluations: result.Evaluations,
+		Form: events.PreferenceUtility, Kernel: model.Kernel,
+		Lengthscales: result.Hyper.Lengthscales, OutputScale: result.Hyper.OutputScale,
+		Bandwidth: noise.Bandwidth(), LogEvidence: result.LogPosterior, Comparisons: duels.Len(),
+		Evaluations: result.Evaluations,
 	}, nil
 }
 
-func (p *Projection) buildUtility(m *Model, x *Expert) (err error) {
+func (p *Projection) buildUtility(ctx context.Context, m *Model, x *Expert) (err error) {
 	settings := p.state.Definition.Model.Utility
 	u := &Utility{Link: pref.Link(settings.Link)}
 	if u.noise, err = p.noise(x, m.Fit.Bandwidth); err != nil {
@@ -104,9 +108,6 @@ func (p *Projection) buildUtility(m *Model, x *Expert) (err error) {
 	if u.kernel, err = kernel.New(m.Fit.Kernel, m.Fit.Lengthscales, m.Fit.OutputScale); err != nil {
 		return err
 	}
-	// Projections are rebuilt from events; nobody waits for a single model long
-	// enough to call it off.
-	ctx := context.Background()
 	switch settings.Posterior {
 	case definition.PosteriorLaplace:
 		result, err := pref.Laplace(ctx, u.Duels, u.Link, u.kernel, pref.LaplaceConfig{})

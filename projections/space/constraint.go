@@ -170,7 +170,7 @@ func (e *InfeasibleError) Error() string {
 	return "no composition satisfies these together: " + strings.Join(e.Conflict, "; ") + ". Relax one of them"
 }
 
-// explain turns the optimiser's account of a conflict into the user's words.
+// explain turns the optimizer's account of a conflict into the user's words.
 func (s *Space) explain(err error) error {
 	var infeasible *optimize.InfeasibleError
 	if !errors.As(err, &infeasible) {
@@ -277,7 +277,13 @@ func conflict(def definition.Campaign) []string {
 			if a := &full.axes[p.index]; a.grid.values != nil {
 				words = append(words, fmt.Sprintf("the values of %q (%v)", a.name, a.grid.values))
 			} else {
-				words = append(words, fmt.Sprintf("the dosing steps of %q (multiples of %s)", a.name, format.Setting(a.grid.step)))
+				words = append(
+					words,
+					fmt.Sprintf(
+						"the dosing steps of %q (multiples of %s)", a.name,
+						format.Setting(a.grid.step),
+					),
+				)
 			}
 		}
 	}

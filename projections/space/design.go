@@ -69,7 +69,10 @@ func (s *Space) Design(kind string, n int, seed uint64) ([]definition.Point, err
 	d := designer{s: s, rng: rng, seen: map[string]bool{}}
 	switch {
 	case kind != definition.DesignSobol && kind != definition.DesignRandom:
-		return nil, fmt.Errorf("there is no design %q; choose %q or %q", kind, definition.DesignSobol, definition.DesignRandom)
+		return nil, fmt.Errorf(
+			"there is no design %q; choose %q or %q", kind, definition.DesignSobol,
+			definition.DesignRandom,
+		)
 	case s.list != nil:
 		n = min(n, len(s.list))
 		if kind == definition.DesignRandom {
@@ -251,7 +254,7 @@ func (d *designer) herd(n int, given [][]float64) ([]definition.Point, error) {
 }
 
 // choose adds up to n points of the pool. With k points chosen, the next one
-// maximises −mean_y ‖x − y‖ + 1/(k+1) Σ ‖x − x_i‖ over the pool.
+// maximizes −mean_y ‖x − y‖ + 1/(k+1) Σ ‖x − x_i‖ over the pool.
 func (d *designer) choose(pool [][]float64, n int) error {
 	mean := make([]float64, len(pool)) // mean distance to the pool, from at most 512 of its points
 	stride := (len(pool) + 511) / 512

@@ -65,7 +65,7 @@ func TestDesignFillsASimplex(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for k, points := range [][]definition.Point{d, r, normalised(n, seed)} {
+			for k, points := range [][]definition.Point{d, r, normalized(n, seed)} {
 				least, energy := spread(t, s, points, exact)
 				for _, into := range []*[2]float64{&designed, &random, &naive}[k : k+1] {
 					into[0] += least / seeds
@@ -101,8 +101,8 @@ func dirichlet(n int) [][]float64 {
 	return points
 }
 
-// normalised divides points of a Sobol sequence in the cube by their sum.
-func normalised(n int, seed uint64) []definition.Point {
+// normalized divides points of a Sobol sequence in the cube by their sum.
+func normalized(n int, seed uint64) []definition.Point {
 	cube, err := New(definition.Campaign{Parameters: simplex().Parameters})
 	if err != nil {
 		panic(err)

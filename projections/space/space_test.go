@@ -373,7 +373,7 @@ func TestDesignIsASequence(t *testing.T) {
 	}
 }
 
-// A space without compositions is recognised, and the message names what
+// A space without compositions is recognized, and the message names what
 // contradicts what.
 func TestInfeasible(t *testing.T) {
 	sum := definition.Constraint{Name: "sum", Terms: map[string]float64{"a": 1, "b": 1}, Equals: ptr(1)}

@@ -183,7 +183,7 @@ func (s *Space) start(rng *rand.Rand) (state, error) {
 	for k, i := range w.single {
 		st.index[k] = rng.IntN(s.axes[i].levels())
 	}
-	// From the centre along a random line, as if nothing were excluded.
+	// From the center along a random line, as if nothing were excluded.
 	if len(w.directions) > 0 {
 		direction := w.direction(rng)
 		lo, hi := w.chord(st.u, direction)

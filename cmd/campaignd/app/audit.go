@@ -35,7 +35,7 @@ make every recorded fit and decision again from the events before it and compare
 bit for bit where this is the build that made it, to a relative tolerance of %g
 elsewhere. What people, instruments and experts said is held to what they were asked,
 to who can have said it and when, and to the definition. Exits 1 where anything fails,
-and where an earlier version made decisions that this one cannot make again: audit
+and where another version made decisions that this one cannot make again: audit
 those with the campaignd that made them (the output names its revision), and leave
 them out here with --except. Remarks do not fail: an honest log can hold them. The
 store is not changed.
@@ -184,28 +184,28 @@ func (a *app) printBuilds(r *audited) {
 			if b.Fits > 0 {
 				made = append(made, format.Count(b.Fits, "fit"))
 			}
-			older := ""
-			if b.Older > 0 {
-				older = fmt.Sprintf("; %s of an earlier version of the policies, not made again here",
-					format.Count(b.Older, "decision"))
+			other := ""
+			if b.OtherVersion > 0 {
+				other = fmt.Sprintf("; %s of another version of the policies, not made again here",
+					format.Count(b.OtherVersion, "decision"))
 			}
-			a.printf("  %s by campaignd %s%s\n", strings.Join(made, " and "), build{b.Build}, older)
+			a.printf("  %s by campaignd %s%s\n", strings.Join(made, " and "), build{b.Build}, other)
 		}
 	}
-	if left := r.Older - r.Excepted; left > 0 {
+	if left := r.OtherVersion - r.Excepted; left > 0 {
 		var names []string
 		for _, b := range r.Builds {
-			if name := attest.NameOf(b.Build); b.Older > 0 && !slices.Contains(names, name) {
+			if name := attest.NameOf(b.Build); b.OtherVersion > 0 && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
 		a.printf(
-			"INCOMPLETE: this version cannot make %s of an earlier one again. Audit with the campaignd that made them, named above; then leave them out here: --except %s\n",
+			"INCOMPLETE: this version cannot make %s of another one again. Audit with the campaignd that made them, named above; then leave them out here: --except %s\n",
 			format.Count(left, "decision"),
 			strings.Join(names, ","),
 		)
 	} else if r.Excepted > 0 {
-		a.printf("%s of an earlier version were left out, as asked.\n", format.Count(r.Excepted, "decision"))
+		a.printf("%s of another version were left out, as asked.\n", format.Count(r.Excepted, "decision"))
 	}
 }
 

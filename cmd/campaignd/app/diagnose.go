@@ -33,7 +33,11 @@ to judge by. Nothing is changed; the exit code is 0 whatever the verdict.`,
 			if err != nil {
 				return err
 			}
-			d, err := diagnose.Of(cmd.Context(), core.View())
+			v, err := core.View(cmd.Context())
+			if err != nil {
+				return err
+			}
+			d, err := diagnose.Of(cmd.Context(), v)
 			if err != nil {
 				return err
 			}

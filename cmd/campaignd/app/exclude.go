@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 )
@@ -101,7 +102,7 @@ func (a *app) allowCommand() *cobra.Command {
 
 // isSubject reports whether a text has the form of an experiment or a question.
 func isSubject(text string) bool {
-	return len(text) > 1 && strings.ContainsAny(text[:1], "eq") && strings.Trim(text[1:], "0123456789") == ""
+	return events.ExperimentNumber(text) > 0 || events.QuestionNumber(text) > 0
 }
 
 // parseRegion reads a region: "lipf6=1.8..,ec=0.45..0.52,solvent=PC". An empty

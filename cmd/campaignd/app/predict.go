@@ -61,7 +61,7 @@ a random one, or, where nothing is measured, its utility.`,
 
 // predict asks the models at each row.
 func predict(ctx context.Context, core *engine.Core, points *sheet) ([]view.Prediction, error) {
-	predictor, err := view.NewPredictor(core)
+	predictor, err := view.NewPredictor(ctx, core)
 	switch {
 	case errors.Is(err, view.ErrNoModel):
 		return nil, fmt.Errorf("%w%w", errNo, err)

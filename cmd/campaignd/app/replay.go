@@ -67,7 +67,7 @@ agree.`,
 					Digest:   digest,
 				})
 			}
-			summary, err := core.Summarize()
+			summary, err := core.Summarize(cmd.Context())
 			if err != nil {
 				return err
 			}

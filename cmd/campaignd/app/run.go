@@ -340,7 +340,7 @@ func (r *running) finish(ctx context.Context) error {
 	r.display.close()
 	path := r.report(ctx)
 	r.checkpoint(ctx)
-	return r.summarize(r.campaign.Core(), r.target, path, r.undecided(ctx))
+	return r.summarize(ctx, r.campaign.Core(), r.target, path, r.undecided(ctx))
 }
 
 // answer prints the summary of a campaign that had ended before.
@@ -350,7 +350,7 @@ func (r *running) answer(ctx context.Context) error {
 		path = r.report(ctx)
 	}
 	r.checkpoint(ctx)
-	return r.summarize(r.over, r.target, path, r.undecided(ctx))
+	return r.summarize(ctx, r.over, r.target, path, r.undecided(ctx))
 }
 
 // undecided says, for each expert whose candidates a rule strikes out, how many may

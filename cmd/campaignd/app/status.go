@@ -71,11 +71,15 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 func (a *app) status(ctx context.Context, core *engine.Core, s *session, t target) error {
-	diagnosis, err := diagnose.Of(ctx, core.View())
+	v, err := core.View(ctx)
 	if err != nil {
 		return err
 	}
-	st, err := view.StatusOf(core, diagnosis)
+	diagnosis, err := diagnose.Of(ctx, v)
+	if err != nil {
+		return err
+	}
+	st, err := view.StatusOf(ctx, core, diagnosis)
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (a *app) suggest(ctx context.Context, t target) error {
 	case a.json:
 		return a.printJSON(suggested{answer, t.store})
 	case suggestion.Ended:
-		return a.summarize(core, t, "", nil)
+		return a.summarize(ctx, core, t, "", nil)
 	}
 	return answer.Write(a.stdout, view.Showing{
 		Question: terminal.Show,

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
@@ -14,8 +16,8 @@ type result struct {
 
 // summarize prints how a campaign ended. undecided says of an expert's preference what
 // speaks against calling it the best.
-func (a *app) summarize(core *engine.Core, t target, report string, undecided map[string]string) error {
-	summary, err := core.Summarize()
+func (a *app) summarize(ctx context.Context, core *engine.Core, t target, report string, undecided map[string]string) error {
+	summary, err := core.Summarize(ctx)
 	if err != nil {
 		return err
 	}

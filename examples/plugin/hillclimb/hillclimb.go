@@ -49,17 +49,16 @@ func (*Settings) PartWords(policies.Part) string { return "experts accept or rej
 
 type policy struct {
 	def      definition.Campaign
-	version  int
 	settings Settings
 }
 
-func open(def definition.Campaign, version int) (policies.Policy, error) {
-	p := &policy{def: def, version: version}
+func open(def definition.Campaign) (policies.Policy, error) {
+	p := &policy{def: def}
 	err := def.Policy.Next.Decode(&p.settings)
 	return p, err
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy, p.version) }
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
 
 func (*policy) Needs() policies.Needs { return policies.Needs{} }
 
@@ -89,7 +88,7 @@ func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (polici
 		return d, err
 	}
 	d = step.Take(v, d, name, point, "step", "A step from "+best.ID+", the best so far.")
-	if len(p.def.Experts) == 0 || len(asked) >= tries || turn.QuestionsSpent(v.Campaign, &p.def, p.version) {
+	if len(p.def.Experts) == 0 || len(asked) >= tries || turn.QuestionsSpent(v.Campaign, &p.def) {
 		return d, nil
 	}
 	expert := p.def.Experts[turn.Expert(v.Campaign, &p.def)].Name

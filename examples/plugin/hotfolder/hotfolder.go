@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,10 +63,11 @@ func (r robot) Start(ctx context.Context, cmd instruments.Command) error {
 		return err
 	}
 	order, _ := json.Marshal(cmd) // of numbers and texts: it has a JSON
-	if err := os.WriteFile(r.path(cmd, ".new"), order, 0o644); err != nil {
+	written := r.path(cmd, "."+rand.Text()) // of this call alone: several may come at once
+	if err := os.WriteFile(written, order, 0o644); err != nil {
 		return err
 	}
-	return os.Rename(r.path(cmd, ".new"), r.path(cmd, ".order"))
+	return os.Rename(written, r.path(cmd, ".order"))
 }
 
 // Await looks for the result.

@@ -115,6 +115,9 @@ func TestMergedIsExact(t *testing.T) {
 			if !near(mean, wm, 1e-9) || !near(sd*sd, ws*ws, 1e-9) {
 				t.Fatalf("posterior %v ± %v, unmerged %v ± %v", mean, sd, wm, ws)
 			}
+			if alone := g.NewPredictor().Mean(x); alone != mean {
+				t.Fatalf("the mean alone is %v, with its standard deviation %v", alone, mean)
+			}
 		}
 		if got, want := g.LogMarginal(), ref.logMarginal(); !near(got, want, 1e-9) {
 			t.Fatalf("log marginal likelihood %v, unmerged %v", got, want)
@@ -446,7 +449,7 @@ func TestPredictionsDoNotAllocate(t *testing.T) {
 	}
 	p := g.NewPredictor()
 	x, dm, ds := []float64{.1, .2, .3}, make([]float64, 3), make([]float64, 3)
-	if n := testing.AllocsPerRun(10, func() { p.Posterior(x); p.PosteriorGrad(x, dm, ds) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { p.Posterior(x); p.Mean(x); p.PosteriorGrad(x, dm, ds) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

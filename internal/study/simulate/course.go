@@ -96,7 +96,11 @@ func follow(ctx context.Context, reg registry.Registry, log events.Log, name str
 		}
 		if e.Kind == events.KindExperimentRequested {
 			f.trust = append(f.trust, meanTrust(f.core.State()))
-			f.helps = append(f.helps, meanHelps(f.core.Helps()))
+			helps, err := f.core.Helps(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			f.helps = append(f.helps, meanHelps(helps))
 		}
 		if err := f.look(ctx, e.Kind == events.KindDecisionMade); err != nil {
 			return nil, nil, err
@@ -213,14 +217,18 @@ func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 			}
 			f.policy = policy.(policies.Preferrer) // as every policy of a campaign that only compares
 		}
-		preferred, err := f.policy.Preferred(ctx, f.core.View())
+		view, err := f.core.View(ctx)
+		if err != nil {
+			return nil, err
+		}
+		preferred, err := f.policy.Preferred(ctx, view)
 		var points []definition.Point
 		for _, best := range preferred {
 			points = append(points, best.Parameters)
 		}
 		return points, err
 	}
-	summary, err := f.core.Summarize()
+	summary, err := f.core.Summarize(ctx)
 	if err != nil || summary.Best == nil {
 		return nil, err
 	}

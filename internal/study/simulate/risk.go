@@ -82,7 +82,10 @@ func (f *follower) riskAdjusted(expert string, p definition.Point) (value, noise
 // lookAtRisk returns what the models expect to be the risk-adjusted best, truly
 // worth: mean over the anchored experts, NaN where there is no model yet.
 func (f *follower) lookAtRisk(ctx context.Context) (float64, error) {
-	view := f.core.View()
+	view, err := f.core.View(ctx)
+	if err != nil {
+		return math.NaN(), err
+	}
 	sum, n := 0.0, 0
 	for i, m := range view.Preferences {
 		if m == nil || m.Utility == nil || f.noises[m.Expert] == nil || view.PreferenceErrors[i] != nil {

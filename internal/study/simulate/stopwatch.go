@@ -18,15 +18,15 @@ type stopwatch struct {
 // Trace implements engine.Meter.
 func (w *stopwatch) Trace(parent, _ string) (string, func(error)) { return parent, func(error) {} }
 
-// Took implements engine.Meter.
-func (w *stopwatch) Took(what string, d time.Duration) {
+// ObserveDuration implements engine.Meter.
+func (w *stopwatch) ObserveDuration(what string, d time.Duration) {
 	if what == "fit" || what == "decision" {
 		w.pending += d
 	}
 }
 
-// Happened implements engine.Meter.
-func (w *stopwatch) Happened(e events.Event) {
+// CountEvent implements engine.Meter.
+func (w *stopwatch) CountEvent(e events.Event) {
 	request := events.KindExperimentRequested
 	if w.compares {
 		request = events.KindQuestionAsked

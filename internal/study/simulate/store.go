@@ -80,7 +80,10 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	if source.Noise != nil {
 		noise = *source.Noise
 	}
-	view := core.View()
+	view, err := core.View(ctx)
+	if err != nil {
+		return err
+	}
 	view.Objective, view.ObjectiveError = model, nil
 	diagnosis, err := diagnose.Of(ctx, view)
 	if err != nil {
@@ -133,7 +136,7 @@ func refit(ctx context.Context, log events.Log, name string) (*objective.Model, 
 	if err := p.Apply(events.Event{}, &events.ModelFitted{Model: events.ModelObjective, Objective: &fit}); err != nil {
 		return nil, err
 	}
-	return p.Model()
+	return p.Model(ctx)
 }
 
 // extremes searches the model's mean for its best and worst value over the space.
@@ -154,7 +157,7 @@ func extremes(ctx context.Context, sp *space.Space, m *objective.Model) (best, w
 	if err != nil {
 		return 0, 0, fmt.Errorf("the surrogate's worst value: %w", err)
 	}
-	return m.Outside(low.Value), m.Outside(-high.Value), nil
+	return m.Untransform(low.Value), m.Untransform(-high.Value), nil
 }
 
 // answer is how an experiment of the log ended.

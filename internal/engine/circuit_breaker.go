@@ -14,11 +14,11 @@ import (
 // the budget.
 const failuresInARow = 4
 
-// nextTrouble pauses a campaign whose last experiments all gave nothing, until
-// a person has looked, also where they were the last of the budget: else it
-// would end with what a broken instrument left of it. What did not take place
+// nextCircuitBreak is the circuit breaker: it pauses a campaign whose last experiments all
+// gave nothing, until a person has looked, also where they were the last of the budget:
+// else it would end with what a broken instrument left of it. What did not take place
 // costs nothing and is tried again for a good while first.
-func (c *Core) nextTrouble(s *campaign.State, w World) (Step, error) {
+func (c *Core) nextCircuitBreak(s *campaign.State, w World) (Step, error) {
 	spent := s.Spent() >= s.Definition.Budget.Experiments
 	if s.Status == campaign.Paused || spent && w.Eager {
 		return nil, nil
@@ -30,14 +30,21 @@ func (c *Core) nextTrouble(s *campaign.State, w World) (Step, error) {
 		}
 		return Record{[]events.Payload{&events.CampaignPaused{Reason: reason}}}, nil
 	}
-	if last := lastEnded(s, w); len(last) == failuresInARow && !slices.ContainsFunc(last, func(x *campaign.Experiment) bool { return !fruitless(x) }) {
+	gave := func(x *campaign.Experiment) bool { return !withoutResult(x) }
+	if last := lastEnded(s, w); len(last) == failuresInARow && !slices.ContainsFunc(last, gave) {
 		x := last[failuresInARow-1]
-		return pause("the last %d experiments gave no result, %s for this reason: %s", failuresInARow, x.ID, x.Cause)
+		return pause(
+			"the last %d experiments gave no result, %s for this reason: %s", failuresInARow, x.ID,
+			x.Cause,
+		)
 	}
-	if row := trouble(s); len(row) > failuresInARow {
+	if row := failingRow(s); len(row) > failuresInARow {
 		first, x := row[0], row[len(row)-1]
 		if long := x.EndedAt.Sub(first.EndedAt); long >= patience {
-			return pause("the instrument has put off everything for %s, %s for this reason: %s", long.Round(time.Minute), x.ID, x.Cause)
+			return pause(
+				"the instrument has put off everything for %s, %s for this reason: %s",
+				long.Round(time.Minute), x.ID, x.Cause,
+			)
 		}
 	}
 	return nil, nil
@@ -57,9 +64,9 @@ func lastEnded(s *campaign.State, w World) []*campaign.Experiment {
 	return ended[max(0, len(ended)-failuresInARow):]
 }
 
-// fruitless reports whether an instrument was given the experiment, or a person
+// withoutResult reports whether an instrument was given the experiment, or a person
 // tried it, and there is no result.
-func fruitless(x *campaign.Experiment) bool {
+func withoutResult(x *campaign.Experiment) bool {
 	switch x.Status {
 	case campaign.Failed, campaign.Infeasible, campaign.Deferred:
 		return true

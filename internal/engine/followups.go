@@ -5,12 +5,12 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// withConsequences returns a payload with what it leads to, to be recorded in the
+// withFollowUps returns a payload with what it leads to, to be recorded in the
 // same batch: an experiment that was put off is requested again, with the same
 // composition and for the same reason, unless the campaign has ended or the
 // composition has been excluded since. A measurement of something else than was
 // asked for is flagged.
-func (c *Core) withConsequences(payload events.Payload) []events.Payload {
+func (c *Core) withFollowUps(payload events.Payload) []events.Payload {
 	payloads := []events.Payload{payload}
 	if measured, ok := payload.(*events.ExperimentMeasured); ok {
 		if x := c.State().Experiment(measured.Experiment); x != nil { // not a person's own
@@ -27,13 +27,13 @@ func (c *Core) withConsequences(payload events.Payload) []events.Payload {
 	if x == nil || s.Status.Ended() || c.space.Contains(x.Parameters) != nil {
 		return payloads
 	}
-	return append(payloads, c.again(x, x.Replicate))
+	return append(payloads, c.retry(x, x.Replicate))
 }
 
-// again requests an experiment's composition once more.
-func (c *Core) again(x *campaign.Experiment, replicate int) *events.ExperimentRequested {
+// retry requests an experiment's composition once more.
+func (c *Core) retry(x *campaign.Experiment, replicate int) *events.ExperimentRequested {
 	return &events.ExperimentRequested{
-		Experiment: campaign.ExperimentID(len(c.State().Experiments)), Parameters: x.Parameters,
+		Experiment: events.ExperimentID(len(c.State().Experiments) + 1), Parameters: x.Parameters,
 		Origin: x.Origin, Decision: x.Decision, Replicate: replicate,
 	}
 }

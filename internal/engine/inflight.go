@@ -17,7 +17,10 @@ import (
 
 // command is what the instrument sees of an experiment.
 func command(s *campaign.State, x *campaign.Experiment) instruments.Command {
-	return instruments.Command{ID: x.Command, Campaign: s.Name, Experiment: x.ID, Parameters: x.Parameters, Replicate: x.Replicate}
+	return instruments.Command{
+		ID: x.Command, Campaign: s.Name, Experiment: x.ID, Parameters: x.Parameters,
+		Replicate: x.Replicate,
+	}
 }
 
 // How often an instrument that is out of reach is asked again, and a command
@@ -27,25 +30,29 @@ const (
 	retryPause = time.Second
 )
 
-// tendExperiment starts a goroutine that brings one command to its outcome.
-func (r *Runner) tendExperiment(tending context.Context, x campaign.Experiment, fate instruments.Fate, p past) {
-	ctx, cancel := context.WithCancel(tending)
-	r.tended[x.ID] = cancel
+// awaitExperiment starts a goroutine that brings one command to its outcome.
+func (r *Runner) awaitExperiment(
+	awaiting context.Context, x campaign.Experiment, fate instruments.Fate, p past,
+) {
+	ctx, cancel := context.WithCancel(awaiting)
+	r.inFlight[x.ID] = cancel
 	cmd := command(r.core.State(), &x)
 	r.wg.Go(func() {
-		outcome, err := r.bring(ctx, cmd, fate, p, x.Status == campaign.Dispatched)
+		outcome, err := r.startAndAwait(ctx, cmd, fate, p, x.Status == campaign.Dispatched)
 		if ctx.Err() == nil {
 			r.send(ctx, message{experiment: x.ID, outcome: &outcome, err: err})
 		}
 	})
 }
 
-// bring starts a command, unless the instrument has it already, and awaits
+// startAndAwait starts a command, unless the instrument has it already, and awaits
 // its outcome. A start whose confirmation is lost is looked into, never
 // repeated on a guess. Where certainly nothing took place the experiment is put
 // off, which costs nothing and says nothing about its composition; only what
 // would be refused for ever has failed.
-func (r *Runner) bring(ctx context.Context, cmd instruments.Command, fate instruments.Fate, p past, announce bool) (instruments.Outcome, error) {
+func (r *Runner) startAndAwait(
+	ctx context.Context, cmd instruments.Command, fate instruments.Fate, p past, announce bool,
+) (instruments.Outcome, error) {
 	for attempt := 1; fate == instruments.FateNotStarted; attempt++ {
 		err := r.Instrument.Start(ctx, cmd)
 		if err == nil {
@@ -63,11 +70,17 @@ func (r *Runner) bring(ctx context.Context, cmd instruments.Command, fate instru
 		}
 		var cause string
 		if fate, cause = r.fate(ctx, cmd, p); fate == instruments.FateUnknown {
-			return instruments.Outcome{Status: instruments.Unknown, Cause: fmt.Sprintf("the start was not confirmed (%v) and %s", err, cause)}, nil
+			return instruments.Outcome{
+				Status: instruments.Unknown,
+				Cause:  fmt.Sprintf("the start was not confirmed (%v) and %s", err, cause),
+			}, nil
 		}
 		if fate == instruments.FateNotStarted {
 			if attempt == attempts {
-				return instruments.Outcome{Status: instruments.Deferred, Cause: fmt.Sprintf("the instrument did not start it in %d attempts: %v", attempt, err)}, nil
+				return instruments.Outcome{
+					Status: instruments.Deferred,
+					Cause:  fmt.Sprintf("the instrument did not start it in %d attempts: %v", attempt, err),
+				}, nil
 			}
 			if !pause(ctx, retryPause) {
 				return instruments.Outcome{}, ctx.Err()
@@ -105,14 +118,17 @@ func (r *Runner) send(ctx context.Context, m message) {
 }
 
 // ask starts a goroutine that puts one question.
-func (r *Runner) ask(ctx, tending context.Context, q campaign.Question) error {
+func (r *Runner) ask(ctx, awaiting context.Context, q campaign.Question) error {
 	reviewer := r.Reviewers[q.Expert]
 	if reviewer == nil {
-		return r.append(ctx, "engine", q.LastEvent, withdrawn(&q, fmt.Sprintf("nobody here can ask %s", q.Expert)))
+		return r.append(
+			ctx, "engine", q.LastEvent,
+			withdrawn(&q, fmt.Sprintf("nobody here can ask %s", q.Expert)),
+		)
 	}
 	question := r.core.asked(&q)
-	asking, cancel := context.WithCancel(tending)
-	r.tended[q.ID] = cancel
+	asking, cancel := context.WithCancel(awaiting)
+	r.inFlight[q.ID] = cancel
 	r.wg.Go(func() {
 		answer, err := reviewer.Ask(asking, question)
 		if asking.Err() == nil {
@@ -137,7 +153,10 @@ func (r *Runner) examples(ctx context.Context, step Examples) (err error) {
 		return fmt.Errorf("the initial %s of %s: %w", what, step.Expert, err)
 	}
 	if len(payloads) != step.N {
-		return fmt.Errorf("the expert %s gave %d initial %s, %d were asked for", step.Expert, len(payloads), what, step.N)
+		return fmt.Errorf(
+			"the expert %s gave %d initial %s, %d were asked for", step.Expert, len(payloads), what,
+			step.N,
+		)
 	}
 	return r.append(ctx, "expert:"+step.Expert, s.LastEvent, payloads...)
 }
@@ -154,8 +173,10 @@ func (r *Runner) labels(ctx context.Context, step Examples) ([]events.Payload, e
 	payloads := make([]events.Payload, len(examples))
 	for i, example := range examples {
 		payloads[i] = &events.QuestionAnswered{
-			Question: campaign.QuestionID(len(r.core.State().Questions) + i), Form: events.FormLabel, Expert: step.Expert,
-			Options: []definition.Point{example.Point}, Answer: events.Answer{Label: example.Label}, Volunteered: true,
+			Question: events.QuestionID(len(r.core.State().Questions) + 1 + i),
+			Form:     events.FormLabel, Expert: step.Expert,
+			Options: []definition.Point{example.Point}, Answer: events.Answer{Label: example.Label},
+			Volunteered: true,
 		}
 	}
 	return payloads, nil
@@ -173,7 +194,8 @@ func (r *Runner) comparisons(ctx context.Context, step Examples) ([]events.Paylo
 	payloads := make([]events.Payload, len(compared))
 	for i, c := range compared {
 		payloads[i] = &events.QuestionAnswered{
-			Question: campaign.QuestionID(len(r.core.State().Questions) + i), Form: events.FormComparison, Expert: step.Expert,
+			Question: events.QuestionID(len(r.core.State().Questions) + 1 + i),
+			Form:     events.FormComparison, Expert: step.Expert,
 			Options: c.Points, Answer: events.Answer{Order: c.Order}, Volunteered: true,
 		}
 	}
@@ -201,9 +223,9 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 		return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace,
 			&events.ExperimentStarted{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument})
 	}
-	if cancel, ok := r.tended[x.ID]; ok { // its goroutine has ended
+	if cancel, ok := r.inFlight[x.ID]; ok { // its goroutine has ended
 		cancel()
-		delete(r.tended, x.ID)
+		delete(r.inFlight, x.ID)
 	}
 	if m.err != nil {
 		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
@@ -214,7 +236,7 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	payload := r.conclude(x, *m.outcome)
 	var payloads []events.Payload
 	if payload != nil {
-		payloads = r.core.withConsequences(payload)
+		payloads = r.core.withFollowUps(payload)
 	}
 	if payloads = append(payloads, remarks...); payloads == nil {
 		return nil
@@ -260,19 +282,30 @@ func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.
 		return &events.ExperimentMeasured{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 			Requested: x.Parameters, Measurement: m}
 	case instruments.Failed:
-		return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause, Rejected: o.Rejected}
+		return &events.ExperimentFailed{
+			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
+			Rejected: o.Rejected,
+		}
 	case instruments.Infeasible:
-		return &events.ExperimentInfeasible{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause}
+		return &events.ExperimentInfeasible{
+			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
+		}
 	case instruments.Deferred:
-		return &events.ExperimentDeferred{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause}
+		return &events.ExperimentDeferred{
+			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
+		}
 	case instruments.Cancelled:
 		return &events.ExperimentCancelled{Experiment: x.ID, Command: x.Command, Reason: o.Cause}
 	}
 	cause := o.Cause
 	if o.Status != instruments.Unknown {
-		cause = strings.TrimSuffix(fmt.Sprintf("the instrument answered with the status %q: %s", o.Status, o.Cause), ": ")
+		cause = strings.TrimSuffix(
+			fmt.Sprintf("the instrument answered with the status %q: %s", o.Status, o.Cause), ": ",
+		)
 	}
-	return &events.ExperimentUnresolved{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: cause}
+	return &events.ExperimentUnresolved{
+		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: cause,
+	}
 }
 
 // late says an outcome that came too late to count.
@@ -293,7 +326,8 @@ func verbatim(m *events.Measurement) string {
 
 func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
 	q := r.core.State().Question(m.question)
-	if q.Status != campaign.Asked && (q.Status != campaign.Expired || m.err != nil || r.core.Answerable(q) != nil) {
+	if q.Status != campaign.Asked &&
+		(q.Status != campaign.Expired || m.err != nil || r.core.Answerable(q) != nil) {
 		return nil
 	}
 	actor := "expert:" + q.Expert
@@ -302,7 +336,10 @@ func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
 	}
 	payloads, err := r.core.answered(q, *m.answer)
 	if err != nil {
-		return r.append(ctx, "engine", q.LastEvent, withdrawn(q, legible("the answer could not be taken: "+err.Error())))
+		return r.append(
+			ctx, "engine", q.LastEvent,
+			withdrawn(q, legible("the answer could not be taken: "+err.Error())),
+		)
 	}
 	return r.appendTraced(ctx, actor, q.LastEvent, q.Trace, payloads...)
 }

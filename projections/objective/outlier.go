@@ -12,7 +12,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
 
-// What a doubt rests on.
+// Outliers are detected by leaving one out: a measurement is compared with what the others
+// make expect of it. What that rests on:
 const (
 	// A fit to fewer compositions than this, and than two for each dimension and
 	// the noise, is easily too sure of itself.
@@ -21,19 +22,19 @@ const (
 	// few measurements they are often twice too long, and a model that is too sure of
 	// what lies between measurements doubts every discovery. See docs/results.md.
 	caution = 0.5
-	// fewEnough times Enough is the number of observations up to which those that
-	// a fit has believed are looked at again: a wrong one among the first shapes
+	// reviewFactor times MinCompositions is the number of observations up to which those
+	// that a fit has believed are reviewed again: a wrong one among the first shapes
 	// every fit, and only what is measured later shows it.
-	fewEnough = 4
+	reviewFactor = 4
 	// screened is how many of them are, those that the last fit explains worst.
 	screened = 2
 	// refitStarts and refitSearches are the effort of a fit without one of them.
 	refitStarts, refitSearches = 4, 2
 )
 
-// Enough is the number of compositions, beside its own, that a doubt about a
+// MinCompositions is the number of compositions, beside its own, that a doubt about a
 // measurement rests on.
-func (p *Projection) Enough() int { return max(leastCompositions, 2*(p.space.Dim()+1)) }
+func (p *Projection) MinCompositions() int { return max(leastCompositions, 2*(p.space.Dim()+1)) }
 
 // Judged reports whether the observations have been judged as they are now, with the
 // present fit.
@@ -50,64 +51,69 @@ func (p *Projection) Expected() []events.Expected {
 	return p.state.Judged.Expected
 }
 
-// ToJudge reports whether there are observations that [Projection.Questionable] may
+// HasUnreviewed reports whether there are observations that [Projection.Unreviewed] may
 // return. It is quick.
-func (p *Projection) ToJudge() bool {
-	if p.state.Fit == nil || p.state.Fit.Observations < p.Enough() {
+func (p *Projection) HasUnreviewed() bool {
+	if p.state.Fit == nil || p.state.Fit.Observations < p.MinCompositions() {
 		return false
 	}
 	few := p.few()
 	return slices.ContainsFunc(p.state.Observations, func(o Observation) bool {
-		return questionable(o) && (few || p.Fresh(o))
+		return unreviewed(o) && (few || p.Unseen(o))
 	})
 }
 
-// questionable reports whether nobody has judged an observation that counts.
-func questionable(o Observation) bool { return !o.Judged && !o.Excluded && !o.Suspect }
+// unreviewed reports whether nobody has judged an observation that counts.
+func unreviewed(o Observation) bool { return !o.Judged && !o.Excluded && !o.Suspect }
 
-// Questionable returns the observations that are to be judged now: those that no
+// Unreviewed returns the observations that are to be judged now: those that no
 // fit has believed yet, and, while there are few, those that the last fit
-// explains worst; none before there is a fit to [Projection.Enough]
-// observations, and none that have been judged.
-func (p *Projection) Questionable() ([]Observation, error) {
-	if p.state.Fit == nil || p.state.Fit.Observations < p.Enough() {
+// explains worst; none before there is a fit to [Projection.MinCompositions]
+// observations, and none that have been judged. The only errors are those of
+// [Projection.LeaveOneOut].
+func (p *Projection) Unreviewed(ctx context.Context) ([]Observation, error) {
+	if p.state.Fit == nil || p.state.Fit.Observations < p.MinCompositions() {
 		return nil, nil
 	}
-	open := p.filtered(questionable)
+	open := p.filtered(unreviewed)
 	if !p.few() {
-		return slices.DeleteFunc(open, func(o Observation) bool { return !p.Fresh(o) }), nil
+		return slices.DeleteFunc(open, func(o Observation) bool { return !p.Unseen(o) }), nil
 	}
 	type residual struct {
 		o    Observation
 		size float64
 	}
-	var questionable []Observation
+	var unreviewed []Observation
 	var believed []residual
 	for _, o := range open {
-		if p.Fresh(o) {
-			questionable = append(questionable, o)
+		if p.Unseen(o) {
+			unreviewed = append(unreviewed, o)
 			continue
 		}
 		others, _, err := p.others(o)
 		if err != nil {
 			return nil, err
 		}
-		if e, ok := p.expectFrom(o, others, p.standard(), hyper(*p.state.Fit)); ok {
+		e, ok, err := p.predictFrom(ctx, o, others, p.standard(), hyper(*p.state.Fit))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
 			believed = append(believed, residual{o, math.Abs(o.Value - e.Predicted.Mean)})
 		}
 	}
 	slices.SortStableFunc(believed, func(a, b residual) int { return cmp.Compare(b.size, a.size) })
 	for _, r := range believed[:min(screened, len(believed))] {
-		questionable = append(questionable, r.o)
+		unreviewed = append(unreviewed, r.o)
 	}
-	return questionable, nil
+	return unreviewed, nil
 }
 
-// Fresh reports whether no fit has believed the observation yet.
-func (p *Projection) Fresh(o Observation) bool { return o.Since > p.state.FitRevision }
+// Unseen reports whether no fit has believed the observation yet.
+func (p *Projection) Unseen(o Observation) bool { return o.Since > p.state.FitRevision }
 
-// Suspects returns the observations that are in doubt.
-func (p *Projection) Suspects() []Observation {
+// SuspectedOutliers returns the observations that are in doubt.
+func (p *Projection) SuspectedOutliers() []Observation {
 	return p.filtered(func(o Observation) bool { return !o.Excluded && o.Suspect })
 }
 
@@ -138,17 +144,20 @@ func (p *Projection) Replicates(o Observation) []Observation {
 	}
 	return p.filtered(func(other Observation) bool {
 		key, err := p.space.Key(other.Point)
-		return err == nil && key == own && other.Experiment != o.Experiment && !other.Excluded && !p.held(other)
+		return err == nil && key == own && other.Experiment != o.Experiment && !other.Excluded && !p.withheld(other)
 	})
 }
 
 // few reports whether there are few enough observations to fit them again
 // without one.
-func (p *Projection) few() bool { return len(p.included()) <= fewEnough*p.Enough() }
+func (p *Projection) few() bool { return len(p.included()) <= reviewFactor*p.MinCompositions() }
 
 // standard is that of the last fit.
 func (p *Projection) standard() standard {
-	return standard{shift: p.state.Fit.Shift, scale: p.state.Fit.Scale, sign: sign(p.state.Definition.Objective.Goal)}
+	return standard{
+		shift: p.state.Fit.Shift, scale: p.state.Fit.Scale,
+		sign: sign(p.state.Definition.Objective.Goal),
+	}
 }
 
 // others returns the observations of other compositions that the model believes,
@@ -172,24 +181,26 @@ func (p *Projection) others(o Observation) (others []Observation, compositions i
 	return others, len(keys), nil
 }
 
-// Expect returns what is expected of an observation without any measurement of
-// its composition: under the hyperparameters of the last fit or, where that fit
+// LeaveOneOut returns what is expected of an observation, predicted from the measurements
+// of other compositions: under the hyperparameters of the last fit or, where that fit
 // may have believed the observation, of a fit without it; with lengthscales half
 // as long, for caution. ok is false where that rests on too little, or there is
 // too much to fit again. The result depends on the state and the seed alone. The only
 // errors are that of a cancelled context and of a composition outside the space.
-func (p *Projection) Expect(ctx context.Context, o Observation, seed uint64) (e events.Expected, ok bool, err error) {
+func (p *Projection) LeaveOneOut(
+	ctx context.Context, o Observation, seed uint64,
+) (e events.Expected, ok bool, err error) {
 	others, compositions, err := p.others(o)
-	if err != nil || p.state.Fit == nil || compositions < p.Enough() {
+	if err != nil || p.state.Fit == nil || compositions < p.MinCompositions() {
 		return e, false, err
 	}
 	std, fit := p.standard(), *p.state.Fit
-	refit := o.Suspect || !p.Fresh(o)
+	refit := o.Suspect || !p.Unseen(o)
 	if refit && !p.few() && !o.Suspect {
 		return e, false, nil
 	}
 	if refit && p.few() {
-		std = standardise(others, p.state.Definition.Objective.Goal)
+		std = standardize(others, p.state.Definition.Objective.Goal)
 		fit, err = p.refit(ctx, others, std, seed)
 		if ctx.Err() != nil {
 			return e, false, context.Cause(ctx)
@@ -203,16 +214,18 @@ func (p *Projection) Expect(ctx context.Context, o Observation, seed uint64) (e 
 	for j := range h.Lengthscales {
 		h.Lengthscales[j] *= caution
 	}
-	e, ok = p.expectFrom(o, others, std, h)
+	e, ok, err = p.predictFrom(ctx, o, others, std, h)
 	if ok && refit && p.few() {
 		e.Fit = &fit
 	}
-	return e, ok, nil
+	return e, ok, err
 }
 
 // refit fits the hyperparameters to some of the observations, from those of the last
 // fit.
-func (p *Projection) refit(ctx context.Context, observations []Observation, std standard, seed uint64) (events.ObjectiveFit, error) {
+func (p *Projection) refit(
+	ctx context.Context, observations []Observation, std standard, seed uint64,
+) (events.ObjectiveFit, error) {
 	data, err := p.data(observations, std)
 	if err != nil {
 		return events.ObjectiveFit{}, err
@@ -232,20 +245,25 @@ func (p *Projection) refit(ctx context.Context, observations []Observation, std 
 	return recorded(result, p.state.Fit.Kernel, std, len(observations)), nil
 }
 
-// expectFrom returns what other observations make expect of one. ok is false
-// where they cannot say.
-func (p *Projection) expectFrom(o Observation, others []Observation, std standard, h gp.Hyper) (e events.Expected, ok bool) {
+// predictFrom returns what other observations make expect of one. ok is false
+// where they cannot say. The only error is that of a cancelled context.
+func (p *Projection) predictFrom(
+	ctx context.Context, o Observation, others []Observation, std standard, h gp.Hyper,
+) (e events.Expected, ok bool, err error) {
 	data, err := p.data(others, std)
 	if err != nil || len(others) == 0 {
-		return e, false
+		return e, false, nil
 	}
-	process, err := gp.New(data, p.state.Fit.Kernel, h)
+	process, err := gp.NewContext(ctx, data, p.state.Fit.Kernel, h)
+	if ctx.Err() != nil {
+		return e, false, context.Cause(ctx)
+	}
 	if err != nil {
-		return e, false
+		return e, false, nil
 	}
 	x, err := p.space.Encode(o.Point)
 	if err != nil {
-		return e, false
+		return e, false, nil
 	}
 	noise := noiseVariance(o.SD, p.state.Definition.Objective.Noise, std.scale)
 	if math.IsNaN(noise) {
@@ -255,14 +273,14 @@ func (p *Projection) expectFrom(o Observation, others []Observation, std standar
 	return events.Expected{
 		Experiment: o.Experiment,
 		Predicted: events.Prediction{
-			Mean: std.outside(mean),
+			Mean: std.untransform(mean),
 			SD:   std.scale * math.Sqrt(sd*sd+noise),
 			Unit: p.state.Definition.Objective.Unit,
 		},
 		Noise:        std.scale * math.Sqrt(noise),
 		Spread:       std.scale,
 		Observations: len(others),
-	}, true
+	}, true, nil
 }
 
 // flag folds the engine's doubt about a measurement, or what became of it.
@@ -279,8 +297,8 @@ func (p *Projection) flag(d *events.MeasurementFlagged) {
 	p.state.Revision++
 }
 
-// held reports whether an observation is kept out of the model for now: it is in
+// withheld reports whether an observation is kept out of the model for now: it is in
 // doubt, and the campaign repeats what is.
-func (p *Projection) held(o Observation) bool {
+func (p *Projection) withheld(o Observation) bool {
 	return o.Suspect && p.state.Definition.Outliers.Action == definition.OutlierRepeat
 }

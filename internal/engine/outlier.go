@@ -21,10 +21,10 @@ import (
 // Another measurement of its composition that agrees with it clears it.
 const leastDeviation = 1.0
 
-// lookedAtAgain multiplies the threshold for a measurement that a fit has
+// seenFactor multiplies the threshold for a measurement that a fit has
 // believed already: it is compared after each further measurement, and is more
 // likely to look odd some time.
-const lookedAtAgain = 1.25
+const seenFactor = 1.25
 
 // Two measurements of a composition agree within so many standard deviations of
 // their difference. The noise counts as at least leastNoise of the spread of all
@@ -34,19 +34,20 @@ const (
 	leastNoise = 0.01
 )
 
-// nextDoubt has each measurement judged before a fit believes it, doubts what is far
+// nextOutlier has each measurement judged before a fit believes it, doubts what is far
 // from what was expected, and settles doubts whose repetition has been measured.
-func (c *Core) nextDoubt(s *campaign.State, _ World) (Step, error) {
+func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 	outliers := s.Definition.Outliers
-	if outliers.Threshold == nil || outliers.Action != definition.OutlierRepeat && outliers.Action != definition.OutlierFlag {
+	if outliers.Threshold == nil ||
+		outliers.Action != definition.OutlierRepeat && outliers.Action != definition.OutlierFlag {
 		return nil, nil
 	}
 	// A repetition must find a place.
 	room := underWay(s) < s.Definition.Parallel
-	if !c.objective.Judged() && (c.settles(s) || room && c.objective.ToJudge()) {
+	if !c.objective.Judged() && (c.settles(s) || room && c.objective.HasUnreviewed()) {
 		return Judge{Version: c.objective.Version()}, nil
 	}
-	for _, o := range c.objective.Suspects() {
+	for _, o := range c.objective.SuspectedOutliers() {
 		if payloads := c.settle(s, o); payloads != nil {
 			return Record{payloads}, nil
 		}
@@ -65,20 +66,22 @@ func (c *Core) nextDoubt(s *campaign.State, _ World) (Step, error) {
 		}
 		off := o.Value - expected.Predicted.Mean
 		deviation, threshold := off/expected.Predicted.SD, *outliers.Threshold
-		if !c.objective.Fresh(o) {
-			threshold *= lookedAtAgain
+		if !c.objective.Unseen(o) {
+			threshold *= seenFactor
 		}
 		if math.Abs(deviation) < threshold || math.Abs(off) < leastDeviation*expected.Spread {
 			continue
 		}
 		if math.Abs(deviation) > math.Abs(greatest) && !c.replicated(o, expected) {
-			worst, expectedOfWorst, greatest = o, expected, deviation
+			worst = o
+			expectedOfWorst = expected
+			greatest = deviation
 		}
 	}
 	if greatest == 0 {
 		return nil, nil
 	}
-	return Record{c.doubt(s, worst, expectedOfWorst, greatest)}, nil
+	return Record{c.flagOutlier(s, worst, expectedOfWorst, greatest)}, nil
 }
 
 // Judge makes the judgement of a step: what is expected of each measurement that is to
@@ -87,16 +90,16 @@ func (c *Core) nextDoubt(s *campaign.State, _ World) (Step, error) {
 func (c *Core) Judge(ctx context.Context, build events.Build) (*events.MeasurementsJudged, error) {
 	s := c.State()
 	var judged []objective.Observation
-	for _, o := range c.objective.Suspects() {
+	for _, o := range c.objective.SuspectedOutliers() {
 		if c.repetition(s, o) != nil {
 			judged = append(judged, o)
 		}
 	}
-	questionable, err := c.objective.Questionable()
+	unreviewed, err := c.objective.Unreviewed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range questionable {
+	for _, o := range unreviewed {
 		if s.Experiment(o.Experiment).Origin != events.OriginImport && !c.repeatsSuspect(s, o.Experiment) {
 			judged = append(judged, o)
 		}
@@ -104,7 +107,7 @@ func (c *Core) Judge(ctx context.Context, build events.Build) (*events.Measureme
 	payload := &events.MeasurementsJudged{Build: build}
 	for _, o := range judged {
 		seed := seedFor(s.Definition.Seed, "expect", o.Experiment, c.objective.Revision())
-		expected, ok, err := c.objective.Expect(ctx, o, seed)
+		expected, ok, err := c.objective.LeaveOneOut(ctx, o, seed)
 		if err != nil {
 			return nil, fmt.Errorf("judging %s: %w", o.Experiment, err)
 		}
@@ -117,7 +120,7 @@ func (c *Core) Judge(ctx context.Context, build events.Build) (*events.Measureme
 
 // settles reports whether a doubt can be settled.
 func (c *Core) settles(s *campaign.State) bool {
-	return slices.ContainsFunc(c.objective.Suspects(), func(o objective.Observation) bool {
+	return slices.ContainsFunc(c.objective.SuspectedOutliers(), func(o objective.Observation) bool {
 		return c.repetition(s, o) != nil
 	})
 }
@@ -154,9 +157,11 @@ func (c *Core) replicated(o objective.Observation, expected events.Expected) boo
 	})
 }
 
-// doubt flags a measurement, and requests its repetition where that is wanted
+// flagOutlier flags a measurement, and requests its repetition where that is wanted
 // and possible.
-func (c *Core) doubt(s *campaign.State, o objective.Observation, expected events.Expected, deviation float64) []events.Payload {
+func (c *Core) flagOutlier(
+	s *campaign.State, o objective.Observation, expected events.Expected, deviation float64,
+) []events.Payload {
 	x := s.Experiment(o.Experiment)
 	flag := c.flag(o, expected, deviation, events.VerdictSuspect)
 	flag.Reason = fmt.Sprintf("It is %s, and %s was expected from %d measurements of other compositions: ",
@@ -173,7 +178,7 @@ func (c *Core) doubt(s *campaign.State, o objective.Observation, expected events
 		flag.Reason += "it cannot be repeated any more, and is left out until a person decides."
 		return []events.Payload{flag}
 	}
-	repetition := c.again(x, 1+c.runsOf(x.Parameters))
+	repetition := c.retry(x, 1+c.runsOf(x.Parameters))
 	flag.Repetition = repetition.Experiment
 	flag.Reason += fmt.Sprintf("it is measured again as %s, and left out until then.", repetition.Experiment)
 	return []events.Payload{flag, repetition}
@@ -199,16 +204,26 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) []events.Paylo
 		flag.Repetition, flag.Reason = other, reason
 		return flag
 	}
-	again := fmt.Sprintf("%s measured %s at the same composition", repetition.Experiment, c.amount(repetition.Value))
+	again := fmt.Sprintf(
+		"%s measured %s at the same composition", repetition.Experiment, c.amount(repetition.Value),
+	)
 	switch {
 	case agree(o.Value, repetition.Value, expected) && apart < toExpected:
-		return []events.Payload{settle(o, events.VerdictConfirmed, repetition.Experiment, again+", which agrees with it: both count.")}
+		return []events.Payload{
+			settle(
+				o, events.VerdictConfirmed, repetition.Experiment,
+				again+", which agrees with it: both count.",
+			),
+		}
 	case toExpected <= math.Abs(o.Value-expected.Predicted.Mean):
 		return []events.Payload{settle(o, events.VerdictOverturned, repetition.Experiment,
 			fmt.Sprintf("%s, nearer to the %s that was expected: %s is left out.", again, c.interval(expected), o.Experiment))}
 	}
 	return []events.Payload{
-		settle(o, events.VerdictConfirmed, repetition.Experiment, again+", even further from what was expected: the first one stands."),
+		settle(
+			o, events.VerdictConfirmed, repetition.Experiment,
+			again+", even further from what was expected: the first one stands.",
+		),
 		settle(*repetition, events.VerdictOverturned, o.Experiment,
 			fmt.Sprintf("%s measured %s at the same composition, nearer to the %s that was expected: %s is left out.",
 				o.Experiment, c.amount(o.Value), c.interval(expected), repetition.Experiment)),
@@ -224,7 +239,8 @@ func (c *Core) lastTry(s *campaign.State, id string) string {
 	}
 	for i := at + 1; i < len(s.Experiments) && s.Experiments[at].Status == campaign.Deferred; i++ {
 		x, y := &s.Experiments[at], &s.Experiments[i]
-		if y.Replicate == x.Replicate && y.Decision == x.Decision && y.Origin == x.Origin && maps.Equal(x.Parameters, y.Parameters) {
+		if y.Replicate == x.Replicate && y.Decision == x.Decision && y.Origin == x.Origin &&
+			maps.Equal(x.Parameters, y.Parameters) {
 			at = i
 		}
 	}
@@ -234,13 +250,15 @@ func (c *Core) lastTry(s *campaign.State, id string) string {
 // repeatsSuspect reports whether an experiment repeats one that is in doubt:
 // what it says is about that doubt.
 func (c *Core) repeatsSuspect(s *campaign.State, id string) bool {
-	return slices.ContainsFunc(c.objective.Suspects(), func(o objective.Observation) bool {
+	return slices.ContainsFunc(c.objective.SuspectedOutliers(), func(o objective.Observation) bool {
 		flag := s.Experiment(o.Experiment).Flag
 		return flag != nil && flag.Repetition != "" && c.lastTry(s, flag.Repetition) == id && !s.Experiment(id).Elsewhere
 	})
 }
 
-func (c *Core) flag(o objective.Observation, expected events.Expected, deviation float64, verdict events.Verdict) *events.MeasurementFlagged {
+func (c *Core) flag(
+	o objective.Observation, expected events.Expected, deviation float64, verdict events.Verdict,
+) *events.MeasurementFlagged {
 	return &events.MeasurementFlagged{
 		Experiment: o.Experiment, Verdict: verdict, Deviation: deviation,
 		Predicted: expected.Predicted,
@@ -263,5 +281,7 @@ func (c *Core) amount(value float64) string {
 }
 
 func (c *Core) interval(e events.Expected) string {
-	return strings.TrimSpace(fmt.Sprintf("%.4g ± %.2g %s", e.Predicted.Mean, e.Predicted.SD, c.State().Definition.Objective.Unit))
+	return strings.TrimSpace(fmt.Sprintf(
+		"%.4g ± %.2g %s", e.Predicted.Mean, e.Predicted.SD, c.State().Definition.Objective.Unit,
+	))
 }

@@ -74,7 +74,7 @@ func runsMaking(t *testing.T, seed uint64, action string, experiments int, wrong
 // regret is that of the composition a campaign recommends.
 func regret(t *testing.T, core *engine.Core) float64 {
 	t.Helper()
-	summary, err := core.Summarize()
+	summary, err := core.Summarize(t.Context())
 	if err != nil || summary.Best == nil {
 		t.Fatal(summary, err)
 	}
@@ -147,7 +147,7 @@ func TestSurpriseIsConfirmed(t *testing.T) {
 	if got := verdicts(t, log, "e15"); got != nil {
 		t.Errorf("the verdicts on its repetition are %v", got)
 	}
-	for _, o := range core.View().Objective.Observations {
+	for _, o := range viewOf(t, core).Objective.Observations {
 		if o.Experiment == "e15" {
 			return
 		}
@@ -225,7 +225,7 @@ func TestMadeAlmostThere(t *testing.T) {
 // is spent leaves a suspect out; a person's word is the last in both.
 func TestFlagAndOverrule(t *testing.T) {
 	counts := func(core *engine.Core, id string) bool {
-		return slices.ContainsFunc(core.View().Objective.Observations, func(o objective.Observation) bool { return o.Experiment == id })
+		return slices.ContainsFunc(viewOf(t, core).Objective.Observations, func(o objective.Observation) bool { return o.Experiment == id })
 	}
 	log, flagged := wrongRuns(t, 7, definition.OutlierFlag, 15, map[string]float64{"e14": 0.05})
 	if got := verdicts(t, log, "e14"); !slices.Equal(got, []events.Verdict{events.VerdictSuspect}) || !counts(flagged, "e14") {
