@@ -132,3 +132,7 @@ func EUBO(m1, m2, v1, v2, cov float64) (float64, EUBOPartials) {
 func Beta(normBound, noiseSD, gain, delta float64) float64 {
 	return normBound + noiseSD*math.Sqrt(2*(gain+1+math.Log(2/delta)))
 }
+
+// GrowingBeta returns β_t = 0.2·d·√(2(1 + t)), the width of the bounds for d parameters after t measurements
+// (Adachi et al. 2024). It multiplies the variance: the bounds are μ ± √β_t·σ.
+func GrowingBeta(d, t int) float64 { return 0.2 * float64(d) * math.Sqrt(2*float64(1+t)) }

@@ -133,3 +133,9 @@ func TestNoUncertainty(t *testing.T) {
 func TestBeta(t *testing.T) {
 	relative(t, "β", Beta(1, 1e-4, 7, 0.01), 1+1e-4*math.Sqrt(2*(8+5.298317366548036)))
 }
+
+func TestGrowingBeta(t *testing.T) {
+	if got, want := GrowingBeta(4, 7), 0.2*4*4.0; math.Abs(got-want) > 1e-14 {
+		t.Errorf("β = %v, want %v", got, want)
+	}
+}

@@ -179,12 +179,6 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-func TestBeta(t *testing.T) {
-	if got, want := Beta(4, 7), 0.2*4*4.0; math.Abs(got-want) > 1e-14 {
-		t.Errorf("β = %v, want %v", got, want)
-	}
-}
-
 // Both forms of πBO have the right gradients, agree with each other, and fade to the bare acquisition.
 func TestPiBO(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

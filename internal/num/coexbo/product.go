@@ -10,9 +10,6 @@ import (
 // DefaultGamma is γ of the decay (Adachi et al. 2024, §4).
 const DefaultGamma = 0.01
 
-// Beta returns β_t = 0.2·d·√(2(1 + t)), the width of the bounds for d parameters after t measurements: α = μ + √β_t·σ.
-func Beta(d, t int) float64 { return 0.2 * float64(d) * math.Sqrt(2*float64(1+t)) }
-
 // Scaling maps scores to the objective's scale: ρ(π) = ObjectiveMean + ObjectiveSD·(π − ScoreMean)/ScoreSD, and variances by
 // the square of that factor.
 //
@@ -73,7 +70,7 @@ type Prior interface {
 
 // Config says how strongly the prior counts.
 type Config struct {
-	// Beta is β of the upper confidence bound; see the function Beta.
+	// Beta is β of the upper confidence bound; for example acquisition.GrowingBeta.
 	Beta float64
 	// Gamma is γ of the decay; 0 means DefaultGamma, a negative one no decay.
 	Gamma float64

@@ -6,11 +6,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/internal/num/copeland"
-	"github.com/campaignd/campaignd/internal/num/dirichlet"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/optimize"
+	"github.com/campaignd/campaignd/internal/num/pairgp"
 	"github.com/campaignd/campaignd/internal/num/qmc"
 	"github.com/campaignd/campaignd/internal/num/shapley"
 )
@@ -21,8 +22,8 @@ import (
 type campaign struct {
 	data        gp.Data
 	objective   gp.Hyper
-	comparisons []dirichlet.Comparison
-	preference  dirichlet.Hyper
+	comparisons []pairgp.Comparison
+	preference  pairgp.Hyper
 	score       copeland.ModelHyper
 	turn        int
 }
@@ -41,7 +42,7 @@ func suggest(ctx context.Context, c campaign, fantasy bool) (s suggestion, err e
 	if err != nil {
 		return s, err
 	}
-	pref, err := dirichlet.New(c.comparisons, c.preference)
+	pref, err := pairgp.New(c.comparisons, c.preference)
 	if err != nil {
 		return s, err
 	}
@@ -67,7 +68,7 @@ func suggest(ctx context.Context, c campaign, fantasy bool) (s suggestion, err e
 	if err != nil {
 		return s, err
 	}
-	cfg := coexbo.Config{Beta: coexbo.Beta(d, c.turn), T: c.turn, Scaling: coexbo.NewScaling(scores, 0, 1)}
+	cfg := coexbo.Config{Beta: acquisition.GrowingBeta(d, c.turn), T: c.turn, Scaling: coexbo.NewScaling(scores, 0, 1)}
 	search := optimize.MultiStartConfig{Seed: 3, Local: optimize.Config{FTol: 1e-8}}
 
 	first, err := optimize.MultiStart(ctx, coexbo.New(objective, nil, cfg).Negated, region, starts, search)
@@ -137,18 +138,18 @@ func newCampaign(t testing.TB, n, m, d int, sign float64) campaign {
 		if sign*peak(a) < sign*peak(b) {
 			a, b = b, a
 		}
-		c.comparisons = append(c.comparisons, dirichlet.Comparison{Chosen: a, Other: b})
+		c.comparisons = append(c.comparisons, pairgp.Comparison{Chosen: a, Other: b})
 	}
 	ctx := context.Background()
 	objective, err := gp.Fit(ctx, c.data, gp.FitConfig{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	preference, err := dirichlet.Fit(ctx, c.comparisons, dirichlet.FitConfig{Seed: 1})
+	preference, err := pairgp.Fit(ctx, c.comparisons, pairgp.FitConfig{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pref, err := dirichlet.New(c.comparisons, preference.Hyper)
+	pref, err := pairgp.New(c.comparisons, preference.Hyper)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,11 +232,11 @@ func BenchmarkSuggest(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			preference, err := dirichlet.Fit(ctx, c.comparisons, dirichlet.FitConfig{Warm: &c.preference, Starts: 1, Searches: 1})
+			preference, err := pairgp.Fit(ctx, c.comparisons, pairgp.FitConfig{Warm: &c.preference, Starts: 1, Searches: 1})
 			if err != nil {
 				b.Fatal(err)
 			}
-			pref, err := dirichlet.New(c.comparisons, preference.Hyper)
+			pref, err := pairgp.New(c.comparisons, preference.Hyper)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -259,7 +260,7 @@ func BenchmarkAcquisition(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	pref, err := dirichlet.New(c.comparisons, c.preference)
+	pref, err := pairgp.New(c.comparisons, c.preference)
 	if err != nil {
 		b.Fatal(err)
 	}

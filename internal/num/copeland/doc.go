@@ -7,7 +7,7 @@
 //
 // # Two stages
 //
-// The preference g of package dirichlet is a logistic function of a Gaussian process, which has no closed-form integral. A
+// The preference g of package pairgp is a logistic function of a Gaussian process, which has no closed-form integral. A
 // [Quadrature] is a second Gaussian process with an RBF kernel, through the values of g at the compared pairs (Eq. 54–58),
 // with hyperparameters of its own; its integral over x' is a weighted sum of n Gaussians in x (Eq. 80–90). A further one
 // does the same for the spread, E[g(1 − g)] (Eq. 91–93). [Model] holds the two.
@@ -29,7 +29,7 @@
 //
 //	k±((x,x'), (y,y')) = k((x,x'), (y,y')) ± k((x,x'), (y',y)),
 //
-// given the n pairs alone: half the rows, an eighth of the work, the same numbers. As in package dirichlet there is one
+// given the n pairs alone: half the rows, an eighth of the work, the same numbers. As in package pairgp there is one
 // lengthscale per parameter, shared by both points of a pair; symmetry would not be possible otherwise.
 //
 // Points lie in the unit cube. Everything is a pure function of its arguments.

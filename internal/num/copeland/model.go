@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/campaignd/campaignd/internal/num/dirichlet"
+	"github.com/campaignd/campaignd/internal/num/pairgp"
 )
 
 // Spread says what the variance of the score integrates.
@@ -60,14 +60,14 @@ type stage struct {
 
 // newStage evaluates the preference at the compared pairs. A pair compared several times, in either order, is one row:
 // the rows are values of a function, not observations.
-func newStage(pref *dirichlet.Model, spread Spread) (stage, error) {
-	of := func(p dirichlet.Preference) float64 { return p.Bernoulli }
+func newStage(pref *pairgp.Model, spread Spread) (stage, error) {
+	of := func(p pairgp.Preference) float64 { return p.Bernoulli }
 	switch spread {
 	case Expected:
 	case Total:
-		of = func(p dirichlet.Preference) float64 { return p.Bernoulli + p.Variance }
+		of = func(p pairgp.Preference) float64 { return p.Bernoulli + p.Variance }
 	case Epistemic:
-		of = func(p dirichlet.Preference) float64 { return p.Variance }
+		of = func(p pairgp.Preference) float64 { return p.Variance }
 	default:
 		return stage{}, fmt.Errorf("%w: spread %q, known are %q, %q and %q", ErrHyper, spread, Expected, Total, Epistemic)
 	}
@@ -104,7 +104,7 @@ const noPreference = 0.5
 // Fit finds the hyperparameters of both quadratures by their own marginal likelihoods, from the preference's lengthscales,
 // half of them, and Warm. It does not depend on the measure. It fails with ErrHyper, ErrNotPositiveDefinite or the
 // context's error, wrapped.
-func Fit(ctx context.Context, pref *dirichlet.Model, cfg FitConfig) (FitResult, error) {
+func Fit(ctx context.Context, pref *pairgp.Model, cfg FitConfig) (FitResult, error) {
 	if cfg.Spread == "" {
 		cfg.Spread = Expected
 	}
@@ -153,7 +153,7 @@ type Model struct {
 
 // New builds the two quadratures of a preference: of E[g], skew-symmetric around the prior mean ½, and of the spread,
 // symmetric around its value without data. It fails with ErrHyper or ErrNotPositiveDefinite.
-func New(pref *dirichlet.Model, measure Measure, h ModelHyper) (*Model, error) {
+func New(pref *pairgp.Model, measure Measure, h ModelHyper) (*Model, error) {
 	s, err := newStage(pref, h.Spread)
 	if err != nil {
 		return nil, err
