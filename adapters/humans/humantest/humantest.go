@@ -71,7 +71,7 @@ func Checks() []Check {
 		{"other-expert", "A question to someone else is an error.", otherExpert},
 		{"comparison", "A comparison gets an order of its options, of all or of the best.", comparison},
 		{"pinpoint", "A pinpointed composition is one that is allowed; the person is asked again for one that is not.", pinpoint},
-		{"examples", "Examples are as many as asked for, labelled accept or reject, balanced if asked, and repeatable.", examples},
+		{"examples", "Examples are as many as asked for, labeled accept or reject, balanced if asked, and repeatable.", examples},
 		{"comparisons", "Comparisons unasked are as many and as large as asked for, valid, and repeatable.", comparisons},
 	}
 }

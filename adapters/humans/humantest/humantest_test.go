@@ -126,13 +126,13 @@ func (d *desk) Examples(ctx context.Context, n int, balanced bool) ([]humans.Exa
 	return out, nil
 }
 
-func (d *desk) Comparisons(ctx context.Context, n, size int) ([]humans.Compared, error) {
+func (d *desk) Comparisons(ctx context.Context, n, size int) ([]humans.Ranking, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var out []humans.Compared
+	var out []humans.Ranking
 	switch d.fault {
 	case "small comparisons":
 		size--
@@ -140,7 +140,7 @@ func (d *desk) Comparisons(ctx context.Context, n, size int) ([]humans.Compared,
 		n--
 	}
 	for k := range n {
-		c := humans.Compared{Order: []int{size - 1, 0}}
+		c := humans.Ranking{Order: []int{size - 1, 0}}
 		switch d.fault {
 		case "invalid comparisons":
 			c.Order = []int{0, 0}

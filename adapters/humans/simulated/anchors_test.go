@@ -78,7 +78,7 @@ func TestNoiseIsTheModels(t *testing.T) {
 	}
 }
 
-// Of two values f and f' of a minimised objective the lesser is preferred with
+// Of two values f and f' of a minimized objective the lesser is preferred with
 // probability Φ((f' − f)/√(σ² + σ'²)), σ² and σ'² being the noise at either: near an
 // anchor nearly always, far from all by chance. Who is adverse takes the other side.
 func TestAnchoredChoices(t *testing.T) {

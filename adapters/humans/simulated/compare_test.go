@@ -102,7 +102,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// With noise on the objective, the lesser of two values f and f' of a minimised
+// With noise on the objective, the lesser of two values f and f' of a minimized
 // one is preferred with probability Φ((f' − f)/(σ√2)), and without noise always.
 // Who is adverse or wants the opposite takes the other side.
 func TestChoiceNoise(t *testing.T) {
@@ -152,7 +152,7 @@ func TestGoalOfComparisons(t *testing.T) {
 		t.Fatal(err)
 	}
 	if counts := orders(t, r, "branin", 20, points...); counts["CBA"] != 20 {
-		t.Errorf("from the worst to the best of a minimised task: %v", counts)
+		t.Errorf("from the worst to the best of a minimized task: %v", counts)
 	}
 }
 

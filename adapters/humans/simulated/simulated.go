@@ -38,8 +38,8 @@ const DefaultAccuracy = 1
 // ErrConfig is wrapped by the errors of [New], [Knowing] and [NoiseOf].
 var ErrConfig = errors.New("the simulated expert cannot be set up")
 
-// Reviewer is a simulated expert. It is also a [humans.Exampler] and a
-// [humans.Comparer]. Nothing in it changes, so that its methods are safe for
+// Reviewer is a simulated expert. It is also a [humans.InitialLabeler] and a
+// [humans.InitialComparer]. Nothing in it changes, so that its methods are safe for
 // concurrent use.
 type Reviewer struct {
 	name string

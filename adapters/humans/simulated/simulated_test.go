@@ -65,7 +65,7 @@ func question(task string, n int, p definition.Point) humans.Question {
 }
 
 // The share of rejections is S(aρ), and that of "can't tell" as asked for.
-func TestLabeller(t *testing.T) {
+func TestLabeler(t *testing.T) {
 	const task, n = "branin", 3000
 	k, _ := tasks.Lookup(task)
 	middle := k.Point([]float64{2, 10})
@@ -146,7 +146,7 @@ func TestGoal(t *testing.T) {
 	}
 	k, _ := tasks.Lookup("branin")
 	if a, err := r.Ask(t.Context(), question("branin", 1, k.Point(k.Best.At))); err != nil || a.Answer.Label != events.LabelReject {
-		t.Errorf("the least value of a maximised task: %v, %v", a, err)
+		t.Errorf("the least value of a maximized task: %v, %v", a, err)
 	}
 }
 
