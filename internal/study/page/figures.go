@@ -179,10 +179,10 @@ func (v view) risk() []figure {
 	v.curves(noise, false, of(func(r *simulate.RiskSummary) []simulate.Mean { return r.QueriedCurve }))
 	return []figure{
 		{Title: "Risk-adjusted best value", SVG: adjusted.SVG("Risk-adjusted best value of each arm"),
-			Caption: fmt.Sprintf("The true f(x) − %d·σ²(x) where the model expects the most of it in the whole space; more is better. f is the objective%s, σ² the noise of the expert's judgement (Sinaga et al. 2026, §6).",
+			Caption: fmt.Sprintf("The true f(x) − %d·σ²(x) where the model expects the most of it in the whole space; more is better. f is the objective%s, σ² the noise of the expert's judgment (Sinaga et al. 2026, §6).",
 				simulate.RiskWeight, v.turned())},
 		{Title: "Noise of what is compared", SVG: noise.SVG("Noise of what each arm compares"),
-			Caption: "The variance σ² of the expert's judgement, small near their anchors, mean over the compositions of each comparison, in the square of the objective's unit."},
+			Caption: "The variance σ² of the expert's judgment, small near their anchors, mean over the compositions of each comparison, in the square of the objective's unit."},
 	}
 }
 

@@ -26,7 +26,7 @@ func write(t *testing.T, text string, spoil func(*simulate.Study)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := simulate.New(t.Context(), file, simulate.Outside{})
+	s, err := simulate.New(t.Context(), file, simulate.Environment{})
 	if err != nil {
 		t.Fatal(err)
 	}

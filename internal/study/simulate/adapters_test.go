@@ -29,7 +29,7 @@ func storeTask(t *testing.T) (*Task, definition.Campaign) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(t.Context(), file, Outside{OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
+	s, err := New(t.Context(), file, Environment{OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
 		return log, "branin", func() error { return nil }, nil
 	}})
 	if err != nil {

@@ -20,7 +20,7 @@ func (s Summary) WriteExperiments(w io.Writer) error {
 	}
 	t := newCSV(w, header...)
 	s.each(func(task TaskSummary, a ArmSummary, r *Result) {
-		for i, step := range r.Course {
+		for i, step := range r.Trajectory {
 			measured, lambda, helps := math.NaN(), math.NaN(), math.NaN()
 			if step.Measured != nil {
 				measured = *step.Measured

@@ -25,8 +25,8 @@ type Result struct {
 	// Build is the program that ran it.
 	Build events.Build `json:"build"`
 	// Ended says why the campaign ended.
-	Ended  string `json:"ended"`
-	Course Course `json:"course"`
+	Ended      string     `json:"ended"`
+	Trajectory Trajectory `json:"course"`
 	// Seconds is how long it took to suggest each experiment, by the clock of the
 	// machine. Nothing else depends on it.
 	Seconds []float64 `json:"seconds"`

@@ -19,10 +19,10 @@ import (
 const RiskWeight = 10
 
 // Risk is where a campaign of anchored experts stands after a comparison: their
-// judgement is noisy far from their anchors (Sinaga et al. 2026, §6). Utility is the
+// judgment is noisy far from their anchors (Sinaga et al. 2026, §6). Utility is the
 // objective, in its unit, with the sign with which more is better.
 type Risk struct {
-	// Queried is the noise of the pair that was compared: the variance of the judgement
+	// Queried is the noise of the pair that was compared: the variance of the judgment
 	// of one option, mean over the options, in the square of the objective's unit.
 	Queried float64 `json:"queried"`
 	// Adjusted is the risk-adjusted best value f(x) − ρ·σ²(x), true values, at the
@@ -195,7 +195,7 @@ func summarizeRisk(results []*Result, initial, steps int) *RiskSummary {
 	var best []float64
 	for _, r := range results {
 		var queried []float64
-		for _, step := range r.Course[min(initial, len(r.Course)):] {
+		for _, step := range r.Trajectory[min(initial, len(r.Trajectory)):] {
 			queried = append(queried, step.Risk.queried())
 		}
 		out.queried = append(out.queried, mean(queried).Mean)

@@ -158,16 +158,16 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	if err := r.Run(ctx); err != nil {
 		return nil, err
 	}
-	course, seconds, err := follow(ctx, s.File.Registry, log, def.Name, t.Truth, watch.seconds)
+	trajectory, seconds, err := follow(ctx, s.File.Registry, log, def.Name, t.Truth, watch.seconds)
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range course {
+	for _, step := range trajectory {
 		if math.IsNaN(step.Cumulative) || math.IsInf(step.Cumulative, 0) {
 			return nil, errors.New("a true value is not a finite number")
 		}
 	}
 	return &Result{
-		Key: u.Key, Task: t.Name, Arm: s.Arms[u.Arm].Name, Seed: u.Seed, Build: build, Ended: r.Core().State().Reason, Course: course, Seconds: seconds,
+		Key: u.Key, Task: t.Name, Arm: s.Arms[u.Arm].Name, Seed: u.Seed, Build: build, Ended: r.Core().State().Reason, Trajectory: trajectory, Seconds: seconds,
 	}, nil
 }

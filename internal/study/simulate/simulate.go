@@ -4,8 +4,8 @@
 // [New] makes a [Study] of a study's file: it sets up the tasks and composes the
 // campaigns. [Study.Run] runs those that a folder's results do not hold yet;
 // each finished one is a line in an append-only file. What a campaign gives is a
-// [Course]: a step for each experiment, folded from its log. [Summarize] compares
-// the arms; the tables are written by [WriteExperiments] and its neighbours, the
+// [Trajectory]: a step for each experiment, folded from its log. [Summarize] compares
+// the arms; the tables are written by [WriteExperiments] and its neighbors, the
 // page by internal/study/page.
 //
 // Everything but the measured times follows from the study's file and its seeds,
@@ -52,8 +52,8 @@ type Unit struct {
 // results.
 const resultVersion = 2
 
-// Outside is what a study needs from the program that runs it.
-type Outside struct {
+// Environment is what a study needs from the program that runs it.
+type Environment struct {
 	// OpenStore opens an existing store for reading and returns its log, the name
 	// of the campaign (the given one, or the only one there is), and what closes it.
 	OpenStore func(ctx context.Context, path, campaign string) (events.Log, string, func() error, error)
@@ -62,11 +62,11 @@ type Outside struct {
 // New sets up the tasks of a file and composes its campaigns. The error is a
 // *[yamltree.Error] where the file is at fault; else it is that of a table, a
 // campaign file or a store that cannot be read.
-func New(ctx context.Context, file *studyfile.File, out Outside) (*Study, error) {
+func New(ctx context.Context, file *studyfile.File, env Environment) (*Study, error) {
 	s := &Study{File: file, Arms: file.Arms}
 	var failed []error
 	for i := range file.Tasks {
-		t, err := newTask(ctx, file, &file.Tasks[i], out)
+		t, err := newTask(ctx, file, &file.Tasks[i], env)
 		var faulty *yamltree.Error
 		if errors.As(err, &faulty) && faulty.Name == file.Path { // not the task's campaign file
 			return nil, faulty

@@ -39,8 +39,8 @@ const surrogateSeed = 1
 // measured at a composition, the log answers, each measurement once; elsewhere
 // the mean of the Gaussian process fitted to all its measurements does, with
 // noise. The true value is the process's mean everywhere.
-func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfile.Task, out Outside) (err error) {
-	log, name, closeStore, err := out.OpenStore(ctx, file.Resolve(source.Store), source.Campaign)
+func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment) (err error) {
+	log, name, closeStore, err := env.OpenStore(ctx, file.Resolve(source.Store), source.Campaign)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	}
 	view := core.View()
 	view.Objective, view.ObjectiveError = model, nil
-	diagnosis, err := diagnose.Of(ctx, view)
+	diagnosis, err := diagnose.Run(ctx, view)
 	if err != nil {
 		return err
 	}

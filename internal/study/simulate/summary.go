@@ -156,7 +156,7 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 		regrets := make([]float64, len(row))
 		for j, r := range row {
 			out.Arms[j].Results = append(out.Arms[j].Results, r)
-			out.Experiments = max(out.Experiments, len(r.Course))
+			out.Experiments = max(out.Experiments, len(r.Trajectory))
 			regrets[j] = last(r).Regret
 		}
 		for j, rank := range ranks(regrets) {
@@ -194,10 +194,10 @@ func Extent(def definition.Campaign) (initial, budget int) {
 
 // last returns a campaign's last step.
 func last(r *Result) Step {
-	if len(r.Course) == 0 {
+	if len(r.Trajectory) == 0 {
 		return Step{Regret: math.NaN(), Recommended: math.NaN(), Cumulative: math.NaN()}
 	}
-	return r.Course[len(r.Course)-1]
+	return r.Trajectory[len(r.Trajectory)-1]
 }
 
 func (a *ArmSummary) summarize(t *Task, def definition.Campaign, experiments int) {
@@ -229,7 +229,7 @@ func (a *ArmSummary) summarize(t *Task, def definition.Campaign, experiments int
 		if off <= 0.01 {
 			a.Within1++
 		}
-		for _, step := range r.Course {
+		for _, step := range r.Trajectory {
 			all++
 			switch step.Source {
 			case fromLog:
@@ -269,8 +269,8 @@ func curve(results []*Result, n int, f func(Step) float64) []Mean {
 		values := make([]float64, len(results))
 		for k, r := range results {
 			values[k] = math.NaN()
-			if len(r.Course) > 0 {
-				values[k] = f(r.Course[min(i, len(r.Course)-1)]) // it stays where it ended
+			if len(r.Trajectory) > 0 {
+				values[k] = f(r.Trajectory[min(i, len(r.Trajectory)-1)]) // it stays where it ended
 			}
 		}
 		means[i] = mean(values)
@@ -282,7 +282,7 @@ func curve(results []*Result, n int, f func(Step) float64) []Mean {
 func (a *ArmSummary) until(regret float64) {
 	var first []float64
 	for _, r := range a.Results {
-		i := slices.IndexFunc(r.Course, func(s Step) bool { return s.Regret <= regret })
+		i := slices.IndexFunc(r.Trajectory, func(s Step) bool { return s.Regret <= regret })
 		if i >= 0 {
 			a.Reached++
 			first = append(first, float64(i+1))
@@ -299,10 +299,10 @@ func (a *ArmSummary) until(regret float64) {
 
 // askedBy counts the questions before the first n experiments had been requested.
 func askedBy(r *Result, n int) int {
-	if n < 1 || len(r.Course) == 0 {
+	if n < 1 || len(r.Trajectory) == 0 {
 		return 0
 	}
-	return r.Course[min(n, len(r.Course))-1].Asked
+	return r.Trajectory[min(n, len(r.Trajectory))-1].Asked
 }
 
 // mean averages what is a number.

@@ -36,7 +36,7 @@ const (
 	Store    = "store"
 )
 
-// Task is something to optimise whose true values are known, or are taken for
+// Task is something to optimize whose true values are known, or are taken for
 // true.
 type Task struct {
 	Name string
@@ -132,7 +132,7 @@ func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, err
 	return reviewers, nil
 }
 
-func newTask(ctx context.Context, file *studyfile.File, source *studyfile.Task, out Outside) (*Task, error) {
+func newTask(ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment) (*Task, error) {
 	t := &Task{Name: source.Name, source: source}
 	switch {
 	case source.Function != "":
@@ -142,12 +142,12 @@ func newTask(ctx context.Context, file *studyfile.File, source *studyfile.Task, 
 	case source.CampaignFile != "":
 		return t, t.campaignFile(ctx, file, source)
 	}
-	return t, t.store(ctx, file, source, out)
+	return t, t.store(ctx, file, source, env)
 }
 
 // give sets a section of the campaign file that the task brings.
 func (t *Task) give(name string, section any) error {
-	n, err := yamltree.Of(section)
+	n, err := yamltree.FromValue(section)
 	if err != nil {
 		return fmt.Errorf("the section %s: %w", name, err)
 	}
@@ -301,7 +301,7 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 // campaignSections are the sections of a campaign that a task takes over: what
 // may be varied, what is sought, the model, the design and the budget.
 func campaignSections(def definition.Campaign) (*yamltree.Node, error) {
-	given, err := yamltree.Of(def)
+	given, err := yamltree.FromValue(def)
 	if err != nil {
 		return nil, err
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Course is how a campaign went: a step for each experiment, in the order they
+// Trajectory is how a campaign went: a step for each experiment, in the order they
 // were requested, the initial ones included; in a campaign without an instrument
 // a step for each comparison.
-type Course []Step
+type Trajectory []Step
 
 // Step is one experiment, or comparison, and where the campaign stood after it.
 // Values and regrets are in the objective's unit; those without noise are the
@@ -59,7 +59,7 @@ type Step struct {
 	Risk *Risk `json:"risk,omitempty"`
 }
 
-// follower folds a campaign's log into its course.
+// follower folds a campaign's log into its trajectory.
 type follower struct {
 	core  *engine.Core
 	truth Truth
@@ -78,9 +78,9 @@ type follower struct {
 	adjusted []float64
 }
 
-// follow folds a campaign's log into its course, and picks the times of the steps
+// follow folds a campaign's log into its trajectory, and picks the times of the steps
 // from those of all requests.
-func follow(ctx context.Context, reg registry.Registry, log events.Log, name string, truth Truth, times []float64) (Course, []float64, error) {
+func follow(ctx context.Context, reg registry.Registry, log events.Log, name string, truth Truth, times []float64) (Trajectory, []float64, error) {
 	f := follower{core: engine.NewCore(reg), truth: truth}
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
@@ -247,9 +247,9 @@ func asked(s *campaign.State, i int) (n int) {
 	return n
 }
 
-func (f *follower) experiments(times []float64) (Course, []float64, error) {
+func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 	s := f.core.State()
-	var course Course
+	var trajectory Trajectory
 	var seconds []float64
 	best, cumulative := f.truth.Worst, 0.0
 	for i := range s.Experiments {
@@ -272,15 +272,15 @@ func (f *follower) experiments(times []float64) (Course, []float64, error) {
 		}
 		cumulative += regret
 		step.True, step.Best, step.Regret, step.Cumulative = value, best, f.truth.Regret(best), cumulative
-		step.Recommended = f.recommendedAfter(len(course), f.truth.Regret(f.truth.Worst))
-		course, seconds = append(course, step), append(seconds, times[i])
+		step.Recommended = f.recommendedAfter(len(trajectory), f.truth.Regret(f.truth.Worst))
+		trajectory, seconds = append(trajectory, step), append(seconds, times[i])
 	}
-	return course, seconds, nil
+	return trajectory, seconds, nil
 }
 
-func (f *follower) comparisons(times []float64) (Course, []float64, error) {
+func (f *follower) comparisons(times []float64) (Trajectory, []float64, error) {
 	s := f.core.State()
-	var course Course
+	var trajectory Trajectory
 	var seconds []float64
 	best, cumulative, requests := f.truth.Worst, 0.0, 0
 	var risk *Risk
@@ -312,33 +312,33 @@ func (f *follower) comparisons(times []float64) (Course, []float64, error) {
 			chance += (beaten - 0.5) / float64(len(q.Options))
 		}
 		var err error
-		if risk, err = f.risk(len(course), q.Expert, q.Options, risk); err != nil {
+		if risk, err = f.risk(len(trajectory), q.Expert, q.Options, risk); err != nil {
 			return nil, nil, err
 		}
 		cumulative += chance
 		step := Step{True: value, Best: best, Cumulative: cumulative, Asked: requests, Risk: risk}
-		step.Recommended = f.recommendedAfter(len(course), f.truth.Regret(value))
+		step.Recommended = f.recommendedAfter(len(trajectory), f.truth.Regret(value))
 		step.Regret = step.Recommended
-		course = append(course, step)
+		trajectory = append(trajectory, step)
 		took := 0.0
 		if !q.Volunteered && requests <= len(times) {
 			took = times[requests-1]
 		}
 		seconds = append(seconds, took)
 	}
-	course, err := f.settled(course)
-	return course, seconds, err
+	trajectory, err := f.settled(trajectory)
+	return trajectory, seconds, err
 }
 
 // settled goes on to the end of the budget where the best composition was
 // identified before it: nothing is asked, and that composition is played against
 // itself (Kayal et al. 2025, Alg. 1).
-func (f *follower) settled(course Course) (Course, error) {
+func (f *follower) settled(trajectory Trajectory) (Trajectory, error) {
 	s := f.core.State()
-	if s.Reason != events.CompletedIdentified || len(course) == 0 {
-		return course, nil
+	if s.Reason != events.CompletedIdentified || len(trajectory) == 0 {
+		return trajectory, nil
 	}
-	step := course[len(course)-1]
+	step := trajectory[len(trajectory)-1]
 	value := f.truth.Best + step.Recommended
 	if f.truth.Goal == definition.Maximize {
 		value = f.truth.Best - step.Recommended
@@ -348,11 +348,11 @@ func (f *follower) settled(course Course) (Course, error) {
 	if err != nil {
 		return nil, err
 	}
-	for len(course) < s.Definition.Budget.Comparisons {
+	for len(trajectory) < s.Definition.Budget.Comparisons {
 		step.Cumulative += beaten - 0.5
-		course = append(course, step)
+		trajectory = append(trajectory, step)
 	}
-	return course, nil
+	return trajectory, nil
 }
 
 // Identified is the source of steps after the best composition was identified.

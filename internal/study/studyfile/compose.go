@@ -57,7 +57,7 @@ func (t *Task) unanchored(def definition.Campaign) (faults []yamltree.Fault) {
 // FunctionSections returns what a test problem says of a campaign on it.
 func FunctionSections(name string) (*yamltree.Node, error) {
 	task, _ := tasks.Lookup(name)
-	return yamltree.Of(struct {
+	return yamltree.FromValue(struct {
 		Parameters  []definition.Parameter  `json:"parameters"`
 		Constraints []definition.Constraint `json:"constraints,omitempty"`
 		Objective   definition.Objective    `json:"objective"`

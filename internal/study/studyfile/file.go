@@ -77,7 +77,7 @@ type Seeds struct {
 	Count int
 }
 
-// Task is something to optimise. Exactly one of Function, Table, CampaignFile
+// Task is something to optimize. Exactly one of Function, Table, CampaignFile
 // and Store is set.
 type Task struct {
 	Name string
@@ -219,13 +219,13 @@ func (r *reader) study(root *yamltree.Node, options Options) {
 	r.mapping(root, fields...)
 	known := fieldNames(fields)
 	missing := func(name, advice string) {
-		misspelt := func(key string) bool { return !slices.Contains(known, key) && yamltree.Nearest(key, known) == name }
-		if root.Field(name) == nil && !slices.ContainsFunc(root.Keys(), misspelt) {
+		misspelled := func(key string) bool { return !slices.Contains(known, key) && yamltree.Nearest(key, known) == name }
+		if root.Field(name) == nil && !slices.ContainsFunc(root.Keys(), misspelled) {
 			r.faults = append(r.faults, yamltree.Fault{Message: yamltree.Missing(name), Remedy: advice})
 		}
 	}
 	missing("name", "call the study something: name: ackley")
-	missing("tasks", "list what is optimised: tasks: [ackley4]; the functions are "+strings.Join(tasks.Names(), ", "))
+	missing("tasks", "list what is optimized: tasks: [ackley4]; the functions are "+strings.Join(tasks.Names(), ", "))
 	missing("policies", "name what is compared: policies: {vanilla: {next: lcb}}")
 	if options.Seeds.Count > 0 {
 		f.Seeds = options.Seeds
@@ -307,7 +307,7 @@ func (r *reader) task(n *yamltree.Node) {
 		}
 	}
 	if len(kinds) != 1 {
-		r.report(n, "it names %d things to optimise", len(kinds)).Remedy = "give exactly one of task (a function), table (a CSV file), file (a campaign file), store"
+		r.report(n, "it names %d things to optimize", len(kinds)).Remedy = "give exactly one of task (a function), table (a CSV file), file (a campaign file), store"
 		return
 	}
 	section := func(name string) field { return field{name, func(n *yamltree.Node) { t.sections[name] = n }} }
@@ -358,7 +358,7 @@ func (r *reader) task(n *yamltree.Node) {
 	r.file.Tasks = append(r.file.Tasks, t)
 }
 
-// anchors reads the compositions at which anchored experts trust their judgement.
+// anchors reads the compositions at which anchored experts trust their judgment.
 func (r *reader) anchors(t *Task) func(*yamltree.Node) {
 	return func(n *yamltree.Node) {
 		if !n.IsList() || len(n.Items) == 0 {

@@ -135,7 +135,7 @@ tasks:
 policies: {cobol: {next: lcb, trust: cobol}}
 experts: {good: [{simulated:}], sloppy: [{simulated: {unsure_rate: 0.5}}]}
 `, studyfile.Options{})
-	given, err := yamltree.Of(map[string]any{"instrument": map[string]any{"table": map[string]any{"file": "rows.csv"}}})
+	given, err := yamltree.FromValue(map[string]any{"instrument": map[string]any{"table": map[string]any{"file": "rows.csv"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,12 +189,12 @@ func TestFaults(t *testing.T) {
 		{"no experts", replace("experts:\n  none: []\n  expert: [{simulated: {accuracy: 2}}]\n  adversary: [{name: eve, simulated: {accuracy: -2}}]\n", ""),
 			[]string{"test.yaml:7:29: policies.cobol.trust: cobol trusts experts, and there are none"}},
 		{"base", good + "base: {initial: {experimens: 3}, policy: {}}\n", []string{`test.yaml:14:34: base.policy: "policy" cannot stand here`}},
-		{"two kinds", replace("{task: electrolyte,", "{task: electrolyte, table: x.csv,"), []string{"test.yaml:4:17: tasks[1]: it names 2 things to optimise", "give exactly one of"}},
+		{"two kinds", replace("{task: electrolyte,", "{task: electrolyte, table: x.csv,"), []string{"test.yaml:4:17: tasks[1]: it names 2 things to optimize", "give exactly one of"}},
 		{"wrong type", replace("experiments: 8", "experiments: many"), []string{"test.yaml:3:14: experiments: it must be a whole number, and this is text"}},
 		{"baseline", good + "baseline: cobol\n", []string{`test.yaml:14:11: baseline: there is no arm "cobol"`, "choose from vanilla, cobol/expert, cobol/adversary"}},
 		{"arm", good + "arms: [{policy: cobbler}]\n", []string{`test.yaml:14:17: arms[0].policy: there is no policy "cobbler"`}},
 		{"size", replace("arms: [vanilla,", "arms: [vanila,"), []string{`there is no arm "vanila"`}},
-		{"misspelt and missing", replace("name: test", "nam: test"), []string{`test.yaml:1:1: nam: unknown key "nam"`, `did you mean "name"?`, "1 fault; nothing was run"}},
+		{"misspelled and missing", replace("name: test", "nam: test"), []string{`test.yaml:1:1: nam: unknown key "nam"`, `did you mean "name"?`, "1 fault; nothing was run"}},
 		{"strange key", replace("name: test", "name: test\nfavorite: 7"), []string{"the keys here are name, description, seeds,"}},
 		{"huge number", replace("noise: 0.27", "noise: 1e400"), []string{"test.yaml:4:44: tasks[1].noise: 1e400 is too large a number"}},
 		{"all at once", replace("experiments: 8", "experiments: .inf\ncomparisons: '3'\nbaseline: !x y"), []string{
