@@ -299,7 +299,7 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 		text += "; expects the best at " + strings.Join(parts, ", ")
 	}
 	if len(e.Anchors) > 0 {
-		text += fmt.Sprintf("; trusts their judgement at %s", format.Count(len(e.Anchors), "anchor"))
+		text += fmt.Sprintf("; trusts their judgment at %s", format.Count(len(e.Anchors), "anchor"))
 	}
 	return text
 }

@@ -52,11 +52,11 @@ func readsExperts(reg registry.Registry, def definition.Campaign) bool {
 	return p.Trust.Name != policies.None || p.Handover.Name != policies.Never || err == nil && theirs
 }
 
-// drowned remarks on noise beside which nothing could be learnt.
+// drowned remarks on noise beside which nothing could be learned.
 func drowned(def definition.Campaign) (remarks []string) {
 	say := func(format string, args ...any) { remarks = append(remarks, fmt.Sprintf(format, args...)) }
 	if o := def.Objective; o.Noise != nil && o.Min != nil && o.Max != nil && *o.Noise > math.Abs(*o.Max-*o.Min)/2 {
-		say("objective.noise: a standard deviation of %s drowns results between %s and %s: nothing could be learnt from a measurement", format.SettingIn(*o.Noise, o.Unit), format.Setting(*o.Min), format.Setting(*o.Max))
+		say("objective.noise: a standard deviation of %s drowns results between %s and %s: nothing could be learned from a measurement", format.SettingIn(*o.Noise, o.Unit), format.Setting(*o.Min), format.Setting(*o.Max))
 	}
 	return remarks
 }

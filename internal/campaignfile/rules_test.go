@@ -43,7 +43,7 @@ func cornered() registry.Registry {
 }
 
 // Law: a rule that campaignd does not know of is named in a campaign file as its own are:
-// its owner completes, checks and explains it, a misspelt setting is found in its line,
+// its owner completes, checks and explains it, a misspelled setting is found in its line,
 // and a method has its name. A program without the row says what it has.
 func TestForeignRule(t *testing.T) {
 	file := func(policy string) []byte { return []byte(minimal + "\ninstrument: manual\npolicy: " + policy + "\n") }

@@ -70,8 +70,8 @@ func checkSchema(reg registry.Registry, tree map[string]any) []formFault {
 	var faults []formFault
 	collect(schema.plain, tree, invalid, &faults)
 
-	// Of a misspelt key and a missing one, the first says it all.
-	meant := map[string]bool{} // what was misspelt, by its pointer
+	// Of a misspelled key and a missing one, the first says it all.
+	meant := map[string]bool{} // what was misspelled, by its pointer
 	for _, f := range faults {
 		if !f.onKey {
 			continue

@@ -106,7 +106,7 @@ func (v *validator) experts() {
 	}
 }
 
-// anchors checks the compositions that an expert trusts their judgement at.
+// anchors checks the compositions that an expert trusts their judgment at.
 func (v *validator) anchors(here path, e definition.Expert) {
 	if len(e.Anchors) > 0 && !modelsUtility(v.def) {
 		v.report(here.To("anchors"), "no rule of this policy reads anchors", "choose policy: raeubo, rahbo, anpei or another that models a utility, or remove anchors")

@@ -83,7 +83,7 @@ func Dial(ctx context.Context, store string) (*Client, error) {
 // Status returns what the owner said when it was dialled.
 func (c *Client) Status() Status { return c.status }
 
-// Submit has the owner fulfil a request, and returns the recorded events.
+// Submit has the owner fulfill a request, and returns the recorded events.
 func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
 	var a accepted
 	err := c.call(ctx, http.MethodPost, "/v1/requests", submission{Campaign: campaign, Request: r}, &a)

@@ -23,7 +23,7 @@ import (
 type Service struct {
 	// Log is the store's log.
 	Log events.Log
-	// Submit fulfils a person's request on a campaign of the store.
+	// Submit fulfills a person's request on a campaign of the store.
 	Submit func(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error)
 	// Verify checks every byte of the log.
 	Verify func(ctx context.Context) (Verified, error)
@@ -153,7 +153,7 @@ func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, value any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
-		wrong := problem.Of(err)
+		wrong := problem.FromError(err)
 		w.WriteHeader(statuses[wrong.Code])
 		value = line{Error: wrong}
 	}
@@ -205,7 +205,7 @@ func (h handler) events(w http.ResponseWriter, r *http.Request) {
 			text, err = events.MarshalCloudEvent(e)
 		}
 		if err != nil {
-			end = line{Error: problem.Of(err)}
+			end = line{Error: problem.FromError(err)}
 			break
 		}
 		out.Write(text)
@@ -215,7 +215,7 @@ func (h handler) events(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if h.closing() {
-		end = line{Error: problem.Of(events.ErrClosed)}
+		end = line{Error: problem.FromError(events.ErrClosed)}
 	}
 	text, _ := json.Marshal(end)
 	out.Write(append(text, '\n'))

@@ -116,7 +116,7 @@ func (b *bench) view() policies.View {
 // returns it.
 func diagnosis(t testing.TB, v policies.View) Diagnosis {
 	t.Helper()
-	d, err := Of(t.Context(), v)
+	d, err := Run(t.Context(), v)
 	if err != nil {
 		t.Fatal(err)
 	}

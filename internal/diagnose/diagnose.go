@@ -74,9 +74,9 @@ type Diagnosis struct {
 	Experts []Expert `json:"experts"`
 }
 
-// Of diagnoses a campaign. It fails with the context's error, wrapped; a model that
+// Run diagnoses a campaign. It fails with the context's error, wrapped; a model that
 // cannot be used is a finding.
-func Of(ctx context.Context, v policies.View) (Diagnosis, error) {
+func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 	def := v.Campaign.Definition
 	d := Diagnosis{
 		Campaign: def.Name, Objective: def.Objective.Name, Unit: def.Objective.Unit, Goal: def.Objective.Goal,

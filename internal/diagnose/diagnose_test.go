@@ -233,7 +233,7 @@ func TestOf(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Of(ctx, made().view()); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, made().view()); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled diagnosis ends with %v", err)
 	}
 }
@@ -253,7 +253,7 @@ func BenchmarkOf(b *testing.B) {
 				return truth(p) + 0.27*rng.NormFloat64()
 			}).fit(nil).view()
 			for b.Loop() {
-				if _, err := Of(b.Context(), v); err != nil {
+				if _, err := Run(b.Context(), v); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -29,7 +29,7 @@ type Expert struct {
 	Reading string `json:"reading"`
 }
 
-// Measured counts labelled compositions that were measured. It speaks of the
+// Measured counts labeled compositions that were measured. It speaks of the
 // few compositions that were run, mostly because the model liked them:
 // [Agreement] is the fairer measure.
 type Measured struct {

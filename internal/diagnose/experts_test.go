@@ -21,7 +21,7 @@ import (
 )
 
 // reviewed is an electrolyte campaign of n measurements on which three
-// simulated experts labelled the same 30 compositions: one who knows, one who
+// simulated experts labeled the same 30 compositions: one who knows, one who
 // guesses and one who misleads.
 func reviewed(t *testing.T, n int) *bench {
 	def, truth := electrolyte(t, 2)
@@ -146,7 +146,7 @@ func TestAgreementInterval(t *testing.T) {
 	})
 }
 
-// Labelled compositions that were measured are counted on their side of the median.
+// Labeled compositions that were measured are counted on their side of the median.
 func TestMeasuredLabels(t *testing.T) {
 	def := box(1, 1)
 	def.Experts = []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}}

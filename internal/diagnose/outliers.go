@@ -53,7 +53,7 @@ type explained struct {
 // explain asks whether single measurements contradict all others, or whether
 // the logarithm of the objective would be easier to model.
 //
-// A wrong value bends the fit towards itself: it is taken for noise, or for a
+// A wrong value bends the fit toward itself: it is taken for noise, or for a
 // short lengthscale, and then hardly stands out. So suspects are left out of a
 // fit of their own, and explanations of the data are compared: a set S of
 // values is wrong and could have been anything, with the weight

@@ -5,7 +5,7 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Parameter says what the model has learnt about one parameter.
+// Parameter says what the model has learned about one parameter.
 type Parameter struct {
 	Name string `json:"name"`
 	Unit string `json:"unit,omitempty"`
@@ -61,7 +61,7 @@ func parametersOf(f *Frame, m *objective.Model, slices []Slice) []Parameter {
 	return out
 }
 
-// read says in words what was learnt; least is the lower bound of lengthscales.
+// read says in words what was learned; least is the lower bound of lengthscales.
 func (q *Parameter) read(least float64, categories bool) string {
 	if q.Effect == nil {
 		return ReadingFixed

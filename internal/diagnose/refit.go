@@ -13,7 +13,7 @@ import (
 )
 
 // leastSpread is the standard deviation, relative to the greatest value, below
-// which values count as equal, and leastNoise the standardised noise variance
+// which values count as equal, and leastNoise the standardized noise variance
 // of measurements without noise: both as in projections/objective.
 const (
 	leastSpread = 1e-12
@@ -68,9 +68,9 @@ func (s sample) without(out []int) sample {
 type refit struct {
 	gp           *gp.GP
 	shift, scale float64
-	noise        float64 // inferred variance, standardised
+	noise        float64 // inferred variance, standardized
 	// evidence is the log posterior of the fit as a density of the sample in
-	// its own unit, so that fits with other standardisations compare.
+	// its own unit, so that fits with other standardizations compare.
 	evidence float64
 }
 
@@ -100,7 +100,7 @@ func (s sample) fit(ctx context.Context, model definition.Model, warm events.Obj
 	return r, err
 }
 
-// data is the sample standardised.
+// data is the sample standardized.
 func (r refit) data(s sample) gp.Data {
 	data := gp.Data{X: s.x, Y: make([]float64, len(s.y)), NoiseVar: make([]float64, len(s.y))}
 	for k, y := range s.y {

@@ -189,8 +189,8 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// Of returns an error that is not nil as data, with the whole of its text.
-func Of(err error) *Error {
+// FromError returns an error as data, with the whole of its text. err is not nil.
+func FromError(err error) *Error {
 	var known *Error
 	if !errors.As(err, &known) {
 		return &Error{Code: CodeOf(err), Message: err.Error(), cause: err}

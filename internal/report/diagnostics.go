@@ -203,7 +203,7 @@ func (h *history) figureCalibration() (figure, bool) {
 	return f, true
 }
 
-// sensitivity is what the model has learnt about a parameter.
+// sensitivity is what the model has learned about a parameter.
 type sensitivity struct {
 	Parameter   string
 	Lengthscale string // in the parameter's unit
@@ -215,9 +215,9 @@ type sensitivity struct {
 
 // sensitivities returns the parameters, the most relevant first.
 func (h *history) sensitivities() []sensitivity {
-	learnt := slices.Clone(h.diagnosis.Parameters)
-	learnt = slices.DeleteFunc(learnt, func(p diagnose.Parameter) bool { return p.Effect == nil })
-	slices.SortStableFunc(learnt, func(a, b diagnose.Parameter) int {
+	learned := slices.Clone(h.diagnosis.Parameters)
+	learned = slices.DeleteFunc(learned, func(p diagnose.Parameter) bool { return p.Effect == nil })
+	slices.SortStableFunc(learned, func(a, b diagnose.Parameter) int {
 		switch {
 		case a.Share < b.Share:
 			return -1
@@ -227,10 +227,10 @@ func (h *history) sensitivities() []sensitivity {
 		return 0
 	})
 	var out []sensitivity
-	for _, p := range learnt {
+	for _, p := range learned {
 		mean, sd := format.MeanSD(*p.Effect, *p.EffectSD)
 		s := sensitivity{Parameter: p.Name, Share: format.Significant(p.Share, 2), Reading: p.Reading, Effect: mean + " ± " + sd,
-			Bar: format.Fixed(100*learnt[0].Share/p.Share, 1), Lengthscale: "between categories"}
+			Bar: format.Fixed(100*learned[0].Share/p.Share, 1), Lengthscale: "between categories"}
 		if p.Lengthscale != nil {
 			s.Lengthscale = strings.TrimSpace(format.Significant(*p.Lengthscale, 3) + " " + p.Unit)
 		}
@@ -261,6 +261,6 @@ func (h *history) hyperparameters() [][2]string {
 		{"sd of repetitions", repetitions},
 		{"prior sd of the objective", unit(fit.Scale * math.Sqrt(fit.OutputScale))},
 		{"prior mean", unit(h.model.Outside(fit.Mean))},
-		{"fitted to", format.Count(fit.Observations, "measurement") + ", on the unit cube and standardised values"},
+		{"fitted to", format.Count(fit.Observations, "measurement") + ", on the unit cube and standardized values"},
 	}
 }

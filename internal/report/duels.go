@@ -205,8 +205,8 @@ func (h *history) figuresCompared() []figure {
 			}
 		}
 		chart.Limits(&c.Y, 0.05, values...)
-		c.Points(other, draw.GlyphStyle{Color: chart.White, Radius: crowded(1.9, total), Shape: solid{edge: chart.Grey, width: 0.8}})
-		c.Points(better, draw.GlyphStyle{Color: chart.Grey, Radius: crowded(2.3, total), Shape: solid{edge: chart.White}})
+		c.Points(other, draw.GlyphStyle{Color: chart.White, Radius: crowded(1.9, total), Shape: solid{edge: chart.Gray, width: 0.8}})
+		c.Points(better, draw.GlyphStyle{Color: chart.Gray, Radius: crowded(2.3, total), Shape: solid{edge: chart.White}})
 		for k, e := range h.def.Experts {
 			color := expertColors[k%len(expertColors)]
 			var anchors plotter.XYs

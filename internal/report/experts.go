@@ -105,7 +105,7 @@ func (h *history) figureLabels() (figure, bool) {
 	styles := [outcomes]draw.GlyphStyle{
 		accepted: {Color: chart.Green, Radius: 3, Shape: solid{edge: chart.White}},
 		rejected: {Color: chart.Red, Radius: 3, Shape: cross{}},
-		noAnswer: {Color: chart.White, Radius: 2.6, Shape: solid{edge: chart.Grey, width: 1.2}},
+		noAnswer: {Color: chart.White, Radius: 2.6, Shape: solid{edge: chart.Gray, width: 1.2}},
 		open:     {Color: chart.Sky, Radius: 3, Shape: solid{edge: chart.White}},
 	}
 	stairs := plotter.XYs{{X: 0, Y: 0}}

@@ -91,9 +91,9 @@ func (h *history) world() (text, class string) {
 // facts are the lines under the title.
 func (h *history) facts() [][2]string {
 	s, def := h.state, h.def
-	goal := "minimise "
+	goal := "minimize "
 	if def.Objective.Goal == definition.Maximize {
-		goal = "maximise "
+		goal = "maximize "
 	}
 	facts := [][2]string{
 		{"goal", goal + format.Heading(def.Objective.Name, def.Objective.Unit)},

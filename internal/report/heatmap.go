@@ -188,7 +188,7 @@ func (star) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	c.Stroke(path)
 }
 
-// bands are the levels and colours of a filled contour map.
+// bands are the levels and colors of a filled contour map.
 type bands struct {
 	levels []float64 // ascending; band k lies between levels k and k+1
 	colors []color.NRGBA
@@ -235,7 +235,7 @@ func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, 
 	return b, nil
 }
 
-// mix returns the colour at t ∈ [0, 1] of a list of colours.
+// mix returns the color at t ∈ [0, 1] of a list of colors.
 func mix(colors []color.Color, t float64) color.NRGBA {
 	place := t * float64(len(colors)-1)
 	k := min(int(place), len(colors)-2)
@@ -282,7 +282,7 @@ func bilinear(values [][]float64, x, y float64) float64 {
 	return (1-wy)*((1-wx)*values[r][c]+wx*values[r][c+1]) + wy*((1-wx)*values[r+1][c]+wx*values[r+1][c+1])
 }
 
-// key draws the colours with their levels beside the chart.
+// key draws the colors with their levels beside the chart.
 func (b bands) key(unit string) func(whole *draw.Canvas, data draw.Canvas) {
 	return func(whole *draw.Canvas, data draw.Canvas) {
 		x0, x1 := data.Max.X+12, data.Max.X+24

@@ -102,7 +102,7 @@ type amendmentRow struct {
 func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	s := h.state
 	var err error
-	if h.diagnosis, err = diagnose.Of(ctx, h.core.View()); err != nil {
+	if h.diagnosis, err = diagnose.Run(ctx, h.core.View()); err != nil {
 		return nil, err
 	}
 	digest, err := h.core.Digest()

@@ -224,7 +224,7 @@ func fit(d, observations int) *events.ObjectiveFit {
 	return f
 }
 
-// polynomial is a minimisation over d parameters, and bowl its instrument.
+// polynomial is a minimization over d parameters, and bowl its instrument.
 func polynomial(d, experiments int) definition.Campaign {
 	def := definition.Campaign{
 		Name: "bowl", Objective: definition.Objective{Name: "loss", Goal: definition.Minimize},

@@ -11,7 +11,7 @@ import (
 // local searches from a fixed design) and polished to the digits given; where
 // a closed form is known, it is used and said.
 
-// box returns a minimised task on the cube [lower, upper]^d with parameters
+// box returns a minimized task on the cube [lower, upper]^d with parameters
 // x1 … xd and an objective called value, all without units.
 func box(name, description string, d int, lower, upper float64, f func([]float64) float64) Task {
 	t := Task{
@@ -56,9 +56,9 @@ func ackley6() Task {
 }
 
 // holder2 is Xu et al. 2024, Eq. 72, with the sign turned so that it is
-// minimised.
+// minimized.
 func holder2() Task {
-	t := box("holder2", "Hölder's table in 2 dimensions (Xu et al. 2024, Eq. 72, with the sign for minimising)", 2, 0, 10,
+	t := box("holder2", "Hölder's table in 2 dimensions (Xu et al. 2024, Eq. 72, with the sign for minimizing)", 2, 0, 10,
 		func(x []float64) float64 {
 			r := math.Hypot(x[0], x[1])
 			return -math.Abs(math.Sin(x[0]) * math.Cos(x[1]) * math.Exp(math.Abs(1-r/math.Pi)))
@@ -176,7 +176,7 @@ func hartmann3() Task {
 
 // hartmann4 is the first four dimensions of Hartmann's function in 6, shifted
 // and scaled to mean about 0 and variance about 1 (Picheny, Wagner &
-// Ginsbourger 2013), as Bayesian optimisation libraries have it.
+// Ginsbourger 2013), as Bayesian optimization libraries have it.
 func hartmann4() Task {
 	a := [][]float64{{10, 3, 17, 3.5}, {0.05, 10, 17, 0.1}, {3, 3.5, 1.7, 10}, {17, 8, 0.05, 10}}
 	p := [][]float64{

@@ -19,7 +19,7 @@ var rkhsLevels = []float64{-0.5, 0, 0.5, 1, 0.7, 0.2, 0.2, 0.5, 0.95, 0.7}
 //	f(x) = k(x, X) (K + λI)⁻¹ y,  λ = 0.05,
 //
 // of ten values y at ten places X. It has two optima of nearly the same value, and
-// is to be maximised. Comparisons there are won with the probability S(5(f − f')).
+// is to be maximized. Comparisons there are won with the probability S(5(f − f')).
 func rkhs(family, words string, best, worst Extreme) Task {
 	const ridge = 0.05
 	k, err := kernel.New(family, []float64{0.1}, 1)

@@ -76,7 +76,7 @@ func TestRank(t *testing.T) {
 }
 
 // The functions of an RKHS come near to their levels: a ridge of 0.05 shrinks a
-// value at its place by a few hundredths where its neighbours agree with it.
+// value at its place by a few hundredths where its neighbors agree with it.
 func TestRKHSLevels(t *testing.T) {
 	for _, name := range []string{"rkhs1-rbf", "rkhs1-matern52", "rkhs1-matern32"} {
 		task := lookup(t, name)

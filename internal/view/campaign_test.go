@@ -266,7 +266,7 @@ func TestNoDecisionBehind(t *testing.T) {
 // status returns how a campaign stands, as data and in words.
 func status(t *testing.T, core *engine.Core, running string) (*view.Status, string) {
 	t.Helper()
-	d, err := diagnose.Of(t.Context(), core.View())
+	d, err := diagnose.Run(t.Context(), core.View())
 	if err != nil {
 		t.Fatal(err)
 	}

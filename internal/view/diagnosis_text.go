@@ -82,7 +82,7 @@ func writeNoise(p *page, d diagnose.Diagnosis) {
 	p.rows(diagnosisNames, rows)
 }
 
-// writeParameters writes what was learnt of each parameter.
+// writeParameters writes what was learned of each parameter.
 func writeParameters(p *page, d diagnose.Diagnosis) {
 	if len(d.Parameters) == 0 {
 		return
@@ -206,7 +206,7 @@ func pairsText(a *diagnose.Agreement) string {
 		format.Percent(a.Share), a.Pairs, format.Percent(a.Lower), format.Percent(a.Upper))
 }
 
-// judged writes a number in three significant digits: enough for a judgement, and for
+// judged writes a number in three significant digits: enough for a judgment, and for
 // a standard deviation.
 func judged(x float64) string { return format.Rounded(x, 3) }
 

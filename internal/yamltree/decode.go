@@ -228,7 +228,7 @@ func (d *decoder) structure(n *Node, v reflect.Value) {
 	for i, f := range fields {
 		names[i] = f.name
 	}
-	meant := map[string]bool{} // keys that were misspelt, and are not missing
+	meant := map[string]bool{} // keys that were misspelled, and are not missing
 	for _, key := range n.keys {
 		i := slices.Index(names, key)
 		if i < 0 {

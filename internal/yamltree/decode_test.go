@@ -84,7 +84,7 @@ func (p *pace) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Law: every fault is reported at once, at its place, with what to do; of a misspelt key
+// Law: every fault is reported at once, at its place, with what to do; of a misspelled key
 // and a missing one only the first.
 func TestDecodeFaults(t *testing.T) {
 	text := `txt: abc

@@ -118,9 +118,9 @@ func (n *Node) step(step any) *Node {
 	return nil
 }
 
-// Of returns a value as a tree that stands in no file: what encoding/json makes of it,
+// FromValue returns a value as a tree that stands in no file: what encoding/json makes of it,
 // with keys in alphabetical order. The error is that of encoding/json.
-func Of(value any) (*Node, error) {
+func FromValue(value any) (*Node, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err

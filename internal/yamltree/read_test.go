@@ -310,7 +310,7 @@ func TestLineBreaks(t *testing.T) {
 func TestComposition(t *testing.T) {
 	a := read(t, "policy: {next: lcb, seen: 1}\nlist: [1, 2]\n")
 	before, _ := json.Marshal(a.Plain())
-	made, err := Of(map[string]any{"budget": map[string]int{"experiments": 3}})
+	made, err := FromValue(map[string]any{"budget": map[string]int{"experiments": 3}})
 	if err != nil {
 		t.Fatal(err)
 	}

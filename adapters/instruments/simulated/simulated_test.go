@@ -156,7 +156,7 @@ func TestDistributions(t *testing.T) {
 	within("noise", math.Sqrt(squares/float64(good)), 0.27, 0.27/math.Sqrt(2*float64(good)))
 }
 
-// Latency is honoured by Await, which obeys its context; only Cancel ends a
+// Latency is honored by Await, which obeys its context; only Cancel ends a
 // command early, and its outcome is final.
 func TestLatencyAndCancel(t *testing.T) {
 	i := instrument(t, simulated.Settings{Task: "branin", Latency: definition.Duration(time.Hour)}, 1)

@@ -33,7 +33,7 @@ to judge by. Nothing is changed; the exit code is 0 whatever the verdict.`,
 			if err != nil {
 				return err
 			}
-			d, err := diagnose.Of(cmd.Context(), core.View())
+			d, err := diagnose.Run(cmd.Context(), core.View())
 			if err != nil {
 				return err
 			}

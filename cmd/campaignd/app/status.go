@@ -47,7 +47,7 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 func (a *app) status(ctx context.Context, core *engine.Core, s *session, t target) error {
-	diagnosis, err := diagnose.Of(ctx, core.View())
+	diagnosis, err := diagnose.Run(ctx, core.View())
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,9 @@
 // Package acquisition holds the closed forms of one-point acquisition functions: what a design is worth, from the
 // posterior mean and standard deviation of the objective there.
 //
-// Sign convention: the objective is MINIMISED. LCB is what a search minimises, EI and LogEI are
-// what it maximises, and best is the smallest value so far. EUBO and
-// the rules in utility.go speak of utilities, which are maximised.
+// Sign convention: the objective is MINIMIZED. LCB is what a search minimizes, EI and LogEI are
+// what it maximizes, and best is the smallest value so far. EUBO and
+// the rules in utility.go speak of utilities, which are maximized.
 //
 // Gradients: mean and sd are numbers, dMean and dSD their gradients in the design (d values each), and dst (d values)
 // receives the gradient of what is returned. A nil dst asks for the value only; then dMean and dSD are not read. dst may
@@ -30,7 +30,7 @@ func chain(dst, dMean, dSD []float64, a, b float64) {
 	}
 }
 
-// LCB returns the lower confidence bound μ − β·σ and its gradient. For MINIMISATION: the design with the smallest
+// LCB returns the lower confidence bound μ − β·σ and its gradient. For MINIMIZATION: the design with the smallest
 // lower bound is the optimistic choice. β multiplies the standard deviation, not the variance (Xu et al. 2024, §3.1).
 func LCB(dst []float64, mean, sd, beta float64, dMean, dSD []float64) float64 {
 	chain(dst, dMean, dSD, 1, -beta)
@@ -38,14 +38,14 @@ func LCB(dst []float64, mean, sd, beta float64, dMean, dSD []float64) float64 {
 }
 
 // UCB returns the upper confidence bound μ + β·σ and its gradient, the pessimistic value of a design under
-// MINIMISATION (Xu et al. 2024, §3.1).
+// MINIMIZATION (Xu et al. 2024, §3.1).
 func UCB(dst []float64, mean, sd, beta float64, dMean, dSD []float64) float64 {
 	chain(dst, dMean, dSD, 1, beta)
 	return mean + beta*sd
 }
 
 // EI returns the expected improvement E[max(best − f, 0)] for f ~ N(mean, sd²), and its gradient. For
-// MINIMISATION of f; the acquisition itself is maximised. With z = (best − mean)/sd it is sd·h(z), h(z) = φ(z) + z·Φ(z),
+// MINIMIZATION of f; the acquisition itself is maximized. With z = (best − mean)/sd it is sd·h(z), h(z) = φ(z) + z·Φ(z),
 // and its partial derivatives are −Φ(z) and φ(z) (Jones, Schonlau and Welch 1998, Eq. 15). It underflows to 0 where the
 // improvement is improbable: search on LogEI.
 //
@@ -70,7 +70,7 @@ func EI(dst []float64, mean, sd, best float64, dMean, dSD []float64) float64 {
 }
 
 // LogEI returns the logarithm of EI, computed so that neither it nor its gradient underflows, however
-// improbable the improvement (LogEI: Ament et al. 2023). For MINIMISATION of f; the acquisition is maximised.
+// improbable the improvement (LogEI: Ament et al. 2023). For MINIMIZATION of f; the acquisition is maximized.
 //
 // With sd = 0 it is ln(best − mean), and −Inf with a zero gradient where there is nothing to gain.
 func LogEI(dst []float64, mean, sd, best float64, dMean, dSD []float64) float64 {
@@ -103,7 +103,7 @@ type EUBOPartials struct {
 }
 
 // EUBO returns E[max(f₁, f₂)] of a bivariate normal with means m1, m2, variances v1, v2 and covariance cov: the
-// expected utility of the better of two designs (EUBO: Lin et al. 2022), to be MAXIMISED. With
+// expected utility of the better of two designs (EUBO: Lin et al. 2022), to be MAXIMIZED. With
 // s² = v1 + v2 − 2·cov, the variance of the difference, and t = (m1 − m2)/s it is m1·Φ(t) + m2·Φ(−t) + s·φ(t)
 // (Clark 1961). Where rounding leaves s² ≤ 0 the two values move together and it is max(m1, m2).
 func EUBO(m1, m2, v1, v2, cov float64) (float64, EUBOPartials) {
@@ -127,7 +127,7 @@ func EUBO(m1, m2, v1, v2, cov float64) (float64, EUBOPartials) {
 
 // Beta returns β_t = B + σ·√(2(γ + 1 + ln(2/δ))), the width with which μ ± β_t·σ_f holds the objective everywhere with
 // probability at least 1 − δ/2 (Xu et al. 2024, Lemma 3.1). normBound is B, the bound on the objective's norm; noiseSD is
-// σ, the sub-Gaussian scale of the noise in the objective's (standardised) unit; gain is γ_{t−1}, the information gain in
+// σ, the sub-Gaussian scale of the noise in the objective's (standardized) unit; gain is γ_{t−1}, the information gain in
 // nats; 0 < delta < 1.
 func Beta(normBound, noiseSD, gain, delta float64) float64 {
 	return normBound + noiseSD*math.Sqrt(2*(gain+1+math.Log(2/delta)))

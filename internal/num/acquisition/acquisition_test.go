@@ -18,7 +18,7 @@ func relative(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// Oracle h, to 1e-12 relative. Its EI is for maximisation: negating mean and best turns it into ours.
+// Oracle h, to 1e-12 relative. Its EI is for maximization: negating mean and best turns it into ours.
 func TestOracle(t *testing.T) {
 	data, err := os.ReadFile("../../../../shared/oracles/h_eubo_ei_logei.json")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -2,12 +2,12 @@ package acquisition
 
 import "math"
 
-// The acquisitions of this file are of a utility f, which is MAXIMISED, and so are they. best is the largest posterior mean
+// The acquisitions of this file are of a utility f, which is MAXIMIZED, and so are they. best is the largest posterior mean
 // over the designs compared so far.
 //
 // noiseVar is σ_ε²(x) > 0, the variance of the expert's noise at the design, in squared units of f (Sinaga et al. 2026,
 // Eq. 6); dNoiseVar is its gradient. A constant noise has the gradient 0, and then every risk-averse rule ranks designs as
-// its risk-neutral one. UCB needs no twin here: maximise it.
+// its risk-neutral one. UCB needs no twin here: maximize it.
 
 // The settings with which Sinaga et al. 2026 (§5) ran the risk-averse rules, for utilities of unit prior variance.
 const (
@@ -16,7 +16,7 @@ const (
 	DefaultAlpha = 10.0 // RAEUBO: weight of the noise
 )
 
-// The gradients of the mean and the sd in the coordinates (mean, sd) of a utility, as EI for minimisation wants them: with
+// The gradients of the mean and the sd in the coordinates (mean, sd) of a utility, as EI for minimization wants them: with
 // them it returns its partial derivatives.
 var (
 	negatedMean = []float64{-1, 0}
@@ -59,7 +59,7 @@ func UtilityLogEI(dst []float64, mean, sd, best float64, dMean, dSD []float64) f
 	return v
 }
 
-// ANPEI returns the aleatoric noise-penalised expected improvement E[max(f − best, 0)] − γ·σ_ε, and its gradient
+// ANPEI returns the aleatoric noise-penalized expected improvement E[max(f − best, 0)] − γ·σ_ε, and its gradient
 // (Sinaga et al. 2026, Eq. 9).
 //
 // The improvement is that of f(x) ~ N(mean, sd²); the one of the posterior mean that Eq. 9 prints is no random quantity.

@@ -53,7 +53,7 @@ func drawGP(t *rapid.T, d int) *gp.GP {
 
 var someScaling = Scaling{ScoreMean: 0.5, ScoreSD: 0.2, ObjectiveMean: 0, ObjectiveSD: 1}
 
-// The product of two normal densities, normalised on a grid, has the mean and standard deviation that Explain gives.
+// The product of two normal densities, normalized on a grid, has the mean and standard deviation that Explain gives.
 func TestProductOfDensities(t *testing.T) {
 	g, err := gp.New(gp.Data{X: [][]float64{{0.2}, {0.7}}, Y: []float64{0.3, -1}}, "rbf",
 		gp.Hyper{Lengthscales: []float64{0.3}, OutputScale: 1, Noise: 0.01})

@@ -18,7 +18,7 @@ func Exponent(gamma float64, t int) float64 {
 
 // PiBO returns a·π^e, an acquisition weighted by a prior with a decaying exponent e = γ/t (πBO: Hvarfner et al. 2022;
 // a baseline of Adachi et al. 2024, §3.2), and fills dst, if not nil, with its gradient from those of a and π. To
-// be MAXIMISED; a score below 1e-6 counts as 1e-6.
+// be MAXIMIZED; a score below 1e-6 counts as 1e-6.
 //
 // It means something only for a ≥ 0, as an expected improvement is: a negative value would gain from a small weight. From
 // an upper confidence bound subtract first a value that it is above everywhere. On LogEI use LogPiBO.
@@ -34,7 +34,7 @@ func PiBO(dst []float64, a, score, exponent float64, dA, dScore []float64) float
 	return a * weight
 }
 
-// LogPiBO returns the logarithm of PiBO, ln a + e·ln π, from ln a and its gradient; it has the same maximiser.
+// LogPiBO returns the logarithm of PiBO, ln a + e·ln π, from ln a and its gradient; it has the same maximizer.
 func LogPiBO(dst []float64, logA, score, exponent float64, dLogA, dScore []float64) float64 {
 	slope := 1.0
 	if score < leastScore {

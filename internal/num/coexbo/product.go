@@ -13,7 +13,7 @@ const DefaultGamma = 0.01
 // Scaling maps scores to the objective's scale: ρ(π) = ObjectiveMean + ObjectiveSD·(π − ScoreMean)/ScoreSD, and variances by
 // the square of that factor.
 //
-// Equation 8 as printed multiplies by the objective's mean and adds its standard deviation, which for standardised values
+// Equation 8 as printed multiplies by the objective's mean and adds its standard deviation, which for standardized values
 // would remove the score altogether; this is what the authors' code does and what the text asks for.
 type Scaling struct {
 	ScoreMean     float64 `json:"score_mean"`
@@ -26,7 +26,7 @@ type Scaling struct {
 const flat = 1e-9
 
 // NewScaling returns the scaling for the scores of points spread evenly over the space, at least two, and the mean and
-// standard deviation of the measured objective in the unit of its model: 0 and 1 where that is standardised.
+// standard deviation of the measured objective in the unit of its model: 0 and 1 where that is standardized.
 func NewScaling(scores []float64, objectiveMean, objectiveSD float64) Scaling {
 	if len(scores) < 2 {
 		panic("coexbo: a scaling needs the scores of two points or more")
@@ -92,7 +92,7 @@ func (c Config) decay() float64 {
 	return g * float64(c.T) * float64(c.T)
 }
 
-// Parts are the numbers behind the value of an acquisition at one point, in the objective's (standardised) unit, except
+// Parts are the numbers behind the value of an acquisition at one point, in the objective's (standardized) unit, except
 // Score and ScoreVariance, which are on the scale of a probability. They go into the rationale of a decision.
 type Parts struct {
 	Objective     float64 `json:"objective"`      // μ_f
@@ -129,7 +129,7 @@ func New(objective *gp.GP, prior Prior, cfg Config) *Acquisition {
 	}
 }
 
-// At returns α(x), to be maximised, and fills grad, if not nil, with its d derivatives. Where the objective is known without
+// At returns α(x), to be maximized, and fills grad, if not nil, with its d derivatives. Where the objective is known without
 // doubt and the prior is too, the value has no derivative in σ, and that part is 0.
 func (a *Acquisition) At(x, grad []float64) float64 { return a.eval(x, grad).Value }
 
@@ -137,7 +137,7 @@ func (a *Acquisition) At(x, grad []float64) float64 { return a.eval(x, grad).Val
 // 0 and mean and standard deviation those of the objective.
 func (a *Acquisition) Explain(x []float64) Parts { return a.eval(x, nil) }
 
-// Negated is −At, for package optimize, which minimises.
+// Negated is −At, for package optimize, which minimizes.
 func (a *Acquisition) Negated(x, grad []float64) float64 {
 	v := a.At(x, grad)
 	for j := range grad {

@@ -14,7 +14,7 @@ import (
 func coverage(t *testing.T, freedom float64, answer func(g func(x []float64) float64, random *rand.Rand) Evidence) (share, sd float64) {
 	t.Helper()
 	k := rbf(t, 0.3)
-	centres := [][]float64{{0.1}, {0.4}, {0.8}}
+	centers := [][]float64{{0.1}, {0.4}, {0.8}}
 	const experts, norm, level = 400, 6, 0.9
 	alpha := distuv.ChiSquared{K: freedom}.Quantile(level) / 2 // Wilks
 	covered := 0
@@ -24,14 +24,14 @@ func coverage(t *testing.T, freedom float64, answer func(g func(x []float64) flo
 		var size float64
 		for i := range weights {
 			for j := range weights {
-				size += weights[i] * weights[j] * k.Eval(centres[i], centres[j])
+				size += weights[i] * weights[j] * k.Eval(centers[i], centers[j])
 			}
 		}
 		floats.Scale(2/math.Sqrt(size), weights) // a true norm of 2, well inside the ball
 		g := func(x []float64) float64 {
 			var sum float64
 			for i, w := range weights {
-				sum += w * k.Eval(centres[i], x)
+				sum += w * k.Eval(centers[i], x)
 			}
 			return sum
 		}

@@ -43,7 +43,7 @@
 //
 //	C = {(u, w): |u|² + w² ≤ B², ℓ(Lu) ≥ ℓ(MLE) − α₁},
 //
-// a convex set that does not depend on x. With multipliers μ > 0 of the norm and ν of the likelihood, the minimiser
+// a convex set that does not depend on x. With multipliers μ > 0 of the norm and ν of the likelihood, the minimizer
 // satisfies w = −s/μ and μ·u = ν·Lᵀ∇ℓ(Lu) − v. The belief that attains the bound is therefore
 //
 //	g* = Σ_i (ν/μ)·∂ℓ/∂Z_i·cov(Z_i, ·) − k(x, ·)/μ,

@@ -121,7 +121,7 @@ func TestMLEIsStationary(t *testing.T) {
 	})
 }
 
-// Campaign sizes: every bound at random and at labelled points is found, and the fast and the exact method agree. The fast one
+// Campaign sizes: every bound at random and at labeled points is found, and the fast and the exact method agree. The fast one
 // suffices, also for wide sets, which is what the speed of a decision rests on.
 func TestManyLabels(t *testing.T) {
 	for _, n := range []int{50, 150} {

@@ -85,7 +85,7 @@ func (f Feedback) Answers() int {
 	return n
 }
 
-// Points returns the labelled points, then each pair's (better, worse), then each ranking's (Order, Rest).
+// Points returns the labeled points, then each pair's (better, worse), then each ranking's (Order, Rest).
 func (f Feedback) Points() [][]float64 {
 	points := slices.Clone(f.Labels.X)
 	for _, p := range f.Pairs {
@@ -230,14 +230,14 @@ func (c *collection) references() []int {
 			parent[find(i)] = find(chosen[0])
 		}
 	}
-	labelled, most := make([]bool, n), make([]int, n)
+	labeled, most := make([]bool, n), make([]int, n)
 	for i := range most {
 		most[i] = -1
 	}
 	for i := range n {
 		part := find(i)
 		if c.rejects[i]+c.accepts[i] > 0 {
-			labelled[part] = true
+			labeled[part] = true
 		}
 		if most[part] < 0 || compared[i] > compared[most[part]] {
 			most[part] = i
@@ -246,7 +246,7 @@ func (c *collection) references() []int {
 	reference := make([]int, n)
 	for i := range n {
 		reference[i] = -1
-		if part := find(i); !labelled[part] {
+		if part := find(i); !labeled[part] {
 			reference[i] = most[part]
 		}
 	}

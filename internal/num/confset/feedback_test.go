@@ -151,8 +151,8 @@ func TestOnePair(t *testing.T) {
 		t.Errorf("Z = %v, want ∓%v", fit.Z, want)
 	}
 	// A label at one of them ties g down at both.
-	labelled := Feedback{Labels: Labels{X: [][]float64{a}, Reject: []bool{true}}, Pairs: []Pair{{Better: a, Worse: b}}}
-	fit, err = MLE(labelled, k, 2, 1e-8)
+	labeled := Feedback{Labels: Labels{X: [][]float64{a}, Reject: []bool{true}}, Pairs: []Pair{{Better: a, Worse: b}}}
+	fit, err = MLE(labeled, k, 2, 1e-8)
 	if err != nil {
 		t.Fatal(err)
 	}

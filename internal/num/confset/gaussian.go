@@ -84,19 +84,19 @@ func NewGaussianCovariance(mean, covariance []float64, limit float64) (*Gaussian
 
 // Accept returns the probability, at most S(limit), that the expert accepts x (d coordinates). Its maximum is at the mean.
 func (g *Gaussian) Accept(x []float64) float64 {
-	accept, _ := g.probabilities(g.standardise(x))
+	accept, _ := g.probabilities(g.standardize(x))
 	return accept
 }
 
-// standardise returns C⁻¹(x − μ), Σ = CCᵀ.
-func (g *Gaussian) standardise(x []float64) []float64 {
+// standardize returns C⁻¹(x − μ), Σ = CCᵀ.
+func (g *Gaussian) standardize(x []float64) []float64 {
 	y := make([]float64, len(g.mean))
 	floats.SubTo(y, x, g.mean) // panics if x has another length
 	blas64.Trsv(blas.NoTrans, lower(g.factor, len(y)), vector(y))
 	return y
 }
 
-// probabilities returns those of acceptance and rejection at a standardised point.
+// probabilities returns those of acceptance and rejection at a standardized point.
 func (g *Gaussian) probabilities(y []float64) (accept, reject float64) {
 	half := 0.5 * floats.Dot(y, y)
 	span := 1 - 2*g.least
@@ -105,7 +105,7 @@ func (g *Gaussian) probabilities(y []float64) (accept, reject float64) {
 
 // MLEAt returns g(x) at x (d coordinates) and fills grad (d values, or nil) with its gradient.
 func (g *Gaussian) MLEAt(x, grad []float64) float64 {
-	y := g.standardise(x)
+	y := g.standardize(x)
 	accept, reject := g.probabilities(y)
 	if grad != nil {
 		if len(grad) != len(y) {

@@ -20,7 +20,7 @@ type interior struct {
 }
 
 // byInterior solves a bound's problem by a primal-dual interior-point method (Boyd and Vandenberghe 2004, §11.7) with the
-// exact curvature: slower than byModels by a factorisation a step, but it needs no closeness of model and likelihood. It
+// exact curvature: slower than byModels by a factorization a step, but it needs no closeness of model and likelihood. It
 // starts between the MLE and the origin, strictly inside, and keeps the two complementarity products of like size. The
 // constraints are ½(|x|² − B²) ≤ 0 and floor − ℓ(Lu) ≤ 0.
 //

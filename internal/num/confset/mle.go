@@ -21,7 +21,7 @@ type MLEResult struct {
 	Multiplier float64   // of the constraint ½(Zᵀ(K + jitter·I)⁻¹Z − B²) ≤ 0; 0 where the ball is not reached
 }
 
-// MLE maximises the log-likelihood of the answers over beliefs of norm at most norm (B in the paper):
+// MLE maximizes the log-likelihood of the answers over beliefs of norm at most norm (B in the paper):
 //
 //	max ℓ(Z)  subject to  Zᵀ(K + jitter·I)⁻¹Z ≤ B²    (Xu et al. 2024, Eq. 37)
 //
@@ -75,7 +75,7 @@ type mleFit struct {
 //
 // The ball is idle only where the best Z without it lies inside, which for plain labels is easily said: Z_i =
 // ln(rejects/accepts), finite only if every point has both answers. Otherwise Z = τ·K·∇ℓ(Z) with the multiplier μ = 1/τ, and |Z|²_K = N(τ) increases with τ from 0;
-// a safeguarded Newton search in ln τ finds N(τ) = B². For a fixed τ, Z maximises ℓ(Z) − |Z|²_K/(2τ): see penalised and,
+// a safeguarded Newton search in ln τ finds N(τ) = B². For a fixed τ, Z maximizes ℓ(Z) − |Z|²_K/(2τ): see penalized and,
 // for large τ, tilted.
 //
 // For large τ the search ends where (B² − N(τ))/(2τ), the most that ℓ can still gain, is below gainTolerance: a ball so
@@ -92,10 +92,10 @@ func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 		f.logLik = a.slope(f.grad, z)
 		return f, nil
 	}
-	p := newPenalised(a, gram)
+	p := newPenalized(a, gram)
 	var q *tilted
 	noisy := false
-	// The inner maximiser need not be better than the step in τ that follows; the last one is exact.
+	// The inner maximizer need not be better than the step in τ that follows; the last one is exact.
 	loose := 1e-2
 	// Where ℓ is linear, N(τ) = τ²·gᵀKg; its curvature only lowers N, so this start is left of the root.
 	p.mulGram(p.kv, f.grad)
@@ -108,7 +108,7 @@ func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 		var z []float64
 		var err error
 		if q == nil && tau <= steepest && !noisy {
-			if size, slope, err = p.maximise(tau, loose); err != nil {
+			if size, slope, err = p.maximize(tau, loose); err != nil {
 				noisy = true
 				continue
 			}
@@ -119,7 +119,7 @@ func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 					return f, err
 				}
 			}
-			err = q.maximise(1/tau, 0)
+			err = q.maximize(1/tau, 0)
 			z = q.z
 			size, slope = q.size()
 			slope *= -1 / tau // d/d ln τ = −m·d/dm
@@ -169,9 +169,9 @@ func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 }
 
 const (
-	// exact is the largest |a_i − ∂ℓ/∂z_i| that counts as a solution of penalised.
+	// exact is the largest |a_i − ∂ℓ/∂z_i| that counts as a solution of penalized.
 	exact = 1e-13
-	// steepest is the τ up to which penalised is used: its Z carries a rounding error of about τ·1e-16.
+	// steepest is the τ up to which penalized is used: its Z carries a rounding error of about τ·1e-16.
 	steepest = 1e5
 	// gainTolerance is the log-likelihood, in nats, that is not worth a search.
 	gainTolerance = 1e-10
@@ -179,7 +179,7 @@ const (
 	levelSlope = 1e-14
 )
 
-// idleBall returns the maximiser of ℓ without the norm constraint, if there is one and it lies in the ball. It knows it for
+// idleBall returns the maximizer of ℓ without the norm constraint, if there is one and it lies in the ball. It knows it for
 // independent values only; fitMLE finds the others too, as those of a multiplier near 0.
 func idleBall(a *likelihood, gram []float64, norm float64) ([]float64, bool) {
 	if a.coupled() {

@@ -6,7 +6,7 @@ import "math"
 //
 //	min cᵀu + s·w  subject to  |u|² + w² ≤ B²,  −bᵀu + ½uᵀDu + offset ≤ 0.
 //
-// With κ = 1/ν and m = μ/ν the minimiser is u = (b − κc)/(m + D), w = −κs/m. For fixed κ the norm decides m (a
+// With κ = 1/ν and m = μ/ν the minimizer is u = (b − κc)/(m + D), w = −κs/m. For fixed κ the norm decides m (a
 // trust-region problem; Moré and Sorensen 1983), and the left side of the second constraint then grows with κ, from the
 // model's own optimum at κ = 0 to the ball's at κ = ∞: a root search in κ around one in m.
 type model struct {
@@ -152,7 +152,7 @@ func (q *model) solve(guess solution) (solution, bool) {
 	return at, false
 }
 
-// point fills u with the minimiser for a solution.
+// point fills u with the minimizer for a solution.
 func (q *model) point(u []float64, at solution) {
 	for i, d := range q.d {
 		u[i] = (q.b[i] - at.kappa*q.c[i]) / (at.m + d)

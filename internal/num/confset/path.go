@@ -9,7 +9,7 @@ import (
 // byPath solves a bound's problem with the exact likelihood and no cleverness: the structure of model, two nested monotone
 // root searches, the outer for κ = 1/ν by the likelihood and the inner for m = μ/ν by the norm, around Newton's method for
 // a strongly concave function (tilted). It is the last resort, for problems where the likelihood is all but saturated; a
-// factorisation for every step of every search makes it slow.
+// factorization for every step of every search makes it slow.
 //
 // The Lagrangian at the multipliers is the value that duality certifies; it must agree with the constraints' residuals to
 // interiorLimit of the ball's reach, or the search has failed.
@@ -25,7 +25,7 @@ func (s *Set) byPath() (float64, error) {
 		lo, hi := kappa*w.s/s.norm, math.Inf(1)
 		m = math.Max(m, lo)
 		for range 200 {
-			if err := t.maximise(m, kappa); err != nil {
+			if err := t.maximize(m, kappa); err != nil {
 				return 0, 0, err
 			}
 			size, slope := t.size()

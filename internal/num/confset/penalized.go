@@ -10,12 +10,12 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// penalised maximises ℓ(z) − |z|²_K/(2τ) for one τ after the other, each from the solution before, by Newton's method with
+// penalized maximizes ℓ(z) − |z|²_K/(2τ) for one τ after the other, each from the solution before, by Newton's method with
 // z = τ·K·a, damped so that it always ascends. A step solves with I + τ·WK, which needs no factor of K.
 //
 // Where W is diagonal that is done in the form of Rasmussen and Williams 2006, Algorithm 3.1, with the Cholesky factor of
-// I + τ·W^½KW^½, which costs n³/6 multiplications. Where comparisons couple values it is an LU factorisation, n³/3.
-type penalised struct {
+// I + τ·W^½KW^½, which costs n³/6 multiplications. Where comparisons couple values it is an LU factorization, n³/3.
+type penalized struct {
 	answers *likelihood
 	gram    []float64
 	a, z    []float64 // z = τ·K·a; at the solution a = ∇ℓ(z)
@@ -30,21 +30,21 @@ type penalised struct {
 	trialA  []float64
 }
 
-func newPenalised(a *likelihood, gram []float64) *penalised {
+func newPenalized(a *likelihood, gram []float64) *penalized {
 	n := a.size()
 	v := func() []float64 { return make([]float64, n) }
-	return &penalised{answers: a, gram: gram, a: v(), z: v(), grad: v(), w: a.newCurvature(), root: v(),
+	return &penalized{answers: a, gram: gram, a: v(), z: v(), grad: v(), w: a.newCurvature(), root: v(),
 		factor: make([]float64, n*n), pivots: make([]int, n), rhs: v(), kv: v(), trialZ: v(), trialA: v()}
 }
 
-func (p *penalised) mulGram(dst, x []float64) {
+func (p *penalized) mulGram(dst, x []float64) {
 	n := len(x)
 	blas64.Symv(1, blas64.Symmetric{N: n, Stride: n, Data: p.gram, Uplo: blas.Lower},
 		blas64.Vector{N: n, Inc: 1, Data: x}, 0, blas64.Vector{N: n, Inc: 1, Data: dst})
 }
 
 // refactor computes W at z and the factor of I + τ·WK.
-func (p *penalised) refactor(tau float64) error {
+func (p *penalized) refactor(tau float64) error {
 	n := len(p.z)
 	p.answers.curvature(p.w, p.z)
 	if p.answers.coupled() {
@@ -75,26 +75,26 @@ func (p *penalised) refactor(tau float64) error {
 	return nil
 }
 
-func (p *penalised) lu() blas64.General {
+func (p *penalized) lu() blas64.General {
 	n := len(p.z)
 	return blas64.General{Rows: n, Cols: n, Stride: n, Data: p.factor}
 }
 
 // solveLU overwrites x with (I + τ·WK)⁻¹x.
-func (p *penalised) solveLU(x []float64) {
+func (p *penalized) solveLU(x []float64) {
 	lapack64.Getrs(blas.NoTrans, p.lu(), blas64.General{Rows: len(x), Cols: 1, Stride: 1, Data: x}, p.pivots)
 }
 
 // solve overwrites x with (I + τ·W^½KW^½)⁻¹x.
-func (p *penalised) solve(x []float64) {
+func (p *penalized) solve(x []float64) {
 	chol := lower(p.factor, len(x))
 	blas64.Trsv(blas.NoTrans, chol, vector(x))
 	blas64.Trsv(blas.Trans, chol, vector(x))
 }
 
-// newton leaves the maximiser of the quadratic model at z in rhs (for a) and kv (for z): a = (I + τ·WK)⁻¹b with
+// newton leaves the maximizer of the quadratic model at z in rhs (for a) and kv (for z): a = (I + τ·WK)⁻¹b with
 // b = W·z + ∇ℓ(z).
-func (p *penalised) newton(tau float64) {
+func (p *penalized) newton(tau float64) {
 	if p.answers.coupled() {
 		p.w.mul(p.rhs, p.z)
 		floats.Add(p.rhs, p.grad)
@@ -117,9 +117,9 @@ func (p *penalised) newton(tau float64) {
 	floats.Scale(tau, p.kv)
 }
 
-// maximise leaves the maximiser for tau in a and z, such that no |a_i − ∂ℓ/∂z_i| passes tol, and returns N(τ) and
+// maximize leaves the maximizer for tau in a and z, such that no |a_i − ∂ℓ/∂z_i| passes tol, and returns N(τ) and
 // dN/d ln τ.
-func (p *penalised) maximise(tau, tol float64) (size, slope float64, err error) {
+func (p *penalized) maximize(tau, tol float64) (size, slope float64, err error) {
 	p.mulGram(p.z, p.a)
 	floats.Scale(tau, p.z)
 	value := p.answers.slope(p.grad, p.z) - 0.5*floats.Dot(p.a, p.z)
@@ -128,7 +128,7 @@ func (p *penalised) maximise(tau, tol float64) (size, slope float64, err error) 
 			return 0, 0, err
 		}
 		p.newton(tau)
-		// Backtrack towards the old point until ℓ − penalty does not fall.
+		// Backtrack toward the old point until ℓ − penalty does not fall.
 		before := value
 		for step := 1.0; ; step /= 2 {
 			for i := range p.z {
@@ -151,7 +151,7 @@ func (p *penalised) maximise(tau, tol float64) (size, slope float64, err error) 
 }
 
 // sizeSlope returns dN/dτ = 2(∇ℓᵀz − zᵀ(I + τ·WK)⁻¹Wz) at the last solution.
-func (p *penalised) sizeSlope() float64 {
+func (p *penalized) sizeSlope() float64 {
 	if p.answers.coupled() {
 		p.w.mul(p.kv, p.z)
 		p.solveLU(p.kv)

@@ -72,7 +72,7 @@ func referenceLower(p problem) float64 {
 		}
 		gram.SetSym(i, i, self)
 	}
-	// ascend returns the largest ℓ(offset + Cu) over |u| ≤ radius, where cov = CCᵀ, and the maximiser's values.
+	// ascend returns the largest ℓ(offset + Cu) over |u| ≤ radius, where cov = CCᵀ, and the maximizer's values.
 	ascend := func(cov *mat.SymDense, offset []float64, radius float64) (float64, []float64) {
 		var chol mat.Cholesky
 		if !chol.Factorize(cov) {

@@ -73,7 +73,7 @@ func NewSet(evidence Evidence, k kernel.Kernel, norm, alpha, jitter float64) (*S
 		return nil, err
 	}
 	s.floor = s.mle.logLik - alpha
-	if err := s.diagonalise(gram, jitter); err != nil {
+	if err := s.diagonalize(gram, jitter); err != nil {
 		return nil, err
 	}
 	return &Set{shape: s, work: s.newScratch()}, nil
@@ -91,8 +91,8 @@ func (s *shape) newScratch() *scratch {
 	return w
 }
 
-// diagonalise finds L and D.
-func (s *shape) diagonalise(gram []float64, jitter float64) error {
+// diagonalize finds L and D.
+func (s *shape) diagonalize(gram []float64, jitter float64) error {
 	n := s.answers.size()
 	s.root, s.d = gram, make([]float64, n)
 	s.u0, s.h0, s.beta0 = make([]float64, n), make([]float64, n), make([]float64, n)
@@ -104,10 +104,10 @@ func (s *shape) diagonalise(gram []float64, jitter float64) error {
 	s.answers.atLeast(v, minCurvature)
 	var err error
 	if s.answers.coupled() {
-		err = s.diagonaliseCoupled(v, gram)
+		err = s.diagonalizeCoupled(v, gram)
 	} else {
 		s.scale = v.own
-		err = s.diagonaliseScaled(gram, jitter)
+		err = s.diagonalizeScaled(gram, jitter)
 	}
 	if err != nil {
 		return err
@@ -125,8 +125,8 @@ func (s *shape) diagonalise(gram []float64, jitter float64) error {
 	return nil
 }
 
-// diagonaliseScaled does so for diagonal V, from the eigenvectors P of V^½(K + jitter·I)V^½ = P·D·Pᵀ: L = V^(−½)·P·D^½.
-func (s *shape) diagonaliseScaled(gram []float64, jitter float64) error {
+// diagonalizeScaled does so for diagonal V, from the eigenvectors P of V^½(K + jitter·I)V^½ = P·D·Pᵀ: L = V^(−½)·P·D^½.
+func (s *shape) diagonalizeScaled(gram []float64, jitter float64) error {
 	n := len(s.d)
 	p := make([]float64, n*n)
 	for i := range n {
@@ -151,9 +151,9 @@ func (s *shape) diagonaliseScaled(gram []float64, jitter float64) error {
 	return nil
 }
 
-// diagonaliseCoupled does so for any V, from the Cholesky factor R of K + jitter·I and the eigenvectors P of RᵀVR =
+// diagonalizeCoupled does so for any V, from the Cholesky factor R of K + jitter·I and the eigenvectors P of RᵀVR =
 // P·D·Pᵀ: L = R·P and L⁻¹ = PᵀR⁻¹.
-func (s *shape) diagonaliseCoupled(v *curvature, gram []float64) error {
+func (s *shape) diagonalizeCoupled(v *curvature, gram []float64) error {
 	n := len(s.d)
 	factor, err := cholesky(gram, n)
 	if err != nil {
@@ -244,7 +244,7 @@ func (s *Set) Margin() float64 { return s.alpha }
 func (s *Set) LogLik() float64 { return s.mle.logLik }
 
 // MLEAt returns the value at x (d coordinates) of the belief of greatest likelihood, and fills grad (d values, or nil)
-// with its gradient. It is the interpolant of least norm of the MLE at the labelled points.
+// with its gradient. It is the interpolant of least norm of the MLE at the labeled points.
 func (s *Set) MLEAt(x, grad []float64) float64 {
 	s.cross(x, grad)
 	return s.gradient(grad, s.beta0)
@@ -323,7 +323,7 @@ func (s *Set) prepare(x, grad []float64) error {
 		return nil
 	}
 	s.solveRoot(w.v, w.kx, w.z)
-	// At a labelled point the difference is about the jitter; what rounding leaves below it is not information.
+	// At a labeled point the difference is about the jitter; what rounding leaves below it is not information.
 	w.s = math.Sqrt(math.Max(s.self-floats.Dot(w.v, w.v), (s.self-s.kernel.OutputScale())/2))
 	return nil
 }

@@ -75,7 +75,7 @@ func (s *Set) byModels(mixed bool) (float64, bool) {
 	var at solution
 	last := math.Inf(1)
 	for w.rounds = 1; w.rounds <= maxRounds; w.rounds++ {
-		s.linearise(&q, logLik)
+		s.linearize(&q, logLik)
 		if w.rounds == 1 {
 			at = q.start(s.u0, s.mle.multiplier)
 		}
@@ -124,8 +124,8 @@ func (s *Set) slope() float64 {
 	return logLik
 }
 
-// linearise fills the model of the likelihood around the point in u and h, where it is logLik.
-func (s *Set) linearise(q *model, logLik float64) {
+// linearize fills the model of the likelihood around the point in u and h, where it is logLik.
+func (s *Set) linearize(q *model, logLik float64) {
 	w := s.work
 	q.offset = s.floor - logLik
 	for i, u := range w.u {

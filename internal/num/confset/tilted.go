@@ -10,12 +10,12 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// tilted maximises
+// tilted maximizes
 //
 //	ℓ(Lu) − ½m|u|² − κ·cᵀu
 //
 // over u, for one m > 0 and κ ≥ 0 after the other, each from the solution before, by Newton's method with the Cholesky
-// factor of H = mI + LᵀWL. With κ = 0 it traces the MLE for ever larger balls like penalised, without losing digits where
+// factor of H = mI + LᵀWL. With κ = 0 it traces the MLE for ever larger balls like penalized, without losing digits where
 // the multiplier m is small; with κ > 0 it traces the boundary of a confidence set.
 type tilted struct {
 	answers   *likelihood
@@ -93,8 +93,8 @@ func (s *tilted) factor(m float64) error {
 	return nil
 }
 
-// maximise leaves the maximiser in u, with z, grad, logLik and the factor of H there.
-func (s *tilted) maximise(m, kappa float64) error {
+// maximize leaves the maximizer in u, with z, grad, logLik and the factor of H there.
+func (s *tilted) maximize(m, kappa float64) error {
 	value := s.evaluate(s.u, m, kappa)
 	stalled := false
 	for round := range 300 {

@@ -20,7 +20,7 @@
 //
 // The paper integrates over all of R^d, which gives "probabilities" above 1. A [Measure] says what x' may be instead:
 // [Box], the unit cube, with error functions for the integrals; or [Points], a weighted sum over given points, for spaces
-// with constraints or lists. Both have mass 1, so that no further normalisation is needed.
+// with constraints or lists. Both have mass 1, so that no further normalization is needed.
 //
 // # Symmetry
 //

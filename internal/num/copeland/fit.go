@@ -31,7 +31,7 @@ type QuadratureFit struct {
 	Evaluations int             `json:"evaluations"`
 }
 
-// FitQuadrature maximises the log marginal likelihood of the values, with the symmetric kernel and the constant mean given,
+// FitQuadrature maximizes the log marginal likelihood of the values, with the symmetric kernel and the constant mean given,
 // plus log priors, over the logarithms of the lengthscales and of λ/v; for each of them the best output scale v is known in
 // closed form. The priors are gp.DefaultPriors for the 2d coordinates of a pair, and λ/v ~ LogNormal(ln 10⁻³, 2) in
 // [10⁻⁶, 1]. It searches from each of the starts, of d lengthscales each. It fails with ErrData, ErrNotPositiveDefinite if
@@ -124,7 +124,7 @@ func newEvidence(p Pairs, d int, mean float64, symmetry Symmetry) *evidence {
 	return e
 }
 
-// eval is the negative log posterior density of θ, with the output scale that maximises it.
+// eval is the negative log posterior density of θ, with the output scale that maximizes it.
 func (e *evidence) eval(theta, grad []float64) float64 {
 	n, d := e.n, e.d
 	clear(e.rho)

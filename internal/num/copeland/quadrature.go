@@ -98,8 +98,8 @@ type Quadrature struct {
 	d       int
 	mean    float64
 	kernel  kernel.Kernel // unit variance, over one point
-	centres [][]float64   // a_1 … a_n [, b_1 … b_n]
-	weights []float64     // what multiplies ρ(x, centre)
+	centers [][]float64   // a_1 … a_n [, b_1 … b_n]
+	weights []float64     // what multiplies ρ(x, center)
 
 	// For Variance only.
 	hyper      Hyper
@@ -128,7 +128,7 @@ func NewQuadrature(p Pairs, mean float64, symmetry Symmetry, measure Measure, h 
 	}
 	h.Lengthscales = slices.Clone(h.Lengthscales)
 	n := len(p.Values)
-	q := &Quadrature{d: d, mean: mean, hyper: h, symmetry: symmetry, measure: measure, centres: slices.Clone(p.First)}
+	q := &Quadrature{d: d, mean: mean, hyper: h, symmetry: symmetry, measure: measure, centers: slices.Clone(p.First)}
 	// Their hyperparameters have been checked.
 	q.kernel, _ = kernel.New("rbf", h.Lengthscales, 1)
 	q.surrogate, _ = kernel.New("rbf", append(slices.Clone(h.Lengthscales), h.Lengthscales...), h.OutputScale)
@@ -157,7 +157,7 @@ func NewQuadrature(p Pairs, mean float64, symmetry Symmetry, measure Measure, h 
 		q.weights = append(q.weights, h.OutputScale*q.omega[i]*q.first[i])
 	}
 	if symmetry != Plain {
-		q.centres = append(q.centres, p.Second...)
+		q.centers = append(q.centers, p.Second...)
 		for i := range n {
 			q.second[i] = measure.Embed(h.Lengthscales, p.First[i])
 			q.weights = append(q.weights, float64(symmetry)*h.OutputScale*q.omega[i]*q.second[i])
@@ -195,13 +195,13 @@ func (q *Quadrature) Surrogate(x, other []float64) float64 {
 func (q *Quadrature) Variance(x []float64) float64 {
 	n := len(q.omega)
 	k, mirrored := make([]float64, n), make([]float64, n)
-	q.kernel.Cross(k, q.centres[:n], x)
+	q.kernel.Cross(k, q.centers[:n], x)
 	for i, e := range q.first {
 		k[i] *= q.hyper.OutputScale * e
 	}
 	prior := q.measure.Energy(q.hyper.Lengthscales)
 	if s := float64(q.symmetry); q.symmetry != Plain {
-		q.kernel.Cross(mirrored, q.centres[n:], x)
+		q.kernel.Cross(mirrored, q.centers[n:], x)
 		for i, e := range q.second {
 			k[i] += s * q.hyper.OutputScale * e * mirrored[i]
 		}
@@ -228,20 +228,20 @@ type Evaluator struct {
 
 // NewEvaluator returns a workspace.
 func (q *Quadrature) NewEvaluator() *Evaluator {
-	return &Evaluator{q: q, k: make([]float64, len(q.centres)), dk: make([]float64, len(q.centres)*q.d)}
+	return &Evaluator{q: q, k: make([]float64, len(q.centers)), dk: make([]float64, len(q.centers)*q.d)}
 }
 
 // At returns the integral ∫ μ(x, x') dx' and fills grad, if not nil, with its d derivatives in x.
 func (e *Evaluator) At(x, grad []float64) float64 {
 	q := e.q
 	if grad == nil {
-		q.kernel.Cross(e.k, q.centres, x)
+		q.kernel.Cross(e.k, q.centers, x)
 		return q.mean + dot(q.weights, e.k)
 	}
 	if len(grad) != q.d {
 		panic("copeland: the gradient has one entry per parameter")
 	}
-	q.kernel.CrossGrad(e.k, e.dk, q.centres, x)
+	q.kernel.CrossGrad(e.k, e.dk, q.centers, x)
 	clear(grad)
 	for i, w := range q.weights {
 		for j, v := range e.dk[i*q.d : i*q.d+q.d] {

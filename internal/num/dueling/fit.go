@@ -12,14 +12,14 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Loss is what a fit minimises over h = Σ_i θ_i 𝕜(z_i, ·), one term for each comparison z_i with outcome y_i. CE is the
+// Loss is what a fit minimizes over h = Σ_i θ_i 𝕜(z_i, ·), one term for each comparison z_i with outcome y_i. CE is the
 // cross-entropy Σ_i −y_i ln μ(h(z_i)) − (1−y_i) ln(1 − μ(h(z_i))), natural logarithm.
 type Loss string
 
 const (
 	// LossRKHS is CE + ½λ·θᵀ𝕂θ, the norm of h as in Kayal et al. 2025, Eq. 7 and 8. It is the default.
 	LossRKHS Loss = "rkhs"
-	// LossTheta is CE/t + ½λ·|θ|² for t comparisons: what the paper's experiments minimise.
+	// LossTheta is CE/t + ½λ·|θ|² for t comparisons: what the paper's experiments minimize.
 	LossTheta Loss = "theta"
 	// LossThetaSum is CE + ½λ·|θ|², Eq. 9 as printed.
 	LossThetaSum Loss = "theta-sum"
@@ -41,7 +41,7 @@ func (m *Model) H(i, j int) float64 { return m.Utility[i] - m.Utility[j] }
 // Probability returns μ(h(x_i, x_j)), the probability that i wins against j.
 func (m *Model) Probability(i, j int) float64 { return special.Logistic(m.H(i, j)) }
 
-// Fit returns the exact minimiser of the loss over the comparisons (Kayal et al. 2025, Eq. 7–9) with regularisation λ > 0.
+// Fit returns the exact minimizer of the loss over the comparisons (Kayal et al. 2025, Eq. 7–9) with regularization λ > 0.
 // Comparisons of a candidate with itself are allowed; they change the count only. Without comparisons h is zero.
 //
 // It fails with ErrComparison, ErrSetting or ErrNotConverged, or with the context's error.
@@ -74,7 +74,7 @@ func Fit(ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss
 	return m, nil
 }
 
-// fit minimises the loss over the distinct pairs. It returns the model without Theta, and the weight A_p of each distinct pair
+// fit minimizes the loss over the distinct pairs. It returns the model without Theta, and the weight A_p of each distinct pair
 // in h = Σ_p A_p 𝕜(z_p, ·).
 //
 // With 𝕂 = LLᵀ over the distinct pairs, N the diagonal matrix of their counts, w their wins and z = (h(z_p))_p, every loss is
@@ -86,7 +86,7 @@ func Fit(ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss
 // F = LRᵀ. The weights follow without solving anything: A = scale·(w − Nμ(z))/λ, the stationarity of the first, and A = N^½Qs.
 func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64) (*Model, []float64, error) {
 	if !(lambda > 0) || math.IsInf(lambda, 1) {
-		return nil, nil, fmt.Errorf("%w: regularisation λ = %v, it must be positive and finite", ErrSetting, lambda)
+		return nil, nil, fmt.Errorf("%w: regularization λ = %v, it must be positive and finite", ErrSetting, lambda)
 	}
 	scale := 1.0
 	switch loss {
@@ -116,7 +116,7 @@ func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64
 		q, features = countWeighted(features, t.counts)
 	}
 	s := newton{features: features, tally: t, scale: scale, lambda: lambda}
-	if model.Iterations, err = s.minimise(ctx); err != nil {
+	if model.Iterations, err = s.minimize(ctx); err != nil {
 		return nil, nil, err
 	}
 	if loss == LossRKHS {
@@ -227,7 +227,7 @@ func countWeighted(l blas64.General, counts []float64) (q, f blas64.General) {
 	return q, f
 }
 
-// newton minimises scale·Σ_p (N_p ln(1 + e^{z_p}) − w_p z_p) + ½λ|s|² over s, z = Fs.
+// newton minimizes scale·Σ_p (N_p ln(1 + e^{z_p}) − w_p z_p) + ½λ|s|² over s, z = Fs.
 type newton struct {
 	features      blas64.General // F, a row for each distinct pair
 	tally         *tally
@@ -236,10 +236,10 @@ type newton struct {
 	s, z []float64
 }
 
-// minimise runs Newton's method from zero, each step halved until the loss falls as its slope promises, until a full step moves
+// minimize runs Newton's method from zero, each step halved until the loss falls as its slope promises, until a full step moves
 // no z by more than 1e-11 of the largest, or by less than 1e-8 and no less than the step before: the convergence being quadratic,
 // what remains is rounding.
-func (o *newton) minimise(ctx context.Context) (iterations int, err error) {
+func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 	m, rank := o.features.Rows, o.features.Cols
 	o.s, o.z = make([]float64, rank), make([]float64, m)
 	residual, step, dz := make([]float64, m), make([]float64, rank), make([]float64, m)

@@ -191,7 +191,7 @@ func TestLaplace(t *testing.T) {
 }
 
 // TestFitHard: thousands of nearly certain answers, kernels of numerical rank far below the number of pairs, and little
-// regularisation converge too. Without a failure Fit has verified h against its own kernel expansion.
+// regularization converge too. Without a failure Fit has verified h against its own kernel expansion.
 func TestFitHard(t *testing.T) {
 	for _, name := range paperTasks {
 		for _, lambda := range []float64{0.05, 1e-3} {

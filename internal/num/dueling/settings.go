@@ -10,14 +10,14 @@ import (
 type Settings struct {
 	// Horizon is T, the number of comparisons that can be made. MR-LPF lays out its rounds by it. At least 1.
 	Horizon int
-	// Lambda is λ, the regularisation of the fit; 0.05 in the paper. Positive.
+	// Lambda is λ, the regularization of the fit; 0.05 in the paper. Positive.
 	Lambda float64
 	// Kappa is κ: σ is computed with noise λκ (Eq. 10). 0 leaves it to the rule of β: 1 as in the paper's experiments, and
 	// κ_r of Theorem 4.1 for BetaEq14. The default was calibrated with κ = 1.
 	Kappa float64
 	// Beta is the rule for β, the width of the confidence interval in units of σ.
 	Beta Beta
-	// Loss is what fits minimise.
+	// Loss is what fits minimize.
 	Loss Loss
 	// Seed decides ties, which includes the first pair, and the order within each pair.
 	Seed uint64
@@ -42,7 +42,7 @@ func (s Settings) Validate() error {
 		}
 	}
 	fault(s.Horizon < 1, "horizon %d, at least one comparison must be allowed", s.Horizon)
-	fault(!positive(s.Lambda), "regularisation λ = %v, it must be positive and finite", s.Lambda)
+	fault(!positive(s.Lambda), "regularization λ = %v, it must be positive and finite", s.Lambda)
 	fault(s.Kappa != 0 && !positive(s.Kappa), "κ = %v, it must be positive and finite, or 0 for the default", s.Kappa)
 	switch s.Loss {
 	case LossRKHS, LossTheta, LossThetaSum:

@@ -14,7 +14,7 @@ import (
 // close together for the noise variance and lengthscales at hand. A larger noise variance or merging the points helps.
 var ErrNotPositiveDefinite = errors.New("covariance matrix is not positive definite")
 
-// Jitter added to the diagonal, relative to the output scale, when a factorisation fails: first firstJitter, then ten
+// Jitter added to the diagonal, relative to the output scale, when a factorization fails: first firstJitter, then ten
 // times more, jitterTries times in all.
 const (
 	firstJitter = 1e-8

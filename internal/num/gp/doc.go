@@ -6,7 +6,7 @@
 //
 // with a constant mean m, a kernel k of package kernel, and noise variances v_τ that are either known (a measured
 // standard error, squared) or all equal to one inferred variance. Points should lie in the unit cube and observations be
-// standardised; the default priors are meant for that.
+// standardized; the default priors are meant for that.
 //
 // Observations at exactly equal points are merged into their mean, which gives the same posterior and, with the
 // within-group term, the same marginal likelihood as keeping them apart, at the cost of the distinct points only.

@@ -19,7 +19,7 @@ type FitConfig struct {
 	Priors *Priors
 	// FreeOutputScale fits the output scale; otherwise it is OutputScale.
 	FreeOutputScale bool
-	// OutputScale is the fixed output scale; default 1, what standardised observations ask for.
+	// OutputScale is the fixed output scale; default 1, what standardized observations ask for.
 	OutputScale float64
 	// FixedNoise, if positive, is the noise variance of the observations that have no NoiseVar, and is not fitted.
 	FixedNoise float64
@@ -83,7 +83,7 @@ type FitResult struct {
 	NoiseInferred bool            `json:"noise_inferred"`
 }
 
-// Fit maximises the log marginal likelihood plus the log priors over the logarithms of the lengthscales, the noise
+// Fit maximizes the log marginal likelihood plus the log priors over the logarithms of the lengthscales, the noise
 // variance and, if free, the output scale, within the priors' bounds. The priors are densities of the hyperparameters
 // themselves, as in BoTorch, so that a fit without data ends at their modes.
 //
@@ -151,7 +151,7 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 	return res, nil
 }
 
-// objective is the function that Fit minimises, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale] [, ln noise]).
+// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale] [, ln noise]).
 type objective struct {
 	ctx          context.Context // of the one search that it is for
 	like         *likelihood

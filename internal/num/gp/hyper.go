@@ -63,7 +63,7 @@ type Priors struct {
 	Noise       LogNormal
 }
 
-// DefaultPriors returns BoTorch's defaults for d dimensions on the unit cube with standardised observations: lengthscale
+// DefaultPriors returns BoTorch's defaults for d dimensions on the unit cube with standardized observations: lengthscale
 // LogNormal(√2 + ½ ln d, √3), at least 0.025 (Hvarfner et al. 2024: the expected distance between points grows with √d),
 // and noise variance LogNormal(−4, 1), at least 1e-4. Upper bounds, and the output scale's LogNormal(0, 1), are ours: far
 // out, only to keep the search finite.

@@ -22,7 +22,7 @@ type likelihood struct {
 	cov, factor []float64 // n×n; factor also holds the inverse
 	ones, z     []float64 // L⁻¹1, L⁻¹(y − m)
 	alpha       []float64 // K⁻¹(y − m)
-	jitter      float64   // of the last factorisation
+	jitter      float64   // of the last factorization
 }
 
 func newLikelihood(r rows, f kernel.Family) *likelihood {
@@ -55,7 +55,7 @@ type gradient struct {
 }
 
 // eval returns ln p(y | h) (Rasmussen and Williams 2006, Eq. 2.30, plus the within-group term) and, if g is not nil, its
-// gradient (Eq. 5.9). With profile it replaces h.Mean by the mean that maximises the likelihood,
+// gradient (Eq. 5.9). With profile it replaces h.Mean by the mean that maximizes the likelihood,
 //
 //	m = 1ᵀK⁻¹y / 1ᵀK⁻¹1,
 //

@@ -1,4 +1,4 @@
-// Package optimize minimises smooth functions over polytopes
+// Package optimize minimizes smooth functions over polytopes
 //
 //	{ x ∈ R^n : lower ≤ x ≤ upper, A x = b, C x ≤ d },
 //

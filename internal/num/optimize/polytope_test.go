@@ -148,7 +148,7 @@ func drawPolytope(t *rapid.T) (Polytope, []float64) {
 }
 
 // TestProjectionIsNearest: the projection lies in the region, bounds exactly, and satisfies the variational inequality
-// (x − Px)·(z − Px) ≤ 0 for the known point z of the region, which characterises the nearest point.
+// (x − Px)·(z − Px) ≤ 0 for the known point z of the region, which characterizes the nearest point.
 func TestProjectionIsNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, z := drawPolytope(t)

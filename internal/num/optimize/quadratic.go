@@ -14,7 +14,7 @@ var errSubproblem = errors.New("quadratic subproblem could not be solved")
 // solver holds the workspace of the dual active-set method of Goldfarb and Idnani (Mathematical Programming 27, 1983,
 // §3–4) for
 //
-//	minimise ½ pᵀHp + gᵀp   subject to   normal_i·(x + p) = rhs_i (i < meq),  ≥ rhs_i (others),
+//	minimize ½ pᵀHp + gᵀp   subject to   normal_i·(x + p) = rhs_i (i < meq),  ≥ rhs_i (others),
 //
 // with H positive definite. It starts from the unconstrained minimum and adds violated constraints one at a time, keeping
 // the multipliers of the active ones non-negative; so it needs no feasible start, and where it cannot go on it holds a

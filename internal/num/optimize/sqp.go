@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// Func is a smooth function to minimise: it returns f(x) and, if grad is not nil, fills it with ∇f(x). It must not keep
+// Func is a smooth function to minimize: it returns f(x) and, if grad is not nil, fills it with ∇f(x). It must not keep
 // or change x. A NaN or +Inf says that f is not defined at x: a search does not go there.
 type Func func(x, grad []float64) float64
 

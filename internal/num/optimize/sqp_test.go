@@ -140,7 +140,7 @@ func TestSearchProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		centre := rapid.SliceOfN(rapid.Float64Range(-1, 2), n, n).Draw(t, "centre")
+		center := rapid.SliceOfN(rapid.Float64Range(-1, 2), n, n).Draw(t, "center")
 		wave := rapid.Float64Range(0, 1).Draw(t, "wave")
 		f := func(x, g []float64) float64 {
 			if v := r.Violation(x); v > 1e-11 {
@@ -148,7 +148,7 @@ func TestSearchProperties(t *testing.T) {
 			}
 			var v float64
 			for j := range x {
-				u := x[j] - centre[j]
+				u := x[j] - center[j]
 				w := float64(j + 1)
 				v += w*u*u + wave*math.Sin(5*x[j])
 				if g != nil {

@@ -2,8 +2,8 @@
 // Adachi et al. 2024 (Appendix C), a pair of Gaussian processes on transformed labels (Milios et al. 2018) with
 // skew-symmetric augmentation (Chau et al. 2022).
 //
-// A comparison says that a was chosen and b was not. It gives two rows of data, the pair (a, b) labelled "the first was
-// chosen" and its mirror image (b, a) labelled "the second was chosen". The two classes, first and second, have one latent
+// A comparison says that a was chosen and b was not. It gives two rows of data, the pair (a, b) labeled "the first was
+// chosen" and its mirror image (b, a) labeled "the second was chosen". The two classes, first and second, have one latent
 // function each, f₁ and f₀, and
 //
 //	P(x is preferred to x') = e^{f₁(x,x')} / (e^{f₁(x,x')} + e^{f₀(x,x')}) = S(h(x,x')),   h = f₁ − f₀,

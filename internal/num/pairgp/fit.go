@@ -62,7 +62,7 @@ type FitResult struct {
 	Evaluations  int             `json:"evaluations"`   // of the likelihood
 }
 
-// Fit maximises the log marginal likelihood of the augmented labels (gp.LogMarginal; equal for both classes) plus the log
+// Fit maximizes the log marginal likelihood of the augmented labels (gp.LogMarginal; equal for both classes) plus the log
 // priors, over the logarithms of the d lengthscales and the output scale and over the constant mean, within bounds. The
 // lengthscales of the two points of a pair are tied: see the package comment. The noise is known from the labels and no
 // further noise is fitted. One added to both classes was tried: with 20 % wrong answers it predicted more fresh comparisons,
@@ -135,7 +135,7 @@ func Fit(ctx context.Context, comparisons []Comparison, cfg FitConfig) (FitResul
 	return res, nil
 }
 
-// objective is the function that Fit minimises, over θ = (ln ℓ_1 … ln ℓ_d, ln output scale, mean).
+// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d, ln output scale, mean).
 type objective struct {
 	data         gp.Data
 	d            int

@@ -6,7 +6,7 @@ import "math"
 // at every x.
 //
 // Source: S(x) = E[Φ(x/2K)] exactly, with K distributed as the limit of Kolmogorov's statistic (Stefanski 1991). The rows
-// are the trapezoidal rule for that expectation over ln K at 20 points from −1.5 to 1.5, normalised. It converges
+// are the trapezoidal rule for that expectation over ln K at 20 points from −1.5 to 1.5, normalized. It converges
 // exponentially; the test makes the rows again from Kolmogorov's density. They are constants so that their bits do not
 // depend on the platform.
 var kolmogorov = [...]struct{ weight, slope float64 }{

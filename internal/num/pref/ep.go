@@ -72,9 +72,9 @@ func (e *EPError) Error() string {
 //	p(v | v < 0) ∝ N(v | 0, Σ) ∏ 1(v_k < 0) ≈ N(v | 0, Σ) ∏ N(v_k | μ̃_k, σ̃_k²),
 //	mean(x) = k_v(x) (Σ + Σ̃)⁻¹ μ̃,    cov(x,x') = k(x,x') − k_v(x) (Σ + Σ̃)⁻¹ k_v(x')ᵀ   (Eq. S38, S39),
 //
-// where Σ is the prior covariance of v, each judgement of a design with a noise of its own, and k_v(x) that of f(x) and v.
+// where Σ is the prior covariance of v, each judgment of a design with a noise of its own, and k_v(x) that of f(x) and v.
 //
-// The sites are updated one after the other, in the order of the duels, and the factorisation is made afresh after each
+// The sites are updated one after the other, in the order of the duels, and the factorization is made afresh after each
 // sweep. That costs more a sweep than updating all sites at once, which needs the diagonal of Σ̂ only, but it settles
 // without damping; and as the truncation is log-concave, no site gets a negative variance. A sweep is O(n³), n duels:
 // O(n²) a site.
@@ -133,7 +133,7 @@ func probitOnly(link Link) error {
 }
 
 // differenceCovariance returns Σ = A(K + V)Aᵀ, n×n row-major, both triangles: the prior covariance of the differences v_k =
-// (f + ε)(loser) − (f + ε)(winner) (Sinaga et al. 2026, Eq. S19). The noise of each judgement is its own, also where duels
+// (f + ε)(loser) − (f + ε)(winner) (Sinaga et al. 2026, Eq. S19). The noise of each judgment is its own, also where duels
 // share a design, so that V is on the diagonal only.
 func (d Duels) differenceCovariance(k kernel.Kernel) []float64 {
 	n, m := d.Len(), len(d.X)
@@ -274,7 +274,7 @@ func (e *sites) cavity(j int) (mean, sd float64, ok bool) {
 
 // sweep updates the sites one after the other in the order of the duels, each against the others' newest state, and returns
 // the largest change as in EPConfig.Tol. Of Σ̂ and μ̂ it updates what the later sites will read, so that a sweep costs as
-// much as a factorisation, m³/3; refresh must follow.
+// much as a factorization, m³/3; refresh must follow.
 func (e *sites) sweep(damping float64) (change float64) {
 	m := e.m
 	for j := range m {
@@ -341,7 +341,7 @@ func (e *sites) run(ctx context.Context, cfg EPConfig) (sweeps int, change, damp
 		if change <= tol {
 			return sweeps, change, damping, nil
 		}
-		// One larger change may be a step towards the fixed point, two in a row are an oscillation.
+		// One larger change may be a step toward the fixed point, two in a row are an oscillation.
 		if grown++; change < last {
 			grown = 0
 		}

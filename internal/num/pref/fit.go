@@ -99,7 +99,7 @@ type FitResult struct {
 	Designs      int             `json:"designs"` // distinct designs
 }
 
-// Fit maximises the log evidence (LogEvidence), plus the log prior if there is one, over the logarithms of the lengthscales
+// Fit maximizes the log evidence (LogEvidence), plus the log prior if there is one, over the logarithms of the lengthscales
 // and, if free, the output scale (Sinaga et al. 2026, Eq. S15, S16). The prior is a density of the lengthscale itself.
 //
 // It fails with ErrDuels (also if there is no duel), ErrLink, ErrHyper, kernel.ErrUnknown, kernel.ErrHyperparameter,
@@ -156,7 +156,7 @@ func Fit(ctx context.Context, duels Duels, cfg FitConfig) (FitResult, error) {
 	return res, nil
 }
 
-// objective is the function that Fit minimises, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale]).
+// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale]).
 type objective struct {
 	ctx          context.Context // of the one Fit that this serves
 	e            *evidence

@@ -142,7 +142,7 @@ func (p *Posterior) NewPredictor() *Predictor {
 	}
 }
 
-// Posterior returns the posterior mean and standard deviation of f(x), the noise of a judgement not included.
+// Posterior returns the posterior mean and standard deviation of f(x), the noise of a judgment not included.
 func (q *Predictor) Posterior(x []float64) (mean, sd float64) {
 	mean, variance := q.fill(&q.x, x, false)
 	return mean, math.Sqrt(max(variance, 0))

@@ -57,7 +57,7 @@ type Duels struct {
 	X [][]float64 // m designs of d coordinates
 	// Winner and Loser hold the indices into X of the two designs of each of the n duels.
 	Winner, Loser []int
-	// Noise holds the noise of the person's judgement at each of the m designs, positive: the variance σ²(x) under
+	// Noise holds the noise of the person's judgment at each of the m designs, positive: the variance σ²(x) under
 	// Probit, the scale λ(x) under Logistic.
 	Noise []float64
 }

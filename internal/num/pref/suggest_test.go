@@ -85,13 +85,13 @@ func newSuggestion(t testing.TB, n int, fresh bool, seed uint64) *suggestion {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 2))
 	s := &suggestion{noise: newNoiseMap(rng), seed: seed}
-	centre := make([]float64, suggestDim)
-	for j := range centre {
-		centre[j] = 0.3 + 0.4*rng.Float64()
+	center := make([]float64, suggestDim)
+	for j := range center {
+		center[j] = 0.3 + 0.4*rng.Float64()
 	}
 	utility := func(x []float64) (u float64) {
 		for j := range x {
-			t := 3 * (x[j] - centre[j])
+			t := 3 * (x[j] - center[j])
 			u += 0.6*math.Cos(3*t) - 0.4*t*t
 		}
 		return u
@@ -245,7 +245,7 @@ func (s *suggestion) pairs(designs [][]float64, p *pref.Posterior, alpha float64
 	return pairs
 }
 
-// suggest makes a whole suggestion by one rule, and returns it with what was minimised and where.
+// suggest makes a whole suggestion by one rule, and returns it with what was minimized and where.
 func (s *suggestion) suggest(t testing.TB, rule string) (optimize.MultiStartResult, optimize.Func, *optimize.Region) {
 	t.Helper()
 	ctx := context.Background()

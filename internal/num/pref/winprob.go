@@ -7,7 +7,7 @@ import (
 )
 
 // WinProbability returns the posterior probability that x is preferred to y in a new duel under the link, the noise of the
-// judgement at the two designs (a variance or a scale, see Duels) and the uncertainty of f both included.
+// judgment at the two designs (a variance or a scale, see Duels) and the uncertainty of f both included.
 //
 // With z = a·f(x) − b·f(y) ~ N(μ, s²) it is E[Φ(z)] = Φ(μ/√(1 + s²)) for Probit, in closed form, and E[1/(1 + e^(−z))]
 // for Logistic, by quadrature to about 1e-15 absolute.

@@ -57,7 +57,7 @@ func New(dim int) (*Sobol, error) {
 	return s, nil
 }
 
-// NewScrambled returns the sequence in dim dimensions, randomised by seed: each coordinate's digits pass through a random
+// NewScrambled returns the sequence in dim dimensions, randomized by seed: each coordinate's digits pass through a random
 // non-singular lower triangular binary matrix, then a random digital shift (Matoušek 1998, §4: random linear
 // scrambling). Every point is then uniform in the cube, and every net property of the plain sequence is kept. It fails
 // with ErrDimension.

@@ -73,7 +73,7 @@ func (l *leaveOneOut) at(h float64) (value, slope float64) {
 // lower bound; that is what the likelihood says, and it means a person who is sure of those designs and of nothing else.
 //
 // The likelihood can have several maxima. It is evaluated at 64 bandwidths, evenly spaced in ln h; the best is refined by
-// bisection of the derivative between its neighbours, to the last digits. Equal values are decided for the smaller h.
+// bisection of the derivative between its neighbors, to the last digits. Equal values are decided for the smaller h.
 func Bandwidth(anchors [][]float64, lower, upper float64) (float64, error) {
 	if lower == 0 {
 		lower = DefaultLower

@@ -29,7 +29,7 @@ type Config struct {
 	Lower, Upper float64
 }
 
-// Map is the noise of a person's judgement as a function of the design: the variance σ²(x) of the probit link or the scale
+// Map is the noise of a person's judgment as a function of the design: the variance σ²(x) of the probit link or the scale
 // λ(x) of the logistic one (Sinaga et al. 2026, Eq. 6 and 7). It is immutable and safe for concurrent use.
 //
 // With the sum S(x) = Σ_i exp(−‖x − a_i‖²/(2h²)) over the anchors it is

@@ -1,6 +1,6 @@
 // Package reliability maps how noisy a person's comparisons are, from anchors: designs at which the person trusts their own
-// judgement (Sinaga et al. 2026, §3.2). The density of anchors is estimated with a Gaussian kernel; the noise of a
-// judgement falls where anchors are dense.
+// judgment (Sinaga et al. 2026, §3.2). The density of anchors is estimated with a Gaussian kernel; the noise of a
+// judgment falls where anchors are dense.
 //
 // Designs and anchors lie in the unit cube [0,1]^d. Everything is a pure function of its arguments, with a fixed order in
 // every sum; nothing is changed by reading.

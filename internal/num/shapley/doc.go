@@ -28,5 +28,5 @@
 // the values of mean, standard deviation and bound add up to the posterior's own at x, and a parameter that leads away
 // from the data is said to do so. The price: a point put together from two need not satisfy the constraints of the space.
 //
-// Maximisation or minimisation does not matter here. Everything is a pure function of its arguments.
+// Maximization or minimization does not matter here. Everything is a pure function of its arguments.
 package shapley

@@ -33,19 +33,19 @@ func (e *PlayersError) Error() string {
 // ErrConfig reports settings that cannot be used; the text says which.
 var ErrConfig = errors.New("bad setting of an explanation")
 
-// DefaultRegularisation is λ_S divided by the number of points.
-const DefaultRegularisation = 1e-4
+// DefaultRegularization is λ_S divided by the number of points.
+const DefaultRegularization = 1e-4
 
 // Config says how to explain. The zero value means the defaults.
 type Config struct {
 	// Groups are the players, each a set of dimensions that arrive together; default every dimension on its own. No
 	// dimension is in two groups. One that is in none is never known, and nothing is attributed to it.
 	Groups [][]int
-	// Regularisation is λ_S divided by the number n of points; default DefaultRegularisation.
-	Regularisation float64
+	// Regularization is λ_S divided by the number n of points; default DefaultRegularization.
+	Regularization float64
 	// Replaced makes a coalition worth the average of the model over the points with its parameters replaced by those of the
 	// point that is explained. The values then add up to what the model itself predicts. They have no MeanSD, and
-	// Regularisation and EmptyIsMean have no meaning.
+	// Regularization and EmptyIsMean have no meaning.
 	Replaced bool
 	// EmptyIsMean makes the empty coalition worth the plain average of f̃ with no uncertainty, as the reference code does,
 	// instead of what Proposition 4 gives for a kernel k_∅ ≡ 1.
@@ -113,11 +113,11 @@ func New(g *gp.GP, X [][]float64, cfg Config) (*Explainer, error) {
 			taken[j] = true
 		}
 	}
-	if cfg.Regularisation == 0 {
-		cfg.Regularisation = DefaultRegularisation
+	if cfg.Regularization == 0 {
+		cfg.Regularization = DefaultRegularization
 	}
-	if !(cfg.Regularisation > 0) || math.IsInf(cfg.Regularisation, 1) {
-		return nil, fmt.Errorf("%w: regularisation %v is not a positive finite number", ErrConfig, cfg.Regularisation)
+	if !(cfg.Regularization > 0) || math.IsInf(cfg.Regularization, 1) {
+		return nil, fmt.Errorf("%w: regularization %v is not a positive finite number", ErrConfig, cfg.Regularization)
 	}
 	family, err := kernel.ParseFamily(g.Kernel().Name())
 	if err != nil {
@@ -266,7 +266,7 @@ func (e *Explainer) weights(coalition int, within, across [][]float64, scaled, g
 	}
 	e.family.Fill(scaled, scaled, 1)
 	e.family.Fill(b, b, 1)
-	lambda := e.cfg.Regularisation * float64(n)
+	lambda := e.cfg.Regularization * float64(n)
 	for i, at := 0, 0; i < n; i++ {
 		copy(gram[i*n:i*n+i+1], scaled[at:at+i+1])
 		gram[i*n+i] += lambda

@@ -62,7 +62,7 @@ func TestOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Regularisation: in.Lambda / float64(len(in.X))}
+	cfg := Config{Regularization: in.Lambda / float64(len(in.X))}
 	got := explain(t, g, in.X, cfg, in.Xq, in.Beta)
 	cfg.EmptyIsMean = true
 	code := explain(t, g, in.X, cfg, in.Xq, in.Beta)
@@ -276,7 +276,7 @@ func TestTooManyParameters(t *testing.T) {
 	if len(out.Mean.Phi) != 3 {
 		t.Errorf("%d values for 3 groups", len(out.Mean.Phi))
 	}
-	for _, bad := range []Config{{Groups: [][]int{{0}, {0}}}, {Groups: [][]int{{12}}}, {Groups: groups, Regularisation: -1}} {
+	for _, bad := range []Config{{Groups: [][]int{{0}, {0}}}, {Groups: [][]int{{12}}}, {Groups: groups, Regularization: -1}} {
 		if _, err := New(g, data.X, bad); !errors.Is(err, ErrConfig) {
 			t.Errorf("%+v: %v", bad, err)
 		}

@@ -93,7 +93,7 @@ func TestEndsApart(t *testing.T) {
 	}
 }
 
-// Law: a colour of text has a contrast of at least 4 to white.
+// Law: a color of text has a contrast of at least 4 to white.
 func TestOfText(t *testing.T) {
 	linear := func(v uint8) float64 {
 		if x := float64(v) / 255; x > 0.04045 {
