@@ -206,7 +206,8 @@ func pinpoint(ctx context.Context, s *session) error {
 			select {
 			case <-told.Done():
 			case <-time.After(10 * time.Millisecond):
-				_ = s.env.Person.Answers(q, humans.Reply{Answer: events.Answer{Point: right}}) // once too often, after the last
+				// once too often, after the last
+				_ = s.env.Person.Answers(q, humans.Reply{Answer: events.Answer{Point: right}})
 			}
 		}
 	}()

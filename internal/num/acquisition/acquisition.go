@@ -5,9 +5,10 @@
 // what it maximizes, and best is the smallest value so far. EUBO and
 // the rules in utility.go speak of utilities, which are maximized.
 //
-// Gradients: mean and sd are numbers, dMean and dSD their gradients in the design (d values each), and dst (d values)
-// receives the gradient of what is returned. A nil dst asks for the value only; then dMean and dSD are not read. dst may
-// be one of the two. A length that does not match is a programmer's mistake and panics.
+// Gradients: mean and sd are numbers, dMean and dSD their gradients in the design (d values each),
+// and dst (d values) receives the gradient of what is returned. A nil dst asks for the value only;
+// then dMean and dSD are not read. dst may be one of the two. A length that does not match is a
+// programmer's mistake and panics.
 package acquisition
 
 import (
@@ -16,8 +17,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// chain fills dst with a·dMean + b·dSD, the gradient of a function whose partial derivatives are a and b. It does nothing
-// where dst is nil.
+// chain fills dst with a·dMean + b·dSD, the gradient of a function whose partial derivatives are a
+// and b. It does nothing where dst is nil.
 func chain(dst, dMean, dSD []float64, a, b float64) {
 	if dst == nil {
 		return
@@ -44,10 +45,10 @@ func UCB(dst []float64, mean, sd, beta float64, dMean, dSD []float64) float64 {
 	return mean + beta*sd
 }
 
-// EI returns the expected improvement E[max(best − f, 0)] for f ~ N(mean, sd²), and its gradient. For
-// MINIMIZATION of f; the acquisition itself is maximized. With z = (best − mean)/sd it is sd·h(z), h(z) = φ(z) + z·Φ(z),
-// and its partial derivatives are −Φ(z) and φ(z) (Jones, Schonlau and Welch 1998, Eq. 15). It underflows to 0 where the
-// improvement is improbable: search on LogEI.
+// EI returns the expected improvement E[max(best − f, 0)] for f ~ N(mean, sd²), and its gradient.
+// For MINIMIZATION of f; the acquisition itself is maximized. With z = (best − mean)/sd it is
+// sd·h(z), h(z) = φ(z) + z·Φ(z), and its partial derivatives are −Φ(z) and φ(z) (Jones, Schonlau
+// and Welch 1998, Eq. 15). It underflows to 0 where the improvement is improbable: search on LogEI.
 //
 // With sd = 0 it is max(best − mean, 0); the gradient is then that of the branch taken, and 0 at equality.
 func EI(dst []float64, mean, sd, best float64, dMean, dSD []float64) float64 {
@@ -125,10 +126,10 @@ func EUBO(m1, m2, v1, v2, cov float64) (float64, EUBOPartials) {
 	return math.Max(m1, m2) + s*math.Exp(logh), p
 }
 
-// Beta returns β_t = B + σ·√(2(γ + 1 + ln(2/δ))), the width with which μ ± β_t·σ_f holds the objective everywhere with
-// probability at least 1 − δ/2 (Xu et al. 2024, Lemma 3.1). normBound is B, the bound on the objective's norm; noiseSD is
-// σ, the sub-Gaussian scale of the noise in the objective's (standardized) unit; gain is γ_{t−1}, the information gain in
-// nats; 0 < delta < 1.
+// Beta returns β_t = B + σ·√(2(γ + 1 + ln(2/δ))), the width with which μ ± β_t·σ_f holds the
+// objective everywhere with probability at least 1 − δ/2 (Xu et al. 2024, Lemma 3.1). normBound is
+// B, the bound on the objective's norm; noiseSD is σ, the sub-Gaussian scale of the noise in the
+// objective's (standardized) unit; gain is γ_{t−1}, the information gain in nats; 0 < delta < 1.
 func Beta(normBound, noiseSD, gain, delta float64) float64 {
 	return normBound + noiseSD*math.Sqrt(2*(gain+1+math.Log(2/delta)))
 }

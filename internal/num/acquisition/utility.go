@@ -2,12 +2,13 @@ package acquisition
 
 import "math"
 
-// The acquisitions of this file are of a utility f, which is MAXIMIZED, and so are they. best is the largest posterior mean
-// over the designs compared so far.
+// The acquisitions of this file are of a utility f, which is MAXIMIZED, and so are they. best is
+// the largest posterior mean over the designs compared so far.
 //
-// noiseVar is σ_ε²(x) > 0, the variance of the expert's noise at the design, in squared units of f (Sinaga et al. 2026,
-// Eq. 6); dNoiseVar is its gradient. A constant noise has the gradient 0, and then every risk-averse rule ranks designs as
-// its risk-neutral one. UCB needs no twin here: maximize it.
+// noiseVar is σ_ε²(x) > 0, the variance of the expert's noise at the design, in squared units of f
+// (Sinaga et al. 2026, Eq. 6); dNoiseVar is its gradient. A constant noise has the gradient 0, and
+// then every risk-averse rule ranks designs as its risk-neutral one. UCB needs no twin here:
+// maximize it.
 
 // The settings with which Sinaga et al. 2026 (§5) ran the risk-averse rules, for utilities of unit prior variance.
 const (
@@ -16,8 +17,8 @@ const (
 	DefaultAlpha = 10.0 // RAEUBO: weight of the noise
 )
 
-// The gradients of the mean and the sd in the coordinates (mean, sd) of a utility, as EI for minimization wants them: with
-// them it returns its partial derivatives.
+// The gradients of the mean and the sd in the coordinates (mean, sd) of a utility, as EI for
+// minimization wants them: with them it returns its partial derivatives.
 var (
 	negatedMean = []float64{-1, 0}
 	plainSD     = []float64{0, 1}
@@ -36,8 +37,9 @@ func chain3(dst, dMean, dSD, dNoise []float64, a, b, c float64) {
 	}
 }
 
-// UtilityEI returns the expected improvement E[max(f − best, 0)] of a utility f ~ N(mean, sd²), and its gradient: EI with
-// both signs turned. It underflows where the improvement is improbable: search on UtilityLogEI.
+// UtilityEI returns the expected improvement E[max(f − best, 0)] of a utility f ~ N(mean, sd²), and
+// its gradient: EI with both signs turned. It underflows where the improvement is improbable:
+// search on UtilityLogEI.
 func UtilityEI(dst []float64, mean, sd, best float64, dMean, dSD []float64) float64 {
 	if dst == nil {
 		return EI(nil, -mean, sd, -best, nil, nil)
@@ -62,9 +64,10 @@ func UtilityLogEI(dst []float64, mean, sd, best float64, dMean, dSD []float64) f
 // ANPEI returns the aleatoric noise-penalized expected improvement E[max(f − best, 0)] − γ·σ_ε, and its gradient
 // (Sinaga et al. 2026, Eq. 9).
 //
-// The improvement is that of f(x) ~ N(mean, sd²); the one of the posterior mean that Eq. 9 prints is no random quantity.
-// The penalty is the noise's standard deviation, as in Eq. 9, and Φ and φ take (mean − best)/sd; the closed form of the
-// appendix (Eq. S74) has the noise variance and divides by the posterior variance, which mixes units.
+// The improvement is that of f(x) ~ N(mean, sd²); the one of the posterior mean that Eq. 9 prints
+// is no random quantity. The penalty is the noise's standard deviation, as in Eq. 9, and Φ and φ
+// take (mean − best)/sd; the closed form of the appendix (Eq. S74) has the noise variance and
+// divides by the posterior variance, which mixes units.
 func ANPEI(dst []float64, mean, sd, noiseVar, best, gamma float64, dMean, dSD, dNoiseVar []float64) float64 {
 	noiseSD := math.Sqrt(noiseVar)
 	if dst == nil {

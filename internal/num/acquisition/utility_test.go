@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Oracle h: its EI is of a utility, and RAEUBO is EUBO of means lowered by α·λ, both to 1e-12 relative. ANPEI is that EI
-// less the penalty.
+// Oracle h: its EI is of a utility, and RAEUBO is EUBO of means lowered by α·λ, both to 1e-12
+// relative. ANPEI is that EI less the penalty.
 func TestUtilityOracle(t *testing.T) {
 	data, err := os.ReadFile("../../../../shared/oracles/h_eubo_ei_logei.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,8 +117,8 @@ func TestRAEUBOPartials(t *testing.T) {
 	})
 }
 
-// The expected improvement inside ANPEI is that of f ~ N(μ, σ²), by quadrature of its definition: this is what the printed
-// closed form, which divides by the variance, does not give.
+// The expected improvement inside ANPEI is that of f ~ N(μ, σ²), by quadrature of its definition:
+// this is what the printed closed form, which divides by the variance, does not give.
 func TestANPEIIsTheExpectedImprovementOfF(t *testing.T) {
 	const mean, sd, best, noiseVar, gamma, n = 0.3, 0.4, 0.5, 0.25, 2.0, 200_000
 	sum := 0.0

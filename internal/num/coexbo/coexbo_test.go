@@ -85,8 +85,9 @@ func TestProductOfDensities(t *testing.T) {
 	}
 }
 
-// The principles of Adachi et al. 2024, §3.2: an uncertain prior counts for nothing; with time no prior counts for more than
-// 1/(1 + γt²); without a prior, or with one that tells no points apart, α is the upper confidence bound.
+// The principles of Adachi et al. 2024, §3.2: an uncertain prior counts for nothing; with time no
+// prior counts for more than 1/(1 + γt²); without a prior, or with one that tells no points apart,
+// α is the upper confidence bound.
 func TestThePriorFades(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 3).Draw(t, "d")
@@ -254,7 +255,8 @@ func TestOwenT(t *testing.T) {
 	}
 }
 
-// A fantasy keeps the mean everywhere and removes the doubt around the point; the model it started from stays as it was.
+// A fantasy keeps the mean everywhere and removes the doubt around the point; the model it started
+// from stays as it was.
 func TestFantasy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGP(t, 2)

@@ -1,9 +1,11 @@
-// Package coexbo joins what was measured with what a person prefers into one acquisition function (CoExBO: Adachi et al.
-// 2024, §3.2), and says afterwards how probably a choice was right (Appendix F).
+// Package coexbo joins what was measured with what a person prefers into one acquisition function
+// (CoExBO: Adachi et al. 2024, §3.2), and says afterwards how probably a choice was right (Appendix
+// F).
 //
-// The objective is f(x) ~ N(μ_f, σ_f²), a Gaussian process. The person's score of a point is π(x) ~ N(π̂, V), from package
-// copeland, on the scale of a probability. [Scaling] brings it to the objective's scale, as μ_π and ρ²V; it is trusted less
-// and less as measurements come in; and the two Gaussians are multiplied (Eq. 3–8):
+// The objective is f(x) ~ N(μ_f, σ_f²), a Gaussian process. The person's score of a point is π(x) ~
+// N(π̂, V), from package copeland, on the scale of a probability. [Scaling] brings it to the
+// objective's scale, as μ_π and ρ²V; it is trusted less and less as measurements come in; and the
+// two Gaussians are multiplied (Eq. 3–8):
 //
 //	σ_π² = ρ²V + γ t² σ_f²,                       the prior, with its decay
 //	w = σ_f² / (σ_π² + σ_f²),                     the prior's share

@@ -20,8 +20,9 @@ func Exponent(gamma float64, t int) float64 {
 // a baseline of Adachi et al. 2024, §3.2), and fills dst, if not nil, with its gradient from those of a and π. To
 // be MAXIMIZED; a score below 1e-6 counts as 1e-6.
 //
-// It means something only for a ≥ 0, as an expected improvement is: a negative value would gain from a small weight. From
-// an upper confidence bound subtract first a value that it is above everywhere. On LogEI use LogPiBO.
+// It means something only for a ≥ 0, as an expected improvement is: a negative value would gain
+// from a small weight. From an upper confidence bound subtract first a value that it is above
+// everywhere. On LogEI use LogPiBO.
 func PiBO(dst []float64, a, score, exponent float64, dA, dScore []float64) float64 {
 	slope := 1.0
 	if score < leastScore {

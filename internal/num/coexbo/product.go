@@ -10,11 +10,12 @@ import (
 // DefaultGamma is γ of the decay (Adachi et al. 2024, §4).
 const DefaultGamma = 0.01
 
-// Scaling maps scores to the objective's scale: ρ(π) = ObjectiveMean + ObjectiveSD·(π − ScoreMean)/ScoreSD, and variances by
-// the square of that factor.
+// Scaling maps scores to the objective's scale: ρ(π) = ObjectiveMean + ObjectiveSD·(π −
+// ScoreMean)/ScoreSD, and variances by the square of that factor.
 //
-// Equation 8 as printed multiplies by the objective's mean and adds its standard deviation, which for standardized values
-// would remove the score altogether; this is what the authors' code does and what the text asks for.
+// Equation 8 as printed multiplies by the objective's mean and adds its standard deviation, which
+// for standardized values would remove the score altogether; this is what the authors' code does
+// and what the text asks for.
 type Scaling struct {
 	ScoreMean     float64 `json:"score_mean"`
 	ScoreSD       float64 `json:"score_sd"` // 0 where all points score alike
@@ -62,8 +63,9 @@ func (s Scaling) Apply(score, variance float64) (mean, scaled float64) {
 	return s.ObjectiveMean + c*(score-s.ScoreMean), c * c * variance
 }
 
-// Prior is a person's score π̂(x) and its variance V(x) ≥ 0, with their derivatives in x where the slices are not nil. A
-// *copeland.Predictor is one. It may be a workspace, used by one goroutine at a time.
+// Prior is a person's score π̂(x) and its variance V(x) ≥ 0, with their derivatives in x where the
+// slices are not nil. A *copeland.Predictor is one. It may be a workspace, used by one goroutine at
+// a time.
 type Prior interface {
 	At(x, dScore, dVariance []float64) (score, variance float64)
 }
@@ -107,8 +109,8 @@ type Parts struct {
 	Value         float64 `json:"value"`          // α
 }
 
-// Acquisition is α_{f,π} of one model, one prior and one moment of a campaign. It is a workspace: one goroutine uses it at
-// a time.
+// Acquisition is α_{f,π} of one model, one prior and one moment of a campaign. It is a workspace:
+// one goroutine uses it at a time.
 type Acquisition struct {
 	cfg                      Config
 	objective                *gp.Predictor
@@ -129,12 +131,13 @@ func New(objective *gp.GP, prior Prior, cfg Config) *Acquisition {
 	}
 }
 
-// At returns α(x), to be maximized, and fills grad, if not nil, with its d derivatives. Where the objective is known without
-// doubt and the prior is too, the value has no derivative in σ, and that part is 0.
+// At returns α(x), to be maximized, and fills grad, if not nil, with its d derivatives. Where the
+// objective is known without doubt and the prior is too, the value has no derivative in σ, and that
+// part is 0.
 func (a *Acquisition) At(x, grad []float64) float64 { return a.eval(x, grad).Value }
 
-// Explain returns the numbers behind α(x). Without a prior, or with one that scores all points alike, PriorSD and Share are
-// 0 and mean and standard deviation those of the objective.
+// Explain returns the numbers behind α(x). Without a prior, or with one that scores all points
+// alike, PriorSD and Share are 0 and mean and standard deviation those of the objective.
 func (a *Acquisition) Explain(x []float64) Parts { return a.eval(x, nil) }
 
 // Negated is −At, for package optimize, which minimizes.
@@ -203,9 +206,10 @@ func (a *Acquisition) eval(x, grad []float64) Parts {
 	return p
 }
 
-// Fantasy returns the model as it would be had x been measured with the outcome that it expects there: the mean stays, the
-// uncertainty around x goes. The search for the second candidate of a pair may use it so as not to return the first (the
-// authors' code draws an outcome instead; the expected one needs no chance). The model g is not changed. It fails with
+// Fantasy returns the model as it would be had x been measured with the outcome that it expects
+// there: the mean stays, the uncertainty around x goes. The search for the second candidate of a
+// pair may use it so as not to return the first (the authors' code draws an outcome instead; the
+// expected one needs no chance). The model g is not changed. It fails with
 // gp.ErrNotPositiveDefinite.
 func Fantasy(g *gp.GP, x []float64) (*gp.GP, error) {
 	mean, _ := g.Posterior(x)

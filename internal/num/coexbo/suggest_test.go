@@ -161,8 +161,9 @@ func newCampaign(t testing.TB, n, m, d int, sign float64) campaign {
 	return c
 }
 
-// With few measurements a person who knows brings the second candidate nearer to the best point than the first; one who is
-// always wrong moves nothing after many measurements; and a parameter that does not matter is then not among the strongest.
+// With few measurements a person who knows brings the second candidate nearer to the best point
+// than the first; one who is always wrong moves nothing after many measurements; and a parameter
+// that does not matter is then not among the strongest.
 func TestSuggestion(t *testing.T) {
 	distance := func(x []float64) float64 { return math.Sqrt(-peak(x)) }
 	ctx := context.Background()

@@ -29,8 +29,8 @@ func benchmarkLabels(n int) (Labels, kernel.Kernel) {
 	return l, k
 }
 
-// benchmarkPairs are n comparisons by the expert of benchmarkLabels, of scattered points or of each new one with the winner
-// so far.
+// benchmarkPairs are n comparisons by the expert of benchmarkLabels, of scattered points or of each
+// new one with the winner so far.
 func benchmarkPairs(n int, chain bool) (Feedback, kernel.Kernel) {
 	_, k := benchmarkLabels(1)
 	random := rand.New(rand.NewPCG(4, 1))
@@ -141,8 +141,8 @@ func BenchmarkNewSet(b *testing.B) {
 	})
 }
 
-// Comparisons, with the default rule. Those of scattered points are labels of their differences, 2n points; those with the
-// winner so far couple n+1 points.
+// Comparisons, with the default rule. Those of scattered points are labels of their differences, 2n
+// points; those with the winner so far couple n+1 points.
 func benchmarkComparisons(b *testing.B, run func(b *testing.B, f Feedback, k kernel.Kernel)) {
 	for _, kind := range []string{"scattered", "winner"} {
 		for _, n := range []int{50, 100, 200, 400} {

@@ -86,9 +86,10 @@ func rank(g func(x []float64) float64, points [][]float64, random *rand.Rand) []
 	return order
 }
 
-// By Wilks' theorem ℓ(MLE) − ℓ(g) is at most half a χ² variable with as many degrees of freedom as latent values (less where
-// the norm binds). With its 90 % quantile as the margin, 90 % of true beliefs lie in the set, and then within the bounds at
-// every point: for each form of answers that an expert gives by the model's probabilities, and for a mixture.
+// By Wilks' theorem ℓ(MLE) − ℓ(g) is at most half a χ² variable with as many degrees of freedom as
+// latent values (less where the norm binds). With its 90 % quantile as the margin, 90 % of true
+// beliefs lie in the set, and then within the bounds at every point: for each form of answers that
+// an expert gives by the model's probabilities, and for a mixture.
 func TestCoverage(t *testing.T) {
 	label := func(g func(x []float64) float64, x []float64, random *rand.Rand, l *Labels) {
 		l.X = append(l.X, x)

@@ -17,29 +17,31 @@
 //   - [AdaptNorm] chooses B from the answers (Appendix F).
 //   - [Gaussian] is a belief that the expert states instead of answering questions.
 //
-// Comparisons tell g up to a constant. Where no label fixes that, the norm does: the MLE is then the g of least norm with
-// its differences, and bounds at one point are about as wide as the ball.
+// Comparisons tell g up to a constant. Where no label fixes that, the norm does: the MLE is then
+// the g of least norm with its differences, and bounds at one point are about as wide as the ball.
 //
-// A point that the expert names themselves (the pinpoint form of Appendix H.2a) is no answer here: it takes the place of
-// the candidate that the belief would have chosen, and teaches nothing.
+// A point that the expert names themselves (the pinpoint form of Appendix H.2a) is no answer here:
+// it takes the place of the candidate that the belief would have chosen, and teaches nothing.
 //
 // # Latent values
 //
-// Answers at one point, in agreement or not, share one latent value z_i = g(X_i). Points that comparisons connect with no
-// label have their differences to one of them, their reference, as latent values. So there are never more values than ℓ
-// depends on, and a comparison that shares no point with another is a label of its difference.
+// Answers at one point, in agreement or not, share one latent value z_i = g(X_i). Points that
+// comparisons connect with no label have their differences to one of them, their reference, as
+// latent values. So there are never more values than ℓ depends on, and a comparison that shares no
+// point with another is a label of its difference.
 //
 // # The nugget
 //
-// The kernel is k(x, y) + jitter·[x is y]: the jitter is added to every diagonal entry, also to k(x, x) of the point where
-// a bound is asked. It keeps all matrices regular and s(x) below positive, at an answered point too.
+// The kernel is k(x, y) + jitter·[x is y]: the jitter is added to every diagonal entry, also to
+// k(x, x) of the point where a bound is asked. It keeps all matrices regular and s(x) below
+// positive, at an answered point too.
 //
 // # How a bound is computed
 //
-// Take any square root K = LLᵀ of the covariances of the latent values, jitter included, Z = Lu, v(x) = L⁻¹k(x) with their
-// covariances k(x) with g(x), s(x)² = k(x, x) + jitter − |v(x)|². Every g in the
-// ball takes at x the value v(x)ᵀu + s(x)·w for some |u|² + w² ≤ B², so the lower bound is the minimum of a linear
-// function over
+// Take any square root K = LLᵀ of the covariances of the latent values, jitter included, Z = Lu,
+// v(x) = L⁻¹k(x) with their covariances k(x) with g(x), s(x)² = k(x, x) + jitter − |v(x)|². Every g
+// in the ball takes at x the value v(x)ᵀu + s(x)·w for some |u|² + w² ≤ B², so the lower bound is
+// the minimum of a linear function over
 //
 //	C = {(u, w): |u|² + w² ≤ B², ℓ(Lu) ≥ ℓ(MLE) − α₁},
 //
@@ -51,12 +53,14 @@
 // and, by the envelope theorem, the gradient of the bound is that of the sum alone, for k(x, x) is constant: no term is
 // singular, not even at an answered point.
 //
-// The root L is chosen so that the curvature of the likelihood at the MLE is diagonal: LᵀVL = D with V = −∇²ℓ there (kept
-// away from zero). A bound then solves, again and again, the problem with ℓ replaced by its quadratic model of curvature
-// D, a root search in two scalars, and moves the model to the solution: two matrix-vector products a round, and few
-// rounds, since the set is small. The start is always the MLE, so the bits of a result depend on its inputs only.
+// The root L is chosen so that the curvature of the likelihood at the MLE is diagonal: LᵀVL = D
+// with V = −∇²ℓ there (kept away from zero). A bound then solves, again and again, the problem with
+// ℓ replaced by its quadratic model of curvature D, a root search in two scalars, and moves the
+// model to the solution: two matrix-vector products a round, and few rounds, since the set is
+// small. The start is always the MLE, so the bits of a result depend on its inputs only.
 //
-// Where the rounds do not contract, as for the wide sets of B = 32, Anderson's mixing of the last ones makes them. What it
-// does not solve goes to an interior-point method with the exact curvature, and after it to plain nested searches. What
-// none of them solves is an error, never a number.
+// Where the rounds do not contract, as for the wide sets of B = 32, Anderson's mixing of the last
+// ones makes them. What it does not solve goes to an interior-point method with the exact
+// curvature, and after it to plain nested searches. What none of them solves is an error, never a
+// number.
 package confset

@@ -39,7 +39,8 @@ func TestNoLabels(t *testing.T) {
 	}
 }
 
-// The MLE of a single rejection lies on the ball: Z = B·√(k + jitter). Far from the label its bounds are nearly the ball's.
+// The MLE of a single rejection lies on the ball: Z = B·√(k + jitter). Far from the label its
+// bounds are nearly the ball's.
 func TestOneLabel(t *testing.T) {
 	labels := Labels{X: [][]float64{{0.5}}, Reject: []bool{true}}
 	fit, err := MLE(labels, rbf(t, 0.1), 2, 1e-8)
@@ -121,8 +122,9 @@ func TestMLEIsStationary(t *testing.T) {
 	})
 }
 
-// Campaign sizes: every bound at random and at labeled points is found, and the fast and the exact method agree. The fast one
-// suffices, also for wide sets, which is what the speed of a decision rests on.
+// Campaign sizes: every bound at random and at labeled points is found, and the fast and the exact
+// method agree. The fast one suffices, also for wide sets, which is what the speed of a decision
+// rests on.
 func TestManyLabels(t *testing.T) {
 	for _, n := range []int{50, 150} {
 		labels, k := benchmarkLabels(n)
@@ -160,7 +162,8 @@ func TestManyLabels(t *testing.T) {
 	}
 }
 
-// The norm bound doubles only while labels ask for it, up to the rule's limit, and c with it only under the paper's rule.
+// The norm bound doubles only while labels ask for it, up to the rule's limit, and c with it only
+// under the paper's rule.
 func TestAdaptNorm(t *testing.T) {
 	labels, k := benchmarkLabels(40) // clear-cut answers of a smooth expert
 	norm, c, err := AdaptNorm(labels, k, 1, 0.01, DefaultRule())

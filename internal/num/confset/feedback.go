@@ -9,8 +9,8 @@ import (
 
 // Errors of this package; match with errors.Is.
 var (
-	// ErrFeedback reports labels, pairs or rankings that cannot be used: a coordinate that is not finite, the wrong number
-	// of them, a point compared with itself, or a ranking of nothing.
+	// ErrFeedback reports labels, pairs or rankings that cannot be used: a coordinate that is not
+	// finite, the wrong number of them, a point compared with itself, or a ranking of nothing.
 	ErrFeedback = errors.New("unusable feedback")
 	// ErrSetting reports a norm bound, likelihood margin or jitter outside its range.
 	ErrSetting = errors.New("setting out of range")
@@ -37,19 +37,21 @@ type Feedback struct {
 	Rankings []Ranking
 }
 
-// Pair is a comparison of two points of d coordinates: P(Better ≻ Worse) = S(g(Worse) − g(Better)), the model of Bradley
-// and Terry (Xu et al. 2024, Appendix H.2b), for the smaller g is the better one.
+// Pair is a comparison of two points of d coordinates: P(Better ≻ Worse) = S(g(Worse) − g(Better)),
+// the model of Bradley and Terry (Xu et al. 2024, Appendix H.2b), for the smaller g is the better
+// one.
 type Pair struct {
 	Better, Worse []float64
 }
 
-// Ranking orders points of d coordinates, or the best few of them. Its likelihood is that of Plackett and Luce, a choice
-// of the best, then of the best of the others, and so on:
+// Ranking orders points of d coordinates, or the best few of them. Its likelihood is that of
+// Plackett and Luce, a choice of the best, then of the best of the others, and so on:
 //
 //	P = Π_i e^{−g(Order_i)} / (Σ_{j ≥ i} e^{−g(Order_j)} + Σ_j e^{−g(Rest_j)}).
 //
-// For two points this is that of Pair. Unlike the product over all pairs, which Xu et al. 2024, Appendix H.2c, suggest, it
-// is a probability of what the expert said, which the confidence set needs to cover the truth; Comparisons gives theirs.
+// For two points this is that of Pair. Unlike the product over all pairs, which Xu et al. 2024,
+// Appendix H.2c, suggest, it is a probability of what the expert said, which the confidence set
+// needs to cover the truth; Comparisons gives theirs.
 type Ranking struct {
 	Order [][]float64 // best first, at least one
 	Rest  [][]float64 // worse than all in Order, in no order among themselves; may be empty

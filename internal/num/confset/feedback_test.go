@@ -107,7 +107,8 @@ func TestNearCertainChoice(t *testing.T) {
 	}
 }
 
-// What says the same gives the same bits: labels alone and in Feedback, and a ranking of two, however written, and a pair.
+// What says the same gives the same bits: labels alone and in Feedback, and a ranking of two,
+// however written, and a pair.
 func TestSameAnswersSameBits(t *testing.T) {
 	labels, k := benchmarkLabels(20)
 	x := randomPoints(6, 4)
@@ -137,8 +138,8 @@ func TestSameAnswersSameBits(t *testing.T) {
 	}
 }
 
-// One comparison moves the two points apart as far as the norm allows, evenly: g(worse) − g(better) is B times the norm of
-// that difference, and the belief of least norm has its mean at 0.
+// One comparison moves the two points apart as far as the norm allows, evenly: g(worse) − g(better)
+// is B times the norm of that difference, and the belief of least norm has its mean at 0.
 func TestOnePair(t *testing.T) {
 	k := rbf(t, 0.3)
 	a, b := []float64{0.2}, []float64{0.7}
@@ -178,8 +179,8 @@ func TestCircle(t *testing.T) {
 	}
 }
 
-// A maximum inside the ball is found without it, also where comparisons couple the values: with 3 of 4 comparisons one way
-// along a chain, differences are ln 3. No larger ball is asked for.
+// A maximum inside the ball is found without it, also where comparisons couple the values: with 3
+// of 4 comparisons one way along a chain, differences are ln 3. No larger ball is asked for.
 func TestIdleBallOfComparisons(t *testing.T) {
 	k := rbf(t, 0.2)
 	x := [][]float64{{0.1}, {0.5}, {0.9}}
@@ -188,7 +189,8 @@ func TestIdleBallOfComparisons(t *testing.T) {
 		one, other := Pair{x[i], x[i+1]}, Pair{x[i+1], x[i]}
 		f.Pairs = append(f.Pairs, one, one, one, other)
 	}
-	f.Rankings = []Ranking{{Order: [][]float64{x[0]}, Rest: [][]float64{x[1]}}, {Order: [][]float64{x[1], x[0]}}} // one each way
+	// one each way
+	f.Rankings = []Ranking{{Order: [][]float64{x[0]}, Rest: [][]float64{x[1]}}, {Order: [][]float64{x[1], x[0]}}}
 	fit, err := MLE(f, k, 8, 1e-8)
 	if err != nil {
 		t.Fatal(err)

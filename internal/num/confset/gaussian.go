@@ -12,14 +12,16 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// Gaussian is a belief stated once as a Gaussian over the space (the MVN belief of Xu et al. 2024, Appendix H.2d, H.3):
-// its mean is where the expert expects the best point, its covariance how unsure they are. The density scaled to [0, 1],
+// Gaussian is a belief stated once as a Gaussian over the space (the MVN belief of Xu et al. 2024,
+// Appendix H.2d, H.3): its mean is where the expert expects the best point, its covariance how
+// unsure they are. The density scaled to [0, 1],
 //
 //	p(x) = exp(−½(x−μ)ᵀΣ⁻¹(x−μ)),
 //
-// is taken for the probability of acceptance, and g(x) = ln((1−p)/p). That is −∞ at the mean and grows without limit, where
-// a belief in a ball of functions is bounded; so p is first mapped linearly onto [S(−limit), S(limit)], which keeps g
-// within ±limit. A large limit gives the paper's own g.
+// is taken for the probability of acceptance, and g(x) = ln((1−p)/p). That is −∞ at the mean and
+// grows without limit, where a belief in a ball of functions is bounded; so p is first mapped
+// linearly onto [S(−limit), S(limit)], which keeps g within ±limit. A large limit gives the paper's
+// own g.
 //
 // Its methods are those of Set, with equal lower and upper bounds. It is immutable and safe for concurrent use.
 type Gaussian struct {
@@ -82,7 +84,8 @@ func NewGaussianCovariance(mean, covariance []float64, limit float64) (*Gaussian
 	return g, nil
 }
 
-// Accept returns the probability, at most S(limit), that the expert accepts x (d coordinates). Its maximum is at the mean.
+// Accept returns the probability, at most S(limit), that the expert accepts x (d coordinates). Its
+// maximum is at the mean.
 func (g *Gaussian) Accept(x []float64) float64 {
 	accept, _ := g.probabilities(g.standardize(x))
 	return accept

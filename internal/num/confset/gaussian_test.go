@@ -43,8 +43,8 @@ func drawGaussian(t *rapid.T) (g *Gaussian, mean, covariance, x []float64, limit
 	return g, mean, covariance, x, limit
 }
 
-// The probability of acceptance is the density scaled to [S(−limit), S(limit)], greatest at the mean; g is its log-odds, of
-// rejection against acceptance; both bounds are g.
+// The probability of acceptance is the density scaled to [S(−limit), S(limit)], greatest at the
+// mean; g is its log-odds, of rejection against acceptance; both bounds are g.
 func TestGaussianIsItsDensity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g, mean, covariance, x, limit := drawGaussian(t)
@@ -102,7 +102,8 @@ func TestGaussianGradient(t *testing.T) {
 	})
 }
 
-// Independent parameters are a diagonal covariance. One standard deviation away p is e^{−½}, as in the paper when no limit is felt.
+// Independent parameters are a diagonal covariance. One standard deviation away p is e^{−½}, as in
+// the paper when no limit is felt.
 func TestGaussianOfStandardDeviations(t *testing.T) {
 	g, err := NewGaussian([]float64{0.3, 0.6}, []float64{0.1, 0.4}, 30)
 	if err != nil {

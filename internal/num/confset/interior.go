@@ -19,14 +19,15 @@ type interior struct {
 	hessian        []float64 // (n+1)×(n+1)
 }
 
-// byInterior solves a bound's problem by a primal-dual interior-point method (Boyd and Vandenberghe 2004, §11.7) with the
-// exact curvature: slower than byModels by a factorization a step, but it needs no closeness of model and likelihood. It
-// starts between the MLE and the origin, strictly inside, and keeps the two complementarity products of like size. The
-// constraints are ½(|x|² − B²) ≤ 0 and floor − ℓ(Lu) ≤ 0.
+// byInterior solves a bound's problem by a primal-dual interior-point method (Boyd and Vandenberghe
+// 2004, §11.7) with the exact curvature: slower than byModels by a factorization a step, but it
+// needs no closeness of model and likelihood. It starts between the MLE and the origin, strictly
+// inside, and keeps the two complementarity products of like size. The constraints are ½(|x|² − B²)
+// ≤ 0 and floor − ℓ(Lu) ≤ 0.
 //
-// By convexity the surrogate duality gap plus the residual of stationarity times the diameter 2B bounds the error of the
-// value. The search ends where that is interiorTolerance of the ball's reach, or, where rounding stops it, accepts
-// interiorLimit.
+// By convexity the surrogate duality gap plus the residual of stationarity times the diameter 2B
+// bounds the error of the value. The search ends where that is interiorTolerance of the ball's
+// reach, or, where rounding stops it, accepts interiorLimit.
 func (s *Set) byInterior() (float64, error) {
 	w := s.work
 	n := len(w.v)
@@ -114,7 +115,8 @@ func (s *Set) byInterior() (float64, error) {
 		d2 := floats.Dot(p.f2, p.step)
 		dl1 := (l1*d1+1/t)/-v1 - l1
 		dl2 := (l2*d2+1/t)/-v2 - l2
-		// The longest step that keeps the multipliers positive and the point inside, then one that shrinks the residual.
+		// The longest step that keeps the multipliers positive and the point inside, then one that
+		// shrinks the residual.
 		size := 1.0
 		if dl1 < 0 {
 			size = math.Min(size, -l1/dl1)

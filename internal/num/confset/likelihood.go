@@ -209,8 +209,8 @@ func (l *likelihood) slope(grad, z []float64) float64 {
 	return sum
 }
 
-// curvature is a matrix W = −∇²ℓ as the Laplacian of a graph: uᵀWu = Σ_i own_i·u_i² + Σ_k mutual_k·(u_i − u_j)² over the
-// values i and the links k = (i, j). All entries are positive or 0.
+// curvature is a matrix W = −∇²ℓ as the Laplacian of a graph: uᵀWu = Σ_i own_i·u_i² + Σ_k
+// mutual_k·(u_i − u_j)² over the values i and the links k = (i, j). All entries are positive or 0.
 type curvature struct {
 	links       []link
 	own, mutual []float64
@@ -253,7 +253,8 @@ func (l *likelihood) curvature(w *curvature, z []float64) {
 	}
 }
 
-// atLeast raises the entries of w to a share of what they can be at most, about a quarter for every label or comparison.
+// atLeast raises the entries of w to a share of what they can be at most, about a quarter for every
+// label or comparison.
 func (l *likelihood) atLeast(w *curvature, share float64) {
 	for i := range w.own {
 		w.own[i] = math.Max(w.own[i], share*l.own[i])

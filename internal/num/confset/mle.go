@@ -25,8 +25,8 @@ type MLEResult struct {
 //
 //	max ℓ(Z)  subject to  Zᵀ(K + jitter·I)⁻¹Z ≤ B²    (Xu et al. 2024, Eq. 37)
 //
-// norm and jitter must be positive and finite. It fails with ErrFeedback, ErrSetting or ErrNotConverged. Without answers
-// the result is empty, with log-likelihood 0.
+// norm and jitter must be positive and finite. It fails with ErrFeedback, ErrSetting or
+// ErrNotConverged. Without answers the result is empty, with log-likelihood 0.
 func MLE(evidence Evidence, k kernel.Kernel, norm, jitter float64) (MLEResult, error) {
 	a, gram, err := prepare(evidence, k, norm, jitter)
 	if err != nil {
@@ -73,10 +73,11 @@ type mleFit struct {
 
 // fitMLE solves Eq. 37 for the latent values.
 //
-// The ball is idle only where the best Z without it lies inside, which for plain labels is easily said: Z_i =
-// ln(rejects/accepts), finite only if every point has both answers. Otherwise Z = τ·K·∇ℓ(Z) with the multiplier μ = 1/τ, and |Z|²_K = N(τ) increases with τ from 0;
-// a safeguarded Newton search in ln τ finds N(τ) = B². For a fixed τ, Z maximizes ℓ(Z) − |Z|²_K/(2τ): see penalized and,
-// for large τ, tilted.
+// The ball is idle only where the best Z without it lies inside, which for plain labels is easily
+// said: Z_i = ln(rejects/accepts), finite only if every point has both answers. Otherwise Z =
+// τ·K·∇ℓ(Z) with the multiplier μ = 1/τ, and |Z|²_K = N(τ) increases with τ from 0; a safeguarded
+// Newton search in ln τ finds N(τ) = B². For a fixed τ, Z maximizes ℓ(Z) − |Z|²_K/(2τ): see
+// penalized and, for large τ, tilted.
 //
 // For large τ the search ends where (B² − N(τ))/(2τ), the most that ℓ can still gain, is below gainTolerance: a ball so
 // large that the likelihood hardly notices its edge.
@@ -179,8 +180,9 @@ const (
 	levelSlope = 1e-14
 )
 
-// idleBall returns the maximizer of ℓ without the norm constraint, if there is one and it lies in the ball. It knows it for
-// independent values only; fitMLE finds the others too, as those of a multiplier near 0.
+// idleBall returns the maximizer of ℓ without the norm constraint, if there is one and it lies in
+// the ball. It knows it for independent values only; fitMLE finds the others too, as those of a
+// multiplier near 0.
 func idleBall(a *likelihood, gram []float64, norm float64) ([]float64, bool) {
 	if a.coupled() {
 		return nil, false

@@ -21,8 +21,8 @@ type solution struct {
 	kappa, m float64
 }
 
-// multiplier solves |u|² + w² = B² for m > 0 at fixed kappa, from the guess m; it returns 0 where the ball is not reached
-// however small m is (only possible if κ·s is 0).
+// multiplier solves |u|² + w² = B² for m > 0 at fixed kappa, from the guess m; it returns 0 where
+// the ball is not reached however small m is (only possible if κ·s is 0).
 func (q *model) multiplier(kappa, m float64) float64 {
 	lo := kappa * q.s / q.norm // w alone fills the ball at this m
 	if !(m > lo) {
@@ -91,8 +91,8 @@ func (q *model) excess(kappa, m float64) (value, slope float64) {
 	return linear + q.offset, valueK - valueM*sizeK/sizeM
 }
 
-// start returns a first guess of κ and m from the second derivative of the excess at κ = 0, where u is u0 with multiplier
-// m0: along the ball it is m0·(|δ|² + (s/m0)²) + δᵀDδ for δ = du/dκ.
+// start returns a first guess of κ and m from the second derivative of the excess at κ = 0, where u
+// is u0 with multiplier m0: along the ball it is m0·(|δ|² + (s/m0)²) + δᵀDδ for δ = du/dκ.
 func (q *model) start(u0 []float64, m0 float64) solution {
 	if m0 <= 0 {
 		return solution{kappa: 1, m: q.s / q.norm}

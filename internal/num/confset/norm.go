@@ -7,8 +7,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// Margin returns α₁ = c·√(n+1) for n answers (Evidence.Answers), natural log: the margin of the authors' code. Lemma 3.2's
-// own is far too wide in practice.
+// Margin returns α₁ = c·√(n+1) for n answers (Evidence.Answers), natural log: the margin of the
+// authors' code. Lemma 3.2's own is far too wide in practice.
 func Margin(c float64, answers int) float64 { return c * math.Sqrt(float64(answers+1)) }
 
 // NormRule says how AdaptNorm moves the norm bound and the margin's coefficient.
@@ -26,8 +26,9 @@ func PaperRule() NormRule {
 // DefaultRule keeps c and stops at B = 4.
 func DefaultRule() NormRule { return NormRule{MaxNorm: 4, Jitter: DefaultJitter} }
 
-// AdaptNorm returns the norm bound B and the margin's coefficient c after looking at all answers (Xu et al. 2024, Appendix
-// F): as long as the MLE in a ball of twice the norm is likelier by more than the margin there,
+// AdaptNorm returns the norm bound B and the margin's coefficient c after looking at all answers
+// (Xu et al. 2024, Appendix F): as long as the MLE in a ball of twice the norm is likelier by more
+// than the margin there,
 //
 //	ℓ(MLE | 2B) − ℓ(MLE | B) > α₁ at 2B,
 //

@@ -6,13 +6,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// byPath solves a bound's problem with the exact likelihood and no cleverness: the structure of model, two nested monotone
-// root searches, the outer for κ = 1/ν by the likelihood and the inner for m = μ/ν by the norm, around Newton's method for
-// a strongly concave function (tilted). It is the last resort, for problems where the likelihood is all but saturated; a
-// factorization for every step of every search makes it slow.
+// byPath solves a bound's problem with the exact likelihood and no cleverness: the structure of
+// model, two nested monotone root searches, the outer for κ = 1/ν by the likelihood and the inner
+// for m = μ/ν by the norm, around Newton's method for a strongly concave function (tilted). It is
+// the last resort, for problems where the likelihood is all but saturated; a factorization for
+// every step of every search makes it slow.
 //
-// The Lagrangian at the multipliers is the value that duality certifies; it must agree with the constraints' residuals to
-// interiorLimit of the ball's reach, or the search has failed.
+// The Lagrangian at the multipliers is the value that duality certifies; it must agree with the
+// constraints' residuals to interiorLimit of the ball's reach, or the search has failed.
 func (s *Set) byPath() (float64, error) {
 	w := s.work
 	reach := s.norm * math.Sqrt(s.self)

@@ -10,11 +10,13 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// penalized maximizes ℓ(z) − |z|²_K/(2τ) for one τ after the other, each from the solution before, by Newton's method with
-// z = τ·K·a, damped so that it always ascends. A step solves with I + τ·WK, which needs no factor of K.
+// penalized maximizes ℓ(z) − |z|²_K/(2τ) for one τ after the other, each from the solution before,
+// by Newton's method with z = τ·K·a, damped so that it always ascends. A step solves with I + τ·WK,
+// which needs no factor of K.
 //
-// Where W is diagonal that is done in the form of Rasmussen and Williams 2006, Algorithm 3.1, with the Cholesky factor of
-// I + τ·W^½KW^½, which costs n³/6 multiplications. Where comparisons couple values it is an LU factorization, n³/3.
+// Where W is diagonal that is done in the form of Rasmussen and Williams 2006, Algorithm 3.1, with
+// the Cholesky factor of I + τ·W^½KW^½, which costs n³/6 multiplications. Where comparisons couple
+// values it is an LU factorization, n³/3.
 type penalized struct {
 	answers *likelihood
 	gram    []float64

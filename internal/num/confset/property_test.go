@@ -20,8 +20,9 @@ type problem struct {
 	x                   []float64
 }
 
-// drawProblem makes problems across the whole range: no answers, labels alone, comparisons alone and both, one answer only,
-// repeated and contradictory ones, kernels from nearly the identity to nearly rank one, norms from a bound that is the ball's own to B = 32, points at a label.
+// drawProblem makes problems across the whole range: no answers, labels alone, comparisons alone
+// and both, one answer only, repeated and contradictory ones, kernels from nearly the identity to
+// nearly rank one, norms from a bound that is the ball's own to B = 32, points at a label.
 func drawProblem(t *rapid.T, most int) problem {
 	d := rapid.IntRange(1, 3).Draw(t, "d")
 	lengthscales := make([]float64, d)
@@ -248,8 +249,8 @@ func sub(x, y []float64) *mat.VecDense {
 	return d
 }
 
-// Quadratic models, interior point and nested searches are three methods for one problem: at least one of the latter two
-// solves it, and those that do agree.
+// Quadratic models, interior point and nested searches are three methods for one problem: at least
+// one of the latter two solves it, and those that do agree.
 func TestMethodsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)

@@ -50,10 +50,11 @@ func plainLogLik(f Feedback, points [][]float64, g []float64) (sum float64, grad
 	return sum, grad
 }
 
-// referenceLower computes a lower bound from Eq. 38 in the plainest way. A value y is possible at x iff the best
-// log-likelihood among functions in the ball with g(x) = y reaches the floor; the bound is where that stops, found by
-// bisection between the ball's own bound and the MLE. Given y, the values at the labels are y·k(X, x)/k(x, x) plus a
-// function of the residual kernel in the residual ball, and projected gradient ascent (with momentum) finds the best one.
+// referenceLower computes a lower bound from Eq. 38 in the plainest way. A value y is possible at x
+// iff the best log-likelihood among functions in the ball with g(x) = y reaches the floor; the
+// bound is where that stops, found by bisection between the ball's own bound and the MLE. Given y,
+// the values at the labels are y·k(X, x)/k(x, x) plus a function of the residual kernel in the
+// residual ball, and projected gradient ascent (with momentum) finds the best one.
 func referenceLower(p problem) float64 {
 	var points [][]float64
 	for _, x := range p.feedback.Points() {
@@ -157,8 +158,8 @@ func referenceLower(p problem) float64 {
 	return inside
 }
 
-// Bounds agree with the reference, for each form of feedback alone and for all together. A jitter of 0.01 keeps its gradient
-// ascent quick.
+// Bounds agree with the reference, for each form of feedback alone and for all together. A jitter
+// of 0.01 keeps its gradient ascent quick.
 func TestAgainstPlainReference(t *testing.T) {
 	for name, forms := range map[string][]string{"labels": {"label"}, "pairs": {"pair"}, "rankings": {"ranking"},
 		"mixed": {"label", "pair", "ranking"}} {

@@ -16,8 +16,8 @@ const (
 	valueTolerance = 1e-10
 )
 
-// support returns the lower (sign 1) or upper (sign −1) bound at the point of the last prepare, and leaves the weights of
-// its gradient.
+// support returns the lower (sign 1) or upper (sign −1) bound at the point of the last prepare, and
+// leaves the weights of its gradient.
 func (s *Set) support(sign float64) (float64, error) {
 	w := s.work
 	w.rounds, w.deeper = 0, 0

@@ -14,9 +14,10 @@ import (
 //
 //	ℓ(Lu) − ½m|u|² − κ·cᵀu
 //
-// over u, for one m > 0 and κ ≥ 0 after the other, each from the solution before, by Newton's method with the Cholesky
-// factor of H = mI + LᵀWL. With κ = 0 it traces the MLE for ever larger balls like penalized, without losing digits where
-// the multiplier m is small; with κ > 0 it traces the boundary of a confidence set.
+// over u, for one m > 0 and κ ≥ 0 after the other, each from the solution before, by Newton's
+// method with the Cholesky factor of H = mI + LᵀWL. With κ = 0 it traces the MLE for ever larger
+// balls like penalized, without losing digits where the multiplier m is small; with κ > 0 it traces
+// the boundary of a confidence set.
 type tilted struct {
 	answers   *likelihood
 	root      blas64.General // L, n×n

@@ -21,7 +21,8 @@ type Measure interface {
 // Box is the uniform distribution on the unit cube.
 type Box struct{}
 
-// Embed returns Π_j ℓ_j √(π/2) [erf((1 − x_j)/(√2 ℓ_j)) + erf(x_j/(√2 ℓ_j))], the box form of Adachi et al. 2024, Eq. 89.
+// Embed returns Π_j ℓ_j √(π/2) [erf((1 − x_j)/(√2 ℓ_j)) + erf(x_j/(√2 ℓ_j))], the box form of
+// Adachi et al. 2024, Eq. 89.
 func (Box) Embed(lengthscales, x []float64) float64 {
 	if len(x) != len(lengthscales) {
 		panic(fmt.Sprintf("copeland: point of %d coordinates, %d lengthscales", len(x), len(lengthscales)))
@@ -56,8 +57,8 @@ const (
 // ErrMeasure reports points or weights that are no distribution; the text says why.
 var ErrMeasure = errors.New("bad distribution of opponents")
 
-// Points is a distribution on finitely many points: the members of a list, or Sobol points that satisfy the constraints of
-// a space. It is immutable.
+// Points is a distribution on finitely many points: the members of a list, or Sobol points that
+// satisfy the constraints of a space. It is immutable.
 type Points struct {
 	x [][]float64
 	w []float64

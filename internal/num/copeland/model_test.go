@@ -121,9 +121,10 @@ func TestScoreRecoversTheOrder(t *testing.T) {
 	}
 }
 
-// The two stages against the integrals they stand for: averages of g and of g(1 − g) over 1,024 opponents. The second
-// stage knows g at 100 pairs only, and g is no draw of a stationary process; a root mean square error of a few hundredths,
-// on scores that spread over 0.7, is what the closed form costs.
+// The two stages against the integrals they stand for: averages of g and of g(1 − g) over 1,024
+// opponents. The second stage knows g at 100 pairs only, and g is no draw of a stationary process;
+// a root mean square error of a few hundredths, on scores that spread over 0.7, is what the closed
+// form costs.
 func TestTwoStagesAgainstDirectIntegration(t *testing.T) {
 	pref, _, m := fitted(t, choices(100, 2, 5, bump), copeland.Box{})
 	g, p := pref.NewPredictor(), m.NewPredictor()
@@ -193,7 +194,8 @@ func TestRepeatedComparisons(t *testing.T) {
 	}
 }
 
-// Whatever was compared, however often and however little, there is a model with finite values: fits do not fail on data.
+// Whatever was compared, however often and however little, there is a model with finite values:
+// fits do not fail on data.
 func TestAnyComparisons(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := rapid.IntRange(1, 3).Draw(rt, "d")

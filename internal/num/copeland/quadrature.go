@@ -85,8 +85,8 @@ func (h Hyper) validate(d int) error {
 	return nil
 }
 
-// Quadrature is the integral over the second point of a Gaussian process through values at pairs. It is immutable; reading
-// it from several goroutines is safe.
+// Quadrature is the integral over the second point of a Gaussian process through values at pairs.
+// It is immutable; reading it from several goroutines is safe.
 //
 // With ρ the RBF kernel over one point, e(y) = ∫ρ(y, x')dx' and ω = (K + λI)⁻¹(values − m), all from pairs (a_i, b_i),
 //
@@ -219,8 +219,8 @@ func (q *Quadrature) Hyper() Hyper {
 	return h
 }
 
-// Evaluator evaluates a quadrature without allocating. It is a workspace: one goroutine uses it at a time; different ones
-// may share the Quadrature.
+// Evaluator evaluates a quadrature without allocating. It is a workspace: one goroutine uses it at
+// a time; different ones may share the Quadrature.
 type Evaluator struct {
 	q     *Quadrature
 	k, dk []float64
@@ -254,8 +254,8 @@ func (e *Evaluator) At(x, grad []float64) float64 {
 // At is Evaluator.At with a workspace of its own.
 func (q *Quadrature) At(x, grad []float64) float64 { return q.NewEvaluator().At(x, grad) }
 
-// cholesky fills dst, n×n, with the lower factor of a + (noise + jitter)·I, of which the lower triangle is read: jitter 0,
-// then 1e-8 of the scale and ten times more, three times in all.
+// cholesky fills dst, n×n, with the lower factor of a + (noise + jitter)·I, of which the lower
+// triangle is read: jitter 0, then 1e-8 of the scale and ten times more, three times in all.
 func cholesky(dst, a []float64, n int, noise, scale float64) error {
 	jitter := 0.0
 	for try := range 4 {

@@ -194,8 +194,8 @@ func TestSymmetryIsAugmentation(t *testing.T) {
 	})
 }
 
-// Without pairs nearby the integral is the mean, and a skew-symmetric one averages ½ over the box wherever the pairs are:
-// what one point gains another loses.
+// Without pairs nearby the integral is the mean, and a skew-symmetric one averages ½ over the box
+// wherever the pairs are: what one point gains another loses.
 func TestSkewScoreAveragesItsMean(t *testing.T) {
 	x, w := nodes(2)
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,8 +11,8 @@ import (
 
 // Errors of the package; match with errors.Is.
 var (
-	// ErrCandidates reports a set of candidates that cannot be compared: fewer than two, a coordinate that is not a finite
-	// number, or the same point twice.
+	// ErrCandidates reports a set of candidates that cannot be compared: fewer than two, a
+	// coordinate that is not a finite number, or the same point twice.
 	ErrCandidates = errors.New("bad candidates")
 	// ErrComparison reports a comparison of a candidate that is not there, or of a candidate with itself.
 	ErrComparison = errors.New("bad comparison")
@@ -22,16 +22,16 @@ var (
 	ErrNotConverged = errors.New("the fit to the comparisons did not converge")
 )
 
-// Candidates is a finite set of n points with a kernel, and the n×n kernel matrix. A candidate is named by its index. It is
-// immutable and safe for concurrent use.
+// Candidates is a finite set of n points with a kernel, and the n×n kernel matrix. A candidate is
+// named by its index. It is immutable and safe for concurrent use.
 type Candidates struct {
 	n    int
 	gram []float64 // k(x_i, x_j), row-major, both triangles
 }
 
-// NewCandidates returns the points as candidates under k. The points, of k.Dim() coordinates each, are not kept. It takes n²
-// kernel values: 8 MB for 1,000 candidates. It fails with ErrCandidates; a point of another length is a programmer's mistake
-// and panics.
+// NewCandidates returns the points as candidates under k. The points, of k.Dim() coordinates each,
+// are not kept. It takes n² kernel values: 8 MB for 1,000 candidates. It fails with ErrCandidates;
+// a point of another length is a programmer's mistake and panics.
 func NewCandidates(k kernel.Kernel, points [][]float64) (*Candidates, error) {
 	n := len(points)
 	if n < 2 {
@@ -79,8 +79,8 @@ type Pair struct {
 // Comparison is a pair with its answer.
 type Comparison struct {
 	Pair
-	// Outcome is what the first scored: 1 where it won, 0 where the second did, ½ where the two could not be told apart. All
-	// losses take it as the y of Eq. 7–9.
+	// Outcome is what the first scored: 1 where it won, 0 where the second did, ½ where the two
+	// could not be told apart. All losses take it as the y of Eq. 7–9.
 	Outcome float64
 }
 

@@ -41,8 +41,9 @@ func (m *Model) H(i, j int) float64 { return m.Utility[i] - m.Utility[j] }
 // Probability returns μ(h(x_i, x_j)), the probability that i wins against j.
 func (m *Model) Probability(i, j int) float64 { return special.Logistic(m.H(i, j)) }
 
-// Fit returns the exact minimizer of the loss over the comparisons (Kayal et al. 2025, Eq. 7–9) with regularization λ > 0.
-// Comparisons of a candidate with itself are allowed; they change the count only. Without comparisons h is zero.
+// Fit returns the exact minimizer of the loss over the comparisons (Kayal et al. 2025, Eq. 7–9)
+// with regularization λ > 0. Comparisons of a candidate with itself are allowed; they change the
+// count only. Without comparisons h is zero.
 //
 // It fails with ErrComparison, ErrSetting or ErrNotConverged, or with the context's error.
 func Fit(ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss, lambda float64) (*Model, error) {
@@ -74,16 +75,18 @@ func Fit(ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss
 	return m, nil
 }
 
-// fit minimizes the loss over the distinct pairs. It returns the model without Theta, and the weight A_p of each distinct pair
-// in h = Σ_p A_p 𝕜(z_p, ·).
+// fit minimizes the loss over the distinct pairs. It returns the model without Theta, and the
+// weight A_p of each distinct pair in h = Σ_p A_p 𝕜(z_p, ·).
 //
-// With 𝕂 = LLᵀ over the distinct pairs, N the diagonal matrix of their counts, w their wins and z = (h(z_p))_p, every loss is
+// With 𝕂 = LLᵀ over the distinct pairs, N the diagonal matrix of their counts, w their wins and z =
+// (h(z_p))_p, every loss is
 //
 //	min over s   scale·Σ_p (N_p ln(1 + e^{z_p}) − w_p z_p) + ½λ|s|²,   z = Fs,
 //
-// and its Hessian FᵀWF + λI is regular whatever 𝕂 is. For the norm of h, s = LᵀA and F = L. For |θ|², comparisons of one pair
-// share its weight equally (the best way to split a sum), so the penalty is ½λ·AᵀN⁻¹A; with N^½L = QR this is s = QᵀN^{-½}A and
-// F = LRᵀ. The weights follow without solving anything: A = scale·(w − Nμ(z))/λ, the stationarity of the first, and A = N^½Qs.
+// and its Hessian FᵀWF + λI is regular whatever 𝕂 is. For the norm of h, s = LᵀA and F = L. For
+// |θ|², comparisons of one pair share its weight equally (the best way to split a sum), so the
+// penalty is ½λ·AᵀN⁻¹A; with N^½L = QR this is s = QᵀN^{-½}A and F = LRᵀ. The weights follow
+// without solving anything: A = scale·(w − Nμ(z))/λ, the stationarity of the first, and A = N^½Qs.
 func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64) (*Model, []float64, error) {
 	if !(lambda > 0) || math.IsInf(lambda, 1) {
 		return nil, nil, fmt.Errorf("%w: regularization λ = %v, it must be positive and finite", ErrSetting, lambda)
@@ -139,7 +142,8 @@ func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64
 			axpy(model.Utility, a, c.row(i))
 		}
 	}
-	// h from the weights and the kernel itself must be the h that was fitted: this covers the factor and the search at once.
+	// h from the weights and the kernel itself must be the h that was fitted: this covers the
+	// factor and the search at once.
 	worst, size := 0.0, 1.0
 	for p, pair := range t.pairs {
 		worst = math.Max(worst, math.Abs(model.H(pair.First, pair.Second)-s.z[p]))
@@ -152,14 +156,17 @@ func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64
 }
 
 const (
-	// residualTolerance is the greatest error of h at a compared pair, relative to the largest |h|, that counts as a solution.
+	// residualTolerance is the greatest error of h at a compared pair, relative to the largest |h|,
+	// that counts as a solution.
 	residualTolerance = 1e-8
-	// rankTolerance is where the factor stops: the largest part of a pair's variance that it leaves out, relative to k(x, x).
+	// rankTolerance is where the factor stops: the largest part of a pair's variance that it leaves
+	// out, relative to k(x, x).
 	rankTolerance = 1e-14
 )
 
-// factor returns L with 𝕂 = LLᵀ over the pairs, of len(pairs) rows and as many columns as 𝕂 has numerical rank: Cholesky's
-// method with complete pivoting. It computes only the columns of 𝕂 that it needs, which is why it is not LAPACK's.
+// factor returns L with 𝕂 = LLᵀ over the pairs, of len(pairs) rows and as many columns as 𝕂 has
+// numerical rank: Cholesky's method with complete pivoting. It computes only the columns of 𝕂 that
+// it needs, which is why it is not LAPACK's.
 func factor(ctx context.Context, c *Candidates, pairs []Pair) (l blas64.General, rank int, err error) {
 	m := len(pairs)
 	rest := make([]float64, m)
@@ -236,9 +243,9 @@ type newton struct {
 	s, z []float64
 }
 
-// minimize runs Newton's method from zero, each step halved until the loss falls as its slope promises, until a full step moves
-// no z by more than 1e-11 of the largest, or by less than 1e-8 and no less than the step before: the convergence being quadratic,
-// what remains is rounding.
+// minimize runs Newton's method from zero, each step halved until the loss falls as its slope
+// promises, until a full step moves no z by more than 1e-11 of the largest, or by less than 1e-8
+// and no less than the step before: the convergence being quadratic, what remains is rounding.
 func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 	m, rank := o.features.Rows, o.features.Cols
 	o.s, o.z = make([]float64, rank), make([]float64, m)

@@ -13,9 +13,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFitIsStationary: at the fitted θ, one coefficient for each comparison, the gradient of the loss as the paper writes it is
-// zero: 𝕂(scale·(μ − y) + λθ) for the norm of h, scale·𝕂(μ − y) + λθ for |θ|². Both losses are convex, so this is the minimum.
-// Repeated and reversed pairs, ties and pairs (x, x) are among the comparisons, and λ spans what is sensible.
+// TestFitIsStationary: at the fitted θ, one coefficient for each comparison, the gradient of the
+// loss as the paper writes it is zero: 𝕂(scale·(μ − y) + λθ) for the norm of h, scale·𝕂(μ − y) + λθ
+// for |θ|². Both losses are convex, so this is the minimum. Repeated and reversed pairs, ties and
+// pairs (x, x) are among the comparisons, and λ spans what is sensible.
 func TestFitIsStationary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		task := smallTask(t, rapid.IntRange(2, 10).Draw(t, "n"), rapid.Uint64().Draw(t, "seed"))
@@ -78,8 +79,9 @@ func TestFitRefuses(t *testing.T) {
 	}
 }
 
-// TestVariancesAreEq10: σ by 2,000 rank-one updates is σ by Eq. 10 directly, to 1e-12 in variance, for a sample of pairs, and the
-// pair proposed is the widest. The pairs are MR-LPF's own choices, so the same few come again and again: the worst case for drift.
+// TestVariancesAreEq10: σ by 2,000 rank-one updates is σ by Eq. 10 directly, to 1e-12 in variance,
+// for a sample of pairs, and the pair proposed is the widest. The pairs are MR-LPF's own choices,
+// so the same few come again and again: the worst case for drift.
 func TestVariancesAreEq10(t *testing.T) {
 	for _, name := range []string{"rbf", "matern52", "matern32"} {
 		task, err := PaperTask(name)
@@ -138,8 +140,8 @@ func TestVariancesAreEq10(t *testing.T) {
 	}
 }
 
-// TestLaplace: BetaCalibrated keeps what it should by the inverse Hessian at the fit, computed directly over the candidates'
-// utilities.
+// TestLaplace: BetaCalibrated keeps what it should by the inverse Hessian at the fit, computed
+// directly over the candidates' utilities.
 func TestLaplace(t *testing.T) {
 	task := smallTask(t, 8, 4)
 	c := task.Candidates

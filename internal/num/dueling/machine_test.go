@@ -49,9 +49,10 @@ func smallTask(t interface{ Fatal(...any) }, n int, seed uint64) *Task {
 	return task
 }
 
-// TestReplay: a machine that was asked after every comparison, one that is given the whole history, and one that is given half of
-// it and asked now and then, answer with the same bits: pair, deviation, kept set, best guess. So do they with comparisons that
-// nobody proposed, ties, and candidates that were eliminated among them.
+// TestReplay: a machine that was asked after every comparison, one that is given the whole history,
+// and one that is given half of it and asked now and then, answer with the same bits: pair,
+// deviation, kept set, best guess. So do they with comparisons that nobody proposed, ties, and
+// candidates that were eliminated among them.
 func TestReplay(t *testing.T) {
 	ctx := context.Background()
 	for name, create := range machines {
@@ -196,8 +197,9 @@ func TestIdentified(t *testing.T) {
 	}
 }
 
-// TestPending: pairs that are being asked are not asked again, and it is the order of questions, not of answers, that decides:
-// MR-LPF proposes with two pairs pending what it proposes when both are answered. Where pending answers end the round, it waits.
+// TestPending: pairs that are being asked are not asked again, and it is the order of questions,
+// not of answers, that decides: MR-LPF proposes with two pairs pending what it proposes when both
+// are answered. Where pending answers end the round, it waits.
 func TestPending(t *testing.T) {
 	ctx := context.Background()
 	task := smallTask(t, 12, 2)
@@ -264,7 +266,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestCancelled: a cancelled Next is an error, loses nothing, and answers as if nothing had been when it is called again.
+// TestCancelled: a cancelled Next is an error, loses nothing, and answers as if nothing had been
+// when it is called again.
 func TestCancelled(t *testing.T) {
 	task := smallTask(t, 12, 2)
 	data := randomComparisons(task, 30, 4)
@@ -336,7 +339,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestEq14 checks β of Theorem 4.1 against its terms by hand, and that it eliminates nothing on the paper's task at T = 300.
+// TestEq14 checks β of Theorem 4.1 against its terms by hand, and that it eliminates nothing on the
+// paper's task at T = 300.
 func TestEq14(t *testing.T) {
 	task, err := PaperTask("rbf")
 	if err != nil {

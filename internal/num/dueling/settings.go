@@ -12,8 +12,9 @@ type Settings struct {
 	Horizon int
 	// Lambda is λ, the regularization of the fit; 0.05 in the paper. Positive.
 	Lambda float64
-	// Kappa is κ: σ is computed with noise λκ (Eq. 10). 0 leaves it to the rule of β: 1 as in the paper's experiments, and
-	// κ_r of Theorem 4.1 for BetaEq14. The default was calibrated with κ = 1.
+	// Kappa is κ: σ is computed with noise λκ (Eq. 10). 0 leaves it to the rule of β: 1 as in the
+	// paper's experiments, and κ_r of Theorem 4.1 for BetaEq14. The default was calibrated with κ =
+	// 1.
 	Kappa float64
 	// Beta is the rule for β, the width of the confidence interval in units of σ.
 	Beta Beta
@@ -65,26 +66,29 @@ func (s Settings) Validate() error {
 
 // CalibratedWidth is z of BetaCalibrated, the half-width of an interval of h in its standard deviations.
 //
-// No single β serves: σ (Eq. 10) knows which pairs were compared but not how the answers fell, and an answer that was nearly
-// certain teaches less than σ assumes. On the paper's tasks at T = 300, β = 5 keeps the optimum in 95 % of runs with the SE kernel
-// only just, while with Matérn 3/2 it eliminates nothing. The Laplace deviation has the curvature of the answers in it and fits
-// both. z was chosen on the paper's tasks; on fresh seeds it keeps the optimum in 97 to 99 % of 200 runs there, and in 94 to 100 %
-// of 100 runs on random functions of lengthscales 0.05 to 0.4, scales 2 to 15 (the 94 are SE at 15), horizons 60 to 1,500, and on
-// two-dimensional grids. Safety costs regret: 67, 73 and 77 (SE, Matérn 5/2, 3/2) instead of the 27, 31 and 40 of PaperSettings.
+// No single β serves: σ (Eq. 10) knows which pairs were compared but not how the answers fell, and
+// an answer that was nearly certain teaches less than σ assumes. On the paper's tasks at T = 300, β
+// = 5 keeps the optimum in 95 % of runs with the SE kernel only just, while with Matérn 3/2 it
+// eliminates nothing. The Laplace deviation has the curvature of the answers in it and fits both. z
+// was chosen on the paper's tasks; on fresh seeds it keeps the optimum in 97 to 99 % of 200 runs
+// there, and in 94 to 100 % of 100 runs on random functions of lengthscales 0.05 to 0.4, scales 2
+// to 15 (the 94 are SE at 15), horizons 60 to 1,500, and on two-dimensional grids. Safety costs
+// regret: 67, 73 and 77 (SE, Matérn 5/2, 3/2) instead of the 27, 31 and 40 of PaperSettings.
 const CalibratedWidth = 2.2
 
 // BetaRule names a rule for β.
 type BetaRule string
 
 const (
-	// BetaCalibrated is the default of MR-LPF: x is kept where h(x, x') + z·s(x, x') ≥ 0 for all x', with s the Laplace standard
-	// deviation of h and z = CalibratedWidth. See there why. MaxMinLCB does not take it.
+	// BetaCalibrated is the default of MR-LPF: x is kept where h(x, x') + z·s(x, x') ≥ 0 for all
+	// x', with s the Laplace standard deviation of h and z = CalibratedWidth. See there why.
+	// MaxMinLCB does not take it.
 	BetaCalibrated BetaRule = "calibrated"
-	// BetaPaper is β = 1, as in the paper's experiments. It is not safe: on the paper's own tasks MR-LPF with it eliminates the
-	// best candidate in a third to nearly all of the runs.
+	// BetaPaper is β = 1, as in the paper's experiments. It is not safe: on the paper's own tasks
+	// MR-LPF with it eliminates the best candidate in a third to nearly all of the runs.
 	BetaPaper BetaRule = "paper"
-	// BetaEq14 is the β of Theorem 4.1, with its guarantee. It is so wide that rounds of a few hundred comparisons eliminate
-	// nothing.
+	// BetaEq14 is the β of Theorem 4.1, with its guarantee. It is so wide that rounds of a few
+	// hundred comparisons eliminate nothing.
 	BetaEq14 BetaRule = "eq14"
 	// BetaFixed is a number of the user's.
 	BetaFixed BetaRule = "fixed"

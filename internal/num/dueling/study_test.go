@@ -7,8 +7,9 @@ import (
 
 var paperTasks = []string{"rbf", "matern52", "matern32"}
 
-// TestDefaultKeepsTheOptimum: with the default β the best candidate is in the kept set at the end of at least 95 % of 200 runs of
-// each of the paper's one-dimensional tasks at T = 300. The seeds were not used to choose CalibratedWidth.
+// TestDefaultKeepsTheOptimum: with the default β the best candidate is in the kept set at the end
+// of at least 95 % of 200 runs of each of the paper's one-dimensional tasks at T = 300. The seeds
+// were not used to choose CalibratedWidth.
 func TestDefaultKeepsTheOptimum(t *testing.T) {
 	const runs, horizon = 200, 300
 	for _, name := range paperTasks {
@@ -49,8 +50,9 @@ func TestDefaultKeepsTheOptimum(t *testing.T) {
 	}
 }
 
-// TestPaperSettings: with the settings of the paper's experiments the regrets are those of an independent implementation with exact
-// fits of the same loss (means of 60 runs), within the Monte Carlo error of two such means: 3.5 standard errors of their difference.
+// TestPaperSettings: with the settings of the paper's experiments the regrets are those of an
+// independent implementation with exact fits of the same loss (means of 60 runs), within the Monte
+// Carlo error of two such means: 3.5 standard errors of their difference.
 func TestPaperSettings(t *testing.T) {
 	const horizon = 300
 	for _, test := range []struct {

@@ -4,9 +4,9 @@
 //
 //	y_τ = f(x_τ) + ε_τ,   f ~ GP(m, k),   ε_τ ~ N(0, v_τ),
 //
-// with a constant mean m, a kernel k of package kernel, and noise variances v_τ that are either known (a measured
-// standard error, squared) or all equal to one inferred variance. Points should lie in the unit cube and observations be
-// standardized; the default priors are meant for that.
+// with a constant mean m, a kernel k of package kernel, and noise variances v_τ that are either
+// known (a measured standard error, squared) or all equal to one inferred variance. Points should
+// lie in the unit cube and observations be standardized; the default priors are meant for that.
 //
 // Observations at exactly equal points are merged into their mean, which gives the same posterior and, with the
 // within-group term, the same marginal likelihood as keeping them apart, at the cost of the distinct points only.

@@ -92,8 +92,8 @@ type FitResult struct {
 //
 // Noise that is nowhere unknown is not fitted: Hyper.Noise is then the prior's mode, for observations to come.
 //
-// It fails with ErrData, kernel.ErrUnknown, ErrHyper (a bad setting or warm start), ErrNotPositiveDefinite if no start can be evaluated,
-// or the context's error, wrapped.
+// It fails with ErrData, kernel.ErrUnknown, ErrHyper (a bad setting or warm start),
+// ErrNotPositiveDefinite if no start can be evaluated, or the context's error, wrapped.
 func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 	if err := data.validate(); err != nil {
 		return FitResult{}, err
@@ -282,7 +282,8 @@ func (o *objective) starts() [][]float64 {
 		}
 		out = append(out, clamp(t))
 	}
-	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x67702f666974)) // the second word only tells this use of the seed from others
+	// the second word only tells this use of the seed from others
+	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x67702f666974))
 	between := func(lo, up float64) float64 {
 		return math.Log(lo) + (math.Log(up)-math.Log(lo))*rng.Float64()
 	}

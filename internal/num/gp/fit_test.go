@@ -89,7 +89,8 @@ func TestFitIsAMaximum(t *testing.T) {
 func TestFitRecovers(t *testing.T) {
 	truth := Hyper{Lengthscales: []float64{.2, .5, 50}, OutputScale: 1, Noise: .01, Mean: 0}
 	rng := rand.New(rand.NewPCG(5, 5))
-	prior, err := New(Data{X: [][]float64{{9, 9, 9}}, Y: []float64{0}}, "rbf", truth) // an observation too far to matter
+	// an observation too far to matter
+	prior, err := New(Data{X: [][]float64{{9, 9, 9}}, Y: []float64{0}}, "rbf", truth)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,8 +190,8 @@ func TestFitRefusesAndCancels(t *testing.T) {
 	}
 }
 
-// TestPriors: the mode is where the density of p, not of ln p, is greatest: slope of the log density in ln p plus one for
-// the change of variable vanish elsewhere.
+// TestPriors: the mode is where the density of p, not of ln p, is greatest: slope of the log
+// density in ln p plus one for the change of variable vanish elsewhere.
 func TestPriors(t *testing.T) {
 	p := DefaultPriors(4)
 	for _, l := range []LogNormal{p.Lengthscale, p.OutputScale} {

@@ -28,9 +28,9 @@ type GP struct {
 	z, alpha        []float64 // L⁻¹(y − m), K⁻¹(y − m)
 }
 
-// New returns the posterior in its canonical form: equal points merged, the factor computed afresh. The data's points are
-// kept, not copied, and must not change. It fails with ErrData, ErrHyper, kernel.ErrUnknown, kernel.ErrHyperparameter or
-// ErrNotPositiveDefinite.
+// New returns the posterior in its canonical form: equal points merged, the factor computed afresh.
+// The data's points are kept, not copied, and must not change. It fails with ErrData, ErrHyper,
+// kernel.ErrUnknown, kernel.ErrHyperparameter or ErrNotPositiveDefinite.
 func New(data Data, kernelName string, h Hyper) (*GP, error) {
 	return NewContext(context.Background(), data, kernelName, h)
 }
@@ -75,9 +75,10 @@ func NewContext(ctx context.Context, data Data, kernelName string, h Hyper) (*GP
 // this form: it has the same bits wherever the same data are replayed on the same platform.
 func (g *GP) Canonical() (*GP, error) { return New(g.data, g.kernel.Name(), g.hyper) }
 
-// Append adds one observation at fixed hyperparameters in O(n²); x is kept, not copied. noiseVar is its known noise variance, or NaN. A point
-// seen before becomes a further row; the posterior is the same as if it were merged. It fails with ErrData, or with
-// ErrNotPositiveDefinite, where Canonical may still succeed (it can add jitter); the posterior is then unchanged.
+// Append adds one observation at fixed hyperparameters in O(n²); x is kept, not copied. noiseVar is
+// its known noise variance, or NaN. A point seen before becomes a further row; the posterior is the
+// same as if it were merged. It fails with ErrData, or with ErrNotPositiveDefinite, where Canonical
+// may still succeed (it can add jitter); the posterior is then unchanged.
 func (g *GP) Append(x []float64, y, noiseVar float64) error {
 	one := Data{X: [][]float64{x}, Y: []float64{y}, NoiseVar: []float64{noiseVar}}
 	if len(x) != g.kernel.Dim() {

@@ -181,8 +181,8 @@ func TestGradients(t *testing.T) {
 			t.Fatal(err)
 		}
 		const h = 1e-5
-		// The truncation error of a difference grows with h²/ℓ³; the sd's also where it is small. A Matérn 3/2 kernel has
-		// no third derivative at the data.
+		// The truncation error of a difference grows with h²/ℓ³; the sd's also where it is small. A
+		// Matérn 3/2 kernel has no third derivative at the data.
 		short := p.h.Lengthscales[0]
 		for _, l := range p.h.Lengthscales {
 			short = min(short, l)
@@ -292,7 +292,8 @@ func TestInformationGainIsTheDeterminant(t *testing.T) {
 	}
 }
 
-// TestJointSamples: draws have the posterior's mean and covariance, within five standard errors, and repeat with the seed.
+// TestJointSamples: draws have the posterior's mean and covariance, within five standard errors,
+// and repeat with the seed.
 func TestJointSamples(t *testing.T) {
 	data := Data{X: [][]float64{{.1}, {.4}, {.8}}, Y: []float64{1, -1, 0.5}}
 	g, err := New(data, "matern52", Hyper{Lengthscales: []float64{.3}, OutputScale: 1, Noise: .05})
@@ -384,8 +385,8 @@ func TestAverage(t *testing.T) {
 	}
 }
 
-// TestJitter: a dense set of points under a smooth kernel has a numerically singular covariance; sampling adds jitter and
-// says so, and a factor that jitter cannot save is a typed error.
+// TestJitter: a dense set of points under a smooth kernel has a numerically singular covariance;
+// sampling adds jitter and says so, and a factor that jitter cannot save is a typed error.
 func TestJitter(t *testing.T) {
 	g, err := New(Data{X: [][]float64{{.5}}, Y: []float64{0}}, "rbf", Hyper{Lengthscales: []float64{1}, OutputScale: 1, Noise: .1})
 	if err != nil {

@@ -49,8 +49,8 @@ func (l LogNormal) Mode() float64 {
 	return min(max(math.Exp(l.Mu-l.Sigma*l.Sigma), l.Lower), l.Upper)
 }
 
-// logDensity returns ln of the density of p, not of ln p, at t = ln p, and its derivative with respect to t. The constant
-// lost by the cut is left out.
+// logDensity returns ln of the density of p, not of ln p, at t = ln p, and its derivative with
+// respect to t. The constant lost by the cut is left out.
 func (l LogNormal) logDensity(t float64) (value, slope float64) {
 	z := (t - l.Mu) / l.Sigma
 	return -t - math.Log(l.Sigma) - 0.5*math.Log(2*math.Pi) - 0.5*z*z, -1 - z/l.Sigma
@@ -63,10 +63,11 @@ type Priors struct {
 	Noise       LogNormal
 }
 
-// DefaultPriors returns BoTorch's defaults for d dimensions on the unit cube with standardized observations: lengthscale
-// LogNormal(√2 + ½ ln d, √3), at least 0.025 (Hvarfner et al. 2024: the expected distance between points grows with √d),
-// and noise variance LogNormal(−4, 1), at least 1e-4. Upper bounds, and the output scale's LogNormal(0, 1), are ours: far
-// out, only to keep the search finite.
+// DefaultPriors returns BoTorch's defaults for d dimensions on the unit cube with standardized
+// observations: lengthscale LogNormal(√2 + ½ ln d, √3), at least 0.025 (Hvarfner et al. 2024: the
+// expected distance between points grows with √d), and noise variance LogNormal(−4, 1), at least
+// 1e-4. Upper bounds, and the output scale's LogNormal(0, 1), are ours: far out, only to keep the
+// search finite.
 func DefaultPriors(d int) Priors {
 	return Priors{
 		Lengthscale: LogNormal{Mu: math.Sqrt2 + 0.5*math.Log(float64(d)), Sigma: math.Sqrt(3), Lower: 0.025, Upper: 1e3},

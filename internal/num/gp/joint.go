@@ -18,8 +18,8 @@ type Joint struct {
 	factor []float64
 }
 
-// Joint returns the posterior of f at the points X, noise not included (Rasmussen and Williams 2006, Eq. 2.23, 2.24). That
-// at no points is empty.
+// Joint returns the posterior of f at the points X, noise not included (Rasmussen and Williams
+// 2006, Eq. 2.23, 2.24). That at no points is empty.
 func (g *GP) Joint(X [][]float64) *Joint {
 	m, n := len(X), len(g.x)
 	j := &Joint{Mean: make([]float64, m), Cov: make([]float64, m*m)}
@@ -45,8 +45,8 @@ func (g *GP) Joint(X [][]float64) *Joint {
 	return j
 }
 
-// Average returns the posterior mean and standard deviation of the average of f over the points X, at least one, noise not
-// included: with k̄ the average of k(X_a, data) and k̿ that of k(X_a, X_b),
+// Average returns the posterior mean and standard deviation of the average of f over the points X,
+// at least one, noise not included: with k̄ the average of k(X_a, data) and k̿ that of k(X_a, X_b),
 //
 //	μ = m + k̄ᵀα,   σ² = k̿ − ‖L⁻¹k̄‖².
 //

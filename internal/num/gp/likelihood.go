@@ -10,8 +10,9 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// likelihood evaluates the log marginal likelihood of one data set for many hyperparameters. What does not depend on them,
-// the squared differences, is computed once. Pairs i > k of rows are numbered i(i−1)/2 + k.
+// likelihood evaluates the log marginal likelihood of one data set for many hyperparameters. What
+// does not depend on them, the squared differences, is computed once. Pairs i > k of rows are
+// numbered i(i−1)/2 + k.
 type likelihood struct {
 	rows
 	family kernel.Family
@@ -47,15 +48,17 @@ func newLikelihood(r rows, f kernel.Family) *likelihood {
 	return l
 }
 
-// gradient is the derivative of the log marginal likelihood with respect to ln of the hyperparameters, and the mean itself.
+// gradient is the derivative of the log marginal likelihood with respect to ln of the
+// hyperparameters, and the mean itself.
 type gradient struct {
 	lengthscales       []float64
 	outputScale, noise float64
 	mean               float64
 }
 
-// eval returns ln p(y | h) (Rasmussen and Williams 2006, Eq. 2.30, plus the within-group term) and, if g is not nil, its
-// gradient (Eq. 5.9). With profile it replaces h.Mean by the mean that maximizes the likelihood,
+// eval returns ln p(y | h) (Rasmussen and Williams 2006, Eq. 2.30, plus the within-group term) and,
+// if g is not nil, its gradient (Eq. 5.9). With profile it replaces h.Mean by the mean that
+// maximizes the likelihood,
 //
 //	m = 1ᵀK⁻¹y / 1ᵀK⁻¹1,
 //

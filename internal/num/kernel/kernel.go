@@ -18,7 +18,8 @@
 //	∂k/∂ln ℓ_j   = −2 σ² ρ'(s) (x_j − y_j)² / ℓ_j²
 //	∂k/∂ln σ²    =  k
 //
-// Values are deterministic: a fixed order in every sum, no goroutines. Kernels are immutable and safe for concurrent use.
+// Values are deterministic: a fixed order in every sum, no goroutines. Kernels are immutable and
+// safe for concurrent use.
 package kernel
 
 import (
@@ -35,8 +36,8 @@ import (
 type Kernel interface {
 	// Eval returns k(x, y).
 	Eval(x, y []float64) float64
-	// Gram fills dst, an n×n row-major matrix of stride n, with k(X_i, X_j), both triangles. It is exactly symmetric and
-	// its diagonal is exactly OutputScale.
+	// Gram fills dst, an n×n row-major matrix of stride n, with k(X_i, X_j), both triangles. It is
+	// exactly symmetric and its diagonal is exactly OutputScale.
 	Gram(dst []float64, X [][]float64)
 	// Cross fills dst[i] with k(X_i, x), i < n.
 	Cross(dst []float64, X [][]float64, x []float64)

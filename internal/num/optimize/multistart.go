@@ -90,9 +90,9 @@ func MultiStart(ctx context.Context, f Func, region *Region, starts [][]float64,
 	return out, nil
 }
 
-// boltzmann returns k of the indices with a finite value, in increasing order: the first best one, and others drawn
-// without replacement with weights exp(−η·z), z the standardized value. Adding Gumbel noise to the log weights and taking
-// the k largest is that draw (Kool et al. 2019).
+// boltzmann returns k of the indices with a finite value, in increasing order: the first best one,
+// and others drawn without replacement with weights exp(−η·z), z the standardized value. Adding
+// Gumbel noise to the log weights and taking the k largest is that draw (Kool et al. 2019).
 func boltzmann(values []float64, k int, eta float64, seed uint64) []int {
 	var finite []int
 	var mean float64

@@ -4,11 +4,12 @@
 //
 // the shape of every design space here: bounds, mixtures that sum to one, linear process limits.
 //
-// There is one method for all of them, sequential quadratic programming. With linear constraints it is simple and strong:
-// the quadratic subproblem is exact in the constraints, every point between two feasible points is feasible, so a line
-// search on the objective alone keeps every iterate inside (Nocedal and Wright 2006, §18.1 and §16). The subproblem is
-// solved by the dual active-set method of Goldfarb and Idnani (1983), which also projects a point on the polytope and, for
-// an empty one, names the constraints that conflict.
+// There is one method for all of them, sequential quadratic programming. With linear constraints it
+// is simple and strong: the quadratic subproblem is exact in the constraints, every point between
+// two feasible points is feasible, so a line search on the objective alone keeps every iterate
+// inside (Nocedal and Wright 2006, §18.1 and §16). The subproblem is solved by the dual active-set
+// method of Goldfarb and Idnani (1983), which also projects a point on the polytope and, for an
+// empty one, names the constraints that conflict.
 //
 // Everything is deterministic: fixed order in every sum, ties broken by position, no clock and no goroutine. Sampling
 // takes a seed.
@@ -23,8 +24,8 @@ import (
 
 // Polytope states linear constraints on x ∈ R^n, n = len(Lower).
 //
-// Coordinates should be of like magnitude (the unit cube is ideal): tolerances are relative to the largest finite number
-// among the bounds.
+// Coordinates should be of like magnitude (the unit cube is ideal): tolerances are relative to the
+// largest finite number among the bounds.
 type Polytope struct {
 	// Lower and Upper are the bounds, n numbers each; an infinite one is no bound. Equal bounds fix a coordinate.
 	Lower, Upper []float64

@@ -106,7 +106,8 @@ func TestInfeasibleNamesTheConflict(t *testing.T) {
 	}
 }
 
-// TestDecimalsThatDoNotAddUp: bounds that meet a mixture's sum only up to the rounding of decimals are no contradiction.
+// TestDecimalsThatDoNotAddUp: bounds that meet a mixture's sum only up to the rounding of decimals
+// are no contradiction.
 func TestDecimalsThatDoNotAddUp(t *testing.T) {
 	r := mustRegion(t, Polytope{Lower: []float64{.1, .2, .7}, Upper: constant(3, 1), A: [][]float64{{1, 1, 1}}, B: []float64{1}})
 	x := make([]float64, 3)

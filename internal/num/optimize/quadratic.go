@@ -16,9 +16,9 @@ var errSubproblem = errors.New("quadratic subproblem could not be solved")
 //
 //	minimize ½ pᵀHp + gᵀp   subject to   normal_i·(x + p) = rhs_i (i < meq),  ≥ rhs_i (others),
 //
-// with H positive definite. It starts from the unconstrained minimum and adds violated constraints one at a time, keeping
-// the multipliers of the active ones non-negative; so it needs no feasible start, and where it cannot go on it holds a
-// proof that the constraints contradict each other.
+// with H positive definite. It starts from the unconstrained minimum and adds violated constraints
+// one at a time, keeping the multipliers of the active ones non-negative; so it needs no feasible
+// start, and where it cannot go on it holds a proof that the constraints contradict each other.
 type solver struct {
 	r *Region
 	n int
@@ -92,8 +92,9 @@ func (s *solver) advance(dst, x []float64, t float64) {
 	s.r.clip(dst)
 }
 
-// solve finds the step p from x for the Hessian h (n×n row-major, lower triangle read) and the gradient g. It fails with
-// an *InfeasibleError, or errSubproblem if h is not numerically positive definite or rounding makes the method cycle.
+// solve finds the step p from x for the Hessian h (n×n row-major, lower triangle read) and the
+// gradient g. It fails with an *InfeasibleError, or errSubproblem if h is not numerically positive
+// definite or rounding makes the method cycle.
 func (s *solver) solve(h, g, x []float64) error {
 	n := s.n
 	if !s.factor(h) {
@@ -271,8 +272,8 @@ func (s *solver) refine() {
 	}
 }
 
-// conflict reports constraint i together with the active ones that imply its opposite: its normal is the combination w of
-// theirs, with no positive weight on an inequality (Farkas).
+// conflict reports constraint i together with the active ones that imply its opposite: its normal
+// is the combination w of theirs, with no positive weight on an inequality (Farkas).
 func (s *solver) conflict(i int) error {
 	e := &InfeasibleError{}
 	name := func(i int) {

@@ -234,8 +234,8 @@ func (m *minimizer) lineSearch(fx, slope float64) (float64, bool) {
 	return 0, false
 }
 
-// update makes H fit the change dg of the gradient over the step dx, damped so that H stays positive definite where f is
-// not convex.
+// update makes H fit the change dg of the gradient over the step dx, damped so that H stays
+// positive definite where f is not convex.
 func (m *minimizer) update(first bool) {
 	n := m.r.n
 	sy := dot(m.dx, m.dg)

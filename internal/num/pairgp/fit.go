@@ -29,20 +29,23 @@ type FitConfig struct {
 	Seed uint64
 }
 
-// DefaultLengthscale returns the prior of a lengthscale: LogNormal with σ = ½ around 0.35·√(2d), a third of what the distance
-// between two pairs grows with; at least 0.025.
+// DefaultLengthscale returns the prior of a lengthscale: LogNormal with σ = ½ around 0.35·√(2d), a
+// third of what the distance between two pairs grows with; at least 0.025.
 //
-// It is narrower than gp.DefaultPriors (σ = √3), because a comparison is one bit: with that prior the marginal likelihood
-// of 40 to 100 comparisons, whose targets jump between two values, prefers lengthscales that are too short and uneven. Over
-// 18 settings (functions of 2 to 6 parameters, 0 or 20 % wrong answers, 3 seeds each) this one predicts 74.3 % of fresh
-// comparisons instead of 72.5 %, at a mean log score of −0.60 instead of −0.62. It was chosen from five on these settings, so
-// the gain is somewhat optimistic; σ = ¼ predicts a little more and is worse calibrated where answers are wrong.
+// It is narrower than gp.DefaultPriors (σ = √3), because a comparison is one bit: with that prior
+// the marginal likelihood of 40 to 100 comparisons, whose targets jump between two values, prefers
+// lengthscales that are too short and uneven. Over 18 settings (functions of 2 to 6 parameters, 0
+// or 20 % wrong answers, 3 seeds each) this one predicts 74.3 % of fresh comparisons instead of
+// 72.5 %, at a mean log score of −0.60 instead of −0.62. It was chosen from five on these settings,
+// so the gain is somewhat optimistic; σ = ¼ predicts a little more and is worse calibrated where
+// answers are wrong.
 func DefaultLengthscale(d int) gp.LogNormal {
 	return gp.LogNormal{Mu: math.Log(0.35 * math.Sqrt(2*float64(d))), Sigma: 0.5, Lower: 0.025, Upper: 1e3}
 }
 
-// DefaultOutputScale returns the prior of the output scale: LogNormal with σ = 1 around the variance of the targets, which
-// take two values, each for half of the augmented rows; within a factor of 1,000 of it.
+// DefaultOutputScale returns the prior of the output scale: LogNormal with σ = 1 around the
+// variance of the targets, which take two values, each for half of the augmented rows; within a
+// factor of 1,000 of it.
 func DefaultOutputScale(eps float64) gp.LogNormal {
 	_, _, chosen := Label(true, eps)
 	_, _, other := Label(false, eps)
@@ -62,14 +65,16 @@ type FitResult struct {
 	Evaluations  int             `json:"evaluations"`   // of the likelihood
 }
 
-// Fit maximizes the log marginal likelihood of the augmented labels (gp.LogMarginal; equal for both classes) plus the log
-// priors, over the logarithms of the d lengthscales and the output scale and over the constant mean, within bounds. The
-// lengthscales of the two points of a pair are tied: see the package comment. The noise is known from the labels and no
-// further noise is fitted. One added to both classes was tried: with 20 % wrong answers it predicted more fresh comparisons,
-// but its log score was more often worse than better: it levels the two variances whose ratio weighs a rare answer.
+// Fit maximizes the log marginal likelihood of the augmented labels (gp.LogMarginal; equal for both
+// classes) plus the log priors, over the logarithms of the d lengthscales and the output scale and
+// over the constant mean, within bounds. The lengthscales of the two points of a pair are tied: see
+// the package comment. The noise is known from the labels and no further noise is fitted. One added
+// to both classes was tried: with 20 % wrong answers it predicted more fresh comparisons, but its
+// log score was more often worse than better: it levels the two variances whose ratio weighs a rare
+// answer.
 //
-// It fails with ErrData, ErrHyper (a bad setting or warm start), gp.ErrNotPositiveDefinite if no start can be evaluated,
-// or the context's error, wrapped.
+// It fails with ErrData, ErrHyper (a bad setting or warm start), gp.ErrNotPositiveDefinite if no
+// start can be evaluated, or the context's error, wrapped.
 func Fit(ctx context.Context, comparisons []Comparison, cfg FitConfig) (FitResult, error) {
 	d, err := validate(comparisons)
 	if err != nil {
@@ -109,7 +114,8 @@ func Fit(ctx context.Context, comparisons []Comparison, cfg FitConfig) (FitResul
 	best, err := optimize.MultiStart(ctx, o.eval, region, o.starts(), optimize.MultiStartConfig{
 		Searches: cfg.Searches,
 		Seed:     cfg.Seed,
-		Local:    optimize.Config{FTol: 1e-6, FirstStep: 1, MaxIterations: 100}, // a millionth of the log density decides nothing
+		// a millionth of the log density decides nothing
+		Local: optimize.Config{FTol: 1e-6, FirstStep: 1, MaxIterations: 100},
 	})
 	if errors.Is(err, optimize.ErrStart) {
 		return FitResult{}, fmt.Errorf("preference fit: %w (%w)", gp.ErrNotPositiveDefinite, err)
@@ -206,8 +212,8 @@ func logDensity(l gp.LogNormal, t float64) (value, slope float64) {
 	return -t - math.Log(l.Sigma) - 0.5*math.Log(2*math.Pi) - 0.5*z*z, -1 - z/l.Sigma
 }
 
-// starts returns the mode of the priors, the warm start, and random points: lengthscales in [0.1, 3], log-uniform, where
-// the parameters of the unit cube matter.
+// starts returns the mode of the priors, the warm start, and random points: lengthscales in [0.1,
+// 3], log-uniform, where the parameters of the unit cube matter.
 func (o *objective) starts() [][]float64 {
 	clamp := func(t []float64) []float64 {
 		for j := range t {

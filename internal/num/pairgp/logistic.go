@@ -2,13 +2,13 @@ package pairgp
 
 import "math"
 
-// kolmogorov is a mixture of normal distribution functions that is the logistic one: S(x) = Σ weight·Φ(slope·x) to 3e-12
-// at every x.
+// kolmogorov is a mixture of normal distribution functions that is the logistic one: S(x) = Σ
+// weight·Φ(slope·x) to 3e-12 at every x.
 //
-// Source: S(x) = E[Φ(x/2K)] exactly, with K distributed as the limit of Kolmogorov's statistic (Stefanski 1991). The rows
-// are the trapezoidal rule for that expectation over ln K at 20 points from −1.5 to 1.5, normalized. It converges
-// exponentially; the test makes the rows again from Kolmogorov's density. They are constants so that their bits do not
-// depend on the platform.
+// Source: S(x) = E[Φ(x/2K)] exactly, with K distributed as the limit of Kolmogorov's statistic
+// (Stefanski 1991). The rows are the trapezoidal rule for that expectation over ln K at 20 points
+// from −1.5 to 1.5, normalized. It converges exponentially; the test makes the rows again from
+// Kolmogorov's density. They are constants so that their bits do not depend on the platform.
 var kolmogorov = [...]struct{ weight, slope float64 }{
 	{1.4912591710589991e-09, 2.2408445351690327},
 	{7.561486261363905e-07, 1.9135460330765695},

@@ -53,8 +53,8 @@ func (h Hyper) validate(d int) error {
 	return nil
 }
 
-// augmented returns the data of the latent function of class 1, "the first of the pair is preferred": rows 2i and 2i + 1
-// are comparison i as (chosen, other) and mirrored.
+// augmented returns the data of the latent function of class 1, "the first of the pair is
+// preferred": rows 2i and 2i + 1 are comparison i as (chosen, other) and mirrored.
 func augmented(comparisons []Comparison, eps float64) gp.Data {
 	_, vChosen, tChosen := Label(true, eps)
 	_, vOther, tOther := Label(false, eps)
@@ -72,8 +72,8 @@ func join(a, b []float64) []float64 {
 	return append(append(make([]float64, 0, len(a)+len(b)), a...), b...)
 }
 
-// Model is the posterior of a preference given comparisons and hyperparameters. It is immutable; reading it from several
-// goroutines is safe.
+// Model is the posterior of a preference given comparisons and hyperparameters. It is immutable;
+// reading it from several goroutines is safe.
 type Model struct {
 	comparisons []Comparison
 	hyper       Hyper
@@ -126,8 +126,9 @@ func (m *Model) LogMarginal() float64 { return m.latent.LogMarginal() }
 type Preference struct {
 	// Mean is E[g], the probability itself (Adachi et al. 2024, Eq. 53).
 	Mean float64
-	// Bernoulli is E[g(1 − g)], the expected variance of one choice (Eq. 91). It is small both where the person is known
-	// to be decided and where nothing is known: then g itself may be anything, and the rest is in Variance.
+	// Bernoulli is E[g(1 − g)], the expected variance of one choice (Eq. 91). It is small both
+	// where the person is known to be decided and where nothing is known: then g itself may be
+	// anything, and the rest is in Variance.
 	Bernoulli float64
 	// Variance is Var[g] = E[g](1 − E[g]) − E[g(1 − g)], what more comparisons could remove.
 	Variance float64
@@ -156,8 +157,8 @@ func (m *Model) NewPredictor() *Predictor {
 	return &Predictor{d: d, latent: m.latent.NewPredictor(), z: make([]float64, 2*d), mirror: make([]float64, 2*d)}
 }
 
-// Latent returns mean and variance of h(x, x') in nats: positive where x is preferred. Exchanging the points changes the
-// sign of the mean and nothing else, exactly.
+// Latent returns mean and variance of h(x, x') in nats: positive where x is preferred. Exchanging
+// the points changes the sign of the mean and nothing else, exactly.
 func (p *Predictor) Latent(x, other []float64) (mean, variance float64) {
 	if len(x) != p.d || len(other) != p.d {
 		panic(fmt.Sprintf("pairgp: points of %d and %d coordinates, the model has %d parameters", len(x), len(other), p.d))
@@ -171,8 +172,8 @@ func (p *Predictor) Latent(x, other []float64) (mean, variance float64) {
 	return m1 - m0, float64(s1*s1) + float64(s0*s0) // rounded one by one: a fused product would break the symmetry
 }
 
-// Preference returns what is believed about the probability that x is preferred to other. The means of the two orders add
-// up to 1 exactly; Bernoulli is equal in both, and Variance to rounding.
+// Preference returns what is believed about the probability that x is preferred to other. The means
+// of the two orders add up to 1 exactly; Bernoulli is equal in both, and Variance to rounding.
 func (p *Predictor) Preference(x, other []float64) Preference { return preference(p.Latent(x, other)) }
 
 // Preference is Predictor.Preference with a workspace of its own.

@@ -14,7 +14,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// choices returns n comparisons of random points by a person whose utility is u, with a logistic error of the given scale.
+// choices returns n comparisons of random points by a person whose utility is u, with a logistic
+// error of the given scale.
 func choices(n, d int, seed uint64, scale float64, u func(x []float64) float64) []Comparison {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	point := func() []float64 {

@@ -14,8 +14,9 @@ var benchSizes = []int{50, 100, 200, 400} // comparisons
 
 const benchDim = 4
 
-// synthetic returns n duels in d dimensions judged on a smooth utility under the probit link: eight of random pairs, the
-// others of the previous winner and a random design, as the one-point rules choose them. So there are about n + 8 designs.
+// synthetic returns n duels in d dimensions judged on a smooth utility under the probit link: eight
+// of random pairs, the others of the previous winner and a random design, as the one-point rules
+// choose them. So there are about n + 8 designs.
 func synthetic(tb testing.TB, n, d int, seed uint64) Duels {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	point := func() []float64 {

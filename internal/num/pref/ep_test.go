@@ -109,8 +109,9 @@ func moments(p *Posterior, points [][]float64) (mean, variance []float64) {
 	return mean, variance
 }
 
-// randomDuels returns n duels in the unit cube, each between the winner of the one before and a random point, as a campaign
-// asks them, of a utility that is a random sum of cosines; every answer is drawn from the probit model.
+// randomDuels returns n duels in the unit cube, each between the winner of the one before and a
+// random point, as a campaign asks them, of a utility that is a random sum of cosines; every answer
+// is drawn from the probit model.
 func randomDuels(n, d int, noise float64, seed uint64) Duels {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	freq, phase := make([][]float64, 8), make([]float64, 8)
@@ -164,8 +165,8 @@ func mustKernel(t testing.TB, d int, lengthscale float64) kernel.Kernel {
 	return k
 }
 
-// Oracle j to 1e-8: the sites, the marginals, the log evidence and the predictions; and the approximation itself is near
-// the exact posterior.
+// Oracle j to 1e-8: the sites, the marginals, the log evidence and the predictions; and the
+// approximation itself is near the exact posterior.
 func TestEPOracle(t *testing.T) {
 	o := readDuelOracle(t)
 	r, err := EP(context.Background(), o.duels, Probit, o.kernel, EPConfig{})
@@ -194,8 +195,8 @@ func TestEPOracle(t *testing.T) {
 	t.Logf("%d sweeps, last change %.1e", r.Sweeps, r.Change)
 }
 
-// The truncated moments agree with their definitions where those can be evaluated, and keep to the known expansions where
-// they cannot: the two branches meet at z = −10.
+// The truncated moments agree with their definitions where those can be evaluated, and keep to the
+// known expansions where they cannot: the two branches meet at z = −10.
 func TestTruncation(t *testing.T) {
 	for _, z := range []float64{-9.9, -5, -2, -1, -0.5, 0, 0.5, 2, 6, 30} {
 		r, h, rest := truncation(z)
@@ -213,8 +214,8 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// One duel is one truncation, which expectation propagation does exactly: v has mean −s·√(2/π) and variance s²(1 − 2/π),
-// and the evidence is ½.
+// One duel is one truncation, which expectation propagation does exactly: v has mean −s·√(2/π) and
+// variance s²(1 − 2/π), and the evidence is ½.
 func TestEPIsExactForOneDuel(t *testing.T) {
 	d := Duels{X: [][]float64{{0.2, 0.3}, {0.8, 0.4}}, Winner: []int{0}, Loser: []int{1}, Noise: []float64{0.1, 0.3}}
 	k := mustKernel(t, 2, 0.5)
@@ -272,8 +273,8 @@ func TestEPInvariance(t *testing.T) {
 	})
 }
 
-// Large problems settle, whatever the noise and however often the answers contradict each other, and every difference ends
-// on the side on which it was observed.
+// Large problems settle, whatever the noise and however often the answers contradict each other,
+// and every difference ends on the side on which it was observed.
 func TestEPSettles(t *testing.T) {
 	k := mustKernel(t, 4, 0.5)
 	contradictory := randomDuels(75, 4, 0.01, 3)
@@ -312,8 +313,8 @@ func TestEPSettles(t *testing.T) {
 	}
 }
 
-// The moments are those of a long Gibbs chain, of the differences and of the utility, to what the approximation costs: less
-// than a tenth of a standard deviation, most with little noise.
+// The moments are those of a long Gibbs chain, of the differences and of the utility, to what the
+// approximation costs: less than a tenth of a standard deviation, most with little noise.
 func TestEPAgainstMonteCarlo(t *testing.T) {
 	k := mustKernel(t, 2, 0.4)
 	for _, noise := range []float64{0.01, 0.1, 1} {

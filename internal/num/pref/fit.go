@@ -20,8 +20,8 @@ type FitConfig struct {
 	Kernel string
 	// Lower and Upper bound every lengthscale; default 0.1 and 1 of the unit cube (Sinaga et al. 2026, App. G).
 	Lower, Upper float64
-	// Prior, if not nil, is a log-normal prior of every lengthscale, of which Mu and Sigma are read: Lower and Upper above
-	// bound the search. Default none, which is the paper's choice.
+	// Prior, if not nil, is a log-normal prior of every lengthscale, of which Mu and Sigma are
+	// read: Lower and Upper above bound the search. Default none, which is the paper's choice.
 	Prior *gp.LogNormal
 	// FreeOutputScale fits the output scale within [OutputScale/100, OutputScale·100]; otherwise it is OutputScale.
 	FreeOutputScale bool
@@ -99,8 +99,9 @@ type FitResult struct {
 	Designs      int             `json:"designs"` // distinct designs
 }
 
-// Fit maximizes the log evidence (LogEvidence), plus the log prior if there is one, over the logarithms of the lengthscales
-// and, if free, the output scale (Sinaga et al. 2026, Eq. S15, S16). The prior is a density of the lengthscale itself.
+// Fit maximizes the log evidence (LogEvidence), plus the log prior if there is one, over the
+// logarithms of the lengthscales and, if free, the output scale (Sinaga et al. 2026, Eq. S15, S16).
+// The prior is a density of the lengthscale itself.
 //
 // It fails with ErrDuels (also if there is no duel), ErrLink, ErrHyper, kernel.ErrUnknown, kernel.ErrHyperparameter,
 // ErrNotConverged if no start can be evaluated, or the context's error, wrapped.
@@ -261,7 +262,8 @@ func (o *objective) starts() [][]float64 {
 		}
 		out = append(out, t)
 	}
-	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x707265662f666974)) // the second word only tells this use of the seed from others
+	// the second word only tells this use of the seed from others
+	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x707265662f666974))
 	for range o.cfg.Starts {
 		t := make([]float64, k)
 		for j := range d {

@@ -126,7 +126,8 @@ func TestFitLearnsWhatMatters(t *testing.T) {
 	}
 }
 
-// TestFitRepeats: the same input gives the same bits; a warm start at the result does not lose it; the result survives JSON.
+// TestFitRepeats: the same input gives the same bits; a warm start at the result does not lose it;
+// the result survives JSON.
 func TestFitRepeats(t *testing.T) {
 	duels := synthetic(t, 40, 3, 2)
 	res := mustFit(t, duels, FitConfig{Seed: 9})

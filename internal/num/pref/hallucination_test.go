@@ -12,8 +12,9 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
 
-// Oracle j: the posterior given fixed differences to 1e-10, and the Gibbs sampler's mean within four standard errors of the
-// rejection sampler's, whose standard error is stored. The chain is long enough for its own error to be as small.
+// Oracle j: the posterior given fixed differences to 1e-10, and the Gibbs sampler's mean within
+// four standard errors of the rejection sampler's, whose standard error is stored. The chain is
+// long enough for its own error to be as small.
 func TestHallucinationOracle(t *testing.T) {
 	o := readDuelOracle(t)
 	p, err := GivenDifferences(o.duels, o.kernel, o.vFixed)
@@ -35,8 +36,8 @@ func TestHallucinationOracle(t *testing.T) {
 	}
 }
 
-// Over many seeds the hallucinated posteriors average to the exact one (law of total expectation and variance), known here
-// from rejection sampling.
+// Over many seeds the hallucinated posteriors average to the exact one (law of total expectation
+// and variance), known here from rejection sampling.
 func TestHallucinationsMixToThePosterior(t *testing.T) {
 	o := readDuelOracle(t)
 	const draws = 2000
@@ -101,7 +102,8 @@ func TestNormalBetween(t *testing.T) {
 		{-inf, inf}, {-inf, 0}, {-3, -2.9}, {-1, 0.5}, {-0.5, 4}, {-8, 9}, {0, inf}, {1, 1.2}, {1, 9}, {6, 6.1}, {6, inf}, {-inf, -30}, {40, 41},
 	} {
 		a, b := c[0], c[1]
-		// The integrand is scaled by its largest value, which is at the border nearest to 0; beyond 12 units it vanishes.
+		// The integrand is scaled by its largest value, which is at the border nearest to 0; beyond
+		// 12 units it vanishes.
 		from, to := max(a, -12), min(b, 12)
 		if a > 0 {
 			to = min(b, a+12)
@@ -135,9 +137,10 @@ func TestNormalBetween(t *testing.T) {
 	}
 }
 
-// After the default burn-in the draws no longer remember where the chain began, also with many duels and little noise, where
-// a chain along the coordinates alone is stuck for thousands of sweeps. Expectation propagation, whose moments are within a
-// few hundredths of a standard deviation, is the yardstick.
+// After the default burn-in the draws no longer remember where the chain began, also with many
+// duels and little noise, where a chain along the coordinates alone is stuck for thousands of
+// sweeps. Expectation propagation, whose moments are within a few hundredths of a standard
+// deviation, is the yardstick.
 func TestHallucinationMixes(t *testing.T) {
 	d, k := randomDuels(100, 4, 0.001, 1), mustKernel(t, 4, 0.5)
 	r, err := EP(context.Background(), d, Probit, k, EPConfig{})

@@ -47,21 +47,22 @@ type LaplaceResult struct {
 	Jitter float64
 }
 
-// Laplace approximates the posterior of f by the normal distribution at its mode (Sinaga et al. 2026, App. A.2 and C;
-// Chu and Ghahramani 2005). The predictive covariance is k** − k*ᵀ(K + Λ⁻¹)⁻¹k*; Eq. S26 as printed lacks the inverse of Λ,
-// and Λ itself is singular.
+// Laplace approximates the posterior of f by the normal distribution at its mode (Sinaga et al.
+// 2026, App. A.2 and C; Chu and Ghahramani 2005). The predictive covariance is k** − k*ᵀ(K +
+// Λ⁻¹)⁻¹k*; Eq. S26 as printed lacks the inverse of Λ, and Λ itself is singular.
 //
-// Method: all is done in the space of the n differences z = Bf, where row k of B holds a_k at the winner and −b_k at the
-// loser. Their prior covariance is A = BKBᵀ, and the negative second derivative W of the log likelihood is diagonal and
-// positive. The mode is f = KBᵀu with u = ∂ log p/∂z, found by Newton's method with a line search as in Rasmussen and
-// Williams 2006, Algorithm 3.1; then Λ = BᵀWB and
+// Method: all is done in the space of the n differences z = Bf, where row k of B holds a_k at the
+// winner and −b_k at the loser. Their prior covariance is A = BKBᵀ, and the negative second
+// derivative W of the log likelihood is diagonal and positive. The mode is f = KBᵀu with u = ∂ log
+// p/∂z, found by Newton's method with a line search as in Rasmussen and Williams 2006, Algorithm
+// 3.1; then Λ = BᵀWB and
 //
 //	(K + Λ⁻¹)⁻¹ = BᵀRB,   R = W^½ (I + W^½AW^½)⁻¹ W^½.
 //
 // Neither K nor Λ is inverted or factored; the only matrix that is has no eigenvalue below 1. Cost: O(n³ + nm²).
 //
-// Without duels the result is the prior. It fails with ErrLink, ErrDuels, ErrNotConverged, or the context's error, wrapped.
-// A design whose number of coordinates is not the kernel's panics.
+// Without duels the result is the prior. It fails with ErrLink, ErrDuels, ErrNotConverged, or the
+// context's error, wrapped. A design whose number of coordinates is not the kernel's panics.
 func Laplace(ctx context.Context, duels Duels, link Link, k kernel.Kernel, cfg LaplaceConfig) (*LaplaceResult, error) {
 	if err := link.Validate(); err != nil {
 		return nil, err
@@ -90,8 +91,8 @@ func Laplace(ctx context.Context, duels Duels, link Link, k kernel.Kernel, cfg L
 	}, nil
 }
 
-// solver finds the mode for one set of duels and many prior covariances. What the methods say of A, B, K, R, u, W and z is
-// explained at Laplace.
+// solver finds the mode for one set of duels and many prior covariances. What the methods say of A,
+// B, K, R, u, W and z is explained at Laplace.
 type solver struct {
 	duels Duels
 	link  Link
@@ -199,8 +200,9 @@ func (s *solver) solve(ctx context.Context, maxIterations int) (int, error) {
 	}
 }
 
-// differences sets z = Au and what evaluate sets there, and returns Ψ. It is called after every step, because differences
-// carried along by the search would hide their own rounding from the test of convergence.
+// differences sets z = Au and what evaluate sets there, and returns Ψ. It is called after every
+// step, because differences carried along by the search would hide their own rounding from the test
+// of convergence.
 func (s *solver) differences() float64 {
 	blas64.Gemv(blas.NoTrans, 1, square(s.cov, s.n), vector(s.u), 0, vector(s.z))
 	s.evaluate(s.z)
@@ -259,7 +261,8 @@ func (s *solver) newton() error {
 		s.du[i] = s.r[i] - w*s.work[i]
 	}
 	blas64.Gemv(blas.NoTrans, 1, a, vector(s.du), 0, vector(s.dz))
-	// rᵀA·du = duᵀA·du + dzᵀW·dz, of which rounding can only spoil the first: a negative value is as bad as a positive one.
+	// rᵀA·du = duᵀA·du + dzᵀW·dz, of which rounding can only spoil the first: a negative value is
+	// as bad as a positive one.
 	s.decrement = math.Abs(dot(s.du, s.dz))
 	for i, w := range s.rootW {
 		s.decrement += w * w * s.dz[i] * s.dz[i]
@@ -300,8 +303,8 @@ func (s *solver) factorize() (jitter float64, err error) {
 	}
 }
 
-// lineSearch moves u along the Newton step as far as Ψ, now psi, rises by a fair part of what its slope promises (Armijo,
-// c₁ = 1e-4). It reports whether it does anywhere.
+// lineSearch moves u along the Newton step as far as Ψ, now psi, rises by a fair part of what its
+// slope promises (Armijo, c₁ = 1e-4). It reports whether it does anywhere.
 func (s *solver) lineSearch(psi float64) bool {
 	promise := s.decrement * s.decrement // dΨ/dt at t = 0
 	for t := 1.0; t > 1e-12; t /= 2 {

@@ -94,9 +94,10 @@ func (p problem) b() *mat.Dense {
 	return b
 }
 
-// TestLaplaceIsItsDefinition: the mode solves f = K ∂log p/∂f, which only the maximum of a concave function does, and
-// covariance and evidence are the formulas with Λ written out as an m×m matrix. The tolerance: putting the mode into the
-// formulas multiplies its error, 1e-10, by up to the norm of I + ΛK, which reaches 1e4.
+// TestLaplaceIsItsDefinition: the mode solves f = K ∂log p/∂f, which only the maximum of a concave
+// function does, and covariance and evidence are the formulas with Λ written out as an m×m matrix.
+// The tolerance: putting the mode into the formulas multiplies its error, 1e-10, by up to the norm
+// of I + ΛK, which reaches 1e4.
 func TestLaplaceIsItsDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -241,10 +242,11 @@ func indices(n int) []int {
 	return v
 }
 
-// TestAgainstMonteCarlo: the truth on a small case, by importance sampling from the prior, to about 0.01. Where duels tell
-// little the approximation is close to it. Where they tell much the truth is skewed, and the mode lies nearer to zero than
-// the mean: by half a standard deviation under the steep logistic link. That is Laplace's method, not an error of ours;
-// the other posteriors of this package do better there.
+// TestAgainstMonteCarlo: the truth on a small case, by importance sampling from the prior, to about
+// 0.01. Where duels tell little the approximation is close to it. Where they tell much the truth is
+// skewed, and the mode lies nearer to zero than the mean: by half a standard deviation under the
+// steep logistic link. That is Laplace's method, not an error of ours; the other posteriors of this
+// package do better there.
 func TestAgainstMonteCarlo(t *testing.T) {
 	X := [][]float64{{.1, .2}, {.4, .8}, {.7, .3}, {.9, .9}, {.5, .5}}
 	for _, c := range []struct {
@@ -342,8 +344,8 @@ func TestNoDuels(t *testing.T) {
 	}
 }
 
-// TestExtremes: many contradictory duels, noise from much larger to much smaller than the utility, and utilities far out:
-// either an accurate mode or a typed error, never a silent wrong one.
+// TestExtremes: many contradictory duels, noise from much larger to much smaller than the utility,
+// and utilities far out: either an accurate mode or a typed error, never a silent wrong one.
 func TestExtremes(t *testing.T) {
 	for _, noise := range []float64{1e8, 1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-12, 1e-300} {
 		for _, link := range []Link{Probit, Logistic} {

@@ -23,8 +23,9 @@ type Posterior struct {
 	w, c        []float64 // m; m×m row-major
 }
 
-// NewPosterior returns the posterior with the m designs X, w (m values) and C (m×m row-major, symmetric; both triangles are
-// read). With m = 0 it is the prior. The slices are kept, not copied, and must not change. A wrong shape panics.
+// NewPosterior returns the posterior with the m designs X, w (m values) and C (m×m row-major,
+// symmetric; both triangles are read). With m = 0 it is the prior. The slices are kept, not copied,
+// and must not change. A wrong shape panics.
 func NewPosterior(k kernel.Kernel, X [][]float64, w, C []float64) *Posterior {
 	if m := len(X); len(w) != m || len(C) != m*m {
 		panic(fmt.Sprintf("pref: %d designs, %d weights, matrix of %d entries", m, len(w), len(C)))
@@ -113,8 +114,8 @@ func NewPairGrad(d int) *PairGrad {
 	return &PairGrad{MeanX: cut(0), MeanY: cut(1), VarX: cut(2), VarY: cut(3), CovX: cut(4), CovY: cut(5)}
 }
 
-// Predictor evaluates a posterior at single points and pairs without allocating. It is a workspace: one goroutine uses it
-// at a time; different ones may share the posterior.
+// Predictor evaluates a posterior at single points and pairs without allocating. It is a workspace:
+// one goroutine uses it at a time; different ones may share the posterior.
 type Predictor struct {
 	p    *Posterior
 	x, y column
@@ -165,7 +166,8 @@ func (q *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	return mean, sd
 }
 
-// Pair returns the joint moments of f(x) and f(y), as acquisitions of pairs need them (EUBO: Sinaga et al. 2026, Eq. 11).
+// Pair returns the joint moments of f(x) and f(y), as acquisitions of pairs need them (EUBO: Sinaga
+// et al. 2026, Eq. 11).
 func (q *Predictor) Pair(x, y []float64) Moments { return q.pair(x, y, nil) }
 
 // PairGrad is Pair and fills g with the derivatives.

@@ -11,8 +11,9 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// TestPosteriorGradients: every derivative of single points and pairs against central differences, whose own error grows
-// with h²/ℓ³ (a Matérn 3/2 kernel has no third derivative where points coincide).
+// TestPosteriorGradients: every derivative of single points and pairs against central differences,
+// whose own error grows with h²/ℓ³ (a Matérn 3/2 kernel has no third derivative where points
+// coincide).
 func TestPosteriorGradients(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)

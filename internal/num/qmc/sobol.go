@@ -1,6 +1,6 @@
-// Package qmc holds the Sobol sequence, a low-discrepancy sequence in the unit cube: the first 2^m points of every
-// dimension fall one each into the 2^m equal intervals, and their low-dimensional projections are spread nearly as well.
-// It places initial designs and the starts of searches.
+// Package qmc holds the Sobol sequence, a low-discrepancy sequence in the unit cube: the first 2^m
+// points of every dimension fall one each into the 2^m equal intervals, and their low-dimensional
+// projections are spread nearly as well. It places initial designs and the starts of searches.
 //
 // A sequence is a pure function of its dimension and seed: no clock, no global randomness, the same points on every
 // machine (only integers and one exact multiplication by a power of two are involved).
@@ -31,9 +31,10 @@ const (
 // Sobol is a Sobol sequence in d dimensions, with the direction numbers of Joe and Kuo 2008, its points in the order of
 // the Gray code (Bratley and Fox 1988). It is not safe for concurrent use.
 type Sobol struct {
-	direction [][inputBits]uint64 // direction[j][b]: what bit b of the Gray code adds to coordinate j, in outputBits digits
-	shift     []uint64            // the digital shift; the point of index 0
-	point     []uint64            // the point of index next
+	// direction[j][b]: what bit b of the Gray code adds to coordinate j, in outputBits digits
+	direction [][inputBits]uint64
+	shift     []uint64 // the digital shift; the point of index 0
+	point     []uint64 // the point of index next
 	next      uint64
 }
 
@@ -57,10 +58,10 @@ func New(dim int) (*Sobol, error) {
 	return s, nil
 }
 
-// NewScrambled returns the sequence in dim dimensions, randomized by seed: each coordinate's digits pass through a random
-// non-singular lower triangular binary matrix, then a random digital shift (Matoušek 1998, §4: random linear
-// scrambling). Every point is then uniform in the cube, and every net property of the plain sequence is kept. It fails
-// with ErrDimension.
+// NewScrambled returns the sequence in dim dimensions, randomized by seed: each coordinate's digits
+// pass through a random non-singular lower triangular binary matrix, then a random digital shift
+// (Matoušek 1998, §4: random linear scrambling). Every point is then uniform in the cube, and every
+// net property of the plain sequence is kept. It fails with ErrDimension.
 func NewScrambled(dim int, seed uint64) (*Sobol, error) {
 	s, err := New(dim)
 	if err != nil {
@@ -92,8 +93,8 @@ func NewScrambled(dim int, seed uint64) (*Sobol, error) {
 // Dim returns d.
 func (s *Sobol) Dim() int { return len(s.direction) }
 
-// Next fills dst (d values) with the next point, each coordinate in [0, 1). After 2³² points, which is all there are, it
-// panics.
+// Next fills dst (d values) with the next point, each coordinate in [0, 1). After 2³² points, which
+// is all there are, it panics.
 func (s *Sobol) Next(dst []float64) {
 	s.check(dst)
 	if s.next == 1<<inputBits {
@@ -108,7 +109,8 @@ func (s *Sobol) Next(dst []float64) {
 	}
 }
 
-// At fills dst (d values) with the point of the given index, counted from 0, and makes the following point the next one.
+// At fills dst (d values) with the point of the given index, counted from 0, and makes the
+// following point the next one.
 func (s *Sobol) At(index uint32, dst []float64) {
 	s.Seek(index)
 	s.Next(dst)

@@ -65,9 +65,10 @@ func TestEveryCoordinateIsANet(t *testing.T) {
 	}
 }
 
-// The first two coordinates are a (0, m, 2)-net (t = 0) in every prefix of 2^m points: each elementary rectangle of area
-// 2^−m holds exactly one. Coordinates two and three have t = 1 (the degrees of their polynomials, less one, summed:
-// Sobol 1967): rectangles of area 2^(1−m) hold exactly two.
+// The first two coordinates are a (0, m, 2)-net (t = 0) in every prefix of 2^m points: each
+// elementary rectangle of area 2^−m holds exactly one. Coordinates two and three have t = 1 (the
+// degrees of their polynomials, less one, summed: Sobol 1967): rectangles of area 2^(1−m) hold
+// exactly two.
 func TestPlaneProjectionsAreNets(t *testing.T) {
 	for name, s := range sequences(t, 3, 11) {
 		for _, c := range []struct{ a, b, t int }{{0, 1, 0}, {1, 2, 1}} {

@@ -1,9 +1,9 @@
-// Package reliability maps how noisy a person's comparisons are, from anchors: designs at which the person trusts their own
-// judgment (Sinaga et al. 2026, §3.2). The density of anchors is estimated with a Gaussian kernel; the noise of a
-// judgment falls where anchors are dense.
+// Package reliability maps how noisy a person's comparisons are, from anchors: designs at which the
+// person trusts their own judgment (Sinaga et al. 2026, §3.2). The density of anchors is estimated
+// with a Gaussian kernel; the noise of a judgment falls where anchors are dense.
 //
-// Designs and anchors lie in the unit cube [0,1]^d. Everything is a pure function of its arguments, with a fixed order in
-// every sum; nothing is changed by reading.
+// Designs and anchors lie in the unit cube [0,1]^d. Everything is a pure function of its arguments,
+// with a fixed order in every sum; nothing is changed by reading.
 package reliability
 
 import (
@@ -26,8 +26,9 @@ type Density struct {
 	logUnit float64 // ln of the kernel's value at 0 divided by n
 }
 
-// NewDensity returns the density of n ≥ 1 anchors of d coordinates with bandwidth h > 0, in the unit of the coordinates.
-// The anchors are kept, not copied, and must not change; equal ones count each. It fails with ErrAnchors.
+// NewDensity returns the density of n ≥ 1 anchors of d coordinates with bandwidth h > 0, in the
+// unit of the coordinates. The anchors are kept, not copied, and must not change; equal ones count
+// each. It fails with ErrAnchors.
 func NewDensity(anchors [][]float64, h float64) (*Density, error) {
 	if err := validate(anchors); err != nil {
 		return nil, err

@@ -169,7 +169,8 @@ func TestBandwidthIsTheBest(t *testing.T) {
 	})
 }
 
-// TestFewAnchors: none is homoscedastic; one is a dip of the default width; coinciding ones are as one, at the lower bound.
+// TestFewAnchors: none is homoscedastic; one is a dip of the default width; coinciding ones are as
+// one, at the lower bound.
 func TestFewAnchors(t *testing.T) {
 	a, far := []float64{0.3, 0.4}, []float64{0.9, 0.95}
 	for _, c := range []struct {
@@ -199,8 +200,8 @@ func TestFewAnchors(t *testing.T) {
 	}
 }
 
-// TestMapLevels: the noise lies in (0, a], is the stated fraction of a at the densest anchor and no lower at any other, and
-// does not depend on how often the whole set of anchors is repeated.
+// TestMapLevels: the noise lies in (0, a], is the stated fraction of a at the densest anchor and no
+// lower at any other, and does not depend on how often the whole set of anchors is repeated.
 func TestMapLevels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		anchors := drawAnchors(t, 1)
@@ -234,7 +235,8 @@ func TestMapLevels(t *testing.T) {
 	})
 }
 
-// TestFloor: Eq. 6 as printed vanishes for a small bandwidth in four dimensions; the map stops at a/10⁴, and is flat there.
+// TestFloor: Eq. 6 as printed vanishes for a small bandwidth in four dimensions; the map stops at
+// a/10⁴, and is flat there.
 func TestFloor(t *testing.T) {
 	a := []float64{.5, .5, .5, .5}
 	m, err := NewMap([][]float64{a}, Config{Level: 2, Paper: true, Bandwidth: 0.02})

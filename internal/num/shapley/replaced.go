@@ -76,8 +76,8 @@ func (x *Explanation) add(coalition, size int, share []float64, mean, sd, ucb fl
 	x.Mean.Full, x.SD.Full, x.UCB.Full = mean, sd, ucb // the last coalition is that of all
 }
 
-// apart returns the squared differences of the points i > k, scaled by the lengthscales, numbered i(i−1)/2 + k: for every
-// player those in its dimensions, and last those in the dimensions of none.
+// apart returns the squared differences of the points i > k, scaled by the lengthscales, numbered
+// i(i−1)/2 + k: for every player those in its dimensions, and last those in the dimensions of none.
 func (e *Explainer) apart() [][]float64 {
 	players := len(e.cfg.Groups)
 	owner := make([]int, len(e.inv2))

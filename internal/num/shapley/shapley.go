@@ -43,12 +43,12 @@ type Config struct {
 	Groups [][]int
 	// Regularization is λ_S divided by the number n of points; default DefaultRegularization.
 	Regularization float64
-	// Replaced makes a coalition worth the average of the model over the points with its parameters replaced by those of the
-	// point that is explained. The values then add up to what the model itself predicts. They have no MeanSD, and
-	// Regularization and EmptyIsMean have no meaning.
+	// Replaced makes a coalition worth the average of the model over the points with its parameters
+	// replaced by those of the point that is explained. The values then add up to what the model
+	// itself predicts. They have no MeanSD, and Regularization and EmptyIsMean have no meaning.
 	Replaced bool
-	// EmptyIsMean makes the empty coalition worth the plain average of f̃ with no uncertainty, as the reference code does,
-	// instead of what Proposition 4 gives for a kernel k_∅ ≡ 1.
+	// EmptyIsMean makes the empty coalition worth the plain average of f̃ with no uncertainty, as
+	// the reference code does, instead of what Proposition 4 gives for a kernel k_∅ ≡ 1.
 	EmptyIsMean bool
 }
 
@@ -134,8 +134,9 @@ func New(g *gp.GP, X [][]float64, cfg Config) (*Explainer, error) {
 	return e, nil
 }
 
-// Explain explains the predictions at the points; beta ≥ 0 is that of the upper confidence bound μ + √β·σ. The points share
-// the work. It fails with gp.ErrNotPositiveDefinite or the context's error, wrapped.
+// Explain explains the predictions at the points; beta ≥ 0 is that of the upper confidence bound μ
+// + √β·σ. The points share the work. It fails with gp.ErrNotPositiveDefinite or the context's
+// error, wrapped.
 func (e *Explainer) Explain(ctx context.Context, points [][]float64, beta float64) ([]Explanation, error) {
 	n, m, d, players := len(e.x), len(points), len(e.inv2), len(e.cfg.Groups)
 	for i, x := range points {
@@ -226,8 +227,9 @@ func shares(players int) []float64 {
 	return out
 }
 
-// differences returns for every player the squared differences in its dimensions, scaled by the lengthscales: within X, the
-// entries i ≥ k numbered i(i+1)/2 + k, and across from point i to X_k, numbered i·n + k.
+// differences returns for every player the squared differences in its dimensions, scaled by the
+// lengthscales: within X, the entries i ≥ k numbered i(i+1)/2 + k, and across from point i to X_k,
+// numbered i·n + k.
 func (e *Explainer) differences(points [][]float64) (within, across [][]float64) {
 	for _, group := range e.cfg.Groups {
 		distance := func(x, y []float64) (s float64) {
@@ -283,8 +285,9 @@ func (e *Explainer) weights(coalition int, within, across [][]float64, scaled, g
 	return nil
 }
 
-// Strongest returns the k players with the greatest average |φ| over the given values, strongest first; of equal ones the
-// earlier. Fewer are returned if there are fewer. Adachi et al. 2024, Appendix F, draw the plane of the strongest two.
+// Strongest returns the k players with the greatest average |φ| over the given values, strongest
+// first; of equal ones the earlier. Fewer are returned if there are fewer. Adachi et al. 2024,
+// Appendix F, draw the plane of the strongest two.
 func Strongest(k int, values ...Values) []int {
 	if len(values) == 0 {
 		return nil

@@ -119,8 +119,8 @@ func model(t testing.TB, data gp.Data, name string, lengthscales ...float64) *gp
 	return g
 }
 
-// byPermutations is the definition of a Shapley value: the average over all orders in which the parameters arrive of what
-// each adds. worth takes the coalition as a mask.
+// byPermutations is the definition of a Shapley value: the average over all orders in which the
+// parameters arrive of what each adds. worth takes the coalition as a mask.
 func byPermutations(d int, worth func(coalition int) float64) []float64 {
 	phi := make([]float64, d)
 	order, used := []int{}, make([]bool, d)

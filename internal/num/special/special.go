@@ -2,8 +2,9 @@
 // cancel or underflow: the scaled complementary error function, the logarithm of the normal distribution function, the
 // logistic family, and log h of expected improvement.
 //
-// Every function is defined on the whole line, returns NaN for NaN, and keeps a relative error of about 1e-14; a value
-// that is itself as small as e^(−x²/2) keeps about x²·1e-16. For the normal quantile use gonum's mathext.NormalQuantile, which is accurate.
+// Every function is defined on the whole line, returns NaN for NaN, and keeps a relative error of
+// about 1e-14; a value that is itself as small as e^(−x²/2) keeps about x²·1e-16. For the normal
+// quantile use gonum's mathext.NormalQuantile, which is accurate.
 package special
 
 import "math"
@@ -16,8 +17,8 @@ const (
 	sqrtHalfP = 1.25331413731550025120788264240552262650349 // √(π/2)
 )
 
-// Erfcx returns the scaled complementary error function exp(x²)·erfc(x). It is +Inf below about −26.6 and decreases like
-// 1/(x√π) for large x.
+// Erfcx returns the scaled complementary error function exp(x²)·erfc(x). It is +Inf below about
+// −26.6 and decreases like 1/(x√π) for large x.
 //
 // Up to x = 26 the two factors are representable and are multiplied, with the rounding error of x² put back; beyond it
 // the asymptotic series is used (Abramowitz and Stegun 1964, 7.1.23), whose first omitted term is below 1e-17.

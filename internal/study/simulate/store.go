@@ -57,7 +57,8 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	if t.given, err = campaignSections(def); err != nil {
 		return err
 	}
-	t.given = t.given.With("name", yamltree.Text(name)) // simulated experts answer by it: as it was, they answer as they did
+	// simulated experts answer by it: as it was, they answer as they did
+	t.given = t.given.With("name", yamltree.Text(name))
 	// Nothing real is started: the surrogate stands where the program stood.
 	stand := process.Choose(process.Settings{Command: []string{"surrogate"}})
 	if err := t.give("instrument", definition.Instrument{Steps: def.Instrument.Steps, Driver: stand}); err != nil {
