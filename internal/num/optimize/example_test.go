@@ -43,6 +43,5 @@ func ExampleNewRegion() {
 	})
 	var empty *optimize.InfeasibleError
 	fmt.Println(errors.As(err, &empty), err)
-	// Output: true no point satisfies these constraints together: lower bound of x[0], lower bound
-	// of x[1], lower bound of x[2], equality 0
+	// Output: true no point satisfies these constraints together: lower bound of x[0], lower bound of x[1], lower bound of x[2], equality 0
 }
