@@ -106,7 +106,10 @@ func Options(c format.Compositions, options []events.Option, call func(i int) st
 		draw := func(l layout) func() []string {
 			return func() []string { return sideBySide(c, options, call, width, l) }
 		}
-		return shortest(height, draw(layout{units: true, same: true}), draw(layout{same: true}), draw(layout{same: true, narrow: true}),
+		return shortest(height,
+			draw(layout{units: true, same: true}),
+			draw(layout{same: true}),
+			draw(layout{same: true, narrow: true}),
 			draw(layout{}), draw(layout{narrow: true}))
 	}
 }

@@ -110,7 +110,11 @@ const (
 // fit makes a measurement one that the log can hold.
 func fit(m events.Measurement) events.Measurement {
 	if n := len(m.Unread); n > maxUnread {
-		rest := events.Unread{Field: "…", Reason: fmt.Sprintf("%d more parts could not be used, the first because %s", n-maxUnread, m.Unread[maxUnread].Reason)}
+		rest := events.Unread{
+			Field: "…",
+			Reason: fmt.Sprintf("%d more parts could not be used, the first because %s",
+				n-maxUnread, m.Unread[maxUnread].Reason),
+		}
 		var all strings.Builder
 		for _, u := range m.Unread[maxUnread:] {
 			if all.Len() > 4*maxAside {
@@ -125,14 +129,19 @@ func fit(m events.Measurement) events.Measurement {
 	m.Unread = slices.Clone(m.Unread)
 	for i, u := range m.Unread {
 		left := max(0, maxAside-size)
-		u = events.Unread{Field: Legible(u.Field, 2*MaxName), Text: Legible(u.Text, left), Reason: Legible(u.Reason, MaxCause)}
+		u = events.Unread{
+			Field:  Legible(u.Field, 2*MaxName),
+			Text:   Legible(u.Text, left),
+			Reason: Legible(u.Reason, MaxCause),
+		}
 		size += len(u.Field) + len(u.Text) + len(u.Reason)
 		m.Unread[i] = u
 	}
 	if data, err := json.Marshal(m.Further); err == nil && len(data) > maxFurther {
 		m.Unread = append(m.Unread, events.Unread{
 			Field: "further", Text: Legible(string(data), MaxCause),
-			Reason: fmt.Sprintf("%d quantities are %d bytes, more than the %d that one measurement may have", len(m.Further), len(data), maxFurther),
+			Reason: fmt.Sprintf("%d quantities are %d bytes, more than the %d that one measurement may have",
+				len(m.Further), len(data), maxFurther),
 		})
 		m.Further = nil
 	}

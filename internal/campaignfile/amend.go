@@ -230,18 +230,21 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 		}
 		return "the initial design has been made already"
 	case "instrument":
-		if len(steps) == 2 && (last == "stall_after" || last == "give_up_after") || len(steps) == 3 && last == "reply_within" ||
+		if len(steps) == 2 && (last == "stall_after" || last == "give_up_after") ||
+			len(steps) == 3 && last == "reply_within" ||
 			len(steps) > 2 && steps[1] == "process" && steps[2] == "environment" {
 			return ""
 		}
-		return "measurements of one campaign come from one instrument with one setting; only stall_after, give_up_after, reply_within and the process's environment can change"
+		return "measurements of one campaign come from one instrument with one setting; " +
+			"only stall_after, give_up_after, reply_within and the process's environment can change"
 	case "experts":
 		if len(steps) == 3 && last == "answer_within" {
 			return ""
 		}
 		return "the labels so far are those of these experts; only answer_within can change"
 	case "constraints":
-		return "what was suggested so far satisfies these constraints and no others; tighten bounds or exclude a region instead"
+		return "what was suggested so far satisfies these constraints and no others; " +
+			"tighten bounds or exclude a region instead"
 	case "candidates":
 		return "the list of candidates belongs to the campaign; exclude a region instead"
 	case "objective":
@@ -258,7 +261,8 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 
 func refuseParameter(c events.Change, steps []string) string {
 	if len(steps) < 3 {
-		return "parameters can neither be added nor removed; tighten min and max until they nearly meet to hold one fixed"
+		return "parameters can neither be added nor removed; " +
+			"tighten min and max until they nearly meet to hold one fixed"
 	}
 	from, errFrom := strconv.ParseFloat(c.From, 64)
 	to, errTo := strconv.ParseFloat(c.To, 64)

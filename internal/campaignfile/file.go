@@ -47,7 +47,9 @@ func Parse(reg registry.Registry, name string, data []byte) (*File, error) {
 	return parse(reg, name, data, noFurther)
 }
 
-func parse(reg registry.Registry, name string, data []byte, check func(definition.Campaign) []yamltree.Fault) (*File, error) {
+func parse(
+	reg registry.Registry, name string, data []byte, check func(definition.Campaign) []yamltree.Fault,
+) (*File, error) {
 	root, faults := yamltree.Read(data, fileFormat)
 	if root == nil {
 		return nil, yamltree.NewError(name, data, consequence, faults)
@@ -82,7 +84,10 @@ func noFurther(definition.Campaign) []yamltree.Fault { return nil }
 
 // define has, beside the tree, the faults that were found when it was read, and a further
 // check of the complete definition. It returns all faults.
-func define(reg registry.Registry, root *yamltree.Node, faults []yamltree.Fault, check func(definition.Campaign) []yamltree.Fault) (definition.Campaign, []yamltree.Fault) {
+func define(
+	reg registry.Registry, root *yamltree.Node, faults []yamltree.Fault,
+	check func(definition.Campaign) []yamltree.Fault,
+) (definition.Campaign, []yamltree.Fault) {
 	tree := root.Plain().(map[string]any)
 	expand(reg, tree)
 	var syntax []path // where a fault of form is
@@ -153,7 +158,8 @@ func ambiguous(reg registry.Registry, tree map[string]any) []yamltree.Fault {
 	for i := range experts {
 		expert, _ := experts[i].(map[string]any)
 		if named := several(expert, reg.ChannelNames()); named != nil {
-			faults = append(faults, fault(at("experts", i), fmt.Sprintf("it names more than one way to ask %v", expert["name"]),
+			faults = append(faults, fault(at("experts", i),
+				fmt.Sprintf("it names more than one way to ask %v", expert["name"]),
 				"keep one of "+strings.Join(named, ", ")))
 		}
 	}

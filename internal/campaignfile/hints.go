@@ -64,7 +64,8 @@ func constraintHint(text string) string {
 		}
 		terms = append(terms, m[3]+": "+strings.TrimPrefix(m[1], "+")+coefficient)
 	}
-	how := map[string]string{"<": "at_most", "≤": "at_most", ">": "at_least", "≥": "at_least", "=": "equals"}[strings.TrimSuffix(parts[2], "=")]
+	how := map[string]string{"<": "at_most", "≤": "at_most", ">": "at_least", "≥": "at_least",
+		"=": "equals"}[strings.TrimSuffix(parts[2], "=")]
 	if how == "" {
 		how = "equals"
 	}
@@ -79,7 +80,8 @@ func hintForKey(where path, name string, siblings any) string {
 	case len(where) == 0 && name == "objectives":
 		return "a campaign has one objective: objective: {name: …, goal: maximize}"
 	case parameter && (name == "type" || name == "kind"):
-		return "the kind follows from what is given: min and max, values: [1, 2, 3] (also for whole numbers), or categories: [A, B]"
+		return "the kind follows from what is given: " +
+			"min and max, values: [1, 2, 3] (also for whole numbers), or categories: [A, B]"
 	case parameter && (name == "scale" || name == "log" || name == "transform"):
 		return "parameters vary linearly: for another scale vary the exponent, as in {name: log10_c, min: -3, max: 0}"
 	case parameter && (name == "step" || name == "steps" || name == "resolution"):

@@ -70,7 +70,8 @@ func TestForeignRule(t *testing.T) {
 			t.Errorf("policy: %s: %v, want %q", policy, err, want)
 		}
 	}
-	if _, err := Parse(builtin.Registry(), "c.yaml", file("corners")); err == nil || !strings.Contains(err.Error(), `there is no method "corners"`) {
+	if _, err := Parse(builtin.Registry(), "c.yaml", file("corners")); err == nil ||
+		!strings.Contains(err.Error(), `there is no method "corners"`) {
 		t.Errorf("without the row: %v", err)
 	}
 }

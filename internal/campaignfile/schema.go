@@ -146,7 +146,9 @@ func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]formFault
 				advice = hint
 			}
 			if policy && slices.Contains(methodNames(plain), name) {
-				advice = fmt.Sprintf("write policy: %s, or its parts with their settings: `campaignd methods %s` prints them", name, name)
+				advice = fmt.Sprintf("write policy: %s, or its parts with their settings: "+
+					"`campaignd methods %s` prints them",
+					name, name)
 			}
 			if isChoice(where) {
 				report(where, fmt.Sprintf("there is no rule %q", name), yamltree.Suggest(name, known))

@@ -33,7 +33,10 @@ func Sound(reg registry.Registry, def definition.Campaign) error {
 	}
 	if len(faults) == 0 {
 		for _, c := range Diff(def, Complete(reg, def)) {
-			faults = append(faults, yamltree.Fault{Message: c.Path + ": there is no value", Remedy: "write every default out"})
+			faults = append(faults, yamltree.Fault{
+				Message: c.Path + ": there is no value",
+				Remedy:  "write every default out",
+			})
 		}
 	}
 	if len(faults) == 0 {

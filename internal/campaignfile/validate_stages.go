@@ -14,12 +14,16 @@ func (v *validator) initial() {
 	in, here := v.def.Initial, at("initial")
 	if in.Design == definition.DesignPoints {
 		if len(in.Points) == 0 {
-			v.report(here.To("points"), `the design "points" has no points`, "list the compositions to begin with, or choose sobol or random")
+			v.report(here.To("points"), `the design "points" has no points`,
+				"list the compositions to begin with, or choose sobol or random")
 		} else if in.Experiments != nil && *in.Experiments != len(in.Points) {
-			v.report(here.To("experiments"), fmt.Sprintf("it is %d, and the number of points is %d", *in.Experiments, len(in.Points)), "remove experiments")
+			v.report(here.To("experiments"),
+				fmt.Sprintf("it is %d, and the number of points is %d", *in.Experiments, len(in.Points)),
+				"remove experiments")
 		}
 	} else if len(in.Points) > 0 {
-		v.report(here.To("points"), fmt.Sprintf("the design %q chooses its own points", in.Design), "remove points, or write design: points")
+		v.report(here.To("points"), fmt.Sprintf("the design %q chooses its own points", in.Design),
+			"remove points, or write design: points")
 	}
 	if v.points != nil {
 		for i, p := range in.Points {
@@ -37,7 +41,9 @@ func (v *validator) initial() {
 	case in.Balanced != nil && *in.Balanced:
 		for _, e := range v.def.Experts {
 			if e.Person {
-				v.report(here.To("balanced"), fmt.Sprintf("%s is a person: nobody knows beforehand what a person accepts", e.Name), "balanced is for simulated experts; remove it")
+				v.report(here.To("balanced"),
+					fmt.Sprintf("%s is a person: nobody knows beforehand what a person accepts", e.Name),
+					"balanced is for simulated experts; remove it")
 			}
 		}
 	}
@@ -53,7 +59,9 @@ func (v *validator) policy() {
 		v.rule(part)
 	}
 	if u := v.def.Model.Utility; u != (definition.Utility{}) {
-		v.report(at("model", "utility"), "this policy models no utility: an instrument measures the objective", "remove it, or choose policy: raeubo, eubo or another that models a utility")
+		v.report(at("model", "utility"),
+			"this policy models no utility: an instrument measures the objective",
+			"remove it, or choose policy: raeubo, eubo or another that models a utility")
 	}
 }
 
@@ -93,11 +101,16 @@ func (v *validator) duel() {
 	if n := v.def.Initial.Experiments; n != nil && *n != 0 {
 		v.report(at("initial", "experiments"), "a campaign of comparisons has no experiments", "remove it")
 	}
-	if u := v.def.Model.Utility; u.Posterior != definition.PosteriorLaplace && u.Posterior != "" && u.Link == definition.LinkLogistic {
-		v.report(at("model", "utility", "posterior"), u.Posterior+" is for the probit link", "write link: probit, or posterior: laplace")
+	if u := v.def.Model.Utility; u.Posterior != definition.PosteriorLaplace && u.Posterior != "" &&
+		u.Link == definition.LinkLogistic {
+		v.report(at("model", "utility", "posterior"), u.Posterior+" is for the probit link",
+			"write link: probit, or posterior: laplace")
 	}
-	if in := v.def.Initial; in.Comparisons != nil && v.def.Budget.Comparisons > 0 && *in.Comparisons*len(v.def.Experts) > v.def.Budget.Comparisons {
-		v.report(at("budget", "comparisons"), fmt.Sprintf("%d comparisons are fewer than the %d initial ones", v.def.Budget.Comparisons, *in.Comparisons*len(v.def.Experts)),
+	if in := v.def.Initial; in.Comparisons != nil && v.def.Budget.Comparisons > 0 &&
+		*in.Comparisons*len(v.def.Experts) > v.def.Budget.Comparisons {
+		v.report(at("budget", "comparisons"),
+			fmt.Sprintf("%d comparisons are fewer than the %d initial ones",
+				v.def.Budget.Comparisons, *in.Comparisons*len(v.def.Experts)),
 			"raise the budget, or write fewer initial.comparisons, which each expert makes")
 	}
 }
@@ -112,27 +125,35 @@ func (v *validator) budget() {
 		return
 	}
 	if b.Comparisons != 0 {
-		v.report(at("budget", "comparisons"), "it is for campaigns without an instrument", "use labels to limit how often experts are asked")
+		v.report(at("budget", "comparisons"), "it is for campaigns without an instrument",
+			"use labels to limit how often experts are asked")
 	}
 	if in.Experiments != nil && *in.Experiments*v.def.Replicates > b.Experiments {
 		p := at("budget", "experiments")
-		text := fmt.Sprintf("%d experiments are fewer than the %d of the initial design", b.Experiments, *in.Experiments*v.def.Replicates)
+		text := fmt.Sprintf("%d experiments are fewer than the %d of the initial design",
+			b.Experiments, *in.Experiments*v.def.Replicates)
 		if v.def.Replicates > 1 {
 			text += fmt.Sprintf(" (%d compositions, %d times each)", *in.Experiments, v.def.Replicates)
 		}
 		v.report(p, text, "raise the budget, or lower initial.experiments")
 	}
 	if b.Labels != nil && in.Labels != nil && *in.Labels*len(v.def.Experts) > *b.Labels {
-		v.report(at("budget", "labels"), fmt.Sprintf("%d labels are fewer than the %d initial ones", *b.Labels, *in.Labels*len(v.def.Experts)), "raise the budget, or lower initial.labels")
+		v.report(at("budget", "labels"),
+			fmt.Sprintf("%d labels are fewer than the %d initial ones", *b.Labels, *in.Labels*len(v.def.Experts)),
+			"raise the budget, or lower initial.labels")
 	}
 }
 
 func (v *validator) stop() {
 	s, o := v.def.Stop, v.def.Objective
 	if s.Improvement != nil && s.Window == 0 {
-		v.report(at("stop", "improvement"), "without a window the rule is off", "add window, the number of experiments without improvement")
+		v.report(at("stop", "improvement"), "without a window the rule is off",
+			"add window, the number of experiments without improvement")
 	}
 	if s.Target != nil && (o.Min != nil && *s.Target < *o.Min || o.Max != nil && *s.Target > *o.Max) {
-		v.report(at("stop", "target"), fmt.Sprintf("the target %s lies outside the plausible results of the objective", format.SettingIn(*s.Target, o.Unit)), "correct it, or objective.min and objective.max")
+		v.report(at("stop", "target"),
+			fmt.Sprintf("the target %s lies outside the plausible results of the objective",
+				format.SettingIn(*s.Target, o.Unit)),
+			"correct it, or objective.min and objective.max")
 	}
 }

@@ -72,10 +72,15 @@ func Dial(ctx context.Context, store string) (*Client, error) {
 	switch {
 	case err == nil:
 		return c, nil
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
+	case errors.Is(err, syscall.ECONNREFUSED),
+		errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, fs.ErrNotExist),
+		errors.Is(err, io.EOF):
 		return nil, ErrNobody // left behind by a process that is gone, or going
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, fmt.Errorf("control: the process that holds %s does not answer within %s; look at it, or end it and try again: %w", store, dialTimeout, err)
+		return nil, fmt.Errorf("control: the process that holds %s does not answer within %s; "+
+			"look at it, or end it and try again: %w",
+			store, dialTimeout, err)
 	}
 	return nil, fmt.Errorf("control: %w", err)
 }
@@ -127,7 +132,9 @@ func (c *Client) Follow(ctx context.Context, after events.Position) iter.Seq2[ev
 }
 
 // ReadCampaign implements events.CampaignReader.
-func (c *Client) ReadCampaign(ctx context.Context, campaign string, after events.Sequence) iter.Seq2[events.Event, error] {
+func (c *Client) ReadCampaign(
+	ctx context.Context, campaign string, after events.Sequence,
+) iter.Seq2[events.Event, error] {
 	return c.stream(ctx, url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "campaign": {campaign}})
 }
 
@@ -204,7 +211,8 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	defer response.Body.Close()
 	var l line
 	if err := json.NewDecoder(response.Body).Decode(&l); err != nil || l.Error == nil {
-		return nil, fmt.Errorf("the process that holds the store answered %q: it may be another version of campaignd", response.Status)
+		return nil, fmt.Errorf("the process that holds the store answered %q: it may be another version of campaignd",
+			response.Status)
 	}
 	return nil, l.Error
 }

@@ -128,7 +128,9 @@ func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 	body.DisallowUnknownFields() // what a newer client asks for must not be taken for something else
 	if err := body.Decode(&s); err != nil {
-		answer(w, nil, problem.New(problem.Invalid, "the process that runs the campaign does not understand the request: %w", err))
+		answer(w, nil, problem.New(problem.Invalid,
+			"the process that runs the campaign does not understand the request: %w",
+			err))
 		return
 	}
 	s.Request.Account = peerOf(r.Context())

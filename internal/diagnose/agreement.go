@@ -58,7 +58,8 @@ func overDraws(m *objective.Model, points [][]float64, share func(f []float64) f
 // than a rejected one.
 func agreementOfLabels(m *objective.Model, accepted, rejected [][]float64) *Agreement {
 	na, nr := len(accepted), len(rejected)
-	share, variance := overDraws(m, slices.Concat(accepted, rejected), func(f []float64) float64 { return shareBelow(f[:na], f[na:]) })
+	share, variance := overDraws(m, slices.Concat(accepted, rejected),
+		func(f []float64) float64 { return shareBelow(f[:na], f[na:]) })
 	return newAgreement(share, na*nr, func(theta float64) float64 { return hanleyMcNeil(theta, na, nr) + variance })
 }
 

@@ -202,7 +202,8 @@ func (r *reader) search() {
 	}
 	if f.Slope != nil && *f.Slope > steep {
 		r.find(Doubtful, sayNotConverged, number(*f.Slope)).
-			offer(amend("if this stays, take a rougher kernel", problem.Setting{Key: "model", Value: "{kernel: matern52}"}))
+			offer(amend("if this stays, take a rougher kernel",
+				problem.Setting{Key: "model", Value: "{kernel: matern52}"}))
 	}
 	if f.Jitter > 0 {
 		level := Note
@@ -228,11 +229,15 @@ func (r *reader) outliers() {
 			f.Text += fmt.Sprintf(" Without %s the leave-one-out R² is %s instead of %s.",
 				without, number(*r.d.WithoutOutliers), number(*r.d.LeaveOneOut.R2))
 		}
-		if x := r.v.Campaign.Experiment(o.Experiment); x != nil && x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect {
+		if x := r.v.Campaign.Experiment(o.Experiment); x != nil && x.Flag != nil &&
+			x.Flag.Verdict == events.VerdictSuspect {
 			f.say("It is flagged already.")
 		}
 		f.offer(
-			problem.Remedy{Text: "measure the composition of " + o.Experiment + " again, and tell the result", Action: problem.Tell},
+			problem.Remedy{
+				Text:   "measure the composition of " + o.Experiment + " again, and tell the result",
+				Action: problem.Tell,
+			},
 			exclude(o.Experiment, "if the value was wrong, leave it out"),
 			problem.Remedy{
 				Text:   "if it holds, the objective changes there faster than elsewhere: keep what you saw",
@@ -362,13 +367,16 @@ func (r *reader) expert(e *Expert) {
 	f.titled(what, e.Name)
 	f.Expert = e.Name
 	f.offer(problem.Remedy{
-		Text: "put a wrong answer right", Action: problem.CorrectAnswer, Ways: []string{string(events.LabelAccept), string(events.LabelReject)},
+		Text:   "put a wrong answer right",
+		Action: problem.CorrectAnswer,
+		Ways:   []string{string(events.LabelAccept), string(events.LabelReject)},
 	})
 	width, asks := cobol.WidthOf(r.v.Campaign.Definition.Policy)
 	if asks && width.Gate != nil && *width.Gate {
 		f.say("The policy's gate asks such an expert no more.")
 	} else if asks {
-		f.offer(amend("have the policy notice by itself", problem.Setting{Key: "handover", Value: "{width: {gate: true}}"}))
+		f.offer(amend("have the policy notice by itself",
+			problem.Setting{Key: "handover", Value: "{width: {gate: true}}"}))
 	}
 }
 
@@ -378,7 +386,8 @@ func (r *reader) headline() string {
 		for _, f := range r.d.Findings {
 			if f.Level == r.d.Verdict {
 				return map[Verdict]string{
-					Untested: "There is too little to judge the model by: ", Doubtful: "Take the model with care: ", Unusable: "Do not rely on the model: ",
+					Untested: "There is too little to judge the model by: ",
+					Doubtful: "Take the model with care: ", Unusable: "Do not rely on the model: ",
 				}[f.Level] + f.Title + "."
 			}
 		}
@@ -392,7 +401,8 @@ func (r *reader) headline() string {
 		how, but = "fairly", ", and the model"
 	}
 	c := check.Coverage[len(check.Coverage)-1]
-	return fmt.Sprintf("Compositions it was not shown are predicted %s (leave-one-out R² %s)%s knows how far off it is (%d of %d within its 95 %% intervals).",
+	return fmt.Sprintf("Compositions it was not shown are predicted %s "+
+		"(leave-one-out R² %s)%s knows how far off it is (%d of %d within its 95 %% intervals).",
 		how, number(*check.R2), but, c.Within, len(check.Rows))
 }
 
@@ -413,7 +423,8 @@ func (r *reader) more(n int) []problem.Remedy {
 	}
 	budget := strconv.Itoa(s.Definition.Budget.Experiments + n - max(left, 0))
 	return []problem.Remedy{
-		amend(fmt.Sprintf("for %d more, raise the budget", n), problem.Setting{Key: "budget.experiments", Value: budget}),
+		amend(fmt.Sprintf("for %d more, raise the budget", n),
+			problem.Setting{Key: "budget.experiments", Value: budget}),
 		measure,
 	}
 }

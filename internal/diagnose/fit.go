@@ -58,7 +58,12 @@ func density(def *definition.Campaign, m *objective.Model) (density, slope float
 	data := refit{shift: m.Fit.Shift, scale: m.Fit.Scale}.data(sampleOf(def, m))
 	copy(data.Y, m.Z) // turned over where the campaign maximizes
 	d := len(m.Fit.Lengthscales)
-	h := gp.Hyper{Lengthscales: m.Fit.Lengthscales, OutputScale: m.Fit.OutputScale, Noise: m.Fit.Noise, Mean: m.Fit.Mean}
+	h := gp.Hyper{
+		Lengthscales: m.Fit.Lengthscales,
+		OutputScale:  m.Fit.OutputScale,
+		Noise:        m.Fit.Noise,
+		Mean:         m.Fit.Mean,
+	}
 	grad := make([]float64, d+3)
 	density, err := gp.LogMarginal(data, m.Fit.Kernel, h, grad)
 	if err != nil {

@@ -79,7 +79,9 @@ func explain(ctx context.Context, def *definition.Campaign, m *objective.Model, 
 	return e, err
 }
 
-func (s sample) explain(ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut) (explained, error) {
+func (s sample) explain(
+	ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut,
+) (explained, error) {
 	weigh := func(set []int) (refit, float64, error) {
 		r, err := s.without(set).fit(ctx, def.Model, m.Fit)
 		weight := r.evidence
@@ -121,7 +123,13 @@ func (s sample) explain(ctx context.Context, def *definition.Campaign, m *object
 	for _, k := range set {
 		mean, sd := others.predict(s.x[k], s.sd[k])
 		if z := (s.y[k] - mean) / sd; math.Abs(z) >= outlierZ {
-			e.outliers = append(e.outliers, Outlier{Experiment: m.Observations[k].Experiment, Measured: s.y[k], Predicted: mean, SD: sd, Z: z})
+			e.outliers = append(e.outliers, Outlier{
+				Experiment: m.Observations[k].Experiment,
+				Measured:   s.y[k],
+				Predicted:  mean,
+				SD:         sd,
+				Z:          z,
+			})
 		}
 	}
 	return e, nil

@@ -89,7 +89,12 @@ func (s sample) fit(ctx context.Context, model definition.Model, warm events.Obj
 	data := r.data(s)
 	result, err := gp.Fit(ctx, data, gp.FitConfig{
 		Kernel: model.Kernel, FreeOutputScale: model.FreeOutputScale, Starts: 6, Searches: 2, Seed: 1,
-		Warm: &gp.Hyper{Lengthscales: warm.Lengthscales, OutputScale: warm.OutputScale, Noise: warm.Noise, Mean: warm.Mean},
+		Warm: &gp.Hyper{
+			Lengthscales: warm.Lengthscales,
+			OutputScale:  warm.OutputScale,
+			Noise:        warm.Noise,
+			Mean:         warm.Mean,
+		},
 	})
 	if err != nil {
 		return refit{}, err

@@ -142,7 +142,12 @@ func (s *slicer) sample(value float64, x []float64, point definition.Point) {
 func (s *slicer) see(k int, value float64, beside []float64) {
 	kernel := s.model.Kernel()
 	o := s.model.Observations[k]
-	s.Points = append(s.Points, Seen{Experiment: o.Experiment, X: value, Value: o.Value, Near: kernel.Eval(s.model.X[k], beside) / kernel.OutputScale()})
+	s.Points = append(s.Points, Seen{
+		Experiment: o.Experiment,
+		X:          value,
+		Value:      o.Value,
+		Near:       kernel.Eval(s.model.X[k], beside) / kernel.OutputScale(),
+	})
 }
 
 // effect finds the greatest difference along the slice.

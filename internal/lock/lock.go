@@ -48,7 +48,8 @@ func (e *HeldError) Error() string {
 		if h.Campaign != "" {
 			what = "the campaign " + h.Campaign
 		}
-		who = fmt.Sprintf("%s (process %d of %s since %s, in %s)", what, h.PID, h.User, h.Since.Local().Format(time.DateTime), h.Store)
+		who = fmt.Sprintf("%s (process %d of %s since %s, in %s)",
+			what, h.PID, h.User, h.Since.Local().Format(time.DateTime), h.Store)
 	}
 	return fmt.Sprintf("%s is driven by %s, and the two would disturb each other. Try again when that has ended; "+
 		"if yours is another device, let its program describe an `identity` of its own", e.Device, who)
@@ -70,7 +71,9 @@ func Dir() string {
 // gives it back before the process ends.
 func Take(dir string, h Holder) (release func(), err error) {
 	remedy := func(err error) error {
-		return fmt.Errorf("the lock of %s cannot be taken: %w; set %s to a folder in which everybody who drives the device may write", h.Device, err, Variable)
+		return fmt.Errorf("the lock of %s cannot be taken: %w; "+
+			"set %s to a folder in which everybody who drives the device may write",
+			h.Device, err, Variable)
 	}
 	if err := shared(dir); err != nil {
 		return nil, remedy(err)

@@ -20,7 +20,8 @@ import (
 // which text is read: control characters (C0, DEL, C1) other than the newline, line and
 // paragraph separators, and what controls the direction of text.
 func Unsafe(r rune) bool {
-	return r != '\n' && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
+	return r != '\n' &&
+		(unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
 }
 
 // Find returns the first unsafe character of a text and its offset in bytes; −1 where

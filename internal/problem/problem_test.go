@@ -68,7 +68,8 @@ func TestListsAreWhole(t *testing.T) {
 	}
 	compare("codes", codes, declared(t, "problem.go", func(_, kind string) bool { return kind == "Code" }))
 	compare("actions", actions, declared(t, "remedy.go", func(_, kind string) bool { return kind == "Action" }))
-	compare("ways", Ways(), declared(t, "remedy.go", func(name, _ string) bool { return len(name) > 3 && name[:3] == "Way" }))
+	compare("ways", Ways(), declared(t, "remedy.go",
+		func(name, _ string) bool { return len(name) > 3 && name[:3] == "Way" }))
 }
 
 // Law: an error has the code of what it wraps; what nobody knows is internal.

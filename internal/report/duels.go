@@ -33,7 +33,8 @@ const standings = 24
 // measures nothing is read.
 func (h *history) stand(payload events.Payload) error {
 	def := h.state.Definition
-	if p, ok := payload.(*events.QuestionAnswered); !ok || p.Form != events.FormComparison || def == nil || def.Measures() {
+	if p, ok := payload.(*events.QuestionAnswered); !ok || p.Form != events.FormComparison || def == nil ||
+		def.Measures() {
 		return nil
 	}
 	n := h.compared()
@@ -90,7 +91,9 @@ func (h *history) preferences() (all []preferred) {
 		for k := len(h.decisions) - 1; k >= 0; k-- { // a rule that strikes candidates out says how many it has left
 			if d := h.decisions[k]; d.Elimination != nil && d.Expert == best.Expert {
 				if d.Elimination.Kept > 1 {
-					p.Open = fmt.Sprintf("%d of %s may still be the best: this is the one that its comparisons speak for so far.", d.Elimination.Kept, format.Count(d.Elimination.Candidates, "candidate"))
+					p.Open = fmt.Sprintf("%d of %s may still be the best: "+
+						"this is the one that its comparisons speak for so far.",
+						d.Elimination.Kept, format.Count(d.Elimination.Candidates, "candidate"))
 				}
 				break
 			}
@@ -129,9 +132,19 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 		if q.Form != events.FormComparison {
 			continue
 		}
-		row := comparisonRow{ID: q.ID, Expert: q.Expert, Decision: q.Decision, Answer: h.answerText(q), Comment: q.Comment, Time: format.Time(q.AnsweredAt)}
+		row := comparisonRow{
+			ID:       q.ID,
+			Expert:   q.Expert,
+			Decision: q.Decision,
+			Answer:   h.answerText(q),
+			Comment:  q.Comment,
+			Time:     format.Time(q.AnsweredAt),
+		}
 		for k, o := range q.Options {
-			option := comparisonOption{Name: humans.OptionName(k), Better: len(q.Answer.Order) > 0 && q.Answer.Order[0] == k}
+			option := comparisonOption{
+				Name:   humans.OptionName(k),
+				Better: len(q.Answer.Order) > 0 && q.Answer.Order[0] == k,
+			}
 			for p := range h.def.Parameters {
 				option.Cells = append(option.Cells, h.format.value(p, o.Parameters))
 			}
@@ -200,13 +213,24 @@ func (h *history) figuresCompared() []figure {
 					other = append(other, at)
 				}
 				if total <= manyPoints {
-					c.Spot(at.X, at.Y, fmt.Sprintf("%s, %s: %s\n%s %s", q.ID, q.Expert, h.answerText(q), humans.OptionName(o), h.format.line(q.Options[o].Parameters)), q.ID)
+					c.Spot(at.X, at.Y,
+						fmt.Sprintf("%s, %s: %s\n%s %s", q.ID, q.Expert, h.answerText(q),
+							humans.OptionName(o), h.format.line(q.Options[o].Parameters)),
+						q.ID)
 				}
 			}
 		}
 		chart.Limits(&c.Y, 0.05, values...)
-		c.Points(other, draw.GlyphStyle{Color: chart.White, Radius: crowded(1.9, total), Shape: solid{edge: chart.Gray, width: 0.8}})
-		c.Points(better, draw.GlyphStyle{Color: chart.Gray, Radius: crowded(2.3, total), Shape: solid{edge: chart.White}})
+		c.Points(other, draw.GlyphStyle{
+			Color:  chart.White,
+			Radius: crowded(1.9, total),
+			Shape:  solid{edge: chart.Gray, width: 0.8},
+		})
+		c.Points(better, draw.GlyphStyle{
+			Color:  chart.Gray,
+			Radius: crowded(2.3, total),
+			Shape:  solid{edge: chart.White},
+		})
 		for k, e := range h.def.Experts {
 			color := expertColors[k%len(expertColors)]
 			var anchors plotter.XYs
@@ -230,7 +254,11 @@ func (h *history) figuresCompared() []figure {
 			c.Line(line, color, 2)
 			c.End(line[len(line)-1].Y, e.Name, color)
 		}
-		figures = append(figures, figure{ID: fmt.Sprintf("compared-%d", i+1), Title: p.Description, SVG: c.SVG("Comparisons along " + p.Name)})
+		figures = append(figures, figure{
+			ID:    fmt.Sprintf("compared-%d", i+1),
+			Title: p.Description,
+			SVG:   c.SVG("Comparisons along " + p.Name),
+		})
 	}
 	return figures
 }
@@ -264,8 +292,14 @@ func (h *history) figureKept() (figure, bool) {
 	c.Line(kept, chart.Blue, 2)
 	last := kept[len(kept)-1]
 	c.End(last.Y, fmt.Sprintf("%g left", last.Y), chart.Blue)
-	return figure{ID: "kept", Title: "Candidates that may be best", Wide: true, SVG: c.SVG("Candidates that may be best, over the comparisons"),
-		Caption: "A round ends with the elimination of every candidate that is worse than another beyond doubt (Kayal et al. 2025, Alg. 1)."}, true
+	return figure{
+		ID:    "kept",
+		Title: "Candidates that may be best",
+		Wide:  true,
+		SVG:   c.SVG("Candidates that may be best, over the comparisons"),
+		Caption: "A round ends with the elimination of every candidate " +
+			"that is worse than another beyond doubt (Kayal et al. 2025, Alg. 1).",
+	}, true
 }
 
 // figuresUtility draws the utility of each expert along every parameter, each
@@ -351,7 +385,11 @@ func (h *history) figuresUtility(ctx context.Context) ([]figure, error) {
 				c.End(line.mean[len(line.mean)-1], h.def.Experts[line.expert].Name, color)
 			}
 		}
-		figures = append(figures, figure{ID: fmt.Sprintf("utility-%d", i+1), Title: p.Description, SVG: c.SVG("Utility along " + p.Name)})
+		figures = append(figures, figure{
+			ID:    fmt.Sprintf("utility-%d", i+1),
+			Title: p.Description,
+			SVG:   c.SVG("Utility along " + p.Name),
+		})
 	}
 	return figures, nil
 }

@@ -125,7 +125,10 @@ func (h *history) figureLabels() (figure, bool) {
 	f := figure{ID: "labels", Title: "Labels asked over time", SVG: c.SVG("Questions asked over time")}
 	for k := range outcomes {
 		if len(points[k]) > 0 {
-			f.Legend = append(f.Legend, legendEntry{glyphSVG(styles[k], outcomeNames[k]), fmt.Sprintf("%s (%d)", outcomeNames[k], len(points[k]))})
+			f.Legend = append(f.Legend, legendEntry{
+				glyphSVG(styles[k], outcomeNames[k]),
+				fmt.Sprintf("%s (%d)", outcomeNames[k], len(points[k])),
+			})
 		}
 	}
 	f.Caption = "Questions the policy put, each at the experiment it preceded."
@@ -174,7 +177,9 @@ func (h *history) figureTrust() (figure, bool) {
 	c.Y.Min, c.Y.Max = 0, 1.05
 	c.Y.Tick.Marker = chart.Ticks{Want: 5}
 	return figure{ID: "trust", Title: "Whether their labels help", SVG: c.SVG("Probability that the labels help"),
-		Caption: "How probable it is, at each decision, that an expert's rejections go with bad results and not with nothing or with good ones. A third is assumed of anybody."}, true
+		Caption: "How probable it is, at each decision, " +
+			"that an expert's rejections go with bad results and not with nothing or with good ones. " +
+			"A third is assumed of anybody."}, true
 }
 
 // figureWeight draws the dual variable λ of each expert.
@@ -218,7 +223,10 @@ func (h *history) figureWeight() (figure, bool) {
 	c.Y.Max += 0.1 * (c.Y.Max - c.Y.Min)
 	c.Y.Tick.Marker = chart.Ticks{Want: 5}
 	return figure{ID: "weight", Title: "Weight λ of the belief", SVG: c.SVG("Dual variable over time"),
-		Caption: "λ, the dual variable, weighs the expert's belief in the aided choice (Xu et al. 2024, Alg. 1). It is no measure of trust: it falls while the expert may accept the aided candidate (lower belief bound below 0), and grows where the belief says reject."}, true
+		Caption: "λ, the dual variable, weighs the expert's belief in the aided choice " +
+			"(Xu et al. 2024, Alg. 1). It is no measure of trust: " +
+			"it falls while the expert may accept the aided candidate (lower belief bound below 0), " +
+			"and grows where the belief says reject."}, true
 }
 
 // figureWidths draws how wide the belief was at each aided candidate, against
@@ -234,8 +242,16 @@ func (h *history) figureWidths() (figure, bool) {
 	kinds := []kind{
 		{"asked", draw.GlyphStyle{Color: chart.Blue, Radius: 3, Shape: solid{edge: chart.White}}},
 		{"run unasked", draw.GlyphStyle{Color: chart.Orange, Radius: 3.9, Shape: solid{corners: 4, edge: chart.White}}},
-		{"run as the expert wished", draw.GlyphStyle{Color: chart.Green, Radius: 3.9, Shape: solid{corners: 3, edge: chart.White}}},
-		{"refused, unaided run", draw.GlyphStyle{Color: chart.White, Radius: 2.8, Shape: solid{edge: chart.Muted, width: 1.2}}},
+		{"run as the expert wished", draw.GlyphStyle{
+			Color:  chart.Green,
+			Radius: 3.9,
+			Shape:  solid{corners: 3, edge: chart.White},
+		}},
+		{"refused, unaided run", draw.GlyphStyle{
+			Color:  chart.White,
+			Radius: 2.8,
+			Shape:  solid{edge: chart.Muted, width: 1.2},
+		}},
 	}
 	points := make([]plotter.XYs, len(kinds))
 	values := []float64{0}
@@ -249,7 +265,9 @@ func (h *history) figureWidths() (figure, bool) {
 		switch {
 		case d.Form == events.FormLabel || d.Form == events.FormComparison:
 			k = 0
-		case d.Rule == policies.RuleAccepted || d.Rule == policies.RuleChosen && d.Chosen == policies.Aided || d.Rule == policies.RuleAskedBefore && d.Chosen == policies.Aided:
+		case d.Rule == policies.RuleAccepted,
+			d.Rule == policies.RuleChosen && d.Chosen == policies.Aided,
+			d.Rule == policies.RuleAskedBefore && d.Chosen == policies.Aided:
 			k = 2
 		case d.Chosen == policies.Aided:
 			k = 1
@@ -257,8 +275,10 @@ func (h *history) figureWidths() (figure, bool) {
 		width := aided.Belief.Upper - aided.Belief.Lower
 		points[k] = append(points[k], plotter.XY{X: d.spot, Y: width})
 		values = append(values, width)
-		c.Spot(d.spot, width, fmt.Sprintf("%s: %s, interval %s to %s\n%s", d.Decision, d.Rule,
-			chart.Typeset(format.Significant(aided.Belief.Lower, 3)), chart.Typeset(format.Significant(aided.Belief.Upper, 3)), h.format.line(aided.Parameters)), d.Decision)
+		lower := chart.Typeset(format.Significant(aided.Belief.Lower, 3))
+		upper := chart.Typeset(format.Significant(aided.Belief.Upper, 3))
+		c.Spot(d.spot, width, fmt.Sprintf("%s: %s, interval %s to %s\n%s",
+			d.Decision, d.Rule, lower, upper, h.format.line(aided.Parameters)), d.Decision)
 	}
 	if len(values) == 1 {
 		return figure{}, false
@@ -282,7 +302,10 @@ func (h *history) figureWidths() (figure, bool) {
 	for k := range kinds {
 		c.Points(points[k], kinds[k].style)
 		if n := len(points[k]); n > 0 {
-			f.Legend = append(f.Legend, legendEntry{glyphSVG(kinds[k].style, kinds[k].name), fmt.Sprintf("%s (%d)", kinds[k].name, n)})
+			f.Legend = append(f.Legend, legendEntry{
+				glyphSVG(kinds[k].style, kinds[k].name),
+				fmt.Sprintf("%s (%d)", kinds[k].name, n),
+			})
 		}
 	}
 	f.SVG = c.SVG("Width of the belief interval over time")

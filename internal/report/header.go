@@ -23,9 +23,12 @@ func (h *history) statusText() string {
 	switch s.Status {
 	case campaign.Completed:
 		reasons := map[string]string{
-			events.CompletedBudget: "the budget of experiments is spent", events.CompletedTime: "the budget of time is spent",
-			events.CompletedTarget: "the target is reached", events.CompletedConverged: "no further improvement was seen",
-			events.CompletedExhausted: "every candidate has been measured or excluded", events.CompletedIdentified: "the best composition is identified",
+			events.CompletedBudget:     "the budget of experiments is spent",
+			events.CompletedTime:       "the budget of time is spent",
+			events.CompletedTarget:     "the target is reached",
+			events.CompletedConverged:  "no further improvement was seen",
+			events.CompletedExhausted:  "every candidate has been measured or excluded",
+			events.CompletedIdentified: "the best composition is identified",
 		}
 		if !h.def.Measures() {
 			reasons[events.CompletedBudget] = "the budget of comparisons is spent"
@@ -135,7 +138,8 @@ func (h *history) facts() [][2]string {
 func (h *history) span(until time.Time) string {
 	text := format.Duration(until.Sub(h.state.DefinedAt))
 	if h.idle > 0 {
-		text = format.Duration(until.Sub(h.state.DefinedAt)-h.idle) + ", and " + format.Duration(h.idle) + " between an end and its continuation"
+		text = format.Duration(until.Sub(h.state.DefinedAt)-h.idle) + ", and " + format.Duration(h.idle) +
+			" between an end and its continuation"
 	}
 	return text
 }

@@ -205,12 +205,14 @@ func (h *history) auditCommands(store string) []command {
 		{"campaignd replay " + store + " --json", "prints the state of the campaign and the digest below"},
 	}
 	if n := len(h.decisions); n > 0 {
-		commands = append(commands, command{"campaignd explain " + store + " " + h.decisions[n-1].Decision, "explains one decision"})
+		commands = append(commands, command{"campaignd explain " + store + " " + h.decisions[n-1].Decision,
+			"explains one decision"})
 	}
 	if !h.def.Measures() {
 		return append(commands, command{"campaignd export " + store, "writes the comparisons as a table"})
 	}
-	return append(commands, command{"campaignd predict " + store + " --at points.csv", "asks the model at compositions of your own"})
+	return append(commands, command{"campaignd predict " + store + " --at points.csv",
+		"asks the model at compositions of your own"})
 }
 
 // quote writes a path as one word of a shell.

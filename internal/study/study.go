@@ -23,7 +23,9 @@ import (
 
 // Define returns the complete definition of a campaign on a task with its
 // simulated instrument, after the given changes.
-func Define(task string, seed uint64, experiments int, changes ...func(*definition.Campaign)) (definition.Campaign, error) {
+func Define(
+	task string, seed uint64, experiments int, changes ...func(*definition.Campaign),
+) (definition.Campaign, error) {
 	t, ok := tasks.Lookup(task)
 	if !ok {
 		return definition.Campaign{}, fmt.Errorf("there is no task %q; the tasks are %v", task, tasks.Names())
@@ -131,7 +133,9 @@ func Clock() func() time.Time {
 // campaign where the log does not hold it. instrument may be nil for the
 // simulated one; where it is another one, the campaign that is opened names it
 // as a program of its own, since an audit holds the log to the definition.
-func Runner(ctx context.Context, log events.Log, def definition.Campaign, instrument instruments.Instrument) (*engine.Runner, error) {
+func Runner(
+	ctx context.Context, log events.Log, def definition.Campaign, instrument instruments.Instrument,
+) (*engine.Runner, error) {
 	if instrument == nil && def.Instrument.Driver.Name == simulated.Name {
 		var err error
 		if instrument, err = simulated.Driver.Open(ctx, def, instruments.Environment{}); err != nil {
@@ -158,7 +162,8 @@ func Runner(ctx context.Context, log events.Log, def definition.Campaign, instru
 				def = campaignfile.Complete(builtin.Registry(), def)
 			}
 		}
-		if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", epoch, ""); err != nil {
+		if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", epoch,
+			""); err != nil {
 			return nil, err
 		}
 	}

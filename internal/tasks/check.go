@@ -72,7 +72,8 @@ func (t Task) checkParameter(p definition.Parameter, here definition.Path) []def
 		if want.Unit == "" {
 			remedy = "remove unit"
 		}
-		report(here.To("unit"), fmt.Sprintf("the task %s has %s in %q, not in %q", t.Name, p.Name, want.Unit, p.Unit), remedy)
+		report(here.To("unit"),
+			fmt.Sprintf("the task %s has %s in %q, not in %q", t.Name, p.Name, want.Unit, p.Unit), remedy)
 	}
 	within := fmt.Sprintf("the task %s has %s from %s to %s", t.Name, p.Name,
 		format.Setting(*want.Min), format.SettingIn(*want.Max, want.Unit))

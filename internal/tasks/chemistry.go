@@ -26,8 +26,9 @@ func CasteelAmis(m, mmax, kmax, a, b float64) float64 {
 func electrolyte() Task {
 	const a, b = 0.92615, -0.14833
 	return Task{
-		Name:        "electrolyte",
-		Description: "conductivity of LiPF6 in EC, DMC and EMC at 25–30 °C: a Casteel–Amis fit to the Advanced Electrolyte Model",
+		Name: "electrolyte",
+		Description: "conductivity of LiPF6 in EC, DMC and EMC at 25–30 °C: " +
+			"a Casteel–Amis fit to the Advanced Electrolyte Model",
 		Parameters: []definition.Parameter{
 			parameter("lipf6", "mol/kg", 0.2, 2.1, "molality of LiPF6"),
 			parameter("ec", "kg/kg", 0.30, 0.52, "mass fraction of EC in the solvent"),

@@ -46,7 +46,8 @@ func ackley4() Task {
 }
 
 func ackley6() Task {
-	t := box("ackley6", "Ackley's function in 6 dimensions (Sinaga et al. 2026, §6), on its usual box [−32.768, 32.768]",
+	t := box("ackley6", "Ackley's function in 6 dimensions (Sinaga et al. 2026, §6), "+
+		"on its usual box [−32.768, 32.768]",
 		6, -32.768, 32.768, ackley)
 	t.Best = Extreme{At: make([]float64, 6), Value: 0}
 	// Both terms fall with their mean: far out, with every cosine near −1.
@@ -58,7 +59,8 @@ func ackley6() Task {
 // holder2 is Xu et al. 2024, Eq. 72, with the sign turned so that it is
 // minimized.
 func holder2() Task {
-	t := box("holder2", "Hölder's table in 2 dimensions (Xu et al. 2024, Eq. 72, with the sign for minimizing)", 2, 0, 10,
+	t := box("holder2", "Hölder's table in 2 dimensions "+
+		"(Xu et al. 2024, Eq. 72, with the sign for minimizing)", 2, 0, 10,
 		func(x []float64) float64 {
 			r := math.Hypot(x[0], x[1])
 			return -math.Abs(math.Sin(x[0]) * math.Cos(x[1]) * math.Exp(math.Abs(1-r/math.Pi)))
@@ -121,7 +123,8 @@ func rosenbrock3() Task {
 // styblinski3 is Adachi et al. 2024, Eq. 105. Its optimum is −39.166166 d; the
 // paper prints it without the sign.
 func styblinski3() Task {
-	t := box("styblinski3", "the function of Styblinski and Tang in 3 dimensions (Adachi et al. 2024, Eq. 105)", 3, -5, 5,
+	t := box("styblinski3", "the function of Styblinski and Tang in 3 dimensions "+
+		"(Adachi et al. 2024, Eq. 105)", 3, -5, 5,
 		func(x []float64) float64 {
 			var sum float64
 			for _, v := range x {

@@ -63,13 +63,16 @@ func rkhs(family, words string, best, worst Extreme) Task {
 }
 
 func rkhsRBF() Task {
-	return rkhs("rbf", "squared-exponential", Extreme{At: []float64{0.35248052}, Value: 0.973315356979}, Extreme{At: []float64{0}, Value: -0.468963725744})
+	return rkhs("rbf", "squared-exponential", Extreme{At: []float64{0.35248052}, Value: 0.973315356979},
+		Extreme{At: []float64{0}, Value: -0.468963725744})
 }
 
 func rkhsMatern52() Task {
-	return rkhs("matern52", "Matérn 5/2", Extreme{At: []float64{0.34415840}, Value: 0.968670883309}, Extreme{At: []float64{0}, Value: -0.47250956007})
+	return rkhs("matern52", "Matérn 5/2", Extreme{At: []float64{0.34415840}, Value: 0.968670883309},
+		Extreme{At: []float64{0}, Value: -0.47250956007})
 }
 
 func rkhsMatern32() Task {
-	return rkhs("matern32", "Matérn 3/2", Extreme{At: []float64{0.33878142}, Value: 0.965365347243}, Extreme{At: []float64{0}, Value: -0.473107929138})
+	return rkhs("matern32", "Matérn 3/2", Extreme{At: []float64{0.33878142}, Value: 0.965365347243},
+		Extreme{At: []float64{0}, Value: -0.473107929138})
 }

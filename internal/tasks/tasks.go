@@ -121,7 +121,8 @@ func (t Task) coordinates(p definition.Point) ([]float64, error) {
 		}
 		tol := slack * (*par.Max - *par.Min)
 		if f < *par.Min-tol || f > *par.Max+tol {
-			return nil, fmt.Errorf("%w: %s = %v is outside %g to %g %s", ErrPoint, par.Name, v, *par.Min, *par.Max, par.Unit)
+			return nil, fmt.Errorf("%w: %s = %v is outside %g to %g %s",
+				ErrPoint, par.Name, v, *par.Min, *par.Max, par.Unit)
 		}
 		x[i] = f
 	}

@@ -39,7 +39,8 @@ func TestExtremes(t *testing.T) {
 					t.Errorf("%s: value at %v is %.12g, stored %.12g", c.what, c.e.At, v, c.e.Value)
 				}
 				if found := search(task, c.sign, starts); c.sign*found.Value < c.sign*c.e.Value-tol {
-					t.Errorf("%s: the search found %.12g at %.8g, stored %.12g", c.what, found.Value, found.At, c.e.Value)
+					t.Errorf("%s: the search found %.12g at %.8g, stored %.12g",
+						c.what, found.Value, found.At, c.e.Value)
 				}
 			}
 		})

@@ -72,7 +72,8 @@ func Setup(ctx context.Context, version string) (shutdown func(context.Context) 
 	// What the environment says comes last, and so wins.
 	source, err := resource.New(ctx,
 		resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", "campaignd"), attribute.String("service.version", version)),
+		resource.WithAttributes(attribute.String("service.name", "campaignd"),
+			attribute.String("service.version", version)),
 		resource.WithFromEnv())
 	if err != nil {
 		return shutdown, fmt.Errorf("telemetry: OTEL_RESOURCE_ATTRIBUTES: %w", err)
@@ -173,7 +174,8 @@ func wantedSignal(signal string) (bool, error) {
 		case "http/protobuf", "http/json":
 			return true, nil
 		default:
-			return false, fmt.Errorf("telemetry: %s is %q; campaignd speaks \"http/protobuf\" or \"http/json\"", name, protocol)
+			return false, fmt.Errorf("telemetry: %s is %q; campaignd speaks \"http/protobuf\" or \"http/json\"",
+				name, protocol)
 		}
 	}
 	return true, nil

@@ -377,7 +377,8 @@ func broken(n *Node, c constraint) (message, remedy string) {
 		}
 	case "maxItems":
 		if n.IsList() && len(n.Items) > c.count() {
-			return fmt.Sprintf("the list has %d entries", len(n.Items)), fmt.Sprintf("at most %d are possible", c.count())
+			return fmt.Sprintf("the list has %d entries", len(n.Items)),
+				fmt.Sprintf("at most %d are possible", c.count())
 		}
 	case "uniqueItems":
 		return twice(n)

@@ -137,7 +137,12 @@ func FromValue(value any) (*Node, error) {
 func of(p Path, plain any) *Node {
 	switch value := plain.(type) {
 	case map[string]any:
-		n := &Node{Path: p, kind: mappingKind, keys: slices.Sorted(maps.Keys(value)), fields: make(map[string]*Node, len(value))}
+		n := &Node{
+			Path:   p,
+			kind:   mappingKind,
+			keys:   slices.Sorted(maps.Keys(value)),
+			fields: make(map[string]*Node, len(value)),
+		}
 		for name, field := range value {
 			n.fields[name] = of(p.To(name), field)
 		}

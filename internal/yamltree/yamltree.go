@@ -58,7 +58,8 @@ func Read(data []byte, format Format) (*Node, []Fault) {
 			continue
 		}
 		if body != nil {
-			r.fault(nil, placeOf(doc.Body), "the file holds more than one document", "describe one "+format.Subject+" in one file, without further --- lines")
+			r.fault(nil, placeOf(doc.Body), "the file holds more than one document",
+				"describe one "+format.Subject+" in one file, without further --- lines")
 			continue
 		}
 		body = doc.Body
@@ -72,7 +73,8 @@ func Read(data []byte, format Format) (*Node, []Fault) {
 	}
 	if !root.IsMapping() {
 		if !root.Faulty {
-			r.fault(nil, root.Place, format.Name+" is a mapping (key: value), and this is "+root.Describe(), format.Begin)
+			r.fault(nil, root.Place, format.Name+" is a mapping (key: value), and this is "+root.Describe(),
+				format.Begin)
 		}
 		return nil, r.faults
 	}
@@ -144,10 +146,14 @@ func (r *reader) count(p Path, where Place) bool {
 	case r.exceeded:
 	case len(p) > maxDepth:
 		r.exceeded = true
-		r.fault(p, where, fmt.Sprintf("lists and mappings lie more than %d deep in each other once aliases are written out", maxDepth), "write less of it with aliases")
+		r.fault(p, where,
+			fmt.Sprintf("lists and mappings lie more than %d deep in each other once aliases are written out",
+				maxDepth),
+			"write less of it with aliases")
 	case r.nodes > maxNodes && len(r.anchors) == 0:
 		r.exceeded = true
-		r.fault(p, where, fmt.Sprintf("the file holds more than %d values", maxNodes), "long lists of compositions go into a CSV file")
+		r.fault(p, where, fmt.Sprintf("the file holds more than %d values", maxNodes),
+			"long lists of compositions go into a CSV file")
 	case r.nodes > maxNodes:
 		r.exceeded = true
 		r.fault(p, where, "the file is too large once its aliases are written out", "write less of it with aliases")
@@ -206,7 +212,9 @@ func unprintable(what, text string) (message, remedy string) {
 	if offset < 0 {
 		return "", ""
 	}
-	return fmt.Sprintf("the %s holds a character that cannot be seen, U+%04X (%s)", what, c, plaintext.Name(c)), "remove it"
+	message = fmt.Sprintf("the %s holds a character that cannot be seen, U+%04X (%s)",
+		what, c, plaintext.Name(c))
+	return message, "remove it"
 }
 
 // alias returns what an anchor stands for, at the place of the alias.
@@ -265,7 +273,8 @@ func (r *reader) mapping(out *Node, entries []*ast.MappingValueNode) {
 		name := keyName(entry.Key)
 		at := out.Path.To(name)
 		if first, twice := out.fields[name]; twice {
-			r.fault(at, where, fmt.Sprintf("the key %q stands here twice", name), fmt.Sprintf("it is on line %d already; keep one of them", first.Key.Line))
+			r.fault(at, where, fmt.Sprintf("the key %q stands here twice", name),
+				fmt.Sprintf("it is on line %d already; keep one of them", first.Key.Line))
 			continue
 		}
 		field := &Node{Path: at, Place: where, Faulty: true}

@@ -67,7 +67,8 @@ func named(e Env, q humans.Question) [answersOfAForm]humans.Reply {
 
 func lacksPoints(e Env, q humans.Question) error {
 	if e.Person != nil && len(e.allowed(q)) < 2 {
-		return errors.New("humantest: a pinpoint needs two different compositions that are Allowed among those of the Questions")
+		return errors.New("humantest: a pinpoint needs two different compositions " +
+			"that are Allowed among those of the Questions")
 	}
 	return nil
 }
@@ -143,7 +144,8 @@ func comparison(ctx context.Context, s *session) error {
 	}
 	for first := range like.Options {
 		q := s.renamed(like)
-		if _, err := s.answered(ctx, q, humans.Reply{Answer: events.Answer{Order: best(first, len(like.Options))}}); err != nil {
+		if _, err := s.answered(ctx, q,
+			humans.Reply{Answer: events.Answer{Order: best(first, len(like.Options))}}); err != nil {
 			return err
 		}
 	}
@@ -173,7 +175,8 @@ func pinpoint(ctx context.Context, s *session) error {
 				return err
 			}
 			if a.Answer.Point != nil && allowed != nil && allowed(a.Answer.Point) != nil {
-				return fmt.Errorf("question %s: the composition %v is not allowed: %w", q.ID, a.Answer.Point, allowed(a.Answer.Point))
+				return fmt.Errorf("question %s: the composition %v is not allowed: %w",
+					q.ID, a.Answer.Point, allowed(a.Answer.Point))
 			}
 		}
 		return nil

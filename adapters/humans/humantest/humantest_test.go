@@ -121,7 +121,10 @@ func (d *desk) Examples(ctx context.Context, n int, balanced bool) ([]humans.Exa
 		if d.fault == "whims" {
 			d.examples++
 		}
-		out = append(out, humans.Example{Point: definition.Point{"x": definition.Number(float64(k + d.examples))}, Label: label})
+		out = append(out, humans.Example{
+			Point: definition.Point{"x": definition.Number(float64(k + d.examples))},
+			Label: label,
+		})
 	}
 	return out, nil
 }
@@ -198,7 +201,8 @@ func questionsOfAllForms() []humans.Question {
 	}
 	compare := humans.Question{Campaign: "desk", Expert: "ada", Form: events.FormComparison}
 	for n := range 3 {
-		compare.Options = append(compare.Options, events.Option{Parameters: definition.Point{"x": definition.Number(float64(n))}})
+		compare.Options = append(compare.Options,
+			events.Option{Parameters: definition.Point{"x": definition.Number(float64(n))}})
 	}
 	return append(questions, compare, humans.Question{
 		Campaign: "desk", Expert: "ada", Form: events.FormPinpoint, Allowed: func(p definition.Point) error {

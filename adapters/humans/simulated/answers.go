@@ -113,7 +113,9 @@ const maxPinpoint = 20_000
 // pinpoint draws a composition from the belief: random compositions, the first
 // that the expert accepts. An expert who accepts none of very many names the one
 // they would accept most readily.
-func (r *Reviewer) pinpoint(ctx context.Context, id string, allowed func(definition.Point) error) (definition.Point, error) {
+func (r *Reviewer) pinpoint(
+	ctx context.Context, id string, allowed func(definition.Point) error,
+) (definition.Point, error) {
 	var best definition.Point
 	least := math.Inf(1)
 	for drawn := 0; drawn < maxPinpoint; drawn += chunk {

@@ -35,7 +35,8 @@ func (r *Reviewer) Examples(ctx context.Context, n int, balanced bool) ([]humans
 			return nil, err
 		}
 		if drawn >= maxSampled {
-			return nil, fmt.Errorf("%w: of %d random compositions expert %s labeled too few as wanted (missing: %d to accept, %d to reject); set balanced: false",
+			return nil, fmt.Errorf("%w: of %d random compositions expert %s labeled too few as wanted "+
+				"(missing: %d to accept, %d to reject); set balanced: false",
 				ErrExamples, drawn, r.name, want[events.LabelAccept], want[events.LabelReject])
 		}
 		points := r.sample(chunk, r.word("sample", fmt.Sprint(drawn/chunk)))

@@ -90,14 +90,17 @@ func (k Knowledge) Rank(p definition.Point) (float64, error) {
 //
 // An expert wants what the campaign wants: where its goal is the opposite of
 // the task's, so is the expert's ranking.
-func New(e definition.Expert, def definition.Campaign, sample func(n int, seed uint64) []definition.Point) (*Reviewer, error) {
+func New(
+	e definition.Expert, def definition.Campaign, sample func(n int, seed uint64) []definition.Point,
+) (*Reviewer, error) {
 	settings, err := settingsOf(e)
 	if err != nil {
 		return nil, err
 	}
 	name := cmp.Or(settings.Task, measured(&def))
 	if name == "" {
-		return nil, fault(e, "say which task it knows, since no simulated instrument does; the tasks are %v", tasks.Names())
+		return nil, fault(e, "say which task it knows, since no simulated instrument does; the tasks are %v",
+			tasks.Names())
 	}
 	task, ok := tasks.Lookup(name)
 	if !ok {
@@ -109,7 +112,8 @@ func New(e definition.Expert, def definition.Campaign, sample func(n int, seed u
 	}
 	for _, p := range task.Parameters {
 		if q, ok := have[p.Name]; !ok || q.Unit != p.Unit || len(have) != len(task.Parameters) {
-			return nil, fault(e, "the task %s has other parameters than the campaign, or other units (%s in %q)", name, p.Name, p.Unit)
+			return nil, fault(e, "the task %s has other parameters than the campaign, or other units (%s in %q)",
+				name, p.Name, p.Unit)
 		}
 	}
 	ordered := def
@@ -117,12 +121,19 @@ func New(e definition.Expert, def definition.Campaign, sample func(n int, seed u
 	for _, p := range task.Parameters {
 		ordered.Parameters = append(ordered.Parameters, have[p.Name])
 	}
-	return Knowing(e, ordered, Knowledge{Value: task.Value, Best: task.Best.Value, Worst: task.Worst.Value, Goal: task.Objective.Goal}, sample)
+	return Knowing(e, ordered, Knowledge{
+		Value: task.Value,
+		Best:  task.Best.Value,
+		Worst: task.Worst.Value,
+		Goal:  task.Objective.Goal,
+	}, sample)
 }
 
 // Knowing returns the simulated expert that e describes, who knows what is given
 // instead of a test problem; sample is that of [New].
-func Knowing(e definition.Expert, def definition.Campaign, knows Knowledge, sample func(n int, seed uint64) []definition.Point) (*Reviewer, error) {
+func Knowing(
+	e definition.Expert, def definition.Campaign, knows Knowledge, sample func(n int, seed uint64) []definition.Point,
+) (*Reviewer, error) {
 	settings, err := settingsOf(e)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,8 @@ func (r *Reviewer) Describe() humans.Description {
 // error wraps [console.ErrClosed] where nobody can answer.
 func (r *Reviewer) Ask(ctx context.Context, q humans.Question) (humans.Reply, error) {
 	if q.Expert != r.expert {
-		return humans.Reply{}, fmt.Errorf("question %s is to %q, and %q is asked in this terminal", q.ID, q.Expert, r.expert)
+		return humans.Reply{}, fmt.Errorf("question %s is to %q, and %q is asked in this terminal",
+			q.ID, q.Expert, r.expert)
 	}
 	r.mu.Lock()
 	once := r.questions[q.ID]
@@ -83,7 +84,8 @@ func form(q humans.Question, now time.Time) console.Form {
 	f.Expires = q.Expires
 	if !q.Expires.IsZero() {
 		left := max(q.Expires.Sub(now), 0).Round(time.Second)
-		more(&f, fmt.Sprintf("answer within %v, by %s; then the campaign goes on without you", left, q.Expires.Local().Format("15:04:05")))
+		more(&f, fmt.Sprintf("answer within %v, by %s; then the campaign goes on without you",
+			left, q.Expires.Local().Format("15:04:05")))
 	}
 	return f
 }

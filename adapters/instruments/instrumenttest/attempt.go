@@ -73,9 +73,11 @@ func (s *Session) persist(ctx context.Context, check Check, result *Result) (err
 			return err
 		case result.Unjudged || check.Name == "measure" && attempt == attempts:
 			result.Unjudged = true
-			return skip("it could not be judged: no attempt of %d had a measurement to judge by; the last: %v", attempt, err)
+			return skip("it could not be judged: no attempt of %d had a measurement to judge by; the last: %v",
+				attempt, err)
 		case attempt == 2*attempts:
-			return fmt.Errorf("none of %d attempts had a measurement, and every undisturbed command did; the last: %v", attempt, err)
+			return fmt.Errorf("none of %d attempts had a measurement, and every undisturbed command did; the last: %v",
+				attempt, err)
 		}
 	}
 }

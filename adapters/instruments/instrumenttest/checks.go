@@ -226,7 +226,9 @@ func lostConfirmation(ctx context.Context, s *Session) error {
 		if fate, ok, err := s.fate(ctx, cmd); err != nil {
 			return fmt.Errorf("its Recover: %w", err)
 		} else if ok && fate == instruments.FateUnknown {
-			s.remark("after a lost confirmation the instrument does not know the command %s: a person would have to look", cmd.ID)
+			s.remark("after a lost confirmation the instrument does not know the command %s: "+
+				"a person would have to look",
+				cmd.ID)
 			continue
 		}
 		if err := s.start(ctx, cmd); err != nil {
@@ -265,9 +267,13 @@ func outOfLimits(ctx context.Context, s *Session) error {
 			err := s.start(ctx, cmd)
 			switch {
 			case err == nil:
-				return fmt.Errorf("%s = %g %s is outside its limits and was accepted", spec.Name, *limit+beyond, spec.Unit)
+				return fmt.Errorf("%s = %g %s is outside its limits and was accepted",
+					spec.Name, *limit+beyond, spec.Unit)
 			case !errors.Is(err, instruments.ErrRefused):
-				return fmt.Errorf("%s = %g %s is outside its limits and was not refused in so many words (ErrRefused), so that nobody can tell whether it was acted on: %w", spec.Name, *limit+beyond, spec.Unit, err)
+				return fmt.Errorf("%s = %g %s is outside its limits "+
+					"and was not refused in so many words (ErrRefused), "+
+					"so that nobody can tell whether it was acted on: %w",
+					spec.Name, *limit+beyond, spec.Unit, err)
 			}
 			if err := s.acted(cmd, 0); err != nil {
 				return err

@@ -14,7 +14,8 @@ func (s *Session) mustKill() error {
 		return skip("there is no program that could be killed")
 	}
 	if s.env.NoKill && !s.description.Simulated {
-		return skip("the program of a real instrument would be killed in the middle of an experiment, which was not allowed")
+		return skip("the program of a real instrument would be killed in the middle of an experiment, " +
+			"which was not allowed")
 	}
 	return s.mustRecover()
 }
@@ -22,7 +23,8 @@ func (s *Session) mustKill() error {
 // kill ends the program and opens the instrument as a new process would.
 func (s *Session) kill(ctx context.Context, severed bool) error {
 	killer := s.inst.(instruments.Killer)
-	if _, err := call(s, ctx, "Kill", func(ctx context.Context) (struct{}, error) { return struct{}{}, killer.Kill(ctx, severed) }); err != nil {
+	if _, err := call(s, ctx, "Kill",
+		func(ctx context.Context) (struct{}, error) { return struct{}{}, killer.Kill(ctx, severed) }); err != nil {
 		return fmt.Errorf("its Kill: %w", err)
 	}
 	return s.restart(ctx)
@@ -83,9 +85,11 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 			what = "which was measured,"
 		}
 		return fmt.Errorf("after the program was killed its Recover says that command %s, %s was not started: "+
-			"it would be acted on twice. Write a command to the ledger, and sync it to disk, before confirming it", cmd.ID, what)
+			"it would be acted on twice. Write a command to the ledger, and sync it to disk, before confirming it",
+			cmd.ID, what)
 	case fate == instruments.FateUnknown:
-		s.remark("after the program was killed the instrument does not know what became of the command: a person would have to look")
+		s.remark("after the program was killed the instrument does not know what became of the command: " +
+			"a person would have to look")
 		s.exhausted[cmd.ID] = true // nothing to wait for
 		if err := s.atMostOnce(cmd); err != nil {
 			return err
@@ -95,7 +99,8 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 	first, err := s.await(ctx, cmd)
 	switch {
 	case err != nil:
-		return fmt.Errorf("after the program was killed and said that command %s is %s, its Await: %w", cmd.ID, fate, err)
+		return fmt.Errorf("after the program was killed and said that command %s is %s, its Await: %w",
+			cmd.ID, fate, err)
 	case first.Status == instruments.Unknown:
 		s.remark("after the program was killed the command ended as unknown: a person would have to look")
 		if err := s.atMostOnce(cmd); err != nil {

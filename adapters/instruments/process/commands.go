@@ -61,7 +61,8 @@ func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 		i.commands[cmd.ID] = c
 	}
 	if !maps.Equal(c.Parameters, cmd.Parameters) {
-		return nil, fmt.Errorf("command %s was given before with other parameters (%v, now %v): an ID stands for one experiment for ever",
+		return nil, fmt.Errorf("command %s was given before with other parameters (%v, now %v): "+
+			"an ID stands for one experiment for ever",
 			cmd.ID, c.Parameters, cmd.Parameters)
 	}
 	return c, nil
@@ -151,7 +152,8 @@ func (i *Instrument) start(p *peer, c *command) error {
 	case settled:
 		return nil
 	case sent && !p.recovers:
-		return fmt.Errorf("command %s was sent before and never confirmed, and %s cannot say what became of it: it is not sent again",
+		return fmt.Errorf("command %s was sent before and never confirmed, "+
+			"and %s cannot say what became of it: it is not sent again",
 			c.ID, i.program())
 	case sent:
 		fate, cause, err := i.askFate(i.life, p, c)
@@ -159,7 +161,8 @@ func (i *Instrument) start(p *peer, c *command) error {
 		case err != nil:
 			return fmt.Errorf("command %s was sent before and never confirmed: %w", c.ID, err)
 		case fate == instruments.FateUnknown:
-			return fmt.Errorf("command %s was sent before, and %s does not know what became of it%s: it is not sent again",
+			return fmt.Errorf("command %s was sent before, and %s does not know what became of it%s: "+
+				"it is not sent again",
 				c.ID, i.program(), cause)
 		case fate != instruments.FateNotStarted:
 			return nil
@@ -226,7 +229,8 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 			if o, ok := i.outcomeOf(c); ok {
 				return o, nil
 			}
-			return instruments.Outcome{}, fmt.Errorf("command %s was not started by this process, and %s cannot say what became of commands of an earlier one",
+			return instruments.Outcome{}, fmt.Errorf("command %s was not started by this process, "+
+				"and %s cannot say what became of commands of an earlier one",
 				c.ID, i.program())
 		}
 		select {

@@ -240,7 +240,8 @@ func TestResults(t *testing.T) {
 				t.Fatalf("Await: %+v, %v; want %s with %q", o, err, test.status, test.cause)
 			}
 			err = instruments.CheckOutcome(campaign, o)
-			if test.refuse == "" && err != nil || test.refuse != "" && (err == nil || !strings.Contains(err.Error(), test.refuse)) {
+			if test.refuse == "" && err != nil ||
+				test.refuse != "" && (err == nil || !strings.Contains(err.Error(), test.refuse)) {
 				t.Errorf("the engine's check says %v, want %q", err, test.refuse)
 			}
 		})

@@ -349,7 +349,8 @@ func (p *peer) notProtocol(line []byte, err error) {
 	p.garbage++
 	switch {
 	case p.garbage <= most:
-		p.i.logf("%s: a line on standard output is not a message (%v) and is ignored; print to standard error instead: %s",
+		p.i.logf("%s: a line on standard output is not a message (%v) and is ignored; "+
+			"print to standard error instead: %s",
 			p.i.program(), err, wire.Clip(line))
 	case p.garbage == most+1:
 		p.i.logf("%s: further lines that are not messages are ignored silently", p.i.program())

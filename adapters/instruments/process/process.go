@@ -121,7 +121,8 @@ func New(
 		program = within(baseDir, program)
 	}
 	if program, err = exec.LookPath(program); err != nil {
-		return nil, fmt.Errorf("process instrument: program %q cannot be run (a path is taken from %s, a bare name from PATH): %w",
+		return nil, fmt.Errorf("process instrument: "+
+			"program %q cannot be run (a path is taken from %s, a bare name from PATH): %w",
 			cfg.Command[0], baseDir, err)
 	}
 	env, missing := environment(os.Environ(), cfg)

@@ -22,7 +22,9 @@ type job struct {
 }
 
 // run performs the command of an entry whose lock is held. The caller holds s.mu.
-func (s *server) run(e *entry, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool) *job {
+func (s *server) run(
+	e *entry, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,
+) *job {
 	ctx, cancel := context.WithCancel(context.Background())
 	j := &job{entry: e, cancel: cancel, done: make(chan struct{})}
 	s.jobs[e.command.ID] = j
@@ -31,14 +33,18 @@ func (s *server) run(e *entry, act func(context.Context, instruments.Command) (e
 		o := s.perform(ctx, e.command, act, resumed)
 		line, err := json.Marshal(o)
 		if err != nil { // NaN or infinite
-			o = instruments.Outcome{Status: instruments.Failed, Cause: "the instrument's result cannot be used: " + err.Error()}
+			o = instruments.Outcome{
+				Status: instruments.Failed,
+				Cause:  "the instrument's result cannot be used: " + err.Error(),
+			}
 			line = []byte(fmt.Sprintf(`{"status":%q,"cause":%q}`, o.Status, o.Cause))
 		}
 		if o.Status != instruments.Unknown { // which is what the lack of a line says
 			if err := e.append(line); err != nil {
 				// It is still reported: a result that is told but not kept is
 				// better than one that is lost.
-				s.say(wire.Reply{Error: fmt.Sprintf("the outcome of command %s cannot be kept in the ledger: %v", e.command.ID, err)})
+				text := fmt.Sprintf("the outcome of command %s cannot be kept in the ledger: %v", e.command.ID, err)
+				s.say(wire.Reply{Error: text})
 			}
 		}
 		j.outcome = o
@@ -48,7 +54,10 @@ func (s *server) run(e *entry, act func(context.Context, instruments.Command) (e
 	return j
 }
 
-func (s *server) perform(ctx context.Context, cmd instruments.Command, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool) (o instruments.Outcome) {
+func (s *server) perform(
+	ctx context.Context, cmd instruments.Command,
+	act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,
+) (o instruments.Outcome) {
 	s.slots <- struct{}{}
 	defer func() { <-s.slots }()
 	if ctx.Err() != nil && !resumed {
@@ -56,7 +65,10 @@ func (s *server) perform(ctx context.Context, cmd instruments.Command, act func(
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			o = instruments.Outcome{Status: instruments.Failed, Cause: fmt.Sprintf("the instrument's program panicked: %v", r)}
+			o = instruments.Outcome{
+				Status: instruments.Failed,
+				Cause:  fmt.Sprintf("the instrument's program panicked: %v", r),
+			}
 		}
 	}()
 	began := time.Now()
@@ -73,7 +85,10 @@ func (s *server) perform(ctx context.Context, cmd instruments.Command, act func(
 	case errors.Is(err, ErrUnknown):
 		return instruments.Outcome{Status: instruments.Unknown, Cause: err.Error()}
 	case err != nil && ctx.Err() != nil:
-		return instruments.Outcome{Status: instruments.Failed, Cause: fmt.Sprintf("it was cancelled while it was under way: %v", err)}
+		return instruments.Outcome{
+			Status: instruments.Failed,
+			Cause:  fmt.Sprintf("it was cancelled while it was under way: %v", err),
+		}
 	case err != nil:
 		return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}
 	}

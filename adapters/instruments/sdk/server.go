@@ -51,7 +51,10 @@ func (s *server) serve(ctx context.Context, in io.Reader) error {
 			}
 		}
 		wire.EachLine(in, pass, func(o wire.Oversized) {
-			s.say(wire.Reply{ID: o.ID, Error: fmt.Sprintf("a line of %d bytes is longer than the protocol's %d", o.Length, wire.MaxLine)})
+			s.say(wire.Reply{
+				ID:    o.ID,
+				Error: fmt.Sprintf("a line of %d bytes is longer than the protocol's %d", o.Length, wire.MaxLine),
+			})
 		})
 	}()
 
@@ -196,7 +199,9 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 
 func (s *server) introduce(ctx context.Context, req wire.Request) error {
 	if req.Protocol != wire.Version {
-		return fmt.Errorf("campaignd speaks version %d of the protocol and this instrument version %d: use matching versions", req.Protocol, wire.Version)
+		return fmt.Errorf("campaignd speaks version %d of the protocol and this instrument version %d: "+
+			"use matching versions",
+			req.Protocol, wire.Version)
 	}
 	if s.introduced {
 		return errors.New("there was a handshake already")
@@ -304,7 +309,9 @@ func (s *server) other(cmd instruments.Command) (is, err error) {
 }
 
 func (s *server) otherParameters(known instruments.Command) error {
-	return fmt.Errorf("the ledger %s holds command %s with other parameters (%v): an ID stands for one experiment for ever; is the campaign's store an old copy?", s.ledger.dir, known.ID, known.Parameters)
+	return fmt.Errorf("the ledger %s holds command %s with other parameters (%v): "+
+		"an ID stands for one experiment for ever; is the campaign's store an old copy?",
+		s.ledger.dir, known.ID, known.Parameters)
 }
 
 // look says what became of a command: it is performed by the job, finished with
@@ -367,7 +374,10 @@ func (s *server) await(ctx context.Context, id string) (instruments.Outcome, err
 		case fate == instruments.FateUnknown && j != nil:
 			return j.outcome, nil
 		case fate == instruments.FateUnknown:
-			return instruments.Outcome{Status: instruments.Unknown, Cause: "the instrument's program ended while the experiment was under way"}, nil
+			return instruments.Outcome{
+				Status: instruments.Unknown,
+				Cause:  "the instrument's program ended while the experiment was under way",
+			}, nil
 		}
 		if j != nil {
 			select {
@@ -396,7 +406,8 @@ func (s *server) fit(o instruments.Outcome) instruments.Outcome {
 	m.Identity = instruments.Legible(m.Identity, instruments.MaxIdentity)
 	if data, err := json.Marshal(m); err == nil && len(data) > wire.MaxLine-4096 {
 		m.Unread = []events.Unread{{Field: "further", Reason: fmt.Sprintf(
-			"the result with its %d further quantities has %d bytes, more than a line of the protocol; it is in the ledger %s", len(m.Further), len(data), s.ledger.dir)}}
+			"the result with its %d further quantities has %d bytes, more than a line of the protocol; "+
+				"it is in the ledger %s", len(m.Further), len(data), s.ledger.dir)}}
 		m.Further = nil
 	}
 	o.Measurement = &m
@@ -418,7 +429,9 @@ func (s *server) cancel(id string) error {
 	case j != nil:
 		j.cancel()
 	case fate == instruments.FateRunning:
-		return fmt.Errorf("command %s is performed by an earlier instance of the program, which cannot be reached any more", id)
+		return fmt.Errorf("command %s is performed by an earlier instance of the program, "+
+			"which cannot be reached any more",
+			id)
 	}
 	return nil
 }

@@ -77,28 +77,34 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 	}
 	var faults []error
 	if !(cfg.Noise >= 0 && !math.IsInf(cfg.Noise, 1)) {
-		faults = append(faults, fmt.Errorf("%w: noise is %g and must be a standard deviation, at least 0", ErrConfig, cfg.Noise))
+		faults = append(faults, fmt.Errorf("%w: noise is %g and must be a standard deviation, at least 0",
+			ErrConfig, cfg.Noise))
 	}
 	for _, rate := range []struct {
 		name  string
 		value float64
 	}{{"failure_rate", cfg.FailureRate}, {"outlier_rate", cfg.OutlierRate}} {
 		if !(rate.value >= 0 && rate.value <= 1) {
-			faults = append(faults, fmt.Errorf("%w: %s is %g and must be a probability, 0 to 1", ErrConfig, rate.name, rate.value))
+			faults = append(faults, fmt.Errorf("%w: %s is %g and must be a probability, 0 to 1",
+				ErrConfig, rate.name, rate.value))
 		}
 	}
 	for _, region := range cfg.Infeasible {
 		if len(region.Where) == 0 {
-			faults = append(faults, fmt.Errorf("%w: the infeasible region %q is the whole space", ErrConfig, region.Name))
+			faults = append(faults, fmt.Errorf("%w: the infeasible region %q is the whole space",
+				ErrConfig, region.Name))
 		}
 		for name := range region.Where {
 			if !slices.ContainsFunc(task.Parameters, func(p definition.Parameter) bool { return p.Name == name }) {
-				faults = append(faults, fmt.Errorf("%w: the infeasible region %q is one of %s, which the task does not have", ErrConfig, region.Name, name))
+				faults = append(faults,
+					fmt.Errorf("%w: the infeasible region %q is one of %s, which the task does not have",
+						ErrConfig, region.Name, name))
 			}
 		}
 	}
 	if cfg.Latency < 0 {
-		faults = append(faults, fmt.Errorf("%w: latency is %v and must be at least 0", ErrConfig, time.Duration(cfg.Latency)))
+		faults = append(faults, fmt.Errorf("%w: latency is %v and must be at least 0",
+			ErrConfig, time.Duration(cfg.Latency)))
 	}
 	i := &Instrument{cfg: cfg, task: task, seed: def.Seed, capacity: max(1, def.Parallel), runs: make(map[string]*run)}
 	if err := instruments.Compatible(i.describe(), def); err != nil {
@@ -143,7 +149,12 @@ func (i *Instrument) describe() instruments.Description {
 		Outputs:   []instruments.OutputSpec{{Name: i.task.Objective.Name, Unit: i.task.Objective.Unit}},
 	}
 	for _, p := range i.task.Parameters {
-		d.Parameters = append(d.Parameters, instruments.ParameterSpec{Name: p.Name, Unit: p.Unit, Min: p.Min, Max: p.Max})
+		d.Parameters = append(d.Parameters, instruments.ParameterSpec{
+			Name: p.Name,
+			Unit: p.Unit,
+			Min:  p.Min,
+			Max:  p.Max,
+		})
 	}
 	return d
 }

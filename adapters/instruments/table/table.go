@@ -192,7 +192,8 @@ func (i *Instrument) find(cmd instruments.Command) (row, error) {
 	rows := i.rows[k]
 	switch {
 	case len(rows) == 0:
-		return row{}, fmt.Errorf("%w: %s holds no row with %s (%w)", instruments.ErrRefused, i.name, i.format(cmd.Parameters), instruments.ErrPermanent)
+		return row{}, fmt.Errorf("%w: %s holds no row with %s (%w)",
+			instruments.ErrRefused, i.name, i.format(cmd.Parameters), instruments.ErrPermanent)
 	case cmd.Replicate < 1 || cmd.Replicate > len(rows):
 		return row{}, fmt.Errorf("%w: %s holds %d rows with %s and was asked for the one numbered %d (%w)",
 			instruments.ErrRefused, i.name, len(rows), i.format(cmd.Parameters), cmd.Replicate, instruments.ErrPermanent)
@@ -204,7 +205,8 @@ func (i *Instrument) find(cmd instruments.Command) (row, error) {
 // table itself, through JSON at most, which keeps every bit of a number.
 func (i *Instrument) key(p definition.Point) (string, error) {
 	if len(p) != len(i.def.Parameters) {
-		return "", fmt.Errorf("the composition has %d values, the campaign %d parameters", len(p), len(i.def.Parameters))
+		return "", fmt.Errorf("the composition has %d values, the campaign %d parameters",
+			len(p), len(i.def.Parameters))
 	}
 	var b strings.Builder
 	for _, par := range i.def.Parameters {

@@ -142,7 +142,8 @@ func TestConstantNoiseChangesNoChoice(t *testing.T) {
 				t.Errorf("%s at %v: %v, want %v", what, c, got, want)
 			}
 		}
-		near("ANPEI", ANPEI(nil, mean, sd, noise, best, 10, nil, nil, nil)+10*math.Sqrt(noise), UtilityEI(nil, mean, sd, best, nil, nil))
+		near("ANPEI", ANPEI(nil, mean, sd, noise, best, 10, nil, nil, nil)+10*math.Sqrt(noise),
+			UtilityEI(nil, mean, sd, best, nil, nil))
 		near("RAHBO", RAHBO(nil, mean, sd, noise, 2, 10, nil, nil, nil)+10*noise, UCB(nil, mean, sd, 2, nil, nil))
 		v, _ := RAEUBO(mean, 0.2, sd*sd, 0.5, 0.1*sd, noise, noise, 10)
 		w, _ := EUBO(mean, 0.2, sd*sd, 0.5, 0.1*sd)

@@ -104,8 +104,11 @@ func TestThePriorFades(t *testing.T) {
 			last = p.Share
 		}
 		for name, a := range map[string]*Acquisition{
-			"no prior":        New(g, nil, Config{Beta: 3}),
-			"flat scores":     New(g, constant{0.5, 0.1}, Config{Beta: 3, Scaling: NewScaling([]float64{0.5, 0.5, 0.5}, 0, 1)}),
+			"no prior": New(g, nil, Config{Beta: 3}),
+			"flat scores": New(g, constant{0.5, 0.1}, Config{
+				Beta:    3,
+				Scaling: NewScaling([]float64{0.5, 0.5, 0.5}, 0, 1),
+			}),
 			"uncertain prior": New(g, constant{0.9, 1e12}, Config{Beta: 3, Scaling: someScaling}),
 		} {
 			if v := a.At(x, nil); math.Abs(v-ucb) > 1e-6 {
@@ -120,7 +123,11 @@ func TestGradient(t *testing.T) {
 		d := rapid.IntRange(1, 3).Draw(t, "d")
 		g := drawGP(t, d)
 		prior := smooth{rapid.SliceOfN(rapid.Float64Range(-3, 3), d, d).Draw(t, "a")}
-		cfg := Config{Beta: rapid.Float64Range(0, 4).Draw(t, "beta"), T: rapid.IntRange(0, 30).Draw(t, "t"), Scaling: someScaling}
+		cfg := Config{
+			Beta:    rapid.Float64Range(0, 4).Draw(t, "beta"),
+			T:       rapid.IntRange(0, 30).Draw(t, "t"),
+			Scaling: someScaling,
+		}
 		a := New(g, prior, cfg)
 		if rapid.Bool().Draw(t, "alone") {
 			a = New(g, nil, cfg)
@@ -213,7 +220,8 @@ func TestPiBO(t *testing.T) {
 func TestChoiceWasRight(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct{ m, v1, v2, cov, lambda float64 }{
-		{0.3, 0.5, 0.7, 0.2, 0.1}, {-1, 0.2, 0.1, 0, 0.01}, {0, 1, 1, 0.9, 1}, {2, 0.3, 0.3, -0.1, 0.5}, {0.4, 0.5, 0.5, 0.1, 0},
+		{0.3, 0.5, 0.7, 0.2, 0.1}, {-1, 0.2, 0.1, 0, 0.01}, {0, 1, 1, 0.9, 1}, {2, 0.3, 0.3, -0.1, 0.5},
+		{0.4, 0.5, 0.5, 0.1, 0},
 	} {
 		j := &gp.Joint{Mean: []float64{c.m, 0}, Cov: []float64{c.v1, c.cov, c.cov, c.v2}}
 		got := ChoiceWasRight(j, c.lambda)
@@ -229,13 +237,17 @@ func TestChoiceWasRight(t *testing.T) {
 		if math.Abs(got.Probability-mean) > tol || math.Abs(got.SD-math.Sqrt(square-mean*mean)) > 2*tol {
 			t.Errorf("%+v: %+v, sampled %v and %v", c, got, mean, math.Sqrt(square-mean*mean))
 		}
-		mirrored := ChoiceWasRight(&gp.Joint{Mean: []float64{0, c.m}, Cov: []float64{c.v2, c.cov, c.cov, c.v1}}, c.lambda)
+		mirrored := ChoiceWasRight(&gp.Joint{
+			Mean: []float64{0, c.m},
+			Cov:  []float64{c.v2, c.cov, c.cov, c.v1},
+		}, c.lambda)
 		if math.Abs(got.Probability+mirrored.Probability-1) > 1e-14 || math.Abs(got.SD-mirrored.SD) > 1e-12 {
 			t.Errorf("%+v, from the other side %+v", got, mirrored)
 		}
 	}
 	for m, want := range map[float64]float64{1: 1, -1: 0, 0: 0.5} {
-		if got := ChoiceWasRight(&gp.Joint{Mean: []float64{m, 0}, Cov: make([]float64, 4)}, 0); got.Probability != want || got.SD != 0 {
+		if got := ChoiceWasRight(&gp.Joint{Mean: []float64{m, 0}, Cov: make([]float64, 4)},
+			0); got.Probability != want || got.SD != 0 {
 			t.Errorf("known difference %v: %+v", m, got)
 		}
 	}
@@ -282,7 +294,8 @@ func TestWindow(t *testing.T) {
 	w := NewWindow(2, 0, []float64{0.4, 0, 0.9}, []float64{0.5, 1, 0.7}, []float64{0.5, 0.2, 0.8})
 	want := Window{Dims: [2]int{2, 0}, Lower: [2]float64{0.6, 0.35}, Upper: [2]float64{1, 0.55}}
 	for k := range 2 {
-		if math.Abs(w.Lower[k]-want.Lower[k]) > 1e-12 || math.Abs(w.Upper[k]-want.Upper[k]) > 1e-12 || w.Dims != want.Dims {
+		if math.Abs(w.Lower[k]-want.Lower[k]) > 1e-12 || math.Abs(w.Upper[k]-want.Upper[k]) > 1e-12 ||
+			w.Dims != want.Dims {
 			t.Errorf("%+v, want %+v", w, want)
 		}
 	}

@@ -173,7 +173,8 @@ func TestSuggestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("4 measurements: %.2f alone, %.2f with the person, share %.2f, strongest %v", distance(s.x1), distance(s.x2), s.parts.Share, s.strongest)
+	t.Logf("4 measurements: %.2f alone, %.2f with the person, share %.2f, strongest %v",
+		distance(s.x1), distance(s.x2), s.parts.Share, s.strongest)
 	if !(distance(s.x2) < distance(s.x1)) {
 		t.Errorf("the first candidate is %.3f from the best point, the second %.3f", distance(s.x1), distance(s.x2))
 	}
@@ -233,7 +234,8 @@ func BenchmarkSuggest(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			preference, err := pairgp.Fit(ctx, c.comparisons, pairgp.FitConfig{Warm: &c.preference, Starts: 1, Searches: 1})
+			preference, err := pairgp.Fit(ctx, c.comparisons, pairgp.FitConfig{Warm: &c.preference,
+				Starts: 1, Searches: 1})
 			if err != nil {
 				b.Fatal(err)
 			}

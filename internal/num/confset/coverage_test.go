@@ -11,7 +11,9 @@ import (
 )
 
 // coverage is the share of simulated experts whose true belief lies in the set of NewSet.
-func coverage(t *testing.T, freedom float64, answer func(g func(x []float64) float64, random *rand.Rand) Evidence) (share, sd float64) {
+func coverage(
+	t *testing.T, freedom float64, answer func(g func(x []float64) float64, random *rand.Rand) Evidence,
+) (share, sd float64) {
 	t.Helper()
 	k := rbf(t, 0.3)
 	centers := [][]float64{{0.1}, {0.4}, {0.8}}

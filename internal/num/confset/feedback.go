@@ -112,7 +112,8 @@ func (f Feedback) likelihood(dim int) (*likelihood, error) {
 	}
 	for i, r := range f.Rankings {
 		if len(r.Order) == 0 || r.choices() == 0 {
-			return nil, fmt.Errorf("ranking %d: %w: it orders %d points before %d others", i, ErrFeedback, len(r.Order), len(r.Rest))
+			return nil, fmt.Errorf("ranking %d: %w: it orders %d points before %d others",
+				i, ErrFeedback, len(r.Order), len(r.Rest))
 		}
 		if err := c.rank(r.Order, r.Rest); err != nil {
 			return nil, fmt.Errorf("ranking %d: %w", i, err)

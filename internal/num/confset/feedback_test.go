@@ -218,7 +218,8 @@ func TestComparisons(t *testing.T) {
 	x := [][]float64{{1}, {2}, {3}, {4}}
 	got := Ranking{Order: x[:2], Rest: x[2:]}.Comparisons()
 	want := []Pair{{x[0], x[1]}, {x[0], x[2]}, {x[0], x[3]}, {x[1], x[2]}, {x[1], x[3]}}
-	if !slices.EqualFunc(got, want, func(a, b Pair) bool { return a.Better[0] == b.Better[0] && a.Worse[0] == b.Worse[0] }) {
+	if !slices.EqualFunc(got, want,
+		func(a, b Pair) bool { return a.Better[0] == b.Better[0] && a.Worse[0] == b.Worse[0] }) {
 		t.Errorf("%v", got)
 	}
 }

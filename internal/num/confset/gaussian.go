@@ -49,7 +49,8 @@ func NewGaussian(mean, sd []float64, limit float64) (*Gaussian, error) {
 	covariance := make([]float64, d*d)
 	for i, s := range sd {
 		if !(s > 0) || math.IsInf(s*s, 1) || s*s == 0 {
-			return nil, fmt.Errorf("%w: standard deviation %v of parameter %d, it must be positive and finite", ErrGaussian, s, i)
+			return nil, fmt.Errorf("%w: standard deviation %v of parameter %d, it must be positive and finite",
+				ErrGaussian, s, i)
 		}
 		covariance[i*d+i] = s * s
 	}
@@ -77,7 +78,11 @@ func NewGaussianCovariance(mean, covariance []float64, limit float64) (*Gaussian
 			}
 		}
 	}
-	g := &Gaussian{mean: slices.Clone(mean), factor: slices.Clone(covariance), least: math.Exp(-limit) / (1 + math.Exp(-limit))}
+	g := &Gaussian{
+		mean:   slices.Clone(mean),
+		factor: slices.Clone(covariance),
+		least:  math.Exp(-limit) / (1 + math.Exp(-limit)),
+	}
 	if _, ok := lapack64.Potrf(blas64.Symmetric{N: d, Stride: d, Data: g.factor, Uplo: blas.Lower}); !ok {
 		return nil, fmt.Errorf("%w: the covariance is not positive definite: %v", ErrGaussian, covariance)
 	}

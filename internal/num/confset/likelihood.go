@@ -299,7 +299,8 @@ func (w *curvature) congruence(h blas64.Symmetric, factor float64, root blas64.G
 	product := blas64.General{Rows: n, Cols: n, Stride: n, Data: scratch}
 	if len(w.links) > 0 {
 		w.mulMatrix(scratch, factor, root.Data)
-		blas64.Gemm(blas.Trans, blas.NoTrans, 1, root, product, 0, blas64.General{Rows: n, Cols: n, Stride: h.Stride, Data: h.Data})
+		blas64.Gemm(blas.Trans, blas.NoTrans, 1, root, product, 0,
+			blas64.General{Rows: n, Cols: n, Stride: h.Stride, Data: h.Data})
 		return
 	}
 	for i, own := range w.own {

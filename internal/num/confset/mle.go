@@ -130,7 +130,8 @@ func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 		}
 		gain := (target - size) / (2 * tau)
 		collapsed := hi-lo <= 1e-12*tau // rounding of N, not τ, is what keeps the target away
-		if math.Abs(size-target) <= 1e-13*target || math.Abs(gain) <= 1e-14 || ((q != nil || collapsed) && math.Abs(gain) <= gainTolerance) {
+		if math.Abs(size-target) <= 1e-13*target || math.Abs(gain) <= 1e-14 ||
+			((q != nil || collapsed) && math.Abs(gain) <= gainTolerance) {
 			if q == nil && loose > exact {
 				loose = exact
 				continue
@@ -166,7 +167,8 @@ func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 		}
 		tau = next
 	}
-	return f, fmt.Errorf("%w: no multiplier found for the norm bound %v with %d latent values", ErrNotConverged, norm, n)
+	return f, fmt.Errorf("%w: no multiplier found for the norm bound %v with %d latent values",
+		ErrNotConverged, norm, n)
 }
 
 const (

@@ -125,7 +125,8 @@ func TestBoundsAreOrdered(t *testing.T) {
 		p.alpha = 2*p.alpha + 0.01
 		widerLower, widerUpper := bounds(t, p.set(t), p.x)
 		if widerLower > lower+tol || widerUpper < upper-tol {
-			t.Fatalf("margin %v: bounds %v, %v narrower than before: %v, %v", p.alpha, widerLower, widerUpper, lower, upper)
+			t.Fatalf("margin %v: bounds %v, %v narrower than before: %v, %v",
+				p.alpha, widerLower, widerUpper, lower, upper)
 		}
 	})
 }
@@ -323,7 +324,8 @@ func sameBitsInAnyOrder(t *testing.T, evidence Evidence, k kernel.Kernel, norm, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := at(again, points[i]); got != forward[i] || lower != forward[i].lower || at(fork, points[i]) != forward[i] {
+		if got := at(again, points[i]); got != forward[i] || lower != forward[i].lower ||
+			at(fork, points[i]) != forward[i] {
 			t.Fatalf("point %d: %v, then %v", i, forward[i], got)
 		}
 	}

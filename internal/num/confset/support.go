@@ -38,7 +38,8 @@ func (s *Set) support(sign float64) (float64, error) {
 		value, err = s.byPath()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%w: a bound with %d latent values, norm bound %g, margin %g", err, len(w.v), s.norm, s.alpha)
+		return 0, fmt.Errorf("%w: a bound with %d latent values, norm bound %g, margin %g",
+			err, len(w.v), s.norm, s.alpha)
 	}
 	return sign * value, nil
 }

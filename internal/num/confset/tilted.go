@@ -56,7 +56,8 @@ func cholesky(gram []float64, n int) ([]float64, error) {
 	root := append([]float64(nil), gram...)
 	_, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: root, Uplo: blas.Lower})
 	if !ok {
-		return nil, fmt.Errorf("%w: the kernel matrix of %d latent values is not positive definite; more jitter would help",
+		return nil, fmt.Errorf("%w: the kernel matrix of %d latent values is not positive definite; "+
+			"more jitter would help",
 			ErrNotConverged, n)
 	}
 	for i := range n {
@@ -110,7 +111,9 @@ func (s *tilted) maximize(m, kappa float64) error {
 		// Half the Newton decrement is what the objective still gains.
 		gain := floats.Dot(s.residual, s.step)
 		// At least one step, or a slight change of m or κ would leave u where it was.
-		if round > 0 && (gain <= 1e-20 || floats.Norm(s.step, 2) <= 1e-12*floats.Norm(s.u, 2) || (stalled && gain <= 1e-3*gainTolerance)) {
+		if round > 0 && (gain <= 1e-20 ||
+			floats.Norm(s.step, 2) <= 1e-12*floats.Norm(s.u, 2) ||
+			stalled && gain <= 1e-3*gainTolerance) {
 			return nil
 		}
 		before := value

@@ -12,7 +12,8 @@ import (
 func Example() {
 	ctx := context.Background()
 	var choices []pairgp.Comparison
-	for _, pair := range [][2]float64{{0.7, 0.1}, {0.6, 0.2}, {0.8, 0.4}, {0.75, 1}, {0.5, 0.3}, {0.65, 0.95}, {0.5, 0}, {0.9, 0.25}} {
+	for _, pair := range [][2]float64{{0.7, 0.1}, {0.6, 0.2}, {0.8, 0.4}, {0.75, 1}, {0.5, 0.3},
+		{0.65, 0.95}, {0.5, 0}, {0.9, 0.25}} {
 		choices = append(choices, pairgp.Comparison{Chosen: pair[:1], Other: pair[1:]})
 	}
 	fit, err := pairgp.Fit(ctx, choices, pairgp.FitConfig{})

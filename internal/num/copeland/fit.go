@@ -38,7 +38,9 @@ type QuadratureFit struct {
 // the 2d coordinates of a pair, and λ/v ~ LogNormal(ln 10⁻³, 2) in [10⁻⁶, 1]. It searches from each
 // of the starts, of d lengthscales each. It fails with ErrData, ErrNotPositiveDefinite if no start
 // can be evaluated, or the context's error, wrapped.
-func FitQuadrature(ctx context.Context, p Pairs, mean float64, symmetry Symmetry, starts [][]float64) (QuadratureFit, error) {
+func FitQuadrature(
+	ctx context.Context, p Pairs, mean float64, symmetry Symmetry, starts [][]float64,
+) (QuadratureFit, error) {
 	d, err := p.validate()
 	if err != nil {
 		return QuadratureFit{}, err
@@ -80,7 +82,13 @@ func FitQuadrature(ctx context.Context, p Pairs, mean float64, symmetry Symmetry
 	}
 	e.eval(best.X, nil) // the last evaluation was elsewhere: once more at the result, for its output scale
 	h.OutputScale, h.Noise = e.scale, e.scale*math.Exp(best.X[d])
-	return QuadratureFit{Hyper: h, LogMarginal: e.lml, KKT: best.KKT, Status: best.Status, Evaluations: best.Evaluations + 1}, nil
+	return QuadratureFit{
+		Hyper:       h,
+		LogMarginal: e.lml,
+		KKT:         best.KKT,
+		Status:      best.Status,
+		Evaluations: best.Evaluations + 1,
+	}, nil
 }
 
 // evidence evaluates the log marginal likelihood of one set of values for many hyperparameters, over

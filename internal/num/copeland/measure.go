@@ -104,7 +104,8 @@ func NewPoints(x [][]float64, weights []float64) (*Points, error) {
 // Embed returns Σ_p w_p ρ(x, x_p).
 func (m *Points) Embed(lengthscales, x []float64) float64 {
 	if len(x) != len(lengthscales) || len(x) != len(m.x[0]) {
-		panic(fmt.Sprintf("copeland: point of %d coordinates, %d lengthscales, measure of %d", len(x), len(lengthscales), len(m.x[0])))
+		panic(fmt.Sprintf("copeland: point of %d coordinates, %d lengthscales, measure of %d",
+			len(x), len(lengthscales), len(m.x[0])))
 	}
 	var sum float64
 	for p, y := range m.x {

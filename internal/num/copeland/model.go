@@ -70,7 +70,8 @@ func newStage(pref *pairgp.Model, spread Spread) (stage, error) {
 	case Epistemic:
 		of = func(p pairgp.Preference) float64 { return p.Variance }
 	default:
-		return stage{}, fmt.Errorf("%w: spread %q, known are %q, %q and %q", ErrHyper, spread, Expected, Total, Epistemic)
+		return stage{}, fmt.Errorf("%w: spread %q, known are %q, %q and %q",
+			ErrHyper, spread, Expected, Total, Epistemic)
 	}
 	s := stage{spreadMean: of(pref.Prior())}
 	predictor := pref.NewPredictor()

@@ -57,7 +57,9 @@ func sobol(t testing.TB, n, d int) [][]float64 {
 }
 
 // fitted learns from comparisons and returns both stages.
-func fitted(t testing.TB, c []pairgp.Comparison, measure copeland.Measure) (*pairgp.Model, copeland.FitResult, *copeland.Model) {
+func fitted(
+	t testing.TB, c []pairgp.Comparison, measure copeland.Measure,
+) (*pairgp.Model, copeland.FitResult, *copeland.Model) {
 	t.Helper()
 	fit, err := pairgp.Fit(context.Background(), c, pairgp.FitConfig{Seed: 1})
 	if err != nil {
@@ -185,7 +187,10 @@ func TestRebuiltFromItsRecord(t *testing.T) {
 // Pairs compared again, in either order, are one row: the model exists and does not change its size.
 func TestRepeatedComparisons(t *testing.T) {
 	a, b, c := []float64{0.2, 0.3}, []float64{0.7, 0.6}, []float64{0.9, 0.1}
-	_, _, m := fitted(t, []pairgp.Comparison{{Chosen: a, Other: b}, {Chosen: a, Other: b}, {Chosen: b, Other: a}, {Chosen: a, Other: c}, {Chosen: a, Other: a}}, copeland.Box{})
+	_, _, m := fitted(t,
+		[]pairgp.Comparison{{Chosen: a, Other: b}, {Chosen: a, Other: b}, {Chosen: b, Other: a},
+			{Chosen: a, Other: c}, {Chosen: a, Other: a}},
+		copeland.Box{})
 	p := m.NewPredictor()
 	better, _ := p.At(a, nil, nil)
 	worse, _ := p.At(c, nil, nil)

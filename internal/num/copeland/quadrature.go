@@ -263,7 +263,8 @@ func cholesky(dst, a []float64, n int, noise, scale float64) error {
 			copy(dst[i*n:i*n+i+1], a[i*n:i*n+i+1])
 			dst[i*n+i] += noise + jitter
 		}
-		if _, ok := lapack64.Potrf(blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: n, Data: dst}); ok && !math.IsNaN(dst[n*n-1]) {
+		if _, ok := lapack64.Potrf(blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: n, Data: dst}); ok &&
+			!math.IsNaN(dst[n*n-1]) {
 			return nil
 		}
 		jitter = 1e-8 * scale * math.Pow(10, float64(try))

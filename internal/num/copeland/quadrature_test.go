@@ -251,7 +251,8 @@ func TestGradient(t *testing.T) {
 func TestBoxEnergy(t *testing.T) {
 	for _, l := range []float64{0.01, 0.2, 1, 10, 500, 700, 710, 1e3, 1e5} {
 		got := Box{}.Energy([]float64{l})
-		want := 2 * quad.Fixed(func(s float64) float64 { return (1 - s) * math.Exp(-s*s/(2*l*l)) }, 0, min(1, 12*l), 200, nil, 0)
+		want := 2 * quad.Fixed(func(s float64) float64 { return (1 - s) * math.Exp(-s*s/(2*l*l)) }, 0,
+			min(1, 12*l), 200, nil, 0)
 		near(t, "energy", got, want, 1e-10)
 	}
 }
@@ -278,7 +279,11 @@ func TestEvidence(t *testing.T) {
 		e.eval(theta, grad)
 		if symmetry == Plain {
 			want, err := gp.LogMarginal(data, "rbf", gp.Hyper{
-				Lengthscales: []float64{0.3, 0.8, 0.3, 0.8}, OutputScale: e.scale, Noise: 0.02 * e.scale, Mean: 0.4}, nil)
+				Lengthscales: []float64{0.3, 0.8, 0.3, 0.8},
+				OutputScale:  e.scale,
+				Noise:        0.02 * e.scale,
+				Mean:         0.4,
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

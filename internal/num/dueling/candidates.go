@@ -92,7 +92,8 @@ func (c *Candidates) check(x Comparison) error {
 		}
 	}
 	if !(x.Outcome == 0 || x.Outcome == 0.5 || x.Outcome == 1) {
-		return fmt.Errorf("%w: outcome %v, it must be 1 (first won), 0 (second won) or 0.5 (no difference)", ErrComparison, x.Outcome)
+		return fmt.Errorf("%w: outcome %v, it must be 1 (first won), 0 (second won) or 0.5 (no difference)",
+			ErrComparison, x.Outcome)
 	}
 	return nil
 }

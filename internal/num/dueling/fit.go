@@ -97,7 +97,8 @@ func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64
 	case LossTheta:
 		scale = 1 / math.Max(1, t.total)
 	default:
-		return nil, nil, fmt.Errorf("%w: loss %q, known are %s, %s and %s", ErrSetting, loss, LossRKHS, LossTheta, LossThetaSum)
+		return nil, nil, fmt.Errorf("%w: loss %q, known are %s, %s and %s",
+			ErrSetting, loss, LossRKHS, LossTheta, LossThetaSum)
 	}
 	m := len(t.pairs)
 	model := &Model{Utility: make([]float64, c.n)}
@@ -150,7 +151,8 @@ func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64
 		size = math.Max(size, math.Abs(s.z[p]))
 	}
 	if !(worst <= residualTolerance*size) {
-		return nil, nil, fmt.Errorf("%w: h differs by %.1e from its own kernel expansion, over %d pairs with λ = %g", ErrNotConverged, worst, m, lambda)
+		return nil, nil, fmt.Errorf("%w: h differs by %.1e from its own kernel expansion, over %d pairs with λ = %g",
+			ErrNotConverged, worst, m, lambda)
 	}
 	return model, weights, nil
 }
@@ -226,7 +228,13 @@ func countWeighted(l blas64.General, counts []float64) (q, f blas64.General) {
 	work = make([]float64, int(work[0]))
 	lapack64.Geqrf(q, tau, work, len(work))
 	f = blas64.General{Rows: m, Cols: rank, Stride: rank, Data: append([]float64(nil), l.Data...)}
-	r := blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: rank, Stride: rank, Data: append([]float64(nil), q.Data[:rank*rank]...)}
+	r := blas64.Triangular{
+		Uplo:   blas.Upper,
+		Diag:   blas.NonUnit,
+		N:      rank,
+		Stride: rank,
+		Data:   append([]float64(nil), q.Data[:rank*rank]...),
+	}
 	blas64.Trmm(blas.Right, blas.Trans, 1, r, f)
 	lapack64.Orgqr(q, tau, work[:1], -1)
 	work = make([]float64, max(int(work[0]), 1))
@@ -276,7 +284,8 @@ func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 		}
 		root, ok := lapack64.Potrf(hessian)
 		if !ok {
-			return iterations, fmt.Errorf("%w: a Hessian of rank %d with λ = %g is not positive definite", ErrNotConverged, rank, o.lambda)
+			return iterations, fmt.Errorf("%w: a Hessian of rank %d with λ = %g is not positive definite",
+				ErrNotConverged, rank, o.lambda)
 		}
 		blas64.Trsv(blas.NoTrans, root, vector(step))
 		blas64.Trsv(blas.Trans, root, vector(step))
@@ -298,7 +307,8 @@ func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 				break
 			}
 			if length < 1e-10 {
-				return iterations, fmt.Errorf("%w: no step lowers the loss over %d pairs (λ = %g)", ErrNotConverged, m, o.lambda)
+				return iterations, fmt.Errorf("%w: no step lowers the loss over %d pairs (λ = %g)",
+					ErrNotConverged, m, o.lambda)
 			}
 		}
 		o.s, trialS = trialS, o.s

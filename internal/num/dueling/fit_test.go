@@ -74,7 +74,8 @@ func TestFitRefuses(t *testing.T) {
 	if _, err := Fit(context.Background(), c, nil, "hinge", 1); !errors.Is(err, ErrSetting) {
 		t.Errorf("loss hinge: %v", err)
 	}
-	if _, err := Fit(context.Background(), c, []Comparison{{Pair{0, 3}, 1}}, LossRKHS, 1); !errors.Is(err, ErrComparison) {
+	if _, err := Fit(context.Background(), c, []Comparison{{Pair{0, 3}, 1}}, LossRKHS,
+		1); !errors.Is(err, ErrComparison) {
 		t.Errorf("candidate 3 of 3: %v", err)
 	}
 }
@@ -206,7 +207,8 @@ func TestFitHard(t *testing.T) {
 					for i := range task.Utility {
 						task.Utility[i] *= 10
 					}
-					if _, err := Fit(context.Background(), task.Candidates, randomComparisons(task, 1000, 5), loss, lambda); err != nil {
+					if _, err := Fit(context.Background(), task.Candidates,
+						randomComparisons(task, 1000, 5), loss, lambda); err != nil {
 						t.Fatal(err)
 					}
 				})

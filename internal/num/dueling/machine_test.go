@@ -129,7 +129,8 @@ func TestReplay(t *testing.T) {
 					}
 				}
 				if wantStep.Status == Ask {
-					if p := wantStep.Pair; p.First == p.Second || !slices.Contains(wantStep.Kept, p.First) || !slices.Contains(wantStep.Kept, p.Second) {
+					if p := wantStep.Pair; p.First == p.Second || !slices.Contains(wantStep.Kept, p.First) ||
+						!slices.Contains(wantStep.Kept, p.Second) {
 						t.Fatalf("proposed %v of %v", p, wantStep.Kept)
 					}
 				}
@@ -163,7 +164,8 @@ func TestRounds(t *testing.T) {
 			got = append(got, round.Length)
 		}
 		if !slices.Equal(got, test.want) || len(r.history) != test.horizon || r.end.Status != Spent {
-			t.Errorf("T = %d: rounds %v, want %v; %d comparisons, then %v", test.horizon, got, test.want, len(r.history), r.end.Status)
+			t.Errorf("T = %d: rounds %v, want %v; %d comparisons, then %v",
+				test.horizon, got, test.want, len(r.history), r.end.Status)
 		}
 	}
 }
@@ -226,7 +228,8 @@ func TestPending(t *testing.T) {
 			}
 		}
 		if want, err := serial.Next(ctx); err != nil || step.Pair != want.Pair || step.SD != want.SD {
-			t.Fatalf("with %d pending: %v (σ %v), answered: %v (σ %v), %v", len(pending), step.Pair, step.SD, want.Pair, want.SD, err)
+			t.Fatalf("with %d pending: %v (σ %v), answered: %v (σ %v), %v",
+				len(pending), step.Pair, step.SD, want.Pair, want.SD, err)
 		}
 		pending = append(pending, step.Pair)
 	}
@@ -303,12 +306,14 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, points := range map[string][][]float64{"none": nil, "one": {{1}}, "twice": {{1}, {2}, {1}}, "infinite": {{1}, {math.Inf(1)}}} {
+	for name, points := range map[string][][]float64{"none": nil, "one": {{1}}, "twice": {{1}, {2}, {1}},
+		"infinite": {{1}, {math.Inf(1)}}} {
 		if _, err := NewCandidates(k, points); !errors.Is(err, ErrCandidates) {
 			t.Errorf("candidates %s: %v", name, err)
 		}
 	}
-	for _, x := range []Comparison{{Pair{0, 0}, 1}, {Pair{0, 5}, 1}, {Pair{-1, 0}, 1}, {Pair{0, 1}, 0.3}, {Pair{0, 1}, math.NaN()}} {
+	for _, x := range []Comparison{{Pair{0, 0}, 1}, {Pair{0, 5}, 1}, {Pair{-1, 0}, 1}, {Pair{0, 1}, 0.3},
+		{Pair{0, 1}, math.NaN()}} {
 		for name, create := range machines {
 			m, err := create(c, 10, 1)
 			if err != nil {
@@ -351,7 +356,8 @@ func TestEq14(t *testing.T) {
 	// κ = 2 + 2cosh(7.2) = 1341.4…; R = ⌈log₂ log₂ 300⌉ + 1 = 5; ln(2·5·100/0.05) = ln 20000.
 	for round, kappa := range map[int]float64{1: 2 + math.Exp(7.2) + math.Exp(-7.2), 2: 6, 3: 6} {
 		beta, noise := s.at(task.Candidates, round)
-		if want := 0.25 * (10 + math.Sqrt(kappa/0.05*math.Log(20000))); math.Abs(beta-want) > 1e-9 || math.Abs(noise-kappa) > 1e-9 {
+		if want := 0.25 * (10 + math.Sqrt(kappa/0.05*math.Log(20000))); math.Abs(beta-want) > 1e-9 ||
+			math.Abs(noise-kappa) > 1e-9 {
 			t.Errorf("round %d: β = %v with κ = %v, want %v with %v", round, beta, noise, want, kappa)
 		}
 	}

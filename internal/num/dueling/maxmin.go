@@ -41,7 +41,8 @@ func NewMaxMinLCB(c *Candidates, s Settings, history ...Comparison) (*MaxMinLCB,
 		return nil, err
 	}
 	if s.Beta.Rule == BetaCalibrated {
-		return nil, fmt.Errorf("%w: the calibrated β is of MR-LPF; for MaxMinLCB choose %s or %s", ErrSetting, BetaPaper, BetaFixed)
+		return nil, fmt.Errorf("%w: the calibrated β is of MR-LPF; for MaxMinLCB choose %s or %s",
+			ErrSetting, BetaPaper, BetaFixed)
 	}
 	m := &MaxMinLCB{candidates: c, settings: s}
 	for i := range c.n {

@@ -219,7 +219,13 @@ func (m *MRLPF) advance(ctx context.Context) error {
 		} else {
 			kept, eliminated = plausible(model, m.variances, m.kept, m.beta)
 		}
-		m.rounds = append(m.rounds, Round{Number: m.round, Length: m.length, Beta: m.beta, Before: len(m.kept), Eliminated: eliminated})
+		m.rounds = append(m.rounds, Round{
+			Number:     m.round,
+			Length:     m.length,
+			Beta:       m.beta,
+			Before:     len(m.kept),
+			Eliminated: eliminated,
+		})
 		m.kept = kept
 		m.length = roundLength(m.length, m.settings.Horizon)
 		m.begin()

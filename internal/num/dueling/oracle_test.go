@@ -83,7 +83,11 @@ func TestOracle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for loss, want := range map[Loss]fitted{LossRKHS: want.RKHS, LossThetaSum: want.ThetaSum, LossTheta: want.ThetaMean} {
+		for loss, want := range map[Loss]fitted{
+			LossRKHS:     want.RKHS,
+			LossThetaSum: want.ThetaSum,
+			LossTheta:    want.ThetaMean,
+		} {
 			t.Run(fmt.Sprintf("%s/%s", name, loss), func(t *testing.T) {
 				m, err := Fit(context.Background(), c, data, loss, in.Lam)
 				if err != nil {

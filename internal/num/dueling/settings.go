@@ -56,10 +56,13 @@ func (s Settings) Validate() error {
 		fault(!positive(b.Value), "β = %v, it must be positive and finite", b.Value)
 	case BetaEq14:
 		fault(!positive(b.Norm), "norm bound B = %v, Eq. 14 needs a positive one", b.Norm)
-		fault(b.Range != 0 && !positive(b.Range), "range %v of the preference function, it must be positive and finite, or 0", b.Range)
+		fault(b.Range != 0 && !positive(b.Range),
+			"range %v of the preference function, it must be positive and finite, or 0",
+			b.Range)
 		fault(!(b.Delta > 0 && b.Delta < 1), "failure probability δ = %v, it must lie between 0 and 1", b.Delta)
 	default:
-		fault(true, "rule %q for β, known are %s, %s, %s and %s", b.Rule, BetaCalibrated, BetaPaper, BetaEq14, BetaFixed)
+		fault(true, "rule %q for β, known are %s, %s, %s and %s",
+			b.Rule, BetaCalibrated, BetaPaper, BetaEq14, BetaFixed)
 	}
 	return errors.Join(faults...)
 }

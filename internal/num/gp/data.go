@@ -49,7 +49,8 @@ func (d Data) validate() error {
 		}
 		if d.NoiseVar != nil {
 			if v := d.NoiseVar[t]; v <= 0 || math.IsInf(v, 1) {
-				return fmt.Errorf("%w: known noise variance %d is %v, must be positive (or NaN for unknown)", ErrData, t, v)
+				return fmt.Errorf("%w: known noise variance %d is %v, must be positive (or NaN for unknown)",
+					ErrData, t, v)
 			}
 		}
 	}

@@ -40,7 +40,11 @@ func mustFit(t testing.TB, data Data, cfg FitConfig) FitResult {
 func TestFitIsAMaximum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
-		cfg := FitConfig{Kernel: p.name, FreeOutputScale: rapid.Bool().Draw(t, "free"), Seed: rapid.Uint64().Draw(t, "seed")}
+		cfg := FitConfig{
+			Kernel:          p.name,
+			FreeOutputScale: rapid.Bool().Draw(t, "free"),
+			Seed:            rapid.Uint64().Draw(t, "seed"),
+		}
 		res, err := Fit(context.Background(), p.data, cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +115,8 @@ func TestFitRecovers(t *testing.T) {
 			t.Errorf("lengthscale %d is %v, want about %v", j, h.Lengthscales[j], want)
 		}
 	}
-	if h.Lengthscales[2] < 3 || h.Noise < .007 || h.Noise > .014 || res.Status != optimize.Converged || res.Jitter != 0 {
+	if h.Lengthscales[2] < 3 || h.Noise < .007 || h.Noise > .014 || res.Status != optimize.Converged ||
+		res.Jitter != 0 {
 		t.Errorf("fit %+v", res)
 	}
 }

@@ -70,7 +70,12 @@ type Priors struct {
 // search finite.
 func DefaultPriors(d int) Priors {
 	return Priors{
-		Lengthscale: LogNormal{Mu: math.Sqrt2 + 0.5*math.Log(float64(d)), Sigma: math.Sqrt(3), Lower: 0.025, Upper: 1e3},
+		Lengthscale: LogNormal{
+			Mu:    math.Sqrt2 + 0.5*math.Log(float64(d)),
+			Sigma: math.Sqrt(3),
+			Lower: 0.025,
+			Upper: 1e3,
+		},
 		OutputScale: LogNormal{Mu: 0, Sigma: 1, Lower: 1e-2, Upper: 1e2},
 		Noise:       LogNormal{Mu: -4, Sigma: 1, Lower: 1e-4, Upper: 10},
 	}

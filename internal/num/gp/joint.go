@@ -34,7 +34,8 @@ func (g *GP) Joint(X [][]float64) *Joint {
 		g.kernel.Cross(row, g.x, x)
 		j.Mean[a] = g.hyper.Mean + dot(g.alpha, row)
 	}
-	blas64.Trmm(blas.Right, blas.Trans, 1, lower(g.inverse, n, g.stride), blas64.General{Rows: m, Cols: n, Stride: n, Data: v})
+	blas64.Trmm(blas.Right, blas.Trans, 1, lower(g.inverse, n, g.stride),
+		blas64.General{Rows: m, Cols: n, Stride: n, Data: v})
 	blas64.Syrk(blas.NoTrans, -1, blas64.General{Rows: m, Cols: n, Stride: n, Data: v}, 1,
 		blas64.Symmetric{Uplo: blas.Lower, N: m, Stride: m, Data: j.Cov})
 	for a := range m {

@@ -105,7 +105,12 @@ func (t triangle) potri(ctx context.Context) error {
 		if i > 0 {
 			blas64.Gemm(blas.Trans, blas.NoTrans, 1, under, t.block(i+width, 0, below, i), 1, row)
 		}
-		blas64.Syrk(blas.Trans, 1, under, 1, blas64.Symmetric{Uplo: blas.Lower, N: width, Stride: t.stride, Data: diagonal.Data})
+		blas64.Syrk(blas.Trans, 1, under, 1, blas64.Symmetric{
+			Uplo:   blas.Lower,
+			N:      width,
+			Stride: t.stride,
+			Data:   diagonal.Data,
+		})
 	}
 	return nil
 }

@@ -27,7 +27,9 @@ func (g *GP) Path(rng *rand.Rand) func(x, grad []float64) float64 {
 	case kernel.Matern32.String():
 		degrees = 3
 	}
-	frequency, phase, weight := make([]float64, pathFeatures*d), make([]float64, pathFeatures), make([]float64, pathFeatures)
+	frequency := make([]float64, pathFeatures*d)
+	phase := make([]float64, pathFeatures)
+	weight := make([]float64, pathFeatures)
 	amplitude := math.Sqrt(2 * g.hyper.OutputScale / pathFeatures)
 	for m := range pathFeatures {
 		spread := 1.0

@@ -80,7 +80,8 @@ func New(name string, lengthscales []float64, outputScale float64) (Kernel, erro
 		w := 1 / (l * l)
 		// w covers lengthscales so extreme that 1/ℓ² leaves the floating-point range.
 		if !(l > 0) || math.IsInf(w, 1) || w == 0 {
-			return nil, fmt.Errorf("%w: lengthscale %v of dimension %d is not a positive finite number", ErrHyperparameter, l, j)
+			return nil, fmt.Errorf("%w: lengthscale %v of dimension %d is not a positive finite number",
+				ErrHyperparameter, l, j)
 		}
 		k.weights[j] = w
 	}

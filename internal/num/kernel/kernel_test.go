@@ -92,7 +92,8 @@ func TestKernelIsTheFormula(t *testing.T) {
 					tol += p.s2 * 10 * h / (p.l[j] * p.l[j])
 				}
 				if math.Abs(grad[i*d+j]-fd) > tol {
-					t.Fatalf("%s: ∂k(X_%d,x)/∂x_%d = %v, finite difference %v (tolerance %v)", p.name, i, j, grad[i*d+j], fd, tol)
+					t.Fatalf("%s: ∂k(X_%d,x)/∂x_%d = %v, finite difference %v (tolerance %v)",
+						p.name, i, j, grad[i*d+j], fd, tol)
 				}
 			}
 		}

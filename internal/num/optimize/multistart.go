@@ -38,7 +38,9 @@ type MultiStartResult struct {
 //
 // It fails with ErrStart if f is finite at no start, and with the context's error, wrapped, if it is cancelled: never
 // with a shorter search.
-func MultiStart(ctx context.Context, f Func, region *Region, starts [][]float64, cfg MultiStartConfig) (MultiStartResult, error) {
+func MultiStart(
+	ctx context.Context, f Func, region *Region, starts [][]float64, cfg MultiStartConfig,
+) (MultiStartResult, error) {
 	if cfg.Searches == 0 {
 		cfg.Searches = 10
 	}
@@ -53,7 +55,8 @@ func MultiStart(ctx context.Context, f Func, region *Region, starts [][]float64,
 	evals := 0
 	for i, x := range starts {
 		if err := ctx.Err(); err != nil {
-			return MultiStartResult{}, fmt.Errorf("search cancelled after %d of %d starts: %w", i, len(starts), context.Cause(ctx))
+			return MultiStartResult{}, fmt.Errorf("search cancelled after %d of %d starts: %w",
+				i, len(starts), context.Cause(ctx))
 		}
 		points[i], values[i] = x, math.Inf(1)
 		if !(region.Violation(x) <= 0) {

@@ -171,7 +171,8 @@ func NewRegion(p Polytope) (*Region, error) {
 		}
 		norm := math.Sqrt(dot(row, row))
 		if math.IsNaN(norm) || math.IsInf(norm, 0) || math.IsNaN(rhs) || math.IsInf(rhs, 0) {
-			return fmt.Errorf("%w: %v has coefficients %v and right-hand side %v", ErrConstraint, Constraint{kind, i}, row, rhs)
+			return fmt.Errorf("%w: %v has coefficients %v and right-hand side %v",
+				ErrConstraint, Constraint{kind, i}, row, rhs)
 		}
 		if norm == 0 { // 0 = b or 0 ≤ d: always true, or never
 			if (kind == Equality && rhs != 0) || (kind == Inequality && rhs < 0) {

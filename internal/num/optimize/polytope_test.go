@@ -38,19 +38,24 @@ func TestProjectKnown(t *testing.T) {
 	}{
 		{"box", Box([]float64{0, 0}, []float64{1, 1}), []float64{2, -3}, []float64{1, 0}},
 		{"inside stays", Box([]float64{0, 0}, []float64{1, 1}), []float64{.3, .4}, []float64{.3, .4}},
-		{"simplex from the origin", Polytope{Lower: constant(3, 0), Upper: constant(3, 1), A: [][]float64{{1, 1, 1}}, B: []float64{1}},
+		{"simplex from the origin",
+			Polytope{Lower: constant(3, 0), Upper: constant(3, 1), A: [][]float64{{1, 1, 1}}, B: []float64{1}},
 			[]float64{0, 0, 0}, []float64{third, third, third}},
-		{"simplex vertex", Polytope{Lower: constant(3, 0), Upper: constant(3, 1), A: [][]float64{{1, 1, 1}}, B: []float64{1}},
+		{"simplex vertex",
+			Polytope{Lower: constant(3, 0), Upper: constant(3, 1), A: [][]float64{{1, 1, 1}}, B: []float64{1}},
 			[]float64{5, 0, -5}, []float64{1, 0, 0}},
-		{"half plane without bounds", Polytope{Lower: constant(2, -inf), Upper: constant(2, inf), C: [][]float64{{3, 4}}, D: []float64{5}},
+		{"half plane without bounds",
+			Polytope{Lower: constant(2, -inf), Upper: constant(2, inf), C: [][]float64{{3, 4}}, D: []float64{5}},
 			[]float64{3, 4}, []float64{.6, .8}},
-		{"fixed coordinate", Polytope{Lower: []float64{.5, 0}, Upper: []float64{.5, 1}, C: [][]float64{{1, 1}}, D: []float64{1}},
+		{"fixed coordinate",
+			Polytope{Lower: []float64{.5, 0}, Upper: []float64{.5, 1}, C: [][]float64{{1, 1}}, D: []float64{1}},
 			[]float64{0, 2}, []float64{.5, .5}},
 		{"the same equality thrice", Polytope{Lower: constant(2, 0), Upper: constant(2, 1),
 			A: [][]float64{{1, 1}, {2, 2}, {-1, -1}}, B: []float64{1, 2, -1}}, []float64{1, 1}, []float64{.5, .5}},
 		{"an equality as two inequalities", Polytope{Lower: constant(2, 0), Upper: constant(2, 1),
 			C: [][]float64{{1, 1}, {-1, -1}}, D: []float64{1, -1}}, []float64{1, 1}, []float64{.5, .5}},
-		{"a single point", Polytope{Lower: constant(2, 0), Upper: constant(2, 1), C: [][]float64{{1, 1}}, D: []float64{0}},
+		{"a single point",
+			Polytope{Lower: constant(2, 0), Upper: constant(2, 1), C: [][]float64{{1, 1}}, D: []float64{0}},
 			[]float64{1, 1}, []float64{0, 0}},
 		{"a vertex where four constraints meet", Polytope{Lower: constant(2, 0), Upper: constant(2, 1),
 			C: [][]float64{{1, 1}, {1, 2}}, D: []float64{2, 3}}, []float64{7, 8}, []float64{1, 1}},
@@ -89,7 +94,8 @@ func TestInfeasibleNamesTheConflict(t *testing.T) {
 		{"fixed coordinate against an inequality",
 			Polytope{Lower: []float64{.5, 0}, Upper: []float64{.5, 1}, C: [][]float64{{1, 0}}, D: []float64{.4}},
 			[]Constraint{{LowerBound, 0}, {UpperBound, 0}, {Inequality, 0}}},
-		{"an empty row that asks for something", box3(Polytope{C: [][]float64{{0, 0, 0}}, D: []float64{-1}}), []Constraint{{Inequality, 0}}},
+		{"an empty row that asks for something",
+			box3(Polytope{C: [][]float64{{0, 0, 0}}, D: []float64{-1}}), []Constraint{{Inequality, 0}}},
 	} {
 		_, err := NewRegion(c.p)
 		var e *InfeasibleError
@@ -109,7 +115,12 @@ func TestInfeasibleNamesTheConflict(t *testing.T) {
 // TestDecimalsThatDoNotAddUp: bounds that meet a mixture's sum only up to the rounding of decimals
 // are no contradiction.
 func TestDecimalsThatDoNotAddUp(t *testing.T) {
-	r := mustRegion(t, Polytope{Lower: []float64{.1, .2, .7}, Upper: constant(3, 1), A: [][]float64{{1, 1, 1}}, B: []float64{1}})
+	r := mustRegion(t, Polytope{
+		Lower: []float64{.1, .2, .7},
+		Upper: constant(3, 1),
+		A:     [][]float64{{1, 1, 1}},
+		B:     []float64{1},
+	})
 	x := make([]float64, 3)
 	if err := r.Project(x, constant(3, .5)); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,8 @@ func TestKnownMinima(t *testing.T) {
 				C: [][]float64{{-1, 2}, {1, 2}, {1, -2}}, D: []float64{2, 6, 2}},
 			[]float64{2, 0}, []float64{1.4, 1.7}},
 		{"Rosenbrock in a box", rosenbrock, Box(constant(2, -2), constant(2, 2)), []float64{-1.2, 1}, []float64{1, 1}},
-		{"Rosenbrock, box cuts the minimum off", rosenbrock, Box(constant(2, -2), []float64{.5, 2}), []float64{-1.2, 1}, []float64{.5, .25}},
+		{"Rosenbrock, box cuts the minimum off", rosenbrock, Box(constant(2, -2), []float64{.5, 2}),
+			[]float64{-1.2, 1}, []float64{.5, .25}},
 		// Hock and Schittkowski 1981, problem 24.
 		{"Hock and Schittkowski 24", func(x, g []float64) float64 {
 			s := 1 / (27 * math.Sqrt(3))
@@ -100,8 +101,10 @@ func TestKnownMinima(t *testing.T) {
 		}, Polytope{Lower: constant(4, 0), Upper: []float64{.1, 1, 1, 1}, A: [][]float64{{1, 1, 1, 1}}, B: []float64{1},
 			C: [][]float64{{0, 1, 0, 0}}, D: []float64{.2}},
 			[]float64{.05, .15, .7, .1}, []float64{.1, .2, .35, .35}},
-		{"start outside", quadratic(eye, []float64{.2, .2}), Box(constant(2, 0), constant(2, 1)), []float64{9, -9}, []float64{.2, .2}},
-		{"a region of one point", rosenbrock, Box(constant(2, .5), constant(2, .5)), []float64{0, 0}, []float64{.5, .5}},
+		{"start outside", quadratic(eye, []float64{.2, .2}), Box(constant(2, 0), constant(2, 1)),
+			[]float64{9, -9}, []float64{.2, .2}},
+		{"a region of one point", rosenbrock, Box(constant(2, .5), constant(2, .5)), []float64{0, 0},
+			[]float64{.5, .5}},
 		{"saddle: leaves it and ends in a corner", quadratic([][]float64{{1, 0}, {0, -1}}, []float64{0, 0}),
 			Box(constant(2, -1), constant(2, 2)), []float64{.5, .1}, []float64{0, 2}},
 	} {
@@ -287,7 +290,12 @@ func TestCancel(t *testing.T) {
 
 func BenchmarkMinimize(b *testing.B) {
 	for _, d := range []int{4, 8, 16} {
-		mixture := Polytope{Lower: constant(d, -2), Upper: constant(d, 2), A: [][]float64{constant(d, 1)}, B: []float64{1}}
+		mixture := Polytope{
+			Lower: constant(d, -2),
+			Upper: constant(d, 2),
+			A:     [][]float64{constant(d, 1)},
+			B:     []float64{1},
+		}
 		for _, c := range []struct {
 			name string
 			p    Polytope

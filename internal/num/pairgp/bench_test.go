@@ -8,7 +8,12 @@ import (
 
 var (
 	sizes      = []int{50, 100, 150, 200, 400} // comparisons; each is two rows
-	benchHyper = Hyper{Lengthscales: []float64{0.5, 0.7, 0.9, 1.2}, OutputScale: 10, Mean: -3.5, AlphaEps: DefaultAlphaEps}
+	benchHyper = Hyper{
+		Lengthscales: []float64{0.5, 0.7, 0.9, 1.2},
+		OutputScale:  10,
+		Mean:         -3.5,
+		AlphaEps:     DefaultAlphaEps,
+	}
 )
 
 func BenchmarkFit(b *testing.B) {
@@ -38,7 +43,8 @@ func BenchmarkRefit(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if _, err := Fit(context.Background(), c, FitConfig{Warm: &res.Hyper, Starts: 1, Searches: 1}); err != nil {
+				if _, err := Fit(context.Background(), c, FitConfig{Warm: &res.Hyper, Starts: 1,
+					Searches: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}

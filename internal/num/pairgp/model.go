@@ -161,7 +161,8 @@ func (m *Model) NewPredictor() *Predictor {
 // the points changes the sign of the mean and nothing else, exactly.
 func (p *Predictor) Latent(x, other []float64) (mean, variance float64) {
 	if len(x) != p.d || len(other) != p.d {
-		panic(fmt.Sprintf("pairgp: points of %d and %d coordinates, the model has %d parameters", len(x), len(other), p.d))
+		panic(fmt.Sprintf("pairgp: points of %d and %d coordinates, the model has %d parameters",
+			len(x), len(other), p.d))
 	}
 	copy(p.z, x)
 	copy(p.z[p.d:], other)

@@ -161,7 +161,8 @@ func TestLearnsWhatWasChosen(t *testing.T) {
 	}
 	far := m.Preference([]float64{0.1, 0.9}, []float64{0.9, 0.1})
 	prior := m.Prior()
-	if math.Abs(far.Mean-0.5) > 1e-6 || math.Abs(far.Bernoulli-prior.Bernoulli) > 1e-6 || math.Abs(far.Variance-prior.Variance) > 1e-6 {
+	if math.Abs(far.Mean-0.5) > 1e-6 || math.Abs(far.Bernoulli-prior.Bernoulli) > 1e-6 ||
+		math.Abs(far.Variance-prior.Variance) > 1e-6 {
 		t.Errorf("far away %+v, the prior is %+v", far, prior)
 	}
 }
@@ -169,7 +170,11 @@ func TestLearnsWhatWasChosen(t *testing.T) {
 // The derivatives that the fit follows, by central differences.
 func TestFitGradient(t *testing.T) {
 	lengthscale, scale := DefaultLengthscale(2), DefaultOutputScale(0.01)
-	o := newObjective(choices(20, 2, 5, 0.3, bump), 2, FitConfig{AlphaEps: 0.01, Lengthscale: &lengthscale, OutputScale: &scale})
+	o := newObjective(choices(20, 2, 5, 0.3, bump), 2, FitConfig{
+		AlphaEps:    0.01,
+		Lengthscale: &lengthscale,
+		OutputScale: &scale,
+	})
 	theta := []float64{math.Log(0.4), math.Log(1.3), math.Log(6), -2.5}
 	grad := make([]float64, 4)
 	o.eval(theta, grad)

@@ -116,7 +116,8 @@ func BenchmarkFit(b *testing.B) {
 func BenchmarkPairGrad(b *testing.B) {
 	for _, n := range benchSizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			res, err := Laplace(context.Background(), synthetic(b, n, benchDim, 1), Probit, benchKernel(b), LaplaceConfig{})
+			res, err := Laplace(context.Background(), synthetic(b, n, benchDim, 1), Probit, benchKernel(b),
+				LaplaceConfig{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -63,7 +63,8 @@ type EPError struct {
 
 // Error says what happened and what helps.
 func (e *EPError) Error() string {
-	return fmt.Sprintf("expectation propagation has not settled after %d sweeps: the last changed a site by %.2g, allowed %.2g, "+
+	return fmt.Sprintf("expectation propagation has not settled after %d sweeps: "+
+		"the last changed a site by %.2g, allowed %.2g, "+
 		"damping %.3g; allow more sweeps, raise the noise, or use the Laplace or hallucination posterior",
 		e.Sweeps, e.Change, e.Tol, e.Damping)
 }

@@ -210,7 +210,8 @@ func TestTruncation(t *testing.T) {
 	for _, x := range []float64{1e2, 1e4, 1e8} { // asymptotic series in 1/x²; the first omitted term is below 1e-8
 		r, h, rest := truncation(-x)
 		q := 1 / (x * x)
-		wantNear(t, "tail", []float64{r / x, h * x, rest * x * x}, []float64{1 + q - 2*q*q, 1 - 2*q + 10*q*q, 1 - 6*q + 50*q*q}, 1e-9)
+		wantNear(t, "tail", []float64{r / x, h * x, rest * x * x},
+			[]float64{1 + q - 2*q*q, 1 - 2*q + 10*q*q, 1 - 6*q + 50*q*q}, 1e-9)
 	}
 }
 
@@ -265,8 +266,10 @@ func TestEPInvariance(t *testing.T) {
 				mean, variance, logZ = m, v, r.LogEvidence
 			}
 			for j := range points {
-				if math.Abs(m[j]-mean[j]) > 1e-8 || math.Abs(v[j]-variance[j]) > 1e-8 || math.Abs(r.LogEvidence-logZ) > 1e-8 {
-					t.Fatalf("variant %d at %v: %v, %v, log evidence %v; want %v, %v, %v", i, points[j], m[j], v[j], r.LogEvidence, mean[j], variance[j], logZ)
+				if math.Abs(m[j]-mean[j]) > 1e-8 || math.Abs(v[j]-variance[j]) > 1e-8 ||
+					math.Abs(r.LogEvidence-logZ) > 1e-8 {
+					t.Fatalf("variant %d at %v: %v, %v, log evidence %v; want %v, %v, %v",
+						i, points[j], m[j], v[j], r.LogEvidence, mean[j], variance[j], logZ)
 				}
 			}
 		}

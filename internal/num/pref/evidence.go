@@ -39,7 +39,9 @@ func (h Hyper) Kernel(name string, d int) (kernel.Kernel, error) {
 // included. kernelName is a name of package kernel. It fails with ErrLink, ErrDuels (also if there
 // is no duel), ErrHyper, kernel.ErrUnknown, kernel.ErrHyperparameter, ErrNotConverged, or the
 // context's error, wrapped.
-func LogEvidence(ctx context.Context, duels Duels, link Link, kernelName string, hyper Hyper, grad []float64) (float64, error) {
+func LogEvidence(
+	ctx context.Context, duels Duels, link Link, kernelName string, hyper Hyper, grad []float64,
+) (float64, error) {
 	e, err := newEvidence(duels, link, kernelName)
 	if err != nil {
 		return 0, err

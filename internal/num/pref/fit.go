@@ -64,7 +64,8 @@ func (c FitConfig) withDefaults() FitConfig {
 
 func (c FitConfig) validate(d int) error {
 	if !(c.Lower > 0 && c.Lower <= c.Upper) || math.IsInf(c.Upper, 1) {
-		return fmt.Errorf("%w: lengthscales within [%v, %v]; the bounds must be positive, finite and in order", ErrHyper, c.Lower, c.Upper)
+		return fmt.Errorf("%w: lengthscales within [%v, %v]; the bounds must be positive, finite and in order",
+			ErrHyper, c.Lower, c.Upper)
 	}
 	if !(c.OutputScale > 0) || math.IsInf(c.OutputScale, 1) {
 		return fmt.Errorf("%w: output scale %v is not a positive finite number", ErrHyper, c.OutputScale)

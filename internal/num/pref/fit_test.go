@@ -90,7 +90,8 @@ func TestFitLearnsWhatMatters(t *testing.T) {
 	var winners, losers [][]float64
 	utility := func(x []float64) float64 { return 2*math.Sin(9*x[0]) + math.Sin(2*x[1]) }
 	for range 150 {
-		x, y := []float64{rng.Float64(), rng.Float64(), rng.Float64()}, []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+		x := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+		y := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
 		if utility(x)-utility(y)+0.5*rng.NormFloat64() < 0 {
 			x, y = y, x
 		}
@@ -115,7 +116,8 @@ func TestFitLearnsWhatMatters(t *testing.T) {
 	}
 	right := 0
 	for range 500 {
-		x, y := []float64{rng.Float64(), rng.Float64(), rng.Float64()}, []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+		x := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+		y := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
 		m := res.Posterior.Pair(x, y)
 		if (m.MeanX > m.MeanY) == (utility(x) > utility(y)) {
 			right++
@@ -183,7 +185,8 @@ func TestFitSettings(t *testing.T) {
 		{"starts", FitConfig{Starts: -1}, ErrHyper},
 		{"prior", FitConfig{Prior: &gp.LogNormal{}}, ErrHyper},
 		{"warm", FitConfig{Warm: &Hyper{Lengthscales: []float64{1}, OutputScale: 1}}, ErrHyper},
-		{"warm number", FitConfig{Warm: &Hyper{Lengthscales: []float64{1, 0}, OutputScale: 1}}, kernel.ErrHyperparameter},
+		{"warm number", FitConfig{Warm: &Hyper{Lengthscales: []float64{1, 0}, OutputScale: 1}},
+			kernel.ErrHyperparameter},
 		{"kernel", FitConfig{Kernel: "cubic"}, kernel.ErrUnknown},
 		{"link", FitConfig{Link: "cauchy"}, ErrLink},
 	} {

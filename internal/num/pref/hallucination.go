@@ -53,7 +53,9 @@ type Hallucination struct {
 //
 // It fails with ErrDuels, ErrLink, ErrProbitOnly for the logistic link, gp.ErrNotPositiveDefinite,
 // or the context's error, wrapped.
-func Hallucinate(ctx context.Context, d Duels, link Link, k kernel.Kernel, cfg HallucinateConfig) (*Hallucination, error) {
+func Hallucinate(
+	ctx context.Context, d Duels, link Link, k kernel.Kernel, cfg HallucinateConfig,
+) (*Hallucination, error) {
 	if err := probitOnly(link); err != nil {
 		return nil, fmt.Errorf("hallucination believer: %w", err)
 	}

@@ -44,7 +44,8 @@ func TestHallucinationsMixToThePosterior(t *testing.T) {
 	n := len(o.tests)
 	mean, square, inner := make([]float64, n), make([]float64, n), make([]float64, n)
 	for seed := range uint64(draws) {
-		h, err := Hallucinate(context.Background(), o.duels, Probit, o.kernel, HallucinateConfig{BurnIn: 20, Seed: seed})
+		h, err := Hallucinate(context.Background(), o.duels, Probit, o.kernel,
+			HallucinateConfig{BurnIn: 20, Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,8 @@ func TestNormalBetween(t *testing.T) {
 	inf := math.Inf(1)
 	const draws, cells = 100_000, 20_000
 	for _, c := range [][2]float64{
-		{-inf, inf}, {-inf, 0}, {-3, -2.9}, {-1, 0.5}, {-0.5, 4}, {-8, 9}, {0, inf}, {1, 1.2}, {1, 9}, {6, 6.1}, {6, inf}, {-inf, -30}, {40, 41},
+		{-inf, inf}, {-inf, 0}, {-3, -2.9}, {-1, 0.5}, {-0.5, 4}, {-8, 9}, {0, inf}, {1, 1.2}, {1, 9},
+		{6, 6.1}, {6, inf}, {-inf, -30}, {40, 41},
 	} {
 		a, b := c[0], c[1]
 		// The integrand is scaled by its largest value, which is at the border nearest to 0; beyond
@@ -200,7 +202,8 @@ func TestHallucinationIsReproducible(t *testing.T) {
 
 func TestHallucinationErrors(t *testing.T) {
 	d, k := randomDuels(10, 2, 0.1, 1), mustKernel(t, 2, 0.5)
-	if _, err := Hallucinate(context.Background(), d, Logistic, k, HallucinateConfig{}); !errors.Is(err, ErrProbitOnly) {
+	if _, err := Hallucinate(context.Background(), d, Logistic, k,
+		HallucinateConfig{}); !errors.Is(err, ErrProbitOnly) {
 		t.Errorf("logistic: %v", err)
 	}
 	cancelled, cancel := context.WithCancel(context.Background())
@@ -209,7 +212,8 @@ func TestHallucinationErrors(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	twice := Duels{X: d.X[:2], Winner: []int{0, 0}, Loser: []int{1, 1}, Noise: []float64{1e-18, 1e-18}}
-	if _, err := Hallucinate(context.Background(), twice, Probit, k, HallucinateConfig{}); !errors.Is(err, gp.ErrNotPositiveDefinite) {
+	if _, err := Hallucinate(context.Background(), twice, Probit, k,
+		HallucinateConfig{}); !errors.Is(err, gp.ErrNotPositiveDefinite) {
 		t.Errorf("no noise to speak of: %v", err)
 	}
 	h, err := Hallucinate(context.Background(), Duels{}, Probit, k, HallucinateConfig{})

@@ -298,7 +298,8 @@ func (s *solver) factorize() (jitter float64, err error) {
 		case try < tries:
 			jitter *= 10
 		default:
-			return jitter, fmt.Errorf("%w: a matrix of %d duels cannot be factored, jitter %.0e tried", ErrNotConverged, n, jitter)
+			return jitter, fmt.Errorf("%w: a matrix of %d duels cannot be factored, jitter %.0e tried",
+				ErrNotConverged, n, jitter)
 		}
 	}
 }

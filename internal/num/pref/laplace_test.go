@@ -141,7 +141,8 @@ func TestLaplaceIsItsDefinition(t *testing.T) {
 			a.Set(i, i, a.At(i, i)+1)
 		}
 		ln, _ := mat.LogDet(&a)
-		if want := logLik - 0.5*mat.Inner(f, mat.NewDiagDense(m, ones(m)), &gradient) - 0.5*ln; !agree(res.LogEvidence, want, 1e-6) {
+		if want := logLik - 0.5*mat.Inner(f, mat.NewDiagDense(m, ones(m)),
+			&gradient) - 0.5*ln; !agree(res.LogEvidence, want, 1e-6) {
 			t.Fatalf("log evidence %v, want %v", res.LogEvidence, want)
 		}
 		if err := sol.Solve(&a, &lambda); err != nil {
@@ -207,8 +208,10 @@ func TestSymmetries(t *testing.T) {
 		check := func(what string, q problem, want Moments) {
 			t.Helper()
 			r := q.laplace(t)
-			if got := r.Posterior.Pair(p.x, p.y); !sameMoments(got, want, 1e-8) || !agree(r.LogEvidence, res.LogEvidence, 1e-9) {
-				t.Fatalf("%s: %+v with log evidence %v, want %+v with %v", what, got, r.LogEvidence, want, res.LogEvidence)
+			if got := r.Posterior.Pair(p.x, p.y); !sameMoments(got, want, 1e-8) ||
+				!agree(r.LogEvidence, res.LogEvidence, 1e-9) {
+				t.Fatalf("%s: %+v with log evidence %v, want %+v with %v",
+					what, got, r.LogEvidence, want, res.LogEvidence)
 			}
 		}
 
@@ -302,7 +305,8 @@ func TestAgainstMonteCarlo(t *testing.T) {
 			wantMu := mean[i] / total
 			wantSD := math.Sqrt(square[i]/total - wantMu*wantMu)
 			if math.Abs(mu-wantMu) > c.mean*wantSD || math.Abs(sd-wantSD) > c.sd {
-				t.Errorf("%s, noise %v: f%v = %.3f ± %.3f, truth %.3f ± %.3f", c.link, c.noise, x, mu, sd, wantMu, wantSD)
+				t.Errorf("%s, noise %v: f%v = %.3f ± %.3f, truth %.3f ± %.3f",
+					c.link, c.noise, x, mu, sd, wantMu, wantSD)
 			}
 		}
 		if got, want := p.WinProbability(c.link, X[4], X[2], noise4, noise2), wins/total; math.Abs(got-want) > c.win {
@@ -413,7 +417,8 @@ func TestBadInput(t *testing.T) {
 	if _, err := NewDuels(X[:1], X[:1], func([]float64) float64 { return 1 }); !errors.Is(err, ErrDuels) {
 		t.Errorf("a design against itself: %v", err)
 	}
-	if _, err := Laplace(ctx, synthetic(t, 40, 1, 1), Probit, k, LaplaceConfig{MaxIterations: 1}); !errors.Is(err, ErrNotConverged) {
+	if _, err := Laplace(ctx, synthetic(t, 40, 1, 1), Probit, k,
+		LaplaceConfig{MaxIterations: 1}); !errors.Is(err, ErrNotConverged) {
 		t.Errorf("one Newton step: %v", err)
 	}
 	cancelled, cancel := context.WithCancel(ctx)
@@ -430,7 +435,8 @@ func TestBadInput(t *testing.T) {
 func TestNewDuelsMerges(t *testing.T) {
 	a, b, c := []float64{0, 1}, []float64{0.5, 1}, []float64{math.Copysign(0, -1), 1}
 	asked := 0
-	d, err := NewDuels([][]float64{a, b, b}, [][]float64{b, c, {0, 2}}, func(x []float64) float64 { asked++; return 1 + x[0] })
+	d, err := NewDuels([][]float64{a, b, b}, [][]float64{b, c, {0, 2}},
+		func(x []float64) float64 { asked++; return 1 + x[0] })
 	if err != nil {
 		t.Fatal(err)
 	}

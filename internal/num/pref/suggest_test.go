@@ -123,7 +123,8 @@ func newSuggestion(t testing.TB, n int, fresh bool, seed uint64) *suggestion {
 		best = slices.Clone(w)
 	}
 	var err error
-	if s.duels, err = pref.NewDuels(winners, losers, func(x []float64) float64 { return s.noise.at(x, nil) }); err != nil {
+	if s.duels, err = pref.NewDuels(winners, losers,
+		func(x []float64) float64 { return s.noise.at(x, nil) }); err != nil {
 		t.Fatal(err)
 	}
 	if s.kernel, err = kernel.New("rbf", []float64{0.3, 0.4, 0.5, 0.35}, 1); err != nil {
@@ -154,11 +155,13 @@ func (s *suggestion) pair(p *pref.Posterior, alpha float64) optimize.Func {
 		x, y := z[:d], z[d:]
 		if grad == nil {
 			m := q.Pair(x, y)
-			v, _ := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, s.noise.at(x, nil), s.noise.at(y, nil), alpha)
+			v, _ := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, s.noise.at(x, nil),
+				s.noise.at(y, nil), alpha)
 			return -v
 		}
 		m := q.PairGrad(x, y, g)
-		v, part := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, s.noise.at(x, noiseX), s.noise.at(y, noiseY), alpha)
+		v, part := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, s.noise.at(x, noiseX),
+			s.noise.at(y, noiseY), alpha)
 		slope := 0.0 // ∂/∂s², s the standard deviation of the difference
 		if _, variance := m.Difference(); variance > 0 {
 			slope = part.SD / (2 * math.Sqrt(variance))
@@ -273,7 +276,8 @@ func (s *suggestion) suggest(t testing.TB, rule string) (optimize.MultiStartResu
 		}
 		f = s.one(h.Posterior, rule)
 	}
-	r, err := optimize.MultiStart(ctx, f, region, starts, optimize.MultiStartConfig{Searches: localSearches, Seed: s.seed})
+	r, err := optimize.MultiStart(ctx, f, region, starts, optimize.MultiStartConfig{Searches: localSearches,
+		Seed: s.seed})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ import (
 func TestPublishedPoints(t *testing.T) {
 	want := [][]float64{
 		{0, 0, 0}, {0.5, 0.5, 0.5}, {0.75, 0.25, 0.25}, {0.25, 0.75, 0.75}, {0.375, 0.375, 0.625},
-		{0.875, 0.875, 0.125}, {0.625, 0.125, 0.875}, {0.125, 0.625, 0.375}, {0.1875, 0.3125, 0.9375}, {0.6875, 0.8125, 0.4375},
+		{0.875, 0.875, 0.125}, {0.625, 0.125, 0.875}, {0.125, 0.625, 0.375}, {0.1875, 0.3125, 0.9375},
+		{0.6875, 0.8125, 0.4375},
 	}
 	s, err := New(3)
 	if err != nil {
@@ -55,7 +56,8 @@ func TestEveryCoordinateIsANet(t *testing.T) {
 					for _, p := range block {
 						cell := int(p[j] * float64(n))
 						if seen[cell] {
-							t.Fatalf("%s: two of points %d…%d in interval %d of %d of coordinate %d", name, start, start+n-1, cell, n, j)
+							t.Fatalf("%s: two of points %d…%d in interval %d of %d of coordinate %d",
+								name, start, start+n-1, cell, n, j)
 						}
 						seen[cell] = true
 					}

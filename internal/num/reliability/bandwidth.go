@@ -88,7 +88,8 @@ func Bandwidth(anchors [][]float64, lower, upper float64) (float64, error) {
 		upper = DefaultUpper
 	}
 	if !(lower > 0 && lower <= upper) || math.IsInf(upper, 1) {
-		return 0, fmt.Errorf("%w: bandwidth within [%v, %v]; the bounds must be positive, finite and in order", ErrAnchors, lower, upper)
+		return 0, fmt.Errorf("%w: bandwidth within [%v, %v]; the bounds must be positive, finite and in order",
+			ErrAnchors, lower, upper)
 	}
 	if err := validate(anchors); err != nil {
 		return 0, err

@@ -79,7 +79,8 @@ func (q *Density) At(x, grad []float64) float64 {
 func (q *Density) sum(x, grad []float64) (sum float64) {
 	d := len(q.anchors[0])
 	if len(x) != d || (grad != nil && len(grad) != d) {
-		panic(fmt.Sprintf("reliability: point has %d coordinates and gradient %d, the anchors %d", len(x), len(grad), d))
+		panic(fmt.Sprintf("reliability: point has %d coordinates and gradient %d, the anchors %d",
+			len(x), len(grad), d))
 	}
 	clear(grad)
 	w := 1 / (q.h * q.h)

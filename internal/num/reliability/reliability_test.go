@@ -121,7 +121,8 @@ func TestGradients(t *testing.T) {
 		}
 		const step = 1e-5
 		grad := make([]float64, d)
-		for name, f := range map[string]func(x, grad []float64) float64{"density": q.At, "map": ours.At, "paper": paper.At} {
+		for name, f := range map[string]func(x, grad []float64) float64{"density": q.At, "map": ours.At,
+			"paper": paper.At} {
 			v := f(x, grad)
 			if plain := f(x, nil); plain != v {
 				t.Fatalf("%s: %v with its gradient, %v without", name, v, plain)
@@ -289,7 +290,8 @@ func BenchmarkMap(b *testing.B) {
 	var anchors [][]float64
 	for i := range 30 {
 		t := float64(i)
-		anchors = append(anchors, []float64{math.Mod(.37*t, 1), math.Mod(.61*t, 1), math.Mod(.73*t, 1), math.Mod(.19*t, 1)})
+		anchors = append(anchors, []float64{math.Mod(.37*t, 1), math.Mod(.61*t, 1), math.Mod(.73*t, 1),
+			math.Mod(.19*t, 1)})
 	}
 	m, err := NewMap(anchors, Config{})
 	if err != nil {

@@ -36,6 +36,7 @@ func ExampleExplainer_Explain() {
 		return
 	}
 	mean := out[0].Mean
-	fmt.Printf("from %.1f to %.1f: first parameter %+.1f, second %+.1f\n", mean.Base, mean.Full, mean.Phi[0], mean.Phi[1])
+	fmt.Printf("from %.1f to %.1f: first parameter %+.1f, second %+.1f\n",
+		mean.Base, mean.Full, mean.Phi[0], mean.Phi[1])
 	// Output: from -0.1 to 1.6: first parameter +1.7, second +0.0
 }

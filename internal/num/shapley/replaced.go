@@ -26,7 +26,8 @@ func (e *Explainer) replaced(ctx context.Context, points [][]float64, beta float
 	share := shares(players)
 	for coalition := range 1 << players {
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("explanation cancelled after %d of %d coalitions: %w", coalition, 1<<players, context.Cause(ctx))
+			return nil, fmt.Errorf("explanation cancelled after %d of %d coalitions: %w",
+				coalition, 1<<players, context.Cause(ctx))
 		}
 		// Two mixed points differ where neither takes x: their covariance is the same whatever x is.
 		copy(distance, apart[players])

@@ -108,7 +108,8 @@ func New(g *gp.GP, X [][]float64, cfg Config) (*Explainer, error) {
 	for _, group := range cfg.Groups {
 		for _, j := range group {
 			if j < 0 || j >= d || taken[j] {
-				return nil, fmt.Errorf("%w: dimension %d of a group is in another one too or does not exist", ErrConfig, j)
+				return nil, fmt.Errorf("%w: dimension %d of a group is in another one too or does not exist",
+					ErrConfig, j)
 			}
 			taken[j] = true
 		}
@@ -167,7 +168,8 @@ func (e *Explainer) Explain(ctx context.Context, points [][]float64, beta float6
 	covariance := blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: n, Data: e.cov}
 	for coalition := range 1 << players {
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("explanation cancelled after %d of %d coalitions: %w", coalition, 1<<players, context.Cause(ctx))
+			return nil, fmt.Errorf("explanation cancelled after %d of %d coalitions: %w",
+				coalition, 1<<players, context.Cause(ctx))
 		}
 		if coalition == 0 && e.cfg.EmptyIsMean {
 			for i := range b {

@@ -58,7 +58,11 @@ func TestOracle(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := o.Inputs
-	g, err := gp.New(gp.Data{X: in.X, Y: in.Y}, "rbf", gp.Hyper{Lengthscales: in.Ell, OutputScale: in.S2, Noise: in.Noise})
+	g, err := gp.New(gp.Data{X: in.X, Y: in.Y}, "rbf", gp.Hyper{
+		Lengthscales: in.Ell,
+		OutputScale:  in.S2,
+		Noise:        in.Noise,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +280,8 @@ func TestTooManyParameters(t *testing.T) {
 	if len(out.Mean.Phi) != 3 {
 		t.Errorf("%d values for 3 groups", len(out.Mean.Phi))
 	}
-	for _, bad := range []Config{{Groups: [][]int{{0}, {0}}}, {Groups: [][]int{{12}}}, {Groups: groups, Regularization: -1}} {
+	for _, bad := range []Config{{Groups: [][]int{{0}, {0}}}, {Groups: [][]int{{12}}},
+		{Groups: groups, Regularization: -1}} {
 		if _, err := New(g, data.X, bad); !errors.Is(err, ErrConfig) {
 			t.Errorf("%+v: %v", bad, err)
 		}

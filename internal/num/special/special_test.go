@@ -17,7 +17,8 @@ func relative(t *testing.T, what string, got, want, tol float64) {
 		scale = 1
 	}
 	if !(math.Abs(got-want) <= tol*scale) && got != want {
-		t.Errorf("%s = %.17g, want %.17g (relative error %.1e, allowed %.0e)", what, got, want, math.Abs(got-want)/scale, tol)
+		t.Errorf("%s = %.17g, want %.17g (relative error %.1e, allowed %.0e)",
+			what, got, want, math.Abs(got-want)/scale, tol)
 	}
 }
 
@@ -62,8 +63,10 @@ func TestLimits(t *testing.T) {
 		{"Erfcx(+Inf)", Erfcx(inf), 0}, {"Erfcx(-Inf)", Erfcx(-inf), inf}, {"Erfcx(-27)", Erfcx(-27), inf},
 		{"LogNormalCDF(-Inf)", LogNormalCDF(-inf), -inf}, {"LogNormalCDF(+Inf)", LogNormalCDF(inf), 0},
 		{"Log1mExp(0)", Log1mExp(0), -inf}, {"Log1mExp(-Inf)", Log1mExp(-inf), 0},
-		{"Log1pExp(-Inf)", Log1pExp(-inf), 0}, {"Log1pExp(+Inf)", Log1pExp(inf), inf}, {"Log1pExp(1000)", Log1pExp(1000), 1000},
-		{"Logistic(-Inf)", Logistic(-inf), 0}, {"Logistic(+Inf)", Logistic(inf), 1}, {"Logistic(-800)", Logistic(-800), 0},
+		{"Log1pExp(-Inf)", Log1pExp(-inf), 0}, {"Log1pExp(+Inf)", Log1pExp(inf), inf}, {"Log1pExp(1000)",
+			Log1pExp(1000), 1000},
+		{"Logistic(-Inf)", Logistic(-inf), 0}, {"Logistic(+Inf)", Logistic(inf), 1}, {"Logistic(-800)",
+			Logistic(-800), 0},
 		{"LogH(-Inf)", h, -inf}, {"LogH'(-Inf)", d, inf}, {"LogLogistic(-1e4)", LogLogistic(-1e4), -1e4},
 	} {
 		if c.got != c.want {

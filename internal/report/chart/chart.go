@@ -307,7 +307,8 @@ func Finish(canvas *vgsvg.Canvas, title, overlay string) template.HTML {
 	body = body[strings.Index(body, "<svg"):]
 	body = body[strings.Index(body, ">")+1:]
 	body = strings.TrimSuffix(strings.TrimSpace(body), "</svg>")
-	body = strings.ReplaceAll(body, "font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;", "")
+	body = strings.ReplaceAll(body,
+		"font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;", "")
 	w, h := canvas.Size()
 	// An image fills its place, whatever its proportions.
 	body = strings.ReplaceAll(body, "<image ", `<image preserveAspectRatio="none" `)

@@ -106,7 +106,8 @@ func (in Input) page() pageData {
 			campaigns += len(a.Results)
 		}
 		if t.Missing > 0 {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %d of %d seeds lack the campaign of some arm, which failed. The arms are compared over the other %d.",
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: "+
+				"%d of %d seeds lack the campaign of some arm, which failed. The arms are compared over the other %d.",
 				t.Task.Name, t.Missing, t.Missing+len(t.Seeds), len(t.Seeds)))
 		}
 	}
@@ -115,10 +116,13 @@ func (in Input) page() pageData {
 		builds = append(builds, b.Version+" "+b.Go+" "+b.Arch)
 	}
 	if len(builds) > 1 {
-		d.Warnings = append(d.Warnings, "The campaigns were run by several builds, whose last bits may differ: "+strings.Join(builds, "; ")+".")
+		d.Warnings = append(d.Warnings,
+			"The campaigns were run by several builds, whose last bits may differ: "+strings.Join(builds, "; ")+".")
 	}
 	if file.Seeds.Count < 10 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s only: intervals are wide, and standard errors themselves uncertain.", format.Count(file.Seeds.Count, "seed")))
+		d.Warnings = append(d.Warnings,
+			fmt.Sprintf("%s only: intervals are wide, and standard errors themselves uncertain.",
+				format.Count(file.Seeds.Count, "seed")))
 	}
 	d.Facts = [][2]string{
 		{"campaigns", fmt.Sprint(campaigns)},
@@ -149,8 +153,9 @@ func (in Input) page() pageData {
 func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	d := taskData{
 		ID: fmt.Sprint("task", i+1), Name: t.Task.Name, About: t.Task.About, Store: t.Task.Kind == simulate.Store,
-		Facts: fmt.Sprintf("%s a campaign, %s.", format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed")),
-		Unit:  t.Task.Objective.Unit, Steps: t.Steps + "s",
+		Facts: fmt.Sprintf("%s a campaign, %s.",
+			format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed")),
+		Unit: t.Task.Objective.Unit, Steps: t.Steps + "s",
 	}
 	v := view{task: t, baseline: in.Study.File.Baseline, initial: in.initial(i)}
 	d.Regret = v.regret()

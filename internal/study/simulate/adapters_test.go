@@ -25,7 +25,9 @@ func storeTask(t *testing.T) (*Task, definition.Campaign) {
 	if _, err := study.Simulate(t.Context(), log, def); err != nil {
 		t.Fatal(err)
 	}
-	file, err := studyfile.Parse("study.yaml", []byte("name: s\nseeds: 1\ntasks: [{store: past}]\npolicies: {cobol: {next: lcb, trust: cobol}}\nexperts: {good: [{simulated: {accuracy: 2}}]}\n"), studyfile.Options{})
+	file, err := studyfile.Parse("study.yaml",
+		[]byte("name: s\nseeds: 1\ntasks: [{store: past}]\npolicies: {cobol: {next: lcb, trust: cobol}}\nexperts: {good: [{simulated: {accuracy: 2}}]}\n"),
+		studyfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,8 @@ func TestSurrogateIsAnInstrument(t *testing.T) {
 	instrumenttest.Run(t, instrumenttest.Env{
 		Open:       func(context.Context) (instruments.Instrument, error) { return task.instrument(def) },
 		Definition: def,
-		Points:     []definition.Point{{"x1": definition.Number(1), "x2": definition.Number(2)}, {"x1": definition.Number(3), "x2": definition.Number(4)}},
+		Points: []definition.Point{{"x1": definition.Number(1), "x2": definition.Number(2)},
+			{"x1": definition.Number(3), "x2": definition.Number(4)}},
 	})
 }
 

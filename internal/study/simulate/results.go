@@ -76,7 +76,9 @@ func OpenResults(folder string) (r *Results, err error) {
 		}
 		result := new(Result)
 		if err := json.Unmarshal(line, result); err != nil || result.Key == "" {
-			return r, fmt.Errorf("%s:%d: this is not a result; remove the line and run the study again: its campaign is run anew", path, i+1)
+			return r, fmt.Errorf("%s:%d: this is not a result; remove the line and run the study again: "+
+				"its campaign is run anew",
+				path, i+1)
 		}
 		r.all[result.Key] = result
 	}

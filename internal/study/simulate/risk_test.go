@@ -68,7 +68,8 @@ func TestRisk(t *testing.T) {
 	if d := arms[1].Risk.QueriedDifference; d.Better != 2 || arms[0].Risk.QueriedDifference != nil {
 		t.Errorf("differences %+v", d)
 	}
-	for _, want := range []string{",risk_adjusted,risk_adjusted_compared,queried_noise\n", ",queried_noise_difference_upper\n"} {
+	for _, want := range []string{",risk_adjusted,risk_adjusted_compared,queried_noise\n",
+		",queried_noise_difference_upper\n"} {
 		if !strings.Contains(csv, want) {
 			t.Errorf("no %q in the tables", want)
 		}

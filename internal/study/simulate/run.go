@@ -135,7 +135,14 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	steady := pace(cancel)
-	r := &engine.Runner{Registry: s.File.Registry, Campaign: def.Name, Build: build, Now: study.Clock(), Observe: steady.observe, Eager: true}
+	r := &engine.Runner{
+		Registry: s.File.Registry,
+		Campaign: def.Name,
+		Build:    build,
+		Now:      study.Clock(),
+		Observe:  steady.observe,
+		Eager:    true,
+	}
 	if def.Measures() { // else nothing is measured
 		instrument, err := t.instrument(def)
 		if err != nil {
@@ -148,7 +155,8 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 		return nil, err
 	}
 	log, watch := memlog.New(), &stopwatch{compares: !def.Measures()}
-	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def, Build: build}, "person:study", epoch, ""); err != nil {
+	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def, Build: build}, "person:study",
+		epoch, ""); err != nil {
 		return nil, err
 	}
 	r.Log, r.Meter = log, watch

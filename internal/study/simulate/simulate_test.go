@@ -68,7 +68,11 @@ func tables(t testing.TB, s *simulate.Study, r *simulate.Results) string {
 func runAll(t testing.TB, s *simulate.Study, folder string, workers int) (ran int, csv string) {
 	t.Helper()
 	r := open(t, folder)
-	if err := s.Run(t.Context(), simulate.Run{Results: r, Workers: workers, Finished: func(simulate.Unit) { ran++ }}); err != nil {
+	if err := s.Run(t.Context(), simulate.Run{
+		Results:  r,
+		Workers:  workers,
+		Finished: func(simulate.Unit) { ran++ },
+	}); err != nil {
 		t.Fatal(err)
 	}
 	csv = tables(t, s, r)
@@ -124,7 +128,8 @@ func TestResume(t *testing.T) {
 	}
 	ran, again := runAll(t, s, folder, 2)
 	if ran != 6-(finished-1) {
-		t.Errorf("ran %d campaigns anew after %d, want those that were missing and the one that was cut off", ran, finished)
+		t.Errorf("ran %d campaigns anew after %d, want those that were missing and the one that was cut off",
+			ran, finished)
 	}
 	if again != whole {
 		t.Error("a study that was interrupted gives other tables")
@@ -216,11 +221,13 @@ func TestCourse(t *testing.T) {
 				among = among || truth.Regret(earlier.True) == step.Recommended
 			}
 			if !among {
-				t.Errorf("%s seed %d experiment %d recommends what was not measured: regret %g", result.Arm, u.Seed, i+1, step.Recommended)
+				t.Errorf("%s seed %d experiment %d recommends what was not measured: regret %g",
+					result.Arm, u.Seed, i+1, step.Recommended)
 			}
 		}
 		// Until an expert has earned it there is no trust to speak of.
-		if vanilla := result.Arm == "vanilla"; vanilla && result.Trajectory[6].Trust != nil || vanilla != (result.Trajectory[6].Asked == 0) {
+		if vanilla := result.Arm == "vanilla"; vanilla && result.Trajectory[6].Trust != nil ||
+			vanilla != (result.Trajectory[6].Asked == 0) {
 			t.Errorf("%s: trust %v, asked %d", result.Arm, result.Trajectory[6].Trust, result.Trajectory[6].Asked)
 		}
 	}
@@ -474,12 +481,14 @@ func TestSurrogateOptimum(t *testing.T) {
 	truth := newStudy(t, whatIf, out).Tasks[0].Truth
 	for i := range 40 {
 		for j := range 40 {
-			p := definition.Point{"x1": definition.Number(-5 + 15*float64(i)/39), "x2": definition.Number(15 * float64(j) / 39)}
+			p := definition.Point{"x1": definition.Number(-5 + 15*float64(i)/39),
+				"x2": definition.Number(15 * float64(j) / 39)}
 			v, err := truth.Value(p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if slack := 1e-6 * truth.Regret(truth.Worst); truth.Regret(v) < -slack || truth.Regret(v) > truth.Regret(truth.Worst)+slack {
+			if slack := 1e-6 * truth.Regret(truth.Worst); truth.Regret(v) < -slack ||
+				truth.Regret(v) > truth.Regret(truth.Worst)+slack {
 				t.Fatalf("%v has %g, outside %g to %g", p, v, truth.Best, truth.Worst)
 			}
 		}

@@ -92,9 +92,12 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	if t.digest, err = digest(past, model.Fit, noise); err != nil {
 		return err
 	}
-	t.About = fmt.Sprintf("The campaign %s in %s. Its log answers where it holds the composition (%d results); elsewhere a surrogate does: the mean of a Gaussian process "+
-		"fitted to all its %d measurements, with noise of standard deviation %s. Regret is against the surrogate's optimum, %s.",
-		name, filepath.Base(source.Store), count, len(model.Observations), quantity(noise, def.Objective.Unit), quantity(truth.Best, def.Objective.Unit))
+	t.About = fmt.Sprintf("The campaign %s in %s. "+
+		"Its log answers where it holds the composition (%d results); elsewhere a surrogate does: "+
+		"the mean of a Gaussian process fitted to all its %d measurements, "+
+		"with noise of standard deviation %s. Regret is against the surrogate's optimum, %s.",
+		name, filepath.Base(source.Store), count, len(model.Observations),
+		quantity(noise, def.Objective.Unit), quantity(truth.Best, def.Objective.Unit))
 	if check := diagnosis.LeaveOneOut; check != nil && check.R2 != nil {
 		t.About += fmt.Sprintf(" Of the variance of measurements left out it predicts %.0f %%.", 100*max(0, *check.R2))
 	}
@@ -103,7 +106,14 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	}
 	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
 		sp, err := space.New(def)
-		return &surrogate{def: def, space: sp, past: past, truth: truth, noise: noise, outcomes: map[string]instruments.Outcome{}}, err
+		return &surrogate{
+			def:      def,
+			space:    sp,
+			past:     past,
+			truth:    truth,
+			noise:    noise,
+			outcomes: map[string]instruments.Outcome{},
+		}, err
 	}
 	t.reviewers = truth.knowing
 	return nil
@@ -129,7 +139,8 @@ func refit(ctx context.Context, log events.Log, name string) (*objective.Model, 
 		return nil, fmt.Errorf("the surrogate: %w; a store needs measurements to stand in for its instrument", err)
 	}
 	if fit.Observations < leastObservations {
-		return nil, fmt.Errorf("the store holds %d measurements, and a surrogate needs at least %d", fit.Observations, leastObservations)
+		return nil, fmt.Errorf("the store holds %d measurements, and a surrogate needs at least %d",
+			fit.Observations, leastObservations)
 	}
 	if err := p.Apply(events.Event{}, &events.ModelFitted{Model: events.ModelObjective, Objective: &fit}); err != nil {
 		return nil, err
@@ -273,7 +284,11 @@ func (s *surrogate) outcome(cmd instruments.Command) (instruments.Outcome, error
 	}
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
 		Actual: maps.Clone(cmd.Parameters), Identity: fromSurrogate,
-		Objective: definition.Quantity{Name: s.def.Objective.Name, Unit: s.def.Objective.Unit, Value: value + s.noise*normal(s.def.Seed, cmd.Experiment)},
+		Objective: definition.Quantity{
+			Name:  s.def.Objective.Name,
+			Unit:  s.def.Objective.Unit,
+			Value: value + s.noise*normal(s.def.Seed, cmd.Experiment),
+		},
 	}}, nil
 }
 

@@ -227,7 +227,8 @@ func (t *Task) knownFunction(task tasks.Task) {
 // its own. Otherwise it stays that of the whole problem.
 func (t *Task) onList(definitions []definition.Campaign) error {
 	for _, def := range definitions[1:] {
-		if !reflect.DeepEqual(def.Parameters, definitions[0].Parameters) || !reflect.DeepEqual(def.Candidates, definitions[0].Candidates) {
+		if !reflect.DeepEqual(def.Parameters, definitions[0].Parameters) ||
+			!reflect.DeepEqual(def.Candidates, definitions[0].Candidates) {
 			return nil
 		}
 	}
@@ -253,7 +254,8 @@ func (t *Task) onList(definitions []definition.Campaign) error {
 		}
 	}
 	t.Truth.Best, t.Truth.Worst = best, worst
-	t.About += fmt.Sprintf(" Only %d compositions can be measured, and regret is against the best of them, %s.", len(points), quantity(best, t.Objective.Unit))
+	t.About += fmt.Sprintf(" Only %d compositions can be measured, and regret is against the best of them, %s.",
+		len(points), quantity(best, t.Objective.Unit))
 	return nil
 }
 
@@ -283,7 +285,8 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 			return err
 		}
 		t.knownFunction(task)
-		t.About = fmt.Sprintf("The campaign of %s: %s. Regret is against the optimum of the whole test problem.", filepath.Base(path), task.Description)
+		t.About = fmt.Sprintf("The campaign of %s: %s. Regret is against the optimum of the whole test problem.",
+			filepath.Base(path), task.Description)
 		return nil
 	case table.Name:
 		if err := t.give("instrument", in); err != nil {
@@ -295,7 +298,9 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 		}
 		return t.rows(ctx, def, settings, filepath.Dir(path))
 	}
-	return fmt.Errorf("%s: what measures in it is neither simulated nor a table, and nothing real is started by a study; to ask what if, run the campaign and name its store", path)
+	return fmt.Errorf("%s: what measures in it is neither simulated nor a table, "+
+		"and nothing real is started by a study; to ask what if, run the campaign and name its store",
+		path)
 }
 
 // campaignSections are the sections of a campaign that a task takes over: what
@@ -406,7 +411,8 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 	}
 	sum := sha256.Sum256(data)
 	t.Kind, t.Objective, t.Truth, t.digest = Table, def.Objective, truth, "table "+hex.EncodeToString(sum[:])
-	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. Regret is against the best row, %s.",
+	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. "+
+		"Regret is against the best row, %s.",
 		count, filepath.Base(cfg.File), quantity(truth.Best, def.Objective.Unit))
 	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) { return table.New(cfg, def, "") }
 	t.reviewers = truth.knowing

@@ -80,7 +80,9 @@ type follower struct {
 
 // follow folds a campaign's log into its trajectory, and picks the times of the steps
 // from those of all requests.
-func follow(ctx context.Context, reg registry.Registry, log events.Log, name string, truth Truth, times []float64) (Trajectory, []float64, error) {
+func follow(
+	ctx context.Context, reg registry.Registry, log events.Log, name string, truth Truth, times []float64,
+) (Trajectory, []float64, error) {
 	f := follower{core: engine.NewCore(reg), truth: truth}
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {

@@ -48,7 +48,8 @@ func (t *Task) unanchored(def definition.Campaign) (faults []yamltree.Fault) {
 			continue
 		}
 		if s, err := humansimulated.SettingsOf(e); err == nil && s.Anchored {
-			faults = append(faults, t.node.Fault(e.Name+" is anchored and has no anchors on this task", "list compositions in the task: {task: …, anchors: [{x1: 0.5, x2: 0.4}]}"))
+			faults = append(faults, t.node.Fault(e.Name+" is anchored and has no anchors on this task",
+				"list compositions in the task: {task: …, anchors: [{x1: 0.5, x2: 0.4}]}"))
 		}
 	}
 	return faults
@@ -338,7 +339,8 @@ func (f *File) checkPanel(r *reader, p *Panel) {
 	}
 	for _, expert := range p.node.Items {
 		if expert.IsMapping() && expert.Field("simulated") == nil {
-			r.report(expert, "this expert is not simulated, and a study asks nobody").Remedy = "write {simulated: {accuracy: 1}}"
+			r.report(expert, "this expert is not simulated, and a study asks nobody").
+				Remedy = "write {simulated: {accuracy: 1}}"
 			return
 		}
 	}

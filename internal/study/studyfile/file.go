@@ -219,7 +219,9 @@ func (r *reader) study(root *yamltree.Node, options Options) {
 	r.mapping(root, fields...)
 	known := fieldNames(fields)
 	missing := func(name, advice string) {
-		misspelled := func(key string) bool { return !slices.Contains(known, key) && yamltree.Nearest(key, known) == name }
+		misspelled := func(key string) bool {
+			return !slices.Contains(known, key) && yamltree.Nearest(key, known) == name
+		}
 		if root.Field(name) == nil && !slices.ContainsFunc(root.Keys(), misspelled) {
 			r.faults = append(r.faults, yamltree.Fault{Message: yamltree.Missing(name), Remedy: advice})
 		}
@@ -235,7 +237,8 @@ func (r *reader) study(root *yamltree.Node, options Options) {
 	for i := range f.Tasks {
 		for j := range f.Tasks[:i] {
 			if f.Tasks[i].Name == f.Tasks[j].Name && f.Tasks[i].Name != "" {
-				r.report(f.Tasks[i].node, "another task is called %q too", f.Tasks[i].Name).Remedy = "give each task a name of its own with name:"
+				r.report(f.Tasks[i].node, "another task is called %q too", f.Tasks[i].Name).
+					Remedy = "give each task a name of its own with name:"
 			}
 		}
 	}
@@ -256,7 +259,8 @@ func (r *reader) seeds(to *Seeds) func(*yamltree.Node) {
 
 // set are the sections of a campaign that the study itself sets.
 var set = map[string]string{
-	"name": "a campaign has the name of its task", "seed": "the seeds are those of the study", "policy": "write it under policies",
+	"name": "a campaign has the name of its task", "seed": "the seeds are those of the study",
+	"policy":  "write it under policies",
 	"experts": "write them under experts", "instrument": "the task says what measures",
 }
 
@@ -277,10 +281,12 @@ func (r *reader) section(n *yamltree.Node) *yamltree.Node {
 func (r *reader) panel(name string, n *yamltree.Node) {
 	switch {
 	case !n.IsList():
-		r.report(n, "it must be a list of experts, as in a campaign file, and this is %s", n.Describe()).Remedy = "for example " + name + ": [{simulated: {accuracy: 2}}]"
+		r.report(n, "it must be a list of experts, as in a campaign file, and this is %s", n.Describe()).
+			Remedy = "for example " + name + ": [{simulated: {accuracy: 2}}]"
 	case name == NoExpert:
 		if len(n.Items) > 0 {
-			r.report(n, "%q is the panel without experts", name).Remedy = "give this panel another name, or write none: []"
+			r.report(n, "%q is the panel without experts", name).
+				Remedy = "give this panel another name, or write none: []"
 		}
 	case len(n.Items) == 0:
 		r.report(n, "the list is empty").Remedy = "the panel without experts is always there and called none"
@@ -297,7 +303,8 @@ func (r *reader) task(n *yamltree.Node) {
 		return
 	}
 	if !n.IsMapping() {
-		r.report(n, "it must be a task's name or a mapping, and this is %s", n.Describe()).Remedy = "the functions are " + strings.Join(tasks.Names(), ", ")
+		r.report(n, "it must be a task's name or a mapping, and this is %s", n.Describe()).
+			Remedy = "the functions are " + strings.Join(tasks.Names(), ", ")
 		return
 	}
 	var kinds []string
@@ -307,7 +314,8 @@ func (r *reader) task(n *yamltree.Node) {
 		}
 	}
 	if len(kinds) != 1 {
-		r.report(n, "it names %d things to optimize", len(kinds)).Remedy = "give exactly one of task (a function), table (a CSV file), file (a campaign file), store"
+		r.report(n, "it names %d things to optimize", len(kinds)).
+			Remedy = "give exactly one of task (a function), table (a CSV file), file (a campaign file), store"
 		return
 	}
 	section := func(name string) field { return field{name, func(n *yamltree.Node) { t.sections[name] = n }} }
@@ -332,7 +340,8 @@ func (r *reader) task(n *yamltree.Node) {
 			field{"failure_rate", r.number(0, 1, func(x float64) { t.FailureRate = x })},
 			field{"outlier_rate", r.number(0, 1, func(x float64) { t.OutlierRate = x })})
 	case "table":
-		fields = append(fields, field{"table", r.text(&t.Table)}, section("columns"), section("parameters"), section("constraints"), section("objective"))
+		fields = append(fields, field{"table", r.text(&t.Table)}, section("columns"), section("parameters"),
+			section("constraints"), section("objective"))
 	case "file":
 		fields = append(fields, field{"file", r.text(&t.CampaignFile)})
 	case "store":
@@ -362,7 +371,8 @@ func (r *reader) task(n *yamltree.Node) {
 func (r *reader) anchors(t *Task) func(*yamltree.Node) {
 	return func(n *yamltree.Node) {
 		if !n.IsList() || len(n.Items) == 0 {
-			r.report(n, "it must be a list of compositions, and this is %s", n.Describe()).Remedy = "for example [{x1: 0.5, x2: 0.4}]"
+			r.report(n, "it must be a list of compositions, and this is %s", n.Describe()).
+				Remedy = "for example [{x1: 0.5, x2: 0.4}]"
 			return
 		}
 		t.anchors = n
@@ -371,7 +381,8 @@ func (r *reader) anchors(t *Task) func(*yamltree.Node) {
 
 func (r *reader) function(t *Task) {
 	if _, ok := tasks.Lookup(t.Function); !ok && t.Function != "" {
-		r.report(t.node, "there is no task %q", t.Function).Remedy = "the functions are " + strings.Join(tasks.Names(), ", ")
+		r.report(t.node, "there is no task %q", t.Function).
+			Remedy = "the functions are " + strings.Join(tasks.Names(), ", ")
 	}
 	r.file.Tasks = append(r.file.Tasks, *t)
 }

@@ -87,7 +87,8 @@ func (r *reader) number(least, greatest float64, to func(float64)) func(*yamltre
 		case len(faults) > 0:
 			r.faults = append(r.faults, faults...)
 		case x < least || x > greatest:
-			r.report(n, "%s is not possible here", n.Value).Remedy = fmt.Sprintf("it goes from %g to %g", least, greatest)
+			r.report(n, "%s is not possible here", n.Value).
+				Remedy = fmt.Sprintf("it goes from %g to %g", least, greatest)
 		default:
 			to(x)
 		}

@@ -36,7 +36,8 @@ func DecodeReply(line []byte) (Reply, error) {
 
 // legible makes the program's sentences fit to be repeated.
 func (r Reply) legible() Reply {
-	r.Error, r.Refused = instruments.Legible(r.Error, instruments.MaxCause), instruments.Legible(r.Refused, instruments.MaxCause)
+	r.Error = instruments.Legible(r.Error, instruments.MaxCause)
+	r.Refused = instruments.Legible(r.Refused, instruments.MaxCause)
 	return r
 }
 
@@ -46,7 +47,10 @@ type NonFiniteError struct {
 }
 
 func (e *NonFiniteError) Error() string {
-	return fmt.Sprintf("it holds %s, which is neither a number nor JSON; answer with status \"failed\" and a cause where nothing could be measured (in Python, json.dumps(…, allow_nan=False) finds such values)", e.Token)
+	return fmt.Sprintf("it holds %s, which is neither a number nor JSON; "+
+		"answer with status \"failed\" and a cause where nothing could be measured "+
+		"(in Python, json.dumps(…, allow_nan=False) finds such values)",
+		e.Token)
 }
 
 // withoutNonFinite replaces bare NaN, Infinity and -Infinity outside strings by

@@ -28,7 +28,11 @@ func (r Reply) Result(requested definition.Point) instruments.Outcome {
 	// NaN and Infinity were read as null: here is what was written.
 	switch {
 	case o.Status == instruments.Measured:
-		o.Measurement.Unread = append(o.Measurement.Unread, events.Unread{Field: "the whole answer", Text: valid(r.Line), Reason: r.NonFinite.Error()})
+		o.Measurement.Unread = append(o.Measurement.Unread, events.Unread{
+			Field:  "the whole answer",
+			Text:   valid(r.Line),
+			Reason: r.NonFinite.Error(),
+		})
 	case o.Rejected != "":
 		o = unreadable(o.Status, r.Line, r.NonFinite)
 	default:
@@ -246,8 +250,9 @@ func unreadable(status instruments.Status, raw []byte, err error) instruments.Ou
 		most = instruments.MaxCause / 2
 	}
 	return instruments.Outcome{
-		Status:   status,
-		Cause:    fmt.Sprintf("the program's result cannot be used: %v; it wrote %s", err, instruments.Legible(valid(bytes.TrimSpace(raw)), most)),
+		Status: status,
+		Cause: fmt.Sprintf("the program's result cannot be used: %v; it wrote %s",
+			err, instruments.Legible(valid(bytes.TrimSpace(raw)), most)),
 		Rejected: valid(raw),
 	}
 }
