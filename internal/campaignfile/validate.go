@@ -111,7 +111,9 @@ func (v *validator) parameters() {
 		} else {
 			first[p.Name] = i
 		}
-		bounds, values, categories := p.Min != nil || p.Max != nil, p.Values != nil, p.Categories != nil
+		bounds := p.Min != nil || p.Max != nil
+		values := p.Values != nil
+		categories := p.Categories != nil
 		switch {
 		case count(bounds, values, categories) == 0:
 			v.report(here, fmt.Sprintf("%q does not say what values it may have", p.Name),

@@ -79,8 +79,15 @@ type Diagnosis struct {
 func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 	def := v.Campaign.Definition
 	d := Diagnosis{
-		Campaign: def.Name, Objective: def.Objective.Name, Unit: def.Objective.Unit, Goal: def.Objective.Goal,
-		Findings: []Finding{}, Outliers: []Outlier{}, Parameters: []Parameter{}, Slices: []Slice{}, Experts: Experts(v),
+		Campaign:   def.Name,
+		Objective:  def.Objective.Name,
+		Unit:       def.Objective.Unit,
+		Goal:       def.Objective.Goal,
+		Findings:   []Finding{},
+		Outliers:   []Outlier{},
+		Parameters: []Parameter{},
+		Slices:     []Slice{},
+		Experts:    Experts(v),
 	}
 	if d.Experts == nil {
 		d.Experts = []Expert{}

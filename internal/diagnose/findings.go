@@ -359,9 +359,13 @@ func (r *reader) expert(e *Expert) {
 	if e.Reading != ReadingDisagree {
 		return
 	}
-	what, pairs, of := "labels", e.Labels, "an accepted and a rejected composition, the accepted one"
+	what := "labels"
+	pairs := e.Labels
+	of := "an accepted and a rejected composition, the accepted one"
 	if pairs == nil || pairs.reading() != ReadingDisagree {
-		what, pairs, of = "choices", e.Choices, "two compositions, the one they prefer"
+		what = "choices"
+		pairs = e.Choices
+		of = "two compositions, the one they prefer"
 	}
 	f := r.find(Note, sayMisleading, e.Name, what, of, percent(pairs.Share), percent(pairs.Lower), percent(pairs.Upper))
 	f.titled(what, e.Name)

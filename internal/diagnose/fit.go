@@ -39,9 +39,15 @@ const steep = 0.5
 // fitOf looks at the fit of a model.
 func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
 	f := &Fit{
-		Kernel: m.Fit.Kernel, Observations: len(m.Observations), Compositions: m.GP().Len(), Fitted: m.Fit.Observations,
-		PriorSD: math.Sqrt(m.Fit.OutputScale) * m.Fit.Scale, PriorMean: m.Outside(m.Fit.Mean),
-		LogPosterior: m.Fit.LogPosterior, Jitter: max(m.Fit.Jitter, m.GP().Jitter()), Stale: true,
+		Kernel:       m.Fit.Kernel,
+		Observations: len(m.Observations),
+		Compositions: m.GP().Len(),
+		Fitted:       m.Fit.Observations,
+		PriorSD:      math.Sqrt(m.Fit.OutputScale) * m.Fit.Scale,
+		PriorMean:    m.Outside(m.Fit.Mean),
+		LogPosterior: m.Fit.LogPosterior,
+		Jitter:       max(m.Fit.Jitter, m.GP().Jitter()),
+		Stale:        true,
 	}
 	density, slope, ok := density(def, m)
 	// The recorded density is that of these very observations, or it is not.

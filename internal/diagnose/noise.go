@@ -118,7 +118,8 @@ func replicates(m *objective.Model, noise float64) *Replicates {
 	}
 	chi := distuv.ChiSquared{K: float64(r.Freedom)}
 	r.SD = math.Sqrt(squares / float64(r.Freedom))
-	r.Lower, r.Upper = math.Sqrt(squares/chi.Quantile(0.975)), math.Sqrt(squares/chi.Quantile(0.025))
+	r.Lower = math.Sqrt(squares / chi.Quantile(0.975))
+	r.Upper = math.Sqrt(squares / chi.Quantile(0.025))
 	if noise > 0 {
 		below := chi.CDF(squares / (noise * noise))
 		r.Surprise = 2 * min(below, 1-below)

@@ -110,7 +110,9 @@ func (s sample) explain(
 		if least <= weight-math.Log(outlierOdds) {
 			break
 		}
-		set, others, weight = slices.Delete(set, easiest, easiest+1), back, least
+		set = slices.Delete(set, easiest, easiest+1)
+		others = back
+		weight = least
 	}
 	logarithm, err := s.logarithm(ctx, def.Model, m.Fit)
 	if err != nil {

@@ -58,7 +58,9 @@ func (s sample) without(out []int) sample {
 	var kept sample
 	for k := range s.y {
 		if !gone[k] {
-			kept.x, kept.y, kept.sd = append(kept.x, s.x[k]), append(kept.y, s.y[k]), append(kept.sd, s.sd[k])
+			kept.x = append(kept.x, s.x[k])
+			kept.y = append(kept.y, s.y[k])
+			kept.sd = append(kept.sd, s.sd[k])
 		}
 	}
 	return kept
@@ -88,7 +90,11 @@ func (s sample) fit(ctx context.Context, model definition.Model, warm events.Obj
 	}
 	data := r.data(s)
 	result, err := gp.Fit(ctx, data, gp.FitConfig{
-		Kernel: model.Kernel, FreeOutputScale: model.FreeOutputScale, Starts: 6, Searches: 2, Seed: 1,
+		Kernel:          model.Kernel,
+		FreeOutputScale: model.FreeOutputScale,
+		Starts:          6,
+		Searches:        2,
+		Seed:            1,
 		Warm: &gp.Hyper{
 			Lengthscales: warm.Lengthscales,
 			OutputScale:  warm.OutputScale,

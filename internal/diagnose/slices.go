@@ -133,7 +133,10 @@ func (s *slicer) categories(p definition.Parameter, best definition.Point) error
 func (s *slicer) sample(value float64, x []float64, point definition.Point) {
 	p := s.model.PredictAt(x)
 	_, excluded := s.space.Excluded(point)
-	s.X, s.Mean, s.SD, s.Excluded = append(s.X, value), append(s.Mean, p.Mean), append(s.SD, p.SD), append(s.Excluded, excluded)
+	s.X = append(s.X, value)
+	s.Mean = append(s.Mean, p.Mean)
+	s.SD = append(s.SD, p.SD)
+	s.Excluded = append(s.Excluded, excluded)
 	s.at = append(s.at, x)
 }
 

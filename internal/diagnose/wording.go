@@ -158,7 +158,10 @@ const (
 // to choose.
 func exclude(experiment, text string) problem.Remedy {
 	return problem.Remedy{
-		Text: text, Action: problem.Correct, Subject: experiment, Ways: []string{problem.WayExclude},
+		Text:    text,
+		Action:  problem.Correct,
+		Subject: experiment,
+		Ways:    []string{problem.WayExclude},
 	}
 }
 

@@ -196,7 +196,9 @@ func FromError(err error) *Error {
 		return &Error{Code: CodeOf(err), Message: err.Error(), cause: err}
 	}
 	whole := *known
-	whole.Code, whole.Message, whole.cause = CodeOf(err), err.Error(), err
+	whole.Code = CodeOf(err)
+	whole.Message = err.Error()
+	whole.cause = err
 	return &whole
 }
 

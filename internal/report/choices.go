@@ -279,7 +279,10 @@ func (h *history) figurePlane(
 	}
 	paint := func(id, title, palette string, darkIsHigh bool, values [][]float64) (figure, error) {
 		c := chart.New(380, 280, format.Heading(p.X, units[p.X]), format.Heading(p.Y, units[p.Y]))
-		c.X.Min, c.X.Max, c.Y.Min, c.Y.Max = p.Xs[0], p.Xs[n-1], p.Ys[0], p.Ys[n-1]
+		c.X.Min = p.Xs[0]
+		c.X.Max = p.Xs[n-1]
+		c.Y.Min = p.Ys[0]
+		c.Y.Max = p.Ys[n-1]
 		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
 		bands, err := newBands(grid, values, palette, darkIsHigh)
 		if err != nil {

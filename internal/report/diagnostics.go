@@ -201,14 +201,19 @@ func (h *history) figureCalibration() (figure, bool) {
 		return figure{}, false
 	}
 	c := chart.New(380, 320, "probability of the interval (%)", "left-out compositions it holds (%)")
-	c.X.Min, c.X.Max, c.Y.Min, c.Y.Max = 0, 100, 0, 100
+	c.X.Min = 0
+	c.X.Max = 100
+	c.Y.Min = 0
+	c.Y.Max = 100
 	c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
 	n := float64(len(check.Rows))
 	x, low, high := []float64{0}, []float64{0}, []float64{0}
 	held := plotter.XYs{{X: 0, Y: 0}}
 	for k := 1; k < 50; k++ {
 		level := check.CoverageAt(float64(k) / 50)
-		x, low, high = append(x, 2*float64(k)), append(low, 100*float64(level.Low)/n), append(high, 100*float64(level.High)/n)
+		x = append(x, 2*float64(k))
+		low = append(low, 100*float64(level.Low)/n)
+		high = append(high, 100*float64(level.High)/n)
 		held = append(held, plotter.XY{X: 2 * float64(k), Y: 100 * level.Share})
 	}
 	x, low, high = append(x, 100), append(low, 100), append(high, 100)
@@ -259,8 +264,14 @@ func (h *history) sensitivities() []sensitivity {
 	var out []sensitivity
 	for _, p := range learned {
 		mean, sd := format.MeanSD(*p.Effect, *p.EffectSD)
-		s := sensitivity{Parameter: p.Name, Share: format.Significant(p.Share, 2), Reading: p.Reading, Effect: mean + " ± " + sd,
-			Bar: format.Fixed(100*learned[0].Share/p.Share, 1), Lengthscale: "between categories"}
+		s := sensitivity{
+			Parameter:   p.Name,
+			Share:       format.Significant(p.Share, 2),
+			Reading:     p.Reading,
+			Effect:      mean + " ± " + sd,
+			Bar:         format.Fixed(100*learned[0].Share/p.Share, 1),
+			Lengthscale: "between categories",
+		}
 		if p.Lengthscale != nil {
 			s.Lengthscale = strings.TrimSpace(format.Significant(*p.Lengthscale, 3) + " " + p.Unit)
 		}

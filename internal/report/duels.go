@@ -348,7 +348,9 @@ func (h *history) figuresUtility(ctx context.Context) ([]figure, error) {
 				x := diagnose.Along(at, dir, from+(to-from)*float64(node)/(nodes-1))
 				mean, sd := predictor.Posterior(x)
 				line.x = append(line.x, frame.Value(i, x))
-				line.mean, line.low, line.high = append(line.mean, mean), append(line.low, mean-sd), append(line.high, mean+sd)
+				line.mean = append(line.mean, mean)
+				line.low = append(line.low, mean-sd)
+				line.high = append(line.high, mean+sd)
 			}
 			curves[i] = append(curves[i], line)
 		}

@@ -176,10 +176,14 @@ func (h *history) figureTrust() (figure, bool) {
 	chart.Limits(&c.Y, 0, 0, 1)
 	c.Y.Min, c.Y.Max = 0, 1.05
 	c.Y.Tick.Marker = chart.Ticks{Want: 5}
-	return figure{ID: "trust", Title: "Whether their labels help", SVG: c.SVG("Probability that the labels help"),
+	return figure{
+		ID:    "trust",
+		Title: "Whether their labels help",
+		SVG:   c.SVG("Probability that the labels help"),
 		Caption: "How probable it is, at each decision, " +
 			"that an expert's rejections go with bad results and not with nothing or with good ones. " +
-			"A third is assumed of anybody."}, true
+			"A third is assumed of anybody.",
+	}, true
 }
 
 // figureWeight draws the dual variable λ of each expert.
@@ -222,11 +226,15 @@ func (h *history) figureWeight() (figure, bool) {
 	chart.Limits(&c.Y, 0, values...)
 	c.Y.Max += 0.1 * (c.Y.Max - c.Y.Min)
 	c.Y.Tick.Marker = chart.Ticks{Want: 5}
-	return figure{ID: "weight", Title: "Weight λ of the belief", SVG: c.SVG("Dual variable over time"),
+	return figure{
+		ID:    "weight",
+		Title: "Weight λ of the belief",
+		SVG:   c.SVG("Dual variable over time"),
 		Caption: "λ, the dual variable, weighs the expert's belief in the aided choice " +
 			"(Xu et al. 2024, Alg. 1). It is no measure of trust: " +
 			"it falls while the expert may accept the aided candidate (lower belief bound below 0), " +
-			"and grows where the belief says reject."}, true
+			"and grows where the belief says reject.",
+	}, true
 }
 
 // figureWidths draws how wide the belief was at each aided candidate, against

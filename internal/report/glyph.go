@@ -68,7 +68,8 @@ func (k class) glyph(radius vg.Length) draw.GlyphStyle {
 		style.Color, style.Shape = chart.Purple, solid{corners: 3, edge: chart.White}
 		style.Radius *= 1.3
 	case classImport:
-		style.Color, style.Shape = chart.White, solid{corners: 4, turn: math.Pi / 4, edge: chart.Sky, width: 1.4}
+		style.Color = chart.White
+		style.Shape = solid{corners: 4, turn: math.Pi / 4, edge: chart.Sky, width: 1.4}
 		style.Radius *= 1.15
 	case classExcluded:
 		style.Color, style.Shape = chart.Gray, struckOut{}

@@ -110,12 +110,24 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 		return nil, err
 	}
 	d := &pageData{
-		Style: template.CSS(style), Name: s.Name, Description: h.def.Description,
-		Parameters: h.def.Parameters, Objective: h.def.Objective,
-		Measurements: h.measurements(), HasMeasured: len(s.Experiments) > 0,
-		Decisions: h.decisionTable(), DecisionCount: len(h.decisions), Notes: s.Notes, Acts: h.acts, Refusals: h.refusals(),
-		AnyExperts: len(h.def.Experts) > 0 || len(s.Questions) > 0,
-		Warnings:   h.warnings(store), Digest: digest, Events: h.count, Position: h.last.Position, LastTime: format.Time(h.last.Time),
+		Style:          template.CSS(style),
+		Name:           s.Name,
+		Description:    h.def.Description,
+		Parameters:     h.def.Parameters,
+		Objective:      h.def.Objective,
+		Measurements:   h.measurements(),
+		HasMeasured:    len(s.Experiments) > 0,
+		Decisions:      h.decisionTable(),
+		DecisionCount:  len(h.decisions),
+		Notes:          s.Notes,
+		Acts:           h.acts,
+		Refusals:       h.refusals(),
+		AnyExperts:     len(h.def.Experts) > 0 || len(s.Questions) > 0,
+		Warnings:       h.warnings(store),
+		Digest:         digest,
+		Events:         h.count,
+		Position:       h.last.Position,
+		LastTime:       format.Time(h.last.Time),
 		DefinitionText: s.Source,
 	}
 	if h.def.Objective.Unit != "" {

@@ -264,8 +264,13 @@ func (h *history) decisionTable() []decisionGroup {
 
 func (h *history) decisionRow(d *decision) decisionRow {
 	row := decisionRow{
-		ID: d.Decision, Time: format.Time(d.event.Time), Action: actionText(d.DecisionMade), Rule: d.Rule, Reason: d.Reason,
-		Experiment: d.experiment, Question: d.question,
+		ID:         d.Decision,
+		Time:       format.Time(d.event.Time),
+		Action:     actionText(d.DecisionMade),
+		Rule:       d.Rule,
+		Reason:     d.Reason,
+		Experiment: d.experiment,
+		Question:   d.question,
 	}
 	if q := h.state.Question(d.question); q != nil {
 		row.Answer = h.answerText(q)

@@ -31,9 +31,13 @@ func Define(
 		return definition.Campaign{}, fmt.Errorf("there is no task %q; the tasks are %v", task, tasks.Names())
 	}
 	def := definition.Campaign{
-		Name: task, Seed: seed, Parameters: t.Parameters, Constraints: t.Constraints, Objective: t.Objective,
-		Budget:     definition.Budget{Experiments: experiments},
-		Instrument: definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: task})},
+		Name:        task,
+		Seed:        seed,
+		Parameters:  t.Parameters,
+		Constraints: t.Constraints,
+		Objective:   t.Objective,
+		Budget:      definition.Budget{Experiments: experiments},
+		Instrument:  definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: task})},
 	}
 	for _, change := range changes {
 		change(&def)

@@ -71,7 +71,10 @@ func mixture4() Task {
 		}},
 		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 		value: func(x []float64) float64 {
-			ec, dmc, emc, fec := x[0], x[1], x[2], x[3]
+			ec := x[0]
+			dmc := x[1]
+			emc := x[2]
+			fec := x[3]
 			return 3*ec + 7*dmc + 5*emc + 4*fec +
 				22*ec*dmc + 20*ec*emc + 14*ec*fec + 3*dmc*emc + 12*dmc*fec + 7*emc*fec
 		},

@@ -51,7 +51,8 @@ func rkhs(family, words string, best, worst Extreme) Task {
 		Description: fmt.Sprintf("a function on [0, 1] of the RKHS of a %s kernel (Kayal et al. 2025, §5)", words),
 		Parameters:  []definition.Parameter{parameter("x", "", 0, 1, "")},
 		Objective:   definition.Objective{Name: "utility", Goal: definition.Maximize},
-		Best:        best, Worst: worst,
+		Best:        best,
+		Worst:       worst,
 		value: func(x []float64) float64 {
 			var sum float64
 			for i, place := range places {

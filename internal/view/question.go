@@ -83,7 +83,10 @@ func Answers(def *definition.Campaign, q *campaign.Question) string {
 // AnswerTo is how a question is answered.
 func AnswerTo(def *definition.Campaign, q *campaign.Question) problem.Remedy {
 	return problem.Remedy{
-		Text: "answer it", Action: problem.Answer, Subject: q.ID, Ways: forms[q.Form].choices(def, q),
+		Text:    "answer it",
+		Action:  problem.Answer,
+		Subject: q.ID,
+		Ways:    forms[q.Form].choices(def, q),
 	}
 }
 

@@ -203,8 +203,10 @@ func (s *Story) settled(d *events.DecisionMade) (entries []Entry) {
 	if s.named != nil && d.Action == events.ActionRun {
 		if text := notTaken(s.named, d); text != "" {
 			entries = append(entries, Entry{
-				Kind: events.KindDecisionMade, Subject: d.Decision, Text: text,
-				Remedy: &problem.Remedy{Text: "see what led to it", Action: problem.Explain, Subject: d.Decision},
+				Kind:    events.KindDecisionMade,
+				Subject: d.Decision,
+				Text:    text,
+				Remedy:  &problem.Remedy{Text: "see what led to it", Action: problem.Explain, Subject: d.Decision},
 			})
 		}
 		s.named = nil

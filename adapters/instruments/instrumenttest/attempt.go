@@ -37,7 +37,8 @@ func (s *Session) run(ctx context.Context, check Check) Result {
 	result.Reason = strings.Join(s.remarks, "\n")
 	switch {
 	case errors.Is(err, ErrSkipped):
-		result.Verdict, result.Reason = Skip, strings.TrimPrefix(err.Error(), ErrSkipped.Error()+": ")
+		result.Verdict = Skip
+		result.Reason = strings.TrimPrefix(err.Error(), ErrSkipped.Error()+": ")
 	case err != nil:
 		result.Verdict, result.Reason = Fail, err.Error()
 	}

@@ -108,7 +108,9 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 			fail(err)
 			return err
 		}
-		reply.Protocol, reply.Recover, reply.Finishes = wire.Version, true, true
+		reply.Protocol = wire.Version
+		reply.Recover = true
+		reply.Finishes = true
 		s.say(reply)
 		return nil
 	case wire.OpDescribe, wire.OpStart, wire.OpAwait, wire.OpCancel, wire.OpRecover:
@@ -225,7 +227,9 @@ func (s *server) introduce(ctx context.Context, req wire.Request) error {
 	if err := instruments.CheckDescription(d); err != nil {
 		return fmt.Errorf("the instrument's description cannot be used: %w", err)
 	}
-	s.description, s.slots, s.introduced = d, make(chan struct{}, d.Capacity), true
+	s.description = d
+	s.slots = make(chan struct{}, d.Capacity)
+	s.introduced = true
 	return nil
 }
 

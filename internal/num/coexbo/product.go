@@ -126,8 +126,13 @@ func New(objective *gp.GP, prior Prior, cfg Config) *Acquisition {
 	d := objective.Dim()
 	buffer := make([]float64, 4*d)
 	return &Acquisition{
-		cfg: cfg, objective: objective.NewPredictor(), prior: prior,
-		dMean: buffer[:d:d], dSD: buffer[d : 2*d : 2*d], dScore: buffer[2*d : 3*d : 3*d], dVar: buffer[3*d:],
+		cfg:       cfg,
+		objective: objective.NewPredictor(),
+		prior:     prior,
+		dMean:     buffer[:d:d],
+		dSD:       buffer[d : 2*d : 2*d],
+		dScore:    buffer[2*d : 3*d : 3*d],
+		dVar:      buffer[3*d:],
 	}
 }
 

@@ -33,8 +33,17 @@ func (s *Set) byInterior() (float64, error) {
 	n := len(w.v)
 	if w.interior == nil {
 		v := func(k int) []float64 { return make([]float64, k) }
-		w.interior = &interior{x: v(n + 1), trial: v(n + 1), step: v(n + 1), f1: v(n + 1), f2: v(n + 1), residual: v(n + 1),
-			curvature: s.answers.newCurvature(), scratch: v(n * n), hessian: v((n + 1) * (n + 1))}
+		w.interior = &interior{
+			x:         v(n + 1),
+			trial:     v(n + 1),
+			step:      v(n + 1),
+			f1:        v(n + 1),
+			f2:        v(n + 1),
+			residual:  v(n + 1),
+			curvature: s.answers.newCurvature(),
+			scratch:   v(n * n),
+			hessian:   v((n + 1) * (n + 1)),
+		}
 	}
 	p := w.interior
 	reach := s.norm * math.Sqrt(s.self)
@@ -145,7 +154,10 @@ func (s *Set) byInterior() (float64, error) {
 			}
 			if merit(stationarity(a, b), a, b, n1, n2) <= (1-0.01*size)*before {
 				p.x, p.trial = p.trial, p.x
-				v1, v2, l1, l2 = n1, n2, a, b
+				v1 = n1
+				v2 = n2
+				l1 = a
+				l2 = b
 				break
 			}
 		}

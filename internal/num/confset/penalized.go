@@ -35,8 +35,21 @@ type penalized struct {
 func newPenalized(a *likelihood, gram []float64) *penalized {
 	n := a.size()
 	v := func() []float64 { return make([]float64, n) }
-	return &penalized{answers: a, gram: gram, a: v(), z: v(), grad: v(), w: a.newCurvature(), root: v(),
-		factor: make([]float64, n*n), pivots: make([]int, n), rhs: v(), kv: v(), trialZ: v(), trialA: v()}
+	return &penalized{
+		answers: a,
+		gram:    gram,
+		a:       v(),
+		z:       v(),
+		grad:    v(),
+		w:       a.newCurvature(),
+		root:    v(),
+		factor:  make([]float64, n*n),
+		pivots:  make([]int, n),
+		rhs:     v(),
+		kv:      v(),
+		trialZ:  v(),
+		trialA:  v(),
+	}
 }
 
 func (p *penalized) mulGram(dst, x []float64) {

@@ -86,8 +86,19 @@ func (s *Set) Fork() *Set { return &Set{shape: s.shape, work: s.shape.newScratch
 func (s *shape) newScratch() *scratch {
 	n, m, dim := len(s.d), len(s.answers.points), s.kernel.Dim()
 	v := func() []float64 { return make([]float64, n) }
-	w := &scratch{points: make([]float64, m), pGrad: make([]float64, m*dim), v: v(), c: v(), u: v(), next: v(), b: v(), z: v(), grad: v(),
-		h: v(), weights: v()}
+	w := &scratch{
+		points:  make([]float64, m),
+		pGrad:   make([]float64, m*dim),
+		v:       v(),
+		c:       v(),
+		u:       v(),
+		next:    v(),
+		b:       v(),
+		z:       v(),
+		grad:    v(),
+		h:       v(),
+		weights: v(),
+	}
 	w.kx, w.kGrad = w.points[:n], w.pGrad[:n*dim]
 	return w
 }
@@ -96,7 +107,9 @@ func (s *shape) newScratch() *scratch {
 func (s *shape) diagonalize(gram []float64, jitter float64) error {
 	n := s.answers.size()
 	s.root, s.d = gram, make([]float64, n)
-	s.u0, s.h0, s.beta0 = make([]float64, n), make([]float64, n), make([]float64, n)
+	s.u0 = make([]float64, n)
+	s.h0 = make([]float64, n)
+	s.beta0 = make([]float64, n)
 	if n == 0 {
 		return nil
 	}

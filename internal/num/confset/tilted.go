@@ -37,8 +37,20 @@ type tilted struct {
 func newTilted(a *likelihood, root []float64) *tilted {
 	n := a.size()
 	v := func() []float64 { return make([]float64, n) }
-	return &tilted{answers: a, root: blas64.General{Rows: n, Cols: n, Stride: n, Data: root}, u: v(), z: v(), c: v(), grad: v(),
-		curvature: a.newCurvature(), scratch: make([]float64, n*n), hessian: make([]float64, n*n), step: v(), trial: v(), residual: v()}
+	return &tilted{
+		answers:   a,
+		root:      blas64.General{Rows: n, Cols: n, Stride: n, Data: root},
+		u:         v(),
+		z:         v(),
+		c:         v(),
+		grad:      v(),
+		curvature: a.newCurvature(),
+		scratch:   make([]float64, n*n),
+		hessian:   make([]float64, n*n),
+		step:      v(),
+		trial:     v(),
+		residual:  v(),
+	}
 }
 
 // newSteep returns a tilted with the Cholesky factor of gram as L, at the origin, for the MLE in a large ball.

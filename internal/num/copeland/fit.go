@@ -125,7 +125,10 @@ func newEvidence(p Pairs, d int, mean float64, symmetry Symmetry) *evidence {
 		direct, crossed := make([]float64, 0, entries), make([]float64, 0, entries)
 		for i := range n {
 			for k := range i + 1 {
-				ai, bi, ak, bk := p.First[i][j], p.Second[i][j], p.First[k][j], p.Second[k][j]
+				ai := p.First[i][j]
+				bi := p.Second[i][j]
+				ak := p.First[k][j]
+				bk := p.Second[k][j]
 				direct = append(direct, square(ai-ak)+square(bi-bk))
 				crossed = append(crossed, square(ai-bk)+square(bi-ak))
 			}

@@ -83,7 +83,8 @@ func newStage(pref *pairgp.Model, spread Spread) (stage, error) {
 		}
 		seen[a+b] = true
 		p := predictor.Preference(c.Chosen, c.Other)
-		s.score.First, s.score.Second = append(s.score.First, c.Chosen), append(s.score.Second, c.Other)
+		s.score.First = append(s.score.First, c.Chosen)
+		s.score.Second = append(s.score.Second, c.Other)
 		s.score.Values = append(s.score.Values, p.Mean)
 		s.spread.Values = append(s.spread.Values, of(p))
 	}

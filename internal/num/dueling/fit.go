@@ -257,7 +257,9 @@ type newton struct {
 func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 	m, rank := o.features.Rows, o.features.Cols
 	o.s, o.z = make([]float64, rank), make([]float64, m)
-	residual, step, dz := make([]float64, m), make([]float64, rank), make([]float64, m)
+	residual := make([]float64, m)
+	step := make([]float64, rank)
+	dz := make([]float64, m)
 	trialS, trialZ := make([]float64, rank), make([]float64, m)
 	scaled := blas64.General{Rows: m, Cols: rank, Stride: rank, Data: make([]float64, m*rank)}
 	hessian := blas64.Symmetric{Uplo: blas.Lower, N: rank, Stride: rank, Data: make([]float64, rank*rank)}

@@ -47,8 +47,17 @@ func NewVariances(c *Candidates, kept []int, noise float64) (*Variances, error) 
 
 func newVariances(c *Candidates, members []int, kept int, noise float64) *Variances {
 	n := len(members)
-	v := &Variances{candidates: c, noise: noise, members: members, kept: kept, place: make(map[int]int, n),
-		cov: make([]float64, n*n), diag: make([]float64, n), column: make([]float64, n), peak: make([]float64, n)}
+	v := &Variances{
+		candidates: c,
+		noise:      noise,
+		members:    members,
+		kept:       kept,
+		place:      make(map[int]int, n),
+		cov:        make([]float64, n*n),
+		diag:       make([]float64, n),
+		column:     make([]float64, n),
+		peak:       make([]float64, n),
+	}
 	for a, i := range members {
 		v.place[i] = a
 		row := c.row(i)
@@ -183,7 +192,9 @@ func (v *Variances) Widest(random *rand.Rand) (Pair, float64) {
 // clone returns a copy that can be updated on its own.
 func (v *Variances) clone() *Variances {
 	w := *v
-	w.cov, w.diag, w.peak = slices.Clone(v.cov), slices.Clone(v.diag), slices.Clone(v.peak)
+	w.cov = slices.Clone(v.cov)
+	w.diag = slices.Clone(v.diag)
+	w.peak = slices.Clone(v.peak)
 	w.column = make([]float64, len(v.column))
 	return &w
 }

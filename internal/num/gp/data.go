@@ -93,7 +93,10 @@ func merge(d Data) rows {
 		if !ok {
 			i = len(r.x)
 			index[k] = i
-			r.x, r.y, r.count, r.known = append(r.x, x), append(r.y, 0), append(r.count, 0), append(r.known, 0)
+			r.x = append(r.x, x)
+			r.y = append(r.y, 0)
+			r.count = append(r.count, 0)
+			r.known = append(r.known, 0)
 			weight = append(weight, 0)
 		}
 		w := 1.0

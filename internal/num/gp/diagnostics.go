@@ -12,7 +12,9 @@ import (
 // means. With a single row the prediction is the prior.
 func (g *GP) LeaveOneOut() (y, mean, sd []float64) {
 	n := len(g.x)
-	y, mean, sd = append([]float64(nil), g.y...), make([]float64, n), make([]float64, n)
+	y = append([]float64(nil), g.y...)
+	mean = make([]float64, n)
+	sd = make([]float64, n)
 	for i := range n {
 		row := g.inverse[i*g.stride : i*g.stride+i+1]
 		for k, v := range row {

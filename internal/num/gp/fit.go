@@ -138,9 +138,17 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 	}
 	h.Mean = mean
 	res := FitResult{
-		Hyper: h, LogMarginal: lml, LogPosterior: -best.F, KKT: best.KKT, Status: best.Status, Start: "random",
-		Iterations: best.Iterations, Evaluations: best.Evaluations + 1, Jitter: o.like.jitter,
-		Distinct: len(r.x), NoiseInferred: o.noise >= 0,
+		Hyper:         h,
+		LogMarginal:   lml,
+		LogPosterior:  -best.F,
+		KKT:           best.KKT,
+		Status:        best.Status,
+		Start:         "random",
+		Iterations:    best.Iterations,
+		Evaluations:   best.Evaluations + 1,
+		Jitter:        o.like.jitter,
+		Distinct:      len(r.x),
+		NoiseInferred: o.noise >= 0,
 	}
 	switch {
 	case best.Start == 0:

@@ -30,9 +30,15 @@ func (p *Predictor) resize() {
 	}
 	if cap(p.k) < n {
 		c := n + n/2
-		p.k, p.v, p.beta, p.dk = make([]float64, c), make([]float64, c), make([]float64, c), make([]float64, c*d)
+		p.k = make([]float64, c)
+		p.v = make([]float64, c)
+		p.beta = make([]float64, c)
+		p.dk = make([]float64, c*d)
 	}
-	p.k, p.v, p.beta, p.dk = p.k[:n], p.v[:n], p.beta[:n], p.dk[:n*d]
+	p.k = p.k[:n]
+	p.v = p.v[:n]
+	p.beta = p.beta[:n]
+	p.dk = p.dk[:n*d]
 }
 
 // Posterior returns the posterior mean and standard deviation of f(x), noise not included (Xu et al. 2024, Eq. 2a, 2b;

@@ -92,8 +92,18 @@ func newMinimizer(f Func, r *Region, cfg Config) *minimizer {
 	// The region is not empty, so a contradiction can only come from an ill-conditioned Hessian: better to forget that.
 	qp.conflicts = max(10*feasTol, 2*r.slop/r.scale)
 	return &minimizer{
-		f: f, r: r, cfg: cfg.withDefaults(r), qp: qp,
-		x: vec(), g: vec(), y: vec(), gy: vec(), h: make([]float64, n*n), hs: vec(), dx: vec(), dg: vec(),
+		f:   f,
+		r:   r,
+		cfg: cfg.withDefaults(r),
+		qp:  qp,
+		x:   vec(),
+		g:   vec(),
+		y:   vec(),
+		gy:  vec(),
+		h:   make([]float64, n*n),
+		hs:  vec(),
+		dx:  vec(),
+		dg:  vec(),
 	}
 }
 

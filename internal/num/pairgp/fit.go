@@ -129,8 +129,14 @@ func Fit(ctx context.Context, comparisons []Comparison, cfg FitConfig) (FitResul
 		return FitResult{}, fmt.Errorf("preference fit: %w", err)
 	}
 	res := FitResult{
-		Hyper: h, LogMarginal: lml, LogPosterior: -best.F, KKT: best.KKT, Status: best.Status, Start: "random",
-		Iterations: best.Iterations, Evaluations: best.Evaluations + 1,
+		Hyper:        h,
+		LogMarginal:  lml,
+		LogPosterior: -best.F,
+		KKT:          best.KKT,
+		Status:       best.Status,
+		Start:        "random",
+		Iterations:   best.Iterations,
+		Evaluations:  best.Evaluations + 1,
 	}
 	switch {
 	case best.Start == 0:

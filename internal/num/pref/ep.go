@@ -95,7 +95,10 @@ func EP(ctx context.Context, d Duels, link Link, k kernel.Kernel, cfg EPConfig) 
 	n := d.Len()
 	e := newSites(d.differenceCovariance(k), n)
 	r := &EPResult{
-		SiteMean: make([]float64, n), SiteVar: make([]float64, n), Mean: e.mean, Var: make([]float64, n),
+		SiteMean: make([]float64, n),
+		SiteVar:  make([]float64, n),
+		Mean:     e.mean,
+		Var:      make([]float64, n),
 	}
 	if n == 0 {
 		r.Posterior, r.Damping = Prior(k), 1
@@ -231,8 +234,15 @@ type sites struct {
 
 func newSites(sigma []float64, m int) *sites {
 	e := &sites{
-		m: m, sigma: sigma, tau: make([]float64, m), nu: make([]float64, m), mean: make([]float64, m), col: make([]float64, m),
-		post: make([]float64, m*m), factor: make([]float64, m*m), half: make([]float64, m*m),
+		m:      m,
+		sigma:  sigma,
+		tau:    make([]float64, m),
+		nu:     make([]float64, m),
+		mean:   make([]float64, m),
+		col:    make([]float64, m),
+		post:   make([]float64, m*m),
+		factor: make([]float64, m*m),
+		half:   make([]float64, m*m),
 	}
 	for i := range m {
 		copy(e.post[i*m:i*m+i+1], sigma[i*m:i*m+i+1])

@@ -145,9 +145,18 @@ func Fit(ctx context.Context, duels Duels, cfg FitConfig) (FitResult, error) {
 		return FitResult{}, fmt.Errorf("fit: %w", err)
 	}
 	res := FitResult{
-		Hyper: h, LogEvidence: value, LogPosterior: value + o.logPrior(best.X, nil), KKT: best.KKT, Status: best.Status,
-		Start: "random", Iterations: best.Iterations, Evaluations: best.Evaluations + 1, NewtonSteps: e.steps,
-		Jitter: e.jitter, Duels: e.n, Designs: e.m,
+		Hyper:        h,
+		LogEvidence:  value,
+		LogPosterior: value + o.logPrior(best.X, nil),
+		KKT:          best.KKT,
+		Status:       best.Status,
+		Start:        "random",
+		Iterations:   best.Iterations,
+		Evaluations:  best.Evaluations + 1,
+		NewtonSteps:  e.steps,
+		Jitter:       e.jitter,
+		Duels:        e.n,
+		Designs:      e.m,
 	}
 	switch {
 	case best.Start == 0:

@@ -120,9 +120,25 @@ func newSolver(d Duels, link Link) *solver {
 	v := make([]float64, 11*n)
 	cut := func() []float64 { s := v[:n:n]; v = v[n:]; return s }
 	s := &solver{
-		duels: d, link: link, n: n, m: m, a: cut(), b: cut(),
-		k: make([]float64, m*m), bk: make([]float64, n*m), cov: make([]float64, n*n), factor: make([]float64, n*n),
-		bound: cut(), u: cut(), z: cut(), slope: cut(), rootW: cut(), r: cut(), du: cut(), dz: cut(), work: cut(),
+		duels:  d,
+		link:   link,
+		n:      n,
+		m:      m,
+		a:      cut(),
+		b:      cut(),
+		k:      make([]float64, m*m),
+		bk:     make([]float64, n*m),
+		cov:    make([]float64, n*n),
+		factor: make([]float64, n*n),
+		bound:  cut(),
+		u:      cut(),
+		z:      cut(),
+		slope:  cut(),
+		rootW:  cut(),
+		r:      cut(),
+		du:     cut(),
+		dz:     cut(),
+		work:   cut(),
 	}
 	for i, w := range d.Winner {
 		s.a[i], s.b[i] = link.Weights(d.Noise[w], d.Noise[d.Loser[i]])

@@ -172,7 +172,9 @@ var directions = sync.OnceValue(func() [][inputBits]uint32 {
 			}
 			numbers = append(numbers, uint32(n))
 		}
-		degree, inner, initial := int(numbers[1]), numbers[2], numbers[3:]
+		degree := int(numbers[1])
+		inner := numbers[2]
+		initial := numbers[3:]
 		var v [inputBits]uint32
 		for b := range v {
 			if b < degree {

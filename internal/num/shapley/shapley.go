@@ -139,7 +139,10 @@ func New(g *gp.GP, X [][]float64, cfg Config) (*Explainer, error) {
 // + √β·σ. The points share the work. It fails with gp.ErrNotPositiveDefinite or the context's
 // error, wrapped.
 func (e *Explainer) Explain(ctx context.Context, points [][]float64, beta float64) ([]Explanation, error) {
-	n, m, d, players := len(e.x), len(points), len(e.inv2), len(e.cfg.Groups)
+	n := len(e.x)
+	m := len(points)
+	d := len(e.inv2)
+	players := len(e.cfg.Groups)
 	for i, x := range points {
 		if len(x) != d {
 			panic(fmt.Sprintf("shapley: point %d has %d coordinates, the model %d dimensions", i, len(x), d))
@@ -163,7 +166,9 @@ func (e *Explainer) Explain(ctx context.Context, points [][]float64, beta float6
 
 	within, across := e.differences(points)
 	scaled := make([]float64, len(within[0]))
-	gram, b, kb := make([]float64, n*n), make([]float64, m*n), make([]float64, n)
+	gram := make([]float64, n*n)
+	b := make([]float64, m*n)
+	kb := make([]float64, n)
 	share := shares(players)
 	covariance := blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: n, Data: e.cov}
 	for coalition := range 1 << players {

@@ -52,7 +52,9 @@ func Faded(c color.NRGBA, opacity float64) color.NRGBA {
 // OfText returns a color dark enough to be read as text on white.
 func OfText(c color.NRGBA) color.NRGBA {
 	for luminance(c) > 0.2 { // contrast of at least 4.2 : 1
-		c.R, c.G, c.B = uint8(float64(c.R)*0.9), uint8(float64(c.G)*0.9), uint8(float64(c.B)*0.9)
+		c.R = uint8(float64(c.R) * 0.9)
+		c.G = uint8(float64(c.G) * 0.9)
+		c.B = uint8(float64(c.B) * 0.9)
 	}
 	return c
 }

@@ -254,7 +254,8 @@ func (v view) curves(c *chart.Chart, mayLog bool, of func(simulate.ArmSummary) [
 				}
 				at := float64(i + 1)
 				x = append(x, at)
-				lower, upper = append(lower, max(m.Mean-spread, c.Y.Min)), append(upper, max(m.Mean+spread, c.Y.Min))
+				lower = append(lower, max(m.Mean-spread, c.Y.Min))
+				upper = append(upper, max(m.Mean+spread, c.Y.Min))
 				line = append(line, plotter.XY{X: at, Y: m.Mean})
 			}
 			if len(line) == 0 {

@@ -97,8 +97,12 @@ type figure struct {
 func (in Input) page() pageData {
 	s, file := in.Study, in.Study.File
 	d := pageData{
-		Style: template.CSS(style), Name: file.Name, Description: file.Description, Command: in.Command,
-		Baseline: s.Arms[file.Baseline].Name, Source: file.Source,
+		Style:       template.CSS(style),
+		Name:        file.Name,
+		Description: file.Description,
+		Command:     in.Command,
+		Baseline:    s.Arms[file.Baseline].Name,
+		Source:      file.Source,
 	}
 	campaigns := 0
 	for _, t := range in.Summary.Tasks {
@@ -152,10 +156,14 @@ func (in Input) page() pageData {
 
 func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	d := taskData{
-		ID: fmt.Sprint("task", i+1), Name: t.Task.Name, About: t.Task.About, Store: t.Task.Kind == simulate.Store,
+		ID:    fmt.Sprint("task", i+1),
+		Name:  t.Task.Name,
+		About: t.Task.About,
+		Store: t.Task.Kind == simulate.Store,
 		Facts: fmt.Sprintf("%s a campaign, %s.",
 			format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed")),
-		Unit: t.Task.Objective.Unit, Steps: t.Steps + "s",
+		Unit:  t.Task.Objective.Unit,
+		Steps: t.Steps + "s",
 	}
 	v := view{task: t, baseline: in.Study.File.Baseline, initial: in.initial(i)}
 	d.Regret = v.regret()

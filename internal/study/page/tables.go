@@ -96,7 +96,9 @@ func riskCells(r *simulate.RiskSummary) riskRow {
 	if r == nil {
 		return row
 	}
-	row.Adjusted, row.Compared, row.Queried = meanText(r.Adjusted), meanText(r.Best), meanText(r.Queried)
+	row.Adjusted = meanText(r.Adjusted)
+	row.Compared = meanText(r.Best)
+	row.Queried = meanText(r.Queried)
 	if d := r.AdjustedDifference; d != nil {
 		row.Difference = intervalText(d)
 		row.Class = map[string]string{"better": "worse", "worse": "better"}[class(d)] // more is better
@@ -171,8 +173,12 @@ func (d *pageData) times(s simulate.Summary) {
 			if len(a.Seconds) == 0 {
 				continue
 			}
-			row := timesRow{Symbol: d.Arms[j], Median: seconds(simulate.Quantile(0.5, a.Seconds)),
-				Most: seconds(simulate.Quantile(0.9, a.Seconds)), Slowly: seconds(a.Seconds[len(a.Seconds)-1])}
+			row := timesRow{
+				Symbol: d.Arms[j],
+				Median: seconds(simulate.Quantile(0.5, a.Seconds)),
+				Most:   seconds(simulate.Quantile(0.9, a.Seconds)),
+				Slowly: seconds(a.Seconds[len(a.Seconds)-1]),
+			}
 			if j == 0 || len(d.Times) == 0 {
 				row.Task = t.Task.Name
 			}

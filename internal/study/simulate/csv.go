@@ -24,7 +24,9 @@ func (s Summary) WriteExperiments(w io.Writer) error {
 	t := newCSV(w, header...)
 	s.each(func(task TaskSummary, a ArmSummary, r *Result) {
 		for i, step := range r.Trajectory {
-			measured, lambda, helps := math.NaN(), math.NaN(), math.NaN()
+			measured := math.NaN()
+			lambda := math.NaN()
+			helps := math.NaN()
 			if step.Measured != nil {
 				measured = *step.Measured
 			}

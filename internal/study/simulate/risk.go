@@ -109,7 +109,9 @@ func riskBest(ctx context.Context, m *preference.Model, sp *space.Space, seed ui
 		return nil, err
 	}
 	q, dim := posterior.NewPredictor(), posterior.Dim()
-	dm, ds, dn := make([]float64, dim), make([]float64, dim), make([]float64, dim)
+	dm := make([]float64, dim)
+	ds := make([]float64, dim)
+	dn := make([]float64, dim)
 	result, err := search.Minimize(ctx, sp, func(x, grad []float64) float64 {
 		if grad == nil {
 			mean, _ := q.Posterior(x)
@@ -202,7 +204,9 @@ func summarizeRisk(results []*Result, initial, steps int) *RiskSummary {
 		out.adjusted = append(out.adjusted, last(r).Risk.adjusted())
 		best = append(best, last(r).Risk.best())
 	}
-	out.Adjusted, out.Best, out.Queried = mean(out.adjusted), mean(best), mean(out.queried)
+	out.Adjusted = mean(out.adjusted)
+	out.Best = mean(best)
+	out.Queried = mean(out.queried)
 	return out
 }
 
@@ -218,5 +222,6 @@ func (r *RiskSummary) compare(base *RiskSummary) {
 		}
 		return interval(list)
 	}
-	r.AdjustedDifference, r.QueriedDifference = difference(r.adjusted, base.adjusted), difference(r.queried, base.queried)
+	r.AdjustedDifference = difference(r.adjusted, base.adjusted)
+	r.QueriedDifference = difference(r.queried, base.queried)
 }

@@ -176,6 +176,13 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 		}
 	}
 	return &Result{
-		Key: u.Key, Task: t.Name, Arm: s.Arms[u.Arm].Name, Seed: u.Seed, Build: build, Ended: r.Core().State().Reason, Trajectory: trajectory, Seconds: seconds,
+		Key:        u.Key,
+		Task:       t.Name,
+		Arm:        s.Arms[u.Arm].Name,
+		Seed:       u.Seed,
+		Build:      build,
+		Ended:      r.Core().State().Reason,
+		Trajectory: trajectory,
+		Seconds:    seconds,
 	}, nil
 }

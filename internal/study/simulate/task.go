@@ -213,8 +213,13 @@ func onGrid(parameters []definition.Parameter, n int) []definition.Parameter {
 // knownFunction makes a test problem the task's truth.
 func (t *Task) knownFunction(task tasks.Task) {
 	t.Kind, t.Objective = Function, task.Objective
-	t.Truth = Truth{Value: task.Value, Best: task.Best.Value, Worst: task.Worst.Value, Goal: task.Objective.Goal,
-		BestAt: task.Point(task.Best.At)}
+	t.Truth = Truth{
+		Value:  task.Value,
+		Best:   task.Best.Value,
+		Worst:  task.Worst.Value,
+		Goal:   task.Objective.Goal,
+		BestAt: task.Point(task.Best.At),
+	}
 	t.digest = "function " + task.Name
 	t.reviewers = study.Reviewers
 	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
@@ -410,7 +415,10 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 		return mean, nil
 	}
 	sum := sha256.Sum256(data)
-	t.Kind, t.Objective, t.Truth, t.digest = Table, def.Objective, truth, "table "+hex.EncodeToString(sum[:])
+	t.Kind = Table
+	t.Objective = def.Objective
+	t.Truth = truth
+	t.digest = "table " + hex.EncodeToString(sum[:])
 	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. "+
 		"Regret is against the best row, %s.",
 		count, filepath.Base(cfg.File), quantity(truth.Best, def.Objective.Unit))

@@ -262,7 +262,9 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 		step := Step{Trust: f.trust[i], Helps: f.helps[i], Asked: asked(s, i)}
 		point := x.Parameters
 		if m := x.Measurement; m != nil {
-			point, step.Measured, step.Source = m.Actual, &m.Objective.Value, source(m.Identity)
+			point = m.Actual
+			step.Measured = &m.Objective.Value
+			step.Source = source(m.Identity)
 		}
 		value, err := f.truth.Value(point)
 		if err != nil {
@@ -273,7 +275,10 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 			best = value
 		}
 		cumulative += regret
-		step.True, step.Best, step.Regret, step.Cumulative = value, best, f.truth.Regret(best), cumulative
+		step.True = value
+		step.Best = best
+		step.Regret = f.truth.Regret(best)
+		step.Cumulative = cumulative
 		step.Recommended = f.recommendedAfter(len(trajectory), f.truth.Regret(f.truth.Worst))
 		trajectory, seconds = append(trajectory, step), append(seconds, times[i])
 	}

@@ -52,6 +52,9 @@ func EachLine(r io.Reader, line func([]byte), long func(Oversized)) {
 		if err != nil {
 			return
 		}
-		buffer, length, over, subject = buffer[:0], 0, Oversized{}, scanner{}
+		buffer = buffer[:0]
+		length = 0
+		over = Oversized{}
+		subject = scanner{}
 	}
 }
