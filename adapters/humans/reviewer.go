@@ -79,13 +79,13 @@ type Question struct {
 	// Parameters in the campaign's order, with units, for showing and entering
 	// compositions.
 	Parameters []definition.Parameter
-	// Steps are the dosing steps of those parameters that have one.
+	// Steps holds the dosing step of each parameter that has one.
 	Steps map[string]float64
 	// Options are the compositions that the question is about, with what the models
 	// say of each: the one to be labeled, those to be compared.
 	Options []events.Option
-	// Suggestion is what the campaign would take in place of a pinpoint; nil where it
-	// has no view.
+	// Suggestion is what the campaign would choose itself, for a pinpoint question;
+	// nil where it has no view.
 	Suggestion *events.Option
 	// Allowed says why a pinpointed composition cannot be taken, nil where it can;
 	// itself nil for other forms.
@@ -104,8 +104,8 @@ type Question struct {
 // Reply is what the person said.
 type Reply struct {
 	Answer events.Answer `json:"answer"`
-	// Exclude is set where they want nothing near the composition suggested any more.
-	// It goes with a label that rejects alone.
+	// Exclude is set where the person wants nothing near the composition suggested
+	// any more. It is allowed only with a label that rejects.
 	Exclude bool `json:"exclude,omitempty"`
 	// Comment is what else they said.
 	Comment string `json:"comment,omitempty"`

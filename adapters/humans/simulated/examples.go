@@ -89,7 +89,7 @@ func (r *Reviewer) Comparisons(ctx context.Context, n, size int) ([]humans.Ranki
 			if err != nil {
 				return nil, err
 			}
-			// To compare a composition with itself teaches nothing, but a short list
+			// Comparing a composition with itself teaches nothing, but a short list
 			// may have no other.
 			same := func(other definition.Point) bool { return maps.Equal(p, other) }
 			if slices.ContainsFunc(points, same) && repeats < chunk {

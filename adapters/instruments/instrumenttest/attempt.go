@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// attempts is how often a check is made that comes upon an honest failure.
+// attempts is how often a check is repeated that meets an honest failure.
 const attempts = 5
 
-// noMeasurement says that a command ended, as it may, in another way than by a
-// measurement: nothing can be judged by it.
+// noMeasurement says that a command ended legitimately without a measurement,
+// so that nothing can be judged by it.
 type noMeasurement struct{ why error }
 
 func (e *noMeasurement) Error() string { return e.why.Error() }
@@ -45,10 +45,10 @@ func (s *Session) run(ctx context.Context, check Check) Result {
 	return result
 }
 
-// persist makes a check, again at other points where commands end honestly
-// without a measurement. If that goes on, the instrument cannot be judged; or it
-// is what the check does that fails the experiments, which undisturbed commands
-// in between tell apart.
+// persist runs a check, and runs it again at other points while commands end
+// honestly without a measurement. If that goes on, either the instrument cannot
+// be judged, or the check itself makes the experiments fail; undisturbed
+// commands in between tell which.
 func (s *Session) persist(ctx context.Context, check Check, result *Result) (err error) {
 	var honest *noMeasurement
 	for attempt := 1; ; attempt++ {

@@ -11,9 +11,9 @@
 // # What is no fault
 //
 // An experiment may fail, be infeasible, deferred or refused, and an honest
-// instrument says so. A check that comes upon that is made again at other points,
-// a few times, and if no measurement can be had it could not be judged: it is
-// skipped, with the reason, and not failed.
+// instrument says so. A check that meets this is repeated at other points, a few
+// times. If no measurement can be had, it is skipped, with the reason, and not
+// failed.
 //
 // # What moves
 //
@@ -80,7 +80,7 @@ type Env struct {
 	Prefix string
 }
 
-// Check is one law and how it is put to the test.
+// Check is one law and how it is tested.
 type Check struct {
 	// Name is short and stable: "duplicate-start".
 	Name string
@@ -139,7 +139,7 @@ func Checks() []Check {
 		{"side-by-side",
 			"Commands under way at once each get their own outcome, in whichever order they are waited for.",
 			2, sideBySide},
-		// The last ones, since a killed program may leave its device at work.
+		// These come last: a killed program may leave its device at work.
 		{"kill-after-completion",
 			"A program that is killed after a measurement never says afterwards that it did not take place.",
 			1, killAfterCompletion},
@@ -161,7 +161,7 @@ const (
 	Skip = "skip"
 )
 
-// Result is what became of one check.
+// Result is the outcome of one check.
 type Result struct {
 	Check   string `json:"check"`
 	Law     string `json:"law"`
@@ -176,7 +176,7 @@ type Result struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Report is what became of the suite.
+// Report is the outcome of the suite.
 type Report struct {
 	Instrument instruments.Description `json:"instrument"`
 	// Counted says that actions were counted by the instrument's own record.

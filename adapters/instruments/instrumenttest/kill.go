@@ -34,7 +34,7 @@ func killAfterCompletion(ctx context.Context, s *Session) error {
 	if err := s.mustKill(); err != nil {
 		return err
 	}
-	// Not the command that other checks share: this one ended in the life that is
+	// Not the command that other checks share: this one ended in the run that is
 	// killed.
 	cmd, first, err := s.measured(ctx, 0)
 	if err != nil {
@@ -72,8 +72,9 @@ func (s *Session) killRunning(ctx context.Context, after time.Duration, severed 
 	return s.survived(ctx, cmd, nil)
 }
 
-// survived asks a new life of the program about a command that it had confirmed,
-// and that had ended with the outcome before, if that is not nil.
+// survived asks the restarted program about a command that it had confirmed
+// before. If before is not nil, it is the outcome with which the command had
+// ended.
 func (s *Session) survived(ctx context.Context, cmd instruments.Command, before *instruments.Outcome) error {
 	fate, _, err := s.fate(ctx, cmd)
 	switch {

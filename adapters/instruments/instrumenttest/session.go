@@ -191,7 +191,7 @@ func (s *Session) start(ctx context.Context, cmd instruments.Command) error {
 	case err == nil:
 		s.accepted[cmd.ID] = true
 	case errors.Is(err, instruments.ErrRefused) && !s.accepted[cmd.ID]:
-		// It may say no to a new command. To one that it has accepted it may not.
+		// It may refuse a new command, but not one that it has accepted.
 		return &noMeasurement{err}
 	}
 	return err
@@ -324,7 +324,7 @@ func (s *Session) acts(cmd instruments.Command) (n int, counted bool, err error)
 	return counts[cmd.ID], true, nil
 }
 
-// same checks that an outcome did not change.
+// same checks that an outcome has not changed.
 func same(cmd instruments.Command, first, second instruments.Outcome) error {
 	a, errA := json.Marshal(first)
 	b, errB := json.Marshal(second)
@@ -334,8 +334,8 @@ func same(cmd instruments.Command, first, second instruments.Outcome) error {
 	return nil
 }
 
-// sameResult is same, except that a simulated instrument that remembers nothing
-// may have worked it out anew, at another time.
+// sameResult is same, but allows a simulated instrument without memory to have
+// computed the outcome again, at another time.
 func (s *Session) sameResult(cmd instruments.Command, first, second instruments.Outcome) error {
 	if s.description.Simulated {
 		first, second = timeless(first), timeless(second)

@@ -5,8 +5,8 @@
 //
 // The person's hands and notebook outlive the process. After a restart every
 // command counts as running: the person is shown the experiment again, with a
-// word that they may have measured it already, and enters the value. Asking
-// again repeats nothing physical; whether to begin is theirs to know.
+// note that they may have measured it already, and enters the value. Asking
+// again repeats nothing physical: the person knows whether to begin.
 //
 // # Calling off
 //
@@ -137,7 +137,7 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	return instruments.FateRunning, nil
 }
 
-// experiment returns what is known of cmd. again says what holds of a command
+// experiment returns what is known of cmd. again is the value for a command
 // that is new to this process.
 func (i *Instrument) experiment(cmd instruments.Command, again bool) (*experiment, error) {
 	for _, p := range i.def.Parameters {
@@ -165,8 +165,8 @@ func (i *Instrument) experiment(cmd instruments.Command, again bool) (*experimen
 	return e, nil
 }
 
-// ask shows the experiment once and returns what was entered. If it is called
-// off meanwhile, it is shown again as such.
+// ask shows the experiment once and returns what was entered. If the experiment
+// is called off meanwhile, it is shown again as called off.
 func (i *Instrument) ask(ctx context.Context, e *experiment, problem string) (string, error) {
 	for {
 		off := false

@@ -103,7 +103,8 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 		Objective: definition.Quantity{Name: def.Objective.Name, Value: value, Unit: def.Objective.Unit},
 	}
 	if err := instruments.Check(def, m); err != nil {
-		// Told now, while it can be mended: the engine would turn it into a failure.
+		// Reported now, while it can be corrected: the engine would make it a
+		// failure.
 		var refused *instruments.MeasurementError
 		if errors.As(err, &refused) {
 			err = errors.New(strings.Join(refused.Faults, "; "))

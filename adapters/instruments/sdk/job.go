@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// job is a command that this life of the program performs.
+// job is a command that this run of the program performs.
 type job struct {
 	entry   *entry
 	cancel  context.CancelFunc
@@ -41,8 +41,8 @@ func (s *server) run(
 		}
 		if o.Status != instruments.Unknown { // which is what the lack of a line says
 			if err := e.append(line); err != nil {
-				// It is still reported: a result that is told but not kept is
-				// better than one that is lost.
+				// It is still reported: a result that was sent but not kept is
+				// better than a lost one.
 				text := fmt.Sprintf("the outcome of command %s cannot be kept in the ledger: %v", e.command.ID, err)
 				s.say(wire.Reply{Error: text})
 			}

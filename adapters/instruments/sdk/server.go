@@ -37,7 +37,8 @@ type server struct {
 }
 
 func (s *server) serve(ctx context.Context, in io.Reader) error {
-	// Whoever reads may be stuck in Read when ctx ends; it ends with in.
+	// The reading goroutine may be blocked in Read when ctx ends; it ends with
+	// in.
 	lines := make(chan []byte)
 	ended := make(chan struct{})
 	stop := make(chan struct{})
@@ -80,8 +81,8 @@ func (s *server) serve(ctx context.Context, in io.Reader) error {
 	return err
 }
 
-// say writes a reply. Where campaignd is gone, there is nobody to tell: what
-// matters is in the ledger.
+// say writes a reply. It ignores errors: if campaignd is gone, the ledger holds
+// what matters.
 func (s *server) say(r wire.Reply) {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -137,7 +138,7 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 	}
 	cmd := *req.Command
 	if req.Op != wire.OpStart {
-		// What it knows under this ID is not what it is asked about.
+		// The ID is known, but with other parameters.
 		other, err := s.other(cmd)
 		if err != nil {
 			fail(err)
@@ -233,9 +234,9 @@ func (s *server) introduce(ctx context.Context, req wire.Request) error {
 	return nil
 }
 
-// takeOver makes this instance the one that accepts commands. An earlier one
-// gives that up as soon as it has read all its input. If that takes until
-// campaignd is gone, what it asked for is not acted on any more.
+// takeOver makes this instance the one that accepts commands. An earlier
+// instance stops accepting as soon as it has read all its input. Requests that
+// were not read by the time campaignd is gone are not acted on.
 func (s *server) takeOver(ctx context.Context, ended <-chan struct{}) error {
 	if s.intake {
 		return nil
@@ -285,9 +286,9 @@ func (s *server) start(ctx context.Context, cmd instruments.Command) error {
 	return nil
 }
 
-// other says that the command known under this ID has other parameters. A campaign
-// whose store is an old copy asks so: the outcome of the first experiment is none
-// of the second.
+// other is the error for a command whose ID is known with other parameters. It
+// happens to a campaign whose store is an old copy: the outcome of the first
+// experiment must not be given for the second.
 func (s *server) other(cmd instruments.Command) (is, err error) {
 	if cmd.Parameters == nil { // not every program that asks tells them
 		return nil, nil
@@ -318,8 +319,8 @@ func (s *server) otherParameters(known instruments.Command) error {
 		s.ledger.dir, known.ID, known.Parameters)
 }
 
-// look says what became of a command: it is performed by the job, finished with
-// the outcome, or in the state of fate.
+// look says what became of a command: it is being performed by the job, has
+// finished with the outcome, or has the fate.
 func (s *server) look(id string) (j *job, o *instruments.Outcome, fate instruments.Fate, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -399,8 +400,8 @@ func (s *server) await(ctx context.Context, id string) (instruments.Outcome, err
 	}
 }
 
-// fit shortens an outcome to what a line of the protocol can hold: the objective
-// is told in any case, and the ledger keeps the rest.
+// fit shortens an outcome to what a line of the protocol can hold. The objective
+// is always sent; the ledger keeps the rest.
 func (s *server) fit(o instruments.Outcome) instruments.Outcome {
 	o.Cause = instruments.Legible(o.Cause, instruments.MaxCause)
 	if o.Measurement == nil {

@@ -7,16 +7,17 @@
 // Whether a command fails, is an outlier, and what noise it has are three
 // numbers read off the SHA-256 of the campaign's seed and the command's
 // campaign and experiment (not its ID, which differs between stores). Equal
-// seeds and experiments give equal outcomes in every process, in any order,
-// for ever; latency is the only thing a clock decides.
+// seeds and experiments give equal outcomes in every process, in any order, for
+// ever; only the latency depends on a clock.
 //
 // # Recovery
 //
 // It remembers nothing outside the process and does not need to. Nothing
 // physical happens, so that a command of another process was certainly never
 // acted on: [Instrument.Recover] says "not started", Start is safe, and the
-// outcome will be the one the other process would have seen. What is lost with
-// a process is a cancellation, and the part of the latency that had passed.
+// outcome will be the one the other process would have seen. Only a
+// cancellation, and the part of the latency that had passed, are lost with a
+// process.
 package simulated
 
 import (
@@ -120,8 +121,8 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 
 // constrained checks that a campaign on a mixture keeps to mixtures at all: it
 // has an equality, or a list of candidates. Whether these imply the task's own
-// constraints is seen at each Start, which refuses what the task has no value
-// for.
+// constraints is checked at each Start, which refuses what the task has no
+// value for.
 func constrained(task tasks.Task, def definition.Campaign) error {
 	isEquality := func(c definition.Constraint) bool { return c.Equals != nil }
 	if len(task.Constraints) == 0 || len(def.Candidates) > 0 || slices.ContainsFunc(def.Constraints, isEquality) {
@@ -169,8 +170,8 @@ func (i *Instrument) identity() string {
 // Start implements instruments.Instrument. It refuses a composition at which
 // the task has no value.
 //
-// The instrument has as many cells as the campaign wants to have experiments
-// under way; a command started beside them is accepted and takes its own time.
+// The instrument has as many cells as the campaign runs experiments at once; a
+// further command is accepted and takes its own time.
 func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -189,8 +190,8 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	}
 	r := &run{point: maps.Clone(cmd.Parameters), over: make(chan struct{})}
 	if latency := time.Duration(i.cfg.Latency); latency > 0 {
-		// The function runs only if Cancel's Stop came too late, so that
-		// exactly one of the two ends the run.
+		// The function runs only if Cancel's Stop came too late, so that only
+		// one of the two ends the run.
 		r.ends = time.AfterFunc(latency, func() { r.end(outcome) })
 	} else {
 		r.end(outcome)

@@ -2,9 +2,9 @@
 // for backtesting a campaign on results someone already has.
 //
 // The rows' compositions are the only ones it can measure, see
-// [Instrument.Candidates]. Rows of the same composition are its replicates:
-// a command's Replicate 1 gets the first of them in the file's order, 2 the
-// second; more than there are is refused.
+// [Instrument.Candidates]. Rows of the same composition are its replicates: a
+// command's Replicate 1 gets the first of them in the file's order, 2 the
+// second; a replicate beyond the last is refused.
 //
 // It describes itself as simulated. The rows may well be real measurements, but
 // they are replayed: no physical action takes place when the campaign asks, and

@@ -34,7 +34,7 @@ func DecodeReply(line []byte) (Reply, error) {
 	return r.legible(), &NonFiniteError{Token: token}
 }
 
-// legible makes the program's sentences fit to be repeated.
+// legible makes the program's texts safe to show and record.
 func (r Reply) legible() Reply {
 	r.Error = instruments.Legible(r.Error, instruments.MaxCause)
 	r.Refused = instruments.Legible(r.Refused, instruments.MaxCause)
@@ -96,9 +96,9 @@ func endsToken(line []byte, i int) bool {
 	return i == len(line) || strings.IndexByte(",]} \t\r\n", line[i]) >= 0
 }
 
-// UnknownFields names what a reply holds beside the protocol's own fields, most
-// likely a slip of the pen; empty if nothing. What an outcome holds is not its
-// business: that is kept with the result.
+// UnknownFields names the fields of a reply that the protocol does not have,
+// most likely typing errors; empty if there are none. It does not look into the
+// outcome, whose unknown fields are kept with the result.
 func UnknownFields(line []byte) string {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Oversized is a line that is longer than the protocol allows: enough of it to
-// say whose answer it is.
+// Oversized is what is kept of a line longer than the protocol allows: enough
+// to tell which request it answers.
 type Oversized struct {
 	Length int
 	Subject

@@ -75,8 +75,8 @@ func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.
 	return instruments.Outcome{Status: instruments.Measured, Measurement: m}
 }
 
-// cause is why a command ended without a result, and whatever else the program
-// wrote about that.
+// cause is why a command ended without a result, with whatever else the program
+// wrote about it.
 func (f fields) cause() string {
 	cause := "the program gave no cause"
 	if raw, ok := f.take("cause"); ok {
@@ -170,9 +170,9 @@ func nameOf(raw json.RawMessage) (name string) {
 	return instruments.Legible(name, instruments.MaxName)
 }
 
-// decodeQuantity reads a quantity. The error says what keeps it from being one.
-// What does not, a standard deviation that is no number and fields nobody knows,
-// is returned beside it.
+// decodeQuantity reads a quantity. The error says why it is none. Faults that do
+// not spoil it, such as an unreadable standard deviation or unknown fields, are
+// returned beside it.
 func decodeQuantity(raw json.RawMessage, field string) (q definition.Quantity, rest []events.Unread, err error) {
 	fields, err := object(raw)
 	if err != nil {
