@@ -19,8 +19,8 @@ const (
 	maxSocketPath = 103
 )
 
-// listen opens the store's socket. The caller holds the store's lock, so that
-// a socket that is there already is left from a process that has died.
+// listen opens the store's socket. The caller holds the store's lock, so a
+// socket that exists already was left by a process that has died.
 func listen(store string) (listener net.Listener, remove func(), err error) {
 	store, err = filepath.Abs(store)
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// ErrNobody means that no process serves the store: it is free to be opened,
-// or is about to be served.
+// ErrNobody means that no process serves the store: it can be opened, or is
+// about to be served.
 var ErrNobody = problem.New(problem.Unavailable, "no running process serves the store")
 
 // ErrCutOff means that the owner of the store ended before it answered.
@@ -88,7 +88,7 @@ func Dial(ctx context.Context, store string) (*Client, error) {
 // Status returns what the owner said when it was dialled.
 func (c *Client) Status() Status { return c.status }
 
-// Submit has the owner fulfill a request, and returns the recorded events.
+// Submit asks the owner to fulfill a request and returns the recorded events.
 func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
 	var a accepted
 	err := c.call(ctx, http.MethodPost, "/v1/requests", submission{Campaign: campaign, Request: r}, &a)
@@ -108,7 +108,7 @@ func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) 
 	return stored, nil
 }
 
-// Verify has the owner check every byte of the log.
+// Verify asks the owner to check every byte of the log.
 func (c *Client) Verify(ctx context.Context) (Verified, error) {
 	var v Verified
 	err := c.call(ctx, http.MethodPost, "/v1/verify", nil, &v)
@@ -126,7 +126,7 @@ func (c *Client) Read(ctx context.Context, after events.Position) iter.Seq2[even
 }
 
 // Follow implements events.Log. It ends with [events.ErrClosed] when the owner
-// lets go of the store.
+// releases the store.
 func (c *Client) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return c.stream(ctx, url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "follow": {"1"}})
 }
@@ -162,8 +162,8 @@ func (c *Client) Close() error {
 }
 
 // ReadKinds is Read, or ReadCampaign where a campaign is given, of events of the
-// given kinds. The owner leaves out the others before it sends them: to say one
-// thing about a long campaign, it need not be sent whole.
+// given kinds. The owner filters before it sends, so that one fact about a long
+// campaign does not cost sending all of it.
 func (c *Client) ReadKinds(ctx context.Context, campaign string, kinds ...events.Kind) iter.Seq2[events.Event, error] {
 	query := url.Values{"after": {"0"}}
 	if campaign != "" {

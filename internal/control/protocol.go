@@ -12,17 +12,17 @@ import (
 
 // Status says who holds a store and what it is doing.
 type Status struct {
-	// PID is the process that holds the store, Since when it began.
+	// PID is the process that holds the store; Since is when it began.
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
 	// Campaign is the one it runs.
 	Campaign string       `json:"campaign"`
 	Build    events.Build `json:"build"`
-	// WaitingFor says what for, in words; empty while it works.
+	// WaitingFor says in words what it waits for; empty while it works.
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Remedies are what a person can do about it.
 	Remedies []problem.Remedy `json:"remedies,omitempty"`
-	// Computing says what it is computing, if that takes a while, and since when.
+	// Computing says what it has been computing for a while, and since when.
 	Computing      string    `json:"computing,omitempty"`
 	ComputingSince time.Time `json:"computing_since,omitzero"`
 	// Last is the position of the newest event.
@@ -34,7 +34,7 @@ type Verified struct {
 	// Events is the number of events, Root the root hash over them.
 	Events events.Position `json:"events"`
 	Root   string          `json:"root"`
-	// Faults are what is not as it was written, and what is lost by it.
+	// Faults say what differs from what was written, and what is lost.
 	Faults []string `json:"faults"`
 	// Notes are observations that are no faults.
 	Notes []string `json:"notes,omitempty"`

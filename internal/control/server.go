@@ -29,8 +29,8 @@ type Service struct {
 	Verify func(ctx context.Context) (Verified, error)
 	// Status says what the owner is doing; Last is filled in.
 	Status func() Status
-	// Closing, if set, ends the streams of events when it is closed: they say then
-	// that the owner lets go of the store.
+	// Closing, if set, ends the streams of events when it is closed; they then say
+	// that the owner releases the store.
 	Closing <-chan struct{}
 }
 
@@ -46,9 +46,9 @@ type Server struct {
 // maxRequest is the longest body of a request, in bytes.
 const maxRequest = 64 << 20
 
-// Handler returns the protocol as a handler, for any listener. It believes whoever
-// connects, and knows the account behind a request only on connections that [Serve]
-// accepts: who serves it elsewhere must see to both.
+// Handler returns the protocol as a handler, for any listener. It trusts everyone
+// who connects, and knows the account behind a request only on connections that
+// [Serve] accepts: a server elsewhere must take care of both.
 func Handler(service Service) http.Handler {
 	h := handler{service}
 	mux := http.NewServeMux()
@@ -97,7 +97,7 @@ func (s *Server) Close() {
 
 type handler struct{ service Service }
 
-// closing reports whether the owner lets go of the store.
+// closing reports whether the owner is releasing the store.
 func (h handler) closing() bool {
 	select {
 	case <-h.service.Closing:
@@ -162,8 +162,8 @@ func answer(w http.ResponseWriter, value any, err error) {
 	_ = json.NewEncoder(w).Encode(value) // the client may have gone
 }
 
-// events streams events, of all kinds or of some. The last line tells a stream that
-// ended from one that was cut off.
+// events streams events, of all kinds or of some. The last line distinguishes a
+// stream that ended from one that was cut off.
 func (h handler) events(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

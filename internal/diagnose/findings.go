@@ -28,7 +28,7 @@ type Finding struct {
 	Next  string `json:"next,omitempty"`
 	// Remedies are what a person can do, the likeliest first.
 	Remedies []problem.Remedy `json:"remedies,omitempty"`
-	// Experiments and Expert are whom it is about, if anyone.
+	// Experiments and Expert are what it is about, if anything.
 	Experiments []string `json:"experiments,omitempty"`
 	Expert      string   `json:"expert,omitempty"`
 }
@@ -56,9 +56,10 @@ const (
 
 // Thresholds of the verdict.
 const (
-	// lowR2 is the leave-one-out R² below which a model says little; Ax warns at the same value.
+	// lowR2 is the leave-one-out R² below which a model predicts little; Ax warns at the same
+	// value.
 	lowR2 = 0.1
-	// hopelessR2 is that below which the mean of the measurements is much the better prediction.
+	// hopelessR2 is the R² below which the mean of the measurements is a much better prediction.
 	hopelessR2 = -1
 	// unlikely is the probability under a calibrated model below which one of
 	// the three coverages is taken for a fault, and impossible that of a model
@@ -66,10 +67,11 @@ const (
 	unlikely, impossible = 0.001, 1e-6
 	// stretch is by how much a fit to few measurements is too sure of itself even
 	// where its prior is right (of 20 draws in 2 or 4 dimensions, its 50 % intervals
-	// hold 37 % of what comes; of 50, 44 %): only what is worse is worth a word.
+	// hold 37 % of what comes; of 50, 44 %): only what is worse than that is
+	// reported.
 	stretch = 1.3
-	// noisy is the share of the variance of all measurements that is noise from
-	// which on little is left to model.
+	// noisy is the share of noise in the variance of all measurements above
+	// which little is left to model.
 	noisy = 0.7
 )
 
@@ -77,7 +79,7 @@ const (
 type reader struct {
 	d *Diagnosis
 	v policies.View
-	// needed is the number of compositions from which on a model is judged.
+	// needed is the number of compositions needed to judge a model.
 	needed int
 	// logarithm is how many nats the logarithm gains.
 	logarithm float64
@@ -114,7 +116,7 @@ func (r *reader) read() {
 	d.Headline = r.headline()
 }
 
-// What can be done about wrong measurements of which nobody knows which they are.
+// What can be done about wrong measurements when it is unknown which are wrong.
 var (
 	look    = problem.Remedy{Text: "look at the measurements", Action: problem.Export}
 	correct = problem.Remedy{Text: "correct or leave out what is wrong", Action: problem.Correct}
@@ -384,7 +386,7 @@ func (r *reader) expert(e *Expert) {
 	}
 }
 
-// headline is the verdict in a sentence.
+// headline is the verdict in one sentence.
 func (r *reader) headline() string {
 	if r.d.Verdict != Good {
 		for _, f := range r.d.Findings {

@@ -32,8 +32,8 @@ type Fit struct {
 	Jitter float64 `json:"jitter"`
 }
 
-// steep is the slope from which on a fit is not at its maximum: the search stops
-// where less than 1e-8 of the density is to be gained.
+// steep is the slope above which a fit is not at its maximum: the search stops
+// where less than 1e-8 of the density can be gained.
 const steep = 0.5
 
 // fitOf looks at the fit of a model.
@@ -50,7 +50,7 @@ func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
 		Stale:        true,
 	}
 	density, slope, ok := density(def, m)
-	// The recorded density is that of these very observations, or it is not.
+	// The recorded density belongs to these observations, or the fit is stale.
 	if f.Stale = !ok || math.Abs(density-m.Fit.LogPosterior) > 1e-4*max(1, math.Abs(density)); !f.Stale {
 		f.Slope = &slope
 	}

@@ -37,8 +37,8 @@ func sampleOf(def *definition.Campaign, m *objective.Model) sample {
 	return s
 }
 
-// knownNoise is the noise of an observation, in the objective's unit: by the
-// instrument's word, else by the campaign's, else NaN.
+// knownNoise is the noise of an observation, in the objective's unit: as the
+// instrument says, else as the campaign says, else NaN.
 func knownNoise(def *definition.Campaign, o objective.Observation) float64 {
 	switch {
 	case o.SD != nil:
@@ -76,8 +76,9 @@ type refit struct {
 	evidence float64
 }
 
-// fit fits the model of a definition to the sample. Its searches are few, from
-// the campaign's own fit: this is a comparison, not the campaign's model.
+// fit fits the model of a definition to the sample. It makes few searches and
+// starts from the campaign's own fit: this is a comparison, not the campaign's
+// model.
 func (s sample) fit(ctx context.Context, model definition.Model, warm events.ObjectiveFit) (refit, error) {
 	r := refit{shift: stat.Mean(s.y, nil)}
 	r.scale = stat.StdDev(s.y, nil)
@@ -124,8 +125,8 @@ func (r refit) data(s sample) gp.Data {
 	return data
 }
 
-// predict returns what the fit says a measurement at x would give: mean and
-// standard deviation with noise, which is sd where it is known.
+// predict returns the fit's prediction of a measurement at x: mean and standard
+// deviation with noise, which is sd where it is known.
 func (r refit) predict(x []float64, sd float64) (mean, spread float64) {
 	m, s := r.gp.Posterior(x)
 	noise := r.noise
@@ -141,8 +142,8 @@ func (r refit) r2() *float64 {
 	return r2(y, mean)
 }
 
-// decade is the least ratio of the greatest to the least value at which the
-// logarithm is tried, and nats how much more evidence it must bring.
+// decade is the least ratio of the greatest to the least value for which the
+// logarithm is tried; nats is how much more evidence it must bring.
 const (
 	decade = 10
 	nats   = 5
@@ -150,8 +151,8 @@ const (
 
 // logarithm returns the evidence of a model of the objective's logarithm, as a
 // density of the sample itself (Box and Cox 1964, λ = 0): −Inf where the values
-// do not call for it. Noise is inferred: what is known of it is not
-// known of the logarithm.
+// give no reason to try it. Noise is inferred: what is known of it is not known
+// of the logarithm.
 func (s sample) logarithm(ctx context.Context, model definition.Model, warm events.ObjectiveFit) (float64, error) {
 	logs := sample{x: s.x, y: make([]float64, len(s.y)), sd: make([]float64, len(s.y))}
 	least, greatest, jacobian := math.Inf(1), 0.0, 0.0

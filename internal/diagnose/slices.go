@@ -49,7 +49,7 @@ type Seen struct {
 const samples = 61
 
 // Slices computes the model along every parameter that can be varied, through
-// the composition best. It fails where best is no composition of the space.
+// the composition best. It fails if best is not in the space.
 func Slices(def *definition.Campaign, sp *space.Space, model *objective.Model, best definition.Point) ([]Slice, error) {
 	f := NewFrame(def, sp)
 	x, err := sp.Encode(best)
@@ -72,7 +72,7 @@ func Slices(def *definition.Campaign, sp *space.Space, model *objective.Model, b
 	return out, nil
 }
 
-// slicer is a slice in the making.
+// slicer computes a slice.
 type slicer struct {
 	Slice
 	model *objective.Model

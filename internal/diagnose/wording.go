@@ -14,8 +14,8 @@ type wording struct {
 	text, next string
 }
 
-// The findings, with what each says. What is done about them is with the checks that
-// make them, for it depends on the campaign.
+// The findings, with what each says. The remedies are with the checks, since they
+// depend on the campaign.
 var (
 	sayBrokenModel = wording{
 		code:  BrokenModel,

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Status is how a campaign stands.
+// Status is the state of a campaign.
 type Status struct {
 	engine.Summary
 	Status campaign.Status `json:"status"`
@@ -27,7 +27,8 @@ type Status struct {
 	// answer.
 	Open      []campaign.Experiment `json:"open"`
 	Questions []campaign.Question   `json:"questions"`
-	// Expired are the questions that nobody has answered and that still can be.
+	// Expired are the questions that nobody has answered in time and that can
+	// still be answered.
 	Expired []campaign.Question `json:"expired"`
 	// Refused are the refusals that hold.
 	Refused []campaign.Exclusion `json:"refused"`
@@ -55,8 +56,8 @@ type ModelStatus struct {
 	Findings []diagnose.Finding `json:"findings"`
 }
 
-// StatusOf returns how a campaign stands. A model that cannot be built is a finding of
-// the diagnosis, not an error.
+// StatusOf returns the status of a campaign. A model that cannot be built is a finding
+// of the diagnosis, not an error.
 func StatusOf(core *engine.Core, d diagnose.Diagnosis) (*Status, error) {
 	summary, err := core.Summarize()
 	if err != nil && core.View().ObjectiveError == nil {
