@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// hintForValue is what to write where a value is of another kind than it must be and
-// what was meant can be guessed; empty where it cannot.
+// hintForValue is what to write in place of a value of the wrong kind, where its
+// meaning can be guessed; empty where it cannot.
 func hintForValue(where path, value any) string {
 	side := len(where) == 4 && where[0] == "excluded" && where[2] == "where"
 	constraint := len(where) == 2 && where[0] == "constraints"
@@ -45,7 +45,8 @@ var (
 	signs      = regexp.MustCompile(`\s+([-+])\s+`)
 )
 
-// constraintHint writes a constraint that was written as a formula as it must be.
+// constraintHint turns a constraint written as a formula into the form of
+// campaign files.
 func constraintHint(text string) string {
 	example := constraintExample + " for ec + dmc ≤ 0.8; also at_least and equals"
 	parts := comparison.FindStringSubmatch(text)
@@ -72,8 +73,8 @@ func constraintHint(text string) string {
 	return fmt.Sprintf("{terms: {%s}, %s: %s}", strings.Join(terms, ", "), how, parts[3])
 }
 
-// hintForKey is what to write in place of a key that there is not, where it is known from
-// elsewhere what it was to say.
+// hintForKey is what to write in place of an unknown key that is known from other
+// programs.
 func hintForKey(where path, name string, siblings any) string {
 	parameter := len(where) == 2 && where[0] == "parameters"
 	switch {

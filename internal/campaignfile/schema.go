@@ -70,7 +70,8 @@ func checkSchema(reg registry.Registry, tree map[string]any) []formFault {
 	var faults []formFault
 	collect(schema.plain, tree, invalid, &faults)
 
-	// Of a misspelled key and a missing one, the first says it all.
+	// Where a key is misspelled and another missing, the first fault says
+	// enough.
 	meant := map[string]bool{} // what was misspelled, by its pointer
 	for _, f := range faults {
 		if !f.onKey {

@@ -16,7 +16,7 @@ import (
 
 // Validate returns every fault in the sense of a completed definition (see
 // [Complete]), in the order of its fields; none means that the campaign can be
-// started. Types, names of fields and single numbers are the schema's business;
+// started. Types, names of fields and single numbers are left to the schema;
 // files that the definition names are not opened.
 func Validate(reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	v := validator{reg: reg, def: def}
@@ -48,8 +48,8 @@ type validator struct {
 	faults []yamltree.Fault
 }
 
-// counts refuses more of something than could be used: checks and models would take
-// longer than anybody waits.
+// counts limits the lengths of lists: with more entries, checks and models would
+// take too long.
 func (v *validator) counts() {
 	most := func(n, limit int, p path, what, advice string) {
 		if n > limit {
@@ -345,7 +345,7 @@ func (v *validator) space() {
 	}
 }
 
-// reason is an error of space.Contains without what every one begins with.
+// reason is an error of space.Contains without its common prefix.
 func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), space.ErrOutside.Error()+": ")
 }

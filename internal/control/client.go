@@ -258,7 +258,7 @@ func (c *Client) stream(ctx context.Context, query url.Values) iter.Seq2[events.
 				return
 			}
 		}
-		// Without its last line the stream was cut off.
+		// A stream without its last line was cut off.
 		err = lines.Err()
 		if err == nil {
 			err = io.ErrUnexpectedEOF

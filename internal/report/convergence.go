@@ -33,7 +33,7 @@ type convergence struct {
 	posterior []progress
 }
 
-// converge computes the course of a campaign.
+// converge computes the convergence of a campaign.
 func (h *history) converge() convergence {
 	c := convergence{posterior: h.progress}
 	best := math.NaN()

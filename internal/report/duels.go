@@ -20,17 +20,17 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// standing is what each expert preferred after so many comparisons.
+// standing is what each expert preferred after a number of comparisons.
 type standing struct {
 	comparisons int
 	preferred   []policies.Best
 }
 
-// standings is the number of times at which it is worked out: each is a search.
+// standings is the number of times that it is computed: each is a search.
 const standings = 24
 
-// stand notes what is preferred, now and then while the log of a campaign that
-// measures nothing is read.
+// stand records from time to time what is preferred, while the log of a
+// campaign that measures nothing is read.
 func (h *history) stand(payload events.Payload) error {
 	def := h.state.Definition
 	if p, ok := payload.(*events.QuestionAnswered); !ok || p.Form != events.FormComparison || def == nil ||

@@ -141,7 +141,7 @@ func (h *history) figureLabels() (figure, bool) {
 	return f, true
 }
 
-// expertColors tell several experts apart; names stand beside the lines too.
+// expertColors distinguish experts; the names are beside the lines too.
 var expertColors = []color.NRGBA{chart.Blue, chart.Red, chart.Green, chart.Purple}
 
 // figureTrust draws how probable it is that each expert's labels help, as the

@@ -144,8 +144,8 @@ func (h *history) span(until time.Time) string {
 	return text
 }
 
-// instrument names what measured, by the word of the events, and else what the
-// definition says.
+// instrument names what measured, as the events say, else as the definition
+// says.
 func (h *history) instrument() string {
 	var names []string
 	seen := map[string]bool{}
@@ -191,7 +191,7 @@ func (h *history) surelySimulated() bool {
 	return simulated
 }
 
-// policy names the method, and where it was changed each of them: "lcb until e12, then
+// policy names the method, or each of them if it was changed: "lcb until e12, then
 // logei".
 func (h *history) policy() string {
 	text := ""

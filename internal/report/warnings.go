@@ -17,7 +17,7 @@ type warning struct {
 	Details []string
 }
 
-// warnings returns what went wrong, the grave first. store is for commands.
+// warnings returns what went wrong, the gravest first. store is for commands.
 func (h *history) warnings(store string) []warning {
 	var grave, light []warning
 	add := func(w warning) {

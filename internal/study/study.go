@@ -123,8 +123,8 @@ func Reviewers(def definition.Campaign) (map[string]humans.Reviewer, error) {
 // epoch is the time at which simulated campaigns begin; they take no time.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Clock returns a clock that begins at a fixed time and advances by a second
-// with each look at it.
+// Clock returns a clock that begins at a fixed time and advances by one second
+// with each reading.
 func Clock() func() time.Time {
 	now := epoch
 	return func() time.Time {
@@ -135,8 +135,8 @@ func Clock() func() time.Time {
 
 // Runner returns a runner of the definition's campaign on the log, opening the
 // campaign where the log does not hold it. instrument may be nil for the
-// simulated one; where it is another one, the campaign that is opened names it
-// as a program of its own, since an audit holds the log to the definition.
+// simulated one; for any other, the definition names it as a program, since an
+// audit compares the log with the definition.
 func Runner(
 	ctx context.Context, log events.Log, def definition.Campaign, instrument instruments.Instrument,
 ) (*engine.Runner, error) {

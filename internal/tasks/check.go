@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Check holds a campaign's parameters to those of the test problem of a name, and its
-// space to the problem's: here is where the problem is named.
+// Check compares a campaign's parameters with those of the named test problem, and
+// its space with the problem's; here is where the problem is named.
 func Check(def *definition.Campaign, here definition.Path, name string) []definition.Fault {
 	task, ok := Lookup(name)
 	if !ok {
@@ -43,7 +43,7 @@ func Check(def *definition.Campaign, here definition.Path, name string) []defini
 	return task.checkSpace(def)
 }
 
-// checkParameter holds a parameter of a campaign, which stands at here, to the task's.
+// checkParameter compares a campaign's parameter, which is at here, with the task's.
 func (t Task) checkParameter(p definition.Parameter, here definition.Path) []definition.Fault {
 	var faults []definition.Fault
 	report := func(at definition.Path, problem, remedy string) {
@@ -91,8 +91,7 @@ func (t Task) checkParameter(p definition.Parameter, here definition.Path) []def
 }
 
 // checkSpace samples the campaign's space: constraints of the task must follow from
-// those of the campaign. What is wrong with the space itself is not for the task to
-// say.
+// those of the campaign. Faults of the space itself are reported elsewhere.
 func (t Task) checkSpace(def *definition.Campaign) []definition.Fault {
 	s, err := space.New(*def)
 	if err != nil {

@@ -46,7 +46,7 @@ func electrolyte() Task {
 	}
 }
 
-// mixture4 is synthetic: no data stand behind its coefficients. They were
+// mixture4 is synthetic: its coefficients are not fitted to data. They were
 // chosen so that a carbonate mixture behaves as a chemist would expect (EC
 // brings ions apart, DMC keeps the liquid thin, EMC is worse than DMC, a little
 // FEC does no harm).

@@ -7,9 +7,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// The extremes below were found by the search that the tests repeat (many
-// local searches from a fixed design) and polished to the digits given; where
-// a closed form is known, it is used and said.
+// The extremes below were found by the search that the tests repeat (many local
+// searches from a fixed design) and polished to the digits given; where a
+// closed form is known, it is used, and the comment says so.
 
 // box returns a minimized task on the cube [lower, upper]^d with parameters
 // x1 … xd and an objective called value, all without units.

@@ -109,8 +109,8 @@ func Setup(ctx context.Context, version string) (shutdown func(context.Context) 
 			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
 		stops = append(stops, metering.Shutdown)
 	}
-	// A variable the exporters could not read would otherwise send telemetry
-	// to their default place without a word.
+	// A variable the exporters could not read would otherwise send telemetry to
+	// their default place silently.
 	if err := failures.err(); err != nil {
 		_ = stopAll(ctx) // nothing was recorded yet
 		return shutdown, fmt.Errorf("telemetry: an OTEL_ variable: %w", err)

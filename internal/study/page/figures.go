@@ -27,8 +27,8 @@ var (
 	dashing = [][]vg.Length{nil, {5, 2.5}, {1.5, 2}}
 )
 
-// lookOf gives the baseline black and the others the palette in turn, dashed once
-// it is used up.
+// lookOf gives black to the baseline and the palette's colors to the others, in
+// turn; when the palette is used up, lines are dashed.
 func lookOf(arm, baseline int) look {
 	switch {
 	case arm == baseline:
@@ -61,8 +61,8 @@ func (v view) withUnit(name string) string {
 // leading is the height of a line of labels, in points.
 const leading = 15
 
-// logarithmic is the ratio of the greatest to the least value of curves from which
-// their ends would lie on a linear axis.
+// logarithmic is the ratio of the greatest to the least value of curves above
+// which their ends would lie on a linear axis.
 const logarithmic = 15
 
 func (v view) regret() figure {

@@ -1,8 +1,8 @@
-// Package page writes the comparison of a study as one HTML file that needs
-// nothing else: no script, no network, figures drawn as SVG inside it.
+// Package page writes the comparison of a study as one self-contained HTML
+// file: no script, no network, figures as inline SVG.
 //
-// figures.go draws curves and intervals, tables.go writes the tables, page.go puts
-// them in order for page.html.
+// figures.go draws curves and intervals, tables.go writes the tables, page.go
+// arranges them for page.html.
 package page
 
 import (
@@ -24,7 +24,8 @@ import (
 type Input struct {
 	Study   *simulate.Study
 	Summary simulate.Summary
-	// Command runs the study again, Date is when the page was written.
+	// Command is the command that runs the study again; Date is when the page
+	// was written.
 	Command string
 	Date    time.Time
 }
@@ -35,11 +36,13 @@ var source string
 //go:embed page.css
 var style string
 
-// page is parsed once; html/template escapes every text by where it stands.
+// page is parsed once; html/template escapes every text according to its
+// context.
 var page = template.Must(template.New("study").Parse(source))
 
 // Write writes the page. On an error nothing has been written to w, unless it is
-// w's own. The page holds no clock and no chance: equal inputs give equal pages.
+// w's own. The page uses no clock and no randomness: equal inputs give equal
+// pages.
 func Write(w io.Writer, in Input) error {
 	w = plaintext.NewWriter(w, true)
 	var b bytes.Buffer

@@ -20,14 +20,14 @@ const RiskWeight = 10
 
 // Risk is where a campaign of anchored experts stands after a comparison: their
 // judgment is noisy far from their anchors (Sinaga et al. 2026, §6). Utility is the
-// objective, in its unit, with the sign with which more is better.
+// objective, in its unit, with the sign for which more is better.
 type Risk struct {
 	// Queried is the noise of the pair that was compared: the variance of the judgment
 	// of one option, mean over the options, in the square of the objective's unit.
 	Queried float64 `json:"queried"`
-	// Adjusted is the risk-adjusted best value f(x) − ρ·σ²(x), true values, at the
-	// composition x of the space where the model expects the most of it; nil before
-	// there is a model.
+	// Adjusted is the true risk-adjusted value f(x) − ρ·σ²(x) at the composition x
+	// of the space where the model expects the greatest one; nil before there is a
+	// model.
 	Adjusted *float64 `json:"adjusted,omitempty"`
 	// Best is the greatest true f(x) − ρ·σ²(x) among the compositions compared so far.
 	Best float64 `json:"best"`
@@ -62,7 +62,7 @@ func noises(def definition.Campaign) (map[string]humansim.Noise, error) {
 	return all, nil
 }
 
-// utility is a value of the objective with the sign with which more is better.
+// utility is a value of the objective, with the sign for which more is better.
 func (t Truth) utility(value float64) float64 {
 	if t.Goal == definition.Maximize {
 		return value
@@ -79,8 +79,9 @@ func (f *follower) riskAdjusted(expert string, p definition.Point) (value, noise
 	return f.truth.utility(value) - RiskWeight*noise, noise, err
 }
 
-// lookAtRisk returns what the models expect to be the risk-adjusted best, truly
-// worth: mean over the anchored experts, NaN where there is no model yet.
+// lookAtRisk returns the true risk-adjusted value of the composition that the
+// models expect to be best: mean over the anchored experts, NaN where there is
+// no model yet.
 func (f *follower) lookAtRisk(ctx context.Context) (float64, error) {
 	view := f.core.View()
 	sum, n := 0.0, 0
@@ -127,7 +128,7 @@ func riskBest(ctx context.Context, m *preference.Model, sp *space.Space, seed ui
 	return result.Point, err
 }
 
-// risk is what a comparison, and all before it, come to.
+// risk is the Risk after a comparison.
 func (f *follower) risk(i int, expert string, options []events.Option, before *Risk) (*Risk, error) {
 	if f.noises[expert] == nil {
 		return nil, nil

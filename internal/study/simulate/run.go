@@ -55,9 +55,9 @@ func (s *Study) Missing(results *Results) []Unit {
 	return missing
 }
 
-// Run runs the missing campaigns. A campaign that fails does not keep others from
-// running: the error joins a [FailedError] for each. Where the context ends, what
-// has been written stays and the error is the context's cause.
+// Run runs the missing campaigns. A campaign that fails does not stop the others:
+// the error joins a [FailedError] for each. If the context ends, what was written
+// stays, and the error is the context's cause.
 func (s *Study) Run(ctx context.Context, run Run) error {
 	missing := s.Missing(run.Results)
 	work := make(chan Unit)
@@ -111,8 +111,8 @@ feeding:
 // mostFailed is how many failed campaigns are named.
 const mostFailed = 5
 
-// join reports failed campaigns, not too many, in an order that does not depend on
-// which ended first.
+// join reports the first mostFailed failed campaigns, in an order that does not
+// depend on which ended first.
 func join(failed []*FailedError) error {
 	slices.SortFunc(failed, func(a, b *FailedError) int { return strings.Compare(a.Error(), b.Error()) })
 	var errs []error
@@ -126,7 +126,7 @@ func join(failed []*FailedError) error {
 	return errors.Join(errs...)
 }
 
-// epoch is when simulated campaigns begin; they take no time.
+// epoch is when simulated campaigns begin; they take no simulated time.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // campaign runs one campaign in memory.

@@ -2,14 +2,15 @@
 // panel of experts) on every task, over common seeds, in memory and in parallel.
 //
 // [New] makes a [Study] of a study's file: it sets up the tasks and composes the
-// campaigns. [Study.Run] runs those that a folder's results do not hold yet;
-// each finished one is a line in an append-only file. What a campaign gives is a
+// campaigns. [Study.Run] runs those that a folder's results do not hold yet; each
+// finished one is a line in an append-only file. The result of a campaign is a
 // [Trajectory]: a step for each experiment, folded from its log. [Summarize] compares
-// the arms; the tables are written by [WriteExperiments] and its neighbors, the
-// page by internal/study/page.
+// the arms; the tables are written by [WriteExperiments] and its neighbors, the page
+// by internal/study/page.
 //
-// Everything but the measured times follows from the study's file and its seeds,
-// whatever the number of workers and however often the run was interrupted.
+// Everything but the measured times is a function of the study's file and its
+// seeds, whatever the number of workers and however often the run was
+// interrupted.
 package simulate
 
 import (
@@ -32,8 +33,8 @@ type Study struct {
 	File  *studyfile.File
 	Tasks []*Task
 	Arms  []studyfile.Arm
-	// Units are the campaigns, those of a seed together: an interrupted study
-	// has whole seeds of every arm, which can be compared.
+	// Units are the campaigns, grouped by seed: an interrupted study has
+	// complete seeds for every arm, which can be compared.
 	Units []Unit
 }
 
@@ -48,8 +49,8 @@ type Unit struct {
 	Key string
 }
 
-// resultVersion is raised whenever the same campaign gives another line of
-// results.
+// resultVersion is raised whenever the same campaign would give a different
+// line of results.
 const resultVersion = 2
 
 // Environment is what a study needs from the program that runs it.
@@ -60,8 +61,8 @@ type Environment struct {
 }
 
 // New sets up the tasks of a file and composes its campaigns. The error is a
-// *[yamltree.Error] where the file is at fault; else it is that of a table, a
-// campaign file or a store that cannot be read.
+// *[yamltree.Error] where the study's file is at fault; else it says which
+// table, campaign file or store cannot be read.
 func New(ctx context.Context, file *studyfile.File, env Environment) (*Study, error) {
 	s := &Study{File: file, Arms: file.Arms}
 	var failed []error

@@ -35,10 +35,10 @@ const leastObservations = 3
 // optimum: it is the same for all campaigns of a study.
 const surrogateSeed = 1
 
-// store is the task of a campaign that has been run. Where the log holds what was
-// measured at a composition, the log answers, each measurement once; elsewhere
-// the mean of the Gaussian process fitted to all its measurements does, with
-// noise. The true value is the process's mean everywhere.
+// store is the task of a campaign that has been run. Where the log holds
+// measurements at a composition, the log answers, with each measurement once;
+// elsewhere the answer is the mean of the Gaussian process fitted to all its
+// measurements, plus noise. The true value is the process's mean everywhere.
 func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment) (err error) {
 	log, name, closeStore, err := env.OpenStore(ctx, file.Resolve(source.Store), source.Campaign)
 	if err != nil {
@@ -57,9 +57,10 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	if t.given, err = campaignSections(def); err != nil {
 		return err
 	}
-	// simulated experts answer by it: as it was, they answer as they did
+	// simulated experts answer by the seed: with the old one they answer as
+	// they did
 	t.given = t.given.With("name", yamltree.Text(name))
-	// Nothing real is started: the surrogate stands where the program stood.
+	// Nothing real is started: the surrogate takes the place of the program.
 	stand := process.Choose(process.Settings{Command: []string{"surrogate"}})
 	if err := t.give("instrument", definition.Instrument{Steps: def.Instrument.Steps, Driver: stand}); err != nil {
 		return err
@@ -176,7 +177,8 @@ type answer struct {
 }
 
 // answers returns what a campaign's log can answer, by composition as it was
-// asked for, in the order of experiments. What a person excluded is no answer.
+// asked for, in the order of experiments. Measurements that a person excluded
+// are left out.
 func answers(s *campaign.State, sp *space.Space) (map[string][]answer, int) {
 	past, count := make(map[string][]answer), 0
 	for i := range s.Experiments {

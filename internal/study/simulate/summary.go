@@ -58,9 +58,10 @@ type ArmSummary struct {
 	// Within2 and Within1 count the campaigns whose recommended composition is
 	// truly within 2 % and 1 % of the optimum.
 	Within2, Within1 int
-	// Reached counts the campaigns that came near: to a simple regret of at most
-	// NearShare of the range between the task's worst and best value. Until is the
-	// median number of experiments it took; NaN where half of them never did.
+	// Reached counts the campaigns that came near the optimum: to a simple regret
+	// of at most NearShare of the range between the task's worst and best value.
+	// Until is the median number of experiments it took; NaN where half of them
+	// never did.
 	Reached int
 	Until   float64
 	// Risk is set where the arm's experts compare by anchors.
@@ -77,7 +78,7 @@ type ArmSummary struct {
 	RegretCurve, RecommendedCurve, CumulativeCurve, AskedCurve, TrustCurve, HelpsCurve []Mean
 }
 
-// NearShare is how near to the optimum counts as near.
+// NearShare is the share of the range within which a regret counts as near.
 const NearShare = 0.01
 
 // Mean is a mean over seeds and its standard error s/√n, which is NaN for one

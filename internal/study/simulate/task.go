@@ -36,15 +36,15 @@ const (
 	Store    = "store"
 )
 
-// Task is something to optimize whose true values are known, or are taken for
-// true.
+// Task is something to optimize whose true values are known, or taken as known.
 type Task struct {
 	Name string
 	// Kind is Function, Table or Store.
 	Kind string
-	// About says in a sentence what answers, and what regret is measured against.
+	// About says in a sentence where the results come from, and what regret is
+	// measured against.
 	About string
-	// Doubt says why what answers cannot be relied on; empty where it can.
+	// Doubt says why these results cannot be relied on; empty where they can.
 	Doubt     string
 	Objective definition.Objective
 	Truth     Truth
@@ -62,9 +62,10 @@ type Truth struct {
 	// Value is the noiseless objective at a composition, in the objective's unit.
 	// It is safe for concurrent use.
 	Value func(definition.Point) (float64, error)
-	// Best and Worst are the extremes over the space, in the sense of the goal.
+	// Best and Worst are the extremes over the space, according to the goal.
 	Best, Worst float64
-	// BestAt is where Best is, or one of the places; nil where nobody knows.
+	// BestAt is where Best is attained, or one of the places; nil where that is
+	// unknown.
 	BestAt definition.Point
 	// Goal is definition.Maximize or definition.Minimize.
 	Goal string
@@ -145,7 +146,7 @@ func newTask(ctx context.Context, file *studyfile.File, source *studyfile.Task, 
 	return t, t.store(ctx, file, source, env)
 }
 
-// give sets a section of the campaign file that the task brings.
+// give sets a section of the campaign file that the task provides.
 func (t *Task) give(name string, section any) error {
 	n, err := yamltree.FromValue(section)
 	if err != nil {
@@ -264,7 +265,8 @@ func (t *Task) onList(definitions []definition.Campaign) error {
 	return nil
 }
 
-// campaignFile takes over what a campaign file says is sought and what measures.
+// campaignFile takes over the objective, the space and the instrument of a
+// campaign file.
 func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *studyfile.Task) error {
 	path := file.Resolve(source.CampaignFile)
 	campaign, err := campaignfile.Read(file.Registry, path)

@@ -30,18 +30,18 @@ type Step struct {
 	// its options.
 	True float64 `json:"true"`
 	// Best is the best noiseless value at a measured, or compared, composition so
-	// far; before anything was measured the worst there is.
+	// far; before anything was measured, the worst value of the space.
 	Best float64 `json:"best"`
 	// Regret is simple regret: how much worse Best is than the optimum, 0 at best.
-	// Where nothing is measured nobody knows which composition was the best, and
-	// Regret is Recommended.
+	// Where nothing is measured, the best composition is unknown, and Regret is
+	// Recommended.
 	Regret float64 `json:"regret"`
 	// Cumulative is the sum of the regrets of all compositions so far; of
 	// comparisons that of (P(x* ≻ x) + P(x* ≻ x') − 1)/2 (Kayal et al. 2025, Eq. 1).
 	Cumulative float64 `json:"cumulative"`
 	// Recommended is the regret of the composition that the campaign itself would
 	// name as its best: the one with the best posterior mean. Where it names none,
-	// it is that of True.
+	// it is the regret of True.
 	Recommended float64 `json:"recommended"`
 	// Asked counts the questions put so far; examples given unasked are not among
 	// them.
@@ -68,8 +68,8 @@ type follower struct {
 	// recommended is the regret of the composition that the campaign would name
 	// after each step; NaN where it named none.
 	recommended []float64
-	// next is after how many comparisons the next look is due, policy what says
-	// what is preferred then.
+	// next is the number of comparisons after which the preferred composition
+	// is next computed, by policy.
 	next   int
 	policy policies.Preferrer
 	// noises are those of anchored experts, adjusted their risk-adjusted best value
@@ -131,10 +131,11 @@ func (f *follower) ended() int {
 	return n
 }
 
-// look notes what the campaign recommends after each experiment: as soon as it has
-// a result, under the fit before it, and with the next decision, which the next
-// fit precedes. What is preferred after comparisons takes longer to find, and is
-// looked at after each of the first few, then after every tenth part more.
+// look records what the campaign recommends after each experiment: when it has a
+// result, by the last fit, and again with the next decision, which comes after the
+// next fit. What is preferred after comparisons takes longer to compute: it is
+// computed after each of the first few, then each time their number has grown by a
+// tenth.
 func (f *follower) look(ctx context.Context, decided bool) error {
 	now := f.ended()
 	switch {
@@ -154,11 +155,11 @@ func (f *follower) look(ctx context.Context, decided bool) error {
 	return f.recommend(ctx)
 }
 
-// everyComparison is how many comparisons are each followed by a look at what is
-// preferred.
+// everyComparison is the number of comparisons up to which the preferred
+// composition is computed after each.
 const everyComparison = 20
 
-// recommend notes which composition the campaign names now.
+// recommend records which composition the campaign names now.
 func (f *follower) recommend(ctx context.Context) error {
 	n := f.ended()
 	if n == 0 {
@@ -190,8 +191,8 @@ func (f *follower) recommend(ctx context.Context) error {
 	return nil
 }
 
-// after makes value what holds after n steps; steps that nobody looked at are as
-// those before them.
+// after records value for n steps; steps without a value get that of the step
+// before.
 func after(list []float64, n int, value float64) []float64 {
 	for len(list) < n {
 		before := math.NaN()
@@ -337,9 +338,9 @@ func (f *follower) comparisons(times []float64) (Trajectory, []float64, error) {
 	return trajectory, seconds, err
 }
 
-// settled goes on to the end of the budget where the best composition was
-// identified before it: nothing is asked, and that composition is played against
-// itself (Kayal et al. 2025, Alg. 1).
+// settled extends the trajectory to the end of the budget if the best
+// composition was identified before: nothing is asked, and that composition is
+// compared with itself (Kayal et al. 2025, Alg. 1).
 func (f *follower) settled(trajectory Trajectory) (Trajectory, error) {
 	s := f.core.State()
 	if s.Reason != events.CompletedIdentified || len(trajectory) == 0 {
@@ -366,9 +367,9 @@ func (f *follower) settled(trajectory Trajectory) (Trajectory, error) {
 const Identified = "identified"
 
 // beaten is P(x* ≻ x), the probability that an expert prefers the optimum to a
-// composition of the given value: the simulated expert's own, misleading ones
-// taken at their word turned round. Where nobody knows where the optimum is, an
-// anchored expert's noise there is taken to be that at x.
+// composition of the given value: the simulated expert's own, reversed for a
+// misleading one. Where the optimum's place is unknown, an anchored expert's
+// noise there is taken to be that at x.
 func (f *follower) beaten(expert string, p definition.Point, value float64) (float64, error) {
 	accuracy := 1.0
 	var variance float64 // of the difference of what is seen of both

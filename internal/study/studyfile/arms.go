@@ -40,9 +40,9 @@ func (r *reader) policies() {
 	}
 }
 
-// armsOf adds the arms of a policy where the file does not list any: without
-// experts for a policy that can do without, else with each panel. So a policy
-// that pays no attention to experts is not run once for each of them.
+// armsOf adds the arms of a policy where the file does not list any: one
+// without experts for a policy that needs none, else one with each panel. So a
+// policy that ignores experts is not run once for each panel.
 func (r *reader) armsOf(p *Policy) {
 	f := r.file
 	alone := f.reference(&Arm{Policy: p, Panel: &f.Panels[0], node: p.node})
