@@ -24,7 +24,7 @@ import (
 //
 // The counts of answers and of measurements are the counts of their histograms.
 // No attribute is a campaign, experiment, question or decision: a metric has at
-// most 2,000 sets of attributes, and folds the rest into one in silence.
+// most 2,000 sets of attributes, and silently folds the rest into one.
 type Instruments struct {
 	meter      metric.Meter
 	append     metric.Float64Histogram

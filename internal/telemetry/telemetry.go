@@ -5,9 +5,9 @@
 // it; see [Setup]. The log stays the record of what happened in a campaign:
 // nothing is decided from telemetry and nothing is lost without it.
 //
-// A trace follows a campaign through its events: a span's [Inject] goes into
-// an event's Trace, and whoever acts on the event begins with [Extract]. So
-// campaign, decision, command and measurement share one trace, also over a
+// A trace follows a campaign through its events: a span's [Inject] goes into an
+// event's Trace, and the code that acts on the event begins with [Extract]. So
+// campaign, decision, command and measurement share one trace, even across a
 // restart.
 package telemetry
 
@@ -36,8 +36,8 @@ import (
 // scopeName is the instrumentation scope of all spans and metrics.
 const scopeName = "github.com/campaignd/campaignd"
 
-// shutdownLimit bounds the last export: a program must not hang at its end for
-// want of a collector.
+// shutdownLimit bounds the last export: a program must not hang at its end
+// because there is no collector.
 const shutdownLimit = 5 * time.Second
 
 // Setup starts the export of traces and metrics by OTLP over HTTP where the
@@ -57,8 +57,8 @@ const shutdownLimit = 5 * time.Second
 // and the caller may go on without telemetry. shutdown is never nil.
 //
 // While the program runs nothing is written to the terminal, not even when the
-// collector is gone. shutdown exports what is left, within 5 seconds, stops
-// the export, and returns the first failure there was and how many followed.
+// collector is gone. shutdown exports what is left, within 5 seconds, stops the
+// export, and returns the first failure and the number of those that followed.
 func Setup(ctx context.Context, version string) (shutdown func(context.Context) error, err error) {
 	shutdown = func(context.Context) error { return nil }
 	traces, metrics, err := wanted()
@@ -69,7 +69,7 @@ func Setup(ctx context.Context, version string) (shutdown func(context.Context) 
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(failures.add))
 	otel.SetLogger(failures.logger())
 
-	// What the environment says comes last, and so wins.
+	// The environment comes last, and so takes precedence.
 	source, err := resource.New(ctx,
 		resource.WithTelemetrySDK(),
 		resource.WithAttributes(attribute.String("service.name", "campaignd"),
@@ -181,8 +181,8 @@ func wantedSignal(signal string) (bool, error) {
 	return true, nil
 }
 
-// failures collects what OpenTelemetry reports of itself, which by default it
-// writes to standard error, into the middle of a progress display.
+// failures collects OpenTelemetry's reports about itself, which by default go
+// to standard error, into the middle of a progress display.
 type failures struct {
 	mu    sync.Mutex
 	first error

@@ -1,15 +1,15 @@
-// Package yamltree reads YAML into a tree of nodes that know where they stand, and
-// reports what is wrong with it: every fault at once, each with its place, the line it
-// is in and a remedy.
+// Package yamltree reads YAML into a tree of nodes that know their place in the file,
+// and reports every fault at once, each with its place, the line it is in and a
+// remedy.
 //
 // Reading is within bounds (bounds.go) and strict: a key that stands twice, a tag, a
 // number that is not finite and text that could rewrite a terminal are faults. An alias
-// is written out, with the place of the alias; a merge (<<) brings the keys that a
-// mapping does not have itself, of several the first.
+// is replaced by its value, with the place of the alias; a merge (<<) adds the keys
+// that a mapping does not have itself, the first of several.
 //
 // A scalar without quotes is typed once, here (scalar.go): true, false and null, decimal
-// and other numbers, and text for all else, so that yes, on and dates are text. What is in
-// quotes is text always.
+// and other numbers, and text for everything else, so that yes, on and dates are text.
+// Quoted scalars are always text.
 //
 // [Node.Decode] decodes a tree, or a part of it, into a struct and holds it to the
 // constraints in its tags. Trees can be composed from parts of others: a node remembers

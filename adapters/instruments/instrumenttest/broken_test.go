@@ -308,7 +308,7 @@ func TestBrokenInstrumentsAreCaught(t *testing.T) {
 		{"does not say what was made", "measure", func(b *broken) {
 			alter(b, func(o *instruments.Outcome) { o.Measurement.Actual = nil })
 		}},
-		{"fails without a word", "measure", func(b *broken) {
+		{"fails silently", "measure", func(b *broken) {
 			alter(b, func(o *instruments.Outcome) { *o = instruments.Outcome{Status: instruments.Failed} })
 		}},
 		{"calls off what nobody called off", "measure", func(b *broken) {

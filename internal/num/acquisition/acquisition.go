@@ -1,5 +1,5 @@
-// Package acquisition holds the closed forms of one-point acquisition functions: what a design is worth, from the
-// posterior mean and standard deviation of the objective there.
+// Package acquisition holds the closed forms of one-point acquisition functions: what a design is
+// worth, from the posterior mean and standard deviation of the objective there.
 //
 // Sign convention: the objective is MINIMIZED. LCB is what a search minimizes, EI and LogEI are
 // what it maximizes, and best is the smallest value so far. EUBO and
@@ -31,15 +31,16 @@ func chain(dst, dMean, dSD []float64, a, b float64) {
 	}
 }
 
-// LCB returns the lower confidence bound μ − β·σ and its gradient. For MINIMIZATION: the design with the smallest
-// lower bound is the optimistic choice. β multiplies the standard deviation, not the variance (Xu et al. 2024, §3.1).
+// LCB returns the lower confidence bound μ − β·σ and its gradient. For MINIMIZATION: the design
+// with the smallest lower bound is the optimistic choice. β multiplies the standard deviation, not
+// the variance (Xu et al. 2024, §3.1).
 func LCB(dst []float64, mean, sd, beta float64, dMean, dSD []float64) float64 {
 	chain(dst, dMean, dSD, 1, -beta)
 	return mean - beta*sd
 }
 
-// UCB returns the upper confidence bound μ + β·σ and its gradient, the pessimistic value of a design under
-// MINIMIZATION (Xu et al. 2024, §3.1).
+// UCB returns the upper confidence bound μ + β·σ and its gradient, the pessimistic value of a
+// design under MINIMIZATION (Xu et al. 2024, §3.1).
 func UCB(dst []float64, mean, sd, beta float64, dMean, dSD []float64) float64 {
 	chain(dst, dMean, dSD, 1, beta)
 	return mean + beta*sd
@@ -50,7 +51,8 @@ func UCB(dst []float64, mean, sd, beta float64, dMean, dSD []float64) float64 {
 // sd·h(z), h(z) = φ(z) + z·Φ(z), and its partial derivatives are −Φ(z) and φ(z) (Jones, Schonlau
 // and Welch 1998, Eq. 15). It underflows to 0 where the improvement is improbable: search on LogEI.
 //
-// With sd = 0 it is max(best − mean, 0); the gradient is then that of the branch taken, and 0 at equality.
+// With sd = 0 it is max(best − mean, 0); the gradient is then that of the branch taken, and 0 at
+// equality.
 func EI(dst []float64, mean, sd, best float64, dMean, dSD []float64) float64 {
 	if !(sd > 0) {
 		slope := 0.0
@@ -70,8 +72,9 @@ func EI(dst []float64, mean, sd, best float64, dMean, dSD []float64) float64 {
 	return sd * (pdf + z*cdf)
 }
 
-// LogEI returns the logarithm of EI, computed so that neither it nor its gradient underflows, however
-// improbable the improvement (LogEI: Ament et al. 2023). For MINIMIZATION of f; the acquisition is maximized.
+// LogEI returns the logarithm of EI, computed so that neither it nor its gradient underflows,
+// however improbable the improvement (LogEI: Ament et al. 2023). For MINIMIZATION of f; the
+// acquisition is maximized.
 //
 // With sd = 0 it is ln(best − mean), and −Inf with a zero gradient where there is nothing to gain.
 func LogEI(dst []float64, mean, sd, best float64, dMean, dSD []float64) float64 {
@@ -97,16 +100,17 @@ func LogEI(dst []float64, mean, sd, best float64, dMean, dSD []float64) float64 
 	return math.Log(sd) + logh
 }
 
-// EUBOPartials are the partial derivatives of EUBO in the two means and in the standard deviation of the
-// difference.
+// EUBOPartials are the partial derivatives of EUBO in the two means and in the standard deviation
+// of the difference.
 type EUBOPartials struct {
 	Mean1, Mean2, SD float64
 }
 
-// EUBO returns E[max(f₁, f₂)] of a bivariate normal with means m1, m2, variances v1, v2 and covariance cov: the
-// expected utility of the better of two designs (EUBO: Lin et al. 2022), to be MAXIMIZED. With
-// s² = v1 + v2 − 2·cov, the variance of the difference, and t = (m1 − m2)/s it is m1·Φ(t) + m2·Φ(−t) + s·φ(t)
-// (Clark 1961). Where rounding leaves s² ≤ 0 the two values move together and it is max(m1, m2).
+// EUBO returns E[max(f₁, f₂)] of a bivariate normal with means m1, m2, variances v1, v2 and
+// covariance cov: the expected utility of the better of two designs (EUBO: Lin et al. 2022), to be
+// MAXIMIZED. With s² = v1 + v2 − 2·cov, the variance of the difference, and t = (m1 − m2)/s it is
+// m1·Φ(t) + m2·Φ(−t) + s·φ(t) (Clark 1961). Where rounding leaves s² ≤ 0 the two values move
+// together and it is max(m1, m2).
 func EUBO(m1, m2, v1, v2, cov float64) (float64, EUBOPartials) {
 	s := math.Sqrt(math.Max(v1+v2-2*cov, 0))
 	if s == 0 {
@@ -134,6 +138,6 @@ func Beta(normBound, noiseSD, gain, delta float64) float64 {
 	return normBound + noiseSD*math.Sqrt(2*(gain+1+math.Log(2/delta)))
 }
 
-// GrowingBeta returns β_t = 0.2·d·√(2(1 + t)), the width of the bounds for d parameters after t measurements
-// (Adachi et al. 2024). It multiplies the variance: the bounds are μ ± √β_t·σ.
+// GrowingBeta returns β_t = 0.2·d·√(2(1 + t)), the width of the bounds for d parameters after t
+// measurements (Adachi et al. 2024). It multiplies the variance: the bounds are μ ± √β_t·σ.
 func GrowingBeta(d, t int) float64 { return 0.2 * float64(d) * math.Sqrt(2*float64(1+t)) }

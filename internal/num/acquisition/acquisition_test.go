@@ -18,7 +18,8 @@ func relative(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// Oracle h, to 1e-12 relative. Its EI is for maximization: negating mean and best turns it into ours.
+// Oracle h, to 1e-12 relative. Its EI is for maximization: negating mean and best turns it into
+// ours.
 func TestOracle(t *testing.T) {
 	data, err := os.ReadFile("../../../../shared/oracles/h_eubo_ei_logei.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +88,8 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// The expected maximum is symmetric, at least the larger mean, and its partials agree with differences.
+// The expected maximum is symmetric, at least the larger mean, and its partials agree with
+// differences.
 func TestEUBO(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m1, m2 := rapid.Float64Range(-3, 3).Draw(t, "m1"), rapid.Float64Range(-3, 3).Draw(t, "m2")

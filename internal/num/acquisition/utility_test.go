@@ -48,7 +48,8 @@ func TestUtilityOracle(t *testing.T) {
 	}
 }
 
-// Gradients agree with central differences, for a mean, sd and noise variance that are linear in the design.
+// Gradients agree with central differences, for a mean, sd and noise variance that are linear in
+// the design.
 func TestUtilityGradients(t *testing.T) {
 	type acquire = func(dst []float64, mean, sd, noise float64, dMean, dSD, dNoise []float64) float64
 	for name, f := range map[string]acquire{
@@ -131,7 +132,8 @@ func TestANPEIIsTheExpectedImprovementOfF(t *testing.T) {
 	}
 }
 
-// A noise that is the same everywhere changes no choice: every rule is its risk-neutral one less a constant.
+// A noise that is the same everywhere changes no choice: every rule is its risk-neutral one less a
+// constant.
 func TestConstantNoiseChangesNoChoice(t *testing.T) {
 	const noise, best = 0.7, 0.1
 	for _, c := range [][2]float64{{0, 1}, {-2, 0.3}, {1.5, 0.01}, {0.4, 0}} {

@@ -53,7 +53,8 @@ func drawGP(t *rapid.T, d int) *gp.GP {
 
 var someScaling = Scaling{ScoreMean: 0.5, ScoreSD: 0.2, ObjectiveMean: 0, ObjectiveSD: 1}
 
-// The product of two normal densities, normalized on a grid, has the mean and standard deviation that Explain gives.
+// The product of two normal densities, normalized on a grid, has the mean and standard deviation
+// that Explain gives.
 func TestProductOfDensities(t *testing.T) {
 	g, err := gp.New(gp.Data{X: [][]float64{{0.2}, {0.7}}, Y: []float64{0.3, -1}}, "rbf",
 		gp.Hyper{Lengthscales: []float64{0.3}, OutputScale: 1, Noise: 0.01})
@@ -154,7 +155,8 @@ func TestGradient(t *testing.T) {
 	})
 }
 
-// Where both are known without doubt the value is the objective's, finite and without a made-up gradient.
+// Where both are known without doubt the value is the objective's, finite and without a made-up
+// gradient.
 func TestBothKnown(t *testing.T) {
 	x := []float64{0.5}
 	g, err := gp.New(gp.Data{X: [][]float64{x}, Y: []float64{1}}, "rbf",
@@ -187,7 +189,8 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// Both forms of πBO have the right gradients, agree with each other, and fade to the bare acquisition.
+// Both forms of πBO have the right gradients, agree with each other, and fade to the bare
+// acquisition.
 func TestPiBO(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a0 := rapid.Float64Range(0.1, 3).Draw(t, "a")
@@ -275,7 +278,7 @@ func TestFantasy(t *testing.T) {
 		point := rapid.SliceOfN(rapid.Float64Range(0, 1), 2, 2)
 		x, y := point.Draw(t, "x"), point.Draw(t, "y")
 		n := g.Len()
-		f, err := Fantasy(g, x)
+		f, err := Fantasize(g, x)
 		if err != nil {
 			t.Fatal(err)
 		}

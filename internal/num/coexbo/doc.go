@@ -12,9 +12,11 @@
 //	μ = w μ_π + (1 − w) μ_f,   σ² = w σ_π²,       the product
 //	α = μ + √β σ.
 //
-// Of a pair of candidates one maximizes the upper confidence bound of f alone and the other α. As γt² grows past 1 the
-// prior's share falls below ½ and then to 0 like 1/(γt²), wherever the person is wrong.
+// Of a pair of candidates one maximizes the upper confidence bound of f alone and the other α. As
+// γt² grows past 1 the prior's share falls below ½ and then to 0 like 1/(γt²), wherever the person
+// is wrong.
 //
-// The utility is MAXIMIZED and standardized (mean 0, standard deviation 1 over what was measured): a campaign that
-// minimizes changes the sign first. Points lie in the unit cube. Everything is a pure function of its arguments.
+// The utility is MAXIMIZED and standardized (mean 0, standard deviation 1 over what was measured):
+// a campaign that minimizes changes the sign first. Points lie in the unit cube. Everything is a
+// pure function of its arguments.
 package coexbo

@@ -26,8 +26,9 @@ type Scaling struct {
 // flat is the spread of scores below which they do not tell points apart.
 const flat = 1e-9
 
-// NewScaling returns the scaling for the scores of points spread evenly over the space, at least two, and the mean and
-// standard deviation of the measured objective in the unit of its model: 0 and 1 where that is standardized.
+// NewScaling returns the scaling for the scores of points spread evenly over the space, at least
+// two, and the mean and standard deviation of the measured objective in the unit of its model: 0
+// and 1 where that is standardized.
 func NewScaling(scores []float64, objectiveMean, objectiveSD float64) Scaling {
 	if len(scores) < 2 {
 		panic("coexbo: a scaling needs the scores of two points or more")
@@ -54,7 +55,8 @@ func (s Scaling) factor() (float64, bool) {
 	return s.ObjectiveSD / s.ScoreSD, true
 }
 
-// Apply returns the score and its variance on the objective's scale. A flat score says nothing: its variance is +Inf.
+// Apply returns the score and its variance on the objective's scale. A flat score says nothing: its
+// variance is +Inf.
 func (s Scaling) Apply(score, variance float64) (mean, scaled float64) {
 	c, ok := s.factor()
 	if !ok {
@@ -94,8 +96,9 @@ func (c Config) decay() float64 {
 	return g * float64(c.T) * float64(c.T)
 }
 
-// Parts are the numbers behind the value of an acquisition at one point, in the objective's (standardized) unit, except
-// Score and ScoreVariance, which are on the scale of a probability. They go into the rationale of a decision.
+// Parts are the numbers behind the value of an acquisition at one point, in the objective's
+// (standardized) unit, except Score and ScoreVariance, which are on the scale of a probability.
+// They go into the rationale of a decision.
 type Parts struct {
 	Objective     float64 `json:"objective"`      // μ_f
 	ObjectiveSD   float64 `json:"objective_sd"`   // σ_f
@@ -118,7 +121,8 @@ type Acquisition struct {
 	dMean, dSD, dScore, dVar []float64
 }
 
-// New returns the acquisition. Without a prior (nil) it is the upper confidence bound of the objective.
+// New returns the acquisition. Without a prior (nil) it is the upper confidence bound of the
+// objective.
 func New(objective *gp.GP, prior Prior, cfg Config) *Acquisition {
 	if !(cfg.Beta >= 0) || cfg.T < 0 {
 		panic(fmt.Sprintf("coexbo: β is %v, t is %d", cfg.Beta, cfg.T))
@@ -211,12 +215,12 @@ func (a *Acquisition) eval(x, grad []float64) Parts {
 	return p
 }
 
-// Fantasy returns the model as it would be had x been measured with the outcome that it expects
+// Fantasize returns the model as it would be had x been measured with the outcome that it expects
 // there: the mean stays, the uncertainty around x goes. The search for the second candidate of a
 // pair may use it so as not to return the first (the authors' code draws an outcome instead; the
 // expected one needs no chance). The model g is not changed. It fails with
 // gp.ErrNotPositiveDefinite.
-func Fantasy(g *gp.GP, x []float64) (*gp.GP, error) {
+func Fantasize(g *gp.GP, x []float64) (*gp.GP, error) {
 	mean, _ := g.Posterior(x)
 	out, err := g.Canonical()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/shapley"
 )
 
-// A pair of candidates made from the four packages as a policy would make it: models from recorded hyperparameters, one
-// search without the prior and one with it, and both explained.
+// A pair of candidates made from the four packages as a policy would make it: models from recorded
+// hyperparameters, one search without the prior and one with it, and both explained.
 
 type campaign struct {
 	data        gp.Data
@@ -35,7 +35,8 @@ type suggestion struct {
 	strongest    []int
 }
 
-// suggest is the whole work of one suggestion; with fantasy the second search knows of the first candidate.
+// suggest is the whole work of one suggestion; with fantasy the second search knows of the first
+// candidate.
 func suggest(ctx context.Context, c campaign, fantasy bool) (s suggestion, err error) {
 	d := len(c.objective.Lengthscales)
 	objective, err := gp.New(c.data, "rbf", c.objective)
@@ -76,7 +77,7 @@ func suggest(ctx context.Context, c campaign, fantasy bool) (s suggestion, err e
 		return s, err
 	}
 	if fantasy {
-		if objective, err = coexbo.Fantasy(objective, first.X); err != nil {
+		if objective, err = coexbo.Fantasize(objective, first.X); err != nil {
 			return s, err
 		}
 	}
@@ -98,7 +99,8 @@ func suggest(ctx context.Context, c campaign, fantasy bool) (s suggestion, err e
 	return s, nil
 }
 
-// peak is the utility: its maximum lies at 0.7 in every parameter but the last, which does not matter.
+// peak is the utility: its maximum lies at 0.7 in every parameter but the last, which does not
+// matter.
 func peak(x []float64) float64 {
 	var s float64
 	for _, v := range x[:len(x)-1] {
@@ -107,7 +109,8 @@ func peak(x []float64) float64 {
 	return s
 }
 
-// newCampaign has n measurements and m comparisons in d parameters; sign −1 is a person who always prefers the worse.
+// newCampaign has n measurements and m comparisons in d parameters; sign −1 is a person who always
+// prefers the worse.
 func newCampaign(t testing.TB, n, m, d int, sign float64) campaign {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -210,8 +213,9 @@ func TestSuggestion(t *testing.T) {
 	}
 }
 
-// BenchmarkSuggest is a pair with explanations, 50 measurements and 150 comparisons in 4 parameters, without and with a
-// fantasy, and with the hyperparameters of all models fitted anew from the last ones.
+// BenchmarkSuggest is a pair with explanations, 50 measurements and 150 comparisons in 4
+// parameters, without and with a fantasy, and with the hyperparameters of all models fitted anew
+// from the last ones.
 func BenchmarkSuggest(b *testing.B) {
 	ctx := context.Background()
 	c := newCampaign(b, 50, 150, 4, 1)

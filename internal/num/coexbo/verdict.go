@@ -13,7 +13,8 @@ import (
 type Verdict struct {
 	// Probability that the chosen one is the better: the mean of ℓ.
 	Probability float64 `json:"probability"`
-	// SD is the standard deviation of ℓ over the model's posterior: how little the model knows of it.
+	// SD is the standard deviation of ℓ over the model's posterior: how little the model knows of
+	// it.
 	SD float64 `json:"sd"`
 }
 
@@ -56,8 +57,9 @@ func ChoiceWasRight(j *gp.Joint, lambda float64) Verdict {
 	return Verdict{Probability: p, SD: math.Sqrt(max(variance, 0))}
 }
 
-// owenT returns T(h, a) = (1/2π) ∫₀ᵃ exp(−h²(1 + x²)/2)/(1 + x²) dx for 0 ≤ a ≤ 1. The integrand is analytic with its
-// nearest poles at ±i, and negligible before h makes it narrow: 32 Gauss–Legendre points give it to 1e-15.
+// owenT returns T(h, a) = (1/2π) ∫₀ᵃ exp(−h²(1 + x²)/2)/(1 + x²) dx for 0 ≤ a ≤ 1. The integrand is
+// analytic with its nearest poles at ±i, and negligible before h makes it narrow: 32 Gauss–Legendre
+// points give it to 1e-15.
 func owenT(h, a float64) float64 {
 	if a == 0 {
 		return 0

@@ -78,7 +78,8 @@ func benchmarkSizes(b *testing.B, run func(b *testing.B, labels Labels, k kernel
 	}
 }
 
-// benchmarkSets runs over the sizes with the default rule (B = 4, c = 0.01) and a wide one as the paper's rule reaches.
+// benchmarkSets runs over the sizes with the default rule (B = 4, c = 0.01) and a wide one as the
+// paper's rule reaches.
 func benchmarkSets(b *testing.B, run func(b *testing.B, set *Set, points [][]float64)) {
 	for _, rule := range []struct {
 		name    string

@@ -54,7 +54,8 @@ func TestOneLabel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// At the label itself, where s is the square root of the jitter: the whole set is within ln-likelihood 0.05.
+	// At the label itself, where s is the square root of the jitter: the whole set is within
+	// ln-likelihood 0.05.
 	lower, upper, err := set.Bounds([]float64{0.5})
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,8 @@ func TestOneLabel(t *testing.T) {
 	}
 }
 
-// Contradictory answers at every point leave a finite MLE without the ball: Z = ln(rejects/accepts), multiplier 0.
+// Contradictory answers at every point leave a finite MLE without the ball: Z =
+// ln(rejects/accepts), multiplier 0.
 func TestContradictoryLabels(t *testing.T) {
 	labels := Labels{
 		X:      [][]float64{{0.2}, {0.2}, {0.2}, {0.8}, {0.8}},

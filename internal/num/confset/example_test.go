@@ -7,8 +7,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// One expert rejected a point, preferred another to it, and ranked three: one set holds what they may believe. The
-// smaller the score, the better; above 0 the expert rather rejects.
+// One expert rejected a point, preferred another to it, and ranked three: one set holds what they
+// may believe. The smaller the score, the better; above 0 the expert rather rejects.
 func ExampleNewSet() {
 	k, err := kernel.New("rbf", []float64{0.3}, 1)
 	if err != nil {

@@ -16,7 +16,8 @@ var (
 	ErrSetting = errors.New("setting out of range")
 	// ErrPoint reports a point at which no bound can be computed because it is not finite.
 	ErrPoint = errors.New("the point is not finite")
-	// ErrNotConverged reports a maximum-likelihood fit or a bound that no method could solve to its tolerance.
+	// ErrNotConverged reports a maximum-likelihood fit or a bound that no method could solve to its
+	// tolerance.
 	ErrNotConverged = errors.New("the belief model did not converge")
 )
 
@@ -30,7 +31,8 @@ type Evidence interface {
 	likelihood(dim int) (*likelihood, error)
 }
 
-// Feedback is what one expert said in any of the forms of Xu et al. 2024, Appendix H, that enter the likelihood.
+// Feedback is what one expert said in any of the forms of Xu et al. 2024, Appendix H, that enter
+// the likelihood.
 type Feedback struct {
 	Labels   Labels
 	Pairs    []Pair
@@ -57,9 +59,9 @@ type Ranking struct {
 	Rest  [][]float64 // worse than all in Order, in no order among themselves; may be empty
 }
 
-// Comparisons returns what a ranking says of any two points, best first (Xu et al. 2024, Appendix H.2c). As independent
-// pairs they count one answer several times: their confidence set is too narrow for an expert who ranks by Plackett and
-// Luce, and the narrower the longer the ranking.
+// Comparisons returns what a ranking says of any two points, best first (Xu et al. 2024, Appendix
+// H.2c). As independent pairs they count one answer several times: their confidence set is too
+// narrow for an expert who ranks by Plackett and Luce, and the narrower the longer the ranking.
 func (r Ranking) Comparisons() []Pair {
 	var pairs []Pair
 	for i, better := range r.Order {
@@ -78,7 +80,8 @@ func (r Ranking) choices() int {
 	return len(r.Order)
 }
 
-// Answers returns the number of labels, pairs, and choices in rankings (a ranking of k points has k−1).
+// Answers returns the number of labels, pairs, and choices in rankings (a ranking of k points has
+// k−1).
 func (f Feedback) Answers() int {
 	n := f.Labels.Answers() + len(f.Pairs)
 	for _, r := range f.Rankings {
@@ -87,7 +90,8 @@ func (f Feedback) Answers() int {
 	return n
 }
 
-// Points returns the labeled points, then each pair's (better, worse), then each ranking's (Order, Rest).
+// Points returns the labeled points, then each pair's (better, worse), then each ranking's (Order,
+// Rest).
 func (f Feedback) Points() [][]float64 {
 	points := slices.Clone(f.Labels.X)
 	for _, p := range f.Pairs {
@@ -169,7 +173,8 @@ func (c *collection) rank(order, rest [][]float64) error {
 	return nil
 }
 
-// likelihood chooses the latent values and states the answers in terms of them; see the type for how.
+// likelihood chooses the latent values and states the answers in terms of them; see the type for
+// how.
 func (c *collection) likelihood() *likelihood {
 	reference := c.references()
 	l := &likelihood{}
@@ -212,8 +217,8 @@ func (c *collection) likelihood() *likelihood {
 	return l
 }
 
-// references returns for each point that no label is connected with, by whatever chain of comparisons, the point of its
-// connected part that was compared most; −1 for the others.
+// references returns for each point that no label is connected with, by whatever chain of
+// comparisons, the point of its connected part that was compared most; −1 for the others.
 func (c *collection) references() []int {
 	n := len(c.points)
 	parent, compared := make([]int, n), make([]int, n)

@@ -20,7 +20,8 @@ func drawValues(t *rapid.T, n int) (z, step []float64) {
 	return z, step
 }
 
-// The likelihood is what Pair, Ranking and Labels say of the values of g, whatever latent values stand for them.
+// The likelihood is what Pair, Ranking and Labels say of the values of g, whatever latent values
+// stand for them.
 func TestLikelihoodIsThatOfThePoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
@@ -38,8 +39,8 @@ func TestLikelihoodIsThatOfThePoints(t *testing.T) {
 	})
 }
 
-// The gradient and the Hessian agree with central differences along a random direction, and ℓ is concave there: so the
-// confidence set is convex.
+// The gradient and the Hessian agree with central differences along a random direction, and ℓ is
+// concave there: so the confidence set is convex.
 func TestDerivatives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
@@ -88,7 +89,8 @@ func TestDerivatives(t *testing.T) {
 	})
 }
 
-// What is all but certain keeps its digits: the search for the MLE of a nearly saturated likelihood rests on them.
+// What is all but certain keeps its digits: the search for the MLE of a nearly saturated likelihood
+// rests on them.
 func TestNearCertainChoice(t *testing.T) {
 	f := Feedback{Rankings: []Ranking{{Order: [][]float64{{1}}, Rest: [][]float64{{2}, {3}}}}}
 	l, err := f.likelihood(1)
@@ -162,7 +164,8 @@ func TestOnePair(t *testing.T) {
 	}
 }
 
-// Comparisons that go round in a circle teach nothing: the likeliest belief is none, at every norm bound.
+// Comparisons that go round in a circle teach nothing: the likeliest belief is none, at every norm
+// bound.
 func TestCircle(t *testing.T) {
 	x := [][]float64{{0.1}, {0.5}, {0.9}}
 	circle := Feedback{Pairs: []Pair{{x[0], x[1]}, {x[1], x[2]}, {x[2], x[0]}}}
@@ -243,7 +246,8 @@ func TestUnusableFeedback(t *testing.T) {
 	}
 }
 
-// Many comparisons, scattered or each with the winner so far: every bound is found, and by the fast method.
+// Many comparisons, scattered or each with the winner so far: every bound is found, and by the fast
+// method.
 func TestManyPairs(t *testing.T) {
 	for _, chain := range []bool{false, true} {
 		f, k := benchmarkPairs(80, chain)

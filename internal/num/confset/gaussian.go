@@ -23,24 +23,28 @@ import (
 // linearly onto [S(−limit), S(limit)], which keeps g within ±limit. A large limit gives the paper's
 // own g.
 //
-// Its methods are those of Set, with equal lower and upper bounds. It is immutable and safe for concurrent use.
+// Its methods are those of Set, with equal lower and upper bounds. It is immutable and safe for
+// concurrent use.
 type Gaussian struct {
 	mean   []float64
 	factor []float64 // lower Cholesky factor of Σ, d×d
 	least  float64   // S(−limit)
 }
 
-// DefaultLimit is the range of the synthetic expert of Xu et al. 2024, Example 2.2: p is 0.953 at the mean.
+// DefaultLimit is the range of the synthetic expert of Xu et al. 2024, Example 2.2: p is 0.953 at
+// the mean.
 const DefaultLimit = 3
 
 // maxLimit keeps S(−limit) a normal number.
 const maxLimit = 500
 
-// ErrGaussian reports a mean, standard deviations or covariance that make no Gaussian; match with errors.Is.
+// ErrGaussian reports a mean, standard deviations or covariance that make no Gaussian; match with
+// errors.Is.
 var ErrGaussian = errors.New("not a Gaussian belief")
 
-// NewGaussian returns the belief with a mean and a standard deviation for each of d parameters, in the units of the
-// points, independent of each other. It fails with ErrGaussian, or with ErrSetting for a limit outside (0, 500].
+// NewGaussian returns the belief with a mean and a standard deviation for each of d parameters, in
+// the units of the points, independent of each other. It fails with ErrGaussian, or with ErrSetting
+// for a limit outside (0, 500].
 func NewGaussian(mean, sd []float64, limit float64) (*Gaussian, error) {
 	if len(sd) != len(mean) {
 		return nil, fmt.Errorf("%w: %d standard deviations for a mean of %d values", ErrGaussian, len(sd), len(mean))
@@ -57,8 +61,8 @@ func NewGaussian(mean, sd []float64, limit float64) (*Gaussian, error) {
 	return NewGaussianCovariance(mean, covariance, limit)
 }
 
-// NewGaussianCovariance is NewGaussian for a full covariance matrix, d×d row-major. The matrix must be symmetric and
-// positive definite.
+// NewGaussianCovariance is NewGaussian for a full covariance matrix, d×d row-major. The matrix must
+// be symmetric and positive definite.
 func NewGaussianCovariance(mean, covariance []float64, limit float64) (*Gaussian, error) {
 	d := len(mean)
 	if !(limit > 0 && limit <= maxLimit) {

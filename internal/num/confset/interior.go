@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// interior is the working space of the interior-point method: u and w are one vector x of n+1 values, w the last.
+// interior is the working space of the interior-point method: u and w are one vector x of n+1
+// values, w the last.
 type interior struct {
 	x, trial, step []float64
 	f1, f2         []float64 // gradients of the two constraints
@@ -166,9 +167,10 @@ func (s *Set) byInterior() (float64, error) {
 }
 
 const (
-	// interiorTolerance is the error bound, relative to B·√k(x, x), at which the interior-point method stops.
+	// interiorTolerance is the error bound, relative to B·√k(x, x), at which the interior-point
+	// method stops.
 	interiorTolerance = 1e-10
-	// interiorLimit is the error bound above which a result is not returned: reached only where rounding, in a nearly
-	// saturated likelihood with a tiny jitter, leaves no more.
+	// interiorLimit is the error bound above which a result is not returned: reached only where
+	// rounding, in a nearly saturated likelihood with a tiny jitter, leaves no more.
 	interiorLimit = 1e-7
 )

@@ -9,13 +9,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// likelihood is the log-likelihood ℓ(z) of all answers as a concave function of n latent values z of the belief.
+// likelihood is the log-likelihood ℓ(z) of all answers as a concave function of n latent values z
+// of the belief.
 //
-// There is a value for each distinct point: g there, if a label is at the point or connected with it by a chain of
-// comparisons. Otherwise only differences to the point's fellows matter to ℓ, and the value is g(point) − g(reference),
-// with one of them, which has no value, as their common reference. So no direction of z is without effect on ℓ, a
-// comparison with the reference is a label of a value, and comparisons of points that nothing else connects, like plain
-// labels, leave the Hessian of ℓ diagonal.
+// There is a value for each distinct point: g there, if a label is at the point or connected with
+// it by a chain of comparisons. Otherwise only differences to the point's fellows matter to ℓ, and
+// the value is g(point) − g(reference), with one of them, which has no value, as their common
+// reference. So no direction of z is without effect on ℓ, a comparison with the reference is a
+// label of a value, and comparisons of points that nothing else connects, like plain labels, leave
+// the Hessian of ℓ diagonal.
 type likelihood struct {
 	points           [][]float64 // of the n values, in the order of first mention, then the references
 	base             []int       // n: the value's reference among the points, −1 for none
@@ -38,8 +40,8 @@ type duel struct {
 	rejects, accepts float64
 }
 
-// selection is the choice of the first of three or more points; −1 stands for the reference, whose value is 0. Their
-// probabilities are proportional to e^{−z}.
+// selection is the choice of the first of three or more points; −1 stands for the reference, whose
+// value is 0. Their probabilities are proportional to e^{−z}.
 type selection struct {
 	among []int
 	links []int // between among[a] and among[b], a < b, in order of b, then a; −1 where one is the reference
@@ -128,7 +130,8 @@ func spread(z float64) float64 {
 	return e / ((1 + e) * (1 + e))
 }
 
-// logLik returns ln P(the first is chosen) = −ln Σ_j e^{z_first − z_j}, to full relative precision where P is nearly 1.
+// logLik returns ln P(the first is chosen) = −ln Σ_j e^{z_first − z_j}, to full relative precision
+// where P is nearly 1.
 func (s *selection) logLik(z []float64) float64 {
 	first := at(z, s.among[0])
 	var most float64 // the greatest exponent, of the first or of another

@@ -21,7 +21,8 @@ type MLEResult struct {
 	Multiplier float64   // of the constraint ½(Zᵀ(K + jitter·I)⁻¹Z − B²) ≤ 0; 0 where the ball is not reached
 }
 
-// MLE maximizes the log-likelihood of the answers over beliefs of norm at most norm (B in the paper):
+// MLE maximizes the log-likelihood of the answers over beliefs of norm at most norm (B in the
+// paper):
 //
 //	max ℓ(Z)  subject to  Zᵀ(K + jitter·I)⁻¹Z ≤ B²    (Xu et al. 2024, Eq. 37)
 //
@@ -48,7 +49,8 @@ func MLE(evidence Evidence, k kernel.Kernel, norm, jitter float64) (MLEResult, e
 	return res, nil
 }
 
-// prepare collects the answers and returns their likelihood with the Gram matrix of its latent values, jitter included.
+// prepare collects the answers and returns their likelihood with the Gram matrix of its latent
+// values, jitter included.
 func prepare(evidence Evidence, k kernel.Kernel, norm, jitter float64) (*likelihood, []float64, error) {
 	if !(norm > 0) || math.IsInf(norm, 1) {
 		return nil, nil, fmt.Errorf("%w: norm bound %v, it must be positive and finite", ErrSetting, norm)
@@ -79,8 +81,8 @@ type mleFit struct {
 // Newton search in ln τ finds N(τ) = B². For a fixed τ, Z maximizes ℓ(Z) − |Z|²_K/(2τ): see
 // penalized and, for large τ, tilted.
 //
-// For large τ the search ends where (B² − N(τ))/(2τ), the most that ℓ can still gain, is below gainTolerance: a ball so
-// large that the likelihood hardly notices its edge.
+// For large τ the search ends where (B² − N(τ))/(2τ), the most that ℓ can still gain, is below
+// gainTolerance: a ball so large that the likelihood hardly notices its edge.
 func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 	n := a.size()
 	f := mleFit{z: make([]float64, n), grad: make([]float64, n)}
@@ -96,9 +98,11 @@ func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 	p := newPenalized(a, gram)
 	var q *tilted
 	noisy := false
-	// The inner maximizer need not be better than the step in τ that follows; the last one is exact.
+	// The inner maximizer need not be better than the step in τ that follows; the last one is
+	// exact.
 	loose := 1e-2
-	// Where ℓ is linear, N(τ) = τ²·gᵀKg; its curvature only lowers N, so this start is left of the root.
+	// Where ℓ is linear, N(τ) = τ²·gᵀKg; its curvature only lowers N, so this start is left of the
+	// root.
 	p.mulGram(p.kv, f.grad)
 	tau := norm / math.Sqrt(floats.Dot(f.grad, p.kv))
 	copy(p.a, f.grad)
@@ -174,7 +178,8 @@ func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 const (
 	// exact is the largest |a_i − ∂ℓ/∂z_i| that counts as a solution of penalized.
 	exact = 1e-13
-	// steepest is the τ up to which penalized is used: its Z carries a rounding error of about τ·1e-16.
+	// steepest is the τ up to which penalized is used: its Z carries a rounding error of about
+	// τ·1e-16.
 	steepest = 1e5
 	// gainTolerance is the log-likelihood, in nats, that is not worth a search.
 	gainTolerance = 1e-10

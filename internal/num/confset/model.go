@@ -6,9 +6,10 @@ import "math"
 //
 //	min cᵀu + s·w  subject to  |u|² + w² ≤ B²,  −bᵀu + ½uᵀDu + offset ≤ 0.
 //
-// With κ = 1/ν and m = μ/ν the minimizer is u = (b − κc)/(m + D), w = −κs/m. For fixed κ the norm decides m (a
-// trust-region problem; Moré and Sorensen 1983), and the left side of the second constraint then grows with κ, from the
-// model's own optimum at κ = 0 to the ball's at κ = ∞: a root search in κ around one in m.
+// With κ = 1/ν and m = μ/ν the minimizer is u = (b − κc)/(m + D), w = −κs/m. For fixed κ the norm
+// decides m (a trust-region problem; Moré and Sorensen 1983), and the left side of the second
+// constraint then grows with κ, from the model's own optimum at κ = 0 to the ball's at κ = ∞: a
+// root search in κ around one in m.
 type model struct {
 	d, b, c []float64
 	s       float64
@@ -114,7 +115,8 @@ func (q *model) start(u0 []float64, m0 float64) solution {
 	return solution{kappa: kappa, m: math.Max(m0+dm*kappa, 0.1*m0)}
 }
 
-// solve finds κ and m from a guess. It reports false where the model has no solution with both constraints active.
+// solve finds κ and m from a guess. It reports false where the model has no solution with both
+// constraints active.
 func (q *model) solve(guess solution) (solution, bool) {
 	at := guess
 	lo, hi := 0.0, math.Inf(1)

@@ -32,8 +32,9 @@ func DefaultRule() NormRule { return NormRule{MaxNorm: 4, Jitter: DefaultJitter}
 //
 //	ℓ(MLE | 2B) − ℓ(MLE | B) > α₁ at 2B,
 //
-// the belief's norm must exceed B and B doubles. norm and c are where to start: 1 and 0.01 at first, then what the last
-// call returned. It never shrinks either. It fails with ErrFeedback, ErrSetting or ErrNotConverged.
+// the belief's norm must exceed B and B doubles. norm and c are where to start: 1 and 0.01 at
+// first, then what the last call returned. It never shrinks either. It fails with ErrFeedback,
+// ErrSetting or ErrNotConverged.
 func AdaptNorm(evidence Evidence, k kernel.Kernel, norm, c float64, rule NormRule) (newNorm, newC float64, err error) {
 	if !(c > 0) || math.IsInf(c, 1) {
 		return 0, 0, fmt.Errorf("%w: margin coefficient %v, it must be positive and finite", ErrSetting, c)

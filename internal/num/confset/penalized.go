@@ -107,8 +107,8 @@ func (p *penalized) solve(x []float64) {
 	blas64.Trsv(blas.Trans, chol, vector(x))
 }
 
-// newton leaves the maximizer of the quadratic model at z in rhs (for a) and kv (for z): a = (I + τ·WK)⁻¹b with
-// b = W·z + ∇ℓ(z).
+// newton leaves the maximizer of the quadratic model at z in rhs (for a) and kv (for z): a = (I +
+// τ·WK)⁻¹b with b = W·z + ∇ℓ(z).
 func (p *penalized) newton(tau float64) {
 	if p.answers.coupled() {
 		p.w.mul(p.rhs, p.z)
@@ -132,8 +132,8 @@ func (p *penalized) newton(tau float64) {
 	floats.Scale(tau, p.kv)
 }
 
-// maximize leaves the maximizer for tau in a and z, such that no |a_i − ∂ℓ/∂z_i| passes tol, and returns N(τ) and
-// dN/d ln τ.
+// maximize leaves the maximizer for tau in a and z, such that no |a_i − ∂ℓ/∂z_i| passes tol, and
+// returns N(τ) and dN/d ln τ.
 func (p *penalized) maximize(tau, tol float64) (size, slope float64, err error) {
 	p.mulGram(p.z, p.a)
 	floats.Scale(tau, p.z)

@@ -107,7 +107,8 @@ func bounds(t *rapid.T, s *Set, x []float64) (lower, upper float64) {
 	return lower, upper
 }
 
-// Everything has a bound: inside the ball's own, on its side of the MLE, and wider where the margin is wider.
+// Everything has a bound: inside the ball's own, on its side of the MLE, and wider where the margin
+// is wider.
 func TestBoundsAreOrdered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
@@ -152,7 +153,8 @@ func TestBoundsAreSymmetric(t *testing.T) {
 	})
 }
 
-// No belief in the set passes a bound. Members are drawn on rays from the MLE, out to where the set ends.
+// No belief in the set passes a bound. Members are drawn on rays from the MLE, out to where the set
+// ends.
 func TestNoMemberPassesABound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)
@@ -201,7 +203,8 @@ func TestNoMemberPassesABound(t *testing.T) {
 	})
 }
 
-// The gradient agrees with central differences where the bound is smooth on their scale: away from answered points.
+// The gradient agrees with central differences where the bound is smooth on their scale: away from
+// answered points.
 func TestGradient(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)

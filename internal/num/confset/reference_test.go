@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// plainLogLik is the log-likelihood of feedback, term by term as its documentation has it, and its gradient, where the
-// belief takes the values g at distinct points.
+// plainLogLik is the log-likelihood of feedback, term by term as its documentation has it, and its
+// gradient, where the belief takes the values g at distinct points.
 func plainLogLik(f Feedback, points [][]float64, g []float64) (sum float64, grad []float64) {
 	grad = make([]float64, len(points))
 	at := func(x []float64) int {
@@ -73,7 +73,8 @@ func referenceLower(p problem) float64 {
 		}
 		gram.SetSym(i, i, self)
 	}
-	// ascend returns the largest ℓ(offset + Cu) over |u| ≤ radius, where cov = CCᵀ, and the maximizer's values.
+	// ascend returns the largest ℓ(offset + Cu) over |u| ≤ radius, where cov = CCᵀ, and the
+	// maximizer's values.
 	ascend := func(cov *mat.SymDense, offset []float64, radius float64) (float64, []float64) {
 		var chol mat.Cholesky
 		if !chol.Factorize(cov) {

@@ -12,9 +12,10 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// Set is the likelihood-ratio confidence set of beliefs: every g of norm at most B with ℓ(g) ≥ ℓ(MLE) − α₁ (Xu et al.
-// 2024, Eq. 5, 6). Its results are functions of what NewSet got and of the point alone, bit for bit, in any order of
-// calls. A Set keeps scratch space and is not safe for concurrent use; Fork gives another goroutine its own.
+// Set is the likelihood-ratio confidence set of beliefs: every g of norm at most B with ℓ(g) ≥
+// ℓ(MLE) − α₁ (Xu et al. 2024, Eq. 5, 6). Its results are functions of what NewSet got and of the
+// point alone, bit for bit, in any order of calls. A Set keeps scratch space and is not safe for
+// concurrent use; Fork gives another goroutine its own.
 type Set struct {
 	*shape
 	work *scratch
@@ -139,7 +140,8 @@ func (s *shape) diagonalize(gram []float64, jitter float64) error {
 	return nil
 }
 
-// diagonalizeScaled does so for diagonal V, from the eigenvectors P of V^½(K + jitter·I)V^½ = P·D·Pᵀ: L = V^(−½)·P·D^½.
+// diagonalizeScaled does so for diagonal V, from the eigenvectors P of V^½(K + jitter·I)V^½ =
+// P·D·Pᵀ: L = V^(−½)·P·D^½.
 func (s *shape) diagonalizeScaled(gram []float64, jitter float64) error {
 	n := len(s.d)
 	p := make([]float64, n*n)
@@ -155,7 +157,8 @@ func (s *shape) diagonalizeScaled(gram []float64, jitter float64) error {
 	smallest := floats.Min(s.scale)
 	for j := range n {
 		from := n - 1 - j
-		// The smallest eigenvalue that exact arithmetic allows; rounding may leave less, even below zero.
+		// The smallest eigenvalue that exact arithmetic allows; rounding may leave less, even below
+		// zero.
 		s.d[j] = math.Max(values[from], jitter*smallest)
 		root := math.Sqrt(s.d[j])
 		for i := range n {
@@ -165,8 +168,8 @@ func (s *shape) diagonalizeScaled(gram []float64, jitter float64) error {
 	return nil
 }
 
-// diagonalizeCoupled does so for any V, from the Cholesky factor R of K + jitter·I and the eigenvectors P of RᵀVR =
-// P·D·Pᵀ: L = R·P and L⁻¹ = PᵀR⁻¹.
+// diagonalizeCoupled does so for any V, from the Cholesky factor R of K + jitter·I and the
+// eigenvectors P of RᵀVR = P·D·Pᵀ: L = R·P and L⁻¹ = PᵀR⁻¹.
 func (s *shape) diagonalizeCoupled(v *curvature, gram []float64) error {
 	n := len(s.d)
 	factor, err := cholesky(gram, n)
@@ -194,8 +197,8 @@ func (s *shape) diagonalizeCoupled(v *curvature, gram []float64) error {
 	return nil
 }
 
-// eigen overwrites the symmetric matrix whose lower triangle is in p with its eigenvectors, as columns, and returns the
-// eigenvalues in rising order.
+// eigen overwrites the symmetric matrix whose lower triangle is in p with its eigenvectors, as
+// columns, and returns the eigenvalues in rising order.
 func eigen(p []float64, n int) ([]float64, error) {
 	values, query := make([]float64, n), make([]float64, 1)
 	sym := blas64.Symmetric{N: n, Stride: n, Data: p, Uplo: blas.Lower}
@@ -257,15 +260,16 @@ func (s *Set) Margin() float64 { return s.alpha }
 // LogLik returns ℓ(MLE), natural log.
 func (s *Set) LogLik() float64 { return s.mle.logLik }
 
-// MLEAt returns the value at x (d coordinates) of the belief of greatest likelihood, and fills grad (d values, or nil)
-// with its gradient. It is the interpolant of least norm of the MLE at the labeled points.
+// MLEAt returns the value at x (d coordinates) of the belief of greatest likelihood, and fills grad
+// (d values, or nil) with its gradient. It is the interpolant of least norm of the MLE at the
+// labeled points.
 func (s *Set) MLEAt(x, grad []float64) float64 {
 	s.cross(x, grad)
 	return s.gradient(grad, s.beta0)
 }
 
-// Bounds returns the least and the greatest value at x (d coordinates) of a belief in the set (Xu et al. 2024, Eq. 38,
-// 39). It fails with ErrPoint or ErrNotConverged.
+// Bounds returns the least and the greatest value at x (d coordinates) of a belief in the set (Xu
+// et al. 2024, Eq. 38, 39). It fails with ErrPoint or ErrNotConverged.
 func (s *Set) Bounds(x []float64) (lower, upper float64, err error) {
 	if err := s.prepare(x, nil); err != nil {
 		return 0, 0, err
@@ -279,8 +283,8 @@ func (s *Set) Bounds(x []float64) (lower, upper float64, err error) {
 	return lower, upper, nil
 }
 
-// Lower returns the lower bound at x (d coordinates) and fills grad (d values, or nil) with its gradient in x. It fails
-// with ErrPoint or ErrNotConverged.
+// Lower returns the lower bound at x (d coordinates) and fills grad (d values, or nil) with its
+// gradient in x. It fails with ErrPoint or ErrNotConverged.
 func (s *Set) Lower(x, grad []float64) (float64, error) { return s.bound(x, grad, 1) }
 
 // Upper returns the upper bound at x and its gradient, like Lower.
@@ -298,7 +302,8 @@ func (s *Set) bound(x, grad []float64, sign float64) (float64, error) {
 	return value, nil
 }
 
-// cross fills the covariances between g(x) and the latent values, with their gradients if grad is not nil.
+// cross fills the covariances between g(x) and the latent values, with their gradients if grad is
+// not nil.
 func (s *Set) cross(x, grad []float64) {
 	if grad != nil && len(grad) != s.kernel.Dim() {
 		panic(fmt.Sprintf("confset: a gradient of %d values in %d dimensions", len(grad), s.kernel.Dim()))
@@ -312,7 +317,8 @@ func (s *Set) cross(x, grad []float64) {
 	s.answers.differences(s.work.points, 1)
 }
 
-// gradient fills grad (unless nil) with Σ weights_i·∂cov(z_i, g(x))/∂x and returns Σ weights_i·cov(z_i, g(x)).
+// gradient fills grad (unless nil) with Σ weights_i·∂cov(z_i, g(x))/∂x and returns Σ
+// weights_i·cov(z_i, g(x)).
 func (s *Set) gradient(grad, weights []float64) float64 {
 	for j := range grad {
 		grad[j] = 0
@@ -337,7 +343,8 @@ func (s *Set) prepare(x, grad []float64) error {
 		return nil
 	}
 	s.solveRoot(w.v, w.kx, w.z)
-	// At a labeled point the difference is about the jitter; what rounding leaves below it is not information.
+	// At a labeled point the difference is about the jitter; what rounding leaves below it is not
+	// information.
 	w.s = math.Sqrt(math.Max(s.self-floats.Dot(w.v, w.v), (s.self-s.kernel.OutputScale())/2))
 	return nil
 }

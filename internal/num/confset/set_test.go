@@ -17,7 +17,8 @@ type oracleBounds struct {
 	MLEAtT []float64 `json:"mle_at_T"`
 }
 
-// Oracle d: B = 1, 2, 4 with margins 0.01 and 0.5, to its stated tolerances (ℓ 1e-9, Z 1e-6, bounds 1e-7).
+// Oracle d: B = 1, 2, 4 with margins 0.01 and 0.5, to its stated tolerances (ℓ 1e-9, Z 1e-6, bounds
+// 1e-7).
 func TestOracle(t *testing.T) {
 	data, err := os.ReadFile("../../../../shared/oracles/d_cobol_confidence_set.json")
 	if errors.Is(err, fs.ErrNotExist) {

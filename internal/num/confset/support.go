@@ -10,9 +10,11 @@ import (
 const (
 	// maxRounds ends the rounds of quadratic models; those that contract need far fewer.
 	maxRounds = 60
-	// pointTolerance is the error of u relative to B at which the rounds stop. The value is exact to its square.
+	// pointTolerance is the error of u relative to B at which the rounds stop. The value is exact
+	// to its square.
 	pointTolerance = 1e-9
-	// valueTolerance is the effect on the value, relative to B·√k(x, x), of the likelihood constraint's residual.
+	// valueTolerance is the effect on the value, relative to B·√k(x, x), of the likelihood
+	// constraint's residual.
 	valueTolerance = 1e-10
 )
 
@@ -44,8 +46,8 @@ func (s *Set) support(sign float64) (float64, error) {
 	return sign * value, nil
 }
 
-// ballOnly reports whether the likelihood leaves the ball's own bound alone. The belief that attains it is
-// ∓B·k(x, ·)/√k(x, x).
+// ballOnly reports whether the likelihood leaves the ball's own bound alone. The belief that
+// attains it is ∓B·k(x, ·)/√k(x, x).
 func (s *Set) ballOnly(sign float64) bool {
 	w := s.work
 	if len(w.z) == 0 {
@@ -57,9 +59,9 @@ func (s *Set) ballOnly(sign float64) bool {
 	return s.answers.logLik(w.z) >= s.floor
 }
 
-// byModels solves by rounds of quadratic models (see the package comment), each starting from the solution of the one
-// before or, mixed, from where a mixing of the last ones expects the end. It reports false where plain rounds do not
-// contract, or mixed ones do not end.
+// byModels solves by rounds of quadratic models (see the package comment), each starting from the
+// solution of the one before or, mixed, from where a mixing of the last ones expects the end. It
+// reports false where plain rounds do not contract, or mixed ones do not end.
 func (s *Set) byModels(mixed bool) (float64, bool) {
 	w := s.work
 	if mixed {

@@ -53,7 +53,8 @@ func newTilted(a *likelihood, root []float64) *tilted {
 	}
 }
 
-// newSteep returns a tilted with the Cholesky factor of gram as L, at the origin, for the MLE in a large ball.
+// newSteep returns a tilted with the Cholesky factor of gram as L, at the origin, for the MLE in a
+// large ball.
 func newSteep(a *likelihood, gram []float64) (*tilted, error) {
 	n := a.size()
 	root, err := cholesky(gram, n)

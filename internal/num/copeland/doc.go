@@ -1,9 +1,10 @@
-// Package copeland computes from a pairwise preference how good each point is: the soft-Copeland score, the probability
-// that x is preferred to a random opponent x',
+// Package copeland computes from a pairwise preference how good each point is: the soft-Copeland
+// score, the probability that x is preferred to a random opponent x',
 //
 //	π(x) = ∫ g(x, x') dx',   g(x, x') = P(x is preferred to x'),
 //
-// over the design space (Adachi et al. 2024, Eq. 2), in closed form by Bayesian quadrature (Appendix D).
+// over the design space (Adachi et al. 2024, Eq. 2), in closed form by Bayesian quadrature
+// (Appendix D).
 //
 // # Two stages
 //
@@ -33,8 +34,9 @@
 //
 //	k±((x,x'), (y,y')) = k((x,x'), (y,y')) ± k((x,x'), (y',y)),
 //
-// given the n pairs alone: half the rows, an eighth of the work, the same numbers. As in package pairgp there is one
-// lengthscale per parameter, shared by both points of a pair; symmetry would not be possible otherwise.
+// given the n pairs alone: half the rows, an eighth of the work, the same numbers. As in package
+// pairgp there is one lengthscale per parameter, shared by both points of a pair; symmetry would
+// not be possible otherwise.
 //
 // Points lie in the unit cube. Everything is a pure function of its arguments.
 package copeland

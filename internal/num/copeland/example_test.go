@@ -8,7 +8,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/pairgp"
 )
 
-// From choices between pairs to a score of single points: a person who always takes what is nearer to 0.7.
+// From choices between pairs to a score of single points: a person who always takes what is nearer
+// to 0.7.
 func Example() {
 	ctx := context.Background()
 	var choices []pairgp.Comparison

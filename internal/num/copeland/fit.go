@@ -91,8 +91,9 @@ func FitQuadrature(
 	}, nil
 }
 
-// evidence evaluates the log marginal likelihood of one set of values for many hyperparameters, over
-// θ = (ln ℓ_1 … ln ℓ_d, ln λ/v). Entries i ≥ k of a symmetric matrix are numbered i(i+1)/2 + k.
+// evidence evaluates the log marginal likelihood of one set of values for many hyperparameters,
+// over θ = (ln ℓ_1 … ln ℓ_d, ln λ/v). Entries i ≥ k of a symmetric matrix are numbered i(i+1)/2 +
+// k.
 type evidence struct {
 	n, d int
 	sign float64 // of the mirrored pairs

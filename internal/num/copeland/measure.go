@@ -9,8 +9,9 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// Measure is a probability distribution of opponents x', and the integrals of the RBF kernel
-// ρ(x, y) = exp(−½ Σ_j (x_j − y_j)²/ℓ_j²) under it. A lengthscale per coordinate is a positive finite number.
+// Measure is a probability distribution of opponents x', and the integrals of the RBF kernel ρ(x,
+// y) = exp(−½ Σ_j (x_j − y_j)²/ℓ_j²) under it. A lengthscale per coordinate is a positive finite
+// number.
 type Measure interface {
 	// Embed returns ∫ ρ(x, x') dx' for the point x.
 	Embed(lengthscales, x []float64) float64
@@ -64,8 +65,8 @@ type Points struct {
 	w []float64
 }
 
-// NewPoints returns the distribution with the given weights, which are scaled to add up to 1; nil means equal ones. The
-// points are kept, not copied, and must not change. It fails with ErrMeasure.
+// NewPoints returns the distribution with the given weights, which are scaled to add up to 1; nil
+// means equal ones. The points are kept, not copied, and must not change. It fails with ErrMeasure.
 func NewPoints(x [][]float64, weights []float64) (*Points, error) {
 	if len(x) == 0 {
 		return nil, fmt.Errorf("%w: no points; a space without a feasible point has no score", ErrMeasure)

@@ -18,8 +18,8 @@ const (
 	// the default. It is small where nothing is known: there g is believed to be near 0 or near 1,
 	// only not which.
 	Expected Spread = "expected"
-	// Total is E[g](1 − E[g]) = E[g(1 − g)] + Var[g]: it also counts what the comparisons do not tell, and is greatest,
-	// ¼, where nothing is known.
+	// Total is E[g](1 − E[g]) = E[g(1 − g)] + Var[g]: it also counts what the comparisons do not
+	// tell, and is greatest, ¼, where nothing is known.
 	Total Spread = "total"
 	// Epistemic is Var[g], Total without Expected: only what more comparisons could remove. It is
 	// small where the answers are known, also where they are known to be a toss-up.
@@ -59,8 +59,8 @@ type stage struct {
 	spreadMean    float64
 }
 
-// newStage evaluates the preference at the compared pairs. A pair compared several times, in either order, is one row:
-// the rows are values of a function, not observations.
+// newStage evaluates the preference at the compared pairs. A pair compared several times, in either
+// order, is one row: the rows are values of a function, not observations.
 func newStage(pref *pairgp.Model, spread Spread) (stage, error) {
 	of := func(p pairgp.Preference) float64 { return p.Bernoulli }
 	switch spread {
@@ -148,14 +148,15 @@ func Fit(ctx context.Context, pref *pairgp.Model, cfg FitConfig) (FitResult, err
 	return res, nil
 }
 
-// Model is what a preference says of single points: π(x) ~ N(score, variance) (Adachi et al. 2024, Eq. 94). It is
-// immutable; reading it from several goroutines is safe.
+// Model is what a preference says of single points: π(x) ~ N(score, variance) (Adachi et al. 2024,
+// Eq. 94). It is immutable; reading it from several goroutines is safe.
 type Model struct {
 	score, spread *Quadrature
 }
 
-// New builds the two quadratures of a preference: of E[g], skew-symmetric around the prior mean ½, and of the spread,
-// symmetric around its value without data. It fails with ErrHyper or ErrNotPositiveDefinite.
+// New builds the two quadratures of a preference: of E[g], skew-symmetric around the prior mean ½,
+// and of the spread, symmetric around its value without data. It fails with ErrHyper or
+// ErrNotPositiveDefinite.
 func New(pref *pairgp.Model, measure Measure, h ModelHyper) (*Model, error) {
 	s, err := newStage(pref, h.Spread)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/qmc"
 )
 
-// choices returns n comparisons of random points of the unit cube by a person who always prefers the larger u.
+// choices returns n comparisons of random points of the unit cube by a person who always prefers
+// the larger u.
 func choices(n, d int, seed uint64, u func(x []float64) float64) []pairgp.Comparison {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	point := func() []float64 {
@@ -98,7 +99,8 @@ func ranks(v []float64) []float64 {
 	return out
 }
 
-// What it is all for: from noiseless choices alone, the score orders points as the function behind the choices does.
+// What it is all for: from noiseless choices alone, the score orders points as the function behind
+// the choices does.
 func TestScoreRecoversTheOrder(t *testing.T) {
 	for _, f := range []struct {
 		name string
@@ -184,7 +186,8 @@ func TestRebuiltFromItsRecord(t *testing.T) {
 	}
 }
 
-// Pairs compared again, in either order, are one row: the model exists and does not change its size.
+// Pairs compared again, in either order, are one row: the model exists and does not change its
+// size.
 func TestRepeatedComparisons(t *testing.T) {
 	a, b, c := []float64{0.2, 0.3}, []float64{0.7, 0.6}, []float64{0.9, 0.1}
 	_, _, m := fitted(t,

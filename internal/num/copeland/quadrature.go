@@ -19,12 +19,13 @@ var (
 	ErrData = errors.New("unusable pairs")
 	// ErrHyper reports hyperparameters that no quadrature can be built from.
 	ErrHyper = errors.New("bad quadrature hyperparameter")
-	// ErrNotPositiveDefinite reports a covariance matrix that rounding keeps from being factored even with jitter: a
-	// larger Noise helps.
+	// ErrNotPositiveDefinite reports a covariance matrix that rounding keeps from being factored
+	// even with jitter: a larger Noise helps.
 	ErrNotPositiveDefinite = errors.New("covariance matrix of the quadrature is not positive definite")
 )
 
-// Symmetry says what exchanging the two points of a pair does to the integrand's difference from its mean.
+// Symmetry says what exchanging the two points of a pair does to the integrand's difference from
+// its mean.
 type Symmetry int
 
 // The symmetries, as the sign with which the mirrored pair enters the kernel.
@@ -62,9 +63,11 @@ func (p Pairs) validate() (d int, err error) {
 	return d, nil
 }
 
-// Hyper are the hyperparameters of a quadrature. They are recorded in events; the JSON names are part of that record.
+// Hyper are the hyperparameters of a quadrature. They are recorded in events; the JSON names are
+// part of that record.
 type Hyper struct {
-	// Lengthscales of the d parameters, in the units of the points, shared by both points of a pair.
+	// Lengthscales of the d parameters, in the units of the points, shared by both points of a
+	// pair.
 	Lengthscales []float64 `json:"lengthscales"`
 	// OutputScale is v, the prior variance of the integrand's difference from its mean.
 	OutputScale float64 `json:"output_scale"`
@@ -88,12 +91,13 @@ func (h Hyper) validate(d int) error {
 // Quadrature is the integral over the second point of a Gaussian process through values at pairs.
 // It is immutable; reading it from several goroutines is safe.
 //
-// With ρ the RBF kernel over one point, e(y) = ∫ρ(y, x')dx' and ω = (K + λI)⁻¹(values − m), all from pairs (a_i, b_i),
+// With ρ the RBF kernel over one point, e(y) = ∫ρ(y, x')dx' and ω = (K + λI)⁻¹(values − m), all
+// from pairs (a_i, b_i),
 //
 //	∫ μ(x, x') dx' = m + v Σ_i ω_i [ρ(x, a_i) e(b_i) ± ρ(x, b_i) e(a_i)]
 //
-// (Adachi et al. 2024, Eq. 80–89 over a measure instead of R^d; the second term is the symmetry's): a sum of Gaussians
-// around the compared points, which is what is kept.
+// (Adachi et al. 2024, Eq. 80–89 over a measure instead of R^d; the second term is the symmetry's):
+// a sum of Gaussians around the compared points, which is what is kept.
 type Quadrature struct {
 	d       int
 	mean    float64
@@ -113,8 +117,8 @@ type Quadrature struct {
 	omega      []float64
 }
 
-// NewQuadrature returns the quadrature with constant prior mean m. The pairs' points are kept, not copied, and must not
-// change. It fails with ErrData, ErrHyper or ErrNotPositiveDefinite.
+// NewQuadrature returns the quadrature with constant prior mean m. The pairs' points are kept, not
+// copied, and must not change. It fails with ErrData, ErrHyper or ErrNotPositiveDefinite.
 func NewQuadrature(p Pairs, mean float64, symmetry Symmetry, measure Measure, h Hyper) (*Quadrature, error) {
 	d, err := p.validate()
 	if err != nil {
@@ -189,9 +193,10 @@ func (q *Quadrature) Surrogate(x, other []float64) float64 {
 	return q.mean + dot(k, q.omega)
 }
 
-// Variance returns the posterior variance of the integral at x: what the quadrature does not know because the pairs are
-// few, given that the integrand is a draw of its prior. It says nothing about the person, and is not the variance of π
-// that an acquisition wants; that is the integral of the spread.
+// Variance returns the posterior variance of the integral at x: what the quadrature does not know
+// because the pairs are few, given that the integrand is a draw of its prior. It says nothing about
+// the person, and is not the variance of π that an acquisition wants; that is the integral of the
+// spread.
 func (q *Quadrature) Variance(x []float64) float64 {
 	n := len(q.omega)
 	k, mirrored := make([]float64, n), make([]float64, n)

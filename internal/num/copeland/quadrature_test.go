@@ -108,8 +108,8 @@ func drawProblem(t *rapid.T, d int) problem {
 	return p
 }
 
-// nodes returns the points and weights of a 24-point Gauss–Legendre rule in every dimension of the unit cube: exact to
-// rounding for kernels with lengthscales of 0.15 and more.
+// nodes returns the points and weights of a 24-point Gauss–Legendre rule in every dimension of the
+// unit cube: exact to rounding for kernels with lengthscales of 0.15 and more.
 func nodes(d int) (x [][]float64, w []float64) {
 	const m = 24
 	at, weight := make([]float64, m), make([]float64, m)
@@ -128,7 +128,8 @@ func nodes(d int) (x [][]float64, w []float64) {
 	return x, w
 }
 
-// The closed form is the integral of the surrogate, and a measure on the nodes of a quadrature rule is the box.
+// The closed form is the integral of the surrogate, and a measure on the nodes of a quadrature rule
+// is the box.
 func TestScoreIsTheIntegralOfTheSurrogate(t *testing.T) {
 	x, w := nodes(2)
 	rule, err := NewPoints(x, w)
@@ -247,7 +248,8 @@ func TestGradient(t *testing.T) {
 	})
 }
 
-// Energy joins its two forms, and tends to the limits: 1 for a flat kernel, √(2π)ℓ for a narrow one.
+// Energy joins its two forms, and tends to the limits: 1 for a flat kernel, √(2π)ℓ for a narrow
+// one.
 func TestBoxEnergy(t *testing.T) {
 	for _, l := range []float64{0.01, 0.2, 1, 10, 500, 700, 710, 1e3, 1e5} {
 		got := Box{}.Energy([]float64{l})
@@ -257,8 +259,8 @@ func TestBoxEnergy(t *testing.T) {
 	}
 }
 
-// The marginal likelihood is that of package gp where there is no symmetry, and its gradient that of finite differences
-// with every symmetry.
+// The marginal likelihood is that of package gp where there is no symmetry, and its gradient that
+// of finite differences with every symmetry.
 func TestEvidence(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	const n, d = 14, 2

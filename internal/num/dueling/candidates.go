@@ -14,11 +14,13 @@ var (
 	// ErrCandidates reports a set of candidates that cannot be compared: fewer than two, a
 	// coordinate that is not a finite number, or the same point twice.
 	ErrCandidates = errors.New("bad candidates")
-	// ErrComparison reports a comparison of a candidate that is not there, or of a candidate with itself.
+	// ErrComparison reports a comparison of a candidate that is not there, or of a candidate with
+	// itself.
 	ErrComparison = errors.New("bad comparison")
 	// ErrSetting reports a setting outside its range.
 	ErrSetting = errors.New("bad setting")
-	// ErrNotConverged reports a fit whose residual stayed above its tolerance. A larger λ makes the problem easier.
+	// ErrNotConverged reports a fit whose residual stayed above its tolerance. A larger λ makes the
+	// problem easier.
 	ErrNotConverged = errors.New("the fit to the comparisons did not converge")
 )
 
@@ -60,7 +62,8 @@ func NewCandidates(k kernel.Kernel, points [][]float64) (*Candidates, error) {
 // Len returns the number of candidates n.
 func (c *Candidates) Len() int { return c.n }
 
-// Kernel returns the dueling kernel 𝕜((i, i'), (j, j')) of two pairs of candidates (Kayal et al. 2025, Eq. 4).
+// Kernel returns the dueling kernel 𝕜((i, i'), (j, j')) of two pairs of candidates (Kayal et al.
+// 2025, Eq. 4).
 func (c *Candidates) Kernel(a, b Pair) float64 {
 	first, second := c.row(a.First), c.row(a.Second)
 	return (first[b.First] - second[b.First]) + (second[b.Second] - first[b.Second])
@@ -98,7 +101,8 @@ func (c *Candidates) check(x Comparison) error {
 	return nil
 }
 
-// tally counts comparisons by distinct pair, in the order of first appearance, each pair with its smaller index first.
+// tally counts comparisons by distinct pair, in the order of first appearance, each pair with its
+// smaller index first.
 type tally struct {
 	pairs  []Pair
 	counts []float64 // comparisons of the pair
@@ -107,7 +111,8 @@ type tally struct {
 	at     map[Pair]int
 }
 
-// add counts a comparison and returns the place of its pair and +1, or −1 where the pair was turned round.
+// add counts a comparison and returns the place of its pair and +1, or −1 where the pair was turned
+// round.
 func (t *tally) add(x Comparison) (at int, sign float64) {
 	p, score := x.Pair, x.Outcome
 	sign = 1

@@ -11,9 +11,12 @@
 // Everything here follows from that:
 //
 //   - [Fit] is h_t, the minimizer of a regularized logistic loss (Eq. 7–9).
-//   - [Variances] is σ_t (Eq. 10), the posterior standard deviation of f(x) − f(x') given noisy differences.
-//   - [MRLPF] chooses what to compare in rounds (Algorithm 1), [MaxMinLCB] one pair after the other (Appendix D).
-//   - [Task] is the one-dimensional test problem of the paper's experiments, [Regret] its measure (Eq. 1).
+//   - [Variances] is σ_t (Eq. 10), the posterior standard deviation of f(x) − f(x') given noisy
+//     differences.
+//   - [MRLPF] chooses what to compare in rounds (Algorithm 1), [MaxMinLCB] one pair after the other
+//     (Appendix D).
+//   - [Task] is the one-dimensional test problem of the paper's experiments, [Regret] its measure
+//     (Eq. 1).
 //
 // # What makes it fast
 //

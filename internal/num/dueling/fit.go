@@ -12,12 +12,14 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Loss is what a fit minimizes over h = Σ_i θ_i 𝕜(z_i, ·), one term for each comparison z_i with outcome y_i. CE is the
-// cross-entropy Σ_i −y_i ln μ(h(z_i)) − (1−y_i) ln(1 − μ(h(z_i))), natural logarithm.
+// Loss is what a fit minimizes over h = Σ_i θ_i 𝕜(z_i, ·), one term for each comparison z_i with
+// outcome y_i. CE is the cross-entropy Σ_i −y_i ln μ(h(z_i)) − (1−y_i) ln(1 − μ(h(z_i))), natural
+// logarithm.
 type Loss string
 
 const (
-	// LossRKHS is CE + ½λ·θᵀ𝕂θ, the norm of h as in Kayal et al. 2025, Eq. 7 and 8. It is the default.
+	// LossRKHS is CE + ½λ·θᵀ𝕂θ, the norm of h as in Kayal et al. 2025, Eq. 7 and 8. It is the
+	// default.
 	LossRKHS Loss = "rkhs"
 	// LossTheta is CE/t + ½λ·|θ|² for t comparisons: what the paper's experiments minimize.
 	LossTheta Loss = "theta"
@@ -64,7 +66,8 @@ func Fit(ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss
 	for i, p := range at {
 		m.Theta[i] = sign[i] * weights[p] / t.counts[p]
 		if loss == LossRKHS {
-			// Many splits of a pair's weight give the same h; θ_i = (y_i − μ)/λ is the one that makes ∂L/∂h vanish.
+			// Many splits of a pair's weight give the same h; θ_i = (y_i − μ)/λ is the one that
+			// makes ∂L/∂h vanish.
 			score := t.wins[p]
 			if sign[i] < 0 {
 				score = t.counts[p] - score
@@ -328,7 +331,8 @@ func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 func (o *newton) value(s, z []float64) float64 {
 	var sum float64
 	for p, v := range z {
-		// Both terms are positive: written with N_p and w_p as above, they would cancel where a pair is one-sided.
+		// Both terms are positive: written with N_p and w_p as above, they would cancel where a
+		// pair is one-sided.
 		sum += o.tally.wins[p]*special.Log1pExp(-v) + (o.tally.counts[p]-o.tally.wins[p])*special.Log1pExp(v)
 	}
 	return o.scale*sum + 0.5*o.lambda*dot(s, s)

@@ -101,7 +101,8 @@ func TestVariancesAreEq10(t *testing.T) {
 			v.Observe(p)
 			counts.add(Comparison{Pair: p})
 		}
-		// n comparisons of a pair with noise λκ are one with noise λκ/n: Eq. 10 over distinct pairs.
+		// n comparisons of a pair with noise λκ are one with noise λκ/n: Eq. 10 over distinct
+		// pairs.
 		m := len(counts.pairs)
 		gram := mat.NewSymDense(m, nil)
 		for i, p := range counts.pairs {
@@ -193,8 +194,9 @@ func TestLaplace(t *testing.T) {
 	}
 }
 
-// TestFitHard: thousands of nearly certain answers, kernels of numerical rank far below the number of pairs, and little
-// regularization converge too. Without a failure Fit has verified h against its own kernel expansion.
+// TestFitHard: thousands of nearly certain answers, kernels of numerical rank far below the number
+// of pairs, and little regularization converge too. Without a failure Fit has verified h against
+// its own kernel expansion.
 func TestFitHard(t *testing.T) {
 	for _, name := range paperTasks {
 		for _, lambda := range []float64{0.05, 1e-3} {

@@ -170,7 +170,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestIdentified: with a bold β one candidate is left before the horizon, and nothing is asked any more.
+// TestIdentified: with a bold β one candidate is left before the horizon, and nothing is asked any
+// more.
 func TestIdentified(t *testing.T) {
 	ctx := context.Background()
 	task := smallTask(t, 12, 1)
@@ -238,7 +239,8 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// TestSeed: another seed breaks the first tie otherwise, the same seed the same way; both orders of a pair occur.
+// TestSeed: another seed breaks the first tie otherwise, the same seed the same way; both orders of
+// a pair occur.
 func TestSeed(t *testing.T) {
 	ctx := context.Background()
 	task, err := PaperTask("rbf")

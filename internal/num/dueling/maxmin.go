@@ -35,7 +35,8 @@ type MaxMinLCB struct {
 	fittedAt  int
 }
 
-// NewMaxMinLCB returns the machine after the comparisons of history. It fails with ErrSetting or ErrComparison.
+// NewMaxMinLCB returns the machine after the comparisons of history. It fails with ErrSetting or
+// ErrComparison.
 func NewMaxMinLCB(c *Candidates, s Settings, history ...Comparison) (*MaxMinLCB, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -113,7 +114,8 @@ func (m *MaxMinLCB) Next(ctx context.Context, pending ...Pair) (Step, error) {
 	return step, nil
 }
 
-// Best returns the best guess: the candidate of greatest fitted utility in M_t. It fails as Next does.
+// Best returns the best guess: the candidate of greatest fitted utility in M_t. It fails as Next
+// does.
 func (m *MaxMinLCB) Best(ctx context.Context) (int, error) {
 	if err := m.advance(ctx); err != nil {
 		return 0, err

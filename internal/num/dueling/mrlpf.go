@@ -38,7 +38,8 @@ type Step struct {
 	Kept []int
 	// Beta is β of the round.
 	Beta float64
-	// Round is r, from 1; it is 0 for MaxMinLCB, which has none. Done and Length count the round's comparisons.
+	// Round is r, from 1; it is 0 for MaxMinLCB, which has none. Done and Length count the round's
+	// comparisons.
 	Round, Done, Length int
 }
 

@@ -8,7 +8,8 @@ import (
 
 // Settings are those of MR-LPF and of MaxMinLCB. Start from DefaultSettings or PaperSettings.
 type Settings struct {
-	// Horizon is T, the number of comparisons that can be made. MR-LPF lays out its rounds by it. At least 1.
+	// Horizon is T, the number of comparisons that can be made. MR-LPF lays out its rounds by it.
+	// At least 1.
 	Horizon int
 	// Lambda is λ, the regularization of the fit; 0.05 in the paper. Positive.
 	Lambda float64
@@ -24,12 +25,14 @@ type Settings struct {
 	Seed uint64
 }
 
-// DefaultSettings are ours for MR-LPF: λ = 0.05, κ = 1, the norm of h as penalty, and the calibrated β.
+// DefaultSettings are ours for MR-LPF: λ = 0.05, κ = 1, the norm of h as penalty, and the
+// calibrated β.
 func DefaultSettings(horizon int, seed uint64) Settings {
 	return Settings{Horizon: horizon, Lambda: 0.05, Beta: Beta{Rule: BetaCalibrated}, Loss: LossRKHS, Seed: seed}
 }
 
-// PaperSettings are those of the experiments of Kayal et al. 2025, Appendix D: λ = 0.05, κ = 1, β = 1, LossTheta.
+// PaperSettings are those of the experiments of Kayal et al. 2025, Appendix D: λ = 0.05, κ = 1, β =
+// 1, LossTheta.
 func PaperSettings(horizon int, seed uint64) Settings {
 	return Settings{Horizon: horizon, Lambda: 0.05, Beta: Beta{Rule: BetaPaper}, Loss: LossTheta, Seed: seed}
 }
@@ -67,7 +70,8 @@ func (s Settings) Validate() error {
 	return errors.Join(faults...)
 }
 
-// CalibratedWidth is z of BetaCalibrated, the half-width of an interval of h in its standard deviations.
+// CalibratedWidth is z of BetaCalibrated, the half-width of an interval of h in its standard
+// deviations.
 //
 // No single β serves: σ (Eq. 10) knows which pairs were compared but not how the answers fell, and
 // an answer that was nearly certain teaches less than σ assumes. On the paper's tasks at T = 300, β
@@ -110,7 +114,8 @@ type Beta struct {
 	Delta float64
 }
 
-// at returns β_(r) and κ_r of round r, from 1. MaxMinLCB, which has no rounds, takes those of the first.
+// at returns β_(r) and κ_r of round r, from 1. MaxMinLCB, which has no rounds, takes those of the
+// first.
 func (s Settings) at(c *Candidates, round int) (beta, kappa float64) {
 	kappa = s.Kappa
 	if kappa == 0 {
@@ -133,7 +138,8 @@ func (s Settings) at(c *Candidates, round int) (beta, kappa float64) {
 	return CalibratedWidth, kappa
 }
 
-// kappa returns κ_r of Theorem 4.1: κ = sup 1/μ'(h) = 2 + 2 cosh(max |h|) in the first round (Eq. 2), 6 after it.
+// kappa returns κ_r of Theorem 4.1: κ = sup 1/μ'(h) = 2 + 2 cosh(max |h|) in the first round (Eq.
+// 2), 6 after it.
 func (b Beta) kappa(scale float64, round int) float64 {
 	if round > 1 {
 		return 6

@@ -64,7 +64,8 @@ func TestPaperSettings(t *testing.T) {
 	}{
 		{"rbf", "mrlpf-paper", 60, 27.5, 0.035}, {"matern52", "mrlpf-paper", 60, 32.4, 0.035}, {"matern32",
 			"mrlpf-paper", 60, 38.9, 0.052},
-		// A run of MaxMinLCB fits 300 times, so these are fewer; BenchmarkPaperMaxMinLCB makes all 60.
+		// A run of MaxMinLCB fits 300 times, so these are fewer; BenchmarkPaperMaxMinLCB makes all
+		// 60.
 		{"rbf", "maxminlcb", 15, 24.7, 0.049}, {"matern52", "maxminlcb", 15, 22.1, 0.044}, {"matern32",
 			"maxminlcb", 15, 23.9, 0.047},
 	} {

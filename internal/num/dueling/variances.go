@@ -17,7 +17,8 @@ import (
 //
 //	C − v vᵀ/(v_x − v_x' + λκ),
 //
-// in |M|² multiplications; the outcome plays no part. While it does so it finds the pair of greatest σ.
+// in |M|² multiplications; the outcome plays no part. While it does so it finds the pair of
+// greatest σ.
 //
 // Drift: an update adds a rounding error of a few units in the last place of k(x, x) to an entry,
 // and the later updates do not enlarge it (they are contractions), so after n of them a variance is
@@ -102,7 +103,8 @@ func (v *Variances) at(a, b int) float64 {
 	return v.cov[a*len(v.members)+b]
 }
 
-// update subtracts scale·column·columnᵀ and renews the peaks, one pass over the triangle in fixed order.
+// update subtracts scale·column·columnᵀ and renews the peaks, one pass over the triangle in fixed
+// order.
 func (v *Variances) update(scale float64) {
 	n := len(v.members)
 	diag, column := v.diag, v.column

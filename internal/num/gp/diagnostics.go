@@ -5,11 +5,12 @@ import (
 	"math"
 )
 
-// LeaveOneOut predicts each row from all others at the same hyperparameters, in closed form (Rasmussen and Williams
-// 2006, Eq. 5.12): mean[i] and sd[i] are those of the observed mean of row i, its noise included, so that
-// (y[i] − mean[i])/sd[i] is standard normal under the model. A row is a distinct point with all its replicates, so this
-// leaves out a composition, not one of its repetitions. The slices follow the order of first appearance; y is the rows'
-// means. With a single row the prediction is the prior.
+// LeaveOneOut predicts each row from all others at the same hyperparameters, in closed form
+// (Rasmussen and Williams 2006, Eq. 5.12): mean[i] and sd[i] are those of the observed mean of row
+// i, its noise included, so that (y[i] − mean[i])/sd[i] is standard normal under the model. A row
+// is a distinct point with all its replicates, so this leaves out a composition, not one of its
+// repetitions. The slices follow the order of first appearance; y is the rows' means. With a single
+// row the prediction is the prior.
 func (g *GP) LeaveOneOut() (y, mean, sd []float64) {
 	n := len(g.x)
 	y = append([]float64(nil), g.y...)

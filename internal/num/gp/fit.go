@@ -21,7 +21,8 @@ type FitConfig struct {
 	FreeOutputScale bool
 	// OutputScale is the fixed output scale; default 1, what standardized observations ask for.
 	OutputScale float64
-	// FixedNoise, if positive, is the noise variance of the observations that have no NoiseVar, and is not fitted.
+	// FixedNoise, if positive, is the noise variance of the observations that have no NoiseVar, and
+	// is not fitted.
 	FixedNoise float64
 	// Warm is a further start, usually the last fit. It may be nil.
 	Warm *Hyper
@@ -83,14 +84,16 @@ type FitResult struct {
 	NoiseInferred bool            `json:"noise_inferred"`
 }
 
-// Fit maximizes the log marginal likelihood plus the log priors over the logarithms of the lengthscales, the noise
-// variance and, if free, the output scale, within the priors' bounds. The priors are densities of the hyperparameters
-// themselves, as in BoTorch, so that a fit without data ends at their modes.
+// Fit maximizes the log marginal likelihood plus the log priors over the logarithms of the
+// lengthscales, the noise variance and, if free, the output scale, within the priors' bounds. The
+// priors are densities of the hyperparameters themselves, as in BoTorch, so that a fit without data
+// ends at their modes.
 //
-// The constant mean is profiled out: for any other hyperparameters its best value is known in closed form, so the
-// maximum is the same as that of a search over it too, with one dimension less.
+// The constant mean is profiled out: for any other hyperparameters its best value is known in
+// closed form, so the maximum is the same as that of a search over it too, with one dimension less.
 //
-// Noise that is nowhere unknown is not fitted: Hyper.Noise is then the prior's mode, for observations to come.
+// Noise that is nowhere unknown is not fitted: Hyper.Noise is then the prior's mode, for
+// observations to come.
 //
 // It fails with ErrData, kernel.ErrUnknown, ErrHyper (a bad setting or warm start),
 // ErrNotPositiveDefinite if no start can be evaluated, or the context's error, wrapped.
@@ -117,7 +120,8 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 	best, err := optimize.MultiStart(ctx, o.eval, region, starts, optimize.MultiStartConfig{
 		Searches: cfg.Searches,
 		Seed:     cfg.Seed,
-		// A unit step changes hyperparameters by a factor e in all; 1e-8 of a log density is far below what matters.
+		// A unit step changes hyperparameters by a factor e in all; 1e-8 of a log density is far
+		// below what matters.
 		Local: optimize.Config{FTol: 1e-8, FirstStep: 1, MaxIterations: 100},
 	})
 	if ctx.Err() != nil { // evaluations that were called off look like failed ones
@@ -159,7 +163,8 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 	return res, nil
 }
 
-// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale] [, ln noise]).
+// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale] [, ln
+// noise]).
 type objective struct {
 	ctx          context.Context // of the one search that it is for
 	like         *likelihood
@@ -262,8 +267,8 @@ func (o *objective) eval(theta, grad []float64) float64 {
 	return -v
 }
 
-// starts returns the mode of the priors, the warm start, and random points: lengthscales around those at which a
-// dimension of the unit cube matters, log-uniform in [0.05, 5].
+// starts returns the mode of the priors, the warm start, and random points: lengthscales around
+// those at which a dimension of the unit cube matters, log-uniform in [0.05, 5].
 func (o *objective) starts() [][]float64 {
 	k := len(o.priors)
 	clamp := func(t []float64) []float64 {
@@ -290,7 +295,7 @@ func (o *objective) starts() [][]float64 {
 		}
 		out = append(out, clamp(t))
 	}
-	// the second word only tells this use of the seed from others
+	// the second word distinguishes this use of the seed from others
 	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x67702f666974))
 	between := func(lo, up float64) float64 {
 		return math.Log(lo) + (math.Log(up)-math.Log(lo))*rng.Float64()

@@ -35,8 +35,9 @@ func mustFit(t testing.TB, data Data, cfg FitConfig) FitResult {
 	return r
 }
 
-// TestFitIsAMaximum: the gradient that Fit searches with is that of the log posterior, by finite differences over the
-// hyperparameters with the mean profiled out; the result is stationary; and no other mean is better.
+// TestFitIsAMaximum: the gradient that Fit searches with is that of the log posterior, by finite
+// differences over the hyperparameters with the mean profiled out; the result is stationary; and no
+// other mean is better.
 func TestFitIsAMaximum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
@@ -49,7 +50,8 @@ func TestFitIsAMaximum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The search stops at a relative decrease, so the gradient left grows with the size of the log density.
+		// The search stops at a relative decrease, so the gradient left grows with the size of the
+		// log density.
 		if res.KKT > 1e-2+1e-4*math.Abs(res.LogPosterior) {
 			t.Fatalf("KKT residual %v: %+v", res.KKT, res)
 		}
@@ -88,8 +90,8 @@ func TestFitIsAMaximum(t *testing.T) {
 	})
 }
 
-// TestFitRecovers: lengthscales, noise and mean of a function drawn from the prior come back, with enough data, and an
-// irrelevant dimension gets a long lengthscale.
+// TestFitRecovers: lengthscales, noise and mean of a function drawn from the prior come back, with
+// enough data, and an irrelevant dimension gets a long lengthscale.
 func TestFitRecovers(t *testing.T) {
 	truth := Hyper{Lengthscales: []float64{.2, .5, 50}, OutputScale: 1, Noise: .01, Mean: 0}
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -121,7 +123,8 @@ func TestFitRecovers(t *testing.T) {
 	}
 }
 
-// TestFitRepeats bit for bit; a warm start at the result does not make it worse; more starts never do either.
+// TestFitRepeats bit for bit; a warm start at the result does not make it worse; more starts never
+// do either.
 func TestFitRepeats(t *testing.T) {
 	data := synthetic(40, 4, 2)
 	a, b := mustFit(t, data, FitConfig{Seed: 3}), mustFit(t, data, FitConfig{Seed: 3})
@@ -136,8 +139,8 @@ func TestFitRepeats(t *testing.T) {
 	}
 }
 
-// TestFitFewStartsSuffice: the default search finds what a ten times wider one finds, on data where several modes are
-// likely (few points, many dimensions).
+// TestFitFewStartsSuffice: the default search finds what a ten times wider one finds, on data where
+// several modes are likely (few points, many dimensions).
 func TestFitFewStartsSuffice(t *testing.T) {
 	missed := 0
 	for seed := range uint64(30) {
@@ -154,7 +157,8 @@ func TestFitFewStartsSuffice(t *testing.T) {
 	}
 }
 
-// TestFitOfNoise: known noise is not fitted, a fixed one neither, and one observation is enough for a fit.
+// TestFitOfNoise: known noise is not fitted, a fixed one neither, and one observation is enough for
+// a fit.
 func TestFitOfNoise(t *testing.T) {
 	data := synthetic(20, 2, 3)
 	data.NoiseVar = make([]float64, 20)

@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// GP is the posterior of a Gaussian process given data and hyperparameters. Reading it from several goroutines is safe
-// as long as none appends.
+// GP is the posterior of a Gaussian process given data and hyperparameters. Reading it from several
+// goroutines is safe as long as none appends.
 type GP struct {
 	data   Data // every observation as it was given, for Canonical
 	kernel kernel.Kernel
@@ -20,9 +20,10 @@ type GP struct {
 	jitter float64
 
 	rows
-	// With K the covariance of the rows, noise and jitter included: factor is L of K = LLᵀ, inverse is L⁻¹, both lower
-	// triangular with the row stride below, zero above the diagonal. Keeping L⁻¹ makes a prediction one pass over its
-	// rows, and the variance k(x,x) − ‖L⁻¹k‖² free of the cancellation that K⁻¹ would bring.
+	// With K the covariance of the rows, noise and jitter included: factor is L of K = LLᵀ, inverse
+	// is L⁻¹, both lower triangular with the row stride below, zero above the diagonal. Keeping L⁻¹
+	// makes a prediction one pass over its rows, and the variance k(x,x) − ‖L⁻¹k‖² free of the
+	// cancellation that K⁻¹ would bring.
 	factor, inverse []float64
 	stride          int
 	z, alpha        []float64 // L⁻¹(y − m), K⁻¹(y − m)
@@ -71,8 +72,9 @@ func NewContext(ctx context.Context, data Data, kernelName string, h Hyper) (*GP
 	return g, nil
 }
 
-// Canonical returns the posterior that New builds for all observations, appended ones included. Decisions are made from
-// this form: it has the same bits wherever the same data are replayed on the same platform.
+// Canonical returns the posterior that New builds for all observations, appended ones included.
+// Decisions are made from this form: it has the same bits wherever the same data are replayed on
+// the same platform.
 func (g *GP) Canonical() (*GP, error) { return New(g.data, g.kernel.Name(), g.hyper) }
 
 // Append adds one observation at fixed hyperparameters in O(n²); x is kept, not copied. noiseVar is
@@ -168,8 +170,8 @@ func (g *GP) Len() int { return len(g.x) }
 // Jitter returns what had to be added to the covariance matrix's diagonal, mostly 0.
 func (g *GP) Jitter() float64 { return g.jitter }
 
-// LogMarginal returns the log marginal likelihood of all observations (as the function of that name; with jitter, where
-// there is some, counted as noise).
+// LogMarginal returns the log marginal likelihood of all observations (as the function of that
+// name; with jitter, where there is some, counted as noise).
 func (g *GP) LogMarginal() float64 {
 	n := len(g.x)
 	v, _ := g.within(g.hyper.Noise)

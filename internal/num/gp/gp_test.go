@@ -99,8 +99,9 @@ func draw(t *rapid.T) problem {
 	return p
 }
 
-// TestMergedIsExact: merging equal points changes neither the posterior nor the marginal likelihood. The tolerance is
-// that of the reference's explicit inverse at condition numbers up to 1e5.
+// TestMergedIsExact: merging equal points changes neither the posterior nor the marginal
+// likelihood. The tolerance is that of the reference's explicit inverse at condition numbers up to
+// 1e5.
 func TestMergedIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
@@ -122,8 +123,8 @@ func TestMergedIsExact(t *testing.T) {
 	})
 }
 
-// TestAppendIsRefit: a posterior grown one observation at a time is the one made at once, and Canonical gives the very
-// bits of New.
+// TestAppendIsRefit: a posterior grown one observation at a time is the one made at once, and
+// Canonical gives the very bits of New.
 func TestAppendIsRefit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
@@ -240,7 +241,8 @@ func TestGradients(t *testing.T) {
 	})
 }
 
-// TestLeaveOneOut: the closed form equals leaving each distinct point out and predicting it, by brute force.
+// TestLeaveOneOut: the closed form equals leaving each distinct point out and predicting it, by
+// brute force.
 func TestLeaveOneOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)

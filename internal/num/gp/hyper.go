@@ -8,7 +8,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// Hyper are the hyperparameters of a model. They are recorded in events; the JSON names are part of that record.
+// Hyper are the hyperparameters of a model. They are recorded in events; the JSON names are part of
+// that record.
 type Hyper struct {
 	// Lengthscales in the units of the points, one per dimension.
 	Lengthscales []float64 `json:"lengthscales"`
@@ -20,8 +21,8 @@ type Hyper struct {
 	Mean float64 `json:"mean"`
 }
 
-// ErrHyper reports a noise variance that is not a positive finite number or a mean that is not finite. Bad lengthscales
-// and output scales are kernel.ErrHyperparameter.
+// ErrHyper reports a noise variance that is not a positive finite number or a mean that is not
+// finite. Bad lengthscales and output scales are kernel.ErrHyperparameter.
 var ErrHyper = errors.New("bad model hyperparameter")
 
 // kernel builds the kernel, and checks everything.
@@ -38,7 +39,8 @@ func (h Hyper) kernel(name string, d int) (kernel.Kernel, error) {
 	return kernel.New(name, h.Lengthscales, h.OutputScale)
 }
 
-// LogNormal is the prior of a positive hyperparameter p, ln p ~ N(Mu, Sigma²), cut off outside [Lower, Upper].
+// LogNormal is the prior of a positive hyperparameter p, ln p ~ N(Mu, Sigma²), cut off outside
+// [Lower, Upper].
 type LogNormal struct {
 	Mu, Sigma    float64
 	Lower, Upper float64

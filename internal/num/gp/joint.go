@@ -74,9 +74,9 @@ func (g *GP) Average(X [][]float64, together float64) (mean, sd float64) {
 	return mean, math.Sqrt(max(together-dot(average, average), 0))
 }
 
-// Sample fills dst, m values, with a draw from rng, which must not be nil. The first call factors the covariance, with
-// jitter where it is numerically singular, as it is for many points close together; it fails with
-// ErrNotPositiveDefinite. Equal sources give equal draws.
+// Sample fills dst, m values, with a draw from rng, which must not be nil. The first call factors
+// the covariance, with jitter where it is numerically singular, as it is for many points close
+// together; it fails with ErrNotPositiveDefinite. Equal sources give equal draws.
 func (j *Joint) Sample(dst []float64, rng *rand.Rand) error {
 	m := len(j.Mean)
 	if len(dst) != m {

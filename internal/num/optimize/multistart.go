@@ -14,7 +14,8 @@ type MultiStartConfig struct {
 	Searches int
 	// Seed decides which starts are searched from.
 	Seed uint64
-	// Eta is the inverse temperature of the choice, in standard deviations of f over the starts; default 1.
+	// Eta is the inverse temperature of the choice, in standard deviations of f over the starts;
+	// default 1.
 	Eta float64
 	// Local tunes the local searches.
 	Local Config
@@ -31,13 +32,14 @@ type MultiStartResult struct {
 	Screened int
 }
 
-// MultiStart evaluates f at every start, chooses some of them, searches from each and returns the best result; equal
-// results are decided for the earlier start. The best start is always chosen; the others are drawn without replacement
-// with probability ∝ exp(−η·(f − mean)/sd), as BoTorch's initialize_q_batch does (Balandat et al. 2020). Starts outside
-// the region are projected on it. The result is never worse than any start.
+// MultiStart evaluates f at every start, chooses some of them, searches from each and returns the
+// best result; equal results are decided for the earlier start. The best start is always chosen;
+// the others are drawn without replacement with probability ∝ exp(−η·(f − mean)/sd), as BoTorch's
+// initialize_q_batch does (Balandat et al. 2020). Starts outside the region are projected on it.
+// The result is never worse than any start.
 //
-// It fails with ErrStart if f is finite at no start, and with the context's error, wrapped, if it is cancelled: never
-// with a shorter search.
+// It fails with ErrStart if f is finite at no start, and with the context's error, wrapped, if it
+// is cancelled: never with a shorter search.
 func MultiStart(
 	ctx context.Context, f Func, region *Region, starts [][]float64, cfg MultiStartConfig,
 ) (MultiStartResult, error) {

@@ -74,7 +74,8 @@ func TestProjectKnown(t *testing.T) {
 	}
 }
 
-// TestInfeasibleNamesTheConflict: the error holds exactly the constraints that contradict each other.
+// TestInfeasibleNamesTheConflict: the error holds exactly the constraints that contradict each
+// other.
 func TestInfeasibleNamesTheConflict(t *testing.T) {
 	box3 := func(p Polytope) Polytope { p.Lower, p.Upper = constant(3, 0), constant(3, 1); return p }
 	for _, c := range []struct {
@@ -130,7 +131,8 @@ func TestDecimalsThatDoNotAddUp(t *testing.T) {
 	}
 }
 
-// drawPolytope draws a polytope that holds a known point z: random rows, some redundant, right-hand sides from z.
+// drawPolytope draws a polytope that holds a known point z: random rows, some redundant, right-hand
+// sides from z.
 func drawPolytope(t *rapid.T) (Polytope, []float64) {
 	n := rapid.IntRange(1, 7).Draw(t, "n")
 	unit := rapid.Float64Range(0, 1)
@@ -159,8 +161,9 @@ func drawPolytope(t *rapid.T) (Polytope, []float64) {
 	return p, z
 }
 
-// TestProjectionIsNearest: the projection lies in the region, bounds exactly, and satisfies the variational inequality
-// (x − Px)·(z − Px) ≤ 0 for the known point z of the region, which characterizes the nearest point.
+// TestProjectionIsNearest: the projection lies in the region, bounds exactly, and satisfies the
+// variational inequality (x − Px)·(z − Px) ≤ 0 for the known point z of the region, which
+// characterizes the nearest point.
 func TestProjectionIsNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, z := drawPolytope(t)

@@ -8,11 +8,12 @@ import (
 	"slices"
 )
 
-// errSubproblem reports a quadratic program that rounding kept from being solved; the caller resets its Hessian.
+// errSubproblem reports a quadratic program that rounding kept from being solved; the caller resets
+// its Hessian.
 var errSubproblem = errors.New("quadratic subproblem could not be solved")
 
-// solver holds the workspace of the dual active-set method of Goldfarb and Idnani (Mathematical Programming 27, 1983,
-// §3–4) for
+// solver holds the workspace of the dual active-set method of Goldfarb and Idnani (Mathematical
+// Programming 27, 1983, §3–4) for
 //
 //	minimize ½ pᵀHp + gᵀp   subject to   normal_i·(x + p) = rhs_i (i < meq),  ≥ rhs_i (others),
 //
@@ -28,8 +29,8 @@ type solver struct {
 	active  []int     // constraint indices in the order of R's columns
 	flipped []bool    // active[k] is an equality used as -normal·x = -rhs
 
-	// With N the active normals and H = LLᵀ: Jᵀ N = [R; 0]. jt holds Jᵀ by rows; R is upper triangular, column k at
-	// rt[k*n:], so that both are walked along memory.
+	// With N the active normals and H = LLᵀ: Jᵀ N = [R; 0]. jt holds Jᵀ by rows; R is upper
+	// triangular, column k at rt[k*n:], so that both are walked along memory.
 	jt, rt  []float64
 	d, z, w []float64
 
@@ -53,7 +54,8 @@ func newSolver(r *Region) *solver {
 	}
 }
 
-// project is Region.Project. The second pass, from a point that is feasible but for rounding, removes the rounding.
+// project is Region.Project. The second pass, from a point that is feasible but for rounding,
+// removes the rounding.
 func (s *solver) project(dst, x []float64) error {
 	s.r.check(x)
 	s.r.check(dst)
@@ -166,7 +168,8 @@ func (s *solver) factor(h []float64) bool {
 	return true
 }
 
-// mostViolated returns the next equality, then the inequality most violated at x + p, or -1 if there is none.
+// mostViolated returns the next equality, then the inequality most violated at x + p, or -1 if
+// there is none.
 func (s *solver) mostViolated(x []float64) int {
 	for i := range s.r.meq {
 		if s.inactive[i] {
@@ -255,8 +258,8 @@ func (s *solver) add(i int) error {
 	return errSubproblem
 }
 
-// refine moves p on the active constraints again, along their own normals in the metric of H. The way to the solution
-// may have been long, and rounding grows with its length.
+// refine moves p on the active constraints again, along their own normals in the metric of H. The
+// way to the solution may have been long, and rounding grows with its length.
 func (s *solver) refine() {
 	n := s.n
 	for k, a := range s.active {
@@ -295,7 +298,8 @@ func (s *solver) conflict(i int) error {
 	return e
 }
 
-// attach appends constraint i, whose Jᵀ·normal is in d, to the active set: Givens rotations of J zero d below row q.
+// attach appends constraint i, whose Jᵀ·normal is in d, to the active set: Givens rotations of J
+// zero d below row q.
 func (s *solver) attach(i int, flipped bool, mult float64) {
 	n, q := s.n, len(s.active)
 	for k := n - 1; k > q; k-- {
@@ -309,7 +313,8 @@ func (s *solver) attach(i int, flipped bool, mult float64) {
 	s.inactive[i] = false
 }
 
-// detach removes the k-th active constraint: R loses a column and rotations make it triangular again.
+// detach removes the k-th active constraint: R loses a column and rotations make it triangular
+// again.
 func (s *solver) detach(k int) {
 	n, q := s.n, len(s.active)
 	s.inactive[s.active[k]] = true

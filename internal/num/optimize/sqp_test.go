@@ -82,7 +82,8 @@ func TestKnownMinima(t *testing.T) {
 			return a*a + b*b
 		}, Polytope{Lower: constant(3, -inf), Upper: constant(3, inf), A: [][]float64{{1, 2, 3}}, B: []float64{1}},
 			[]float64{-4, 1, 1}, []float64{.5, -.5, .5}},
-		// Rosenbrock with x1 + x2 = 1 and x1 ≤ 2 x2: on the line x2 = 1 − x1 the minimum solves a cubic.
+		// Rosenbrock with x1 + x2 = 1 and x1 ≤ 2 x2: on the line x2 = 1 − x1 the minimum solves a
+		// cubic.
 		{"Rosenbrock on a line", rosenbrock, Polytope{Lower: constant(2, 0), Upper: constant(2, 1),
 			A: [][]float64{{1, 1}}, B: []float64{1}, C: [][]float64{{1, -2}}, D: []float64{0}}, []float64{.1, .9},
 			[]float64{0.61879561907, 0.38120438093}},
@@ -130,8 +131,8 @@ func TestKnownMinima(t *testing.T) {
 	}
 }
 
-// TestSearchProperties: on random polytopes and non-convex functions the result is feasible, stationary, and no worse
-// than the start; f is only ever evaluated inside.
+// TestSearchProperties: on random polytopes and non-convex functions the result is feasible,
+// stationary, and no worse than the start; f is only ever evaluated inside.
 func TestSearchProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, z := drawPolytope(t)
@@ -181,7 +182,8 @@ func TestSearchProperties(t *testing.T) {
 	})
 }
 
-// branin has three global minima with value 0.397887; its first coordinate here is wider, so that there are local ones.
+// branin has three global minima with value 0.397887; its first coordinate here is wider, so that
+// there are local ones.
 func branin(x, g []float64) float64 {
 	a, b, c, s, u := 1.0, 5.1/(4*math.Pi*math.Pi), 5/math.Pi, 10.0, 1/(8*math.Pi)
 	q := x[1] - b*x[0]*x[0] + c*x[0] - 6
@@ -200,7 +202,8 @@ func uniform(rng *rand.Rand, lo, up []float64) []float64 {
 	return x
 }
 
-// TestMultiStart: the global minimum is found, the result repeats bit for bit, and no start is better.
+// TestMultiStart: the global minimum is found, the result repeats bit for bit, and no start is
+// better.
 func TestMultiStart(t *testing.T) {
 	lo, up := []float64{-5, 0}, []float64{10, 15}
 	r := mustRegion(t, Box(lo, up))
@@ -240,7 +243,8 @@ func TestMultiStart(t *testing.T) {
 	}
 }
 
-// TestMultiStartEdges: undefined starts are passed over, ties go to the first start, a flat function is no trouble.
+// TestMultiStartEdges: undefined starts are passed over, ties go to the first start, a flat
+// function is no trouble.
 func TestMultiStartEdges(t *testing.T) {
 	r := mustRegion(t, Box(constant(1, 0), constant(1, 1)))
 	ctx := context.Background()

@@ -1,6 +1,6 @@
-// Package pairgp learns from pairwise choices how probably a person prefers one point to another: the classifier of
-// Adachi et al. 2024 (Appendix C), a pair of Gaussian processes on transformed labels (Milios et al. 2018) with
-// skew-symmetric augmentation (Chau et al. 2022).
+// Package pairgp learns from pairwise choices how probably a person prefers one point to another:
+// the classifier of Adachi et al. 2024 (Appendix C), a pair of Gaussian processes on transformed
+// labels (Milios et al. 2018) with skew-symmetric augmentation (Chau et al. 2022).
 //
 // A comparison says that a was chosen and b was not. It gives two rows of data, the pair (a, b)
 // labeled "the first was chosen" and its mirror image (b, a) labeled "the second was chosen". The
@@ -13,8 +13,8 @@
 //
 // # One factor instead of two
 //
-// Mirroring all rows changes the data of class 1 into those of class 0. The kernel does not notice a mirroring, because
-// it has one lengthscale per parameter and not one per coordinate of the pair:
+// Mirroring all rows changes the data of class 1 into those of class 0. The kernel does not notice
+// a mirroring, because it has one lengthscale per parameter and not one per coordinate of the pair:
 //
 //	k((x,x'), (y,y')) = s² exp(−½ Σ_j [(x_j − y_j)² + (x'_j − y'_j)²]/ℓ_j²).
 //
@@ -27,8 +27,8 @@
 //
 // # No sampling
 //
-// The paper draws f₁ and f₀ to average S(h) (Eq. 53). Here [LogisticNormal] gives that average and E[S(h)(1 − S(h))] in
-// closed form, to 1e-11. Both are computed from |E h|, so that
+// The paper draws f₁ and f₀ to average S(h) (Eq. 53). Here [LogisticNormal] gives that average and
+// E[S(h)(1 − S(h))] in closed form, to 1e-11. Both are computed from |E h|, so that
 //
 //	P(x preferred to x') + P(x' preferred to x) = 1 exactly.
 //

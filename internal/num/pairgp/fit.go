@@ -163,7 +163,8 @@ func newObjective(comparisons []Comparison, d int, cfg FitConfig) *objective {
 		bound(math.Log(cfg.Lengthscale.Lower), math.Log(cfg.Lengthscale.Upper))
 	}
 	bound(math.Log(cfg.OutputScale.Lower), math.Log(cfg.OutputScale.Upper))
-	// The best mean is a weighted average of residuals of the targets: it lies between the targets or close by.
+	// The best mean is a weighted average of residuals of the targets: it lies between the targets
+	// or close by.
 	_, _, chosen := Label(true, cfg.AlphaEps)
 	_, _, other := Label(false, cfg.AlphaEps)
 	bound(other-1, chosen+1)
@@ -212,7 +213,8 @@ func (o *objective) eval(theta, grad []float64) float64 {
 	return -v
 }
 
-// logDensity returns ln of the density of p = e^t under l, without what its bounds cut off, and the derivative in t.
+// logDensity returns ln of the density of p = e^t under l, without what its bounds cut off, and the
+// derivative in t.
 func logDensity(l gp.LogNormal, t float64) (value, slope float64) {
 	z := (t - l.Mu) / l.Sigma
 	return -t - math.Log(l.Sigma) - 0.5*math.Log(2*math.Pi) - 0.5*z*z, -1 - z/l.Sigma
@@ -241,7 +243,7 @@ func (o *objective) starts() [][]float64 {
 		}
 		out = append(out, clamp(append(t, math.Log(w.OutputScale), w.Mean)))
 	}
-	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x6475656c)) // the second word only tells this use of the seed from others
+	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x6475656c)) // the second word distinguishes this use of the seed from others
 	for range o.cfg.Starts {
 		t := make([]float64, 0, o.d+2)
 		for range o.d {

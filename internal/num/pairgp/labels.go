@@ -6,14 +6,15 @@ import (
 	"math"
 )
 
-// DefaultAlphaEps is α_ε, the concentration of a class that was not observed (Adachi et al. 2024 use it): small, so
-// that one observation is nearly certain.
+// DefaultAlphaEps is α_ε, the concentration of a class that was not observed (Adachi et al. 2024
+// use it): small, so that one observation is nearly certain.
 const DefaultAlphaEps = 0.01
 
 // ErrData reports comparisons that no model can be built from; the text says which.
 var ErrData = errors.New("unusable comparisons")
 
-// Comparison is one answered choice between two points of d coordinates. An answer "can't tell" is no comparison.
+// Comparison is one answered choice between two points of d coordinates. An answer "can't tell" is
+// no comparison.
 type Comparison struct {
 	Chosen, Other []float64
 }
@@ -34,7 +35,8 @@ func Label(observed bool, eps float64) (alpha, variance, target float64) {
 	return alpha, variance, math.Log(alpha) - variance/2
 }
 
-// validate returns the number d of parameters. It panics on mismatched shapes and reports bad numbers with ErrData.
+// validate returns the number d of parameters. It panics on mismatched shapes and reports bad
+// numbers with ErrData.
 func validate(comparisons []Comparison) (int, error) {
 	if len(comparisons) == 0 {
 		return 0, fmt.Errorf("%w: there are none, at least one is needed", ErrData)

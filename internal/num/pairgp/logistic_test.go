@@ -10,7 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// kolmogorovDensity is the derivative of Kolmogorov's distribution function, by whichever of its two series converges.
+// kolmogorovDensity is the derivative of Kolmogorov's distribution function, by whichever of its
+// two series converges.
 func kolmogorovDensity(k float64) float64 {
 	var sum float64
 	if k < 1 {
@@ -47,7 +48,8 @@ func TestMixtureIsKolmogorovs(t *testing.T) {
 	}
 }
 
-// Against quadrature of the defining integral, over the means and variances a preference takes, to the stated 1e-11.
+// Against quadrature of the defining integral, over the means and variances a preference takes, to
+// the stated 1e-11.
 func TestLogisticNormal(t *testing.T) {
 	for _, variance := range []float64{0, 1e-6, 0.01, 0.3, 1, 5, 20, 100} {
 		for _, mean := range []float64{0, 0.01, 0.5, 1, 2.5, 6, 15, 40} {

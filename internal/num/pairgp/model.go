@@ -15,9 +15,11 @@ var ErrHyper = errors.New("bad preference hyperparameter")
 // kernelName is the kernel of the latent functions, that of Adachi et al. 2024.
 const kernelName = "rbf"
 
-// Hyper are the hyperparameters of a model. They are recorded in events; the JSON names are part of that record.
+// Hyper are the hyperparameters of a model. They are recorded in events; the JSON names are part of
+// that record.
 type Hyper struct {
-	// Lengthscales of the d parameters, in the units of the points, shared by both points of a pair.
+	// Lengthscales of the d parameters, in the units of the points, shared by both points of a
+	// pair.
 	Lengthscales []float64 `json:"lengthscales"`
 	// OutputScale is the prior variance of a latent function, in squared nats.
 	OutputScale float64 `json:"output_scale"`
@@ -80,8 +82,8 @@ type Model struct {
 	latent      *gp.GP // f₁ over pairs; f₀(x, x') is its value at (x', x)
 }
 
-// New returns the posterior. The comparisons' points are copied. It fails with ErrData, ErrHyper, or
-// gp.ErrNotPositiveDefinite.
+// New returns the posterior. The comparisons' points are copied. It fails with ErrData, ErrHyper,
+// or gp.ErrNotPositiveDefinite.
 func New(comparisons []Comparison, h Hyper) (*Model, error) {
 	d, err := validate(comparisons)
 	if err != nil {
@@ -110,7 +112,8 @@ func (m *Model) Hyper() Hyper {
 	return h
 }
 
-// Comparisons returns the comparisons the model was built from, in their order. They must not be changed.
+// Comparisons returns the comparisons the model was built from, in their order. They must not be
+// changed.
 func (m *Model) Comparisons() []Comparison { return m.comparisons }
 
 // Dim returns the number d of parameters.
@@ -119,10 +122,12 @@ func (m *Model) Dim() int { return len(m.hyper.Lengthscales) }
 // Jitter returns what had to be added to the covariance matrix's diagonal, mostly 0.
 func (m *Model) Jitter() float64 { return m.latent.Jitter() }
 
-// LogMarginal returns the log marginal likelihood of the augmented labels of one class; that of the other is equal.
+// LogMarginal returns the log marginal likelihood of the augmented labels of one class; that of the
+// other is equal.
 func (m *Model) LogMarginal() float64 { return m.latent.LogMarginal() }
 
-// Preference is what is believed about g(x, x') = S(h(x, x')), the probability that x is preferred to x'.
+// Preference is what is believed about g(x, x') = S(h(x, x')), the probability that x is preferred
+// to x'.
 type Preference struct {
 	// Mean is E[g], the probability itself (Adachi et al. 2024, Eq. 53).
 	Mean float64
@@ -143,8 +148,8 @@ func preference(mean, variance float64) Preference {
 // Prior returns the preference far from all comparisons: its mean is ½.
 func (m *Model) Prior() Preference { return preference(0, 2*m.hyper.OutputScale) }
 
-// Predictor evaluates the posterior without allocating. It is a workspace: one goroutine uses it at a time; different
-// ones may share the Model.
+// Predictor evaluates the posterior without allocating. It is a workspace: one goroutine uses it at
+// a time; different ones may share the Model.
 type Predictor struct {
 	d         int
 	latent    *gp.Predictor

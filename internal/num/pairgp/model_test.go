@@ -55,8 +55,8 @@ func mustNew(t testing.TB, c []Comparison, h Hyper) *Model {
 	return m
 }
 
-// The law of the package: what is believed about (x, x') is what is believed about (x', x) seen from the other side, to
-// the last bit, for any data and hyperparameters.
+// The law of the package: what is believed about (x, x') is what is believed about (x', x) seen
+// from the other side, to the last bit, for any data and hyperparameters.
 func TestSkewSymmetryIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 4).Draw(t, "d")
@@ -92,8 +92,8 @@ func TestSkewSymmetryIsExact(t *testing.T) {
 	})
 }
 
-// The mirror stands for the second class: a regression of its own on the labels of class 0 gives the same posterior and
-// the same marginal likelihood.
+// The mirror stands for the second class: a regression of its own on the labels of class 0 gives
+// the same posterior and the same marginal likelihood.
 func TestMirrorIsTheOtherClass(t *testing.T) {
 	c := choices(15, 2, 1, 0.3, bump)
 	m := mustNew(t, c, testHyper)
@@ -125,7 +125,8 @@ func TestMirrorIsTheOtherClass(t *testing.T) {
 	}
 }
 
-// What the paper samples (Eq. 53), sampled: the average of the softmax of independent draws of f₁ and f₀.
+// What the paper samples (Eq. 53), sampled: the average of the softmax of independent draws of f₁
+// and f₀.
 func TestPreferenceAgainstMonteCarlo(t *testing.T) {
 	m := mustNew(t, choices(12, 2, 2, 0.3, bump), testHyper)
 	rng := rand.New(rand.NewPCG(11, 11))
@@ -190,7 +191,8 @@ func TestFitGradient(t *testing.T) {
 	}
 }
 
-// A fit finds which parameter the person looks at, is the same each time, and survives its JSON to the last bit.
+// A fit finds which parameter the person looks at, is the same each time, and survives its JSON to
+// the last bit.
 func TestFit(t *testing.T) {
 	c := choices(60, 2, 9, 0.05, func(x []float64) float64 { return math.Sin(4 * x[0]) })
 	res, err := Fit(context.Background(), c, FitConfig{Seed: 1})

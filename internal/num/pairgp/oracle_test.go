@@ -56,9 +56,9 @@ func TestOracleLabels(t *testing.T) {
 	}
 }
 
-// Oracle e, block link: scores of a logistic preference between values of one Gaussian process, integrated over the
-// opponent, to its 1e-8. It tests the closed forms of E[S(h)] and E[S(h)(1 − S(h))]. The probit column is the same with
-// the link Φ, whose average is Φ(mean/√(1 + variance)).
+// Oracle e, block link: scores of a logistic preference between values of one Gaussian process,
+// integrated over the opponent, to its 1e-8. It tests the closed forms of E[S(h)] and E[S(h)(1 −
+// S(h))]. The probit column is the same with the link Φ, whose average is Φ(mean/√(1 + variance)).
 func TestOracleLink(t *testing.T) {
 	var o struct {
 		Inputs struct {

@@ -1,4 +1,5 @@
-// Package pref learns a utility function from duels: somebody compared two designs and preferred one of them.
+// Package pref learns a utility function from duels: somebody compared two designs and preferred
+// one of them.
 //
 // The utility f has a zero-mean Gaussian process prior with a kernel of package kernel and is
 // maximized. Duel k says that design w was preferred to design l; with z_k = a_k·f(w) − b_k·f(l)
@@ -11,6 +12,7 @@
 // different λ the logistic form divides each utility by its own scale, so that adding a constant to
 // f changes it: f has to stay zero-mean.
 //
-// All posteriors of f here are Gaussian and of one form, Posterior, whichever approximation made them. Everything is a
-// pure function of its arguments: no clock, no global randomness, a fixed order in every sum.
+// All posteriors of f here are Gaussian and of one form, Posterior, whichever approximation made
+// them. Everything is a pure function of its arguments: no clock, no global randomness, a fixed
+// order in every sum.
 package pref

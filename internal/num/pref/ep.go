@@ -46,7 +46,8 @@ type EPResult struct {
 	Mean, Var []float64
 	// LogEvidence approximates the log marginal likelihood of the duels, ln P(v < 0), natural log.
 	LogEvidence float64
-	// Sweeps is how many sweeps it took, Change what the last one changed, in the units of EPConfig.Tol.
+	// Sweeps is how many sweeps it took, Change what the last one changed, in the units of
+	// EPConfig.Tol.
 	Sweeps int
 	Change float64
 	// Damping is the damping the last sweep was made with.
@@ -69,8 +70,8 @@ func (e *EPError) Error() string {
 		e.Sweeps, e.Change, e.Tol, e.Damping)
 }
 
-// EP returns the posterior by expectation propagation on the noisy differences of the utility, v_k = (f + ε)(loser) −
-// (f + ε)(winner) < 0, for the probit link (Sinaga et al. 2026, App. D):
+// EP returns the posterior by expectation propagation on the noisy differences of the utility, v_k
+// = (f + ε)(loser) − (f + ε)(winner) < 0, for the probit link (Sinaga et al. 2026, App. D):
 //
 //	p(v | v < 0) ∝ N(v | 0, Σ) ∏ 1(v_k < 0) ≈ N(v | 0, Σ) ∏ N(v_k | μ̃_k, σ̃_k²),
 //	mean(x) = k_v(x) (Σ + Σ̃)⁻¹ μ̃,    cov(x,x') = k(x,x') − k_v(x) (Σ + Σ̃)⁻¹ k_v(x')ᵀ   (Eq. S38, S39),
@@ -78,10 +79,10 @@ func (e *EPError) Error() string {
 // where Σ is the prior covariance of v, each judgment of a design with a noise of its own, and
 // k_v(x) that of f(x) and v.
 //
-// The sites are updated one after the other, in the order of the duels, and the factorization is made afresh after each
-// sweep. That costs more a sweep than updating all sites at once, which needs the diagonal of Σ̂ only, but it settles
-// without damping; and as the truncation is log-concave, no site gets a negative variance. A sweep is O(n³), n duels:
-// O(n²) a site.
+// The sites are updated one after the other, in the order of the duels, and the factorization is
+// made afresh after each sweep. That costs more a sweep than updating all sites at once, which
+// needs the diagonal of Σ̂ only, but it settles without damping; and as the truncation is
+// log-concave, no site gets a negative variance. A sweep is O(n³), n duels: O(n²) a site.
 //
 // It fails with ErrDuels, ErrLink, ErrProbitOnly for the logistic link, gp.ErrNotPositiveDefinite,
 // an *EPError where the sites do not settle, or the context's error, wrapped.

@@ -19,8 +19,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// duelOracle is oracle j: six duels of oracle b, what expectation propagation and fixed differences give, and the exact
-// moments by rejection sampling (152,715 accepted draws).
+// duelOracle is oracle j: six duels of oracle b, what expectation propagation and fixed differences
+// give, and the exact moments by rejection sampling (152,715 accepted draws).
 type duelOracle struct {
 	duels  Duels
 	kernel kernel.Kernel
@@ -187,7 +187,8 @@ func TestEPOracle(t *testing.T) {
 	wantNear(t, "posterior mean", mean, want.PostMean, 1e-8)
 	wantNear(t, "posterior variance", variance, want.PostVar, 1e-8)
 
-	// The exact values: three standard errors of the sampling, and what the approximation costs on this problem.
+	// The exact values: three standard errors of the sampling, and what the approximation costs on
+	// this problem.
 	wantNear(t, "exact log evidence", []float64{r.LogEvidence}, []float64{want.ExactLogZ}, 0.02)
 	wantNear(t, "exact mean of v", r.Mean, want.TruncMean, 0.01)
 	wantNear(t, "exact posterior mean", mean, want.TrueMean, 0.005)
@@ -234,7 +235,8 @@ func TestEPIsExactForOneDuel(t *testing.T) {
 	wantNear(t, "utility", []float64{winner, loser}, []float64{gain, -gain}, 1e-12)
 }
 
-// The fixed point depends neither on the order of the duels nor on whether equal designs were merged.
+// The fixed point depends neither on the order of the duels nor on whether equal designs were
+// merged.
 func TestEPInvariance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 12).Draw(t, "n")

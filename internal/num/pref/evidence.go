@@ -119,10 +119,11 @@ func newEvidence(duels Duels, link Link, kernelName string) (*evidence, error) {
 // forget makes the next evaluation independent of earlier ones.
 func (e *evidence) forget() { clear(e.u) }
 
-// eval returns the log evidence and, if g is not nil, its gradient. The hyperparameters are taken to be valid.
+// eval returns the log evidence and, if g is not nil, its gradient. The hyperparameters are taken
+// to be valid.
 //
-// With G = ½uuᵀ − ½R + sym(q uᵀ) every derivative is tr(G ∂A) = tr(BᵀGB ∂K). The last term is the movement of the mode,
-// ∂z = (I − AR) ∂A u, times the derivative of −½ ln det(I + WA) in z,
+// With G = ½uuᵀ − ½R + sym(q uᵀ) every derivative is tr(G ∂A) = tr(BᵀGB ∂K). The last term is the
+// movement of the mode, ∂z = (I − AR) ∂A u, times the derivative of −½ ln det(I + WA) in z,
 //
 //	s_i = ½ [(A⁻¹ + W)⁻¹]_ii ∂³log p/∂z_i³,    q = (I − RA) s.
 func (e *evidence) eval(ctx context.Context, h Hyper, g *evidenceGradient) (float64, error) {

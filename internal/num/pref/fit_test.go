@@ -16,7 +16,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
-// TestEvidenceGradient against central differences, which feel the search for the mode at every shifted hyperparameter.
+// TestEvidenceGradient against central differences, which feel the search for the mode at every
+// shifted hyperparameter.
 func TestEvidenceGradient(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -61,7 +62,8 @@ func mustFit(t *testing.T, duels Duels, cfg FitConfig) FitResult {
 	return res
 }
 
-// TestFitIsTheMaximum: no lengthscale on a grid over the bounds has a higher evidence, under both links.
+// TestFitIsTheMaximum: no lengthscale on a grid over the bounds has a higher evidence, under both
+// links.
 func TestFitIsTheMaximum(t *testing.T) {
 	for _, link := range []Link{Probit, Logistic} {
 		duels := synthetic(t, 60, 2, 5)
@@ -83,8 +85,8 @@ func TestFitIsTheMaximum(t *testing.T) {
 	}
 }
 
-// TestFitLearnsWhatMatters: utilities drawn with lengthscales 0.25 and 1 are told apart, and the third dimension, which
-// does not matter, is put at the upper bound or near it.
+// TestFitLearnsWhatMatters: utilities drawn with lengthscales 0.25 and 1 are told apart, and the
+// third dimension, which does not matter, is put at the upper bound or near it.
 func TestFitLearnsWhatMatters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	var winners, losers [][]float64
@@ -154,7 +156,8 @@ func TestFitRepeats(t *testing.T) {
 	}
 }
 
-// TestFitSettings: bounds hold exactly, equal ones fix the lengthscale; a prior pulls; a free output scale fits better.
+// TestFitSettings: bounds hold exactly, equal ones fix the lengthscale; a prior pulls; a free
+// output scale fits better.
 func TestFitSettings(t *testing.T) {
 	duels := synthetic(t, 40, 2, 4)
 	plain := mustFit(t, duels, FitConfig{})

@@ -154,7 +154,8 @@ func notPositiveDefinite(n int) error {
 		n, gp.ErrNotPositiveDefinite)
 }
 
-// gibbsSweep draws every v_j in turn from its conditional given the others and v_j < 0, for v ~ N(0, P⁻¹).
+// gibbsSweep draws every v_j in turn from its conditional given the others and v_j < 0, for v ~
+// N(0, P⁻¹).
 func gibbsSweep(v, precision []float64, rng *rand.Rand) {
 	n := len(v)
 	for j := range n {

@@ -68,7 +68,8 @@ func TestHallucinationsMixToThePosterior(t *testing.T) {
 	}
 }
 
-// The sampler has the moments of the truncated normal, from where truncation hardly matters to far in the tail.
+// The sampler has the moments of the truncated normal, from where truncation hardly matters to far
+// in the tail.
 func TestNegativeNormal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 0))
 	const draws, sd = 100_000, 0.5
@@ -174,7 +175,8 @@ func TestHallucinationMixes(t *testing.T) {
 	t.Logf("mean distance %.3f, mean square %.3f", mean, square)
 }
 
-// Equal seeds give equal bits, other seeds other draws; and the draw alone gives the posterior back, bit for bit.
+// Equal seeds give equal bits, other seeds other draws; and the draw alone gives the posterior
+// back, bit for bit.
 func TestHallucinationIsReproducible(t *testing.T) {
 	d, k := randomDuels(40, 3, 0.1, 2), mustKernel(t, 3, 0.5)
 	draw := func(seed uint64) *Hallucination {

@@ -14,15 +14,16 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// ErrNotConverged reports that the most probable utility could not be found to the accuracy asked for. The posterior is
-// log-concave and has one maximum, so this is rounding: a noise that is smaller by many orders of magnitude than the
-// utility's output scale. A larger noise helps.
+// ErrNotConverged reports that the most probable utility could not be found to the accuracy asked
+// for. The posterior is log-concave and has one maximum, so this is rounding: a noise that is
+// smaller by many orders of magnitude than the utility's output scale. A larger noise helps.
 var ErrNotConverged = errors.New("the most probable utility was not found")
 
 const (
 	defaultNewton = 100
-	// A Newton decrement is the distance to the maximum in posterior standard deviations. The search ends below
-	// decrementGoal, or below decrementLimit where rounding keeps it from falling further.
+	// A Newton decrement is the distance to the maximum in posterior standard deviations. The
+	// search ends below decrementGoal, or below decrementLimit where rounding keeps it from falling
+	// further.
 	decrementGoal  = 1e-10
 	decrementLimit = 1e-6
 )
@@ -38,10 +39,12 @@ type LaplaceResult struct {
 	Posterior *Posterior
 	// Mode is the most probable f at the m designs.
 	Mode []float64
-	// LogEvidence is the approximate log marginal likelihood of the duels (Sinaga et al. 2026, Eq. S15), natural log.
+	// LogEvidence is the approximate log marginal likelihood of the duels (Sinaga et al. 2026, Eq.
+	// S15), natural log.
 	LogEvidence float64
 	Iterations  int // Newton steps
-	// Decrement bounds the distance of Mode from the true maximum, in posterior standard deviations.
+	// Decrement bounds the distance of Mode from the true maximum, in posterior standard
+	// deviations.
 	Decrement float64
 	// Jitter is what had to be added to the diagonal of the factored matrix, mostly 0.
 	Jitter float64
@@ -59,7 +62,8 @@ type LaplaceResult struct {
 //
 //	(K + Λ⁻¹)⁻¹ = BᵀRB,   R = W^½ (I + W^½AW^½)⁻¹ W^½.
 //
-// Neither K nor Λ is inverted or factored; the only matrix that is has no eigenvalue below 1. Cost: O(n³ + nm²).
+// Neither K nor Λ is inverted or factored; the only matrix that is has no eigenvalue below 1. Cost:
+// O(n³ + nm²).
 //
 // Without duels the result is the prior. It fails with ErrLink, ErrDuels, ErrNotConverged, or the
 // context's error, wrapped. A design whose number of coordinates is not the kernel's panics.
@@ -173,8 +177,8 @@ func (s *solver) fillCov() {
 	}
 }
 
-// solve finds the mode for the current K, from the u of the last call if that is better than 0. It leaves u, z, slope,
-// rootW and factor there, and returns the number of Newton steps.
+// solve finds the mode for the current K, from the u of the last call if that is better than 0. It
+// leaves u, z, slope, rootW and factor there, and returns the number of Newton steps.
 func (s *solver) solve(ctx context.Context, maxIterations int) (int, error) {
 	if maxIterations == 0 {
 		maxIterations = defaultNewton
@@ -207,7 +211,8 @@ func (s *solver) solve(ctx context.Context, maxIterations int) (int, error) {
 		}
 		last = s.decrement
 		if last <= decrementLimit {
-			// A step changes the log density by less than its rounding: nothing to compare any more.
+			// A step changes the log density by less than its rounding: nothing to compare any
+			// more.
 			axpy(s.u, 1, s.du)
 		} else if !s.lineSearch(psi) {
 			return 0, fmt.Errorf("%w: no step of Newton's method improves it", ErrNotConverged)
@@ -244,7 +249,8 @@ func (l Link) curvature(z, slope float64) float64 {
 	return slope * (slope + z)
 }
 
-// skew returns d³ log p/dz³ divided by curvature, given the slope at z. The quotient stays finite where both vanish.
+// skew returns d³ log p/dz³ divided by curvature, given the slope at z. The quotient stays finite
+// where both vanish.
 func (l Link) skew(z, slope float64) float64 {
 	if l == Logistic {
 		return special.Logistic(z) - slope
@@ -252,8 +258,8 @@ func (l Link) skew(z, slope float64) float64 {
 	return 2*slope + z - 1/(slope+z)
 }
 
-// newton sets factor, the Newton step du with dz = A·du, and the decrement. With r = slope − u, the gradient of
-// Ψ(u) = log p(duels | z) − ½uᵀAu is Ar, and its Hessian −A(I + WA):
+// newton sets factor, the Newton step du with dz = A·du, and the decrement. With r = slope − u, the
+// gradient of Ψ(u) = log p(duels | z) − ½uᵀAu is Ar, and its Hessian −A(I + WA):
 //
 //	du = (I + WA)⁻¹ r = r − W^½ (I + W^½AW^½)⁻¹ W^½ A r,   decrement² = rᵀA·du.
 func (s *solver) newton() error {
@@ -338,8 +344,8 @@ func (s *solver) lineSearch(psi float64) bool {
 	return false
 }
 
-// logEvidence is Ψ − ½ ln det(I + KΛ) at the mode (Sinaga et al. 2026, Eq. S15); det(I + KΛ) = det(I + W^½AW^½). To be
-// called before invert overwrites the factor.
+// logEvidence is Ψ − ½ ln det(I + KΛ) at the mode (Sinaga et al. 2026, Eq. S15); det(I + KΛ) =
+// det(I + W^½AW^½). To be called before invert overwrites the factor.
 func (s *solver) logEvidence() float64 {
 	v := s.logLik - 0.5*dot(s.u, s.z)
 	for i := range s.n {

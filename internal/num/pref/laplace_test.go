@@ -170,7 +170,8 @@ func sameMoments(a, b Moments, tol float64) bool {
 		agree(a.VarY, b.VarY, tol) && agree(a.Cov, b.Cov, tol)
 }
 
-// TestOneMaximum: the posterior is log-concave, so Newton's method ends at one point from wherever it begins.
+// TestOneMaximum: the posterior is log-concave, so Newton's method ends at one point from wherever
+// it begins.
 func TestOneMaximum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -181,7 +182,8 @@ func TestOneMaximum(t *testing.T) {
 		}
 		z, psi := slices.Clone(s.z), s.logLik-0.5*dot(s.u, s.z)
 		for i := range s.u {
-			// A posteriori 0 < u < 1. What is worse than u = 0 is not searched from, so this also tests that fall-back.
+			// A posteriori 0 < u < 1. What is worse than u = 0 is not searched from, so this also
+			// tests that fall-back.
 			s.u[i] = rapid.Float64Range(-1, 2).Draw(t, "u")
 		}
 		if _, err := s.solve(ctx, 0); err != nil {
@@ -198,8 +200,9 @@ func TestOneMaximum(t *testing.T) {
 	})
 }
 
-// TestSymmetries: with winners and losers exchanged the mean changes its sign and nothing else does; the order of the
-// duels does not matter; nor does it whether equal designs are one or several.
+// TestSymmetries: with winners and losers exchanged the mean changes its sign and nothing else
+// does; the order of the duels does not matter; nor does it whether equal designs are one or
+// several.
 func TestSymmetries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -323,7 +326,8 @@ func winGiven(link Link, f, g, noiseF, noiseG float64) float64 {
 	return special.NormalCDF((f - g) / math.Sqrt(noiseF+noiseG))
 }
 
-// TestNoDuels: without data the posterior is the prior and the evidence is 1, with or without designs.
+// TestNoDuels: without data the posterior is the prior and the evidence is 1, with or without
+// designs.
 func TestNoDuels(t *testing.T) {
 	k, err := kernel.New("matern52", []float64{.4, .6}, 1.5)
 	if err != nil {

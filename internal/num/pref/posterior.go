@@ -11,11 +11,13 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// Posterior is a Gaussian posterior of the utility f given duels, of the form that all approximations share:
+// Posterior is a Gaussian posterior of the utility f given duels, of the form that all
+// approximations share:
 //
 //	mean(x) = k(x,X)·w,    cov(x,x') = k(x,x') − k(x,X)·C·k(X,x'),
 //
-// with m designs X, a vector w and a symmetric positive semidefinite C. It is immutable and safe for concurrent use.
+// with m designs X, a vector w and a symmetric positive semidefinite C. It is immutable and safe
+// for concurrent use.
 type Posterior struct {
 	kernel      kernel.Kernel
 	outputScale float64
@@ -99,8 +101,8 @@ func (m Moments) Difference() (mean, variance float64) {
 	return m.MeanX - m.MeanY, max(m.VarX+m.VarY-2*m.Cov, 0)
 }
 
-// PairGrad holds the derivatives of Moments, slices of d values: each of the two means and variances depends on its own
-// point only, the covariance on both.
+// PairGrad holds the derivatives of Moments, slices of d values: each of the two means and
+// variances depends on its own point only, the covariance on both.
 type PairGrad struct {
 	MeanX, MeanY []float64
 	VarX, VarY   []float64
@@ -143,14 +145,16 @@ func (p *Posterior) NewPredictor() *Predictor {
 	}
 }
 
-// Posterior returns the posterior mean and standard deviation of f(x), the noise of a judgment not included.
+// Posterior returns the posterior mean and standard deviation of f(x), the noise of a judgment not
+// included.
 func (q *Predictor) Posterior(x []float64) (mean, sd float64) {
 	mean, variance := q.fill(&q.x, x, false)
 	return mean, math.Sqrt(max(variance, 0))
 }
 
-// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with respect to the d coordinates of x. Where
-// the standard deviation vanishes to rounding it has no derivative, and dsd is 0.
+// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with respect to the d
+// coordinates of x. Where the standard deviation vanishes to rounding it has no derivative, and dsd
+// is 0.
 func (q *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	checkGrad(q.p.Dim(), dmean, dsd)
 	mean, variance := q.fill(&q.x, x, true)

@@ -9,7 +9,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Link is how a difference of utilities becomes a probability to win. The names are recorded in events.
+// Link is how a difference of utilities becomes a probability to win. The names are recorded in
+// events.
 type Link string
 
 // The links; see the package's documentation for their formulas.
@@ -58,8 +59,8 @@ type Duels struct {
 	X [][]float64 // m designs of d coordinates
 	// Winner and Loser hold the indices into X of the two designs of each of the n duels.
 	Winner, Loser []int
-	// Noise holds the noise of the person's judgment at each of the m designs, positive: the variance σ²(x) under
-	// Probit, the scale λ(x) under Logistic.
+	// Noise holds the noise of the person's judgment at each of the m designs, positive: the
+	// variance σ²(x) under Probit, the scale λ(x) under Logistic.
 	Noise []float64
 }
 
@@ -96,7 +97,8 @@ func NewDuels(winners, losers [][]float64, noise func(x []float64) float64) (Due
 // Len returns n, the number of comparisons.
 func (d Duels) Len() int { return len(d.Winner) }
 
-// Validate panics on mismatched shapes and reports bad numbers with ErrDuels. No duel at all is no fault.
+// Validate panics on mismatched shapes and reports bad numbers with ErrDuels. No duel at all is no
+// fault.
 func (d Duels) Validate() error {
 	if len(d.Winner) != len(d.Loser) || len(d.Noise) != len(d.X) {
 		panic(fmt.Sprintf("pref: %d winners, %d losers, %d designs, %d noise values",

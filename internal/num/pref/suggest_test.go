@@ -203,8 +203,9 @@ func (s *suggestion) one(p *pref.Posterior, rule string) optimize.Func {
 	}
 }
 
-// A search starts from sobolStarts Sobol points and the designs compared so far, and for a pair from the
-// pairBest·(pairBest − 1)/2 pairs of the pairBest best of those; it follows localSearches of the starts down.
+// A search starts from sobolStarts Sobol points and the designs compared so far, and for a pair
+// from the pairBest·(pairBest − 1)/2 pairs of the pairBest best of those; it follows localSearches
+// of the starts down.
 //
 // On 200 campaigns of fresh seeds, harder than those of TestSearchBudget (anchors of width 0.12,
 // lengthscales 0.4, 1 and 2.5 times as long), RAEUBO, RAHBO and ANPEI were always within 1 % of the
@@ -325,9 +326,10 @@ func TestSuggestionGradients(t *testing.T) {
 	}
 }
 
-// The budgets find the best acquisition value known to within 1 %, on campaigns of different lengths and both kinds of
-// duels. The best known is the better of the search itself and one that is an order of magnitude larger and, for pairs,
-// starts from Sobol points of all 2d coordinates, so that it shares no start with it.
+// The budgets find the best acquisition value known to within 1 %, on campaigns of different
+// lengths and both kinds of duels. The best known is the better of the search itself and one that
+// is an order of magnitude larger and, for pairs, starts from Sobol points of all 2d coordinates,
+// so that it shares no start with it.
 func TestSearchBudget(t *testing.T) {
 	for _, rule := range []string{"EUBO", "RAEUBO", "RAHBO", "ANPEI"} {
 		t.Run(rule, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 // link, the noise of the judgment at the two designs (a variance or a scale, see Duels) and the
 // uncertainty of f both included.
 //
-// With z = a·f(x) − b·f(y) ~ N(μ, s²) it is E[Φ(z)] = Φ(μ/√(1 + s²)) for Probit, in closed form, and E[1/(1 + e^(−z))]
-// for Logistic, by quadrature to about 1e-15 absolute.
+// With z = a·f(x) − b·f(y) ~ N(μ, s²) it is E[Φ(z)] = Φ(μ/√(1 + s²)) for Probit, in closed form,
+// and E[1/(1 + e^(−z))] for Logistic, by quadrature to about 1e-15 absolute.
 func (q *Predictor) WinProbability(link Link, x, y []float64, noiseX, noiseY float64) float64 {
 	return q.Pair(x, y).WinProbability(link, noiseX, noiseY)
 }

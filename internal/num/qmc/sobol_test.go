@@ -42,8 +42,9 @@ func sequences(t *testing.T, dim int, seed uint64) map[string]*Sobol {
 	return map[string]*Sobol{"plain": plain, "scrambled": scrambled}
 }
 
-// Every coordinate is a (0, 1)-sequence in base 2: each block of 2^m points from a multiple of 2^m on has exactly one
-// point in each of the 2^m equal intervals, plain and scrambled, in all dimensions of the table.
+// Every coordinate is a (0, 1)-sequence in base 2: each block of 2^m points from a multiple of 2^m
+// on has exactly one point in each of the 2^m equal intervals, plain and scrambled, in all
+// dimensions of the table.
 func TestEveryCoordinateIsANet(t *testing.T) {
 	for name, s := range sequences(t, MaxDim, 7) {
 		for m := 0; m <= 9; m++ {
@@ -126,8 +127,9 @@ func TestSeekIsNext(t *testing.T) {
 	})
 }
 
-// Scrambling changes the points with the seed, and over seeds each point is uniform: the mean of the first point over
-// 4,000 seeds is within 5 standard errors of ½, and so is the mean of its square of ⅓.
+// Scrambling changes the points with the seed, and over seeds each point is uniform: the mean of
+// the first point over 4,000 seeds is within 5 standard errors of ½, and so is the mean of its
+// square of ⅓.
 func TestScrambleIsUniform(t *testing.T) {
 	const seeds = 4000
 	var sum, square float64

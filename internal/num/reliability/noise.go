@@ -5,11 +5,12 @@ import (
 	"math"
 )
 
-// DefaultStrength is Map's default strength: noise falls to e⁻⁴ ≈ 2 % of its level at the densest anchor.
+// DefaultStrength is Map's default strength: noise falls to e⁻⁴ ≈ 2 % of its level at the densest
+// anchor.
 const DefaultStrength = 4
 
-// floor is the smallest noise in units of the level. A duel almost without noise has a likelihood that no approximation
-// can work with; e^(−DefaultStrength) is far above this.
+// floor is the smallest noise in units of the level. A duel almost without noise has a likelihood
+// that no approximation can work with; e^(−DefaultStrength) is far above this.
 const floor = 1e-4
 
 // Config says how a Map is made. The zero value means the defaults.
@@ -50,7 +51,8 @@ type Map struct {
 	scale   float64  // the exponent is −scale·S(x)
 }
 
-// NewMap returns the map of the anchors. They are kept, not copied, and must not change. It fails with ErrAnchors.
+// NewMap returns the map of the anchors. They are kept, not copied, and must not change. It fails
+// with ErrAnchors.
 func NewMap(anchors [][]float64, cfg Config) (*Map, error) {
 	if cfg.Level == 0 {
 		cfg.Level = 1

@@ -15,7 +15,8 @@ import (
 // ErrAnchors reports anchors or a bandwidth that no density can be made from; the text says which.
 var ErrAnchors = errors.New("unusable anchors")
 
-// Density is a kernel density estimate of the anchors with an isotropic Gaussian kernel of one bandwidth h,
+// Density is a kernel density estimate of the anchors with an isotropic Gaussian kernel of one
+// bandwidth h,
 //
 //	q̂(x) = 1/(n h^d (2π)^(d/2)) Σ_i exp(−‖x − a_i‖²/(2h²))
 //

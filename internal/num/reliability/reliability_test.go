@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOracle compares densities, likelihoods and noise with values computed independently, to 1e-10; the bandwidth to
-// 1e-8: the tolerances the file states.
+// TestOracle compares densities, likelihoods and noise with values computed independently, to
+// 1e-10; the bandwidth to 1e-8: the tolerances the file states.
 func TestOracle(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "oracles", "g_kde_loo.json"))
 	if err != nil {

@@ -10,8 +10,9 @@
 //	B_S(x) = (k_S(X, X) + λ_S I)⁻¹ k_S(X, x),
 //	ν_mean(S) = B_Sᵀ f̃,   ν_sd(S) = √(B_Sᵀ K̃ B_S),   ν_ucb(S) = ν_mean(S) + √β ν_sd(S),
 //
-// with k_S the model's kernel over the parameters in S, of unit variance; for the RBF kernel it is the product of the
-// paper. The Shapley value of parameter j is its average contribution over all orders of arrival,
+// with k_S the model's kernel over the parameters in S, of unit variance; for the RBF kernel it is
+// the product of the paper. The Shapley value of parameter j is its average contribution over all
+// orders of arrival,
 //
 //	φ_j = Σ_{S ∌ j} (|S|! (d−|S|−1)! / d!) (ν(S ∪ j) − ν(S)),
 //
@@ -31,5 +32,6 @@
 // posterior's own at x, and a parameter that leads away from the data is said to do so. The price:
 // a point put together from two need not satisfy the constraints of the space.
 //
-// Maximization or minimization does not matter here. Everything is a pure function of its arguments.
+// Maximization or minimization does not matter here. Everything is a pure function of its
+// arguments.
 package shapley

@@ -9,7 +9,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/shapley"
 )
 
-// What made the prediction high: the first parameter, which rises, or the second, which does nothing.
+// What made the prediction high: the first parameter, which rises, or the second, which does
+// nothing.
 func ExampleExplainer_Explain() {
 	sequence, err := qmc.New(2)
 	if err != nil {

@@ -29,7 +29,8 @@ func (e *Explainer) replaced(ctx context.Context, points [][]float64, beta float
 			return nil, fmt.Errorf("explanation cancelled after %d of %d coalitions: %w",
 				coalition, 1<<players, context.Cause(ctx))
 		}
-		// Two mixed points differ where neither takes x: their covariance is the same whatever x is.
+		// Two mixed points differ where neither takes x: their covariance is the same whatever x
+		// is.
 		copy(distance, apart[players])
 		size := 0
 		for j := range players {
@@ -108,7 +109,8 @@ func (e *Explainer) apart() [][]float64 {
 	return all
 }
 
-// together is the average covariance of n points at the given squared distances of the pairs, which it overwrites.
+// together is the average covariance of n points at the given squared distances of the pairs, which
+// it overwrites.
 func (e *Explainer) together(distance []float64) float64 {
 	scale, n := e.model.Kernel().OutputScale(), float64(len(e.x))
 	e.family.Fill(distance, distance, scale)

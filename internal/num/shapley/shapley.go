@@ -15,7 +15,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// MaxPlayers is the largest number of players: 2^10 coalitions, each a linear system of n equations.
+// MaxPlayers is the largest number of players: 2^10 coalitions, each a linear system of n
+// equations.
 const MaxPlayers = 10
 
 // PlayersError reports more players than MaxPlayers.
@@ -38,8 +39,9 @@ const DefaultRegularization = 1e-4
 
 // Config says how to explain. The zero value means the defaults.
 type Config struct {
-	// Groups are the players, each a set of dimensions that arrive together; default every dimension on its own. No
-	// dimension is in two groups. One that is in none is never known, and nothing is attributed to it.
+	// Groups are the players, each a set of dimensions that arrive together; default every
+	// dimension on its own. No dimension is in two groups. One that is in none is never known, and
+	// nothing is attributed to it.
 	Groups [][]int
 	// Regularization is λ_S divided by the number n of points; default DefaultRegularization.
 	Regularization float64
@@ -54,7 +56,8 @@ type Config struct {
 
 // Values are the contributions of the players to one quantity, in its unit.
 type Values struct {
-	// Phi holds the Shapley value of each player, in the order of the groups. They add up to Full − Base.
+	// Phi holds the Shapley value of each player, in the order of the groups. They add up to Full −
+	// Base.
 	Phi []float64 `json:"phi"`
 	// Base is ν(none), Full is ν(all).
 	Base float64 `json:"base"`
@@ -66,13 +69,14 @@ type Explanation struct {
 	Mean Values `json:"mean"` // of the posterior mean
 	SD   Values `json:"sd"`   // of the posterior standard deviation
 	UCB  Values `json:"ucb"`  // of the upper confidence bound
-	// MeanSD is the standard deviation of each value in Mean.Phi that comes from not knowing f: those values are linear
-	// in f, so that they are a Gaussian vector themselves (Chau et al. 2023).
+	// MeanSD is the standard deviation of each value in Mean.Phi that comes from not knowing f:
+	// those values are linear in f, so that they are a Gaussian vector themselves (Chau et al.
+	// 2023).
 	MeanSD []float64 `json:"mean_sd"`
 }
 
-// Explainer explains the predictions of one model. Using it from several goroutines is safe as long as the model is not
-// appended to.
+// Explainer explains the predictions of one model. Using it from several goroutines is safe as long
+// as the model is not appended to.
 type Explainer struct {
 	cfg    Config
 	model  *gp.GP
@@ -83,9 +87,9 @@ type Explainer struct {
 	cov    []float64 // K̃, n×n
 }
 
-// New prepares explanations of g's predictions relative to the points X, n of d coordinates: usually those that g was
-// fitted to, each once. The work grows with n³·2^d; a representative part of many points also does. It fails with a
-// *PlayersError or ErrConfig.
+// New prepares explanations of g's predictions relative to the points X, n of d coordinates:
+// usually those that g was fitted to, each once. The work grows with n³·2^d; a representative part
+// of many points also does. It fails with a *PlayersError or ErrConfig.
 func New(g *gp.GP, X [][]float64, cfg Config) (*Explainer, error) {
 	d := g.Dim()
 	if len(X) == 0 {
@@ -221,7 +225,8 @@ func (e *Explainer) Explain(ctx context.Context, points [][]float64, beta float6
 	return out, nil
 }
 
-// shares returns |S|! (p−|S|−1)! / p! by |S| < p: the probability that exactly S has arrived before a given player.
+// shares returns |S|! (p−|S|−1)! / p! by |S| < p: the probability that exactly S has arrived before
+// a given player.
 func shares(players int) []float64 {
 	out := make([]float64, players)
 	for s := range out {

@@ -26,8 +26,9 @@ func near(t *testing.T, what string, got, want, tol float64) {
 	}
 }
 
-// Oracle f: values of mean, standard deviation and upper bound in both conventions of the empty set, and the standard
-// deviations of the values, to its 1e-8. (Its code_buggy_std is a fault of the reference code and no target.)
+// Oracle f: values of mean, standard deviation and upper bound in both conventions of the empty
+// set, and the standard deviations of the values, to its 1e-8. (Its code_buggy_std is a fault of
+// the reference code and no target.)
 func TestOracle(t *testing.T) {
 	raw, err := os.ReadFile("../../../../shared/oracles/f_gpshap.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +187,8 @@ func worth(g *gp.GP, X [][]float64, lengthscales, x []float64, lambda float64) f
 	}
 }
 
-// Against full enumeration of the orders of arrival, with the worth of each coalition from the formula as printed.
+// Against full enumeration of the orders of arrival, with the worth of each coalition from the
+// formula as printed.
 func TestAgainstPermutations(t *testing.T) {
 	lengthscales := []float64{0.4, 0.8, 0.3, 1.5}
 	data := synthetic(15, 4, 2, func(x []float64) float64 { return math.Sin(3*x[0]) + x[1]*x[2] })
@@ -205,8 +207,9 @@ func TestAgainstPermutations(t *testing.T) {
 	}
 }
 
-// The axioms: the values add up to the difference they explain; a parameter that the model ignores gets nothing; two
-// parameters that the model treats alike get the same where their values are alike.
+// The axioms: the values add up to the difference they explain; a parameter that the model ignores
+// gets nothing; two parameters that the model treats alike get the same where their values are
+// alike.
 func TestAxioms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 5).Draw(t, "d")

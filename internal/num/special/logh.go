@@ -2,8 +2,8 @@ package special
 
 import "math"
 
-// LogH returns ln h(z) with h(z) = φ(z) + z·Φ(z), the standardized expected improvement, and its derivative
-// d ln h/dz = Φ(z)/h(z). It is what LogEI needs (Ament et al. 2023).
+// LogH returns ln h(z) with h(z) = φ(z) + z·Φ(z), the standardized expected improvement, and its
+// derivative d ln h/dz = Φ(z)/h(z). It is what LogEI needs (Ament et al. 2023).
 //
 // Three branches. Above z = −1 the formula as it stands. Down to z = −10, h = φ(z)·(1 − |z|·R) with
 // the Mills ratio R = Φ(z)/φ(z) from Erfcx; the difference loses at most two digits there. Below,

@@ -22,8 +22,8 @@ func relative(t *testing.T, what string, got, want, tol float64) {
 	}
 }
 
-// The reference values of each function, computed with 40 digits (mpmath) and rounded. Every branch and both sides of
-// each switch are covered.
+// The reference values of each function, computed with 40 digits (mpmath) and rounded. Every branch
+// and both sides of each switch are covered.
 func TestAgainstHighPrecision(t *testing.T) {
 	functions := map[string]func(float64) float64{
 		"erfcx": Erfcx, "lognormalcdf": LogNormalCDF, "inversemills": InverseMills, "log1mexp": Log1mExp,

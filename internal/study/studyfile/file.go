@@ -28,9 +28,9 @@
 // Files: reader.go and file.go turn the tree of package yamltree into a [File], arms.go
 // finds the arms and applies a size, compose.go makes campaigns.
 //
-// Reading is strict: every fault is reported at once, with its place and a way
-// out. What a study takes from a campaign file is checked by package
-// campaignfile, so that a policy that is new there needs no change here.
+// Reading is strict: every fault is reported at once, with its place and a
+// remedy. Sections of a campaign file are checked by package campaignfile, so
+// that a new policy needs no change here.
 package studyfile
 
 import (
@@ -50,14 +50,15 @@ import (
 type File struct {
 	// Registry holds what its campaigns may name.
 	Registry registry.Registry
-	// Path and Source are the file and what stands in it.
+	// Path and Source are the file's path and its contents.
 	Path, Source string
 	Name         string
 	Description  string
 	Seeds        Seeds
 	// Experiments is the budget of every campaign; 0 where each task has its own.
 	Experiments int
-	// Comparisons is that of campaigns in which nothing is measured; 0: Experiments.
+	// Comparisons is the budget of campaigns in which nothing is measured; 0 means
+	// Experiments.
 	Comparisons int
 	Tasks       []Task
 	Policies    []Policy
@@ -88,7 +89,7 @@ type Task struct {
 	Noise                    *float64
 	NoiseUnknown             bool
 	FailureRate, OutlierRate float64
-	// Grid, where positive, lets each parameter have only so many values, at equal
+	// Grid, where positive, is the number of values of each parameter, at equal
 	// distances over its range.
 	Grid int
 	// Table is a CSV file: what the table instrument reads.
@@ -138,7 +139,7 @@ type Arm struct {
 type Options struct {
 	// Registry holds what campaigns may name. Default: what campaignd brings along.
 	Registry registry.Registry
-	// Size is one of the file's sizes; empty: as the file stands.
+	// Size is one of the file's sizes; empty for the file as it is.
 	Size string
 	// Seeds replaces the file's, where its Count is positive.
 	Seeds Seeds
@@ -190,7 +191,7 @@ func (f *File) NewError(faults []yamltree.Fault) *yamltree.Error {
 	return yamltree.NewError(f.Path, []byte(f.Source), "nothing was run", faults)
 }
 
-// Resolve returns a path of the study as it is from the current folder.
+// Resolve returns a path of the study relative to the current folder.
 func (f *File) Resolve(path string) string {
 	if filepath.IsAbs(path) {
 		return path
