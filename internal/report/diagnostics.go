@@ -161,8 +161,9 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 		}
 		if len(check.Rows) <= 300 {
 			m, s := format.MeanSD(r.Predicted, r.SD)
-			c.Spot(r.Measured, r.Predicted, fmt.Sprintf("%s: measured %s, predicted %s ± %s", strings.Join(r.Experiments, ", "),
-				chart.Typeset(format.Fixed(r.Measured, h.places)), chart.Typeset(m), s), r.Experiments[0])
+			text := fmt.Sprintf("%s: measured %s, predicted %s ± %s", strings.Join(r.Experiments, ", "),
+				chart.Typeset(format.Fixed(r.Measured, h.places)), chart.Typeset(m), s)
+			c.Spot(r.Measured, r.Predicted, text, r.Experiments[0])
 		}
 	}
 	style := draw.GlyphStyle{Color: chart.Blue, Radius: crowded(3, len(check.Rows)), Shape: solid{edge: chart.White}}

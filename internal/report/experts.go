@@ -113,8 +113,9 @@ func (h *history) figureLabels() (figure, bool) {
 	for i, a := range asked {
 		stairs = append(stairs, plotter.XY{X: a.spot, Y: float64(i)}, plotter.XY{X: a.spot, Y: float64(i + 1)})
 		points[a.outcome] = append(points[a.outcome], plotter.XY{X: a.spot, Y: float64(i + 1)})
-		c.Spot(a.spot, float64(i+1), fmt.Sprintf("%s to %s: %s\n%s", a.question.ID, a.question.Expert, outcomeNames[a.outcome],
-			h.format.line(a.question.Composition())), a.question.Decision)
+		text := fmt.Sprintf("%s to %s: %s\n%s", a.question.ID, a.question.Expert,
+			outcomeNames[a.outcome], h.format.line(a.question.Composition()))
+		c.Spot(a.spot, float64(i+1), text, a.question.Decision)
 	}
 	stairs = append(stairs, plotter.XY{X: end, Y: float64(len(asked))})
 	c.Line(stairs, chart.Muted, 1.5)

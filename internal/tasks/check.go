@@ -18,7 +18,12 @@ func Check(def *definition.Campaign, here definition.Path, name string) []defini
 		if name == "" {
 			return nil
 		}
-		return []definition.Fault{{At: here, Problem: fmt.Sprintf("there is no task %q", name), Unknown: name, Known: Names()}}
+		return []definition.Fault{{
+			At:      here,
+			Problem: fmt.Sprintf("there is no task %q", name),
+			Unknown: name,
+			Known:   Names(),
+		}}
 	}
 	var faults []definition.Fault
 	for i, p := range def.Parameters {

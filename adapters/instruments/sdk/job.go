@@ -30,28 +30,33 @@ func (s *server) run(
 	s.jobs[e.command.ID] = j
 	s.working.Go(func() {
 		defer cancel()
-		o := s.perform(ctx, e.command, act, resumed)
-		line, err := json.Marshal(o)
-		if err != nil { // NaN or infinite
-			o = instruments.Outcome{
-				Status: instruments.Failed,
-				Cause:  "the instrument's result cannot be used: " + err.Error(),
-			}
-			line = []byte(fmt.Sprintf(`{"status":%q,"cause":%q}`, o.Status, o.Cause))
-		}
-		if o.Status != instruments.Unknown { // which is what the lack of a line says
-			if err := e.append(line); err != nil {
-				// It is still reported: a result that was sent but not kept is
-				// better than a lost one.
-				text := fmt.Sprintf("the outcome of command %s cannot be kept in the ledger: %v", e.command.ID, err)
-				s.say(wire.Reply{Error: text})
-			}
-		}
-		j.outcome = o
-		close(j.done)
-		e.file.Close()
+		s.finish(j, s.perform(ctx, e.command, act, resumed))
 	})
 	return j
+}
+
+// finish keeps the outcome of a job in the ledger and releases the entry's lock.
+func (s *server) finish(j *job, o instruments.Outcome) {
+	e := j.entry
+	line, err := json.Marshal(o)
+	if err != nil { // NaN or infinite
+		o = instruments.Outcome{
+			Status: instruments.Failed,
+			Cause:  "the instrument's result cannot be used: " + err.Error(),
+		}
+		line = []byte(fmt.Sprintf(`{"status":%q,"cause":%q}`, o.Status, o.Cause))
+	}
+	if o.Status != instruments.Unknown { // which is what the lack of a line says
+		if err := e.append(line); err != nil {
+			// It is still reported: a result that was sent but not kept is
+			// better than a lost one.
+			text := fmt.Sprintf("the outcome of command %s cannot be kept in the ledger: %v", e.command.ID, err)
+			s.say(wire.Reply{Error: text})
+		}
+	}
+	j.outcome = o
+	close(j.done)
+	e.file.Close()
 }
 
 func (s *server) perform(

@@ -196,7 +196,8 @@ func (i *Instrument) find(cmd instruments.Command) (row, error) {
 			instruments.ErrRefused, i.name, i.format(cmd.Parameters), instruments.ErrPermanent)
 	case cmd.Replicate < 1 || cmd.Replicate > len(rows):
 		return row{}, fmt.Errorf("%w: %s holds %d rows with %s and was asked for the one numbered %d (%w)",
-			instruments.ErrRefused, i.name, len(rows), i.format(cmd.Parameters), cmd.Replicate, instruments.ErrPermanent)
+			instruments.ErrRefused, i.name, len(rows), i.format(cmd.Parameters), cmd.Replicate,
+			instruments.ErrPermanent)
 	}
 	return rows[cmd.Replicate-1], nil
 }

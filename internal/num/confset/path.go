@@ -20,46 +20,12 @@ func (s *Set) byPath() (float64, error) {
 	t := newTilted(s.answers, s.root)
 	copy(t.u, s.u0)
 	copy(t.c, w.c)
-	target := s.norm * s.norm
-	// inner finds m for κ and returns the norm's residual |u|² + w² − B².
-	inner := func(kappa, m float64) (float64, float64, error) {
-		lo, hi := kappa*w.s/s.norm, math.Inf(1)
-		m = math.Max(m, lo)
-		for range 200 {
-			if err := t.maximize(m, kappa); err != nil {
-				return 0, 0, err
-			}
-			size, slope := t.size()
-			free := kappa * w.s / m
-			size += free * free
-			slope -= 2 * free * free / m
-			if math.Abs(size-target) <= 1e-12*target || hi-lo <= 1e-13*m {
-				return m, size - target, nil
-			}
-			if size > target {
-				lo = m
-			} else {
-				hi = m
-			}
-			norm := math.Sqrt(size)
-			next := m - 2*(norm-s.norm)/s.norm*size/slope
-			if !(next > lo && next < hi) {
-				if math.IsInf(hi, 1) {
-					next = 4 * m
-				} else {
-					next = 0.5 * (lo + hi)
-				}
-			}
-			m = next
-		}
-		return 0, 0, ErrNotConverged
-	}
 	kappa, m := math.Sqrt(s.alpha)/reach, s.mle.multiplier
 	lo, hi := 0.0, math.Inf(1)
 	for range 200 {
 		var over float64
 		var err error
-		if m, over, err = inner(kappa, m); err != nil {
+		if m, over, err = s.normMultiplier(t, kappa, m); err != nil {
 			return 0, err
 		}
 		lack := s.floor - t.logLik
@@ -90,4 +56,41 @@ func (s *Set) byPath() (float64, error) {
 		}
 	}
 	return 0, ErrNotConverged
+}
+
+// normMultiplier finds m for κ, from the given m on, and returns it with the norm's residual
+// |u|² + w² − B². It leaves the solution in t.
+func (s *Set) normMultiplier(t *tilted, kappa, m float64) (float64, float64, error) {
+	w := s.work
+	target := s.norm * s.norm
+	lo, hi := kappa*w.s/s.norm, math.Inf(1)
+	m = math.Max(m, lo)
+	for range 200 {
+		if err := t.maximize(m, kappa); err != nil {
+			return 0, 0, err
+		}
+		size, slope := t.size()
+		free := kappa * w.s / m
+		size += free * free
+		slope -= 2 * free * free / m
+		if math.Abs(size-target) <= 1e-12*target || hi-lo <= 1e-13*m {
+			return m, size - target, nil
+		}
+		if size > target {
+			lo = m
+		} else {
+			hi = m
+		}
+		norm := math.Sqrt(size)
+		next := m - 2*(norm-s.norm)/s.norm*size/slope
+		if !(next > lo && next < hi) {
+			if math.IsInf(hi, 1) {
+				next = 4 * m
+			} else {
+				next = 0.5 * (lo + hi)
+			}
+		}
+		m = next
+	}
+	return 0, 0, ErrNotConverged
 }

@@ -170,37 +170,14 @@ func NewRegion(p Polytope) (*Region, error) {
 			width2 += w * w
 		}
 	}
-	add := func(dst *[]constraint, kind Kind, i int, row []float64, rhs, sign float64) error {
-		if len(row) != n {
-			panic(fmt.Sprintf("optimize: %v has %d coefficients, want %d", Constraint{kind, i}, len(row), n))
-		}
-		norm := math.Sqrt(dot(row, row))
-		if math.IsNaN(norm) || math.IsInf(norm, 0) || math.IsNaN(rhs) || math.IsInf(rhs, 0) {
-			return fmt.Errorf("%w: %v has coefficients %v and right-hand side %v",
-				ErrConstraint, Constraint{kind, i}, row, rhs)
-		}
-		if norm == 0 { // 0 = b or 0 ≤ d: always true, or never
-			if (kind == Equality && rhs != 0) || (kind == Inequality && rhs < 0) {
-				return &InfeasibleError{Conflict: []Constraint{{kind, i}}}
-			}
-			return nil
-		}
-		c := constraint{id: Constraint{kind, i}, coord: -1, normal: make([]float64, n), rhs: sign * rhs / norm}
-		for j, v := range row {
-			c.normal[j] = sign * v / norm
-		}
-		r.scale = max(r.scale, math.Abs(c.rhs))
-		*dst = append(*dst, c)
-		return nil
-	}
 	for i, row := range p.A {
-		if err := add(&r.cons, Equality, i, row, p.B[i], 1); err != nil {
+		if err := r.addRow(&r.cons, Equality, i, row, p.B[i], 1); err != nil {
 			return nil, err
 		}
 	}
 	r.meq = len(r.cons)
 	for i, row := range p.C {
-		if err := add(&ineq, Inequality, i, row, p.D[i], -1); err != nil {
+		if err := r.addRow(&ineq, Inequality, i, row, p.D[i], -1); err != nil {
 			return nil, err
 		}
 	}
@@ -234,6 +211,33 @@ func NewRegion(p Polytope) (*Region, error) {
 	}
 	r.cons, r.meq = keep, meq
 	return r, nil
+}
+
+// addRow appends a constraint row·x = rhs or, for an inequality, row·x ≤ rhs to dst, with a normal
+// of length 1 and the given sign. A row of zeros is left out, or contradicts itself.
+func (r *Region) addRow(dst *[]constraint, kind Kind, i int, row []float64, rhs, sign float64) error {
+	n := r.n
+	if len(row) != n {
+		panic(fmt.Sprintf("optimize: %v has %d coefficients, want %d", Constraint{kind, i}, len(row), n))
+	}
+	norm := math.Sqrt(dot(row, row))
+	if math.IsNaN(norm) || math.IsInf(norm, 0) || math.IsNaN(rhs) || math.IsInf(rhs, 0) {
+		return fmt.Errorf("%w: %v has coefficients %v and right-hand side %v",
+			ErrConstraint, Constraint{kind, i}, row, rhs)
+	}
+	if norm == 0 { // 0 = b or 0 ≤ d: always true, or never
+		if (kind == Equality && rhs != 0) || (kind == Inequality && rhs < 0) {
+			return &InfeasibleError{Conflict: []Constraint{{kind, i}}}
+		}
+		return nil
+	}
+	c := constraint{id: Constraint{kind, i}, coord: -1, normal: make([]float64, n), rhs: sign * rhs / norm}
+	for j, v := range row {
+		c.normal[j] = sign * v / norm
+	}
+	r.scale = max(r.scale, math.Abs(c.rhs))
+	*dst = append(*dst, c)
+	return nil
 }
 
 // Dim returns n.

@@ -243,7 +243,8 @@ func (o *objective) starts() [][]float64 {
 		}
 		out = append(out, clamp(append(t, math.Log(w.OutputScale), w.Mean)))
 	}
-	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x6475656c)) // the second word distinguishes this use of the seed from others
+	// the second word distinguishes this use of the seed from others
+	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x6475656c))
 	for range o.cfg.Starts {
 		t := make([]float64, 0, o.d+2)
 		for range o.d {

@@ -24,21 +24,12 @@ func (s Summary) WriteExperiments(w io.Writer) error {
 	t := newCSV(w, header...)
 	s.each(func(task TaskSummary, a ArmSummary, r *Result) {
 		for i, step := range r.Trajectory {
-			measured := math.NaN()
-			lambda := math.NaN()
-			helps := math.NaN()
-			if step.Measured != nil {
-				measured = *step.Measured
+			row := []any{
+				task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, r.Seed, i + 1,
+				task.Task.Objective.Unit, orNaN(step.Measured), step.True, step.Best,
+				step.Regret, step.Cumulative, step.Recommended, step.Asked,
+				orNaN(step.Trust), orNaN(step.Helps), step.Source,
 			}
-			if step.Trust != nil {
-				lambda = *step.Trust
-			}
-			if step.Helps != nil {
-				helps = *step.Helps
-			}
-			row := []any{task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, r.Seed, i + 1,
-				task.Task.Objective.Unit, measured, step.True, step.Best,
-				step.Regret, step.Cumulative, step.Recommended, step.Asked, lambda, helps, step.Source}
 			if anchored {
 				row = append(row, step.Risk.adjusted(), step.Risk.best(), step.Risk.queried())
 			}
@@ -46,6 +37,14 @@ func (s Summary) WriteExperiments(w io.Writer) error {
 		}
 	})
 	return t.flush()
+}
+
+// orNaN returns what x points to, NaN for nil.
+func orNaN(x *float64) float64 {
+	if x == nil {
+		return math.NaN()
+	}
+	return *x
 }
 
 // WriteTimes writes how long each suggestion took, in seconds.

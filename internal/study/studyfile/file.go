@@ -336,7 +336,10 @@ func (r *reader) task(n *yamltree.Node) {
 	}
 	switch kinds[0] {
 	case "task":
-		fields = append(fields, field{"task", r.text(&t.Function)}, noise, field{"noise_unknown", r.value(&t.NoiseUnknown)},
+		fields = append(fields,
+			field{"task", r.text(&t.Function)},
+			noise,
+			field{"noise_unknown", r.value(&t.NoiseUnknown)},
 			field{"grid", r.whole(2, func(k int) { t.Grid = k })},
 			field{"failure_rate", r.number(0, 1, func(x float64) { t.FailureRate = x })},
 			field{"outlier_rate", r.number(0, 1, func(x float64) { t.OutlierRate = x })})
