@@ -13,8 +13,8 @@
 //	α = μ + √β σ.
 //
 // Of a pair of candidates one maximizes the upper confidence bound of f alone and the other α. As
-// γt² grows past 1 the prior's share falls below ½ and then to 0 like 1/(γt²), wherever the person
-// is wrong.
+// γt² grows past 1 the prior's share falls below ½ and then to 0 like 1/(γt²), so that a
+// wrong prior fades everywhere.
 //
 // The utility is MAXIMIZED and standardized (mean 0, standard deviation 1 over what was measured):
 // a campaign that minimizes changes the sign first. Points lie in the unit cube. Everything is a

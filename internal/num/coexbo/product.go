@@ -23,7 +23,7 @@ type Scaling struct {
 	ObjectiveSD   float64 `json:"objective_sd"`
 }
 
-// flat is the spread of scores below which they do not tell points apart.
+// flat is the spread of scores below which points count as equal.
 const flat = 1e-9
 
 // NewScaling returns the scaling for the scores of points spread evenly over the space, at least
@@ -189,7 +189,8 @@ func (a *Acquisition) eval(x, grad []float64) Parts {
 	d := pr + f
 	p.PriorSD = math.Sqrt(pr)
 	if !(d > 0) {
-		// Both are known without doubt. The objective was measured here; that counts.
+		// Both are known without doubt. The objective was measured here, so its value
+		// counts.
 		p.Mean, p.Value = p.Objective, p.Objective
 		copy(grad, a.dMean)
 		return p

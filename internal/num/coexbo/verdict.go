@@ -24,8 +24,8 @@ type Verdict struct {
 //
 // over the joint posterior of f at the two points, the chosen one first (Adachi et al. 2024, Eq.
 // 101, 102). Called with the posterior before and with that after the measurement of the chosen
-// point it shows what the measurement said of the choice. lambda ≥ 0 is the observation noise's
-// variance; 0 asks which f is greater, and then SD is that of a yes or no.
+// point it shows what the measurement said about the choice. lambda ≥ 0 is the observation
+// noise's variance; 0 asks which f is greater, and then SD is that of a yes or no.
 //
 // The paper samples. With mean m and variance v of the difference, h = m/√(λ+v) and a =
 // √(λ/(λ+2v)), the moments are closed forms: E[ℓ] = Φ(h), and E[ℓ²] is the probability that two

@@ -11,13 +11,13 @@
 // The preference g of package pairgp is a logistic function of a Gaussian process, which has no
 // closed-form integral. A [Quadrature] is a second Gaussian process with an RBF kernel, through the
 // values of g at the compared pairs (Eq. 54–58), with hyperparameters of its own; its integral over
-// x' is a weighted sum of n Gaussians in x (Eq. 80–90). A further one does the same for the spread,
+// x' is a weighted sum of n Gaussians in x (Eq. 80–90). Another one does the same for the spread,
 // E[g(1 − g)] (Eq. 91–93). [Model] holds the two.
 //
 // The second stage is an approximation. Against direct integration of g its score was off by 0.03
 // to 0.08 in the root mean square, on scores with a standard deviation of about 0.25, and
 // correlated with it at 0.96 to 0.996 (12 cases: 50, 100 and 150 comparisons, 2 and 4 parameters):
-// it orders points well, and is no calibrated probability.
+// it orders points well, but is not a calibrated probability.
 //
 // # The space
 //

@@ -23,7 +23,7 @@ var noiseShare = gp.LogNormal{Mu: math.Log(1e-3), Sigma: 2, Lower: 1e-6, Upper: 
 // leastScale is the output scale of values that do not differ from their mean at all.
 const leastScale = 1e-12
 
-// QuadratureFit is a fit of one quadrature and what it took.
+// QuadratureFit is a fit of one quadrature and what it cost.
 type QuadratureFit struct {
 	Hyper       Hyper           `json:"hyper"`
 	LogMarginal float64         `json:"log_marginal"`

@@ -55,7 +55,8 @@ const (
 	sqrtHalfPi = 1.25331413731550025120788264240552262650349 // √(π/2)
 )
 
-// ErrMeasure reports points or weights that are no distribution; the text says why.
+// ErrMeasure reports points or weights that do not form a distribution; the text
+// says why.
 var ErrMeasure = errors.New("bad distribution of opponents")
 
 // Points is a distribution on finitely many points: the members of a list, or Sobol points that

@@ -16,7 +16,7 @@ type Spread string
 const (
 	// Expected is E[g(1 − g)], the expected variance of one choice (Adachi et al. 2024, Eq. 91):
 	// the default. It is small where nothing is known: there g is believed to be near 0 or near 1,
-	// only not which.
+	// but it is unknown which.
 	Expected Spread = "expected"
 	// Total is E[g](1 − E[g]) = E[g(1 − g)] + Var[g]: it also counts what the comparisons do not
 	// tell, and is greatest, ¼, where nothing is known.
@@ -148,8 +148,8 @@ func Fit(ctx context.Context, pref *pairgp.Model, cfg FitConfig) (FitResult, err
 	return res, nil
 }
 
-// Model is what a preference says of single points: π(x) ~ N(score, variance) (Adachi et al. 2024,
-// Eq. 94). It is immutable; reading it from several goroutines is safe.
+// Model is what a preference says about single points: π(x) ~ N(score, variance) (Adachi et al.
+// 2024, Eq. 94). It is immutable; reading it from several goroutines is safe.
 type Model struct {
 	score, spread *Quadrature
 }

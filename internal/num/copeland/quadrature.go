@@ -19,8 +19,8 @@ var (
 	ErrData = errors.New("unusable pairs")
 	// ErrHyper reports hyperparameters that no quadrature can be built from.
 	ErrHyper = errors.New("bad quadrature hyperparameter")
-	// ErrNotPositiveDefinite reports a covariance matrix that rounding keeps from being factored
-	// even with jitter: a larger Noise helps.
+	// ErrNotPositiveDefinite reports a covariance matrix that cannot be factored because of
+	// rounding, even with jitter: a larger Noise helps.
 	ErrNotPositiveDefinite = errors.New("covariance matrix of the quadrature is not positive definite")
 )
 

@@ -87,7 +87,7 @@ type Comparison struct {
 	Outcome float64
 }
 
-// check reports whether the comparison can be noted.
+// check reports whether the comparison can be recorded.
 func (c *Candidates) check(x Comparison) error {
 	for _, i := range []int{x.First, x.Second} {
 		if i < 0 || i >= c.n {
@@ -111,8 +111,8 @@ type tally struct {
 	at     map[Pair]int
 }
 
-// add counts a comparison and returns the place of its pair and +1, or −1 where the pair was turned
-// round.
+// add counts a comparison and returns the index of its pair and +1, or −1 where the pair was
+// reversed.
 func (t *tally) add(x Comparison) (at int, sign float64) {
 	p, score := x.Pair, x.Outcome
 	sign = 1

@@ -28,8 +28,8 @@
 //
 // # Replay
 //
-// [MRLPF] and [MaxMinLCB] are folds: Observe only notes a comparison, and Next is a function of the
-// settings and the comparisons noted, in their order. One machine that was asked after every
+// [MRLPF] and [MaxMinLCB] are folds: Observe only records a comparison, and Next is a function of
+// the settings and the recorded comparisons, in their order. One machine that was asked after every
 // comparison, and another that was given the whole history at once, answer with the same bits on
-// one build. Chance enters through Settings.Seed alone.
+// one build. Settings.Seed is the only source of randomness.
 package dueling

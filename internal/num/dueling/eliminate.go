@@ -38,8 +38,8 @@ func credible(c *Candidates, model *Model, t *tally, lambda float64, among []int
 	return split(model, among, func(h float64, i, j int) bool { return h+z*v.SD(i, j) >= 0 })
 }
 
-// split keeps the candidates that may match every other. may is asked with h(i, j) < 0 only:
-// whoever is ahead passes.
+// split keeps the candidates that may match every other. may is called for h(i, j) < 0 only:
+// a candidate that is ahead passes.
 func split(model *Model, among []int, may func(h float64, i, j int) bool) (kept, eliminated []int) {
 	for _, i := range among {
 		passes := true

@@ -69,7 +69,7 @@ func (m *MaxMinLCB) Observe(x Comparison) error {
 	return nil
 }
 
-// Next returns what is to be done. pending are pairs that were asked and are not answered: σ counts
+// Next returns what to do next. pending are pairs that were asked and are not answered: σ counts
 // them, h does not. It fails with ErrNotConverged, ErrComparison or the context's error, and can be
 // called again.
 func (m *MaxMinLCB) Next(ctx context.Context, pending ...Pair) (Step, error) {
@@ -128,7 +128,7 @@ func (m *MaxMinLCB) plausible() []int {
 	return kept
 }
 
-// advance brings σ and h up to the comparisons noted.
+// advance updates σ and h with the recorded comparisons.
 func (m *MaxMinLCB) advance(ctx context.Context) error {
 	for ; m.seen < len(m.history); m.seen++ {
 		if m.seen%16 == 0 {
@@ -161,8 +161,8 @@ func (m *MaxMinLCB) lower(dst []float64, v *Variances, kept []int, leader int) {
 	}
 }
 
-// pick returns the place of the greatest of sign·values, one of the equals by chance. Values closer
-// than 1e-11 are equal: rounding does not choose.
+// pick returns the index of the greatest of sign·values, a random one among equals. Values closer
+// than 1e-11 are equal, so that rounding does not choose.
 func pick(random *rand.Rand, values []float64, sign float64) int {
 	top := math.Inf(-1)
 	for _, x := range values {

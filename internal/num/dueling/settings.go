@@ -8,8 +8,8 @@ import (
 
 // Settings are those of MR-LPF and of MaxMinLCB. Start from DefaultSettings or PaperSettings.
 type Settings struct {
-	// Horizon is T, the number of comparisons that can be made. MR-LPF lays out its rounds by it.
-	// At least 1.
+	// Horizon is T, the number of comparisons that can be made, at least 1. It determines the
+	// rounds of MR-LPF.
 	Horizon int
 	// Lambda is λ, the regularization of the fit; 0.05 in the paper. Positive.
 	Lambda float64
@@ -73,9 +73,9 @@ func (s Settings) Validate() error {
 // CalibratedWidth is z of BetaCalibrated, the half-width of an interval of h in its standard
 // deviations.
 //
-// No single β serves: σ (Eq. 10) knows which pairs were compared but not how the answers fell, and
-// an answer that was nearly certain teaches less than σ assumes. On the paper's tasks at T = 300, β
-// = 5 keeps the optimum in 95 % of runs with the SE kernel only just, while with Matérn 3/2 it
+// No single β works: σ (Eq. 10) depends on which pairs were compared but not on the answers, and an
+// answer that was nearly certain teaches less than σ assumes. On the paper's tasks at T = 300, β =
+// 5 keeps the optimum in 95 % of runs with the SE kernel only just, while with Matérn 3/2 it
 // eliminates nothing. The Laplace deviation has the curvature of the answers in it and fits both. z
 // was chosen on the paper's tasks; on fresh seeds it keeps the optimum in 97 to 99 % of 200 runs
 // there, and in 94 to 100 % of 100 runs on random functions of lengthscales 0.05 to 0.4, scales 2
@@ -88,8 +88,8 @@ type BetaRule string
 
 const (
 	// BetaCalibrated is the default of MR-LPF: x is kept where h(x, x') + z·s(x, x') ≥ 0 for all
-	// x', with s the Laplace standard deviation of h and z = CalibratedWidth. See there why.
-	// MaxMinLCB does not take it.
+	// x', with s the Laplace standard deviation of h and z = CalibratedWidth, which says why.
+	// MaxMinLCB does not support it.
 	BetaCalibrated BetaRule = "calibrated"
 	// BetaPaper is β = 1, as in the paper's experiments. It is not safe: on the paper's own tasks
 	// MR-LPF with it eliminates the best candidate in a third to nearly all of the runs.
@@ -97,7 +97,7 @@ const (
 	// BetaEq14 is the β of Theorem 4.1, with its guarantee. It is so wide that rounds of a few
 	// hundred comparisons eliminate nothing.
 	BetaEq14 BetaRule = "eq14"
-	// BetaFixed is a number of the user's.
+	// BetaFixed is a number that the user gives.
 	BetaFixed BetaRule = "fixed"
 )
 

@@ -17,7 +17,7 @@ import (
 //
 //	C − v vᵀ/(v_x − v_x' + λκ),
 //
-// in |M|² multiplications; the outcome plays no part. While it does so it finds the pair of
+// in |M|² multiplications; whatever the outcome. In the same pass it finds the pair of
 // greatest σ.
 //
 // Drift: an update adds a rounding error of a few units in the last place of k(x, x) to an entry,
@@ -37,8 +37,8 @@ type Variances struct {
 }
 
 // NewVariances returns σ over the kept candidates before any comparison. noise is λκ > 0. The order
-// of kept decides nothing but the order of ties. It fails with ErrSetting; an index that is no
-// candidate's panics.
+// of kept decides only the order of ties. It fails with ErrSetting; an index without a candidate
+// panics.
 func NewVariances(c *Candidates, kept []int, noise float64) (*Variances, error) {
 	if !(noise > 0) || math.IsInf(noise, 1) {
 		return nil, fmt.Errorf("%w: noise λκ = %v, it must be positive and finite", ErrSetting, noise)
@@ -89,7 +89,7 @@ func (v *Variances) observe(p Pair, noise float64) {
 	v.update(1 / (v.column[i] - v.column[j] + noise))
 }
 
-// covers reports whether Observe takes the pair.
+// covers reports whether Observe accepts the pair.
 func (v *Variances) covers(p Pair) bool {
 	_, i := v.place[p.First]
 	_, j := v.place[p.Second]
@@ -150,9 +150,9 @@ func (v *Variances) sd(a, b int) float64 {
 // that matters.
 const tieTolerance = 1e-11
 
-// Widest returns the pair of distinct kept candidates with the greatest σ, and σ. Among equals (to
-// 1e-11 of k(x, x) in variance), and for which of the two comes first, random decides; every equal
-// is as likely. It panics where fewer than two candidates are kept.
+// Widest returns the pair of distinct kept candidates with the greatest σ, and σ. random decides
+// among equals (to 1e-11 of k(x, x) in variance), all with the same probability, and which of the
+// two comes first. It panics where fewer than two candidates are kept.
 func (v *Variances) Widest(random *rand.Rand) (Pair, float64) {
 	if v.kept < 2 {
 		panic("dueling: a pair needs two kept candidates")

@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// ErrNotPositiveDefinite reports a covariance matrix that rounding keeps from being factored even
-// with jitter: points too close together for the noise variance and lengthscales at hand. A larger
-// noise variance or merging the points helps.
+// ErrNotPositiveDefinite reports a covariance matrix that cannot be factored because of rounding,
+// even with jitter: points are too close together for the noise variance and lengthscales. A
+// larger noise variance or merging the points helps.
 var ErrNotPositiveDefinite = errors.New("covariance matrix is not positive definite")
 
 // Jitter added to the diagonal, relative to the output scale, when a factorization fails: first

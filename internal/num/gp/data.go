@@ -74,7 +74,7 @@ type rows struct {
 	squares  float64 // Σ of squared deviations from their row's mean
 }
 
-// merge gathers equal points, in the order in which they first appear.
+// merge merges equal points, in the order in which they first appear.
 func merge(d Data) rows {
 	type key struct {
 		x     string

@@ -31,7 +31,8 @@ func (g *GP) LeaveOneOut() (y, mean, sd []float64) {
 
 // InformationGain returns γ_n = ½ ln det(I + K/r), r > 0, with K the prior covariance of f at all n
 // observations, each replicate counted (Srinivas et al. 2012; Xu et al. 2024, Eq. 3 without the
-// maximum). It depends on where was measured, not on what. It fails with ErrNotPositiveDefinite.
+// maximum). It depends on where measurements were made, not on their values. It fails with
+// ErrNotPositiveDefinite.
 func (g *GP) InformationGain(r float64) (float64, error) {
 	if !(r > 0) {
 		panic("gp: information gain needs a positive r")

@@ -14,7 +14,7 @@
 //
 // Fit finds hyperparameters, New builds the posterior for given ones. Both are pure functions of
 // their arguments: no clock, no global randomness, fixed order in every sum. Append adds an
-// observation to a posterior in O(n²); it is for work in progress. A decision is made from the form
-// that New builds, which Canonical returns: rounding depends on the way a factor was made, and the
-// canonical form is the one a replay can make again.
+// observation to a posterior in O(n²); it is for intermediate results. A decision uses the form
+// that New builds, which Canonical returns: rounding depends on how a factor was computed, and a
+// replay can reproduce only the canonical form.
 package gp

@@ -26,11 +26,12 @@ type FitConfig struct {
 	FixedNoise float64
 	// Warm is a further start, usually the last fit. It may be nil.
 	Warm *Hyper
-	// Starts is how many random starts are tried beside the prior's mode and Warm; default 16.
+	// Starts is the number of random starts in addition to the prior's mode and Warm; default
+	// 16.
 	Starts int
-	// Searches is how many of all starts are searched from, the best always among them; default 4.
+	// Searches is how many of the starts are searched from, always including the best; default 4.
 	Searches int
-	// Seed decides the random starts and which of them are searched from.
+	// Seed determines the random starts and which of them are searched from.
 	Seed uint64
 }
 
@@ -69,7 +70,7 @@ func (c FitConfig) validate(d int) error {
 	return nil
 }
 
-// FitResult is a fit and what it took.
+// FitResult is a fit and what it cost.
 type FitResult struct {
 	Hyper         Hyper           `json:"hyper"`
 	LogMarginal   float64         `json:"log_marginal"`
@@ -92,8 +93,8 @@ type FitResult struct {
 // The constant mean is profiled out: for any other hyperparameters its best value is known in
 // closed form, so the maximum is the same as that of a search over it too, with one dimension less.
 //
-// Noise that is nowhere unknown is not fitted: Hyper.Noise is then the prior's mode, for
-// observations to come.
+// Where all noise is known, none is fitted: Hyper.Noise is then the prior's mode, for
+// future observations.
 //
 // It fails with ErrData, kernel.ErrUnknown, ErrHyper (a bad setting or warm start),
 // ErrNotPositiveDefinite if no start can be evaluated, or the context's error, wrapped.
@@ -134,7 +135,7 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 		return FitResult{}, fmt.Errorf("fit: %w", err)
 	}
 
-	// The last evaluation was elsewhere: once more at the result, for the mean and the jitter.
+	// The last evaluation was elsewhere: evaluate at the result, for the mean and the jitter.
 	h := o.hyper(best.X)
 	lml, mean, err := o.like.eval(ctx, h, true, nil)
 	if err != nil {

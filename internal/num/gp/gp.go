@@ -167,7 +167,7 @@ func (g *GP) Dim() int { return g.kernel.Dim() }
 // Len returns the number of rows: distinct points, plus appended ones.
 func (g *GP) Len() int { return len(g.x) }
 
-// Jitter returns what had to be added to the covariance matrix's diagonal, mostly 0.
+// Jitter returns what was added to the covariance matrix's diagonal, mostly 0.
 func (g *GP) Jitter() float64 { return g.jitter }
 
 // LogMarginal returns the log marginal likelihood of all observations (as the function of that

@@ -13,8 +13,8 @@
 //
 // # One factor instead of two
 //
-// Mirroring all rows changes the data of class 1 into those of class 0. The kernel does not notice
-// a mirroring, because it has one lengthscale per parameter and not one per coordinate of the pair:
+// Mirroring all rows changes the data of class 1 into those of class 0. The kernel is unchanged by
+// mirroring, because it has one lengthscale per parameter and not one per coordinate of the pair:
 //
 //	k((x,x'), (y,y')) = s² exp(−½ Σ_j [(x_j − y_j)² + (x'_j − y'_j)²]/ℓ_j²).
 //

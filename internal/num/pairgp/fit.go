@@ -21,11 +21,12 @@ type FitConfig struct {
 	OutputScale *gp.LogNormal
 	// Warm is a further start, usually the last fit. It may be nil.
 	Warm *Hyper
-	// Starts is how many random starts are tried beside the prior's mode and Warm; default 8.
+	// Starts is the number of random starts in addition to the prior's mode and Warm; default
+	// 8.
 	Starts int
-	// Searches is how many of all starts are searched from, the best always among them; default 2.
+	// Searches is how many of the starts are searched from, always including the best; default 2.
 	Searches int
-	// Seed decides the random starts and which of them are searched from.
+	// Seed determines the random starts and which of them are searched from.
 	Seed uint64
 }
 
@@ -53,7 +54,7 @@ func DefaultOutputScale(eps float64) gp.LogNormal {
 	return gp.LogNormal{Mu: math.Log(v), Sigma: 1, Lower: v / 1000, Upper: v * 1000}
 }
 
-// FitResult is a fit and what it took. It is recorded in events; New rebuilds the model from Hyper.
+// FitResult is a fit and what it cost. It is recorded in events; New rebuilds the model from Hyper.
 type FitResult struct {
 	Hyper        Hyper           `json:"hyper"`
 	LogMarginal  float64         `json:"log_marginal"`  // of one class

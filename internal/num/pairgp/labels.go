@@ -14,7 +14,7 @@ const DefaultAlphaEps = 0.01
 var ErrData = errors.New("unusable comparisons")
 
 // Comparison is one answered choice between two points of d coordinates. An answer "can't tell" is
-// no comparison.
+// not a comparison.
 type Comparison struct {
 	Chosen, Other []float64
 }

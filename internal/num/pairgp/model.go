@@ -119,7 +119,7 @@ func (m *Model) Comparisons() []Comparison { return m.comparisons }
 // Dim returns the number d of parameters.
 func (m *Model) Dim() int { return len(m.hyper.Lengthscales) }
 
-// Jitter returns what had to be added to the covariance matrix's diagonal, mostly 0.
+// Jitter returns what was added to the covariance matrix's diagonal, mostly 0.
 func (m *Model) Jitter() float64 { return m.latent.Jitter() }
 
 // LogMarginal returns the log marginal likelihood of the augmented labels of one class; that of the

@@ -1,4 +1,4 @@
-// Package pref learns a utility function from duels: somebody compared two designs and preferred
+// Package pref learns a utility function from duels: a person compared two designs and preferred
 // one of them.
 //
 // The utility f has a zero-mean Gaussian process prior with a kernel of package kernel and is

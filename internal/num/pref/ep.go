@@ -39,18 +39,18 @@ type EPConfig struct {
 // duel.
 type EPResult struct {
 	Posterior *Posterior
-	// SiteMean and SiteVar are μ̃ and σ̃² (Sinaga et al. 2026, Eq. S28). A duel that tells nothing
-	// has infinite variance, and then the mean 0.
+	// SiteMean and SiteVar are μ̃ and σ̃² (Sinaga et al. 2026, Eq. S28). An uninformative duel has
+	// infinite variance and the mean 0.
 	SiteMean, SiteVar []float64
 	// Mean and Var are the marginal mean and variance of each difference v_j given all duels.
 	Mean, Var []float64
 	// LogEvidence approximates the log marginal likelihood of the duels, ln P(v < 0), natural log.
 	LogEvidence float64
-	// Sweeps is how many sweeps it took, Change what the last one changed, in the units of
+	// Sweeps is the number of sweeps; Change is what the last one changed, in the units of
 	// EPConfig.Tol.
 	Sweeps int
 	Change float64
-	// Damping is the damping the last sweep was made with.
+	// Damping is the damping of the last sweep.
 	Damping float64
 }
 

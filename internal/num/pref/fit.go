@@ -36,9 +36,9 @@ type FitConfig struct {
 	// Starts is how many random starts are tried beside the middle of the bounds and Warm; default
 	// 16.
 	Starts int
-	// Searches is how many of all starts are searched from, the best always among them; default 4.
+	// Searches is how many of the starts are searched from, always including the best; default 4.
 	Searches int
-	// Seed decides the random starts and which of them are searched from.
+	// Seed determines the random starts and which of them are searched from.
 	Seed uint64
 }
 
@@ -89,7 +89,7 @@ func (c FitConfig) validate(d int) error {
 	return nil
 }
 
-// FitResult is a fit and what it took. It is recorded in events; the JSON names are part of that
+// FitResult is a fit and what it cost. It is recorded in events; the JSON names are part of that
 // record.
 type FitResult struct {
 	Hyper        Hyper           `json:"hyper"`

@@ -52,7 +52,7 @@ func (l Link) LogProb(z float64) (value, slope float64) {
 // ErrDuels reports comparisons that no model can be built from; the text says which.
 var ErrDuels = errors.New("unusable comparisons")
 
-// Duels are n comparisons among m distinct designs in d dimensions. Nothing here changes them.
+// Duels are n comparisons among m distinct designs in d dimensions. They are never changed here.
 // Designs should be distinct, as NewDuels makes them: equal ones would share their utility all the
 // same, at the cost of a larger problem.
 type Duels struct {
