@@ -330,8 +330,8 @@ func (h *history) figurePlane(
 		color := []string{"blue", "orange-red", "green", "purple"}[k%4]
 		names = append(names, fmt.Sprintf("%s %s", letterOf(letters, o.Name), color))
 	}
-	caption := fmt.Sprintf("The two parameters that count most, the others as in %s (%s); star: "+
-		"best measured until then. The marks show only these two parameters of each.",
+	caption := fmt.Sprintf("The two parameters that count most, the others as in %s (%s); "+
+		"star: best measured until then. The marks show only these two parameters of each.",
 		letterOf(letters, p.Candidate), strings.Join(names, ", "))
 	return []figure{mean, sd}, caption, nil
 }

@@ -233,8 +233,8 @@ func (h *history) figureCalibration() (figure, bool) {
 			format.Fixed(100*level.Nominal, 0), level.Low, level.High))
 	}
 	f.Caption = "On the dashed line the model knows exactly; " +
-		"below it is too sure of itself, above too cautious. Band: " +
-		"where 95 of 100 models that know would lie, with so few compositions. " +
+		"below it is too sure of itself, above too cautious. " +
+		"Band: where 95 of 100 models that know would lie, with so few compositions. " +
 		strings.Join(said, ", ") + "."
 	return f, true
 }

@@ -93,7 +93,8 @@ func (h *history) warnings(store string) []warning {
 	if h.simulated > 0 && h.real > 0 {
 		add(warning{
 			Grave: true,
-			Text:  fmt.Sprintf("Simulated and real measurements are mixed: %d simulated, %d real.", h.simulated, h.real),
+			Text: fmt.Sprintf("Simulated and real measurements are mixed: %d simulated, %d real.",
+				h.simulated, h.real),
 		})
 	}
 	return append(grave, light...)

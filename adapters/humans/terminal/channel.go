@@ -22,7 +22,7 @@ var Channel = humans.Channel{
 	Person: true,
 }
 
-// Settings of an expert who answers in the terminal that runs the campaign.
+// Settings of an expert who is asked in the terminal that runs the campaign.
 type Settings struct{}
 
 // Choose returns the choice of this channel with its settings.

@@ -5,7 +5,7 @@
 // maximized. Duel k says that design w was preferred to design l; with z_k = a_k·f(w) − b_k·f(l)
 // its probability is one of two (Sinaga et al. 2026, Eq. 3 and 4):
 //
-//	probit     Φ(z_k),           a_k = b_k = 1/√(σ²(w) + σ²(l))     σ²: noise variance of the person's judgment at a design
+//	probit     Φ(z_k),           a_k = b_k = 1/√(σ²(w) + σ²(l))     σ²: noise variance at a design
 //	logistic   1/(1 + e^(−z_k)), a_k = 1/λ(w),  b_k = 1/λ(l)        λ: scale of that noise
 //
 // The noise may differ from design to design; package reliability has a map of it. With two

@@ -113,8 +113,8 @@ func (in Input) page() pageData {
 			campaigns += len(a.Results)
 		}
 		if t.Missing > 0 {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: "+
-				"%d of %d seeds lack the campaign of some arm, which failed. The arms are compared over the other %d.",
+			d.Warnings = append(d.Warnings, fmt.Sprintf(
+				"%s: %d of %d seeds lack the campaign of some arm, which failed. The arms are compared over the other %d.",
 				t.Task.Name, t.Missing, t.Missing+len(t.Seeds), len(t.Seeds)))
 		}
 	}
