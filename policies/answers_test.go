@@ -39,11 +39,11 @@ func (r *reticent) Ask(ctx context.Context, q humans.Question) (humans.Reply, er
 
 // Examples and Comparisons are those of the reviewer behind it.
 func (r *reticent) Examples(ctx context.Context, n int, balanced bool) ([]humans.Example, error) {
-	return r.Reviewer.(humans.Exampler).Examples(ctx, n, balanced)
+	return r.Reviewer.(humans.InitialLabeler).Examples(ctx, n, balanced)
 }
 
-func (r *reticent) Comparisons(ctx context.Context, n, options int) ([]humans.Compared, error) {
-	return r.Reviewer.(humans.Comparer).Comparisons(ctx, n, options)
+func (r *reticent) Comparisons(ctx context.Context, n, options int) ([]humans.Ranking, error) {
+	return r.Reviewer.(humans.InitialComparer).Comparisons(ctx, n, options)
 }
 
 // Law: experts who cannot tell, or cannot be asked, do not stop a campaign of any

@@ -14,9 +14,9 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Composition writes a composition with units, a parameter a line, in order. Where
-// that is too long, descriptions are left out, and then the parameters follow
-// each other in a paragraph.
+// Composition writes a composition with units, one parameter a line, in order.
+// Where that is too long it leaves out the descriptions; where that is still too
+// long it writes the parameters in one paragraph.
 func Composition(c format.Compositions, p definition.Point) Text {
 	values := make([]string, len(c.Parameters()))
 	for i, par := range c.Parameters() {
@@ -95,25 +95,28 @@ func list(items []string, width int) []string {
 	return lines
 }
 
-// Options writes compositions side by side, for comparing them: a column for
-// each, under the name that call gives to the i-th; a row for each parameter, with a
-// * where they differ; and what the model expects of them, where it says. Columns
-// that do not fit into the width follow below. Where there are too many lines, units
-// are left out, predictions are broken, and then what is the same in all is said in a
-// sentence.
+// Options writes compositions side by side, for comparing them: a column for each,
+// under the name that call gives to the i-th; a row for each parameter, with a *
+// where they differ; and what the model expects of them, where it says. Columns that
+// do not fit into the width follow below. Where there are too many lines, it leaves
+// out units, breaks predictions, and at last states in one sentence what is the same
+// in all.
 func Options(c format.Compositions, options []events.Option, call func(i int) string) Text {
 	return func(width, height int) []string {
 		draw := func(l layout) func() []string {
 			return func() []string { return sideBySide(c, options, call, width, l) }
 		}
-		return shortest(height, draw(layout{units: true, same: true}), draw(layout{same: true}), draw(layout{same: true, narrow: true}),
+		return shortest(height,
+			draw(layout{units: true, same: true}),
+			draw(layout{same: true}),
+			draw(layout{same: true, narrow: true}),
 			draw(layout{}), draw(layout{narrow: true}))
 	}
 }
 
 // layout is a way to write the table of Options: whether names have their units,
-// whether what is the same in all has rows, and whether predictions are broken before
-// their ±, so that columns are narrow.
+// whether parameters that are the same in all options have rows, and whether
+// predictions are broken before their ±, which makes columns narrower.
 type layout struct{ units, same, narrow bool }
 
 // sideBySide is the table of Options.

@@ -13,7 +13,8 @@ import (
 )
 
 var electrolyte = []definition.Parameter{
-	{Name: "lipf6", Unit: "mol/kg"}, {Name: "ec"}, {Name: "salt", Categories: []definition.CategoryDef{{Name: "LiPF6"}, {Name: "Li TFSI"}}},
+	{Name: "lipf6", Unit: "mol/kg"}, {Name: "ec"}, {Name: "salt",
+		Categories: []definition.CategoryDef{{Name: "LiPF6"}, {Name: "Li TFSI"}}},
 }
 
 func TestComposition(t *testing.T) {
@@ -36,7 +37,8 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	options[1].Prediction = &events.Prediction{Mean: 12.345, SD: 0.43, Unit: "mS/cm"}
-	got := strings.Join(console.Options(format.NewCompositions(electrolyte, nil), options, func(i int) string { return "xyz"[i : i+1] }).Lines(45), "\n")
+	got := strings.Join(console.Options(format.NewCompositions(electrolyte, nil), options, func(i int) string { return "xyz"[i : i+1] }).Lines(45),
+		"\n")
 	want := strings.TrimPrefix(`
                      x      y
 * lipf6 (mol/kg)     1.1    2.1
@@ -56,7 +58,8 @@ func TestOptions(t *testing.T) {
 // A composition may be written by name, in any order and with units, or as
 // values in order.
 func TestParseComposition(t *testing.T) {
-	want := definition.Point{"lipf6": definition.Number(1.2), "ec": definition.Number(0.36), "salt": definition.Category("Li TFSI")}
+	want := definition.Point{"lipf6": definition.Number(1.2), "ec": definition.Number(0.36),
+		"salt": definition.Category("Li TFSI")}
 	for _, text := range []string{
 		"lipf6=1.2 ec=0.36 salt=Li TFSI",
 		"lipf6=1.2,ec=0.36,salt=Li TFSI",
@@ -73,7 +76,8 @@ func TestParseComposition(t *testing.T) {
 		"mostly lipf6=1.2 ec=1 salt=NaCl": `"mostly" belongs to no parameter; salt: "NaCl" is none of LiPF6, Li TFSI`,
 		"lipf6=1.2 mol ec=1 salt=LiPF6":   `lipf6: "1.2 mol" is not a number`,
 	} {
-		if got, err := console.ParseComposition(electrolyte, text); err == nil || !strings.Contains(err.Error(), want) || got != nil {
+		if got, err := console.ParseComposition(electrolyte, text); err == nil ||
+			!strings.Contains(err.Error(), want) || got != nil {
 			t.Errorf("%q: %v, %v, want %q", text, got, err, want)
 		}
 	}

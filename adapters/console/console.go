@@ -21,11 +21,12 @@ var ErrClosed = errors.New("nobody is at the terminal: its input has ended")
 
 // Prompter asks a person for one line of text.
 type Prompter interface {
-	// Prompt shows the form and waits for the person's line, without the line's
-	// end. Any number of prompts may be open at once; each line goes to exactly
-	// one of them. When ctx is done the form is taken away and the context's
-	// error returned; a line that had already been given to the form is
-	// returned instead. The error wraps [ErrClosed] when no line can come.
+	// Prompt shows the form and waits for a line from the person, which it
+	// returns without its end. Any number of prompts may be open at once; each
+	// line goes to exactly one of them. When ctx is done, the form is removed
+	// and the context's error returned, unless a line was already given to the
+	// form: then that line is returned. The error wraps [ErrClosed] when no
+	// line can come.
 	Prompt(ctx context.Context, f Form) (string, error)
 }
 
@@ -41,12 +42,12 @@ type Form struct {
 	// different for each open form; a line may begin with it to say which form
 	// it answers.
 	Key string
-	// Title says in a line what is asked.
+	// Title says in one line what is asked.
 	Title string
-	// Body is what must be seen to answer. It is shown whole, next to the line
-	// that is filled in.
+	// Body is what the person must see to answer. It is always shown whole,
+	// next to the line to fill in.
 	Body Text
-	// More helps to judge. It is shown above, where there is room for both, and
+	// More helps to judge. It is shown above Body where there is room for both,
 	// otherwise when the person asks for it with the word Page.
 	More Text
 	// Page is "m" where it is empty.
@@ -54,17 +55,17 @@ type Form struct {
 	// Hint says what may be entered, Brief the same in a few words, for a screen
 	// with little room.
 	Hint, Brief string
-	// Problem says why the line before was not understood and what to enter
-	// instead, where the form is shown again for that. It may then be shown
+	// Problem is set where the form is shown again because the last line was
+	// not understood: it says why, and what to enter instead. It may be shown
 	// alone.
 	Problem string
-	// Expires is when the form will be taken away; zero: not at a known time.
+	// Expires is when the form will be removed; zero means at no known time.
 	Expires time.Time
 }
 
-// Text writes what is shown, in lines of at most width characters and, where it
-// can be said so shortly, in at most height lines. A word longer than the width
-// has a longer line of its own. Nil writes nothing.
+// Text writes what is shown, in lines of at most width characters and, where
+// possible, in at most height lines. A word longer than the width gets a longer
+// line of its own. A nil Text writes nothing.
 type Text func(width, height int) []string
 
 // Lines writes the text for a screen of any height.
@@ -89,8 +90,8 @@ func Sentences(sentences ...string) Text {
 	}
 }
 
-// Join is one text after the other. What is left of the height is left to the
-// first that can use it.
+// Join is one text after the other. Spare height goes to the first text that
+// can use it.
 func Join(texts ...Text) Text {
 	return func(width, height int) []string {
 		written, total := make([][]string, len(texts)), 0
@@ -110,8 +111,8 @@ func Join(texts ...Text) Text {
 	}
 }
 
-// Shortest is the first of some ways to say the same that is short enough, or else
-// the shortest of them.
+// Shortest is the first of several ways to say the same that is short enough, or
+// else the shortest.
 func Shortest(ways ...Text) Text {
 	return func(width, height int) []string {
 		write := make([]func() []string, len(ways))
@@ -122,8 +123,8 @@ func Shortest(ways ...Text) Text {
 	}
 }
 
-// shortest is the first of some ways to write a text that is no longer than
-// height, or else the shortest of them.
+// shortest is the first of several ways to write a text that has at most height
+// lines, or else the shortest.
 func shortest(height int, ways ...func() []string) []string {
 	var best []string
 	for i, way := range ways {

@@ -200,7 +200,11 @@ func TestConcurrentPrompts(t *testing.T) {
 func TestShownTextIsHarmless(t *testing.T) {
 	out := newScreen()
 	l := console.NewLines(strings.NewReader("x\n"), out, true)
-	if _, err := l.Prompt(t.Context(), console.Form{Key: "q1", Title: "a\x1b[2Jb\r\xff", Body: func(int, int) []string { return []string{"one\ntwo"} }}); err != nil {
+	if _, err := l.Prompt(t.Context(), console.Form{
+		Key:   "q1",
+		Title: "a\x1b[2Jb\r\xff",
+		Body:  func(int, int) []string { return []string{"one\ntwo"} },
+	}); err != nil {
 		t.Fatal(err)
 	}
 	want := "\nq1  a\\u001b[2Jb �\n    one two\nq1> \n"
@@ -214,7 +218,8 @@ func TestShownTextIsHarmless(t *testing.T) {
 func TestOnce(t *testing.T) {
 	o := console.NewOnce[int]()
 	broken := errors.New("broken")
-	if _, err := o.Get(t.Context(), func(context.Context) (int, error) { return 0, broken }); err != broken || o.Answered() {
+	if _, err := o.Get(t.Context(), func(context.Context) (int, error) { return 0, broken }); err != broken ||
+		o.Answered() {
 		t.Fatalf("%v, answered %v", err, o.Answered())
 	}
 	var wg sync.WaitGroup

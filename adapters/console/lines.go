@@ -25,9 +25,10 @@ const maxLine = 1 << 20
 // key it answers the only open form. What happens otherwise depends on who
 // writes the lines:
 //
-//   - A person at a terminal (interactive) is told what is wrong. In particular
-//     a line that comes when nothing is asked, say just after a question was
-//     withdrawn, is not used for the next question, which they have not seen.
+//   - A person at a terminal (interactive) is told what is wrong. In
+//     particular, a line that comes when nothing is asked, say just after a
+//     question was withdrawn, does not answer the next question, which the
+//     person has not seen.
 //   - Lines from a file or a pipe were written beforehand: each is kept until
 //     something is asked, and then answers the form that has been open longest.
 //
@@ -38,8 +39,8 @@ type Lines struct {
 	interactive bool
 	start       sync.Once
 
-	// Size says how many columns and lines the screen has. Nil: 80 columns, and
-	// as many lines as there are. It is not changed after the first prompt.
+	// Size says how many columns and lines the screen has. Nil means 80 columns
+	// and no limit of lines. Set it before the first prompt.
 	Size func() (width, height int)
 
 	mu     sync.Mutex
@@ -202,7 +203,7 @@ func (l *Lines) show(f Form) {
 		}
 		return
 	}
-	// What the person chooses between comes last, next to what they type.
+	// The options come last, next to where the person types.
 	if more := f.More.Lines(width - len(indent)); len(more) > 0 {
 		l.say("\n%s  to help you judge:", f.Key)
 		for _, line := range more {
@@ -255,8 +256,8 @@ func hanging(head, text string, width int) []string {
 	return lines
 }
 
-// say writes a line. Where the person does not see it, nothing else would help
-// them, so that a failing output is no error.
+// say writes a line. A failing output is no error: there is no other way to
+// reach the person.
 func (l *Lines) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	blank := strings.HasPrefix(text, "\n")

@@ -2,9 +2,8 @@ package console
 
 import "context"
 
-// Once is one thing that is asked of a person, however many callers wait for
-// the answer and however often they come back. The zero value is not ready:
-// use [NewOnce].
+// Once asks a person one thing, however many callers wait for the answer and
+// however often they come back. The zero value is not usable: call [NewOnce].
 type Once[T any] struct {
 	turn   chan struct{} // held by the caller who is asking
 	over   chan struct{} // closed when there is an answer
@@ -16,9 +15,9 @@ func NewOnce[T any]() *Once[T] {
 	return &Once[T]{turn: make(chan struct{}, 1), over: make(chan struct{})}
 }
 
-// Get returns the answer. Where there is none yet, one caller at a time runs
-// ask with its own context; if that fails, the caller gets the error and the
-// next one has its turn. The first answer stands for ever.
+// Get returns the answer. While there is none, one caller at a time runs ask
+// with its own context; if ask fails, that caller gets the error and the next
+// one takes its turn. The first answer stands for ever.
 func (o *Once[T]) Get(ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
@@ -38,7 +37,7 @@ func (o *Once[T]) Get(ctx context.Context, ask func(context.Context) (T, error))
 	}
 	defer func() { <-o.turn }()
 	select {
-	case <-o.over: // whoever had the turn before
+	case <-o.over: // the caller before
 		return o.answer, nil
 	default:
 	}

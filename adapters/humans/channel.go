@@ -11,7 +11,7 @@ import (
 // Channel is a way to ask experts that campaign files can name: a row of the
 // program's table.
 type Channel struct {
-	// Name as it stands in a campaign file: `experts: [{name: ada, NAME: settings}]`.
+	// Name as campaign files write it: `experts: [{name: ada, NAME: settings}]`.
 	Name string
 	// Settings returns the channel's settings, none of them set.
 	Settings func() definition.Settings
@@ -22,14 +22,14 @@ type Channel struct {
 	Person bool
 }
 
-// Environment is what a channel gets of the program that opens it.
+// Environment is what the program provides to a channel that it opens.
 type Environment struct {
 	// Prompter asks whoever sits at the terminal; nil where there is no terminal.
 	Prompter console.Prompter
 	// Now is the clock by which a person is shown the time that is left. It decides
 	// nothing.
 	Now func() time.Time
-	// Sample returns compositions of the campaign's space at random, the same for
-	// equal arguments; none where there are none.
+	// Sample returns random compositions of the campaign's space, the same for
+	// equal arguments; none where the space is empty.
 	Sample func(n int, seed uint64) []definition.Point
 }

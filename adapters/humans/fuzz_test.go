@@ -15,7 +15,8 @@ import (
 // answers a comparison, and reads the same when it is written in letters; what it
 // refuses wraps ErrAnswer.
 func FuzzParseOrder(f *testing.F) {
-	for _, text := range []string{"A", "b > a", "C; A, B", "BA", "", "A A", "Ⓐ", "ß", "\x00\xff", "ſ", "ABCDEFGHIJKLMNOPQRSTUVWXYZ["} {
+	for _, text := range []string{"A", "b > a", "C; A, B", "BA", "", "A A", "Ⓐ", "ß", "\x00\xff", "ſ",
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ["} {
 		f.Add(text, 3)
 	}
 	f.Fuzz(func(t *testing.T, text string, n int) {
@@ -44,7 +45,8 @@ func FuzzParseOrder(f *testing.F) {
 		if err := (events.Answer{Order: order}).Check(events.FormComparison, n); err != nil {
 			t.Errorf("%q of %d: %v is no answer: %v", text, n, order, err)
 		}
-		for _, written := range []string{letters, strings.ToLower(letters), strings.Join(strings.Split(letters, ""), " > ")} {
+		for _, written := range []string{letters, strings.ToLower(letters), strings.Join(strings.Split(letters, ""),
+			" > ")} {
 			if again, err := humans.ParseOrder(written, n); err != nil || !slices.Equal(again, order) {
 				t.Errorf("%q of %d is %v, and written as %q %v (%v)", text, n, order, written, again, err)
 			}
@@ -100,7 +102,8 @@ func FuzzReply(f *testing.F) {
 		if exclude && word != "reject" {
 			want = false
 		}
-		if err := r.Check(events.Form(form), options); (err == nil) != want || err != nil && !errors.Is(err, events.ErrAnswer) {
+		if err := r.Check(events.Form(form), options); (err == nil) != want ||
+			err != nil && !errors.Is(err, events.ErrAnswer) {
 			t.Errorf("%+v to a %q of %d: %v", r, form, options, err)
 		}
 	})

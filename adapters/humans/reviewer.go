@@ -45,21 +45,21 @@ type Reviewer interface {
 	Ask(ctx context.Context, q Question) (Reply, error)
 }
 
-// Exampler is a Reviewer whose expert can name examples unasked, before there
+// InitialLabeler is a Reviewer whose expert can name examples unasked, before there
 // is any question.
-type Exampler interface {
-	// Examples returns n labelled compositions: n/2 accepted and n−n/2
+type InitialLabeler interface {
+	// Examples returns n labeled compositions: n/2 accepted and n−n/2
 	// rejected where balanced is true, else labels of n random compositions.
 	// Equal arguments give equal examples.
 	Examples(ctx context.Context, n int, balanced bool) ([]Example, error)
 }
 
-// Comparer is a Reviewer whose expert can compare examples unasked, before
+// InitialComparer is a Reviewer whose expert can compare examples unasked, before
 // there is any question.
-type Comparer interface {
+type InitialComparer interface {
 	// Comparisons returns n comparisons of size random compositions each. Equal
 	// arguments give equal comparisons.
-	Comparisons(ctx context.Context, n, size int) ([]Compared, error)
+	Comparisons(ctx context.Context, n, size int) ([]Ranking, error)
 }
 
 // Description says who answers.
@@ -79,13 +79,13 @@ type Question struct {
 	// Parameters in the campaign's order, with units, for showing and entering
 	// compositions.
 	Parameters []definition.Parameter
-	// Steps are the dosing steps of those parameters that have one.
+	// Steps holds the dosing step of each parameter that has one.
 	Steps map[string]float64
 	// Options are the compositions that the question is about, with what the models
-	// say of each: the one to be labelled, those to be compared.
+	// say of each: the one to be labeled, those to be compared.
 	Options []events.Option
-	// Suggestion is what the campaign would take in place of a pinpoint; nil where it
-	// has no view.
+	// Suggestion is what the campaign would choose itself, for a pinpoint question;
+	// nil where it has no view.
 	Suggestion *events.Option
 	// Allowed says why a pinpointed composition cannot be taken, nil where it can;
 	// itself nil for other forms.
@@ -104,8 +104,8 @@ type Question struct {
 // Reply is what the person said.
 type Reply struct {
 	Answer events.Answer `json:"answer"`
-	// Exclude is set where they want nothing near the composition suggested any more.
-	// It goes with a label that rejects alone.
+	// Exclude is set where the person wants nothing near the composition suggested
+	// any more. It is allowed only with a label that rejects.
 	Exclude bool `json:"exclude,omitempty"`
 	// Comment is what else they said.
 	Comment string `json:"comment,omitempty"`
@@ -173,8 +173,8 @@ type Example struct {
 	Label events.Label
 }
 
-// Compared is a comparison the expert made unasked: Points[Order[0]] is best.
-type Compared struct {
+// Ranking is a comparison the expert made unasked: Points[Order[0]] is best.
+type Ranking struct {
 	Points []definition.Point
 	Order  []int
 }

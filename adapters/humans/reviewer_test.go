@@ -18,7 +18,8 @@ func TestParseOrder(t *testing.T) {
 	}{
 		{"A", 2, []int{0, 1}}, {"b", 2, []int{1, 0}}, {"B > A", 2, []int{1, 0}},
 		{"B", 3, []int{1}}, {"BA", 3, []int{1, 0, 2}}, {"c; a, b", 3, []int{2, 0, 1}}, {"D A", 4, []int{3, 0}},
-		{"", 2, nil}, {" ,", 2, nil}, {"C", 2, nil}, {"A A", 2, nil}, {"A?", 2, nil}, {"prefer A", 2, nil}, {"É", 8, nil},
+		{"", 2, nil}, {" ,", 2, nil}, {"C", 2, nil}, {"A A", 2, nil}, {"A?", 2, nil}, {"prefer A", 2, nil},
+		{"É", 8, nil},
 	} {
 		got, err := humans.ParseOrder(c.text, c.n)
 		if !slices.Equal(got, c.want) || errors.Is(err, events.ErrAnswer) != (c.want == nil) {
@@ -44,7 +45,8 @@ func TestCheck(t *testing.T) {
 		{events.FormComparison, humans.Reply{Answer: events.Answer{Order: []int{1}}, Exclude: true}, false},
 		{events.FormPinpoint, humans.Reply{Answer: label(events.LabelReject), Exclude: true}, false},
 	} {
-		if err := c.reply.Check(c.form, 2); (err == nil) != c.answer || err != nil && !errors.Is(err, events.ErrAnswer) {
+		if err := c.reply.Check(c.form, 2); (err == nil) != c.answer ||
+			err != nil && !errors.Is(err, events.ErrAnswer) {
 			t.Errorf("%+v to a %s: %v", c.reply, c.form, err)
 		}
 	}

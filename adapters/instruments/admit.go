@@ -14,13 +14,13 @@ import (
 // Admit returns a measurement as it enters the campaign. The engine applies it
 // to every answer of every instrument.
 //
-// What the campaign seeks and what was really made are the substance: a fault of
-// the objective or of the composition refuses the whole with a
-// [*MeasurementError], since a model would learn from it. Everything else is
-// decoration: a standard deviation, further quantities, times, the device's
-// identity. A fault there never costs the result. The part is moved to
-// [events.Measurement.Unread], as it was given and with the reason, and the rest
-// counts. What Admit returns passes [Check] and can be recorded.
+// The objective and the composition that was made are the substance: a fault in
+// either refuses the whole measurement with a [*MeasurementError], since a model
+// would learn from it. Everything else is decoration: a standard deviation,
+// further quantities, times, the device's identity. A fault there never costs
+// the result. The faulty part is moved to [events.Measurement.Unread], as it was
+// given and with the reason; the rest counts. What Admit returns passes [Check]
+// and can be recorded.
 func Admit(def definition.Campaign, m events.Measurement) (events.Measurement, error) {
 	var f faults
 	f.substance(def, m)
@@ -33,8 +33,8 @@ func Admit(def definition.Campaign, m events.Measurement) (events.Measurement, e
 	return fit(m), nil
 }
 
-// undecorated returns the measurement without the decoration that cannot be
-// used, and that decoration with what is wrong with it.
+// undecorated returns the measurement without its unusable decoration, and that
+// decoration with its faults.
 func undecorated(m events.Measurement) (events.Measurement, []events.Unread) {
 	var unread []events.Unread
 	spoilt := func(field string, value any, format string, args ...any) {
@@ -89,7 +89,7 @@ func undecorated(m events.Measurement) (events.Measurement, []events.Unread) {
 
 func badSD(sd *float64) bool { return sd != nil && !(*sd >= 0 && *sd <= definition.Greatest) }
 
-// text is a value as JSON, or in Go's words where JSON has none (NaN).
+// text is a value as JSON, or as Go prints it where JSON cannot hold it (NaN).
 func text(v any) string {
 	if data, err := json.Marshal(v); err == nil {
 		return string(data)
@@ -97,20 +97,24 @@ func text(v any) string {
 	return fmt.Sprintf("%+v", v)
 }
 
-// The most that is recorded of one answer beside its objective, within what an
-// event may hold even where each character is written as an escape. Real
-// instruments stay far below, and a whole line of the process protocol fits;
-// what exceeds it is no reason to lose a result.
+// Limits on what is recorded of one answer beside its objective. They keep the
+// event within its size even if every character is escaped. Real instruments
+// stay far below, and a whole line of the process protocol fits. What exceeds
+// them is cut; the result is never lost.
 const (
 	maxUnread  = 100           // pieces, one by one
 	maxAside   = 1<<20 + 1<<16 // characters of all of them
 	maxFurther = 4 << 20       // bytes of JSON
 )
 
-// fit makes a measurement one that the log can hold.
+// fit shortens a measurement until the log can hold it.
 func fit(m events.Measurement) events.Measurement {
 	if n := len(m.Unread); n > maxUnread {
-		rest := events.Unread{Field: "…", Reason: fmt.Sprintf("%d more parts could not be used, the first because %s", n-maxUnread, m.Unread[maxUnread].Reason)}
+		rest := events.Unread{
+			Field: "…",
+			Reason: fmt.Sprintf("%d more parts could not be used, the first because %s",
+				n-maxUnread, m.Unread[maxUnread].Reason),
+		}
 		var all strings.Builder
 		for _, u := range m.Unread[maxUnread:] {
 			if all.Len() > 4*maxAside {
@@ -125,14 +129,19 @@ func fit(m events.Measurement) events.Measurement {
 	m.Unread = slices.Clone(m.Unread)
 	for i, u := range m.Unread {
 		left := max(0, maxAside-size)
-		u = events.Unread{Field: Legible(u.Field, 2*MaxName), Text: Legible(u.Text, left), Reason: Legible(u.Reason, MaxCause)}
+		u = events.Unread{
+			Field:  Legible(u.Field, 2*MaxName),
+			Text:   Legible(u.Text, left),
+			Reason: Legible(u.Reason, MaxCause),
+		}
 		size += len(u.Field) + len(u.Text) + len(u.Reason)
 		m.Unread[i] = u
 	}
 	if data, err := json.Marshal(m.Further); err == nil && len(data) > maxFurther {
 		m.Unread = append(m.Unread, events.Unread{
 			Field: "further", Text: Legible(string(data), MaxCause),
-			Reason: fmt.Sprintf("%d quantities are %d bytes, more than the %d that one measurement may have", len(m.Further), len(data), maxFurther),
+			Reason: fmt.Sprintf("%d quantities are %d bytes, more than the %d that one measurement may have",
+				len(m.Further), len(data), maxFurther),
 		})
 		m.Further = nil
 	}

@@ -38,23 +38,34 @@ func TestAdmit(t *testing.T) {
 		{"objective out of range", func(m *events.Measurement) { m.Objective.Value = 4000 }, true, "", ""},
 		{"no composition", func(m *events.Measurement) { m.Actual = nil }, true, "", ""},
 		{"a parameter too few", func(m *events.Measurement) { delete(m.Actual, "lipf6") }, true, "", ""},
-		{"a parameter too many", func(m *events.Measurement) { m.Actual["water"] = definition.Number(1) }, true, "", ""},
-		{"a parameter that is NaN", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(math.NaN()) }, true, "", ""},
-		{"a parameter of another kind", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Category("x") }, true, "", ""},
+		{"a parameter too many", func(m *events.Measurement) { m.Actual["water"] = definition.Number(1) },
+			true, "", ""},
+		{"a parameter that is NaN",
+			func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(math.NaN()) }, true, "", ""},
+		{"a parameter of another kind",
+			func(m *events.Measurement) { m.Actual["lipf6"] = definition.Category("x") }, true, "", ""},
 
 		{"sd NaN", func(m *events.Measurement) { m.Objective.SD = ptr(math.NaN()) }, false, "objective.sd", "NaN"},
 		{"sd negative", func(m *events.Measurement) { m.Objective.SD = ptr(-1.0) }, false, "objective.sd", "-1"},
 		{"further NaN", further(definition.Quantity{Name: "pH", Value: math.NaN()}), false, "further 2 (pH)", "NaN"},
 		{"further without a name", further(definition.Quantity{Value: 7}), false, "further 2 ()", "7"},
-		{"further twice", further(definition.Quantity{Name: "viscosity", Value: 3}), false, "further 2 (viscosity)", "3"},
-		{"further called as the objective", further(definition.Quantity{Name: "conductivity", Value: 3}), false, "further 2 (conductivity)", "3"},
-		{"further with an impossible unit", further(definition.Quantity{Name: "pH", Unit: "a\x1b[2Jb"}), false, "further 2 (pH)", "[2J"},
-		{"further with an endless name", further(definition.Quantity{Name: strings.Repeat("x", 300)}), false, "further 2 (xxx", "xxx"},
-		{"sd of a further one", further(definition.Quantity{Name: "pH", Value: 7, SD: ptr(math.Inf(1))}), false, "further 2 (pH).sd", "Inf"},
-		{"began in the year 12000", func(m *events.Measurement) { m.Began = noon.AddDate(10000, 0, 0) }, false, "began", "12026"},
-		{"ended before it began", func(m *events.Measurement) { m.Began, m.Ended = noon, noon.Add(-time.Hour) }, false, "ended", "11:00"},
+		{"further twice", further(definition.Quantity{Name: "viscosity", Value: 3}), false,
+			"further 2 (viscosity)", "3"},
+		{"further called as the objective", further(definition.Quantity{Name: "conductivity", Value: 3}),
+			false, "further 2 (conductivity)", "3"},
+		{"further with an impossible unit", further(definition.Quantity{Name: "pH", Unit: "a\x1b[2Jb"}),
+			false, "further 2 (pH)", "[2J"},
+		{"further with an endless name", further(definition.Quantity{Name: strings.Repeat("x", 300)}),
+			false, "further 2 (xxx", "xxx"},
+		{"sd of a further one", further(definition.Quantity{Name: "pH", Value: 7, SD: ptr(math.Inf(1))}),
+			false, "further 2 (pH).sd", "Inf"},
+		{"began in the year 12000", func(m *events.Measurement) { m.Began = noon.AddDate(10000, 0, 0) },
+			false, "began", "12026"},
+		{"ended before it began",
+			func(m *events.Measurement) { m.Began, m.Ended = noon, noon.Add(-time.Hour) }, false, "ended", "11:00"},
 		{"an endless identity", func(m *events.Measurement) { m.Identity = strings.Repeat("x", 1<<20) }, false, "", ""},
-		{"an identity of another alphabet and none", func(m *events.Measurement) { m.Identity = "ü\x00\xff\u202e" }, false, "", ""},
+		{"an identity of another alphabet and none",
+			func(m *events.Measurement) { m.Identity = "ü\x00\xff\u202e" }, false, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := measurement()
@@ -82,7 +93,11 @@ func TestAdmit(t *testing.T) {
 			if err := instruments.Check(campaign(), got); err != nil {
 				t.Errorf("what was admitted is faulty: %v", err)
 			}
-			recordable(t, &events.ExperimentMeasured{Experiment: "e1", Instrument: "x", Measurement: got}, "instrument:x")
+			recordable(t, &events.ExperimentMeasured{
+				Experiment:  "e1",
+				Instrument:  "x",
+				Measurement: got,
+			}, "instrument:x")
 		})
 	}
 }
@@ -91,7 +106,10 @@ func TestAdmit(t *testing.T) {
 func TestAdmitFitsTheLog(t *testing.T) {
 	huge := measurement()
 	for i := range 50_000 {
-		huge.Further = append(huge.Further, definition.Quantity{Name: fmt.Sprint(strings.Repeat("<", 100), i), Unit: strings.Repeat("<", 50)})
+		huge.Further = append(huge.Further, definition.Quantity{
+			Name: fmt.Sprint(strings.Repeat("<", 100), i),
+			Unit: strings.Repeat("<", 50),
+		})
 		huge.Unread = append(huge.Unread, events.Unread{Field: "<<<<", Text: "\x00\x01<<<<<<<<<<<", Reason: "<<<<<<<<"})
 	}
 	got, err := instruments.Admit(campaign(), huge)
@@ -99,8 +117,17 @@ func TestAdmitFitsTheLog(t *testing.T) {
 		t.Fatalf("%v, %v", got.Objective, err)
 	}
 	recordable(t, &events.ExperimentMeasured{Experiment: "e1", Instrument: "x", Measurement: got}, "instrument:x")
-	o := instruments.Outcome{Status: instruments.Failed, Cause: strings.Repeat("\xff\x00<", 1<<20), Rejected: strings.Repeat("<", 32<<20)}.Recordable()
-	recordable(t, &events.ExperimentFailed{Experiment: "e1", Instrument: "x", Cause: o.Cause, Rejected: o.Rejected}, "instrument:x")
+	o := instruments.Outcome{
+		Status:   instruments.Failed,
+		Cause:    strings.Repeat("\xff\x00<", 1<<20),
+		Rejected: strings.Repeat("<", 32<<20),
+	}.Recordable()
+	recordable(t, &events.ExperimentFailed{
+		Experiment: "e1",
+		Instrument: "x",
+		Cause:      o.Cause,
+		Rejected:   o.Rejected,
+	}, "instrument:x")
 	if !strings.Contains(o.Cause, "(3145728 bytes)") {
 		t.Errorf("the cause does not say that it was clipped: …%s", o.Cause[len(o.Cause)-40:])
 	}
@@ -130,11 +157,13 @@ func TestCheckDescription(t *testing.T) {
 	good := func() instruments.Description {
 		return instruments.Description{
 			Name: "acme/mixer", Identity: "M2, serial 0042", Capacity: 1,
-			Parameters: []instruments.ParameterSpec{{Name: "lipf6", Unit: "mol/kg"}, {Name: "solvent", Categories: []string{"EC"}}},
-			Outputs:    []instruments.OutputSpec{{Name: "conductivity", Unit: "mS/cm"}},
+			Parameters: []instruments.ParameterSpec{{Name: "lipf6", Unit: "mol/kg"}, {Name: "solvent",
+				Categories: []string{"EC"}}},
+			Outputs: []instruments.OutputSpec{{Name: "conductivity", Unit: "mS/cm"}},
 		}
 	}
-	for _, text := range []string{"a\x07b", "a\nb", "a\x1b[2Jb", "a\u0085b", "a\u202eb", "a\u2028b", "a\xffb", strings.Repeat("ü", 1001)} {
+	for _, text := range []string{"a\x07b", "a\nb", "a\x1b[2Jb", "a\u0085b", "a\u202eb", "a\u2028b",
+		"a\xffb", strings.Repeat("ü", 1001)} {
 		for field, set := range map[string]func(*instruments.Description){
 			"name":      func(d *instruments.Description) { d.Name = text },
 			"identity":  func(d *instruments.Description) { d.Identity = text },
@@ -147,7 +176,8 @@ func TestCheckDescription(t *testing.T) {
 			d := good()
 			set(&d)
 			err := instruments.CheckDescription(d)
-			if err == nil || !strings.Contains(err.Error(), field) || strings.ContainsFunc(err.Error(), func(r rune) bool { return r != '\n' && r < ' ' }) {
+			if err == nil || !strings.Contains(err.Error(), field) ||
+				strings.ContainsFunc(err.Error(), func(r rune) bool { return r != '\n' && r < ' ' }) {
 				t.Errorf("%s %.20q: %v", field, text, err)
 			}
 			if instruments.Compatible(d, campaign()) == nil {
@@ -174,7 +204,11 @@ func FuzzDescription(f *testing.F) {
 		if instruments.CheckDescription(instruments.Description{Name: name, Identity: identity, Capacity: 1}) != nil {
 			return
 		}
-		recordable(t, &events.ExperimentStarted{Experiment: "e1", Command: "c/e1", Instrument: name}, "instrument:"+name)
+		recordable(t, &events.ExperimentStarted{
+			Experiment: "e1",
+			Command:    "c/e1",
+			Instrument: name,
+		}, "instrument:"+name)
 	})
 }
 
@@ -186,7 +220,9 @@ func FuzzLegible(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		most = max(0, most%5000)
 		got := instruments.Legible(text, most)
-		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == '\u202e' }) {
+		if !utf8.ValidString(got) ||
+			strings.ContainsFunc(got,
+				func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == '\u202e' }) {
 			t.Errorf("%q became %q", text, got)
 		}
 		if again := instruments.Legible(got, len(got)); again != got {

@@ -34,7 +34,7 @@ func (e *MeasurementError) Error() string {
 //     than these are apart. What was made may well differ from what was asked
 //     for, but so great a difference is another unit or a slipped decimal point.
 //
-// Those of the decoration, which [Admit] does without:
+// Those of the decoration, which [Admit] moves to Unread:
 //
 //   - a further quantity has no name, the name of another, a name or unit that
 //     cannot be recorded, or a value that is not finite;
@@ -119,8 +119,8 @@ func (e *MismatchError) Error() string {
 // with the same units; the campaign's bounds, values and categories must lie
 // within the instrument's; where the instrument doses in steps, the campaign
 // must suggest multiples of them; and the objective must be among the outputs,
-// in the campaign's unit. Units are compared as they are written: converting is
-// nobody's guess.
+// in the campaign's unit. Units are compared as they are written and never
+// converted.
 func Compatible(desc Description, def definition.Campaign) error {
 	var f faults
 	if err := CheckDescription(desc); err != nil {

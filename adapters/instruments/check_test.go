@@ -49,7 +49,8 @@ func TestCheck(t *testing.T) {
 		want   string // part of the message; empty: accepted
 	}{
 		{"good", func(m *events.Measurement) {}, ""},
-		{"made a little outside the bounds", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(2.2) }, ""},
+		{"made a little outside the bounds",
+			func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(2.2) }, ""},
 		{"with times", func(m *events.Measurement) { m.Began, m.Ended = noon, noon.Add(time.Minute) }, ""},
 		{"other quantity", func(m *events.Measurement) { m.Objective.Name = "resistance" }, `"conductivity"`},
 		{"other unit", func(m *events.Measurement) { m.Objective.Unit = "S/m" }, "in S/m"},
@@ -66,12 +67,14 @@ func TestCheck(t *testing.T) {
 		{"NaN parameter", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(math.NaN()) }, "lipf6"},
 		{"another unit", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(1100) }, "another unit?"},
 		{"number for category", func(m *events.Measurement) { m.Actual["solvent"] = definition.Number(1) }, "category"},
-		{"category for number", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Category("much") }, "number"},
+		{"category for number",
+			func(m *events.Measurement) { m.Actual["lipf6"] = definition.Category("much") }, "number"},
 		{"unknown category", func(m *events.Measurement) { m.Actual["solvent"] = definition.Category("DMC") }, `"DMC"`},
 		{"further NaN", func(m *events.Measurement) { m.Further[0].Value = math.NaN() }, "viscosity"},
 		{"further without name", func(m *events.Measurement) { m.Further[0].Name = "" }, "no name"},
 		{"objective twice", func(m *events.Measurement) { m.Further[0].Name = "conductivity" }, "twice"},
-		{"ended before it began", func(m *events.Measurement) { m.Began, m.Ended = noon, noon.Add(-1) }, "before it began"},
+		{"ended before it began", func(m *events.Measurement) { m.Began, m.Ended = noon, noon.Add(-1) },
+			"before it began"},
 		{"year 10000", func(m *events.Measurement) { m.Ended = noon.AddDate(8000, 0, 0) }, "year"},
 	} {
 		m := measurement()
@@ -81,7 +84,8 @@ func TestCheck(t *testing.T) {
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", c.name, err)
-		case c.want != "" && !(errors.As(err, &refused) && len(refused.Faults) == 1 && strings.Contains(err.Error(), c.want)):
+		case c.want != "" && !(errors.As(err, &refused) && len(refused.Faults) == 1 && strings.Contains(err.Error(),
+			c.want)):
 			t.Errorf("%s: %v, want one fault with %q", c.name, err, c.want)
 		}
 	}
@@ -157,7 +161,8 @@ func TestCompatible(t *testing.T) {
 		"in mS/cm in the campaign, in S/m",
 	}
 	if !slices.EqualFunc(mismatch.Mismatches, want, strings.Contains) {
-		t.Errorf("mismatches:\n%s\nwant in each:\n%s", strings.Join(mismatch.Mismatches, "\n"), strings.Join(want, "\n"))
+		t.Errorf("mismatches:\n%s\nwant in each:\n%s",
+			strings.Join(mismatch.Mismatches, "\n"), strings.Join(want, "\n"))
 	}
 
 	for name, change := range map[string]func(*instruments.Description, *definition.Campaign){
@@ -165,9 +170,18 @@ func TestCompatible(t *testing.T) {
 		"`steps: {lipf6: 0.01}`": func(_ *instruments.Description, def *definition.Campaign) {
 			def.Instrument.Steps = nil
 		},
-		"a number for the instrument":   func(d *instruments.Description, _ *definition.Campaign) { d.Parameters[0].Categories = nil },
-		"a category for the instrument": func(d *instruments.Description, _ *definition.Campaign) { d.Parameters[2].Categories = []string{"low"} },
-		"seeks conductivity":            func(d *instruments.Description, _ *definition.Campaign) { d.Outputs = d.Outputs[:1] },
+		"a number for the instrument": func(d *instruments.Description,
+			_ *definition.Campaign) {
+			d.Parameters[0].Categories = nil
+		},
+		"a category for the instrument": func(d *instruments.Description,
+			_ *definition.Campaign) {
+			d.Parameters[2].Categories = []string{"low"}
+		},
+		"seeks conductivity": func(d *instruments.Description,
+			_ *definition.Campaign) {
+			d.Outputs = d.Outputs[:1]
+		},
 		"twice": func(d *instruments.Description, _ *definition.Campaign) {
 			d.Parameters = append(d.Parameters, d.Parameters[0])
 		},

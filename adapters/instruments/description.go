@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// CheckDescription says what is wrong with a description by itself, whatever
-// the campaign: what it lacks, and what could not be recorded. The instrument's
-// name is part of every event about its experiments, so that a name that no log
-// takes would lose the first result. [Compatible] includes it.
+// CheckDescription reports what is wrong with a description, whatever the
+// campaign: what is missing, and what could not be recorded. The instrument's
+// name is part of every event about its experiments: a name that the log
+// rejects would lose the first result. [Compatible] includes this check.
 func CheckDescription(d Description) error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

@@ -10,7 +10,7 @@ import (
 // Driver is a kind of instrument that campaign files can name: a row of the
 // program's table.
 type Driver struct {
-	// Name as it stands in a campaign file: `instrument: {NAME: settings}`.
+	// Name as campaign files write it: `instrument: {NAME: settings}`.
 	Name string
 	// Settings returns the driver's settings, none of them set.
 	Settings func() definition.Settings
@@ -22,13 +22,13 @@ type Driver struct {
 	// Listed says that it can measure only compositions of a list of its own
 	// ([Candidates]).
 	Listed bool
-	// Identify returns what the instrument calls itself and whether it is simulated,
-	// where a complete definition says so; nil where only the instrument can say it, which may
-	// then also remember commands beyond this process.
+	// Identify returns the instrument's name and whether it is simulated, where a complete
+	// definition determines them. It is nil where only the instrument itself knows; such an
+	// instrument may also remember commands of earlier processes.
 	Identify func(def definition.Campaign) (name string, simulated bool)
 }
 
-// Environment is what an instrument gets of the program that opens it.
+// Environment is what the program provides to an instrument that it opens.
 type Environment struct {
 	// Folder is where relative paths of the definition start from.
 	Folder string

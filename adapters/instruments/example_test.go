@@ -88,7 +88,7 @@ func ExampleDriver() {
 	}
 
 	settings := driver.Settings()
-	def := definition.Campaign{Objective: definition.Objective{Name: "colour"}}
+	def := definition.Campaign{Objective: definition.Objective{Name: "color"}}
 	settings.Complete(&def)
 	fmt.Println(settings.Words(&def))
 	for _, fault := range settings.Check(&def, definition.At("instrument", driver.Name)) {

@@ -17,8 +17,9 @@
 //     even after it has completed, acts once and is not an error. A Start that
 //     returns an error other than [ErrRefused] may have acted.
 //   - An ID stands for one experiment for ever. Asked about a known ID with other
-//     parameters, as by a campaign whose store is an old copy, an instrument does
-//     not act and does not give the outcome of the first: its fate is unknown.
+//     parameters (by a campaign whose store is an old copy), an instrument does
+//     not act, and does not give the outcome of the first experiment: the fate is
+//     unknown.
 //   - Await may be called any number of times, also after completion, also
 //     from a new process on an instrument that can recover, and always gives
 //     the same outcome for the same command. It never starts anything.
@@ -57,8 +58,8 @@ type Instrument interface {
 	// [ErrRefused] if it certainly did not and will not act, and any other
 	// error if nobody can tell.
 	Start(ctx context.Context, cmd Command) error
-	// Await waits for the outcome of a started command. For a command it has
-	// never been given it returns an error, [ErrNotStarted] where it is sure.
+	// Await waits for the outcome of a started command. For a command it was
+	// never given it returns an error: [ErrNotStarted] if it is sure.
 	Await(ctx context.Context, cmd Command) (Outcome, error)
 	// Cancel asks the instrument to call the command off. Await then gives the
 	// outcome, which may still be a measurement. Cancelling a command that has
@@ -77,11 +78,11 @@ type Recoverer interface {
 // Killer is an Instrument that runs a program of its own, which the conformance
 // suite may end as crashes do.
 type Killer interface {
-	// Kill ends the program without a warning, as `kill -9` does, and returns once
-	// it is gone; without a running program it does nothing. Where severed is
-	// true, the connection to it is cut first, as if campaignd had been killed with
-	// it: nothing of what it still says is heard. Kill does not stop what the
-	// program has set in motion.
+	// Kill ends the program without warning, as `kill -9` does, and returns when it
+	// has ended; without a running program it does nothing. Where severed is true,
+	// the connection to it is cut first, as if campaignd had been killed with it:
+	// its further output is lost. Kill does not stop what the program has set in
+	// motion.
 	Kill(ctx context.Context, severed bool) error
 }
 
@@ -94,9 +95,9 @@ type Candidates interface {
 type Fate string
 
 const (
-	// FateNotStarted: never acted on, by all that the instrument remembers. Only a
-	// simulation is believed and started again, also where it forgets what another
-	// process started: nothing physical happened. Else a person has the last word.
+	// FateNotStarted: never acted on, as far as the instrument remembers. Only a
+	// simulation is started again on that, since nothing physical can have
+	// happened. For a real instrument a person decides.
 	FateNotStarted Fate = "not started"
 	FateRunning    Fate = "running"  // Await will give the outcome
 	FateFinished   Fate = "finished" // Await gives the outcome at once
@@ -182,16 +183,16 @@ type Outcome struct {
 	Rejected string `json:"-"`
 }
 
-// Recordable returns the outcome with texts that the log can hold: clipped
-// where they are too long, which they then say, and legible.
+// Recordable returns the outcome with texts that the log can hold: legible, and
+// clipped, with a mark, where they are too long.
 func (o Outcome) Recordable() Outcome {
 	o.Cause, o.Rejected = Legible(o.Cause, MaxCause), Legible(o.Rejected, MaxRejected)
 	return o
 }
 
-// ErrRefused is wrapped by the error of a Start that certainly did not and
-// will not act on the command: the door is open, the instrument is not ready or
-// out of reach. The experiment is put off, and tried again later by a new command.
+// ErrRefused is wrapped by the error of a Start that certainly did not and will
+// not act on the command: the door is open, the instrument is not ready or out of
+// reach. The experiment is postponed and tried again later by a new command.
 var ErrRefused = errors.New("the instrument refused the command")
 
 // ErrPermanent is wrapped beside [ErrRefused] where every later command of this

@@ -10,8 +10,9 @@ import (
 )
 
 // The longest texts of an instrument that are recorded, in characters. A
-// description that exceeds them is refused, any other text is clipped and says
-// so: whatever an instrument says about an experiment, the log can take it.
+// description that exceeds them is refused; any other text is clipped, with a
+// mark, so that the log can hold whatever an instrument says about an
+// experiment.
 const (
 	MaxName     = 200  // of the instrument, a parameter, a category, an output, a unit
 	MaxIdentity = 1000 // of the device
@@ -22,8 +23,8 @@ const (
 
 // Legible returns a text of an instrument as it is recorded: valid UTF-8 of at
 // most so many characters, in which control characters (except line ends and tabs)
-// and those that turn the direction of writing around are written as escapes.
-// What was cut off is counted at the end.
+// and those that change the direction of writing are escaped. What was cut off is
+// counted at the end.
 func Legible(s string, most int) string {
 	if len(s) <= most && plain(s) {
 		return s
@@ -51,8 +52,8 @@ func plain(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, harmful)
 }
 
-// harmful reports whether a character changes how others are shown; so does the end
-// of a line in the midst of one.
+// harmful reports whether a character changes how others are shown, as a line end
+// within a line does.
 func harmful(r rune) bool { return r == '\n' || plaintext.Unsafe(r) }
 
 // quoted returns the beginning of a text in quotes, all on one line.
@@ -64,8 +65,7 @@ func quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-// checkName says what keeps a text that names something out of the log, or is
-// empty.
+// checkName says why a name cannot be recorded; empty if it can.
 func checkName(s string, most int) string {
 	switch {
 	case !utf8.ValidString(s):

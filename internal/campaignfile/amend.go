@@ -14,9 +14,9 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// Diff lists what differs between two completed definitions: each change at the
-// deepest field that differs, as a JSON pointer, in alphabetical order of
-// fields and by place in lists.
+// Diff lists the differences between two completed definitions: each change at
+// the deepest field that differs, as a JSON pointer, fields in alphabetical
+// order and list entries in theirs.
 func Diff(from, to definition.Campaign) []events.Change {
 	var changes []events.Change
 	diff("", plain(from), plain(to), &changes)
@@ -38,7 +38,7 @@ func plain(def any) any {
 	return tree
 }
 
-// absent stands for a field that is not there.
+// absent stands for a missing field.
 type absent struct{}
 
 func diff(pointer string, from, to any, changes *[]events.Change) {
@@ -133,8 +133,8 @@ func (e *AmendError) Error() string {
 	return b.String()
 }
 
-// defaultInitial is how a campaign would begin if its file said nothing of what experts
-// say at first: that follows from the policy.
+// defaultInitial is how a campaign would begin if its file said nothing about the
+// experts' initial answers: it follows from the policy.
 func defaultInitial(reg registry.Registry, def definition.Campaign) definition.Initial {
 	def.Initial.Labels, def.Initial.Comparisons = nil, nil
 	return Complete(reg, def).Initial
@@ -144,15 +144,15 @@ func defaultInitial(reg registry.Registry, def definition.Campaign) definition.I
 // campaign to another, if all of them are allowed while it is under way:
 //
 //   - budget, stop, policy and model, with all their settings;
-//   - min and max of a parameter, inwards;
+//   - min and max of a parameter, inward;
 //   - further excluded regions;
 //   - answer_within of an expert, and the instrument's stall_after, give_up_after,
 //     reply_within and the environment of its program;
 //   - descriptions.
 //
-// Otherwise it fails with an *[AmendError] that names each change that is not
-// allowed, with its reason; so it does where the new definition does not pass
-// [Validate]. No difference is no change and no error.
+// Otherwise it fails with an *[AmendError] that names each forbidden change
+// with its reason; it also fails if the new definition does not pass
+// [Validate]. Equal definitions give no changes and no error.
 func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change, error) {
 	changes := Diff(old, new)
 	before, after := defaultInitial(reg, old), defaultInitial(reg, new)
@@ -215,8 +215,8 @@ func pointer(p path) string {
 	return b.String()
 }
 
-// refuse says why a change is not allowed, "" if it is. follow names the settings of
-// the beginning whose default changes with the policy.
+// refuse says why a change is not allowed, "" if it is. follow names the initial
+// settings whose default changes with the policy.
 func refuse(c events.Change, steps []string, follow map[string]bool) string {
 	last := steps[len(steps)-1]
 	switch steps[0] {
@@ -230,18 +230,21 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 		}
 		return "the initial design has been made already"
 	case "instrument":
-		if len(steps) == 2 && (last == "stall_after" || last == "give_up_after") || len(steps) == 3 && last == "reply_within" ||
+		if len(steps) == 2 && (last == "stall_after" || last == "give_up_after") ||
+			len(steps) == 3 && last == "reply_within" ||
 			len(steps) > 2 && steps[1] == "process" && steps[2] == "environment" {
 			return ""
 		}
-		return "measurements of one campaign come from one instrument with one setting; only stall_after, give_up_after, reply_within and the process's environment can change"
+		return "measurements of one campaign come from one instrument with one setting; " +
+			"only stall_after, give_up_after, reply_within and the process's environment can change"
 	case "experts":
 		if len(steps) == 3 && last == "answer_within" {
 			return ""
 		}
 		return "the labels so far are those of these experts; only answer_within can change"
 	case "constraints":
-		return "what was suggested so far satisfies these constraints and no others; tighten bounds or exclude a region instead"
+		return "what was suggested so far satisfies these constraints and no others; " +
+			"tighten bounds or exclude a region instead"
 	case "candidates":
 		return "the list of candidates belongs to the campaign; exclude a region instead"
 	case "objective":
@@ -258,7 +261,8 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 
 func refuseParameter(c events.Change, steps []string) string {
 	if len(steps) < 3 {
-		return "parameters can neither be added nor removed; tighten min and max until they nearly meet to hold one fixed"
+		return "parameters can neither be added nor removed; " +
+			"tighten min and max until they nearly meet to hold one fixed"
 	}
 	from, errFrom := strconv.ParseFloat(c.From, 64)
 	to, errTo := strconv.ParseFloat(c.To, 64)

@@ -38,31 +38,49 @@ func TestAmend(t *testing.T) {
 		because  string
 	}{
 		{name: "nothing", old: "running", new: "running"},
-		{name: "more budget", old: "{experiments: 25}", new: "{experiments: 40, time: 36h}", changes: []string{"/budget/experiments", "/budget/time"}},
+		{name: "more budget", old: "{experiments: 25}", new: "{experiments: 40, time: 36h}",
+			changes: []string{"/budget/experiments", "/budget/time"}},
 		{name: "a tighter bound", old: "min: 0.1", new: "min: 0.2", changes: []string{"/parameters/0/min"}},
-		{name: "a looser bound", old: "max: 0.6", new: "max: 0.7", refused: "/parameters/0/max", because: "max can fall"},
-		{name: "a further excluded region", old: "excluded:", new: "excluded:\n  - {where: {ec: {max: 0.15}}}", changes: []string{"/excluded/0/name", "/excluded/0/where/ec/max", "/excluded/0/where/ec/min", "/excluded/0/where/salt", "/excluded/1"}},
-		{name: "an excluded region less", old: "excluded:\n  - {name: corrodes, where: {salt: {is: LiFSI}, ec: {min: 0.5}}}\n", new: "", refused: "/excluded/0", because: "stays"},
-		{name: "a looser region", old: "ec: {min: 0.5}", new: "ec: {min: 0.55}", refused: "/excluded/0", because: "stays"},
-		{name: "another policy", old: "budget:", new: "policy: {next: logei}\nbudget:", changes: []string{"/policy/next/lcb", "/policy/next/logei"}},
+		{name: "a looser bound", old: "max: 0.6", new: "max: 0.7", refused: "/parameters/0/max",
+			because: "max can fall"},
+		{name: "a further excluded region", old: "excluded:",
+			new: "excluded:\n  - {where: {ec: {max: 0.15}}}",
+			changes: []string{"/excluded/0/name", "/excluded/0/where/ec/max", "/excluded/0/where/ec/min",
+				"/excluded/0/where/salt", "/excluded/1"}},
+		{name: "an excluded region less",
+			old: "excluded:\n  - {name: corrodes, where: {salt: {is: LiFSI}, ec: {min: 0.5}}}\n", new: "",
+			refused: "/excluded/0", because: "stays"},
+		{name: "a looser region", old: "ec: {min: 0.5}", new: "ec: {min: 0.55}", refused: "/excluded/0",
+			because: "stays"},
+		{name: "another policy", old: "budget:", new: "policy: {next: logei}\nbudget:",
+			changes: []string{"/policy/next/lcb", "/policy/next/logei"}},
 		{name: "choices instead of labels", old: "budget:", new: "policy: coexbo\nbudget:",
 			changes: []string{"/initial/comparisons", "/initial/labels", "/policy/handover/choose", "/policy/handover/width", "/policy/next/lcb/beta", "/policy/next/lcb/beta_rule",
 				"/policy/trust/cobol", "/policy/trust/coexbo"}},
 		{name: "experts ignored, and so no initial labels", old: "budget:", new: "policy: {trust: none}\nbudget:",
-			changes: []string{"/initial/labels", "/policy/handover/never", "/policy/handover/width", "/policy/trust/cobol", "/policy/trust/none"}},
+			changes: []string{"/initial/labels", "/policy/handover/never", "/policy/handover/width",
+				"/policy/trust/cobol", "/policy/trust/none"}},
 		{name: "a stopping rule", old: "budget:", new: "stop: {target: 12}\nbudget:", changes: []string{"/stop"}},
-		{name: "another kernel", old: "budget:", new: "model: {kernel: matern52}\nbudget:", changes: []string{"/model/kernel"}},
-		{name: "more patience with people", old: "terminal: {}", new: "terminal: {}, answer_within: 10m", changes: []string{"/experts/0/answer_within"}},
-		{name: "instrument timing", old: "manual: {},", new: "manual: {}, stall_after: 1h,", changes: []string{"/instrument/stall_after"}},
-		{name: "other steps", old: "ec: 0.01", new: "ec: 0.02", refused: "/instrument/steps/ec", because: "one instrument"},
+		{name: "another kernel", old: "budget:", new: "model: {kernel: matern52}\nbudget:",
+			changes: []string{"/model/kernel"}},
+		{name: "more patience with people", old: "terminal: {}", new: "terminal: {}, answer_within: 10m",
+			changes: []string{"/experts/0/answer_within"}},
+		{name: "instrument timing", old: "manual: {},", new: "manual: {}, stall_after: 1h,",
+			changes: []string{"/instrument/stall_after"}},
+		{name: "other steps", old: "ec: 0.01", new: "ec: 0.02", refused: "/instrument/steps/ec",
+			because: "one instrument"},
 		{name: "another seed", old: "budget:", new: "seed: 7\nbudget:", refused: "/seed", because: "decision"},
 		{name: "another goal", old: "maximize", new: "minimize", refused: "/objective/goal", because: "measurements"},
-		{name: "another constraint", old: "equals: 1", new: "equals: 0.9", refused: "/constraints/0/equals", because: "tighten"},
-		{name: "another category", old: "LiFSI]", new: "LiFSI, LiTFSI]", refused: "/parameters/2/categories/2", because: "exclude a region"},
+		{name: "another constraint", old: "equals: 1", new: "equals: 0.9", refused: "/constraints/0/equals",
+			because: "tighten"},
+		{name: "another category", old: "LiFSI]", new: "LiFSI, LiTFSI]",
+			refused: "/parameters/2/categories/2", because: "exclude a region"},
 		{name: "another unit", old: "kg/kg", new: "g/g", refused: "/parameters/0/unit", because: "parameters"},
-		{name: "another initial design", old: "budget:", new: "initial: {design: random}\nbudget:", refused: "/initial/design", because: "already"},
+		{name: "another initial design", old: "budget:", new: "initial: {design: random}\nbudget:",
+			refused: "/initial/design", because: "already"},
 		{name: "another expert", old: "name: ada", new: "name: bob", refused: "/experts/0/name", because: "experts"},
-		{name: "replicates", old: "budget:", new: "replicates: 2\nbudget:", refused: "/replicates", because: "repeated"},
+		{name: "replicates", old: "budget:", new: "replicates: 2\nbudget:", refused: "/replicates",
+			because: "repeated"},
 		{name: "another name", old: "name: running", new: "name: walking", refused: "/name", because: "identity"},
 	}
 	for _, test := range tests {
@@ -95,7 +113,8 @@ func TestAmend(t *testing.T) {
 
 // A refused amendment reads like this.
 func TestAmendMessage(t *testing.T) {
-	text := strings.NewReplacer("maximize", "minimize", "max: 0.6", "max: 0.65", "experiments: 25", "experiments: 30").Replace(running)
+	text := strings.NewReplacer("maximize", "minimize", "max: 0.6", "max: 0.65", "experiments: 25",
+		"experiments: 30").Replace(running)
 	_, err := Amend(builtin.Registry(), parsed(t, running), parsed(t, text))
 	if err == nil {
 		t.Fatal("it was allowed")
@@ -121,8 +140,10 @@ func TestAmendEnvironment(t *testing.T) {
 	with := func(environment string) definition.Campaign {
 		return parsed(t, strings.Replace(running, "manual: {},", "process: {command: [sh]"+environment+"},", 1))
 	}
-	for _, change := range [][2]string{{"", ", environment: [A]"}, {", environment: [A]", ", environment: [B, C]"}, {", environment: [A]", ""}} {
-		if changes, err := Amend(builtin.Registry(), with(change[0]), with(change[1])); err != nil || len(changes) == 0 {
+	for _, change := range [][2]string{{"", ", environment: [A]"},
+		{", environment: [A]", ", environment: [B, C]"}, {", environment: [A]", ""}} {
+		if changes, err := Amend(builtin.Registry(), with(change[0]), with(change[1])); err != nil ||
+			len(changes) == 0 {
 			t.Errorf("from %q to %q: %v, %v", change[0], change[1], changes, err)
 		}
 	}

@@ -42,19 +42,21 @@ func TestHostileFiles(t *testing.T) {
 		keys += fmt.Sprintf("k%d: 1\n", i)
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"brackets":         {"name: " + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), "more than 100 deep"},
-		"brackets, open":   {"name: " + strings.Repeat("[", 100_000), "more than 100 deep"},
-		"braces":           {strings.Repeat("{a: ", 20_000), "more than 100 deep"},
-		"dashes":           {"name:\n" + strings.Repeat("- ", 50_000) + "x", "more than 100 deep"},
-		"question marks":   {strings.Repeat("? ", 50_000) + "x", "more than 100 deep"},
-		"indented":         {indented, "more than 100 deep"},
-		"tags":             {"a: " + strings.Repeat("!x ", 50_000) + "y", "more than 100 deep"},
-		"anchors":          {"a: " + strings.Repeat("&a ", 50_000) + "y", "more than 100 deep"},
-		"keys":             {keys, "more than 2000 keys"},
-		"keys in braces":   {"a: {" + strings.ReplaceAll(keys, "\n", ", ") + "}", "more than 2000 keys"},
-		"merges":           {"a: &a {x: 1}\n" + strings.Repeat("<<: *a\n", 5_000), "more than 2000 keys"},
-		"a long list":      {"name: [" + strings.Repeat("a,", 200_001) + "a]", "too long"},
-		"aliases":          {"a: &a [" + strings.Repeat("x,", 99) + "x]\nb: [" + strings.Repeat("*a,", 2500) + "x]", "aliases"},
+		"brackets": {"name: " + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000),
+			"more than 100 deep"},
+		"brackets, open": {"name: " + strings.Repeat("[", 100_000), "more than 100 deep"},
+		"braces":         {strings.Repeat("{a: ", 20_000), "more than 100 deep"},
+		"dashes":         {"name:\n" + strings.Repeat("- ", 50_000) + "x", "more than 100 deep"},
+		"question marks": {strings.Repeat("? ", 50_000) + "x", "more than 100 deep"},
+		"indented":       {indented, "more than 100 deep"},
+		"tags":           {"a: " + strings.Repeat("!x ", 50_000) + "y", "more than 100 deep"},
+		"anchors":        {"a: " + strings.Repeat("&a ", 50_000) + "y", "more than 100 deep"},
+		"keys":           {keys, "more than 2000 keys"},
+		"keys in braces": {"a: {" + strings.ReplaceAll(keys, "\n", ", ") + "}", "more than 2000 keys"},
+		"merges":         {"a: &a {x: 1}\n" + strings.Repeat("<<: *a\n", 5_000), "more than 2000 keys"},
+		"a long list":    {"name: [" + strings.Repeat("a,", 200_001) + "a]", "too long"},
+		"aliases": {"a: &a [" + strings.Repeat("x,", 99) + "x]\nb: [" + strings.Repeat("*a,", 2500) + "x]",
+			"aliases"},
 		"large":            {"name: \"" + strings.Repeat("x", yamltree.MaxSize) + "\"", "more than 4 MiB"},
 		"1001 parameters":  {parameters(1001), "1001 parameters are more than the 1000 that are possible"},
 		"5,000 parameters": {parameters(5000), "5000 parameters are more than the 1000"},
@@ -86,7 +88,8 @@ func TestHostileFiles(t *testing.T) {
 func TestManyFaults(t *testing.T) {
 	text := strings.ReplaceAll(parameters(600), "min: 0", "mim: 0")
 	_, err := Parse(builtin.Registry(), "many.yaml", []byte(text))
-	if err == nil || strings.Count(err.Error(), "unknown key") != 50 || !strings.Contains(err.Error(), "and 550 more\n600 faults; nothing was changed") {
+	if err == nil || strings.Count(err.Error(), "unknown key") != 50 ||
+		!strings.Contains(err.Error(), "and 550 more\n600 faults; nothing was changed") {
 		t.Errorf("%.2000v", err)
 	}
 }
@@ -94,14 +97,17 @@ func TestManyFaults(t *testing.T) {
 // Law: no text of a campaign file holds what rewrites a terminal or turns text around.
 // It is refused at its place.
 func TestUnprintable(t *testing.T) {
-	for _, text := range []string{"a\\x1b]0;x\\a", "\\u202egnp.exe", "\\x9b2J", "\\x7f", "a\\rb", "\\u2066", "\\u200f", "\\0"} {
+	for _, text := range []string{"a\\x1b]0;x\\a", "\\u202egnp.exe", "\\x9b2J", "\\x7f", "a\\rb", "\\u2066",
+		"\\u200f", "\\0"} {
 		for _, line := range []string{
 			"name: n\ndescription: \"%s\"\n", "name: \"%s\"\n", "name: n\n\"%s\": 1\n",
 			"name: n\nparameters: [{name: a, unit: \"%s\", min: 0, max: 1}]\n", "name: n\nparameters: [{name: a, categories: [{name: \"%s\"}, {name: x}]}]\n",
 		} {
 			_, err := Parse(builtin.Registry(), "bad.yaml", fmt.Appendf(nil, line, text))
 			var faults *yamltree.Error
-			if !errors.As(err, &faults) || !strings.Contains(err.Error(), "a character that cannot be seen, U+") || !strings.Contains(err.Error(), "remove it") {
+			if !errors.As(err, &faults) ||
+				!strings.Contains(err.Error(),
+					"a character that cannot be seen, U+") || !strings.Contains(err.Error(), "remove it") {
 				t.Errorf("%q in %q: %v", text, line, err)
 				continue
 			}
@@ -112,7 +118,8 @@ func TestUnprintable(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Parse(builtin.Registry(), "good.yaml", []byte("name: n\ndescription: |\n  two lines,\n  a\ttab, µ and 電解\nparameters: [{name: a, min: 0, max: 1}]\n"+soundRest)); err != nil {
+	if _, err := Parse(builtin.Registry(), "good.yaml",
+		[]byte("name: n\ndescription: |\n  two lines,\n  a\ttab, µ and 電解\nparameters: [{name: a, min: 0, max: 1}]\n"+soundRest)); err != nil {
 		t.Error(err)
 	}
 }
@@ -126,7 +133,8 @@ func TestTablesAreFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read(builtin.Registry(), path); err == nil || !strings.Contains(err.Error(), "instrument.table.file") {
+		if _, err := Read(builtin.Registry(), path); err == nil ||
+			!strings.Contains(err.Error(), "instrument.table.file") {
 			t.Errorf("%s: %v", table, err)
 		}
 	}

@@ -26,10 +26,10 @@ const (
 	defaultGiveUpAfter = definition.Duration(24 * time.Hour)
 )
 
-// Complete returns the definition with every default written out, the same for
-// a definition that has them already. It does not change def and shares with it
-// only what it does not change. It expects nothing of def: what is wrong with it
-// stays, for [Validate] to report.
+// Complete returns the definition with every default written out, the same for a
+// definition that has them already. It does not change def and shares with it
+// only what it does not change. def may be faulty: its faults stay, and
+// [Validate] reports them.
 func Complete(reg registry.Registry, def definition.Campaign) definition.Campaign {
 	definition.Default(&def.Seed, defaultSeed)
 	definition.Default(&def.Replicates, defaultReplicates)
@@ -64,8 +64,8 @@ func completeInstrument(reg registry.Registry, def *definition.Campaign) {
 	in.Driver = completeChoice(in.Driver, driver.Settings(), def)
 }
 
-// completeChoice returns a choice whose owner has written out the defaults; the same
-// where its settings cannot be read.
+// completeChoice has the choice's owner write out the defaults. A choice whose
+// settings cannot be read is returned unchanged.
 func completeChoice(c definition.Choice, settings definition.Settings, def *definition.Campaign) definition.Choice {
 	if c.Decode(settings) != nil {
 		return c
@@ -84,7 +84,8 @@ func completeExperts(reg registry.Registry, def *definition.Campaign) {
 		}
 		e.Person = channel.Person
 		e.Channel = completeChoice(e.Channel, channel.Settings(), def)
-		// Where nothing is measured, there is nothing to go on with before they answer.
+		// Where nothing is measured, there is nothing to learn from before the experts
+		// answer.
 		if e.Person && def.Measures() {
 			definition.Default(&e.AnswerWithin, definition.DefaultAnswerWithin)
 		}

@@ -96,7 +96,8 @@ func TestDefaultsThatDepend(t *testing.T) {
 		t.Error("a choice without a model has nothing that a belief could bend")
 	}
 	points := parsed(t, minimal+"instrument: manual\ninitial: {points: [{x: 0}, {x: 1}]}\nstop: {window: 5}")
-	if points.Initial.Design != definition.DesignPoints || *points.Initial.Experiments != 2 || *points.Stop.Improvement != 0.1 {
+	if points.Initial.Design != definition.DesignPoints || *points.Initial.Experiments != 2 ||
+		*points.Stop.Improvement != 0.1 {
 		t.Errorf("given points: %+v, %+v", points.Initial, points.Stop)
 	}
 }

@@ -22,7 +22,8 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 	if !def.Measures() {
 		effort = format.Count(def.Budget.Comparisons, "comparison")
 	}
-	fmt.Fprintf(&b, "Campaign %s: %s %s with at most %s.\n", def.Name, def.Objective.Goal, format.Heading(def.Objective.Name, def.Objective.Unit), effort)
+	fmt.Fprintf(&b, "Campaign %s: %s %s with at most %s.\n",
+		def.Name, def.Objective.Goal, format.Heading(def.Objective.Name, def.Objective.Unit), effort)
 	if def.Description != "" {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(def.Description))
 	}
@@ -163,7 +164,8 @@ func regionText(def definition.Campaign, r definition.Region) string {
 		case side.Is != "":
 			parts = append(parts, p.Name+" "+side.Is)
 		case side.Min != nil && side.Max != nil:
-			parts = append(parts, fmt.Sprintf("%s from %s to %s", p.Name, format.Setting(*side.Min), format.SettingIn(*side.Max, p.Unit)))
+			parts = append(parts, fmt.Sprintf("%s from %s to %s",
+				p.Name, format.Setting(*side.Min), format.SettingIn(*side.Max, p.Unit)))
 		case side.Min != nil:
 			parts = append(parts, fmt.Sprintf("%s ≥ %s", p.Name, format.SettingIn(*side.Min, p.Unit)))
 		case side.Max != nil:
@@ -223,7 +225,8 @@ func objectiveText(def definition.Campaign) string {
 	}
 	switch {
 	case o.Min != nil && o.Max != nil:
-		text += fmt.Sprintf("; a result outside %s to %s is refused", format.Setting(*o.Min), format.SettingIn(*o.Max, o.Unit))
+		text += fmt.Sprintf("; a result outside %s to %s is refused",
+			format.Setting(*o.Min), format.SettingIn(*o.Max, o.Unit))
 	case o.Min != nil:
 		text += "; a result below " + format.SettingIn(*o.Min, o.Unit) + " is refused"
 	case o.Max != nil:
@@ -254,7 +257,8 @@ func initialText(def definition.Campaign) string {
 		text = "at once"
 	}
 	if in.Comparisons != nil && *in.Comparisons > 0 {
-		text = strings.TrimPrefix(fmt.Sprintf("%s; %s from each expert", text, format.Count(*in.Comparisons, "comparison")), "at once; ")
+		comparisons := format.Count(*in.Comparisons, "comparison")
+		text = strings.TrimPrefix(fmt.Sprintf("%s; %s from each expert", text, comparisons), "at once; ")
 	}
 	if in.Labels != nil && *in.Labels > 0 {
 		how := "at random compositions"
@@ -291,7 +295,8 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 			mean, ok := b.Mean[p.Name]
 			switch sd, spread := b.SD[p.Name]; {
 			case ok && spread:
-				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s ± %s %s", p.Name, mean, format.Setting(sd), p.Unit)))
+				parts = append(parts,
+					strings.TrimSpace(fmt.Sprintf("%s %s ± %s %s", p.Name, mean, format.Setting(sd), p.Unit)))
 			case ok:
 				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.Name, mean, p.Unit)))
 			}
@@ -299,7 +304,7 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 		text += "; expects the best at " + strings.Join(parts, ", ")
 	}
 	if len(e.Anchors) > 0 {
-		text += fmt.Sprintf("; trusts their judgement at %s", format.Count(len(e.Anchors), "anchor"))
+		text += fmt.Sprintf("; trusts their judgment at %s", format.Count(len(e.Anchors), "anchor"))
 	}
 	return text
 }
@@ -314,10 +319,13 @@ func endText(def definition.Campaign) string {
 	}
 	if def.Stop.Target != nil {
 		better := map[string]string{definition.Maximize: "at least", definition.Minimize: "at most"}[def.Objective.Goal]
-		ends = append(ends, fmt.Sprintf("once the best composition is expected to have %s %s", better, format.SettingIn(*def.Stop.Target, def.Objective.Unit)))
+		ends = append(ends, fmt.Sprintf("once the best composition is expected to have %s %s",
+			better, format.SettingIn(*def.Stop.Target, def.Objective.Unit)))
 	}
 	if def.Stop.Window > 0 {
-		ends = append(ends, fmt.Sprintf("once %d experiments have improved the best by less than %s of the interquartile range", def.Stop.Window, format.Optional(def.Stop.Improvement)))
+		ends = append(ends,
+			fmt.Sprintf("once %d experiments have improved the best by less than %s of the interquartile range",
+				def.Stop.Window, format.Optional(def.Stop.Improvement)))
 	}
 	text := strings.Join(ends, ", or ")
 	if len(ends) > 1 {

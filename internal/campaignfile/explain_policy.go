@@ -10,8 +10,9 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// ruleText says in words what happens in a part of a policy. Where nobody is trusted,
-// or asked, by a rule of its own, the company it is in may know better what that means.
+// ruleText says in words what happens in a part of a policy. The rules that trust or
+// ask nobody are worded by the other rules of the policy, where these know better what
+// that means.
 func ruleText(reg registry.Registry, def definition.Campaign, part policies.Part) string {
 	settings, err := reg.Methods.Settings(def.Policy, part)
 	if err != nil {
@@ -31,15 +32,20 @@ func ruleText(reg registry.Registry, def definition.Campaign, part policies.Part
 func utilityText(def definition.Campaign) string {
 	u := def.Model.Utility
 	posterior := map[string]string{
-		definition.PosteriorLaplace: "Laplace's approximation", definition.PosteriorEP: "expectation propagation", definition.PosteriorHallucinate: "hallucination believer",
+		definition.PosteriorLaplace:     "Laplace's approximation",
+		definition.PosteriorEP:          "expectation propagation",
+		definition.PosteriorHallucinate: "hallucination believer",
 	}[u.Posterior]
 	anchored := func(e definition.Expert) bool { return len(e.Anchors) > 0 }
-	noise := fmt.Sprintf("noise %s far from anchors, exp(−%s) of it at the densest anchor", format.Optional(u.Noise), format.Optional(u.Strength))
+	noise := fmt.Sprintf("noise %s far from anchors, exp(−%s) of it at the densest anchor",
+		format.Optional(u.Noise), format.Optional(u.Strength))
 	switch {
 	case !slices.ContainsFunc(def.Experts, anchored):
 		noise = fmt.Sprintf("noise %s everywhere, as no expert has named anchors", format.Optional(u.Noise))
 	case u.Paper:
-		noise = fmt.Sprintf("noise %s far from anchors, less by exp(−density) near them, as printed in Sinaga et al. 2026", format.Optional(u.Noise))
+		noise = fmt.Sprintf("noise %s far from anchors, less by exp(−density) near them, "+
+			"as printed in Sinaga et al. 2026",
+			format.Optional(u.Noise))
 	}
 	return fmt.Sprintf("%s link, %s; %s; refitted every %d comparisons", u.Link, posterior, noise, *u.RefitEvery)
 }

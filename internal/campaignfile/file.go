@@ -1,12 +1,12 @@
 // Package campaignfile reads campaign files: strict YAML that describes a
-// campaign, checked against the published schema and for sense, every fault
-// reported at once with its place and a way out.
+// campaign. It checks them against the published schema and for meaning, and
+// reports every fault at once, with its place and a remedy.
 //
 // Reading goes through four steps: YAML to a tree with places ([yamltree.Read]),
 // short forms to long ones (short.go), the JSON Schema of package schemas
 // (schema.go), and into [definition.Campaign], which [Complete] fills with every
-// default and [Validate] checks for sense. [Amend] decides which changes of a
-// running campaign are allowed, [Explain] says in words what a definition means.
+// default and [Validate] checks. [Amend] decides which changes of a running
+// campaign are allowed, [Explain] says in words what a definition means.
 package campaignfile
 
 import (
@@ -47,7 +47,9 @@ func Parse(reg registry.Registry, name string, data []byte) (*File, error) {
 	return parse(reg, name, data, noFurther)
 }
 
-func parse(reg registry.Registry, name string, data []byte, check func(definition.Campaign) []yamltree.Fault) (*File, error) {
+func parse(
+	reg registry.Registry, name string, data []byte, check func(definition.Campaign) []yamltree.Fault,
+) (*File, error) {
 	root, faults := yamltree.Read(data, fileFormat)
 	if root == nil {
 		return nil, yamltree.NewError(name, data, consequence, faults)
@@ -69,10 +71,10 @@ var fileFormat = yamltree.Format{
 // consequence ends the message of a file with faults.
 const consequence = "nothing was changed"
 
-// Define returns the campaign that a tree describes, which is that of a campaign file or
-// was composed from parts of several. Where there are faults the definition is empty. A
-// fault has the place and path of the node that is nearest to it and stands in a file; where
-// there is none it has no place, and its path is that within the tree.
+// Define returns the campaign that a tree describes. The tree is that of a campaign file, or
+// composed from parts of several. Where there are faults the definition is empty. A fault
+// has the place and path of the nearest node that is in a file; where there is none, it has
+// no place, and its path is that within the tree.
 func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []yamltree.Fault) {
 	return define(reg, root, nil, noFurther)
 }
@@ -80,9 +82,12 @@ func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []
 // noFurther checks nothing.
 func noFurther(definition.Campaign) []yamltree.Fault { return nil }
 
-// define has, beside the tree, the faults that were found when it was read, and a further
-// check of the complete definition. It returns all faults.
-func define(reg registry.Registry, root *yamltree.Node, faults []yamltree.Fault, check func(definition.Campaign) []yamltree.Fault) (definition.Campaign, []yamltree.Fault) {
+// define is Define with the faults that were found when the tree was read, and with a
+// further check of the complete definition. It returns all faults.
+func define(
+	reg registry.Registry, root *yamltree.Node, faults []yamltree.Fault,
+	check func(definition.Campaign) []yamltree.Fault,
+) (definition.Campaign, []yamltree.Fault) {
 	tree := root.Plain().(map[string]any)
 	expand(reg, tree)
 	var syntax []path // where a fault of form is
@@ -105,8 +110,8 @@ func define(reg registry.Registry, root *yamltree.Node, faults []yamltree.Fault,
 		return definition.Campaign{}, faults
 	}
 
-	// Take out what broke the schema, so that the rest can be checked for sense
-	// in the same run.
+	// Take out what broke the schema, so that the rest can be validated in the
+	// same run.
 	for _, p := range syntax {
 		prune(tree, p)
 	}
@@ -153,7 +158,8 @@ func ambiguous(reg registry.Registry, tree map[string]any) []yamltree.Fault {
 	for i := range experts {
 		expert, _ := experts[i].(map[string]any)
 		if named := several(expert, reg.ChannelNames()); named != nil {
-			faults = append(faults, fault(at("experts", i), fmt.Sprintf("it names more than one way to ask %v", expert["name"]),
+			faults = append(faults, fault(at("experts", i),
+				fmt.Sprintf("it names more than one way to ask %v", expert["name"]),
 				"keep one of "+strings.Join(named, ", ")))
 		}
 	}
@@ -178,12 +184,12 @@ func several(object map[string]any, names []string) []string {
 	return named
 }
 
-// maxSyntax is the number of faults of form above which a file is not checked for sense:
-// what would be found are mostly their consequences.
+// maxSyntax is the number of faults of form above which a file is not validated: most
+// further faults would be their consequences.
 const maxSyntax = 500
 
-// echoes says whether a fault of sense at p may only be the consequence of a fault of
-// form at, above or below the same place.
+// echoes says whether a fault of meaning at p may only be the consequence of a fault
+// of form at, above or below the same place.
 func echoes(p path, syntax []path) bool {
 	for _, q := range syntax {
 		if p.Within(q) || q.Within(p) {
@@ -193,8 +199,8 @@ func echoes(p path, syntax []path) bool {
 	return false
 }
 
-// prune removes what stands at p: an entry of a mapping, or of a list the whole
-// list.
+// prune removes the entry at p from its mapping; for an entry of a list it
+// removes the whole list.
 func prune(tree map[string]any, p path) {
 	var node any = tree
 	for i, step := range p {

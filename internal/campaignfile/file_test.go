@@ -34,7 +34,8 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(f.Definition, Complete(builtin.Registry(), f.Definition), cmp.AllowUnexported(definition.Value{})); diff != "" {
+			if diff := cmp.Diff(f.Definition, Complete(builtin.Registry(), f.Definition),
+				cmp.AllowUnexported(definition.Value{})); diff != "" {
 				t.Errorf("completing it again changes it:\n%s", diff)
 			}
 			if faults := Validate(builtin.Registry(), f.Definition); len(faults) > 0 {
@@ -51,7 +52,8 @@ func TestExamples(t *testing.T) {
 			if err != nil || len(design) != *f.Definition.Initial.Experiments {
 				t.Errorf("%d initial experiments: %v", len(design), err)
 			}
-			golden(t, "testdata/explain-"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".txt", Explain(builtin.Registry(), f.Definition))
+			golden(t, "testdata/explain-"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".txt",
+				Explain(builtin.Registry(), f.Definition))
 		})
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// hintForValue is what to write where a value is of another kind than it must be and
-// what was meant can be guessed; empty where it cannot.
+// hintForValue is what to write in place of a value of the wrong kind, where its
+// meaning can be guessed; empty where it cannot.
 func hintForValue(where path, value any) string {
 	side := len(where) == 4 && where[0] == "excluded" && where[2] == "where"
 	constraint := len(where) == 2 && where[0] == "constraints"
@@ -45,7 +45,8 @@ var (
 	signs      = regexp.MustCompile(`\s+([-+])\s+`)
 )
 
-// constraintHint writes a constraint that was written as a formula as it must be.
+// constraintHint turns a constraint written as a formula into the form of
+// campaign files.
 func constraintHint(text string) string {
 	example := constraintExample + " for ec + dmc ≤ 0.8; also at_least and equals"
 	parts := comparison.FindStringSubmatch(text)
@@ -64,22 +65,24 @@ func constraintHint(text string) string {
 		}
 		terms = append(terms, m[3]+": "+strings.TrimPrefix(m[1], "+")+coefficient)
 	}
-	how := map[string]string{"<": "at_most", "≤": "at_most", ">": "at_least", "≥": "at_least", "=": "equals"}[strings.TrimSuffix(parts[2], "=")]
+	how := map[string]string{"<": "at_most", "≤": "at_most", ">": "at_least", "≥": "at_least",
+		"=": "equals"}[strings.TrimSuffix(parts[2], "=")]
 	if how == "" {
 		how = "equals"
 	}
 	return fmt.Sprintf("{terms: {%s}, %s: %s}", strings.Join(terms, ", "), how, parts[3])
 }
 
-// hintForKey is what to write in place of a key that there is not, where it is known from
-// elsewhere what it was to say.
+// hintForKey is what to write in place of an unknown key that is known from other
+// programs.
 func hintForKey(where path, name string, siblings any) string {
 	parameter := len(where) == 2 && where[0] == "parameters"
 	switch {
 	case len(where) == 0 && name == "objectives":
 		return "a campaign has one objective: objective: {name: …, goal: maximize}"
 	case parameter && (name == "type" || name == "kind"):
-		return "the kind follows from what is given: min and max, values: [1, 2, 3] (also for whole numbers), or categories: [A, B]"
+		return "the kind follows from what is given: " +
+			"min and max, values: [1, 2, 3] (also for whole numbers), or categories: [A, B]"
 	case parameter && (name == "scale" || name == "log" || name == "transform"):
 		return "parameters vary linearly: for another scale vary the exponent, as in {name: log10_c, min: -3, max: 0}"
 	case parameter && (name == "step" || name == "steps" || name == "resolution"):

@@ -60,7 +60,8 @@ func TestRemarksOnTheWorld(t *testing.T) {
 		{process("sh", "-c", "echo x.y"), ""},
 		{process("./gone"), "there is no program ./gone here"},
 		{process("no-such-program-anywhere"), "there is no program no-such-program-anywhere here"},
-		{definition.Campaign{Objective: definition.Objective{Min: &low, Max: &high, Noise: &noise}}, "a standard deviation of 150 drowns results between 0 and 100"},
+		{definition.Campaign{Objective: definition.Objective{Min: &low, Max: &high, Noise: &noise}},
+			"a standard deviation of 150 drowns results between 0 and 100"},
 		{definition.Campaign{Objective: definition.Objective{Min: &low, Max: &high, Noise: &small}}, ""},
 	} {
 		got := strings.Join(Remarks(builtin.Registry(), c.def, dir), "\n")

@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// Remarks say what is possible in a definition and probably not meant. Relative
-// paths are relative to dir, the folder of the campaign file.
+// Remarks say what a definition may contain but probably does not mean.
+// Relative paths are relative to dir, the folder of the campaign file.
 func Remarks(reg registry.Registry, def definition.Campaign, dir string) (remarks []string) {
 	remarks = unasked(reg, def)
 	if settings, err := reg.InstrumentSettings(&def); err == nil {
@@ -23,12 +23,14 @@ func Remarks(reg registry.Registry, def definition.Campaign, dir string) (remark
 	return append(remarks, drowned(def)...)
 }
 
-// unasked remarks on budgets that leave the policy no choice, and on experts whom
-// nobody asks.
+// unasked remarks on budgets that leave the policy no choice, and on experts who
+// are never asked.
 func unasked(reg registry.Registry, def definition.Campaign) (remarks []string) {
 	if !def.Measures() {
 		if initial := *def.Initial.Comparisons * len(def.Experts); initial > 0 && initial >= def.Budget.Comparisons {
-			remarks = append(remarks, fmt.Sprintf("all of the %s are initial ones, so that the policy makes no choice of its own: raise budget.comparisons, or lower initial.comparisons (%d for each expert)",
+			remarks = append(remarks, fmt.Sprintf("all of the %s are initial ones, "+
+				"so that the policy makes no choice of its own: "+
+				"raise budget.comparisons, or lower initial.comparisons (%d for each expert)",
 				format.Count(def.Budget.Comparisons, "comparison"), *def.Initial.Comparisons))
 		}
 		return remarks
@@ -38,7 +40,10 @@ func unasked(reg registry.Registry, def definition.Campaign) (remarks []string) 
 		for i, e := range def.Experts {
 			names[i] = e.Name
 		}
-		remarks = append(remarks, fmt.Sprintf("the policy reads nothing of what %s may say: choose one that does, such as cobol or coexbo, or remove experts", strings.Join(names, " and ")))
+		remarks = append(remarks,
+			fmt.Sprintf("the policy reads nothing of what %s may say: "+
+				"choose one that does, such as cobol or coexbo, or remove experts",
+				strings.Join(names, " and ")))
 	}
 	return remarks
 }
@@ -52,11 +57,13 @@ func readsExperts(reg registry.Registry, def definition.Campaign) bool {
 	return p.Trust.Name != policies.None || p.Handover.Name != policies.Never || err == nil && theirs
 }
 
-// drowned remarks on noise beside which nothing could be learnt.
+// drowned remarks on noise so large that nothing could be learned.
 func drowned(def definition.Campaign) (remarks []string) {
 	say := func(format string, args ...any) { remarks = append(remarks, fmt.Sprintf(format, args...)) }
 	if o := def.Objective; o.Noise != nil && o.Min != nil && o.Max != nil && *o.Noise > math.Abs(*o.Max-*o.Min)/2 {
-		say("objective.noise: a standard deviation of %s drowns results between %s and %s: nothing could be learnt from a measurement", format.SettingIn(*o.Noise, o.Unit), format.Setting(*o.Min), format.Setting(*o.Max))
+		say("objective.noise: a standard deviation of %s drowns results between %s and %s: "+
+			"nothing could be learned from a measurement",
+			format.SettingIn(*o.Noise, o.Unit), format.Setting(*o.Min), format.Setting(*o.Max))
 	}
 	return remarks
 }

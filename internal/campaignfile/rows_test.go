@@ -46,15 +46,19 @@ func withPump() registry.Registry {
 // to do.
 func TestRowsOfOthers(t *testing.T) {
 	for _, c := range []struct{ instrument, want string }{
-		{"{pump: {prot: a}}", `f.yaml:5:21: instrument.pump.prot: unknown key "prot"` + "\n" + `= did you mean "port"?`},
+		{"{pump: {prot: a}}",
+			`f.yaml:5:21: instrument.pump.prot: unknown key "prot"` + "\n" + `= did you mean "port"?`},
 		{"{pump: {mode: slow}}", `f.yaml:5:20: instrument.pump: "port" is missing`},
-		{"{pump: {port: 3}}", `f.yaml:5:27: instrument.pump.port: it must be text, and this is a number` + "\n" + `= a name that looks like a number goes in quotes: "3"`},
-		{"{pump: {port: a, mode: fats}}", `f.yaml:5:36: instrument.pump.mode: "fats" is not possible here` + "\n" + `= did you mean "fast"?`},
+		{"{pump: {port: 3}}",
+			`f.yaml:5:27: instrument.pump.port: it must be text, and this is a number` + "\n" + `= a name that looks like a number goes in quotes: "3"`},
+		{"{pump: {port: a, mode: fats}}",
+			`f.yaml:5:36: instrument.pump.mode: "fats" is not possible here` + "\n" + `= did you mean "fast"?`},
 		{"{pump: {port: a, rate: 0}}", "f.yaml:5:36: instrument.pump.rate: 0 is too small\n= it must be more than 0"},
 		{"{pump: {port: a, purge: 3}}", "f.yaml:5:37: instrument.pump.purge: 3 is not a time\n= " + durationAdvice},
 		{"{pump: {port: a, mode: fast}}", "f.yaml:5:20: instrument.pump.rate: a fast pump has a rate\n= add it"},
 		{"{pump: [a]}", "f.yaml:5:20: instrument.pump: it must be a mapping (key: value), and this is a list"},
-		{"{pump: a, manual: }", "f.yaml:5:13: instrument: it names more than one instrument\n= keep one of manual, pump"},
+		{"{pump: a, manual: }",
+			"f.yaml:5:13: instrument: it names more than one instrument\n= keep one of manual, pump"},
 		{"{pmup: a}", `f.yaml:5:14: instrument.pmup: unknown key "pmup"` + "\n" + `= did you mean "pump"?`},
 	} {
 		text := "name: n\nparameters: [{name: a, min: 0, max: 1}]\nobjective: {name: y, goal: maximize}\nbudget: {experiments: 5}\ninstrument: " + c.instrument + "\n"
@@ -78,7 +82,8 @@ func TestEmptyMappings(t *testing.T) {
 	for _, c := range []struct{ section, want string }{
 		{"constraints: [{terms: {}, at_most: 1}]", "constraints[0].terms: the constraint has no terms\n"},
 		{"excluded: [{where: {}}]", "excluded[0].where: the region has no sides and would exclude everything\n"},
-		{"experts: [{name: ada, terminal: , belief: {mean: {a: 0.5}, sd: {}}}]", `experts[0].belief.sd: it says nothing of "a"` + "\n"},
+		{"experts: [{name: ada, terminal: , belief: {mean: {a: 0.5}, sd: {}}}]",
+			`experts[0].belief.sd: it says nothing of "a"` + "\n"},
 	} {
 		_, err := Parse(builtin.Registry(), "f.yaml", []byte("name: n\n"+rest+c.section+"\n"))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -43,7 +43,7 @@ func cornered() registry.Registry {
 }
 
 // Law: a rule that campaignd does not know of is named in a campaign file as its own are:
-// its owner completes, checks and explains it, a misspelt setting is found in its line,
+// its owner completes, checks and explains it, a misspelled setting is found in its line,
 // and a method has its name. A program without the row says what it has.
 func TestForeignRule(t *testing.T) {
 	file := func(policy string) []byte { return []byte(minimal + "\ninstrument: manual\npolicy: " + policy + "\n") }
@@ -70,7 +70,8 @@ func TestForeignRule(t *testing.T) {
 			t.Errorf("policy: %s: %v, want %q", policy, err, want)
 		}
 	}
-	if _, err := Parse(builtin.Registry(), "c.yaml", file("corners")); err == nil || !strings.Contains(err.Error(), `there is no method "corners"`) {
+	if _, err := Parse(builtin.Registry(), "c.yaml", file("corners")); err == nil ||
+		!strings.Contains(err.Error(), `there is no method "corners"`) {
 		t.Errorf("without the row: %v", err)
 	}
 }

@@ -71,8 +71,9 @@ func checkSchema(reg registry.Registry, tree map[string]any) []formFault {
 	var faults []formFault
 	collect(schema.plain, tree, invalid, &faults)
 
-	// Of a misspelt key and a missing one, the first says it all.
-	meant := map[string]bool{} // what was misspelt, by its pointer
+	// Where a key is misspelled and another missing, the first fault says
+	// enough.
+	meant := map[string]bool{} // what was misspelled, by its pointer
 	for _, f := range faults {
 		if !f.onKey {
 			continue
@@ -147,7 +148,9 @@ func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]formFault
 				advice = hint
 			}
 			if policy && slices.Contains(methodNames(plain), name) {
-				advice = fmt.Sprintf("write policy: %s, or its parts with their settings: `campaignd methods %s` prints them", name, name)
+				advice = fmt.Sprintf("write policy: %s, or its parts with their settings: "+
+					"`campaignd methods %s` prints them",
+					name, name)
 			}
 			if isChoice(where) {
 				report(where, fmt.Sprintf("there is no rule %q", name), yamltree.Suggest(name, known))

@@ -16,8 +16,8 @@ import (
 )
 
 // Schema returns the JSON Schema of campaign files that name what a registry holds.
-// Rows that campaignd brings along are in the embedded schema; those of others are
-// described by the tags of their settings.
+// campaignd's own rows are in the embedded schema; other rows are described by the
+// tags of their settings.
 func Schema(reg registry.Registry) ([]byte, error) {
 	var schema map[string]any
 	if err := json.Unmarshal(schemas.Campaign(), &schema); err != nil {

@@ -17,8 +17,8 @@ import (
 //	instrument: {table: rows.csv}           instrument: {table: {file: rows.csv}}
 //	instrument: {process: [./pump]}         instrument: {process: {command: [./pump]}}
 //
-// A choice without a value ("terminal:") has its default settings. Whatever is
-// not of the expected shape is left alone: the schema reports it.
+// A choice without a value ("terminal:") has its default settings. What does
+// not have the expected shape is left as it is: the schema reports it.
 func expand(reg registry.Registry, tree map[string]any) {
 	if parameters, ok := tree["parameters"].([]any); ok {
 		for _, p := range parameters {
@@ -76,8 +76,8 @@ func expand(reg registry.Registry, tree map[string]any) {
 	}
 }
 
-// lengthen writes out a choice whose settings are left out, or are the bare value of
-// the one that can stand for all.
+// lengthen writes out a choice whose settings are left out, or are given as the bare
+// value of its main setting.
 func lengthen(holder map[string]any, name string, settings definition.Settings) {
 	value, named := holder[name]
 	if !named {

@@ -13,9 +13,9 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Sound says what keeps a definition from being one that a campaign can be run
-// with: what breaks the schema, a default that is not written out, what makes no
-// sense. It is for definitions that came from a program instead of a file.
+// Sound returns an error if a campaign cannot be run with the definition: it
+// breaks the schema, leaves out a default, or does not pass [Validate]. It is
+// for definitions that came from a program instead of a file.
 func Sound(reg registry.Registry, def definition.Campaign) error {
 	text, err := json.Marshal(def)
 	if err != nil {
@@ -33,7 +33,10 @@ func Sound(reg registry.Registry, def definition.Campaign) error {
 	}
 	if len(faults) == 0 {
 		for _, c := range Diff(def, Complete(reg, def)) {
-			faults = append(faults, yamltree.Fault{Message: c.Path + ": there is no value", Remedy: "write every default out"})
+			faults = append(faults, yamltree.Fault{
+				Message: c.Path + ": there is no value",
+				Remedy:  "write every default out",
+			})
 		}
 	}
 	if len(faults) == 0 {

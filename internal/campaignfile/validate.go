@@ -16,7 +16,7 @@ import (
 
 // Validate returns every fault in the sense of a completed definition (see
 // [Complete]), in the order of its fields; none means that the campaign can be
-// started. Types, names of fields and single numbers are the schema's business;
+// started. Types, names of fields and single numbers are left to the schema;
 // files that the definition names are not opened.
 func Validate(reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	v := validator{reg: reg, def: def}
@@ -48,8 +48,8 @@ type validator struct {
 	faults []yamltree.Fault
 }
 
-// counts refuses more of something than could be used: checks and models would take
-// longer than anybody waits.
+// counts limits the lengths of lists: with more entries, checks and models would
+// take too long.
 func (v *validator) counts() {
 	most := func(n, limit int, p path, what, advice string) {
 		if n > limit {
@@ -60,10 +60,13 @@ func (v *validator) counts() {
 	most(len(v.def.Constraints), 1000, at("constraints"), "constraints", "")
 	most(len(v.def.Excluded), 1000, at("excluded"), "regions", "")
 	most(len(v.def.Experts), 1000, at("experts"), "experts", "")
-	most(len(v.def.Candidates), 20_000, at("candidates"), "candidates", "leave them out: without a list every composition may be measured")
+	most(len(v.def.Candidates), 20_000, at("candidates"), "candidates",
+		"leave them out: without a list every composition may be measured")
 	for i, p := range v.def.Parameters {
-		most(len(p.Values), 10_000, at("parameters", i, "values"), "values", "give min and max, and the instrument's steps")
-		most(len(p.Categories), 1000, at("parameters", i, "categories"), "categories", "describe them by a number, or leave out those that are alike")
+		most(len(p.Values), 10_000, at("parameters", i, "values"), "values",
+			"give min and max, and the instrument's steps")
+		most(len(p.Categories), 1000, at("parameters", i, "categories"), "categories",
+			"describe them by a number, or leave out those that are alike")
 	}
 }
 
@@ -103,16 +106,21 @@ func (v *validator) parameters() {
 	for i, p := range v.def.Parameters {
 		here := at("parameters", i)
 		if j, twice := first[p.Name]; twice {
-			v.report(here.To("name"), fmt.Sprintf("parameter %d is called %q too", j+1, p.Name), "give each parameter a name of its own")
+			v.report(here.To("name"), fmt.Sprintf("parameter %d is called %q too", j+1, p.Name),
+				"give each parameter a name of its own")
 		} else {
 			first[p.Name] = i
 		}
-		bounds, values, categories := p.Min != nil || p.Max != nil, p.Values != nil, p.Categories != nil
+		bounds := p.Min != nil || p.Max != nil
+		values := p.Values != nil
+		categories := p.Categories != nil
 		switch {
 		case count(bounds, values, categories) == 0:
-			v.report(here, fmt.Sprintf("%q does not say what values it may have", p.Name), "give min and max, or values, or categories")
+			v.report(here, fmt.Sprintf("%q does not say what values it may have", p.Name),
+				"give min and max, or values, or categories")
 		case count(bounds, values, categories) > 1:
-			v.report(here, fmt.Sprintf("%q is of more than one kind", p.Name), "keep either min and max, or values, or categories")
+			v.report(here, fmt.Sprintf("%q is of more than one kind", p.Name),
+				"keep either min and max, or values, or categories")
 		case bounds:
 			v.bounds(here, p)
 		case values:
@@ -141,9 +149,13 @@ func (v *validator) bounds(here path, p definition.Parameter) {
 	case !finite(p.Min) || !finite(p.Max):
 		v.report(here, fmt.Sprintf("the bounds of %q are not finite", p.Name), "")
 	case *p.Min == *p.Max:
-		v.report(here.To("max"), fmt.Sprintf("min and max of %q are both %s", p.Name, format.Setting(*p.Min)), "leave a parameter that does not vary out, or give it as values: ["+format.Setting(*p.Min)+"]")
+		v.report(here.To("max"),
+			fmt.Sprintf("min and max of %q are both %s", p.Name, format.Setting(*p.Min)),
+			"leave a parameter that does not vary out, or give it as values: ["+format.Setting(*p.Min)+"]")
 	case *p.Min > *p.Max:
-		v.report(here.To("max"), fmt.Sprintf("max %s is less than min %s", format.Setting(*p.Max), format.Setting(*p.Min)), "exchange them")
+		v.report(here.To("max"),
+			fmt.Sprintf("max %s is less than min %s", format.Setting(*p.Max), format.Setting(*p.Min)),
+			"exchange them")
 	}
 }
 
@@ -162,7 +174,9 @@ func (v *validator) values(here path, p definition.Parameter) {
 
 func (v *validator) categories(here path, p definition.Parameter) {
 	if len(p.Categories) < 2 {
-		v.report(here.To("categories"), fmt.Sprintf("%q has %d categories, and needs at least two", p.Name, len(p.Categories)), "leave a parameter that does not vary out")
+		v.report(here.To("categories"),
+			fmt.Sprintf("%q has %d categories, and needs at least two", p.Name, len(p.Categories)),
+			"leave a parameter that does not vary out")
 		return
 	}
 	descriptors := func(c definition.CategoryDef) []string {
@@ -183,7 +197,9 @@ func (v *validator) categories(here path, p definition.Parameter) {
 			v.report(category, fmt.Sprintf("the category %q stands here twice", c.Name), "remove one of them")
 		}
 		if got := descriptors(c); !slices.Equal(got, want) {
-			v.report(category, fmt.Sprintf("%q has the descriptors %q, and %q has %q", c.Name, got, p.Categories[0].Name, want), "give every category of the parameter the same descriptors, or none")
+			v.report(category,
+				fmt.Sprintf("%q has the descriptors %q, and %q has %q", c.Name, got, p.Categories[0].Name, want),
+				"give every category of the parameter the same descriptors, or none")
 		}
 		for _, name := range descriptors(c) {
 			if x := c.Descriptors[name]; !finite(&x) {
@@ -196,21 +212,25 @@ func (v *validator) categories(here path, p definition.Parameter) {
 func (v *validator) constraints() {
 	for i, c := range v.def.Constraints {
 		here := at("constraints", i)
-		if c.Name != "" && slices.ContainsFunc(v.def.Constraints[:i], func(d definition.Constraint) bool { return d.Name == c.Name }) {
-			v.report(here.To("name"), fmt.Sprintf("another constraint is called %q too", c.Name), "give each its own name, or none")
+		if c.Name != "" && slices.ContainsFunc(v.def.Constraints[:i],
+			func(d definition.Constraint) bool { return d.Name == c.Name }) {
+			v.report(here.To("name"), fmt.Sprintf("another constraint is called %q too", c.Name),
+				"give each its own name, or none")
 		}
 		switch count(c.Equals != nil, c.AtMost != nil, c.AtLeast != nil) {
 		case 0:
 			v.report(here, "the sum is compared with nothing", "add equals, at_most or at_least")
 		case 1:
 		default:
-			v.report(here, "the sum is compared more than once", "keep one of equals, at_most and at_least; write the others as constraints of their own")
+			v.report(here, "the sum is compared more than once",
+				"keep one of equals, at_most and at_least; write the others as constraints of their own")
 		}
 		if !finite(c.Equals) || !finite(c.AtMost) || !finite(c.AtLeast) {
 			v.report(here, "the number that the sum is compared with is not finite", "")
 		}
 		if len(c.Terms) == 0 {
-			v.report(here.To("terms"), "the constraint has no terms", "name parameters with their coefficients, for example terms: {ec: 1, dmc: 1}")
+			v.report(here.To("terms"), "the constraint has no terms",
+				"name parameters with their coefficients, for example terms: {ec: 1, dmc: 1}")
 		}
 		for _, name := range sortedKeys(c.Terms) {
 			coefficient, term := c.Terms[name], here.To("terms", name)
@@ -218,7 +238,8 @@ func (v *validator) constraints() {
 			case p == nil:
 				v.report(term, fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(numeric)))
 			case !numeric(*p):
-				v.report(term, fmt.Sprintf("%q is categorical and has no number", name), "use an excluded region to forbid a category")
+				v.report(term, fmt.Sprintf("%q is categorical and has no number", name),
+					"use an excluded region to forbid a category")
 			case !finite(&coefficient):
 				v.report(term, "the coefficient is not finite", "")
 			case coefficient == 0:
@@ -249,14 +270,17 @@ func (v *validator) excluded() {
 					names = append(names, c.Name)
 				}
 				if !slices.Contains(names, s.Is) {
-					v.report(side.To("is"), fmt.Sprintf("%q has no category %q", name, s.Is), yamltree.Suggest(s.Is, names))
+					v.report(side.To("is"), fmt.Sprintf("%q has no category %q", name, s.Is),
+						yamltree.Suggest(s.Is, names))
 				}
 			case s.Is != "" || !interval:
 				v.report(side, fmt.Sprintf("%q is a number", name), "write min and max, or one of them")
 			case !finite(s.Min) || !finite(s.Max):
 				v.report(side, "the interval is not finite", "leave out the side that has no limit")
 			case s.Min != nil && s.Max != nil && *s.Min > *s.Max:
-				v.report(side, fmt.Sprintf("max %s is less than min %s", format.Setting(*s.Max), format.Setting(*s.Min)), "exchange them")
+				v.report(side,
+					fmt.Sprintf("max %s is less than min %s", format.Setting(*s.Max), format.Setting(*s.Min)),
+					"exchange them")
 			}
 		}
 	}
@@ -265,10 +289,13 @@ func (v *validator) excluded() {
 func (v *validator) objective() {
 	o := v.def.Objective
 	if v.parameter(o.Name) != nil {
-		v.report(at("objective", "name"), fmt.Sprintf("a parameter is called %q too", o.Name), "give the objective a name of its own")
+		v.report(at("objective", "name"), fmt.Sprintf("a parameter is called %q too", o.Name),
+			"give the objective a name of its own")
 	}
 	if o.Min != nil && o.Max != nil && *o.Min >= *o.Max {
-		v.report(at("objective", "max"), fmt.Sprintf("max %s is not greater than min %s", format.Setting(*o.Max), format.Setting(*o.Min)), "they bound plausible results: a measurement outside is refused")
+		v.report(at("objective", "max"),
+			fmt.Sprintf("max %s is not greater than min %s", format.Setting(*o.Max), format.Setting(*o.Min)),
+			"they bound plausible results: a measurement outside is refused")
 	}
 	if !finite(o.Noise) || !finite(o.Min) || !finite(o.Max) {
 		v.report(at("objective"), "noise, min and max must be finite", "")
@@ -296,7 +323,9 @@ func (v *validator) space() {
 		}
 		var infeasible *space.InfeasibleError
 		if errors.As(err, &infeasible) && infeasible.Conflict != nil {
-			v.report(where, "no composition satisfies these together: "+strings.Join(infeasible.Conflict, "; "), "relax one of them")
+			v.report(where,
+				"no composition satisfies these together: "+strings.Join(infeasible.Conflict, "; "),
+				"relax one of them")
 		} else {
 			v.report(where, err.Error(), "")
 		}
@@ -316,7 +345,7 @@ func (v *validator) space() {
 	}
 }
 
-// reason is an error of space.Contains without what every one begins with.
+// reason is an error of space.Contains without its common prefix.
 func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), space.ErrOutside.Error()+": ")
 }

@@ -23,11 +23,15 @@ func (v *validator) steps() {
 		case p == nil:
 			v.report(here, fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(continuous)))
 		case !continuous(*p):
-			v.report(here, fmt.Sprintf("%q has its own list of values", name), "steps are for parameters with min and max")
+			v.report(here, fmt.Sprintf("%q has its own list of values", name),
+				"steps are for parameters with min and max")
 		case !(step > 0) || !finite(&step):
 			v.report(here, fmt.Sprintf("a step of %s is not possible", format.Setting(step)), "it must be more than 0")
 		case p.Min != nil && p.Max != nil && step > *p.Max-*p.Min && *p.Max > *p.Min:
-			v.report(here, fmt.Sprintf("the step %s is wider than the range of %q, %s to %s", format.SettingIn(step, p.Unit), name, format.Setting(*p.Min), format.SettingIn(*p.Max, p.Unit)), "it is in the parameter's unit")
+			v.report(here,
+				fmt.Sprintf("the step %s is wider than the range of %q, %s to %s",
+					format.SettingIn(step, p.Unit), name, format.Setting(*p.Min), format.SettingIn(*p.Max, p.Unit)),
+				"it is in the parameter's unit")
 		}
 	}
 }
@@ -36,25 +40,29 @@ func (v *validator) instrument() {
 	in, here := &v.def.Instrument, at("instrument")
 	if !v.def.Measures() {
 		if !in.Driver.IsZero() {
-			v.report(here, "nothing is measured where experts' comparisons are the objective", "remove the instrument, or choose a policy that measures, such as lcb or cobol")
+			v.report(here, "nothing is measured where experts' comparisons are the objective",
+				"remove the instrument, or choose a policy that measures, such as lcb or cobol")
 		}
 		return
 	}
 	drivers := strings.Join(v.reg.DriverNames(), ", ")
 	if in.Driver.IsZero() {
-		v.report(here, "it does not say what measures", "choose one of "+drivers+"; or a policy that learns from comparisons alone, such as mr-lpf")
+		v.report(here, "it does not say what measures",
+			"choose one of "+drivers+"; or a policy that learns from comparisons alone, such as mr-lpf")
 		return
 	}
 	driver, known := v.reg.Driver(in.Driver.Name)
 	if !known {
-		v.report(here.To(in.Driver.Name), fmt.Sprintf("there is no instrument %q", in.Driver.Name), yamltree.Suggest(in.Driver.Name, v.reg.DriverNames()))
+		v.report(here.To(in.Driver.Name), fmt.Sprintf("there is no instrument %q", in.Driver.Name),
+			yamltree.Suggest(in.Driver.Name, v.reg.DriverNames()))
 		return
 	}
 	if in.ByHand != driver.ByHand {
 		v.report(here.To("by_hand"), "it follows from the instrument", "remove it")
 	}
 	if in.GiveUpAfter > 0 && in.StallAfter > in.GiveUpAfter {
-		v.report(here.To("give_up_after"), "it is shorter than stall_after", "a campaign first says that the instrument is silent, and gives up later")
+		v.report(here.To("give_up_after"), "it is shorter than stall_after",
+			"a campaign first says that the instrument is silent, and gives up later")
 	}
 	v.choice(here, in.Driver, driver.Settings())
 }
@@ -86,17 +94,21 @@ func (v *validator) experts() {
 	for i, e := range v.def.Experts {
 		here := at("experts", i)
 		if slices.ContainsFunc(v.def.Experts[:i], func(f definition.Expert) bool { return f.Name == e.Name }) {
-			v.report(here.To("name"), fmt.Sprintf("another expert is called %q too", e.Name), "give each expert a name of their own")
+			v.report(here.To("name"), fmt.Sprintf("another expert is called %q too", e.Name),
+				"give each expert a name of their own")
 		}
 		v.anchors(here, e)
 		v.statedBelief(here, e)
 		if e.Channel.IsZero() {
-			v.report(here, fmt.Sprintf("it does not say how %s is asked", e.Name), "add terminal: {} for a person, or simulated: {}")
+			v.report(here, fmt.Sprintf("it does not say how %s is asked", e.Name),
+				"add terminal: {} for a person, or simulated: {}")
 			continue
 		}
 		channel, known := v.reg.Channel(e.Channel.Name)
 		if !known {
-			v.report(here.To(e.Channel.Name), fmt.Sprintf("there is no way to ask called %q", e.Channel.Name), yamltree.Suggest(e.Channel.Name, v.reg.ChannelNames()))
+			v.report(here.To(e.Channel.Name),
+				fmt.Sprintf("there is no way to ask called %q", e.Channel.Name),
+				yamltree.Suggest(e.Channel.Name, v.reg.ChannelNames()))
 			continue
 		}
 		if e.Person != channel.Person {
@@ -106,10 +118,11 @@ func (v *validator) experts() {
 	}
 }
 
-// anchors checks the compositions that an expert trusts their judgement at.
+// anchors checks the compositions that an expert trusts their judgment at.
 func (v *validator) anchors(here path, e definition.Expert) {
 	if len(e.Anchors) > 0 && !modelsUtility(v.def) {
-		v.report(here.To("anchors"), "no rule of this policy reads anchors", "choose policy: raeubo, rahbo, anpei or another that models a utility, or remove anchors")
+		v.report(here.To("anchors"), "no rule of this policy reads anchors",
+			"choose policy: raeubo, rahbo, anpei or another that models a utility, or remove anchors")
 	}
 	for i, p := range e.Anchors {
 		if v.points == nil {
@@ -128,7 +141,8 @@ func (v *validator) statedBelief(here path, e definition.Expert) {
 	}
 	here = here.To("belief")
 	if !belief.Reads(v.def.Policy.Trust, belief.FeedbackGaussian) {
-		v.report(here, "no rule of this policy reads a stated belief", "write feedback: gaussian under policy.trust, or remove the belief")
+		v.report(here, "no rule of this policy reads a stated belief",
+			"write feedback: gaussian under policy.trust, or remove the belief")
 	}
 	if v.points != nil {
 		if _, err := v.points.Encode(e.Belief.Mean); err != nil {
@@ -139,7 +153,8 @@ func (v *validator) statedBelief(here path, e definition.Expert) {
 		sd, p := e.Belief.SD[name], v.parameter(name)
 		switch {
 		case p == nil:
-			v.report(here.To("sd", name), fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(numeric)))
+			v.report(here.To("sd", name), fmt.Sprintf("there is no parameter %q", name),
+				yamltree.Suggest(name, v.names(numeric)))
 		case !numeric(*p):
 			v.report(here.To("sd", name), fmt.Sprintf("%q is categorical", name), "remove it")
 		case !(sd > 0) || !finite(&sd):
@@ -148,7 +163,8 @@ func (v *validator) statedBelief(here path, e definition.Expert) {
 	}
 	for _, p := range v.def.Parameters {
 		if _, ok := e.Belief.SD[p.Name]; numeric(p) && !ok {
-			v.report(here.To("sd"), fmt.Sprintf("it says nothing of %q", p.Name), "give the standard deviation of each numeric parameter")
+			v.report(here.To("sd"), fmt.Sprintf("it says nothing of %q", p.Name),
+				"give the standard deviation of each numeric parameter")
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"unicode"
 )
 
-// A request names who asks, and nobody checks that; the system says which of its
-// users is at the other end of the socket.
+// A request names who asks, and that name is not checked; the system says which
+// of its users is at the other end of the socket.
 
 type peerKey struct{}
 

@@ -19,8 +19,8 @@ const (
 	maxSocketPath = 103
 )
 
-// listen opens the store's socket. The caller holds the store's lock, so that
-// a socket that is there already is left from a process that has died.
+// listen opens the store's socket. The caller holds the store's lock, so a
+// socket that exists already was left by a process that has died.
 func listen(store string) (listener net.Listener, remove func(), err error) {
 	store, err = filepath.Abs(store)
 	if err != nil {
@@ -42,7 +42,8 @@ func listen(store string) (listener net.Listener, remove func(), err error) {
 	remove = func() { _ = os.Remove(record); _ = os.RemoveAll(dir) }
 	if len(socket) > maxSocketPath {
 		remove()
-		return nil, nil, fmt.Errorf("both %s and %s are too deep for a socket; set TMPDIR to a short path", store, os.TempDir())
+		return nil, nil, fmt.Errorf("both %s and %s are too deep for a socket; set TMPDIR to a short path",
+			store, os.TempDir())
 	}
 	if listener, err = listenPrivately(socket); err == nil {
 		err = os.WriteFile(record, []byte(socket+"\n"), 0o600)

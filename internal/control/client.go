@@ -23,8 +23,8 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// ErrNobody means that no process serves the store: it is free to be opened,
-// or is about to be served.
+// ErrNobody means that no process serves the store: it can be opened, or is
+// about to be served.
 var ErrNobody = problem.New(problem.Unavailable, "no running process serves the store")
 
 // ErrCutOff means that the owner of the store ended before it answered.
@@ -72,10 +72,15 @@ func Dial(ctx context.Context, store string) (*Client, error) {
 	switch {
 	case err == nil:
 		return c, nil
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
+	case errors.Is(err, syscall.ECONNREFUSED),
+		errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, fs.ErrNotExist),
+		errors.Is(err, io.EOF):
 		return nil, ErrNobody // left behind by a process that is gone, or going
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, fmt.Errorf("control: the process that holds %s does not answer within %s; look at it, or end it and try again: %w", store, dialTimeout, err)
+		return nil, fmt.Errorf("control: the process that holds %s does not answer within %s; "+
+			"look at it, or end it and try again: %w",
+			store, dialTimeout, err)
 	}
 	return nil, fmt.Errorf("control: %w", err)
 }
@@ -83,7 +88,7 @@ func Dial(ctx context.Context, store string) (*Client, error) {
 // Status returns what the owner said when it was dialled.
 func (c *Client) Status() Status { return c.status }
 
-// Submit has the owner fulfil a request, and returns the recorded events.
+// Submit asks the owner to fulfill a request and returns the recorded events.
 func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
 	var a accepted
 	err := c.call(ctx, http.MethodPost, "/v1/requests", submission{Campaign: campaign, Request: r}, &a)
@@ -114,13 +119,15 @@ func (c *Client) Read(ctx context.Context, after events.Position) iter.Seq2[even
 }
 
 // Follow implements events.Log. It ends with [events.ErrClosed] when the owner
-// lets go of the store.
+// releases the store.
 func (c *Client) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return c.stream(ctx, url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "follow": {"1"}})
 }
 
 // ReadCampaign implements events.CampaignReader.
-func (c *Client) ReadCampaign(ctx context.Context, campaign string, after events.Sequence) iter.Seq2[events.Event, error] {
+func (c *Client) ReadCampaign(
+	ctx context.Context, campaign string, after events.Sequence,
+) iter.Seq2[events.Event, error] {
 	return c.stream(ctx, url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "campaign": {campaign}})
 }
 
@@ -148,8 +155,8 @@ func (c *Client) Close() error {
 }
 
 // ReadKinds is Read, or ReadCampaign where a campaign is given, of events of the
-// given kinds. The owner leaves out the others before it sends them: to say one
-// thing about a long campaign, it need not be sent whole.
+// given kinds. The owner filters before it sends, so that one fact about a long
+// campaign does not cost sending all of it.
 func (c *Client) ReadKinds(ctx context.Context, campaign string, kinds ...events.Kind) iter.Seq2[events.Event, error] {
 	query := url.Values{"after": {"0"}}
 	if campaign != "" {
@@ -197,7 +204,8 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	defer response.Body.Close()
 	var l line
 	if err := json.NewDecoder(response.Body).Decode(&l); err != nil || l.Error == nil {
-		return nil, fmt.Errorf("the process that holds the store answered %q: it may be another version of campaignd", response.Status)
+		return nil, fmt.Errorf("the process that holds the store answered %q: it may be another version of campaignd",
+			response.Status)
 	}
 	return nil, l.Error
 }
@@ -243,7 +251,7 @@ func (c *Client) stream(ctx context.Context, query url.Values) iter.Seq2[events.
 				return
 			}
 		}
-		// Without its last line the stream was cut off.
+		// A stream without its last line was cut off.
 		err = lines.Err()
 		if err == nil {
 			err = io.ErrUnexpectedEOF

@@ -42,7 +42,9 @@ func appendNotes(t *testing.T, log events.Log, campaign string, n int) {
 }
 
 // served returns a store that is served, over a log with some events.
-func served(t *testing.T, submit func(context.Context, string, engine.Request) ([]events.Event, error)) (store string, log events.Log, s *Server) {
+func served(
+	t *testing.T, submit func(context.Context, string, engine.Request) ([]events.Event, error),
+) (store string, log events.Log, s *Server) {
 	t.Helper()
 	store, log = t.TempDir(), memlog.New()
 	appendNotes(t, log, "a", 3)
@@ -91,7 +93,8 @@ func TestReading(t *testing.T) {
 			t.Errorf("after %d: got\n%s\nwant\n%s", after, a, b)
 		}
 	}
-	if got := collect(t, events.ReadCampaign(t.Context(), c, "b", 1)); len(got) != 1 || got[0].Campaign != "b" || got[0].Sequence != 2 {
+	if got := collect(t, events.ReadCampaign(t.Context(), c, "b", 1)); len(got) != 1 ||
+		got[0].Campaign != "b" || got[0].Sequence != 2 {
 		t.Errorf("campaign b after 1: %v", got)
 	}
 	for _, campaign := range []string{"", "a"} {
@@ -99,7 +102,8 @@ func TestReading(t *testing.T) {
 			t.Errorf("of a kind that there is none of in %q: %v", campaign, got)
 		}
 		want := map[string]int{"": 5, "a": 3}[campaign]
-		if got := collect(t, c.ReadKinds(t.Context(), campaign, events.KindRecoveryDone, events.KindNoteAdded)); len(got) != want {
+		if got := collect(t, c.ReadKinds(t.Context(), campaign, events.KindRecoveryDone,
+			events.KindNoteAdded)); len(got) != want {
 			t.Errorf("notes of %q: %v", campaign, got)
 		}
 	}
@@ -167,8 +171,12 @@ func TestRequests(t *testing.T) {
 	_ = log
 	c := dial(t, store)
 	value := -3.25
-	request := engine.Request{Actor: "person:ada", Correct: &engine.Correct{Experiment: "e7", Value: &value,
-		Actual: definition.Point{"salt": definition.Number(1.1), "kind": definition.Category("LiPF6")}, Reason: "why <not>"}}
+	request := engine.Request{Actor: "person:ada", Correct: &engine.Correct{
+		Experiment: "e7",
+		Value:      &value,
+		Actual:     definition.Point{"salt": definition.Number(1.1), "kind": definition.Category("LiPF6")},
+		Reason:     "why <not>",
+	}}
 	if _, err := c.Submit(t.Context(), "a", request); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +186,8 @@ func TestRequests(t *testing.T) {
 		t.Errorf("sent %s, arrived %s", a, b)
 	}
 	for _, sentinel := range []error{
-		problem.NotNow, engine.ErrNoCampaign, events.ErrDamaged, events.ErrUncertain, events.ErrClosed, context.Canceled,
+		problem.NotNow, engine.ErrNoCampaign, events.ErrDamaged, events.ErrUncertain, events.ErrClosed,
+		context.Canceled,
 	} {
 		answer = fmt.Errorf("%w: details", sentinel)
 		if _, err := c.Submit(t.Context(), "a", request); !errors.Is(err, sentinel) || err.Error() != answer.Error() {
@@ -188,7 +197,8 @@ func TestRequests(t *testing.T) {
 	settle := problem.Remedy{Text: "settle it", Action: problem.Resolve, Subject: "e7", Ways: []string{"failed"}}
 	answer = problem.New(problem.NotNow, "the fate of e7 is unknown").About("e7").With(settle)
 	_, err := c.Submit(t.Context(), "a", request)
-	if !errors.Is(err, problem.ErrInvalidRequest) || !reflect.DeepEqual(problem.RemediesOf(err), []problem.Remedy{settle}) {
+	if !errors.Is(err, problem.ErrInvalidRequest) ||
+		!reflect.DeepEqual(problem.RemediesOf(err), []problem.Remedy{settle}) {
 		t.Errorf("%v came back as %v with %v", answer, err, problem.RemediesOf(err))
 	}
 }
@@ -231,7 +241,9 @@ func TestUnknownRequest(t *testing.T) {
 		return nil, nil
 	})
 	c := dial(t, store)
-	err := c.call(t.Context(), http.MethodPost, "/v1/requests", map[string]any{"campaign": "a", "request": map[string]any{"actor": "person:ada", "explode": true}}, new(accepted))
+	err := c.call(t.Context(), http.MethodPost, "/v1/requests",
+		map[string]any{"campaign": "a", "request": map[string]any{"actor": "person:ada", "explode": true}},
+		new(accepted))
 	if !errors.Is(err, problem.ErrInvalidRequest) || !strings.Contains(err.Error(), "explode") {
 		t.Errorf("got %v", err)
 	}

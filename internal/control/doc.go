@@ -14,24 +14,24 @@
 //	GET  /v1/sequence?campaign=C          the campaign's newest sequence
 //	POST /v1/requests                     {"campaign": …, "request": engine.Request}
 //
-// What fails is answered with {"error": problem}, a [problem.Error] as JSON, and the
-// HTTP status of its code. It can all be looked at with
+// A failure is answered with {"error": problem}, a [problem.Error] as JSON, and the
+// HTTP status of its code. To look at it all, use
 //
 //	curl --unix-socket electrolyte.campaign/control.sock http://store/v1/status
 //
 // # Trust
 //
-// Whoever may open the socket may do what the owner of the store may do, and
-// acts under whatever name they give. The socket's mode is 0600 from its first
-// moment: that is the user who runs the campaign, and root. Nothing listens on a
-// network. [Handler] is the protocol without the socket, for who has another way to
-// know whom to believe.
+// Whoever can open the socket can do what the owner of the store can do, under any
+// name they give. The socket's mode is 0600 from its first moment: that is the user
+// who runs the campaign, and root. Nothing listens on a network. [Handler] is the
+// protocol without the socket, for servers that authenticate in another way.
 //
 // # Where the socket is
 //
-// In the store, as control.sock. A socket's path is limited to about 100 bytes
-// on all systems; in a deeper folder the socket lies in a private folder under
-// the system's temporary one, and the file control.path in the store says
-// where. A process that was killed leaves both behind. They do no harm: nobody
-// answers, and the next owner, who holds the store's lock, replaces them.
+// In the store, as control.sock. All systems limit a socket's path to about 100
+// bytes; where the store's path is too long, the socket is in a private folder
+// under the system's temporary one, and the file control.path in the store says
+// where. A process that was killed leaves both behind. They do no harm: nothing
+// answers there, and the next owner, which holds the store's lock, replaces
+// them.
 package control

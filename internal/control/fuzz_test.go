@@ -41,7 +41,8 @@ func FuzzRequests(f *testing.F) {
 		half = history[:len(half)+1] // a batch is whole
 	}
 
-	point := definition.Point{"lipf6": definition.Number(1), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
+	point := definition.Point{"lipf6": definition.Number(1), "ec": definition.Number(0.4),
+		"dmc": definition.Number(0.5)}
 	value := 12.0
 	amended := def
 	amended.Budget.Experiments = 9
@@ -81,7 +82,8 @@ func FuzzRequests(f *testing.F) {
 			}})
 		post := func(body []byte) (ok bool, recorded int) {
 			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/requests", bytes.NewReader(body)))
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/requests",
+				bytes.NewReader(body)))
 			var a accepted
 			var l line
 			if w.Code == http.StatusOK {
@@ -93,7 +95,8 @@ func FuzzRequests(f *testing.F) {
 			if err := json.Unmarshal(w.Body.Bytes(), &l); err != nil || l.Error == nil || l.Error.Message == "" {
 				t.Fatalf("the answer is %q", w.Body)
 			}
-			if w.Code < 400 || w.Code > 499 || !errors.Is(l.Error, problem.ErrInvalidRequest) && l.Error.Code != problem.NoCampaign {
+			if w.Code < 400 || w.Code > 499 ||
+				!errors.Is(l.Error, problem.ErrInvalidRequest) && l.Error.Code != problem.NoCampaign {
 				t.Fatalf("what is wrong with the request is answered with %d and %q", w.Code, w.Body)
 			}
 			return false, 0

@@ -31,7 +31,7 @@ type Running struct {
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Remedies are what a person can do about it.
 	Remedies []problem.Remedy `json:"remedies,omitempty"`
-	// Computing says what it is computing, if that takes a while, and since when.
+	// Computing says what it has been computing for a while, and since when.
 	Computing      string    `json:"computing,omitempty"`
 	ComputingSince time.Time `json:"computing_since,omitzero"`
 }

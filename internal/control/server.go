@@ -23,12 +23,12 @@ import (
 type Service struct {
 	// Log is the store's log.
 	Log events.Log
-	// Submit fulfils a person's request on a campaign of the store.
+	// Submit fulfills a person's request on a campaign of the store.
 	Submit func(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error)
 	// Status says what the owner is doing.
 	Status func() Status
-	// Closing, if set, ends the streams of events when it is closed: they say then
-	// that the owner lets go of the store.
+	// Closing, if set, ends the streams of events when it is closed; they then say
+	// that the owner releases the store.
 	Closing <-chan struct{}
 }
 
@@ -44,9 +44,9 @@ type Server struct {
 // maxRequest is the longest body of a request, in bytes.
 const maxRequest = 64 << 20
 
-// Handler returns the protocol as a handler, for any listener. It believes whoever
-// connects, and knows the account behind a request only on connections that [Serve]
-// accepts: who serves it elsewhere must see to both.
+// Handler returns the protocol as a handler, for any listener. It trusts everyone
+// who connects, and knows the account behind a request only on connections that
+// [Serve] accepts: a server elsewhere must take care of both.
 func Handler(service Service) http.Handler {
 	h := handler{service}
 	mux := http.NewServeMux()
@@ -94,7 +94,7 @@ func (s *Server) Close() {
 
 type handler struct{ service Service }
 
-// closing reports whether the owner lets go of the store.
+// closing reports whether the owner is releasing the store.
 func (h handler) closing() bool {
 	select {
 	case <-h.service.Closing:
@@ -118,7 +118,9 @@ func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 	body.DisallowUnknownFields() // what a newer client asks for must not be taken for something else
 	if err := body.Decode(&s); err != nil {
-		answer(w, nil, problem.New(problem.Invalid, "the process that runs the campaign does not understand the request: %w", err))
+		answer(w, nil, problem.New(problem.Invalid,
+			"the process that runs the campaign does not understand the request: %w",
+			err))
 		return
 	}
 	s.Request.Account = peerOf(r.Context())
@@ -143,15 +145,15 @@ func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, value any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
-		wrong := problem.Of(err)
+		wrong := problem.FromError(err)
 		w.WriteHeader(statuses[wrong.Code])
 		value = line{Error: wrong}
 	}
 	_ = json.NewEncoder(w).Encode(value) // the client may have gone
 }
 
-// events streams events, of all kinds or of some. The last line tells a stream that
-// ended from one that was cut off.
+// events streams events, of all kinds or of some. The last line distinguishes a
+// stream that ended from one that was cut off.
 func (h handler) events(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -195,7 +197,7 @@ func (h handler) events(w http.ResponseWriter, r *http.Request) {
 			text, err = events.MarshalCloudEvent(e)
 		}
 		if err != nil {
-			end = line{Error: problem.Of(err)}
+			end = line{Error: problem.FromError(err)}
 			break
 		}
 		out.Write(text)
@@ -205,7 +207,7 @@ func (h handler) events(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if h.closing() {
-		end = line{Error: problem.Of(events.ErrClosed)}
+		end = line{Error: problem.FromError(events.ErrClosed)}
 	}
 	text, _ := json.Marshal(end)
 	out.Write(append(text, '\n'))

@@ -8,8 +8,8 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Agreement is the probability that, of two compositions the expert told
-// apart, the one the expert likes better is the better one. Half is guessing.
+// Agreement is the probability that, of two compositions the expert told apart,
+// the one the expert likes better is the better one. One half is guessing.
 //
 // For labels the two are an accepted and a rejected composition, and the share
 // is the area under the curve of receiver operating characteristic (Hanley and
@@ -34,9 +34,9 @@ type Agreement struct {
 // draws is how many functions are drawn from the posterior.
 const draws = 256
 
-// overDraws averages a share over functions drawn from the posterior at some
-// points, and returns its variance among them. The share is a function of the values
-// there; inside, smaller is better.
+// overDraws averages a share over functions drawn from the posterior at some points,
+// and returns its variance among them. The share is a function of the values there,
+// in which smaller is better.
 func overDraws(m *objective.Model, points [][]float64, share func(f []float64) float64) (mean, variance float64) {
 	joint := m.GP().Joint(points)
 	rng := rand.New(rand.NewPCG(0x64696167, 0x6e6f7365)) // always the same draws: equal logs, equal diagnoses
@@ -58,14 +58,15 @@ func overDraws(m *objective.Model, points [][]float64, share func(f []float64) f
 // than a rejected one.
 func agreementOfLabels(m *objective.Model, accepted, rejected [][]float64) *Agreement {
 	na, nr := len(accepted), len(rejected)
-	share, variance := overDraws(m, slices.Concat(accepted, rejected), func(f []float64) float64 { return shareBelow(f[:na], f[na:]) })
+	share, variance := overDraws(m, slices.Concat(accepted, rejected),
+		func(f []float64) float64 { return shareBelow(f[:na], f[na:]) })
 	return newAgreement(share, na*nr, func(theta float64) float64 { return hanleyMcNeil(theta, na, nr) + variance })
 }
 
 // agreementOfChoices is the probability that the option the expert put before
-// another is the better one: better[i] was put before worse[i]. The pairs come
-// from so many answers; those of one ranking are not independent, and count
-// for one.
+// another is the better one: better[i] was put before worse[i]. answers is the
+// number of answers that the pairs come from: the pairs of one ranking are not
+// independent and count as one.
 func agreementOfChoices(m *objective.Model, better, worse [][]float64, answers int) *Agreement {
 	n := len(better)
 	share, variance := overDraws(m, slices.Concat(better, worse), func(f []float64) float64 {

@@ -33,7 +33,12 @@ func newBench(t testing.TB, def definition.Campaign) *bench {
 	def.Name = "bench"
 	def.Budget.Experiments = 30
 	def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
-	b := &bench{t: t, def: campaignfile.Complete(builtin.Registry(), def), log: memlog.New(), now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)}
+	b := &bench{
+		t:   t,
+		def: campaignfile.Complete(builtin.Registry(), def),
+		log: memlog.New(),
+		now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC),
+	}
 	b.check(engine.Define(t.Context(), b.log, events.CampaignDefined{Definition: b.def}, "person:ada", b.now, ""))
 	return b
 }
@@ -118,7 +123,7 @@ func (b *bench) view() policies.View {
 // returns it.
 func diagnosis(t testing.TB, v policies.View) Diagnosis {
 	t.Helper()
-	d, err := Of(t.Context(), v)
+	d, err := Run(t.Context(), v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +134,8 @@ func diagnosis(t testing.TB, v policies.View) Diagnosis {
 		t.Error("there is no headline")
 	}
 	for i, f := range d.Findings {
-		if f.Title == "" || f.Text == "" || f.Next == "" && f.Remedies == nil || strings.Contains(f.Title+f.Text+f.Next, "%!") {
+		if f.Title == "" || f.Text == "" || f.Next == "" && f.Remedies == nil ||
+			strings.Contains(f.Title+f.Text+f.Next, "%!") {
 			t.Errorf("a finding says not all: %+v", f)
 		}
 		if i > 0 && gravity[f.Level] > gravity[d.Findings[i-1].Level] {
@@ -157,9 +163,17 @@ func found(d Diagnosis, code string) *Finding {
 
 // box is a campaign over d parameters from 0 to 10.
 func box(d int, seed uint64) definition.Campaign {
-	def := definition.Campaign{Seed: seed, Objective: definition.Objective{Name: "yield", Unit: "%", Goal: definition.Maximize}}
+	def := definition.Campaign{
+		Seed:      seed,
+		Objective: definition.Objective{Name: "yield", Unit: "%", Goal: definition.Maximize},
+	}
 	for i := range d {
-		def.Parameters = append(def.Parameters, definition.Parameter{Name: fmt.Sprintf("x%d", i+1), Unit: "mm", Min: pointer(0.0), Max: pointer(10.0)})
+		def.Parameters = append(def.Parameters, definition.Parameter{
+			Name: fmt.Sprintf("x%d", i+1),
+			Unit: "mm",
+			Min:  pointer(0.0),
+			Max:  pointer(10.0),
+		})
 	}
 	return def
 }
@@ -180,11 +194,15 @@ func electrolyte(t testing.TB, seed uint64) (definition.Campaign, func(definitio
 	if !ok {
 		t.Fatal("there is no electrolyte")
 	}
-	return definition.Campaign{Seed: seed, Parameters: task.Parameters, Objective: task.Objective}, func(p definition.Point) float64 {
-		y, err := task.Value(p)
-		if err != nil {
-			t.Fatal(err)
+	return definition.Campaign{
+			Seed:       seed,
+			Parameters: task.Parameters,
+			Objective:  task.Objective,
+		}, func(p definition.Point) float64 {
+			y, err := task.Value(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return y
 		}
-		return y
-	}
 }

@@ -1,15 +1,15 @@
 // Package diagnose says how far the model of a campaign can be trusted, and how
-// far each expert's word has held against what was measured.
+// well each expert's answers agree with the measurements.
 //
-// Everything is a pure function of a policies.View: no log, no clock, no chance
-// (where functions are drawn from a posterior, always the same ones). The checks
-// come first and are data: leave-one-out predictions and their calibration
-// (leaveoneout.go), measurements that contradict all others (outliers.go), noise
-// against repetitions (noise.go), the end of the search for hyperparameters
-// (fit.go), lengthscales and slices (parameters.go, slices.go), labels against
-// measurements (experts.go). findings.go reads them: each [Finding] says in plain
-// words what is wrong (wording.go), with what a person can do as data, and the worst
-// of them is the [Verdict].
+// Everything is a pure function of a policies.View: no log, no clock, no randomness
+// (functions drawn from a posterior are always the same ones). The checks come first
+// and are data: leave-one-out predictions and their calibration (leaveoneout.go),
+// measurements that contradict all others (outliers.go), noise against repetitions
+// (noise.go), the end of the search for hyperparameters (fit.go), lengthscales and
+// slices (parameters.go, slices.go), labels against measurements (experts.go).
+// findings.go reads them: each [Finding] says in plain words what is wrong
+// (wording.go), with what a person can do as data, and the worst of them is the
+// [Verdict].
 package diagnose
 
 import (
@@ -26,21 +26,22 @@ type Verdict string
 const (
 	// Good: the model predicts what it was not shown, and knows how far off it is.
 	Good Verdict = "good"
-	// Untested: there is too little to judge the model by.
+	// Untested: there are too few measurements to judge the model.
 	Untested Verdict = "untested"
 	// Doubtful: read the model's means, slices and bounds with the findings in mind.
 	Doubtful Verdict = "doubtful"
-	// Unusable: do not rest anything on the model.
+	// Unusable: do not rely on the model.
 	Unusable Verdict = "unusable"
 )
 
-// Troubled reports whether a person should know before they rely on the model.
+// Troubled reports whether a person should be warned before relying on the
+// model.
 func (v Verdict) Troubled() bool { return v == Doubtful || v == Unusable }
 
-// Note is the level of a finding that takes nothing away from the model.
+// Note is the level of a finding that does not speak against the model.
 const Note Verdict = "note"
 
-// gravity orders levels.
+// gravity orders the levels.
 var gravity = map[Verdict]int{Note: 0, Good: 0, Untested: 1, Doubtful: 2, Unusable: 3}
 
 // Diagnosis is what can be said of a campaign's model and experts.
@@ -74,13 +75,20 @@ type Diagnosis struct {
 	Experts []Expert `json:"experts"`
 }
 
-// Of diagnoses a campaign. It fails with the context's error, wrapped; a model that
+// Run diagnoses a campaign. It fails with the context's error, wrapped; a model that
 // cannot be used is a finding.
-func Of(ctx context.Context, v policies.View) (Diagnosis, error) {
+func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 	def := v.Campaign.Definition
 	d := Diagnosis{
-		Campaign: def.Name, Objective: def.Objective.Name, Unit: def.Objective.Unit, Goal: def.Objective.Goal,
-		Findings: []Finding{}, Outliers: []Outlier{}, Parameters: []Parameter{}, Slices: []Slice{}, Experts: Experts(v),
+		Campaign:   def.Name,
+		Objective:  def.Objective.Name,
+		Unit:       def.Objective.Unit,
+		Goal:       def.Objective.Goal,
+		Findings:   []Finding{},
+		Outliers:   []Outlier{},
+		Parameters: []Parameter{},
+		Slices:     []Slice{},
+		Experts:    Experts(v),
 	}
 	if d.Experts == nil {
 		d.Experts = []Expert{}

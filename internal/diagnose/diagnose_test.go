@@ -31,7 +31,8 @@ func TestCalibratedDataGiveGood(t *testing.T) {
 		}
 		f := prior.Path(rng)
 		b := newBench(t, box(2, seed+1))
-		b.measure(b.points(50), func(_ int, p definition.Point) float64 { return 50 + 4*f(at(p), nil) + 0.4*rng.NormFloat64() }).fit(nil)
+		b.measure(b.points(50),
+			func(_ int, p definition.Point) float64 { return 50 + 4*f(at(p), nil) + 0.4*rng.NormFloat64() }).fit(nil)
 		d := b.diagnosis()
 		if d.Verdict != Good || len(d.Outliers) > 0 {
 			t.Errorf("seed %d: the verdict is %s: %+v", seed, d.Verdict, d.Findings)
@@ -50,7 +51,8 @@ func TestPureNoiseGivesDoubt(t *testing.T) {
 		for seed := range uint64(10) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			b := newBench(t, box(test.d, seed+1))
-			b.measure(b.points(test.n), func(int, definition.Point) float64 { return 50 + 4*rng.NormFloat64() }).fit(nil)
+			b.measure(b.points(test.n),
+				func(int, definition.Point) float64 { return 50 + 4*rng.NormFloat64() }).fit(nil)
 			if d := b.diagnosis(); d.Verdict.Troubled() && (found(d, LowR2) != nil || found(d, AllNoise) != nil) {
 				doubted++
 			}
@@ -87,16 +89,20 @@ func TestWrongRunIsNamed(t *testing.T) {
 			b := newBench(t, def)
 			d := b.measure(b.points(20), values(true)).fit(nil).diagnosis()
 			id := "e" + strconv.Itoa(wrong+1)
-			if len(d.Outliers) != 1 || d.Outliers[0].Experiment != id || d.Verdict != Doubtful && d.Verdict != Unusable {
-				t.Errorf("declared %v, seed %d: the wrong run is %s, named are %+v, the verdict is %s", declared, seed, id, d.Outliers, d.Verdict)
+			if len(d.Outliers) != 1 || d.Outliers[0].Experiment != id ||
+				d.Verdict != Doubtful && d.Verdict != Unusable {
+				t.Errorf("declared %v, seed %d: the wrong run is %s, named are %+v, the verdict is %s",
+					declared, seed, id, d.Outliers, d.Verdict)
 				continue
 			}
 			if o := d.Outliers[0]; math.Abs(o.Predicted-right) > 4*o.SD {
-				t.Errorf("declared %v, seed %d: the others predict %v ± %v, it would have been %v", declared, seed, o.Predicted, o.SD, right)
+				t.Errorf("declared %v, seed %d: the others predict %v ± %v, it would have been %v",
+					declared, seed, o.Predicted, o.SD, right)
 			}
 			f := found(d, Contradiction)
 			leftOut := func(r problem.Remedy) bool {
-				return r.Action == problem.Correct && r.Subject == id && slices.Equal(r.Ways, []string{problem.WayExclude})
+				return r.Action == problem.Correct && r.Subject == id &&
+					slices.Equal(r.Ways, []string{problem.WayExclude})
 			}
 			if !slices.ContainsFunc(f.Remedies, leftOut) || !slices.Equal(f.Experiments, []string{id}) {
 				t.Errorf("the finding is %+v", f)
@@ -116,7 +122,8 @@ func TestWrongRunIsNamed(t *testing.T) {
 // Values over several decades are no outliers: the logarithm explains them.
 func TestLogarithm(t *testing.T) {
 	b := newBench(t, box(2, 1))
-	b.measure(b.points(30), func(_ int, p definition.Point) float64 { x := at(p); return math.Exp(8*x[0] - 3*x[1]) }).fit(nil)
+	b.measure(b.points(30),
+		func(_ int, p definition.Point) float64 { x := at(p); return math.Exp(8*x[0] - 3*x[1]) }).fit(nil)
 	d := b.diagnosis()
 	if found(d, Logarithm) == nil || len(d.Outliers) > 0 {
 		t.Errorf("the findings are %+v", d.Findings)
@@ -127,16 +134,19 @@ func TestLogarithm(t *testing.T) {
 // cannot be built each say so, with what comes next.
 func TestNothingToJudge(t *testing.T) {
 	b := newBench(t, box(2, 1))
-	if d := b.diagnosis(); d.Verdict != Untested || found(d, NoModel) == nil || d.Findings[0].Remedies[0].Action != problem.Run {
+	if d := b.diagnosis(); d.Verdict != Untested || found(d, NoModel) == nil ||
+		d.Findings[0].Remedies[0].Action != problem.Run {
 		t.Errorf("without a model: %s, %+v", d.Verdict, d.Findings)
 	}
 	b.measure(b.points(5), func(i int, _ definition.Point) float64 { return float64(i) }).fit(nil)
-	if d := b.diagnosis(); d.Verdict != Untested || !strings.Contains(d.Findings[0].Next, "before there are 6 compositions") {
+	if d := b.diagnosis(); d.Verdict != Untested ||
+		!strings.Contains(d.Findings[0].Next, "before there are 6 compositions") {
 		t.Errorf("with 5 compositions: %s, %+v", d.Verdict, d.Findings)
 	}
 	b.fit(func(f *events.ObjectiveFit) { f.Noise = -1 })
 	v := b.view()
-	if d := diagnosis(t, v); v.ObjectiveError == nil || d.Verdict != Unusable || d.Fit != nil || found(d, BrokenModel) == nil {
+	if d := diagnosis(t, v); v.ObjectiveError == nil || d.Verdict != Unusable || d.Fit != nil ||
+		found(d, BrokenModel) == nil {
 		t.Errorf("with a broken model: %s, %+v", d.Verdict, d.Findings)
 	}
 }
@@ -162,7 +172,8 @@ func TestFit(t *testing.T) {
 	if d.Fit.Stale || d.Fit.Slope == nil || *d.Fit.Slope > 0.05 || found(d, NotConverged) != nil {
 		t.Errorf("a fit of the engine: %+v", d.Fit)
 	}
-	if d := b.measure(b.points(21)[20:], truth).diagnosis(); !d.Fit.Stale || found(d, Stale) == nil || !strings.Contains(found(d, Stale).Text, "1 measurement came") {
+	if d := b.measure(b.points(21)[20:], truth).diagnosis(); !d.Fit.Stale || found(d, Stale) == nil ||
+		!strings.Contains(found(d, Stale).Text, "1 measurement came") {
 		t.Errorf("after another measurement: %+v, %+v", d.Fit, found(d, Stale))
 	}
 	spoil := func(f *events.ObjectiveFit) { f.Lengthscales = []float64{0.05, 3} }
@@ -188,12 +199,14 @@ func TestRepetitions(t *testing.T) {
 		def.Objective.Noise = pointer(0.2)
 		b := newBench(t, def)
 		rng := rand.New(rand.NewPCG(1, 9))
-		d := b.measure(slices.Concat(b.points(8), b.points(8)), func(_ int, p definition.Point) float64 { return 10*at(p)[0] + sd*rng.NormFloat64() }).fit(nil).diagnosis()
+		d := b.measure(slices.Concat(b.points(8), b.points(8)),
+			func(_ int, p definition.Point) float64 { return 10*at(p)[0] + sd*rng.NormFloat64() }).fit(nil).diagnosis()
 		r := d.Noise.Replicates
 		if r.Freedom != 8 || !(r.Lower < sd && sd < r.Upper) || d.Noise.Source != NoiseDeclared {
 			t.Errorf("sd %v: the noise is %+v, %+v", sd, d.Noise, r)
 		}
-		if f := found(d, Scatter); (f != nil) != (sd > 1) || f != nil && (f.Level != Doubtful || !slices.Equal(f.Experiments, r.Widest[:])) {
+		if f := found(d, Scatter); (f != nil) != (sd > 1) ||
+			f != nil && (f.Level != Doubtful || !slices.Equal(f.Experiments, r.Widest[:])) {
 			t.Errorf("sd %v: the finding is %+v", sd, f)
 		}
 	}
@@ -204,10 +217,12 @@ func TestRepetitions(t *testing.T) {
 func TestParameters(t *testing.T) {
 	b := newBench(t, box(2, 1))
 	rng := rand.New(rand.NewPCG(1, 9))
-	v := b.measure(b.points(40), func(_ int, p definition.Point) float64 { return math.Sin(6*at(p)[0]) + 0.05*rng.NormFloat64() }).fit(nil).view()
+	v := b.measure(b.points(40),
+		func(_ int, p definition.Point) float64 { return math.Sin(6*at(p)[0]) + 0.05*rng.NormFloat64() }).fit(nil).view()
 	d := diagnosis(t, v)
 	x1, x2 := d.Parameters[0], d.Parameters[1]
-	if x1.Reading != ReadingBends || *x1.Lengthscale != 10*v.Objective.Fit.Lengthscales[0] || math.Abs(*x1.Effect-2) > 0.2 {
+	if x1.Reading != ReadingBends || *x1.Lengthscale != 10*v.Objective.Fit.Lengthscales[0] ||
+		math.Abs(*x1.Effect-2) > 0.2 {
 		t.Errorf("x1 is read as %+v", x1)
 	}
 	if x2.Reading != ReadingNone && x2.Reading != ReadingTrend || *x2.Effect > 0.1 {
@@ -233,7 +248,7 @@ func TestOf(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Of(ctx, made().view()); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, made().view()); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled diagnosis ends with %v", err)
 	}
 }
@@ -253,7 +268,7 @@ func BenchmarkOf(b *testing.B) {
 				return truth(p) + 0.27*rng.NormFloat64()
 			}).fit(nil).view()
 			for b.Loop() {
-				if _, err := Of(b.Context(), v); err != nil {
+				if _, err := Run(b.Context(), v); err != nil {
 					b.Fatal(err)
 				}
 			}

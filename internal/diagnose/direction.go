@@ -84,14 +84,14 @@ const (
 	Least                          // they move as little as the constraints allow
 )
 
-// Direction returns the direction in the unit cube in which parameter i moves
-// by its whole range, the parameters in fixed stay, and all equality constraints
-// go on holding. ok is false where the constraints leave no such direction.
+// Direction returns the direction in the unit cube in which parameter i moves by
+// its whole range, the parameters in fixed stay, and all equality constraints
+// remain satisfied. ok is false where the constraints leave no such direction.
 //
-// In a mixture (one equality over i, none of whose other parameters is bound by
-// a further equality) the others keep the ratio they have at x, as in Cox's
-// direction (Cox 1971, Biometrika 58:155); a component that is alone at x gives to all
-// others alike. Under several equalities the direction of least length is taken.
+// In a mixture (one equality over i, none of whose other parameters is bound by a
+// further equality) the others keep the ratio they have at x, as in Cox's direction
+// (Cox 1971, Biometrika 58:155); a component that is alone at x gives equally to all
+// others. Under several equalities the direction of least length is taken.
 func (f *Frame) Direction(x []float64, i int, fixed ...int) (dir []float64, how Exchange, ok bool) {
 	if !f.Movable(i) {
 		return nil, Freely, false
@@ -203,7 +203,7 @@ func (f *Frame) leastDirection(x []float64, i int, fixed []int) ([]float64, Exch
 	return dir, Least, true
 }
 
-// Reach returns how far one may go from x along dir, backwards and forwards,
+// Reach returns how far one can go from x along dir, backward and forward,
 // within bounds and inequalities: from ≤ 0 ≤ to.
 func (f *Frame) Reach(x, dir []float64) (from, to float64) {
 	from, to = math.Inf(-1), math.Inf(1)

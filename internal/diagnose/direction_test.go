@@ -19,7 +19,8 @@ func mixture() definition.Campaign {
 		return definition.Parameter{Name: name, Unit: "kg/kg", Min: &low, Max: &high}
 	}
 	return definition.Campaign{
-		Parameters: []definition.Parameter{fraction("ec", 0.1, 0.6), fraction("dmc", 0, 0.8), fraction("emc", 0, 0.8), fraction("fec", 0, 0.15)},
+		Parameters: []definition.Parameter{fraction("ec", 0.1, 0.6), fraction("dmc", 0, 0.8),
+			fraction("emc", 0, 0.8), fraction("fec", 0, 0.15)},
 		Constraints: []definition.Constraint{
 			{Terms: map[string]float64{"ec": 1, "dmc": 1, "emc": 1, "fec": 1}, Equals: pointer(1.0)},
 			{Terms: map[string]float64{"ec": 1, "fec": 1}, AtMost: pointer(0.55)},
@@ -95,7 +96,11 @@ func TestMixtureDirections(t *testing.T) {
 // where they fix everything there is none.
 func TestLeastDirection(t *testing.T) {
 	def := mixture()
-	def.Constraints[1] = definition.Constraint{Name: "balance", Terms: map[string]float64{"ec": 1, "dmc": -1}, Equals: pointer(0.0)}
+	def.Constraints[1] = definition.Constraint{
+		Name:   "balance",
+		Terms:  map[string]float64{"ec": 1, "dmc": -1},
+		Equals: pointer(0.0),
+	}
 	s, err := space.New(def)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +119,8 @@ func TestLeastDirection(t *testing.T) {
 		t.Fatalf("no direction of least length")
 	}
 	y := Along(x, dir, 0.01)
-	if sum := f.Value(0, y) + f.Value(1, y) + f.Value(2, y) + f.Value(3, y); math.Abs(sum-1) > 1e-9 || math.Abs(f.Value(0, y)-f.Value(1, y)) > 1e-9 {
+	if sum := f.Value(0, y) + f.Value(1, y) + f.Value(2, y) + f.Value(3, y); math.Abs(sum-1) > 1e-9 ||
+		math.Abs(f.Value(0, y)-f.Value(1, y)) > 1e-9 {
 		t.Errorf("the constraints do not hold at %v", y)
 	}
 	if _, _, ok := f.Direction(x, 0, 1); ok {

@@ -23,14 +23,14 @@ type Expert struct {
 	// the one that was suggested, agree with the measurements; nil without a model or a
 	// choice.
 	Choices *Agreement `json:"choices,omitempty"`
-	// Measured compares the labels with measurements of the very composition.
+	// Measured compares the labels with measurements of the same composition.
 	Measured Measured `json:"measured"`
 	// Reading says it in words.
 	Reading string `json:"reading"`
 }
 
-// Measured counts labelled compositions that were measured. It speaks of the
-// few compositions that were run, mostly because the model liked them:
+// Measured counts labeled compositions that were measured. It covers only the
+// few compositions that were run, mostly because the model favored them:
 // [Agreement] is the fairer measure.
 type Measured struct {
 	// Accepted were accepted and measured, AcceptedGood of them came out better
@@ -96,8 +96,8 @@ func expertOf(v policies.View, name string) Expert {
 	return x
 }
 
-// read says how the answers have held: labels and choices each have a say, and
-// where one of them is worse than guessing, that is what a person must know.
+// read says how well the answers agree with the measurements. Labels and
+// choices both count; if either is worse than guessing, that is the reading.
 func (x *Expert) read() string {
 	reading := ReadingOneKind
 	for _, a := range []*Agreement{x.Labels, x.Choices} {

@@ -21,13 +21,16 @@ import (
 )
 
 // reviewed is an electrolyte campaign of n measurements on which three
-// simulated experts labelled the same 30 compositions: one who knows, one who
+// simulated experts labeled the same 30 compositions: one who knows, one who
 // guesses and one who misleads.
 func reviewed(t *testing.T, n int) *bench {
 	def, truth := electrolyte(t, 2)
 	accuracies := []float64{2, 0, -2}
 	for i, name := range []string{"ada", "gus", "eve"} {
-		def.Experts = append(def.Experts, definition.Expert{Name: name, Channel: humansim.Choose(humansim.Settings{Accuracy: &accuracies[i]})})
+		def.Experts = append(def.Experts, definition.Expert{
+			Name:    name,
+			Channel: humansim.Choose(humansim.Settings{Accuracy: &accuracies[i]}),
+		})
 	}
 	for i := range 3 {
 		study.SimulatedExpert(&def, i, func(s *humansim.Settings) { s.Task = "electrolyte" })
@@ -69,12 +72,14 @@ func labeled(q int, expert string, p definition.Point, label events.Label) event
 func TestExpertsAreToldApart(t *testing.T) {
 	d := reviewed(t, 25).fit(nil).diagnosis()
 	for i, want := range []string{ReadingAgrees, ReadingUnclear, ReadingDisagree} {
-		if x := d.Experts[i]; x.Reading != want || x.Accepted+x.Rejected != 30 || x.Labels.Pairs != x.Accepted*x.Rejected {
+		if x := d.Experts[i]; x.Reading != want || x.Accepted+x.Rejected != 30 ||
+			x.Labels.Pairs != x.Accepted*x.Rejected {
 			t.Errorf("%s is read as %q: %+v, %+v", x.Name, x.Reading, x, x.Labels)
 		}
 	}
 	f := found(d, Misleading)
-	if f == nil || f.Expert != "eve" || !strings.Contains(f.Text, "eve's labels are worse than guessing") || d.Verdict != Good {
+	if f == nil || f.Expert != "eve" || !strings.Contains(f.Text, "eve's labels are worse than guessing") ||
+		d.Verdict != Good {
 		t.Errorf("the verdict is %s, the finding %+v", d.Verdict, f)
 	}
 }
@@ -132,7 +137,8 @@ func TestAgreementInterval(t *testing.T) {
 		if !(0 <= a.Lower && a.Lower <= share && share <= a.Upper && a.Upper <= 1) {
 			t.Fatalf("%+v", a)
 		}
-		if b := agreement(1-share, variance, n, m); math.Abs(b.Lower-(1-a.Upper)) > 1e-9 || math.Abs(b.Upper-(1-a.Lower)) > 1e-9 {
+		if b := agreement(1-share, variance, n, m); math.Abs(b.Lower-(1-a.Upper)) > 1e-9 ||
+			math.Abs(b.Upper-(1-a.Lower)) > 1e-9 {
 			t.Fatalf("%+v, turned over %+v", a, b)
 		}
 		if b := agreement(share, variance+0.01, m, n); b.Lower > a.Lower+1e-9 || b.Upper < a.Upper-1e-9 {
@@ -146,19 +152,25 @@ func TestAgreementInterval(t *testing.T) {
 	})
 }
 
-// Labelled compositions that were measured are counted on their side of the median.
+// Labeled compositions that were measured are counted on their side of the median.
 func TestMeasuredLabels(t *testing.T) {
 	def := box(1, 1)
 	def.Experts = []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}}
 	b := newBench(t, def)
 	points := b.points(6)
 	b.measure(points[:5], func(i int, _ definition.Point) float64 { return float64(i) }).fit(nil) // the median is 2
-	for i, label := range []events.Label{events.LabelReject, events.LabelAccept, events.LabelAccept, events.LabelReject, events.LabelAccept, events.LabelAccept} {
+	for i, label := range []events.Label{events.LabelReject, events.LabelAccept, events.LabelAccept,
+		events.LabelReject, events.LabelAccept, events.LabelAccept} {
 		b.record(labeled(i+1, "ada", points[i], label))
 	}
 	b.record(labeled(7, "ada", points[0], ""))
 	x := b.diagnosis().Experts[0]
-	if want := (Measured{Accepted: 3, AcceptedGood: 1, Rejected: 2, RejectedBad: 1}); x.Measured != want || x.Unsure != 1 || x.Accepted != 4 {
+	if want := (Measured{
+		Accepted:     3,
+		AcceptedGood: 1,
+		Rejected:     2,
+		RejectedBad:  1,
+	}); x.Measured != want || x.Unsure != 1 || x.Accepted != 4 {
 		t.Errorf("%+v, want %+v", x, want)
 	}
 }

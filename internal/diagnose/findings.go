@@ -28,7 +28,7 @@ type Finding struct {
 	Next  string `json:"next,omitempty"`
 	// Remedies are what a person can do, the likeliest first.
 	Remedies []problem.Remedy `json:"remedies,omitempty"`
-	// Experiments and Expert are whom it is about, if anyone.
+	// Experiments and Expert are what it is about, if anything.
 	Experiments []string `json:"experiments,omitempty"`
 	Expert      string   `json:"expert,omitempty"`
 }
@@ -56,9 +56,10 @@ const (
 
 // Thresholds of the verdict.
 const (
-	// lowR2 is the leave-one-out R² below which a model says little; Ax warns at the same value.
+	// lowR2 is the leave-one-out R² below which a model predicts little; Ax warns at the same
+	// value.
 	lowR2 = 0.1
-	// hopelessR2 is that below which the mean of the measurements is much the better prediction.
+	// hopelessR2 is the R² below which the mean of the measurements is a much better prediction.
 	hopelessR2 = -1
 	// unlikely is the probability under a calibrated model below which one of
 	// the three coverages is taken for a fault, and impossible that of a model
@@ -66,10 +67,11 @@ const (
 	unlikely, impossible = 0.001, 1e-6
 	// stretch is by how much a fit to few measurements is too sure of itself even
 	// where its prior is right (of 20 draws in 2 or 4 dimensions, its 50 % intervals
-	// hold 37 % of what comes; of 50, 44 %): only what is worse is worth a word.
+	// hold 37 % of what comes; of 50, 44 %): only what is worse than that is
+	// reported.
 	stretch = 1.3
-	// noisy is the share of the variance of all measurements that is noise from
-	// which on little is left to model.
+	// noisy is the share of noise in the variance of all measurements above
+	// which little is left to model.
 	noisy = 0.7
 )
 
@@ -77,7 +79,7 @@ const (
 type reader struct {
 	d *Diagnosis
 	v policies.View
-	// needed is the number of compositions from which on a model is judged.
+	// needed is the number of compositions needed to judge a model.
 	needed int
 	// logarithm is how many nats the logarithm gains.
 	logarithm float64
@@ -114,7 +116,7 @@ func (r *reader) read() {
 	d.Headline = r.headline()
 }
 
-// What can be done about wrong measurements of which nobody knows which they are.
+// What can be done about wrong measurements when it is unknown which are wrong.
 var (
 	look    = problem.Remedy{Text: "look at the measurements", Action: problem.Export}
 	correct = problem.Remedy{Text: "correct or leave out what is wrong", Action: problem.Correct}
@@ -202,7 +204,8 @@ func (r *reader) search() {
 	}
 	if f.Slope != nil && *f.Slope > steep {
 		r.find(Doubtful, sayNotConverged, number(*f.Slope)).
-			offer(amend("if this stays, take a rougher kernel", problem.Setting{Key: "model", Value: "{kernel: matern52}"}))
+			offer(amend("if this stays, take a rougher kernel",
+				problem.Setting{Key: "model", Value: "{kernel: matern52}"}))
 	}
 	if f.Jitter > 0 {
 		level := Note
@@ -228,11 +231,15 @@ func (r *reader) outliers() {
 			f.Text += fmt.Sprintf(" Without %s the leave-one-out R² is %s instead of %s.",
 				without, number(*r.d.WithoutOutliers), number(*r.d.LeaveOneOut.R2))
 		}
-		if x := r.v.Campaign.Experiment(o.Experiment); x != nil && x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect {
+		if x := r.v.Campaign.Experiment(o.Experiment); x != nil && x.Flag != nil &&
+			x.Flag.Verdict == events.VerdictSuspect {
 			f.say("It is flagged already.")
 		}
 		f.offer(
-			problem.Remedy{Text: "measure the composition of " + o.Experiment + " again, and tell the result", Action: problem.Tell},
+			problem.Remedy{
+				Text:   "measure the composition of " + o.Experiment + " again, and tell the result",
+				Action: problem.Tell,
+			},
 			exclude(o.Experiment, "if the value was wrong, leave it out"),
 			problem.Remedy{
 				Text:   "if it holds, the objective changes there faster than elsewhere: keep what you saw",
@@ -354,31 +361,39 @@ func (r *reader) expert(e *Expert) {
 	if e.Reading != ReadingDisagree {
 		return
 	}
-	what, pairs, of := "labels", e.Labels, "an accepted and a rejected composition, the accepted one"
+	what := "labels"
+	pairs := e.Labels
+	of := "an accepted and a rejected composition, the accepted one"
 	if pairs == nil || pairs.reading() != ReadingDisagree {
-		what, pairs, of = "choices", e.Choices, "two compositions, the one they prefer"
+		what = "choices"
+		pairs = e.Choices
+		of = "two compositions, the one they prefer"
 	}
 	f := r.find(Note, sayMisleading, e.Name, what, of, percent(pairs.Share), percent(pairs.Lower), percent(pairs.Upper))
 	f.titled(what, e.Name)
 	f.Expert = e.Name
 	f.offer(problem.Remedy{
-		Text: "put a wrong answer right", Action: problem.CorrectAnswer, Ways: []string{string(events.LabelAccept), string(events.LabelReject)},
+		Text:   "put a wrong answer right",
+		Action: problem.CorrectAnswer,
+		Ways:   []string{string(events.LabelAccept), string(events.LabelReject)},
 	})
 	width, asks := cobol.WidthOf(r.v.Campaign.Definition.Policy)
 	if asks && width.Gate != nil && *width.Gate {
 		f.say("The policy's gate asks such an expert no more.")
 	} else if asks {
-		f.offer(amend("have the policy notice by itself", problem.Setting{Key: "handover", Value: "{width: {gate: true}}"}))
+		f.offer(amend("have the policy notice by itself",
+			problem.Setting{Key: "handover", Value: "{width: {gate: true}}"}))
 	}
 }
 
-// headline is the verdict in a sentence.
+// headline is the verdict in one sentence.
 func (r *reader) headline() string {
 	if r.d.Verdict != Good {
 		for _, f := range r.d.Findings {
 			if f.Level == r.d.Verdict {
 				return map[Verdict]string{
-					Untested: "There is too little to judge the model by: ", Doubtful: "Take the model with care: ", Unusable: "Do not rely on the model: ",
+					Untested: "There is too little to judge the model by: ",
+					Doubtful: "Take the model with care: ", Unusable: "Do not rely on the model: ",
 				}[f.Level] + f.Title + "."
 			}
 		}
@@ -392,7 +407,8 @@ func (r *reader) headline() string {
 		how, but = "fairly", ", and the model"
 	}
 	c := check.Coverage[len(check.Coverage)-1]
-	return fmt.Sprintf("Compositions it was not shown are predicted %s (leave-one-out R² %s)%s knows how far off it is (%d of %d within its 95 %% intervals).",
+	return fmt.Sprintf("Compositions it was not shown are predicted %s "+
+		"(leave-one-out R² %s)%s knows how far off it is (%d of %d within its 95 %% intervals).",
 		how, number(*check.R2), but, c.Within, len(check.Rows))
 }
 
@@ -413,7 +429,8 @@ func (r *reader) more(n int) []problem.Remedy {
 	}
 	budget := strconv.Itoa(s.Definition.Budget.Experiments + n - max(left, 0))
 	return []problem.Remedy{
-		amend(fmt.Sprintf("for %d more, raise the budget", n), problem.Setting{Key: "budget.experiments", Value: budget}),
+		amend(fmt.Sprintf("for %d more, raise the budget", n),
+			problem.Setting{Key: "budget.experiments", Value: budget}),
 		measure,
 	}
 }

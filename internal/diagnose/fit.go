@@ -22,43 +22,54 @@ type Fit struct {
 	// PriorSD and PriorMean of the objective before any measurement, in its unit.
 	PriorSD   float64 `json:"prior_sd"`
 	PriorMean float64 `json:"prior_mean"`
-	// LogPosterior is the log density that the fit maximised.
+	// LogPosterior is the log density that the fit maximized.
 	LogPosterior float64 `json:"log_posterior"`
 	// Slope is the greatest derivative of that density with respect to the
 	// logarithm of a hyperparameter, those at a bound that hold it left out: 0 at
 	// the maximum. Nil where the fit is stale.
 	Slope *float64 `json:"slope"`
-	// Jitter had to be added to the covariance's diagonal, standardised; mostly 0.
+	// Jitter had to be added to the covariance's diagonal, standardized; mostly 0.
 	Jitter float64 `json:"jitter"`
 }
 
-// steep is the slope from which on a fit is not at its maximum: the search stops
-// where less than 1e-8 of the density is to be gained.
+// steep is the slope above which a fit is not at its maximum: the search stops
+// where less than 1e-8 of the density can be gained.
 const steep = 0.5
 
 // fitOf looks at the fit of a model.
 func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
 	f := &Fit{
-		Kernel: m.Fit.Kernel, Observations: len(m.Observations), Compositions: m.GP().Len(), Fitted: m.Fit.Observations,
-		PriorSD: math.Sqrt(m.Fit.OutputScale) * m.Fit.Scale, PriorMean: m.Untransform(m.Fit.Mean),
-		LogPosterior: m.Fit.LogPosterior, Jitter: max(m.Fit.Jitter, m.GP().Jitter()), Stale: true,
+		Kernel:       m.Fit.Kernel,
+		Observations: len(m.Observations),
+		Compositions: m.GP().Len(),
+		Fitted:       m.Fit.Observations,
+		PriorSD:      math.Sqrt(m.Fit.OutputScale) * m.Fit.Scale,
+		PriorMean:    m.Untransform(m.Fit.Mean),
+		LogPosterior: m.Fit.LogPosterior,
+		Jitter:       max(m.Fit.Jitter, m.GP().Jitter()),
+		Stale:        true,
 	}
 	density, slope, ok := density(def, m)
-	// The recorded density is that of these very observations, or it is not.
+	// The recorded density belongs to these observations, or the fit is stale.
 	if f.Stale = !ok || math.Abs(density-m.Fit.LogPosterior) > 1e-4*max(1, math.Abs(density)); !f.Stale {
 		f.Slope = &slope
 	}
 	return f
 }
 
-// density returns the log density that a fit maximises, at the recorded
+// density returns the log density that a fit maximizes, at the recorded
 // hyperparameters and the present observations, and its slope: see [Fit]. ok is
 // false where it cannot be evaluated.
 func density(def *definition.Campaign, m *objective.Model) (density, slope float64, ok bool) {
 	data := refit{shift: m.Fit.Shift, scale: m.Fit.Scale}.data(sampleOf(def, m))
-	copy(data.Y, m.Z) // turned over where the campaign maximises
+	copy(data.Y, m.Z) // turned over where the campaign maximizes
 	d := len(m.Fit.Lengthscales)
-	h := gp.Hyper{Lengthscales: m.Fit.Lengthscales, OutputScale: m.Fit.OutputScale, Noise: m.Fit.Noise, Mean: m.Fit.Mean}
+	h := gp.Hyper{
+		Lengthscales: m.Fit.Lengthscales,
+		OutputScale:  m.Fit.OutputScale,
+		Noise:        m.Fit.Noise,
+		Mean:         m.Fit.Mean,
+	}
 	grad := make([]float64, d+3)
 	density, err := gp.LogMarginal(data, m.Fit.Kernel, h, grad)
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 // LeaveOneOut is the model's check of itself: each composition, with all its
 // replicates, predicted from all others (Rasmussen and Williams 2006, Eq. 5.12).
 //
-// At the campaign's own hyperparameters this flatters: they were fitted to the
-// very value that is left out, and with few measurements and a lengthscale for
-// each parameter they find patterns in pure noise. So they are fitted
-// again ten times, each time without a tenth of the compositions, and those
-// are predicted with hyperparameters that have not seen them. Past
-// mostBlind measurements a fit is long and the difference small, and the
-// campaign's own serve.
+// At the campaign's own hyperparameters this is too optimistic: they were
+// fitted to the value that is left out, and with few measurements and a
+// lengthscale for each parameter they find patterns in pure noise. So the model
+// is fitted again ten times, each time without a tenth of the compositions, and
+// those are predicted with hyperparameters that have not seen them. Above
+// mostBlind measurements a fit takes long and the difference is small: then the
+// campaign's own hyperparameters are used.
 type LeaveOneOut struct {
 	// Refitted is true where the hyperparameters have not seen what is predicted.
 	Refitted bool  `json:"refitted"`
@@ -73,14 +73,16 @@ type Coverage struct {
 	More  float64 `json:"more"`
 }
 
-// leastRows is the number of compositions from which on leaving one out says
-// anything at all.
+// leastRows is the least number of compositions for which leaving one out says
+// anything.
 const leastRows = 3
 
 const (
-	// folds is how many parts the compositions are left out in for a fit.
+	// folds is the number of parts of the compositions, each left out of one
+	// fit.
 	folds = 10
-	// mostBlind is the number of measurements up to which that is done.
+	// mostBlind is the number of measurements up to which the model is fitted
+	// again.
 	mostBlind = 100
 )
 

@@ -29,7 +29,8 @@ func TestRows(t *testing.T) {
 		t.Fatalf("%d rows, %v", len(check.Rows), err)
 	}
 	first := check.Rows[0]
-	if !slices.Equal(first.Experiments, []string{"e1", "e11", "e13"}) || !slices.Equal(check.Rows[4].Experiments, []string{"e5", "e12"}) {
+	if !slices.Equal(first.Experiments, []string{"e1", "e11", "e13"}) ||
+		!slices.Equal(check.Rows[4].Experiments, []string{"e5", "e12"}) {
 		t.Errorf("the rows hold %v and %v", first.Experiments, check.Rows[4].Experiments)
 	}
 	mean := 0.0
@@ -84,8 +85,10 @@ func TestBlindIsBruteForce(t *testing.T) {
 		}
 		mean, sd := rest.Posterior(m.X[own[0]])
 		sd = math.Sqrt(sd*sd + fitted.noise/float64(len(own)))
-		if mean = fitted.shift + fitted.scale*mean; math.Abs(mean-row.Predicted) > 1e-6 || math.Abs(fitted.scale*sd-row.SD) > 1e-6 {
-			t.Errorf("row %d is predicted %v ± %v, by brute force %v ± %v", i, row.Predicted, row.SD, mean, fitted.scale*sd)
+		if mean = fitted.shift + fitted.scale*mean; math.Abs(mean-row.Predicted) > 1e-6 ||
+			math.Abs(fitted.scale*sd-row.SD) > 1e-6 {
+			t.Errorf("row %d is predicted %v ± %v, by brute force %v ± %v",
+				i, row.Predicted, row.SD, mean, fitted.scale*sd)
 		}
 	}
 }
@@ -100,13 +103,19 @@ func TestSampleIsTheModels(t *testing.T) {
 		v := b.measure(b.points(12), func(_ int, p definition.Point) float64 { return truth(p) }).fit(nil).view()
 		f := v.Objective.Fit
 		data := refit{shift: f.Shift, scale: f.Scale}.data(sampleOf(v.Campaign.Definition, v.Objective))
-		g, err := gp.New(data, f.Kernel, gp.Hyper{Lengthscales: f.Lengthscales, OutputScale: f.OutputScale, Noise: f.Noise, Mean: -f.Mean})
+		g, err := gp.New(data, f.Kernel, gp.Hyper{
+			Lengthscales: f.Lengthscales,
+			OutputScale:  f.OutputScale,
+			Noise:        f.Noise,
+			Mean:         -f.Mean,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, mean, sd := g.LeaveOneOut()
 		for i, row := range seen(v.Objective).Rows {
-			if got := f.Shift + f.Scale*mean[i]; math.Abs(got-row.Predicted) > 1e-9 || math.Abs(f.Scale*sd[i]-row.SD) > 1e-9 {
+			if got := f.Shift + f.Scale*mean[i]; math.Abs(got-row.Predicted) > 1e-9 ||
+				math.Abs(f.Scale*sd[i]-row.SD) > 1e-9 {
 				t.Errorf("row %d is %v ± %v in the model, %v ± %v here", i, row.Predicted, row.SD, got, f.Scale*sd[i])
 			}
 		}

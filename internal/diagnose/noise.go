@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Where the noise that a model reckons with comes from.
+// Where the noise that a model assumes comes from.
 const (
 	NoiseDeclared   = "declared"   // objective.noise of the campaign
 	NoiseInstrument = "instrument" // the instrument says it with each result
@@ -20,8 +20,8 @@ const (
 // Noise compares what is known of the scatter of one measurement. All standard
 // deviations are in the objective's unit.
 type Noise struct {
-	// SD is what the model reckons with, Source where it comes from. Where the
-	// instrument says it, SD is the root mean square.
+	// SD is what the model assumes; Source is where it comes from. Where the
+	// instrument gives it, SD is the root mean square.
 	SD     float64 `json:"sd"`
 	Source string  `json:"source"`
 	// Spread is the standard deviation of all measurements.
@@ -43,8 +43,8 @@ type Replicates struct {
 	// and Difference by how much.
 	Widest     [2]string `json:"widest"`
 	Difference float64   `json:"difference"`
-	// Surprise is the probability that as many repetitions scatter so much
-	// more, or so much less, than SD of the model.
+	// Surprise is the probability that this many repetitions scatter this much
+	// more, or less, than the SD of the model.
 	Surprise float64 `json:"surprise"`
 }
 
@@ -118,7 +118,8 @@ func replicates(m *objective.Model, noise float64) *Replicates {
 	}
 	chi := distuv.ChiSquared{K: float64(r.Freedom)}
 	r.SD = math.Sqrt(squares / float64(r.Freedom))
-	r.Lower, r.Upper = math.Sqrt(squares/chi.Quantile(0.975)), math.Sqrt(squares/chi.Quantile(0.025))
+	r.Lower = math.Sqrt(squares / chi.Quantile(0.975))
+	r.Upper = math.Sqrt(squares / chi.Quantile(0.025))
 	if noise > 0 {
 		below := chi.CDF(squares / (noise * noise))
 		r.Surprise = 2 * min(below, 1-below)

@@ -13,8 +13,8 @@ import (
 )
 
 // Outlier is a measurement that contradicts all others together. Either it is
-// wrong, or the objective changes there as it does nowhere else; only a
-// repetition tells.
+// wrong, or the objective changes there as nowhere else; only a repetition can
+// tell.
 type Outlier struct {
 	Experiment string `json:"experiment"`
 	// Measured, and what a model fitted to the others predicts: mean and
@@ -27,46 +27,46 @@ type Outlier struct {
 }
 
 const (
-	// wrongRun is how often a run goes wrong without a word, before anything
-	// is known of it: about 3 in 125 on a real electrolyte robot.
+	// wrongRun is the prior probability that a run goes wrong silently: about 3
+	// in 125 on a real electrolyte robot.
 	wrongRun = 0.02
 	// outlierOdds is how much more probable a wrong run must be than a right one.
 	outlierOdds = 20
 	// outlierZ is the least distance, in standard deviations, of an outlier.
 	outlierZ = 3
-	// mostSuspects bounds the fits.
+	// mostSuspects bounds the number of fits.
 	mostSuspects = 4
 	// mostRefitted is the number of observations above which nothing is fitted
-	// again: a fit grows with their cube.
+	// again: the cost of a fit grows with its cube.
 	mostRefitted = 150
 )
 
-// explained is the best explanation found of all measurements of a campaign.
+// explained is the best explanation found for all measurements of a campaign.
 type explained struct {
 	outliers []Outlier
 	r2       *float64 // leave-one-out R² without them
-	// logarithm is by how many nats the logarithm of the objective is the better
-	// explanation; 0 where it is not, or not by enough.
+	// logarithm is by how many nats the logarithm of the objective explains
+	// better; 0 where it does not, or not by enough.
 	logarithm float64
 }
 
 // explain asks whether single measurements contradict all others, or whether
 // the logarithm of the objective would be easier to model.
 //
-// A wrong value bends the fit towards itself: it is taken for noise, or for a
-// short lengthscale, and then hardly stands out. So suspects are left out of a
-// fit of their own, and explanations of the data are compared: a set S of
-// values is wrong and could have been anything, with the weight
+// A wrong value bends the fit toward itself: it is taken for noise, or for a
+// short lengthscale, and then hardly stands out. So the model is fitted without
+// the suspects, and explanations of the data are compared: a set S of values is
+// wrong and could have been anything, with the weight
 //
 //	p(others) · Π_{k in S} c(y_k)·ε/(1−ε),
 //
-// p the density under the model fitted to the others, c a Cauchy density around
-// them and ε one run in fifty. This is the comparison of Box and Tiao (1968,
-// Biometrika 55:119) with a heavy tail in place of an inflated variance. From the set of
-// all suspects the one that is most easily taken back is taken back, until
-// each that is left is twenty times as probably wrong as right, the others
-// of the set being wrong. Values over several decades look like outliers too:
-// where the logarithm explains them all better, they are none.
+// p the density under the model fitted to the others, c a Cauchy density around them and
+// ε one run in fifty. This is the comparison of Box and Tiao (1968, Biometrika 55:119)
+// with a heavy tail in place of an inflated variance. From the set of all suspects, the
+// least certain one is removed, again and again, until each that is left is twenty times
+// as probably wrong as right, given that the others in the set are wrong. Values over
+// several decades look like outliers too: where the logarithm explains all of them
+// better, there are none.
 func explain(ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut) (explained, error) {
 	all := sampleOf(def, m)
 	if len(all.y) > mostRefitted {
@@ -79,7 +79,9 @@ func explain(ctx context.Context, def *definition.Campaign, m *objective.Model, 
 	return e, err
 }
 
-func (s sample) explain(ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut) (explained, error) {
+func (s sample) explain(
+	ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut,
+) (explained, error) {
 	weigh := func(set []int) (refit, float64, error) {
 		r, err := s.without(set).fit(ctx, def.Model, m.Fit)
 		weight := r.evidence
@@ -108,7 +110,9 @@ func (s sample) explain(ctx context.Context, def *definition.Campaign, m *object
 		if least <= weight-math.Log(outlierOdds) {
 			break
 		}
-		set, others, weight = slices.Delete(set, easiest, easiest+1), back, least
+		set = slices.Delete(set, easiest, easiest+1)
+		others = back
+		weight = least
 	}
 	logarithm, err := s.logarithm(ctx, def.Model, m.Fit)
 	if err != nil {
@@ -121,7 +125,13 @@ func (s sample) explain(ctx context.Context, def *definition.Campaign, m *object
 	for _, k := range set {
 		mean, sd := others.predict(s.x[k], s.sd[k])
 		if z := (s.y[k] - mean) / sd; math.Abs(z) >= outlierZ {
-			e.outliers = append(e.outliers, Outlier{Experiment: m.Observations[k].Experiment, Measured: s.y[k], Predicted: mean, SD: sd, Z: z})
+			e.outliers = append(e.outliers, Outlier{
+				Experiment: m.Observations[k].Experiment,
+				Measured:   s.y[k],
+				Predicted:  mean,
+				SD:         sd,
+				Z:          z,
+			})
 		}
 	}
 	return e, nil

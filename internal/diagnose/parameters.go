@@ -5,12 +5,12 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Parameter says what the model has learnt about one parameter.
+// Parameter says what the model has learned about one parameter.
 type Parameter struct {
 	Name string `json:"name"`
 	Unit string `json:"unit,omitempty"`
 	// Lengthscale in the parameter's unit: how far one must go along it until
-	// the objective may be a different one. Nil for categories.
+	// the objective may differ. Nil for categories.
 	Lengthscale *float64 `json:"lengthscale"`
 	// Share is the lengthscale as a share of the parameter's range; the
 	// shortest where it has several coordinates.
@@ -37,9 +37,9 @@ const (
 )
 
 // parametersOf reads the lengthscales and the effects along the slices. A kernel of
-// lengthscale ℓ sees a straight line on ranges far below ℓ: from about three
-// ranges on nothing else is left. An effect of no more than twice its own
-// uncertainty may be none.
+// lengthscale ℓ models a straight line on ranges far below ℓ: for lengthscales
+// above about three ranges nothing else is left. An effect of at most twice its own
+// uncertainty may be no effect.
 func parametersOf(f *Frame, m *objective.Model, slices []Slice) []Parameter {
 	shares := f.Shortest(m.Fit.Lengthscales)
 	least := gp.DefaultPriors(len(m.Fit.Lengthscales)).Lengthscale.Lower
@@ -61,7 +61,7 @@ func parametersOf(f *Frame, m *objective.Model, slices []Slice) []Parameter {
 	return out
 }
 
-// read says in words what was learnt; least is the lower bound of lengthscales.
+// read says in words what was learned; least is the lower bound of lengthscales.
 func (q *Parameter) read(least float64, categories bool) string {
 	if q.Effect == nil {
 		return ReadingFixed

@@ -13,7 +13,7 @@ import (
 )
 
 // leastSpread is the standard deviation, relative to the greatest value, below
-// which values count as equal, and leastNoise the standardised noise variance
+// which values count as equal, and leastNoise the standardized noise variance
 // of measurements without noise: both as in projections/objective.
 const (
 	leastSpread = 1e-12
@@ -37,8 +37,8 @@ func sampleOf(def *definition.Campaign, m *objective.Model) sample {
 	return s
 }
 
-// knownNoise is the noise of an observation, in the objective's unit: by the
-// instrument's word, else by the campaign's, else NaN.
+// knownNoise is the noise of an observation, in the objective's unit: as the
+// instrument says, else as the campaign says, else NaN.
 func knownNoise(def *definition.Campaign, o objective.Observation) float64 {
 	switch {
 	case o.SD != nil:
@@ -58,7 +58,9 @@ func (s sample) without(out []int) sample {
 	var kept sample
 	for k := range s.y {
 		if !gone[k] {
-			kept.x, kept.y, kept.sd = append(kept.x, s.x[k]), append(kept.y, s.y[k]), append(kept.sd, s.sd[k])
+			kept.x = append(kept.x, s.x[k])
+			kept.y = append(kept.y, s.y[k])
+			kept.sd = append(kept.sd, s.sd[k])
 		}
 	}
 	return kept
@@ -68,14 +70,15 @@ func (s sample) without(out []int) sample {
 type refit struct {
 	gp           *gp.GP
 	shift, scale float64
-	noise        float64 // inferred variance, standardised
+	noise        float64 // inferred variance, standardized
 	// evidence is the log posterior of the fit as a density of the sample in
-	// its own unit, so that fits with other standardisations compare.
+	// its own unit, so that fits with other standardizations compare.
 	evidence float64
 }
 
-// fit fits the model of a definition to the sample. Its searches are few, from
-// the campaign's own fit: this is a comparison, not the campaign's model.
+// fit fits the model of a definition to the sample. It makes few searches and
+// starts from the campaign's own fit: this is a comparison, not the campaign's
+// model.
 func (s sample) fit(ctx context.Context, model definition.Model, warm events.ObjectiveFit) (refit, error) {
 	r := refit{shift: stat.Mean(s.y, nil)}
 	r.scale = stat.StdDev(s.y, nil)
@@ -88,8 +91,17 @@ func (s sample) fit(ctx context.Context, model definition.Model, warm events.Obj
 	}
 	data := r.data(s)
 	result, err := gp.Fit(ctx, data, gp.FitConfig{
-		Kernel: model.Kernel, FreeOutputScale: model.FreeOutputScale, Starts: 6, Searches: 2, Seed: 1,
-		Warm: &gp.Hyper{Lengthscales: warm.Lengthscales, OutputScale: warm.OutputScale, Noise: warm.Noise, Mean: warm.Mean},
+		Kernel:          model.Kernel,
+		FreeOutputScale: model.FreeOutputScale,
+		Starts:          6,
+		Searches:        2,
+		Seed:            1,
+		Warm: &gp.Hyper{
+			Lengthscales: warm.Lengthscales,
+			OutputScale:  warm.OutputScale,
+			Noise:        warm.Noise,
+			Mean:         warm.Mean,
+		},
 	})
 	if err != nil {
 		return refit{}, err
@@ -100,7 +112,7 @@ func (s sample) fit(ctx context.Context, model definition.Model, warm events.Obj
 	return r, err
 }
 
-// data is the sample standardised.
+// data is the sample standardized.
 func (r refit) data(s sample) gp.Data {
 	data := gp.Data{X: s.x, Y: make([]float64, len(s.y)), NoiseVar: make([]float64, len(s.y))}
 	for k, y := range s.y {
@@ -113,8 +125,8 @@ func (r refit) data(s sample) gp.Data {
 	return data
 }
 
-// predict returns what the fit says a measurement at x would give: mean and
-// standard deviation with noise, which is sd where it is known.
+// predict returns the fit's prediction of a measurement at x: mean and standard
+// deviation with noise, which is sd where it is known.
 func (r refit) predict(x []float64, sd float64) (mean, spread float64) {
 	m, s := r.gp.Posterior(x)
 	noise := r.noise
@@ -130,8 +142,8 @@ func (r refit) r2() *float64 {
 	return r2(y, mean)
 }
 
-// decade is the least ratio of the greatest to the least value at which the
-// logarithm is tried, and nats how much more evidence it must bring.
+// decade is the least ratio of the greatest to the least value for which the
+// logarithm is tried; nats is how much more evidence it must bring.
 const (
 	decade = 10
 	nats   = 5
@@ -139,8 +151,8 @@ const (
 
 // logarithm returns the evidence of a model of the objective's logarithm, as a
 // density of the sample itself (Box and Cox 1964, λ = 0): −Inf where the values
-// do not call for it. Noise is inferred: what is known of it is not
-// known of the logarithm.
+// give no reason to try it. Noise is inferred: what is known of it is not known
+// of the logarithm.
 func (s sample) logarithm(ctx context.Context, model definition.Model, warm events.ObjectiveFit) (float64, error) {
 	logs := sample{x: s.x, y: make([]float64, len(s.y)), sd: make([]float64, len(s.y))}
 	least, greatest, jacobian := math.Inf(1), 0.0, 0.0

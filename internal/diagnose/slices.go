@@ -49,7 +49,7 @@ type Seen struct {
 const samples = 61
 
 // Slices computes the model along every parameter that can be varied, through
-// the composition best. It fails where best is no composition of the space.
+// the composition best. It fails if best is not in the space.
 func Slices(def *definition.Campaign, sp *space.Space, model *objective.Model, best definition.Point) ([]Slice, error) {
 	f := NewFrame(def, sp)
 	x, err := sp.Encode(best)
@@ -72,7 +72,7 @@ func Slices(def *definition.Campaign, sp *space.Space, model *objective.Model, b
 	return out, nil
 }
 
-// slicer is a slice in the making.
+// slicer computes a slice.
 type slicer struct {
 	Slice
 	model *objective.Model
@@ -133,7 +133,10 @@ func (s *slicer) categories(p definition.Parameter, best definition.Point) error
 func (s *slicer) sample(value float64, x []float64, point definition.Point) {
 	p := s.model.PredictAt(x)
 	_, excluded := s.space.Excluded(point)
-	s.X, s.Mean, s.SD, s.Excluded = append(s.X, value), append(s.Mean, p.Mean), append(s.SD, p.SD), append(s.Excluded, excluded)
+	s.X = append(s.X, value)
+	s.Mean = append(s.Mean, p.Mean)
+	s.SD = append(s.SD, p.SD)
+	s.Excluded = append(s.Excluded, excluded)
 	s.at = append(s.at, x)
 }
 
@@ -142,7 +145,12 @@ func (s *slicer) sample(value float64, x []float64, point definition.Point) {
 func (s *slicer) see(k int, value float64, beside []float64) {
 	kernel := s.model.Kernel()
 	o := s.model.Observations[k]
-	s.Points = append(s.Points, Seen{Experiment: o.Experiment, X: value, Value: o.Value, Near: kernel.Eval(s.model.X[k], beside) / kernel.OutputScale()})
+	s.Points = append(s.Points, Seen{
+		Experiment: o.Experiment,
+		X:          value,
+		Value:      o.Value,
+		Near:       kernel.Eval(s.model.X[k], beside) / kernel.OutputScale(),
+	})
 }
 
 // effect finds the greatest difference along the slice.

@@ -14,8 +14,8 @@ type wording struct {
 	text, next string
 }
 
-// The findings, with what each says. What is done about them is with the checks that
-// make them, for it depends on the campaign.
+// The findings, with what each says. The remedies are with the checks, since they
+// depend on the campaign.
 var (
 	sayBrokenModel = wording{
 		code:  BrokenModel,
@@ -158,7 +158,10 @@ const (
 // to choose.
 func exclude(experiment, text string) problem.Remedy {
 	return problem.Remedy{
-		Text: text, Action: problem.Correct, Subject: experiment, Ways: []string{problem.WayExclude},
+		Text:    text,
+		Action:  problem.Correct,
+		Subject: experiment,
+		Ways:    []string{problem.WayExclude},
 	}
 }
 

@@ -162,7 +162,7 @@ func (r *Runner) examples(ctx context.Context, step Examples) (err error) {
 }
 
 func (r *Runner) labels(ctx context.Context, step Examples) ([]events.Payload, error) {
-	exampler, ok := r.Reviewers[step.Expert].(humans.Exampler)
+	exampler, ok := r.Reviewers[step.Expert].(humans.InitialLabeler)
 	if !ok {
 		return nil, errors.New("this expert cannot name examples; set initial.labels to 0")
 	}
@@ -183,7 +183,7 @@ func (r *Runner) labels(ctx context.Context, step Examples) ([]events.Payload, e
 }
 
 func (r *Runner) comparisons(ctx context.Context, step Examples) ([]events.Payload, error) {
-	comparer, ok := r.Reviewers[step.Expert].(humans.Comparer)
+	comparer, ok := r.Reviewers[step.Expert].(humans.InitialComparer)
 	if !ok {
 		return nil, errors.New("this expert cannot compare examples; set initial.comparisons to 0")
 	}

@@ -15,9 +15,9 @@ const (
 )
 
 // Compositions writes the compositions of a campaign, each value with the decimals
-// that matter of its parameter: those of the instrument's dosing step, else those
-// that show about a thousandth of the range. Values that were listed are written as
-// they were.
+// that matter for its parameter: those of the instrument's dosing step, else those
+// that show about a thousandth of the range. Listed values are written as they were
+// listed.
 type Compositions struct {
 	parameters []definition.Parameter
 	decimals   []int // of each parameter
@@ -31,8 +31,8 @@ func CompositionsOf(def *definition.Campaign) Compositions {
 	return campaign(def, digitsToRead)
 }
 
-// CompositionsToMake is [CompositionsOf] for a person who makes a composition, or
-// a page from which one may be made: it has a digit more of each range.
+// CompositionsToMake is [CompositionsOf] with one more digit, for a person who
+// makes a composition, or a page from which one may be made.
 func CompositionsToMake(def *definition.Campaign) Compositions {
 	return campaign(def, digitsToMake)
 }
@@ -45,8 +45,8 @@ func campaign(def *definition.Campaign, digits int) Compositions {
 	return c
 }
 
-// NewCompositions returns the writer of compositions of parameters, of which those that
-// are dosed in steps have one in steps.
+// NewCompositions returns the writer of compositions of the given parameters; steps
+// holds the dosing steps of those that have one.
 func NewCompositions(parameters []definition.Parameter, steps map[string]float64) Compositions {
 	return compositions(parameters, steps, digitsToRead)
 }
@@ -70,14 +70,14 @@ func compositions(parameters []definition.Parameter, steps map[string]float64, d
 }
 
 // AsGiven returns a writer of every value as it is, to six digits: for what a person
-// entered, or is to enter.
+// entered or will enter.
 func (c Compositions) AsGiven() Compositions {
 	c.decimals = slices.Repeat([]int{asGiven}, len(c.parameters))
 	return c
 }
 
-// Apart returns a writer by which compositions that differ can be told apart: with
-// up to four more decimals of a parameter, where two of its values would look alike.
+// Apart returns a writer that writes different compositions differently: with up to
+// four more decimals for a parameter of which two values would look alike.
 func (c Compositions) Apart(points ...definition.Point) Compositions {
 	c.decimals = slices.Clone(c.decimals)
 	for i, p := range c.parameters {

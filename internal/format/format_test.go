@@ -129,8 +129,10 @@ func TestApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		salt := rapid.Float64Range(0.2, 2.1)
 		ec := rapid.Float64Range(0.3, 0.52)
-		a := definition.Point{"salt": definition.Number(salt.Draw(t, "salt")), "ec": definition.Number(ec.Draw(t, "ec"))}
-		b := definition.Point{"salt": definition.Number(salt.Draw(t, "salt'")), "ec": definition.Number(ec.Draw(t, "ec'"))}
+		a := definition.Point{"salt": definition.Number(salt.Draw(t, "salt")),
+			"ec": definition.Number(ec.Draw(t, "ec"))}
+		b := definition.Point{"salt": definition.Number(salt.Draw(t, "salt'")),
+			"ec": definition.Number(ec.Draw(t, "ec'"))}
 		apart := plain.Apart(a, b)
 		different := false
 		for _, p := range parameters {
@@ -150,7 +152,8 @@ func TestApart(t *testing.T) {
 		t.Errorf("%v are both %q", nearly, apart.Line(nearly[0]))
 	}
 	close := []definition.Point{{"salt": definition.Number(1.11118)}, {"salt": definition.Number(1.10919)}}
-	if got := plain.Apart(close...).Line(close[0]); got != "salt 1.111" || strings.Contains(plain.Line(close[0]), "1.111") {
+	if got := plain.Apart(close...).Line(close[0]); got != "salt 1.111" ||
+		strings.Contains(plain.Line(close[0]), "1.111") {
 		t.Errorf("told apart it is %q", got)
 	}
 }

@@ -1,14 +1,15 @@
 // Package format writes numbers, units, counts, lists, durations and compositions
 // the way that every page, command and message of campaignd shows them. It holds
-// the one rule for each, and knows nothing of what a page is about.
+// one rule for each, and does not know what a page is about.
 //
 // Numbers are written in one of four ways, by what they are:
 //
-//   - what was measured or computed, to some significant digits: [Significant];
-//   - what a person only weighs, the same without the zeros at its end: [Rounded];
+//   - what was measured or computed, to a number of significant digits:
+//     [Significant];
+//   - what a person only compares, the same without trailing zeros: [Rounded];
 //   - what a person set, as they wrote it: [Setting];
-//   - the values of a composition, with the decimals that matter of each parameter:
-//     [Compositions].
+//   - the values of a composition, with the decimals that matter for each
+//     parameter: [Compositions].
 package format
 
 import (
@@ -36,7 +37,7 @@ func Significant(x float64, n int) string {
 	return strconv.FormatFloat(x, 'f', max(n-1-exponent(magnitude), 0), 64)
 }
 
-// Rounded is Significant without the zeros at the end of its decimals: "0.34".
+// Rounded is Significant without trailing zeros: "0.34".
 func Rounded(x float64, n int) string {
 	text := Significant(x, n)
 	if strings.Contains(text, ".") && !strings.Contains(text, "e") {
@@ -114,7 +115,7 @@ func decimalsOf(x float64) int {
 	return len(decimals)
 }
 
-// mostDecimals is how many decimals are ever called for.
+// mostDecimals is the greatest number of decimals.
 const mostDecimals = 12
 
 // exponent is the power of ten of the first digit of x > 0.

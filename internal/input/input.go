@@ -1,6 +1,5 @@
 // Package input reads the files that people name, within bounds: a device, a folder or
-// a file without end is refused in words before it takes the memory or the time of
-// whoever waits.
+// an endless file is refused with a clear message, before it uses up memory or time.
 package input
 
 import (
@@ -17,9 +16,9 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Path + " " + e.Problem }
 
-// Read returns what a regular file holds, if that is at most so many bytes. The error
-// is an *[Error] where the file is none, or larger, and otherwise the operating
-// system's.
+// Read returns the contents of a regular file of at most the given number of bytes.
+// If the file is larger or not a regular one, the error is an *[Error]; otherwise it
+// is the operating system's.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := open(path, most, false)
 	if err != nil {
@@ -30,11 +29,12 @@ func Read(path string, most int64) ([]byte, error) {
 }
 
 // Open opens a file that a person named on the command line: a regular one, or a pipe
-// that another program writes. Reading more than so many bytes is an *[Error].
+// that another program writes. Reading more than the given number of bytes is an
+// *[Error].
 func Open(path string, most int64) (io.ReadCloser, error) { return open(path, most, true) }
 
 func open(path string, most int64, pipe bool) (io.ReadCloser, error) {
-	info, err := os.Stat(path) // before it is opened: opening a pipe waits for who writes it
+	info, err := os.Stat(path) // before it is opened: opening a pipe waits for its writer
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,8 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// file is an open file of which at most so much is read: also one that grows.
+// file is an open file of which a limited number of bytes is read, even if it
+// grows.
 type file struct {
 	f          *os.File
 	path       string

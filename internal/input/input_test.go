@@ -46,7 +46,8 @@ func TestBounds(t *testing.T) {
 		data, err := input.Read(c.path, 10)
 		var refused *input.Error
 		switch {
-		case c.problem == "" && err != nil, c.problem != "" && (!errors.As(err, &refused) || !strings.HasSuffix(err.Error(), c.problem)):
+		case c.problem == "" && err != nil, c.problem != "" &&
+			(!errors.As(err, &refused) || !strings.HasSuffix(err.Error(), c.problem)):
 			if !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s: %d bytes, %v, want %q", c.path, len(data), err, c.problem)
 			}
@@ -62,7 +63,8 @@ func TestBounds(t *testing.T) {
 
 // A pipe that a person named is read, and no further than the bound.
 func TestPipes(t *testing.T) {
-	for text, ok := range map[string]bool{"0123456789": true, "0123456789a": false, strings.Repeat("x", 100_000): false} {
+	for text, ok := range map[string]bool{"0123456789": true, "0123456789a": false,
+		strings.Repeat("x", 100_000): false} {
 		path := filepath.Join(t.TempDir(), "pipe")
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
 			t.Fatal(err)

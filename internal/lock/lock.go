@@ -1,10 +1,10 @@
-// Package lock keeps two campaigns of a machine off one device.
+// Package lock keeps two campaigns on one machine from driving the same device.
 //
-// A lock is a file in a folder that all users of the machine share, named by the
-// device, locked by the system for as long as its holder lives: it ends with the
-// process, however that ends, so nothing has to be cleaned up. What is written in
-// the file only says who holds it. Files are never removed: whoever did would
-// take the lock from under another.
+// A lock is a file in a folder that all users of the machine share, named after
+// the device and locked by the operating system. The lock ends with the process
+// that holds it, however that ends, so nothing has to be cleaned up. The text in
+// the file only says who holds the lock. Files are never removed: that could
+// remove the lock of another process.
 package lock
 
 import (
@@ -48,13 +48,14 @@ func (e *HeldError) Error() string {
 		if h.Campaign != "" {
 			what = "the campaign " + h.Campaign
 		}
-		who = fmt.Sprintf("%s (process %d of %s since %s, in %s)", what, h.PID, h.User, h.Since.Local().Format(time.DateTime), h.Store)
+		who = fmt.Sprintf("%s (process %d of %s since %s, in %s)",
+			what, h.PID, h.User, h.Since.Local().Format(time.DateTime), h.Store)
 	}
 	return fmt.Sprintf("%s is driven by %s, and the two would disturb each other. Try again when that has ended; "+
 		"if yours is another device, let its program describe an `identity` of its own", e.Device, who)
 }
 
-// errHeld is what tryLock reports of a lock that another holds.
+// errHeld is returned by tryLock for a lock that another process holds.
 var errHeld = errors.New("locked")
 
 // Dir is the folder of this machine's locks.
@@ -70,7 +71,9 @@ func Dir() string {
 // gives it back before the process ends.
 func Take(dir string, h Holder) (release func(), err error) {
 	remedy := func(err error) error {
-		return fmt.Errorf("the lock of %s cannot be taken: %w; set %s to a folder in which everybody who drives the device may write", h.Device, err, Variable)
+		return fmt.Errorf("the lock of %s cannot be taken: %w; "+
+			"set %s to a folder in which everybody who drives the device may write",
+			h.Device, err, Variable)
 	}
 	if err := shared(dir); err != nil {
 		return nil, remedy(err)
@@ -97,11 +100,11 @@ func Take(dir string, h Holder) (release func(), err error) {
 	return func() { _ = f.Truncate(0); f.Close() }, nil
 }
 
-// mostText is more than any holder writes of itself.
+// mostText is more than any holder writes about itself.
 const mostText = 16 << 10
 
-// readHolder reads who holds a lock; zero where that is not written yet. Everybody
-// may write there, so that nothing in it is believed but words.
+// readHolder reads who holds a lock; zero where that is not written yet. Every
+// user can write the file, so its contents are only shown.
 func readHolder(path string) (h Holder) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > mostText {
@@ -122,8 +125,8 @@ func readHolder(path string) (h Holder) {
 	return h
 }
 
-// shared makes the folder, in which everybody may make files and nobody remove
-// those of others.
+// shared creates the folder, in which everybody may create files and nobody may
+// remove those of others.
 func shared(dir string) error {
 	err := os.Mkdir(dir, 0o777)
 	if err == nil {

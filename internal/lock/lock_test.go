@@ -14,7 +14,14 @@ import (
 )
 
 func holder(device string) lock.Holder {
-	return lock.Holder{Device: device, Campaign: "lfp", Store: "/lab/lfp.campaign", PID: 4711, User: "ada", Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+	return lock.Holder{
+		Device:   device,
+		Campaign: "lfp",
+		Store:    "/lab/lfp.campaign",
+		PID:      4711,
+		User:     "ada",
+		Since:    time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC),
+	}
 }
 
 // Law: a device has one holder at a time. Whoever comes second learns who that is;
@@ -26,10 +33,12 @@ func TestOneHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var held *lock.HeldError
-	if _, err := lock.Take(dir, holder("M2, serial 0042")); !errors.As(err, &held) || held.Holder != holder("M2, serial 0042") {
+	if _, err := lock.Take(dir, holder("M2, serial 0042")); !errors.As(err, &held) ||
+		held.Holder != holder("M2, serial 0042") {
 		t.Fatalf("the second one gets %v", err)
 	}
-	for _, want := range []string{"M2, serial 0042", "lfp", "4711", "ada", "/lab/lfp.campaign", "2026-05-01", "`identity`"} {
+	for _, want := range []string{"M2, serial 0042", "lfp", "4711", "ada", "/lab/lfp.campaign",
+		"2026-05-01", "`identity`"} {
 		if !strings.Contains(held.Error(), want) {
 			t.Errorf("%q does not say %q", held, want)
 		}
@@ -60,12 +69,14 @@ func TestForgedHolder(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	for _, text := range []string{`{"pid":1,"user":"\u001b[2Jroot","campaign":"a\u202eb","store":"x\ny"}`, "", "{", strings.Repeat("x", 1<<20)} {
+	for _, text := range []string{`{"pid":1,"user":"\u001b[2Jroot","campaign":"a\u202eb","store":"x\ny"}`,
+		"", "{", strings.Repeat("x", 1<<20)} {
 		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var held *lock.HeldError
-		if _, err := lock.Take(dir, holder("robot")); !errors.As(err, &held) || strings.ContainsAny(err.Error(), "\x1b\u202e\n") {
+		if _, err := lock.Take(dir, holder("robot")); !errors.As(err, &held) ||
+			strings.ContainsAny(err.Error(), "\x1b\u202e\n") {
 			t.Errorf("%.60q: %q", text, err)
 		}
 	}

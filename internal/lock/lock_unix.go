@@ -12,9 +12,9 @@ import (
 // systemDir is the same for every user, which os.TempDir need not be.
 func systemDir() string { return "/tmp/campaignd-locks" }
 
-// tryLock opens the file, which another user may have made, and locks it. It does
-// not ask for its creation where it exists: systems refuse that of the files of
-// others in such folders.
+// tryLock opens the file, which another user may have created, and locks it. It
+// creates the file only if it does not exist: in such folders, systems refuse
+// O_CREATE for the files of other users.
 func tryLock(path string) (*os.File, error) {
 	const how = os.O_RDWR | syscall.O_NOFOLLOW
 	f, err := os.OpenFile(path, how, 0)

@@ -1,11 +1,11 @@
 // Package plaintext makes text that came from files, people and programs safe to
-// print: it can neither rewrite a terminal nor put the words of a line in another
-// order. What could is shown as a visible escape, such as \u001b, which is also what
-// JSON writes.
+// print: it can neither rewrite a terminal nor reorder the words of a line.
+// Characters that could are shown as visible escapes such as \u001b, as JSON writes
+// them.
 //
-// A record holds such text as it came; only what shows it to a person replaces it.
-// The command line does so at one place, the writers of its two streams, so that no
-// command has to remember it; a report does so at its own writer.
+// Records hold such text as it came; it is replaced only when it is shown to a
+// person. The command line does so in one place, the writers of its two streams, so
+// that no command can forget it; a report does so in its own writer.
 package plaintext
 
 import (
@@ -20,7 +20,8 @@ import (
 // which text is read: control characters (C0, DEL, C1) other than the newline, line and
 // paragraph separators, and what controls the direction of text.
 func Unsafe(r rune) bool {
-	return r != '\n' && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
+	return r != '\n' &&
+		(unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
 }
 
 // Find returns the first unsafe character of a text and its offset in bytes; −1 where

@@ -58,7 +58,8 @@ func TestLine(t *testing.T) {
 // changes nothing.
 func TestWriter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("aµ\x1b\u202e\u009b\t\r\n電\x00")), 0, 40, -1)).Draw(t, "text")
+		text := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("aµ\x1b\u202e\u009b\t\r\n電\x00")),
+			0, 40, -1)).Draw(t, "text")
 		tabs := rapid.Bool().Draw(t, "tabs")
 		var out strings.Builder
 		w := plaintext.NewWriter(&out, tabs)

@@ -1,10 +1,10 @@
 // Package problem is what goes wrong, and what can be done about it, as data.
 //
 // An [Error] has a code for programs, a subject, a message that says what
-// happened, and remedies. A message never says how something is typed or
-// clicked: whoever shows it makes a command, a button or a link of each
-// [Remedy]. Two tables map the codes once each: cmd/campaignd/app to exit codes,
-// internal/control to HTTP.
+// happened, and remedies. A message never says what to type or click: the
+// program that shows it turns each [Remedy] into a command, a button or a link.
+// The codes are mapped in two places: cmd/campaignd/app maps them to exit codes,
+// internal/control to HTTP statuses.
 //
 // The JSON of an Error is that of a problem of RFC 9457, whose optional members
 // type, title and status are derived from the code.
@@ -24,9 +24,11 @@ import (
 type Code string
 
 const (
-	// Invalid is what cannot be read, or contradicts itself, whatever it is asked of.
+	// Invalid is input that cannot be read or contradicts itself, whatever the
+	// campaign.
 	Invalid Code = "invalid"
-	// NotPossible is a request that is understood and that this campaign can never fulfill.
+	// NotPossible is a request that is understood, but that this campaign can never
+	// fulfill.
 	NotPossible Code = "not_possible"
 	// NotFound is something that the campaign does not have, such as an experiment.
 	NotFound Code = "not_found"
@@ -40,20 +42,21 @@ const (
 	NoCampaign Code = "no_campaign"
 	// Unavailable is a store that cannot be used now: it is not there, or somebody holds it.
 	Unavailable Code = "unavailable"
-	// Uncertain is a request of which nobody knows whether it was recorded.
+	// Uncertain is a request that may or may not have been recorded.
 	Uncertain Code = "uncertain"
-	// Damaged is a store whose bytes are not those that were written.
+	// Damaged is a store whose bytes differ from those that were written.
 	Damaged Code = "damaged"
-	// Unsupported is what another version of the program wrote or asks for.
+	// Unsupported is what only another version of the program understands.
 	Unsupported Code = "unsupported"
-	// Interrupted is an end that was asked for before the work was done.
+	// Interrupted is work that was stopped on request before it was done.
 	Interrupted Code = "interrupted"
 	// Internal is everything else.
 	Internal Code = "internal"
 )
 
 // kinds is the table of codes: their titles, and the errors of other packages that
-// have them, the one first that a received error stands for.
+// have them. The first of these errors is the one that a received error stands
+// for.
 var kinds = []struct {
 	code  Code
 	title string
@@ -74,8 +77,8 @@ var kinds = []struct {
 	{Internal, "something went wrong", nil},
 }
 
-// ErrInvalidRequest is what errors.Is finds in every error that lies in what was
-// asked, and not in the store or the program: nothing was changed.
+// errors.Is finds ErrInvalidRequest in every error that is due to the request,
+// and not to the store or the program: nothing was changed.
 var ErrInvalidRequest = errors.New("the request cannot be fulfilled")
 
 // Codes returns every code there is.
@@ -100,10 +103,10 @@ func (c Code) Error() string {
 // Error is a problem.
 type Error struct {
 	Code Code `json:"code"`
-	// Subject is what it is about, such as the experiment "e7"; empty where it is
-	// about nothing in particular.
+	// Subject is what the error is about, such as the experiment "e7"; empty
+	// where there is nothing in particular.
 	Subject string `json:"subject,omitempty"`
-	// Message says what happened, without a word on how it is put right.
+	// Message says what happened, but not how to put it right.
 	Message string `json:"detail"`
 	// Remedies are what can be done, the likeliest first.
 	Remedies []Remedy `json:"remedies,omitempty"`
@@ -133,11 +136,12 @@ func (e *Error) With(remedies ...Remedy) *Error {
 // Error is the message.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns what the message was made of; nil for an error that was received.
+// Unwrap returns the wrapped errors; nil for an error that was received.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is reports whether the error has the code target, or is what target stands for. An
-// error that came over a wire wraps nothing any more: it is what its code says.
+// Is reports whether the error has the code target, or is the error that its code
+// stands for. An error that was received wraps nothing: only its code says what it
+// is.
 func (e *Error) Is(target error) bool {
 	if target == error(e.Code) {
 		return true
@@ -165,8 +169,8 @@ type Coded interface {
 	ProblemCode() Code
 }
 
-// CodeOf classifies an error that is not nil, by one of [Codes]: [Internal] where
-// nothing else is known.
+// CodeOf returns the code of an error that is not nil: one of [Codes], [Internal]
+// where nothing else is known.
 func CodeOf(err error) Code {
 	if errors.Is(err, context.Canceled) {
 		return Interrupted // whatever it was that did not get done
@@ -189,14 +193,16 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// Of returns an error that is not nil as data, with the whole of its text.
-func Of(err error) *Error {
+// FromError returns an error as data, with the whole of its text. err is not nil.
+func FromError(err error) *Error {
 	var known *Error
 	if !errors.As(err, &known) {
 		return &Error{Code: CodeOf(err), Message: err.Error(), cause: err}
 	}
 	whole := *known
-	whole.Code, whole.Message, whole.cause = CodeOf(err), err.Error(), err
+	whole.Code = CodeOf(err)
+	whole.Message = err.Error()
+	whole.cause = err
 	return &whole
 }
 

@@ -68,7 +68,8 @@ func TestListsAreWhole(t *testing.T) {
 	}
 	compare("codes", codes, declared(t, "problem.go", func(_, kind string) bool { return kind == "Code" }))
 	compare("actions", actions, declared(t, "remedy.go", func(_, kind string) bool { return kind == "Action" }))
-	compare("ways", Ways(), declared(t, "remedy.go", func(name, _ string) bool { return len(name) > 3 && name[:3] == "Way" }))
+	compare("ways", Ways(), declared(t, "remedy.go",
+		func(name, _ string) bool { return len(name) > 3 && name[:3] == "Way" }))
 }
 
 // Law: an error has the code of what it wraps; what nobody knows is internal.
@@ -115,7 +116,7 @@ func TestTravel(t *testing.T) {
 		With(Remedy{Text: "settle it", Action: Resolve, Subject: "e7"})
 	const want = `{"code":"not_now","subject":"e7","detail":"row 2: the fate of e7 is unknown",` +
 		`"remedies":[{"text":"settle it","action":"resolve","subject":"e7"}]}`
-	text, err := json.Marshal(Of(fmt.Errorf("row 2: %w", wrong)))
+	text, err := json.Marshal(FromError(fmt.Errorf("row 2: %w", wrong)))
 	if err != nil || string(text) != want {
 		t.Fatalf("it travels as %s, %v", text, err)
 	}
@@ -132,7 +133,7 @@ func TestTravel(t *testing.T) {
 		{context.Canceled, []error{context.Canceled}, []error{events.ErrClosed}},
 		{errors.New("the disk is on fire"), []error{Internal}, []error{ErrInvalidRequest, events.ErrDamaged}},
 	} {
-		text, err := json.Marshal(Of(c.sent))
+		text, err := json.Marshal(FromError(c.sent))
 		if err != nil {
 			t.Fatal(err)
 		}

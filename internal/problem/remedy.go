@@ -2,18 +2,18 @@ package problem
 
 // Remedy is something that a person can do.
 type Remedy struct {
-	// Text says what it is good for, as a clause in the imperative: "settle it",
-	// "if the value was wrong, leave it out". It begins in lower case unless with a
-	// name, and has no full stop.
+	// Text says what to do, as a clause in the imperative: "settle it", "if the
+	// value was wrong, leave it out". It begins in lower case, except for a name,
+	// and has no full stop.
 	Text string `json:"text"`
-	// Action is what is done, Subject to what: an experiment, a question, an
-	// exclusion. An empty Subject is for the person to choose.
+	// Action is what to do; Subject is what to do it to: an experiment, a
+	// question, an exclusion. If Subject is empty, the person chooses.
 	Action  Action `json:"action"`
 	Subject string `json:"subject,omitempty"`
-	// Ways are the values or parts to choose from, where not all are meant that the
-	// action has.
+	// Ways are the values or parts to choose from, where only some of the action's
+	// are meant.
 	Ways []string `json:"ways,omitempty"`
-	// Settings are those of the campaign's file that are to be changed.
+	// Settings are those of the campaign file to be changed.
 	Settings []Setting `json:"settings,omitempty"`
 }
 
@@ -29,7 +29,7 @@ type Setting struct {
 type Action string
 
 const (
-	// Start begins a campaign in the store, Run goes on with the one there is.
+	// Start begins a campaign in the store; Run continues the one there is.
 	Start Action = "start"
 	Run   Action = "run"
 	// Resume ends a pause.
@@ -37,31 +37,32 @@ const (
 	// Resolve settles an experiment whose fate is unknown. Its ways are the
 	// resolutions of package events.
 	Resolve Action = "resolve"
-	// Correct says that an experiment ended otherwise. Its ways are the outcomes of package events,
-	// or parts of the correction (the Way constants).
+	// Correct changes how an experiment ended. Its ways are the outcomes of package events, or
+	// parts of the correction (the Way constants).
 	Correct Action = "correct"
 	// Answer answers a question. Its ways are answers.
 	Answer Action = "answer"
 	// CorrectAnswer changes the answer to a question. Its ways are answers.
 	CorrectAnswer Action = "correct_answer"
-	// Tell tells the result of an experiment; without a subject of one's own.
+	// Tell records the result of an experiment; without a subject, of one's own
+	// experiment.
 	Tell Action = "tell"
-	// Note keeps a remark about the subject.
+	// Note records a remark about the subject.
 	Note Action = "note"
 	// Amend changes settings of the campaign.
 	Amend Action = "amend"
 	// Allow takes an exclusion back.
 	Allow Action = "allow"
-	// Export looks at the campaign as a table, TakeOver imports its measurements into
+	// Export shows the campaign as a table; TakeOver imports its measurements into
 	// another campaign.
 	Export   Action = "export"
 	TakeOver Action = "take_over"
-	// Review looks at what is recorded, Explain at what led to a decision, Diagnose at how
-	// far the model can be trusted.
+	// Review shows what is recorded, Explain what led to a decision, Diagnose how far the
+	// model can be trusted.
 	Review   Action = "review"
 	Explain  Action = "explain"
 	Diagnose Action = "diagnose"
-	// Complete asks the same again, with one of the ways (the Way constants) added.
+	// Complete repeats the request with one of the ways (the Way constants) added.
 	Complete Action = "complete"
 )
 

@@ -18,8 +18,8 @@ type act struct {
 	About string
 }
 
-// act notes what a person did, in the words of the story. What the engine does of itself is
-// in the decisions, and corrections of measurements stand beside them.
+// act notes what a person did, in the words of the story. What the engine does by itself is
+// among the decisions, and corrections of measurements are beside the measurements.
 func (h *history) act(e events.Event, payload events.Payload) {
 	h.story.Follow(payload)
 	if !isAct(e, payload) {

@@ -44,13 +44,15 @@ func TestWhatPeopleDid(t *testing.T) {
 		}
 		e.Actor, e.Time = "person:ada", time.Now()
 		h.act(e, payload)
-		if n := len(h.acts); n == 0 || h.acts[n-1].Reason != reason || h.acts[n-1].Actor != "ada" || h.acts[n-1].Text == "" {
+		if n := len(h.acts); n == 0 || h.acts[n-1].Reason != reason || h.acts[n-1].Actor != "ada" ||
+			h.acts[n-1].Text == "" {
 			t.Errorf("%T is not told: %+v", payload, h.acts)
 		}
 	}
 	c.record(acts["clouds at once"], acts["a hasty exclusion"], acts["it does dissolve"])
 	page := c.html()
-	for _, want := range []string{"clouds at once", "a hasty exclusion", "it does dissolve", "lipf6 from 1.9", "Shaded: excluded regions", "Excluded, and left out since"} {
+	for _, want := range []string{"clouds at once", "a hasty exclusion", "it does dissolve", "lipf6 from 1.9",
+		"Shaded: excluded regions", "Excluded, and left out since"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not in the report", want)
 		}

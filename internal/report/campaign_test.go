@@ -42,8 +42,16 @@ type trial struct {
 // newTrial defines a campaign.
 func newTrial(t testing.TB, def definition.Campaign) *trial {
 	t.Helper()
-	c := &trial{t: t, def: campaignfile.Complete(builtin.Registry(), def), log: memlog.New(), now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)}
-	defined := events.CampaignDefined{Definition: c.def, Build: events.Build{Version: "v1.2.3", Go: "go1.26", Arch: "amd64/v1"}}
+	c := &trial{
+		t:   t,
+		def: campaignfile.Complete(builtin.Registry(), def),
+		log: memlog.New(),
+		now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC),
+	}
+	defined := events.CampaignDefined{
+		Definition: c.def,
+		Build:      events.Build{Version: "v1.2.3", Go: "go1.26", Arch: "amd64/v1"},
+	}
 	c.check(engine.Define(t.Context(), c.log, defined, "person:ada", c.clock(), ""))
 	return c
 }
@@ -165,7 +173,11 @@ func (i *instrument) Await(_ context.Context, cmd instruments.Command) (instrume
 		actual = i.actual(actual)
 	}
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
-		Actual: actual, Objective: definition.Quantity{Name: i.def.Objective.Name, Value: y, Unit: i.def.Objective.Unit},
+		Actual: actual, Objective: definition.Quantity{
+			Name:  i.def.Objective.Name,
+			Value: y,
+			Unit:  i.def.Objective.Unit,
+		},
 		Further: []definition.Quantity{{Name: "temperature", Value: 25.3, Unit: "°C"}}, Identity: "serial 7",
 	}}, nil
 }
@@ -182,13 +194,20 @@ func numeric(p definition.Point, name string) float64 {
 // electrolyte is the campaign of examples/electrolyte.yaml.
 func electrolyte(experiments int) definition.Campaign {
 	return definition.Campaign{
-		Name: "electrolyte", Description: "Salt and solvents of a lithium-ion electrolyte for the greatest ionic conductivity.",
+		Name:        "electrolyte",
+		Description: "Salt and solvents of a lithium-ion electrolyte for the greatest ionic conductivity.",
 		Parameters: []definition.Parameter{
 			{Name: "lipf6", Unit: "mol/kg", Description: "molality of LiPF6", Min: pointer(0.2), Max: pointer(2.1)},
-			{Name: "ec", Unit: "kg/kg", Description: "mass fraction of EC in the solvent", Min: pointer(0.30), Max: pointer(0.52)},
+			{Name: "ec", Unit: "kg/kg", Description: "mass fraction of EC in the solvent",
+				Min: pointer(0.30), Max: pointer(0.52)},
 			{Name: "dmc", Description: "share of DMC in DMC and EMC", Min: pointer(0.0), Max: pointer(1.0)},
 		},
-		Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize, Noise: pointer(0.27)},
+		Objective: definition.Objective{
+			Name:  "conductivity",
+			Unit:  "mS/cm",
+			Goal:  definition.Maximize,
+			Noise: pointer(0.27),
+		},
 		Budget:     definition.Budget{Experiments: experiments},
 		Instrument: definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: "electrolyte", Noise: 0.27})},
 		Experts:    []definition.Expert{{Name: "ada", Channel: humansimulated.Choose(humansimulated.Settings{Accuracy: pointer(1.0)})}},
@@ -201,18 +220,22 @@ func mixture(experiments int) definition.Campaign {
 		return definition.Parameter{Name: name, Unit: "kg/kg", Min: &low, Max: &high}
 	}
 	return definition.Campaign{
-		Name:       "mixture",
-		Parameters: []definition.Parameter{fraction("ec", 0.1, 0.6), fraction("dmc", 0, 0.8), fraction("emc", 0, 0.8), fraction("fec", 0, 0.15)},
+		Name: "mixture",
+		Parameters: []definition.Parameter{fraction("ec", 0.1, 0.6), fraction("dmc", 0, 0.8),
+			fraction("emc", 0, 0.8), fraction("fec", 0, 0.15)},
 		Constraints: []definition.Constraint{
 			{Name: "fractions", Terms: map[string]float64{"ec": 1, "dmc": 1, "emc": 1, "fec": 1}, Equals: pointer(1.0)},
 			{Name: "not too viscous", Terms: map[string]float64{"ec": 1, "fec": 1}, AtMost: pointer(0.55)},
 		},
-		Excluded:   []definition.Region{{Name: "freezes", Where: map[string]definition.RegionSide{"ec": {Min: pointer(0.45)}}}},
-		Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
-		Initial:    definition.Initial{Experiments: pointer(6)},
-		Policy:     definition.Policy{Next: next.LogEI{}.Choice()},
-		Budget:     definition.Budget{Experiments: experiments},
-		Instrument: definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: "mixture4", Noise: 0.1}), Steps: map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}},
+		Excluded:  []definition.Region{{Name: "freezes", Where: map[string]definition.RegionSide{"ec": {Min: pointer(0.45)}}}},
+		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
+		Initial:   definition.Initial{Experiments: pointer(6)},
+		Policy:    definition.Policy{Next: next.LogEI{}.Choice()},
+		Budget:    definition.Budget{Experiments: experiments},
+		Instrument: definition.Instrument{
+			Driver: simulated.Choose(simulated.Settings{Task: "mixture4", Noise: 0.1}),
+			Steps:  map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01},
+		},
 	}
 }
 
@@ -221,7 +244,9 @@ func mixed(experiments int) definition.Campaign {
 	return definition.Campaign{
 		Name: "mixed",
 		Parameters: []definition.Parameter{
-			{Name: "solvent", Categories: []definition.CategoryDef{{Name: "water"}, {Name: "ethanol"}, {Name: "a very long name of a solvent"}}},
+			{Name: "solvent",
+				Categories: []definition.CategoryDef{{Name: "water"}, {Name: "ethanol"},
+					{Name: "a very long name of a solvent"}}},
 			{Name: "cycles", Values: []float64{1, 2, 5, 10}},
 			{Name: "temperature", Unit: "°C", Min: pointer(20.0), Max: pointer(80.0)},
 		},

@@ -154,7 +154,9 @@ func optionColor(k int) string {
 
 // sharesSVG draws the shares of the candidates as bars from a common axis: a
 // panel for each quantity, a row for each parameter.
-func (h *history) sharesSVG(shares []view.Share, candidates []events.Candidate, letters map[string]string) template.HTML {
+func (h *history) sharesSVG(
+	shares []view.Share, candidates []events.Candidate, letters map[string]string,
+) template.HTML {
 	const (
 		width, names, gap = 1040.0, 110.0, 26.0
 		top, bar, pad     = 44.0, 9.0, 9.0
@@ -182,7 +184,8 @@ func (h *history) sharesSVG(shares []view.Share, candidates []events.Candidate, 
 	height := sums + float64(len(candidates))*line + 4
 	var b strings.Builder
 	text := func(x, y float64, anchor, fill, content string) {
-		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%g" fill="%s">%s</text>`, x, y, anchor, size, fill, template.HTMLEscapeString(content))
+		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%g" fill="%s">%s</text>`, x, y,
+			anchor, size, fill, template.HTMLEscapeString(content))
 	}
 	for i, p := range parameters {
 		text(names-10, top+float64(i)*row+row/2, "end", "#1f2933", format.Shorten(p, 18))
@@ -206,15 +209,21 @@ func (h *history) sharesSVG(shares []view.Share, candidates []events.Candidate, 
 				if v < 0 {
 					x, anchor, at = axis-length, "end", axis-length-4
 				}
-				fmt.Fprintf(&b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%g" fill="%s"/>`, x, y, max(length, 0.5), bar, optionColor(o))
-				fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="9.5" fill="#616e7c">%s</text>`, at, y+bar-0.8, anchor, plus(v))
+				fmt.Fprintf(&b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%g" fill="%s"/>`, x, y,
+					max(length, 0.5), bar, optionColor(o))
+				fmt.Fprintf(&b,
+					`<text x="%.1f" y="%.1f" text-anchor="%s" font-size="9.5" fill="#616e7c">%s</text>`, at,
+					y+bar-0.8, anchor, plus(v))
 			}
 			sum := s.Total - s.Base
-			total := fmt.Sprintf("%s: %s %s = %s", letterOf(letters, c.Name), chart.Typeset(format.Significant(s.Base, 4)), summand(sum), chart.Typeset(format.Significant(s.Total, 4)))
+			total := fmt.Sprintf("%s: %s %s = %s", letterOf(letters, c.Name),
+				chart.Typeset(format.Significant(s.Base, 4)), summand(sum),
+				chart.Typeset(format.Significant(s.Total, 4)))
 			y := sums + float64(o)*line + 12
 			text(axis, y, "middle", optionColor(o), total)
 			if s.Model != nil && !exact {
-				text(axis, y+14, "middle", "#616e7c", "the model itself: "+chart.Typeset(format.Significant(*s.Model, 4)))
+				text(axis, y+14, "middle", "#616e7c",
+					"the model itself: "+chart.Typeset(format.Significant(*s.Model, 4)))
 			}
 		}
 	}
@@ -222,7 +231,8 @@ func (h *history) sharesSVG(shares []view.Share, candidates []events.Candidate, 
 		y := sums + float64(o)*line + 12
 		text(names-10, y, "end", optionColor(o), strings.TrimSpace(letters[c.Name]+" "+c.Name))
 	}
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.1f" role="img" aria-label="Shapley values of the candidates">%s</svg>`, width, height, b.String()))
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.1f" role="img" aria-label="Shapley values of the candidates">%s</svg>`,
+		width, height, b.String()))
 }
 
 func letterOf(letters map[string]string, candidate string) string {
@@ -251,19 +261,28 @@ func summand(v float64) string {
 
 // figurePlane draws the plane of the two strongest parameters with the
 // candidates and the best measured composition.
-func (h *history) figurePlane(d *decision, p *events.Plane, candidates []events.Candidate, letters map[string]string) ([]figure, string, error) {
+func (h *history) figurePlane(
+	d *decision, p *events.Plane, candidates []events.Candidate, letters map[string]string,
+) ([]figure, string, error) {
 	n := len(p.Xs)
 	if n < 2 || len(p.Ys) != n || p.Xs[0] == p.Xs[n-1] || p.Ys[0] == p.Ys[n-1] {
 		return nil, "", nil
 	}
-	grid := heat{n: n, inside: func(u, v float64) bool { return true }, excluded: func(u, v float64) bool { return false }}
+	grid := heat{
+		n:        n,
+		inside:   func(u, v float64) bool { return true },
+		excluded: func(u, v float64) bool { return false },
+	}
 	units := make(map[string]string)
 	for _, par := range h.def.Parameters {
 		units[par.Name] = par.Unit
 	}
 	paint := func(id, title, palette string, darkIsHigh bool, values [][]float64) (figure, error) {
 		c := chart.New(380, 280, format.Heading(p.X, units[p.X]), format.Heading(p.Y, units[p.Y]))
-		c.X.Min, c.X.Max, c.Y.Min, c.Y.Max = p.Xs[0], p.Xs[n-1], p.Ys[0], p.Ys[n-1]
+		c.X.Min = p.Xs[0]
+		c.X.Max = p.Xs[n-1]
+		c.Y.Min = p.Ys[0]
+		c.Y.Max = p.Ys[n-1]
 		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
 		bands, err := newBands(grid, values, palette, darkIsHigh)
 		if err != nil {
@@ -284,18 +303,25 @@ func (h *history) figurePlane(d *decision, p *events.Plane, candidates []events.
 			mark(x.Parameters, draw.GlyphStyle{Color: chart.Orange, Radius: 6.5, Shape: star{}}, h.spotText(x), x.ID)
 		}
 		for k, o := range candidates {
-			style := draw.GlyphStyle{Color: expertColors[k%len(expertColors)], Radius: 4.6, Shape: solid{edge: chart.White}}
-			mark(o.Parameters, style, strings.TrimSpace(letters[o.Name]+" "+o.Name)+"\n"+h.format.line(o.Parameters), d.Decision)
+			style := draw.GlyphStyle{
+				Color:  expertColors[k%len(expertColors)],
+				Radius: 4.6,
+				Shape:  solid{edge: chart.White},
+			}
+			mark(o.Parameters, style,
+				strings.TrimSpace(letters[o.Name]+" "+o.Name)+"\n"+h.format.line(o.Parameters), d.Decision)
 		}
 		c.Right = 64
 		c.After = bands.key(h.def.Objective.Unit)
 		return figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
 	}
-	mean, err := paint(d.Decision+"-mean", format.Heading("Expected "+h.def.Objective.Name, h.def.Objective.Unit), "YlGnBu", h.better(1, 0), p.Mean)
+	mean, err := paint(d.Decision+"-mean",
+		format.Heading("Expected "+h.def.Objective.Name, h.def.Objective.Unit), "YlGnBu", h.better(1, 0), p.Mean)
 	if err != nil {
 		return nil, "", err
 	}
-	sd, err := paint(d.Decision+"-sd", format.Heading("Standard deviation of that", h.def.Objective.Unit), "Purples", true, p.SD)
+	sd, err := paint(d.Decision+"-sd", format.Heading("Standard deviation of that", h.def.Objective.Unit),
+		"Purples", true, p.SD)
 	if err != nil {
 		return nil, "", err
 	}
@@ -304,7 +330,8 @@ func (h *history) figurePlane(d *decision, p *events.Plane, candidates []events.
 		color := []string{"blue", "orange-red", "green", "purple"}[k%4]
 		names = append(names, fmt.Sprintf("%s %s", letterOf(letters, o.Name), color))
 	}
-	caption := fmt.Sprintf("The two parameters that count most, the others as in %s (%s); star: best measured until then. The marks show only these two parameters of each.",
+	caption := fmt.Sprintf("The two parameters that count most, the others as in %s (%s); "+
+		"star: best measured until then. The marks show only these two parameters of each.",
 		letterOf(letters, p.Candidate), strings.Join(names, ", "))
 	return []figure{mean, sd}, caption, nil
 }

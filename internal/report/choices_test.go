@@ -34,7 +34,8 @@ func TestChoices(t *testing.T) {
 	reviewed := 0
 	for _, choice := range all {
 		text := page.id(choice.ID + "-choice")
-		for _, want := range []string{choice.Question, "chosen", "A ", "B ", "What each parameter does", "what the model says", "Expected conductivity", choice.Experiment, choice.Measured} {
+		for _, want := range []string{choice.Question, "chosen", "A ", "B ", "What each parameter does",
+			"what the model says", "Expected conductivity", choice.Experiment, choice.Measured} {
 			if want == "" || !strings.Contains(text, want) {
 				t.Errorf("%s does not say %q", choice.ID, want)
 			}
@@ -47,7 +48,8 @@ func TestChoices(t *testing.T) {
 		t.Error("no choice was looked back at")
 	}
 	experts := page.id("experts")
-	if !strings.Contains(experts, "ada compare") || !strings.Contains(experts, "Were the choices right?") || strings.Contains(experts, "Labels asked") {
+	if !strings.Contains(experts, "ada compare") || !strings.Contains(experts, "Were the choices right?") ||
+		strings.Contains(experts, "Labels asked") {
 		t.Errorf("the section on experts says %q", experts)
 	}
 }
@@ -59,7 +61,8 @@ func preference(rule definition.Choice, comparisons int) definition.Campaign {
 	def.Policy = definition.Policy{Duel: rule}
 	def.Experts = []definition.Expert{
 		{Name: "ada", Channel: humansim.Choose(humansim.Settings{Accuracy: pointer(2.0), Task: "electrolyte"})},
-		{Name: "bob", Channel: humansim.Choose(humansim.Settings{Accuracy: pointer(2.0), Task: "electrolyte", UnsureRate: 0.3})},
+		{Name: "bob",
+			Channel: humansim.Choose(humansim.Settings{Accuracy: pointer(2.0), Task: "electrolyte", UnsureRate: 0.3})},
 	}
 	return def
 }
@@ -67,18 +70,21 @@ func preference(rule definition.Choice, comparisons int) definition.Campaign {
 // Law: the report of a campaign that measures nothing says what each expert prefers and shows
 // every comparison; no section of it is about measurements, and none is empty.
 func TestPreferences(t *testing.T) {
-	for name, rule := range map[string]definition.Choice{"mr-lpf": duel.MRLPF{}.Choice(), "eubo": duel.EUBO{}.Choice()} {
+	for name, rule := range map[string]definition.Choice{"mr-lpf": duel.MRLPF{}.Choice(),
+		"eubo": duel.EUBO{}.Choice()} {
 		t.Run(name, func(t *testing.T) {
 			c := newTrial(t, preference(rule, 24)).run(nil)
 			page := parse(t, c.html())
 			page.wellFormed()
 			whole := textOf(page.root)
-			for _, want := range []string{"SIMULATED", "What each expert prefers", "24 comparisons", "can't tell", "budget of comparisons is spent"} {
+			for _, want := range []string{"SIMULATED", "What each expert prefers", "24 comparisons",
+				"can't tell", "budget of comparisons is spent"} {
 				if !strings.Contains(whole, want) {
 					t.Errorf("the report does not say %q", want)
 				}
 			}
-			for _, bad := range []string{"Best composition", "Every experiment", "What the model learned", "predicted ± sd", "NOTHING MEASURED", "budget 0", "instrument"} {
+			for _, bad := range []string{"Best composition", "Every experiment", "What the model learned",
+				"predicted ± sd", "NOTHING MEASURED", "budget 0", "instrument"} {
 				if strings.Contains(whole, bad) {
 					t.Errorf("the report says %q", bad)
 				}
@@ -100,7 +106,8 @@ func TestPreferences(t *testing.T) {
 func TestPreferencesBeforeTheFirst(t *testing.T) {
 	page := parse(t, newTrial(t, preference(duel.RAEUBO{}.Choice(), 24)).html())
 	page.wellFormed()
-	if text := textOf(page.root); !strings.Contains(text, "Nothing has been compared yet.") || !strings.Contains(text, "NOTHING COMPARED YET") {
+	if text := textOf(page.root); !strings.Contains(text, "Nothing has been compared yet.") ||
+		!strings.Contains(text, "NOTHING COMPARED YET") {
 		t.Error("the report does not say that nothing has been compared")
 	}
 }

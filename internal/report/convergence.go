@@ -33,7 +33,7 @@ type convergence struct {
 	posterior []progress
 }
 
-// converge computes the course of a campaign.
+// converge computes the convergence of a campaign.
 func (h *history) converge() convergence {
 	c := convergence{posterior: h.progress}
 	best := math.NaN()
@@ -106,7 +106,11 @@ func (h *history) figureConvergence() (figure, bool) {
 		c.Line(steps(course.best), chart.Ink, 1.5)
 		c.Line(xys(at, means), chart.Green, 2)
 		if n := len(at); n > 0 { // visible even where it is the only point
-			c.Points(plotter.XYs{{X: at[n-1], Y: means[n-1]}}, draw.GlyphStyle{Color: chart.Green, Radius: 2.6, Shape: solid{edge: chart.White}})
+			c.Points(plotter.XYs{{X: at[n-1], Y: means[n-1]}}, draw.GlyphStyle{
+				Color:  chart.Green,
+				Radius: 2.6,
+				Shape:  solid{edge: chart.White},
+			})
 		}
 	}
 	if n <= manyPoints {
@@ -143,7 +147,11 @@ func (h *history) figureConvergence() (figure, bool) {
 		c.End(p.mean, fmt.Sprintf("best posterior\nmean %s ± %s", chart.Typeset(m), s), chart.Green)
 	}
 
-	f := figure{ID: "convergence", Wide: true, SVG: c.SVG("Convergence: every measurement, the best so far, and the best posterior mean")}
+	f := figure{
+		ID:   "convergence",
+		Wide: true,
+		SVG:  c.SVG("Convergence: every measurement, the best so far, and the best posterior mean"),
+	}
 	for k := range classes {
 		if present[k] > 0 {
 			f.Legend = append(f.Legend, legendEntry{k.svg(), fmt.Sprintf("%s (%d)", classNames[k], present[k])})
@@ -151,9 +159,12 @@ func (h *history) figureConvergence() (figure, bool) {
 	}
 	f.Caption = "Each symbol is one experiment. Black: the best value measured so far, noise included. "
 	if len(course.posterior) > 0 {
-		f.Caption += "Green: the posterior mean ± 1 sd of the model, without noise, at the composition that was best by posterior mean at the time."
+		f.Caption += "Green: the posterior mean ± 1 sd of the model, without noise, " +
+			"at the composition that was best by posterior mean at the time."
 		if len(values) > everyFit {
-			f.Caption += fmt.Sprintf(" It is drawn for every fit up to %d measurements, then for every tenth part more.", everyFit)
+			f.Caption += fmt.Sprintf(" It is drawn for every fit up to %d measurements, "+
+				"then for every tenth part more.",
+				everyFit)
 		}
 	}
 	if present[classFailed] > 0 {

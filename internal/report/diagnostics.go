@@ -60,7 +60,11 @@ func (h *history) trustworthiness() trustworthiness {
 	d := &h.diagnosis
 	t := trustworthiness{Verdict: string(d.Verdict), Headline: d.Headline, Class: string(d.Verdict)}
 	for _, f := range d.Findings {
-		t.Findings = append(t.Findings, finding{Level: string(f.Level), Text: f.Text, Next: phrases(h.advise(f.Next, f.Remedies))})
+		t.Findings = append(t.Findings, finding{
+			Level: string(f.Level),
+			Text:  f.Text,
+			Next:  phrases(h.advise(f.Next, f.Remedies)),
+		})
 	}
 	for _, x := range d.Experts {
 		var measured []string
@@ -75,10 +79,19 @@ func (h *history) trustworthiness() trustworthiness {
 			if x.Unsure > 0 {
 				answers += fmt.Sprintf(", %d unsure", x.Unsure)
 			}
-			t.Experts = append(t.Experts, expertRow{Name: x.Name, Reading: x.Reading, Answers: answers, Measured: strings.Join(measured, ", ")}.with(x.Labels))
+			t.Experts = append(t.Experts, expertRow{
+				Name:     x.Name,
+				Reading:  x.Reading,
+				Answers:  answers,
+				Measured: strings.Join(measured, ", "),
+			}.with(x.Labels))
 		}
 		if x.Choices != nil {
-			t.Experts = append(t.Experts, expertRow{Name: x.Name, Reading: x.Reading, Answers: format.Count(x.Choices.Pairs, "preferred option")}.with(x.Choices))
+			t.Experts = append(t.Experts, expertRow{
+				Name:    x.Name,
+				Reading: x.Reading,
+				Answers: format.Count(x.Choices.Pairs, "preferred option"),
+			}.with(x.Choices))
 		}
 	}
 	return t
@@ -107,9 +120,12 @@ func intervalSVG(lower, share, upper float64) template.HTML {
 	}
 	css := fmt.Sprintf("#%02x%02x%02x", color.R, color.G, color.B)
 	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %g" width="%g" height="%g" role="img" aria-label="%.0f %%, %.0f to %.0f %%">`+
-		`<line x1="%.1f" y1="7" x2="%.1f" y2="7" stroke="#e1e6eb" stroke-width="2"/><line x1="%.1f" y1="1" x2="%.1f" y2="13" stroke="#9aa5b1" stroke-width="1"/>`+
-		`<line x1="%.1f" y1="7" x2="%.1f" y2="7" stroke="%s" stroke-width="3"/><circle cx="%.1f" cy="7" r="4" fill="%s" stroke="#fff"/></svg>`,
-		width, height, width, height, 100*share, 100*lower, 100*upper, x(0), x(1), x(0.5), x(0.5), x(lower), x(upper), css, x(share), css))
+		`<line x1="%.1f" y1="7" x2="%.1f" y2="7" stroke="#e1e6eb" stroke-width="2"/>`+
+		`<line x1="%.1f" y1="1" x2="%.1f" y2="13" stroke="#9aa5b1" stroke-width="1"/>`+
+		`<line x1="%.1f" y1="7" x2="%.1f" y2="7" stroke="%s" stroke-width="3"/>`+
+		`<circle cx="%.1f" cy="7" r="4" fill="%s" stroke="#fff"/></svg>`,
+		width, height, width, height, 100*share, 100*lower, 100*upper,
+		x(0), x(1), x(0.5), x(0.5), x(lower), x(upper), css, x(share), css))
 }
 
 // figureLeaveOneOut draws predicted against measured.
@@ -119,7 +135,8 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 		return figure{}, false
 	}
 	o := h.def.Objective
-	c := chart.New(380, 320, format.Heading("measured "+o.Name, o.Unit), format.Heading("predicted from the others", o.Unit))
+	c := chart.New(380, 320, format.Heading("measured "+o.Name, o.Unit),
+		format.Heading("predicted from the others", o.Unit))
 	odd := map[string]bool{} // only looked up
 	for _, x := range h.diagnosis.Outliers {
 		odd[x.Experiment] = true
@@ -135,7 +152,8 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 	c.Line(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, chart.Muted, 0.9, 3, 3)
 	var points, outliers plotter.XYs
 	for _, r := range check.Rows {
-		c.Line(plotter.XYs{{X: r.Measured, Y: r.Predicted - r.SD}, {X: r.Measured, Y: r.Predicted + r.SD}}, chart.Faded(chart.Sky, 0.75), crowded(1.3, len(check.Rows)))
+		c.Line(plotter.XYs{{X: r.Measured, Y: r.Predicted - r.SD}, {X: r.Measured, Y: r.Predicted + r.SD}},
+			chart.Faded(chart.Sky, 0.75), crowded(1.3, len(check.Rows)))
 		if slices.ContainsFunc(r.Experiments, func(id string) bool { return odd[id] }) {
 			outliers = append(outliers, plotter.XY{X: r.Measured, Y: r.Predicted})
 		} else {
@@ -143,15 +161,20 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 		}
 		if len(check.Rows) <= 300 {
 			m, s := format.MeanSD(r.Predicted, r.SD)
-			c.Spot(r.Measured, r.Predicted, fmt.Sprintf("%s: measured %s, predicted %s ± %s", strings.Join(r.Experiments, ", "),
-				chart.Typeset(format.Fixed(r.Measured, h.places)), chart.Typeset(m), s), r.Experiments[0])
+			text := fmt.Sprintf("%s: measured %s, predicted %s ± %s", strings.Join(r.Experiments, ", "),
+				chart.Typeset(format.Fixed(r.Measured, h.places)), chart.Typeset(m), s)
+			c.Spot(r.Measured, r.Predicted, text, r.Experiments[0])
 		}
 	}
 	style := draw.GlyphStyle{Color: chart.Blue, Radius: crowded(3, len(check.Rows)), Shape: solid{edge: chart.White}}
 	contradicts := draw.GlyphStyle{Color: chart.Red, Radius: 4, Shape: cross{}}
 	c.Points(points, style)
 	c.Points(outliers, contradicts)
-	f := figure{ID: "leave-one-out", Title: "Leave-one-out: predicted against measured", SVG: c.SVG("Leave-one-out predictions against measurements")}
+	f := figure{
+		ID:    "leave-one-out",
+		Title: "Leave-one-out: predicted against measured",
+		SVG:   c.SVG("Leave-one-out predictions against measurements"),
+	}
 	if outliers != nil {
 		f.Legend = []legendEntry{{glyphSVG(contradicts, "contradicts all others"), "contradicts all others"}}
 	}
@@ -163,7 +186,8 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 		f.Caption += ". All measured values are equal: R² is not defined."
 		return f, true
 	}
-	f.Caption += fmt.Sprintf(". R² = %s (1 is perfect, 0 no better than the mean).", chart.Typeset(format.Significant(*check.R2, 2)))
+	f.Caption += fmt.Sprintf(". R² = %s (1 is perfect, 0 no better than the mean).",
+		chart.Typeset(format.Significant(*check.R2, 2)))
 	if r := check.RankCorrelation; r != nil {
 		f.Caption += fmt.Sprintf(" Rank correlation %s.", chart.Typeset(format.Significant(*r, 2)))
 	}
@@ -178,32 +202,44 @@ func (h *history) figureCalibration() (figure, bool) {
 		return figure{}, false
 	}
 	c := chart.New(380, 320, "probability of the interval (%)", "left-out compositions it holds (%)")
-	c.X.Min, c.X.Max, c.Y.Min, c.Y.Max = 0, 100, 0, 100
+	c.X.Min = 0
+	c.X.Max = 100
+	c.Y.Min = 0
+	c.Y.Max = 100
 	c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
 	n := float64(len(check.Rows))
 	x, low, high := []float64{0}, []float64{0}, []float64{0}
 	held := plotter.XYs{{X: 0, Y: 0}}
 	for k := 1; k < 50; k++ {
 		level := check.CoverageAt(float64(k) / 50)
-		x, low, high = append(x, 2*float64(k)), append(low, 100*float64(level.Low)/n), append(high, 100*float64(level.High)/n)
+		x = append(x, 2*float64(k))
+		low = append(low, 100*float64(level.Low)/n)
+		high = append(high, 100*float64(level.High)/n)
 		held = append(held, plotter.XY{X: 2 * float64(k), Y: 100 * level.Share})
 	}
 	x, low, high = append(x, 100), append(low, 100), append(high, 100)
 	c.Band(x, low, high, chart.Faded(chart.Muted, 0.12))
 	c.Line(plotter.XYs{{X: 0, Y: 0}, {X: 100, Y: 100}}, chart.Muted, 0.9, 3, 3)
 	c.Line(held, chart.Blue, 2)
-	f := figure{ID: "calibration", Title: "Calibration: does it know how far off it is?", SVG: c.SVG("Calibration of the leave-one-out intervals")}
+	f := figure{
+		ID:    "calibration",
+		Title: "Calibration: does it know how far off it is?",
+		SVG:   c.SVG("Calibration of the leave-one-out intervals"),
+	}
 	var said []string
 	for _, level := range check.Coverage {
-		said = append(said, fmt.Sprintf("%d of %d in the %s %% intervals (%d to %d expected)", level.Within, len(check.Rows),
+		said = append(said, fmt.Sprintf("%d of %d in the %s %% intervals "+
+			"(%d to %d expected)", level.Within, len(check.Rows),
 			format.Fixed(100*level.Nominal, 0), level.Low, level.High))
 	}
-	f.Caption = "On the dashed line the model knows exactly; below it is too sure of itself, above too cautious. Band: where 95 of 100 models that know would lie, with so few compositions. " +
+	f.Caption = "On the dashed line the model knows exactly; " +
+		"below it is too sure of itself, above too cautious. " +
+		"Band: where 95 of 100 models that know would lie, with so few compositions. " +
 		strings.Join(said, ", ") + "."
 	return f, true
 }
 
-// sensitivity is what the model has learnt about a parameter.
+// sensitivity is what the model has learned about a parameter.
 type sensitivity struct {
 	Parameter   string
 	Lengthscale string // in the parameter's unit
@@ -215,9 +251,9 @@ type sensitivity struct {
 
 // sensitivities returns the parameters, the most relevant first.
 func (h *history) sensitivities() []sensitivity {
-	learnt := slices.Clone(h.diagnosis.Parameters)
-	learnt = slices.DeleteFunc(learnt, func(p diagnose.Parameter) bool { return p.Effect == nil })
-	slices.SortStableFunc(learnt, func(a, b diagnose.Parameter) int {
+	learned := slices.Clone(h.diagnosis.Parameters)
+	learned = slices.DeleteFunc(learned, func(p diagnose.Parameter) bool { return p.Effect == nil })
+	slices.SortStableFunc(learned, func(a, b diagnose.Parameter) int {
 		switch {
 		case a.Share < b.Share:
 			return -1
@@ -227,10 +263,16 @@ func (h *history) sensitivities() []sensitivity {
 		return 0
 	})
 	var out []sensitivity
-	for _, p := range learnt {
+	for _, p := range learned {
 		mean, sd := format.MeanSD(*p.Effect, *p.EffectSD)
-		s := sensitivity{Parameter: p.Name, Share: format.Significant(p.Share, 2), Reading: p.Reading, Effect: mean + " ± " + sd,
-			Bar: format.Fixed(100*learnt[0].Share/p.Share, 1), Lengthscale: "between categories"}
+		s := sensitivity{
+			Parameter:   p.Name,
+			Share:       format.Significant(p.Share, 2),
+			Reading:     p.Reading,
+			Effect:      mean + " ± " + sd,
+			Bar:         format.Fixed(100*learned[0].Share/p.Share, 1),
+			Lengthscale: "between categories",
+		}
 		if p.Lengthscale != nil {
 			s.Lengthscale = strings.TrimSpace(format.Significant(*p.Lengthscale, 3) + " " + p.Unit)
 		}
@@ -253,7 +295,8 @@ func (h *history) hyperparameters() [][2]string {
 	repetitions := "no composition has two measurements that count"
 	if n := h.diagnosis.Noise; n != nil && n.Replicates != nil {
 		r := n.Replicates
-		repetitions = fmt.Sprintf("%s (95 %%: %s to %s), from %s", unit(r.SD), format.Significant(r.Lower, 2), format.Significant(r.Upper, 2), format.Count(r.Freedom, "repetition"))
+		repetitions = fmt.Sprintf("%s (95 %%: %s to %s), from %s", unit(r.SD),
+			format.Significant(r.Lower, 2), format.Significant(r.Upper, 2), format.Count(r.Freedom, "repetition"))
 	}
 	return [][2]string{
 		{"kernel", fit.Kernel + ", one lengthscale for each coordinate"},
@@ -261,6 +304,6 @@ func (h *history) hyperparameters() [][2]string {
 		{"sd of repetitions", repetitions},
 		{"prior sd of the objective", unit(fit.Scale * math.Sqrt(fit.OutputScale))},
 		{"prior mean", unit(h.model.Untransform(fit.Mean))},
-		{"fitted to", format.Count(fit.Observations, "measurement") + ", on the unit cube and standardised values"},
+		{"fitted to", format.Count(fit.Observations, "measurement") + ", on the unit cube and standardized values"},
 	}
 }

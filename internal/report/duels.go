@@ -20,20 +20,21 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// standing is what each expert preferred after so many comparisons.
+// standing is what each expert preferred after a number of comparisons.
 type standing struct {
 	comparisons int
 	preferred   []policies.Best
 }
 
-// standings is the number of times at which it is worked out: each is a search.
+// standings is the number of times that it is computed: each is a search.
 const standings = 24
 
 // stand notes what is preferred, now and then while the log of a campaign that
 // measures nothing is read.
 func (h *history) stand(ctx context.Context, payload events.Payload) error {
 	def := h.state.Definition
-	if p, ok := payload.(*events.QuestionAnswered); !ok || p.Form != events.FormComparison || def == nil || def.Measures() {
+	if p, ok := payload.(*events.QuestionAnswered); !ok || p.Form != events.FormComparison || def == nil ||
+		def.Measures() {
 		return nil
 	}
 	n := h.compared()
@@ -90,7 +91,9 @@ func (h *history) preferences() (all []preferred) {
 		for k := len(h.decisions) - 1; k >= 0; k-- { // a rule that strikes candidates out says how many it has left
 			if d := h.decisions[k]; d.Elimination != nil && d.Expert == best.Expert {
 				if d.Elimination.Kept > 1 {
-					p.Open = fmt.Sprintf("%d of %s may still be the best: this is the one that its comparisons speak for so far.", d.Elimination.Kept, format.Count(d.Elimination.Candidates, "candidate"))
+					p.Open = fmt.Sprintf("%d of %s may still be the best: "+
+						"this is the one that its comparisons speak for so far.",
+						d.Elimination.Kept, format.Count(d.Elimination.Candidates, "candidate"))
 				}
 				break
 			}
@@ -129,9 +132,19 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 		if q.Form != events.FormComparison {
 			continue
 		}
-		row := comparisonRow{ID: q.ID, Expert: q.Expert, Decision: q.Decision, Answer: h.answerText(q), Comment: q.Comment, Time: format.Time(q.AnsweredAt)}
+		row := comparisonRow{
+			ID:       q.ID,
+			Expert:   q.Expert,
+			Decision: q.Decision,
+			Answer:   h.answerText(q),
+			Comment:  q.Comment,
+			Time:     format.Time(q.AnsweredAt),
+		}
 		for k, o := range q.Options {
-			option := comparisonOption{Name: humans.OptionName(k), Better: len(q.Answer.Order) > 0 && q.Answer.Order[0] == k}
+			option := comparisonOption{
+				Name:   humans.OptionName(k),
+				Better: len(q.Answer.Order) > 0 && q.Answer.Order[0] == k,
+			}
 			for p := range h.def.Parameters {
 				option.Cells = append(option.Cells, h.format.value(p, o.Parameters))
 			}
@@ -200,13 +213,24 @@ func (h *history) figuresCompared() []figure {
 					other = append(other, at)
 				}
 				if total <= manyPoints {
-					c.Spot(at.X, at.Y, fmt.Sprintf("%s, %s: %s\n%s %s", q.ID, q.Expert, h.answerText(q), humans.OptionName(o), h.format.line(q.Options[o].Parameters)), q.ID)
+					c.Spot(at.X, at.Y,
+						fmt.Sprintf("%s, %s: %s\n%s %s", q.ID, q.Expert, h.answerText(q),
+							humans.OptionName(o), h.format.line(q.Options[o].Parameters)),
+						q.ID)
 				}
 			}
 		}
 		chart.Limits(&c.Y, 0.05, values...)
-		c.Points(other, draw.GlyphStyle{Color: chart.White, Radius: crowded(1.9, total), Shape: solid{edge: chart.Grey, width: 0.8}})
-		c.Points(better, draw.GlyphStyle{Color: chart.Grey, Radius: crowded(2.3, total), Shape: solid{edge: chart.White}})
+		c.Points(other, draw.GlyphStyle{
+			Color:  chart.White,
+			Radius: crowded(1.9, total),
+			Shape:  solid{edge: chart.Gray, width: 0.8},
+		})
+		c.Points(better, draw.GlyphStyle{
+			Color:  chart.Gray,
+			Radius: crowded(2.3, total),
+			Shape:  solid{edge: chart.White},
+		})
 		for k, e := range h.def.Experts {
 			color := expertColors[k%len(expertColors)]
 			var anchors plotter.XYs
@@ -230,7 +254,11 @@ func (h *history) figuresCompared() []figure {
 			c.Line(line, color, 2)
 			c.End(line[len(line)-1].Y, e.Name, color)
 		}
-		figures = append(figures, figure{ID: fmt.Sprintf("compared-%d", i+1), Title: p.Description, SVG: c.SVG("Comparisons along " + p.Name)})
+		figures = append(figures, figure{
+			ID:    fmt.Sprintf("compared-%d", i+1),
+			Title: p.Description,
+			SVG:   c.SVG("Comparisons along " + p.Name),
+		})
 	}
 	return figures
 }
@@ -264,8 +292,14 @@ func (h *history) figureKept() (figure, bool) {
 	c.Line(kept, chart.Blue, 2)
 	last := kept[len(kept)-1]
 	c.End(last.Y, fmt.Sprintf("%g left", last.Y), chart.Blue)
-	return figure{ID: "kept", Title: "Candidates that may be best", Wide: true, SVG: c.SVG("Candidates that may be best, over the comparisons"),
-		Caption: "A round ends with the elimination of every candidate that is worse than another beyond doubt (Kayal et al. 2025, Alg. 1)."}, true
+	return figure{
+		ID:    "kept",
+		Title: "Candidates that may be best",
+		Wide:  true,
+		SVG:   c.SVG("Candidates that may be best, over the comparisons"),
+		Caption: "A round ends with the elimination of every candidate " +
+			"that is worse than another beyond doubt (Kayal et al. 2025, Alg. 1).",
+	}, true
 }
 
 // figuresUtility draws the utility of each expert along every parameter, each
@@ -317,7 +351,9 @@ func (h *history) figuresUtility(ctx context.Context) ([]figure, error) {
 				x := diagnose.Along(at, dir, from+(to-from)*float64(node)/(nodes-1))
 				mean, sd := predictor.Posterior(x)
 				line.x = append(line.x, frame.Value(i, x))
-				line.mean, line.low, line.high = append(line.mean, mean), append(line.low, mean-sd), append(line.high, mean+sd)
+				line.mean = append(line.mean, mean)
+				line.low = append(line.low, mean-sd)
+				line.high = append(line.high, mean+sd)
 			}
 			curves[i] = append(curves[i], line)
 		}
@@ -354,7 +390,11 @@ func (h *history) figuresUtility(ctx context.Context) ([]figure, error) {
 				c.End(line.mean[len(line.mean)-1], h.def.Experts[line.expert].Name, color)
 			}
 		}
-		figures = append(figures, figure{ID: fmt.Sprintf("utility-%d", i+1), Title: p.Description, SVG: c.SVG("Utility along " + p.Name)})
+		figures = append(figures, figure{
+			ID:    fmt.Sprintf("utility-%d", i+1),
+			Title: p.Description,
+			SVG:   c.SVG("Utility along " + p.Name),
+		})
 	}
 	return figures, nil
 }

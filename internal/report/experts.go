@@ -105,7 +105,7 @@ func (h *history) figureLabels() (figure, bool) {
 	styles := [outcomes]draw.GlyphStyle{
 		accepted: {Color: chart.Green, Radius: 3, Shape: solid{edge: chart.White}},
 		rejected: {Color: chart.Red, Radius: 3, Shape: cross{}},
-		noAnswer: {Color: chart.White, Radius: 2.6, Shape: solid{edge: chart.Grey, width: 1.2}},
+		noAnswer: {Color: chart.White, Radius: 2.6, Shape: solid{edge: chart.Gray, width: 1.2}},
 		open:     {Color: chart.Sky, Radius: 3, Shape: solid{edge: chart.White}},
 	}
 	stairs := plotter.XYs{{X: 0, Y: 0}}
@@ -113,8 +113,9 @@ func (h *history) figureLabels() (figure, bool) {
 	for i, a := range asked {
 		stairs = append(stairs, plotter.XY{X: a.spot, Y: float64(i)}, plotter.XY{X: a.spot, Y: float64(i + 1)})
 		points[a.outcome] = append(points[a.outcome], plotter.XY{X: a.spot, Y: float64(i + 1)})
-		c.Spot(a.spot, float64(i+1), fmt.Sprintf("%s to %s: %s\n%s", a.question.ID, a.question.Expert, outcomeNames[a.outcome],
-			h.format.line(a.question.Composition())), a.question.Decision)
+		text := fmt.Sprintf("%s to %s: %s\n%s", a.question.ID, a.question.Expert,
+			outcomeNames[a.outcome], h.format.line(a.question.Composition()))
+		c.Spot(a.spot, float64(i+1), text, a.question.Decision)
 	}
 	stairs = append(stairs, plotter.XY{X: end, Y: float64(len(asked))})
 	c.Line(stairs, chart.Muted, 1.5)
@@ -125,7 +126,10 @@ func (h *history) figureLabels() (figure, bool) {
 	f := figure{ID: "labels", Title: "Labels asked over time", SVG: c.SVG("Questions asked over time")}
 	for k := range outcomes {
 		if len(points[k]) > 0 {
-			f.Legend = append(f.Legend, legendEntry{glyphSVG(styles[k], outcomeNames[k]), fmt.Sprintf("%s (%d)", outcomeNames[k], len(points[k]))})
+			f.Legend = append(f.Legend, legendEntry{
+				glyphSVG(styles[k], outcomeNames[k]),
+				fmt.Sprintf("%s (%d)", outcomeNames[k], len(points[k])),
+			})
 		}
 	}
 	f.Caption = "Questions the policy put, each at the experiment it preceded."
@@ -138,7 +142,7 @@ func (h *history) figureLabels() (figure, bool) {
 	return f, true
 }
 
-// expertColors tell several experts apart; names stand beside the lines too.
+// expertColors distinguish experts; the names are beside the lines too.
 var expertColors = []color.NRGBA{chart.Blue, chart.Red, chart.Green, chart.Purple}
 
 // figureTrust draws how probable it is that each expert's labels help, as the
@@ -173,8 +177,14 @@ func (h *history) figureTrust() (figure, bool) {
 	chart.Limits(&c.Y, 0, 0, 1)
 	c.Y.Min, c.Y.Max = 0, 1.05
 	c.Y.Tick.Marker = chart.Ticks{Want: 5}
-	return figure{ID: "trust", Title: "Whether their labels help", SVG: c.SVG("Probability that the labels help"),
-		Caption: "How probable it is, at each decision, that an expert's rejections go with bad results and not with nothing or with good ones. A third is assumed of anybody."}, true
+	return figure{
+		ID:    "trust",
+		Title: "Whether their labels help",
+		SVG:   c.SVG("Probability that the labels help"),
+		Caption: "How probable it is, at each decision, " +
+			"that an expert's rejections go with bad results and not with nothing or with good ones. " +
+			"A third is assumed of anybody.",
+	}, true
 }
 
 // figureWeight draws the dual variable λ of each expert.
@@ -217,8 +227,15 @@ func (h *history) figureWeight() (figure, bool) {
 	chart.Limits(&c.Y, 0, values...)
 	c.Y.Max += 0.1 * (c.Y.Max - c.Y.Min)
 	c.Y.Tick.Marker = chart.Ticks{Want: 5}
-	return figure{ID: "weight", Title: "Weight λ of the belief", SVG: c.SVG("Dual variable over time"),
-		Caption: "λ, the dual variable, weighs the expert's belief in the aided choice (Xu et al. 2024, Alg. 1). It is no measure of trust: it falls while the expert may accept the aided candidate (lower belief bound below 0), and grows where the belief says reject."}, true
+	return figure{
+		ID:    "weight",
+		Title: "Weight λ of the belief",
+		SVG:   c.SVG("Dual variable over time"),
+		Caption: "λ, the dual variable, weighs the expert's belief in the aided choice " +
+			"(Xu et al. 2024, Alg. 1). It is no measure of trust: " +
+			"it falls while the expert may accept the aided candidate (lower belief bound below 0), " +
+			"and grows where the belief says reject.",
+	}, true
 }
 
 // figureWidths draws how wide the belief was at each aided candidate, against
@@ -234,8 +251,16 @@ func (h *history) figureWidths() (figure, bool) {
 	kinds := []kind{
 		{"asked", draw.GlyphStyle{Color: chart.Blue, Radius: 3, Shape: solid{edge: chart.White}}},
 		{"run unasked", draw.GlyphStyle{Color: chart.Orange, Radius: 3.9, Shape: solid{corners: 4, edge: chart.White}}},
-		{"run as the expert wished", draw.GlyphStyle{Color: chart.Green, Radius: 3.9, Shape: solid{corners: 3, edge: chart.White}}},
-		{"refused, unaided run", draw.GlyphStyle{Color: chart.White, Radius: 2.8, Shape: solid{edge: chart.Muted, width: 1.2}}},
+		{"run as the expert wished", draw.GlyphStyle{
+			Color:  chart.Green,
+			Radius: 3.9,
+			Shape:  solid{corners: 3, edge: chart.White},
+		}},
+		{"refused, unaided run", draw.GlyphStyle{
+			Color:  chart.White,
+			Radius: 2.8,
+			Shape:  solid{edge: chart.Muted, width: 1.2},
+		}},
 	}
 	points := make([]plotter.XYs, len(kinds))
 	values := []float64{0}
@@ -249,7 +274,9 @@ func (h *history) figureWidths() (figure, bool) {
 		switch {
 		case d.Form == events.FormLabel || d.Form == events.FormComparison:
 			k = 0
-		case d.Rule == policies.RuleAccepted || d.Rule == policies.RuleChosen && d.Chosen == policies.Aided || d.Rule == policies.RuleAskedBefore && d.Chosen == policies.Aided:
+		case d.Rule == policies.RuleAccepted,
+			d.Rule == policies.RuleChosen && d.Chosen == policies.Aided,
+			d.Rule == policies.RuleAskedBefore && d.Chosen == policies.Aided:
 			k = 2
 		case d.Chosen == policies.Aided:
 			k = 1
@@ -257,8 +284,10 @@ func (h *history) figureWidths() (figure, bool) {
 		width := aided.Belief.Upper - aided.Belief.Lower
 		points[k] = append(points[k], plotter.XY{X: d.spot, Y: width})
 		values = append(values, width)
-		c.Spot(d.spot, width, fmt.Sprintf("%s: %s, interval %s to %s\n%s", d.Decision, d.Rule,
-			chart.Typeset(format.Significant(aided.Belief.Lower, 3)), chart.Typeset(format.Significant(aided.Belief.Upper, 3)), h.format.line(aided.Parameters)), d.Decision)
+		lower := chart.Typeset(format.Significant(aided.Belief.Lower, 3))
+		upper := chart.Typeset(format.Significant(aided.Belief.Upper, 3))
+		c.Spot(d.spot, width, fmt.Sprintf("%s: %s, interval %s to %s\n%s",
+			d.Decision, d.Rule, lower, upper, h.format.line(aided.Parameters)), d.Decision)
 	}
 	if len(values) == 1 {
 		return figure{}, false
@@ -282,7 +311,10 @@ func (h *history) figureWidths() (figure, bool) {
 	for k := range kinds {
 		c.Points(points[k], kinds[k].style)
 		if n := len(points[k]); n > 0 {
-			f.Legend = append(f.Legend, legendEntry{glyphSVG(kinds[k].style, kinds[k].name), fmt.Sprintf("%s (%d)", kinds[k].name, n)})
+			f.Legend = append(f.Legend, legendEntry{
+				glyphSVG(kinds[k].style, kinds[k].name),
+				fmt.Sprintf("%s (%d)", kinds[k].name, n),
+			})
 		}
 	}
 	f.SVG = c.SVG("Width of the belief interval over time")

@@ -34,14 +34,16 @@ func TestConvergence(t *testing.T) {
 		c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(5), Value: 7}})
 
 		course := c.history().converge()
-		if !slices.EqualFunc(course.best, test.best, func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }) {
+		if !slices.EqualFunc(course.best, test.best,
+			func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }) {
 			t.Errorf("%s: best so far is %v, want %v", test.goal, course.best, test.best)
 		}
 		var got []class
 		for _, r := range course.results {
 			got = append(got, r.class)
 		}
-		if want := []class{classFailed, classImport, classImport, classExcluded, classPerson}; !slices.Equal(got, want) {
+		if want := []class{classFailed, classImport, classImport, classExcluded,
+			classPerson}; !slices.Equal(got, want) {
 			t.Errorf("%s: the classes are %v, want %v", test.goal, got, want)
 		}
 	}
@@ -68,7 +70,8 @@ func TestPlaces(t *testing.T) {
 	for i := range h.decisions {
 		d := &h.decisions[i]
 		if i > 0 && !(d.spot > h.decisions[i-1].spot) {
-			t.Errorf("%s is at %v, after %s at %v", d.Decision, d.spot, h.decisions[i-1].Decision, h.decisions[i-1].spot)
+			t.Errorf("%s is at %v, after %s at %v",
+				d.Decision, d.spot, h.decisions[i-1].Decision, h.decisions[i-1].spot)
 		}
 		switch d.Action {
 		case events.ActionRun:
@@ -129,8 +132,10 @@ func TestSlicesPassThroughTheBest(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range all {
-			if got := interpolate(s.X, s.Mean, s.Best); math.Abs(got-p.Mean) > 0.02*math.Abs(p.Mean) { // between two of 61 samples
-				t.Errorf("%s: the slice along %d gives %v at the best composition, the model %v", name, s.Index, got, p.Mean)
+			if got := interpolate(s.X, s.Mean,
+				s.Best); math.Abs(got-p.Mean) > 0.02*math.Abs(p.Mean) { // between two of 61 samples
+				t.Errorf("%s: the slice along %d gives %v at the best composition, the model %v",
+					name, s.Index, got, p.Mean)
 			}
 		}
 	}

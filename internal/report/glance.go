@@ -81,9 +81,11 @@ func (h *history) numbers() []number {
 	if imported > 0 {
 		of = append(of, fmt.Sprintf("besides %d imported", imported))
 	}
-	numbers := []number{{fmt.Sprint(s.Spent()), "experiments", strings.Join(append([]string{fmt.Sprintf("budget %d", h.def.Budget.Experiments)}, of...), ", ")}}
+	spent := append([]string{fmt.Sprintf("budget %d", h.def.Budget.Experiments)}, of...)
+	numbers := []number{{fmt.Sprint(s.Spent()), "experiments", strings.Join(spent, ", ")}}
 	if !h.def.Measures() {
-		numbers = []number{{fmt.Sprint(h.compared()), "comparisons", fmt.Sprintf("budget %d", h.def.Budget.Comparisons)}}
+		budget := fmt.Sprintf("budget %d", h.def.Budget.Comparisons)
+		numbers = []number{{fmt.Sprint(h.compared()), "comparisons", budget}}
 	} else {
 		numbers = append(numbers, h.answersGiven()...)
 	}
@@ -97,7 +99,8 @@ func (h *history) numbers() []number {
 	if h.idle > 0 {
 		name = name + ", without " + format.Duration(h.idle) + " between an end and its continuation"
 	}
-	return append(numbers, number{format.Duration(end.Sub(s.DefinedAt) - h.idle), name, format.Count(len(h.decisions), "decision")})
+	return append(numbers, number{format.Duration(end.Sub(s.DefinedAt) - h.idle), name,
+		format.Count(len(h.decisions), "decision")})
 }
 
 // answersGiven are the counts of what the experts said, by its form.
@@ -163,7 +166,12 @@ func (h *history) gain() (number, bool) {
 	if after > before {
 		text = "+" + text
 	}
-	return number{chart.Typeset(text), strings.TrimSpace(h.def.Objective.Unit + " over the initial design"),
-		fmt.Sprintf("best measured %s → %s %s",
-			chart.Typeset(format.Fixed(before, h.places)), chart.Typeset(format.Fixed(after, h.places)), h.def.Objective.Unit)}, true
+	unit := h.def.Objective.Unit
+	from := chart.Typeset(format.Fixed(before, h.places))
+	to := chart.Typeset(format.Fixed(after, h.places))
+	return number{
+		chart.Typeset(text),
+		strings.TrimSpace(unit + " over the initial design"),
+		fmt.Sprintf("best measured %s → %s %s", from, to, unit),
+	}, true
 }

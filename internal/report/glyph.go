@@ -68,10 +68,11 @@ func (k class) glyph(radius vg.Length) draw.GlyphStyle {
 		style.Color, style.Shape = chart.Purple, solid{corners: 3, edge: chart.White}
 		style.Radius *= 1.3
 	case classImport:
-		style.Color, style.Shape = chart.White, solid{corners: 4, turn: math.Pi / 4, edge: chart.Sky, width: 1.4}
+		style.Color = chart.White
+		style.Shape = solid{corners: 4, turn: math.Pi / 4, edge: chart.Sky, width: 1.4}
 		style.Radius *= 1.15
 	case classExcluded:
-		style.Color, style.Shape = chart.Grey, struckOut{}
+		style.Color, style.Shape = chart.Gray, struckOut{}
 	case classFailed:
 		style.Color, style.Shape = chart.Red, cross{}
 	}
@@ -125,7 +126,7 @@ func (s solid) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	_, _, _, alpha := style.Color.RGBA()
 	edge := s.edge
 	edge.A = uint8(alpha >> 8)
-	if width > 1 { // the edge carries the colour: its opacity is its own
+	if width > 1 { // the edge carries the color: its opacity is its own
 		edge.A = s.edge.A
 	}
 	c.SetLineStyle(draw.LineStyle{Color: edge, Width: width})
@@ -148,7 +149,7 @@ type struckOut struct{}
 
 // DrawGlyph implements draw.GlyphDrawer.
 func (struckOut) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	solid{edge: chart.Grey, width: 1.2}.DrawGlyph(c, draw.GlyphStyle{Color: chart.White, Radius: style.Radius}, at)
+	solid{edge: chart.Gray, width: 1.2}.DrawGlyph(c, draw.GlyphStyle{Color: chart.White, Radius: style.Radius}, at)
 	r := style.Radius * 1.2
 	c.StrokeLine2(draw.LineStyle{Color: style.Color, Width: 1.2}, at.X-r, at.Y-r, at.X+r, at.Y+r)
 }

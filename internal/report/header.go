@@ -23,9 +23,12 @@ func (h *history) statusText() string {
 	switch s.Status {
 	case campaign.Completed:
 		reasons := map[string]string{
-			events.CompletedBudget: "the budget of experiments is spent", events.CompletedTime: "the budget of time is spent",
-			events.CompletedTarget: "the target is reached", events.CompletedConverged: "no further improvement was seen",
-			events.CompletedExhausted: "every candidate has been measured or excluded", events.CompletedIdentified: "the best composition is identified",
+			events.CompletedBudget:     "the budget of experiments is spent",
+			events.CompletedTime:       "the budget of time is spent",
+			events.CompletedTarget:     "the target is reached",
+			events.CompletedConverged:  "no further improvement was seen",
+			events.CompletedExhausted:  "every candidate has been measured or excluded",
+			events.CompletedIdentified: "the best composition is identified",
 		}
 		if !h.def.Measures() {
 			reasons[events.CompletedBudget] = "the budget of comparisons is spent"
@@ -91,9 +94,9 @@ func (h *history) world() (text, class string) {
 // facts are the lines under the title.
 func (h *history) facts() [][2]string {
 	s, def := h.state, h.def
-	goal := "minimise "
+	goal := "minimize "
 	if def.Objective.Goal == definition.Maximize {
-		goal = "maximise "
+		goal = "maximize "
 	}
 	facts := [][2]string{
 		{"goal", goal + format.Heading(def.Objective.Name, def.Objective.Unit)},
@@ -135,13 +138,14 @@ func (h *history) facts() [][2]string {
 func (h *history) span(until time.Time) string {
 	text := format.Duration(until.Sub(h.state.DefinedAt))
 	if h.idle > 0 {
-		text = format.Duration(until.Sub(h.state.DefinedAt)-h.idle) + ", and " + format.Duration(h.idle) + " between an end and its continuation"
+		text = format.Duration(until.Sub(h.state.DefinedAt)-h.idle) + ", and " + format.Duration(h.idle) +
+			" between an end and its continuation"
 	}
 	return text
 }
 
-// instrument names what measured, by the word of the events, and else what the
-// definition says.
+// instrument names what measured, as the events say, else as the definition
+// says.
 func (h *history) instrument() string {
 	var names []string
 	seen := map[string]bool{}
@@ -187,7 +191,7 @@ func (h *history) surelySimulated() bool {
 	return simulated
 }
 
-// policy names the method, and where it was changed each of them: "lcb until e12, then
+// policy names the method, or each of them if it was changed: "lcb until e12, then
 // logei".
 func (h *history) policy() string {
 	text := ""

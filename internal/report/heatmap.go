@@ -76,7 +76,9 @@ func (h *history) heat() (out heat, ok bool, err error) {
 	return heat{}, false, nil
 }
 
-func (h *history) heatOver(f *diagnose.Frame, best []float64, i, j int, how diagnose.Exchange, first, second []float64) heat {
+func (h *history) heatOver(
+	f *diagnose.Frame, best []float64, i, j int, how diagnose.Exchange, first, second []float64,
+) heat {
 	out := heat{i: i, j: j, how: how, n: heatNodes, best: [2]float64{f.Value(i, best), f.Value(j, best)}}
 	at := func(u, v float64) []float64 { // u, v in [0, 1]: places on the axes
 		return diagnose.Along(diagnose.Along(best, first, u-best[f.Coordinate(i)]), second, v-best[f.Coordinate(j)])
@@ -133,7 +135,10 @@ func (h *history) figureHeat() ([]figure, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	caption := fmt.Sprintf("The model over %s and %s, the two parameters to which it is most sensitive, through the best composition (star). Left: posterior mean, darker is better. Right: its standard deviation, darker is less sure. Circles are measurements, whatever their other parameters.",
+	caption := fmt.Sprintf("The model over %s and %s, the two parameters to which it is most sensitive, "+
+		"through the best composition (star). Left: posterior mean, darker is better. "+
+		"Right: its standard deviation, darker is less sure. "+
+		"Circles are measurements, whatever their other parameters.",
 		h.def.Parameters[m.i].Name, h.def.Parameters[m.j].Name)
 	switch m.how {
 	case diagnose.Proportionally:
@@ -158,8 +163,13 @@ func (h *history) heatPoints(c *chart.Chart, f *diagnose.Frame, m heat) {
 		}
 	}
 	n := len(points)
-	c.Points(points, draw.GlyphStyle{Color: chart.White, Radius: crowded(2.4, n), Shape: solid{edge: chart.Ink, width: crowded(1.1, n)}})
-	c.Points(plotter.XYs{{X: m.best[0], Y: m.best[1]}}, draw.GlyphStyle{Color: chart.Orange, Radius: 6.5, Shape: star{}})
+	c.Points(points, draw.GlyphStyle{
+		Color:  chart.White,
+		Radius: crowded(2.4, n),
+		Shape:  solid{edge: chart.Ink, width: crowded(1.1, n)},
+	})
+	c.Points(plotter.XYs{{X: m.best[0], Y: m.best[1]}},
+		draw.GlyphStyle{Color: chart.Orange, Radius: 6.5, Shape: star{}})
 }
 
 // star is a five-pointed star with a white edge.
@@ -188,7 +198,7 @@ func (star) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	c.Stroke(path)
 }
 
-// bands are the levels and colours of a filled contour map.
+// bands are the levels and colors of a filled contour map.
 type bands struct {
 	levels []float64 // ascending; band k lies between levels k and k+1
 	colors []color.NRGBA
@@ -235,7 +245,7 @@ func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, 
 	return b, nil
 }
 
-// mix returns the colour at t ∈ [0, 1] of a list of colours.
+// mix returns the color at t ∈ [0, 1] of a list of colors.
 func mix(colors []color.Color, t float64) color.NRGBA {
 	place := t * float64(len(colors)-1)
 	k := min(int(place), len(colors)-2)
@@ -282,7 +292,7 @@ func bilinear(values [][]float64, x, y float64) float64 {
 	return (1-wy)*((1-wx)*values[r][c]+wx*values[r][c+1]) + wy*((1-wx)*values[r+1][c]+wx*values[r+1][c+1])
 }
 
-// key draws the colours with their levels beside the chart.
+// key draws the colors with their levels beside the chart.
 func (b bands) key(unit string) func(whole *draw.Canvas, data draw.Canvas) {
 	return func(whole *draw.Canvas, data draw.Canvas) {
 		x0, x1 := data.Max.X+12, data.Max.X+24
@@ -290,9 +300,11 @@ func (b bands) key(unit string) func(whole *draw.Canvas, data draw.Canvas) {
 		decimals := max(0, -int(math.Floor(math.Log10(b.step)+1e-9)))
 		for k, c := range b.colors {
 			y := data.Min.Y + height*vg.Length(k)
-			whole.FillPolygon(c, []vg.Point{{X: x0, Y: y}, {X: x1, Y: y}, {X: x1, Y: y + height + 0.3}, {X: x0, Y: y + height + 0.3}})
+			whole.FillPolygon(c, []vg.Point{{X: x0, Y: y}, {X: x1, Y: y}, {X: x1, Y: y + height + 0.3},
+				{X: x0, Y: y + height + 0.3}})
 			if k > 0 && (len(b.colors) <= 12 || k%2 == 0) {
-				whole.FillText(chart.Style(8, chart.Muted), vg.Point{X: x1 + 4, Y: y}, chart.Typeset(format.Fixed(b.levels[k], decimals)))
+				whole.FillText(chart.Style(8, chart.Muted), vg.Point{X: x1 + 4, Y: y},
+					chart.Typeset(format.Fixed(b.levels[k], decimals)))
 			}
 		}
 		if unit != "" {

@@ -111,7 +111,12 @@ type incident struct {
 
 // read folds a campaign.
 func read(ctx context.Context, reg registry.Registry, log events.Log, name string) (*history, error) {
-	h := &history{core: engine.NewCore(reg), story: view.NewStory(nil), corrections: map[string][]correction{}, simulatedExpert: map[string]bool{}}
+	h := &history{
+		core:            engine.NewCore(reg),
+		story:           view.NewStory(nil),
+		corrections:     map[string][]correction{},
+		simulatedExpert: map[string]bool{},
+	}
 	h.state = h.core.State()
 	measured := measuredSoFar{}
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
@@ -232,9 +237,17 @@ func (h *history) take(ctx context.Context, e events.Event, payload events.Paylo
 			h.real++
 		}
 	case *events.MeasurementCorrected:
-		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{MeasurementCorrected: p, actor: by(e), time: e.Time})
+		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{
+			MeasurementCorrected: p,
+			actor:                by(e),
+			time:                 e.Time,
+		})
 	case *events.ExperimentCorrected:
-		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{outcome: p, actor: by(e), time: e.Time})
+		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{
+			outcome: p,
+			actor:   by(e),
+			time:    e.Time,
+		})
 	}
 }
 
@@ -391,7 +404,12 @@ func (h *history) follow(ctx context.Context, payload events.Payload, m *measure
 // note adds a point to the progress, in place of one at the same experiment.
 func (h *history) note(model *objective.Model, experiments int) {
 	i, mean := model.Best()
-	point := progress{experiments: experiments, mean: mean, sd: model.PredictAt(model.X[i]).SD, experiment: model.Observations[i].Experiment}
+	point := progress{
+		experiments: experiments,
+		mean:        mean,
+		sd:          model.PredictAt(model.X[i]).SD,
+		experiment:  model.Observations[i].Experiment,
+	}
 	if n := len(h.progress); n > 0 && h.progress[n-1].experiments == experiments {
 		h.progress[n-1] = point
 		return

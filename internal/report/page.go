@@ -105,7 +105,7 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.diagnosis, err = diagnose.Of(ctx, v); err != nil {
+	if h.diagnosis, err = diagnose.Run(ctx, v); err != nil {
 		return nil, err
 	}
 	digest, err := h.core.Digest()
@@ -113,12 +113,24 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 		return nil, err
 	}
 	d := &pageData{
-		Style: template.CSS(style), Name: s.Name, Description: h.def.Description,
-		Parameters: h.def.Parameters, Objective: h.def.Objective,
-		Measurements: h.measurements(), HasMeasured: len(s.Experiments) > 0,
-		Decisions: h.decisionTable(), DecisionCount: len(h.decisions), Notes: s.Notes, Acts: h.acts, Exclusions: h.exclusions(),
-		AnyExperts: len(h.def.Experts) > 0 || len(s.Questions) > 0,
-		Warnings:   h.warnings(store), Digest: digest, Events: h.count, Position: h.last.Position, LastTime: format.Time(h.last.Time),
+		Style:          template.CSS(style),
+		Name:           s.Name,
+		Description:    h.def.Description,
+		Parameters:     h.def.Parameters,
+		Objective:      h.def.Objective,
+		Measurements:   h.measurements(),
+		HasMeasured:    len(s.Experiments) > 0,
+		Decisions:      h.decisionTable(),
+		DecisionCount:  len(h.decisions),
+		Notes:          s.Notes,
+		Acts:           h.acts,
+		Exclusions:     h.exclusions(),
+		AnyExperts:     len(h.def.Experts) > 0 || len(s.Questions) > 0,
+		Warnings:       h.warnings(store),
+		Digest:         digest,
+		Events:         h.count,
+		Position:       h.last.Position,
+		LastTime:       format.Time(h.last.Time),
 		DefinitionText: s.Source,
 	}
 	if h.def.Objective.Unit != "" {
@@ -208,12 +220,14 @@ func (h *history) auditCommands(store string) []command {
 		{"campaignd replay " + store + " --json", "prints the state of the campaign and the digest below"},
 	}
 	if n := len(h.decisions); n > 0 {
-		commands = append(commands, command{"campaignd explain " + store + " " + h.decisions[n-1].Decision, "explains one decision"})
+		commands = append(commands, command{"campaignd explain " + store + " " + h.decisions[n-1].Decision,
+			"explains one decision"})
 	}
 	if !h.def.Measures() {
 		return append(commands, command{"campaignd export " + store, "writes the comparisons as a table"})
 	}
-	return append(commands, command{"campaignd predict " + store + " --at points.csv", "asks the model at compositions of your own"})
+	return append(commands, command{"campaignd predict " + store + " --at points.csv",
+		"asks the model at compositions of your own"})
 }
 
 // quote writes a path as one word of a shell.

@@ -105,7 +105,8 @@ func (h *history) answerText(q *campaign.Question) string {
 func (h *history) reviews() (all []*decision) {
 	last := ""
 	for i := range h.decisions {
-		if r := h.decisions[i].Review; r != nil && r.Question != last { // decisions repeat it until there is a newer one
+		// Decisions repeat the review until there is a newer one.
+		if r := h.decisions[i].Review; r != nil && r.Question != last {
 			last = r.Question
 			all = append(all, &h.decisions[i])
 		}
@@ -138,7 +139,11 @@ func (h *history) figureReviews() (figure, bool) {
 	c.End(0.5, "guessing", chart.Muted)
 	f := figure{ID: "reviews", Title: "Were the choices right?", Wide: true}
 	for k, e := range h.def.Experts {
-		style := draw.GlyphStyle{Color: expertColors[k%len(expertColors)], Radius: crowded(3.4, len(all)), Shape: solid{edge: chart.White}}
+		style := draw.GlyphStyle{
+			Color:  expertColors[k%len(expertColors)],
+			Radius: crowded(3.4, len(all)),
+			Shape:  solid{edge: chart.White},
+		}
 		var points plotter.XYs
 		for _, d := range all {
 			r := d.Review
@@ -147,7 +152,8 @@ func (h *history) figureReviews() (figure, bool) {
 			}
 			x := float64(events.ExperimentNumber(r.Experiment))
 			points = append(points, plotter.XY{X: x, Y: r.Probability})
-			text := fmt.Sprintf("%s in %s: right with probability %s, now that %s is measured", r.Expert, r.Question, format.Fixed(r.Probability, 2), r.Experiment)
+			text := fmt.Sprintf("%s in %s: right with probability %s, now that %s is measured",
+				r.Expert, r.Question, format.Fixed(r.Probability, 2), r.Experiment)
 			href := r.Experiment
 			if q := h.state.Question(r.Question); q != nil && q.Decision != "" {
 				href = q.Decision
@@ -156,10 +162,16 @@ func (h *history) figureReviews() (figure, bool) {
 		}
 		c.Points(points, style)
 		if len(points) > 0 {
-			f.Legend = append(f.Legend, legendEntry{glyphSVG(style, e.Name), fmt.Sprintf("%s (%d)", e.Name, len(points))})
+			f.Legend = append(f.Legend, legendEntry{
+				glyphSVG(style, e.Name),
+				fmt.Sprintf("%s (%d)", e.Name, len(points)),
+			})
 		}
 	}
 	f.SVG = c.SVG("Probability that each choice was right")
-	f.Caption = "Of the two compositions in each choice, the probability that the chosen one is the better, by the model once it was measured (Adachi et al. 2024, Eq. 101). Where the two are much alike it stays near a half, whoever chose."
+	f.Caption = "Of the two compositions in each choice, " +
+		"the probability that the chosen one is the better, " +
+		"by the model once it was measured (Adachi et al. 2024, Eq. 101). " +
+		"Where the two are much alike it stays near a half, whoever chose."
 	return f, true
 }

@@ -1,8 +1,7 @@
 // Package report writes what a campaign found, and why it did what it did, as
-// one HTML file that needs nothing else: no script, no network, figures drawn as
-// SVG inside it.
+// one self-contained HTML file: no script, no network, figures as inline SVG.
 //
-// Everything in it is folded from the log. It holds no clock and no chance:
+// Everything in it is folded from the log. It uses no clock and no randomness:
 // equal logs give equal files, byte for byte on one build.
 //
 // The files of the package: history.go folds the log; convergence.go,
@@ -10,8 +9,8 @@
 // a figure, or take it from internal/diagnose, and draw it on a chart
 // (internal/report/chart, glyph.go); questions.go says what experts were asked,
 // choices.go what they chose between, duels.go everything about campaigns that
-// measure nothing; header.go and glance.go write what stands on top, warnings.go
-// what went wrong, tables.go the tables; page.go puts it all in order for
+// measure nothing; header.go and glance.go write the top of the page,
+// warnings.go what went wrong, tables.go the tables; page.go arranges it all for
 // report.html.
 package report
 
@@ -41,8 +40,8 @@ type Input struct {
 	// Store is the store as it appears in the commands that the report
 	// suggests. Default: the campaign's name with the ending .campaign.
 	Store string
-	// Advise writes what can be done about a finding, with what is to be typed between
-	// backquotes. Default: without anything to be typed.
+	// Advise writes what can be done about a finding, with commands between
+	// backquotes. Default: without commands.
 	Advise func(next string, remedies []problem.Remedy) string
 	// Checkpoint is the text of a checkpoint of the log, which is printed; empty
 	// for none.
@@ -55,7 +54,8 @@ var source string
 //go:embed style.css
 var style string
 
-// page is parsed once; html/template escapes every text by where it stands.
+// page is parsed once; html/template escapes every text according to its
+// context.
 var page = template.Must(template.New("report").Parse(source))
 
 // Write writes the report. A campaign in any state has one. It fails with
@@ -88,7 +88,7 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 	return err
 }
 
-// inWords is what can be done, without a word on how.
+// inWords says what can be done, without commands.
 func inWords(next string, remedies []problem.Remedy) string {
 	sentences := []string{next}
 	for _, r := range remedies {

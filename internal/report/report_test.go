@@ -149,12 +149,18 @@ func TestEveryState(t *testing.T) {
 		make func(*testing.T) *trial
 		has  map[string]string // what elements must say
 	}{
-		{"electrolyte", ordinary(electrolyte(25)), map[string]string{"trustworthy": "pairs right", "calibration": "50 % intervals", "labels": "before the first decision", "widths": "threshold 0.1", "convergence": "best posterior"}},
+		{"electrolyte", ordinary(electrolyte(25)),
+			map[string]string{"trustworthy": "pairs right", "calibration": "50 % intervals",
+				"labels": "before the first decision", "widths": "threshold 0.1", "convergence": "best posterior"}},
 		{"no experts", ordinary(unaided), map[string]string{"experts": "No expert takes part"}},
-		{"only the initial design", ordinary(onlyInitial), map[string]string{"labels": "The policy has asked no one", "decisions": "budget"}},
-		{"mixture", ordinary(mixture(14)), map[string]string{"model": "in the ratio they have in the best composition"}},
+		{"only the initial design", ordinary(onlyInitial),
+			map[string]string{"labels": "The policy has asked no one", "decisions": "budget"}},
+		{"mixture", ordinary(mixture(14)),
+			map[string]string{"model": "in the ratio they have in the best composition"}},
 		{"nothing measured", func(t *testing.T) *trial { return newTrial(t, electrolyte(25)) },
-			map[string]string{"course": "no measurement to draw", "model": "no model", "trustworthy": "There is no model yet", "measurements": "No experiment", "decisions": "No decision"}},
+			map[string]string{"course": "no measurement to draw", "model": "no model",
+				"trustworthy": "There is no model yet", "measurements": "No experiment",
+				"decisions": "No decision"}},
 		{"one measurement", func(t *testing.T) *trial {
 			return newTrial(t, unaided).ask(engine.Request{Import: []engine.Tell{{Parameters: somePoint(t, unaided, 1), Value: 9}}})
 		}, map[string]string{"model": "no model", "convergence": "imported (1)"}},
@@ -182,11 +188,21 @@ func TestEveryState(t *testing.T) {
 		}, map[string]string{"measurements": "the stirrer stopped", "slice-1": "ethanol", "e1": "asked"}},
 		{"everything failed", func(t *testing.T) *trial {
 			c := newTrial(t, mixed(4))
-			return c.run(&instrument{def: c.def, name: "reactor", value: func(definition.Point) (float64, error) { return 0, errors.New("no power") }})
+			return c.run(&instrument{
+				def:   c.def,
+				name:  "reactor",
+				value: func(definition.Point) (float64, error) { return 0, errors.New("no power") },
+			})
 		}, map[string]string{"course": "no measurement", "measurements": "no power"}},
-		{"one parameter", func(t *testing.T) *trial { return newTrial(t, polynomial(1, 8)).run(bowl(polynomial(1, 8))) }, map[string]string{"slice-1": "x1"}},
-		{"ten parameters", func(t *testing.T) *trial { return newTrial(t, polynomial(10, 14)).run(bowl(polynomial(10, 14))) }, map[string]string{"slice-10": "x10", "heat-mean": "Expected"}},
-		{"troubled", troubled, map[string]string{"notes": "the pump was noisy", "measurements": "excluded from the model", "e2": "corrected from"}},
+		{"one parameter",
+			func(t *testing.T) *trial { return newTrial(t, polynomial(1, 8)).run(bowl(polynomial(1, 8))) },
+			map[string]string{"slice-1": "x1"}},
+		{"ten parameters",
+			func(t *testing.T) *trial { return newTrial(t, polynomial(10, 14)).run(bowl(polynomial(10, 14))) },
+			map[string]string{"slice-10": "x10", "heat-mean": "Expected"}},
+		{"troubled", troubled,
+			map[string]string{"notes": "the pump was noisy", "measurements": "excluded from the model",
+				"e2": "corrected from"}},
 	}
 	for _, s := range states {
 		t.Run(s.name, func(t *testing.T) {
@@ -217,14 +233,21 @@ func somePoint(t *testing.T, def definition.Campaign, seed uint64) definition.Po
 
 // fit is a fit of d coordinates that nobody searched for.
 func fit(d, observations int) *events.ObjectiveFit {
-	f := &events.ObjectiveFit{Kernel: "rbf", OutputScale: 1, Noise: 0.01, Shift: 9, Scale: 1, Observations: observations}
+	f := &events.ObjectiveFit{
+		Kernel:       "rbf",
+		OutputScale:  1,
+		Noise:        0.01,
+		Shift:        9,
+		Scale:        1,
+		Observations: observations,
+	}
 	for i := range d {
 		f.Lengthscales = append(f.Lengthscales, 0.3+0.1*float64(i))
 	}
 	return f
 }
 
-// polynomial is a minimisation over d parameters, and bowl its instrument.
+// polynomial is a minimization over d parameters, and bowl its instrument.
 func polynomial(d, experiments int) definition.Campaign {
 	def := definition.Campaign{
 		Name: "bowl", Objective: definition.Objective{Name: "loss", Goal: definition.Minimize},
@@ -232,7 +255,11 @@ func polynomial(d, experiments int) definition.Campaign {
 		Initial: definition.Initial{Experiments: pointer(4)},
 	}
 	for i := range d {
-		def.Parameters = append(def.Parameters, definition.Parameter{Name: fmt.Sprintf("x%d", i+1), Min: pointer(-1.0), Max: pointer(1.0)})
+		def.Parameters = append(def.Parameters, definition.Parameter{
+			Name: fmt.Sprintf("x%d", i+1),
+			Min:  pointer(-1.0),
+			Max:  pointer(1.0),
+		})
 	}
 	return def
 }
@@ -268,15 +295,35 @@ func troubled(t *testing.T) *trial {
 		&events.ModelFitted{Model: events.ModelObjective, Objective: fit(3, 5)},
 		&events.DecisionMade{Decision: "d1", Action: events.ActionAsk, Form: events.FormLabel, Chosen: "aided", Expert: "ada", Rule: "ask", Reason: "The belief is wide.",
 			Candidates: []events.Candidate{{Name: "aided", Parameters: point(20), Belief: &events.Interval{Lower: -1, Upper: 2}}}},
-		&events.QuestionAsked{Question: "q1", Form: events.FormLabel, Expert: "ada", Options: []events.Option{{Parameters: point(20)}}, Decision: "d1"},
+		&events.QuestionAsked{
+			Question: "q1",
+			Form:     events.FormLabel,
+			Expert:   "ada",
+			Options:  []events.Option{{Parameters: point(20)}},
+			Decision: "d1",
+		},
 		&events.QuestionExpired{Question: "q1"},
 		&events.DecisionMade{Decision: "d2", Action: events.ActionRun, Chosen: "unaided", Rule: "no answer", Reason: "Nobody answered.",
 			Candidates: []events.Candidate{{Name: "unaided", Parameters: point(21), Prediction: &events.Prediction{Mean: 11, SD: 0.5, Unit: "mS/cm"}}}},
-		&events.ExperimentRequested{Experiment: "e7", Parameters: point(21), Origin: events.OriginPolicy, Decision: "d2", Replicate: 1},
+		&events.ExperimentRequested{
+			Experiment: "e7",
+			Parameters: point(21),
+			Origin:     events.OriginPolicy,
+			Decision:   "d2",
+			Replicate:  1,
+		},
 		&events.ExperimentDispatched{Experiment: "e7", Command: "electrolyte/e7", Instrument: "robot"},
 		&events.InstrumentStalled{Experiment: "e7", Command: "electrolyte/e7", Instrument: "robot", Waited: 600},
-		&events.RecoveryDone{Build: events.Build{Version: "v2"}, Commands: []events.RecoveredCommand{{Experiment: "e7", Command: "electrolyte/e7", Fate: "unknown"}}},
-		&events.ExperimentUnresolved{Experiment: "e7", Command: "electrolyte/e7", Instrument: "robot", Cause: "the robot forgot"},
+		&events.RecoveryDone{
+			Build:    events.Build{Version: "v2"},
+			Commands: []events.RecoveredCommand{{Experiment: "e7", Command: "electrolyte/e7", Fate: "unknown"}},
+		},
+		&events.ExperimentUnresolved{
+			Experiment: "e7",
+			Command:    "electrolyte/e7",
+			Instrument: "robot",
+			Cause:      "the robot forgot",
+		},
 		&events.ModelFitFailed{Model: events.ModelBelief, Expert: "ada", Cause: "no convergence"},
 	)
 	return c.ask(engine.Request{Pause: &events.CampaignPaused{Reason: "lunch"}})
@@ -291,7 +338,8 @@ func TestWarnings(t *testing.T) {
 		got = append(got, w.Text+" "+strings.Join(w.Details, " "))
 	}
 	want := []string{
-		"campaignd resolve 'my store' e7", "stalled once", "1 fit failed", "the robot forgot", "taken over once", "1 question went unanswered", "More than one build",
+		"campaignd resolve 'my store' e7", "stalled once", "1 fit failed", "the robot forgot",
+		"taken over once", "1 question went unanswered", "More than one build",
 	}
 	all := strings.Join(got, "\n")
 	for _, w := range want {
@@ -338,16 +386,28 @@ func TestHostileText(t *testing.T) {
 // A missing campaign, a cancelled context and a failing writer are errors.
 func TestErrors(t *testing.T) {
 	c := newTrial(t, electrolyte(4)).run(nil)
-	if err := Write(t.Context(), &bytes.Buffer{}, Input{Registry: builtin.Registry(), Log: c.log, Campaign: "other"}); !errors.Is(err, engine.ErrNoCampaign) {
+	if err := Write(t.Context(), &bytes.Buffer{}, Input{
+		Registry: builtin.Registry(),
+		Log:      c.log,
+		Campaign: "other",
+	}); !errors.Is(err, engine.ErrNoCampaign) {
 		t.Errorf("a missing campaign gave %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var b bytes.Buffer
-	if err := Write(ctx, &b, Input{Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name}); !errors.Is(err, context.Canceled) || b.Len() > 0 {
+	if err := Write(ctx, &b, Input{
+		Registry: builtin.Registry(),
+		Log:      c.log,
+		Campaign: c.def.Name,
+	}); !errors.Is(err, context.Canceled) || b.Len() > 0 {
 		t.Errorf("a cancelled context gave %v and %d bytes", err, b.Len())
 	}
-	if err := Write(t.Context(), full{}, Input{Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name}); !errors.Is(err, errFull) {
+	if err := Write(t.Context(), full{}, Input{
+		Registry: builtin.Registry(),
+		Log:      c.log,
+		Campaign: c.def.Name,
+	}); !errors.Is(err, errFull) {
 		t.Errorf("a full disk gave %v", err)
 	}
 }
@@ -396,7 +456,13 @@ func large(t testing.TB) *trial {
 		prediction := &events.Prediction{Mean: y + 0.1, SD: 0.2, Unit: "mS/cm"}
 		add(&events.DecisionMade{Decision: fmt.Sprintf("d%d", i+1), Action: events.ActionRun, Chosen: "unaided", Rule: "unaided", Reason: "The optimum of lcb.",
 			Candidates: []events.Candidate{{Name: "unaided", Parameters: p, Prediction: prediction}}})
-		add(&events.ExperimentRequested{Experiment: id, Parameters: p, Origin: events.OriginPolicy, Decision: fmt.Sprintf("d%d", i+1), Replicate: 1})
+		add(&events.ExperimentRequested{
+			Experiment: id,
+			Parameters: p,
+			Origin:     events.OriginPolicy,
+			Decision:   fmt.Sprintf("d%d", i+1),
+			Replicate:  1,
+		})
 		add(&events.ExperimentMeasured{Experiment: id, Instrument: "robot", Requested: p, Measurement: events.Measurement{
 			Actual: p, Objective: definition.Quantity{Name: "conductivity", Value: y, Unit: "mS/cm"}}})
 		if i > 1 {
@@ -411,7 +477,11 @@ func large(t testing.TB) *trial {
 func BenchmarkWriteLarge(b *testing.B) {
 	c := large(b)
 	for b.Loop() {
-		if err := Write(b.Context(), &bytes.Buffer{}, Input{Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name}); err != nil {
+		if err := Write(b.Context(), &bytes.Buffer{}, Input{
+			Registry: builtin.Registry(),
+			Log:      c.log,
+			Campaign: c.def.Name,
+		}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -46,7 +46,8 @@ func (h *history) figureSlices() ([]figure, string, error) {
 	var figures []figure
 	for _, s := range all {
 		p := h.def.Parameters[s.Index]
-		c := chart.New(width, height, format.Heading(p.Name, p.Unit), format.Heading(h.def.Objective.Name, h.def.Objective.Unit))
+		c := chart.New(width, height, format.Heading(p.Name, p.Unit),
+			format.Heading(h.def.Objective.Name, h.def.Objective.Unit))
 		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
 		chart.Limits(&c.Y, 0.05, values...)
 		if len(p.Categories) > 0 {
@@ -58,12 +59,20 @@ func (h *history) figureSlices() ([]figure, string, error) {
 		if p.Description != "" {
 			name += ": " + p.Description
 		}
-		figures = append(figures, figure{ID: fmt.Sprintf("slice-%d", s.Index+1), Title: name, SVG: c.SVG("Model along " + p.Name)})
+		figures = append(figures, figure{
+			ID:    fmt.Sprintf("slice-%d", s.Index+1),
+			Title: name,
+			SVG:   c.SVG("Model along " + p.Name),
+		})
 	}
-	caption := "Posterior mean (blue) ± 1 sd (band), without noise, along each parameter through the best composition (dashed line). " +
-		"Circles are measurements seen along the same parameter: the fainter, the farther they lie from the slice (by the model's own correlation). All on one scale."
+	caption := "Posterior mean (blue) ± 1 sd (band), without noise, " +
+		"along each parameter through the best composition (dashed line). " +
+		"Circles are measurements seen along the same parameter: " +
+		"the fainter, the farther they lie from the slice (by the model's own correlation). All on one scale."
 	if used[diagnose.Proportionally] {
-		caption += " Where parameters must sum to a constant, the one on the axis is exchanged against the others in the ratio they have in the best composition, as far as the constraints allow."
+		caption += " Where parameters must sum to a constant, " +
+			"the one on the axis is exchanged against the others in the ratio they have in the best composition, " +
+			"as far as the constraints allow."
 	}
 	if used[diagnose.Least] {
 		caption += " Under several equality constraints the other parameters move as little as those allow."

@@ -162,13 +162,15 @@ func correctionText(c correction) string {
 	}
 	var what []string
 	if c.New != nil && c.New.Value != c.Old.Value {
-		what = append(what, fmt.Sprintf("corrected from %s to %s", format.Significant(c.Old.Value, 6), format.Significant(c.New.Value, 6)))
+		what = append(what, fmt.Sprintf("corrected from %s to %s",
+			format.Significant(c.Old.Value, 6), format.Significant(c.New.Value, 6)))
 	}
 	if c.Actual != nil {
 		what = append(what, "composition corrected")
 	}
 	for _, q := range c.Further {
-		what = append(what, fmt.Sprintf("%s corrected to %s", q.Name, strings.TrimSpace(format.Significant(q.Value, 6)+" "+q.Unit)))
+		what = append(what, fmt.Sprintf("%s corrected to %s",
+			q.Name, strings.TrimSpace(format.Significant(q.Value, 6)+" "+q.Unit)))
 	}
 	if c.Excluded {
 		what = append(what, "excluded from the model")
@@ -251,15 +253,24 @@ func (h *history) decisionTable() []decisionGroup {
 	var groups []decisionGroup
 	for from := 0; from < len(rows); from += stretch {
 		to := min(from+stretch, len(rows))
-		groups = append(groups, decisionGroup{Title: fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID), Open: to == len(rows), Rows: rows[from:to]})
+		groups = append(groups, decisionGroup{
+			Title: fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID),
+			Open:  to == len(rows),
+			Rows:  rows[from:to],
+		})
 	}
 	return groups
 }
 
 func (h *history) decisionRow(d *decision) decisionRow {
 	row := decisionRow{
-		ID: d.Decision, Time: format.Time(d.event.Time), Action: actionText(d.DecisionMade), Rule: d.Rule, Reason: d.Reason,
-		Experiment: d.experiment, Question: d.question,
+		ID:         d.Decision,
+		Time:       format.Time(d.event.Time),
+		Action:     actionText(d.DecisionMade),
+		Rule:       d.Rule,
+		Reason:     d.Reason,
+		Experiment: d.experiment,
+		Question:   d.question,
 	}
 	if q := h.state.Question(d.question); q != nil {
 		row.Answer = h.answerText(q)
@@ -271,7 +282,8 @@ func (h *history) decisionRow(d *decision) decisionRow {
 		row.Candidates = append(row.Candidates, h.candidateRow(d, c))
 	}
 	for _, t := range d.Tests {
-		row.Tests = append(row.Tests, testRow{t.Name, format.Significant(t.Left, 4), relationText(t.Relation), format.Significant(t.Right, 4), t.Holds})
+		row.Tests = append(row.Tests, testRow{t.Name, format.Significant(t.Left, 4),
+			relationText(t.Relation), format.Significant(t.Right, 4), t.Holds})
 	}
 	row.Facts = h.decisionFacts(d)
 	return row

@@ -17,7 +17,7 @@ type warning struct {
 	Details []string
 }
 
-// warnings returns what went wrong, the grave first. store is for commands.
+// warnings returns what went wrong, the gravest first. store is for commands.
 func (h *history) warnings(store string) []warning {
 	var grave, light []warning
 	add := func(w warning) {
@@ -30,14 +30,25 @@ func (h *history) warnings(store string) []warning {
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]
 		if x.Status == campaign.Unresolved {
-			add(warning{Grave: true, Text: fmt.Sprintf("Nobody knows what became of %s (%s). A person must look, and settle it with: campaignd resolve %s %s measured|failed|not-performed", x.ID, x.Cause, quote(store), x.ID)})
+			add(warning{
+				Grave: true,
+				Text: fmt.Sprintf("Nobody knows what became of %s (%s). "+
+					"A person must look, and settle it with: campaignd resolve %s %s measured|failed|not-performed",
+					x.ID, x.Cause, quote(store), x.ID),
+			})
 		}
 	}
 	if h.modelError != nil {
-		add(warning{Grave: true, Text: fmt.Sprintf("The model cannot be rebuilt, so nothing below rests on it: %v", h.modelError)})
+		add(warning{
+			Grave: true,
+			Text:  fmt.Sprintf("The model cannot be rebuilt, so nothing below rests on it: %v", h.modelError),
+		})
 	}
 	if h.failure != "" {
-		add(warning{Grave: true, Text: fmt.Sprintf("The last fit of the objective failed, the model below is an older one: %s", h.failure)})
+		add(warning{
+			Grave: true,
+			Text:  fmt.Sprintf("The last fit of the objective failed, the model below is an older one: %s", h.failure),
+		})
 	}
 	if d := &h.diagnosis; d.Verdict.Troubled() && h.modelError == nil {
 		w := warning{Grave: true, Text: d.Headline + " See “How far the model can be trusted”."}
@@ -68,17 +79,23 @@ func (h *history) warnings(store string) []warning {
 		}
 	}
 	if expired > 0 {
-		add(warning{Text: format.Count(expired, "question") + " went unanswered; the campaign went on without the expert each time."})
+		add(warning{Text: format.Count(expired, "question") + " went unanswered; " +
+			"the campaign went on without the expert each time."})
 	}
 	if len(h.builds) > 1 {
-		w := warning{Text: "More than one build of campaignd worked on this campaign: results are promised bit for bit only between equal builds."}
+		w := warning{Text: "More than one build of campaignd worked on this campaign: " +
+			"results are promised bit for bit only between equal builds."}
 		for _, b := range h.builds {
 			w.Details = append(w.Details, view.Build(b))
 		}
 		add(w)
 	}
 	if h.simulated > 0 && h.real > 0 {
-		add(warning{Grave: true, Text: fmt.Sprintf("Simulated and real measurements are mixed: %d simulated, %d real.", h.simulated, h.real)})
+		add(warning{
+			Grave: true,
+			Text: fmt.Sprintf("Simulated and real measurements are mixed: %d simulated, %d real.",
+				h.simulated, h.real),
+		})
 	}
 	return append(grave, light...)
 }
@@ -104,13 +121,19 @@ func (h *history) incidentWarnings() []warning {
 		out = append(out, warning{Text: fmt.Sprintf("The instrument stalled %s.", times(n)), Details: stalls})
 	}
 	if n := len(fits); n > 0 {
-		out = append(out, warning{Text: format.Count(n, "fit") + " failed; the campaign went on with the model it had.", Details: fits})
+		out = append(out, warning{
+			Text:    format.Count(n, "fit") + " failed; the campaign went on with the model it had.",
+			Details: fits,
+		})
 	}
 	if len(fates) > 0 {
 		out = append(out, warning{Text: "The fate of experiments was unknown at times.", Details: fates})
 	}
 	if n := len(recoveries); n > 0 {
-		out = append(out, warning{Text: fmt.Sprintf("The campaign was interrupted and taken over %s.", times(n)), Details: recoveries})
+		out = append(out, warning{
+			Text:    fmt.Sprintf("The campaign was interrupted and taken over %s.", times(n)),
+			Details: recoveries,
+		})
 	}
 	return out
 }

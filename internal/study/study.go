@@ -23,15 +23,21 @@ import (
 
 // Define returns the complete definition of a campaign on a task with its
 // simulated instrument, after the given changes.
-func Define(task string, seed uint64, experiments int, changes ...func(*definition.Campaign)) (definition.Campaign, error) {
+func Define(
+	task string, seed uint64, experiments int, changes ...func(*definition.Campaign),
+) (definition.Campaign, error) {
 	t, ok := tasks.Lookup(task)
 	if !ok {
 		return definition.Campaign{}, fmt.Errorf("there is no task %q; the tasks are %v", task, tasks.Names())
 	}
 	def := definition.Campaign{
-		Name: task, Seed: seed, Parameters: t.Parameters, Constraints: t.Constraints, Objective: t.Objective,
-		Budget:     definition.Budget{Experiments: experiments},
-		Instrument: definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: task})},
+		Name:        task,
+		Seed:        seed,
+		Parameters:  t.Parameters,
+		Constraints: t.Constraints,
+		Objective:   t.Objective,
+		Budget:      definition.Budget{Experiments: experiments},
+		Instrument:  definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: task})},
 	}
 	for _, change := range changes {
 		change(&def)
@@ -117,8 +123,8 @@ func Reviewers(def definition.Campaign) (map[string]humans.Reviewer, error) {
 // epoch is the time at which simulated campaigns begin; they take no time.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Clock returns a clock that begins at a fixed time and advances by a second
-// with each look at it.
+// Clock returns a clock that begins at a fixed time and advances by one second
+// with each reading.
 func Clock() func() time.Time {
 	now := epoch
 	return func() time.Time {
@@ -129,9 +135,11 @@ func Clock() func() time.Time {
 
 // Runner returns a runner of the definition's campaign on the log, opening the
 // campaign where the log does not hold it. instrument may be nil for the
-// simulated one; where it is another one, the campaign that is opened names it
-// as a program of its own, since an audit holds the log to the definition.
-func Runner(ctx context.Context, log events.Log, def definition.Campaign, instrument instruments.Instrument) (*engine.Runner, error) {
+// simulated one; for any other, the definition names it as a program, since an
+// audit compares the log with the definition.
+func Runner(
+	ctx context.Context, log events.Log, def definition.Campaign, instrument instruments.Instrument,
+) (*engine.Runner, error) {
 	if instrument == nil && def.Instrument.Driver.Name == simulated.Name {
 		var err error
 		if instrument, err = simulated.Driver.Open(ctx, def, instruments.Environment{}); err != nil {
@@ -158,7 +166,8 @@ func Runner(ctx context.Context, log events.Log, def definition.Campaign, instru
 				def = campaignfile.Complete(builtin.Registry(), def)
 			}
 		}
-		if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", epoch, ""); err != nil {
+		if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def}, "person:study", epoch,
+			""); err != nil {
 			return nil, err
 		}
 	}

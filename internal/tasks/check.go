@@ -10,15 +10,20 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Check holds a campaign's parameters to those of the test problem of a name, and its
-// space to the problem's: here is where the problem is named.
+// Check compares a campaign's parameters with those of the named test problem, and
+// its space with the problem's; here is where the problem is named.
 func Check(def *definition.Campaign, here definition.Path, name string) []definition.Fault {
 	task, ok := Lookup(name)
 	if !ok {
 		if name == "" {
 			return nil
 		}
-		return []definition.Fault{{At: here, Problem: fmt.Sprintf("there is no task %q", name), Unknown: name, Known: Names()}}
+		return []definition.Fault{{
+			At:      here,
+			Problem: fmt.Sprintf("there is no task %q", name),
+			Unknown: name,
+			Known:   Names(),
+		}}
 	}
 	var faults []definition.Fault
 	for i, p := range def.Parameters {
@@ -43,7 +48,7 @@ func Check(def *definition.Campaign, here definition.Path, name string) []defini
 	return task.checkSpace(def)
 }
 
-// checkParameter holds a parameter of a campaign, which stands at here, to the task's.
+// checkParameter compares a campaign's parameter, which is at here, with the task's.
 func (t Task) checkParameter(p definition.Parameter, here definition.Path) []definition.Fault {
 	var faults []definition.Fault
 	report := func(at definition.Path, problem, remedy string) {
@@ -72,7 +77,8 @@ func (t Task) checkParameter(p definition.Parameter, here definition.Path) []def
 		if want.Unit == "" {
 			remedy = "remove unit"
 		}
-		report(here.To("unit"), fmt.Sprintf("the task %s has %s in %q, not in %q", t.Name, p.Name, want.Unit, p.Unit), remedy)
+		report(here.To("unit"),
+			fmt.Sprintf("the task %s has %s in %q, not in %q", t.Name, p.Name, want.Unit, p.Unit), remedy)
 	}
 	within := fmt.Sprintf("the task %s has %s from %s to %s", t.Name, p.Name,
 		format.Setting(*want.Min), format.SettingIn(*want.Max, want.Unit))
@@ -90,8 +96,7 @@ func (t Task) checkParameter(p definition.Parameter, here definition.Path) []def
 }
 
 // checkSpace samples the campaign's space: constraints of the task must follow from
-// those of the campaign. What is wrong with the space itself is not for the task to
-// say.
+// those of the campaign. Faults of the space itself are reported elsewhere.
 func (t Task) checkSpace(def *definition.Campaign) []definition.Fault {
 	s, err := space.New(*def)
 	if err != nil {

@@ -26,8 +26,9 @@ func CasteelAmis(m, mmax, kmax, a, b float64) float64 {
 func electrolyte() Task {
 	const a, b = 0.92615, -0.14833
 	return Task{
-		Name:        "electrolyte",
-		Description: "conductivity of LiPF6 in EC, DMC and EMC at 25–30 °C: a Casteel–Amis fit to the Advanced Electrolyte Model",
+		Name: "electrolyte",
+		Description: "conductivity of LiPF6 in EC, DMC and EMC at 25–30 °C: " +
+			"a Casteel–Amis fit to the Advanced Electrolyte Model",
 		Parameters: []definition.Parameter{
 			parameter("lipf6", "mol/kg", 0.2, 2.1, "molality of LiPF6"),
 			parameter("ec", "kg/kg", 0.30, 0.52, "mass fraction of EC in the solvent"),
@@ -45,7 +46,7 @@ func electrolyte() Task {
 	}
 }
 
-// mixture4 is synthetic: no data stand behind its coefficients. They were
+// mixture4 is synthetic: its coefficients are not fitted to data. They were
 // chosen so that a carbonate mixture behaves as a chemist would expect (EC
 // brings ions apart, DMC keeps the liquid thin, EMC is worse than DMC, a little
 // FEC does no harm).
@@ -70,7 +71,10 @@ func mixture4() Task {
 		}},
 		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 		value: func(x []float64) float64 {
-			ec, dmc, emc, fec := x[0], x[1], x[2], x[3]
+			ec := x[0]
+			dmc := x[1]
+			emc := x[2]
+			fec := x[3]
 			return 3*ec + 7*dmc + 5*emc + 4*fec +
 				22*ec*dmc + 20*ec*emc + 14*ec*fec + 3*dmc*emc + 12*dmc*fec + 7*emc*fec
 		},

@@ -7,11 +7,11 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// The extremes below were found by the search that the tests repeat (many
-// local searches from a fixed design) and polished to the digits given; where
-// a closed form is known, it is used and said.
+// The extremes below were found by the search that the tests repeat (many local
+// searches from a fixed design) and polished to the digits given; where a
+// closed form is known, it is used, and the comment says so.
 
-// box returns a minimised task on the cube [lower, upper]^d with parameters
+// box returns a minimized task on the cube [lower, upper]^d with parameters
 // x1 … xd and an objective called value, all without units.
 func box(name, description string, d int, lower, upper float64, f func([]float64) float64) Task {
 	t := Task{
@@ -46,7 +46,8 @@ func ackley4() Task {
 }
 
 func ackley6() Task {
-	t := box("ackley6", "Ackley's function in 6 dimensions (Sinaga et al. 2026, §6), on its usual box [−32.768, 32.768]",
+	t := box("ackley6", "Ackley's function in 6 dimensions (Sinaga et al. 2026, §6), "+
+		"on its usual box [−32.768, 32.768]",
 		6, -32.768, 32.768, ackley)
 	t.Best = Extreme{At: make([]float64, 6), Value: 0}
 	// Both terms fall with their mean: far out, with every cosine near −1.
@@ -56,9 +57,10 @@ func ackley6() Task {
 }
 
 // holder2 is Xu et al. 2024, Eq. 72, with the sign turned so that it is
-// minimised.
+// minimized.
 func holder2() Task {
-	t := box("holder2", "Hölder's table in 2 dimensions (Xu et al. 2024, Eq. 72, with the sign for minimising)", 2, 0, 10,
+	t := box("holder2", "Hölder's table in 2 dimensions "+
+		"(Xu et al. 2024, Eq. 72, with the sign for minimizing)", 2, 0, 10,
 		func(x []float64) float64 {
 			r := math.Hypot(x[0], x[1])
 			return -math.Abs(math.Sin(x[0]) * math.Cos(x[1]) * math.Exp(math.Abs(1-r/math.Pi)))
@@ -121,7 +123,8 @@ func rosenbrock3() Task {
 // styblinski3 is Adachi et al. 2024, Eq. 105. Its optimum is −39.166166 d; the
 // paper prints it without the sign.
 func styblinski3() Task {
-	t := box("styblinski3", "the function of Styblinski and Tang in 3 dimensions (Adachi et al. 2024, Eq. 105)", 3, -5, 5,
+	t := box("styblinski3", "the function of Styblinski and Tang in 3 dimensions "+
+		"(Adachi et al. 2024, Eq. 105)", 3, -5, 5,
 		func(x []float64) float64 {
 			var sum float64
 			for _, v := range x {
@@ -176,7 +179,7 @@ func hartmann3() Task {
 
 // hartmann4 is the first four dimensions of Hartmann's function in 6, shifted
 // and scaled to mean about 0 and variance about 1 (Picheny, Wagner &
-// Ginsbourger 2013), as Bayesian optimisation libraries have it.
+// Ginsbourger 2013), as Bayesian optimization libraries have it.
 func hartmann4() Task {
 	a := [][]float64{{10, 3, 17, 3.5}, {0.05, 10, 17, 0.1}, {3, 3.5, 1.7, 10}, {17, 8, 0.05, 10}}
 	p := [][]float64{

@@ -19,7 +19,7 @@ var rkhsLevels = []float64{-0.5, 0, 0.5, 1, 0.7, 0.2, 0.2, 0.5, 0.95, 0.7}
 //	f(x) = k(x, X) (K + λI)⁻¹ y,  λ = 0.05,
 //
 // of ten values y at ten places X. It has two optima of nearly the same value, and
-// is to be maximised. Comparisons there are won with the probability S(5(f − f')).
+// is to be maximized. Comparisons there are won with the probability S(5(f − f')).
 func rkhs(family, words string, best, worst Extreme) Task {
 	const ridge = 0.05
 	k, err := kernel.New(family, []float64{0.1}, 1)
@@ -51,7 +51,8 @@ func rkhs(family, words string, best, worst Extreme) Task {
 		Description: fmt.Sprintf("a function on [0, 1] of the RKHS of a %s kernel (Kayal et al. 2025, §5)", words),
 		Parameters:  []definition.Parameter{parameter("x", "", 0, 1, "")},
 		Objective:   definition.Objective{Name: "utility", Goal: definition.Maximize},
-		Best:        best, Worst: worst,
+		Best:        best,
+		Worst:       worst,
 		value: func(x []float64) float64 {
 			var sum float64
 			for i, place := range places {
@@ -63,13 +64,16 @@ func rkhs(family, words string, best, worst Extreme) Task {
 }
 
 func rkhsRBF() Task {
-	return rkhs("rbf", "squared-exponential", Extreme{At: []float64{0.35248052}, Value: 0.973315356979}, Extreme{At: []float64{0}, Value: -0.468963725744})
+	return rkhs("rbf", "squared-exponential", Extreme{At: []float64{0.35248052}, Value: 0.973315356979},
+		Extreme{At: []float64{0}, Value: -0.468963725744})
 }
 
 func rkhsMatern52() Task {
-	return rkhs("matern52", "Matérn 5/2", Extreme{At: []float64{0.34415840}, Value: 0.968670883309}, Extreme{At: []float64{0}, Value: -0.47250956007})
+	return rkhs("matern52", "Matérn 5/2", Extreme{At: []float64{0.34415840}, Value: 0.968670883309},
+		Extreme{At: []float64{0}, Value: -0.47250956007})
 }
 
 func rkhsMatern32() Task {
-	return rkhs("matern32", "Matérn 3/2", Extreme{At: []float64{0.33878142}, Value: 0.965365347243}, Extreme{At: []float64{0}, Value: -0.473107929138})
+	return rkhs("matern32", "Matérn 3/2", Extreme{At: []float64{0.33878142}, Value: 0.965365347243},
+		Extreme{At: []float64{0}, Value: -0.473107929138})
 }

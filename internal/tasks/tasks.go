@@ -6,10 +6,10 @@
 // an objective with a unit and a goal. Its value is noiseless; noise belongs to
 // the instrument.
 //
-// The mathematical test functions are minimised, in the form and with the
+// The mathematical test functions are minimized, in the form and with the
 // bounds of Xu et al. 2024, App. J.2.1 (with Adachi et al. 2024, App. G.1 for
 // Styblinski–Tang and Sinaga et al. 2026, §6 for Hartmann and Ackley 6); the two
-// chemical ones, and the utilities of Kayal et al. 2025, §5, are maximised.
+// chemical ones, and the utilities of Kayal et al. 2025, §5, are maximized.
 package tasks
 
 import (
@@ -48,7 +48,7 @@ type Task struct {
 	// Where there are several, it is one of them.
 	Best Extreme
 	// Worst is the opposite extreme over the space: the greatest value of a
-	// minimised objective, the least of a maximised one.
+	// minimized objective, the least of a maximized one.
 	Worst Extreme
 
 	value func(x []float64) float64
@@ -121,7 +121,8 @@ func (t Task) coordinates(p definition.Point) ([]float64, error) {
 		}
 		tol := slack * (*par.Max - *par.Min)
 		if f < *par.Min-tol || f > *par.Max+tol {
-			return nil, fmt.Errorf("%w: %s = %v is outside %g to %g %s", ErrPoint, par.Name, v, *par.Min, *par.Max, par.Unit)
+			return nil, fmt.Errorf("%w: %s = %v is outside %g to %g %s",
+				ErrPoint, par.Name, v, *par.Min, *par.Max, par.Unit)
 		}
 		x[i] = f
 	}

@@ -39,7 +39,8 @@ func TestExtremes(t *testing.T) {
 					t.Errorf("%s: value at %v is %.12g, stored %.12g", c.what, c.e.At, v, c.e.Value)
 				}
 				if found := search(task, c.sign, starts); c.sign*found.Value < c.sign*c.e.Value-tol {
-					t.Errorf("%s: the search found %.12g at %.8g, stored %.12g", c.what, found.Value, found.At, c.e.Value)
+					t.Errorf("%s: the search found %.12g at %.8g, stored %.12g",
+						c.what, found.Value, found.At, c.e.Value)
 				}
 			}
 		})
@@ -76,7 +77,7 @@ func TestRank(t *testing.T) {
 }
 
 // The functions of an RKHS come near to their levels: a ridge of 0.05 shrinks a
-// value at its place by a few hundredths where its neighbours agree with it.
+// value at its place by a few hundredths where its neighbors agree with it.
 func TestRKHSLevels(t *testing.T) {
 	for _, name := range []string{"rkhs1-rbf", "rkhs1-matern52", "rkhs1-matern32"} {
 		task := lookup(t, name)

@@ -24,7 +24,7 @@ import (
 //
 // The counts of answers and of measurements are the counts of their histograms.
 // No attribute is a campaign, experiment, question or decision: a metric has at
-// most 2,000 sets of attributes, and folds the rest into one in silence.
+// most 2,000 sets of attributes, and silently folds the rest into one.
 type Instruments struct {
 	meter      metric.Meter
 	append     metric.Float64Histogram
@@ -78,8 +78,10 @@ func NewInstruments() (*Instruments, error) {
 	m.events = counter("campaignd.log.events", "{event}", "Events appended to the log.")
 	m.decision = histogram("campaignd.decision.duration", "Time to make a decision.", thinkBounds)
 	m.fit = histogram("campaignd.fit.duration", "Time to fit a model.", thinkBounds)
-	m.question = histogram("campaignd.question.duration", "Time from a question to an expert to the answer.", waitBounds)
-	m.experiment = histogram("campaignd.experiment.duration", "Time from a command to an instrument to the result.", waitBounds)
+	m.question = histogram("campaignd.question.duration",
+		"Time from a question to an expert to the answer.", waitBounds)
+	m.experiment = histogram("campaignd.experiment.duration",
+		"Time from a command to an instrument to the result.", waitBounds)
 	m.stalls = counter("campaignd.instrument.stalls", "{stall}", "Times an instrument was silent for too long.")
 	age, err := m.meter.Float64ObservableGauge("campaignd.queue.age", metric.WithUnit("s"),
 		metric.WithDescription("Age of the oldest element that waits in a queue."))
@@ -115,7 +117,8 @@ func (m *Instruments) Fitted(ctx context.Context, model, outcome string, d time.
 	if m == nil {
 		return
 	}
-	m.fit.Record(ctx, d.Seconds(), metric.WithAttributes(attribute.String("model", model), attribute.String("outcome", outcome)))
+	m.fit.Record(ctx, d.Seconds(), metric.WithAttributes(attribute.String("model", model), attribute.String("outcome",
+		outcome)))
 }
 
 // Answered records an expert's answer ("accept", "reject", "unsure", or "given" for an

@@ -5,9 +5,9 @@
 // it; see [Setup]. The log stays the record of what happened in a campaign:
 // nothing is decided from telemetry and nothing is lost without it.
 //
-// A trace follows a campaign through its events: a span's [Inject] goes into
-// an event's Trace, and whoever acts on the event begins with [Extract]. So
-// campaign, decision, command and measurement share one trace, also over a
+// A trace follows a campaign through its events: a span's [Inject] goes into an
+// event's Trace, and the code that acts on the event begins with [Extract]. So
+// campaign, decision, command and measurement share one trace, even across a
 // restart.
 package telemetry
 
@@ -36,8 +36,8 @@ import (
 // scopeName is the instrumentation scope of all spans and metrics.
 const scopeName = "github.com/campaignd/campaignd"
 
-// shutdownLimit bounds the last export: a program must not hang at its end for
-// want of a collector.
+// shutdownLimit bounds the last export: a program must not hang at its end
+// because there is no collector.
 const shutdownLimit = 5 * time.Second
 
 // Setup starts the export of traces and metrics by OTLP over HTTP where the
@@ -57,8 +57,8 @@ const shutdownLimit = 5 * time.Second
 // and the caller may go on without telemetry. shutdown is never nil.
 //
 // While the program runs nothing is written to the terminal, not even when the
-// collector is gone. shutdown exports what is left, within 5 seconds, stops
-// the export, and returns the first failure there was and how many followed.
+// collector is gone. shutdown exports what is left, within 5 seconds, stops the
+// export, and returns the first failure and the number of those that followed.
 func Setup(ctx context.Context, version string) (shutdown func(context.Context) error, err error) {
 	shutdown = func(context.Context) error { return nil }
 	traces, metrics, err := wanted()
@@ -69,10 +69,11 @@ func Setup(ctx context.Context, version string) (shutdown func(context.Context) 
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(failures.add))
 	otel.SetLogger(failures.logger())
 
-	// What the environment says comes last, and so wins.
+	// The environment comes last, and so takes precedence.
 	source, err := resource.New(ctx,
 		resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", "campaignd"), attribute.String("service.version", version)),
+		resource.WithAttributes(attribute.String("service.name", "campaignd"),
+			attribute.String("service.version", version)),
 		resource.WithFromEnv())
 	if err != nil {
 		return shutdown, fmt.Errorf("telemetry: OTEL_RESOURCE_ATTRIBUTES: %w", err)
@@ -108,8 +109,8 @@ func Setup(ctx context.Context, version string) (shutdown func(context.Context) 
 			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
 		stops = append(stops, metering.Shutdown)
 	}
-	// A variable the exporters could not read would otherwise send telemetry
-	// to their default place without a word.
+	// A variable the exporters could not read would otherwise send telemetry to
+	// their default place silently.
 	if err := failures.err(); err != nil {
 		_ = stopAll(ctx) // nothing was recorded yet
 		return shutdown, fmt.Errorf("telemetry: an OTEL_ variable: %w", err)
@@ -173,14 +174,15 @@ func wantedSignal(signal string) (bool, error) {
 		case "http/protobuf", "http/json":
 			return true, nil
 		default:
-			return false, fmt.Errorf("telemetry: %s is %q; campaignd speaks \"http/protobuf\" or \"http/json\"", name, protocol)
+			return false, fmt.Errorf("telemetry: %s is %q; campaignd speaks \"http/protobuf\" or \"http/json\"",
+				name, protocol)
 		}
 	}
 	return true, nil
 }
 
-// failures collects what OpenTelemetry reports of itself, which by default it
-// writes to standard error, into the middle of a progress display.
+// failures collects OpenTelemetry's reports about itself, which by default go
+// to standard error, into the middle of a progress display.
 type failures struct {
 	mu    sync.Mutex
 	first error

@@ -146,8 +146,10 @@ func TestSetupFollowsTheEnvironment(t *testing.T) {
 		{"one endpoint for both", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL"}, true, true},
 		{"traces only", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "URL/v1/traces"}, true, false},
 		{"metrics only", map[string]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "URL/v1/metrics"}, false, true},
-		{"traces switched off", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_EXPORTER": "none"}, false, true},
-		{"all switched off", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_SDK_DISABLED": "true"}, false, false},
+		{"traces switched off",
+			map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_EXPORTER": "none"}, false, true},
+		{"all switched off",
+			map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_SDK_DISABLED": "true"}, false, false},
 		{"only a name", map[string]string{"OTEL_SERVICE_NAME": "lab"}, false, false},
 	}
 	for _, test := range tests {
@@ -194,8 +196,10 @@ func TestResource(t *testing.T) {
 		{"by default", nil, map[string]string{"service.name": "campaignd", "service.version": "v1.2.3"}},
 		{"by name", map[string]string{"OTEL_SERVICE_NAME": "lab-3"},
 			map[string]string{"service.name": "lab-3", "service.version": "v1.2.3"}},
-		{"by attributes", map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "service.name=lab-4,deployment.environment.name=cleanroom"},
-			map[string]string{"service.name": "lab-4", "service.version": "v1.2.3", "deployment.environment.name": "cleanroom"}},
+		{"by attributes",
+			map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "service.name=lab-4,deployment.environment.name=cleanroom"},
+			map[string]string{"service.name": "lab-4", "service.version": "v1.2.3",
+				"deployment.environment.name": "cleanroom"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := newCollector(t)
@@ -292,9 +296,11 @@ func TestTerminalStaysQuiet(t *testing.T) {
 	}{
 		{"nothing set", "OTEL_SERVICE_NAME", "lab", ""},
 		{"a collector", "OTEL_EXPORTER_OTLP_ENDPOINT", accepting.url, ""},
-		{"a collector that refuses", "OTEL_EXPORTER_OTLP_ENDPOINT", refusing.url, "shutdown: telemetry: export by OTLP: "},
+		{"a collector that refuses", "OTEL_EXPORTER_OTLP_ENDPOINT", refusing.url,
+			"shutdown: telemetry: export by OTLP: "},
 		{"a collector that is gone", "OTEL_EXPORTER_OTLP_ENDPOINT", gone.URL, "shutdown: telemetry: export by OTLP: "},
-		{"an endpoint that is none", "OTEL_EXPORTER_OTLP_ENDPOINT", "http://[::1", "setup: telemetry: an OTEL_ variable: "},
+		{"an endpoint that is none", "OTEL_EXPORTER_OTLP_ENDPOINT", "http://[::1",
+			"setup: telemetry: an OTEL_ variable: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			setenv(t, map[string]string{
@@ -314,7 +320,8 @@ func TestTerminalStaysQuiet(t *testing.T) {
 				t.Errorf("written to the terminal: %s", &stderr)
 			}
 			report := stdout.String()
-			if !strings.HasPrefix(report, test.report) || (test.report == "") != (report == "") || strings.Count(report, "\n") > 1 {
+			if !strings.HasPrefix(report, test.report) || (test.report == "") != (report == "") ||
+				strings.Count(report, "\n") > 1 {
 				t.Errorf("reported: %s", report)
 			}
 		})
@@ -410,7 +417,8 @@ func TestInstruments(t *testing.T) {
 		m.Answered(ctx, "accept", time.Minute)
 		m.Experimented(ctx, telemetry.OutcomeDone, true, time.Hour)
 		m.Stalled(ctx, "robot")
-		if _, err := m.WatchQueue("questions", func() (time.Time, bool) { return time.Now().Add(-time.Hour), true }); err != nil {
+		if _, err := m.WatchQueue("questions",
+			func() (time.Time, bool) { return time.Now().Add(-time.Hour), true }); err != nil {
 			t.Error(err)
 		}
 		stop, err := m.WatchQueue("experiments", func() (time.Time, bool) { panic("called after stop") })

@@ -20,7 +20,8 @@ func Build(b events.Build) string {
 	return text
 }
 
-// Revision is what a build was made of, as far as a person needs it to find it again.
+// Revision is the source of a build, in as many digits as a person needs to find it
+// again.
 func Revision(revision string) string {
 	name, sum, hashed := strings.Cut(revision, ":")
 	switch {
@@ -37,7 +38,7 @@ func Revision(revision string) string {
 	return name + ":" + firstDigits(sum)
 }
 
-// firstDigits cuts a hash to what tells it from others.
+// firstDigits shortens a hash to the digits that distinguish it from others.
 func firstDigits(hash string) string {
 	const enough = 12
 	return hash[:min(enough, len(hash))]

@@ -167,7 +167,8 @@ func TestWhatFollowedFromADecision(t *testing.T) {
 			follows := false
 			switch later.kind {
 			case events.KindDecisionMade: // the one that took up the answer
-				if made.fields["form"] == string(events.FormComparison) && f["action"] == string(events.ActionRun) && len(deciders) == 1 {
+				if made.fields["form"] == string(events.FormComparison) &&
+					f["action"] == string(events.ActionRun) && len(deciders) == 1 {
 					deciders[f["decision"]] = true
 					follows = true
 				}
@@ -184,7 +185,8 @@ func TestWhatFollowedFromADecision(t *testing.T) {
 			case events.KindNoteAdded:
 				follows = deciders[f["about"]]
 			default:
-				follows = f["experiment"] != nil && asked[f["experiment"]] || f["question"] != nil && asked[f["question"]]
+				follows = f["experiment"] != nil && asked[f["experiment"]] ||
+					f["question"] != nil && asked[f["question"]]
 			}
 			if follows {
 				want = append(want, later.text)
@@ -270,7 +272,7 @@ func status(t *testing.T, core *engine.Core, running string) (*view.Status, stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := diagnose.Of(t.Context(), v)
+	d, err := diagnose.Run(t.Context(), v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,25 +292,45 @@ func status(t *testing.T, core *engine.Core, running string) (*view.Status, stri
 // Law: what a person must see to is said of whatever needs them, with what they can do,
 // and of nothing else.
 func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
-	requested := &events.ExperimentRequested{Experiment: "e1", Parameters: salt(1), Origin: events.OriginInitial, Replicate: 1}
+	requested := &events.ExperimentRequested{
+		Experiment: "e1",
+		Parameters: salt(1),
+		Origin:     events.OriginInitial,
+		Replicate:  1,
+	}
 	dispatched := &events.ExperimentDispatched{Experiment: "e1", Command: "x/i/e1", Instrument: "bench"}
-	unresolved := &events.ExperimentUnresolved{Experiment: "e1", Command: "x/i/e1", Instrument: "bench", Cause: "no light"}
+	unresolved := &events.ExperimentUnresolved{
+		Experiment: "e1",
+		Command:    "x/i/e1",
+		Instrument: "bench",
+		Cause:      "no light",
+	}
 	measured := &events.ExperimentMeasured{
 		Experiment: "e1", Command: "x/i/e1", Instrument: "bench", Requested: salt(1),
 		Measurement: events.Measurement{Actual: salt(1), Objective: definition.Quantity{Value: 12, Unit: "mS/cm"}},
 	}
 	suspect := &events.MeasurementFlagged{Experiment: "e1", Verdict: events.VerdictSuspect, Reason: "far off."}
-	again := &events.ExperimentRequested{Experiment: "e2", Parameters: salt(1), Origin: events.OriginInitial, Replicate: 2}
+	again := &events.ExperimentRequested{
+		Experiment: "e2",
+		Parameters: salt(1),
+		Origin:     events.OriginInitial,
+		Replicate:  2,
+	}
 	for name, c := range map[string]struct {
 		after []events.Payload
 		want  []string
 		line  string
 	}{
-		"nothing":  {nil, nil, "run          by nobody; go on with `run`"},
-		"asked":    {[]events.Payload{requested}, nil, "under way    e1 is requested (salt 1.00)"},
-		"unknown":  {[]events.Payload{requested, dispatched, unresolved}, []string{"nobody knows what became of e1 (no light): look at bench, then `resolve e1`"}, "under way    e1 is unresolved (salt 1.00)"},
-		"in doubt": {[]events.Payload{requested, dispatched, measured, suspect}, []string{"e1 is in doubt: far off. Settle it with `correct e1 include|exclude`"}, "best         conductivity 12.00 mS/cm, in e1"},
-		"repeated": {[]events.Payload{requested, dispatched, measured, suspect, again}, nil, "under way    e2 is requested (salt 1.00)"},
+		"nothing": {nil, nil, "run          by nobody; go on with `run`"},
+		"asked":   {[]events.Payload{requested}, nil, "under way    e1 is requested (salt 1.00)"},
+		"unknown": {[]events.Payload{requested, dispatched, unresolved},
+			[]string{"nobody knows what became of e1 (no light): look at bench, then `resolve e1`"},
+			"under way    e1 is unresolved (salt 1.00)"},
+		"in doubt": {[]events.Payload{requested, dispatched, measured, suspect},
+			[]string{"e1 is in doubt: far off. Settle it with `correct e1 include|exclude`"},
+			"best         conductivity 12.00 mS/cm, in e1"},
+		"repeated": {[]events.Payload{requested, dispatched, measured, suspect, again}, nil,
+			"under way    e2 is requested (salt 1.00)"},
 	} {
 		st, text := status(t, fold(t, append([]events.Payload{byHand()}, c.after...)...), "")
 		if got := st.NeedsPerson(how); !slices.Equal(got, c.want) {
@@ -332,7 +354,11 @@ func TestStatusInWords(t *testing.T) {
 	_, text := status(t, fold(t, byHand(),
 		asks("q1"), &events.QuestionExpired{Question: "q1"},
 		asks("q2"),
-		&events.RegionExcluded{Exclusion: "n1", Reason: "too thick", Region: definition.Region{Where: map[string]definition.RegionSide{"salt": {Min: ptr(1.9)}}}},
+		&events.RegionExcluded{
+			Exclusion: "n1",
+			Reason:    "too thick",
+			Region:    definition.Region{Where: map[string]definition.RegionSide{"salt": {Min: ptr(1.9)}}},
+		},
 		&events.CampaignPaused{Reason: "lunch"},
 	), "by process 7")
 	want := `Campaign x: paused (lunch)
@@ -391,7 +417,11 @@ func TestOthersCannotForgeLines(t *testing.T) {
 	core := fold(t, def,
 		&events.ExperimentRequested{Experiment: "e1", Parameters: salt(1), Origin: events.OriginInitial, Replicate: 1},
 		asksToLabel("q1", forged, forged),
-		&events.RegionExcluded{Exclusion: "n1", Reason: forged, Region: definition.Region{Where: map[string]definition.RegionSide{"salt": {Min: ptr(1.9)}}}},
+		&events.RegionExcluded{
+			Exclusion: "n1",
+			Reason:    forged,
+			Region:    definition.Region{Where: map[string]definition.RegionSide{"salt": {Min: ptr(1.9)}}},
+		},
 		&events.CampaignPaused{Reason: forged},
 	)
 	_, text := status(t, core, forged)
@@ -438,7 +468,8 @@ func TestDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	suggestion, err := view.Suggest(t.Context(), core, log, engine.Suggestion{Experiments: core.State().Experiments[:1]})
+	suggestion, err := view.Suggest(t.Context(), core, log,
+		engine.Suggestion{Experiments: core.State().Experiments[:1]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -515,7 +546,8 @@ func TestHowQuestionsAreAnswered(t *testing.T) {
 		command string
 		answers string
 	}{
-		{campaign.Question{ID: "q1", Form: events.FormLabel}, "answer q1 accept|reject|unsure|exclude", "accept, reject, unsure or exclude"},
+		{campaign.Question{ID: "q1", Form: events.FormLabel}, "answer q1 accept|reject|unsure|exclude",
+			"accept, reject, unsure or exclude"},
 		{campaign.Question{ID: "q2", Form: events.FormComparison, Options: options(2)},
 			"answer q2 A|B|unsure", "A or B, the better one, or unsure"},
 		{campaign.Question{ID: "q3", Form: events.FormComparison, Options: options(3)},

@@ -47,8 +47,8 @@ type Told struct {
 	Time time.Time `json:"time"`
 }
 
-// DecisionBehind returns the decision that an experiment, question or decision of the
-// campaign goes back to. Where there is none, why says so in words.
+// DecisionBehind returns the decision that led to an experiment, a question or a
+// decision of the campaign. Where there is none, why is a sentence that says so.
 func DecisionBehind(state *campaign.State, id string) (decision, why string) {
 	if x := state.Experiment(id); x != nil {
 		return x.Decision, map[events.Origin]string{
@@ -63,8 +63,8 @@ func DecisionBehind(state *campaign.State, id string) (decision, why string) {
 	return id, ""
 }
 
-// FindDecision returns what a campaign's log says of a decision, nil where it has none
-// of that identifier.
+// FindDecision returns what a campaign's log says about a decision, nil where it has
+// none with that identifier.
 func FindDecision(ctx context.Context, log events.Log, name, id string) (*events.DecisionMade, error) {
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
@@ -164,8 +164,8 @@ func (r *decisionReader) read(e events.Event) error {
 	return nil
 }
 
-// follows reports whether an event after the decision is about it or about what it
-// asked for, and takes note of what it says.
+// follows reports whether a later event is about the decision or about what it
+// asked for, and records what it says.
 func (r *decisionReader) follows(e events.Event, payload events.Payload) bool {
 	switch p := payload.(type) {
 	case *events.TrustAdjusted:
@@ -187,8 +187,8 @@ func (r *decisionReader) follows(e events.Event, payload events.Payload) bool {
 	return r.about[payload.Subject()]
 }
 
-// asks takes note of an experiment or question that the decision asked for, or the one
-// that took up its answer.
+// asks records an experiment or question that the decision, or the one that took up
+// its answer, asked for.
 func (r *decisionReader) asks(decision, id string) bool {
 	if decision == "" || decision != r.id && decision != r.d.Chose {
 		return false
@@ -197,8 +197,7 @@ func (r *decisionReader) asks(decision, id string) bool {
 	return true
 }
 
-// takesUp takes note of a later decision that took up the answer, or that looked back
-// at it.
+// takesUp records a later decision that took up the answer or looked back at it.
 func (r *decisionReader) takesUp(later *events.DecisionMade) bool {
 	form := r.d.Decision.Form
 	if form != events.FormComparison && form != events.FormPinpoint {

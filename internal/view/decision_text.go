@@ -47,7 +47,7 @@ func (d *Decision) Write(w io.Writer, how How) error {
 // decisionNames is how wide the names of the rows of a decision are.
 const decisionNames = 10
 
-// facts are what is needed to make the decision again, and what it did.
+// facts are what is needed to repeat the decision, and what it did.
 func (d *Decision) facts(how How) []Row {
 	made := d.Decision
 	rows := []Row{
@@ -148,7 +148,8 @@ type CandidateRow struct {
 }
 
 // CandidateTable lists what is recorded of a decision's candidates: the values of the
-// parameters, then what the models said. What is recorded of none has no row.
+// parameters, then what the models said. A quantity that no candidate has gets no
+// row.
 func CandidateTable(def *definition.Campaign, d *events.DecisionMade) (rows []CandidateRow) {
 	points := make([]definition.Point, len(d.Candidates))
 	for i, c := range d.Candidates {
@@ -312,7 +313,7 @@ func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 	return rows
 }
 
-// noiseText says which noise a fit reckoned with.
+// noiseText says which noise a fit assumed.
 func noiseText(def *definition.Campaign, f *events.ObjectiveFit) string {
 	switch {
 	case def.Objective.Noise != nil:

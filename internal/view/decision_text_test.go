@@ -37,7 +37,8 @@ func TestBar(t *testing.T) {
 			return n
 		}
 		if size(x) < size(x/2) || size(greatest) != 2*arm {
-			t.Fatalf("%q is shorter than %q, or %q does not fill its side", drawn, bar(x/2, greatest), bar(greatest, greatest))
+			t.Fatalf("%q is shorter than %q, or %q does not fill its side",
+				drawn, bar(x/2, greatest), bar(greatest, greatest))
 		}
 	})
 	if strings.TrimSpace(bar(0, 0)) != "│" {
@@ -68,7 +69,8 @@ func TestPlane(t *testing.T) {
 			{Name: "x", Min: &low, Max: &high}, {Name: "y", Min: &low, Max: &high},
 		}},
 		Decision: &events.DecisionMade{Candidates: []events.Candidate{
-			{Name: "unaided", Parameters: point(0, 10)}, {Name: "aided", Parameters: point(10, 0)}, {Name: "far", Parameters: point(30, 0)},
+			{Name: "unaided", Parameters: point(0, 10)}, {Name: "aided", Parameters: point(10, 0)},
+			{Name: "far", Parameters: point(30, 0)},
 		}},
 	}
 	var rows []string

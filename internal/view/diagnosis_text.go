@@ -62,7 +62,7 @@ func writeCheck(p *page, check *diagnose.LeaveOneOut) {
 	p.rows(diagnosisNames, rows)
 }
 
-// writeNoise writes the noise that the model reckons with, beside that of repetitions.
+// writeNoise writes the noise that the model assumes, beside that of repetitions.
 func writeNoise(p *page, d diagnose.Diagnosis) {
 	n := d.Noise
 	if n == nil {
@@ -82,7 +82,7 @@ func writeNoise(p *page, d diagnose.Diagnosis) {
 	p.rows(diagnosisNames, rows)
 }
 
-// writeParameters writes what was learnt of each parameter.
+// writeParameters writes what was learned of each parameter.
 func writeParameters(p *page, d diagnose.Diagnosis) {
 	if len(d.Parameters) == 0 {
 		return
@@ -156,7 +156,7 @@ func profile(values []float64, low, high float64) string {
 	return b.String()
 }
 
-// spread writes the least and the greatest of some standard deviations.
+// spread writes the smallest and the largest of several standard deviations.
 func spread(sd []float64) string {
 	low, high := sd[0], sd[0]
 	for _, s := range sd {
@@ -206,7 +206,7 @@ func pairsText(a *diagnose.Agreement) string {
 		format.Percent(a.Share), a.Pairs, format.Percent(a.Lower), format.Percent(a.Upper))
 }
 
-// judged writes a number in three significant digits: enough for a judgement, and for
+// judged writes a number in three significant digits: enough for a judgment, and for
 // a standard deviation.
 func judged(x float64) string { return format.Rounded(x, 3) }
 
@@ -216,9 +216,9 @@ func judgedIn(x float64, unit string) string { return format.WithUnit(judged(x),
 // lineWidth is where paragraphs are broken.
 const lineWidth = 100
 
-// paragraph writes a text over as many lines as it needs: the first after
-// lead, the others after indent. What stands between backquotes stays on one
-// line, so that it can be copied.
+// paragraph writes a text over as many lines as it needs: the first after lead,
+// the others after indent. Text between backquotes stays on one line, so that
+// it can be copied.
 func (p *page) paragraph(lead, indent, text string) {
 	line := lead
 	for i, word := range unbroken(text) {

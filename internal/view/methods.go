@@ -16,7 +16,7 @@ import (
 type Method struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
-	// Source is where it comes from; empty for what everybody does.
+	// Source is where it comes from; empty for common practice.
 	Source string `json:"source,omitempty"`
 	// Instrument and Expert say what it needs.
 	Instrument bool `json:"instrument"`
@@ -96,7 +96,7 @@ func openSettings(reg registry.Registry, p definition.Policy) (keys []string) {
 	return keys
 }
 
-// unset lists the fields of settings that hold nothing.
+// unset lists the fields of settings that are not set.
 func unset(settings reflect.Value, at string) (keys []string) {
 	for i := range settings.NumField() {
 		field, value := settings.Type().Field(i), settings.Field(i)

@@ -23,7 +23,7 @@ import (
 type Prediction struct {
 	Parameters definition.Point `json:"parameters"`
 	// Outside says why the composition could not be suggested: the numbers are then
-	// an extrapolation, or of something nobody wants.
+	// an extrapolation, or about an excluded composition.
 	Outside string `json:"outside,omitempty"`
 	// Mean and SD are the posterior of the objective without noise, in its unit;
 	// absent where nothing is measured.
@@ -43,13 +43,13 @@ type Prediction struct {
 // that could predict, yet or ever.
 var ErrNoModel = errors.New("no model")
 
-// noModel says why there is none, without repeating that.
+// noModel says why there is none.
 type noModel struct{ why string }
 
 func (e noModel) Error() string        { return e.why }
 func (e noModel) Is(target error) bool { return target == ErrNoModel }
 
-// Predictor asks the models of a campaign about compositions.
+// Predictor predicts compositions by the models of a campaign.
 type Predictor struct {
 	core *engine.Core
 	view policies.View
@@ -84,7 +84,8 @@ func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 }
 
 // Predict returns what the models say of a composition. The error wraps
-// [space.ErrOutside] where it is none of the campaign.
+// [space.ErrOutside] where the composition does not have the campaign's
+// parameters.
 func (p *Predictor) Predict(ctx context.Context, point definition.Point) (Prediction, error) {
 	sp := p.core.Space()
 	x, err := sp.Encode(point)
@@ -172,7 +173,8 @@ func (p *Prediction) prefer(
 	return nil
 }
 
-// beliefOf returns what is predicted of an expert's belief, nil where nothing is.
+// beliefOf returns the prediction for an expert's belief, nil where there is
+// none.
 func (p *Prediction) beliefOf(expert string, only bool) *events.Interval {
 	if interval := p.Beliefs[expert]; interval != nil {
 		return interval
@@ -183,7 +185,7 @@ func (p *Prediction) beliefOf(expert string, only bool) *events.Interval {
 	return nil
 }
 
-// WritePredictions writes predictions in a table, a composition a line.
+// WritePredictions writes predictions as a table, one composition per line.
 func WritePredictions(w io.Writer, def *definition.Campaign, predictions []Prediction) error {
 	t := newPredictionTable(def, predictions)
 	rows := [][]string{t.header()}

@@ -41,7 +41,8 @@ type Progress struct {
 	Review *events.ChoiceReview
 }
 
-// ProgressOf returns where a campaign stands that waits for what is said.
+// ProgressOf returns where a campaign stands. waitingFor says what it waits
+// for.
 func ProgressOf(core *engine.Core, waitingFor string) Progress {
 	s := core.State()
 	def := s.Definition

@@ -12,7 +12,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Question is a question as its expert is asked it: what every way of asking shows.
+// Question is a question in the words in which its expert is asked, the same for
+// every channel.
 func Question(def *definition.Campaign, q *campaign.Question) humans.Question {
 	return humans.Question{
 		ID: q.ID, Expert: q.Expert, Form: q.Form,
@@ -40,7 +41,7 @@ type formWords struct {
 	asks func(def *definition.Campaign, q *campaign.Question) (question string, lines []string)
 	// answers says in words what may be answered.
 	answers func(def *definition.Campaign, q *campaign.Question) string
-	// choices are the answers there are, as they are written.
+	// choices are the possible answers, as a person types them.
 	choices func(def *definition.Campaign, q *campaign.Question) []string
 }
 
@@ -83,7 +84,10 @@ func Answers(def *definition.Campaign, q *campaign.Question) string {
 // AnswerTo is how a question is answered.
 func AnswerTo(def *definition.Campaign, q *campaign.Question) problem.Remedy {
 	return problem.Remedy{
-		Text: "answer it", Action: problem.Answer, Subject: q.ID, Ways: forms[q.Form].choices(def, q),
+		Text:    "answer it",
+		Action:  problem.Answer,
+		Subject: q.ID,
+		Ways:    forms[q.Form].choices(def, q),
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Standing says in a few words how a campaign stands: "completed (budget)".
+// Standing says in a few words what state a campaign is in: "completed
+// (budget)".
 func Standing(s *campaign.State) string {
 	switch s.Status {
 	case campaign.Completed, campaign.Stopped, campaign.Paused:
@@ -43,8 +44,8 @@ func Found(s *campaign.State, summary engine.Summary) []Row {
 	return rows
 }
 
-// bestText says what the best composition has. The model's value is not the measured
-// one, which holds noise: where they differ both are said.
+// bestText says what value the best composition has. The measured value contains
+// noise and the model's does not: where they differ, both are given.
 func bestText(s *campaign.State, best *engine.Best) string {
 	text := s.Definition.Objective.Name + " " + format.Quantity(best.Value, best.Unit)
 	x := s.Experiment(best.Experiment)
@@ -137,7 +138,7 @@ func Named(s *campaign.State) int {
 	})
 }
 
-// expired counts the questions that nobody has answered in time, nor since.
+// expired counts the questions that nobody answered in time or since.
 func expired(s *campaign.State) int {
 	return count(s.Questions, func(q *campaign.Question) bool { return q.Status == campaign.Expired })
 }
@@ -152,8 +153,8 @@ func count(questions []campaign.Question, holds func(*campaign.Question) bool) (
 	return n
 }
 
-// TrustIn says of each expert how probable it is that their labels help, and with
-// what weight their belief bends a choice.
+// TrustIn says for each expert how probably their labels help, and with what
+// weight their belief enters a choice.
 func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 	for _, h := range helps {
 		line := fmt.Sprintf("%s helps with probability %.2f", h.Expert, h.Helps)
@@ -174,8 +175,8 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 	return lines
 }
 
-// Result says how a campaign ended: what it found, at what cost. undecided says of an
-// expert's preference what speaks against calling it the best.
+// Result says how a campaign ended: what it found, and at what cost. undecided says
+// why an expert's preference cannot be called the best.
 func Result(s *campaign.State, summary engine.Summary, undecided map[string]string) []Row {
 	rows := Found(s, summary)
 	for _, best := range summary.Preferred {

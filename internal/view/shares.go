@@ -8,7 +8,7 @@ import (
 )
 
 // Share is a quantity at a candidate, attributed to the parameters, in the
-// campaign's unit and sense: Base and the sum of Values make Total.
+// campaign's unit and direction: Total is Base plus the sum of Values.
 type Share struct {
 	// Candidate is the candidate's name, Quantity one of the Quantity constants of events.
 	Candidate, Quantity string

@@ -17,9 +17,12 @@ func TestShares(t *testing.T) {
 			Name: "aided", Prediction: &events.Prediction{Mean: 11, SD: 3}, Optimistic: new(float64),
 		}},
 		Attributions: &events.Attributions{Shapley: []events.Shapley{
-			{Candidate: "aided", Quantity: events.QuantityMean, Base: 0.5, Parameters: []string{"a", "b"}, Values: []float64{1, -0.25}},
-			{Candidate: "aided", Quantity: events.QuantitySD, Base: 0.5, Parameters: []string{"a", "b"}, Values: []float64{1, -0.25}},
-			{Candidate: "unaided", Quantity: events.QuantityMean, Base: 0.5, Parameters: []string{"a", "b"}, Values: []float64{1, -0.25}},
+			{Candidate: "aided", Quantity: events.QuantityMean, Base: 0.5, Parameters: []string{"a", "b"},
+				Values: []float64{1, -0.25}},
+			{Candidate: "aided", Quantity: events.QuantitySD, Base: 0.5, Parameters: []string{"a", "b"},
+				Values: []float64{1, -0.25}},
+			{Candidate: "unaided", Quantity: events.QuantityMean, Base: 0.5, Parameters: []string{"a", "b"},
+				Values: []float64{1, -0.25}},
 		}},
 	}
 	for _, test := range []struct {
@@ -32,7 +35,8 @@ func TestShares(t *testing.T) {
 	} {
 		shares := Shares(&definition.Campaign{Objective: definition.Objective{Goal: test.goal}}, d)
 		mean := ShareOf(shares, "aided", events.QuantityMean)
-		if mean.Base != test.base || mean.Values[0] != test.first || mean.Values[1] != test.second || mean.Total != test.total || *mean.Model != 11 {
+		if mean.Base != test.base || mean.Values[0] != test.first || mean.Values[1] != test.second ||
+			mean.Total != test.total || *mean.Model != 11 {
 			t.Errorf("%s: the mean is %+v", test.goal, *mean)
 		}
 		sd := ShareOf(shares, "aided", events.QuantitySD)

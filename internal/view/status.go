@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Status is how a campaign stands.
+// Status is the state of a campaign.
 type Status struct {
 	engine.Summary
 	Status campaign.Status `json:"status"`
@@ -28,7 +28,8 @@ type Status struct {
 	// answer.
 	Open      []campaign.Experiment `json:"open"`
 	Questions []campaign.Question   `json:"questions"`
-	// Expired are the questions that nobody has answered and that still can be.
+	// Expired are the questions that nobody has answered in time and that can
+	// still be answered.
 	Expired []campaign.Question `json:"expired"`
 	// Excluded are the exclusions that hold.
 	Excluded []campaign.Exclusion `json:"excluded"`

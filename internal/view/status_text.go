@@ -14,9 +14,10 @@ import (
 // statusNames is how wide the names of the rows of a status are.
 const statusNames = 12
 
-// Around is what a status says that the campaign does not know of itself.
+// Around is what a status shows and the campaign itself does not know.
 type Around struct {
-	// Running says which process runs it, and what it does; "" where none does.
+	// Running says which process runs it, and what that process does; "" where
+	// none does.
 	Running string
 	// NeedsPerson is what a person must do, at least [Status.NeedsPerson].
 	NeedsPerson []string
@@ -183,7 +184,7 @@ func Clock(t, now time.Time) string {
 	return local.Format("2006-01-02 15:04")
 }
 
-// Until says until when a question is open; "" where it stays so.
+// Until says until when a question is open; "" where it has no limit.
 func Until(expires, now time.Time) string {
 	if expires.IsZero() {
 		return ""

@@ -25,18 +25,18 @@ type Entry struct {
 	Text string `json:"text"`
 	// ToldBy is who told an expert's answer, where that was somebody else.
 	ToldBy string `json:"told_by,omitempty"`
-	// Reason is why, in the words of whoever did it.
+	// Reason is why, in the words of the person who did it.
 	Reason string `json:"reason,omitempty"`
 	// Account is the system's user who recorded it, where that has another name.
 	Account string `json:"account,omitempty"`
-	// Remedy is what a person is to do about it, nil for most.
+	// Remedy is what a person should do about it, nil for most events.
 	Remedy *problem.Remedy `json:"remedy,omitempty"`
-	// Routine marks what is shown only to whoever asks for everything.
+	// Routine marks entries that are shown only on request.
 	Routine bool `json:"routine,omitempty"`
 }
 
-// Line is the entry in a line: "ada rejected q12 (salt 1.00): too viscous". What
-// others wrote in it cannot pass for a line of ours.
+// Line is the entry in a line: "ada rejected q12 (salt 1.00): too viscous". Text
+// by others is escaped, so that it cannot look like a line of its own.
 func (e Entry) Line(how How) string {
 	line := strings.TrimSpace(e.Who + " " + e.Text)
 	if e.ToldBy != "" {
@@ -82,14 +82,14 @@ func NewStory(def *definition.Campaign) *Story { return &Story{def: def} }
 // left to [Story.Entry].
 type telling func(*Story, events.Event, events.Payload) Entry
 
-// told is the telling of one type of payload.
+// told is the telling for one type of payload.
 func told[P events.Payload](tell func(*Story, events.Event, P) Entry) telling {
 	return func(s *Story, e events.Event, payload events.Payload) Entry {
 		return tell(s, e, payload.(P))
 	}
 }
 
-// routine is a telling of what is shown only to whoever asks for everything.
+// routine is a telling whose entries are shown only on request.
 func routine(tell telling) telling {
 	return func(s *Story, e events.Event, payload events.Payload) Entry {
 		entry := tell(s, e, payload)
@@ -140,7 +140,7 @@ var tellings = map[events.Kind]telling{
 	events.KindDecisionMade:   routine(told((*Story).decisionMade)),
 }
 
-// Follow takes note of an event that is not told: later ones may be written by what it
+// Follow takes in an event that is not told: later ones may be written by what it
 // says.
 func (s *Story) Follow(payload events.Payload) {
 	switch p := payload.(type) {
@@ -203,8 +203,10 @@ func (s *Story) settled(d *events.DecisionMade) (entries []Entry) {
 	if s.named != nil && d.Action == events.ActionRun {
 		if text := notTaken(s.named, d); text != "" {
 			entries = append(entries, Entry{
-				Kind: events.KindDecisionMade, Subject: d.Decision, Text: text,
-				Remedy: &problem.Remedy{Text: "see what led to it", Action: problem.Explain, Subject: d.Decision},
+				Kind:    events.KindDecisionMade,
+				Subject: d.Decision,
+				Text:    text,
+				Remedy:  &problem.Remedy{Text: "see what led to it", Action: problem.Explain, Subject: d.Decision},
 			})
 		}
 		s.named = nil

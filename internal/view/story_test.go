@@ -121,8 +121,10 @@ func fill(v reflect.Value) {
 // Words are those a person would use: their order, their units, the decimals
 // that matter.
 func TestStory(t *testing.T) {
-	point := definition.Point{"ec": definition.Number(0.34), "salt": definition.Number(1.1), "kind": definition.Category("LiPF6")}
-	other := definition.Point{"ec": definition.Number(0.4), "salt": definition.Number(1.1), "kind": definition.Category("LiPF6")}
+	point := definition.Point{"ec": definition.Number(0.34), "salt": definition.Number(1.1),
+		"kind": definition.Category("LiPF6")}
+	other := definition.Point{"ec": definition.Number(0.4), "salt": definition.Number(1.1),
+		"kind": definition.Category("LiPF6")}
 	salt := definition.Point{"salt": definition.Number(1)}
 	story := NewStory(salty)
 	for _, test := range []struct {

@@ -115,7 +115,7 @@ type Showing struct {
 	Now time.Time
 }
 
-// Write writes the suggestion for whoever runs the experiments.
+// Write writes the suggestion for the person who runs the experiments.
 func (s *Suggestion) Write(w io.Writer, by Showing) error {
 	p := &page{w: w}
 	for i := range s.Questions {

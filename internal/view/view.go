@@ -1,13 +1,13 @@
-// Package view is what a page or a command shows about a campaign: the story of its
-// events, how it stands, a decision and what led to it, a question, a suggestion, a
-// prediction, its result, and the methods there are.
+// Package view holds what a page or a command shows about a campaign: the story of
+// its events, its status, a decision and what led to it, a question, a suggestion,
+// a prediction, its result, and the methods.
 //
 // Each is a struct of data, made from the log or from [engine.Core], that can be
-// written as JSON; the words for it are made of the data, apart from it. The command
-// line, the report and whatever serves the web show the same.
+// written as JSON; the text is made from that data, in separate functions. The
+// command line, the report and a web server show the same.
 //
-// A page knows what a person can do about what it shows, not how: that is a
-// [problem.Remedy], and the command line makes a command of it, a browser a button.
+// A view knows what a person can do, not how to do it: that is a [problem.Remedy],
+// which the command line turns into a command and a browser into a button.
 package view
 
 import (

@@ -28,7 +28,11 @@ const (
 // nothing does. It takes time and memory in proportion to the file.
 func outOfBounds(data []byte) *Fault {
 	if len(data) > MaxSize {
-		return &Fault{Message: fmt.Sprintf("the file has more than %d MiB", MaxSize>>20), Remedy: "long lists of compositions go into a CSV file: instrument: {table: {file: …}}, or campaignd import"}
+		return &Fault{
+			Message: fmt.Sprintf("the file has more than %d MiB", MaxSize>>20),
+			Remedy: "long lists of compositions go into a CSV file: " +
+				"instrument: {table: {file: …}}, or campaignd import",
+		}
 	}
 	var (
 		open  []nest // what lies in each other at this place
@@ -98,11 +102,13 @@ func outOfBounds(data []byte) *Fault {
 				}
 			}
 			if top().keys++; top().keys > maxKeys {
-				return fault(fmt.Sprintf("this mapping has more than %d keys", maxKeys), "a campaign needs no more than a few dozen")
+				return fault(fmt.Sprintf("this mapping has more than %d keys", maxKeys),
+					"a campaign needs no more than a few dozen")
 			}
 		}
 		if len(open) > maxDepth || count > maxDepth {
-			return fault(fmt.Sprintf("lists and mappings lie more than %d deep in each other here", maxDepth), "a bracket may be missing, or doubled, before this place")
+			return fault(fmt.Sprintf("lists and mappings lie more than %d deep in each other here", maxDepth),
+				"a bracket may be missing, or doubled, before this place")
 		}
 		last = t
 	}

@@ -13,17 +13,17 @@ import (
 )
 
 // Decode decodes the node into the value that to points to, most often a struct with json
-// tags. It reports every fault, and to then holds what was without one. A value that the
-// tree does not mention stays as it is, so that to may hold defaults.
+// tags. It reports every fault; to then holds the values without a fault. Values that the
+// tree does not mention stay as they are, so that to may hold defaults.
 //
 // It is strict: an unknown key, a key without a value and a value of another type are
 // faults, and so is what breaks a constraint in a field's jsonschema tag: required, enum,
 // pattern, minLength, maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum,
-// minItems, maxItems, uniqueItems. Constraints of a list's items stand in the tag of the
+// minItems, maxItems, uniqueItems. Constraints on a list's items are in the tag of the
 // list. A type with an UnmarshalJSON or UnmarshalText of its own decodes itself, and its
 // error is the fault.
 //
-// A type that cannot be decoded, and a constraint that there is not, panic.
+// A type that cannot be decoded, or an unknown constraint, panics.
 func (n *Node) Decode(to any) []Fault {
 	v := reflect.ValueOf(to)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -83,7 +83,7 @@ func (d *decoder) pointer(n *Node, v reflect.Value) {
 	}
 }
 
-// byItself has a type decode itself that knows how; false where it does not.
+// byItself decodes a type that has a method for it; false where it has none.
 func (d *decoder) byItself(n *Node, v reflect.Value) bool {
 	to := v.Addr().Interface()
 	switch to.(type) {
@@ -228,7 +228,7 @@ func (d *decoder) structure(n *Node, v reflect.Value) {
 	for i, f := range fields {
 		names[i] = f.name
 	}
-	meant := map[string]bool{} // keys that were misspelt, and are not missing
+	meant := map[string]bool{} // keys that were misspelled, and are not missing
 	for _, key := range n.keys {
 		i := slices.Index(names, key)
 		if i < 0 {
@@ -298,8 +298,8 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// constraintsOf returns the constraints of a tag. They are separated by commas; one that
-// belongs to a constraint is written with a backslash.
+// constraintsOf returns the constraints of a tag. They are separated by commas; a comma
+// within a constraint is written with a backslash.
 func constraintsOf(tag string) []constraint {
 	var list []constraint
 	for _, word := range strings.Split(strings.ReplaceAll(tag, `\,`, "\x00"), ",") {
@@ -311,7 +311,7 @@ func constraintsOf(tag string) []constraint {
 	return list
 }
 
-// check holds a value without fault to the constraints of its field.
+// check checks a value without a fault against the constraints of its field.
 func (d *decoder) check(n *Node, f field) {
 	for _, c := range f.ofList {
 		if message, remedy := broken(n, c); message != "" {
@@ -377,7 +377,8 @@ func broken(n *Node, c constraint) (message, remedy string) {
 		}
 	case "maxItems":
 		if n.IsList() && len(n.Items) > c.count() {
-			return fmt.Sprintf("the list has %d entries", len(n.Items)), fmt.Sprintf("at most %d are possible", c.count())
+			return fmt.Sprintf("the list has %d entries", len(n.Items)),
+				fmt.Sprintf("at most %d are possible", c.count())
 		}
 	case "uniqueItems":
 		return twice(n)
@@ -388,7 +389,7 @@ func broken(n *Node, c constraint) (message, remedy string) {
 	return "", ""
 }
 
-// twice says which item of a list stands in it more than once.
+// twice says which item of a list occurs more than once.
 func twice(n *Node) (message, remedy string) {
 	seen := make(map[string]bool, len(n.Items))
 	for _, item := range n.Items {

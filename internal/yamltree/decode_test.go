@@ -45,7 +45,15 @@ type inner struct {
 func TestDecode(t *testing.T) {
 	count, half := uint8(7), 0.5
 	five := inner{Max: 5}
-	defaults := everything{Choice: "c", Whole: 2, Count: &count, Inner: &five, Real: &half, List: []string{"old", "older"}, Hidden: "h"}
+	defaults := everything{
+		Choice: "c",
+		Whole:  2,
+		Count:  &count,
+		Inner:  &five,
+		Real:   &half,
+		List:   []string{"old", "older"},
+		Hidden: "h",
+	}
 	got := defaults
 	faults := read(t, `
 unit: mS/cm
@@ -84,7 +92,7 @@ func (p *pace) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Law: every fault is reported at once, at its place, with what to do; of a misspelt key
+// Law: every fault is reported at once, at its place, with what to do; of a misspelled key
 // and a missing one only the first.
 func TestDecodeFaults(t *testing.T) {
 	text := `txt: abc
@@ -162,7 +170,8 @@ func TestDecodeAgreesWithSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scalars := []string{"a", "ab", "abc", "abcc", "''", "d", "true", "-2", "-1", "0", "1", "1e0", "2", "2.5", "3", "4", "200", "201", "1e-7"}
+	scalars := []string{"a", "ab", "abc", "abcc", "''", "d", "true", "-2", "-1", "0", "1", "1e0", "2",
+		"2.5", "3", "4", "200", "201", "1e-7"}
 	values := map[string][]string{
 		"list":    {"[]", "[a]", "[a, b]", "[a, a]", "[a, b, c]", "[1]", "a"},
 		"goals":   {"[]", "[ab]", "[c, ab]", "[ab, d]", "[c, c, c]", "[1]"},
@@ -213,7 +222,8 @@ func TestDecodeFaulty(t *testing.T) {
 	if len(faults) != 1 || len(further) != 0 || to.A != 7 || to.D != 2 {
 		t.Errorf("%v, further %v, %+v", faults, further, to)
 	}
-	if diff := cmp.Diff(map[string]any{"c": []any{nil, json.Number("1")}, "d": json.Number("2")}, root.Plain()); diff != "" {
+	if diff := cmp.Diff(map[string]any{"c": []any{nil, json.Number("1")}, "d": json.Number("2")},
+		root.Plain()); diff != "" {
 		t.Errorf("plain (-want +got):\n%s", diff)
 	}
 }

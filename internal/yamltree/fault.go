@@ -56,7 +56,7 @@ type Error struct {
 	lines []string
 }
 
-// lineBreaks makes one sign of each line break of YAML.
+// lineBreaks replaces each line break of YAML by a newline.
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // NewError returns the error that reports the given faults of a file.
@@ -121,8 +121,8 @@ func (e *Error) Error() string {
 // widest is how many characters of a line are shown.
 const widest = 160
 
-// excerpt returns the part of a line around a column, as it can be printed, and a
-// mark to stand below the column.
+// excerpt returns the printable part of a line around a column, and a mark to put
+// below the column.
 func excerpt(line string, column int) (text, mark string) {
 	runes := []rune(line)
 	from, to := 0, len(runes)

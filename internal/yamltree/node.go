@@ -14,18 +14,18 @@ import (
 // Path leads to a node: keys of mappings are strings, places in lists are ints.
 type Path = definition.Path
 
-// Place is where something stands in a file: line and column from 1, in characters.
-// The zero Place is nowhere.
+// Place is a place in a file: line and column from 1, in characters. The zero Place
+// is nowhere.
 type Place struct{ Line, Column int }
 
 // Node is a value of a tree: a mapping, a list or a scalar. Nodes are not changed once
 // they are made; [Node.With], [Node.Without] and [Node.WithItems] return copies.
 type Node struct {
-	// Path is where the node was written, or lay in the value that it was made of. It
-	// stays when the node becomes part of another tree.
+	// Path is where the node was written, or where it was in the value that it was
+	// made from. It stays when the node becomes part of another tree.
 	Path Path
-	// Place is that of the value, or of its key where the value is empty. What an
-	// alias or a merge brings has the place of the alias. It is zero for a node that a
+	// Place is that of the value, or of its key where the value is empty. Nodes from
+	// an alias or a merge have the place of the alias. It is zero for a node that a
 	// program made.
 	Place Place
 	// Key is the place of the key; zero in a list and for the root.
@@ -35,7 +35,7 @@ type Node struct {
 	Value any
 	// Items are those of a list.
 	Items []*Node
-	// Faulty says that the value could not be read, which was reported.
+	// Faulty says that the value could not be read; that fault was reported.
 	Faulty bool
 
 	kind   kind
@@ -76,8 +76,8 @@ func (n *Node) Field(key string) *Node {
 	return n.fields[key]
 }
 
-// Find follows a path and returns the last node on it, and the steps that lead
-// further than there are nodes.
+// Find follows a path and returns the last node on it, and the steps for which
+// there is no node.
 func (n *Node) Find(p Path) (last *Node, rest Path) {
 	for len(p) > 0 {
 		next := n.step(p[0])
@@ -89,8 +89,8 @@ func (n *Node) Find(p Path) (last *Node, rest Path) {
 	return n, p
 }
 
-// Written follows a path and returns the last node on it that stands in a file, and the
-// steps after it; nil where none does.
+// Written follows a path and returns the last node on it that is in a file, and the
+// steps after it; nil where none is.
 func (n *Node) Written(p Path) (last *Node, rest Path) {
 	rest = p
 	for n != nil {
@@ -118,9 +118,9 @@ func (n *Node) step(step any) *Node {
 	return nil
 }
 
-// Of returns a value as a tree that stands in no file: what encoding/json makes of it,
-// with keys in alphabetical order. The error is that of encoding/json.
-func Of(value any) (*Node, error) {
+// FromValue returns a value as a tree without a file: what encoding/json makes of it, with
+// keys in alphabetical order. The error is that of encoding/json.
+func FromValue(value any) (*Node, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,12 @@ func Of(value any) (*Node, error) {
 func of(p Path, plain any) *Node {
 	switch value := plain.(type) {
 	case map[string]any:
-		n := &Node{Path: p, kind: mappingKind, keys: slices.Sorted(maps.Keys(value)), fields: make(map[string]*Node, len(value))}
+		n := &Node{
+			Path:   p,
+			kind:   mappingKind,
+			keys:   slices.Sorted(maps.Keys(value)),
+			fields: make(map[string]*Node, len(value)),
+		}
 		for name, field := range value {
 			n.fields[name] = of(p.To(name), field)
 		}
@@ -152,13 +157,13 @@ func of(p Path, plain any) *Node {
 	return &Node{Path: p, Value: plain}
 }
 
-// Mapping returns a mapping without keys that stands in no file.
+// Mapping returns a mapping without keys and without a file.
 func Mapping() *Node { return &Node{kind: mappingKind} }
 
-// Text returns a text that stands in no file.
+// Text returns a text without a file.
 func Text(s string) *Node { return &Node{Value: s} }
 
-// Int returns a whole number that stands in no file.
+// Int returns a whole number without a file.
 func Int(k int) *Node { return &Node{Value: json.Number(strconv.Itoa(k))} }
 
 // With returns a copy of a mapping in which a key has the given value. Anything but a

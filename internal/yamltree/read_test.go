@@ -182,15 +182,16 @@ func TestFaults(t *testing.T) {
 	nested := "a0: &a0 [" + strings.Repeat("[", 90) + strings.Repeat("]", 90) + "]\n"
 	nested += "a1: " + strings.Repeat("[", 90) + "*a0" + strings.Repeat("]", 90) + "\n"
 	for text, want := range map[string][]string{
-		"":                           {"0:0 the file is empty; begin with a:"},
-		"# nothing":                  {"0:0 the file is empty; begin with a:"},
-		"- a":                        {"1:1 a test is a mapping (key: value), and this is a list; begin with a:"},
-		"7":                          {"1:1 a test is a mapping (key: value), and this is a number; begin with a:"},
-		"a: 1\n---\na: 2":            {"3:1 the file holds more than one document; describe one test in one file, without further --- lines"},
-		"a: [1":                      {"1:4 this is not YAML: sequence end token ']' not found"},
-		"a:\n\tb: 1":                 {"2:1 this is not YAML: a tab stands where the line is indented; indent with spaces"},
-		"a: 1\nb: 2\na: 3":           {`3:1 a: the key "a" stands here twice; it is on line 1 already; keep one of them`},
-		"a: *x\nb: .inf":             {"1:4 a: there is no anchor &x before this alias", "2:4 b: .inf is not a finite number; where there is no limit, leave the key out"},
+		"":                 {"0:0 the file is empty; begin with a:"},
+		"# nothing":        {"0:0 the file is empty; begin with a:"},
+		"- a":              {"1:1 a test is a mapping (key: value), and this is a list; begin with a:"},
+		"7":                {"1:1 a test is a mapping (key: value), and this is a number; begin with a:"},
+		"a: 1\n---\na: 2":  {"3:1 the file holds more than one document; describe one test in one file, without further --- lines"},
+		"a: [1":            {"1:4 this is not YAML: sequence end token ']' not found"},
+		"a:\n\tb: 1":       {"2:1 this is not YAML: a tab stands where the line is indented; indent with spaces"},
+		"a: 1\nb: 2\na: 3": {`3:1 a: the key "a" stands here twice; it is on line 1 already; keep one of them`},
+		"a: *x\nb: .inf": {"1:4 a: there is no anchor &x before this alias",
+			"2:4 b: .inf is not a finite number; where there is no limit, leave the key out"},
 		"a: &a [1, *a]":              {"1:11 a[1]: the alias *a stands inside its own anchor"},
 		"a: &a {<<: *a, b: 1}":       {"1:12 a: the alias *a stands inside its own anchor"},
 		"a: &a [.nan]\nb: *a\nc: *a": {"1:8 a[0]: .nan is not a finite number; where there is no limit, leave the key out"},
@@ -310,15 +311,17 @@ func TestLineBreaks(t *testing.T) {
 func TestComposition(t *testing.T) {
 	a := read(t, "policy: {next: lcb, seen: 1}\nlist: [1, 2]\n")
 	before, _ := json.Marshal(a.Plain())
-	made, err := Of(map[string]any{"budget": map[string]int{"experiments": 3}})
+	made, err := FromValue(map[string]any{"budget": map[string]int{"experiments": 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	policy := a.Field("policy").With("next", Text("logei")).Without("seen")
-	doc := made.With("policy", policy).With("list", a.Field("list").WithItems(a.Field("list").Items[1:])).With("n", Int(7))
+	doc := made.With("policy", policy).With("list",
+		a.Field("list").WithItems(a.Field("list").Items[1:])).With("n", Int(7))
 	after, _ := json.Marshal(a.Plain())
 	got, _ := json.Marshal(doc.Plain())
-	if want := `{"budget":{"experiments":3},"list":[2],"n":7,"policy":{"next":"logei"}}`; string(got) != want || string(before) != string(after) {
+	if want := `{"budget":{"experiments":3},"list":[2],"n":7,"policy":{"next":"logei"}}`; string(got) != want ||
+		string(before) != string(after) {
 		t.Errorf("%s, want %s; %s became %s", got, want, before, after)
 	}
 	if got, want := doc.Keys(), []string{"budget", "policy", "list", "n"}; !cmp.Equal(got, want) {
@@ -351,7 +354,8 @@ func TestComposition(t *testing.T) {
 // Law: no input makes the reader or the decoder panic; every fault has words and a place in
 // the file; its message is safe to print; and what was read without a fault is JSON.
 func FuzzRead(f *testing.F) {
-	for _, pattern := range []string{"../../examples/*.yaml", "../../examples/studies/*.yaml", "../campaignfile/testdata/*.yaml"} {
+	for _, pattern := range []string{"../../examples/*.yaml", "../../examples/studies/*.yaml",
+		"../campaignfile/testdata/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			f.Fatal(pattern, err)

@@ -81,5 +81,6 @@ func padded(text string) (value any, message, remedy string) {
 	if digits == "" {
 		digits = "0"
 	}
-	return nil, text + " may be a number or a name", fmt.Sprintf("write %s%s for the number, %q in quotes for the name", sign, digits, text)
+	return nil, text + " may be a number or a name", fmt.Sprintf("write %s%s for the number, %q in quotes for the name",
+		sign, digits, text)
 }

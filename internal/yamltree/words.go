@@ -140,7 +140,8 @@ func WrongForm(text string) string { return fmt.Sprintf("%q does not have the ri
 // Suggest is the remedy for an unknown name: the name that was probably meant, or all
 // that there are.
 func Suggest(name string, names []string) string {
-	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" }) // a name that was refused itself
+	// a name that was refused itself
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" })
 	if nearest := Nearest(name, names); nearest != "" {
 		return fmt.Sprintf("did you mean %q?", nearest)
 	}

@@ -1,15 +1,15 @@
-// Package yamltree reads YAML into a tree of nodes that know where they stand, and
-// reports what is wrong with it: every fault at once, each with its place, the line it
-// is in and a remedy.
+// Package yamltree reads YAML into a tree of nodes that know their place in the file,
+// and reports every fault at once, each with its place, the line it is in and a
+// remedy.
 //
 // Reading is within bounds (bounds.go) and strict: a key that stands twice, a tag, a
 // number that is not finite and text that could rewrite a terminal are faults. An alias
-// is written out, with the place of the alias; a merge (<<) brings the keys that a
-// mapping does not have itself, of several the first.
+// is replaced by its value, with the place of the alias; a merge (<<) adds the keys
+// that a mapping does not have itself, the first of several.
 //
 // A scalar without quotes is typed once, here (scalar.go): true, false and null, decimal
-// and other numbers, and text for all else, so that yes, on and dates are text. What is in
-// quotes is text always.
+// and other numbers, and text for everything else, so that yes, on and dates are text.
+// Quoted scalars are always text.
 //
 // [Node.Decode] decodes a tree, or a part of it, into a struct and holds it to the
 // constraints in its tags. Trees can be composed from parts of others: a node remembers
@@ -58,7 +58,8 @@ func Read(data []byte, format Format) (*Node, []Fault) {
 			continue
 		}
 		if body != nil {
-			r.fault(nil, placeOf(doc.Body), "the file holds more than one document", "describe one "+format.Subject+" in one file, without further --- lines")
+			r.fault(nil, placeOf(doc.Body), "the file holds more than one document",
+				"describe one "+format.Subject+" in one file, without further --- lines")
 			continue
 		}
 		body = doc.Body
@@ -72,7 +73,8 @@ func Read(data []byte, format Format) (*Node, []Fault) {
 	}
 	if !root.IsMapping() {
 		if !root.Faulty {
-			r.fault(nil, root.Place, format.Name+" is a mapping (key: value), and this is "+root.Describe(), format.Begin)
+			r.fault(nil, root.Place, format.Name+" is a mapping (key: value), and this is "+root.Describe(),
+				format.Begin)
 		}
 		return nil, r.faults
 	}
@@ -144,10 +146,14 @@ func (r *reader) count(p Path, where Place) bool {
 	case r.exceeded:
 	case len(p) > maxDepth:
 		r.exceeded = true
-		r.fault(p, where, fmt.Sprintf("lists and mappings lie more than %d deep in each other once aliases are written out", maxDepth), "write less of it with aliases")
+		r.fault(p, where,
+			fmt.Sprintf("lists and mappings lie more than %d deep in each other once aliases are written out",
+				maxDepth),
+			"write less of it with aliases")
 	case r.nodes > maxNodes && len(r.anchors) == 0:
 		r.exceeded = true
-		r.fault(p, where, fmt.Sprintf("the file holds more than %d values", maxNodes), "long lists of compositions go into a CSV file")
+		r.fault(p, where, fmt.Sprintf("the file holds more than %d values", maxNodes),
+			"long lists of compositions go into a CSV file")
 	case r.nodes > maxNodes:
 		r.exceeded = true
 		r.fault(p, where, "the file is too large once its aliases are written out", "write less of it with aliases")
@@ -206,7 +212,9 @@ func unprintable(what, text string) (message, remedy string) {
 	if offset < 0 {
 		return "", ""
 	}
-	return fmt.Sprintf("the %s holds a character that cannot be seen, U+%04X (%s)", what, c, plaintext.Name(c)), "remove it"
+	message = fmt.Sprintf("the %s holds a character that cannot be seen, U+%04X (%s)",
+		what, c, plaintext.Name(c))
+	return message, "remove it"
 }
 
 // alias returns what an anchor stands for, at the place of the alias.
@@ -265,7 +273,8 @@ func (r *reader) mapping(out *Node, entries []*ast.MappingValueNode) {
 		name := keyName(entry.Key)
 		at := out.Path.To(name)
 		if first, twice := out.fields[name]; twice {
-			r.fault(at, where, fmt.Sprintf("the key %q stands here twice", name), fmt.Sprintf("it is on line %d already; keep one of them", first.Key.Line))
+			r.fault(at, where, fmt.Sprintf("the key %q stands here twice", name),
+				fmt.Sprintf("it is on line %d already; keep one of them", first.Key.Line))
 			continue
 		}
 		field := &Node{Path: at, Place: where, Faulty: true}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
-	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
@@ -87,7 +86,7 @@ func (r lcb) width(m *objective.Model) (float64, error) {
 	case BetaFixed:
 		return r.beta, nil
 	case BetaGrowing:
-		return math.Sqrt(coexbo.Beta(m.GP().Dim(), len(m.Observations))), nil
+		return math.Sqrt(acquisition.GrowingBeta(m.GP().Dim(), len(m.Observations))), nil
 	}
 	gain, err := m.GP().InformationGain(lemmaNoise)
 	return acquisition.Beta(lemmaNorm, lemmaNoise, gain, lemmaDelta), err

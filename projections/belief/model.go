@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/num/choice"
+	"github.com/campaignd/campaignd/internal/num/confset"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -76,7 +76,7 @@ func (p *Projection) set(x *Expert, obj *objective.Model) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := choice.NewSet(evidence, obj.Kernel(), x.Fit.NormBound, choice.Margin(x.Fit.Confidence, evidence.Answers()), choice.DefaultJitter)
+	set, err := confset.NewSet(evidence, obj.Kernel(), x.Fit.NormBound, confset.Margin(x.Fit.Confidence, evidence.Answers()), confset.DefaultJitter)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (p *Projection) stated(expert string) (*Model, error) {
 				}
 			}
 		}
-		gaussian, err := choice.NewGaussian(mean, sd, choice.DefaultLimit)
+		gaussian, err := confset.NewGaussian(mean, sd, confset.DefaultLimit)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (p *Projection) feedback() string {
 
 // evidence returns what the expert has said over the unit cube, the last
 // answers alone where the definition sets a window.
-func (p *Projection) evidence(x *Expert) (choice.Evidence, *Model, error) {
+func (p *Projection) evidence(x *Expert) (confset.Evidence, *Model, error) {
 	m := &Model{Expert: x.Name, Labels: slices.Clone(x.Labels), Comparisons: slices.Clone(x.Comparisons)}
 	if w := p.needs.Window; w != nil {
 		m.Labels = m.Labels[max(0, len(m.Labels)-*w):]
@@ -138,7 +138,7 @@ func (p *Projection) evidence(x *Expert) (choice.Evidence, *Model, error) {
 	switch p.feedback() {
 	case FeedbackComparison, FeedbackRanking:
 		m.Labels = nil
-		var feedback choice.Feedback
+		var feedback confset.Feedback
 		for _, c := range m.Comparisons {
 			ranking, err := p.ranking(c)
 			if err != nil {
@@ -149,7 +149,7 @@ func (p *Projection) evidence(x *Expert) (choice.Evidence, *Model, error) {
 		return feedback, m, nil
 	}
 	m.Comparisons = nil
-	var labels choice.Labels
+	var labels confset.Labels
 	for _, l := range m.Labels {
 		u, err := p.space.Encode(l.Point)
 		if err != nil {
@@ -163,7 +163,7 @@ func (p *Projection) evidence(x *Expert) (choice.Evidence, *Model, error) {
 }
 
 // ranking is a comparison over the unit cube.
-func (p *Projection) ranking(c projections.Comparison) (r choice.Ranking, err error) {
+func (p *Projection) ranking(c projections.Comparison) (r confset.Ranking, err error) {
 	options := make([][]float64, len(c.Options))
 	for i, point := range c.Options {
 		if options[i], err = p.space.Encode(point); err != nil {
@@ -193,8 +193,8 @@ func (p *Projection) FitBelief(expert string, obj *objective.Model) (events.Beli
 	if x.Fit != nil {
 		fit = *x.Fit
 	}
-	rule := choice.NormRule{
-		MaxNorm: math.Inf(1), DoubleC: p.needs.DoubleConfidence, Jitter: choice.DefaultJitter,
+	rule := confset.NormRule{
+		MaxNorm: math.Inf(1), DoubleC: p.needs.DoubleConfidence, Jitter: confset.DefaultJitter,
 	}
 	if p.needs.MaxNorm != nil {
 		rule.MaxNorm = *p.needs.MaxNorm
@@ -203,11 +203,11 @@ func (p *Projection) FitBelief(expert string, obj *objective.Model) (events.Beli
 	if err != nil {
 		return events.BeliefFit{}, fmt.Errorf("the belief of %s: %w", expert, err)
 	}
-	fit.NormBound, fit.Confidence, err = choice.AdaptNorm(evidence, obj.Kernel(), fit.NormBound, fit.Confidence, rule)
+	fit.NormBound, fit.Confidence, err = confset.AdaptNorm(evidence, obj.Kernel(), fit.NormBound, fit.Confidence, rule)
 	if err != nil {
 		return events.BeliefFit{}, fmt.Errorf("the belief of %s: %w", expert, err)
 	}
-	mle, err := choice.MLE(evidence, obj.Kernel(), fit.NormBound, choice.DefaultJitter)
+	mle, err := confset.MLE(evidence, obj.Kernel(), fit.NormBound, confset.DefaultJitter)
 	if err != nil {
 		return events.BeliefFit{}, fmt.Errorf("the belief of %s: %w", expert, err)
 	}

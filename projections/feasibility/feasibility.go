@@ -32,9 +32,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/campaignd/campaignd/internal/num/dirichlet"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/num/pairgp"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -137,8 +137,8 @@ func hyper(d int) gp.Hyper {
 
 // observations turns outcomes into targets and noise variances of the log-odds.
 func observations(trials []trial) gp.Data {
-	_, seenVariance, seen := dirichlet.Label(true, dirichlet.DefaultAlphaEps)
-	_, otherVariance, other := dirichlet.Label(false, dirichlet.DefaultAlphaEps)
+	_, seenVariance, seen := pairgp.Label(true, pairgp.DefaultAlphaEps)
+	_, otherVariance, other := pairgp.Label(false, pairgp.DefaultAlphaEps)
 	var data gp.Data
 	for _, t := range trials {
 		target, variance := seen-other, seenVariance+otherVariance

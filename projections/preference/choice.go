@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/internal/num/copeland"
-	"github.com/campaignd/campaignd/internal/num/dirichlet"
+	"github.com/campaignd/campaignd/internal/num/pairgp"
 )
 
 // scored is how many compositions stand for the space: opponents where it is no
@@ -15,17 +15,17 @@ import (
 const scored = 256
 
 // comparisons are the expert's pairwise choices in the unit cube.
-func (m *Model) comparisons() []dirichlet.Comparison {
-	list := make([]dirichlet.Comparison, len(m.Winners))
+func (m *Model) comparisons() []pairgp.Comparison {
+	list := make([]pairgp.Comparison, len(m.Winners))
 	for i := range list {
-		list[i] = dirichlet.Comparison{Chosen: m.Winners[i], Other: m.Losers[i]}
+		list[i] = pairgp.Comparison{Chosen: m.Winners[i], Other: m.Losers[i]}
 	}
 	return list
 }
 
 // fitChoice fits the classifier of pairs and the two quadratures of its score.
 func (m *Model) fitChoice(ctx context.Context, last *events.PreferenceFit, seed uint64) (events.PreferenceFit, error) {
-	cfg := dirichlet.FitConfig{Seed: seed}
+	cfg := pairgp.FitConfig{Seed: seed}
 	stages := copeland.FitConfig{Spread: m.spread}
 	if last != nil {
 		warm := classifierHyper(*last)
@@ -33,11 +33,11 @@ func (m *Model) fitChoice(ctx context.Context, last *events.PreferenceFit, seed 
 		second := quadratureHyper(*last, m.spread)
 		stages.Warm = &second
 	}
-	first, err := dirichlet.Fit(ctx, m.comparisons(), cfg)
+	first, err := pairgp.Fit(ctx, m.comparisons(), cfg)
 	if err != nil {
 		return events.PreferenceFit{}, err
 	}
-	classifier, err := dirichlet.New(m.comparisons(), first.Hyper)
+	classifier, err := pairgp.New(m.comparisons(), first.Hyper)
 	if err != nil {
 		return events.PreferenceFit{}, err
 	}
@@ -57,8 +57,8 @@ func stageFit(h copeland.Hyper) *events.StageFit {
 	return &events.StageFit{Lengthscales: h.Lengthscales, OutputScale: h.OutputScale, Noise: h.Noise}
 }
 
-func classifierHyper(fit events.PreferenceFit) dirichlet.Hyper {
-	return dirichlet.Hyper{Lengthscales: fit.Lengthscales, OutputScale: fit.OutputScale, Mean: fit.Mean, AlphaEps: fit.AlphaEps}
+func classifierHyper(fit events.PreferenceFit) pairgp.Hyper {
+	return pairgp.Hyper{Lengthscales: fit.Lengthscales, OutputScale: fit.OutputScale, Mean: fit.Mean, AlphaEps: fit.AlphaEps}
 }
 
 func quadratureHyper(fit events.PreferenceFit, spread copeland.Spread) copeland.ModelHyper {
@@ -70,7 +70,7 @@ func quadratureHyper(fit events.PreferenceFit, spread copeland.Spread) copeland.
 
 // buildChoice builds the models of the choice form from the fit.
 func (m *Model) buildChoice() (err error) {
-	if m.Choice, err = dirichlet.New(m.comparisons(), classifierHyper(m.Fit)); err != nil {
+	if m.Choice, err = pairgp.New(m.comparisons(), classifierHyper(m.Fit)); err != nil {
 		return err
 	}
 	sample, err := m.sample()

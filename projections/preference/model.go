@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/internal/num/copeland"
-	"github.com/campaignd/campaignd/internal/num/dirichlet"
+	"github.com/campaignd/campaignd/internal/num/pairgp"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -32,7 +32,7 @@ type Model struct {
 	// it, in the choice form. Sample are compositions that stand for the space,
 	// Sampled their scores, and Scaling brings scores to the scale of a
 	// standardized objective.
-	Choice  *dirichlet.Model
+	Choice  *pairgp.Model
 	Score   *copeland.Model
 	Sample  [][]float64
 	Sampled []float64

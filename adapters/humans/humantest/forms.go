@@ -19,8 +19,8 @@ const answersOfAForm = 4
 // why is a comment.
 const why = "too viscous, even at 30 °C"
 
-// forms say for each form what a person answers to a question of it, a round of
-// different answers, and what the environment lacks for that.
+// forms holds, for each form of question, a person's answers, one after the
+// other and all different, and what the environment lacks to give them.
 var forms = map[events.Form]struct {
 	answers func(e Env, q humans.Question) [answersOfAForm]humans.Reply
 	lacks   func(e Env, q humans.Question) error
@@ -67,7 +67,8 @@ func named(e Env, q humans.Question) [answersOfAForm]humans.Reply {
 
 func lacksPoints(e Env, q humans.Question) error {
 	if e.Person != nil && len(e.allowed(q)) < 2 {
-		return errors.New("humantest: a pinpoint needs two different compositions that are Allowed among those of the Questions")
+		return errors.New("humantest: a pinpoint needs two different compositions " +
+			"that are Allowed among those of the Questions")
 	}
 	return nil
 }
@@ -77,8 +78,8 @@ func (e Env) answerTo(q humans.Question, k int) humans.Reply {
 	return forms[q.Form].answers(e, q)[k%answersOfAForm]
 }
 
-// best is an order that says only which of n options is the best. Of two that is
-// the whole order.
+// best is an order that says only which of n options is best. For two options
+// that is the whole order.
 func best(i, n int) []int {
 	if n == 2 {
 		return []int{i, 1 - i}
@@ -87,7 +88,7 @@ func best(i, n int) []int {
 }
 
 // allowed are the different compositions in the environment's questions that may
-// answer a pinpoint. [Examine] has seen to it that there are two at least.
+// answer a pinpoint. [Examine] has checked that there are at least two.
 func (e Env) allowed(q humans.Question) []definition.Point {
 	var list []definition.Point
 	add := func(p definition.Point) {
@@ -143,7 +144,8 @@ func comparison(ctx context.Context, s *session) error {
 	}
 	for first := range like.Options {
 		q := s.renamed(like)
-		if _, err := s.answered(ctx, q, humans.Reply{Answer: events.Answer{Order: best(first, len(like.Options))}}); err != nil {
+		if _, err := s.answered(ctx, q,
+			humans.Reply{Answer: events.Answer{Order: best(first, len(like.Options))}}); err != nil {
 			return err
 		}
 	}
@@ -173,7 +175,8 @@ func pinpoint(ctx context.Context, s *session) error {
 				return err
 			}
 			if a.Answer.Point != nil && allowed != nil && allowed(a.Answer.Point) != nil {
-				return fmt.Errorf("question %s: the composition %v is not allowed: %w", q.ID, a.Answer.Point, allowed(a.Answer.Point))
+				return fmt.Errorf("question %s: the composition %v is not allowed: %w",
+					q.ID, a.Answer.Point, allowed(a.Answer.Point))
 			}
 		}
 		return nil
@@ -206,7 +209,8 @@ func pinpoint(ctx context.Context, s *session) error {
 			select {
 			case <-told.Done():
 			case <-time.After(10 * time.Millisecond):
-				_ = s.env.Person.Answers(q, humans.Reply{Answer: events.Answer{Point: right}}) // once too often, after the last
+				// one answer too many, after the last
+				_ = s.env.Person.Answers(q, humans.Reply{Answer: events.Answer{Point: right}})
 			}
 		}
 	}()

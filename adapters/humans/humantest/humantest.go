@@ -21,10 +21,10 @@ import (
 type Env struct {
 	// Open returns the reviewer as a new process would see it. Required.
 	Open func() humans.Reviewer
-	// Questions are examples of questions the reviewer can be asked, to its
-	// expert, of every form it can put, at two different compositions at least. The
-	// suite gives them IDs of its own. Compositions in them that are allowed are
-	// what the person answers to a pinpoint.
+	// Questions are examples of questions to the reviewer's expert: every form that
+	// the reviewer can put, at two or more different compositions. The suite gives
+	// them IDs of its own. Compositions in them that are allowed are what the
+	// person answers to a pinpoint.
 	Questions []humans.Question
 	// Person answers; nil where the reviewer answers by itself.
 	Person Person
@@ -39,12 +39,12 @@ type Env struct {
 type Person interface {
 	// Sees waits until the question has been shown.
 	Sees(ctx context.Context, q humans.Question) error
-	// Answers enters an answer to the question, also one that is not shown any
-	// more: people are late.
+	// Answers enters an answer to the question, even if it is no longer shown:
+	// people are late.
 	Answers(q humans.Question, a humans.Reply) error
 }
 
-// Check is one law and how it is put to the test.
+// Check is one law and how it is tested.
 type Check struct {
 	// Name is short and stable: "late-answer".
 	Name string
@@ -66,17 +66,24 @@ func Checks() []Check {
 		{"same-at-once", "The same question from several goroutines gets one answer.", sameAtOnce},
 		{"side-by-side", "Questions that are open at once each get their own answer.", sideBySide},
 		{"context-over", "Ask with a context that is over is an error and no answer.", contextOver},
-		{"withdraw", "A withdrawn question returns promptly with the context's error and no answer, and can be asked again.", withdraw},
+		{"withdraw",
+			"A withdrawn question returns promptly with the context's error and no answer, and can be asked again.",
+			withdraw},
 		{"late-answer", "An answer that comes after the withdrawal answers no other question.", lateAnswer},
 		{"other-expert", "A question to someone else is an error.", otherExpert},
 		{"comparison", "A comparison gets an order of its options, of all or of the best.", comparison},
-		{"pinpoint", "A pinpointed composition is one that is allowed; the person is asked again for one that is not.", pinpoint},
-		{"examples", "Examples are as many as asked for, labelled accept or reject, balanced if asked, and repeatable.", examples},
-		{"comparisons", "Comparisons unasked are as many and as large as asked for, valid, and repeatable.", comparisons},
+		{"pinpoint",
+			"A pinpointed composition is one that is allowed; the person is asked again for one that is not.",
+			pinpoint},
+		{"examples",
+			"Examples are as many as asked for, labeled accept or reject, balanced if asked, and repeatable.",
+			examples},
+		{"comparisons", "Comparisons unasked are as many and as large as asked for, valid, and repeatable.",
+			comparisons},
 	}
 }
 
-// Result is what became of one check: a nil Err means that the law is kept, an
+// Result is the outcome of one check: a nil Err means that the law is kept, an
 // Err that wraps [ErrSkipped] that it does not apply.
 type Result struct {
 	Check Check
@@ -98,8 +105,8 @@ func Examine(ctx context.Context, env Env) ([]Result, error) {
 	return results, nil
 }
 
-// examine runs one check on a reviewer of its own, with a context that ends
-// whatever the check left open.
+// examine runs one check on a new reviewer, and then cancels what the check has
+// left open.
 func examine(ctx context.Context, env Env, n int, check Check) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -121,18 +121,21 @@ func (d *desk) Examples(ctx context.Context, n int, balanced bool) ([]humans.Exa
 		if d.fault == "whims" {
 			d.examples++
 		}
-		out = append(out, humans.Example{Point: definition.Point{"x": definition.Number(float64(k + d.examples))}, Label: label})
+		out = append(out, humans.Example{
+			Point: definition.Point{"x": definition.Number(float64(k + d.examples))},
+			Label: label,
+		})
 	}
 	return out, nil
 }
 
-func (d *desk) Comparisons(ctx context.Context, n, size int) ([]humans.Compared, error) {
+func (d *desk) Comparisons(ctx context.Context, n, size int) ([]humans.Ranking, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var out []humans.Compared
+	var out []humans.Ranking
 	switch d.fault {
 	case "small comparisons":
 		size--
@@ -140,7 +143,7 @@ func (d *desk) Comparisons(ctx context.Context, n, size int) ([]humans.Compared,
 		n--
 	}
 	for k := range n {
-		c := humans.Compared{Order: []int{size - 1, 0}}
+		c := humans.Ranking{Order: []int{size - 1, 0}}
 		switch d.fault {
 		case "invalid comparisons":
 			c.Order = []int{0, 0}
@@ -198,7 +201,8 @@ func questionsOfAllForms() []humans.Question {
 	}
 	compare := humans.Question{Campaign: "desk", Expert: "ada", Form: events.FormComparison}
 	for n := range 3 {
-		compare.Options = append(compare.Options, events.Option{Parameters: definition.Point{"x": definition.Number(float64(n))}})
+		compare.Options = append(compare.Options,
+			events.Option{Parameters: definition.Point{"x": definition.Number(float64(n))}})
 	}
 	return append(questions, compare, humans.Question{
 		Campaign: "desk", Expert: "ada", Form: events.FormPinpoint, Allowed: func(p definition.Point) error {

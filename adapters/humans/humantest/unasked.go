@@ -11,7 +11,7 @@ import (
 )
 
 func examples(ctx context.Context, s *session) error {
-	e, ok := s.reviewer.(humans.Exampler)
+	e, ok := s.reviewer.(humans.InitialLabeler)
 	if !ok {
 		return fmt.Errorf("%w: the expert names no examples unasked", ErrSkipped)
 	}
@@ -51,7 +51,7 @@ func examples(ctx context.Context, s *session) error {
 }
 
 func comparisons(ctx context.Context, s *session) error {
-	c, ok := s.reviewer.(humans.Comparer)
+	c, ok := s.reviewer.(humans.InitialComparer)
 	if !ok {
 		return fmt.Errorf("%w: the expert compares no examples unasked", ErrSkipped)
 	}

@@ -25,8 +25,8 @@ type Noise func(definition.Point) (float64, error)
 //
 //	σ²(x) = a·exp(−q(x)),
 //
-// with q as the model takes it (package reliability). A campaign that models no
-// utility has the defaults. Compositions are points of the unit cube, each
+// with q as the model takes it (package reliability). Where the campaign models no
+// utility, the defaults apply. Compositions are points of the unit cube, each
 // parameter scaled by its bounds, as in the model, so that the model's map is the
 // truth where it has the same anchors. The error wraps [ErrConfig]: the expert has
 // no anchors, or a parameter is no number.

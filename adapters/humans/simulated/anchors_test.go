@@ -20,7 +20,9 @@ import (
 
 // anchored is a campaign on Branin's function whose expert has two anchors near one
 // another, and its noise.
-func anchored(t *testing.T, change func(*definition.Campaign)) (definition.Expert, definition.Campaign, simulated.Noise) {
+func anchored(
+	t *testing.T, change func(*definition.Campaign),
+) (definition.Expert, definition.Campaign, simulated.Noise) {
 	t.Helper()
 	k, _ := tasks.Lookup("branin")
 	e := definition.Expert{Name: "ada", Channel: simulated.Choose(simulated.Settings{Anchored: true, Task: "branin"}),
@@ -46,7 +48,8 @@ func TestNoiseIsTheModels(t *testing.T) {
 		cfg     reliability.Config
 	}{
 		"by default": {definition.Utility{}, reliability.Config{Level: 1, Strength: 4}},
-		"as set":     {definition.Utility{Noise: &level, Strength: &strength}, reliability.Config{Level: 25, Strength: 2}},
+		"as set": {definition.Utility{Noise: &level, Strength: &strength},
+			reliability.Config{Level: 25, Strength: 2}},
 		"as printed": {definition.Utility{Paper: true}, reliability.Config{Level: 1, Paper: true, Lower: 1, Upper: 2}},
 	} {
 		e, def, noise := anchored(t, func(def *definition.Campaign) { def.Model.Utility = c.utility })
@@ -78,7 +81,7 @@ func TestNoiseIsTheModels(t *testing.T) {
 	}
 }
 
-// Of two values f and f' of a minimised objective the lesser is preferred with
+// Of two values f and f' of a minimized objective the lesser is preferred with
 // probability Φ((f' − f)/√(σ² + σ'²)), σ² and σ'² being the noise at either: near an
 // anchor nearly always, far from all by chance. Who is adverse takes the other side.
 func TestAnchoredChoices(t *testing.T) {
@@ -111,7 +114,8 @@ func TestAnchoredChoices(t *testing.T) {
 				variance += s
 			}
 			want := math.Erfc(-accuracy*difference/math.Sqrt(2*variance)) / 2
-			within(t, fmt.Sprintf("%v, accuracy %g", pair, accuracy), orders(t, r, "branin", n, points...)["AB"], n, want)
+			within(t, fmt.Sprintf("%v, accuracy %g", pair, accuracy),
+				orders(t, r, "branin", n, points...)["AB"], n, want)
 		}
 	}
 }
@@ -125,12 +129,16 @@ func TestAnchoredRefuses(t *testing.T) {
 		},
 		"anchor 2": func(e *definition.Expert, _ *definition.Campaign) { delete(e.Anchors[1], "x2") },
 		"x1 is no number": func(_ *definition.Expert, def *definition.Campaign) {
-			def.Parameters[0] = definition.Parameter{Name: "x1", Categories: []definition.CategoryDef{{Name: "a"}, {Name: "b"}}}
+			def.Parameters[0] = definition.Parameter{
+				Name:       "x1",
+				Categories: []definition.CategoryDef{{Name: "a"}, {Name: "b"}},
+			}
 		},
 	} {
 		e, def, _ := anchored(t, nil)
 		change(&e, &def)
-		if _, err := simulated.New(e, def, nil); !errors.Is(err, simulated.ErrConfig) || !strings.Contains(err.Error(), want) {
+		if _, err := simulated.New(e, def, nil); !errors.Is(err, simulated.ErrConfig) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

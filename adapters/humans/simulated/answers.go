@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// ErrPinpoint is wrapped by the error of a question for a composition where
-// none of the space may be measured.
+// ErrPinpoint is wrapped by the error of a pinpoint question where no
+// composition of the space may be measured.
 var ErrPinpoint = errors.New("there is no composition to pinpoint")
 
 // forms say how the expert answers a question of each form.
@@ -106,14 +106,16 @@ func (r *Reviewer) liking(purpose, id string, p definition.Point) (float64, erro
 	return value, err
 }
 
-// maxPinpoint is how many compositions an expert thinks of before they settle
-// for the best of them.
+// maxPinpoint is how many compositions an expert considers before taking the
+// best of them.
 const maxPinpoint = 20_000
 
-// pinpoint draws a composition from the belief: random compositions, the first
-// that the expert accepts. An expert who accepts none of very many names the one
-// they would accept most readily.
-func (r *Reviewer) pinpoint(ctx context.Context, id string, allowed func(definition.Point) error) (definition.Point, error) {
+// pinpoint draws a composition from the belief: it draws random compositions
+// until the expert accepts one. If the expert accepts none of maxPinpoint, it is
+// the one most likely to be accepted.
+func (r *Reviewer) pinpoint(
+	ctx context.Context, id string, allowed func(definition.Point) error,
+) (definition.Point, error) {
 	var best definition.Point
 	least := math.Inf(1)
 	for drawn := 0; drawn < maxPinpoint; drawn += chunk {

@@ -19,7 +19,9 @@ const Name = "simulated"
 var Channel = humans.Channel{
 	Name:     Name,
 	Settings: func() definition.Settings { return new(Settings) },
-	Open: func(_ context.Context, e definition.Expert, def definition.Campaign, env humans.Environment) (humans.Reviewer, error) {
+	Open: func(
+		_ context.Context, e definition.Expert, def definition.Campaign, env humans.Environment,
+	) (humans.Reviewer, error) {
 		return New(e, def, env.Sample)
 	},
 }
@@ -88,7 +90,8 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 	}
 	switch {
 	case s.Anchored && s.ChoiceNoise != nil:
-		report(here.To("anchored"), "choice_noise already says how noisy comparisons are", "keep one of anchored and choice_noise")
+		report(here.To("anchored"), "choice_noise already says how noisy comparisons are",
+			"keep one of anchored and choice_noise")
 	case s.Anchored && len(e.Anchors) == 0:
 		report(here.To("anchored"), e.Name+" has no anchors to be reliable at", "add anchors, or remove anchored")
 	}

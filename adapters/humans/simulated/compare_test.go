@@ -102,7 +102,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// With noise on the objective, the lesser of two values f and f' of a minimised
+// With noise on the objective, the lesser of two values f and f' of a minimized
 // one is preferred with probability Φ((f' − f)/(σ√2)), and without noise always.
 // Who is adverse or wants the opposite takes the other side.
 func TestChoiceNoise(t *testing.T) {
@@ -152,7 +152,7 @@ func TestGoalOfComparisons(t *testing.T) {
 		t.Fatal(err)
 	}
 	if counts := orders(t, r, "branin", 20, points...); counts["CBA"] != 20 {
-		t.Errorf("from the worst to the best of a minimised task: %v", counts)
+		t.Errorf("from the worst to the best of a minimized task: %v", counts)
 	}
 }
 
@@ -267,7 +267,8 @@ func TestAnswersAreFunctionsOfTheQuestion(t *testing.T) {
 	points, _ := places()
 	cfg := simulated.Settings{Accuracy: ptr(0.0)}
 	ask := func(seed uint64, expert string, q humans.Question) humans.Reply {
-		r, err := simulated.New(definition.Expert{Name: expert, Channel: simulated.Choose(cfg)}, defined("branin", seed), uniform("branin"))
+		r, err := simulated.New(definition.Expert{Name: expert, Channel: simulated.Choose(cfg)},
+			defined("branin", seed), uniform("branin"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +302,8 @@ func TestAnswersAreFunctionsOfTheQuestion(t *testing.T) {
 			t.Fatalf("pinpoint %d: %v, then %v", i, p, again)
 		}
 		for what, a := range map[string]humans.Reply{
-			"seed": ask(2, "ada", pinpoint("branin", i)), "expert": ask(1, "bea", pinpoint("branin", i)), "id": ask(1, "ada", pinpoint("branin", n+i)),
+			"seed": ask(2, "ada", pinpoint("branin", i)), "expert": ask(1, "bea", pinpoint("branin", i)), "id": ask(1,
+				"ada", pinpoint("branin", n+i)),
 		} {
 			if a.Equal(p) {
 				t.Errorf("another %s gave the same composition", what)

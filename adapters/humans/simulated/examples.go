@@ -24,7 +24,7 @@ const (
 	chunk      = 256
 )
 
-// Examples implements humans.Exampler. Balanced examples are the first of a
+// Examples implements humans.InitialLabeler. Balanced examples are the first of a
 // sequence of random compositions to get each label; they are given in the
 // order they were drawn. The expert is never unsure of an example.
 func (r *Reviewer) Examples(ctx context.Context, n int, balanced bool) ([]humans.Example, error) {
@@ -35,7 +35,8 @@ func (r *Reviewer) Examples(ctx context.Context, n int, balanced bool) ([]humans
 			return nil, err
 		}
 		if drawn >= maxSampled {
-			return nil, fmt.Errorf("%w: of %d random compositions expert %s labelled too few as wanted (missing: %d to accept, %d to reject); set balanced: false",
+			return nil, fmt.Errorf("%w: of %d random compositions expert %s labeled too few as wanted "+
+				"(missing: %d to accept, %d to reject); set balanced: false",
 				ErrExamples, drawn, r.name, want[events.LabelAccept], want[events.LabelReject])
 		}
 		points := r.sample(chunk, r.word("sample", fmt.Sprint(drawn/chunk)))
@@ -59,13 +60,13 @@ func (r *Reviewer) Examples(ctx context.Context, n int, balanced bool) ([]humans
 	return examples, ctx.Err()
 }
 
-// Comparisons implements humans.Comparer. The expert is never unsure of an
+// Comparisons implements humans.InitialComparer. The expert is never unsure of an
 // example. It panics if size is less than 2.
-func (r *Reviewer) Comparisons(ctx context.Context, n, size int) ([]humans.Compared, error) {
+func (r *Reviewer) Comparisons(ctx context.Context, n, size int) ([]humans.Ranking, error) {
 	if size < 2 {
 		panic(fmt.Sprintf("simulated: a comparison of %d compositions", size))
 	}
-	compared := make([]humans.Compared, 0, max(n, 0))
+	compared := make([]humans.Ranking, 0, max(n, 0))
 	drawn := 0
 	var pool []definition.Point
 	next := func() (p definition.Point, err error) {
@@ -88,7 +89,7 @@ func (r *Reviewer) Comparisons(ctx context.Context, n, size int) ([]humans.Compa
 			if err != nil {
 				return nil, err
 			}
-			// To compare a composition with itself teaches nothing, but a short list
+			// Comparing a composition with itself teaches nothing, but a short list
 			// may have no other.
 			same := func(other definition.Point) bool { return maps.Equal(p, other) }
 			if slices.ContainsFunc(points, same) && repeats < chunk {
@@ -101,7 +102,7 @@ func (r *Reviewer) Comparisons(ctx context.Context, n, size int) ([]humans.Compa
 		if err != nil {
 			return nil, fmt.Errorf("simulated expert %s: %w", r.name, err)
 		}
-		compared = append(compared, humans.Compared{Points: points, Order: order})
+		compared = append(compared, humans.Ranking{Points: points, Order: order})
 	}
 	return compared, ctx.Err()
 }

@@ -14,7 +14,7 @@
 //
 // Every answer is a function of the campaign's seed, the expert's name, the
 // question's ID and the compositions: asking again, in any order and from any
-// process, gives the same answer. Only latency is up to a clock.
+// process, gives the same answer. Only the latency depends on a clock.
 package simulated
 
 import (
@@ -38,16 +38,16 @@ const DefaultAccuracy = 1
 // ErrConfig is wrapped by the errors of [New], [Knowing] and [NoiseOf].
 var ErrConfig = errors.New("the simulated expert cannot be set up")
 
-// Reviewer is a simulated expert. It is also a [humans.Exampler] and a
-// [humans.Comparer]. Nothing in it changes, so that its methods are safe for
-// concurrent use.
+// Reviewer is a simulated expert. It is also a [humans.InitialLabeler] and a
+// [humans.InitialComparer]. It is immutable, so its methods are safe for concurrent
+// use.
 type Reviewer struct {
 	name string
 	cfg  Settings
-	// accuracy is a for ranks in the sense of what is known: its sign is turned
-	// where the campaign wants the opposite.
+	// accuracy is a, for ranks by the expert's own goal: its sign is reversed
+	// where the campaign has the opposite goal.
 	accuracy float64
-	// upward is whether greater values of the objective are better to the expert.
+	// upward reports whether the expert prefers greater values of the objective.
 	upward bool
 	knows  Knowledge
 	// parameters in the order in which compositions are hashed.
@@ -62,8 +62,7 @@ type Knowledge struct {
 	// Value is the noiseless objective at a composition, in the objective's unit. It
 	// is safe for concurrent use.
 	Value func(definition.Point) (float64, error)
-	// Best and Worst are its extremes over the space, in the sense of Goal, which is
-	// events.Maximize or events.Minimize.
+	// Best and Worst are its extremes over the space according to Goal.
 	Best, Worst float64
 	Goal        string
 }
@@ -84,20 +83,22 @@ func (k Knowledge) Rank(p definition.Point) (float64, error) {
 // New returns the simulated expert that e describes, for the campaign def: one who
 // knows the test problem that e names, or else that of the simulated instrument.
 //
-// sample returns n compositions of the campaign's space at random, the same
-// ones for equal arguments: the expert gives examples of them, and pinpoints
-// one.
+// sample returns n random compositions of the campaign's space, the same for
+// equal arguments: examples and pinpoints are drawn from them.
 //
-// An expert wants what the campaign wants: where its goal is the opposite of
-// the task's, so is the expert's ranking.
-func New(e definition.Expert, def definition.Campaign, sample func(n int, seed uint64) []definition.Point) (*Reviewer, error) {
+// An expert wants what the campaign wants: if the campaign's goal is the
+// opposite of the task's, the expert's ranking is reversed.
+func New(
+	e definition.Expert, def definition.Campaign, sample func(n int, seed uint64) []definition.Point,
+) (*Reviewer, error) {
 	settings, err := settingsOf(e)
 	if err != nil {
 		return nil, err
 	}
 	name := cmp.Or(settings.Task, measured(&def))
 	if name == "" {
-		return nil, fault(e, "say which task it knows, since no simulated instrument does; the tasks are %v", tasks.Names())
+		return nil, fault(e, "say which task it knows, since no simulated instrument does; the tasks are %v",
+			tasks.Names())
 	}
 	task, ok := tasks.Lookup(name)
 	if !ok {
@@ -109,7 +110,8 @@ func New(e definition.Expert, def definition.Campaign, sample func(n int, seed u
 	}
 	for _, p := range task.Parameters {
 		if q, ok := have[p.Name]; !ok || q.Unit != p.Unit || len(have) != len(task.Parameters) {
-			return nil, fault(e, "the task %s has other parameters than the campaign, or other units (%s in %q)", name, p.Name, p.Unit)
+			return nil, fault(e, "the task %s has other parameters than the campaign, or other units (%s in %q)",
+				name, p.Name, p.Unit)
 		}
 	}
 	ordered := def
@@ -117,12 +119,19 @@ func New(e definition.Expert, def definition.Campaign, sample func(n int, seed u
 	for _, p := range task.Parameters {
 		ordered.Parameters = append(ordered.Parameters, have[p.Name])
 	}
-	return Knowing(e, ordered, Knowledge{Value: task.Value, Best: task.Best.Value, Worst: task.Worst.Value, Goal: task.Objective.Goal}, sample)
+	return Knowing(e, ordered, Knowledge{
+		Value: task.Value,
+		Best:  task.Best.Value,
+		Worst: task.Worst.Value,
+		Goal:  task.Objective.Goal,
+	}, sample)
 }
 
-// Knowing returns the simulated expert that e describes, who knows what is given
-// instead of a test problem; sample is that of [New].
-func Knowing(e definition.Expert, def definition.Campaign, knows Knowledge, sample func(n int, seed uint64) []definition.Point) (*Reviewer, error) {
+// Knowing returns the simulated expert that e describes, who knows the given
+// truth instead of a test problem. sample is as in [New].
+func Knowing(
+	e definition.Expert, def definition.Campaign, knows Knowledge, sample func(n int, seed uint64) []definition.Point,
+) (*Reviewer, error) {
 	settings, err := settingsOf(e)
 	if err != nil {
 		return nil, err
@@ -218,7 +227,7 @@ func (r *Reviewer) draw(purpose, id string, points ...definition.Point) float64 
 	return float64(r.word(purpose, id, points...)>>11) / (1 << 53)
 }
 
-// open is draw without 0, for inverse distribution functions.
+// open is draw, but never 0, for inverse distribution functions.
 func (r *Reviewer) open(purpose, id string, points ...definition.Point) float64 {
 	return (float64(r.word(purpose, id, points...)>>12) + 0.5) / (1 << 52)
 }

@@ -49,7 +49,8 @@ func uniform(task string) func(n int, seed uint64) []definition.Point {
 
 func reviewer(t testing.TB, task string, seed uint64, cfg simulated.Settings) *simulated.Reviewer {
 	t.Helper()
-	r, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(cfg)}, defined(task, seed), uniform(task))
+	r, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(cfg)},
+		defined(task, seed), uniform(task))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func question(task string, n int, p definition.Point) humans.Question {
 }
 
 // The share of rejections is S(aρ), and that of "can't tell" as asked for.
-func TestLabeller(t *testing.T) {
+func TestLabeler(t *testing.T) {
 	const task, n = "branin", 3000
 	k, _ := tasks.Lookup(task)
 	middle := k.Point([]float64{2, 10})
@@ -140,13 +141,17 @@ func TestAnswerIsAFunctionOfTheQuestion(t *testing.T) {
 func TestGoal(t *testing.T) {
 	def := defined("branin", 1)
 	def.Objective.Goal = definition.Maximize
-	r, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(simulated.Settings{Accuracy: ptr(50.0)})}, def, nil)
+	r, err := simulated.New(definition.Expert{
+		Name:    "ada",
+		Channel: simulated.Choose(simulated.Settings{Accuracy: ptr(50.0)}),
+	}, def, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	k, _ := tasks.Lookup("branin")
-	if a, err := r.Ask(t.Context(), question("branin", 1, k.Point(k.Best.At))); err != nil || a.Answer.Label != events.LabelReject {
-		t.Errorf("the least value of a maximised task: %v, %v", a, err)
+	if a, err := r.Ask(t.Context(), question("branin", 1, k.Point(k.Best.At))); err != nil ||
+		a.Answer.Label != events.LabelReject {
+		t.Errorf("the least value of a maximized task: %v, %v", a, err)
 	}
 }
 
@@ -159,7 +164,8 @@ func TestExamples(t *testing.T) {
 		accepted int // −1: any
 	}{{10, true, 5}, {7, true, 3}, {0, true, 0}, {10, false, -1}} {
 		get := func() []humans.Example {
-			e, err := reviewer(t, "ackley4", 1, simulated.Settings{UnsureRate: 1}).Examples(t.Context(), c.n, c.balanced)
+			e, err := reviewer(t, "ackley4", 1,
+				simulated.Settings{UnsureRate: 1}).Examples(t.Context(), c.n, c.balanced)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +187,10 @@ func TestExamples(t *testing.T) {
 	}
 	// An expert who never accepts cannot give balanced examples, and says so.
 	r := reviewer(t, "branin", 1, simulated.Settings{Accuracy: ptr(1e6)})
-	r2, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(simulated.Settings{Accuracy: ptr(1e6)})},
+	r2, err := simulated.New(definition.Expert{
+		Name:    "ada",
+		Channel: simulated.Choose(simulated.Settings{Accuracy: ptr(1e6)}),
+	},
 		defined("branin", 1), func(int, uint64) []definition.Point {
 			k, _ := tasks.Lookup("branin")
 			return []definition.Point{k.Point(k.Worst.At)}
@@ -224,7 +233,10 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
-	if _, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(simulated.Settings{Task: "branin"})}, rows, nil); err != nil {
+	if _, err := simulated.New(definition.Expert{
+		Name:    "ada",
+		Channel: simulated.Choose(simulated.Settings{Task: "branin"}),
+	}, rows, nil); err != nil {
 		t.Errorf("a task of its own beside a table: %v", err)
 	}
 	r := reviewer(t, "branin", 1, simulated.Settings{})
@@ -246,7 +258,8 @@ func TestSuite(t *testing.T) {
 				Open: func() humans.Reviewer { return reviewer(t, "branin", 1, cfg) },
 				Questions: []humans.Question{
 					question("branin", 0, k.Point(k.Best.At)), question("branin", 0, k.Point(k.Worst.At)),
-					comparison("branin", 0, k.Point(k.Best.At), k.Point(k.Worst.At), k.Point([]float64{2, 10})), pinpoint("branin", 0),
+					comparison("branin", 0, k.Point(k.Best.At), k.Point(k.Worst.At), k.Point([]float64{2, 10})),
+					pinpoint("branin", 0),
 				},
 			})
 		})

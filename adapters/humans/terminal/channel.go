@@ -14,7 +14,9 @@ const Name = "terminal"
 var Channel = humans.Channel{
 	Name:     Name,
 	Settings: func() definition.Settings { return new(Settings) },
-	Open: func(_ context.Context, e definition.Expert, _ definition.Campaign, env humans.Environment) (humans.Reviewer, error) {
+	Open: func(
+		_ context.Context, e definition.Expert, _ definition.Campaign, env humans.Environment,
+	) (humans.Reviewer, error) {
 		return New(e.Name, env.Prompter, env.Now), nil
 	},
 	Person: true,

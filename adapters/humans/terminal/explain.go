@@ -61,14 +61,17 @@ func attributions(a events.Attributions, q humans.Question, width int) []string 
 	}
 	if lines != nil {
 		lines = append(console.Wrap("what each parameter adds, in standard deviations of "+q.Objective.Name+
-			" with + for better: to the bound (how good it may be), the mean, and the sd (how little is known)", width), lines...)
+			" with + for better: to the bound (how good it may be), the mean, "+
+			"and the sd (how little is known)", width), lines...)
 	}
 	return append(lines, console.Wrap(strongest(a, q), width)...)
 }
 
 // bars writes the Shapley values at one option, a parameter a line; nothing where
 // there are none.
-func bars(option string, columns []*events.Shapley, wide, bar int, greatest float64, shortened func(string) string) []string {
+func bars(
+	option string, columns []*events.Shapley, wide, bar int, greatest float64, shortened func(string) string,
+) []string {
 	line := func(name string, cell func(*events.Shapley) string) string {
 		text := fmt.Sprintf("%-*s", wide+2, name)
 		for _, s := range columns {
@@ -175,7 +178,8 @@ func best(p events.Plane, q humans.Question) string {
 		return ""
 	}
 	rest := ""
-	if i := slices.IndexFunc(q.Options, func(o events.Option) bool { return o.Candidate == p.Candidate }); i >= 0 && len(q.Parameters) > 2 {
+	if i := slices.IndexFunc(q.Options,
+		func(o events.Option) bool { return o.Candidate == p.Candidate }); i >= 0 && len(q.Parameters) > 2 {
 		rest = " with the rest as in " + humans.OptionName(i)
 	}
 	at := func(name string, x float64) string {

@@ -17,17 +17,21 @@ import (
 // written out; what it refuses it repeats or explains.
 func FuzzAnswerLines(f *testing.F) {
 	for _, line := range []string{
-		"a", "r too viscous", "w", "won't: smells", "? never seen", "can't tell", "A", "B > A: less viscous", "b a c", "1.1 EC", "lipf6=1.1 solvent=EC: as last year",
-		"ok", "OK: why not", "ok,", "lipf6=9 solvent=EC:DMC", "lipf6=", "=", ":", "", " ", "lipf6=1e999 solvent=EC", "\x00", "\xff", "ok\u2028", "İ", "K", "? never seen \u2003",
+		"a", "r too viscous", "w", "won't: smells", "? never seen", "can't tell", "A",
+		"B > A: less viscous", "b a c", "1.1 EC", "lipf6=1.1 solvent=EC: as last year",
+		"ok", "OK: why not", "ok,", "lipf6=9 solvent=EC:DMC", "lipf6=", "=", ":", "", " ",
+		"lipf6=1e999 solvent=EC", "\x00", "\xff", "ok\u2028", "İ", "K", "? never seen \u2003",
 	} {
 		f.Add(line, 2)
 	}
 	lo, hi := 0.0, 2.0
 	parameters := []definition.Parameter{
-		{Name: "lipf6", Unit: "mol/kg", Min: &lo, Max: &hi}, {Name: "solvent", Categories: []definition.CategoryDef{{Name: "EC"}, {Name: "EC:DMC"}}},
+		{Name: "lipf6", Unit: "mol/kg", Min: &lo, Max: &hi}, {Name: "solvent",
+			Categories: []definition.CategoryDef{{Name: "EC"}, {Name: "EC:DMC"}}},
 		{Name: "t", Values: []float64{25, 35}},
 	}
-	suggested := definition.Point{"lipf6": definition.Number(1), "solvent": definition.Category("EC"), "t": definition.Number(25)}
+	suggested := definition.Point{"lipf6": definition.Number(1), "solvent": definition.Category("EC"),
+		"t": definition.Number(25)}
 	errBeyond := errors.New("lipf6 must be at most 2 mol/kg")
 	allowed := func(p definition.Point) error {
 		if x, _ := p["lipf6"].Float(); !(x >= lo && x <= hi) {
@@ -39,8 +43,18 @@ func FuzzAnswerLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string, n int) {
 		n = 2 + (n%7+7)%7
 		shown := events.Option{Parameters: suggested}
-		label := humans.Question{Expert: "ada", Parameters: parameters, Form: events.FormLabel, Options: []events.Option{shown}}
-		comparison := humans.Question{Expert: "ada", Parameters: parameters, Form: events.FormComparison, Options: make([]events.Option, n)}
+		label := humans.Question{
+			Expert:     "ada",
+			Parameters: parameters,
+			Form:       events.FormLabel,
+			Options:    []events.Option{shown},
+		}
+		comparison := humans.Question{
+			Expert:     "ada",
+			Parameters: parameters,
+			Form:       events.FormComparison,
+			Options:    make([]events.Option, n),
+		}
 		pinpoint := humans.Question{Expert: "ada", Parameters: parameters, Form: events.FormPinpoint, Allowed: allowed}
 		suggestion := pinpoint
 		suggestion.Suggestion = &shown

@@ -79,5 +79,7 @@ func parseLabel(_ humans.Question, line string) (humans.Reply, error) {
 		reply.Comment = strings.TrimSpace(comment)
 		return reply, nil
 	}
-	return humans.Reply{}, fmt.Errorf("%q is not an answer: begin with a (accept), r (reject), w (won't) or ? (can't tell)", line)
+	return humans.Reply{}, fmt.Errorf("%q is not an answer: "+
+		"begin with a (accept), r (reject), w (won't) or ? (can't tell)",
+		line)
 }

@@ -18,13 +18,16 @@ func showPinpoint(f *console.Form, q humans.Question) {
 	ranges := make([]string, len(q.Parameters))
 	for i, par := range q.Parameters {
 		ranges[i] = choices(par)
-		if slices.ContainsFunc(par.Categories, func(c definition.CategoryDef) bool { return strings.EqualFold(c.Name, "m") }) {
+		if slices.ContainsFunc(par.Categories,
+			func(c definition.CategoryDef) bool { return strings.EqualFold(c.Name, "m") }) {
 			f.Page = "more"
 		}
 	}
 	f.Body = console.Properties(q.Parameters, ranges)
 	more(f, aim(q.Objective))
-	f.Hint, f.Brief = "NAME=VALUE for each, or the values in order; and why, after a colon: \": as last year\"; ? can't tell", "NAME=VALUE … or ?"
+	f.Hint = "NAME=VALUE for each, or the values in order; " +
+		"and why, after a colon: \": as last year\"; ? can't tell"
+	f.Brief = "NAME=VALUE … or ?"
 	if q.Suggestion != nil {
 		compositions := format.NewCompositions(q.Parameters, q.Steps)
 		point, expects := q.Suggestion.Parameters, ""
@@ -42,7 +45,8 @@ func showPinpoint(f *console.Form, q humans.Question) {
 		f.Body = console.Shortest(
 			console.Join(f.Body, console.Sentences(would)),
 			console.Join(console.Properties(q.Parameters, beside), console.Sentences(legend)))
-		f.Hint = "NAME=VALUE for each, or the values in order; ok as above; and why, after a colon: \"ok: as last year\"; ? can't tell"
+		f.Hint = "NAME=VALUE for each, or the values in order; ok as above; " +
+			"and why, after a colon: \"ok: as last year\"; ? can't tell"
 		f.Brief = "NAME=VALUE …, ok or ?"
 	}
 	if q.Suggestion == nil {
@@ -96,7 +100,8 @@ func parsePinpoint(q humans.Question, line string) (humans.Reply, error) {
 		return humans.Reply{Comment: comment}, nil
 	}
 	text, comment := remark(line)
-	if word, rest, _ := strings.Cut(text, " "); q.Suggestion != nil && strings.EqualFold(strings.TrimRight(word, ",;."), "ok") && !strings.Contains(rest, "=") {
+	if word, rest, _ := strings.Cut(text, " "); q.Suggestion != nil &&
+		strings.EqualFold(strings.TrimRight(word, ",;."), "ok") && !strings.Contains(rest, "=") {
 		text, comment = "ok", strings.TrimSpace(strings.TrimPrefix(line[len(word):], ":"))
 	}
 	var p definition.Point

@@ -50,7 +50,8 @@ func form(q humans.Question, now time.Time) console.Form {
 	f.Expires = q.Expires
 	if !q.Expires.IsZero() {
 		left := max(q.Expires.Sub(now), 0).Round(time.Second)
-		more(&f, fmt.Sprintf("answer within %v, by %s; then the campaign goes on without you", left, q.Expires.Local().Format("15:04:05")))
+		more(&f, fmt.Sprintf("answer within %v, by %s; then the campaign goes on without you",
+			left, q.Expires.Local().Format("15:04:05")))
 	}
 	return f
 }

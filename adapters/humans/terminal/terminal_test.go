@@ -168,13 +168,15 @@ func TestExplains(t *testing.T) {
 		{"a comment without colon", compare(4), "B less viscous", "B", "a comment after a colon"},
 		{"a part", pinpoint(), "lipf6=1.2", "1.2 EC", "solvent is missing; write lipf6=… solvent=…"},
 		{"a part in order", pinpoint(), "1.2", "1.2 EC", "solvent is missing"},
-		{"nothing known", pinpoint(), "something new", "1.2 EC", `lipf6: "something" is not a number; solvent: "new" is none of EC, EC:DMC`},
+		{"nothing known", pinpoint(), "something new", "1.2 EC",
+			`lipf6: "something" is not a number; solvent: "new" is none of EC, EC:DMC`},
 		{"a slip", pinpoint(), "lipf=1.2 solvent=EC", "1.2 EC", "there is no parameter lipf; lipf6 is missing"},
 		{"twice", pinpoint(), "lipf6=1 lipf6=2 solvent=EC", "1.2 EC", "lipf6 is there twice"},
 		{"too many", pinpoint(), "1 EC 3", "1.2 EC", "3 values are more than the 2 parameters"},
 		{"decimal comma", pinpoint(), "lipf6=1,2 solvent=EC", "1.2 EC", "write it with a decimal point"},
 		{"no number", pinpoint(), "lipf6=nan solvent=EC", "1.2 EC", "not a finite number"},
-		{"impossible", pinpoint(), "lipf6=2.5 solvent=EC", "1.2 EC", "lipf6=2.5 solvent=EC cannot be measured: lipf6 must be at most 2 mol/kg"},
+		{"impossible", pinpoint(), "lipf6=2.5 solvent=EC", "1.2 EC",
+			"lipf6=2.5 solvent=EC cannot be measured: lipf6 must be at most 2 mol/kg"},
 		{"ok to nothing", pinpoint(), "ok", "1.2 EC", "solvent is missing"},
 	} {
 		var out strings.Builder
@@ -217,7 +219,8 @@ func explained() humans.Question {
 	for _, candidate := range []string{"c1", "c2"} {
 		for _, quantity := range []string{events.QuantityMean, events.QuantitySD, events.QuantityUCB} {
 			q.Attributions.Shapley = append(q.Attributions.Shapley, events.Shapley{
-				Candidate: candidate, Quantity: quantity, Base: 0.25, Parameters: names, Values: []float64{1.4, -0.6, -0.001}})
+				Candidate: candidate, Quantity: quantity, Base: 0.25, Parameters: names, Values: []float64{1.4,
+					-0.6, -0.001}})
 		}
 	}
 	return q
@@ -231,7 +234,8 @@ func TestShows(t *testing.T) {
 		change func(*humans.Question)
 		want   []string
 	}{
-		{"the composition", question(), nil, []string{"lipf6 1.1 mol/kg", "solvent EC", "ada", "a accept, r reject, w won't, ? can't tell"}},
+		{"the composition", question(), nil,
+			[]string{"lipf6 1.1 mol/kg", "solvent EC", "ada", "a accept, r reject, w won't, ? can't tell"}},
 		{"a dosed amount", question(), func(q *humans.Question) {
 			low, high := 0.0, 100.0
 			q.Parameters[0].Min, q.Parameters[0].Max = &low, &high
@@ -246,9 +250,11 @@ func TestShows(t *testing.T) {
 		{"a sure prediction", question(), func(q *humans.Question) {
 			q.Options[0].Prediction = &events.Prediction{Mean: 12.3456}
 		}, []string{"conductivity 12.35 ± 0"}},
-		{"acceptance", question(), func(q *humans.Question) { q.Options[0].Belief = &events.Interval{Lower: -2, Upper: -1} },
+		{"acceptance", question(),
+			func(q *humans.Question) { q.Options[0].Belief = &events.Interval{Lower: -2, Upper: -1} },
 			[]string{"you would accept it (rejection 12 % to 27 % likely)"}},
-		{"rejection", question(), func(q *humans.Question) { q.Options[0].Belief = &events.Interval{Lower: 1, Upper: 2} },
+		{"rejection", question(),
+			func(q *humans.Question) { q.Options[0].Belief = &events.Interval{Lower: 1, Upper: 2} },
 			[]string{"you would reject it (rejection 73 % to 88 % likely)"}},
 		{"doubt", question(), func(q *humans.Question) { q.Options[0].Belief = &events.Interval{Lower: -1, Upper: 2} },
 			[]string{"leave it open (rejection 27 % to 88 % likely)"}},
@@ -286,7 +292,8 @@ func TestShows(t *testing.T) {
 		if c.change != nil {
 			c.change(&q)
 		}
-		right := map[events.Form]string{events.FormLabel: "a", events.FormComparison: "A", events.FormPinpoint: "1.2 EC"}[q.Form]
+		right := map[events.Form]string{events.FormLabel: "a", events.FormComparison: "A",
+			events.FormPinpoint: "1.2 EC"}[q.Form]
 		var out strings.Builder
 		lines := console.NewLines(strings.NewReader(right+"\n"), &out, false)
 		var got console.Form
@@ -334,12 +341,14 @@ func TestSaysThingsOnce(t *testing.T) {
 	q.Options[0].Prediction = &events.Prediction{Mean: 10.4876, SD: 0.7216, Unit: "mS/cm"}
 	q.Explanation = "The model expects conductivity = 10.49 ± 0.72 mS/cm here; the best so far is 11.2 (e3)."
 	_, body := terminal.Show(q)
-	if text := oneLine(strings.Join(body, " ")); strings.Count(strings.ToLower(text), "the model expects") != 1 || !strings.Contains(text, "the best so far is 11.2") {
+	if text := oneLine(strings.Join(body, " ")); strings.Count(strings.ToLower(text),
+		"the model expects") != 1 || !strings.Contains(text, "the best so far is 11.2") {
 		t.Errorf("said twice, or not at all: %s", text)
 	}
 	named := suggesting()
 	named.Parameters[0].Min, named.Parameters[0].Max = &low, &high
-	named.Suggestion.Parameters = definition.Point{"lipf6": definition.Number(0.466597), "solvent": definition.Category("EC")}
+	named.Suggestion.Parameters = definition.Point{"lipf6": definition.Number(0.466597),
+		"solvent": definition.Category("EC")}
 	if _, body := terminal.Show(named); !strings.Contains(strings.Join(body, "\n"), "lipf6=0.47 ") {
 		t.Errorf("the digits that matter are two: %q", body)
 	}
@@ -408,7 +417,8 @@ func TestSuite(t *testing.T) {
 	p := &typist{keys: keys, written: make(chan struct{})}
 	lines := console.NewLines(in, p, true)
 	other := question()
-	other.Options[0].Parameters = definition.Point{"lipf6": definition.Number(0.5), "solvent": definition.Category("EC:DMC")}
+	other.Options[0].Parameters = definition.Point{"lipf6": definition.Number(0.5),
+		"solvent": definition.Category("EC:DMC")}
 	humantest.Run(t, humantest.Env{
 		Open:      func() humans.Reviewer { return terminal.New("ada", lines, now) },
 		Questions: []humans.Question{question(), other, compare(2), compare(3), pinpoint()},

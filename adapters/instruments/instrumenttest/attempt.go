@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// attempts is how often a check is made that comes upon an honest failure.
+// attempts is how often a check is repeated that meets an honest failure.
 const attempts = 5
 
-// noMeasurement says that a command ended, as it may, in another way than by a
-// measurement: nothing can be judged by it.
+// noMeasurement says that a command ended legitimately without a measurement,
+// so that nothing can be judged by it.
 type noMeasurement struct{ why error }
 
 func (e *noMeasurement) Error() string { return e.why.Error() }
@@ -37,17 +37,18 @@ func (s *Session) run(ctx context.Context, check Check) Result {
 	result.Reason = strings.Join(s.remarks, "\n")
 	switch {
 	case errors.Is(err, ErrSkipped):
-		result.Verdict, result.Reason = Skip, strings.TrimPrefix(err.Error(), ErrSkipped.Error()+": ")
+		result.Verdict = Skip
+		result.Reason = strings.TrimPrefix(err.Error(), ErrSkipped.Error()+": ")
 	case err != nil:
 		result.Verdict, result.Reason = Fail, err.Error()
 	}
 	return result
 }
 
-// persist makes a check, again at other points where commands end honestly
-// without a measurement. If that goes on, the instrument cannot be judged; or it
-// is what the check does that fails the experiments, which undisturbed commands
-// in between tell apart.
+// persist runs a check, and runs it again at other points while commands end
+// honestly without a measurement. If that goes on, either the instrument cannot
+// be judged, or the check itself makes the experiments fail; undisturbed
+// commands in between tell which.
 func (s *Session) persist(ctx context.Context, check Check, result *Result) (err error) {
 	var honest *noMeasurement
 	for attempt := 1; ; attempt++ {
@@ -73,9 +74,11 @@ func (s *Session) persist(ctx context.Context, check Check, result *Result) (err
 			return err
 		case result.Unjudged || check.Name == "measure" && attempt == attempts:
 			result.Unjudged = true
-			return skip("it could not be judged: no attempt of %d had a measurement to judge by; the last: %v", attempt, err)
+			return skip("it could not be judged: no attempt of %d had a measurement to judge by; the last: %v",
+				attempt, err)
 		case attempt == 2*attempts:
-			return fmt.Errorf("none of %d attempts had a measurement, and every undisturbed command did; the last: %v", attempt, err)
+			return fmt.Errorf("none of %d attempts had a measurement, and every undisturbed command did; the last: %v",
+				attempt, err)
 		}
 	}
 }

@@ -23,7 +23,13 @@ func ptr[T any](v T) *T { return &v }
 var campaign = definition.Campaign{
 	Name:       "test",
 	Parameters: []definition.Parameter{{Name: "salt", Unit: "mol/kg", Min: ptr(0.0), Max: ptr(2.0)}},
-	Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize, Min: ptr(0.0), Max: ptr(30.0)},
+	Objective: definition.Objective{
+		Name: "conductivity",
+		Unit: "mS/cm",
+		Goal: definition.Maximize,
+		Min:  ptr(0.0),
+		Max:  ptr(30.0),
+	},
 }
 
 var points = []definition.Point{{"salt": definition.Number(1)}, {"salt": definition.Number(0.25)}}
@@ -302,7 +308,7 @@ func TestBrokenInstrumentsAreCaught(t *testing.T) {
 		{"does not say what was made", "measure", func(b *broken) {
 			alter(b, func(o *instruments.Outcome) { o.Measurement.Actual = nil })
 		}},
-		{"fails without a word", "measure", func(b *broken) {
+		{"fails silently", "measure", func(b *broken) {
 			alter(b, func(o *instruments.Outcome) { *o = instruments.Outcome{Status: instruments.Failed} })
 		}},
 		{"calls off what nobody called off", "measure", func(b *broken) {

@@ -39,8 +39,8 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 	}
 	switch first.Status {
 	case instruments.Deferred:
-		// It may have been deferred honestly, before the Cancel came. An instrument
-		// that never defers otherwise means the Cancel.
+		// It may have been deferred honestly before the Cancel came. An instrument
+		// that otherwise never defers means the Cancel.
 		err := fmt.Errorf("command %s was called off and ended as \"deferred\", which asks for it again", cmd.ID)
 		if s.calledOff++; s.calledOff < attempts || s.deferrals > 0 {
 			return &noMeasurement{err}
@@ -52,7 +52,7 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 		}
 	}
 	s.remark("the cancelled command ended as %q", first.Status)
-	// The same command again is no new one: it was called off for ever.
+	// The same command again is not a new one: it stays cancelled.
 	if err := s.start(ctx, cmd); err != nil {
 		return fmt.Errorf("its Start of the cancelled command: %w", err)
 	}

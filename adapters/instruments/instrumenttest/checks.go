@@ -46,32 +46,35 @@ func describe(ctx context.Context, s *Session) error {
 
 func neverStarted(ctx context.Context, s *Session) error {
 	cmd := s.command(0)
-	check := func() error {
-		short, cancel := context.WithTimeout(ctx, s.env.Prompt/4)
-		defer cancel()
-		o, err := s.await(short, cmd)
-		var ignored *ignoredContextError
-		if errors.As(err, &ignored) {
-			return err
-		}
-		if err == nil && o.Status != instruments.Unknown && !s.env.AnswersUnseen {
-			return fmt.Errorf("its Await of a command that was never started gave %q", o.Status)
-		}
-		if err := s.cancel(ctx, cmd); err != nil {
-			return fmt.Errorf("its Cancel of a command that was never started: %w", err)
-		}
-		if fate, ok, err := s.fate(ctx, cmd); err != nil {
-			return fmt.Errorf("its Recover of a command that was never started: %w", err)
-		} else if ok && fate != instruments.FateNotStarted && fate != instruments.FateUnknown && !s.env.AnswersUnseen {
-			return fmt.Errorf("its Recover says that a command that was never started is %s", fate)
-		}
-		return s.acted(cmd, 0)
-	}
-	err := check()
+	err := startsNothing(ctx, s, cmd)
 	if err != nil {
 		s.started = append(s.started, cmd) // it may be acting: wait for it, and count it
 	}
 	return err
+}
+
+// startsNothing puts every request but Start for a command that was never
+// started.
+func startsNothing(ctx context.Context, s *Session, cmd instruments.Command) error {
+	short, cancel := context.WithTimeout(ctx, s.env.Prompt/4)
+	defer cancel()
+	o, err := s.await(short, cmd)
+	var ignored *ignoredContextError
+	if errors.As(err, &ignored) {
+		return err
+	}
+	if err == nil && o.Status != instruments.Unknown && !s.env.AnswersUnseen {
+		return fmt.Errorf("its Await of a command that was never started gave %q", o.Status)
+	}
+	if err := s.cancel(ctx, cmd); err != nil {
+		return fmt.Errorf("its Cancel of a command that was never started: %w", err)
+	}
+	if fate, ok, err := s.fate(ctx, cmd); err != nil {
+		return fmt.Errorf("its Recover of a command that was never started: %w", err)
+	} else if ok && fate != instruments.FateNotStarted && fate != instruments.FateUnknown && !s.env.AnswersUnseen {
+		return fmt.Errorf("its Recover says that a command that was never started is %s", fate)
+	}
+	return s.acted(cmd, 0)
 }
 
 func measure(ctx context.Context, s *Session) error {
@@ -226,7 +229,9 @@ func lostConfirmation(ctx context.Context, s *Session) error {
 		if fate, ok, err := s.fate(ctx, cmd); err != nil {
 			return fmt.Errorf("its Recover: %w", err)
 		} else if ok && fate == instruments.FateUnknown {
-			s.remark("after a lost confirmation the instrument does not know the command %s: a person would have to look", cmd.ID)
+			s.remark("after a lost confirmation the instrument does not know the command %s: "+
+				"a person would have to look",
+				cmd.ID)
 			continue
 		}
 		if err := s.start(ctx, cmd); err != nil {
@@ -265,9 +270,13 @@ func outOfLimits(ctx context.Context, s *Session) error {
 			err := s.start(ctx, cmd)
 			switch {
 			case err == nil:
-				return fmt.Errorf("%s = %g %s is outside its limits and was accepted", spec.Name, *limit+beyond, spec.Unit)
+				return fmt.Errorf("%s = %g %s is outside its limits and was accepted",
+					spec.Name, *limit+beyond, spec.Unit)
 			case !errors.Is(err, instruments.ErrRefused):
-				return fmt.Errorf("%s = %g %s is outside its limits and was not refused in so many words (ErrRefused), so that nobody can tell whether it was acted on: %w", spec.Name, *limit+beyond, spec.Unit, err)
+				return fmt.Errorf("%s = %g %s is outside its limits "+
+					"and was not refused in so many words (ErrRefused), "+
+					"so that nobody can tell whether it was acted on: %w",
+					spec.Name, *limit+beyond, spec.Unit, err)
 			}
 			if err := s.acted(cmd, 0); err != nil {
 				return err

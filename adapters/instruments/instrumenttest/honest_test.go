@@ -34,7 +34,8 @@ func moody(b *bench, seed int, rate float64) instrumenttest.Env {
 		m.await = func(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 			o, err := m.sound.Await(ctx, cmd)
 			if bad, kind := mood(cmd); err == nil && bad && o.Status == instruments.Measured {
-				status := []instruments.Status{instruments.Failed, instruments.Failed, instruments.Infeasible, instruments.Deferred, instruments.Unknown}[kind]
+				status := []instruments.Status{instruments.Failed, instruments.Failed,
+					instruments.Infeasible, instruments.Deferred, instruments.Unknown}[kind]
 				return instruments.Outcome{Status: status, Cause: "the cell leaked"}, nil
 			}
 			return o, err
@@ -100,7 +101,8 @@ func TestForgettingAfterAKillIsCaught(t *testing.T) {
 		caught  []string
 	}{
 		{"nothing", func(*run, bool) bool { return false }, nil},
-		{"writes its ledger after the act", func(_ *run, finished bool) bool { return !finished }, []string{"kill-while-running"}},
+		{"writes its ledger after the act", func(_ *run, finished bool) bool { return !finished },
+			[]string{"kill-while-running"}},
 		{"keeps its ledger in memory until it ends", func(*run, bool) bool { return true },
 			[]string{"kill-after-completion", "kill-while-running", "kill-with-campaignd"}},
 	} {

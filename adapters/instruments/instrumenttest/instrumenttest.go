@@ -11,9 +11,9 @@
 // # What is no fault
 //
 // An experiment may fail, be infeasible, deferred or refused, and an honest
-// instrument says so. A check that comes upon that is made again at other points,
-// a few times, and if no measurement can be had it could not be judged: it is
-// skipped, with the reason, and not failed.
+// instrument says so. A check that meets this is repeated at other points, a few
+// times. If no measurement can be had, it is skipped, with the reason, and not
+// failed.
 //
 // # What moves
 //
@@ -80,7 +80,7 @@ type Env struct {
 	Prefix string
 }
 
-// Check is one law and how it is put to the test.
+// Check is one law and how it is tested.
 type Check struct {
 	// Name is short and stable: "duplicate-start".
 	Name string
@@ -104,26 +104,53 @@ func skip(format string, args ...any) error {
 func Checks() []Check {
 	return []Check{
 		{"describe", "Describe is complete, fits the campaign and stays the same, also after a restart.", 0, describe},
-		{"never-started", "Await, Cancel and Recover of a command that was never started start nothing and find nothing.", 0, neverStarted},
-		{"measure", "A started command is measured: the campaign's objective and unit, a finite value in range, every parameter as it was really made.", 1, measure},
+		{"never-started",
+			"Await, Cancel and Recover of a command that was never started start nothing and find nothing.",
+			0, neverStarted},
+		{"measure",
+			"A started command is measured: the campaign's objective and unit, a finite value in range, " +
+				"every parameter as it was really made.",
+			1, measure},
 		{"await-again", "Await gives the same outcome again, and to several goroutines at once.", 0, awaitAgain},
-		{"start-after-completion", "The same command again after its completion is no error, acts no more and changes no outcome.", 0, startAfterCompletion},
+		{"start-after-completion",
+			"The same command again after its completion is no error, acts no more and changes no outcome.",
+			0, startAfterCompletion},
 		{"cancel-after-completion", "Cancelling a command that has ended does nothing.", 0, cancelAfterCompletion},
-		{"duplicate-start", "The same command twice, one after the other and at once, acts once and is no error.", 2, duplicateStart},
+		{"duplicate-start",
+			"The same command twice, one after the other and at once, acts once and is no error.", 2,
+			duplicateStart},
 		{"context", "A context that ends is a prompt error and never stops the experiment.", 1, contextEnds},
-		{"lost-confirmation", "A start whose confirmation was lost is found again by its ID, and acts once.", 2, lostConfirmation},
-		{"restart-before-start", "A new process learns that a command was never started, and can start it.", 1, restartBeforeStart},
-		{"restart-while-running", "A new process finds a running command by its ID and gets its outcome, without a second action.", 1, restartWhileRunning},
-		{"restart-after-completion", "A new process finds a finished command by its ID with the same outcome; starting it again acts no more.", 0, restartAfterCompletion},
-		{"other-parameters", "A known ID with other parameters is not taken for the command that it knows.", 0, otherParameters},
+		{"lost-confirmation",
+			"A start whose confirmation was lost is found again by its ID, and acts once.", 2, lostConfirmation},
+		{"restart-before-start", "A new process learns that a command was never started, and can start it.",
+			1, restartBeforeStart},
+		{"restart-while-running",
+			"A new process finds a running command by its ID and gets its outcome, without a second action.",
+			1, restartWhileRunning},
+		{"restart-after-completion",
+			"A new process finds a finished command by its ID with the same outcome; starting it again acts no more.",
+			0, restartAfterCompletion},
+		{"other-parameters", "A known ID with other parameters is not taken for the command that it knows.",
+			0, otherParameters},
 		{"cancel-before-start", "Cancelling a command that was never started does nothing.", 1, cancelBeforeStart},
-		{"cancel-while-running", "A cancelled command ends, whichever way, and its outcome is final.", 1, cancelWhileRunning},
+		{"cancel-while-running", "A cancelled command ends, whichever way, and its outcome is final.", 1,
+			cancelWhileRunning},
 		{"out-of-limits", "A composition outside the instrument's limits is refused and not acted on.", 0, outOfLimits},
-		{"side-by-side", "Commands under way at once each get their own outcome, in whichever order they are waited for.", 2, sideBySide},
-		// The last ones, since a killed program may leave its device at work.
-		{"kill-after-completion", "A program that is killed after a measurement never says afterwards that it did not take place.", 1, killAfterCompletion},
-		{"kill-while-running", "A program that is killed in the middle of a command it had confirmed never says afterwards that it was not started, and does nothing twice.", 1, killWhileRunning},
-		{"kill-with-campaignd", "A program that is killed together with campaignd never says afterwards that a confirmed command was not started, and does nothing twice.", 1, killWithCampaignd},
+		{"side-by-side",
+			"Commands under way at once each get their own outcome, in whichever order they are waited for.",
+			2, sideBySide},
+		// These come last: a killed program may leave its device at work.
+		{"kill-after-completion",
+			"A program that is killed after a measurement never says afterwards that it did not take place.",
+			1, killAfterCompletion},
+		{"kill-while-running",
+			"A program that is killed in the middle of a command it had confirmed never says afterwards " +
+				"that it was not started, and does nothing twice.",
+			1, killWhileRunning},
+		{"kill-with-campaignd",
+			"A program that is killed together with campaignd never says afterwards " +
+				"that a confirmed command was not started, and does nothing twice.",
+			1, killWithCampaignd},
 	}
 }
 
@@ -134,7 +161,7 @@ const (
 	Skip = "skip"
 )
 
-// Result is what became of one check.
+// Result is the outcome of one check.
 type Result struct {
 	Check   string `json:"check"`
 	Law     string `json:"law"`
@@ -149,7 +176,7 @@ type Result struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Report is what became of the suite.
+// Report is the outcome of the suite.
 type Report struct {
 	Instrument instruments.Description `json:"instrument"`
 	// Counted says that actions were counted by the instrument's own record.
@@ -178,7 +205,8 @@ func (r Report) WriteText(w io.Writer) error {
 	if r.Instrument.Simulated {
 		kind = "simulated"
 	}
-	fmt.Fprintf(&b, "instrument  %s, %s, capacity %d\n", cmp.Or(r.Instrument.Name, "(unknown)"), kind, r.Instrument.Capacity)
+	fmt.Fprintf(&b, "instrument  %s, %s, capacity %d\n",
+		cmp.Or(r.Instrument.Name, "(unknown)"), kind, r.Instrument.Capacity)
 	if r.Counted {
 		fmt.Fprintf(&b, "actions     counted by the instrument's own record\n\n")
 	} else {

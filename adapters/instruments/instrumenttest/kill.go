@@ -14,7 +14,8 @@ func (s *Session) mustKill() error {
 		return skip("there is no program that could be killed")
 	}
 	if s.env.NoKill && !s.description.Simulated {
-		return skip("the program of a real instrument would be killed in the middle of an experiment, which was not allowed")
+		return skip("the program of a real instrument would be killed in the middle of an experiment, " +
+			"which was not allowed")
 	}
 	return s.mustRecover()
 }
@@ -22,7 +23,8 @@ func (s *Session) mustKill() error {
 // kill ends the program and opens the instrument as a new process would.
 func (s *Session) kill(ctx context.Context, severed bool) error {
 	killer := s.inst.(instruments.Killer)
-	if _, err := call(s, ctx, "Kill", func(ctx context.Context) (struct{}, error) { return struct{}{}, killer.Kill(ctx, severed) }); err != nil {
+	if _, err := call(s, ctx, "Kill",
+		func(ctx context.Context) (struct{}, error) { return struct{}{}, killer.Kill(ctx, severed) }); err != nil {
 		return fmt.Errorf("its Kill: %w", err)
 	}
 	return s.restart(ctx)
@@ -32,7 +34,7 @@ func killAfterCompletion(ctx context.Context, s *Session) error {
 	if err := s.mustKill(); err != nil {
 		return err
 	}
-	// Not the command that other checks share: this one ended in the life that is
+	// Not the command that other checks share: this one ended in the run that is
 	// killed.
 	cmd, first, err := s.measured(ctx, 0)
 	if err != nil {
@@ -70,8 +72,9 @@ func (s *Session) killRunning(ctx context.Context, after time.Duration, severed 
 	return s.survived(ctx, cmd, nil)
 }
 
-// survived asks a new life of the program about a command that it had confirmed,
-// and that had ended with the outcome before, if that is not nil.
+// survived asks the restarted program about a command that it had confirmed
+// before. If before is not nil, it is the outcome with which the command had
+// ended.
 func (s *Session) survived(ctx context.Context, cmd instruments.Command, before *instruments.Outcome) error {
 	fate, _, err := s.fate(ctx, cmd)
 	switch {
@@ -83,9 +86,11 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 			what = "which was measured,"
 		}
 		return fmt.Errorf("after the program was killed its Recover says that command %s, %s was not started: "+
-			"it would be acted on twice. Write a command to the ledger, and sync it to disk, before confirming it", cmd.ID, what)
+			"it would be acted on twice. Write a command to the ledger, and sync it to disk, before confirming it",
+			cmd.ID, what)
 	case fate == instruments.FateUnknown:
-		s.remark("after the program was killed the instrument does not know what became of the command: a person would have to look")
+		s.remark("after the program was killed the instrument does not know what became of the command: " +
+			"a person would have to look")
 		s.exhausted[cmd.ID] = true // nothing to wait for
 		if err := s.atMostOnce(cmd); err != nil {
 			return err
@@ -95,7 +100,8 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 	first, err := s.await(ctx, cmd)
 	switch {
 	case err != nil:
-		return fmt.Errorf("after the program was killed and said that command %s is %s, its Await: %w", cmd.ID, fate, err)
+		return fmt.Errorf("after the program was killed and said that command %s is %s, its Await: %w",
+			cmd.ID, fate, err)
 	case first.Status == instruments.Unknown:
 		s.remark("after the program was killed the command ended as unknown: a person would have to look")
 		if err := s.atMostOnce(cmd); err != nil {

@@ -30,7 +30,8 @@ func restartBeforeStart(ctx context.Context, s *Session) error {
 	case err != nil:
 		return fmt.Errorf("its Recover: %w", err)
 	case fate == instruments.FateUnknown:
-		return skip("the instrument does not know what became of commands of an earlier process: a person will have to look")
+		return skip("the instrument does not know what became of commands of an earlier process: " +
+			"a person will have to look")
 	case fate != instruments.FateNotStarted && !s.env.AnswersUnseen:
 		return fmt.Errorf("its Recover says that a command that was never started is %s", fate)
 	}
@@ -61,7 +62,8 @@ func restartWhileRunning(ctx context.Context, s *Session) error {
 		return fmt.Errorf("its Recover: %w", err)
 	case fate == instruments.FateUnknown:
 		s.exhausted[cmd.ID] = true // nothing to wait for
-		s.remark("the instrument does not know a command that was running when campaignd was restarted: a person would have to look")
+		s.remark("the instrument does not know a command that was running when campaignd was restarted: " +
+			"a person would have to look")
 		n, counted, err := s.acts(cmd)
 		if counted && n > 1 {
 			err = s.acted(cmd, 1)
@@ -97,7 +99,8 @@ func restartAfterCompletion(ctx context.Context, s *Session) error {
 	case err != nil:
 		return fmt.Errorf("its Recover: %w", err)
 	case fate == instruments.FateUnknown:
-		return skip("the instrument does not know what became of commands of an earlier process: a person will have to look")
+		return skip("the instrument does not know what became of commands of an earlier process: " +
+			"a person will have to look")
 	case fate == instruments.FateNotStarted && s.description.Simulated:
 		// Nothing physical is lost with it.
 	case fate != instruments.FateFinished:
@@ -133,7 +136,8 @@ func otherParameters(ctx context.Context, s *Session) error {
 	cmd.Parameters = s.env.Points[other]
 	fate, _, err := s.fate(ctx, cmd)
 	if err == nil && (fate == instruments.FateFinished || fate == instruments.FateRunning) {
-		return fmt.Errorf("its Recover says that command %s is %s, which it knows with other parameters: the outcome of one experiment would be taken for that of another. "+
+		return fmt.Errorf("its Recover says that command %s is %s, "+
+			"which it knows with other parameters: the outcome of one experiment would be taken for that of another. "+
 			"Keep the parameters in the ledger, and answer \"unknown\"", cmd.ID, fate)
 	}
 	return s.restart(ctx) // which forgets what was asked

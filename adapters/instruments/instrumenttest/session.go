@@ -183,14 +183,15 @@ func (s *Session) start(ctx context.Context, cmd instruments.Command) error {
 	}
 	s.mu.Unlock()
 	inst := s.inst
-	_, err := call(s, ctx, "Start", func(ctx context.Context) (struct{}, error) { return struct{}{}, inst.Start(ctx, cmd) })
+	_, err := call(s, ctx, "Start",
+		func(ctx context.Context) (struct{}, error) { return struct{}{}, inst.Start(ctx, cmd) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case err == nil:
 		s.accepted[cmd.ID] = true
 	case errors.Is(err, instruments.ErrRefused) && !s.accepted[cmd.ID]:
-		// It may say no to a new command. To one that it has accepted it may not.
+		// It may refuse a new command, but not one that it has accepted.
 		return &noMeasurement{err}
 	}
 	return err
@@ -198,7 +199,8 @@ func (s *Session) start(ctx context.Context, cmd instruments.Command) error {
 
 func (s *Session) await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	inst := s.inst
-	o, err := call(s, ctx, "Await", func(ctx context.Context) (instruments.Outcome, error) { return inst.Await(ctx, cmd) })
+	o, err := call(s, ctx, "Await",
+		func(ctx context.Context) (instruments.Outcome, error) { return inst.Await(ctx, cmd) })
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		s.mu.Lock()
 		s.exhausted[cmd.ID] = true
@@ -210,7 +212,8 @@ func (s *Session) await(ctx context.Context, cmd instruments.Command) (instrumen
 
 func (s *Session) cancel(ctx context.Context, cmd instruments.Command) error {
 	inst := s.inst
-	_, err := call(s, ctx, "Cancel", func(ctx context.Context) (struct{}, error) { return struct{}{}, inst.Cancel(ctx, cmd) })
+	_, err := call(s, ctx, "Cancel",
+		func(ctx context.Context) (struct{}, error) { return struct{}{}, inst.Cancel(ctx, cmd) })
 	return err
 }
 
@@ -220,7 +223,8 @@ func (s *Session) fate(ctx context.Context, cmd instruments.Command) (fate instr
 	if !ok {
 		return "", false, nil
 	}
-	fate, err = call(s, ctx, "Recover", func(ctx context.Context) (instruments.Fate, error) { return r.Recover(ctx, cmd) })
+	fate, err = call(s, ctx, "Recover",
+		func(ctx context.Context) (instruments.Fate, error) { return r.Recover(ctx, cmd) })
 	switch fate {
 	case instruments.FateNotStarted, instruments.FateRunning, instruments.FateFinished, instruments.FateUnknown:
 	default:
@@ -274,7 +278,8 @@ func (s *Session) expectMeasured(ctx context.Context, cmd instruments.Command) (
 	if err := s.atMostOnce(cmd); err != nil {
 		return o, err
 	}
-	return o, &noMeasurement{fmt.Errorf("command %s at (%s) ended as %q: %s", cmd.ID, composition(cmd.Parameters), o.Status, o.Cause)}
+	return o, &noMeasurement{fmt.Errorf("command %s at (%s) ended as %q: %s",
+		cmd.ID, composition(cmd.Parameters), o.Status, o.Cause)}
 }
 
 // composition names a point as --at takes it.
@@ -319,7 +324,7 @@ func (s *Session) acts(cmd instruments.Command) (n int, counted bool, err error)
 	return counts[cmd.ID], true, nil
 }
 
-// same checks that an outcome did not change.
+// same checks that an outcome has not changed.
 func same(cmd instruments.Command, first, second instruments.Outcome) error {
 	a, errA := json.Marshal(first)
 	b, errB := json.Marshal(second)
@@ -329,8 +334,8 @@ func same(cmd instruments.Command, first, second instruments.Outcome) error {
 	return nil
 }
 
-// sameResult is same, except that a simulated instrument that remembers nothing
-// may have worked it out anew, at another time.
+// sameResult is same, but allows a simulated instrument without memory to have
+// computed the outcome again, at another time.
 func (s *Session) sameResult(cmd instruments.Command, first, second instruments.Outcome) error {
 	if s.description.Simulated {
 		first, second = timeless(first), timeless(second)

@@ -14,7 +14,9 @@ const Name = "manual"
 var Driver = instruments.Driver{
 	Name:     Name,
 	Settings: func() definition.Settings { return new(Settings) },
-	Open: func(_ context.Context, def definition.Campaign, env instruments.Environment) (instruments.Instrument, error) {
+	Open: func(
+		_ context.Context, def definition.Campaign, env instruments.Environment,
+	) (instruments.Instrument, error) {
 		settings, err := definition.SettingsOf[Settings](def.Instrument.Driver)
 		if err != nil {
 			return nil, err

@@ -5,8 +5,8 @@
 //
 // The person's hands and notebook outlive the process. After a restart every
 // command counts as running: the person is shown the experiment again, with a
-// word that they may have measured it already, and enters the value. Asking
-// again repeats nothing physical; whether to begin is theirs to know.
+// note that they may have measured it already, and enters the value. Asking
+// again repeats nothing physical: the person knows whether to begin.
 //
 // # Calling off
 //
@@ -137,19 +137,21 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	return instruments.FateRunning, nil
 }
 
-// experiment returns what is known of cmd. again says what holds of a command
+// experiment returns what is known of cmd. again is the value for a command
 // that is new to this process.
 func (i *Instrument) experiment(cmd instruments.Command, again bool) (*experiment, error) {
 	for _, p := range i.def.Parameters {
 		if _, ok := cmd.Parameters[p.Name]; !ok || len(cmd.Parameters) != len(i.def.Parameters) {
-			return nil, fmt.Errorf("%w: its composition does not have the campaign's parameters", instruments.ErrRefused)
+			return nil, fmt.Errorf("%w: its composition does not have the campaign's parameters",
+				instruments.ErrRefused)
 		}
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if e := i.experiments[cmd.ID]; e != nil {
 		if !maps.Equal(e.cmd.Parameters, cmd.Parameters) {
-			return nil, fmt.Errorf("%w: command %s was started with another composition", instruments.ErrRefused, cmd.ID)
+			return nil, fmt.Errorf("%w: command %s was started with another composition",
+				instruments.ErrRefused, cmd.ID)
 		}
 		return e, nil
 	}
@@ -163,8 +165,8 @@ func (i *Instrument) experiment(cmd instruments.Command, again bool) (*experimen
 	return e, nil
 }
 
-// ask shows the experiment once and returns what was entered. If it is called
-// off meanwhile, it is shown again as such.
+// ask shows the experiment once and returns what was entered. If the experiment
+// is called off meanwhile, it is shown again as called off.
 func (i *Instrument) ask(ctx context.Context, e *experiment, problem string) (string, error) {
 	for {
 		off := false
@@ -204,7 +206,10 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 		Body:    console.Composition(format.CompositionsToMake(&i.def), e.cmd.Parameters),
 		Brief:   "the value, failed, can't, again or cancel",
 		Problem: problem,
-		Hint: fmt.Sprintf("enter the %s, `failed REASON`, `can't REASON` (it cannot be made or measured), `again REASON` (nothing took place; try again) or `cancel`; where the composition came out different, add for example %s=VALUE",
+		Hint: fmt.Sprintf("enter the %s, `failed REASON`, "+
+			"`can't REASON` (it cannot be made or measured), "+
+			"`again REASON` (nothing took place; try again) or `cancel`; "+
+			"where the composition came out different, add for example %s=VALUE",
 			quantity(i.def.Objective), i.def.Parameters[0].Name),
 	}
 	say := func(sentence string) { f.Body = console.Join(f.Body, console.Sentences(sentence)) }
@@ -218,9 +223,11 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 	case off:
 		f.Title = "CALLED OFF: do not begin this experiment"
 		f.Brief = "cancel, the value, or failed"
-		f.Hint = fmt.Sprintf("enter `cancel` if it was not begun; else the %s, or `failed REASON`", quantity(i.def.Objective))
+		f.Hint = fmt.Sprintf("enter `cancel` if it was not begun; else the %s, or `failed REASON`",
+			quantity(i.def.Objective))
 	case e.again:
-		say("campaignd was started again and may have asked for this before: if you have measured it, enter that result")
+		say("campaignd was started again and may have asked for this before: " +
+			"if you have measured it, enter that result")
 	}
 	return f
 }

@@ -29,7 +29,13 @@ func defined() definition.Campaign {
 			{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)},
 			{Name: "solvent", Categories: []definition.CategoryDef{{Name: "EC"}, {Name: "PC"}}},
 		},
-		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize, Min: ptr(0), Max: ptr(40)},
+		Objective: definition.Objective{
+			Name: "conductivity",
+			Unit: "mS/cm",
+			Goal: definition.Maximize,
+			Min:  ptr(0),
+			Max:  ptr(40),
+		},
 	}
 }
 
@@ -92,7 +98,8 @@ func TestEntering(t *testing.T) {
 		{line: "again the door was open", status: instruments.Deferred, cause: "the door was open"},
 		{line: "Failed no = 3", status: instruments.Failed, cause: "no = 3"},
 		{line: "cancel", status: instruments.Cancelled, cause: "cancelled by the person who measures"},
-		{line: "cancel out of EC", status: instruments.Cancelled, cause: "cancelled by the person who measures: out of EC"},
+		{line: "cancel out of EC", status: instruments.Cancelled,
+			cause: "cancelled by the person who measures: out of EC"},
 	} {
 		p := newPerson(c.line)
 		i := manual.New(manual.Settings{}, defined(), p)
@@ -190,7 +197,8 @@ func TestForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(p.forms[0].Body.Lines(80), "\n")
-	for _, want := range []string{"lipf6    1.100 mol/kg", "solvent  EC", "replicate 2", "Rinse twice.", "started again"} {
+	for _, want := range []string{"lipf6    1.100 mol/kg", "solvent  EC", "replicate 2", "Rinse twice.",
+		"started again"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not shown in:\n%s", want, text)
 		}
@@ -239,7 +247,8 @@ func TestAwaitAgain(t *testing.T) {
 
 // Calling off asks the person, who may have begun already.
 func TestCallingOff(t *testing.T) {
-	for line, want := range map[string]instruments.Status{"cancel": instruments.Cancelled, "12.9": instruments.Measured} {
+	for line, want := range map[string]instruments.Status{"cancel": instruments.Cancelled,
+		"12.9": instruments.Measured} {
 		p := newPerson()
 		i := manual.New(manual.Settings{}, defined(), p)
 		if err := i.Cancel(t.Context(), command()); err != nil {
@@ -268,7 +277,8 @@ func TestCallingOff(t *testing.T) {
 		if o := <-got; o.Status != want {
 			t.Errorf("%q: %+v, want %s", line, o, want)
 		}
-		if len(p.forms) != 2 || !strings.Contains(p.forms[1].Title, "CALLED OFF") || strings.Contains(p.forms[0].Title, "CALLED OFF") {
+		if len(p.forms) != 2 || !strings.Contains(p.forms[1].Title, "CALLED OFF") ||
+			strings.Contains(p.forms[0].Title, "CALLED OFF") {
 			t.Errorf("forms: %+v", p.forms)
 		}
 	}

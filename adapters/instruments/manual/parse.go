@@ -65,7 +65,9 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 	}
 	value, err := number(strings.Join(words[:first], " "), def.Objective.Unit)
 	if err != nil {
-		return instruments.Outcome{}, fmt.Errorf("%w; enter the %s, or: failed REASON, or: can't REASON, or: again REASON, or: cancel", err, quantity(def.Objective))
+		return instruments.Outcome{}, fmt.Errorf("%w; "+
+			"enter the %s, or: failed REASON, or: can't REASON, or: again REASON, or: cancel",
+			err, quantity(def.Objective))
 	}
 	actual := maps.Clone(cmd.Parameters)
 	for k := first; k < len(words); {
@@ -79,7 +81,8 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 			for _, p := range def.Parameters {
 				names = append(names, p.Name)
 			}
-			return instruments.Outcome{}, fmt.Errorf("there is no parameter %q; the parameters are %s", name, strings.Join(names, ", "))
+			return instruments.Outcome{}, fmt.Errorf("there is no parameter %q; the parameters are %s",
+				name, strings.Join(names, ", "))
 		}
 		p := def.Parameters[at]
 		if len(p.Categories) > 0 {
@@ -100,7 +103,8 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 		Objective: definition.Quantity{Name: def.Objective.Name, Value: value, Unit: def.Objective.Unit},
 	}
 	if err := instruments.Check(def, m); err != nil {
-		// Told now, while it can be mended: the engine would turn it into a failure.
+		// Reported now, while it can be corrected: the engine would make it a
+		// failure.
 		var refused *instruments.MeasurementError
 		if errors.As(err, &refused) {
 			err = errors.New(strings.Join(refused.Faults, "; "))

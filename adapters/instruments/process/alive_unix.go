@@ -10,27 +10,27 @@ import (
 	"syscall"
 )
 
-// running reports whether there is a process with this number, born as it is
-// said.
-func running(pid int, born string) bool {
+// running reports whether there is a process with this number that began at the
+// given time.
+func running(pid int, birth string) bool {
 	if pid <= 0 {
 		return false
 	}
 	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
 		return false
 	}
-	state, now := stat(pid)
-	return state != "Z" && state != "X" && now == born
+	state, began := stat(pid)
+	return state != "Z" && state != "X" && began == birth
 }
 
-// birth is when a process began, in the kernel's ticks since the machine did,
-// where the system tells (Linux).
+// birth is when a process began, in the kernel's ticks since boot. It is empty
+// where the system does not say (only Linux does).
 func birth(pid int) string {
-	_, born := stat(pid)
-	return born
+	_, began := stat(pid)
+	return began
 }
 
-func stat(pid int) (state, born string) {
+func stat(pid int) (state, began string) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "", ""

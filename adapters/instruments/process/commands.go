@@ -14,11 +14,12 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 )
 
-// command is what the adapter knows of a command. Its fields but Command and
-// done are guarded by Instrument.mu.
+// command is what the adapter knows about a command. Instrument.mu guards all
+// fields but Command and done.
 type command struct {
 	instruments.Command
-	// sent: a start was written to a program and neither refused nor disowned.
+	// sent: a start was written to a program, which neither refused it nor said
+	// later that it never started it.
 	sent bool
 	// accepted: the program confirmed it.
 	accepted bool
@@ -38,7 +39,7 @@ type starting struct {
 	err  error
 }
 
-// awaiting is an await put to one life of the program.
+// awaiting is the request await, put to one run of the program.
 type awaiting struct {
 	peer   *peer
 	failed chan struct{}
@@ -60,20 +61,23 @@ func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 		i.commands[cmd.ID] = c
 	}
 	if !maps.Equal(c.Parameters, cmd.Parameters) {
-		return nil, fmt.Errorf("command %s was given before with other parameters (%v, now %v): an ID stands for one experiment for ever", cmd.ID, c.Parameters, cmd.Parameters)
+		return nil, fmt.Errorf("command %s was given before with other parameters (%v, now %v): "+
+			"an ID stands for one experiment for ever",
+			cmd.ID, c.Parameters, cmd.Parameters)
 	}
 	return c, nil
 }
 
 // Describe implements [instruments.Instrument]. A program describes itself once
-// in each of its lives.
+// in each run.
 func (i *Instrument) Describe(ctx context.Context) (instruments.Description, error) {
 	p, err := i.connect(ctx)
 	if err != nil {
 		return instruments.Description{}, err
 	}
 	d := p.description
-	d.Parameters, d.Outputs = slices.Clone(d.Parameters), slices.Clone(d.Outputs)
+	d.Parameters = slices.Clone(d.Parameters)
+	d.Outputs = slices.Clone(d.Outputs)
 	return d, nil
 }
 
@@ -96,14 +100,15 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if settled {
 		return nil
 	}
-	// Nothing is sent once nobody waits for it: a pump must not move a while
-	// after the campaign was stopped.
+	// Nothing is sent that nobody waits for any more: a pump must not move after
+	// the campaign was stopped.
 	p, err := i.reconnect(ctx)
 	if err != nil {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		if c.sent || c.starting != nil {
-			return fmt.Errorf("command %s was sent before and never confirmed, and the program is out of reach: %w", cmd.ID, err)
+			return fmt.Errorf("command %s was sent before and never confirmed, and the program is out of reach: %w",
+				cmd.ID, err)
 		}
 		return fmt.Errorf("%w: command %s was not sent: %w", instruments.ErrRefused, cmd.ID, err)
 	}
@@ -140,20 +145,25 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 // start is what Start does once for all its callers.
 func (i *Instrument) start(p *peer, c *command) error {
 	i.mu.Lock()
-	sent, settled := c.sent, c.accepted || c.outcome != nil
+	sent := c.sent
+	settled := c.accepted || c.outcome != nil
 	i.mu.Unlock()
 	switch {
 	case settled:
 		return nil
 	case sent && !p.recovers:
-		return fmt.Errorf("command %s was sent before and never confirmed, and %s cannot say what became of it: it is not sent again", c.ID, i.program())
+		return fmt.Errorf("command %s was sent before and never confirmed, "+
+			"and %s cannot say what became of it: it is not sent again",
+			c.ID, i.program())
 	case sent:
 		fate, cause, err := i.askFate(i.life, p, c)
 		switch {
 		case err != nil:
 			return fmt.Errorf("command %s was sent before and never confirmed: %w", c.ID, err)
 		case fate == instruments.FateUnknown:
-			return fmt.Errorf("command %s was sent before, and %s does not know what became of it%s: it is not sent again", c.ID, i.program(), cause)
+			return fmt.Errorf("command %s was sent before, and %s does not know what became of it%s: "+
+				"it is not sent again",
+				c.ID, i.program(), cause)
 		case fate != instruments.FateNotStarted:
 			return nil
 		}
@@ -165,31 +175,36 @@ func (i *Instrument) start(p *peer, c *command) error {
 	i.mu.Lock()
 	c.sent = true
 	i.mu.Unlock()
-	confirm := func(reply wire.Reply, err error) error {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		switch {
-		case errors.Is(err, errNotAsked):
-			c.sent = false
-			return fmt.Errorf("%w: command %s was not sent: %w", instruments.ErrRefused, c.ID, err)
-		case err != nil:
-			return fmt.Errorf("nobody can tell whether command %s was started: %w", c.ID, err)
-		case c.outcome != nil || reply.OK:
-			c.accepted = true
-			return nil
-		case reply.Refused != "":
-			c.sent = false
-			return fmt.Errorf("%w: %s", instruments.ErrRefused, reply.Refused)
-		default:
-			return fmt.Errorf("nobody can tell whether command %s was started: %s answered without ok, refused or error", c.ID, i.program())
-		}
-	}
-	reply, err := p.call(i.life, wire.Request{Op: wire.OpStart, Command: &c.Command}, func(r wire.Reply, err error) { _ = confirm(r, err) })
-	return confirm(reply, err)
+	late := func(reply wire.Reply, err error) { _ = i.confirm(c, reply, err) }
+	reply, err := p.call(i.life, wire.Request{Op: wire.OpStart, Command: &c.Command}, late)
+	return i.confirm(c, reply, err)
 }
 
-// Await implements [instruments.Instrument]. It waits through deaths and restarts
-// of the program, also where it cannot be started for the time being.
+// confirm records the answer to the start of a command, which may come late, and
+// returns what Start says of it.
+func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case errors.Is(err, errNotAsked):
+		c.sent = false
+		return fmt.Errorf("%w: command %s was not sent: %w", instruments.ErrRefused, c.ID, err)
+	case err != nil:
+		return fmt.Errorf("nobody can tell whether command %s was started: %w", c.ID, err)
+	case c.outcome != nil || reply.OK:
+		c.accepted = true
+		return nil
+	case reply.Refused != "":
+		c.sent = false
+		return fmt.Errorf("%w: %s", instruments.ErrRefused, reply.Refused)
+	default:
+		return fmt.Errorf("nobody can tell whether command %s was started: %s answered without ok, refused or error",
+			c.ID, i.program())
+	}
+}
+
+// Await implements [instruments.Instrument]. It waits through exits and restarts
+// of the program, and through failed attempts to start it.
 func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	c, err := i.known(cmd)
 	if err != nil {
@@ -214,12 +229,14 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 			if o, ok := i.outcomeOf(c); ok {
 				return o, nil
 			}
-			return instruments.Outcome{}, fmt.Errorf("command %s was not started by this process, and %s cannot say what became of commands of an earlier one", c.ID, i.program())
+			return instruments.Outcome{}, fmt.Errorf("command %s was not started by this process, "+
+				"and %s cannot say what became of commands of an earlier one",
+				c.ID, i.program())
 		}
 		select {
 		case <-c.done:
 		case <-a.failed:
-			if !errors.Is(a.err, errDied) {
+			if !errors.Is(a.err, errExited) {
 				return instruments.Outcome{}, a.err
 			}
 		case <-ctx.Done():
@@ -229,8 +246,8 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	}
 }
 
-// await puts the request to the program, once in each of its lives. It returns
-// nil if there is nothing to ask.
+// await sends the request await, once in each run of the program. It returns nil
+// if there is nothing to ask.
 func (i *Instrument) await(p *peer, c *command) *awaiting {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -246,34 +263,38 @@ func (i *Instrument) await(p *peer, c *command) *awaiting {
 	return a
 }
 
-// askOutcome puts the request await.
+// askOutcome sends the request await and settles the command with the answer.
 func (i *Instrument) askOutcome(c *command, a *awaiting) {
-	fail := func(err error) {
-		i.mu.Lock()
-		// After a death the command stays under way, for the next life to be
-		// asked about; a refusal to wait for it says that it is not.
-		if c.awaiting == a && !errors.Is(err, errDied) {
-			c.awaiting = nil
-		}
-		i.mu.Unlock()
-		a.once.Do(func() {
-			a.err = err
-			close(a.failed)
-		})
-	}
-	_, err := a.peer.ask(i.life, wire.Request{Op: wire.OpAwait, Command: &c.Command}, func(reply wire.Reply, err error) {
+	deliver := func(reply wire.Reply, err error) {
 		switch {
 		case err != nil:
-			fail(err)
+			i.failAwait(c, a, err)
 		case len(reply.Outcome) == 0 && reply.Lost == "":
-			fail(fmt.Errorf("%s answered the request %q for command %s without an outcome", i.program(), wire.OpAwait, c.ID))
+			i.failAwait(c, a, fmt.Errorf("%s answered the request %q for command %s without an outcome",
+				i.program(), wire.OpAwait, c.ID))
 		default:
 			i.settle(c, reply.Result(c.Parameters))
 		}
-	})
-	if err != nil {
-		fail(err)
 	}
+	_, err := a.peer.ask(i.life, wire.Request{Op: wire.OpAwait, Command: &c.Command}, deliver)
+	if err != nil {
+		i.failAwait(c, a, err)
+	}
+}
+
+// failAwait ends an await without an outcome.
+func (i *Instrument) failAwait(c *command, a *awaiting, err error) {
+	i.mu.Lock()
+	// After an exit the command stays under way: the next run is asked about it.
+	// A program that declines to wait for it says that it is not under way.
+	if c.awaiting == a && !errors.Is(err, errExited) {
+		c.awaiting = nil
+	}
+	i.mu.Unlock()
+	a.once.Do(func() {
+		a.err = err
+		close(a.failed)
+	})
 }
 
 // outcomeOf returns a copy of a command's outcome.
@@ -287,14 +308,15 @@ func (i *Instrument) outcomeOf(c *command) (instruments.Outcome, bool) {
 	if o.Measurement != nil {
 		m := *o.Measurement
 		m.Actual = maps.Clone(m.Actual)
-		m.Further, m.Unread = slices.Clone(m.Further), slices.Clone(m.Unread)
+		m.Further = slices.Clone(m.Further)
+		m.Unread = slices.Clone(m.Unread)
 		o.Measurement = &m
 	}
 	return o, true
 }
 
-// settle records the outcome of a command. The first one stands; settle returns
-// false and reports any other.
+// settle records the outcome of a command. The first one stands; settle logs any
+// other and returns false.
 func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
 	i.mu.Lock()
 	first := c.outcome
@@ -306,16 +328,17 @@ func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
 	if first == nil {
 		return true
 	}
-	// Equal answers to repeated questions are as it should be.
+	// Equal answers to repeated questions are no fault.
 	old, _ := json.Marshal(first)
 	second, _ := json.Marshal(o)
 	if !bytes.Equal(old, second) {
-		i.logf("%s: a second result for command %s is dropped, the first stands: %s, and now %s", i.program(), c.ID, wire.Clip(old), wire.Clip(second))
+		i.logf("%s: a second result for command %s is dropped, the first stands: %s, and now %s",
+			i.program(), c.ID, wire.Clip(old), wire.Clip(second))
 	}
 	return false
 }
 
-// pushed deals with a result that nobody asked for.
+// pushed handles a result that the program sends without being asked.
 func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	i.mu.Lock()
 	c := i.commands[reply.Command]
@@ -324,9 +347,11 @@ func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	i.mu.Unlock()
 	switch {
 	case !expected:
-		i.logf("%s: a result for command %q, which was not started, is dropped: %s", i.program(), reply.Command, wire.Clip(line))
+		i.logf("%s: a result for command %q, which was not started, is dropped: %s",
+			i.program(), reply.Command, wire.Clip(line))
 	case settled:
-		i.logf("%s: a second result for command %s is dropped, the first stands: %s", i.program(), reply.Command, wire.Clip(line))
+		i.logf("%s: a second result for command %s is dropped, the first stands: %s",
+			i.program(), reply.Command, wire.Clip(line))
 	case len(reply.Outcome) == 0 && reply.Lost == "":
 		p.notProtocol(line, errors.New("it names a command and gives no outcome"))
 	default:
@@ -363,8 +388,8 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 	return nil
 }
 
-// Recover implements [instruments.Recoverer]. Of a program that did not declare
-// that it can recover, it knows what happened in its own life only.
+// Recover implements [instruments.Recoverer]. Where the program did not declare
+// that it can recover, only what happened in its present run is known.
 func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (instruments.Fate, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -373,8 +398,8 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	if err != nil {
 		return "", err
 	}
-	// A start under way is waited for: until the program has answered it, its
-	// word on the command could be out of date at once.
+	// Wait for a start under way: until the program has answered it, what it says
+	// about the command could be out of date at once.
 	i.mu.Lock()
 	s := c.starting
 	i.mu.Unlock()
@@ -398,7 +423,7 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	case outcome != nil:
 		return instruments.FateFinished, nil
 	case !p.recovers && accepted:
-		return instruments.FateRunning, nil // this life confirmed it, or its death would have settled it
+		return instruments.FateRunning, nil // this run confirmed it, or its end would have settled it
 	case !p.recovers:
 		return instruments.FateUnknown, nil
 	}

@@ -20,7 +20,9 @@ const Name = "process"
 var Driver = instruments.Driver{
 	Name:     Name,
 	Settings: func() definition.Settings { return new(Settings) },
-	Open: func(_ context.Context, def definition.Campaign, env instruments.Environment) (instruments.Instrument, error) {
+	Open: func(
+		_ context.Context, def definition.Campaign, env instruments.Environment,
+	) (instruments.Instrument, error) {
 		settings, err := SettingsOf(def)
 		if err != nil {
 			return nil, err

@@ -14,8 +14,10 @@ import (
 // names, and no secret of the shell.
 func TestEnvironment(t *testing.T) {
 	for name, value := range map[string]string{
-		"AWS_SECRET_ACCESS_KEY": "s1", "GITHUB_TOKEN": "s2", "LAB_TOKEN": "wanted", "LD_PRELOAD_": "s3", "SSH_AUTH_SOCK": "s4",
-		"PYTHONPATH": "/opt/lab", "LC_TIME": "C", "TZ": "UTC", "CONDA_TOKEN": "s5", "PGPASSWORD": "s6", "Path_Secret": "s7",
+		"AWS_SECRET_ACCESS_KEY": "s1", "GITHUB_TOKEN": "s2", "LAB_TOKEN": "wanted", "LD_PRELOAD_": "s3",
+		"SSH_AUTH_SOCK": "s4",
+		"PYTHONPATH":    "/opt/lab", "LC_TIME": "C", "TZ": "UTC", "CONDA_TOKEN": "s5", "PGPASSWORD": "s6",
+		"Path_Secret": "s7",
 	} {
 		t.Setenv(name, value)
 	}
@@ -34,7 +36,8 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s arrived", name)
 		}
 	}
-	for name, want := range map[string]string{"LAB_TOKEN": "wanted", "MIXER": "quiet", "PYTHONPATH": "/opt/lab", "LC_TIME": "C", "TZ": "CET"} {
+	for name, want := range map[string]string{"LAB_TOKEN": "wanted", "MIXER": "quiet",
+		"PYTHONPATH": "/opt/lab", "LC_TIME": "C", "TZ": "CET"} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}

@@ -7,7 +7,13 @@ import (
 
 // Hurry shortens the adapter's own times for tests.
 func (i *Instrument) Hurry() {
-	i.pauses = pauses{first: time.Millisecond, longest: 50 * time.Millisecond, healthy: time.Hour, drain: 500 * time.Millisecond, farewell: 300 * time.Millisecond}
+	i.pauses = pauses{
+		first:       time.Millisecond,
+		longest:     50 * time.Millisecond,
+		healthy:     time.Hour,
+		drain:       500 * time.Millisecond,
+		gracePeriod: 300 * time.Millisecond,
+	}
 }
 
 // Program returns the program's process, or nil.

@@ -140,12 +140,13 @@ func TestDeath(t *testing.T) {
 	}
 }
 
-// A program that cannot be used is an error at once, in its own last words.
+// A program that cannot be used is an error at once, with its last line of
+// standard error.
 func TestDeathAtOnce(t *testing.T) {
 	inst, _, _ := openFaulty(t, "dies at once")
 	_, err := inst.Describe(within(t, 20*time.Second))
 	if err == nil || !strings.Contains(err.Error(), "No module named 'pump'") {
-		t.Errorf("Describe: %v, want the program's last words", err)
+		t.Errorf("Describe: %v, want the program's last line of standard error", err)
 	}
 }
 
@@ -196,7 +197,7 @@ func TestNonsense(t *testing.T) {
 		t.Errorf("Await: %+v, %v", o, err)
 	}
 	for _, words := range []string{
-		"print to standard error instead: Initialising pump 1…",
+		"print to standard error instead: Initializing pump 1…",
 		"neither the id of a request nor a command",
 		"request 4711, which was never made",
 		`"other/e1", which was not started, is dropped`,
@@ -239,7 +240,8 @@ func TestResults(t *testing.T) {
 				t.Fatalf("Await: %+v, %v; want %s with %q", o, err, test.status, test.cause)
 			}
 			err = instruments.CheckOutcome(campaign, o)
-			if test.refuse == "" && err != nil || test.refuse != "" && (err == nil || !strings.Contains(err.Error(), test.refuse)) {
+			if test.refuse == "" && err != nil ||
+				test.refuse != "" && (err == nil || !strings.Contains(err.Error(), test.refuse)) {
 				t.Errorf("the engine's check says %v, want %q", err, test.refuse)
 			}
 		})

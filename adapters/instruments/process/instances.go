@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// instance is a life of the program, as the record of a store keeps it, so that
-// the next run knows of one that outlived its campaignd. It is told of, never
-// ended: nobody here can know that it does not move a pump just now.
+// instance is a running program in the record that a store keeps, so that the
+// next run of campaignd knows of a program that outlived the last one. Such a
+// program is reported, never killed: it may be moving a pump.
 type instance struct {
 	PID int `json:"pid"`
-	// Birth is the system's word for when the process began, which tells it from a
-	// later one with the same number; empty where there is none.
+	// Birth is when the process began, in the system's own notation. It tells the
+	// process from a later one with the same PID. Empty where the system does not say.
 	Birth   string    `json:"birth,omitempty"`
 	Program string    `json:"program"`
 	Since   time.Time `json:"since"`
@@ -26,8 +26,8 @@ type instance struct {
 
 func (n instance) alive() bool { return running(n.PID, n.Birth) }
 
-// KeepRecord names a file for the instances of the program that are alive. It
-// is called before the instrument is used. The file's folder need not be there yet.
+// KeepRecord names the file that records running instances of the program. Call
+// it before the instrument is used. The file's folder need not exist yet.
 func (i *Instrument) KeepRecord(file string) { i.record = file }
 
 // recorded reads the instances that are alive.
@@ -42,7 +42,7 @@ func (i *Instrument) recorded() (alive []instance, err error) {
 	return slices.DeleteFunc(alive, func(n instance) bool { return !n.alive() }), err
 }
 
-// rerecord changes the record, and reports whether that was possible.
+// rerecord changes the record and reports whether that worked.
 func (i *Instrument) rerecord(change func([]instance) []instance) (done bool) {
 	if i.record == "" {
 		return false
@@ -66,7 +66,7 @@ func (i *Instrument) rerecord(change func([]instance) []instance) (done bool) {
 	return err == nil
 }
 
-// enlist records a life of the program, unless that was done.
+// enlist adds a running program to the record, once.
 func (i *Instrument) enlist(p *peer) {
 	if p.enlisted.Load() {
 		return
@@ -76,21 +76,25 @@ func (i *Instrument) enlist(p *peer) {
 		if slices.ContainsFunc(alive, func(n instance) bool { return n.PID == pid }) {
 			return alive
 		}
-		return append(alive, instance{PID: pid, Birth: birth(pid), Program: i.program(), Since: p.born.UTC().Truncate(time.Second)})
+		return append(alive, instance{
+			PID:     pid,
+			Birth:   birth(pid),
+			Program: i.program(),
+			Since:   p.startedAt.UTC().Truncate(time.Second),
+		})
 	})
 	p.enlisted.Store(done)
 }
 
-// strike takes a life that has ended off the record.
-func (i *Instrument) strike(p *peer) {
+// delist takes a program that has ended off the record.
+func (i *Instrument) delist(p *peer) {
 	pid := p.cmd.Process.Pid
 	i.rerecord(func(alive []instance) []instance {
 		return slices.DeleteFunc(alive, func(n instance) bool { return n.PID == pid })
 	})
 }
 
-// earlier names the instances that are alive beside the one that is given; empty
-// if there are none.
+// earlier names the running instances other than p; it is empty if there are none.
 func (i *Instrument) earlier(p *peer) string {
 	if i.record == "" {
 		return ""
@@ -101,15 +105,18 @@ func (i *Instrument) earlier(p *peer) string {
 	var names []string
 	for _, n := range alive {
 		if p == nil || n.PID != p.cmd.Process.Pid {
-			names = append(names, fmt.Sprintf("process %d, %s, since %s", n.PID, n.Program, n.Since.Local().Format("2 Jan 15:04:05")))
+			names = append(names, fmt.Sprintf("process %d, %s, since %s",
+				n.PID, n.Program, n.Since.Local().Format("2 Jan 15:04:05")))
 		}
 	}
 	return strings.Join(names, "; ")
 }
 
-// tellEarlier says that an earlier run has left instances behind.
+// tellEarlier reports the instances that an earlier run has left behind.
 func (i *Instrument) tellEarlier() {
 	if names := i.earlier(nil); names != "" {
-		i.logf("an earlier instance of the instrument's program is still alive (%s): it may hold the device, or finish an experiment. If it does not end by itself, look at the device, then end it with kill", names)
+		i.logf("an earlier instance of the instrument's program is still alive (%s): "+
+			"it may hold the device, or finish an experiment. "+
+			"If it does not end by itself, look at the device, then end it with kill", names)
 	}
 }

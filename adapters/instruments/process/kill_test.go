@@ -115,7 +115,11 @@ func TestProgramIsKilled(t *testing.T) {
 	for _, resume := range []bool{false, true} {
 		t.Run(fmt.Sprintf("resume %v", resume), func(t *testing.T) {
 			t.Parallel()
-			cfg, acts := sound(t, testinstrument.Options{Latency: definition.Duration(15 * time.Millisecond), Resume: resume, Capacity: 2})
+			cfg, acts := sound(t, testinstrument.Options{
+				Latency:  definition.Duration(15 * time.Millisecond),
+				Resume:   resume,
+				Capacity: 2,
+			})
 			inst, _ := open(t, cfg)
 			inst.Hurry()
 			ctx := within(t, 60*time.Second)

@@ -13,16 +13,15 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 )
 
-// launch is one attempt to bring the program up, which any number of callers
-// wait for.
+// launch is one attempt to start the program; any number of callers wait for it.
 type launch struct {
 	done chan struct{}
 	peer *peer
 	err  error
 }
 
-// connect returns the program in working order, starting it if need be. It
-// fails with the first attempt that fails.
+// connect returns the program, ready for requests, and starts it if need be. It
+// gives up after one failed attempt.
 func (i *Instrument) connect(ctx context.Context) (*peer, error) {
 	i.mu.Lock()
 	if i.closing {
@@ -49,8 +48,8 @@ func (i *Instrument) connect(ctx context.Context) (*peer, error) {
 	}
 }
 
-// reconnect is connect with patience: it waits through failed attempts for as
-// long as the program may take for an answer.
+// reconnect is connect with retries, for as long as the program may take to
+// answer.
 func (i *Instrument) reconnect(ctx context.Context) (*peer, error) {
 	begin := time.Now()
 	for {
@@ -61,28 +60,28 @@ func (i *Instrument) reconnect(ctx context.Context) (*peer, error) {
 	}
 }
 
-// pause is how long to wait before the next start: nothing at first, then twice
-// as long after each life that was short. The caller holds i.mu.
+// pause is how long to wait before the next start: not at all at first, then
+// twice as long after each short run. The caller holds i.mu.
 func (i *Instrument) pause() time.Duration {
-	if i.deaths == 0 {
+	if i.shortRuns == 0 {
 		return 0
 	}
 	d := i.pauses.longest
-	if i.deaths < 16 {
-		d = min(d, i.pauses.first<<(i.deaths-1))
+	if i.shortRuns < 16 {
+		d = min(d, i.pauses.first<<(i.shortRuns-1))
 	}
-	return d - time.Since(i.lastDeath)
+	return d - time.Since(i.lastExit)
 }
 
 func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	defer i.wg.Done()
-	p, err := i.introduce(pause)
+	p, err := i.handshake(pause)
 	i.mu.Lock()
 	i.launch = nil
 	if err == nil {
 		select {
-		case <-p.gone:
-			err = p.death
+		case <-p.exited:
+			err = p.exitErr
 		default:
 			// Close, if it came in between, did not see this peer.
 			if i.closing {
@@ -96,15 +95,16 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	switch {
 	case err == nil || p == nil:
 	case i.life.Err() != nil:
-		p.dismiss(nil)
+		p.shutdown(nil)
 	default:
 		kill(p.cmd)
-		<-p.gone
+		<-p.exited
 	}
 	if err != nil && i.life.Err() != nil {
 		err = ErrClosed
 	}
-	l.peer, l.err = p, err
+	l.peer = p
+	l.err = err
 	if err != nil {
 		l.peer = nil
 		if err != ErrClosed {
@@ -114,10 +114,10 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	close(l.done)
 }
 
-// introduce starts the program, shakes hands, has it describe itself, and asks
-// it about every command that was under way in its earlier lives. The peer it
-// returns beside an error has to be ended.
-func (i *Instrument) introduce(pause time.Duration) (*peer, error) {
+// handshake starts the program, exchanges handshake and description with it, and
+// asks about every command that was under way in earlier runs. A peer returned
+// beside an error has to be ended by the caller.
+func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	select {
 	case <-time.After(pause):
 	case <-i.life.Done():
@@ -127,20 +127,22 @@ func (i *Instrument) introduce(pause time.Duration) (*peer, error) {
 	p, err := i.spawn()
 	if err != nil {
 		i.mu.Lock()
-		i.deaths++
-		i.lastDeath = time.Now()
+		i.shortRuns++
+		i.lastExit = time.Now()
 		i.mu.Unlock()
 		return nil, err
 	}
 	i.enlist(p)
-	reply, err := p.call(i.life, i.handshake, nil)
+	reply, err := p.call(i.life, i.greeting, nil)
 	if err != nil {
 		return p, fmt.Errorf("handshake: %w", err)
 	}
 	if reply.Protocol != wire.Version {
-		return p, fmt.Errorf("handshake: %s speaks version %d of the protocol and campaignd version %d: use matching versions (docs/process-instrument.md)", i.program(), reply.Protocol, wire.Version)
+		return p, fmt.Errorf("handshake: %s speaks version %d of the protocol and campaignd version %d: "+
+			"use matching versions (docs/process-instrument.md)", i.program(), reply.Protocol, wire.Version)
 	}
-	p.recovers, p.finishes = reply.Recover, reply.Finishes
+	p.recovers = reply.Recover
+	p.finishes = reply.Finishes
 	reply, err = p.call(i.life, wire.Request{Op: wire.OpDescribe}, nil)
 	if err != nil {
 		return p, fmt.Errorf("describe: %w", err)
@@ -162,13 +164,14 @@ func (i *Instrument) introduce(pause time.Duration) (*peer, error) {
 	}
 	i.mu.Unlock()
 	if before != nil && !reflect.DeepEqual(*before, p.description) {
-		i.logf("%s describes itself differently than before: %+v, and was %+v", i.program(), p.description, *before)
+		i.logf("%s describes itself differently than before: %+v, and was %+v",
+			i.program(), p.description, *before)
 	}
 	return p, i.reconcile(p)
 }
 
-// reconcile asks a new life of the program what became of each command that was
-// under way.
+// reconcile asks a restarted program what became of each command that was under
+// way.
 func (i *Instrument) reconcile(p *peer) error {
 	i.mu.Lock()
 	var open []*command
@@ -180,30 +183,36 @@ func (i *Instrument) reconcile(p *peer) error {
 	i.mu.Unlock()
 	for _, c := range open {
 		if !p.recovers {
-			i.settle(c, unknownOutcome("%s was started again and cannot say what became of it", i.program()))
+			i.settle(c, unknownOutcome("%s was started again and cannot say what became of it",
+				i.program()))
 			continue
 		}
 		fate, cause, err := i.askFate(i.life, p, c)
-		if errors.Is(err, errDied) || i.life.Err() != nil {
+		if errors.Is(err, errExited) || i.life.Err() != nil {
 			return err
 		}
 		switch {
 		case err != nil:
-			// Not a word on its fate: it stays open, and Await asks by itself.
-			i.logf("%s was started again and could not be asked about command %s: %v", i.program(), c.ID, err)
+			// Its fate is still open: Await asks again.
+			i.logf("%s was started again and could not be asked about command %s: %v",
+				i.program(), c.ID, err)
 		case fate == instruments.FateUnknown:
-			i.settle(c, unknownOutcome("%s was started again and does not know what became of it%s", i.program(), cause))
+			i.settle(c, unknownOutcome("%s was started again and does not know what became of it%s",
+				i.program(), cause))
 		default:
-			i.logf("%s was started again and says that command %s is %s", i.program(), c.ID, fate)
+			i.logf("%s was started again and says that command %s is %s",
+				i.program(), c.ID, fate)
 		}
 	}
 	return nil
 }
 
-// askFate asks the program about a command and keeps what it says. A program
-// that confirmed a command and now says it never started it has lost its
-// memory: then nobody can tell.
-func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (fate instruments.Fate, cause string, err error) {
+// askFate asks the program what became of a command and records the answer. A
+// program that confirmed a command and now says it never started it has lost its
+// memory: the fate is then unknown.
+func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
+	fate instruments.Fate, cause string, err error,
+) {
 	reply, err := p.call(ctx, wire.Request{Op: wire.OpRecover, Command: &c.Command}, nil)
 	if err != nil {
 		return "", "", err
@@ -212,31 +221,34 @@ func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (fate ins
 	defer i.mu.Unlock()
 	switch reply.Fate {
 	case instruments.FateRunning, instruments.FateFinished:
-		c.sent, c.accepted = true, true
+		c.sent = true
+		c.accepted = true
 	case instruments.FateNotStarted:
 		if c.accepted {
-			return instruments.FateUnknown, ", although it had confirmed it: it now says that it never started it", nil
+			cause = ", although it had confirmed it: it now says that it never started it"
+			return instruments.FateUnknown, cause, nil
 		}
 		c.sent = false
 	case instruments.FateUnknown:
 	default:
-		return "", "", fmt.Errorf("%s answered the request %q with the fate %q, which the protocol does not have", i.program(), wire.OpRecover, reply.Fate)
+		return "", "", fmt.Errorf("%s answered the request %q with the fate %q, which the protocol does not have",
+			i.program(), wire.OpRecover, reply.Fate)
 	}
 	return reply.Fate, "", nil
 }
 
-// died takes note of a program's end, before those who wait for an answer of it
-// learn of it.
-func (i *Instrument) died(p *peer, expected bool) {
+// exited records the end of the program. It is called before the pending
+// requests get their errors.
+func (i *Instrument) exited(p *peer, expected bool) {
 	i.mu.Lock()
 	if i.peer == p {
 		i.peer = nil
 	}
-	if time.Since(p.born) > i.pauses.healthy {
-		i.deaths = 0
+	if time.Since(p.startedAt) > i.pauses.healthy {
+		i.shortRuns = 0
 	}
-	i.deaths++
-	i.lastDeath = time.Now()
+	i.shortRuns++
+	i.lastExit = time.Now()
 	var open []*command
 	for _, id := range slices.Sorted(maps.Keys(i.commands)) {
 		if c := i.commands[id]; c.underWay() {
@@ -247,12 +259,12 @@ func (i *Instrument) died(p *peer, expected bool) {
 	if expected {
 		return
 	}
-	i.logf("%s: %v; experiments under way: %d", i.program(), p.death, len(open))
+	i.logf("%s: %v; experiments under way: %d", i.program(), p.exitErr, len(open))
 	if p.recovers {
-		return // the next life is asked
+		return // the next run is asked
 	}
 	for _, c := range open {
-		i.settle(c, unknownOutcome("%v, and cannot say what became of its commands", p.death))
+		i.settle(c, unknownOutcome("%v, and cannot say what became of its commands", p.exitErr))
 	}
 }
 

@@ -9,12 +9,12 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 )
 
-// unreadable deals with a line that is no message. If it was meant for a command
-// that is waited for, its answer was lost, and nobody must wait for another in
-// silence: it is asked for again, once.
+// unreadable handles a line that is no message. If it was the answer about a
+// command that somebody waits for, it is asked for again, once.
 func (p *peer) unreadable(line []byte, err error) {
 	p.notProtocol(line, err)
-	why := fmt.Sprintf("%s answered what cannot be read (%v), and did so again when it was asked again: %s", p.i.program(), err, instruments.Legible(string(line), instruments.MaxCause/2))
+	why := fmt.Sprintf("%s answered what cannot be read (%v), and did so again when it was asked again: %s",
+		p.i.program(), err, instruments.Legible(string(line), instruments.MaxCause/2))
 	subject := wire.SubjectOf(line)
 	if subject.ID != nil {
 		p.mu.Lock()
@@ -28,11 +28,13 @@ func (p *peer) unreadable(line []byte, err error) {
 	}
 }
 
-// oversized deals with a line that is longer than the protocol allows. It would
-// be as long the next time.
+// oversized handles a line that is longer than the protocol allows. It is not
+// asked for again: it would be as long the next time.
 func (p *peer) oversized(o wire.Oversized) {
-	p.i.logf("%s: a line of %d bytes on standard output is longer than the protocol's %d and cannot be read: %s", p.i.program(), o.Length, wire.MaxLine, wire.Clip(o.Head[:min(len(o.Head), 120)]))
-	why := fmt.Sprintf("%s wrote a line of %d bytes, and the longest that the protocol allows is %d: put large data into a file and name it in the result", p.i.program(), o.Length, wire.MaxLine)
+	p.i.logf("%s: a line of %d bytes on standard output is longer than the protocol's %d and cannot be read: %s",
+		p.i.program(), o.Length, wire.MaxLine, wire.Clip(o.Head[:min(len(o.Head), 120)]))
+	why := fmt.Sprintf("%s wrote a line of %d bytes, and the longest that the protocol allows is %d: "+
+		"put large data into a file and name it in the result", p.i.program(), o.Length, wire.MaxLine)
 	switch {
 	case o.ID != nil:
 		p.mu.Lock()
@@ -62,9 +64,9 @@ func (p *peer) oversized(o wire.Oversized) {
 	}
 }
 
-// lost says that an answer was lost which belonged to one of the commands. They
-// are asked for their outcomes again, and where that is lost, too, nobody can
-// tell what became of them, unless the program says that they still run.
+// lost records that the answer about one of the commands was lost. Each outcome
+// is asked for once more. If that answer is lost, too, the outcome is unknown,
+// unless the program says that the command still runs.
 func (p *peer) lost(why string, commands ...string) {
 	for _, id := range commands {
 		p.garbled[id]++
@@ -73,8 +75,8 @@ func (p *peer) lost(why string, commands ...string) {
 	}
 }
 
-// lost deals with an answer about a command that came and could not be read:
-// again asks for it again; otherwise that was done in vain.
+// lost handles an answer about a command that could not be read. With again it
+// asks once more; otherwise it has done so already, in vain.
 func (i *Instrument) lost(p *peer, id, why string, again bool) {
 	i.mu.Lock()
 	c := i.commands[id]

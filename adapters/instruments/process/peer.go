@@ -17,53 +17,53 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 )
 
-// peer is one life of the program. Requests may be made from any goroutine;
-// what the program writes is dealt with by one, in order.
+// peer is one run of the program. Requests may be made from any goroutine; one
+// goroutine handles what the program writes, in order.
 type peer struct {
-	i      *Instrument
-	cmd    *exec.Cmd
-	stdin  *os.File
-	stdout *os.File
-	born   time.Time
+	i         *Instrument
+	cmd       *exec.Cmd
+	stdin     *os.File
+	stdout    *os.File
+	startedAt time.Time
 
 	// What the handshake and describe gave; set before the peer is used.
-	recovers    bool
-	finishes    bool
+	recovers    bool // it can say what became of earlier commands
+	finishes    bool // it finishes its work when campaignd is gone
 	description instruments.Description
 
-	writing chan struct{} // holds a token: one line is written at a time
-	gone    chan struct{} // closed when the program has ended and all it wrote was read
-	death   error         // why; set before gone is closed
-	left    chan struct{} // closed when it is left to finish by itself
+	writing  chan struct{} // holds a token: one line is written at a time
+	exited   chan struct{} // closed when the program has ended and its output was read
+	exitErr  error         // why; set before gone is closed
+	detached chan struct{} // closed when it is left to finish on its own
 
-	enlisted atomic.Bool // in the record
+	enlisted atomic.Bool // it is in the record of running instances
 
-	mu      sync.Mutex
-	lastID  uint64
-	pending map[uint64]*request
-	awaited map[uint64]string // command of each await that was answered
-	leaving bool              // its end is expected
+	mu       sync.Mutex
+	lastID   uint64
+	pending  map[uint64]*request
+	awaited  map[uint64]string // command of each await that was answered
+	stopping bool              // its end is expected: no failure
 
 	// Of the goroutine that reads standard output:
 	garbage int            // lines that were no messages
 	garbled map[string]int // answers that could not be read, by command
 
-	lastWords string // on standard error; of the goroutine that reads it
+	stderrTail string // last line of standard error; of the goroutine that reads it
 }
 
 // request is a question that was put to the program.
 type request struct {
 	op, command string
 	// deliver is called once, by the reading goroutine: with the reply, or with
-	// the error for which there is none.
+	// the reason why none will come.
 	deliver func(wire.Reply, error)
 	late    bool // whoever asked has stopped waiting
 }
 
 var (
-	// errDied is wrapped by the error of a request whose program died before the
-	// answer.
-	errDied = errors.New("the program ended")
+	// errExited is wrapped by the error of a request whose program ended before
+	// the answer.
+	errExited = errors.New("the program ended")
 	// errNotAsked is wrapped by the error of a request that was never written.
 	errNotAsked = errors.New("nothing was sent")
 )
@@ -71,7 +71,8 @@ var (
 // spawn starts the program.
 func (i *Instrument) spawn() (*peer, error) {
 	cmd := exec.Command(i.argv[0], i.argv[1:]...)
-	cmd.Dir, cmd.Env = i.dir, i.env
+	cmd.Dir = i.dir
+	cmd.Env = i.env
 	ownGroup(cmd)
 	var files []*os.File // ours, then the child's
 	defer func() {
@@ -97,79 +98,87 @@ func (i *Instrument) spawn() (*peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
+	cmd.Stdin = inR
+	cmd.Stdout = outW
+	cmd.Stderr = errW
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", i.argv[0], err)
 	}
 	files = []*os.File{inR, outW, errW}
 	p := &peer{
-		i: i, cmd: cmd, stdin: inW, stdout: outR, born: time.Now(),
-		writing: make(chan struct{}, 1),
-		gone:    make(chan struct{}),
-		left:    make(chan struct{}),
-		pending: make(map[uint64]*request),
-		awaited: make(map[uint64]string),
-		garbled: make(map[string]int),
+		i:         i,
+		cmd:       cmd,
+		stdin:     inW,
+		stdout:    outR,
+		startedAt: time.Now(),
+		writing:   make(chan struct{}, 1),
+		exited:    make(chan struct{}),
+		detached:  make(chan struct{}),
+		pending:   make(map[uint64]*request),
+		awaited:   make(map[uint64]string),
+		garbled:   make(map[string]int),
 	}
 	p.writing <- struct{}{}
 	i.wg.Add(1)
-	go p.live(outR, errR)
+	go p.supervise(outR, errR)
 	return p, nil
 }
 
-// live reads what the program writes until it has ended, then buries it.
-func (p *peer) live(stdout, stderr *os.File) {
+// supervise reads what the program writes until it has ended, then finishes the
+// peer.
+func (p *peer) supervise(stdout, stderr *os.File) {
 	defer p.i.wg.Done()
 	var reading sync.WaitGroup
 	reading.Go(func() { wire.EachLine(stdout, p.handle, p.oversized) })
 	reading.Go(func() {
-		wire.EachLine(stderr, p.complain, func(o wire.Oversized) {
-			p.i.logf("%s: a line of %d bytes on standard error begins: %s", p.i.program(), o.Length, wire.Clip(o.Head))
+		wire.EachLine(stderr, p.logStderr, func(o wire.Oversized) {
+			p.i.logf("%s: a line of %d bytes on standard error begins: %s",
+				p.i.program(), o.Length, wire.Clip(o.Head))
 		})
 	})
 	ended := make(chan error, 1)
-	go func() { ended <- p.cmd.Wait() }() // reaps the program even if it is left to itself
+	go func() { ended <- p.cmd.Wait() }() // reaps the program even if it is detached
 
 	var err error
 	select {
 	case err = <-ended:
 		// Its helpers must not hold its devices or its output any longer.
 		kill(p.cmd)
-	case <-p.left:
+	case <-p.detached:
 	}
-	// What it wrote before its end counts; a helper that survived must not keep
-	// us waiting for more.
+	// What it wrote before its end counts, but a surviving helper process must not
+	// keep us waiting for more.
 	drained := make(chan struct{})
 	go func() { reading.Wait(); close(drained) }()
 	select {
 	case <-drained:
-	case <-p.left:
+	case <-p.detached:
 	case <-time.After(p.i.pauses.drain):
 	}
 	stdout.Close()
 	stderr.Close()
 	<-drained
 	p.stdin.Close()
-	p.bury(err)
+	p.finish(err)
 }
 
-// complain passes on a line that the program wrote to its standard error.
-func (p *peer) complain(line []byte) {
+// logStderr logs a line that the program wrote to its standard error.
+func (p *peer) logStderr(line []byte) {
 	line = bytes.TrimRight(line, "\r")
 	if len(bytes.TrimSpace(line)) > 0 {
-		p.lastWords = wire.Clip(line)
+		p.stderrTail = wire.Clip(line)
 	}
 	p.i.logf("%s: %s", p.i.program(), instruments.Legible(string(line), 10_000))
 }
 
-// ask puts a request to the program; deliver gets the answer, unless ask
-// returns an error, which wraps errNotAsked: then nothing was written.
+// ask sends a request to the program; deliver gets the answer. An error of ask
+// wraps errNotAsked: then nothing was written, and deliver is not called.
 func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Reply, error)) (uint64, error) {
 	select {
 	case <-p.writing:
 		defer func() { p.writing <- struct{}{} }()
-	case <-p.gone:
-		return 0, fmt.Errorf("%w: %w", errNotAsked, p.death)
+	case <-p.exited:
+		return 0, fmt.Errorf("%w: %w", errNotAsked, p.exitErr)
 	case <-ctx.Done():
 		return 0, fmt.Errorf("%w: %w", errNotAsked, ctx.Err())
 	}
@@ -182,12 +191,13 @@ func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Repl
 		return 0, fmt.Errorf("%w: cannot encode the request %q: %w", errNotAsked, req.Op, err)
 	}
 	if len(line) >= wire.MaxLine {
-		return 0, fmt.Errorf("%w: the request %q is longer than the protocol's %d bytes", errNotAsked, req.Op, wire.MaxLine)
+		return 0, fmt.Errorf("%w: the request %q is longer than the protocol's %d bytes",
+			errNotAsked, req.Op, wire.MaxLine)
 	}
 	p.mu.Lock()
 	if p.pending == nil {
 		p.mu.Unlock()
-		return 0, fmt.Errorf("%w: %w", errNotAsked, p.death)
+		return 0, fmt.Errorf("%w: %w", errNotAsked, p.exitErr)
 	}
 	r := &request{op: req.Op, deliver: deliver}
 	if req.Command != nil {
@@ -197,8 +207,8 @@ func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Repl
 	p.mu.Unlock()
 
 	// A program that does not read fills the pipe. After part of a line nothing
-	// more can be said to it, so that it has to be ended; whether it read the
-	// line is then for recovery to find out.
+	// more can be sent, so the program is killed; recovery then finds out whether
+	// it read the line.
 	_ = p.stdin.SetWriteDeadline(time.Now().Add(p.i.replyWithin))
 	if _, err := p.stdin.Write(append(line, '\n')); err != nil {
 		p.i.logf("%s: cannot write the request %q (%v): the program is ended", p.i.program(), req.Op, err)
@@ -207,8 +217,8 @@ func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Repl
 	return req.ID, nil
 }
 
-// call puts a request and waits for the answer, as long as the campaign allows.
-// If the answer comes after that, late (if not nil) gets it.
+// call sends a request and waits for the answer, as long as the campaign allows.
+// An answer that comes later goes to late, unless that is nil.
 func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply, error)) (wire.Reply, error) {
 	type answer struct {
 		reply wire.Reply
@@ -237,9 +247,11 @@ func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply,
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-limit.C:
-		err = fmt.Errorf("%s did not answer the request %q within %v (reply_within in the campaign file)", p.i.program(), req.Op, p.i.replyWithin)
+		err = fmt.Errorf("%s did not answer the request %q within %v (reply_within in the campaign file)",
+			p.i.program(), req.Op, p.i.replyWithin)
 		if names := p.i.earlier(p); names != "" {
-			err = fmt.Errorf("%w; an earlier instance, which may hold the device, is still alive: %s", err, names)
+			err = fmt.Errorf("%w; an earlier instance, which may hold the device, is still alive: %s",
+				err, names)
 		}
 	}
 	mu.Lock()
@@ -258,7 +270,7 @@ func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply,
 	return wire.Reply{}, err
 }
 
-// handle deals with one line of the program.
+// handle handles one line of standard output.
 func (p *peer) handle(line []byte) {
 	line = bytes.TrimRight(line, "\r")
 	if len(bytes.TrimSpace(line)) == 0 {
@@ -269,15 +281,18 @@ func (p *peer) handle(line []byte) {
 	switch {
 	case errors.As(err, &nonFinite) && (reply.ID != nil || reply.Command != ""):
 		p.i.logf("%s: a reply cannot be used as it is: %v", p.i.program(), err)
-		if len(reply.Outcome) > 0 { // a result, some of which is not a number: that is an outcome
-			reply.NonFinite, reply.Line, err = err, bytes.Clone(line), nil
+		if len(reply.Outcome) > 0 { // a result with something that is no number is still an outcome
+			reply.NonFinite = err
+			reply.Line = bytes.Clone(line)
+			err = nil
 		}
 	case err != nil:
 		p.unreadable(line, err)
 		return
 	default:
 		if slip := wire.UnknownFields(line); slip != "" {
-			p.i.logf("%s: a reply holds an %s, which is ignored: %s", p.i.program(), slip, wire.Clip(line))
+			p.i.logf("%s: a reply holds an %s, which is ignored: %s",
+				p.i.program(), slip, wire.Clip(line))
 		}
 	}
 	switch {
@@ -292,9 +307,11 @@ func (p *peer) handle(line []byte) {
 	}
 }
 
+// answer delivers the reply to request id, or its decoding error.
 func (p *peer) answer(id uint64, reply wire.Reply, line []byte, err error) {
 	p.mu.Lock()
-	r, last := p.pending[id], p.lastID
+	r := p.pending[id]
+	last := p.lastID
 	command, again := p.awaited[id]
 	delete(p.pending, id)
 	if r != nil && r.op == wire.OpAwait {
@@ -305,91 +322,103 @@ func (p *peer) answer(id uint64, reply wire.Reply, line []byte, err error) {
 	switch {
 	case r != nil:
 		if late {
-			p.i.logf("%s: the answer to the request %q came late, after nobody waited for it any more", p.i.program(), r.op)
+			p.i.logf("%s: the answer to the request %q came late, when nobody waited for it any more",
+				p.i.program(), r.op)
 		}
 		if err == nil && reply.Error != "" {
-			err = fmt.Errorf("%s answered the request %q with an error: %s", p.i.program(), r.op, reply.Error)
+			err = fmt.Errorf("%s answered the request %q with an error: %s",
+				p.i.program(), r.op, reply.Error)
 		}
 		r.deliver(reply, err)
 	case again:
-		p.i.logf("%s: a second result for command %s is dropped, the first stands: %s", p.i.program(), command, wire.Clip(line))
+		p.i.logf("%s: a second result for command %s is dropped, the first stands: %s",
+			p.i.program(), command, wire.Clip(line))
 	case id >= 1 && id <= last:
-		p.i.logf("%s: a second answer to request %d is dropped: %s", p.i.program(), id, wire.Clip(line))
+		p.i.logf("%s: a second answer to request %d is dropped: %s",
+			p.i.program(), id, wire.Clip(line))
 	default:
-		p.i.logf("%s: an answer to request %d, which was never made, is dropped: %s", p.i.program(), id, wire.Clip(line))
+		p.i.logf("%s: an answer to request %d, which was never made, is dropped: %s",
+			p.i.program(), id, wire.Clip(line))
 	}
 }
 
-// notProtocol reports a line that says nothing. A program that prints a lot is
-// reported only at first.
+// notProtocol reports a line that is no message. It reports the first 20 only:
+// some programs print a lot.
 func (p *peer) notProtocol(line []byte, err error) {
 	const most = 20
 	p.garbage++
 	switch {
 	case p.garbage <= most:
-		p.i.logf("%s: a line on standard output is not a message (%v) and is ignored; print to standard error instead: %s", p.i.program(), err, wire.Clip(line))
+		p.i.logf("%s: a line on standard output is not a message (%v) and is ignored; "+
+			"print to standard error instead: %s",
+			p.i.program(), err, wire.Clip(line))
 	case p.garbage == most+1:
-		p.i.logf("%s: further lines that are not messages are ignored without a word", p.i.program())
+		p.i.logf("%s: further lines that are not messages are ignored silently", p.i.program())
 	}
 }
 
-// bury ends the peer: the program has ended, and what it wrote has been read.
-func (p *peer) bury(err error) {
+// finish closes the peer after the program has ended with err and its output
+// was read: whoever waits for an answer gets the reason why none comes.
+func (p *peer) finish(err error) {
 	p.mu.Lock()
 	if err == nil {
 		err = errors.New("exit status 0")
 	}
-	p.death = fmt.Errorf("%w (%w)", errDied, err)
-	if p.lastWords != "" {
-		p.death = fmt.Errorf("%w; its last words on standard error: %s", p.death, p.lastWords)
+	p.exitErr = fmt.Errorf("%w (%w)", errExited, err)
+	if p.stderrTail != "" {
+		p.exitErr = fmt.Errorf("%w; the last line on standard error: %s", p.exitErr, p.stderrTail)
 	}
 	pending := p.pending
 	p.pending = nil
-	leaving := p.leaving
+	expected := p.stopping
 	p.mu.Unlock()
 	select {
-	case <-p.left: // to itself, and goes on
+	case <-p.detached: // it goes on
 	default:
-		p.i.strike(p)
+		p.i.delist(p)
 	}
-	p.i.died(p, leaving)
-	close(p.gone)
+	p.i.exited(p, expected)
+	close(p.exited)
 	for _, r := range pending {
-		r.deliver(wire.Reply{}, p.death)
+		r.deliver(wire.Reply{}, p.exitErr)
 	}
 }
 
-// dismiss ends the program while the commands open are under way.
-func (p *peer) dismiss(open []string) {
+// shutdown ends the program: by the end of its input, then by SIGTERM, then by
+// SIGKILL. A program that finishes its work by itself is detached instead, if
+// commands are open.
+func (p *peer) shutdown(open []string) {
 	p.mu.Lock()
-	p.leaving = true
+	p.stopping = true
 	p.mu.Unlock()
 	p.stdin.Close()
-	farewell := p.i.pauses.farewell
-	if p.goneWithin(farewell) {
+	gracePeriod := p.i.pauses.gracePeriod
+	if p.exitedWithin(gracePeriod) {
 		return
 	}
 	if p.finishes && len(open) > 0 {
-		p.i.logf("%s goes on with %s by itself and keeps the result; the next run asks for it", p.i.program(), strings.Join(open, ", "))
-		close(p.left)
-		<-p.gone
+		p.i.logf("%s goes on with %s by itself and keeps the result; the next run asks for it",
+			p.i.program(), strings.Join(open, ", "))
+		close(p.detached)
+		<-p.exited
 		return
 	}
 	if len(open) > 0 {
-		p.i.logf("%s did not end with its input and is ended during %s", p.i.program(), strings.Join(open, ", "))
+		p.i.logf("%s did not end with its input and is ended during %s",
+			p.i.program(), strings.Join(open, ", "))
 	}
 	terminate(p.cmd)
-	if !p.goneWithin(farewell) {
+	if !p.exitedWithin(gracePeriod) {
 		kill(p.cmd)
-		<-p.gone
+		<-p.exited
 	}
 }
 
-func (p *peer) goneWithin(d time.Duration) bool {
+func (p *peer) exitedWithin(d time.Duration) bool {
 	limit := time.NewTimer(d)
 	defer limit.Stop()
 	select {
-	case <-p.gone:
+	case <-p.exited:
 		return true
 	case <-limit.C:
 		return false

@@ -236,7 +236,7 @@ var faulty = map[string]func(*program){
 	"talks nonsense": func(p *program) {
 		p.serve(func(op string, id any, command string) bool {
 			if op == "start" {
-				p.raw("Initialising pump 1…")
+				p.raw("Initializing pump 1…")
 				p.raw("[1, 2]")
 				p.raw("{}")
 				p.raw(`{"id": 4711, "ok": true}`)

@@ -7,16 +7,16 @@
 //
 //   - A command is sent to a program at most once, unless the program itself
 //     said afterwards that it never started it.
-//   - A program that dies is started again when something is wanted of it, with
-//     growing pauses. Each command that was under way is then asked about by
-//     ID; a program that cannot answer that leaves it unknown.
+//   - A program that dies is started again when it is next needed, with growing
+//     pauses. It is then asked, by ID, about each command that was under way; if
+//     it cannot answer, the fate of that command is unknown.
 //   - The first outcome of a command stands for the life of the adapter. Every
 //     further one is dropped and reported.
-//   - Whatever a program writes that is not understood is reported in words and
+//   - What a program writes and the adapter does not understand is logged and
 //     otherwise ignored. It never becomes a number.
 //   - A program runs in a process group of its own: Ctrl-C in campaignd's
-//     terminal does not reach it. When campaignd ends, in whatever way, the
-//     program's input ends.
+//     terminal does not reach it. However campaignd ends, the program's input
+//     ends with it.
 package process
 
 import (
@@ -51,12 +51,12 @@ type Instrument struct {
 	dir         string
 	env         []string
 	replyWithin time.Duration
-	handshake   wire.Request
+	greeting    wire.Request
 	logf        func(format string, args ...any)
 	pauses      pauses
 	record      string     // the file of KeepRecord, or empty
 	recording   sync.Mutex // of the file
-	told        sync.Once  // of earlier instances
+	told        sync.Once  // about earlier instances
 
 	life   context.Context // ends with Close
 	end    context.CancelFunc
@@ -68,25 +68,25 @@ type Instrument struct {
 	commands  map[string]*command
 	peer      *peer   // in working order, or nil
 	launch    *launch // under way, or nil
-	deaths    int     // of short lives in a row
-	lastDeath time.Time
-	described *instruments.Description // by the program's first life
+	shortRuns int     // runs in a row that ended early
+	lastExit  time.Time
+	described *instruments.Description // by the program's first run
 }
 
 // pauses are the adapter's own times. Tests shorten them.
 type pauses struct {
-	first, longest time.Duration // between a death and the next start
-	healthy        time.Duration // a life longer than this was not a failure to start
-	drain          time.Duration // for what a dead program has still written
-	farewell       time.Duration // between the end of input, SIGTERM and SIGKILL
+	first, longest time.Duration // between an exit and the next start
+	healthy        time.Duration // a run longer than this was no failure to start
+	drain          time.Duration // for the rest of an ended program's output
+	gracePeriod    time.Duration // between the end of input, SIGTERM and SIGKILL
 }
 
 var defaultPauses = pauses{
-	first:    200 * time.Millisecond,
-	longest:  30 * time.Second,
-	healthy:  time.Minute,
-	drain:    2 * time.Second,
-	farewell: 5 * time.Second,
+	first:       200 * time.Millisecond,
+	longest:     30 * time.Second,
+	healthy:     time.Minute,
+	drain:       2 * time.Second,
+	gracePeriod: 5 * time.Second,
 }
 
 // New returns the instrument that cfg describes, for the campaign def. A
@@ -94,10 +94,12 @@ var defaultPauses = pauses{
 // baseDir, the folder of the campaign file. The program is looked up now and
 // started when it is first needed.
 //
-// What goes wrong without being anyone's error, and what the program writes to
-// its standard error, goes to logf, a line each; it may be called from several
-// goroutines and must not block. A nil logf drops them.
-func New(cfg Settings, def definition.Campaign, baseDir string, logf func(format string, args ...any)) (*Instrument, error) {
+// Troubles that are no call's error, and what the program writes to its standard
+// error, go to logf, line by line. logf may be called from several goroutines and
+// must not block. A nil logf drops them.
+func New(
+	cfg Settings, def definition.Campaign, baseDir string, logf func(format string, args ...any),
+) (*Instrument, error) {
 	if len(cfg.Command) == 0 || cfg.Command[0] == "" {
 		return nil, errors.New("process instrument: command is empty: name the program and its arguments")
 	}
@@ -119,7 +121,9 @@ func New(cfg Settings, def definition.Campaign, baseDir string, logf func(format
 		program = within(baseDir, program)
 	}
 	if program, err = exec.LookPath(program); err != nil {
-		return nil, fmt.Errorf("process instrument: program %q cannot be run (a path is taken from %s, a bare name from PATH): %w", cfg.Command[0], baseDir, err)
+		return nil, fmt.Errorf("process instrument: "+
+			"program %q cannot be run (a path is taken from %s, a bare name from PATH): %w",
+			cfg.Command[0], baseDir, err)
 	}
 	env, missing := environment(os.Environ(), cfg)
 	replyWithin := time.Duration(cfg.ReplyWithin)
@@ -130,7 +134,8 @@ func New(cfg Settings, def definition.Campaign, baseDir string, logf func(format
 		logf = func(string, ...any) {}
 	}
 	for _, name := range missing {
-		logf("%s gets no %s, which the campaign file names under environment: it is not set here", filepath.Base(program), name)
+		logf("%s gets no %s, which the campaign file names under environment: it is not set here",
+			filepath.Base(program), name)
 	}
 	life, end := context.WithCancel(context.Background())
 	return &Instrument{
@@ -138,7 +143,7 @@ func New(cfg Settings, def definition.Campaign, baseDir string, logf func(format
 		dir:         dir,
 		env:         env,
 		replyWithin: replyWithin,
-		handshake: wire.Request{
+		greeting: wire.Request{
 			Op: wire.OpHandshake, Protocol: wire.Version, Campaign: def.Name,
 			Parameters: def.Parameters, Objective: &def.Objective, Settings: cfg.Settings,
 		},
@@ -161,11 +166,11 @@ func within(base, path string) string {
 // program names the program in messages.
 func (i *Instrument) program() string { return filepath.Base(i.argv[0]) }
 
-// Close ends the program's input and waits for it to end. A program that does
-// not is asked by SIGTERM and then killed with its whole process group, unless
-// it declared that it finishes what it is doing by itself and experiments are
-// under way: then it is left to do so, and the next process asks for the
-// results. Close may be called more than once.
+// Close ends the program's input and waits for the program to end. If it does
+// not, it gets SIGTERM and then SIGKILL, with its whole process group. The
+// exception is a program that declared that it finishes its work by itself, while
+// experiments are under way: it is left to do so, and the next run of campaignd
+// asks for the results. Close may be called more than once.
 func (i *Instrument) Close() error {
 	i.mu.Lock()
 	first := !i.closing
@@ -185,14 +190,13 @@ func (i *Instrument) Close() error {
 	i.end()
 	defer close(i.closed)
 	if p != nil {
-		p.dismiss(open)
+		p.shutdown(open)
 	}
 	i.wg.Wait()
 	return nil
 }
 
-// Kill implements [instruments.Killer]. Like any death of the program it ends the
-// whole process group.
+// Kill implements [instruments.Killer]. It ends the whole process group.
 func (i *Instrument) Kill(ctx context.Context, severed bool) error {
 	i.mu.Lock()
 	p := i.peer
@@ -206,7 +210,7 @@ func (i *Instrument) Kill(ctx context.Context, severed bool) error {
 	}
 	kill(p.cmd)
 	select {
-	case <-p.gone:
+	case <-p.exited:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

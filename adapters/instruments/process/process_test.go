@@ -36,7 +36,13 @@ var campaign = definition.Campaign{
 		{Name: "salt", Unit: "mol/kg", Min: ptr(0.0), Max: ptr(2.0)},
 		{Name: "solvent", Categories: []definition.CategoryDef{{Name: "EC"}, {Name: "DMC"}}},
 	},
-	Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize, Min: ptr(0.0), Max: ptr(30.0)},
+	Objective: definition.Objective{
+		Name: "conductivity",
+		Unit: "mS/cm",
+		Goal: definition.Maximize,
+		Min:  ptr(0.0),
+		Max:  ptr(30.0),
+	},
 }
 
 var safePoints = []definition.Point{
@@ -119,7 +125,13 @@ func sound(t *testing.T, o testinstrument.Options) (process.Settings, func() (ma
 
 func command(n int) instruments.Command {
 	e := fmt.Sprintf("e%d", n)
-	return instruments.Command{ID: "test/" + e, Campaign: "test", Experiment: e, Parameters: safePoints[n%2], Replicate: 1}
+	return instruments.Command{
+		ID:         "test/" + e,
+		Campaign:   "test",
+		Experiment: e,
+		Parameters: safePoints[n%2],
+		Replicate:  1,
+	}
 }
 
 func within(t *testing.T, d time.Duration) context.Context {
@@ -134,7 +146,10 @@ func within(t *testing.T, d time.Duration) context.Context {
 func TestConformance(t *testing.T) {
 	for _, capacity := range []int{1, 3} {
 		t.Run(fmt.Sprintf("capacity %d", capacity), func(t *testing.T) {
-			cfg, acts := sound(t, testinstrument.Options{Latency: definition.Duration(50 * time.Millisecond), Capacity: capacity})
+			cfg, acts := sound(t, testinstrument.Options{
+				Latency:  definition.Duration(50 * time.Millisecond),
+				Capacity: capacity,
+			})
 			instrumenttest.Run(t, instrumenttest.Env{
 				Open: func(context.Context) (instruments.Instrument, error) {
 					inst, _ := open(t, cfg)

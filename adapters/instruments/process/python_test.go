@@ -18,9 +18,16 @@ import (
 )
 
 var pythonCampaign = definition.Campaign{
-	Name:       "process",
-	Parameters: []definition.Parameter{{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)}, {Name: "dmc", Min: ptr(0.0), Max: ptr(1.0)}},
-	Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize, Min: ptr(0.0), Max: ptr(30.0)},
+	Name: "process",
+	Parameters: []definition.Parameter{{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)},
+		{Name: "dmc", Min: ptr(0.0), Max: ptr(1.0)}},
+	Objective: definition.Objective{
+		Name: "conductivity",
+		Unit: "mS/cm",
+		Goal: definition.Maximize,
+		Min:  ptr(0.0),
+		Max:  ptr(30.0),
+	},
 }
 
 // python returns a documented example, changed so that it acts for real: before
@@ -104,7 +111,11 @@ func TestPythonExamplesTellOffFromFailed(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx := within(t, 20*time.Second)
-			cmd := instruments.Command{ID: "c/i/e1", Experiment: "e1", Parameters: definition.Point{"lipf6": definition.Number(1), "dmc": definition.Number(0.5)}}
+			cmd := instruments.Command{
+				ID:         "c/i/e1",
+				Experiment: "e1",
+				Parameters: definition.Point{"lipf6": definition.Number(1), "dmc": definition.Number(0.5)},
+			}
 			if err := inst.Start(ctx, cmd); err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +137,11 @@ func TestPythonLedgerKeepsParameters(t *testing.T) {
 	cfg, acts := python(t, "durable_instrument.py", durableAct)
 	ctx := within(t, 30*time.Second)
 	at := func(x float64) instruments.Command {
-		return instruments.Command{ID: "c/i/e1", Experiment: "e1", Parameters: definition.Point{"lipf6": definition.Number(x), "dmc": definition.Number(0.5)}}
+		return instruments.Command{
+			ID:         "c/i/e1",
+			Experiment: "e1",
+			Parameters: definition.Point{"lipf6": definition.Number(x), "dmc": definition.Number(0.5)},
+		}
 	}
 	old := `["c/i/e0", null]` + "\n" + `["c/i/e0", {"status": "failed", "cause": "long ago"}]` + "\n"
 	if err := os.WriteFile(filepath.Join(cfg.Dir, "instrument.ledger"), []byte(old), 0o666); err != nil {

@@ -36,7 +36,8 @@ func TestOutOfReachIsRefused(t *testing.T) {
 	for inst.Program() != nil {
 		time.Sleep(time.Millisecond)
 	}
-	if err := inst.Start(ctx, command(1)); !errors.Is(err, instruments.ErrRefused) || errors.Is(err, instruments.ErrPermanent) {
+	if err := inst.Start(ctx, command(1)); !errors.Is(err, instruments.ErrRefused) ||
+		errors.Is(err, instruments.ErrPermanent) {
 		t.Errorf("out of reach, Start says %v", err)
 	}
 	starts(t, dir, 0)

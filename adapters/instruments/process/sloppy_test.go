@@ -167,7 +167,9 @@ func TestSloppyProgramsAreCaught(t *testing.T) {
 			var failed []string
 			for _, r := range report.Failed() {
 				failed = append(failed, r.Check)
-				if !strings.HasPrefix(r.Check, "kill-") || !strings.Contains(r.Reason, "Write a command to the ledger, and sync it to disk, before confirming it") {
+				if !strings.HasPrefix(r.Check, "kill-") ||
+					!strings.Contains(r.Reason,
+						"Write a command to the ledger, and sync it to disk, before confirming it") {
 					t.Errorf("%s: %s", r.Check, r.Reason)
 				}
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// job is a command that this life of the program performs.
+// job is a command that this run of the program performs.
 type job struct {
 	entry   *entry
 	cancel  context.CancelFunc
@@ -22,33 +22,47 @@ type job struct {
 }
 
 // run performs the command of an entry whose lock is held. The caller holds s.mu.
-func (s *server) run(e *entry, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool) *job {
+func (s *server) run(
+	e *entry, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,
+) *job {
 	ctx, cancel := context.WithCancel(context.Background())
 	j := &job{entry: e, cancel: cancel, done: make(chan struct{})}
 	s.jobs[e.command.ID] = j
 	s.working.Go(func() {
 		defer cancel()
-		o := s.perform(ctx, e.command, act, resumed)
-		line, err := json.Marshal(o)
-		if err != nil { // NaN or infinite
-			o = instruments.Outcome{Status: instruments.Failed, Cause: "the instrument's result cannot be used: " + err.Error()}
-			line = []byte(fmt.Sprintf(`{"status":%q,"cause":%q}`, o.Status, o.Cause))
-		}
-		if o.Status != instruments.Unknown { // which is what the lack of a line says
-			if err := e.append(line); err != nil {
-				// It is still reported: a result that is told but not kept is
-				// better than one that is lost.
-				s.say(wire.Reply{Error: fmt.Sprintf("the outcome of command %s cannot be kept in the ledger: %v", e.command.ID, err)})
-			}
-		}
-		j.outcome = o
-		close(j.done)
-		e.file.Close()
+		s.finish(j, s.perform(ctx, e.command, act, resumed))
 	})
 	return j
 }
 
-func (s *server) perform(ctx context.Context, cmd instruments.Command, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool) (o instruments.Outcome) {
+// finish keeps the outcome of a job in the ledger and releases the entry's lock.
+func (s *server) finish(j *job, o instruments.Outcome) {
+	e := j.entry
+	line, err := json.Marshal(o)
+	if err != nil { // NaN or infinite
+		o = instruments.Outcome{
+			Status: instruments.Failed,
+			Cause:  "the instrument's result cannot be used: " + err.Error(),
+		}
+		line = []byte(fmt.Sprintf(`{"status":%q,"cause":%q}`, o.Status, o.Cause))
+	}
+	if o.Status != instruments.Unknown { // which is what the lack of a line says
+		if err := e.append(line); err != nil {
+			// It is still reported: a result that was sent but not kept is
+			// better than a lost one.
+			text := fmt.Sprintf("the outcome of command %s cannot be kept in the ledger: %v", e.command.ID, err)
+			s.say(wire.Reply{Error: text})
+		}
+	}
+	j.outcome = o
+	close(j.done)
+	e.file.Close()
+}
+
+func (s *server) perform(
+	ctx context.Context, cmd instruments.Command,
+	act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,
+) (o instruments.Outcome) {
 	s.slots <- struct{}{}
 	defer func() { <-s.slots }()
 	if ctx.Err() != nil && !resumed {
@@ -56,7 +70,10 @@ func (s *server) perform(ctx context.Context, cmd instruments.Command, act func(
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			o = instruments.Outcome{Status: instruments.Failed, Cause: fmt.Sprintf("the instrument's program panicked: %v", r)}
+			o = instruments.Outcome{
+				Status: instruments.Failed,
+				Cause:  fmt.Sprintf("the instrument's program panicked: %v", r),
+			}
 		}
 	}()
 	began := time.Now()
@@ -73,7 +90,10 @@ func (s *server) perform(ctx context.Context, cmd instruments.Command, act func(
 	case errors.Is(err, ErrUnknown):
 		return instruments.Outcome{Status: instruments.Unknown, Cause: err.Error()}
 	case err != nil && ctx.Err() != nil:
-		return instruments.Outcome{Status: instruments.Failed, Cause: fmt.Sprintf("it was cancelled while it was under way: %v", err)}
+		return instruments.Outcome{
+			Status: instruments.Failed,
+			Cause:  fmt.Sprintf("it was cancelled while it was under way: %v", err),
+		}
 	case err != nil:
 		return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}
 	}

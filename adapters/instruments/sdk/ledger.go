@@ -22,7 +22,7 @@ import (
 // holds the lock on its file from before the first line until after the second,
 // so that a file tells everything: absent or empty, never started; locked, being
 // performed; two lines, finished; one line and no lock, begun by a process that
-// died. A line without its end was cut off by a death and does not count.
+// died. A line without its end was cut off by a crash and does not count.
 type ledger struct {
 	dir    string
 	intake *os.File
@@ -98,7 +98,7 @@ func (l *ledger) claim(cmd instruments.Command) (*entry, error) {
 	}
 	e := &entry{file: f}
 	// Nobody acts without the lock, and nobody acts on a command that another
-	// holder has begun: this is where a pump is kept from moving twice.
+	// holder has begun. This is what keeps a pump from moving twice.
 	free, err := tryLock(f, false)
 	if err == nil {
 		err = e.load(cmd.ID)

@@ -9,12 +9,12 @@
 //
 //	func main() { os.Exit(sdk.Main("robot.ledger", robot{})) }
 //
-// The package takes care of everything that keeps a pump from moving twice. A
-// command is written to the ledger, and synced to disk, before Measure is
-// called, and its outcome before campaignd learns of it. Measure is called at
-// most once for a command, whatever is sent twice, killed or started again,
-// also where several instances of the program share the ledger. Package docs
-// and format: docs/process-instrument.md.
+// The package makes sure that no pump moves twice. A command is written to the
+// ledger, and synced to disk, before Measure is called, and its outcome before
+// campaignd learns of it. Measure is called at most once for a command,
+// whatever is sent twice, killed or restarted, and even if several instances of
+// the program share the ledger. Protocol and ledger format:
+// docs/process-instrument.md.
 package sdk
 
 import (
@@ -44,9 +44,9 @@ type Instrument interface {
 	// ctx ends only when the command is cancelled. An error makes the experiment
 	// failed, with the error as its cause, unless it wraps one of these:
 	// [ErrInfeasible] says that the composition cannot be made or measured,
-	// [ErrTryAgain] that nothing took place and the campaign is to ask again (the
+	// [ErrTryAgain] that nothing took place and the campaign should ask again (the
 	// device is off, a door is open), [ErrNotPerformed] that nothing took place and
-	// that is the end of it, [ErrUnknown] that nobody can tell.
+	// the campaign should not ask again, [ErrUnknown] that nobody can tell.
 	Measure(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
 }
 
@@ -57,11 +57,11 @@ type Configurer interface {
 }
 
 // Resumer is an [Instrument] that can find out what became of a command whose
-// Measure was cut short by the death of the program, for example because the
+// Measure was cut short by a crash of the program, for example because the
 // device goes on by itself and remembers. Without it such a command is unknown,
 // and waits for a person.
 type Resumer interface {
-	// Resume is called in place of Measure, at most once in each life of the
+	// Resume is called in place of Measure, at most once in each run of the
 	// program. It must not perform the experiment again. An error that wraps
 	// [ErrUnknown] leaves the command unknown; any other fails it.
 	Resume(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
@@ -99,7 +99,7 @@ var (
 //
 // Ledger is the directory that holds what was done, one file for each command;
 // it is created if need be and must be on a file system with working locks
-// (flock). It must be the same in every life of the program, and belong to this
+// (flock). It must be the same in every run of the program, and belong to this
 // instrument alone. A command ID found in it is never acted on again.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, ledger string, inst Instrument) error {
 	l, err := openLedger(ledger)

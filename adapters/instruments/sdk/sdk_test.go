@@ -212,7 +212,8 @@ func TestMeasurementIsCompleted(t *testing.T) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		t.Fatal(err)
 	}
-	if x, _ := m.Actual["salt"].Float(); x != 1.5 || m.Identity != "serial 7" || m.Began.IsZero() || m.Ended.Before(m.Began) {
+	if x, _ := m.Actual["salt"].Float(); x != 1.5 || m.Identity != "serial 7" || m.Began.IsZero() ||
+		m.Ended.Before(m.Began) {
 		t.Errorf("%+v", m)
 	}
 }
@@ -232,7 +233,8 @@ func TestLongResults(t *testing.T) {
 	s.command("start", "c/e1", 1)
 	r := s.command("await", "c/e1", 1)
 	m := r["outcome"].(map[string]any)["measurement"].(map[string]any)
-	if fmt.Sprint(m["objective"]) != "map[name:conductivity unit:mS/cm value:10]" || m["further"] != nil || !strings.Contains(fmt.Sprint(m["unread"]), "50000 further quantities") {
+	if fmt.Sprint(m["objective"]) != "map[name:conductivity unit:mS/cm value:10]" || m["further"] != nil ||
+		!strings.Contains(fmt.Sprint(m["unread"]), "50000 further quantities") {
 		t.Errorf("%.500s", fmt.Sprint(m))
 	}
 	d = &device{measure: func(context.Context, instruments.Command) (events.Measurement, error) {
@@ -240,7 +242,8 @@ func TestLongResults(t *testing.T) {
 	}}
 	s = serve(t, t.TempDir(), d)
 	s.command("start", "c/e1", 1)
-	if status, cause := s.outcome("c/e1"); status != "failed" || len(cause) > 5000 || !strings.Contains(cause, "bytes)") {
+	if status, cause := s.outcome("c/e1"); status != "failed" || len(cause) > 5000 ||
+		!strings.Contains(cause, "bytes)") {
 		t.Errorf("%s, %d bytes", status, len(cause))
 	}
 }
@@ -251,7 +254,8 @@ func TestRefusals(t *testing.T) {
 	d := &device{measure: quick}
 	dir := t.TempDir()
 	s := serve(t, dir, d)
-	if r := s.command("start", "c/e1", 3); !strings.Contains(fmt.Sprint(r["refused"]), "above the instrument's limit of 2") {
+	if r := s.command("start", "c/e1", 3); !strings.Contains(fmt.Sprint(r["refused"]),
+		"above the instrument's limit of 2") {
 		t.Errorf("out of limits: %v", r)
 	}
 	if r := s.ask(`"op":"start","command":{"id":"c/e2","parameters":{"sugar":1}}`); r["refused"] == nil {
@@ -283,7 +287,8 @@ func TestRefusals(t *testing.T) {
 		if r := s.command("recover", "c/e4", 0.5); r["fate"] != "unknown" {
 			t.Errorf("recover: %v", r)
 		}
-		if r := s.command("await", "c/e4", 0.5); !strings.Contains(fmt.Sprint(r["outcome"]), "other parameters") || !strings.Contains(fmt.Sprint(r["outcome"]), "unknown") {
+		if r := s.command("await", "c/e4", 0.5); !strings.Contains(fmt.Sprint(r["outcome"]),
+			"other parameters") || !strings.Contains(fmt.Sprint(r["outcome"]), "unknown") {
 			t.Errorf("await: %v", r)
 		}
 		if r := s.command("cancel", "c/e4", 0.5); r["error"] == nil {
@@ -414,7 +419,7 @@ func TestLedgerAfterADeath(t *testing.T) {
 		{"half an outcome is none", command + outcome[:20], "unknown", 0},
 		{"an outcome is final", command + outcome, "finished", 0},
 		{"another command's file", strings.Replace(command, "e1", "e2", 1), "", 0},
-		{"damage is no licence to act", "x" + command, "", 0},
+		{"damage is no license to act", "x" + command, "", 0},
 		{"a damaged outcome is no outcome", command + "x" + outcome, "", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -37,7 +37,8 @@ type server struct {
 }
 
 func (s *server) serve(ctx context.Context, in io.Reader) error {
-	// Whoever reads may be stuck in Read when ctx ends; it ends with in.
+	// The reading goroutine may be blocked in Read when ctx ends; it ends with
+	// in.
 	lines := make(chan []byte)
 	ended := make(chan struct{})
 	stop := make(chan struct{})
@@ -51,7 +52,10 @@ func (s *server) serve(ctx context.Context, in io.Reader) error {
 			}
 		}
 		wire.EachLine(in, pass, func(o wire.Oversized) {
-			s.say(wire.Reply{ID: o.ID, Error: fmt.Sprintf("a line of %d bytes is longer than the protocol's %d", o.Length, wire.MaxLine)})
+			s.say(wire.Reply{
+				ID:    o.ID,
+				Error: fmt.Sprintf("a line of %d bytes is longer than the protocol's %d", o.Length, wire.MaxLine),
+			})
 		})
 	}()
 
@@ -77,8 +81,8 @@ func (s *server) serve(ctx context.Context, in io.Reader) error {
 	return err
 }
 
-// say writes a reply. Where campaignd is gone, there is nobody to tell: what
-// matters is in the ledger.
+// say writes a reply. It ignores errors: if campaignd is gone, the ledger holds
+// what matters.
 func (s *server) say(r wire.Reply) {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -105,7 +109,9 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 			fail(err)
 			return err
 		}
-		reply.Protocol, reply.Recover, reply.Finishes = wire.Version, true, true
+		reply.Protocol = wire.Version
+		reply.Recover = true
+		reply.Finishes = true
 		s.say(reply)
 		return nil
 	case wire.OpDescribe, wire.OpStart, wire.OpAwait, wire.OpCancel, wire.OpRecover:
@@ -132,7 +138,7 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 	}
 	cmd := *req.Command
 	if req.Op != wire.OpStart {
-		// What it knows under this ID is not what it is asked about.
+		// The ID is known, but with other parameters.
 		other, err := s.other(cmd)
 		if err != nil {
 			fail(err)
@@ -196,7 +202,9 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 
 func (s *server) introduce(ctx context.Context, req wire.Request) error {
 	if req.Protocol != wire.Version {
-		return fmt.Errorf("campaignd speaks version %d of the protocol and this instrument version %d: use matching versions", req.Protocol, wire.Version)
+		return fmt.Errorf("campaignd speaks version %d of the protocol and this instrument version %d: "+
+			"use matching versions",
+			req.Protocol, wire.Version)
 	}
 	if s.introduced {
 		return errors.New("there was a handshake already")
@@ -220,13 +228,15 @@ func (s *server) introduce(ctx context.Context, req wire.Request) error {
 	if err := instruments.CheckDescription(d); err != nil {
 		return fmt.Errorf("the instrument's description cannot be used: %w", err)
 	}
-	s.description, s.slots, s.introduced = d, make(chan struct{}, d.Capacity), true
+	s.description = d
+	s.slots = make(chan struct{}, d.Capacity)
+	s.introduced = true
 	return nil
 }
 
-// takeOver makes this instance the one that accepts commands. An earlier one
-// gives that up as soon as it has read all its input. If that takes until
-// campaignd is gone, what it asked for is not acted on any more.
+// takeOver makes this instance the one that accepts commands. An earlier
+// instance stops accepting as soon as it has read all its input. Requests that
+// were not read by the time campaignd is gone are not acted on.
 func (s *server) takeOver(ctx context.Context, ended <-chan struct{}) error {
 	if s.intake {
 		return nil
@@ -276,9 +286,9 @@ func (s *server) start(ctx context.Context, cmd instruments.Command) error {
 	return nil
 }
 
-// other says that the command known under this ID has other parameters. A campaign
-// whose store is an old copy asks so: the outcome of the first experiment is none
-// of the second.
+// other is the error for a command whose ID is known with other parameters. It
+// happens to a campaign whose store is an old copy: the outcome of the first
+// experiment must not be given for the second.
 func (s *server) other(cmd instruments.Command) (is, err error) {
 	if cmd.Parameters == nil { // not every program that asks tells them
 		return nil, nil
@@ -304,11 +314,13 @@ func (s *server) other(cmd instruments.Command) (is, err error) {
 }
 
 func (s *server) otherParameters(known instruments.Command) error {
-	return fmt.Errorf("the ledger %s holds command %s with other parameters (%v): an ID stands for one experiment for ever; is the campaign's store an old copy?", s.ledger.dir, known.ID, known.Parameters)
+	return fmt.Errorf("the ledger %s holds command %s with other parameters (%v): "+
+		"an ID stands for one experiment for ever; is the campaign's store an old copy?",
+		s.ledger.dir, known.ID, known.Parameters)
 }
 
-// look says what became of a command: it is performed by the job, finished with
-// the outcome, or in the state of fate.
+// look says what became of a command: it is being performed by the job, has
+// finished with the outcome, or has the fate.
 func (s *server) look(id string) (j *job, o *instruments.Outcome, fate instruments.Fate, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -367,7 +379,10 @@ func (s *server) await(ctx context.Context, id string) (instruments.Outcome, err
 		case fate == instruments.FateUnknown && j != nil:
 			return j.outcome, nil
 		case fate == instruments.FateUnknown:
-			return instruments.Outcome{Status: instruments.Unknown, Cause: "the instrument's program ended while the experiment was under way"}, nil
+			return instruments.Outcome{
+				Status: instruments.Unknown,
+				Cause:  "the instrument's program ended while the experiment was under way",
+			}, nil
 		}
 		if j != nil {
 			select {
@@ -385,8 +400,8 @@ func (s *server) await(ctx context.Context, id string) (instruments.Outcome, err
 	}
 }
 
-// fit shortens an outcome to what a line of the protocol can hold: the objective
-// is told in any case, and the ledger keeps the rest.
+// fit shortens an outcome to what a line of the protocol can hold. The objective
+// is always sent; the ledger keeps the rest.
 func (s *server) fit(o instruments.Outcome) instruments.Outcome {
 	o.Cause = instruments.Legible(o.Cause, instruments.MaxCause)
 	if o.Measurement == nil {
@@ -396,7 +411,8 @@ func (s *server) fit(o instruments.Outcome) instruments.Outcome {
 	m.Identity = instruments.Legible(m.Identity, instruments.MaxIdentity)
 	if data, err := json.Marshal(m); err == nil && len(data) > wire.MaxLine-4096 {
 		m.Unread = []events.Unread{{Field: "further", Reason: fmt.Sprintf(
-			"the result with its %d further quantities has %d bytes, more than a line of the protocol; it is in the ledger %s", len(m.Further), len(data), s.ledger.dir)}}
+			"the result with its %d further quantities has %d bytes, more than a line of the protocol; "+
+				"it is in the ledger %s", len(m.Further), len(data), s.ledger.dir)}}
 		m.Further = nil
 	}
 	o.Measurement = &m
@@ -418,7 +434,9 @@ func (s *server) cancel(id string) error {
 	case j != nil:
 		j.cancel()
 	case fate == instruments.FateRunning:
-		return fmt.Errorf("command %s is performed by an earlier instance of the program, which cannot be reached any more", id)
+		return fmt.Errorf("command %s is performed by an earlier instance of the program, "+
+			"which cannot be reached any more",
+			id)
 	}
 	return nil
 }

@@ -71,13 +71,19 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 	}
 	o, want := def.Objective, task.Objective
 	report := func(field, problem, remedy string) {
-		faults = append(faults, definition.Fault{At: definition.At("objective", field), Problem: problem, Remedy: remedy})
+		faults = append(faults, definition.Fault{
+			At:      definition.At("objective", field),
+			Problem: problem,
+			Remedy:  remedy,
+		})
 	}
 	if o.Name != want.Name {
-		report("name", fmt.Sprintf("the task %s measures %q, not %q", s.Task, want.Name, o.Name), "write name: "+want.Name)
+		report("name", fmt.Sprintf("the task %s measures %q, not %q", s.Task, want.Name, o.Name),
+			"write name: "+want.Name)
 	}
 	if o.Unit != want.Unit {
-		report("unit", fmt.Sprintf("the task %s answers in %q, not in %q", s.Task, want.Unit, o.Unit), "write unit: "+want.Unit)
+		report("unit", fmt.Sprintf("the task %s answers in %q, not in %q", s.Task, want.Unit, o.Unit),
+			"write unit: "+want.Unit)
 	}
 	if o.Goal != want.Goal {
 		report("goal", fmt.Sprintf("the task %s is there to be %sd", s.Task, want.Goal), "write goal: "+want.Goal)

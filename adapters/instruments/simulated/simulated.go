@@ -7,16 +7,17 @@
 // Whether a command fails, is an outlier, and what noise it has are three
 // numbers read off the SHA-256 of the campaign's seed and the command's
 // campaign and experiment (not its ID, which differs between stores). Equal
-// seeds and experiments give equal outcomes in every process, in any order,
-// for ever; latency is the only thing a clock decides.
+// seeds and experiments give equal outcomes in every process, in any order, for
+// ever; only the latency depends on a clock.
 //
 // # Recovery
 //
 // It remembers nothing outside the process and does not need to. Nothing
 // physical happens, so that a command of another process was certainly never
 // acted on: [Instrument.Recover] says "not started", Start is safe, and the
-// outcome will be the one the other process would have seen. What is lost with
-// a process is a cancellation, and the part of the latency that had passed.
+// outcome will be the one the other process would have seen. Only a
+// cancellation, and the part of the latency that had passed, are lost with a
+// process.
 package simulated
 
 import (
@@ -77,28 +78,34 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 	}
 	var faults []error
 	if !(cfg.Noise >= 0 && !math.IsInf(cfg.Noise, 1)) {
-		faults = append(faults, fmt.Errorf("%w: noise is %g and must be a standard deviation, at least 0", ErrConfig, cfg.Noise))
+		faults = append(faults, fmt.Errorf("%w: noise is %g and must be a standard deviation, at least 0",
+			ErrConfig, cfg.Noise))
 	}
 	for _, rate := range []struct {
 		name  string
 		value float64
 	}{{"failure_rate", cfg.FailureRate}, {"outlier_rate", cfg.OutlierRate}} {
 		if !(rate.value >= 0 && rate.value <= 1) {
-			faults = append(faults, fmt.Errorf("%w: %s is %g and must be a probability, 0 to 1", ErrConfig, rate.name, rate.value))
+			faults = append(faults, fmt.Errorf("%w: %s is %g and must be a probability, 0 to 1",
+				ErrConfig, rate.name, rate.value))
 		}
 	}
 	for _, region := range cfg.Infeasible {
 		if len(region.Where) == 0 {
-			faults = append(faults, fmt.Errorf("%w: the infeasible region %q is the whole space", ErrConfig, region.Name))
+			faults = append(faults, fmt.Errorf("%w: the infeasible region %q is the whole space",
+				ErrConfig, region.Name))
 		}
 		for name := range region.Where {
 			if !slices.ContainsFunc(task.Parameters, func(p definition.Parameter) bool { return p.Name == name }) {
-				faults = append(faults, fmt.Errorf("%w: the infeasible region %q is one of %s, which the task does not have", ErrConfig, region.Name, name))
+				faults = append(faults,
+					fmt.Errorf("%w: the infeasible region %q is one of %s, which the task does not have",
+						ErrConfig, region.Name, name))
 			}
 		}
 	}
 	if cfg.Latency < 0 {
-		faults = append(faults, fmt.Errorf("%w: latency is %v and must be at least 0", ErrConfig, time.Duration(cfg.Latency)))
+		faults = append(faults, fmt.Errorf("%w: latency is %v and must be at least 0",
+			ErrConfig, time.Duration(cfg.Latency)))
 	}
 	i := &Instrument{cfg: cfg, task: task, seed: def.Seed, capacity: max(1, def.Parallel), runs: make(map[string]*run)}
 	if err := instruments.Compatible(i.describe(), def); err != nil {
@@ -114,8 +121,8 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 
 // constrained checks that a campaign on a mixture keeps to mixtures at all: it
 // has an equality, or a list of candidates. Whether these imply the task's own
-// constraints is seen at each Start, which refuses what the task has no value
-// for.
+// constraints is checked at each Start, which refuses what the task has no
+// value for.
 func constrained(task tasks.Task, def definition.Campaign) error {
 	isEquality := func(c definition.Constraint) bool { return c.Equals != nil }
 	if len(task.Constraints) == 0 || len(def.Candidates) > 0 || slices.ContainsFunc(def.Constraints, isEquality) {
@@ -143,7 +150,12 @@ func (i *Instrument) describe() instruments.Description {
 		Outputs:   []instruments.OutputSpec{{Name: i.task.Objective.Name, Unit: i.task.Objective.Unit}},
 	}
 	for _, p := range i.task.Parameters {
-		d.Parameters = append(d.Parameters, instruments.ParameterSpec{Name: p.Name, Unit: p.Unit, Min: p.Min, Max: p.Max})
+		d.Parameters = append(d.Parameters, instruments.ParameterSpec{
+			Name: p.Name,
+			Unit: p.Unit,
+			Min:  p.Min,
+			Max:  p.Max,
+		})
 	}
 	return d
 }
@@ -158,8 +170,8 @@ func (i *Instrument) identity() string {
 // Start implements instruments.Instrument. It refuses a composition at which
 // the task has no value.
 //
-// The instrument has as many cells as the campaign wants to have experiments
-// under way; a command started beside them is accepted and takes its own time.
+// The instrument has as many cells as the campaign runs experiments at once; a
+// further command is accepted and takes its own time.
 func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -178,8 +190,8 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	}
 	r := &run{point: maps.Clone(cmd.Parameters), over: make(chan struct{})}
 	if latency := time.Duration(i.cfg.Latency); latency > 0 {
-		// The function runs only if Cancel's Stop came too late, so that
-		// exactly one of the two ends the run.
+		// The function runs only if Cancel's Stop came too late, so that only
+		// one of the two ends the run.
 		r.ends = time.AfterFunc(latency, func() { r.end(outcome) })
 	} else {
 		r.end(outcome)

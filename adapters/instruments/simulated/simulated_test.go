@@ -73,7 +73,8 @@ func TestAnswersTheTask(t *testing.T) {
 		if want := k.Best.Value; math.Abs(o.Measurement.Objective.Value-want) > 1e-6 {
 			t.Errorf("%s: %v, want %v", name, o.Measurement.Objective.Value, want)
 		}
-		if d, err := i.Describe(t.Context()); err != nil || d.Name != "simulated/"+name || !d.Simulated || d.Capacity != 1 {
+		if d, err := i.Describe(t.Context()); err != nil || d.Name != "simulated/"+name || !d.Simulated ||
+			d.Capacity != 1 {
 			t.Errorf("%s describes itself as %+v, %v", name, d, err)
 		}
 	}
@@ -156,7 +157,7 @@ func TestDistributions(t *testing.T) {
 	within("noise", math.Sqrt(squares/float64(good)), 0.27, 0.27/math.Sqrt(2*float64(good)))
 }
 
-// Latency is honoured by Await, which obeys its context; only Cancel ends a
+// Latency is honored by Await, which obeys its context; only Cancel ends a
 // command early, and its outcome is final.
 func TestLatencyAndCancel(t *testing.T) {
 	i := instrument(t, simulated.Settings{Task: "branin", Latency: definition.Duration(time.Hour)}, 1)
@@ -237,7 +238,8 @@ func TestInfeasibleRegion(t *testing.T) {
 	}{{4.99, instruments.Measured}, {5, instruments.Infeasible}, {9, instruments.Infeasible}} {
 		cmd := command("branin", n)
 		cmd.Parameters["x1"] = definition.Number(c.x)
-		if o := perform(t, i, cmd); o.Status != c.want || c.want == instruments.Infeasible && !strings.Contains(o.Cause, "too thick") {
+		if o := perform(t, i, cmd); o.Status != c.want ||
+			c.want == instruments.Infeasible && !strings.Contains(o.Cause, "too thick") {
 			t.Errorf("x1 = %v: %+v", c.x, o)
 		}
 	}
@@ -254,7 +256,12 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{"no task", simulated.Settings{Task: "gold"}, nil, "electrolyte"},
 		{"negative noise", simulated.Settings{Task: "mixture4", Noise: -1}, nil, "noise"},
-		{"region", simulated.Settings{Task: "mixture4", Infeasible: []definition.Region{{Where: map[string]definition.RegionSide{"pc": {}}}}}, nil, "pc"},
+		{"region",
+			simulated.Settings{
+				Task:       "mixture4",
+				Infeasible: []definition.Region{{Where: map[string]definition.RegionSide{"pc": {}}}},
+			},
+			nil, "pc"},
 		{"rate", simulated.Settings{Task: "mixture4", OutlierRate: 2}, nil, "outlier_rate"},
 		{"unit", mixture, func(d *definition.Campaign) { d.Parameters[0].Unit = "g" }, "ec is in g"},
 		{"bounds", mixture, func(d *definition.Campaign) { *d.Parameters[0].Max = 0.9 }, "up to 0.9"},
@@ -274,7 +281,8 @@ func TestNewRefuses(t *testing.T) {
 	def := defined(t, "mixture4", 1)
 	most, rest := 0.9, 0.1
 	def.Constraints = []definition.Constraint{
-		{Equals: &most, Terms: map[string]float64{"ec": 1, "dmc": 1, "emc": 1}}, {Equals: &rest, Terms: map[string]float64{"fec": 1}},
+		{Equals: &most, Terms: map[string]float64{"ec": 1, "dmc": 1, "emc": 1}}, {Equals: &rest,
+			Terms: map[string]float64{"fec": 1}},
 	}
 	if _, err := simulated.New(mixture, def); err != nil {
 		t.Errorf("two constraints that imply the task's: %v", err)

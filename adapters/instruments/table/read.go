@@ -163,7 +163,7 @@ func number(cell string) (float64, error) {
 	return x + 0, nil // −0 becomes 0
 }
 
-// csvFault puts what the CSV reader says into the form of a FileError.
+// csvFault turns an error of the CSV reader into a FileError.
 func csvFault(path string, err error) error {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {

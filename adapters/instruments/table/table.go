@@ -2,9 +2,9 @@
 // for backtesting a campaign on results someone already has.
 //
 // The rows' compositions are the only ones it can measure, see
-// [Instrument.Candidates]. Rows of the same composition are its replicates:
-// a command's Replicate 1 gets the first of them in the file's order, 2 the
-// second; more than there are is refused.
+// [Instrument.Candidates]. Rows of the same composition are its replicates: a
+// command's Replicate 1 gets the first of them in the file's order, 2 the
+// second; a replicate beyond the last is refused.
 //
 // It describes itself as simulated. The rows may well be real measurements, but
 // they are replayed: no physical action takes place when the campaign asks, and
@@ -192,10 +192,12 @@ func (i *Instrument) find(cmd instruments.Command) (row, error) {
 	rows := i.rows[k]
 	switch {
 	case len(rows) == 0:
-		return row{}, fmt.Errorf("%w: %s holds no row with %s (%w)", instruments.ErrRefused, i.name, i.format(cmd.Parameters), instruments.ErrPermanent)
+		return row{}, fmt.Errorf("%w: %s holds no row with %s (%w)",
+			instruments.ErrRefused, i.name, i.format(cmd.Parameters), instruments.ErrPermanent)
 	case cmd.Replicate < 1 || cmd.Replicate > len(rows):
 		return row{}, fmt.Errorf("%w: %s holds %d rows with %s and was asked for the one numbered %d (%w)",
-			instruments.ErrRefused, i.name, len(rows), i.format(cmd.Parameters), cmd.Replicate, instruments.ErrPermanent)
+			instruments.ErrRefused, i.name, len(rows), i.format(cmd.Parameters), cmd.Replicate,
+			instruments.ErrPermanent)
 	}
 	return rows[cmd.Replicate-1], nil
 }
@@ -204,7 +206,8 @@ func (i *Instrument) find(cmd instruments.Command) (row, error) {
 // table itself, through JSON at most, which keeps every bit of a number.
 func (i *Instrument) key(p definition.Point) (string, error) {
 	if len(p) != len(i.def.Parameters) {
-		return "", fmt.Errorf("the composition has %d values, the campaign %d parameters", len(p), len(i.def.Parameters))
+		return "", fmt.Errorf("the composition has %d values, the campaign %d parameters",
+			len(p), len(i.def.Parameters))
 	}
 	var b strings.Builder
 	for _, par := range i.def.Parameters {

@@ -62,7 +62,8 @@ func TestAnswersFromRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	candidates, err := i.Candidates(t.Context())
-	if want := []definition.Point{point(1, "EC"), point(0.1, "PC")}; err != nil || !reflect.DeepEqual(candidates, want) {
+	if want := []definition.Point{point(1, "EC"), point(0.1, "PC")}; err != nil ||
+		!reflect.DeepEqual(candidates, want) {
 		t.Fatalf("candidates %v (%v), want %v", candidates, err, want)
 	}
 	for k, c := range []struct {
@@ -111,7 +112,8 @@ func TestAnswersFromRows(t *testing.T) {
 			t.Error(err)
 		}
 		if m := o.Measurement; m.Objective.Value != c.want || !strings.Contains(m.Identity, c.line) {
-			t.Errorf("%v #%d: %v from %s, want %v from %s", c.point, c.replicate, m.Objective.Value, m.Identity, c.want, c.line)
+			t.Errorf("%v #%d: %v from %s, want %v from %s",
+				c.point, c.replicate, m.Objective.Value, m.Identity, c.want, c.line)
 		}
 	}
 	if n := i.Replicates(point(1, "EC")); n != 3 {
@@ -135,17 +137,22 @@ func TestReadsStrictly(t *testing.T) {
 	}{
 		{"empty", "", nil, []string{"rows.csv: it is empty"}},
 		{"no rows", "lipf6,solvent,conductivity\n", nil, []string{"no rows"}},
-		{"missing column", "lipf6,solvent,kappa\n1,EC,9\n", nil, []string{`rows.csv:1: no column "conductivity"`, `"kappa"`}},
-		{"column twice", "lipf6,lipf6,solvent,conductivity\n1,1,EC,9\n", nil, []string{`rows.csv:1:`, `two columns "lipf6"`}},
+		{"missing column", "lipf6,solvent,kappa\n1,EC,9\n", nil,
+			[]string{`rows.csv:1: no column "conductivity"`, `"kappa"`}},
+		{"column twice", "lipf6,lipf6,solvent,conductivity\n1,1,EC,9\n", nil,
+			[]string{`rows.csv:1:`, `two columns "lipf6"`}},
 		{"unknown name mapped", rows, map[string]string{"salt": "lipf6"}, []string{`"salt"`}},
-		{"one column for two", rows, map[string]string{"conductivity": "lipf6"}, []string{"both lipf6 and conductivity"}},
+		{"one column for two", rows, map[string]string{"conductivity": "lipf6"},
+			[]string{"both lipf6 and conductivity"}},
 		{"all faulty rows", "lipf6,solvent,conductivity\n1,EC,9\nx,EC,9\n1,EC,\n1,DMC,9\n1,EC,NaN\n", nil, []string{
-			`rows.csv:3: lipf6 is "x"`, "rows.csv:4: conductivity is empty", `rows.csv:5: solvent is "DMC"`, `rows.csv:6: conductivity is "NaN"`,
+			`rows.csv:3: lipf6 is "x"`, "rows.csv:4: conductivity is empty", `rows.csv:5: solvent is "DMC"`,
+			`rows.csv:6: conductivity is "NaN"`,
 		}},
 		{"decimal comma", "lipf6;solvent;conductivity\n1,0;EC;9\n", nil, []string{"rows.csv:1"}},
 		{"ragged", "lipf6,solvent,conductivity\n1,EC,9\n1,EC\n", nil, []string{"rows.csv:3", "wrong number of fields"}},
 		{"quote", "lipf6,solvent,conductivity\n1,\"EC,9\n", nil, []string{"rows.csv:"}},
-		{"many", "lipf6,solvent,conductivity\n" + strings.Repeat("x,EC,1\n", 20), nil, []string{"rows.csv:11", "stopped after 10"}},
+		{"many", "lipf6,solvent,conductivity\n" + strings.Repeat("x,EC,1\n", 20), nil,
+			[]string{"rows.csv:11", "stopped after 10"}},
 	} {
 		_, err := open(t, c.csv, c.columns)
 		var fault *table.FileError
@@ -159,7 +166,8 @@ func TestReadsStrictly(t *testing.T) {
 			}
 		}
 	}
-	if _, err := table.New(table.Settings{File: "absent.csv"}, defined(), t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+	if _, err := table.New(table.Settings{File: "absent.csv"}, defined(),
+		t.TempDir()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
@@ -254,7 +262,8 @@ func FuzzTable(f *testing.F) {
 		measured := 0
 		for _, p := range candidates {
 			x, isNumber := p["lipf6"].Float()
-			if len(p) != 2 || !isNumber || math.IsNaN(x) || math.IsInf(x, 0) || p["solvent"].Name() != "EC" && p["solvent"].Name() != "PC" {
+			if len(p) != 2 || !isNumber || math.IsNaN(x) || math.IsInf(x, 0) ||
+				p["solvent"].Name() != "EC" && p["solvent"].Name() != "PC" {
 				t.Errorf("%q holds %v", text, p)
 			}
 			if i.Replicates(p) < 1 {

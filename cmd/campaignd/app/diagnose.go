@@ -37,7 +37,7 @@ to judge by. Nothing is changed; the exit code is 0 whatever the verdict.`,
 			if err != nil {
 				return err
 			}
-			d, err := diagnose.Of(cmd.Context(), v)
+			d, err := diagnose.Run(cmd.Context(), v)
 			if err != nil {
 				return err
 			}

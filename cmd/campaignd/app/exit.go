@@ -151,7 +151,7 @@ func problemOf(err error) *problem.Error {
 	if code == problem.Internal {
 		return nil
 	}
-	known := problem.Of(err)
+	known := problem.FromError(err)
 	known.Code = code
 	return known
 }

@@ -128,7 +128,7 @@ func (s *simulation) run(ctx context.Context) error {
 	if err != nil {
 		return inputError{err}
 	}
-	study, err := simulate.New(ctx, file, simulate.Outside{OpenStore: s.openPast})
+	study, err := simulate.New(ctx, file, simulate.Environment{OpenStore: s.openPast})
 	if err != nil {
 		if exitCode(err) != exitFailed {
 			return err

@@ -75,7 +75,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	if err != nil {
 		return err
 	}
-	diagnosis, err := diagnose.Of(ctx, v)
+	diagnosis, err := diagnose.Run(ctx, v)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (r robot) Start(ctx context.Context, cmd instruments.Command) error {
 	if fate, err := r.Recover(ctx, cmd); err != nil || fate != instruments.FateNotStarted {
 		return err
 	}
-	order, _ := json.Marshal(cmd) // of numbers and texts: it has a JSON
+	order, _ := json.Marshal(cmd)           // of numbers and texts: it has a JSON
 	written := r.path(cmd, "."+rand.Text()) // of this call alone: several may come at once
 	if err := os.WriteFile(written, order, 0o644); err != nil {
 		return err

@@ -18,7 +18,8 @@ func relative(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// Oracle h, to 1e-12 relative. Its EI is for maximisation: negating mean and best turns it into ours.
+// Oracle h, to 1e-12 relative. Its EI is for maximization: negating mean and best turns it into
+// ours.
 func TestOracle(t *testing.T) {
 	data, err := os.ReadFile("../../../../shared/oracles/h_eubo_ei_logei.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +88,8 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// The expected maximum is symmetric, at least the larger mean, and its partials agree with differences.
+// The expected maximum is symmetric, at least the larger mean, and its partials agree with
+// differences.
 func TestEUBO(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m1, m2 := rapid.Float64Range(-3, 3).Draw(t, "m1"), rapid.Float64Range(-3, 3).Draw(t, "m2")
@@ -132,4 +134,10 @@ func TestNoUncertainty(t *testing.T) {
 // Lemma 3.1 by hand: B = 1, σ = 1e-4, γ = 7, δ = 0.01 gives 1 + 1e-4·√(2(8 + ln 200)).
 func TestBeta(t *testing.T) {
 	relative(t, "β", Beta(1, 1e-4, 7, 0.01), 1+1e-4*math.Sqrt(2*(8+5.298317366548036)))
+}
+
+func TestGrowingBeta(t *testing.T) {
+	if got, want := GrowingBeta(4, 7), 0.2*4*4.0; math.Abs(got-want) > 1e-14 {
+		t.Errorf("β = %v, want %v", got, want)
+	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Oracle h: its EI is of a utility, and RAEUBO is EUBO of means lowered by α·λ, both to 1e-12 relative. ANPEI is that EI
-// less the penalty.
+// Oracle h: its EI is of a utility, and RAEUBO is EUBO of means lowered by α·λ, both to 1e-12
+// relative. ANPEI is that EI less the penalty.
 func TestUtilityOracle(t *testing.T) {
 	data, err := os.ReadFile("../../../../shared/oracles/h_eubo_ei_logei.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +48,8 @@ func TestUtilityOracle(t *testing.T) {
 	}
 }
 
-// Gradients agree with central differences, for a mean, sd and noise variance that are linear in the design.
+// Gradients agree with central differences, for a mean, sd and noise variance that are linear in
+// the design.
 func TestUtilityGradients(t *testing.T) {
 	type acquire = func(dst []float64, mean, sd, noise float64, dMean, dSD, dNoise []float64) float64
 	for name, f := range map[string]acquire{
@@ -117,8 +118,8 @@ func TestRAEUBOPartials(t *testing.T) {
 	})
 }
 
-// The expected improvement inside ANPEI is that of f ~ N(μ, σ²), by quadrature of its definition: this is what the printed
-// closed form, which divides by the variance, does not give.
+// The expected improvement inside ANPEI is that of f ~ N(μ, σ²), by quadrature of its definition:
+// this is what the printed closed form, which divides by the variance, does not give.
 func TestANPEIIsTheExpectedImprovementOfF(t *testing.T) {
 	const mean, sd, best, noiseVar, gamma, n = 0.3, 0.4, 0.5, 0.25, 2.0, 200_000
 	sum := 0.0
@@ -131,7 +132,8 @@ func TestANPEIIsTheExpectedImprovementOfF(t *testing.T) {
 	}
 }
 
-// A noise that is the same everywhere changes no choice: every rule is its risk-neutral one less a constant.
+// A noise that is the same everywhere changes no choice: every rule is its risk-neutral one less a
+// constant.
 func TestConstantNoiseChangesNoChoice(t *testing.T) {
 	const noise, best = 0.7, 0.1
 	for _, c := range [][2]float64{{0, 1}, {-2, 0.3}, {1.5, 0.01}, {0.4, 0}} {
@@ -142,7 +144,8 @@ func TestConstantNoiseChangesNoChoice(t *testing.T) {
 				t.Errorf("%s at %v: %v, want %v", what, c, got, want)
 			}
 		}
-		near("ANPEI", ANPEI(nil, mean, sd, noise, best, 10, nil, nil, nil)+10*math.Sqrt(noise), UtilityEI(nil, mean, sd, best, nil, nil))
+		near("ANPEI", ANPEI(nil, mean, sd, noise, best, 10, nil, nil, nil)+10*math.Sqrt(noise),
+			UtilityEI(nil, mean, sd, best, nil, nil))
 		near("RAHBO", RAHBO(nil, mean, sd, noise, 2, 10, nil, nil, nil)+10*noise, UCB(nil, mean, sd, 2, nil, nil))
 		v, _ := RAEUBO(mean, 0.2, sd*sd, 0.5, 0.1*sd, noise, noise, 10)
 		w, _ := EUBO(mean, 0.2, sd*sd, 0.5, 0.1*sd)

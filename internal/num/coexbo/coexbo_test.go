@@ -53,7 +53,8 @@ func drawGP(t *rapid.T, d int) *gp.GP {
 
 var someScaling = Scaling{ScoreMean: 0.5, ScoreSD: 0.2, ObjectiveMean: 0, ObjectiveSD: 1}
 
-// The product of two normal densities, normalised on a grid, has the mean and standard deviation that Explain gives.
+// The product of two normal densities, normalized on a grid, has the mean and standard deviation
+// that Explain gives.
 func TestProductOfDensities(t *testing.T) {
 	g, err := gp.New(gp.Data{X: [][]float64{{0.2}, {0.7}}, Y: []float64{0.3, -1}}, "rbf",
 		gp.Hyper{Lengthscales: []float64{0.3}, OutputScale: 1, Noise: 0.01})
@@ -85,8 +86,9 @@ func TestProductOfDensities(t *testing.T) {
 	}
 }
 
-// The principles of Adachi et al. 2024, §3.2: an uncertain prior counts for nothing; with time no prior counts for more than
-// 1/(1 + γt²); without a prior, or with one that tells no points apart, α is the upper confidence bound.
+// The principles of Adachi et al. 2024, §3.2: an uncertain prior counts for nothing; with time no
+// prior counts for more than 1/(1 + γt²); without a prior, or with one that tells no points apart,
+// α is the upper confidence bound.
 func TestThePriorFades(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 3).Draw(t, "d")
@@ -103,8 +105,11 @@ func TestThePriorFades(t *testing.T) {
 			last = p.Share
 		}
 		for name, a := range map[string]*Acquisition{
-			"no prior":        New(g, nil, Config{Beta: 3}),
-			"flat scores":     New(g, constant{0.5, 0.1}, Config{Beta: 3, Scaling: NewScaling([]float64{0.5, 0.5, 0.5}, 0, 1)}),
+			"no prior": New(g, nil, Config{Beta: 3}),
+			"flat scores": New(g, constant{0.5, 0.1}, Config{
+				Beta:    3,
+				Scaling: NewScaling([]float64{0.5, 0.5, 0.5}, 0, 1),
+			}),
 			"uncertain prior": New(g, constant{0.9, 1e12}, Config{Beta: 3, Scaling: someScaling}),
 		} {
 			if v := a.At(x, nil); math.Abs(v-ucb) > 1e-6 {
@@ -119,7 +124,11 @@ func TestGradient(t *testing.T) {
 		d := rapid.IntRange(1, 3).Draw(t, "d")
 		g := drawGP(t, d)
 		prior := smooth{rapid.SliceOfN(rapid.Float64Range(-3, 3), d, d).Draw(t, "a")}
-		cfg := Config{Beta: rapid.Float64Range(0, 4).Draw(t, "beta"), T: rapid.IntRange(0, 30).Draw(t, "t"), Scaling: someScaling}
+		cfg := Config{
+			Beta:    rapid.Float64Range(0, 4).Draw(t, "beta"),
+			T:       rapid.IntRange(0, 30).Draw(t, "t"),
+			Scaling: someScaling,
+		}
 		a := New(g, prior, cfg)
 		if rapid.Bool().Draw(t, "alone") {
 			a = New(g, nil, cfg)
@@ -146,7 +155,8 @@ func TestGradient(t *testing.T) {
 	})
 }
 
-// Where both are known without doubt the value is the objective's, finite and without a made-up gradient.
+// Where both are known without doubt the value is the objective's, finite and without a made-up
+// gradient.
 func TestBothKnown(t *testing.T) {
 	x := []float64{0.5}
 	g, err := gp.New(gp.Data{X: [][]float64{x}, Y: []float64{1}}, "rbf",
@@ -179,13 +189,8 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-func TestBeta(t *testing.T) {
-	if got, want := Beta(4, 7), 0.2*4*4.0; math.Abs(got-want) > 1e-14 {
-		t.Errorf("β = %v, want %v", got, want)
-	}
-}
-
-// Both forms of πBO have the right gradients, agree with each other, and fade to the bare acquisition.
+// Both forms of πBO have the right gradients, agree with each other, and fade to the bare
+// acquisition.
 func TestPiBO(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a0 := rapid.Float64Range(0.1, 3).Draw(t, "a")
@@ -218,7 +223,8 @@ func TestPiBO(t *testing.T) {
 func TestChoiceWasRight(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct{ m, v1, v2, cov, lambda float64 }{
-		{0.3, 0.5, 0.7, 0.2, 0.1}, {-1, 0.2, 0.1, 0, 0.01}, {0, 1, 1, 0.9, 1}, {2, 0.3, 0.3, -0.1, 0.5}, {0.4, 0.5, 0.5, 0.1, 0},
+		{0.3, 0.5, 0.7, 0.2, 0.1}, {-1, 0.2, 0.1, 0, 0.01}, {0, 1, 1, 0.9, 1}, {2, 0.3, 0.3, -0.1, 0.5},
+		{0.4, 0.5, 0.5, 0.1, 0},
 	} {
 		j := &gp.Joint{Mean: []float64{c.m, 0}, Cov: []float64{c.v1, c.cov, c.cov, c.v2}}
 		got := ChoiceWasRight(j, c.lambda)
@@ -234,13 +240,17 @@ func TestChoiceWasRight(t *testing.T) {
 		if math.Abs(got.Probability-mean) > tol || math.Abs(got.SD-math.Sqrt(square-mean*mean)) > 2*tol {
 			t.Errorf("%+v: %+v, sampled %v and %v", c, got, mean, math.Sqrt(square-mean*mean))
 		}
-		mirrored := ChoiceWasRight(&gp.Joint{Mean: []float64{0, c.m}, Cov: []float64{c.v2, c.cov, c.cov, c.v1}}, c.lambda)
+		mirrored := ChoiceWasRight(&gp.Joint{
+			Mean: []float64{0, c.m},
+			Cov:  []float64{c.v2, c.cov, c.cov, c.v1},
+		}, c.lambda)
 		if math.Abs(got.Probability+mirrored.Probability-1) > 1e-14 || math.Abs(got.SD-mirrored.SD) > 1e-12 {
 			t.Errorf("%+v, from the other side %+v", got, mirrored)
 		}
 	}
 	for m, want := range map[float64]float64{1: 1, -1: 0, 0: 0.5} {
-		if got := ChoiceWasRight(&gp.Joint{Mean: []float64{m, 0}, Cov: make([]float64, 4)}, 0); got.Probability != want || got.SD != 0 {
+		if got := ChoiceWasRight(&gp.Joint{Mean: []float64{m, 0}, Cov: make([]float64, 4)},
+			0); got.Probability != want || got.SD != 0 {
 			t.Errorf("known difference %v: %+v", m, got)
 		}
 	}
@@ -260,14 +270,15 @@ func TestOwenT(t *testing.T) {
 	}
 }
 
-// A fantasy keeps the mean everywhere and removes the doubt around the point; the model it started from stays as it was.
+// A fantasy keeps the mean everywhere and removes the doubt around the point; the model it started
+// from stays as it was.
 func TestFantasy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGP(t, 2)
 		point := rapid.SliceOfN(rapid.Float64Range(0, 1), 2, 2)
 		x, y := point.Draw(t, "x"), point.Draw(t, "y")
 		n := g.Len()
-		f, err := Fantasy(g, x)
+		f, err := Fantasize(g, x)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,7 +297,8 @@ func TestWindow(t *testing.T) {
 	w := NewWindow(2, 0, []float64{0.4, 0, 0.9}, []float64{0.5, 1, 0.7}, []float64{0.5, 0.2, 0.8})
 	want := Window{Dims: [2]int{2, 0}, Lower: [2]float64{0.6, 0.35}, Upper: [2]float64{1, 0.55}}
 	for k := range 2 {
-		if math.Abs(w.Lower[k]-want.Lower[k]) > 1e-12 || math.Abs(w.Upper[k]-want.Upper[k]) > 1e-12 || w.Dims != want.Dims {
+		if math.Abs(w.Lower[k]-want.Lower[k]) > 1e-12 || math.Abs(w.Upper[k]-want.Upper[k]) > 1e-12 ||
+			w.Dims != want.Dims {
 			t.Errorf("%+v, want %+v", w, want)
 		}
 	}

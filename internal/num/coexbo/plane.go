@@ -9,9 +9,10 @@ type Window struct {
 	Upper [2]float64 `json:"upper"`
 }
 
-// NewWindow returns the rectangle that shows the given points, usually both candidates and the best measured one, in the
-// plane of parameters i and j: their bounding box made twice as wide around its centre, at least a tenth of the cube
-// wide, and cut off at the cube (Adachi et al. 2024, Appendix F). shapley.Strongest says which parameters.
+// NewWindow returns the rectangle that shows the given points, usually both candidates and the best
+// measured one, in the plane of parameters i and j: their bounding box made twice as wide around
+// its center, at least a tenth of the cube wide, and cut off at the cube (Adachi et al. 2024,
+// Appendix F). shapley.Strongest says which parameters.
 func NewWindow(i, j int, points ...[]float64) Window {
 	w := Window{Dims: [2]int{i, j}}
 	for k, dim := range w.Dims {
@@ -19,8 +20,8 @@ func NewWindow(i, j int, points ...[]float64) Window {
 		for _, x := range points {
 			lo, hi = min(lo, x[dim]), max(hi, x[dim])
 		}
-		centre, half := (lo+hi)/2, max(hi-lo, 0.05)
-		w.Lower[k], w.Upper[k] = max(centre-half, 0), min(centre+half, 1)
+		center, half := (lo+hi)/2, max(hi-lo, 0.05)
+		w.Lower[k], w.Upper[k] = max(center-half, 0), min(center+half, 1)
 	}
 	return w
 }

@@ -6,23 +6,24 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/coexbo"
 	"github.com/campaignd/campaignd/internal/num/copeland"
-	"github.com/campaignd/campaignd/internal/num/dirichlet"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/optimize"
+	"github.com/campaignd/campaignd/internal/num/pairgp"
 	"github.com/campaignd/campaignd/internal/num/qmc"
 	"github.com/campaignd/campaignd/internal/num/shapley"
 )
 
-// A pair of candidates made from the four packages as a policy would make it: models from recorded hyperparameters, one
-// search without the prior and one with it, and both explained.
+// A pair of candidates made from the four packages as a policy would make it: models from recorded
+// hyperparameters, one search without the prior and one with it, and both explained.
 
 type campaign struct {
 	data        gp.Data
 	objective   gp.Hyper
-	comparisons []dirichlet.Comparison
-	preference  dirichlet.Hyper
+	comparisons []pairgp.Comparison
+	preference  pairgp.Hyper
 	score       copeland.ModelHyper
 	turn        int
 }
@@ -34,14 +35,15 @@ type suggestion struct {
 	strongest    []int
 }
 
-// suggest is the whole work of one suggestion; with fantasy the second search knows of the first candidate.
+// suggest is the whole work of one suggestion; with fantasy the second search knows of the first
+// candidate.
 func suggest(ctx context.Context, c campaign, fantasy bool) (s suggestion, err error) {
 	d := len(c.objective.Lengthscales)
 	objective, err := gp.New(c.data, "rbf", c.objective)
 	if err != nil {
 		return s, err
 	}
-	pref, err := dirichlet.New(c.comparisons, c.preference)
+	pref, err := pairgp.New(c.comparisons, c.preference)
 	if err != nil {
 		return s, err
 	}
@@ -67,7 +69,7 @@ func suggest(ctx context.Context, c campaign, fantasy bool) (s suggestion, err e
 	if err != nil {
 		return s, err
 	}
-	cfg := coexbo.Config{Beta: coexbo.Beta(d, c.turn), T: c.turn, Scaling: coexbo.NewScaling(scores, 0, 1)}
+	cfg := coexbo.Config{Beta: acquisition.GrowingBeta(d, c.turn), T: c.turn, Scaling: coexbo.NewScaling(scores, 0, 1)}
 	search := optimize.MultiStartConfig{Seed: 3, Local: optimize.Config{FTol: 1e-8}}
 
 	first, err := optimize.MultiStart(ctx, coexbo.New(objective, nil, cfg).Negated, region, starts, search)
@@ -75,7 +77,7 @@ func suggest(ctx context.Context, c campaign, fantasy bool) (s suggestion, err e
 		return s, err
 	}
 	if fantasy {
-		if objective, err = coexbo.Fantasy(objective, first.X); err != nil {
+		if objective, err = coexbo.Fantasize(objective, first.X); err != nil {
 			return s, err
 		}
 	}
@@ -97,7 +99,8 @@ func suggest(ctx context.Context, c campaign, fantasy bool) (s suggestion, err e
 	return s, nil
 }
 
-// peak is the utility: its maximum lies at 0.7 in every parameter but the last, which does not matter.
+// peak is the utility: its maximum lies at 0.7 in every parameter but the last, which does not
+// matter.
 func peak(x []float64) float64 {
 	var s float64
 	for _, v := range x[:len(x)-1] {
@@ -106,7 +109,8 @@ func peak(x []float64) float64 {
 	return s
 }
 
-// newCampaign has n measurements and m comparisons in d parameters; sign −1 is a person who always prefers the worse.
+// newCampaign has n measurements and m comparisons in d parameters; sign −1 is a person who always
+// prefers the worse.
 func newCampaign(t testing.TB, n, m, d int, sign float64) campaign {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -137,18 +141,18 @@ func newCampaign(t testing.TB, n, m, d int, sign float64) campaign {
 		if sign*peak(a) < sign*peak(b) {
 			a, b = b, a
 		}
-		c.comparisons = append(c.comparisons, dirichlet.Comparison{Chosen: a, Other: b})
+		c.comparisons = append(c.comparisons, pairgp.Comparison{Chosen: a, Other: b})
 	}
 	ctx := context.Background()
 	objective, err := gp.Fit(ctx, c.data, gp.FitConfig{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	preference, err := dirichlet.Fit(ctx, c.comparisons, dirichlet.FitConfig{Seed: 1})
+	preference, err := pairgp.Fit(ctx, c.comparisons, pairgp.FitConfig{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pref, err := dirichlet.New(c.comparisons, preference.Hyper)
+	pref, err := pairgp.New(c.comparisons, preference.Hyper)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,8 +164,9 @@ func newCampaign(t testing.TB, n, m, d int, sign float64) campaign {
 	return c
 }
 
-// With few measurements a person who knows brings the second candidate nearer to the best point than the first; one who is
-// always wrong moves nothing after many measurements; and a parameter that does not matter is then not among the strongest.
+// With few measurements a person who knows brings the second candidate nearer to the best point
+// than the first; one who is always wrong moves nothing after many measurements; and a parameter
+// that does not matter is then not among the strongest.
 func TestSuggestion(t *testing.T) {
 	distance := func(x []float64) float64 { return math.Sqrt(-peak(x)) }
 	ctx := context.Background()
@@ -171,7 +176,8 @@ func TestSuggestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("4 measurements: %.2f alone, %.2f with the person, share %.2f, strongest %v", distance(s.x1), distance(s.x2), s.parts.Share, s.strongest)
+	t.Logf("4 measurements: %.2f alone, %.2f with the person, share %.2f, strongest %v",
+		distance(s.x1), distance(s.x2), s.parts.Share, s.strongest)
 	if !(distance(s.x2) < distance(s.x1)) {
 		t.Errorf("the first candidate is %.3f from the best point, the second %.3f", distance(s.x1), distance(s.x2))
 	}
@@ -207,8 +213,9 @@ func TestSuggestion(t *testing.T) {
 	}
 }
 
-// BenchmarkSuggest is a pair with explanations, 50 measurements and 150 comparisons in 4 parameters, without and with a
-// fantasy, and with the hyperparameters of all models fitted anew from the last ones.
+// BenchmarkSuggest is a pair with explanations, 50 measurements and 150 comparisons in 4
+// parameters, without and with a fantasy, and with the hyperparameters of all models fitted anew
+// from the last ones.
 func BenchmarkSuggest(b *testing.B) {
 	ctx := context.Background()
 	c := newCampaign(b, 50, 150, 4, 1)
@@ -231,11 +238,12 @@ func BenchmarkSuggest(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			preference, err := dirichlet.Fit(ctx, c.comparisons, dirichlet.FitConfig{Warm: &c.preference, Starts: 1, Searches: 1})
+			preference, err := pairgp.Fit(ctx, c.comparisons, pairgp.FitConfig{Warm: &c.preference,
+				Starts: 1, Searches: 1})
 			if err != nil {
 				b.Fatal(err)
 			}
-			pref, err := dirichlet.New(c.comparisons, preference.Hyper)
+			pref, err := pairgp.New(c.comparisons, preference.Hyper)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -259,7 +267,7 @@ func BenchmarkAcquisition(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	pref, err := dirichlet.New(c.comparisons, c.preference)
+	pref, err := pairgp.New(c.comparisons, c.preference)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,22 +5,24 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/internal/num/copeland"
-	"github.com/campaignd/campaignd/internal/num/dirichlet"
+	"github.com/campaignd/campaignd/internal/num/pairgp"
 )
 
-// From choices between pairs to a score of single points: a person who always takes what is nearer to 0.7.
+// From choices between pairs to a score of single points: a person who always takes what is nearer
+// to 0.7.
 func Example() {
 	ctx := context.Background()
-	var choices []dirichlet.Comparison
-	for _, pair := range [][2]float64{{0.7, 0.1}, {0.6, 0.2}, {0.8, 0.4}, {0.75, 1}, {0.5, 0.3}, {0.65, 0.95}, {0.5, 0}, {0.9, 0.25}} {
-		choices = append(choices, dirichlet.Comparison{Chosen: pair[:1], Other: pair[1:]})
+	var choices []pairgp.Comparison
+	for _, pair := range [][2]float64{{0.7, 0.1}, {0.6, 0.2}, {0.8, 0.4}, {0.75, 1}, {0.5, 0.3},
+		{0.65, 0.95}, {0.5, 0}, {0.9, 0.25}} {
+		choices = append(choices, pairgp.Comparison{Chosen: pair[:1], Other: pair[1:]})
 	}
-	fit, err := dirichlet.Fit(ctx, choices, dirichlet.FitConfig{})
+	fit, err := pairgp.Fit(ctx, choices, pairgp.FitConfig{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	preference, err := dirichlet.New(choices, fit.Hyper) // fit.Hyper is what an event would hold
+	preference, err := pairgp.New(choices, fit.Hyper) // fit.Hyper is what an event would hold
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -15,14 +15,15 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
-// The noise of a quadrature is searched as a share τ = λ/v of the output scale. The values are a smooth function computed
-// to many digits, so the noise is only what a stationary surrogate cannot follow; the lower bound keeps the factor stable.
+// The noise of a quadrature is searched as a share τ = λ/v of the output scale. The values are a
+// smooth function computed to many digits, so the noise is only what a stationary surrogate cannot
+// follow; the lower bound keeps the factor stable.
 var noiseShare = gp.LogNormal{Mu: math.Log(1e-3), Sigma: 2, Lower: 1e-6, Upper: 1}
 
 // leastScale is the output scale of values that do not differ from their mean at all.
 const leastScale = 1e-12
 
-// QuadratureFit is a fit of one quadrature and what it took.
+// QuadratureFit is a fit of one quadrature and what it cost.
 type QuadratureFit struct {
 	Hyper       Hyper           `json:"hyper"`
 	LogMarginal float64         `json:"log_marginal"`
@@ -31,12 +32,15 @@ type QuadratureFit struct {
 	Evaluations int             `json:"evaluations"`
 }
 
-// FitQuadrature maximises the log marginal likelihood of the values, with the symmetric kernel and the constant mean given,
-// plus log priors, over the logarithms of the lengthscales and of λ/v; for each of them the best output scale v is known in
-// closed form. The priors are gp.DefaultPriors for the 2d coordinates of a pair, and λ/v ~ LogNormal(ln 10⁻³, 2) in
-// [10⁻⁶, 1]. It searches from each of the starts, of d lengthscales each. It fails with ErrData, ErrNotPositiveDefinite if
-// no start can be evaluated, or the context's error, wrapped.
-func FitQuadrature(ctx context.Context, p Pairs, mean float64, symmetry Symmetry, starts [][]float64) (QuadratureFit, error) {
+// FitQuadrature maximizes the log marginal likelihood of the values, with the symmetric kernel and
+// the constant mean given, plus log priors, over the logarithms of the lengthscales and of λ/v; for
+// each of them the best output scale v is known in closed form. The priors are gp.DefaultPriors for
+// the 2d coordinates of a pair, and λ/v ~ LogNormal(ln 10⁻³, 2) in [10⁻⁶, 1]. It searches from each
+// of the starts, of d lengthscales each. It fails with ErrData, ErrNotPositiveDefinite if no start
+// can be evaluated, or the context's error, wrapped.
+func FitQuadrature(
+	ctx context.Context, p Pairs, mean float64, symmetry Symmetry, starts [][]float64,
+) (QuadratureFit, error) {
 	d, err := p.validate()
 	if err != nil {
 		return QuadratureFit{}, err
@@ -78,16 +82,24 @@ func FitQuadrature(ctx context.Context, p Pairs, mean float64, symmetry Symmetry
 	}
 	e.eval(best.X, nil) // the last evaluation was elsewhere: once more at the result, for its output scale
 	h.OutputScale, h.Noise = e.scale, e.scale*math.Exp(best.X[d])
-	return QuadratureFit{Hyper: h, LogMarginal: e.lml, KKT: best.KKT, Status: best.Status, Evaluations: best.Evaluations + 1}, nil
+	return QuadratureFit{
+		Hyper:       h,
+		LogMarginal: e.lml,
+		KKT:         best.KKT,
+		Status:      best.Status,
+		Evaluations: best.Evaluations + 1,
+	}, nil
 }
 
-// evidence evaluates the log marginal likelihood of one set of values for many hyperparameters, over
-// θ = (ln ℓ_1 … ln ℓ_d, ln λ/v). Entries i ≥ k of a symmetric matrix are numbered i(i+1)/2 + k.
+// evidence evaluates the log marginal likelihood of one set of values for many hyperparameters,
+// over θ = (ln ℓ_1 … ln ℓ_d, ln λ/v). Entries i ≥ k of a symmetric matrix are numbered i(i+1)/2 +
+// k.
 type evidence struct {
-	n, d            int
-	sign            float64     // of the mirrored pairs
-	direct, crossed [][]float64 // by dimension: squared differences (a_i−a_k)² + (b_i−b_k)², and (a_i−b_k)² + (b_i−a_k)²
-	y               []float64   // values − mean
+	n, d int
+	sign float64 // of the mirrored pairs
+	// by dimension: squared differences (a_i−a_k)² + (b_i−b_k)², and (a_i−b_k)² + (b_i−a_k)²
+	direct, crossed [][]float64
+	y               []float64 // values − mean
 	prior           gp.LogNormal
 
 	rho, mirrored []float64 // by entry: the two terms of the kernel at v = 1
@@ -114,7 +126,10 @@ func newEvidence(p Pairs, d int, mean float64, symmetry Symmetry) *evidence {
 		direct, crossed := make([]float64, 0, entries), make([]float64, 0, entries)
 		for i := range n {
 			for k := range i + 1 {
-				ai, bi, ak, bk := p.First[i][j], p.Second[i][j], p.First[k][j], p.Second[k][j]
+				ai := p.First[i][j]
+				bi := p.Second[i][j]
+				ak := p.First[k][j]
+				bk := p.Second[k][j]
 				direct = append(direct, square(ai-ak)+square(bi-bk))
 				crossed = append(crossed, square(ai-bk)+square(bi-ak))
 			}
@@ -124,7 +139,7 @@ func newEvidence(p Pairs, d int, mean float64, symmetry Symmetry) *evidence {
 	return e
 }
 
-// eval is the negative log posterior density of θ, with the output scale that maximises it.
+// eval is the negative log posterior density of θ, with the output scale that maximizes it.
 func (e *evidence) eval(theta, grad []float64) float64 {
 	n, d := e.n, e.d
 	clear(e.rho)
@@ -176,8 +191,8 @@ func (e *evidence) eval(theta, grad []float64) float64 {
 		return -posterior
 	}
 
-	// With W = ααᵀ/v − (K/v)⁻¹, ∂lml/∂θ = ½ tr(W ∂(K/v)/∂θ) (Rasmussen and Williams 2006, Eq. 5.9); v needs no term of its
-	// own, because the derivative in v vanishes.
+	// With W = ααᵀ/v − (K/v)⁻¹, ∂lml/∂θ = ½ tr(W ∂(K/v)/∂θ) (Rasmussen and Williams 2006, Eq. 5.9);
+	// v needs no term of its own, because the derivative in v vanishes.
 	lapack64.Potri(blas64.Triangular{Uplo: blas.Lower, Diag: blas.NonUnit, N: n, Stride: n, Data: e.factor})
 	var trace float64
 	for i, at := 0, 0; i < n; i++ {

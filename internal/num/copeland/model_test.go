@@ -13,12 +13,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/internal/num/copeland"
-	"github.com/campaignd/campaignd/internal/num/dirichlet"
+	"github.com/campaignd/campaignd/internal/num/pairgp"
 	"github.com/campaignd/campaignd/internal/num/qmc"
 )
 
-// choices returns n comparisons of random points of the unit cube by a person who always prefers the larger u.
-func choices(n, d int, seed uint64, u func(x []float64) float64) []dirichlet.Comparison {
+// choices returns n comparisons of random points of the unit cube by a person who always prefers
+// the larger u.
+func choices(n, d int, seed uint64, u func(x []float64) float64) []pairgp.Comparison {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	point := func() []float64 {
 		x := make([]float64, d)
@@ -27,13 +28,13 @@ func choices(n, d int, seed uint64, u func(x []float64) float64) []dirichlet.Com
 		}
 		return x
 	}
-	out := make([]dirichlet.Comparison, n)
+	out := make([]pairgp.Comparison, n)
 	for i := range out {
 		a, b := point(), point()
 		if u(a) < u(b) {
 			a, b = b, a
 		}
-		out[i] = dirichlet.Comparison{Chosen: a, Other: b}
+		out[i] = pairgp.Comparison{Chosen: a, Other: b}
 	}
 	return out
 }
@@ -57,13 +58,15 @@ func sobol(t testing.TB, n, d int) [][]float64 {
 }
 
 // fitted learns from comparisons and returns both stages.
-func fitted(t testing.TB, c []dirichlet.Comparison, measure copeland.Measure) (*dirichlet.Model, copeland.FitResult, *copeland.Model) {
+func fitted(
+	t testing.TB, c []pairgp.Comparison, measure copeland.Measure,
+) (*pairgp.Model, copeland.FitResult, *copeland.Model) {
 	t.Helper()
-	fit, err := dirichlet.Fit(context.Background(), c, dirichlet.FitConfig{Seed: 1})
+	fit, err := pairgp.Fit(context.Background(), c, pairgp.FitConfig{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pref, err := dirichlet.New(c, fit.Hyper)
+	pref, err := pairgp.New(c, fit.Hyper)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +99,8 @@ func ranks(v []float64) []float64 {
 	return out
 }
 
-// What it is all for: from noiseless choices alone, the score orders points as the function behind the choices does.
+// What it is all for: from noiseless choices alone, the score orders points as the function behind
+// the choices does.
 func TestScoreRecoversTheOrder(t *testing.T) {
 	for _, f := range []struct {
 		name string
@@ -121,9 +125,10 @@ func TestScoreRecoversTheOrder(t *testing.T) {
 	}
 }
 
-// The two stages against the integrals they stand for: averages of g and of g(1 − g) over 1,024 opponents. The second
-// stage knows g at 100 pairs only, and g is no draw of a stationary process; a root mean square error of a few hundredths,
-// on scores that spread over 0.7, is what the closed form costs.
+// The two stages against the integrals they stand for: averages of g and of g(1 − g) over 1,024
+// opponents. The second stage knows g at 100 pairs only, and g is no draw of a stationary process;
+// a root mean square error of a few hundredths, on scores that spread over 0.7, is what the closed
+// form costs.
 func TestTwoStagesAgainstDirectIntegration(t *testing.T) {
 	pref, _, m := fitted(t, choices(100, 2, 5, bump), copeland.Box{})
 	g, p := pref.NewPredictor(), m.NewPredictor()
@@ -181,10 +186,14 @@ func TestRebuiltFromItsRecord(t *testing.T) {
 	}
 }
 
-// Pairs compared again, in either order, are one row: the model exists and does not change its size.
+// Pairs compared again, in either order, are one row: the model exists and does not change its
+// size.
 func TestRepeatedComparisons(t *testing.T) {
 	a, b, c := []float64{0.2, 0.3}, []float64{0.7, 0.6}, []float64{0.9, 0.1}
-	_, _, m := fitted(t, []dirichlet.Comparison{{Chosen: a, Other: b}, {Chosen: a, Other: b}, {Chosen: b, Other: a}, {Chosen: a, Other: c}, {Chosen: a, Other: a}}, copeland.Box{})
+	_, _, m := fitted(t,
+		[]pairgp.Comparison{{Chosen: a, Other: b}, {Chosen: a, Other: b}, {Chosen: b, Other: a},
+			{Chosen: a, Other: c}, {Chosen: a, Other: a}},
+		copeland.Box{})
 	p := m.NewPredictor()
 	better, _ := p.At(a, nil, nil)
 	worse, _ := p.At(c, nil, nil)
@@ -193,15 +202,16 @@ func TestRepeatedComparisons(t *testing.T) {
 	}
 }
 
-// Whatever was compared, however often and however little, there is a model with finite values: fits do not fail on data.
+// Whatever was compared, however often and however little, there is a model with finite values:
+// fits do not fail on data.
 func TestAnyComparisons(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := rapid.IntRange(1, 3).Draw(rt, "d")
 		coordinate := rapid.SampledFrom([]float64{0, 1e-9, 0.3, 0.5, 1})
 		point := rapid.SliceOfN(coordinate, d, d)
-		var c []dirichlet.Comparison
+		var c []pairgp.Comparison
 		for range rapid.IntRange(1, 6).Draw(rt, "n") {
-			c = append(c, dirichlet.Comparison{Chosen: point.Draw(rt, "chosen"), Other: point.Draw(rt, "other")})
+			c = append(c, pairgp.Comparison{Chosen: point.Draw(rt, "chosen"), Other: point.Draw(rt, "other")})
 		}
 		_, res, m := fitted(t, c, copeland.Box{})
 		x := point.Draw(rt, "x")
@@ -297,9 +307,9 @@ var benchHyper = copeland.ModelHyper{
 	Spread:   copeland.Expected,
 }
 
-func benchPreference(b *testing.B, n int) *dirichlet.Model {
-	pref, err := dirichlet.New(choices(n, 4, 1, bump),
-		dirichlet.Hyper{Lengthscales: []float64{0.5, 0.7, 0.9, 1.2}, OutputScale: 10, Mean: -3.5, AlphaEps: 0.01})
+func benchPreference(b *testing.B, n int) *pairgp.Model {
+	pref, err := pairgp.New(choices(n, 4, 1, bump),
+		pairgp.Hyper{Lengthscales: []float64{0.5, 0.7, 0.9, 1.2}, OutputScale: 10, Mean: -3.5, AlphaEps: 0.01})
 	if err != nil {
 		b.Fatal(err)
 	}

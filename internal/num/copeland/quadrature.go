@@ -19,12 +19,13 @@ var (
 	ErrData = errors.New("unusable pairs")
 	// ErrHyper reports hyperparameters that no quadrature can be built from.
 	ErrHyper = errors.New("bad quadrature hyperparameter")
-	// ErrNotPositiveDefinite reports a covariance matrix that rounding keeps from being factored even with jitter: a
-	// larger Noise helps.
+	// ErrNotPositiveDefinite reports a covariance matrix that cannot be factored because of
+	// rounding, even with jitter: a larger Noise helps.
 	ErrNotPositiveDefinite = errors.New("covariance matrix of the quadrature is not positive definite")
 )
 
-// Symmetry says what exchanging the two points of a pair does to the integrand's difference from its mean.
+// Symmetry says what exchanging the two points of a pair does to the integrand's difference from
+// its mean.
 type Symmetry int
 
 // The symmetries, as the sign with which the mirrored pair enters the kernel.
@@ -62,9 +63,11 @@ func (p Pairs) validate() (d int, err error) {
 	return d, nil
 }
 
-// Hyper are the hyperparameters of a quadrature. They are recorded in events; the JSON names are part of that record.
+// Hyper are the hyperparameters of a quadrature. They are recorded in events; the JSON names are
+// part of that record.
 type Hyper struct {
-	// Lengthscales of the d parameters, in the units of the points, shared by both points of a pair.
+	// Lengthscales of the d parameters, in the units of the points, shared by both points of a
+	// pair.
 	Lengthscales []float64 `json:"lengthscales"`
 	// OutputScale is v, the prior variance of the integrand's difference from its mean.
 	OutputScale float64 `json:"output_scale"`
@@ -85,21 +88,22 @@ func (h Hyper) validate(d int) error {
 	return nil
 }
 
-// Quadrature is the integral over the second point of a Gaussian process through values at pairs. It is immutable; reading
-// it from several goroutines is safe.
+// Quadrature is the integral over the second point of a Gaussian process through values at pairs.
+// It is immutable; reading it from several goroutines is safe.
 //
-// With ρ the RBF kernel over one point, e(y) = ∫ρ(y, x')dx' and ω = (K + λI)⁻¹(values − m), all from pairs (a_i, b_i),
+// With ρ the RBF kernel over one point, e(y) = ∫ρ(y, x')dx' and ω = (K + λI)⁻¹(values − m), all
+// from pairs (a_i, b_i),
 //
 //	∫ μ(x, x') dx' = m + v Σ_i ω_i [ρ(x, a_i) e(b_i) ± ρ(x, b_i) e(a_i)]
 //
-// (Adachi et al. 2024, Eq. 80–89 over a measure instead of R^d; the second term is the symmetry's): a sum of Gaussians
-// around the compared points, which is what is kept.
+// (Adachi et al. 2024, Eq. 80–89 over a measure instead of R^d; the second term is the symmetry's):
+// a sum of Gaussians around the compared points, which is what is kept.
 type Quadrature struct {
 	d       int
 	mean    float64
 	kernel  kernel.Kernel // unit variance, over one point
-	centres [][]float64   // a_1 … a_n [, b_1 … b_n]
-	weights []float64     // what multiplies ρ(x, centre)
+	centers [][]float64   // a_1 … a_n [, b_1 … b_n]
+	weights []float64     // what multiplies ρ(x, center)
 
 	// For Variance only.
 	hyper      Hyper
@@ -113,8 +117,8 @@ type Quadrature struct {
 	omega      []float64
 }
 
-// NewQuadrature returns the quadrature with constant prior mean m. The pairs' points are kept, not copied, and must not
-// change. It fails with ErrData, ErrHyper or ErrNotPositiveDefinite.
+// NewQuadrature returns the quadrature with constant prior mean m. The pairs' points are kept, not
+// copied, and must not change. It fails with ErrData, ErrHyper or ErrNotPositiveDefinite.
 func NewQuadrature(p Pairs, mean float64, symmetry Symmetry, measure Measure, h Hyper) (*Quadrature, error) {
 	d, err := p.validate()
 	if err != nil {
@@ -128,7 +132,7 @@ func NewQuadrature(p Pairs, mean float64, symmetry Symmetry, measure Measure, h 
 	}
 	h.Lengthscales = slices.Clone(h.Lengthscales)
 	n := len(p.Values)
-	q := &Quadrature{d: d, mean: mean, hyper: h, symmetry: symmetry, measure: measure, centres: slices.Clone(p.First)}
+	q := &Quadrature{d: d, mean: mean, hyper: h, symmetry: symmetry, measure: measure, centers: slices.Clone(p.First)}
 	// Their hyperparameters have been checked.
 	q.kernel, _ = kernel.New("rbf", h.Lengthscales, 1)
 	q.surrogate, _ = kernel.New("rbf", append(slices.Clone(h.Lengthscales), h.Lengthscales...), h.OutputScale)
@@ -157,7 +161,7 @@ func NewQuadrature(p Pairs, mean float64, symmetry Symmetry, measure Measure, h 
 		q.weights = append(q.weights, h.OutputScale*q.omega[i]*q.first[i])
 	}
 	if symmetry != Plain {
-		q.centres = append(q.centres, p.Second...)
+		q.centers = append(q.centers, p.Second...)
 		for i := range n {
 			q.second[i] = measure.Embed(h.Lengthscales, p.First[i])
 			q.weights = append(q.weights, float64(symmetry)*h.OutputScale*q.omega[i]*q.second[i])
@@ -189,19 +193,20 @@ func (q *Quadrature) Surrogate(x, other []float64) float64 {
 	return q.mean + dot(k, q.omega)
 }
 
-// Variance returns the posterior variance of the integral at x: what the quadrature does not know because the pairs are
-// few, given that the integrand is a draw of its prior. It says nothing about the person, and is not the variance of π
-// that an acquisition wants; that is the integral of the spread.
+// Variance returns the posterior variance of the integral at x: what the quadrature does not know
+// because the pairs are few, given that the integrand is a draw of its prior. It says nothing about
+// the person, and is not the variance of π that an acquisition wants; that is the integral of the
+// spread.
 func (q *Quadrature) Variance(x []float64) float64 {
 	n := len(q.omega)
 	k, mirrored := make([]float64, n), make([]float64, n)
-	q.kernel.Cross(k, q.centres[:n], x)
+	q.kernel.Cross(k, q.centers[:n], x)
 	for i, e := range q.first {
 		k[i] *= q.hyper.OutputScale * e
 	}
 	prior := q.measure.Energy(q.hyper.Lengthscales)
 	if s := float64(q.symmetry); q.symmetry != Plain {
-		q.kernel.Cross(mirrored, q.centres[n:], x)
+		q.kernel.Cross(mirrored, q.centers[n:], x)
 		for i, e := range q.second {
 			k[i] += s * q.hyper.OutputScale * e * mirrored[i]
 		}
@@ -219,8 +224,8 @@ func (q *Quadrature) Hyper() Hyper {
 	return h
 }
 
-// Evaluator evaluates a quadrature without allocating. It is a workspace: one goroutine uses it at a time; different ones
-// may share the Quadrature.
+// Evaluator evaluates a quadrature without allocating. It is a workspace: one goroutine uses it at
+// a time; different ones may share the Quadrature.
 type Evaluator struct {
 	q     *Quadrature
 	k, dk []float64
@@ -228,20 +233,20 @@ type Evaluator struct {
 
 // NewEvaluator returns a workspace.
 func (q *Quadrature) NewEvaluator() *Evaluator {
-	return &Evaluator{q: q, k: make([]float64, len(q.centres)), dk: make([]float64, len(q.centres)*q.d)}
+	return &Evaluator{q: q, k: make([]float64, len(q.centers)), dk: make([]float64, len(q.centers)*q.d)}
 }
 
 // At returns the integral ∫ μ(x, x') dx' and fills grad, if not nil, with its d derivatives in x.
 func (e *Evaluator) At(x, grad []float64) float64 {
 	q := e.q
 	if grad == nil {
-		q.kernel.Cross(e.k, q.centres, x)
+		q.kernel.Cross(e.k, q.centers, x)
 		return q.mean + dot(q.weights, e.k)
 	}
 	if len(grad) != q.d {
 		panic("copeland: the gradient has one entry per parameter")
 	}
-	q.kernel.CrossGrad(e.k, e.dk, q.centres, x)
+	q.kernel.CrossGrad(e.k, e.dk, q.centers, x)
 	clear(grad)
 	for i, w := range q.weights {
 		for j, v := range e.dk[i*q.d : i*q.d+q.d] {
@@ -254,8 +259,8 @@ func (e *Evaluator) At(x, grad []float64) float64 {
 // At is Evaluator.At with a workspace of its own.
 func (q *Quadrature) At(x, grad []float64) float64 { return q.NewEvaluator().At(x, grad) }
 
-// cholesky fills dst, n×n, with the lower factor of a + (noise + jitter)·I, of which the lower triangle is read: jitter 0,
-// then 1e-8 of the scale and ten times more, three times in all.
+// cholesky fills dst, n×n, with the lower factor of a + (noise + jitter)·I, of which the lower
+// triangle is read: jitter 0, then 1e-8 of the scale and ten times more, three times in all.
 func cholesky(dst, a []float64, n int, noise, scale float64) error {
 	jitter := 0.0
 	for try := range 4 {
@@ -263,7 +268,8 @@ func cholesky(dst, a []float64, n int, noise, scale float64) error {
 			copy(dst[i*n:i*n+i+1], a[i*n:i*n+i+1])
 			dst[i*n+i] += noise + jitter
 		}
-		if _, ok := lapack64.Potrf(blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: n, Data: dst}); ok && !math.IsNaN(dst[n*n-1]) {
+		if _, ok := lapack64.Potrf(blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: n, Data: dst}); ok &&
+			!math.IsNaN(dst[n*n-1]) {
 			return nil
 		}
 		jitter = 1e-8 * scale * math.Pow(10, float64(try))

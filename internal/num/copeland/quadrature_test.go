@@ -108,8 +108,8 @@ func drawProblem(t *rapid.T, d int) problem {
 	return p
 }
 
-// nodes returns the points and weights of a 24-point Gauss–Legendre rule in every dimension of the unit cube: exact to
-// rounding for kernels with lengthscales of 0.15 and more.
+// nodes returns the points and weights of a 24-point Gauss–Legendre rule in every dimension of the
+// unit cube: exact to rounding for kernels with lengthscales of 0.15 and more.
 func nodes(d int) (x [][]float64, w []float64) {
 	const m = 24
 	at, weight := make([]float64, m), make([]float64, m)
@@ -128,7 +128,8 @@ func nodes(d int) (x [][]float64, w []float64) {
 	return x, w
 }
 
-// The closed form is the integral of the surrogate, and a measure on the nodes of a quadrature rule is the box.
+// The closed form is the integral of the surrogate, and a measure on the nodes of a quadrature rule
+// is the box.
 func TestScoreIsTheIntegralOfTheSurrogate(t *testing.T) {
 	x, w := nodes(2)
 	rule, err := NewPoints(x, w)
@@ -194,8 +195,8 @@ func TestSymmetryIsAugmentation(t *testing.T) {
 	})
 }
 
-// Without pairs nearby the integral is the mean, and a skew-symmetric one averages ½ over the box wherever the pairs are:
-// what one point gains another loses.
+// Without pairs nearby the integral is the mean, and a skew-symmetric one averages ½ over the box
+// wherever the pairs are: what one point gains another loses.
 func TestSkewScoreAveragesItsMean(t *testing.T) {
 	x, w := nodes(2)
 	rapid.Check(t, func(t *rapid.T) {
@@ -247,17 +248,19 @@ func TestGradient(t *testing.T) {
 	})
 }
 
-// Energy joins its two forms, and tends to the limits: 1 for a flat kernel, √(2π)ℓ for a narrow one.
+// Energy joins its two forms, and tends to the limits: 1 for a flat kernel, √(2π)ℓ for a narrow
+// one.
 func TestBoxEnergy(t *testing.T) {
 	for _, l := range []float64{0.01, 0.2, 1, 10, 500, 700, 710, 1e3, 1e5} {
 		got := Box{}.Energy([]float64{l})
-		want := 2 * quad.Fixed(func(s float64) float64 { return (1 - s) * math.Exp(-s*s/(2*l*l)) }, 0, min(1, 12*l), 200, nil, 0)
+		want := 2 * quad.Fixed(func(s float64) float64 { return (1 - s) * math.Exp(-s*s/(2*l*l)) }, 0,
+			min(1, 12*l), 200, nil, 0)
 		near(t, "energy", got, want, 1e-10)
 	}
 }
 
-// The marginal likelihood is that of package gp where there is no symmetry, and its gradient that of finite differences
-// with every symmetry.
+// The marginal likelihood is that of package gp where there is no symmetry, and its gradient that
+// of finite differences with every symmetry.
 func TestEvidence(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	const n, d = 14, 2
@@ -278,7 +281,11 @@ func TestEvidence(t *testing.T) {
 		e.eval(theta, grad)
 		if symmetry == Plain {
 			want, err := gp.LogMarginal(data, "rbf", gp.Hyper{
-				Lengthscales: []float64{0.3, 0.8, 0.3, 0.8}, OutputScale: e.scale, Noise: 0.02 * e.scale, Mean: 0.4}, nil)
+				Lengthscales: []float64{0.3, 0.8, 0.3, 0.8},
+				OutputScale:  e.scale,
+				Noise:        0.02 * e.scale,
+				Mean:         0.4,
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

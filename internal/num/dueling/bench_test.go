@@ -112,7 +112,8 @@ func BenchmarkMaxMinStep(b *testing.B) {
 	}
 }
 
-// The paper's experiment with MaxMinLCB: 60 runs for each kernel, the regrets as metrics. Run it with -benchtime=1x.
+// The paper's experiment with MaxMinLCB: 60 runs for each kernel, the regrets as metrics. Run it
+// with -benchtime=1x.
 func BenchmarkPaperMaxMinLCB(b *testing.B) {
 	for _, name := range paperTasks {
 		b.Run(name, func(b *testing.B) {

@@ -12,14 +12,16 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Loss is what a fit minimises over h = Σ_i θ_i 𝕜(z_i, ·), one term for each comparison z_i with outcome y_i. CE is the
-// cross-entropy Σ_i −y_i ln μ(h(z_i)) − (1−y_i) ln(1 − μ(h(z_i))), natural logarithm.
+// Loss is what a fit minimizes over h = Σ_i θ_i 𝕜(z_i, ·), one term for each comparison z_i with
+// outcome y_i. CE is the cross-entropy Σ_i −y_i ln μ(h(z_i)) − (1−y_i) ln(1 − μ(h(z_i))), natural
+// logarithm.
 type Loss string
 
 const (
-	// LossRKHS is CE + ½λ·θᵀ𝕂θ, the norm of h as in Kayal et al. 2025, Eq. 7 and 8. It is the default.
+	// LossRKHS is CE + ½λ·θᵀ𝕂θ, the norm of h as in Kayal et al. 2025, Eq. 7 and 8. It is the
+	// default.
 	LossRKHS Loss = "rkhs"
-	// LossTheta is CE/t + ½λ·|θ|² for t comparisons: what the paper's experiments minimise.
+	// LossTheta is CE/t + ½λ·|θ|² for t comparisons: what the paper's experiments minimize.
 	LossTheta Loss = "theta"
 	// LossThetaSum is CE + ½λ·|θ|², Eq. 9 as printed.
 	LossThetaSum Loss = "theta-sum"
@@ -41,8 +43,9 @@ func (m *Model) H(i, j int) float64 { return m.Utility[i] - m.Utility[j] }
 // Probability returns μ(h(x_i, x_j)), the probability that i wins against j.
 func (m *Model) Probability(i, j int) float64 { return special.Logistic(m.H(i, j)) }
 
-// Fit returns the exact minimiser of the loss over the comparisons (Kayal et al. 2025, Eq. 7–9) with regularisation λ > 0.
-// Comparisons of a candidate with itself are allowed; they change the count only. Without comparisons h is zero.
+// Fit returns the exact minimizer of the loss over the comparisons (Kayal et al. 2025, Eq. 7–9)
+// with regularization λ > 0. Comparisons of a candidate with itself are allowed; they change the
+// count only. Without comparisons h is zero.
 //
 // It fails with ErrComparison, ErrSetting or ErrNotConverged, or with the context's error.
 func Fit(ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss, lambda float64) (*Model, error) {
@@ -63,7 +66,8 @@ func Fit(ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss
 	for i, p := range at {
 		m.Theta[i] = sign[i] * weights[p] / t.counts[p]
 		if loss == LossRKHS {
-			// Many splits of a pair's weight give the same h; θ_i = (y_i − μ)/λ is the one that makes ∂L/∂h vanish.
+			// Many splits of a pair's weight give the same h; θ_i = (y_i − μ)/λ is the one that
+			// makes ∂L/∂h vanish.
 			score := t.wins[p]
 			if sign[i] < 0 {
 				score = t.counts[p] - score
@@ -74,19 +78,21 @@ func Fit(ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss
 	return m, nil
 }
 
-// fit minimises the loss over the distinct pairs. It returns the model without Theta, and the weight A_p of each distinct pair
-// in h = Σ_p A_p 𝕜(z_p, ·).
+// fit minimizes the loss over the distinct pairs. It returns the model without Theta, and the
+// weight A_p of each distinct pair in h = Σ_p A_p 𝕜(z_p, ·).
 //
-// With 𝕂 = LLᵀ over the distinct pairs, N the diagonal matrix of their counts, w their wins and z = (h(z_p))_p, every loss is
+// With 𝕂 = LLᵀ over the distinct pairs, N the diagonal matrix of their counts, w their wins and z =
+// (h(z_p))_p, every loss is
 //
 //	min over s   scale·Σ_p (N_p ln(1 + e^{z_p}) − w_p z_p) + ½λ|s|²,   z = Fs,
 //
-// and its Hessian FᵀWF + λI is regular whatever 𝕂 is. For the norm of h, s = LᵀA and F = L. For |θ|², comparisons of one pair
-// share its weight equally (the best way to split a sum), so the penalty is ½λ·AᵀN⁻¹A; with N^½L = QR this is s = QᵀN^{-½}A and
-// F = LRᵀ. The weights follow without solving anything: A = scale·(w − Nμ(z))/λ, the stationarity of the first, and A = N^½Qs.
+// and its Hessian FᵀWF + λI is regular whatever 𝕂 is. For the norm of h, s = LᵀA and F = L. For
+// |θ|², comparisons of one pair share its weight equally (the best way to split a sum), so the
+// penalty is ½λ·AᵀN⁻¹A; with N^½L = QR this is s = QᵀN^{-½}A and F = LRᵀ. The weights follow
+// without solving anything: A = scale·(w − Nμ(z))/λ, the stationarity of the first, and A = N^½Qs.
 func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64) (*Model, []float64, error) {
 	if !(lambda > 0) || math.IsInf(lambda, 1) {
-		return nil, nil, fmt.Errorf("%w: regularisation λ = %v, it must be positive and finite", ErrSetting, lambda)
+		return nil, nil, fmt.Errorf("%w: regularization λ = %v, it must be positive and finite", ErrSetting, lambda)
 	}
 	scale := 1.0
 	switch loss {
@@ -94,7 +100,8 @@ func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64
 	case LossTheta:
 		scale = 1 / math.Max(1, t.total)
 	default:
-		return nil, nil, fmt.Errorf("%w: loss %q, known are %s, %s and %s", ErrSetting, loss, LossRKHS, LossTheta, LossThetaSum)
+		return nil, nil, fmt.Errorf("%w: loss %q, known are %s, %s and %s",
+			ErrSetting, loss, LossRKHS, LossTheta, LossThetaSum)
 	}
 	m := len(t.pairs)
 	model := &Model{Utility: make([]float64, c.n)}
@@ -116,7 +123,7 @@ func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64
 		q, features = countWeighted(features, t.counts)
 	}
 	s := newton{features: features, tally: t, scale: scale, lambda: lambda}
-	if model.Iterations, err = s.minimise(ctx); err != nil {
+	if model.Iterations, err = s.minimize(ctx); err != nil {
 		return nil, nil, err
 	}
 	if loss == LossRKHS {
@@ -139,27 +146,32 @@ func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64
 			axpy(model.Utility, a, c.row(i))
 		}
 	}
-	// h from the weights and the kernel itself must be the h that was fitted: this covers the factor and the search at once.
+	// h from the weights and the kernel itself must be the h that was fitted: this covers the
+	// factor and the search at once.
 	worst, size := 0.0, 1.0
 	for p, pair := range t.pairs {
 		worst = math.Max(worst, math.Abs(model.H(pair.First, pair.Second)-s.z[p]))
 		size = math.Max(size, math.Abs(s.z[p]))
 	}
 	if !(worst <= residualTolerance*size) {
-		return nil, nil, fmt.Errorf("%w: h differs by %.1e from its own kernel expansion, over %d pairs with λ = %g", ErrNotConverged, worst, m, lambda)
+		return nil, nil, fmt.Errorf("%w: h differs by %.1e from its own kernel expansion, over %d pairs with λ = %g",
+			ErrNotConverged, worst, m, lambda)
 	}
 	return model, weights, nil
 }
 
 const (
-	// residualTolerance is the greatest error of h at a compared pair, relative to the largest |h|, that counts as a solution.
+	// residualTolerance is the greatest error of h at a compared pair, relative to the largest |h|,
+	// that counts as a solution.
 	residualTolerance = 1e-8
-	// rankTolerance is where the factor stops: the largest part of a pair's variance that it leaves out, relative to k(x, x).
+	// rankTolerance is where the factor stops: the largest part of a pair's variance that it leaves
+	// out, relative to k(x, x).
 	rankTolerance = 1e-14
 )
 
-// factor returns L with 𝕂 = LLᵀ over the pairs, of len(pairs) rows and as many columns as 𝕂 has numerical rank: Cholesky's
-// method with complete pivoting. It computes only the columns of 𝕂 that it needs, which is why it is not LAPACK's.
+// factor returns L with 𝕂 = LLᵀ over the pairs, of len(pairs) rows and as many columns as 𝕂 has
+// numerical rank: Cholesky's method with complete pivoting. It computes only the columns of 𝕂 that
+// it needs, which is why it is not LAPACK's.
 func factor(ctx context.Context, c *Candidates, pairs []Pair) (l blas64.General, rank int, err error) {
 	m := len(pairs)
 	rest := make([]float64, m)
@@ -219,7 +231,13 @@ func countWeighted(l blas64.General, counts []float64) (q, f blas64.General) {
 	work = make([]float64, int(work[0]))
 	lapack64.Geqrf(q, tau, work, len(work))
 	f = blas64.General{Rows: m, Cols: rank, Stride: rank, Data: append([]float64(nil), l.Data...)}
-	r := blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: rank, Stride: rank, Data: append([]float64(nil), q.Data[:rank*rank]...)}
+	r := blas64.Triangular{
+		Uplo:   blas.Upper,
+		Diag:   blas.NonUnit,
+		N:      rank,
+		Stride: rank,
+		Data:   append([]float64(nil), q.Data[:rank*rank]...),
+	}
 	blas64.Trmm(blas.Right, blas.Trans, 1, r, f)
 	lapack64.Orgqr(q, tau, work[:1], -1)
 	work = make([]float64, max(int(work[0]), 1))
@@ -227,7 +245,7 @@ func countWeighted(l blas64.General, counts []float64) (q, f blas64.General) {
 	return q, f
 }
 
-// newton minimises scale·Σ_p (N_p ln(1 + e^{z_p}) − w_p z_p) + ½λ|s|² over s, z = Fs.
+// newton minimizes scale·Σ_p (N_p ln(1 + e^{z_p}) − w_p z_p) + ½λ|s|² over s, z = Fs.
 type newton struct {
 	features      blas64.General // F, a row for each distinct pair
 	tally         *tally
@@ -236,13 +254,15 @@ type newton struct {
 	s, z []float64
 }
 
-// minimise runs Newton's method from zero, each step halved until the loss falls as its slope promises, until a full step moves
-// no z by more than 1e-11 of the largest, or by less than 1e-8 and no less than the step before: the convergence being quadratic,
-// what remains is rounding.
-func (o *newton) minimise(ctx context.Context) (iterations int, err error) {
+// minimize runs Newton's method from zero, each step halved until the loss falls as its slope
+// promises, until a full step moves no z by more than 1e-11 of the largest, or by less than 1e-8
+// and no less than the step before: the convergence being quadratic, what remains is rounding.
+func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 	m, rank := o.features.Rows, o.features.Cols
 	o.s, o.z = make([]float64, rank), make([]float64, m)
-	residual, step, dz := make([]float64, m), make([]float64, rank), make([]float64, m)
+	residual := make([]float64, m)
+	step := make([]float64, rank)
+	dz := make([]float64, m)
 	trialS, trialZ := make([]float64, rank), make([]float64, m)
 	scaled := blas64.General{Rows: m, Cols: rank, Stride: rank, Data: make([]float64, m*rank)}
 	hessian := blas64.Symmetric{Uplo: blas.Lower, N: rank, Stride: rank, Data: make([]float64, rank*rank)}
@@ -269,7 +289,8 @@ func (o *newton) minimise(ctx context.Context) (iterations int, err error) {
 		}
 		root, ok := lapack64.Potrf(hessian)
 		if !ok {
-			return iterations, fmt.Errorf("%w: a Hessian of rank %d with λ = %g is not positive definite", ErrNotConverged, rank, o.lambda)
+			return iterations, fmt.Errorf("%w: a Hessian of rank %d with λ = %g is not positive definite",
+				ErrNotConverged, rank, o.lambda)
 		}
 		blas64.Trsv(blas.NoTrans, root, vector(step))
 		blas64.Trsv(blas.Trans, root, vector(step))
@@ -291,7 +312,8 @@ func (o *newton) minimise(ctx context.Context) (iterations int, err error) {
 				break
 			}
 			if length < 1e-10 {
-				return iterations, fmt.Errorf("%w: no step lowers the loss over %d pairs (λ = %g)", ErrNotConverged, m, o.lambda)
+				return iterations, fmt.Errorf("%w: no step lowers the loss over %d pairs (λ = %g)",
+					ErrNotConverged, m, o.lambda)
 			}
 		}
 		o.s, trialS = trialS, o.s
@@ -309,7 +331,8 @@ func (o *newton) minimise(ctx context.Context) (iterations int, err error) {
 func (o *newton) value(s, z []float64) float64 {
 	var sum float64
 	for p, v := range z {
-		// Both terms are positive: written with N_p and w_p as above, they would cancel where a pair is one-sided.
+		// Both terms are positive: written with N_p and w_p as above, they would cancel where a
+		// pair is one-sided.
 		sum += o.tally.wins[p]*special.Log1pExp(-v) + (o.tally.counts[p]-o.tally.wins[p])*special.Log1pExp(v)
 	}
 	return o.scale*sum + 0.5*o.lambda*dot(s, s)

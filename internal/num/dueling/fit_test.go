@@ -13,9 +13,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFitIsStationary: at the fitted θ, one coefficient for each comparison, the gradient of the loss as the paper writes it is
-// zero: 𝕂(scale·(μ − y) + λθ) for the norm of h, scale·𝕂(μ − y) + λθ for |θ|². Both losses are convex, so this is the minimum.
-// Repeated and reversed pairs, ties and pairs (x, x) are among the comparisons, and λ spans what is sensible.
+// TestFitIsStationary: at the fitted θ, one coefficient for each comparison, the gradient of the
+// loss as the paper writes it is zero: 𝕂(scale·(μ − y) + λθ) for the norm of h, scale·𝕂(μ − y) + λθ
+// for |θ|². Both losses are convex, so this is the minimum. Repeated and reversed pairs, ties and
+// pairs (x, x) are among the comparisons, and λ spans what is sensible.
 func TestFitIsStationary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		task := smallTask(t, rapid.IntRange(2, 10).Draw(t, "n"), rapid.Uint64().Draw(t, "seed"))
@@ -73,13 +74,15 @@ func TestFitRefuses(t *testing.T) {
 	if _, err := Fit(context.Background(), c, nil, "hinge", 1); !errors.Is(err, ErrSetting) {
 		t.Errorf("loss hinge: %v", err)
 	}
-	if _, err := Fit(context.Background(), c, []Comparison{{Pair{0, 3}, 1}}, LossRKHS, 1); !errors.Is(err, ErrComparison) {
+	if _, err := Fit(context.Background(), c, []Comparison{{Pair{0, 3}, 1}}, LossRKHS,
+		1); !errors.Is(err, ErrComparison) {
 		t.Errorf("candidate 3 of 3: %v", err)
 	}
 }
 
-// TestVariancesAreEq10: σ by 2,000 rank-one updates is σ by Eq. 10 directly, to 1e-12 in variance, for a sample of pairs, and the
-// pair proposed is the widest. The pairs are MR-LPF's own choices, so the same few come again and again: the worst case for drift.
+// TestVariancesAreEq10: σ by 2,000 rank-one updates is σ by Eq. 10 directly, to 1e-12 in variance,
+// for a sample of pairs, and the pair proposed is the widest. The pairs are MR-LPF's own choices,
+// so the same few come again and again: the worst case for drift.
 func TestVariancesAreEq10(t *testing.T) {
 	for _, name := range []string{"rbf", "matern52", "matern32"} {
 		task, err := PaperTask(name)
@@ -98,7 +101,8 @@ func TestVariancesAreEq10(t *testing.T) {
 			v.Observe(p)
 			counts.add(Comparison{Pair: p})
 		}
-		// n comparisons of a pair with noise λκ are one with noise λκ/n: Eq. 10 over distinct pairs.
+		// n comparisons of a pair with noise λκ are one with noise λκ/n: Eq. 10 over distinct
+		// pairs.
 		m := len(counts.pairs)
 		gram := mat.NewSymDense(m, nil)
 		for i, p := range counts.pairs {
@@ -138,8 +142,8 @@ func TestVariancesAreEq10(t *testing.T) {
 	}
 }
 
-// TestLaplace: BetaCalibrated keeps what it should by the inverse Hessian at the fit, computed directly over the candidates'
-// utilities.
+// TestLaplace: BetaCalibrated keeps what it should by the inverse Hessian at the fit, computed
+// directly over the candidates' utilities.
 func TestLaplace(t *testing.T) {
 	task := smallTask(t, 8, 4)
 	c := task.Candidates
@@ -190,8 +194,9 @@ func TestLaplace(t *testing.T) {
 	}
 }
 
-// TestFitHard: thousands of nearly certain answers, kernels of numerical rank far below the number of pairs, and little
-// regularisation converge too. Without a failure Fit has verified h against its own kernel expansion.
+// TestFitHard: thousands of nearly certain answers, kernels of numerical rank far below the number
+// of pairs, and little regularization converge too. Without a failure Fit has verified h against
+// its own kernel expansion.
 func TestFitHard(t *testing.T) {
 	for _, name := range paperTasks {
 		for _, lambda := range []float64{0.05, 1e-3} {
@@ -204,7 +209,8 @@ func TestFitHard(t *testing.T) {
 					for i := range task.Utility {
 						task.Utility[i] *= 10
 					}
-					if _, err := Fit(context.Background(), task.Candidates, randomComparisons(task, 1000, 5), loss, lambda); err != nil {
+					if _, err := Fit(context.Background(), task.Candidates,
+						randomComparisons(task, 1000, 5), loss, lambda); err != nil {
 						t.Fatal(err)
 					}
 				})

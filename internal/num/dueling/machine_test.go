@@ -49,9 +49,10 @@ func smallTask(t interface{ Fatal(...any) }, n int, seed uint64) *Task {
 	return task
 }
 
-// TestReplay: a machine that was asked after every comparison, one that is given the whole history, and one that is given half of
-// it and asked now and then, answer with the same bits: pair, deviation, kept set, best guess. So do they with comparisons that
-// nobody proposed, ties, and candidates that were eliminated among them.
+// TestReplay: a machine that was asked after every comparison, one that is given the whole history,
+// and one that is given half of it and asked now and then, answer with the same bits: pair,
+// deviation, kept set, best guess. So do they with comparisons that nobody proposed, ties, and
+// candidates that were eliminated among them.
 func TestReplay(t *testing.T) {
 	ctx := context.Background()
 	for name, create := range machines {
@@ -128,7 +129,8 @@ func TestReplay(t *testing.T) {
 					}
 				}
 				if wantStep.Status == Ask {
-					if p := wantStep.Pair; p.First == p.Second || !slices.Contains(wantStep.Kept, p.First) || !slices.Contains(wantStep.Kept, p.Second) {
+					if p := wantStep.Pair; p.First == p.Second || !slices.Contains(wantStep.Kept, p.First) ||
+						!slices.Contains(wantStep.Kept, p.Second) {
 						t.Fatalf("proposed %v of %v", p, wantStep.Kept)
 					}
 				}
@@ -162,12 +164,14 @@ func TestRounds(t *testing.T) {
 			got = append(got, round.Length)
 		}
 		if !slices.Equal(got, test.want) || len(r.history) != test.horizon || r.end.Status != Spent {
-			t.Errorf("T = %d: rounds %v, want %v; %d comparisons, then %v", test.horizon, got, test.want, len(r.history), r.end.Status)
+			t.Errorf("T = %d: rounds %v, want %v; %d comparisons, then %v",
+				test.horizon, got, test.want, len(r.history), r.end.Status)
 		}
 	}
 }
 
-// TestIdentified: with a bold β one candidate is left before the horizon, and nothing is asked any more.
+// TestIdentified: with a bold β one candidate is left before the horizon, and nothing is asked any
+// more.
 func TestIdentified(t *testing.T) {
 	ctx := context.Background()
 	task := smallTask(t, 12, 1)
@@ -196,8 +200,9 @@ func TestIdentified(t *testing.T) {
 	}
 }
 
-// TestPending: pairs that are being asked are not asked again, and it is the order of questions, not of answers, that decides:
-// MR-LPF proposes with two pairs pending what it proposes when both are answered. Where pending answers end the round, it waits.
+// TestPending: pairs that are being asked are not asked again, and it is the order of questions,
+// not of answers, that decides: MR-LPF proposes with two pairs pending what it proposes when both
+// are answered. Where pending answers end the round, it waits.
 func TestPending(t *testing.T) {
 	ctx := context.Background()
 	task := smallTask(t, 12, 2)
@@ -224,7 +229,8 @@ func TestPending(t *testing.T) {
 			}
 		}
 		if want, err := serial.Next(ctx); err != nil || step.Pair != want.Pair || step.SD != want.SD {
-			t.Fatalf("with %d pending: %v (σ %v), answered: %v (σ %v), %v", len(pending), step.Pair, step.SD, want.Pair, want.SD, err)
+			t.Fatalf("with %d pending: %v (σ %v), answered: %v (σ %v), %v",
+				len(pending), step.Pair, step.SD, want.Pair, want.SD, err)
 		}
 		pending = append(pending, step.Pair)
 	}
@@ -233,7 +239,8 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// TestSeed: another seed breaks the first tie otherwise, the same seed the same way; both orders of a pair occur.
+// TestSeed: another seed breaks the first tie otherwise, the same seed the same way; both orders of
+// a pair occur.
 func TestSeed(t *testing.T) {
 	ctx := context.Background()
 	task, err := PaperTask("rbf")
@@ -264,7 +271,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestCancelled: a cancelled Next is an error, loses nothing, and answers as if nothing had been when it is called again.
+// TestCancelled: a cancelled Next is an error, loses nothing, and answers as if nothing had been
+// when it is called again.
 func TestCancelled(t *testing.T) {
 	task := smallTask(t, 12, 2)
 	data := randomComparisons(task, 30, 4)
@@ -300,12 +308,14 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, points := range map[string][][]float64{"none": nil, "one": {{1}}, "twice": {{1}, {2}, {1}}, "infinite": {{1}, {math.Inf(1)}}} {
+	for name, points := range map[string][][]float64{"none": nil, "one": {{1}}, "twice": {{1}, {2}, {1}},
+		"infinite": {{1}, {math.Inf(1)}}} {
 		if _, err := NewCandidates(k, points); !errors.Is(err, ErrCandidates) {
 			t.Errorf("candidates %s: %v", name, err)
 		}
 	}
-	for _, x := range []Comparison{{Pair{0, 0}, 1}, {Pair{0, 5}, 1}, {Pair{-1, 0}, 1}, {Pair{0, 1}, 0.3}, {Pair{0, 1}, math.NaN()}} {
+	for _, x := range []Comparison{{Pair{0, 0}, 1}, {Pair{0, 5}, 1}, {Pair{-1, 0}, 1}, {Pair{0, 1}, 0.3},
+		{Pair{0, 1}, math.NaN()}} {
 		for name, create := range machines {
 			m, err := create(c, 10, 1)
 			if err != nil {
@@ -336,7 +346,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestEq14 checks β of Theorem 4.1 against its terms by hand, and that it eliminates nothing on the paper's task at T = 300.
+// TestEq14 checks β of Theorem 4.1 against its terms by hand, and that it eliminates nothing on the
+// paper's task at T = 300.
 func TestEq14(t *testing.T) {
 	task, err := PaperTask("rbf")
 	if err != nil {
@@ -347,7 +358,8 @@ func TestEq14(t *testing.T) {
 	// κ = 2 + 2cosh(7.2) = 1341.4…; R = ⌈log₂ log₂ 300⌉ + 1 = 5; ln(2·5·100/0.05) = ln 20000.
 	for round, kappa := range map[int]float64{1: 2 + math.Exp(7.2) + math.Exp(-7.2), 2: 6, 3: 6} {
 		beta, noise := s.at(task.Candidates, round)
-		if want := 0.25 * (10 + math.Sqrt(kappa/0.05*math.Log(20000))); math.Abs(beta-want) > 1e-9 || math.Abs(noise-kappa) > 1e-9 {
+		if want := 0.25 * (10 + math.Sqrt(kappa/0.05*math.Log(20000))); math.Abs(beta-want) > 1e-9 ||
+			math.Abs(noise-kappa) > 1e-9 {
 			t.Errorf("round %d: β = %v with κ = %v, want %v with %v", round, beta, noise, want, kappa)
 		}
 	}

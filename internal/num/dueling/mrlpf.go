@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Status is what is to be done now.
+// Status is what to do next.
 type Status uint8
 
 const (
@@ -38,11 +38,12 @@ type Step struct {
 	Kept []int
 	// Beta is β of the round.
 	Beta float64
-	// Round is r, from 1; it is 0 for MaxMinLCB, which has none. Done and Length count the round's comparisons.
+	// Round is r, from 1; it is 0 for MaxMinLCB, which has none. Done and Length count the round's
+	// comparisons.
 	Round, Done, Length int
 }
 
-// Round is the account of a finished round of MR-LPF.
+// Round describes a finished round of MR-LPF.
 type Round struct {
 	Number     int // from 1
 	Length     int // comparisons made
@@ -51,17 +52,20 @@ type Round struct {
 	Eliminated []int // candidates removed at its end, in increasing order
 }
 
-// MRLPF is multi-round learning from preference-based feedback (Kayal et al. 2025, Algorithm 1) as a state machine: a fold over
-// comparisons that knows no clock and no chance but its seed.
+// MRLPF is multi-round learning from preference-based feedback (Kayal et al. 2025, Algorithm 1) as
+// a state machine: a fold over comparisons without a clock and without randomness other than its
+// seed.
 //
-// Rounds have N₁ = ⌈√T⌉ and N_r = ⌈√(N_{r−1}T)⌉ comparisons, the last as many as the horizon leaves. Within a round the pair of
-// greatest σ is compared, and no outcome of the round has a say in it. At its end h is fitted to the round's comparisons alone and
-// the candidates x with μ(h(x, x')) + β_r σ(x, x') ≥ ½ for all x' are kept (Eq. 12; BetaCalibrated has another interval). The last
-// round is closed in the same way. A pair (x, x) is never proposed; with one candidate left the best is identified.
+// Rounds have N₁ = ⌈√T⌉ and N_r = ⌈√(N_{r−1}T)⌉ comparisons, the last as many as the horizon
+// leaves. Within a round the pair of greatest σ is compared, and no outcome of the round
+// influences it. At its end h is fitted to the round's comparisons alone and the candidates x with
+// μ(h(x, x')) + β_r σ(x, x') ≥ ½ for all x' are kept (Eq. 12; BetaCalibrated has another
+// interval). The last round is closed in the same way. A pair (x, x) is never proposed; with one
+// candidate left the best is identified.
 //
-// Any comparison of two candidates may be observed, proposed or not: it counts in the round in which it arrives, also where a
-// candidate was eliminated before. Comparisons that arrive after the end are noted for Best and change nothing else. It is not
-// safe for concurrent use.
+// Any comparison of two candidates may be observed, proposed or not: it counts in the round in
+// which it arrives, even if a candidate was eliminated before. Comparisons that arrive after the
+// end are used by Best and change nothing else. It is not safe for concurrent use.
 type MRLPF struct {
 	candidates *Candidates
 	settings   Settings
@@ -80,8 +84,8 @@ type MRLPF struct {
 	best      bestGuess
 }
 
-// NewMRLPF returns the machine after the comparisons of history, in their order; more can be observed. It fails with ErrSetting or
-// ErrComparison.
+// NewMRLPF returns the machine after the comparisons of history, in their order; more can be
+// observed. It fails with ErrSetting or ErrComparison.
 func NewMRLPF(c *Candidates, s Settings, history ...Comparison) (*MRLPF, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -123,12 +127,13 @@ func checkDistinct(c *Candidates, x Comparison) error {
 	return nil
 }
 
-// Next returns what is to be done. pending are pairs that were asked and are not answered: σ is computed as if they were, which is
-// exact since outcomes play no part in it, and where they fill the round there is nothing to ask before they are in. Next called
-// again without a comparison observed in between answers the same.
+// Next returns what to do next. pending are pairs that were asked and are not answered: σ is
+// computed as if they were, which is exact since it does not depend on outcomes. If they fill the
+// round, there is nothing to ask until they are answered. Next called again without a comparison
+// observed in between answers the same.
 //
-// Closing a round needs a fit, which may fail with ErrNotConverged or the context's error; nothing is lost then, and Next can be
-// called again.
+// Closing a round needs a fit, which may fail with ErrNotConverged or the context's error; nothing
+// is lost then, and Next can be called again.
 func (m *MRLPF) Next(ctx context.Context, pending ...Pair) (Step, error) {
 	for _, p := range pending {
 		if err := checkDistinct(m.candidates, Comparison{Pair: p}); err != nil {
@@ -162,8 +167,9 @@ func (m *MRLPF) Next(ctx context.Context, pending ...Pair) (Step, error) {
 // Rounds returns the finished rounds, those that Next has come to close.
 func (m *MRLPF) Rounds() []Round { return slices.Clone(m.rounds) }
 
-// Best returns the best guess: the kept candidate with the greatest fitted utility, by a fit to all comparisons. Rounds are kept
-// apart for the confidence intervals' sake only; a guess does better with all data. It fails as Next does.
+// Best returns the best guess: the kept candidate with the greatest fitted utility, by a fit to all
+// comparisons. Rounds are kept apart only for the confidence intervals; a guess is better with all
+// data. It fails as Next does.
 func (m *MRLPF) Best(ctx context.Context) (int, error) {
 	if err := m.advance(ctx); err != nil {
 		return 0, err
@@ -186,7 +192,7 @@ func (m *MRLPF) begin() {
 	m.variances = newVariances(m.candidates, slices.Clone(m.kept), len(m.kept), m.settings.Lambda*kappa)
 }
 
-// advance goes through the comparisons that it has not gone through yet.
+// advance processes the comparisons that it has not processed yet.
 func (m *MRLPF) advance(ctx context.Context) error {
 	for !m.over {
 		for m.seen < len(m.history) && m.seen-m.start < m.length {
@@ -215,7 +221,13 @@ func (m *MRLPF) advance(ctx context.Context) error {
 		} else {
 			kept, eliminated = plausible(model, m.variances, m.kept, m.beta)
 		}
-		m.rounds = append(m.rounds, Round{Number: m.round, Length: m.length, Beta: m.beta, Before: len(m.kept), Eliminated: eliminated})
+		m.rounds = append(m.rounds, Round{
+			Number:     m.round,
+			Length:     m.length,
+			Beta:       m.beta,
+			Before:     len(m.kept),
+			Eliminated: eliminated,
+		})
 		m.kept = kept
 		m.length = roundLength(m.length, m.settings.Horizon)
 		m.begin()
@@ -223,8 +235,8 @@ func (m *MRLPF) advance(ctx context.Context) error {
 	return nil
 }
 
-// with observes the pair. Where it has a candidate that was eliminated, it is computed anew over the kept and the pair's, from the
-// comparisons of the round so far.
+// with observes the pair. Where it has a candidate that was eliminated, it is computed anew over
+// the kept and the pair's, from the comparisons of the round so far.
 func (v *Variances) with(p Pair, round []Comparison, more []Pair) *Variances {
 	if !v.covers(p) {
 		members := slices.Clone(v.members)

@@ -12,8 +12,9 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// TestOracle compares with minimisers and deviations computed independently: h to 1e-8 and σ to 1e-10, the tolerances that the file
-// states. It has a repeated pair and a pair of a point with itself.
+// TestOracle compares with minimizers and deviations computed independently: h to 1e-8 and σ to
+// 1e-10, the tolerances that the file states. It has a repeated pair and a pair of a point with
+// itself.
 func TestOracle(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "oracles", "c_duelling_logistic.json"))
 	if err != nil {
@@ -82,7 +83,11 @@ func TestOracle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for loss, want := range map[Loss]fitted{LossRKHS: want.RKHS, LossThetaSum: want.ThetaSum, LossTheta: want.ThetaMean} {
+		for loss, want := range map[Loss]fitted{
+			LossRKHS:     want.RKHS,
+			LossThetaSum: want.ThetaSum,
+			LossTheta:    want.ThetaMean,
+		} {
 			t.Run(fmt.Sprintf("%s/%s", name, loss), func(t *testing.T) {
 				m, err := Fit(context.Background(), c, data, loss, in.Lam)
 				if err != nil {

@@ -47,8 +47,8 @@ func play(m machine, task *Task, seed uint64) (result, error) {
 	return r, err
 }
 
-// regrets returns the cumulative regret at the horizon and the regret of the last step, a machine that was done earlier going on
-// with its best.
+// regrets returns the cumulative regret at the horizon and the regret of the last step, a machine
+// that was done earlier going on with its best.
 func (r result) regrets(task *Task, horizon int) (cumulative, last float64) {
 	for _, x := range r.regret {
 		cumulative += x

@@ -12,16 +12,18 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Task is a problem with a known utility, for tests and studies: x_i wins against x_j with probability μ(Utility[i] − Utility[j]).
+// Task is a problem with a known utility, for tests and studies: x_i wins against x_j with
+// probability μ(Utility[i] − Utility[j]).
 type Task struct {
 	Candidates *Candidates
 	Utility    []float64
 	Best       int // the candidate of greatest utility
 }
 
-// PaperTask returns the one-dimensional task of the experiments of Kayal et al. 2025 (§5, with the values of the authors' code)
-// for the kernel called name: 100 equispaced candidates in [0, 1], lengthscale 0.1, and five times the ridge mean through ten
-// equispaced values. It fails with the kernel's errors.
+// PaperTask returns the one-dimensional task of the experiments of Kayal et al. 2025 (§5, with the
+// values of the authors' code) for the kernel called name: 100 equispaced candidates in [0, 1],
+// lengthscale 0.1, and five times the ridge mean through ten equispaced values. It fails with the
+// kernel's errors.
 func PaperTask(name string) (*Task, error) {
 	k, err := kernel.New(name, []float64{0.1}, 1)
 	if err != nil {
@@ -37,8 +39,9 @@ func PaperTask(name string) (*Task, error) {
 	return RidgeTask(k, points, at, []float64{-0.5, 0, 0.5, 1, 0.7, 0.2, 0.2, 0.5, 0.95, 0.7}, 5)
 }
 
-// RidgeTask returns the task with utility scale·k(·, X)(k(X, X) + 0.05·I)⁻¹y for the points X = at and y = values, the paper's way
-// to make a function in the space of a kernel. It fails with ErrCandidates; slices of different lengths panic.
+// RidgeTask returns the task with utility scale·k(·, X)(k(X, X) + 0.05·I)⁻¹y for the points X = at
+// and y = values, the paper's way to make a function in the space of a kernel. It fails with
+// ErrCandidates; slices of different lengths panic.
 func RidgeTask(k kernel.Kernel, points, at [][]float64, values []float64, scale float64) (*Task, error) {
 	if len(at) != len(values) {
 		panic(fmt.Sprintf("dueling: %d points with %d values", len(at), len(values)))
@@ -81,8 +84,9 @@ func (t *Task) Answer(random *rand.Rand, p Pair) Comparison {
 	return x
 }
 
-// Regret returns what comparing the pairs cost: Σ_t (P(x* ≻ x_t) + P(x* ≻ x'_t) − 1)/2 for the best candidate x* (Kayal et al.
-// 2025, Eq. 1). A pair (x, x) counts as any other. It is at least 0, and below ½ a pair.
+// Regret returns what comparing the pairs cost: Σ_t (P(x* ≻ x_t) + P(x* ≻ x'_t) − 1)/2 for the best
+// candidate x* (Kayal et al. 2025, Eq. 1). A pair (x, x) counts as any other. It is at least 0, and
+// below ½ a pair.
 func (t *Task) Regret(pairs ...Pair) float64 {
 	var sum float64
 	for _, p := range pairs {
@@ -91,7 +95,8 @@ func (t *Task) Regret(pairs ...Pair) float64 {
 	return sum
 }
 
-// Regret returns the regret of one pair under the utilities, best being the candidate of greatest utility (Kayal et al. 2025, Eq. 1).
+// Regret returns the regret of one pair under the utilities, best being the candidate of greatest
+// utility (Kayal et al. 2025, Eq. 1).
 func Regret(utility []float64, best int, p Pair) float64 {
 	top := utility[best]
 	return (special.Logistic(top-utility[p.First]) + special.Logistic(top-utility[p.Second]) - 1) / 2

@@ -14,8 +14,8 @@ var ErrData = errors.New("unusable observations")
 type Data struct {
 	X [][]float64 // n points of d coordinates
 	Y []float64   // n observed values
-	// NoiseVar holds the known noise variance of each observation, positive, or NaN where it is not known. Nil means
-	// none is known.
+	// NoiseVar holds the known noise variance of each observation, positive, or NaN where it is not
+	// known. Nil means none is known.
 	NoiseVar []float64
 }
 
@@ -49,29 +49,32 @@ func (d Data) validate() error {
 		}
 		if d.NoiseVar != nil {
 			if v := d.NoiseVar[t]; v <= 0 || math.IsInf(v, 1) {
-				return fmt.Errorf("%w: known noise variance %d is %v, must be positive (or NaN for unknown)", ErrData, t, v)
+				return fmt.Errorf("%w: known noise variance %d is %v, must be positive (or NaN for unknown)",
+					ErrData, t, v)
 			}
 		}
 	}
 	return nil
 }
 
-// rows are the observations after merging. Row i stands for count[i] observations at x[i] with mean y[i]; its noise
-// variance is known[i], or σ²/count[i] where known[i] is 0. Observations with known and with unknown noise at one point
-// stay two rows: their weights in a common mean would depend on σ².
+// rows are the observations after merging. Row i stands for count[i] observations at x[i] with mean
+// y[i]; its noise variance is known[i], or σ²/count[i] where known[i] is 0. Observations with known
+// and with unknown noise at one point stay two rows: their weights in a common mean would depend on
+// σ².
 type rows struct {
 	x     [][]float64
 	y     []float64
 	count []float64
 	known []float64
 
-	// What merging takes out of the log marginal likelihood: constant − ½·spare·ln(2πσ²) − ½·squares/σ².
+	// What merging takes out of the log marginal likelihood: constant − ½·spare·ln(2πσ²) −
+	// ½·squares/σ².
 	constant float64 // known weights and counts
 	spare    float64 // Σ (count − 1) over rows of unknown noise
 	squares  float64 // Σ of squared deviations from their row's mean
 }
 
-// merge gathers equal points, in the order in which they first appear.
+// merge merges equal points, in the order in which they first appear.
 func merge(d Data) rows {
 	type key struct {
 		x     string
@@ -92,7 +95,10 @@ func merge(d Data) rows {
 		if !ok {
 			i = len(r.x)
 			index[k] = i
-			r.x, r.y, r.count, r.known = append(r.x, x), append(r.y, 0), append(r.count, 0), append(r.known, 0)
+			r.x = append(r.x, x)
+			r.y = append(r.y, 0)
+			r.count = append(r.count, 0)
+			r.known = append(r.known, 0)
 			weight = append(weight, 0)
 		}
 		w := 1.0
@@ -134,8 +140,9 @@ func (r *rows) noise(i int, sigma2 float64) float64 {
 	return sigma2 / r.count[i]
 }
 
-// within returns the log density of the scatter that merging took out, for the inferred variance σ², and its derivative
-// with respect to ln σ². Adding it to the log density of the rows gives that of all observations.
+// within returns the log density of the scatter that merging took out, for the inferred variance
+// σ², and its derivative with respect to ln σ². Adding it to the log density of the rows gives that
+// of all observations.
 func (r *rows) within(sigma2 float64) (value, slope float64) {
 	value = r.constant - 0.5*r.spare*math.Log(2*math.Pi*sigma2) - 0.5*r.squares/sigma2
 	return value, -0.5*r.spare + 0.5*r.squares/sigma2

@@ -5,14 +5,17 @@ import (
 	"math"
 )
 
-// LeaveOneOut predicts each row from all others at the same hyperparameters, in closed form (Rasmussen and Williams
-// 2006, Eq. 5.12): mean[i] and sd[i] are those of the observed mean of row i, its noise included, so that
-// (y[i] − mean[i])/sd[i] is standard normal under the model. A row is a distinct point with all its replicates, so this
-// leaves out a composition, not one of its repetitions. The slices follow the order of first appearance; y is the rows'
-// means. With a single row the prediction is the prior.
+// LeaveOneOut predicts each row from all others at the same hyperparameters, in closed form
+// (Rasmussen and Williams 2006, Eq. 5.12): mean[i] and sd[i] are those of the observed mean of row
+// i, its noise included, so that (y[i] − mean[i])/sd[i] is standard normal under the model. A row
+// is a distinct point with all its replicates, so this leaves out a composition, not one of its
+// repetitions. The slices follow the order of first appearance; y is the rows' means. With a single
+// row the prediction is the prior.
 func (g *GP) LeaveOneOut() (y, mean, sd []float64) {
 	n := len(g.x)
-	y, mean, sd = append([]float64(nil), g.y...), make([]float64, n), make([]float64, n)
+	y = append([]float64(nil), g.y...)
+	mean = make([]float64, n)
+	sd = make([]float64, n)
 	for i := range n {
 		row := g.inverse[i*g.stride : i*g.stride+i+1]
 		for k, v := range row {
@@ -26,9 +29,10 @@ func (g *GP) LeaveOneOut() (y, mean, sd []float64) {
 	return y, mean, sd
 }
 
-// InformationGain returns γ_n = ½ ln det(I + K/r), r > 0, with K the prior covariance of f at all n observations, each
-// replicate counted (Srinivas et al. 2012; Xu et al. 2024, Eq. 3 without the maximum). It depends on where was measured,
-// not on what. It fails with ErrNotPositiveDefinite.
+// InformationGain returns γ_n = ½ ln det(I + K/r), r > 0, with K the prior covariance of f at all n
+// observations, each replicate counted (Srinivas et al. 2012; Xu et al. 2024, Eq. 3 without the
+// maximum). It depends on where measurements were made, not on their values. It fails with
+// ErrNotPositiveDefinite.
 func (g *GP) InformationGain(r float64) (float64, error) {
 	if !(r > 0) {
 		panic("gp: information gain needs a positive r")

@@ -28,6 +28,7 @@ func Example() {
 	p := model.NewPredictor()
 	dmean, dsd := make([]float64, 1), make([]float64, 1)
 	mean, _ := p.PosteriorGrad([]float64{0.5}, dmean, dsd)
-	fmt.Printf("f(0.5) ≈ %.2f with slope %.1f; the truth is %.2f and %.1f\n", mean, dmean[0], math.Sin(3), 6*math.Cos(3))
+	fmt.Printf("f(0.5) ≈ %.2f with slope %.1f; the truth is %.2f and %.1f\n",
+		mean, dmean[0], math.Sin(3), 6*math.Cos(3))
 	// Output: f(0.5) ≈ 0.14 with slope -5.9; the truth is 0.14 and -5.9
 }

@@ -19,17 +19,19 @@ type FitConfig struct {
 	Priors *Priors
 	// FreeOutputScale fits the output scale; otherwise it is OutputScale.
 	FreeOutputScale bool
-	// OutputScale is the fixed output scale; default 1, what standardised observations ask for.
+	// OutputScale is the fixed output scale; default 1, what standardized observations ask for.
 	OutputScale float64
-	// FixedNoise, if positive, is the noise variance of the observations that have no NoiseVar, and is not fitted.
+	// FixedNoise, if positive, is the noise variance of the observations that have no NoiseVar, and
+	// is not fitted.
 	FixedNoise float64
 	// Warm is a further start, usually the last fit. It may be nil.
 	Warm *Hyper
-	// Starts is how many random starts are tried beside the prior's mode and Warm; default 16.
+	// Starts is the number of random starts in addition to the prior's mode and Warm; default
+	// 16.
 	Starts int
-	// Searches is how many of all starts are searched from, the best always among them; default 4.
+	// Searches is how many of the starts are searched from, always including the best; default 4.
 	Searches int
-	// Seed decides the random starts and which of them are searched from.
+	// Seed determines the random starts and which of them are searched from.
 	Seed uint64
 }
 
@@ -68,7 +70,7 @@ func (c FitConfig) validate(d int) error {
 	return nil
 }
 
-// FitResult is a fit and what it took.
+// FitResult is a fit and what it cost.
 type FitResult struct {
 	Hyper         Hyper           `json:"hyper"`
 	LogMarginal   float64         `json:"log_marginal"`
@@ -83,17 +85,19 @@ type FitResult struct {
 	NoiseInferred bool            `json:"noise_inferred"`
 }
 
-// Fit maximises the log marginal likelihood plus the log priors over the logarithms of the lengthscales, the noise
-// variance and, if free, the output scale, within the priors' bounds. The priors are densities of the hyperparameters
-// themselves, as in BoTorch, so that a fit without data ends at their modes.
+// Fit maximizes the log marginal likelihood plus the log priors over the logarithms of the
+// lengthscales, the noise variance and, if free, the output scale, within the priors' bounds. The
+// priors are densities of the hyperparameters themselves, as in BoTorch, so that a fit without data
+// ends at their modes.
 //
-// The constant mean is profiled out: for any other hyperparameters its best value is known in closed form, so the
-// maximum is the same as that of a search over it too, with one dimension less.
+// The constant mean is profiled out: for any other hyperparameters its best value is known in
+// closed form, so the maximum is the same as that of a search over it too, with one dimension less.
 //
-// Noise that is nowhere unknown is not fitted: Hyper.Noise is then the prior's mode, for observations to come.
+// Where all noise is known, none is fitted: Hyper.Noise is then the prior's mode, for
+// future observations.
 //
-// It fails with ErrData, kernel.ErrUnknown, ErrHyper (a bad setting or warm start), ErrNotPositiveDefinite if no start can be evaluated,
-// or the context's error, wrapped.
+// It fails with ErrData, kernel.ErrUnknown, ErrHyper (a bad setting or warm start),
+// ErrNotPositiveDefinite if no start can be evaluated, or the context's error, wrapped.
 func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 	if err := data.validate(); err != nil {
 		return FitResult{}, err
@@ -117,7 +121,8 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 	best, err := optimize.MultiStart(ctx, o.eval, region, starts, optimize.MultiStartConfig{
 		Searches: cfg.Searches,
 		Seed:     cfg.Seed,
-		// A unit step changes hyperparameters by a factor e in all; 1e-8 of a log density is far below what matters.
+		// A unit step changes hyperparameters by a factor e in all; 1e-8 of a log density is far
+		// below what matters.
 		Local: optimize.Config{FTol: 1e-8, FirstStep: 1, MaxIterations: 100},
 	})
 	if ctx.Err() != nil { // evaluations that were called off look like failed ones
@@ -130,7 +135,7 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 		return FitResult{}, fmt.Errorf("fit: %w", err)
 	}
 
-	// The last evaluation was elsewhere: once more at the result, for the mean and the jitter.
+	// The last evaluation was elsewhere: evaluate at the result, for the mean and the jitter.
 	h := o.hyper(best.X)
 	lml, mean, err := o.like.eval(ctx, h, true, nil)
 	if err != nil {
@@ -138,9 +143,17 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 	}
 	h.Mean = mean
 	res := FitResult{
-		Hyper: h, LogMarginal: lml, LogPosterior: -best.F, KKT: best.KKT, Status: best.Status, Start: "random",
-		Iterations: best.Iterations, Evaluations: best.Evaluations + 1, Jitter: o.like.jitter,
-		Distinct: len(r.x), NoiseInferred: o.noise >= 0,
+		Hyper:         h,
+		LogMarginal:   lml,
+		LogPosterior:  -best.F,
+		KKT:           best.KKT,
+		Status:        best.Status,
+		Start:         "random",
+		Iterations:    best.Iterations,
+		Evaluations:   best.Evaluations + 1,
+		Jitter:        o.like.jitter,
+		Distinct:      len(r.x),
+		NoiseInferred: o.noise >= 0,
 	}
 	switch {
 	case best.Start == 0:
@@ -151,7 +164,8 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 	return res, nil
 }
 
-// objective is the function that Fit minimises, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale] [, ln noise]).
+// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale] [, ln
+// noise]).
 type objective struct {
 	ctx          context.Context // of the one search that it is for
 	like         *likelihood
@@ -254,8 +268,8 @@ func (o *objective) eval(theta, grad []float64) float64 {
 	return -v
 }
 
-// starts returns the mode of the priors, the warm start, and random points: lengthscales around those at which a
-// dimension of the unit cube matters, log-uniform in [0.05, 5].
+// starts returns the mode of the priors, the warm start, and random points: lengthscales around
+// those at which a dimension of the unit cube matters, log-uniform in [0.05, 5].
 func (o *objective) starts() [][]float64 {
 	k := len(o.priors)
 	clamp := func(t []float64) []float64 {
@@ -282,7 +296,8 @@ func (o *objective) starts() [][]float64 {
 		}
 		out = append(out, clamp(t))
 	}
-	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x67702f666974)) // the second word only tells this use of the seed from others
+	// the second word distinguishes this use of the seed from others
+	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x67702f666974))
 	between := func(lo, up float64) float64 {
 		return math.Log(lo) + (math.Log(up)-math.Log(lo))*rng.Float64()
 	}

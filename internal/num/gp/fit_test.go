@@ -35,17 +35,23 @@ func mustFit(t testing.TB, data Data, cfg FitConfig) FitResult {
 	return r
 }
 
-// TestFitIsAMaximum: the gradient that Fit searches with is that of the log posterior, by finite differences over the
-// hyperparameters with the mean profiled out; the result is stationary; and no other mean is better.
+// TestFitIsAMaximum: the gradient that Fit searches with is that of the log posterior, by finite
+// differences over the hyperparameters with the mean profiled out; the result is stationary; and no
+// other mean is better.
 func TestFitIsAMaximum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
-		cfg := FitConfig{Kernel: p.name, FreeOutputScale: rapid.Bool().Draw(t, "free"), Seed: rapid.Uint64().Draw(t, "seed")}
+		cfg := FitConfig{
+			Kernel:          p.name,
+			FreeOutputScale: rapid.Bool().Draw(t, "free"),
+			Seed:            rapid.Uint64().Draw(t, "seed"),
+		}
 		res, err := Fit(context.Background(), p.data, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The search stops at a relative decrease, so the gradient left grows with the size of the log density.
+		// The search stops at a relative decrease, so the gradient left grows with the size of the
+		// log density.
 		if res.KKT > 1e-2+1e-4*math.Abs(res.LogPosterior) {
 			t.Fatalf("KKT residual %v: %+v", res.KKT, res)
 		}
@@ -84,12 +90,13 @@ func TestFitIsAMaximum(t *testing.T) {
 	})
 }
 
-// TestFitRecovers: lengthscales, noise and mean of a function drawn from the prior come back, with enough data, and an
-// irrelevant dimension gets a long lengthscale.
+// TestFitRecovers: lengthscales, noise and mean of a function drawn from the prior come back, with
+// enough data, and an irrelevant dimension gets a long lengthscale.
 func TestFitRecovers(t *testing.T) {
 	truth := Hyper{Lengthscales: []float64{.2, .5, 50}, OutputScale: 1, Noise: .01, Mean: 0}
 	rng := rand.New(rand.NewPCG(5, 5))
-	prior, err := New(Data{X: [][]float64{{9, 9, 9}}, Y: []float64{0}}, "rbf", truth) // an observation too far to matter
+	// an observation too far to matter
+	prior, err := New(Data{X: [][]float64{{9, 9, 9}}, Y: []float64{0}}, "rbf", truth)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,12 +117,14 @@ func TestFitRecovers(t *testing.T) {
 			t.Errorf("lengthscale %d is %v, want about %v", j, h.Lengthscales[j], want)
 		}
 	}
-	if h.Lengthscales[2] < 3 || h.Noise < .007 || h.Noise > .014 || res.Status != optimize.Converged || res.Jitter != 0 {
+	if h.Lengthscales[2] < 3 || h.Noise < .007 || h.Noise > .014 || res.Status != optimize.Converged ||
+		res.Jitter != 0 {
 		t.Errorf("fit %+v", res)
 	}
 }
 
-// TestFitRepeats bit for bit; a warm start at the result does not make it worse; more starts never do either.
+// TestFitRepeats bit for bit; a warm start at the result does not make it worse; more starts never
+// do either.
 func TestFitRepeats(t *testing.T) {
 	data := synthetic(40, 4, 2)
 	a, b := mustFit(t, data, FitConfig{Seed: 3}), mustFit(t, data, FitConfig{Seed: 3})
@@ -130,8 +139,8 @@ func TestFitRepeats(t *testing.T) {
 	}
 }
 
-// TestFitFewStartsSuffice: the default search finds what a ten times wider one finds, on data where several modes are
-// likely (few points, many dimensions).
+// TestFitFewStartsSuffice: the default search finds what a ten times wider one finds, on data where
+// several modes are likely (few points, many dimensions).
 func TestFitFewStartsSuffice(t *testing.T) {
 	missed := 0
 	for seed := range uint64(30) {
@@ -148,7 +157,8 @@ func TestFitFewStartsSuffice(t *testing.T) {
 	}
 }
 
-// TestFitOfNoise: known noise is not fitted, a fixed one neither, and one observation is enough for a fit.
+// TestFitOfNoise: known noise is not fitted, a fixed one neither, and one observation is enough for
+// a fit.
 func TestFitOfNoise(t *testing.T) {
 	data := synthetic(20, 2, 3)
 	data.NoiseVar = make([]float64, 20)
@@ -189,8 +199,8 @@ func TestFitRefusesAndCancels(t *testing.T) {
 	}
 }
 
-// TestPriors: the mode is where the density of p, not of ln p, is greatest: slope of the log density in ln p plus one for
-// the change of variable vanish elsewhere.
+// TestPriors: the mode is where the density of p, not of ln p, is greatest: slope of the log
+// density in ln p plus one for the change of variable vanish elsewhere.
 func TestPriors(t *testing.T) {
 	p := DefaultPriors(4)
 	for _, l := range []LogNormal{p.Lengthscale, p.OutputScale} {

@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// GP is the posterior of a Gaussian process given data and hyperparameters. Reading it from several goroutines is safe
-// as long as none appends.
+// GP is the posterior of a Gaussian process given data and hyperparameters. Reading it from several
+// goroutines is safe as long as none appends.
 type GP struct {
 	data   Data // every observation as it was given, for Canonical
 	kernel kernel.Kernel
@@ -20,17 +20,18 @@ type GP struct {
 	jitter float64
 
 	rows
-	// With K the covariance of the rows, noise and jitter included: factor is L of K = LLᵀ, inverse is L⁻¹, both lower
-	// triangular with the row stride below, zero above the diagonal. Keeping L⁻¹ makes a prediction one pass over its
-	// rows, and the variance k(x,x) − ‖L⁻¹k‖² free of the cancellation that K⁻¹ would bring.
+	// With K the covariance of the rows, noise and jitter included: factor is L of K = LLᵀ, inverse
+	// is L⁻¹, both lower triangular with the row stride below, zero above the diagonal. Keeping L⁻¹
+	// makes a prediction one pass over its rows, and the variance k(x,x) − ‖L⁻¹k‖² free of the
+	// cancellation that K⁻¹ would bring.
 	factor, inverse []float64
 	stride          int
 	z, alpha        []float64 // L⁻¹(y − m), K⁻¹(y − m)
 }
 
-// New returns the posterior in its canonical form: equal points merged, the factor computed afresh. The data's points are
-// kept, not copied, and must not change. It fails with ErrData, ErrHyper, kernel.ErrUnknown, kernel.ErrHyperparameter or
-// ErrNotPositiveDefinite.
+// New returns the posterior in its canonical form: equal points merged, the factor computed afresh.
+// The data's points are kept, not copied, and must not change. It fails with ErrData, ErrHyper,
+// kernel.ErrUnknown, kernel.ErrHyperparameter or ErrNotPositiveDefinite.
 func New(data Data, kernelName string, h Hyper) (*GP, error) {
 	return NewContext(context.Background(), data, kernelName, h)
 }
@@ -71,13 +72,15 @@ func NewContext(ctx context.Context, data Data, kernelName string, h Hyper) (*GP
 	return g, nil
 }
 
-// Canonical returns the posterior that New builds for all observations, appended ones included. Decisions are made from
-// this form: it has the same bits wherever the same data are replayed on the same platform.
+// Canonical returns the posterior that New builds for all observations, appended ones included.
+// Decisions are made from this form: it has the same bits wherever the same data are replayed on
+// the same platform.
 func (g *GP) Canonical() (*GP, error) { return New(g.data, g.kernel.Name(), g.hyper) }
 
-// Append adds one observation at fixed hyperparameters in O(n²); x is kept, not copied. noiseVar is its known noise variance, or NaN. A point
-// seen before becomes a further row; the posterior is the same as if it were merged. It fails with ErrData, or with
-// ErrNotPositiveDefinite, where Canonical may still succeed (it can add jitter); the posterior is then unchanged.
+// Append adds one observation at fixed hyperparameters in O(n²); x is kept, not copied. noiseVar is
+// its known noise variance, or NaN. A point seen before becomes a further row; the posterior is the
+// same as if it were merged. It fails with ErrData, or with ErrNotPositiveDefinite, where Canonical
+// may still succeed (it can add jitter); the posterior is then unchanged.
 func (g *GP) Append(x []float64, y, noiseVar float64) error {
 	one := Data{X: [][]float64{x}, Y: []float64{y}, NoiseVar: []float64{noiseVar}}
 	if len(x) != g.kernel.Dim() {
@@ -164,11 +167,11 @@ func (g *GP) Dim() int { return g.kernel.Dim() }
 // Len returns the number of rows: distinct points, plus appended ones.
 func (g *GP) Len() int { return len(g.x) }
 
-// Jitter returns what had to be added to the covariance matrix's diagonal, mostly 0.
+// Jitter returns what was added to the covariance matrix's diagonal, mostly 0.
 func (g *GP) Jitter() float64 { return g.jitter }
 
-// LogMarginal returns the log marginal likelihood of all observations (as the function of that name; with jitter, where
-// there is some, counted as noise).
+// LogMarginal returns the log marginal likelihood of all observations (as the function of that
+// name; with jitter, where there is some, counted as noise).
 func (g *GP) LogMarginal() float64 {
 	n := len(g.x)
 	v, _ := g.within(g.hyper.Noise)

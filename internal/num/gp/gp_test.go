@@ -99,8 +99,9 @@ func draw(t *rapid.T) problem {
 	return p
 }
 
-// TestMergedIsExact: merging equal points changes neither the posterior nor the marginal likelihood. The tolerance is
-// that of the reference's explicit inverse at condition numbers up to 1e5.
+// TestMergedIsExact: merging equal points changes neither the posterior nor the marginal
+// likelihood. The tolerance is that of the reference's explicit inverse at condition numbers up to
+// 1e5.
 func TestMergedIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
@@ -125,8 +126,8 @@ func TestMergedIsExact(t *testing.T) {
 	})
 }
 
-// TestAppendIsRefit: a posterior grown one observation at a time is the one made at once, and Canonical gives the very
-// bits of New.
+// TestAppendIsRefit: a posterior grown one observation at a time is the one made at once, and
+// Canonical gives the very bits of New.
 func TestAppendIsRefit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
@@ -156,7 +157,8 @@ func TestAppendIsRefit(t *testing.T) {
 		mean, sd := pred.Posterior(p.x)
 		wm, ws := all.Posterior(p.x)
 		if !near(mean, wm, 1e-10) || !near(sd*sd, ws*ws, 1e-10) || !near(g.LogMarginal(), all.LogMarginal(), 1e-10) {
-			t.Fatalf("appended %v ± %v (lml %v), at once %v ± %v (%v)", mean, sd, g.LogMarginal(), wm, ws, all.LogMarginal())
+			t.Fatalf("appended %v ± %v (lml %v), at once %v ± %v (%v)",
+				mean, sd, g.LogMarginal(), wm, ws, all.LogMarginal())
 		}
 		a, err1 := g.InformationGain(0.1)
 		b, err2 := all.InformationGain(0.1)
@@ -184,8 +186,8 @@ func TestGradients(t *testing.T) {
 			t.Fatal(err)
 		}
 		const h = 1e-5
-		// The truncation error of a difference grows with h²/ℓ³; the sd's also where it is small. A Matérn 3/2 kernel has
-		// no third derivative at the data.
+		// The truncation error of a difference grows with h²/ℓ³; the sd's also where it is small. A
+		// Matérn 3/2 kernel has no third derivative at the data.
 		short := p.h.Lengthscales[0]
 		for _, l := range p.h.Lengthscales {
 			short = min(short, l)
@@ -242,7 +244,8 @@ func TestGradients(t *testing.T) {
 	})
 }
 
-// TestLeaveOneOut: the closed form equals leaving each distinct point out and predicting it, by brute force.
+// TestLeaveOneOut: the closed form equals leaving each distinct point out and predicting it, by
+// brute force.
 func TestLeaveOneOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
@@ -295,7 +298,8 @@ func TestInformationGainIsTheDeterminant(t *testing.T) {
 	}
 }
 
-// TestJointSamples: draws have the posterior's mean and covariance, within five standard errors, and repeat with the seed.
+// TestJointSamples: draws have the posterior's mean and covariance, within five standard errors,
+// and repeat with the seed.
 func TestJointSamples(t *testing.T) {
 	data := Data{X: [][]float64{{.1}, {.4}, {.8}}, Y: []float64{1, -1, 0.5}}
 	g, err := New(data, "matern52", Hyper{Lengthscales: []float64{.3}, OutputScale: 1, Noise: .05})
@@ -336,7 +340,8 @@ func TestJointSamples(t *testing.T) {
 		}
 	}
 	again, once := make([]float64, m), make([]float64, m)
-	if j.Sample(once, rand.New(rand.NewPCG(3, 4))) != nil || g.Joint(X).Sample(again, rand.New(rand.NewPCG(3, 4))) != nil {
+	if j.Sample(once, rand.New(rand.NewPCG(3, 4))) != nil ||
+		g.Joint(X).Sample(again, rand.New(rand.NewPCG(3, 4))) != nil {
 		t.Fatal("sampling failed")
 	}
 	if fmt.Sprint(once) != fmt.Sprint(again) {
@@ -346,7 +351,11 @@ func TestJointSamples(t *testing.T) {
 
 // TestJointOfNoPoints: the distribution of nothing is empty, and a draw from it is nothing.
 func TestJointOfNoPoints(t *testing.T) {
-	g, err := New(Data{X: [][]float64{{.1}, {.4}}, Y: []float64{1, -1}}, "matern52", Hyper{Lengthscales: []float64{.3}, OutputScale: 1, Noise: .05})
+	g, err := New(Data{X: [][]float64{{.1}, {.4}}, Y: []float64{1, -1}}, "matern52", Hyper{
+		Lengthscales: []float64{.3},
+		OutputScale:  1,
+		Noise:        .05,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +369,10 @@ func TestJointOfNoPoints(t *testing.T) {
 
 // TestAverage: the average of f is normal with the average of the means and of all covariances.
 func TestAverage(t *testing.T) {
-	g, err := New(Data{X: [][]float64{{.1}, {.4}, {.8}}, Y: []float64{1, -1, 0.5}}, "matern52", Hyper{Lengthscales: []float64{.3}, OutputScale: 2, Noise: .05, Mean: 0.3})
+	g, err := New(Data{
+		X: [][]float64{{.1}, {.4}, {.8}},
+		Y: []float64{1, -1, 0.5},
+	}, "matern52", Hyper{Lengthscales: []float64{.3}, OutputScale: 2, Noise: .05, Mean: 0.3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,10 +399,14 @@ func TestAverage(t *testing.T) {
 	}
 }
 
-// TestJitter: a dense set of points under a smooth kernel has a numerically singular covariance; sampling adds jitter and
-// says so, and a factor that jitter cannot save is a typed error.
+// TestJitter: a dense set of points under a smooth kernel has a numerically singular covariance;
+// sampling adds jitter and says so, and a factor that jitter cannot save is a typed error.
 func TestJitter(t *testing.T) {
-	g, err := New(Data{X: [][]float64{{.5}}, Y: []float64{0}}, "rbf", Hyper{Lengthscales: []float64{1}, OutputScale: 1, Noise: .1})
+	g, err := New(Data{X: [][]float64{{.5}}, Y: []float64{0}}, "rbf", Hyper{
+		Lengthscales: []float64{1},
+		OutputScale:  1,
+		Noise:        .1,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,14 +415,17 @@ func TestJitter(t *testing.T) {
 		X = append(X, []float64{float64(i) / 199})
 	}
 	j := g.Joint(X)
-	if err := j.Sample(make([]float64, len(X)), rand.New(rand.NewPCG(1, 1))); err != nil || j.Jitter == 0 || j.Jitter > 1e-6 {
+	if err := j.Sample(make([]float64, len(X)), rand.New(rand.NewPCG(1, 1))); err != nil || j.Jitter == 0 ||
+		j.Jitter > 1e-6 {
 		t.Errorf("jitter %v, %v", j.Jitter, err)
 	}
 	indefinite := []float64{1, 0, 2, 1}
-	if jitter, err := cholesky(t.Context(), make([]float64, 4), indefinite, 2, 2, 1); !errors.Is(err, ErrNotPositiveDefinite) || math.Abs(jitter-1e-6) > 1e-12 {
+	if jitter, err := cholesky(t.Context(), make([]float64, 4), indefinite, 2, 2,
+		1); !errors.Is(err, ErrNotPositiveDefinite) || math.Abs(jitter-1e-6) > 1e-12 {
 		t.Errorf("an indefinite matrix: jitter %v, %v", jitter, err)
 	}
-	if _, err := cholesky(t.Context(), make([]float64, 1), []float64{math.NaN()}, 1, 1, 1); !errors.Is(err, ErrNotPositiveDefinite) {
+	if _, err := cholesky(t.Context(), make([]float64, 1), []float64{math.NaN()}, 1, 1,
+		1); !errors.Is(err, ErrNotPositiveDefinite) {
 		t.Errorf("NaN: %v", err)
 	}
 }

@@ -18,8 +18,8 @@ type Joint struct {
 	factor []float64
 }
 
-// Joint returns the posterior of f at the points X, noise not included (Rasmussen and Williams 2006, Eq. 2.23, 2.24). That
-// at no points is empty.
+// Joint returns the posterior of f at the points X, noise not included (Rasmussen and Williams
+// 2006, Eq. 2.23, 2.24). That at no points is empty.
 func (g *GP) Joint(X [][]float64) *Joint {
 	m, n := len(X), len(g.x)
 	j := &Joint{Mean: make([]float64, m), Cov: make([]float64, m*m)}
@@ -34,7 +34,8 @@ func (g *GP) Joint(X [][]float64) *Joint {
 		g.kernel.Cross(row, g.x, x)
 		j.Mean[a] = g.hyper.Mean + dot(g.alpha, row)
 	}
-	blas64.Trmm(blas.Right, blas.Trans, 1, lower(g.inverse, n, g.stride), blas64.General{Rows: m, Cols: n, Stride: n, Data: v})
+	blas64.Trmm(blas.Right, blas.Trans, 1, lower(g.inverse, n, g.stride),
+		blas64.General{Rows: m, Cols: n, Stride: n, Data: v})
 	blas64.Syrk(blas.NoTrans, -1, blas64.General{Rows: m, Cols: n, Stride: n, Data: v}, 1,
 		blas64.Symmetric{Uplo: blas.Lower, N: m, Stride: m, Data: j.Cov})
 	for a := range m {
@@ -45,8 +46,8 @@ func (g *GP) Joint(X [][]float64) *Joint {
 	return j
 }
 
-// Average returns the posterior mean and standard deviation of the average of f over the points X, at least one, noise not
-// included: with k̄ the average of k(X_a, data) and k̿ that of k(X_a, X_b),
+// Average returns the posterior mean and standard deviation of the average of f over the points X,
+// at least one, noise not included: with k̄ the average of k(X_a, data) and k̿ that of k(X_a, X_b),
 //
 //	μ = m + k̄ᵀα,   σ² = k̿ − ‖L⁻¹k̄‖².
 //
@@ -73,9 +74,9 @@ func (g *GP) Average(X [][]float64, together float64) (mean, sd float64) {
 	return mean, math.Sqrt(max(together-dot(average, average), 0))
 }
 
-// Sample fills dst, m values, with a draw from rng, which must not be nil. The first call factors the covariance, with
-// jitter where it is numerically singular, as it is for many points close together; it fails with
-// ErrNotPositiveDefinite. Equal sources give equal draws.
+// Sample fills dst, m values, with a draw from rng, which must not be nil. The first call factors
+// the covariance, with jitter where it is numerically singular, as it is for many points close
+// together; it fails with ErrNotPositiveDefinite. Equal sources give equal draws.
 func (j *Joint) Sample(dst []float64, rng *rand.Rand) error {
 	m := len(j.Mean)
 	if len(dst) != m {

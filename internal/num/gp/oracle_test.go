@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestOracle compares with values computed independently, at 40 digits in part: posterior and log marginal likelihood to
-// 1e-9 absolute, gradients to 1e-7 relative, the tolerances the file states.
+// TestOracle compares with values computed independently, at 40 digits in part: posterior and log
+// marginal likelihood to 1e-9 absolute, gradients to 1e-7 relative, the tolerances the file states.
 func TestOracle(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "oracles", "a_exact_gp.json"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// The factorisation of a large matrix takes seconds. Here it is done panel by
+// The factorization of a large matrix takes seconds. Here it is done panel by
 // panel, as LAPACK's own blocked algorithms do it (Golub and Van Loan 2013,
 // §4.2.9), with a look at the context before each: a search can be called off in
 // the middle of one evaluation. Panels are as wide as gonum's and worked on in the
@@ -105,7 +105,12 @@ func (t triangle) potri(ctx context.Context) error {
 		if i > 0 {
 			blas64.Gemm(blas.Trans, blas.NoTrans, 1, under, t.block(i+width, 0, below, i), 1, row)
 		}
-		blas64.Syrk(blas.Trans, 1, under, 1, blas64.Symmetric{Uplo: blas.Lower, N: width, Stride: t.stride, Data: diagonal.Data})
+		blas64.Syrk(blas.Trans, 1, under, 1, blas64.Symmetric{
+			Uplo:   blas.Lower,
+			N:      width,
+			Stride: t.stride,
+			Data:   diagonal.Data,
+		})
 	}
 	return nil
 }

@@ -38,7 +38,8 @@ func TestPanelsAreLAPACK(t *testing.T) {
 				t.Helper()
 				for i := range a {
 					if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
-						t.Fatalf("%s, n = %d, stride %d: element %d is %v, LAPACK has %v", what, n, stride, i, a[i], b[i])
+						t.Fatalf("%s, n = %d, stride %d: element %d is %v, LAPACK has %v",
+							what, n, stride, i, a[i], b[i])
 					}
 				}
 			}
@@ -112,7 +113,11 @@ func TestNothingIsFilledForASearchThatWasCalledOff(t *testing.T) {
 	l := newLikelihood(merge(Data{X: [][]float64{{0}, {0.5}, {1}}, Y: []float64{0, 1, 0}}), kernel.RBF)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := l.eval(ctx, Hyper{Lengthscales: []float64{1}, OutputScale: 1, Noise: 0.1}, true, nil); !errors.Is(err, context.Canceled) {
+	if _, _, err := l.eval(ctx, Hyper{
+		Lengthscales: []float64{1},
+		OutputScale:  1,
+		Noise:        0.1,
+	}, true, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
 	}
 	if slices.ContainsFunc(l.rho, func(v float64) bool { return v != 0 }) {

@@ -13,9 +13,10 @@ import (
 // pathFeatures is the number of random Fourier features of a drawn path.
 const pathFeatures = 1024
 
-// Path draws a function from the posterior and returns it with its gradient: where grad is not nil it receives the d
-// partial derivatives. The draw is Matheron's rule on a prior of random Fourier features (Wilson et al. 2020, Eq. 12; Rahimi and
-// Recht 2007): smooth, and cheap at any number of points. Equal sources give equal functions.
+// Path draws a function from the posterior and returns it with its gradient: where grad is not nil
+// it receives the d partial derivatives. The draw is Matheron's rule on a prior of random Fourier
+// features (Wilson et al. 2020, Eq. 12; Rahimi and Recht 2007): smooth, and cheap at any number of
+// points. Equal sources give equal functions.
 func (g *GP) Path(rng *rand.Rand) func(x, grad []float64) float64 {
 	d, n := g.Dim(), len(g.x)
 	lengthscales := g.kernel.Lengthscales()
@@ -26,7 +27,9 @@ func (g *GP) Path(rng *rand.Rand) func(x, grad []float64) float64 {
 	case kernel.Matern32.String():
 		degrees = 3
 	}
-	frequency, phase, weight := make([]float64, pathFeatures*d), make([]float64, pathFeatures), make([]float64, pathFeatures)
+	frequency := make([]float64, pathFeatures*d)
+	phase := make([]float64, pathFeatures)
+	weight := make([]float64, pathFeatures)
 	amplitude := math.Sqrt(2 * g.hyper.OutputScale / pathFeatures)
 	for m := range pathFeatures {
 		spread := 1.0

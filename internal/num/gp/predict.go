@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Predictor evaluates the posterior at single points without allocating. It is a workspace: one goroutine uses it at a
-// time; different ones may share the GP. It follows appends to its GP.
+// Predictor evaluates the posterior at single points without allocating. It is a workspace: one
+// goroutine uses it at a time; different ones may share the GP. It follows appends to its GP.
 type Predictor struct {
 	g           *GP
 	k, v, beta  []float64 // k(X,x), L⁻¹k, K⁻¹k
@@ -30,13 +30,19 @@ func (p *Predictor) resize() {
 	}
 	if cap(p.k) < n {
 		c := n + n/2
-		p.k, p.v, p.beta, p.dk = make([]float64, c), make([]float64, c), make([]float64, c), make([]float64, c*d)
+		p.k = make([]float64, c)
+		p.v = make([]float64, c)
+		p.beta = make([]float64, c)
+		p.dk = make([]float64, c*d)
 	}
-	p.k, p.v, p.beta, p.dk = p.k[:n], p.v[:n], p.beta[:n], p.dk[:n*d]
+	p.k = p.k[:n]
+	p.v = p.v[:n]
+	p.beta = p.beta[:n]
+	p.dk = p.dk[:n*d]
 }
 
-// Posterior returns the posterior mean and standard deviation of f(x), noise not included (Xu et al. 2024, Eq. 2a, 2b;
-// Rasmussen and Williams 2006, Eq. 2.25 and 2.26):
+// Posterior returns the posterior mean and standard deviation of f(x), noise not included (Xu et
+// al. 2024, Eq. 2a, 2b; Rasmussen and Williams 2006, Eq. 2.25 and 2.26):
 //
 //	μ(x) = m + k(x,X) K⁻¹ (y − m),    σ²(x) = k(x,x) − k(x,X) K⁻¹ k(X,x).
 func (p *Predictor) Posterior(x []float64) (mean, sd float64) {
@@ -56,8 +62,9 @@ func (p *Predictor) Mean(x []float64) float64 {
 	return p.g.hyper.Mean + dot(p.g.alpha, p.k)
 }
 
-// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with respect to the d coordinates of x. Where
-// the standard deviation vanishes to rounding it has no derivative, and dsd is 0.
+// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with respect to the d
+// coordinates of x. Where the standard deviation vanishes to rounding it has no derivative, and dsd
+// is 0.
 func (p *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	g := p.g
 	p.resize()

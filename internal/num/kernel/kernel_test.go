@@ -81,7 +81,8 @@ func TestKernelIsTheFormula(t *testing.T) {
 				}
 			}
 			for j := range d {
-				// A central difference of step h has an error of h²k'''/6 + eps·k/h, and k''' grows with ℓ^-3.
+				// A central difference of step h has an error of h²k'''/6 + eps·k/h, and k''' grows
+				// with ℓ^-3.
 				const h = 1e-5
 				up, down := append([]float64{}, p.x...), append([]float64{}, p.x...)
 				up[j] += h
@@ -92,14 +93,16 @@ func TestKernelIsTheFormula(t *testing.T) {
 					tol += p.s2 * 10 * h / (p.l[j] * p.l[j])
 				}
 				if math.Abs(grad[i*d+j]-fd) > tol {
-					t.Fatalf("%s: ∂k(X_%d,x)/∂x_%d = %v, finite difference %v (tolerance %v)", p.name, i, j, grad[i*d+j], fd, tol)
+					t.Fatalf("%s: ∂k(X_%d,x)/∂x_%d = %v, finite difference %v (tolerance %v)",
+						p.name, i, j, grad[i*d+j], fd, tol)
 				}
 			}
 		}
 	})
 }
 
-// TestSlope checks ρ' against a finite difference of ρ, which all gradients in lengthscales rest on.
+// TestSlope checks ρ' against a finite difference of ρ, which all gradients in lengthscales rest
+// on.
 func TestSlope(t *testing.T) {
 	for _, f := range []Family{RBF, Matern52, Matern32} {
 		for _, s := range []float64{1e-3, 0.1, 1, 3, 20} {

@@ -8,7 +8,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
-// The point of a three-part mixture nearest to a wish, with at most half of the first two parts together.
+// The point of a three-part mixture nearest to a wish, with at most half of the first two parts
+// together.
 func ExampleMinimize() {
 	region, err := optimize.NewRegion(optimize.Polytope{
 		Lower: []float64{0, 0, 0}, Upper: []float64{1, 1, 1},

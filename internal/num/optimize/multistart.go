@@ -14,7 +14,8 @@ type MultiStartConfig struct {
 	Searches int
 	// Seed decides which starts are searched from.
 	Seed uint64
-	// Eta is the inverse temperature of the choice, in standard deviations of f over the starts; default 1.
+	// Eta is the inverse temperature of the choice, in standard deviations of f over the starts;
+	// default 1.
 	Eta float64
 	// Local tunes the local searches.
 	Local Config
@@ -31,14 +32,17 @@ type MultiStartResult struct {
 	Screened int
 }
 
-// MultiStart evaluates f at every start, chooses some of them, searches from each and returns the best result; equal
-// results are decided for the earlier start. The best start is always chosen; the others are drawn without replacement
-// with probability ∝ exp(−η·(f − mean)/sd), as BoTorch's initialize_q_batch does (Balandat et al. 2020). Starts outside
-// the region are projected on it. The result is never worse than any start.
+// MultiStart evaluates f at every start, chooses some of them, searches from each and returns the
+// best result; equal results are decided for the earlier start. The best start is always chosen;
+// the others are drawn without replacement with probability ∝ exp(−η·(f − mean)/sd), as BoTorch's
+// initialize_q_batch does (Balandat et al. 2020). Starts outside the region are projected on it.
+// The result is never worse than any start.
 //
-// It fails with ErrStart if f is finite at no start, and with the context's error, wrapped, if it is cancelled: never
-// with a shorter search.
-func MultiStart(ctx context.Context, f Func, region *Region, starts [][]float64, cfg MultiStartConfig) (MultiStartResult, error) {
+// It fails with ErrStart if f is finite at no start, and with the context's error, wrapped, if it
+// is cancelled: never with a shorter search.
+func MultiStart(
+	ctx context.Context, f Func, region *Region, starts [][]float64, cfg MultiStartConfig,
+) (MultiStartResult, error) {
 	if cfg.Searches == 0 {
 		cfg.Searches = 10
 	}
@@ -53,7 +57,8 @@ func MultiStart(ctx context.Context, f Func, region *Region, starts [][]float64,
 	evals := 0
 	for i, x := range starts {
 		if err := ctx.Err(); err != nil {
-			return MultiStartResult{}, fmt.Errorf("search cancelled after %d of %d starts: %w", i, len(starts), context.Cause(ctx))
+			return MultiStartResult{}, fmt.Errorf("search cancelled after %d of %d starts: %w",
+				i, len(starts), context.Cause(ctx))
 		}
 		points[i], values[i] = x, math.Inf(1)
 		if !(region.Violation(x) <= 0) {
@@ -90,9 +95,9 @@ func MultiStart(ctx context.Context, f Func, region *Region, starts [][]float64,
 	return out, nil
 }
 
-// boltzmann returns k of the indices with a finite value, in increasing order: the first best one, and others drawn
-// without replacement with weights exp(−η·z), z the standardised value. Adding Gumbel noise to the log weights and taking
-// the k largest is that draw (Kool et al. 2019).
+// boltzmann returns k of the indices with a finite value, in increasing order: the first best one,
+// and others drawn without replacement with weights exp(−η·z), z the standardized value. Adding
+// Gumbel noise to the log weights and taking the k largest is that draw (Kool et al. 2019).
 func boltzmann(values []float64, k int, eta float64, seed uint64) []int {
 	var finite []int
 	var mean float64

@@ -38,19 +38,24 @@ func TestProjectKnown(t *testing.T) {
 	}{
 		{"box", Box([]float64{0, 0}, []float64{1, 1}), []float64{2, -3}, []float64{1, 0}},
 		{"inside stays", Box([]float64{0, 0}, []float64{1, 1}), []float64{.3, .4}, []float64{.3, .4}},
-		{"simplex from the origin", Polytope{Lower: constant(3, 0), Upper: constant(3, 1), A: [][]float64{{1, 1, 1}}, B: []float64{1}},
+		{"simplex from the origin",
+			Polytope{Lower: constant(3, 0), Upper: constant(3, 1), A: [][]float64{{1, 1, 1}}, B: []float64{1}},
 			[]float64{0, 0, 0}, []float64{third, third, third}},
-		{"simplex vertex", Polytope{Lower: constant(3, 0), Upper: constant(3, 1), A: [][]float64{{1, 1, 1}}, B: []float64{1}},
+		{"simplex vertex",
+			Polytope{Lower: constant(3, 0), Upper: constant(3, 1), A: [][]float64{{1, 1, 1}}, B: []float64{1}},
 			[]float64{5, 0, -5}, []float64{1, 0, 0}},
-		{"half plane without bounds", Polytope{Lower: constant(2, -inf), Upper: constant(2, inf), C: [][]float64{{3, 4}}, D: []float64{5}},
+		{"half plane without bounds",
+			Polytope{Lower: constant(2, -inf), Upper: constant(2, inf), C: [][]float64{{3, 4}}, D: []float64{5}},
 			[]float64{3, 4}, []float64{.6, .8}},
-		{"fixed coordinate", Polytope{Lower: []float64{.5, 0}, Upper: []float64{.5, 1}, C: [][]float64{{1, 1}}, D: []float64{1}},
+		{"fixed coordinate",
+			Polytope{Lower: []float64{.5, 0}, Upper: []float64{.5, 1}, C: [][]float64{{1, 1}}, D: []float64{1}},
 			[]float64{0, 2}, []float64{.5, .5}},
 		{"the same equality thrice", Polytope{Lower: constant(2, 0), Upper: constant(2, 1),
 			A: [][]float64{{1, 1}, {2, 2}, {-1, -1}}, B: []float64{1, 2, -1}}, []float64{1, 1}, []float64{.5, .5}},
 		{"an equality as two inequalities", Polytope{Lower: constant(2, 0), Upper: constant(2, 1),
 			C: [][]float64{{1, 1}, {-1, -1}}, D: []float64{1, -1}}, []float64{1, 1}, []float64{.5, .5}},
-		{"a single point", Polytope{Lower: constant(2, 0), Upper: constant(2, 1), C: [][]float64{{1, 1}}, D: []float64{0}},
+		{"a single point",
+			Polytope{Lower: constant(2, 0), Upper: constant(2, 1), C: [][]float64{{1, 1}}, D: []float64{0}},
 			[]float64{1, 1}, []float64{0, 0}},
 		{"a vertex where four constraints meet", Polytope{Lower: constant(2, 0), Upper: constant(2, 1),
 			C: [][]float64{{1, 1}, {1, 2}}, D: []float64{2, 3}}, []float64{7, 8}, []float64{1, 1}},
@@ -69,7 +74,8 @@ func TestProjectKnown(t *testing.T) {
 	}
 }
 
-// TestInfeasibleNamesTheConflict: the error holds exactly the constraints that contradict each other.
+// TestInfeasibleNamesTheConflict: the error holds exactly the constraints that contradict each
+// other.
 func TestInfeasibleNamesTheConflict(t *testing.T) {
 	box3 := func(p Polytope) Polytope { p.Lower, p.Upper = constant(3, 0), constant(3, 1); return p }
 	for _, c := range []struct {
@@ -89,7 +95,8 @@ func TestInfeasibleNamesTheConflict(t *testing.T) {
 		{"fixed coordinate against an inequality",
 			Polytope{Lower: []float64{.5, 0}, Upper: []float64{.5, 1}, C: [][]float64{{1, 0}}, D: []float64{.4}},
 			[]Constraint{{LowerBound, 0}, {UpperBound, 0}, {Inequality, 0}}},
-		{"an empty row that asks for something", box3(Polytope{C: [][]float64{{0, 0, 0}}, D: []float64{-1}}), []Constraint{{Inequality, 0}}},
+		{"an empty row that asks for something",
+			box3(Polytope{C: [][]float64{{0, 0, 0}}, D: []float64{-1}}), []Constraint{{Inequality, 0}}},
 	} {
 		_, err := NewRegion(c.p)
 		var e *InfeasibleError
@@ -106,9 +113,15 @@ func TestInfeasibleNamesTheConflict(t *testing.T) {
 	}
 }
 
-// TestDecimalsThatDoNotAddUp: bounds that meet a mixture's sum only up to the rounding of decimals are no contradiction.
+// TestDecimalsThatDoNotAddUp: bounds that meet a mixture's sum only up to the rounding of decimals
+// are no contradiction.
 func TestDecimalsThatDoNotAddUp(t *testing.T) {
-	r := mustRegion(t, Polytope{Lower: []float64{.1, .2, .7}, Upper: constant(3, 1), A: [][]float64{{1, 1, 1}}, B: []float64{1}})
+	r := mustRegion(t, Polytope{
+		Lower: []float64{.1, .2, .7},
+		Upper: constant(3, 1),
+		A:     [][]float64{{1, 1, 1}},
+		B:     []float64{1},
+	})
 	x := make([]float64, 3)
 	if err := r.Project(x, constant(3, .5)); err != nil {
 		t.Fatal(err)
@@ -118,7 +131,8 @@ func TestDecimalsThatDoNotAddUp(t *testing.T) {
 	}
 }
 
-// drawPolytope draws a polytope that holds a known point z: random rows, some redundant, right-hand sides from z.
+// drawPolytope draws a polytope that holds a known point z: random rows, some redundant, right-hand
+// sides from z.
 func drawPolytope(t *rapid.T) (Polytope, []float64) {
 	n := rapid.IntRange(1, 7).Draw(t, "n")
 	unit := rapid.Float64Range(0, 1)
@@ -147,8 +161,9 @@ func drawPolytope(t *rapid.T) (Polytope, []float64) {
 	return p, z
 }
 
-// TestProjectionIsNearest: the projection lies in the region, bounds exactly, and satisfies the variational inequality
-// (x − Px)·(z − Px) ≤ 0 for the known point z of the region, which characterises the nearest point.
+// TestProjectionIsNearest: the projection lies in the region, bounds exactly, and satisfies the
+// variational inequality (x − Px)·(z − Px) ≤ 0 for the known point z of the region, which
+// characterizes the nearest point.
 func TestProjectionIsNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, z := drawPolytope(t)

@@ -7,16 +7,17 @@ import (
 	"math"
 )
 
-// Func is a smooth function to minimise: it returns f(x) and, if grad is not nil, fills it with ∇f(x). It must not keep
-// or change x. A NaN or +Inf says that f is not defined at x: a search does not go there.
+// Func is a smooth function to minimize: it returns f(x) and, if grad is not nil, fills it with
+// ∇f(x). It must not keep or change x. A NaN or +Inf says that f is not defined at x: a search does
+// not go there.
 type Func func(x, grad []float64) float64
 
 // Config tunes a local search. The zero value means the defaults.
 type Config struct {
 	// MaxIterations limits the quadratic subproblems; default 200.
 	MaxIterations int
-	// FTol stops the search when the decrease still to be had, as the quadratic model predicts it, is at most
-	// FTol·max(1, |f|); default 1e-12.
+	// FTol stops the search when the decrease still to be had, as the quadratic model predicts it,
+	// is at most FTol·max(1, |f|); default 1e-12.
 	FTol float64
 	// FirstStep is the length of the first trial step; default a tenth of the region's diagonal.
 	FirstStep float64
@@ -38,7 +39,8 @@ func (c Config) withDefaults(r *Region) Config {
 // Status says why a local search ended.
 type Status string
 
-// The ends of a search. Only Converged claims a stationary point; the others still hold the best point visited.
+// The ends of a search. Only Converged claims a stationary point; the others still hold the best
+// point visited.
 const (
 	Converged      Status = "converged"       // the predicted decrease is below FTol
 	Stalled        Status = "stalled"         // no decrease along a descent direction: rounding, or a wrong gradient
@@ -49,7 +51,8 @@ const (
 type Result struct {
 	X []float64 // feasible; never worse than the start
 	F float64
-	// KKT is ‖x − P(x − ∇f(x))‖∞ with P the projection on the region: 0 exactly at a stationary point.
+	// KKT is ‖x − P(x − ∇f(x))‖∞ with P the projection on the region: 0 exactly at a stationary
+	// point.
 	KKT         float64
 	Status      Status
 	Iterations  int
@@ -59,14 +62,15 @@ type Result struct {
 // ErrStart reports that f is not finite at the start.
 var ErrStart = errors.New("the function is not finite at the start of the search")
 
-// Minimize searches a local minimum of f over the region from x0, which is projected on the region first if it lies
-// outside. Every point at which f is evaluated satisfies the bounds exactly and the other constraints to about 1e-12.
+// Minimize searches a local minimum of f over the region from x0, which is projected on the region
+// first if it lies outside. Every point at which f is evaluated satisfies the bounds exactly and
+// the other constraints to about 1e-12.
 //
-// Method: sequential quadratic programming with Powell's damped BFGS update (Nocedal and Wright 2006, Procedure 18.2)
-// and a backtracking line search on f alone.
+// Method: sequential quadratic programming with Powell's damped BFGS update (Nocedal and Wright
+// 2006, Procedure 18.2) and a backtracking line search on f alone.
 //
-// It fails with ErrStart, ErrConstraint (x0 not finite), or the context's error, wrapped: a cancelled search has no
-// result.
+// It fails with ErrStart, ErrConstraint (x0 not finite), or the context's error, wrapped: a
+// cancelled search has no result.
 func Minimize(ctx context.Context, f Func, region *Region, x0 []float64, cfg Config) (Result, error) {
 	m := newMinimizer(f, region, cfg)
 	return m.run(ctx, x0)
@@ -89,11 +93,22 @@ func newMinimizer(f Func, r *Region, cfg Config) *minimizer {
 	n := r.n
 	vec := func() []float64 { return make([]float64, n) }
 	qp := newSolver(r)
-	// The region is not empty, so a contradiction can only come from an ill-conditioned Hessian: better to forget that.
+	// The region is not empty, so a contradiction can only come from an ill-conditioned Hessian:
+	// better to forget that.
 	qp.conflicts = max(10*feasTol, 2*r.slop/r.scale)
 	return &minimizer{
-		f: f, r: r, cfg: cfg.withDefaults(r), qp: qp,
-		x: vec(), g: vec(), y: vec(), gy: vec(), h: make([]float64, n*n), hs: vec(), dx: vec(), dg: vec(),
+		f:   f,
+		r:   r,
+		cfg: cfg.withDefaults(r),
+		qp:  qp,
+		x:   vec(),
+		g:   vec(),
+		y:   vec(),
+		gy:  vec(),
+		h:   make([]float64, n*n),
+		hs:  vec(),
+		dx:  vec(),
+		dg:  vec(),
 	}
 }
 
@@ -145,8 +160,9 @@ func (m *minimizer) run(ctx context.Context, x0 []float64) (Result, error) {
 		}
 		slope := dot(m.g, m.qp.p)
 		if tol := m.cfg.FTol * max(1, math.Abs(fx)); -slope <= tol {
-			// Where f is not convex, damping can leave H far too large in some direction, and the model then sees no
-			// decrease where there is one. A gradient that is large for such a small decrease gives that away.
+			// Where f is not convex, damping can leave H far too large in some direction, and the
+			// model then sees no decrease where there is one. A gradient that is large for such a
+			// small decrease gives that away.
 			if kkt := m.kkt(); fresh || doubts == 0 || kkt*kkt <= 100*tol {
 				res.Status = Converged
 				break
@@ -194,7 +210,8 @@ func (m *minimizer) kkt() (worst float64) {
 	return worst
 }
 
-// reset forgets the curvature: H becomes the multiple of the identity whose steepest-descent step has length FirstStep.
+// reset forgets the curvature: H becomes the multiple of the identity whose steepest-descent step
+// has length FirstStep.
 func (m *minimizer) reset() bool {
 	c := math.Sqrt(dot(m.g, m.g)) / m.cfg.FirstStep
 	if c == 0 {
@@ -211,8 +228,8 @@ func (m *minimizer) scaleIdentity(c float64) {
 	}
 }
 
-// lineSearch finds y = x + t·p, t ≤ 1, with a sufficient decrease (Armijo, c₁ = 1e-4), and leaves f's gradient in gy.
-// It shortens by quadratic interpolation.
+// lineSearch finds y = x + t·p, t ≤ 1, with a sufficient decrease (Armijo, c₁ = 1e-4), and leaves
+// f's gradient in gy. It shortens by quadratic interpolation.
 func (m *minimizer) lineSearch(fx, slope float64) (float64, bool) {
 	const (
 		armijo = 1e-4
@@ -234,13 +251,14 @@ func (m *minimizer) lineSearch(fx, slope float64) (float64, bool) {
 	return 0, false
 }
 
-// update makes H fit the change dg of the gradient over the step dx, damped so that H stays positive definite where f is
-// not convex.
+// update makes H fit the change dg of the gradient over the step dx, damped so that H stays
+// positive definite where f is not convex.
 func (m *minimizer) update(first bool) {
 	n := m.r.n
 	sy := dot(m.dx, m.dg)
 	if first && sy > 0 {
-		// The curvature seen over the first step is a better scale than the guess (Nocedal and Wright, Eq. 6.20).
+		// The curvature seen over the first step is a better scale than the guess (Nocedal and
+		// Wright, Eq. 6.20).
 		m.scaleIdentity(dot(m.dg, m.dg) / sy)
 	}
 	for i := range n {

@@ -60,7 +60,8 @@ func TestKnownMinima(t *testing.T) {
 				C: [][]float64{{-1, 2}, {1, 2}, {1, -2}}, D: []float64{2, 6, 2}},
 			[]float64{2, 0}, []float64{1.4, 1.7}},
 		{"Rosenbrock in a box", rosenbrock, Box(constant(2, -2), constant(2, 2)), []float64{-1.2, 1}, []float64{1, 1}},
-		{"Rosenbrock, box cuts the minimum off", rosenbrock, Box(constant(2, -2), []float64{.5, 2}), []float64{-1.2, 1}, []float64{.5, .25}},
+		{"Rosenbrock, box cuts the minimum off", rosenbrock, Box(constant(2, -2), []float64{.5, 2}),
+			[]float64{-1.2, 1}, []float64{.5, .25}},
 		// Hock and Schittkowski 1981, problem 24.
 		{"Hock and Schittkowski 24", func(x, g []float64) float64 {
 			s := 1 / (27 * math.Sqrt(3))
@@ -81,7 +82,8 @@ func TestKnownMinima(t *testing.T) {
 			return a*a + b*b
 		}, Polytope{Lower: constant(3, -inf), Upper: constant(3, inf), A: [][]float64{{1, 2, 3}}, B: []float64{1}},
 			[]float64{-4, 1, 1}, []float64{.5, -.5, .5}},
-		// Rosenbrock with x1 + x2 = 1 and x1 ≤ 2 x2: on the line x2 = 1 − x1 the minimum solves a cubic.
+		// Rosenbrock with x1 + x2 = 1 and x1 ≤ 2 x2: on the line x2 = 1 − x1 the minimum solves a
+		// cubic.
 		{"Rosenbrock on a line", rosenbrock, Polytope{Lower: constant(2, 0), Upper: constant(2, 1),
 			A: [][]float64{{1, 1}}, B: []float64{1}, C: [][]float64{{1, -2}}, D: []float64{0}}, []float64{.1, .9},
 			[]float64{0.61879561907, 0.38120438093}},
@@ -100,8 +102,10 @@ func TestKnownMinima(t *testing.T) {
 		}, Polytope{Lower: constant(4, 0), Upper: []float64{.1, 1, 1, 1}, A: [][]float64{{1, 1, 1, 1}}, B: []float64{1},
 			C: [][]float64{{0, 1, 0, 0}}, D: []float64{.2}},
 			[]float64{.05, .15, .7, .1}, []float64{.1, .2, .35, .35}},
-		{"start outside", quadratic(eye, []float64{.2, .2}), Box(constant(2, 0), constant(2, 1)), []float64{9, -9}, []float64{.2, .2}},
-		{"a region of one point", rosenbrock, Box(constant(2, .5), constant(2, .5)), []float64{0, 0}, []float64{.5, .5}},
+		{"start outside", quadratic(eye, []float64{.2, .2}), Box(constant(2, 0), constant(2, 1)),
+			[]float64{9, -9}, []float64{.2, .2}},
+		{"a region of one point", rosenbrock, Box(constant(2, .5), constant(2, .5)), []float64{0, 0},
+			[]float64{.5, .5}},
 		{"saddle: leaves it and ends in a corner", quadratic([][]float64{{1, 0}, {0, -1}}, []float64{0, 0}),
 			Box(constant(2, -1), constant(2, 2)), []float64{.5, .1}, []float64{0, 2}},
 	} {
@@ -127,8 +131,8 @@ func TestKnownMinima(t *testing.T) {
 	}
 }
 
-// TestSearchProperties: on random polytopes and non-convex functions the result is feasible, stationary, and no worse
-// than the start; f is only ever evaluated inside.
+// TestSearchProperties: on random polytopes and non-convex functions the result is feasible,
+// stationary, and no worse than the start; f is only ever evaluated inside.
 func TestSearchProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, z := drawPolytope(t)
@@ -140,7 +144,7 @@ func TestSearchProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		centre := rapid.SliceOfN(rapid.Float64Range(-1, 2), n, n).Draw(t, "centre")
+		center := rapid.SliceOfN(rapid.Float64Range(-1, 2), n, n).Draw(t, "center")
 		wave := rapid.Float64Range(0, 1).Draw(t, "wave")
 		f := func(x, g []float64) float64 {
 			if v := r.Violation(x); v > 1e-11 {
@@ -148,7 +152,7 @@ func TestSearchProperties(t *testing.T) {
 			}
 			var v float64
 			for j := range x {
-				u := x[j] - centre[j]
+				u := x[j] - center[j]
 				w := float64(j + 1)
 				v += w*u*u + wave*math.Sin(5*x[j])
 				if g != nil {
@@ -178,7 +182,8 @@ func TestSearchProperties(t *testing.T) {
 	})
 }
 
-// branin has three global minima with value 0.397887; its first coordinate here is wider, so that there are local ones.
+// branin has three global minima with value 0.397887; its first coordinate here is wider, so that
+// there are local ones.
 func branin(x, g []float64) float64 {
 	a, b, c, s, u := 1.0, 5.1/(4*math.Pi*math.Pi), 5/math.Pi, 10.0, 1/(8*math.Pi)
 	q := x[1] - b*x[0]*x[0] + c*x[0] - 6
@@ -197,7 +202,8 @@ func uniform(rng *rand.Rand, lo, up []float64) []float64 {
 	return x
 }
 
-// TestMultiStart: the global minimum is found, the result repeats bit for bit, and no start is better.
+// TestMultiStart: the global minimum is found, the result repeats bit for bit, and no start is
+// better.
 func TestMultiStart(t *testing.T) {
 	lo, up := []float64{-5, 0}, []float64{10, 15}
 	r := mustRegion(t, Box(lo, up))
@@ -237,7 +243,8 @@ func TestMultiStart(t *testing.T) {
 	}
 }
 
-// TestMultiStartEdges: undefined starts are passed over, ties go to the first start, a flat function is no trouble.
+// TestMultiStartEdges: undefined starts are passed over, ties go to the first start, a flat
+// function is no trouble.
 func TestMultiStartEdges(t *testing.T) {
 	r := mustRegion(t, Box(constant(1, 0), constant(1, 1)))
 	ctx := context.Background()
@@ -287,7 +294,12 @@ func TestCancel(t *testing.T) {
 
 func BenchmarkMinimize(b *testing.B) {
 	for _, d := range []int{4, 8, 16} {
-		mixture := Polytope{Lower: constant(d, -2), Upper: constant(d, 2), A: [][]float64{constant(d, 1)}, B: []float64{1}}
+		mixture := Polytope{
+			Lower: constant(d, -2),
+			Upper: constant(d, 2),
+			A:     [][]float64{constant(d, 1)},
+			B:     []float64{1},
+		}
 		for _, c := range []struct {
 			name string
 			p    Polytope

@@ -14,8 +14,9 @@ var benchSizes = []int{50, 100, 200, 400} // comparisons
 
 const benchDim = 4
 
-// synthetic returns n duels in d dimensions judged on a smooth utility under the probit link: eight of random pairs, the
-// others of the previous winner and a random design, as the one-point rules choose them. So there are about n + 8 designs.
+// synthetic returns n duels in d dimensions judged on a smooth utility under the probit link: eight
+// of random pairs, the others of the previous winner and a random design, as the one-point rules
+// choose them. So there are about n + 8 designs.
 func synthetic(tb testing.TB, n, d int, seed uint64) Duels {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	point := func() []float64 {
@@ -115,7 +116,8 @@ func BenchmarkFit(b *testing.B) {
 func BenchmarkPairGrad(b *testing.B) {
 	for _, n := range benchSizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			res, err := Laplace(context.Background(), synthetic(b, n, benchDim, 1), Probit, benchKernel(b), LaplaceConfig{})
+			res, err := Laplace(context.Background(), synthetic(b, n, benchDim, 1), Probit, benchKernel(b),
+				LaplaceConfig{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -19,8 +19,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// duelOracle is oracle j: six duels of oracle b, what expectation propagation and fixed differences give, and the exact
-// moments by rejection sampling (152,715 accepted draws).
+// duelOracle is oracle j: six duels of oracle b, what expectation propagation and fixed differences
+// give, and the exact moments by rejection sampling (152,715 accepted draws).
 type duelOracle struct {
 	duels  Duels
 	kernel kernel.Kernel
@@ -109,8 +109,9 @@ func moments(p *Posterior, points [][]float64) (mean, variance []float64) {
 	return mean, variance
 }
 
-// randomDuels returns n duels in the unit cube, each between the winner of the one before and a random point, as a campaign
-// asks them, of a utility that is a random sum of cosines; every answer is drawn from the probit model.
+// randomDuels returns n duels in the unit cube, each between the winner of the one before and a
+// random point, as a campaign asks them, of a utility that is a random sum of cosines; every answer
+// is drawn from the probit model.
 func randomDuels(n, d int, noise float64, seed uint64) Duels {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	freq, phase := make([][]float64, 8), make([]float64, 8)
@@ -164,8 +165,8 @@ func mustKernel(t testing.TB, d int, lengthscale float64) kernel.Kernel {
 	return k
 }
 
-// Oracle j to 1e-8: the sites, the marginals, the log evidence and the predictions; and the approximation itself is near
-// the exact posterior.
+// Oracle j to 1e-8: the sites, the marginals, the log evidence and the predictions; and the
+// approximation itself is near the exact posterior.
 func TestEPOracle(t *testing.T) {
 	o := readDuelOracle(t)
 	r, err := EP(context.Background(), o.duels, Probit, o.kernel, EPConfig{})
@@ -186,7 +187,8 @@ func TestEPOracle(t *testing.T) {
 	wantNear(t, "posterior mean", mean, want.PostMean, 1e-8)
 	wantNear(t, "posterior variance", variance, want.PostVar, 1e-8)
 
-	// The exact values: three standard errors of the sampling, and what the approximation costs on this problem.
+	// The exact values: three standard errors of the sampling, and what the approximation costs on
+	// this problem.
 	wantNear(t, "exact log evidence", []float64{r.LogEvidence}, []float64{want.ExactLogZ}, 0.02)
 	wantNear(t, "exact mean of v", r.Mean, want.TruncMean, 0.01)
 	wantNear(t, "exact posterior mean", mean, want.TrueMean, 0.005)
@@ -194,8 +196,8 @@ func TestEPOracle(t *testing.T) {
 	t.Logf("%d sweeps, last change %.1e", r.Sweeps, r.Change)
 }
 
-// The truncated moments agree with their definitions where those can be evaluated, and keep to the known expansions where
-// they cannot: the two branches meet at z = −10.
+// The truncated moments agree with their definitions where those can be evaluated, and keep to the
+// known expansions where they cannot: the two branches meet at z = −10.
 func TestTruncation(t *testing.T) {
 	for _, z := range []float64{-9.9, -5, -2, -1, -0.5, 0, 0.5, 2, 6, 30} {
 		r, h, rest := truncation(z)
@@ -209,12 +211,13 @@ func TestTruncation(t *testing.T) {
 	for _, x := range []float64{1e2, 1e4, 1e8} { // asymptotic series in 1/x²; the first omitted term is below 1e-8
 		r, h, rest := truncation(-x)
 		q := 1 / (x * x)
-		wantNear(t, "tail", []float64{r / x, h * x, rest * x * x}, []float64{1 + q - 2*q*q, 1 - 2*q + 10*q*q, 1 - 6*q + 50*q*q}, 1e-9)
+		wantNear(t, "tail", []float64{r / x, h * x, rest * x * x},
+			[]float64{1 + q - 2*q*q, 1 - 2*q + 10*q*q, 1 - 6*q + 50*q*q}, 1e-9)
 	}
 }
 
-// One duel is one truncation, which expectation propagation does exactly: v has mean −s·√(2/π) and variance s²(1 − 2/π),
-// and the evidence is ½.
+// One duel is one truncation, which expectation propagation does exactly: v has mean −s·√(2/π) and
+// variance s²(1 − 2/π), and the evidence is ½.
 func TestEPIsExactForOneDuel(t *testing.T) {
 	d := Duels{X: [][]float64{{0.2, 0.3}, {0.8, 0.4}}, Winner: []int{0}, Loser: []int{1}, Noise: []float64{0.1, 0.3}}
 	k := mustKernel(t, 2, 0.5)
@@ -232,7 +235,8 @@ func TestEPIsExactForOneDuel(t *testing.T) {
 	wantNear(t, "utility", []float64{winner, loser}, []float64{gain, -gain}, 1e-12)
 }
 
-// The fixed point depends neither on the order of the duels nor on whether equal designs were merged.
+// The fixed point depends neither on the order of the duels nor on whether equal designs were
+// merged.
 func TestEPInvariance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 12).Draw(t, "n")
@@ -264,16 +268,18 @@ func TestEPInvariance(t *testing.T) {
 				mean, variance, logZ = m, v, r.LogEvidence
 			}
 			for j := range points {
-				if math.Abs(m[j]-mean[j]) > 1e-8 || math.Abs(v[j]-variance[j]) > 1e-8 || math.Abs(r.LogEvidence-logZ) > 1e-8 {
-					t.Fatalf("variant %d at %v: %v, %v, log evidence %v; want %v, %v, %v", i, points[j], m[j], v[j], r.LogEvidence, mean[j], variance[j], logZ)
+				if math.Abs(m[j]-mean[j]) > 1e-8 || math.Abs(v[j]-variance[j]) > 1e-8 ||
+					math.Abs(r.LogEvidence-logZ) > 1e-8 {
+					t.Fatalf("variant %d at %v: %v, %v, log evidence %v; want %v, %v, %v",
+						i, points[j], m[j], v[j], r.LogEvidence, mean[j], variance[j], logZ)
 				}
 			}
 		}
 	})
 }
 
-// Large problems settle, whatever the noise and however often the answers contradict each other, and every difference ends
-// on the side on which it was observed.
+// Large problems settle, whatever the noise and however often the answers contradict each other,
+// and every difference ends on the side on which it was observed.
 func TestEPSettles(t *testing.T) {
 	k := mustKernel(t, 4, 0.5)
 	contradictory := randomDuels(75, 4, 0.01, 3)
@@ -312,8 +318,8 @@ func TestEPSettles(t *testing.T) {
 	}
 }
 
-// The moments are those of a long Gibbs chain, of the differences and of the utility, to what the approximation costs: less
-// than a tenth of a standard deviation, most with little noise.
+// The moments are those of a long Gibbs chain, of the differences and of the utility, to what the
+// approximation costs: less than a tenth of a standard deviation, most with little noise.
 func TestEPAgainstMonteCarlo(t *testing.T) {
 	k := mustKernel(t, 2, 0.4)
 	for _, noise := range []float64{0.01, 0.1, 1} {

@@ -8,7 +8,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/reliability"
 )
 
-// Somebody likes designs near 0.6 and judges best around 0.5. Map their noise, gather their duels, fit, and ask.
+// Somebody likes designs near 0.6 and judges best around 0.5. Map their noise, gather their duels,
+// fit, and ask.
 func Example() {
 	ctx := context.Background()
 	noise, err := reliability.NewMap([][]float64{{0.45}, {0.5}, {0.6}}, reliability.Config{})

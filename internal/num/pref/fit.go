@@ -12,28 +12,33 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
-// FitConfig says how to fit. The zero value fits the lengthscales of an RBF kernel under the probit link.
+// FitConfig says how to fit. The zero value fits the lengthscales of an RBF kernel under the probit
+// link.
 type FitConfig struct {
 	// Link of the duels; default Probit.
 	Link Link
 	// Kernel is a name of package kernel; default "rbf".
 	Kernel string
-	// Lower and Upper bound every lengthscale; default 0.1 and 1 of the unit cube (Sinaga et al. 2026, App. G).
+	// Lower and Upper bound every lengthscale; default 0.1 and 1 of the unit cube (Sinaga et al.
+	// 2026, App. G).
 	Lower, Upper float64
-	// Prior, if not nil, is a log-normal prior of every lengthscale, of which Mu and Sigma are read: Lower and Upper above
-	// bound the search. Default none, which is the paper's choice.
+	// Prior, if not nil, is a log-normal prior of every lengthscale, of which Mu and Sigma are
+	// read: Lower and Upper above bound the search. Default none, which is the paper's choice.
 	Prior *gp.LogNormal
-	// FreeOutputScale fits the output scale within [OutputScale/100, OutputScale·100]; otherwise it is OutputScale.
+	// FreeOutputScale fits the output scale within [OutputScale/100, OutputScale·100]; otherwise it
+	// is OutputScale.
 	FreeOutputScale bool
 	// OutputScale is the fixed output scale, or the start of a free one; default 1.
 	OutputScale float64
-	// Warm is a further start, usually the last fit; outside the bounds it is moved to them. It may be nil.
+	// Warm is a further start, usually the last fit; outside the bounds it is moved to them. It may
+	// be nil.
 	Warm *Hyper
-	// Starts is how many random starts are tried beside the middle of the bounds and Warm; default 16.
+	// Starts is how many random starts are tried beside the middle of the bounds and Warm; default
+	// 16.
 	Starts int
-	// Searches is how many of all starts are searched from, the best always among them; default 4.
+	// Searches is how many of the starts are searched from, always including the best; default 4.
 	Searches int
-	// Seed decides the random starts and which of them are searched from.
+	// Seed determines the random starts and which of them are searched from.
 	Seed uint64
 }
 
@@ -64,7 +69,8 @@ func (c FitConfig) withDefaults() FitConfig {
 
 func (c FitConfig) validate(d int) error {
 	if !(c.Lower > 0 && c.Lower <= c.Upper) || math.IsInf(c.Upper, 1) {
-		return fmt.Errorf("%w: lengthscales within [%v, %v]; the bounds must be positive, finite and in order", ErrHyper, c.Lower, c.Upper)
+		return fmt.Errorf("%w: lengthscales within [%v, %v]; the bounds must be positive, finite and in order",
+			ErrHyper, c.Lower, c.Upper)
 	}
 	if !(c.OutputScale > 0) || math.IsInf(c.OutputScale, 1) {
 		return fmt.Errorf("%w: output scale %v is not a positive finite number", ErrHyper, c.OutputScale)
@@ -83,7 +89,8 @@ func (c FitConfig) validate(d int) error {
 	return nil
 }
 
-// FitResult is a fit and what it took. It is recorded in events; the JSON names are part of that record.
+// FitResult is a fit and what it cost. It is recorded in events; the JSON names are part of that
+// record.
 type FitResult struct {
 	Hyper        Hyper           `json:"hyper"`
 	LogEvidence  float64         `json:"log_evidence"`  // Laplace approximation
@@ -99,11 +106,13 @@ type FitResult struct {
 	Designs      int             `json:"designs"` // distinct designs
 }
 
-// Fit maximises the log evidence (LogEvidence), plus the log prior if there is one, over the logarithms of the lengthscales
-// and, if free, the output scale (Sinaga et al. 2026, Eq. S15, S16). The prior is a density of the lengthscale itself.
+// Fit maximizes the log evidence (LogEvidence), plus the log prior if there is one, over the
+// logarithms of the lengthscales and, if free, the output scale (Sinaga et al. 2026, Eq. S15, S16).
+// The prior is a density of the lengthscale itself.
 //
-// It fails with ErrDuels (also if there is no duel), ErrLink, ErrHyper, kernel.ErrUnknown, kernel.ErrHyperparameter,
-// ErrNotConverged if no start can be evaluated, or the context's error, wrapped.
+// It fails with ErrDuels (also if there is no duel), ErrLink, ErrHyper, kernel.ErrUnknown,
+// kernel.ErrHyperparameter, ErrNotConverged if no start can be evaluated, or the context's error,
+// wrapped.
 func Fit(ctx context.Context, duels Duels, cfg FitConfig) (FitResult, error) {
 	cfg = cfg.withDefaults()
 	e, err := newEvidence(duels, cfg.Link, cfg.Kernel)
@@ -121,7 +130,8 @@ func Fit(ctx context.Context, duels Duels, cfg FitConfig) (FitResult, error) {
 	best, err := optimize.MultiStart(ctx, o.eval, region, o.starts(), optimize.MultiStartConfig{
 		Searches: cfg.Searches,
 		Seed:     cfg.Seed,
-		// A unit step changes hyperparameters by a factor e in all; 1e-8 of a log density is far below what matters.
+		// A unit step changes hyperparameters by a factor e in all; 1e-8 of a log density is far
+		// below what matters.
 		Local: optimize.Config{FTol: 1e-8, FirstStep: 1, MaxIterations: 100},
 	})
 	switch {
@@ -143,9 +153,18 @@ func Fit(ctx context.Context, duels Duels, cfg FitConfig) (FitResult, error) {
 		return FitResult{}, fmt.Errorf("fit: %w", err)
 	}
 	res := FitResult{
-		Hyper: h, LogEvidence: value, LogPosterior: value + o.logPrior(best.X, nil), KKT: best.KKT, Status: best.Status,
-		Start: "random", Iterations: best.Iterations, Evaluations: best.Evaluations + 1, NewtonSteps: e.steps,
-		Jitter: e.jitter, Duels: e.n, Designs: e.m,
+		Hyper:        h,
+		LogEvidence:  value,
+		LogPosterior: value + o.logPrior(best.X, nil),
+		KKT:          best.KKT,
+		Status:       best.Status,
+		Start:        "random",
+		Iterations:   best.Iterations,
+		Evaluations:  best.Evaluations + 1,
+		NewtonSteps:  e.steps,
+		Jitter:       e.jitter,
+		Duels:        e.n,
+		Designs:      e.m,
 	}
 	switch {
 	case best.Start == 0:
@@ -156,7 +175,7 @@ func Fit(ctx context.Context, duels Duels, cfg FitConfig) (FitResult, error) {
 	return res, nil
 }
 
-// objective is the function that Fit minimises, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale]).
+// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale]).
 type objective struct {
 	ctx          context.Context // of the one Fit that this serves
 	e            *evidence
@@ -185,7 +204,8 @@ func newObjective(ctx context.Context, e *evidence, cfg FitConfig) *objective {
 	return o
 }
 
-// hyper returns the hyperparameters of θ, on the bounds exactly the bounds; the lengthscales share o.work.
+// hyper returns the hyperparameters of θ, on the bounds exactly the bounds; the lengthscales share
+// o.work.
 func (o *objective) hyper(theta []float64) Hyper {
 	for j, t := range theta {
 		lo, up := o.bound[j][0], o.bound[j][1]
@@ -229,7 +249,8 @@ func (o *objective) eval(theta, grad []float64) float64 {
 	return -v
 }
 
-// logPrior returns ln of the prior densities of the lengthscales and adds the derivatives in θ to grad, if not nil.
+// logPrior returns ln of the prior densities of the lengthscales and adds the derivatives in θ to
+// grad, if not nil.
 func (o *objective) logPrior(theta, grad []float64) (v float64) {
 	p := o.cfg.Prior
 	if p == nil {
@@ -245,8 +266,8 @@ func (o *objective) logPrior(theta, grad []float64) (v float64) {
 	return v
 }
 
-// starts returns the middle of the bounds, the warm start, and random points, log-uniform within the bounds of the
-// lengthscales and within a factor 5 of OutputScale.
+// starts returns the middle of the bounds, the warm start, and random points, log-uniform within
+// the bounds of the lengthscales and within a factor 5 of OutputScale.
 func (o *objective) starts() [][]float64 {
 	k, d := len(o.lower), o.e.d
 	middle := make([]float64, k)
@@ -261,7 +282,8 @@ func (o *objective) starts() [][]float64 {
 		}
 		out = append(out, t)
 	}
-	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x707265662f666974)) // the second word only tells this use of the seed from others
+	// the second word distinguishes this use of the seed from others
+	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x707265662f666974))
 	for range o.cfg.Starts {
 		t := make([]float64, k)
 		for j := range d {

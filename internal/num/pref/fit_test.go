@@ -16,7 +16,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
-// TestEvidenceGradient against central differences, which feel the search for the mode at every shifted hyperparameter.
+// TestEvidenceGradient against central differences, which feel the search for the mode at every
+// shifted hyperparameter.
 func TestEvidenceGradient(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -61,7 +62,8 @@ func mustFit(t *testing.T, duels Duels, cfg FitConfig) FitResult {
 	return res
 }
 
-// TestFitIsTheMaximum: no lengthscale on a grid over the bounds has a higher evidence, under both links.
+// TestFitIsTheMaximum: no lengthscale on a grid over the bounds has a higher evidence, under both
+// links.
 func TestFitIsTheMaximum(t *testing.T) {
 	for _, link := range []Link{Probit, Logistic} {
 		duels := synthetic(t, 60, 2, 5)
@@ -83,14 +85,15 @@ func TestFitIsTheMaximum(t *testing.T) {
 	}
 }
 
-// TestFitLearnsWhatMatters: utilities drawn with lengthscales 0.25 and 1 are told apart, and the third dimension, which
-// does not matter, is put at the upper bound or near it.
+// TestFitLearnsWhatMatters: utilities drawn with lengthscales 0.25 and 1 are told apart, and the
+// third dimension, which does not matter, is put at the upper bound or near it.
 func TestFitLearnsWhatMatters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	var winners, losers [][]float64
 	utility := func(x []float64) float64 { return 2*math.Sin(9*x[0]) + math.Sin(2*x[1]) }
 	for range 150 {
-		x, y := []float64{rng.Float64(), rng.Float64(), rng.Float64()}, []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+		x := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+		y := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
 		if utility(x)-utility(y)+0.5*rng.NormFloat64() < 0 {
 			x, y = y, x
 		}
@@ -115,7 +118,8 @@ func TestFitLearnsWhatMatters(t *testing.T) {
 	}
 	right := 0
 	for range 500 {
-		x, y := []float64{rng.Float64(), rng.Float64(), rng.Float64()}, []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+		x := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+		y := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
 		m := res.Posterior.Pair(x, y)
 		if (m.MeanX > m.MeanY) == (utility(x) > utility(y)) {
 			right++
@@ -126,7 +130,8 @@ func TestFitLearnsWhatMatters(t *testing.T) {
 	}
 }
 
-// TestFitRepeats: the same input gives the same bits; a warm start at the result does not lose it; the result survives JSON.
+// TestFitRepeats: the same input gives the same bits; a warm start at the result does not lose it;
+// the result survives JSON.
 func TestFitRepeats(t *testing.T) {
 	duels := synthetic(t, 40, 3, 2)
 	res := mustFit(t, duels, FitConfig{Seed: 9})
@@ -151,7 +156,8 @@ func TestFitRepeats(t *testing.T) {
 	}
 }
 
-// TestFitSettings: bounds hold exactly, equal ones fix the lengthscale; a prior pulls; a free output scale fits better.
+// TestFitSettings: bounds hold exactly, equal ones fix the lengthscale; a prior pulls; a free
+// output scale fits better.
 func TestFitSettings(t *testing.T) {
 	duels := synthetic(t, 40, 2, 4)
 	plain := mustFit(t, duels, FitConfig{})
@@ -182,7 +188,8 @@ func TestFitSettings(t *testing.T) {
 		{"starts", FitConfig{Starts: -1}, ErrHyper},
 		{"prior", FitConfig{Prior: &gp.LogNormal{}}, ErrHyper},
 		{"warm", FitConfig{Warm: &Hyper{Lengthscales: []float64{1}, OutputScale: 1}}, ErrHyper},
-		{"warm number", FitConfig{Warm: &Hyper{Lengthscales: []float64{1, 0}, OutputScale: 1}}, kernel.ErrHyperparameter},
+		{"warm number", FitConfig{Warm: &Hyper{Lengthscales: []float64{1, 0}, OutputScale: 1}},
+			kernel.ErrHyperparameter},
 		{"kernel", FitConfig{Kernel: "cubic"}, kernel.ErrUnknown},
 		{"link", FitConfig{Link: "cauchy"}, ErrLink},
 	} {

@@ -12,8 +12,9 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
 
-// Oracle j: the posterior given fixed differences to 1e-10, and the Gibbs sampler's mean within four standard errors of the
-// rejection sampler's, whose standard error is stored. The chain is long enough for its own error to be as small.
+// Oracle j: the posterior given fixed differences to 1e-10, and the Gibbs sampler's mean within
+// four standard errors of the rejection sampler's, whose standard error is stored. The chain is
+// long enough for its own error to be as small.
 func TestHallucinationOracle(t *testing.T) {
 	o := readDuelOracle(t)
 	p, err := GivenDifferences(o.duels, o.kernel, o.vFixed)
@@ -35,15 +36,16 @@ func TestHallucinationOracle(t *testing.T) {
 	}
 }
 
-// Over many seeds the hallucinated posteriors average to the exact one (law of total expectation and variance), known here
-// from rejection sampling.
+// Over many seeds the hallucinated posteriors average to the exact one (law of total expectation
+// and variance), known here from rejection sampling.
 func TestHallucinationsMixToThePosterior(t *testing.T) {
 	o := readDuelOracle(t)
 	const draws = 2000
 	n := len(o.tests)
 	mean, square, inner := make([]float64, n), make([]float64, n), make([]float64, n)
 	for seed := range uint64(draws) {
-		h, err := Hallucinate(context.Background(), o.duels, Probit, o.kernel, HallucinateConfig{BurnIn: 20, Seed: seed})
+		h, err := Hallucinate(context.Background(), o.duels, Probit, o.kernel,
+			HallucinateConfig{BurnIn: 20, Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +68,8 @@ func TestHallucinationsMixToThePosterior(t *testing.T) {
 	}
 }
 
-// The sampler has the moments of the truncated normal, from where truncation hardly matters to far in the tail.
+// The sampler has the moments of the truncated normal, from where truncation hardly matters to far
+// in the tail.
 func TestNegativeNormal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 0))
 	const draws, sd = 100_000, 0.5
@@ -98,10 +101,12 @@ func TestNormalBetween(t *testing.T) {
 	inf := math.Inf(1)
 	const draws, cells = 100_000, 20_000
 	for _, c := range [][2]float64{
-		{-inf, inf}, {-inf, 0}, {-3, -2.9}, {-1, 0.5}, {-0.5, 4}, {-8, 9}, {0, inf}, {1, 1.2}, {1, 9}, {6, 6.1}, {6, inf}, {-inf, -30}, {40, 41},
+		{-inf, inf}, {-inf, 0}, {-3, -2.9}, {-1, 0.5}, {-0.5, 4}, {-8, 9}, {0, inf}, {1, 1.2}, {1, 9},
+		{6, 6.1}, {6, inf}, {-inf, -30}, {40, 41},
 	} {
 		a, b := c[0], c[1]
-		// The integrand is scaled by its largest value, which is at the border nearest to 0; beyond 12 units it vanishes.
+		// The integrand is scaled by its largest value, which is at the border nearest to 0; beyond
+		// 12 units it vanishes.
 		from, to := max(a, -12), min(b, 12)
 		if a > 0 {
 			to = min(b, a+12)
@@ -135,9 +140,10 @@ func TestNormalBetween(t *testing.T) {
 	}
 }
 
-// After the default burn-in the draws no longer remember where the chain began, also with many duels and little noise, where
-// a chain along the coordinates alone is stuck for thousands of sweeps. Expectation propagation, whose moments are within a
-// few hundredths of a standard deviation, is the yardstick.
+// After the default burn-in the draws no longer remember where the chain began, also with many
+// duels and little noise, where a chain along the coordinates alone is stuck for thousands of
+// sweeps. Expectation propagation, whose moments are within a few hundredths of a standard
+// deviation, is the yardstick.
 func TestHallucinationMixes(t *testing.T) {
 	d, k := randomDuels(100, 4, 0.001, 1), mustKernel(t, 4, 0.5)
 	r, err := EP(context.Background(), d, Probit, k, EPConfig{})
@@ -169,7 +175,8 @@ func TestHallucinationMixes(t *testing.T) {
 	t.Logf("mean distance %.3f, mean square %.3f", mean, square)
 }
 
-// Equal seeds give equal bits, other seeds other draws; and the draw alone gives the posterior back, bit for bit.
+// Equal seeds give equal bits, other seeds other draws; and the draw alone gives the posterior
+// back, bit for bit.
 func TestHallucinationIsReproducible(t *testing.T) {
 	d, k := randomDuels(40, 3, 0.1, 2), mustKernel(t, 3, 0.5)
 	draw := func(seed uint64) *Hallucination {
@@ -197,7 +204,8 @@ func TestHallucinationIsReproducible(t *testing.T) {
 
 func TestHallucinationErrors(t *testing.T) {
 	d, k := randomDuels(10, 2, 0.1, 1), mustKernel(t, 2, 0.5)
-	if _, err := Hallucinate(context.Background(), d, Logistic, k, HallucinateConfig{}); !errors.Is(err, ErrProbitOnly) {
+	if _, err := Hallucinate(context.Background(), d, Logistic, k,
+		HallucinateConfig{}); !errors.Is(err, ErrProbitOnly) {
 		t.Errorf("logistic: %v", err)
 	}
 	cancelled, cancel := context.WithCancel(context.Background())
@@ -206,7 +214,8 @@ func TestHallucinationErrors(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	twice := Duels{X: d.X[:2], Winner: []int{0, 0}, Loser: []int{1, 1}, Noise: []float64{1e-18, 1e-18}}
-	if _, err := Hallucinate(context.Background(), twice, Probit, k, HallucinateConfig{}); !errors.Is(err, gp.ErrNotPositiveDefinite) {
+	if _, err := Hallucinate(context.Background(), twice, Probit, k,
+		HallucinateConfig{}); !errors.Is(err, gp.ErrNotPositiveDefinite) {
 		t.Errorf("no noise to speak of: %v", err)
 	}
 	h, err := Hallucinate(context.Background(), Duels{}, Probit, k, HallucinateConfig{})

@@ -94,9 +94,10 @@ func (p problem) b() *mat.Dense {
 	return b
 }
 
-// TestLaplaceIsItsDefinition: the mode solves f = K ∂log p/∂f, which only the maximum of a concave function does, and
-// covariance and evidence are the formulas with Λ written out as an m×m matrix. The tolerance: putting the mode into the
-// formulas multiplies its error, 1e-10, by up to the norm of I + ΛK, which reaches 1e4.
+// TestLaplaceIsItsDefinition: the mode solves f = K ∂log p/∂f, which only the maximum of a concave
+// function does, and covariance and evidence are the formulas with Λ written out as an m×m matrix.
+// The tolerance: putting the mode into the formulas multiplies its error, 1e-10, by up to the norm
+// of I + ΛK, which reaches 1e4.
 func TestLaplaceIsItsDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -140,7 +141,8 @@ func TestLaplaceIsItsDefinition(t *testing.T) {
 			a.Set(i, i, a.At(i, i)+1)
 		}
 		ln, _ := mat.LogDet(&a)
-		if want := logLik - 0.5*mat.Inner(f, mat.NewDiagDense(m, ones(m)), &gradient) - 0.5*ln; !agree(res.LogEvidence, want, 1e-6) {
+		if want := logLik - 0.5*mat.Inner(f, mat.NewDiagDense(m, ones(m)),
+			&gradient) - 0.5*ln; !agree(res.LogEvidence, want, 1e-6) {
 			t.Fatalf("log evidence %v, want %v", res.LogEvidence, want)
 		}
 		if err := sol.Solve(&a, &lambda); err != nil {
@@ -168,7 +170,8 @@ func sameMoments(a, b Moments, tol float64) bool {
 		agree(a.VarY, b.VarY, tol) && agree(a.Cov, b.Cov, tol)
 }
 
-// TestOneMaximum: the posterior is log-concave, so Newton's method ends at one point from wherever it begins.
+// TestOneMaximum: the posterior is log-concave, so Newton's method ends at one point from wherever
+// it begins.
 func TestOneMaximum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -179,7 +182,8 @@ func TestOneMaximum(t *testing.T) {
 		}
 		z, psi := slices.Clone(s.z), s.logLik-0.5*dot(s.u, s.z)
 		for i := range s.u {
-			// A posteriori 0 < u < 1. What is worse than u = 0 is not searched from, so this also tests that fall-back.
+			// A posteriori 0 < u < 1. What is worse than u = 0 is not searched from, so this also
+			// tests that fall-back.
 			s.u[i] = rapid.Float64Range(-1, 2).Draw(t, "u")
 		}
 		if _, err := s.solve(ctx, 0); err != nil {
@@ -196,8 +200,9 @@ func TestOneMaximum(t *testing.T) {
 	})
 }
 
-// TestSymmetries: with winners and losers exchanged the mean changes its sign and nothing else does; the order of the
-// duels does not matter; nor does it whether equal designs are one or several.
+// TestSymmetries: with winners and losers exchanged the mean changes its sign and nothing else
+// does; the order of the duels does not matter; nor does it whether equal designs are one or
+// several.
 func TestSymmetries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -206,8 +211,10 @@ func TestSymmetries(t *testing.T) {
 		check := func(what string, q problem, want Moments) {
 			t.Helper()
 			r := q.laplace(t)
-			if got := r.Posterior.Pair(p.x, p.y); !sameMoments(got, want, 1e-8) || !agree(r.LogEvidence, res.LogEvidence, 1e-9) {
-				t.Fatalf("%s: %+v with log evidence %v, want %+v with %v", what, got, r.LogEvidence, want, res.LogEvidence)
+			if got := r.Posterior.Pair(p.x, p.y); !sameMoments(got, want, 1e-8) ||
+				!agree(r.LogEvidence, res.LogEvidence, 1e-9) {
+				t.Fatalf("%s: %+v with log evidence %v, want %+v with %v",
+					what, got, r.LogEvidence, want, res.LogEvidence)
 			}
 		}
 
@@ -241,10 +248,11 @@ func indices(n int) []int {
 	return v
 }
 
-// TestAgainstMonteCarlo: the truth on a small case, by importance sampling from the prior, to about 0.01. Where duels tell
-// little the approximation is close to it. Where they tell much the truth is skewed, and the mode lies nearer to zero than
-// the mean: by half a standard deviation under the steep logistic link. That is Laplace's method, not an error of ours;
-// the other posteriors of this package do better there.
+// TestAgainstMonteCarlo: the truth on a small case, by importance sampling from the prior, to about
+// 0.01. Where duels tell little the approximation is close to it. Where they tell much the truth is
+// skewed, and the mode lies nearer to zero than the mean: by half a standard deviation under the
+// steep logistic link. That is Laplace's method, not an error of ours; the other posteriors of this
+// package do better there.
 func TestAgainstMonteCarlo(t *testing.T) {
 	X := [][]float64{{.1, .2}, {.4, .8}, {.7, .3}, {.9, .9}, {.5, .5}}
 	for _, c := range []struct {
@@ -300,7 +308,8 @@ func TestAgainstMonteCarlo(t *testing.T) {
 			wantMu := mean[i] / total
 			wantSD := math.Sqrt(square[i]/total - wantMu*wantMu)
 			if math.Abs(mu-wantMu) > c.mean*wantSD || math.Abs(sd-wantSD) > c.sd {
-				t.Errorf("%s, noise %v: f%v = %.3f ± %.3f, truth %.3f ± %.3f", c.link, c.noise, x, mu, sd, wantMu, wantSD)
+				t.Errorf("%s, noise %v: f%v = %.3f ± %.3f, truth %.3f ± %.3f",
+					c.link, c.noise, x, mu, sd, wantMu, wantSD)
 			}
 		}
 		if got, want := p.WinProbability(c.link, X[4], X[2], noise4, noise2), wins/total; math.Abs(got-want) > c.win {
@@ -317,7 +326,8 @@ func winGiven(link Link, f, g, noiseF, noiseG float64) float64 {
 	return special.NormalCDF((f - g) / math.Sqrt(noiseF+noiseG))
 }
 
-// TestNoDuels: without data the posterior is the prior and the evidence is 1, with or without designs.
+// TestNoDuels: without data the posterior is the prior and the evidence is 1, with or without
+// designs.
 func TestNoDuels(t *testing.T) {
 	k, err := kernel.New("matern52", []float64{.4, .6}, 1.5)
 	if err != nil {
@@ -342,8 +352,8 @@ func TestNoDuels(t *testing.T) {
 	}
 }
 
-// TestExtremes: many contradictory duels, noise from much larger to much smaller than the utility, and utilities far out:
-// either an accurate mode or a typed error, never a silent wrong one.
+// TestExtremes: many contradictory duels, noise from much larger to much smaller than the utility,
+// and utilities far out: either an accurate mode or a typed error, never a silent wrong one.
 func TestExtremes(t *testing.T) {
 	for _, noise := range []float64{1e8, 1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-12, 1e-300} {
 		for _, link := range []Link{Probit, Logistic} {
@@ -411,7 +421,8 @@ func TestBadInput(t *testing.T) {
 	if _, err := NewDuels(X[:1], X[:1], func([]float64) float64 { return 1 }); !errors.Is(err, ErrDuels) {
 		t.Errorf("a design against itself: %v", err)
 	}
-	if _, err := Laplace(ctx, synthetic(t, 40, 1, 1), Probit, k, LaplaceConfig{MaxIterations: 1}); !errors.Is(err, ErrNotConverged) {
+	if _, err := Laplace(ctx, synthetic(t, 40, 1, 1), Probit, k,
+		LaplaceConfig{MaxIterations: 1}); !errors.Is(err, ErrNotConverged) {
 		t.Errorf("one Newton step: %v", err)
 	}
 	cancelled, cancel := context.WithCancel(ctx)
@@ -428,7 +439,8 @@ func TestBadInput(t *testing.T) {
 func TestNewDuelsMerges(t *testing.T) {
 	a, b, c := []float64{0, 1}, []float64{0.5, 1}, []float64{math.Copysign(0, -1), 1}
 	asked := 0
-	d, err := NewDuels([][]float64{a, b, b}, [][]float64{b, c, {0, 2}}, func(x []float64) float64 { asked++; return 1 + x[0] })
+	d, err := NewDuels([][]float64{a, b, b}, [][]float64{b, c, {0, 2}},
+		func(x []float64) float64 { asked++; return 1 + x[0] })
 	if err != nil {
 		t.Fatal(err)
 	}

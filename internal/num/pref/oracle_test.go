@@ -11,8 +11,9 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// TestLaplaceOracle compares with values computed independently in all three cases: the mode, the predictive distribution
-// and the evidence to 1e-8 absolute, the evidence's gradient to 1e-5, the tolerances the file states.
+// TestLaplaceOracle compares with values computed independently in all three cases: the mode, the
+// predictive distribution and the evidence to 1e-8 absolute, the evidence's gradient to 1e-5, the
+// tolerances the file states.
 func TestLaplaceOracle(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "oracles", "b_laplace_pref_gp.json"))
 	if err != nil {

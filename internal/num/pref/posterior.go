@@ -11,11 +11,13 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// Posterior is a Gaussian posterior of the utility f given duels, of the form that all approximations share:
+// Posterior is a Gaussian posterior of the utility f given duels, of the form that all
+// approximations share:
 //
 //	mean(x) = k(x,X)·w,    cov(x,x') = k(x,x') − k(x,X)·C·k(X,x'),
 //
-// with m designs X, a vector w and a symmetric positive semidefinite C. It is immutable and safe for concurrent use.
+// with m designs X, a vector w and a symmetric positive semidefinite C. It is immutable and safe
+// for concurrent use.
 type Posterior struct {
 	kernel      kernel.Kernel
 	outputScale float64
@@ -23,8 +25,9 @@ type Posterior struct {
 	w, c        []float64 // m; m×m row-major
 }
 
-// NewPosterior returns the posterior with the m designs X, w (m values) and C (m×m row-major, symmetric; both triangles are
-// read). With m = 0 it is the prior. The slices are kept, not copied, and must not change. A wrong shape panics.
+// NewPosterior returns the posterior with the m designs X, w (m values) and C (m×m row-major,
+// symmetric; both triangles are read). With m = 0 it is the prior. The slices are kept, not copied,
+// and must not change. A wrong shape panics.
 func NewPosterior(k kernel.Kernel, X [][]float64, w, C []float64) *Posterior {
 	if m := len(X); len(w) != m || len(C) != m*m {
 		panic(fmt.Sprintf("pref: %d designs, %d weights, matrix of %d entries", m, len(w), len(C)))
@@ -98,8 +101,8 @@ func (m Moments) Difference() (mean, variance float64) {
 	return m.MeanX - m.MeanY, max(m.VarX+m.VarY-2*m.Cov, 0)
 }
 
-// PairGrad holds the derivatives of Moments, slices of d values: each of the two means and variances depends on its own
-// point only, the covariance on both.
+// PairGrad holds the derivatives of Moments, slices of d values: each of the two means and
+// variances depends on its own point only, the covariance on both.
 type PairGrad struct {
 	MeanX, MeanY []float64
 	VarX, VarY   []float64
@@ -113,8 +116,8 @@ func NewPairGrad(d int) *PairGrad {
 	return &PairGrad{MeanX: cut(0), MeanY: cut(1), VarX: cut(2), VarY: cut(3), CovX: cut(4), CovY: cut(5)}
 }
 
-// Predictor evaluates a posterior at single points and pairs without allocating. It is a workspace: one goroutine uses it
-// at a time; different ones may share the posterior.
+// Predictor evaluates a posterior at single points and pairs without allocating. It is a workspace:
+// one goroutine uses it at a time; different ones may share the posterior.
 type Predictor struct {
 	p    *Posterior
 	x, y column
@@ -142,14 +145,16 @@ func (p *Posterior) NewPredictor() *Predictor {
 	}
 }
 
-// Posterior returns the posterior mean and standard deviation of f(x), the noise of a judgement not included.
+// Posterior returns the posterior mean and standard deviation of f(x), the noise of a judgment not
+// included.
 func (q *Predictor) Posterior(x []float64) (mean, sd float64) {
 	mean, variance := q.fill(&q.x, x, false)
 	return mean, math.Sqrt(max(variance, 0))
 }
 
-// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with respect to the d coordinates of x. Where
-// the standard deviation vanishes to rounding it has no derivative, and dsd is 0.
+// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with respect to the d
+// coordinates of x. Where the standard deviation vanishes to rounding it has no derivative, and dsd
+// is 0.
 func (q *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	checkGrad(q.p.Dim(), dmean, dsd)
 	mean, variance := q.fill(&q.x, x, true)
@@ -165,7 +170,8 @@ func (q *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	return mean, sd
 }
 
-// Pair returns the joint moments of f(x) and f(y), as acquisitions of pairs need them (EUBO: Sinaga et al. 2026, Eq. 11).
+// Pair returns the joint moments of f(x) and f(y), as acquisitions of pairs need them (EUBO: Sinaga
+// et al. 2026, Eq. 11).
 func (q *Predictor) Pair(x, y []float64) Moments { return q.pair(x, y, nil) }
 
 // PairGrad is Pair and fills g with the derivatives.

@@ -11,8 +11,9 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// TestPosteriorGradients: every derivative of single points and pairs against central differences, whose own error grows
-// with h²/ℓ³ (a Matérn 3/2 kernel has no third derivative where points coincide).
+// TestPosteriorGradients: every derivative of single points and pairs against central differences,
+// whose own error grows with h²/ℓ³ (a Matérn 3/2 kernel has no third derivative where points
+// coincide).
 func TestPosteriorGradients(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -61,7 +62,8 @@ func TestPosteriorGradients(t *testing.T) {
 	})
 }
 
-// TestJointIsThePairs: the joint posterior of several points has the pairs' moments, and can be sampled.
+// TestJointIsThePairs: the joint posterior of several points has the pairs' moments, and can be
+// sampled.
 func TestJointIsThePairs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -82,8 +84,8 @@ func TestJointIsThePairs(t *testing.T) {
 	})
 }
 
-// TestWinProbability: against the definition, an integral over the difference by a fine midpoint rule; a duel has one
-// winner; and the limits of no and of all uncertainty.
+// TestWinProbability: against the definition, an integral over the difference by a fine midpoint
+// rule; a duel has one winner; and the limits of no and of all uncertainty.
 func TestWinProbability(t *testing.T) {
 	for _, link := range []Link{Probit, Logistic} {
 		for _, m := range []Moments{

@@ -16,13 +16,14 @@ import (
 	"github.com/campaignd/campaignd/internal/num/qmc"
 )
 
-// This file makes whole suggestions out of the parts, as a policy does: the duels so far, a posterior, and a search of the
-// acquisition. It is where the search budget and the time of a suggestion are measured.
+// This file makes whole suggestions out of the parts, as a policy does: the duels so far, a
+// posterior, and a search of the acquisition. It is where the search budget and the time of a
+// suggestion are measured.
 
 const suggestDim = 4
 
-// noiseMap is the expert's noise, σ²(x) = exp(−4·q(x)) with q the Gaussian kernel density of ten anchors, scaled to 1 at
-// its largest anchor.
+// noiseMap is the expert's noise, σ²(x) = exp(−4·q(x)) with q the Gaussian kernel density of ten
+// anchors, scaled to 1 at its largest anchor.
 type noiseMap struct {
 	anchors [][]float64
 	scale   float64
@@ -79,19 +80,20 @@ type suggestion struct {
 	seed   uint64
 }
 
-// newSuggestion returns n duels of one and the same utility, Styblinski–Tang like: each answer drawn from the probit model
-// with the map's noise. With fresh, both designs of every duel are new, which is the larger problem: 2n designs.
+// newSuggestion returns n duels of one and the same utility, Styblinski–Tang like: each answer
+// drawn from the probit model with the map's noise. With fresh, both designs of every duel are new,
+// which is the larger problem: 2n designs.
 func newSuggestion(t testing.TB, n int, fresh bool, seed uint64) *suggestion {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 2))
 	s := &suggestion{noise: newNoiseMap(rng), seed: seed}
-	centre := make([]float64, suggestDim)
-	for j := range centre {
-		centre[j] = 0.3 + 0.4*rng.Float64()
+	center := make([]float64, suggestDim)
+	for j := range center {
+		center[j] = 0.3 + 0.4*rng.Float64()
 	}
 	utility := func(x []float64) (u float64) {
 		for j := range x {
-			t := 3 * (x[j] - centre[j])
+			t := 3 * (x[j] - center[j])
 			u += 0.6*math.Cos(3*t) - 0.4*t*t
 		}
 		return u
@@ -121,7 +123,8 @@ func newSuggestion(t testing.TB, n int, fresh bool, seed uint64) *suggestion {
 		best = slices.Clone(w)
 	}
 	var err error
-	if s.duels, err = pref.NewDuels(winners, losers, func(x []float64) float64 { return s.noise.at(x, nil) }); err != nil {
+	if s.duels, err = pref.NewDuels(winners, losers,
+		func(x []float64) float64 { return s.noise.at(x, nil) }); err != nil {
 		t.Fatal(err)
 	}
 	if s.kernel, err = kernel.New("rbf", []float64{0.3, 0.4, 0.5, 0.35}, 1); err != nil {
@@ -152,11 +155,13 @@ func (s *suggestion) pair(p *pref.Posterior, alpha float64) optimize.Func {
 		x, y := z[:d], z[d:]
 		if grad == nil {
 			m := q.Pair(x, y)
-			v, _ := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, s.noise.at(x, nil), s.noise.at(y, nil), alpha)
+			v, _ := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, s.noise.at(x, nil),
+				s.noise.at(y, nil), alpha)
 			return -v
 		}
 		m := q.PairGrad(x, y, g)
-		v, part := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, s.noise.at(x, noiseX), s.noise.at(y, noiseY), alpha)
+		v, part := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, s.noise.at(x, noiseX),
+			s.noise.at(y, noiseY), alpha)
 		slope := 0.0 // ∂/∂s², s the standard deviation of the difference
 		if _, variance := m.Difference(); variance > 0 {
 			slope = part.SD / (2 * math.Sqrt(variance))
@@ -198,12 +203,14 @@ func (s *suggestion) one(p *pref.Posterior, rule string) optimize.Func {
 	}
 }
 
-// A search starts from sobolStarts Sobol points and the designs compared so far, and for a pair from the
-// pairBest·(pairBest − 1)/2 pairs of the pairBest best of those; it follows localSearches of the starts down.
+// A search starts from sobolStarts Sobol points and the designs compared so far, and for a pair
+// from the pairBest·(pairBest − 1)/2 pairs of the pairBest best of those; it follows localSearches
+// of the starts down.
 //
-// On 200 campaigns of fresh seeds, harder than those of TestSearchBudget (anchors of width 0.12, lengthscales 0.4, 1 and 2.5
-// times as long), RAEUBO, RAHBO and ANPEI were always within 1 % of the best known; EUBO missed it once, by 6 %. Of smaller
-// budgets, 512 points with 24 and 8 missed RAEUBO's by 9 % in 1 of 45.
+// On 200 campaigns of fresh seeds, harder than those of TestSearchBudget (anchors of width 0.12,
+// lengthscales 0.4, 1 and 2.5 times as long), RAEUBO, RAHBO and ANPEI were always within 1 % of the
+// best known; EUBO missed it once, by 6 %. Of smaller budgets, 512 points with 24 and 8 missed
+// RAEUBO's by 9 % in 1 of 45.
 const (
 	sobolStarts   = 1024
 	pairBest      = 32
@@ -220,9 +227,10 @@ func (s *suggestion) designs(t testing.TB) [][]float64 {
 	return append(sobol.Points(sobolStarts), s.duels.X...)
 }
 
-// pairs returns all pairs of the best designs by μ + σ − α·σ_ε², what a design may be worth by itself. Sobol points of the 2d
-// coordinates of a pair seldom have two good designs, and where one is far better than the other the acquisition is flat in
-// the other: searches from there end in the wrong place.
+// pairs returns all pairs of the best designs by μ + σ − α·σ_ε², what a design may be worth by
+// itself. Sobol points of the 2d coordinates of a pair seldom have two good designs, and where one
+// is far better than the other the acquisition is flat in the other: searches from there end in the
+// wrong place.
 func (s *suggestion) pairs(designs [][]float64, p *pref.Posterior, alpha float64) [][]float64 {
 	type scored struct {
 		x     []float64
@@ -245,7 +253,7 @@ func (s *suggestion) pairs(designs [][]float64, p *pref.Posterior, alpha float64
 	return pairs
 }
 
-// suggest makes a whole suggestion by one rule, and returns it with what was minimised and where.
+// suggest makes a whole suggestion by one rule, and returns it with what was minimized and where.
 func (s *suggestion) suggest(t testing.TB, rule string) (optimize.MultiStartResult, optimize.Func, *optimize.Region) {
 	t.Helper()
 	ctx := context.Background()
@@ -269,15 +277,16 @@ func (s *suggestion) suggest(t testing.TB, rule string) (optimize.MultiStartResu
 		}
 		f = s.one(h.Posterior, rule)
 	}
-	r, err := optimize.MultiStart(ctx, f, region, starts, optimize.MultiStartConfig{Searches: localSearches, Seed: s.seed})
+	r, err := optimize.MultiStart(ctx, f, region, starts, optimize.MultiStartConfig{Searches: localSearches,
+		Seed: s.seed})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r, f, region
 }
 
-// The gradients that the searches use agree with central differences: the chain from kernel over posterior, acquisition and
-// noise map holds together.
+// The gradients that the searches use agree with central differences: the chain from kernel over
+// posterior, acquisition and noise map holds together.
 func TestSuggestionGradients(t *testing.T) {
 	s := newSuggestion(t, 30, false, 1)
 	laplace, err := pref.Laplace(context.Background(), s.duels, pref.Probit, s.kernel, pref.LaplaceConfig{})
@@ -317,9 +326,10 @@ func TestSuggestionGradients(t *testing.T) {
 	}
 }
 
-// The budgets find the best acquisition value known to within 1 %, on campaigns of different lengths and both kinds of
-// duels. The best known is the better of the search itself and one that is an order of magnitude larger and, for pairs,
-// starts from Sobol points of all 2d coordinates, so that it shares no start with it.
+// The budgets find the best acquisition value known to within 1 %, on campaigns of different
+// lengths and both kinds of duels. The best known is the better of the search itself and one that
+// is an order of magnitude larger and, for pairs, starts from Sobol points of all 2d coordinates,
+// so that it shares no start with it.
 func TestSearchBudget(t *testing.T) {
 	for _, rule := range []string{"EUBO", "RAEUBO", "RAHBO", "ANPEI"} {
 		t.Run(rule, func(t *testing.T) {
@@ -350,8 +360,8 @@ func TestSearchBudget(t *testing.T) {
 // How many campaigns TestSearchBudget tries.
 const budgetSeeds = 4
 
-// BenchmarkSuggestion makes a whole suggestion at fixed hyperparameters: posterior and search, pairs with Laplace as the
-// posterior, single designs with the hallucination believer.
+// BenchmarkSuggestion makes a whole suggestion at fixed hyperparameters: posterior and search,
+// pairs with Laplace as the posterior, single designs with the hallucination believer.
 func BenchmarkSuggestion(b *testing.B) {
 	for _, rule := range []string{"EUBO", "RAEUBO", "RAHBO", "ANPEI"} {
 		for _, n := range []int{50, 100, 150, 200, 400} {

@@ -14,7 +14,8 @@ import (
 func TestPublishedPoints(t *testing.T) {
 	want := [][]float64{
 		{0, 0, 0}, {0.5, 0.5, 0.5}, {0.75, 0.25, 0.25}, {0.25, 0.75, 0.75}, {0.375, 0.375, 0.625},
-		{0.875, 0.875, 0.125}, {0.625, 0.125, 0.875}, {0.125, 0.625, 0.375}, {0.1875, 0.3125, 0.9375}, {0.6875, 0.8125, 0.4375},
+		{0.875, 0.875, 0.125}, {0.625, 0.125, 0.875}, {0.125, 0.625, 0.375}, {0.1875, 0.3125, 0.9375},
+		{0.6875, 0.8125, 0.4375},
 	}
 	s, err := New(3)
 	if err != nil {
@@ -41,8 +42,9 @@ func sequences(t *testing.T, dim int, seed uint64) map[string]*Sobol {
 	return map[string]*Sobol{"plain": plain, "scrambled": scrambled}
 }
 
-// Every coordinate is a (0, 1)-sequence in base 2: each block of 2^m points from a multiple of 2^m on has exactly one
-// point in each of the 2^m equal intervals, plain and scrambled, in all dimensions of the table.
+// Every coordinate is a (0, 1)-sequence in base 2: each block of 2^m points from a multiple of 2^m
+// on has exactly one point in each of the 2^m equal intervals, plain and scrambled, in all
+// dimensions of the table.
 func TestEveryCoordinateIsANet(t *testing.T) {
 	for name, s := range sequences(t, MaxDim, 7) {
 		for m := 0; m <= 9; m++ {
@@ -55,7 +57,8 @@ func TestEveryCoordinateIsANet(t *testing.T) {
 					for _, p := range block {
 						cell := int(p[j] * float64(n))
 						if seen[cell] {
-							t.Fatalf("%s: two of points %d…%d in interval %d of %d of coordinate %d", name, start, start+n-1, cell, n, j)
+							t.Fatalf("%s: two of points %d…%d in interval %d of %d of coordinate %d",
+								name, start, start+n-1, cell, n, j)
 						}
 						seen[cell] = true
 					}
@@ -65,9 +68,10 @@ func TestEveryCoordinateIsANet(t *testing.T) {
 	}
 }
 
-// The first two coordinates are a (0, m, 2)-net (t = 0) in every prefix of 2^m points: each elementary rectangle of area
-// 2^−m holds exactly one. Coordinates two and three have t = 1 (the degrees of their polynomials, less one, summed:
-// Sobol 1967): rectangles of area 2^(1−m) hold exactly two.
+// The first two coordinates are a (0, m, 2)-net (t = 0) in every prefix of 2^m points: each
+// elementary rectangle of area 2^−m holds exactly one. Coordinates two and three have t = 1 (the
+// degrees of their polynomials, less one, summed: Sobol 1967): rectangles of area 2^(1−m) hold
+// exactly two.
 func TestPlaneProjectionsAreNets(t *testing.T) {
 	for name, s := range sequences(t, 3, 11) {
 		for _, c := range []struct{ a, b, t int }{{0, 1, 0}, {1, 2, 1}} {
@@ -123,8 +127,9 @@ func TestSeekIsNext(t *testing.T) {
 	})
 }
 
-// Scrambling changes the points with the seed, and over seeds each point is uniform: the mean of the first point over
-// 4,000 seeds is within 5 standard errors of ½, and so is the mean of its square of ⅓.
+// Scrambling changes the points with the seed, and over seeds each point is uniform: the mean of
+// the first point over 4,000 seeds is within 5 standard errors of ½, and so is the mean of its
+// square of ⅓.
 func TestScrambleIsUniform(t *testing.T) {
 	const seeds = 4000
 	var sum, square float64

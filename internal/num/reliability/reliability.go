@@ -1,9 +1,9 @@
-// Package reliability maps how noisy a person's comparisons are, from anchors: designs at which the person trusts their own
-// judgement (Sinaga et al. 2026, §3.2). The density of anchors is estimated with a Gaussian kernel; the noise of a
-// judgement falls where anchors are dense.
+// Package reliability maps how noisy a person's comparisons are, from anchors: designs at which the
+// person trusts their own judgment (Sinaga et al. 2026, §3.2). The density of anchors is estimated
+// with a Gaussian kernel; the noise of a judgment falls where anchors are dense.
 //
-// Designs and anchors lie in the unit cube [0,1]^d. Everything is a pure function of its arguments, with a fixed order in
-// every sum; nothing is changed by reading.
+// Designs and anchors lie in the unit cube [0,1]^d. Everything is a pure function of its arguments,
+// with a fixed order in every sum; nothing is changed by reading.
 package reliability
 
 import (
@@ -15,7 +15,8 @@ import (
 // ErrAnchors reports anchors or a bandwidth that no density can be made from; the text says which.
 var ErrAnchors = errors.New("unusable anchors")
 
-// Density is a kernel density estimate of the anchors with an isotropic Gaussian kernel of one bandwidth h,
+// Density is a kernel density estimate of the anchors with an isotropic Gaussian kernel of one
+// bandwidth h,
 //
 //	q̂(x) = 1/(n h^d (2π)^(d/2)) Σ_i exp(−‖x − a_i‖²/(2h²))
 //
@@ -26,8 +27,9 @@ type Density struct {
 	logUnit float64 // ln of the kernel's value at 0 divided by n
 }
 
-// NewDensity returns the density of n ≥ 1 anchors of d coordinates with bandwidth h > 0, in the unit of the coordinates.
-// The anchors are kept, not copied, and must not change; equal ones count each. It fails with ErrAnchors.
+// NewDensity returns the density of n ≥ 1 anchors of d coordinates with bandwidth h > 0, in the
+// unit of the coordinates. The anchors are kept, not copied, and must not change; equal ones count
+// each. It fails with ErrAnchors.
 func NewDensity(anchors [][]float64, h float64) (*Density, error) {
 	if err := validate(anchors); err != nil {
 		return nil, err
@@ -78,7 +80,8 @@ func (q *Density) At(x, grad []float64) float64 {
 func (q *Density) sum(x, grad []float64) (sum float64) {
 	d := len(q.anchors[0])
 	if len(x) != d || (grad != nil && len(grad) != d) {
-		panic(fmt.Sprintf("reliability: point has %d coordinates and gradient %d, the anchors %d", len(x), len(grad), d))
+		panic(fmt.Sprintf("reliability: point has %d coordinates and gradient %d, the anchors %d",
+			len(x), len(grad), d))
 	}
 	clear(grad)
 	w := 1 / (q.h * q.h)

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOracle compares densities, likelihoods and noise with values computed independently, to 1e-10; the bandwidth to
-// 1e-8: the tolerances the file states.
+// TestOracle compares densities, likelihoods and noise with values computed independently, to
+// 1e-10; the bandwidth to 1e-8: the tolerances the file states.
 func TestOracle(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "oracles", "g_kde_loo.json"))
 	if err != nil {
@@ -121,7 +121,8 @@ func TestGradients(t *testing.T) {
 		}
 		const step = 1e-5
 		grad := make([]float64, d)
-		for name, f := range map[string]func(x, grad []float64) float64{"density": q.At, "map": ours.At, "paper": paper.At} {
+		for name, f := range map[string]func(x, grad []float64) float64{"density": q.At, "map": ours.At,
+			"paper": paper.At} {
 			v := f(x, grad)
 			if plain := f(x, nil); plain != v {
 				t.Fatalf("%s: %v with its gradient, %v without", name, v, plain)
@@ -169,7 +170,8 @@ func TestBandwidthIsTheBest(t *testing.T) {
 	})
 }
 
-// TestFewAnchors: none is homoscedastic; one is a dip of the default width; coinciding ones are as one, at the lower bound.
+// TestFewAnchors: none is homoscedastic; one is a dip of the default width; coinciding ones are as
+// one, at the lower bound.
 func TestFewAnchors(t *testing.T) {
 	a, far := []float64{0.3, 0.4}, []float64{0.9, 0.95}
 	for _, c := range []struct {
@@ -199,8 +201,8 @@ func TestFewAnchors(t *testing.T) {
 	}
 }
 
-// TestMapLevels: the noise lies in (0, a], is the stated fraction of a at the densest anchor and no lower at any other, and
-// does not depend on how often the whole set of anchors is repeated.
+// TestMapLevels: the noise lies in (0, a], is the stated fraction of a at the densest anchor and no
+// lower at any other, and does not depend on how often the whole set of anchors is repeated.
 func TestMapLevels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		anchors := drawAnchors(t, 1)
@@ -234,7 +236,8 @@ func TestMapLevels(t *testing.T) {
 	})
 }
 
-// TestFloor: Eq. 6 as printed vanishes for a small bandwidth in four dimensions; the map stops at a/10⁴, and is flat there.
+// TestFloor: Eq. 6 as printed vanishes for a small bandwidth in four dimensions; the map stops at
+// a/10⁴, and is flat there.
 func TestFloor(t *testing.T) {
 	a := []float64{.5, .5, .5, .5}
 	m, err := NewMap([][]float64{a}, Config{Level: 2, Paper: true, Bandwidth: 0.02})
@@ -287,7 +290,8 @@ func BenchmarkMap(b *testing.B) {
 	var anchors [][]float64
 	for i := range 30 {
 		t := float64(i)
-		anchors = append(anchors, []float64{math.Mod(.37*t, 1), math.Mod(.61*t, 1), math.Mod(.73*t, 1), math.Mod(.19*t, 1)})
+		anchors = append(anchors, []float64{math.Mod(.37*t, 1), math.Mod(.61*t, 1), math.Mod(.73*t, 1),
+			math.Mod(.19*t, 1)})
 	}
 	m, err := NewMap(anchors, Config{})
 	if err != nil {

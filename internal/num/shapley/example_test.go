@@ -9,7 +9,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/shapley"
 )
 
-// What made the prediction high: the first parameter, which rises, or the second, which does nothing.
+// What made the prediction high: the first parameter, which rises, or the second, which does
+// nothing.
 func ExampleExplainer_Explain() {
 	sequence, err := qmc.New(2)
 	if err != nil {
@@ -36,6 +37,7 @@ func ExampleExplainer_Explain() {
 		return
 	}
 	mean := out[0].Mean
-	fmt.Printf("from %.1f to %.1f: first parameter %+.1f, second %+.1f\n", mean.Base, mean.Full, mean.Phi[0], mean.Phi[1])
+	fmt.Printf("from %.1f to %.1f: first parameter %+.1f, second %+.1f\n",
+		mean.Base, mean.Full, mean.Phi[0], mean.Phi[1])
 	// Output: from -0.1 to 1.6: first parameter +1.7, second +0.0
 }

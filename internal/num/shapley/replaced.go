@@ -26,9 +26,11 @@ func (e *Explainer) replaced(ctx context.Context, points [][]float64, beta float
 	share := shares(players)
 	for coalition := range 1 << players {
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("explanation cancelled after %d of %d coalitions: %w", coalition, 1<<players, context.Cause(ctx))
+			return nil, fmt.Errorf("explanation cancelled after %d of %d coalitions: %w",
+				coalition, 1<<players, context.Cause(ctx))
 		}
-		// Two mixed points differ where neither takes x: their covariance is the same whatever x is.
+		// Two mixed points differ where neither takes x: their covariance is the same whatever x
+		// is.
 		copy(distance, apart[players])
 		size := 0
 		for j := range players {
@@ -76,8 +78,8 @@ func (x *Explanation) add(coalition, size int, share []float64, mean, sd, ucb fl
 	x.Mean.Full, x.SD.Full, x.UCB.Full = mean, sd, ucb // the last coalition is that of all
 }
 
-// apart returns the squared differences of the points i > k, scaled by the lengthscales, numbered i(i−1)/2 + k: for every
-// player those in its dimensions, and last those in the dimensions of none.
+// apart returns the squared differences of the points i > k, scaled by the lengthscales, numbered
+// i(i−1)/2 + k: for every player those in its dimensions, and last those in the dimensions of none.
 func (e *Explainer) apart() [][]float64 {
 	players := len(e.cfg.Groups)
 	owner := make([]int, len(e.inv2))
@@ -107,7 +109,8 @@ func (e *Explainer) apart() [][]float64 {
 	return all
 }
 
-// together is the average covariance of n points at the given squared distances of the pairs, which it overwrites.
+// together is the average covariance of n points at the given squared distances of the pairs, which
+// it overwrites.
 func (e *Explainer) together(distance []float64) float64 {
 	scale, n := e.model.Kernel().OutputScale(), float64(len(e.x))
 	e.family.Fill(distance, distance, scale)

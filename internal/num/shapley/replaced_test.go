@@ -25,8 +25,9 @@ func mixtures(X [][]float64, groups [][]int, coalition int, x []float64) [][]flo
 	return out
 }
 
-// TestReplacedAddsUp: what is explained is the model's own mean, standard deviation and bound at the point, near the data
-// and far from all of them; the values are those of the definition, from the joint posterior of the mixed points.
+// TestReplacedAddsUp: what is explained is the model's own mean, standard deviation and bound at
+// the point, near the data and far from all of them; the values are those of the definition, from
+// the joint posterior of the mixed points.
 func TestReplacedAddsUp(t *testing.T) {
 	data := synthetic(12, 4, 3, func(x []float64) float64 { return math.Sin(3*x[0]) + x[1]*x[2] })
 	for _, name := range []string{"rbf", "matern52"} {
@@ -81,7 +82,8 @@ func TestReplacedAddsUp(t *testing.T) {
 	}
 }
 
-// TestReplacedNamesWhatLeadsAway: far from the data along one parameter alone, that parameter is why so little is known.
+// TestReplacedNamesWhatLeadsAway: far from the data along one parameter alone, that parameter is
+// why so little is known.
 func TestReplacedNamesWhatLeadsAway(t *testing.T) {
 	data := synthetic(15, 3, 4, func(x []float64) float64 { return x[0] })
 	g := model(t, data, "rbf", .4, .4, .4)

@@ -26,8 +26,9 @@ func near(t *testing.T, what string, got, want, tol float64) {
 	}
 }
 
-// Oracle f: values of mean, standard deviation and upper bound in both conventions of the empty set, and the standard
-// deviations of the values, to its 1e-8. (Its code_buggy_std is a fault of the reference code and no target.)
+// Oracle f: values of mean, standard deviation and upper bound in both conventions of the empty
+// set, and the standard deviations of the values, to its 1e-8. (Its code_buggy_std is a fault of
+// the reference code and no target.)
 func TestOracle(t *testing.T) {
 	raw, err := os.ReadFile("../../../../shared/oracles/f_gpshap.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,11 +59,15 @@ func TestOracle(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := o.Inputs
-	g, err := gp.New(gp.Data{X: in.X, Y: in.Y}, "rbf", gp.Hyper{Lengthscales: in.Ell, OutputScale: in.S2, Noise: in.Noise})
+	g, err := gp.New(gp.Data{X: in.X, Y: in.Y}, "rbf", gp.Hyper{
+		Lengthscales: in.Ell,
+		OutputScale:  in.S2,
+		Noise:        in.Noise,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Regularisation: in.Lambda / float64(len(in.X))}
+	cfg := Config{Regularization: in.Lambda / float64(len(in.X))}
 	got := explain(t, g, in.X, cfg, in.Xq, in.Beta)
 	cfg.EmptyIsMean = true
 	code := explain(t, g, in.X, cfg, in.Xq, in.Beta)
@@ -119,8 +124,8 @@ func model(t testing.TB, data gp.Data, name string, lengthscales ...float64) *gp
 	return g
 }
 
-// byPermutations is the definition of a Shapley value: the average over all orders in which the parameters arrive of what
-// each adds. worth takes the coalition as a mask.
+// byPermutations is the definition of a Shapley value: the average over all orders in which the
+// parameters arrive of what each adds. worth takes the coalition as a mask.
 func byPermutations(d int, worth func(coalition int) float64) []float64 {
 	phi := make([]float64, d)
 	order, used := []int{}, make([]bool, d)
@@ -182,7 +187,8 @@ func worth(g *gp.GP, X [][]float64, lengthscales, x []float64, lambda float64) f
 	}
 }
 
-// Against full enumeration of the orders of arrival, with the worth of each coalition from the formula as printed.
+// Against full enumeration of the orders of arrival, with the worth of each coalition from the
+// formula as printed.
 func TestAgainstPermutations(t *testing.T) {
 	lengthscales := []float64{0.4, 0.8, 0.3, 1.5}
 	data := synthetic(15, 4, 2, func(x []float64) float64 { return math.Sin(3*x[0]) + x[1]*x[2] })
@@ -201,8 +207,9 @@ func TestAgainstPermutations(t *testing.T) {
 	}
 }
 
-// The axioms: the values add up to the difference they explain; a parameter that the model ignores gets nothing; two
-// parameters that the model treats alike get the same where their values are alike.
+// The axioms: the values add up to the difference they explain; a parameter that the model ignores
+// gets nothing; two parameters that the model treats alike get the same where their values are
+// alike.
 func TestAxioms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 5).Draw(t, "d")
@@ -276,7 +283,8 @@ func TestTooManyParameters(t *testing.T) {
 	if len(out.Mean.Phi) != 3 {
 		t.Errorf("%d values for 3 groups", len(out.Mean.Phi))
 	}
-	for _, bad := range []Config{{Groups: [][]int{{0}, {0}}}, {Groups: [][]int{{12}}}, {Groups: groups, Regularisation: -1}} {
+	for _, bad := range []Config{{Groups: [][]int{{0}, {0}}}, {Groups: [][]int{{12}}},
+		{Groups: groups, Regularization: -1}} {
 		if _, err := New(g, data.X, bad); !errors.Is(err, ErrConfig) {
 			t.Errorf("%+v: %v", bad, err)
 		}

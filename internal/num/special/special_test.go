@@ -17,12 +17,13 @@ func relative(t *testing.T, what string, got, want, tol float64) {
 		scale = 1
 	}
 	if !(math.Abs(got-want) <= tol*scale) && got != want {
-		t.Errorf("%s = %.17g, want %.17g (relative error %.1e, allowed %.0e)", what, got, want, math.Abs(got-want)/scale, tol)
+		t.Errorf("%s = %.17g, want %.17g (relative error %.1e, allowed %.0e)",
+			what, got, want, math.Abs(got-want)/scale, tol)
 	}
 }
 
-// The reference values of each function, computed with 40 digits (mpmath) and rounded. Every branch and both sides of
-// each switch are covered.
+// The reference values of each function, computed with 40 digits (mpmath) and rounded. Every branch
+// and both sides of each switch are covered.
 func TestAgainstHighPrecision(t *testing.T) {
 	functions := map[string]func(float64) float64{
 		"erfcx": Erfcx, "lognormalcdf": LogNormalCDF, "inversemills": InverseMills, "log1mexp": Log1mExp,
@@ -62,8 +63,10 @@ func TestLimits(t *testing.T) {
 		{"Erfcx(+Inf)", Erfcx(inf), 0}, {"Erfcx(-Inf)", Erfcx(-inf), inf}, {"Erfcx(-27)", Erfcx(-27), inf},
 		{"LogNormalCDF(-Inf)", LogNormalCDF(-inf), -inf}, {"LogNormalCDF(+Inf)", LogNormalCDF(inf), 0},
 		{"Log1mExp(0)", Log1mExp(0), -inf}, {"Log1mExp(-Inf)", Log1mExp(-inf), 0},
-		{"Log1pExp(-Inf)", Log1pExp(-inf), 0}, {"Log1pExp(+Inf)", Log1pExp(inf), inf}, {"Log1pExp(1000)", Log1pExp(1000), 1000},
-		{"Logistic(-Inf)", Logistic(-inf), 0}, {"Logistic(+Inf)", Logistic(inf), 1}, {"Logistic(-800)", Logistic(-800), 0},
+		{"Log1pExp(-Inf)", Log1pExp(-inf), 0}, {"Log1pExp(+Inf)", Log1pExp(inf), inf}, {"Log1pExp(1000)",
+			Log1pExp(1000), 1000},
+		{"Logistic(-Inf)", Logistic(-inf), 0}, {"Logistic(+Inf)", Logistic(inf), 1}, {"Logistic(-800)",
+			Logistic(-800), 0},
 		{"LogH(-Inf)", h, -inf}, {"LogH'(-Inf)", d, inf}, {"LogLogistic(-1e4)", LogLogistic(-1e4), -1e4},
 	} {
 		if c.got != c.want {

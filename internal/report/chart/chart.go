@@ -27,14 +27,14 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Colours: Okabe and Ito's palette, which readers with any colour vision can tell
-// apart, darkened where they are of text, and greys.
+// Colors: Okabe and Ito's palette, which readers with any color vision can tell
+// apart, darkened where they are of text, and grays.
 var (
 	Ink    = color.NRGBA{0x1f, 0x29, 0x33, 0xff}
 	Muted  = color.NRGBA{0x61, 0x6e, 0x7c, 0xff}
 	Hair   = color.NRGBA{0xe8, 0xec, 0xf0, 0xff}
 	White  = color.NRGBA{0xff, 0xff, 0xff, 0xff}
-	Grey   = color.NRGBA{0x8a, 0x94, 0xa0, 0xff}
+	Gray   = color.NRGBA{0x8a, 0x94, 0xa0, 0xff}
 	Blue   = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
 	Sky    = color.NRGBA{0x56, 0xb4, 0xe9, 0xff}
 	Orange = color.NRGBA{0xe6, 0x9f, 0x00, 0xff}
@@ -43,16 +43,18 @@ var (
 	Purple = color.NRGBA{0xaa, 0x5b, 0x93, 0xff}
 )
 
-// Faded returns a colour with the given opacity.
+// Faded returns a color with the given opacity.
 func Faded(c color.NRGBA, opacity float64) color.NRGBA {
 	c.A = uint8(math.Round(255 * opacity))
 	return c
 }
 
-// OfText returns a colour dark enough to be read as text on white.
+// OfText returns a color dark enough to be read as text on white.
 func OfText(c color.NRGBA) color.NRGBA {
 	for luminance(c) > 0.2 { // contrast of at least 4.2 : 1
-		c.R, c.G, c.B = uint8(float64(c.R)*0.9), uint8(float64(c.G)*0.9), uint8(float64(c.B)*0.9)
+		c.R = uint8(float64(c.R) * 0.9)
+		c.G = uint8(float64(c.G) * 0.9)
+		c.B = uint8(float64(c.B) * 0.9)
 	}
 	return c
 }
@@ -307,7 +309,8 @@ func Finish(canvas *vgsvg.Canvas, title, overlay string) template.HTML {
 	body = body[strings.Index(body, "<svg"):]
 	body = body[strings.Index(body, ">")+1:]
 	body = strings.TrimSuffix(strings.TrimSpace(body), "</svg>")
-	body = strings.ReplaceAll(body, "font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;", "")
+	body = strings.ReplaceAll(body,
+		"font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;", "")
 	w, h := canvas.Size()
 	// An image fills its place, whatever its proportions.
 	body = strings.ReplaceAll(body, "<image ", `<image preserveAspectRatio="none" `)

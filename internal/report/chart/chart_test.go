@@ -93,7 +93,7 @@ func TestEndsApart(t *testing.T) {
 	}
 }
 
-// Law: a colour of text has a contrast of at least 4 to white.
+// Law: a color of text has a contrast of at least 4 to white.
 func TestOfText(t *testing.T) {
 	linear := func(v uint8) float64 {
 		if x := float64(v) / 255; x > 0.04045 {
@@ -102,7 +102,8 @@ func TestOfText(t *testing.T) {
 			return x / 12.92
 		}
 	}
-	for _, c := range []color.NRGBA{chart.Ink, chart.Blue, chart.Sky, chart.Orange, chart.Green, chart.Red, chart.Purple} {
+	for _, c := range []color.NRGBA{chart.Ink, chart.Blue, chart.Sky, chart.Orange, chart.Green, chart.Red,
+		chart.Purple} {
 		dark := chart.OfText(c)
 		if contrast := 1.05 / (0.2126*linear(dark.R) + 0.7152*linear(dark.G) + 0.0722*linear(dark.B) + 0.05); contrast < 4 {
 			t.Errorf("%v becomes %v with contrast %.2f", c, dark, contrast)

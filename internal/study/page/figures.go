@@ -27,8 +27,8 @@ var (
 	dashing = [][]vg.Length{nil, {5, 2.5}, {1.5, 2}}
 )
 
-// lookOf gives the baseline black and the others the palette in turn, dashed once
-// it is used up.
+// lookOf gives black to the baseline and the palette's colors to the others, in
+// turn; when the palette is used up, lines are dashed.
 func lookOf(arm, baseline int) look {
 	switch {
 	case arm == baseline:
@@ -61,20 +61,22 @@ func (v view) withUnit(name string) string {
 // leading is the height of a line of labels, in points.
 const leading = 15
 
-// logarithmic is the ratio of the greatest to the least value of curves from which
-// their ends would lie on a linear axis.
+// logarithmic is the ratio of the greatest to the least value of curves above
+// which their ends would lie on a linear axis.
 const logarithmic = 15
 
 func (v view) regret() figure {
 	c := chart.New(780, max(330, vg.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s", v.withUnit("simple regret"))
 	log := v.curves(c, true, func(a simulate.ArmSummary) []simulate.Mean { return a.RegretCurve })
 	f := figure{SVG: c.SVG("Simple regret of each arm over the experiments"),
-		Caption: "Simple regret: how much worse the best composition measured so far truly is than the optimum, noise left out. Mean ± 1 standard error over the seeds."}
+		Caption: "Simple regret: how much worse the best composition measured so far truly is " +
+			"than the optimum, noise left out. Mean ± 1 standard error over the seeds."}
 	if v.task.Compares {
 		f.Caption += " Where nothing is measured it is the regret of what the experts' comparisons so far say is best."
 	}
 	if log {
-		f.Caption += " The axis is logarithmic; where mean − standard error is not positive, the band ends at the lower edge."
+		f.Caption += " The axis is logarithmic; " +
+			"where mean − standard error is not positive, the band ends at the lower edge."
 	}
 	if v.initial > 0 {
 		f.Caption += " Shaded: the initial design."
@@ -88,7 +90,8 @@ func (v view) cumulative() figure {
 	f := figure{Title: "Cumulative regret", SVG: c.SVG("Cumulative regret of each arm"),
 		Caption: "The regrets of all experiments, added up: what the search cost."}
 	if v.task.Compares {
-		f.Caption = "Of comparisons of x with x′: (P(x* ≻ x) + P(x* ≻ x′) − 1)/2, added up, x* being the optimum (Kayal et al. 2025, Eq. 1)."
+		f.Caption = "Of comparisons of x with x′: (P(x* ≻ x) + P(x* ≻ x′) − 1)/2, added up, " +
+			"x* being the optimum (Kayal et al. 2025, Eq. 1)."
 		if v.task.Steps != "comparison" {
 			f.Caption += " Of experiments: their regrets, added up. The two cannot be compared with each other."
 		}
@@ -120,7 +123,8 @@ func (v view) asked() (figure, bool) {
 	})
 	c.Y.Min = 0
 	return figure{Title: "Labels asked", SVG: c.SVG("Questions asked by each arm"),
-		Caption: "Questions put to the experts before each experiment; examples given at the beginning are not counted. Arms that ask nobody are left out."}, true
+		Caption: "Questions put to the experts before each experiment; " +
+			"examples given at the beginning are not counted. Arms that ask nobody are left out."}, true
 }
 
 // helps draws how probable it is that the labels help.
@@ -133,7 +137,9 @@ func (v view) helps() (figure, bool) {
 	v.curves(c, false, curve)
 	c.Y.Min, c.Y.Max = 0, 1
 	return figure{Title: "Trust in the experts", SVG: c.SVG("Trust in the experts, arm by arm"),
-		Caption: "How probable it is that the experts' rejections go with bad results, and not with nothing or with good ones; mean over experts and seeds. A third is assumed of anybody. Arms without labels are left out."}, true
+		Caption: "How probable it is that the experts' rejections go with bad results, " +
+			"and not with nothing or with good ones; mean over experts and seeds. " +
+			"A third is assumed of anybody. Arms without labels are left out."}, true
 }
 
 // weight draws the dual variable.
@@ -145,7 +151,9 @@ func (v view) weight() (figure, bool) {
 	c := chart.New(380, 250, v.task.Steps+"s", "weight λ")
 	v.curves(c, false, curve)
 	return figure{Title: "Weight λ of the belief", SVG: c.SVG("Weight of the experts' belief, arm by arm"),
-		Caption: "λ, the dual variable, weighs the experts' belief in the choice, mean over experts and seeds (Xu et al. 2024, Alg. 1). It is no measure of trust: it falls while the expert may accept what is chosen. Arms without one are left out."}, true
+		Caption: "λ, the dual variable, weighs the experts' belief in the choice, " +
+			"mean over experts and seeds (Xu et al. 2024, Alg. 1). It is no measure of trust: " +
+			"it falls while the expert may accept what is chosen. Arms without one are left out."}, true
 }
 
 // some reports whether any arm has a curve.
@@ -179,10 +187,13 @@ func (v view) risk() []figure {
 	v.curves(noise, false, of(func(r *simulate.RiskSummary) []simulate.Mean { return r.QueriedCurve }))
 	return []figure{
 		{Title: "Risk-adjusted best value", SVG: adjusted.SVG("Risk-adjusted best value of each arm"),
-			Caption: fmt.Sprintf("The true f(x) − %d·σ²(x) where the model expects the most of it in the whole space; more is better. f is the objective%s, σ² the noise of the expert's judgement (Sinaga et al. 2026, §6).",
+			Caption: fmt.Sprintf("The true f(x) − %d·σ²(x) where the model expects the most "+
+				"of it in the whole space; more is better. "+
+				"f is the objective%s, σ² the noise of the expert's judgment (Sinaga et al. 2026, §6).",
 				simulate.RiskWeight, v.turned())},
 		{Title: "Noise of what is compared", SVG: noise.SVG("Noise of what each arm compares"),
-			Caption: "The variance σ² of the expert's judgement, small near their anchors, mean over the compositions of each comparison, in the square of the objective's unit."},
+			Caption: "The variance σ² of the expert's judgment, small near their anchors, " +
+				"mean over the compositions of each comparison, in the square of the objective's unit."},
 	}
 }
 
@@ -243,7 +254,8 @@ func (v view) curves(c *chart.Chart, mayLog bool, of func(simulate.ArmSummary) [
 				}
 				at := float64(i + 1)
 				x = append(x, at)
-				lower, upper = append(lower, max(m.Mean-spread, c.Y.Min)), append(upper, max(m.Mean+spread, c.Y.Min))
+				lower = append(lower, max(m.Mean-spread, c.Y.Min))
+				upper = append(upper, max(m.Mean+spread, c.Y.Min))
 				line = append(line, plotter.XY{X: at, Y: m.Mean})
 			}
 			if len(line) == 0 {
@@ -300,7 +312,10 @@ func (v view) differences() figure {
 		c.Spot(d.Mean, y, a.Arm.Name+": "+intervalText(d), "")
 	}
 	return figure{Title: "Difference to " + base, SVG: c.SVG("Paired differences to " + base),
-		Caption: fmt.Sprintf("Final simple regret, paired seed by seed, with 95 %% intervals (Student's t). Left of the line is better than %s; an interval that touches the line shows no difference.", base)}
+		Caption: fmt.Sprintf("Final simple regret, paired seed by seed, "+
+			"with 95 %% intervals (Student's t). Left of the line is better than %s; "+
+			"an interval that touches the line shows no difference.",
+			base)}
 }
 
 // rankFigure draws the mean rank of each arm, and that on each task.

@@ -1,8 +1,8 @@
-// Package page writes the comparison of a study as one HTML file that needs
-// nothing else: no script, no network, figures drawn as SVG inside it.
+// Package page writes the comparison of a study as one self-contained HTML
+// file: no script, no network, figures as inline SVG.
 //
-// figures.go draws curves and intervals, tables.go writes the tables, page.go puts
-// them in order for page.html.
+// figures.go draws curves and intervals, tables.go writes the tables, page.go
+// arranges them for page.html.
 package page
 
 import (
@@ -24,7 +24,8 @@ import (
 type Input struct {
 	Study   *simulate.Study
 	Summary simulate.Summary
-	// Command runs the study again, Date is when the page was written.
+	// Command is the command that runs the study again; Date is when the page
+	// was written.
 	Command string
 	Date    time.Time
 }
@@ -35,11 +36,13 @@ var source string
 //go:embed page.css
 var style string
 
-// page is parsed once; html/template escapes every text by where it stands.
+// page is parsed once; html/template escapes every text according to its
+// context.
 var page = template.Must(template.New("study").Parse(source))
 
 // Write writes the page. On an error nothing has been written to w, unless it is
-// w's own. The page holds no clock and no chance: equal inputs give equal pages.
+// w's own. The page uses no clock and no randomness: equal inputs give equal
+// pages.
 func Write(w io.Writer, in Input) error {
 	w = plaintext.NewWriter(w, true)
 	var b bytes.Buffer
@@ -97,8 +100,12 @@ type figure struct {
 func (in Input) page() pageData {
 	s, file := in.Study, in.Study.File
 	d := pageData{
-		Style: template.CSS(style), Name: file.Name, Description: file.Description, Command: in.Command,
-		Baseline: s.Arms[file.Baseline].Name, Source: file.Source,
+		Style:       template.CSS(style),
+		Name:        file.Name,
+		Description: file.Description,
+		Command:     in.Command,
+		Baseline:    s.Arms[file.Baseline].Name,
+		Source:      file.Source,
 	}
 	campaigns := 0
 	for _, t := range in.Summary.Tasks {
@@ -106,7 +113,8 @@ func (in Input) page() pageData {
 			campaigns += len(a.Results)
 		}
 		if t.Missing > 0 {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %d of %d seeds lack the campaign of some arm, which failed. The arms are compared over the other %d.",
+			d.Warnings = append(d.Warnings, fmt.Sprintf(
+				"%s: %d of %d seeds lack the campaign of some arm, which failed. The arms are compared over the other %d.",
 				t.Task.Name, t.Missing, t.Missing+len(t.Seeds), len(t.Seeds)))
 		}
 	}
@@ -115,10 +123,13 @@ func (in Input) page() pageData {
 		builds = append(builds, b.Version+" "+b.Go+" "+b.Arch)
 	}
 	if len(builds) > 1 {
-		d.Warnings = append(d.Warnings, "The campaigns were run by several builds, whose last bits may differ: "+strings.Join(builds, "; ")+".")
+		d.Warnings = append(d.Warnings,
+			"The campaigns were run by several builds, whose last bits may differ: "+strings.Join(builds, "; ")+".")
 	}
 	if file.Seeds.Count < 10 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s only: intervals are wide, and standard errors themselves uncertain.", format.Count(file.Seeds.Count, "seed")))
+		d.Warnings = append(d.Warnings,
+			fmt.Sprintf("%s only: intervals are wide, and standard errors themselves uncertain.",
+				format.Count(file.Seeds.Count, "seed")))
 	}
 	d.Facts = [][2]string{
 		{"campaigns", fmt.Sprint(campaigns)},
@@ -148,9 +159,14 @@ func (in Input) page() pageData {
 
 func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	d := taskData{
-		ID: fmt.Sprint("task", i+1), Name: t.Task.Name, About: t.Task.About, Store: t.Task.Kind == simulate.Store,
-		Facts: fmt.Sprintf("%s a campaign, %s.", format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed")),
-		Unit:  t.Task.Objective.Unit, Steps: t.Steps + "s",
+		ID:    fmt.Sprint("task", i+1),
+		Name:  t.Task.Name,
+		About: t.Task.About,
+		Store: t.Task.Kind == simulate.Store,
+		Facts: fmt.Sprintf("%s a campaign, %s.",
+			format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed")),
+		Unit:  t.Task.Objective.Unit,
+		Steps: t.Steps + "s",
 	}
 	v := view{task: t, baseline: in.Study.File.Baseline, initial: in.initial(i)}
 	d.Regret = v.regret()

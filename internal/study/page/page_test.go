@@ -26,7 +26,7 @@ func write(t *testing.T, text string, spoil func(*simulate.Study)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := simulate.New(t.Context(), file, simulate.Outside{})
+	s, err := simulate.New(t.Context(), file, simulate.Environment{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,10 +39,16 @@ func write(t *testing.T, text string, spoil func(*simulate.Study)) string {
 	}
 	defer results.Close()
 	var failed *simulate.FailedError
-	if err := s.Run(context.Background(), simulate.Run{Results: results, Workers: 2}); err != nil && !errors.As(err, &failed) {
+	if err := s.Run(context.Background(), simulate.Run{Results: results, Workers: 2}); err != nil &&
+		!errors.As(err, &failed) {
 		t.Fatal(err)
 	}
-	in := page.Input{Study: s, Summary: s.Summarize(results), Command: "campaignd simulate study.yaml", Date: time.Unix(0, 0)}
+	in := page.Input{
+		Study:   s,
+		Summary: s.Summarize(results),
+		Command: "campaignd simulate study.yaml",
+		Date:    time.Unix(0, 0),
+	}
 	var one, two bytes.Buffer
 	if err := errors.Join(page.Write(&one, in), page.Write(&two, in)); err != nil {
 		t.Fatal(err)
@@ -89,7 +95,8 @@ func TestPage(t *testing.T) {
 	wellFormed(t, html)
 	for _, want := range []string{
 		"<h2>branin</h2>", "<h2>electrolyte</h2>", "campaignd simulate study.yaml", "1 to 3 (3)", "mean rank", "Labels asked", "Trust",
-		"Cumulative regret", "Difference to vanilla", "Time per suggestion", "1970-01-01", "3 seeds only", "experts:\n  expert:",
+		"Cumulative regret", "Difference to vanilla", "Time per suggestion", "1970-01-01", "3 seeds only",
+		"experts:\n  expert:",
 	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("no %q", want)
@@ -157,7 +164,10 @@ func TestEdges(t *testing.T) {
 
 // Law: no text of a study is taken for markup.
 func TestHostileText(t *testing.T) {
-	html := write(t, strings.NewReplacer("vanilla:", `"<b onload=x>&":`, "name: test", "name: test\ndescription: '<script>alert(1)</script>'").Replace(plain), nil)
+	html := write(t,
+		strings.NewReplacer("vanilla:", `"<b onload=x>&":`, "name: test",
+			"name: test\ndescription: '<script>alert(1)</script>'").Replace(plain),
+		nil)
 	wellFormed(t, html)
 	if strings.Contains(html, "<script") || strings.Contains(html, "<b onload") {
 		t.Error("markup of the study is in the page")

@@ -96,7 +96,9 @@ func riskCells(r *simulate.RiskSummary) riskRow {
 	if r == nil {
 		return row
 	}
-	row.Adjusted, row.Compared, row.Queried = meanText(r.Adjusted), meanText(r.Best), meanText(r.Queried)
+	row.Adjusted = meanText(r.Adjusted)
+	row.Compared = meanText(r.Best)
+	row.Queried = meanText(r.Queried)
 	if d := r.AdjustedDifference; d != nil {
 		row.Difference = intervalText(d)
 		row.Class = map[string]string{"better": "worse", "worse": "better"}[class(d)] // more is better
@@ -112,12 +114,22 @@ func (v view) rows() []armRow {
 	n := len(v.task.Seeds)
 	for j, a := range v.task.Arms {
 		r := armRow{
-			Symbol: legendEntry{v.look(j).swatch(), a.Arm.Name}, Regret: meanText(a.Regret), Difference: "–", Better: "–",
-			Rank: fmt.Sprintf("%.2f", a.Rank), Recommended: meanText(a.Recommended), Cumulative: meanText(a.Cumulative), CumulativeDifference: "–",
-			Until:   fmt.Sprintf("%.0f", a.Until),
-			Within2: fmt.Sprintf("%d of %d", a.Within2, n), Within1: fmt.Sprintf("%d of %d", a.Within1, n),
-			Asked: fmt.Sprintf("%.1f", a.Asked), AskedFirst: fmt.Sprintf("%.1f", a.AskedFirst), AskedLast: fmt.Sprintf("%.1f", a.AskedLast),
-			FromLog: format.Percent(a.FromLog), FromSurrogate: format.Percent(a.FromSurrogate),
+			Symbol:               legendEntry{v.look(j).swatch(), a.Arm.Name},
+			Regret:               meanText(a.Regret),
+			Difference:           "–",
+			Better:               "–",
+			Rank:                 fmt.Sprintf("%.2f", a.Rank),
+			Recommended:          meanText(a.Recommended),
+			Cumulative:           meanText(a.Cumulative),
+			CumulativeDifference: "–",
+			Until:                fmt.Sprintf("%.0f", a.Until),
+			Within2:              fmt.Sprintf("%d of %d", a.Within2, n),
+			Within1:              fmt.Sprintf("%d of %d", a.Within1, n),
+			Asked:                fmt.Sprintf("%.1f", a.Asked),
+			AskedFirst:           fmt.Sprintf("%.1f", a.AskedFirst),
+			AskedLast:            fmt.Sprintf("%.1f", a.AskedLast),
+			FromLog:              format.Percent(a.FromLog),
+			FromSurrogate:        format.Percent(a.FromSurrogate),
 		}
 		if math.IsNaN(a.Until) {
 			r.Until = "–"
@@ -144,7 +156,8 @@ func provenance(t simulate.TaskSummary) string {
 	for _, a := range t.Arms {
 		parts = append(parts, fmt.Sprintf("%s %s", a.Arm.Name, format.Percent(a.FromSurrogate)))
 	}
-	return "Not measured but computed by the surrogate: " + strings.Join(parts, ", ") + " of the experiments. Conclusions are as good as the surrogate is."
+	return "Not measured but computed by the surrogate: " + strings.Join(parts, ", ") + " " +
+		"of the experiments. Conclusions are as good as the surrogate is."
 }
 
 // timesRow says how long an arm takes to suggest an experiment.
@@ -160,8 +173,12 @@ func (d *pageData) times(s simulate.Summary) {
 			if len(a.Seconds) == 0 {
 				continue
 			}
-			row := timesRow{Symbol: d.Arms[j], Median: seconds(simulate.Quantile(0.5, a.Seconds)),
-				Most: seconds(simulate.Quantile(0.9, a.Seconds)), Slowly: seconds(a.Seconds[len(a.Seconds)-1])}
+			row := timesRow{
+				Symbol: d.Arms[j],
+				Median: seconds(simulate.Quantile(0.5, a.Seconds)),
+				Most:   seconds(simulate.Quantile(0.9, a.Seconds)),
+				Slowly: seconds(a.Seconds[len(a.Seconds)-1]),
+			}
 			if j == 0 || len(d.Times) == 0 {
 				row.Task = t.Task.Name
 			}

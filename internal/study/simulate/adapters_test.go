@@ -25,11 +25,13 @@ func storeTask(t *testing.T) (*Task, definition.Campaign) {
 	if _, err := study.Simulate(t.Context(), log, def); err != nil {
 		t.Fatal(err)
 	}
-	file, err := studyfile.Parse("study.yaml", []byte("name: s\nseeds: 1\ntasks: [{store: past}]\npolicies: {cobol: {next: lcb, trust: cobol}}\nexperts: {good: [{simulated: {accuracy: 2}}]}\n"), studyfile.Options{})
+	file, err := studyfile.Parse("study.yaml",
+		[]byte("name: s\nseeds: 1\ntasks: [{store: past}]\npolicies: {cobol: {next: lcb, trust: cobol}}\nexperts: {good: [{simulated: {accuracy: 2}}]}\n"),
+		studyfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(t.Context(), file, Outside{OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
+	s, err := New(t.Context(), file, Environment{OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
 		return log, "branin", func() error { return nil }, nil
 	}})
 	if err != nil {
@@ -44,7 +46,8 @@ func TestSurrogateIsAnInstrument(t *testing.T) {
 	instrumenttest.Run(t, instrumenttest.Env{
 		Open:       func(context.Context) (instruments.Instrument, error) { return task.instrument(def) },
 		Definition: def,
-		Points:     []definition.Point{{"x1": definition.Number(1), "x2": definition.Number(2)}, {"x1": definition.Number(3), "x2": definition.Number(4)}},
+		Points: []definition.Point{{"x1": definition.Number(1), "x2": definition.Number(2)},
+			{"x1": definition.Number(3), "x2": definition.Number(4)}},
 	})
 }
 

@@ -12,27 +12,24 @@ import (
 // order of tasks, arms and seeds. It holds no measured time: equal studies give
 // equal files. Studies with anchored experts have further columns.
 func (s Summary) WriteExperiments(w io.Writer) error {
-	header := []string{"task", "policy", "expert", "arm", "seed", "experiment", "unit", "measured", "true", "best", "simple_regret", "cumulative_regret",
-		"recommended_regret", "asked", "lambda", "helps", "source"}
+	header := []string{
+		"task", "policy", "expert", "arm", "seed", "experiment", "unit",
+		"measured", "true", "best", "simple_regret", "cumulative_regret", "recommended_regret",
+		"asked", "lambda", "helps", "source",
+	}
 	anchored := s.anchored()
 	if anchored {
 		header = append(header, "risk_adjusted", "risk_adjusted_compared", "queried_noise")
 	}
 	t := newCSV(w, header...)
 	s.each(func(task TaskSummary, a ArmSummary, r *Result) {
-		for i, step := range r.Course {
-			measured, lambda, helps := math.NaN(), math.NaN(), math.NaN()
-			if step.Measured != nil {
-				measured = *step.Measured
+		for i, step := range r.Trajectory {
+			row := []any{
+				task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, r.Seed, i + 1,
+				task.Task.Objective.Unit, orNaN(step.Measured), step.True, step.Best,
+				step.Regret, step.Cumulative, step.Recommended, step.Asked,
+				orNaN(step.Trust), orNaN(step.Helps), step.Source,
 			}
-			if step.Trust != nil {
-				lambda = *step.Trust
-			}
-			if step.Helps != nil {
-				helps = *step.Helps
-			}
-			row := []any{task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, r.Seed, i + 1, task.Task.Objective.Unit, measured, step.True, step.Best,
-				step.Regret, step.Cumulative, step.Recommended, step.Asked, lambda, helps, step.Source}
 			if anchored {
 				row = append(row, step.Risk.adjusted(), step.Risk.best(), step.Risk.queried())
 			}
@@ -40,6 +37,14 @@ func (s Summary) WriteExperiments(w io.Writer) error {
 		}
 	})
 	return t.flush()
+}
+
+// orNaN returns what x points to, NaN for nil.
+func orNaN(x *float64) float64 {
+	if x == nil {
+		return math.NaN()
+	}
+	return *x
 }
 
 // WriteTimes writes how long each suggestion took, in seconds.
@@ -55,21 +60,30 @@ func (s Summary) WriteTimes(w io.Writer) error {
 
 // WriteSummary writes a row for each task and arm. It holds no measured time.
 func (s Summary) WriteSummary(w io.Writer) error {
-	header := []string{"task", "policy", "expert", "arm", "unit", "seeds", "simple_regret", "simple_regret_se", "difference", "difference_lower",
-		"difference_upper", "seeds_better", "seeds_worse", "cumulative_regret", "cumulative_regret_se", "cumulative_difference",
-		"cumulative_difference_lower", "cumulative_difference_upper", "recommended_regret", "recommended_regret_se", "rank",
-		"near", "experiments_until_near",
-		"asked", "asked_first_fifth", "asked_last_fifth", "within_2_percent", "within_1_percent", "from_log", "from_surrogate"}
+	header := []string{
+		"task", "policy", "expert", "arm", "unit", "seeds",
+		"simple_regret", "simple_regret_se", "difference", "difference_lower", "difference_upper",
+		"seeds_better", "seeds_worse",
+		"cumulative_regret", "cumulative_regret_se", "cumulative_difference",
+		"cumulative_difference_lower", "cumulative_difference_upper",
+		"recommended_regret", "recommended_regret_se", "rank",
+		"near", "experiments_until_near", "asked", "asked_first_fifth", "asked_last_fifth",
+		"within_2_percent", "within_1_percent", "from_log", "from_surrogate",
+	}
 	anchored := s.anchored()
 	if anchored {
-		header = append(header, "risk_adjusted", "risk_adjusted_se", "risk_adjusted_difference", "risk_adjusted_difference_lower",
-			"risk_adjusted_difference_upper", "risk_adjusted_compared", "risk_adjusted_compared_se", "queried_noise", "queried_noise_se",
-			"queried_noise_difference", "queried_noise_difference_lower", "queried_noise_difference_upper")
+		header = append(header,
+			"risk_adjusted", "risk_adjusted_se", "risk_adjusted_difference",
+			"risk_adjusted_difference_lower", "risk_adjusted_difference_upper",
+			"risk_adjusted_compared", "risk_adjusted_compared_se",
+			"queried_noise", "queried_noise_se", "queried_noise_difference",
+			"queried_noise_difference_lower", "queried_noise_difference_upper")
 	}
 	t := newCSV(w, header...)
 	for _, task := range s.Tasks {
 		for _, a := range task.Arms {
-			row := []any{task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, task.Task.Objective.Unit, len(task.Seeds), a.Regret.Mean, a.Regret.SE}
+			row := []any{task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name,
+				task.Task.Objective.Unit, len(task.Seeds), a.Regret.Mean, a.Regret.SE}
 			if d := a.Difference; d != nil {
 				row = append(row, d.Mean, d.Lower, d.Upper, d.Better, d.Worse)
 			} else {
@@ -77,7 +91,8 @@ func (s Summary) WriteSummary(w io.Writer) error {
 			}
 			row = append(row, a.Cumulative.Mean, a.Cumulative.SE)
 			row = append(row, a.CumulativeDifference.cells()...)
-			row = append(row, a.Recommended.Mean, a.Recommended.SE, a.Rank, a.Reached, a.Until, a.Asked, a.AskedFirst, a.AskedLast, a.Within2, a.Within1)
+			row = append(row, a.Recommended.Mean, a.Recommended.SE, a.Rank, a.Reached, a.Until, a.Asked,
+				a.AskedFirst, a.AskedLast, a.Within2, a.Within1)
 			if task.Task.Kind == Store {
 				row = append(row, a.FromLog, a.FromSurrogate)
 			} else {

@@ -12,8 +12,8 @@ import (
 
 // paced lets the results of an instrument arrive one at a time, in the order of
 // the experiments, and each only when the engine has nothing else to do. So a
-// campaign with several experiments under way takes the same course however the
-// machine's goroutines are scheduled.
+// campaign with several experiments under way goes the same way however
+// goroutines are scheduled.
 type paced struct {
 	instruments.Instrument
 	stuck func(error) // ends the campaign
@@ -46,10 +46,10 @@ func (p *paced) Await(ctx context.Context, cmd instruments.Command) (instruments
 	}
 }
 
-// observe is the engine's Observe: it is about to wait. Where what was released
-// before has arrived, the oldest experiment under way is next. An open question is
-// answered first: people are quicker than experiments. Where there is nothing to
-// wait for but a person, the campaign is stuck.
+// observe is the engine's Observe, called when the engine is about to wait. If the
+// last released result has arrived, the oldest experiment under way is next. An
+// open question is answered first: people are quicker than experiments. Where
+// there is nothing to wait for but a person, the campaign is stuck.
 func (p *paced) observe(core *engine.Core, wait engine.Wait) {
 	s := core.State()
 	for i := range s.Questions {

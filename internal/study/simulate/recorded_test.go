@@ -37,7 +37,7 @@ func TestRecordedStudies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := simulate.New(t.Context(), file, simulate.Outside{})
+			s, err := simulate.New(t.Context(), file, simulate.Environment{})
 			if err != nil {
 				t.Fatal(err)
 			}

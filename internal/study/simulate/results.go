@@ -25,8 +25,8 @@ type Result struct {
 	// Build is the program that ran it.
 	Build events.Build `json:"build"`
 	// Ended says why the campaign ended.
-	Ended  string `json:"ended"`
-	Course Course `json:"course"`
+	Ended      string     `json:"ended"`
+	Trajectory Trajectory `json:"course"`
 	// Seconds is how long it took to suggest each experiment, by the clock of the
 	// machine. Nothing else depends on it.
 	Seconds []float64 `json:"seconds"`
@@ -47,9 +47,9 @@ type Results struct {
 // ErrInUse means that another process runs the study.
 var ErrInUse = errors.New("another process is running this study")
 
-// OpenResults opens the results in a folder, which is made where there is none. A
-// last line that was cut off, by a kill or a power failure, is removed: its
-// campaign is run again. Any other line that cannot be read is an error.
+// OpenResults opens the results in a folder, which it creates if need be. A last
+// line that was cut off by a crash or power failure is removed, and its campaign
+// is run again. Any other line that cannot be read is an error.
 func OpenResults(folder string) (r *Results, err error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
@@ -76,7 +76,9 @@ func OpenResults(folder string) (r *Results, err error) {
 		}
 		result := new(Result)
 		if err := json.Unmarshal(line, result); err != nil || result.Key == "" {
-			return r, fmt.Errorf("%s:%d: this is not a result; remove the line and run the study again: its campaign is run anew", path, i+1)
+			return r, fmt.Errorf("%s:%d: this is not a result; remove the line and run the study again: "+
+				"its campaign is run anew",
+				path, i+1)
 		}
 		r.all[result.Key] = result
 	}
@@ -114,7 +116,7 @@ func (r *Results) Add(result *Result) error {
 	return nil
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (r *Results) Close() error {
 	var err error
 	if r.file != nil {

@@ -19,15 +19,15 @@ import (
 const RiskWeight = 10
 
 // Risk is where a campaign of anchored experts stands after a comparison: their
-// judgement is noisy far from their anchors (Sinaga et al. 2026, §6). Utility is the
-// objective, in its unit, with the sign with which more is better.
+// judgment is noisy far from their anchors (Sinaga et al. 2026, §6). Utility is the
+// objective, in its unit, with the sign for which more is better.
 type Risk struct {
-	// Queried is the noise of the pair that was compared: the variance of the judgement
+	// Queried is the noise of the pair that was compared: the variance of the judgment
 	// of one option, mean over the options, in the square of the objective's unit.
 	Queried float64 `json:"queried"`
-	// Adjusted is the risk-adjusted best value f(x) − ρ·σ²(x), true values, at the
-	// composition x of the space where the model expects the most of it; nil before
-	// there is a model.
+	// Adjusted is the true risk-adjusted value f(x) − ρ·σ²(x) at the composition x
+	// of the space where the model expects the greatest one; nil before there is a
+	// model.
 	Adjusted *float64 `json:"adjusted,omitempty"`
 	// Best is the greatest true f(x) − ρ·σ²(x) among the compositions compared so far.
 	Best float64 `json:"best"`
@@ -62,7 +62,7 @@ func noises(def definition.Campaign) (map[string]humansim.Noise, error) {
 	return all, nil
 }
 
-// utility is a value of the objective with the sign with which more is better.
+// utility is a value of the objective, with the sign for which more is better.
 func (t Truth) utility(value float64) float64 {
 	if t.Goal == definition.Maximize {
 		return value
@@ -79,8 +79,9 @@ func (f *follower) riskAdjusted(expert string, p definition.Point) (value, noise
 	return f.truth.utility(value) - RiskWeight*noise, noise, err
 }
 
-// lookAtRisk returns what the models expect to be the risk-adjusted best, truly
-// worth: mean over the anchored experts, NaN where there is no model yet.
+// lookAtRisk returns the true risk-adjusted value of the composition that the
+// models expect to be best: mean over the anchored experts, NaN where there is
+// no model yet.
 func (f *follower) lookAtRisk(ctx context.Context) (float64, error) {
 	view, err := f.core.View(ctx)
 	if err != nil {
@@ -112,7 +113,9 @@ func riskBest(ctx context.Context, m *preference.Model, sp *space.Space, seed ui
 		return nil, err
 	}
 	q, dim := posterior.NewPredictor(), posterior.Dim()
-	dm, ds, dn := make([]float64, dim), make([]float64, dim), make([]float64, dim)
+	dm := make([]float64, dim)
+	ds := make([]float64, dim)
+	dn := make([]float64, dim)
 	result, err := search.Minimize(ctx, sp, func(x, grad []float64) float64 {
 		if grad == nil {
 			mean, _ := q.Posterior(x)
@@ -128,7 +131,7 @@ func riskBest(ctx context.Context, m *preference.Model, sp *space.Space, seed ui
 	return result.Point, err
 }
 
-// risk is what a comparison, and all before it, come to.
+// risk is the Risk after a comparison.
 func (f *follower) risk(i int, expert string, options []events.Option, before *Risk) (*Risk, error) {
 	if f.noises[expert] == nil {
 		return nil, nil
@@ -198,14 +201,16 @@ func summarizeRisk(results []*Result, initial, steps int) *RiskSummary {
 	var best []float64
 	for _, r := range results {
 		var queried []float64
-		for _, step := range r.Course[min(initial, len(r.Course)):] {
+		for _, step := range r.Trajectory[min(initial, len(r.Trajectory)):] {
 			queried = append(queried, step.Risk.queried())
 		}
 		out.queried = append(out.queried, mean(queried).Mean)
 		out.adjusted = append(out.adjusted, last(r).Risk.adjusted())
 		best = append(best, last(r).Risk.best())
 	}
-	out.Adjusted, out.Best, out.Queried = mean(out.adjusted), mean(best), mean(out.queried)
+	out.Adjusted = mean(out.adjusted)
+	out.Best = mean(best)
+	out.Queried = mean(out.queried)
 	return out
 }
 
@@ -221,5 +226,6 @@ func (r *RiskSummary) compare(base *RiskSummary) {
 		}
 		return interval(list)
 	}
-	r.AdjustedDifference, r.QueriedDifference = difference(r.adjusted, base.adjusted), difference(r.queried, base.queried)
+	r.AdjustedDifference = difference(r.adjusted, base.adjusted)
+	r.QueriedDifference = difference(r.queried, base.queried)
 }

@@ -20,12 +20,12 @@ policies: {EUBO: eubo, RAEUBO: {duel: {raeubo: {alpha: 10}}}}
 experts: {ada: [{simulated: {anchored: true}}]}
 `
 
-// Law: after each comparison by an anchored expert a course says how noisy the
-// judgement of it was, and the risk-adjusted values are true: none is above the best
+// Law: after each comparison by an anchored expert a trajectory says how noisy the
+// judgment of it was, and the risk-adjusted values are true: none is above the best
 // there is, that of the compositions compared never falls, and rules that heed the
 // noise ask where there is less.
 func TestRisk(t *testing.T) {
-	s := newStudy(t, reliable, simulate.Outside{})
+	s := newStudy(t, reliable, simulate.Environment{})
 	folder := t.TempDir()
 	_, csv := runAll(t, s, folder, 2)
 	r := open(t, folder)
@@ -46,7 +46,7 @@ func TestRisk(t *testing.T) {
 			most = max(most, -value-simulate.RiskWeight*sigma)
 		}
 		before := math.Inf(-1)
-		for i, step := range r.Get(u.Key).Course {
+		for i, step := range r.Get(u.Key).Trajectory {
 			switch risk := step.Risk; {
 			case risk == nil:
 				t.Fatalf("comparison %d has no risk", i+1)
@@ -68,7 +68,8 @@ func TestRisk(t *testing.T) {
 	if d := arms[1].Risk.QueriedDifference; d.Better != 2 || arms[0].Risk.QueriedDifference != nil {
 		t.Errorf("differences %+v", d)
 	}
-	for _, want := range []string{",risk_adjusted,risk_adjusted_compared,queried_noise\n", ",queried_noise_difference_upper\n"} {
+	for _, want := range []string{",risk_adjusted,risk_adjusted_compared,queried_noise\n",
+		",queried_noise_difference_upper\n"} {
 		if !strings.Contains(csv, want) {
 			t.Errorf("no %q in the tables", want)
 		}
@@ -78,7 +79,7 @@ func TestRisk(t *testing.T) {
 // Law: the cumulative regret of an anchored expert is by the chance with which that
 // expert prefers the optimum, noise at both places.
 func TestRiskOfRegret(t *testing.T) {
-	s := newStudy(t, reliable, simulate.Outside{})
+	s := newStudy(t, reliable, simulate.Environment{})
 	folder := t.TempDir()
 	runAll(t, s, folder, 2)
 	task, _ := tasks.Lookup("hartmann3")
@@ -93,10 +94,10 @@ func TestRiskOfRegret(t *testing.T) {
 	}
 	// Whatever was compared, nobody can be surer than where the noise is least.
 	least := math.Exp(-4) / 2
-	course := open(t, folder).Get(u.Key).Course
+	trajectory := open(t, folder).Get(u.Key).Trajectory
 	surest := 0.5 * math.Erfc(-(task.Worst.Value-task.Best.Value)/math.Sqrt(2*(there+least)))
 	before := 0.0
-	for i, step := range course {
+	for i, step := range trajectory {
 		if chance := step.Cumulative - before; !(chance >= 0 && chance <= surest-0.5) {
 			t.Errorf("comparison %d has regret %g, at most %g", i+1, chance, surest-0.5)
 		}

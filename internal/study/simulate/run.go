@@ -55,9 +55,9 @@ func (s *Study) Missing(results *Results) []Unit {
 	return missing
 }
 
-// Run runs the missing campaigns. A campaign that fails does not keep others from
-// running: the error joins a [FailedError] for each. Where the context ends, what
-// has been written stays and the error is the context's cause.
+// Run runs the missing campaigns. A campaign that fails does not stop the others:
+// the error joins a [FailedError] for each. If the context ends, what was written
+// stays, and the error is the context's cause.
 func (s *Study) Run(ctx context.Context, run Run) error {
 	missing := s.Missing(run.Results)
 	work := make(chan Unit)
@@ -111,8 +111,8 @@ feeding:
 // mostFailed is how many failed campaigns are named.
 const mostFailed = 5
 
-// join reports failed campaigns, not too many, in an order that does not depend on
-// which ended first.
+// join reports the first mostFailed failed campaigns, in an order that does not
+// depend on which ended first.
 func join(failed []*FailedError) error {
 	slices.SortFunc(failed, func(a, b *FailedError) int { return strings.Compare(a.Error(), b.Error()) })
 	var errs []error
@@ -126,7 +126,7 @@ func join(failed []*FailedError) error {
 	return errors.Join(errs...)
 }
 
-// epoch is when simulated campaigns begin; they take no time.
+// epoch is when simulated campaigns begin; they take no simulated time.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // campaign runs one campaign in memory.
@@ -135,7 +135,14 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	steady := pace(cancel)
-	r := &engine.Runner{Registry: s.File.Registry, Campaign: def.Name, Build: build, Now: study.Clock(), Observe: steady.observe, Eager: true}
+	r := &engine.Runner{
+		Registry: s.File.Registry,
+		Campaign: def.Name,
+		Build:    build,
+		Now:      study.Clock(),
+		Observe:  steady.observe,
+		Eager:    true,
+	}
 	if def.Measures() { // else nothing is measured
 		instrument, err := t.instrument(def)
 		if err != nil {
@@ -148,7 +155,8 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 		return nil, err
 	}
 	log, watch := memlog.New(), &stopwatch{compares: !def.Measures()}
-	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def, Build: build}, "person:study", epoch, ""); err != nil {
+	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def, Build: build}, "person:study",
+		epoch, ""); err != nil {
 		return nil, err
 	}
 	r.Log, r.Meter = log, watch
@@ -158,16 +166,23 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	if err := r.Run(ctx); err != nil {
 		return nil, err
 	}
-	course, seconds, err := follow(ctx, s.File.Registry, log, def.Name, t.Truth, watch.seconds)
+	trajectory, seconds, err := follow(ctx, s.File.Registry, log, def.Name, t.Truth, watch.seconds)
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range course {
+	for _, step := range trajectory {
 		if math.IsNaN(step.Cumulative) || math.IsInf(step.Cumulative, 0) {
 			return nil, errors.New("a true value is not a finite number")
 		}
 	}
 	return &Result{
-		Key: u.Key, Task: t.Name, Arm: s.Arms[u.Arm].Name, Seed: u.Seed, Build: build, Ended: r.Core().State().Reason, Course: course, Seconds: seconds,
+		Key:        u.Key,
+		Task:       t.Name,
+		Arm:        s.Arms[u.Arm].Name,
+		Seed:       u.Seed,
+		Build:      build,
+		Ended:      r.Core().State().Reason,
+		Trajectory: trajectory,
+		Seconds:    seconds,
 	}, nil
 }

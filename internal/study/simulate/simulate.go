@@ -2,14 +2,15 @@
 // panel of experts) on every task, over common seeds, in memory and in parallel.
 //
 // [New] makes a [Study] of a study's file: it sets up the tasks and composes the
-// campaigns. [Study.Run] runs those that a folder's results do not hold yet;
-// each finished one is a line in an append-only file. What a campaign gives is a
-// [Course]: a step for each experiment, folded from its log. [Summarize] compares
-// the arms; the tables are written by [WriteExperiments] and its neighbours, the
-// page by internal/study/page.
+// campaigns. [Study.Run] runs those that a folder's results do not hold yet; each
+// finished one is a line in an append-only file. The result of a campaign is a
+// [Trajectory]: a step for each experiment, folded from its log. [Summarize] compares
+// the arms; the tables are written by [WriteExperiments] and its neighbors, the page
+// by internal/study/page.
 //
-// Everything but the measured times follows from the study's file and its seeds,
-// whatever the number of workers and however often the run was interrupted.
+// Everything but the measured times is a function of the study's file and its
+// seeds, whatever the number of workers and however often the run was
+// interrupted.
 package simulate
 
 import (
@@ -32,8 +33,8 @@ type Study struct {
 	File  *studyfile.File
 	Tasks []*Task
 	Arms  []studyfile.Arm
-	// Units are the campaigns, those of a seed together: an interrupted study
-	// has whole seeds of every arm, which can be compared.
+	// Units are the campaigns, grouped by seed: an interrupted study has
+	// complete seeds for every arm, which can be compared.
 	Units []Unit
 }
 
@@ -48,25 +49,25 @@ type Unit struct {
 	Key string
 }
 
-// resultVersion is raised whenever the same campaign gives another line of
-// results.
+// resultVersion is raised whenever the same campaign would give a different
+// line of results.
 const resultVersion = 2
 
-// Outside is what a study needs from the program that runs it.
-type Outside struct {
+// Environment is what a study needs from the program that runs it.
+type Environment struct {
 	// OpenStore opens an existing store for reading and returns its log, the name
 	// of the campaign (the given one, or the only one there is), and what closes it.
 	OpenStore func(ctx context.Context, path, campaign string) (events.Log, string, func() error, error)
 }
 
 // New sets up the tasks of a file and composes its campaigns. The error is a
-// *[yamltree.Error] where the file is at fault; else it is that of a table, a
-// campaign file or a store that cannot be read.
-func New(ctx context.Context, file *studyfile.File, out Outside) (*Study, error) {
+// *[yamltree.Error] where the study's file is at fault; else it says which
+// table, campaign file or store cannot be read.
+func New(ctx context.Context, file *studyfile.File, env Environment) (*Study, error) {
 	s := &Study{File: file, Arms: file.Arms}
 	var failed []error
 	for i := range file.Tasks {
-		t, err := newTask(ctx, file, &file.Tasks[i], out)
+		t, err := newTask(ctx, file, &file.Tasks[i], env)
 		var faulty *yamltree.Error
 		if errors.As(err, &faulty) && faulty.Name == file.Path { // not the task's campaign file
 			return nil, faulty

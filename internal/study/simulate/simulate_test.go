@@ -31,7 +31,7 @@ experts:
   expert: [{simulated: {accuracy: 2}}]
 `
 
-func newStudy(t testing.TB, text string, out simulate.Outside) *simulate.Study {
+func newStudy(t testing.TB, text string, out simulate.Environment) *simulate.Study {
 	t.Helper()
 	file, err := studyfile.Parse(filepath.Join(t.TempDir(), "study.yaml"), []byte(text), studyfile.Options{})
 	if err != nil {
@@ -68,7 +68,11 @@ func tables(t testing.TB, s *simulate.Study, r *simulate.Results) string {
 func runAll(t testing.TB, s *simulate.Study, folder string, workers int) (ran int, csv string) {
 	t.Helper()
 	r := open(t, folder)
-	if err := s.Run(t.Context(), simulate.Run{Results: r, Workers: workers, Finished: func(simulate.Unit) { ran++ }}); err != nil {
+	if err := s.Run(t.Context(), simulate.Run{
+		Results:  r,
+		Workers:  workers,
+		Finished: func(simulate.Unit) { ran++ },
+	}); err != nil {
 		t.Fatal(err)
 	}
 	csv = tables(t, s, r)
@@ -80,7 +84,7 @@ func runAll(t testing.TB, s *simulate.Study, folder string, workers int) (ran in
 
 // Law: the tables are the same bytes whatever the number of workers.
 func TestWorkers(t *testing.T) {
-	s := newStudy(t, small, simulate.Outside{})
+	s := newStudy(t, small, simulate.Environment{})
 	_, one := runAll(t, s, t.TempDir(), 1)
 	_, three := runAll(t, s, t.TempDir(), 3)
 	if one != three {
@@ -94,7 +98,7 @@ func TestWorkers(t *testing.T) {
 // Law: a study that was killed goes on where it was, and gives the same tables as
 // one that was not; a line that was cut off is run again, and nothing twice.
 func TestResume(t *testing.T) {
-	s := newStudy(t, small, simulate.Outside{})
+	s := newStudy(t, small, simulate.Environment{})
 	_, whole := runAll(t, s, t.TempDir(), 2)
 
 	folder := t.TempDir()
@@ -124,7 +128,8 @@ func TestResume(t *testing.T) {
 	}
 	ran, again := runAll(t, s, folder, 2)
 	if ran != 6-(finished-1) {
-		t.Errorf("ran %d campaigns anew after %d, want those that were missing and the one that was cut off", ran, finished)
+		t.Errorf("ran %d campaigns anew after %d, want those that were missing and the one that was cut off",
+			ran, finished)
 	}
 	if again != whole {
 		t.Error("a study that was interrupted gives other tables")
@@ -144,7 +149,7 @@ func TestResume(t *testing.T) {
 // Law: what changed in the file is run afresh, and only that.
 func TestChange(t *testing.T) {
 	folder := t.TempDir()
-	runAll(t, newStudy(t, small, simulate.Outside{}), folder, 2)
+	runAll(t, newStudy(t, small, simulate.Environment{}), folder, 2)
 	for _, c := range []struct {
 		from, to string
 		want     int
@@ -155,7 +160,7 @@ func TestChange(t *testing.T) {
 		{"vanilla:", "plain:", 0}, // a name is not what is run
 		{"[branin]", "[{task: branin, noise: 0.1}]", 6},
 	} {
-		s := newStudy(t, strings.Replace(small, c.from, c.to, 1), simulate.Outside{})
+		s := newStudy(t, strings.Replace(small, c.from, c.to, 1), simulate.Environment{})
 		r := open(t, folder)
 		if got := len(s.Missing(r)); got != c.want {
 			t.Errorf("%s → %s: %d campaigns to run, want %d", c.from, c.to, got, c.want)
@@ -189,22 +194,22 @@ func TestOneProcess(t *testing.T) {
 	open(t, folder)
 }
 
-// Law: a course says of each experiment what a slow look at the campaign says:
+// Law: a trajectory says of each experiment what a slow look at the campaign says:
 // simple regret is that of the best so far and never rises, cumulative regret is
 // the sum, and on a noiseless task what is measured is true.
 func TestCourse(t *testing.T) {
-	s := newStudy(t, small, simulate.Outside{})
+	s := newStudy(t, small, simulate.Environment{})
 	folder := t.TempDir()
 	runAll(t, s, folder, 2)
 	r := open(t, folder)
 	for _, u := range s.Units {
 		result := r.Get(u.Key)
-		if len(result.Course) != 7 || len(result.Seconds) != 7 {
-			t.Fatalf("%d experiments, %d times", len(result.Course), len(result.Seconds))
+		if len(result.Trajectory) != 7 || len(result.Seconds) != 7 {
+			t.Fatalf("%d experiments, %d times", len(result.Trajectory), len(result.Seconds))
 		}
 		truth := s.Tasks[u.Task].Truth
 		sum, best := 0.0, math.Inf(1)
-		for i, step := range result.Course {
+		for i, step := range result.Trajectory {
 			regret := truth.Regret(step.True)
 			sum, best = sum+regret, min(best, regret)
 			if *step.Measured != step.True || step.Regret != best || math.Abs(step.Cumulative-sum) > 1e-12*sum {
@@ -212,16 +217,18 @@ func TestCourse(t *testing.T) {
 			}
 			// The recommended composition is one of the measured ones.
 			among := false
-			for _, earlier := range result.Course[:i+1] {
+			for _, earlier := range result.Trajectory[:i+1] {
 				among = among || truth.Regret(earlier.True) == step.Recommended
 			}
 			if !among {
-				t.Errorf("%s seed %d experiment %d recommends what was not measured: regret %g", result.Arm, u.Seed, i+1, step.Recommended)
+				t.Errorf("%s seed %d experiment %d recommends what was not measured: regret %g",
+					result.Arm, u.Seed, i+1, step.Recommended)
 			}
 		}
 		// Until an expert has earned it there is no trust to speak of.
-		if vanilla := result.Arm == "vanilla"; vanilla && result.Course[6].Trust != nil || vanilla != (result.Course[6].Asked == 0) {
-			t.Errorf("%s: trust %v, asked %d", result.Arm, result.Course[6].Trust, result.Course[6].Asked)
+		if vanilla := result.Arm == "vanilla"; vanilla && result.Trajectory[6].Trust != nil ||
+			vanilla != (result.Trajectory[6].Asked == 0) {
+			t.Errorf("%s: trust %v, asked %d", result.Arm, result.Trajectory[6].Trust, result.Trajectory[6].Asked)
 		}
 	}
 }
@@ -234,7 +241,7 @@ seeds: 1
 experiments: 4
 tasks: [{task: branin, grid: 4}]
 policies: {random: {next: random}}
-`, simulate.Outside{})
+`, simulate.Environment{})
 	truth := s.Tasks[0].Truth
 	best := math.Inf(1)
 	for _, x1 := range []float64{-5, 0, 5, 10} {
@@ -254,7 +261,7 @@ policies: {random: {next: random}}
 // Law: a campaign that cannot be run does not keep the others from running; the
 // error names it, and it is left out of the comparison.
 func TestFailedCampaign(t *testing.T) {
-	s := newStudy(t, strings.Replace(small, "accuracy: 2", "accuracy: -1e6", 1), simulate.Outside{})
+	s := newStudy(t, strings.Replace(small, "accuracy: 2", "accuracy: -1e6", 1), simulate.Environment{})
 	study.SimulatedExpert(&s.Units[3].Definition, 0, func(s *humansim.Settings) { s.Task = "nowhere" })
 	folder := t.TempDir()
 	r := open(t, folder)
@@ -276,7 +283,7 @@ func TestFailedCampaign(t *testing.T) {
 // Law: with several experiments under way, too, the tables are the same whenever
 // and with however many workers they are made.
 func TestParallel(t *testing.T) {
-	s := newStudy(t, small+"base: {parallel: 3}\n", simulate.Outside{})
+	s := newStudy(t, small+"base: {parallel: 3}\n", simulate.Environment{})
 	_, one := runAll(t, s, t.TempDir(), 1)
 	for range 3 {
 		if _, again := runAll(t, s, t.TempDir(), 4); again != one {
@@ -296,18 +303,18 @@ comparisons: 80
 tasks: [{task: rkhs1-rbf, grid: 12}]
 policies: {mr-lpf: {duel: {mr-lpf: {beta_rule: paper}}}, random: {duel: random}}
 experts: {comparer: [{simulated: {accuracy: 1.2}}]}
-`, simulate.Outside{})
+`, simulate.Environment{})
 	folder := t.TempDir()
 	runAll(t, s, folder, 2)
 	r := open(t, folder)
 	identified := 0
 	for _, u := range s.Units {
 		result := r.Get(u.Key)
-		if len(result.Course) != 80 {
-			t.Fatalf("%s: %d comparisons", result.Arm, len(result.Course))
+		if len(result.Trajectory) != 80 {
+			t.Fatalf("%s: %d comparisons", result.Arm, len(result.Trajectory))
 		}
 		truth, before := s.Tasks[0].Truth, 0.0
-		for i, step := range result.Course {
+		for i, step := range result.Trajectory {
 			loss := step.Cumulative - before
 			before = step.Cumulative
 			if loss < -1e-12 || loss > 0.5 || step.Regret != step.Recommended || step.Regret < 0 {
@@ -378,7 +385,7 @@ experts: {good: [{simulated: {accuracy: 2}}]}
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := simulate.New(t.Context(), file, simulate.Outside{})
+	s, err := simulate.New(t.Context(), file, simulate.Environment{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +412,7 @@ experts: {good: [{simulated: {accuracy: 2}}]}
 const pastSeed = 6
 
 // past runs a campaign with an expert into a log.
-func past(t testing.TB) (simulate.Outside, *memlog.Log) {
+func past(t testing.TB) (simulate.Environment, *memlog.Log) {
 	t.Helper()
 	def, err := study.Define("branin", pastSeed, 9, study.WithExpert(1))
 	if err != nil {
@@ -415,7 +422,7 @@ func past(t testing.TB) (simulate.Outside, *memlog.Log) {
 	if _, err := study.Simulate(t.Context(), log, def); err != nil {
 		t.Fatal(err)
 	}
-	return simulate.Outside{OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
+	return simulate.Environment{OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
 		return log, "branin", func() error { return nil }, nil
 	}}, log
 }
@@ -446,7 +453,7 @@ func TestWhatIf(t *testing.T) {
 	r := open(t, folder)
 	sources := map[string]int{}
 	for _, u := range s.Units {
-		for _, step := range r.Get(u.Key).Course {
+		for _, step := range r.Get(u.Key).Trajectory {
 			sources[fmt.Sprintf("%s seed %d %s", s.Arms[u.Arm].Name, u.Seed, step.Source)]++
 		}
 	}
@@ -474,12 +481,14 @@ func TestSurrogateOptimum(t *testing.T) {
 	truth := newStudy(t, whatIf, out).Tasks[0].Truth
 	for i := range 40 {
 		for j := range 40 {
-			p := definition.Point{"x1": definition.Number(-5 + 15*float64(i)/39), "x2": definition.Number(15 * float64(j) / 39)}
+			p := definition.Point{"x1": definition.Number(-5 + 15*float64(i)/39),
+				"x2": definition.Number(15 * float64(j) / 39)}
 			v, err := truth.Value(p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if slack := 1e-6 * truth.Regret(truth.Worst); truth.Regret(v) < -slack || truth.Regret(v) > truth.Regret(truth.Worst)+slack {
+			if slack := 1e-6 * truth.Regret(truth.Worst); truth.Regret(v) < -slack ||
+				truth.Regret(v) > truth.Regret(truth.Worst)+slack {
 				t.Fatalf("%v has %g, outside %g to %g", p, v, truth.Best, truth.Worst)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 // stopwatch is the meter of a campaign: how long it took to suggest each
 // experiment, or each comparison where nothing is measured, with every fit and
-// question before it. It hears the clock of the machine, and nothing else does.
+// question before it. It is the only part that reads the machine's clock.
 type stopwatch struct {
 	compares bool
 	pending  time.Duration

@@ -35,12 +35,12 @@ const leastObservations = 3
 // optimum: it is the same for all campaigns of a study.
 const surrogateSeed = 1
 
-// store is the task of a campaign that has been run. Where the log holds what was
-// measured at a composition, the log answers, each measurement once; elsewhere
-// the mean of the Gaussian process fitted to all its measurements does, with
-// noise. The true value is the process's mean everywhere.
-func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfile.Task, out Outside) (err error) {
-	log, name, closeStore, err := out.OpenStore(ctx, file.Resolve(source.Store), source.Campaign)
+// store is the task of a campaign that has been run. Where the log holds
+// measurements at a composition, the log answers, with each measurement once;
+// elsewhere the answer is the mean of the Gaussian process fitted to all its
+// measurements, plus noise. The true value is the process's mean everywhere.
+func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment) (err error) {
+	log, name, closeStore, err := env.OpenStore(ctx, file.Resolve(source.Store), source.Campaign)
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,10 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	if t.given, err = campaignSections(def); err != nil {
 		return err
 	}
-	t.given = t.given.With("name", yamltree.Text(name)) // simulated experts answer by it: as it was, they answer as they did
-	// Nothing real is started: the surrogate stands where the program stood.
+	// simulated experts answer by the seed: with the old one they answer as
+	// they did
+	t.given = t.given.With("name", yamltree.Text(name))
+	// Nothing real is started: the surrogate takes the place of the program.
 	stand := process.Choose(process.Settings{Command: []string{"surrogate"}})
 	if err := t.give("instrument", definition.Instrument{Steps: def.Instrument.Steps, Driver: stand}); err != nil {
 		return err
@@ -85,7 +87,7 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 		return err
 	}
 	view.Objective, view.ObjectiveError = model, nil
-	diagnosis, err := diagnose.Of(ctx, view)
+	diagnosis, err := diagnose.Run(ctx, view)
 	if err != nil {
 		return err
 	}
@@ -94,9 +96,12 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	if t.digest, err = digest(past, model.Fit, noise); err != nil {
 		return err
 	}
-	t.About = fmt.Sprintf("The campaign %s in %s. Its log answers where it holds the composition (%d results); elsewhere a surrogate does: the mean of a Gaussian process "+
-		"fitted to all its %d measurements, with noise of standard deviation %s. Regret is against the surrogate's optimum, %s.",
-		name, filepath.Base(source.Store), count, len(model.Observations), quantity(noise, def.Objective.Unit), quantity(truth.Best, def.Objective.Unit))
+	t.About = fmt.Sprintf("The campaign %s in %s. "+
+		"Its log answers where it holds the composition (%d results); elsewhere a surrogate does: "+
+		"the mean of a Gaussian process fitted to all its %d measurements, "+
+		"with noise of standard deviation %s. Regret is against the surrogate's optimum, %s.",
+		name, filepath.Base(source.Store), count, len(model.Observations),
+		quantity(noise, def.Objective.Unit), quantity(truth.Best, def.Objective.Unit))
 	if check := diagnosis.LeaveOneOut; check != nil && check.R2 != nil {
 		t.About += fmt.Sprintf(" Of the variance of measurements left out it predicts %.0f %%.", 100*max(0, *check.R2))
 	}
@@ -105,7 +110,14 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	}
 	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
 		sp, err := space.New(def)
-		return &surrogate{def: def, space: sp, past: past, truth: truth, noise: noise, outcomes: map[string]instruments.Outcome{}}, err
+		return &surrogate{
+			def:      def,
+			space:    sp,
+			past:     past,
+			truth:    truth,
+			noise:    noise,
+			outcomes: map[string]instruments.Outcome{},
+		}, err
 	}
 	t.reviewers = truth.knowing
 	return nil
@@ -131,7 +143,8 @@ func refit(ctx context.Context, log events.Log, name string) (*objective.Model, 
 		return nil, fmt.Errorf("the surrogate: %w; a store needs measurements to stand in for its instrument", err)
 	}
 	if fit.Observations < leastObservations {
-		return nil, fmt.Errorf("the store holds %d measurements, and a surrogate needs at least %d", fit.Observations, leastObservations)
+		return nil, fmt.Errorf("the store holds %d measurements, and a surrogate needs at least %d",
+			fit.Observations, leastObservations)
 	}
 	if err := p.Apply(events.Event{}, &events.ModelFitted{Model: events.ModelObjective, Objective: &fit}); err != nil {
 		return nil, err
@@ -167,7 +180,8 @@ type answer struct {
 }
 
 // answers returns what a campaign's log can answer, by composition as it was
-// asked for, in the order of experiments. What a person excluded is no answer.
+// asked for, in the order of experiments. Measurements that a person excluded
+// are left out.
 func answers(s *campaign.State, sp *space.Space) (map[string][]answer, int) {
 	past, count := make(map[string][]answer), 0
 	for i := range s.Experiments {
@@ -275,7 +289,11 @@ func (s *surrogate) outcome(cmd instruments.Command) (instruments.Outcome, error
 	}
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
 		Actual: maps.Clone(cmd.Parameters), Identity: fromSurrogate,
-		Objective: definition.Quantity{Name: s.def.Objective.Name, Unit: s.def.Objective.Unit, Value: value + s.noise*normal(s.def.Seed, cmd.Experiment)},
+		Objective: definition.Quantity{
+			Name:  s.def.Objective.Name,
+			Unit:  s.def.Objective.Unit,
+			Value: value + s.noise*normal(s.def.Seed, cmd.Experiment),
+		},
 	}}, nil
 }
 

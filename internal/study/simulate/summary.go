@@ -58,9 +58,10 @@ type ArmSummary struct {
 	// Within2 and Within1 count the campaigns whose recommended composition is
 	// truly within 2 % and 1 % of the optimum.
 	Within2, Within1 int
-	// Reached counts the campaigns that came near: to a simple regret of at most
-	// NearShare of the range between the task's worst and best value. Until is the
-	// median number of experiments it took; NaN where half of them never did.
+	// Reached counts the campaigns that came near the optimum: to a simple regret
+	// of at most NearShare of the range between the task's worst and best value.
+	// Until is the median number of experiments it took; NaN where half of them
+	// never did.
 	Reached int
 	Until   float64
 	// Risk is set where the arm's experts compare by anchors.
@@ -77,7 +78,7 @@ type ArmSummary struct {
 	RegretCurve, RecommendedCurve, CumulativeCurve, AskedCurve, TrustCurve, HelpsCurve []Mean
 }
 
-// NearShare is how near to the optimum counts as near.
+// NearShare is the share of the range within which a regret counts as near.
 const NearShare = 0.01
 
 // Mean is a mean over seeds and its standard error s/√n, which is NaN for one
@@ -156,7 +157,7 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 		regrets := make([]float64, len(row))
 		for j, r := range row {
 			out.Arms[j].Results = append(out.Arms[j].Results, r)
-			out.Experiments = max(out.Experiments, len(r.Course))
+			out.Experiments = max(out.Experiments, len(r.Trajectory))
 			regrets[j] = last(r).Regret
 		}
 		for j, rank := range ranks(regrets) {
@@ -194,10 +195,10 @@ func Extent(def definition.Campaign) (initial, budget int) {
 
 // last returns a campaign's last step.
 func last(r *Result) Step {
-	if len(r.Course) == 0 {
+	if len(r.Trajectory) == 0 {
 		return Step{Regret: math.NaN(), Recommended: math.NaN(), Cumulative: math.NaN()}
 	}
-	return r.Course[len(r.Course)-1]
+	return r.Trajectory[len(r.Trajectory)-1]
 }
 
 func (a *ArmSummary) summarize(t *Task, def definition.Campaign, experiments int) {
@@ -229,7 +230,7 @@ func (a *ArmSummary) summarize(t *Task, def definition.Campaign, experiments int
 		if off <= 0.01 {
 			a.Within1++
 		}
-		for _, step := range r.Course {
+		for _, step := range r.Trajectory {
 			all++
 			switch step.Source {
 			case fromLog:
@@ -269,8 +270,8 @@ func curve(results []*Result, n int, f func(Step) float64) []Mean {
 		values := make([]float64, len(results))
 		for k, r := range results {
 			values[k] = math.NaN()
-			if len(r.Course) > 0 {
-				values[k] = f(r.Course[min(i, len(r.Course)-1)]) // it stays where it ended
+			if len(r.Trajectory) > 0 {
+				values[k] = f(r.Trajectory[min(i, len(r.Trajectory)-1)]) // it stays where it ended
 			}
 		}
 		means[i] = mean(values)
@@ -282,7 +283,7 @@ func curve(results []*Result, n int, f func(Step) float64) []Mean {
 func (a *ArmSummary) until(regret float64) {
 	var first []float64
 	for _, r := range a.Results {
-		i := slices.IndexFunc(r.Course, func(s Step) bool { return s.Regret <= regret })
+		i := slices.IndexFunc(r.Trajectory, func(s Step) bool { return s.Regret <= regret })
 		if i >= 0 {
 			a.Reached++
 			first = append(first, float64(i+1))
@@ -299,10 +300,10 @@ func (a *ArmSummary) until(regret float64) {
 
 // askedBy counts the questions before the first n experiments had been requested.
 func askedBy(r *Result, n int) int {
-	if n < 1 || len(r.Course) == 0 {
+	if n < 1 || len(r.Trajectory) == 0 {
 		return 0
 	}
-	return r.Course[min(n, len(r.Course))-1].Asked
+	return r.Trajectory[min(n, len(r.Trajectory))-1].Asked
 }
 
 // mean averages what is a number.

@@ -9,7 +9,7 @@ import (
 func regrets(values ...float64) []*Result {
 	var results []*Result
 	for _, v := range values {
-		results = append(results, &Result{Course: Course{{Regret: v}}})
+		results = append(results, &Result{Trajectory: Trajectory{{Regret: v}}})
 	}
 	return results
 }
@@ -68,7 +68,7 @@ func TestRanks(t *testing.T) {
 func TestFifths(t *testing.T) {
 	r := &Result{}
 	for _, asked := range []int{0, 0, 0, 2, 3, 3, 4, 4, 4, 4, 5, 5, 7} { // 3 initial, 10 of the policy
-		r.Course = append(r.Course, Step{Asked: asked})
+		r.Trajectory = append(r.Trajectory, Step{Asked: asked})
 	}
 	if first := askedBy(r, 3+2); first != 3 { // before experiments 4 and 5
 		t.Errorf("first fifth %d", first)
@@ -84,7 +84,7 @@ func TestUntil(t *testing.T) {
 	run := func(regrets ...float64) *Result {
 		r := &Result{}
 		for _, v := range regrets {
-			r.Course = append(r.Course, Step{Regret: v})
+			r.Trajectory = append(r.Trajectory, Step{Regret: v})
 		}
 		return r
 	}

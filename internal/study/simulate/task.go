@@ -36,15 +36,15 @@ const (
 	Store    = "store"
 )
 
-// Task is something to optimise whose true values are known, or are taken for
-// true.
+// Task is something to optimize whose true values are known, or taken as known.
 type Task struct {
 	Name string
 	// Kind is Function, Table or Store.
 	Kind string
-	// About says in a sentence what answers, and what regret is measured against.
+	// About says in a sentence where the results come from, and what regret is
+	// measured against.
 	About string
-	// Doubt says why what answers cannot be relied on; empty where it can.
+	// Doubt says why these results cannot be relied on; empty where they can.
 	Doubt     string
 	Objective definition.Objective
 	Truth     Truth
@@ -62,9 +62,10 @@ type Truth struct {
 	// Value is the noiseless objective at a composition, in the objective's unit.
 	// It is safe for concurrent use.
 	Value func(definition.Point) (float64, error)
-	// Best and Worst are the extremes over the space, in the sense of the goal.
+	// Best and Worst are the extremes over the space, according to the goal.
 	Best, Worst float64
-	// BestAt is where Best is, or one of the places; nil where nobody knows.
+	// BestAt is where Best is attained, or one of the places; nil where that is
+	// unknown.
 	BestAt definition.Point
 	// Goal is definition.Maximize or definition.Minimize.
 	Goal string
@@ -132,7 +133,7 @@ func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, err
 	return reviewers, nil
 }
 
-func newTask(ctx context.Context, file *studyfile.File, source *studyfile.Task, out Outside) (*Task, error) {
+func newTask(ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment) (*Task, error) {
 	t := &Task{Name: source.Name, source: source}
 	switch {
 	case source.Function != "":
@@ -142,12 +143,12 @@ func newTask(ctx context.Context, file *studyfile.File, source *studyfile.Task, 
 	case source.CampaignFile != "":
 		return t, t.campaignFile(ctx, file, source)
 	}
-	return t, t.store(ctx, file, source, out)
+	return t, t.store(ctx, file, source, env)
 }
 
-// give sets a section of the campaign file that the task brings.
+// give sets a section of the campaign file that the task provides.
 func (t *Task) give(name string, section any) error {
-	n, err := yamltree.Of(section)
+	n, err := yamltree.FromValue(section)
 	if err != nil {
 		return fmt.Errorf("the section %s: %w", name, err)
 	}
@@ -213,8 +214,13 @@ func onGrid(parameters []definition.Parameter, n int) []definition.Parameter {
 // knownFunction makes a test problem the task's truth.
 func (t *Task) knownFunction(task tasks.Task) {
 	t.Kind, t.Objective = Function, task.Objective
-	t.Truth = Truth{Value: task.Value, Best: task.Best.Value, Worst: task.Worst.Value, Goal: task.Objective.Goal,
-		BestAt: task.Point(task.Best.At)}
+	t.Truth = Truth{
+		Value:  task.Value,
+		Best:   task.Best.Value,
+		Worst:  task.Worst.Value,
+		Goal:   task.Objective.Goal,
+		BestAt: task.Point(task.Best.At),
+	}
 	t.digest = "function " + task.Name
 	t.reviewers = study.Reviewers
 	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
@@ -227,7 +233,8 @@ func (t *Task) knownFunction(task tasks.Task) {
 // its own. Otherwise it stays that of the whole problem.
 func (t *Task) onList(definitions []definition.Campaign) error {
 	for _, def := range definitions[1:] {
-		if !reflect.DeepEqual(def.Parameters, definitions[0].Parameters) || !reflect.DeepEqual(def.Candidates, definitions[0].Candidates) {
+		if !reflect.DeepEqual(def.Parameters, definitions[0].Parameters) ||
+			!reflect.DeepEqual(def.Candidates, definitions[0].Candidates) {
 			return nil
 		}
 	}
@@ -253,11 +260,13 @@ func (t *Task) onList(definitions []definition.Campaign) error {
 		}
 	}
 	t.Truth.Best, t.Truth.Worst = best, worst
-	t.About += fmt.Sprintf(" Only %d compositions can be measured, and regret is against the best of them, %s.", len(points), quantity(best, t.Objective.Unit))
+	t.About += fmt.Sprintf(" Only %d compositions can be measured, and regret is against the best of them, %s.",
+		len(points), quantity(best, t.Objective.Unit))
 	return nil
 }
 
-// campaignFile takes over what a campaign file says is sought and what measures.
+// campaignFile takes over the objective, the space and the instrument of a
+// campaign file.
 func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *studyfile.Task) error {
 	path := file.Resolve(source.CampaignFile)
 	campaign, err := campaignfile.Read(file.Registry, path)
@@ -283,7 +292,8 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 			return err
 		}
 		t.knownFunction(task)
-		t.About = fmt.Sprintf("The campaign of %s: %s. Regret is against the optimum of the whole test problem.", filepath.Base(path), task.Description)
+		t.About = fmt.Sprintf("The campaign of %s: %s. Regret is against the optimum of the whole test problem.",
+			filepath.Base(path), task.Description)
 		return nil
 	case table.Name:
 		if err := t.give("instrument", in); err != nil {
@@ -295,13 +305,15 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 		}
 		return t.rows(ctx, def, settings, filepath.Dir(path))
 	}
-	return fmt.Errorf("%s: what measures in it is neither simulated nor a table, and nothing real is started by a study; to ask what if, run the campaign and name its store", path)
+	return fmt.Errorf("%s: what measures in it is neither simulated nor a table, "+
+		"and nothing real is started by a study; to ask what if, run the campaign and name its store",
+		path)
 }
 
 // campaignSections are the sections of a campaign that a task takes over: what
 // may be varied, what is sought, the model, the design and the budget.
 func campaignSections(def definition.Campaign) (*yamltree.Node, error) {
-	given, err := yamltree.Of(def)
+	given, err := yamltree.FromValue(def)
 	if err != nil {
 		return nil, err
 	}
@@ -405,8 +417,12 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 		return mean, nil
 	}
 	sum := sha256.Sum256(data)
-	t.Kind, t.Objective, t.Truth, t.digest = Table, def.Objective, truth, "table "+hex.EncodeToString(sum[:])
-	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. Regret is against the best row, %s.",
+	t.Kind = Table
+	t.Objective = def.Objective
+	t.Truth = truth
+	t.digest = "table " + hex.EncodeToString(sum[:])
+	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. "+
+		"Regret is against the best row, %s.",
 		count, filepath.Base(cfg.File), quantity(truth.Best, def.Objective.Unit))
 	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) { return table.New(cfg, def, "") }
 	t.reviewers = truth.knowing

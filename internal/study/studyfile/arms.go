@@ -16,7 +16,8 @@ func (r *reader) policies() {
 	for _, t := range f.Tasks {
 		for _, name := range slices.Sorted(maps.Keys(t.policies)) {
 			if !slices.ContainsFunc(f.Policies, func(p Policy) bool { return p.Name == name }) {
-				r.report(t.policies[name], "the study has no policy %q that could be another on this task", name).Remedy =
+				r.report(t.policies[name], "the study has no policy %q that could be another on this task",
+					name).Remedy =
 					"choose from " + names(f.Policies, func(p Policy) string { return p.Name })
 			}
 		}
@@ -39,9 +40,9 @@ func (r *reader) policies() {
 	}
 }
 
-// armsOf adds the arms of a policy where the file does not list any: without
-// experts for a policy that can do without, else with each panel. So a policy
-// that pays no attention to experts is not run once for each of them.
+// armsOf adds the arms of a policy where the file does not list any: one
+// without experts for a policy that needs none, else one with each panel. So a
+// policy that ignores experts is not run once for each panel.
 func (r *reader) armsOf(p *Policy) {
 	f := r.file
 	alone := f.reference(&Arm{Policy: p, Panel: &f.Panels[0], node: p.node})
@@ -71,7 +72,8 @@ func (r *reader) arm(n *yamltree.Node) {
 			if i := slices.IndexFunc(f.Policies, func(p Policy) bool { return p.Name == policy }); i >= 0 {
 				arm.Policy = &f.Policies[i]
 			} else if policy != "" {
-				r.report(n, "there is no policy %q", policy).Remedy = "choose from " + names(f.Policies, func(p Policy) string { return p.Name })
+				r.report(n, "there is no policy %q", policy).
+					Remedy = "choose from " + names(f.Policies, func(p Policy) string { return p.Name })
 			}
 		}},
 		field{"expert", func(n *yamltree.Node) {
@@ -79,7 +81,8 @@ func (r *reader) arm(n *yamltree.Node) {
 			if i := slices.IndexFunc(f.Panels, func(p Panel) bool { return p.Name == expert }); i >= 0 {
 				arm.Panel = &f.Panels[i]
 			} else if expert != "" {
-				r.report(n, "there is no panel of experts %q", expert).Remedy = "choose from " + names(f.Panels, func(p Panel) string { return p.Name })
+				r.report(n, "there is no panel of experts %q", expert).
+					Remedy = "choose from " + names(f.Panels, func(p Panel) string { return p.Name })
 			}
 		}},
 		field{"name", r.text(&arm.Name)},
@@ -89,7 +92,8 @@ func (r *reader) arm(n *yamltree.Node) {
 		return
 	}
 	if policy == "" {
-		r.report(n, "the arm names no policy").Remedy = "write {policy: NAME, expert: NAME}; without expert nobody is asked"
+		r.report(n, "the arm names no policy").
+			Remedy = "write {policy: NAME, expert: NAME}; without expert nobody is asked"
 		return
 	}
 	if arm.Name == "" {
@@ -117,19 +121,23 @@ func (r *reader) choose(root *yamltree.Node, options Options) {
 		})(r.sizes)
 	}
 	if options.Size != "" && !chosen {
-		r.report(root, "there is no size %q", options.Size).Remedy = "the file has " + strings.Join(append(sizes, "no other"), ", ")
+		r.report(root, "there is no size %q", options.Size).
+			Remedy = "the file has " + strings.Join(append(sizes, "no other"), ", ")
 		if len(sizes) > 0 {
 			r.faults[len(r.faults)-1].Remedy = "choose from " + strings.Join(sizes, ", ")
 		}
 		r.faults[len(r.faults)-1].Path = yamltree.Path{"sizes"}
 	}
 	if f.Seeds.Count == 0 && len(r.faults) == 0 {
-		r.report(root, "the study does not say how many seeds it has").Remedy = "write seeds: 20, or choose a size with --size"
+		r.report(root, "the study does not say how many seeds it has").
+			Remedy = "write seeds: 20, or choose a size with --size"
 	}
 	for i := range f.Tasks {
 		t := &f.Tasks[i]
-		if cmp.Or(f.Experiments, t.Experiments, f.Comparisons, t.Comparisons) == 0 && (t.Function != "" || t.Table != "") && len(r.faults) == 0 {
-			r.report(t.node, "nobody says how many experiments %s has", t.Name).Remedy = "write experiments: 25 for the study, or for the task"
+		if cmp.Or(f.Experiments, t.Experiments, f.Comparisons, t.Comparisons) == 0 &&
+			(t.Function != "" || t.Table != "") && len(r.faults) == 0 {
+			r.report(t.node, "nobody says how many experiments %s has", t.Name).
+				Remedy = "write experiments: 25 for the study, or for the task"
 		}
 	}
 	if r.baseline == nil {
@@ -140,7 +148,8 @@ func (r *reader) choose(root *yamltree.Node, options Options) {
 	name = strings.TrimSuffix(name, "/"+NoExpert)
 	f.Baseline = slices.IndexFunc(f.Arms, func(a Arm) bool { return a.Name == name })
 	if f.Baseline < 0 && name != "" {
-		r.report(r.baseline, "there is no arm %q", name).Remedy = "choose from " + names(f.Arms, func(a Arm) string { return a.Name })
+		r.report(r.baseline, "there is no arm %q", name).
+			Remedy = "choose from " + names(f.Arms, func(a Arm) string { return a.Name })
 	}
 }
 

@@ -16,20 +16,20 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Definition returns the campaign of an arm on a task, complete but for its
-// seed. given is a mapping of the sections of a campaign file that the task brings
-// (name, parameters, objective, instrument and so on), as [yamltree.Of] makes them of
-// parts of a [definition.Campaign]; the study's own sections go over them. Faults are
-// those of the campaign file that results, at the places of the study they come from;
-// nil for none.
+// Definition returns the campaign of an arm on a task, complete but for its seed.
+// given is a mapping of the sections of a campaign file that the task provides (name,
+// parameters, objective, instrument and so on), as [yamltree.FromValue] makes them
+// from parts of a [definition.Campaign]; the study's own sections override them.
+// Faults are those of the resulting campaign file, at the places of the study that
+// they come from; nil for none.
 func (f *File) Definition(t *Task, a *Arm, given *yamltree.Node) (definition.Campaign, []yamltree.Fault) {
 	c := f.compose(t, a, given)
 	def, faults := c.read()
 	if len(faults) == 0 {
 		return def, t.unanchored(def)
 	}
-	// A policy that only compares has no instrument: whether it is one, the
-	// campaign file decides.
+	// A policy that only compares has no instrument; reading the campaign file
+	// shows whether it is one.
 	c.withoutInstrument(f, t)
 	compared, fewer := c.read()
 	if len(fewer) == 0 {
@@ -48,16 +48,18 @@ func (t *Task) unanchored(def definition.Campaign) (faults []yamltree.Fault) {
 			continue
 		}
 		if s, err := humansimulated.SettingsOf(e); err == nil && s.Anchored {
-			faults = append(faults, t.node.Fault(e.Name+" is anchored and has no anchors on this task", "list compositions in the task: {task: …, anchors: [{x1: 0.5, x2: 0.4}]}"))
+			faults = append(faults, t.node.Fault(e.Name+" is anchored and has no anchors on this task",
+				"list compositions in the task: {task: …, anchors: [{x1: 0.5, x2: 0.4}]}"))
 		}
 	}
 	return faults
 }
 
-// FunctionSections returns what a test problem says of a campaign on it.
+// FunctionSections returns the sections of a campaign file that a test problem
+// determines.
 func FunctionSections(name string) (*yamltree.Node, error) {
 	task, _ := tasks.Lookup(name)
-	return yamltree.Of(struct {
+	return yamltree.FromValue(struct {
 		Parameters  []definition.Parameter  `json:"parameters"`
 		Constraints []definition.Constraint `json:"constraints,omitempty"`
 		Objective   definition.Objective    `json:"objective"`
@@ -70,12 +72,13 @@ func FunctionSections(name string) (*yamltree.Node, error) {
 	})
 }
 
-// composition is a campaign file in the making.
+// composition is a campaign file that is being composed.
 type composition struct {
 	registry registry.Registry
 	// doc has the sections. Each remembers where in the study it was written, if it was.
 	doc *yamltree.Node
-	// whole is where faults of sections that nobody wrote are reported.
+	// whole is where faults of sections that the study does not contain are
+	// reported.
 	whole *yamltree.Node
 }
 
@@ -117,7 +120,7 @@ func (f *File) compose(t *Task, a *Arm, given *yamltree.Node) *composition {
 	return c
 }
 
-// set puts a section of the study into the campaign; an empty one takes it out.
+// set puts a section of the study into the campaign; an empty one removes it.
 func (c *composition) set(name string, n *yamltree.Node) {
 	if n.IsNull() {
 		c.doc = c.doc.Without(name)
@@ -126,7 +129,7 @@ func (c *composition) set(name string, n *yamltree.Node) {
 	c.doc = c.doc.With(name, n)
 }
 
-// eachExpert puts what change returns in the place of each expert that is a mapping.
+// eachExpert replaces each expert that is a mapping by what change returns.
 func (c *composition) eachExpert(change func(i int, expert *yamltree.Node) *yamltree.Node) {
 	experts := c.doc.Field("experts")
 	if !experts.IsList() {
@@ -200,7 +203,7 @@ func (c *composition) withoutInstrument(f *File, t *Task) {
 	})
 }
 
-// read has campaignfile read the composition.
+// read reads the composition by package campaignfile.
 func (c *composition) read() (definition.Campaign, []yamltree.Fault) {
 	changed := *c
 	stood := changed.standIns()
@@ -224,7 +227,8 @@ func (c *composition) read() (definition.Campaign, []yamltree.Fault) {
 	return stood.restored(def), nil
 }
 
-// located reports a fault of what nobody wrote in the study at the whole arm or task.
+// located moves a fault of something that the study does not contain to the whole arm
+// or task.
 func (c *composition) located(f yamltree.Fault) yamltree.Fault {
 	if f.Line > 0 {
 		return f
@@ -235,9 +239,9 @@ func (c *composition) located(f yamltree.Fault) yamltree.Fault {
 	return c.whole.Fault(f.Message, f.Remedy)
 }
 
-// hideAnchored takes anchored from the experts who have no anchors, and says who they
-// are: a campaign file refuses them, and in a study anchors are the task's, which
-// [Task.unanchored] checks.
+// hideAnchored removes anchored from the experts who have no anchors, and returns who
+// they are: a campaign file refuses them, but in a study the anchors belong to the
+// task, and [Task.unanchored] checks them.
 func (c *composition) hideAnchored() (hidden []int) {
 	c.eachExpert(func(i int, expert *yamltree.Node) *yamltree.Node {
 		if !withoutAnchors(expert) {
@@ -249,18 +253,18 @@ func (c *composition) hideAnchored() (hidden []int) {
 	return hidden
 }
 
-// standIns are the simulated experts for whom a person stands in while the campaign is
-// read.
+// standIns are the simulated experts that are replaced by a person while the campaign
+// is read.
 type standIns struct {
 	registry  registry.Registry
 	simulated map[int]*humansimulated.Settings // by their place in the list
 	balanced  *bool
 }
 
-// standIns has a person stand in for each simulated expert who knows no test
-// problem, while the campaign is read: a campaign file asks which problem such an
-// expert knows, and in a study it is whatever the task is (a table, the surrogate
-// of a store).
+// standIns replaces each simulated expert who knows no test problem by a person
+// while the campaign is read: a campaign file requires a problem for such an
+// expert, and in a study the expert knows the task (a table, the surrogate of a
+// store).
 func (c *composition) standIns() standIns {
 	experts := c.doc.Field("experts")
 	if given(c.doc.Field("instrument"), "simulated") || !experts.IsList() || len(experts.Items) == 0 {
@@ -308,11 +312,11 @@ func (s standIns) restored(def definition.Campaign) definition.Campaign {
 }
 
 // referenceTask has a simulated instrument, so that every policy and every
-// simulated expert is at home on it.
+// simulated expert can run on it.
 const referenceTask = "ackley4"
 
-// reference returns the faults of an arm on a task that has everything: the one
-// that its experts say they know, if any.
+// reference returns the faults of an arm on a task that has everything: the
+// task that its experts say they know, if any, else referenceTask.
 func (f *File) reference(a *Arm) []yamltree.Fault {
 	task := referenceTask
 	for _, expert := range a.Panel.node.Items {
@@ -331,14 +335,15 @@ func (f *File) reference(a *Arm) []yamltree.Fault {
 	return faults
 }
 
-// checkPanel checks experts by themselves.
+// checkPanel checks a panel without a policy.
 func (f *File) checkPanel(r *reader, p *Panel) {
 	if len(p.node.Items) == 0 {
 		return
 	}
 	for _, expert := range p.node.Items {
 		if expert.IsMapping() && expert.Field("simulated") == nil {
-			r.report(expert, "this expert is not simulated, and a study asks nobody").Remedy = "write {simulated: {accuracy: 1}}"
+			r.report(expert, "this expert is not simulated, and a study asks nobody").
+				Remedy = "write {simulated: {accuracy: 1}}"
 			return
 		}
 	}
@@ -349,8 +354,8 @@ func (f *File) checkPanel(r *reader, p *Panel) {
 	r.faults = append(r.faults, f.reference(&Arm{Policy: &policy, Panel: p, node: p.node})...)
 }
 
-// TableInstrument returns what the table instrument of a table's task reads;
-// File is as it stands in the study.
+// TableInstrument returns the settings of the table instrument of a table's
+// task; File is as the study writes it.
 func (t *Task) TableInstrument() (table.Settings, []yamltree.Fault) {
 	in := table.Settings{File: t.Table}
 	var faults []yamltree.Fault

@@ -28,9 +28,9 @@
 // Files: reader.go and file.go turn the tree of package yamltree into a [File], arms.go
 // finds the arms and applies a size, compose.go makes campaigns.
 //
-// Reading is strict: every fault is reported at once, with its place and a way
-// out. What a study takes from a campaign file is checked by package
-// campaignfile, so that a policy that is new there needs no change here.
+// Reading is strict: every fault is reported at once, with its place and a
+// remedy. Sections of a campaign file are checked by package campaignfile, so
+// that a new policy needs no change here.
 package studyfile
 
 import (
@@ -50,14 +50,15 @@ import (
 type File struct {
 	// Registry holds what its campaigns may name.
 	Registry registry.Registry
-	// Path and Source are the file and what stands in it.
+	// Path and Source are the file's path and its contents.
 	Path, Source string
 	Name         string
 	Description  string
 	Seeds        Seeds
 	// Experiments is the budget of every campaign; 0 where each task has its own.
 	Experiments int
-	// Comparisons is that of campaigns in which nothing is measured; 0: Experiments.
+	// Comparisons is the budget of campaigns in which nothing is measured; 0 means
+	// Experiments.
 	Comparisons int
 	Tasks       []Task
 	Policies    []Policy
@@ -77,7 +78,7 @@ type Seeds struct {
 	Count int
 }
 
-// Task is something to optimise. Exactly one of Function, Table, CampaignFile
+// Task is something to optimize. Exactly one of Function, Table, CampaignFile
 // and Store is set.
 type Task struct {
 	Name string
@@ -88,7 +89,7 @@ type Task struct {
 	Noise                    *float64
 	NoiseUnknown             bool
 	FailureRate, OutlierRate float64
-	// Grid, where positive, lets each parameter have only so many values, at equal
+	// Grid, where positive, is the number of values of each parameter, at equal
 	// distances over its range.
 	Grid int
 	// Table is a CSV file: what the table instrument reads.
@@ -138,7 +139,7 @@ type Arm struct {
 type Options struct {
 	// Registry holds what campaigns may name. Default: what campaignd brings along.
 	Registry registry.Registry
-	// Size is one of the file's sizes; empty: as the file stands.
+	// Size is one of the file's sizes; empty for the file as it is.
 	Size string
 	// Seeds replaces the file's, where its Count is positive.
 	Seeds Seeds
@@ -190,7 +191,7 @@ func (f *File) NewError(faults []yamltree.Fault) *yamltree.Error {
 	return yamltree.NewError(f.Path, []byte(f.Source), "nothing was run", faults)
 }
 
-// Resolve returns a path of the study as it is from the current folder.
+// Resolve returns a path of the study relative to the current folder.
 func (f *File) Resolve(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -219,13 +220,15 @@ func (r *reader) study(root *yamltree.Node, options Options) {
 	r.mapping(root, fields...)
 	known := fieldNames(fields)
 	missing := func(name, advice string) {
-		misspelt := func(key string) bool { return !slices.Contains(known, key) && yamltree.Nearest(key, known) == name }
-		if root.Field(name) == nil && !slices.ContainsFunc(root.Keys(), misspelt) {
+		misspelled := func(key string) bool {
+			return !slices.Contains(known, key) && yamltree.Nearest(key, known) == name
+		}
+		if root.Field(name) == nil && !slices.ContainsFunc(root.Keys(), misspelled) {
 			r.faults = append(r.faults, yamltree.Fault{Message: yamltree.Missing(name), Remedy: advice})
 		}
 	}
 	missing("name", "call the study something: name: ackley")
-	missing("tasks", "list what is optimised: tasks: [ackley4]; the functions are "+strings.Join(tasks.Names(), ", "))
+	missing("tasks", "list what is optimized: tasks: [ackley4]; the functions are "+strings.Join(tasks.Names(), ", "))
 	missing("policies", "name what is compared: policies: {vanilla: {next: lcb}}")
 	if options.Seeds.Count > 0 {
 		f.Seeds = options.Seeds
@@ -235,7 +238,8 @@ func (r *reader) study(root *yamltree.Node, options Options) {
 	for i := range f.Tasks {
 		for j := range f.Tasks[:i] {
 			if f.Tasks[i].Name == f.Tasks[j].Name && f.Tasks[i].Name != "" {
-				r.report(f.Tasks[i].node, "another task is called %q too", f.Tasks[i].Name).Remedy = "give each task a name of its own with name:"
+				r.report(f.Tasks[i].node, "another task is called %q too", f.Tasks[i].Name).
+					Remedy = "give each task a name of its own with name:"
 			}
 		}
 	}
@@ -256,7 +260,8 @@ func (r *reader) seeds(to *Seeds) func(*yamltree.Node) {
 
 // set are the sections of a campaign that the study itself sets.
 var set = map[string]string{
-	"name": "a campaign has the name of its task", "seed": "the seeds are those of the study", "policy": "write it under policies",
+	"name": "a campaign has the name of its task", "seed": "the seeds are those of the study",
+	"policy":  "write it under policies",
 	"experts": "write them under experts", "instrument": "the task says what measures",
 }
 
@@ -277,10 +282,12 @@ func (r *reader) section(n *yamltree.Node) *yamltree.Node {
 func (r *reader) panel(name string, n *yamltree.Node) {
 	switch {
 	case !n.IsList():
-		r.report(n, "it must be a list of experts, as in a campaign file, and this is %s", n.Describe()).Remedy = "for example " + name + ": [{simulated: {accuracy: 2}}]"
+		r.report(n, "it must be a list of experts, as in a campaign file, and this is %s", n.Describe()).
+			Remedy = "for example " + name + ": [{simulated: {accuracy: 2}}]"
 	case name == NoExpert:
 		if len(n.Items) > 0 {
-			r.report(n, "%q is the panel without experts", name).Remedy = "give this panel another name, or write none: []"
+			r.report(n, "%q is the panel without experts", name).
+				Remedy = "give this panel another name, or write none: []"
 		}
 	case len(n.Items) == 0:
 		r.report(n, "the list is empty").Remedy = "the panel without experts is always there and called none"
@@ -297,7 +304,8 @@ func (r *reader) task(n *yamltree.Node) {
 		return
 	}
 	if !n.IsMapping() {
-		r.report(n, "it must be a task's name or a mapping, and this is %s", n.Describe()).Remedy = "the functions are " + strings.Join(tasks.Names(), ", ")
+		r.report(n, "it must be a task's name or a mapping, and this is %s", n.Describe()).
+			Remedy = "the functions are " + strings.Join(tasks.Names(), ", ")
 		return
 	}
 	var kinds []string
@@ -307,7 +315,8 @@ func (r *reader) task(n *yamltree.Node) {
 		}
 	}
 	if len(kinds) != 1 {
-		r.report(n, "it names %d things to optimise", len(kinds)).Remedy = "give exactly one of task (a function), table (a CSV file), file (a campaign file), store"
+		r.report(n, "it names %d things to optimize", len(kinds)).
+			Remedy = "give exactly one of task (a function), table (a CSV file), file (a campaign file), store"
 		return
 	}
 	section := func(name string) field { return field{name, func(n *yamltree.Node) { t.sections[name] = n }} }
@@ -327,12 +336,16 @@ func (r *reader) task(n *yamltree.Node) {
 	}
 	switch kinds[0] {
 	case "task":
-		fields = append(fields, field{"task", r.text(&t.Function)}, noise, field{"noise_unknown", r.value(&t.NoiseUnknown)},
+		fields = append(fields,
+			field{"task", r.text(&t.Function)},
+			noise,
+			field{"noise_unknown", r.value(&t.NoiseUnknown)},
 			field{"grid", r.whole(2, func(k int) { t.Grid = k })},
 			field{"failure_rate", r.number(0, 1, func(x float64) { t.FailureRate = x })},
 			field{"outlier_rate", r.number(0, 1, func(x float64) { t.OutlierRate = x })})
 	case "table":
-		fields = append(fields, field{"table", r.text(&t.Table)}, section("columns"), section("parameters"), section("constraints"), section("objective"))
+		fields = append(fields, field{"table", r.text(&t.Table)}, section("columns"), section("parameters"),
+			section("constraints"), section("objective"))
 	case "file":
 		fields = append(fields, field{"file", r.text(&t.CampaignFile)})
 	case "store":
@@ -358,11 +371,12 @@ func (r *reader) task(n *yamltree.Node) {
 	r.file.Tasks = append(r.file.Tasks, t)
 }
 
-// anchors reads the compositions at which anchored experts trust their judgement.
+// anchors reads the compositions at which anchored experts trust their judgment.
 func (r *reader) anchors(t *Task) func(*yamltree.Node) {
 	return func(n *yamltree.Node) {
 		if !n.IsList() || len(n.Items) == 0 {
-			r.report(n, "it must be a list of compositions, and this is %s", n.Describe()).Remedy = "for example [{x1: 0.5, x2: 0.4}]"
+			r.report(n, "it must be a list of compositions, and this is %s", n.Describe()).
+				Remedy = "for example [{x1: 0.5, x2: 0.4}]"
 			return
 		}
 		t.anchors = n
@@ -371,7 +385,8 @@ func (r *reader) anchors(t *Task) func(*yamltree.Node) {
 
 func (r *reader) function(t *Task) {
 	if _, ok := tasks.Lookup(t.Function); !ok && t.Function != "" {
-		r.report(t.node, "there is no task %q", t.Function).Remedy = "the functions are " + strings.Join(tasks.Names(), ", ")
+		r.report(t.node, "there is no task %q", t.Function).
+			Remedy = "the functions are " + strings.Join(tasks.Names(), ", ")
 	}
 	r.file.Tasks = append(r.file.Tasks, *t)
 }

@@ -98,7 +98,8 @@ baseline: vanilla/none
 // of both.
 func TestSize(t *testing.T) {
 	f := parse(t, good, studyfile.Options{Size: "quick"})
-	if f.Seeds != (studyfile.Seeds{First: 5, Count: 2}) || f.Experiments != 5 || len(f.Tasks) != 1 || arms(f) != "vanilla cobol/adversary" {
+	if f.Seeds != (studyfile.Seeds{First: 5, Count: 2}) || f.Experiments != 5 || len(f.Tasks) != 1 ||
+		arms(f) != "vanilla cobol/adversary" {
 		t.Errorf("seeds %v, %d experiments, %d tasks, arms %s", f.Seeds, f.Experiments, len(f.Tasks), arms(f))
 	}
 	f = parse(t, good, studyfile.Options{Size: "quick", Seeds: studyfile.Seeds{First: 1001, Count: 4}})
@@ -117,7 +118,8 @@ func TestDefinition(t *testing.T) {
 	}
 	trust, trusted := cobol.SettingsOf(def.Policy)
 	if def.Name != "branin" || def.Budget.Experiments != 8 || !trusted || *trust.Zeta != 0.02 ||
-		len(def.Experts) != 1 || def.Experts[0].Name != "expert" || accuracy(t, def.Experts[0]) != 2 || !*def.Initial.Balanced {
+		len(def.Experts) != 1 || def.Experts[0].Name != "expert" || accuracy(t, def.Experts[0]) != 2 ||
+		!*def.Initial.Balanced {
 		t.Errorf("%+v", def)
 	}
 }
@@ -135,7 +137,7 @@ tasks:
 policies: {cobol: {next: lcb, trust: cobol}}
 experts: {good: [{simulated:}], sloppy: [{simulated: {unsure_rate: 0.5}}]}
 `, studyfile.Options{})
-	given, err := yamltree.Of(map[string]any{"instrument": map[string]any{"table": map[string]any{"file": "rows.csv"}}})
+	given, err := yamltree.FromValue(map[string]any{"instrument": map[string]any{"table": map[string]any{"file": "rows.csv"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +151,8 @@ experts: {good: [{simulated:}], sloppy: [{simulated: {unsure_rate: 0.5}}]}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Channel.Name != humansim.Name || *settings.Accuracy != 1 || settings.UnsureRate != unsure || e.AnswerWithin != 0 || !*def.Initial.Balanced {
+		if e.Channel.Name != humansim.Name || *settings.Accuracy != 1 || settings.UnsureRate != unsure ||
+			e.AnswerWithin != 0 || !*def.Initial.Balanced {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -158,7 +161,8 @@ experts: {good: [{simulated:}], sloppy: [{simulated: {unsure_rate: 0.5}}]}
 // Law: what only people read may be called anything; a campaign has a plain name all
 // the same.
 func TestNames(t *testing.T) {
-	text := strings.NewReplacer("[branin, {task", "[{task: branin, name: 'noiseless, β = 1'}, {task", "tasks: [branin], ", "").Replace(good)
+	text := strings.NewReplacer("[branin, {task", "[{task: branin, name: 'noiseless, β = 1'}, {task",
+		"tasks: [branin], ", "").Replace(good)
 	f := parse(t, text, studyfile.Options{})
 	def, faults := f.Definition(&f.Tasks[0], &f.Arms[0], sections(t, "branin"))
 	if f.Tasks[0].Name != "noiseless, β = 1" || def.Name != "study" || len(faults) > 0 {
@@ -179,31 +183,49 @@ func TestFaults(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"unknown key", replace("seeds:", "seed:"), []string{`test.yaml:2:1: seed: unknown key "seed"`, `did you mean "seeds"?`}},
-		{"unknown task", replace("[branin,", "[brannin,"), []string{`test.yaml:4:9: tasks[0]: there is no task "brannin"`, "the functions are ackley4"}},
+		{"unknown key", replace("seeds:", "seed:"),
+			[]string{`test.yaml:2:1: seed: unknown key "seed"`, `did you mean "seeds"?`}},
+		{"unknown task", replace("[branin,", "[brannin,"),
+			[]string{`test.yaml:4:9: tasks[0]: there is no task "brannin"`, "the functions are ackley4"}},
 		{"key of a policy", replace("{next: lcb, trust: cobol}", "{next: {lcb: {betaa: 2}}, trust: cobol}"),
-			[]string{`test.yaml:7:24: policies.cobol.next.lcb.betaa: unknown key "betaa"`, `did you mean "beta"?`, "1 fault; nothing was run"}},
-		{"rule of a policy", replace("{next: lcb}", "{next: lbc}"), []string{`test.yaml:6:19: policies.vanilla.next: there is no rule "lbc"`}},
-		{"expert", replace("accuracy: -2", "acuracy: -2"), []string{`test.yaml:11:39: experts.adversary[0].simulated.acuracy: unknown key "acuracy"`, `did you mean "accuracy"?`}},
-		{"a person", replace("[{simulated: {accuracy: 2}}]", "[{name: ada, terminal: {}}]"), []string{"test.yaml:10:12: experts.expert[0]: this expert is not simulated, and a study asks nobody"}},
+			[]string{`test.yaml:7:24: policies.cobol.next.lcb.betaa: unknown key "betaa"`,
+				`did you mean "beta"?`, "1 fault; nothing was run"}},
+		{"rule of a policy", replace("{next: lcb}", "{next: lbc}"),
+			[]string{`test.yaml:6:19: policies.vanilla.next: there is no rule "lbc"`}},
+		{"expert", replace("accuracy: -2", "acuracy: -2"),
+			[]string{`test.yaml:11:39: experts.adversary[0].simulated.acuracy: unknown key "acuracy"`,
+				`did you mean "accuracy"?`}},
+		{"a person", replace("[{simulated: {accuracy: 2}}]", "[{name: ada, terminal: {}}]"),
+			[]string{"test.yaml:10:12: experts.expert[0]: this expert is not simulated, and a study asks nobody"}},
 		{"no experts", replace("experts:\n  none: []\n  expert: [{simulated: {accuracy: 2}}]\n  adversary: [{name: eve, simulated: {accuracy: -2}}]\n", ""),
 			[]string{"test.yaml:7:29: policies.cobol.trust: cobol trusts experts, and there are none"}},
-		{"base", good + "base: {initial: {experimens: 3}, policy: {}}\n", []string{`test.yaml:14:34: base.policy: "policy" cannot stand here`}},
-		{"two kinds", replace("{task: electrolyte,", "{task: electrolyte, table: x.csv,"), []string{"test.yaml:4:17: tasks[1]: it names 2 things to optimise", "give exactly one of"}},
-		{"wrong type", replace("experiments: 8", "experiments: many"), []string{"test.yaml:3:14: experiments: it must be a whole number, and this is text"}},
-		{"baseline", good + "baseline: cobol\n", []string{`test.yaml:14:11: baseline: there is no arm "cobol"`, "choose from vanilla, cobol/expert, cobol/adversary"}},
-		{"arm", good + "arms: [{policy: cobbler}]\n", []string{`test.yaml:14:17: arms[0].policy: there is no policy "cobbler"`}},
+		{"base", good + "base: {initial: {experimens: 3}, policy: {}}\n",
+			[]string{`test.yaml:14:34: base.policy: "policy" cannot stand here`}},
+		{"two kinds", replace("{task: electrolyte,", "{task: electrolyte, table: x.csv,"),
+			[]string{"test.yaml:4:17: tasks[1]: it names 2 things to optimize", "give exactly one of"}},
+		{"wrong type", replace("experiments: 8", "experiments: many"),
+			[]string{"test.yaml:3:14: experiments: it must be a whole number, and this is text"}},
+		{"baseline", good + "baseline: cobol\n",
+			[]string{`test.yaml:14:11: baseline: there is no arm "cobol"`,
+				"choose from vanilla, cobol/expert, cobol/adversary"}},
+		{"arm", good + "arms: [{policy: cobbler}]\n",
+			[]string{`test.yaml:14:17: arms[0].policy: there is no policy "cobbler"`}},
 		{"size", replace("arms: [vanilla,", "arms: [vanila,"), []string{`there is no arm "vanila"`}},
-		{"misspelt and missing", replace("name: test", "nam: test"), []string{`test.yaml:1:1: nam: unknown key "nam"`, `did you mean "name"?`, "1 fault; nothing was run"}},
-		{"strange key", replace("name: test", "name: test\nfavorite: 7"), []string{"the keys here are name, description, seeds,"}},
-		{"huge number", replace("noise: 0.27", "noise: 1e400"), []string{"test.yaml:4:44: tasks[1].noise: 1e400 is too large a number"}},
+		{"misspelled and missing", replace("name: test", "nam: test"),
+			[]string{`test.yaml:1:1: nam: unknown key "nam"`, `did you mean "name"?`, "1 fault; nothing was run"}},
+		{"strange key", replace("name: test", "name: test\nfavorite: 7"),
+			[]string{"the keys here are name, description, seeds,"}},
+		{"huge number", replace("noise: 0.27", "noise: 1e400"),
+			[]string{"test.yaml:4:44: tasks[1].noise: 1e400 is too large a number"}},
 		{"all at once", replace("experiments: 8", "experiments: .inf\ncomparisons: '3'\nbaseline: !x y"), []string{
-			"test.yaml:3:14: experiments: .inf is not a finite number", "test.yaml:4:14: comparisons: it must be a whole number, and this is text", "remove the quotes",
+			"test.yaml:3:14: experiments: .inf is not a finite number",
+			"test.yaml:4:14: comparisons: it must be a whole number, and this is text", "remove the quotes",
 			"test.yaml:5:11: baseline: tags (!x) are not used here", "3 faults; nothing was run"}},
 		{"no YAML", "name: [", []string{"test.yaml:1:", "this is not YAML"}},
 		{"empty", "", []string{"test.yaml: the file is empty"}},
 		{"twice", good + "name: again\n", []string{`the key "name" stands here twice`, "it is on line 1 already"}},
-		{"same task", replace("{task: electrolyte,", "{task: branin,"), []string{`another task is called "branin" too`, "with name:"}},
+		{"same task", replace("{task: electrolyte,", "{task: branin,"),
+			[]string{`another task is called "branin" too`, "with name:"}},
 	} {
 		f, err := studyfile.Parse("test.yaml", []byte(c.text), studyfile.Options{})
 		var faulty *yamltree.Error
@@ -217,7 +239,8 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	}
-	if _, err := studyfile.Parse("test.yaml", []byte(good), studyfile.Options{Size: "huge"}); err == nil || !strings.Contains(err.Error(), "choose from quick") {
+	if _, err := studyfile.Parse("test.yaml", []byte(good), studyfile.Options{Size: "huge"}); err == nil ||
+		!strings.Contains(err.Error(), "choose from quick") {
 		t.Errorf("an unknown size: %v", err)
 	}
 }
@@ -228,7 +251,8 @@ func TestFaultsOfTask(t *testing.T) {
 	f := parse(t, text, studyfile.Options{})
 	_, faults := f.Definition(&f.Tasks[0], &f.Arms[0], sections(t, "branin"))
 	got := f.NewError(append(faults, faults...)).Error()
-	for _, want := range []string{`test.yaml:4:18: base.initial.experimens: unknown key`, "tasks[0]: budget.experiments: 2 experiments are fewer than the 3 of the initial design", "2 faults"} {
+	for _, want := range []string{`test.yaml:4:18: base.initial.experimens: unknown key`,
+		"tasks[0]: budget.experiments: 2 experiments are fewer than the 3 of the initial design", "2 faults"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
@@ -237,7 +261,9 @@ func TestFaultsOfTask(t *testing.T) {
 
 // Law: a number is read alike however it is written, as in a campaign file.
 func TestNumbers(t *testing.T) {
-	f := parse(t, strings.NewReplacer("experiments: 8", "experiments: 1e2", "noise: 0.27", "noise: 27e-2").Replace(good), studyfile.Options{})
+	f := parse(t,
+		strings.NewReplacer("experiments: 8", "experiments: 1e2", "noise: 0.27", "noise: 27e-2").Replace(good),
+		studyfile.Options{})
 	if f.Experiments != 100 || *f.Tasks[1].Noise != 0.27 {
 		t.Errorf("%d experiments, noise %g", f.Experiments, *f.Tasks[1].Noise)
 	}
@@ -245,7 +271,9 @@ func TestNumbers(t *testing.T) {
 
 // Law: what is wrong in the columns of a table is reported at its place.
 func TestColumns(t *testing.T) {
-	f := parse(t, "name: test\nseeds: 1\nexperiments: 8\ntasks: [{table: rows.csv, columns: {x: A, y: 3}}]\npolicies: {vanilla: {next: lcb}}\n", studyfile.Options{})
+	f := parse(t,
+		"name: test\nseeds: 1\nexperiments: 8\ntasks: [{table: rows.csv, columns: {x: A, y: 3}}]\npolicies: {vanilla: {next: lcb}}\n",
+		studyfile.Options{})
 	in, faults := f.Tasks[0].TableInstrument()
 	got := f.NewError(faults).Error()
 	want := "test.yaml:4:46: tasks[0].columns.y: it must be text, and this is a number\n"
@@ -282,7 +310,8 @@ experts:
 		if err := def.Policy.Duel.Decode(&rule); err != nil {
 			t.Fatal(err)
 		}
-		if x1, _ := def.Experts[0].Anchors[0]["x1"].Float(); *rule.Beta != c.beta || x1 != c.x1 || len(def.Experts[0].Anchors) != 1 {
+		if x1, _ := def.Experts[0].Anchors[0]["x1"].Float(); *rule.Beta != c.beta || x1 != c.x1 ||
+			len(def.Experts[0].Anchors) != 1 {
 			t.Errorf("%+v: β = %g, anchors %v", c, *rule.Beta, def.Experts[0].Anchors)
 		}
 	}
@@ -292,7 +321,8 @@ experts:
 		"has no anchors on this task": {", anchors: [{x1: 3, x2: 4}]", ""},
 		"it must be a list":           {"[{x1: 3, x2: 4}]", "{x1: 3, x2: 4}"},
 	} {
-		f, err := studyfile.Parse("test.yaml", []byte(strings.Replace(text, change[0], change[1], 1)), studyfile.Options{})
+		f, err := studyfile.Parse("test.yaml", []byte(strings.Replace(text, change[0], change[1], 1)),
+			studyfile.Options{})
 		if err == nil {
 			_, faults := f.Definition(&f.Tasks[1], &f.Arms[0], sections(t, "holder2"))
 			err = f.NewError(faults)

@@ -44,8 +44,10 @@ func FuzzStudyFile(f *testing.F) {
 			havePlaces(t, faulty.Faults, data)
 			return
 		}
-		if len(study.Arms) == 0 || study.Baseline < 0 || study.Baseline >= len(study.Arms) || study.Seeds.Count < 1 || len(study.Tasks) == 0 {
-			t.Fatalf("a study of %d tasks, %d arms, %d seeds, with baseline %d", len(study.Tasks), len(study.Arms), study.Seeds.Count, study.Baseline)
+		if len(study.Arms) == 0 || study.Baseline < 0 || study.Baseline >= len(study.Arms) ||
+			study.Seeds.Count < 1 || len(study.Tasks) == 0 {
+			t.Fatalf("a study of %d tasks, %d arms, %d seeds, with baseline %d",
+				len(study.Tasks), len(study.Arms), study.Seeds.Count, study.Baseline)
 		}
 		task := &study.Tasks[0]
 		if task.Function == "" {
@@ -91,7 +93,8 @@ func TestHostileFiles(t *testing.T) {
 		"name: \"" + strings.Repeat("x", yamltree.MaxSize) + "\"": "more than 4 MiB",
 		"a: &a [" + strings.Repeat("x,", 99) + "x]\nb: [" + strings.Repeat("*a,", 2500) + "x]": "aliases",
 	} {
-		if _, err := studyfile.Parse("bad.yaml", []byte(text), studyfile.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := studyfile.Parse("bad.yaml", []byte(text), studyfile.Options{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %.300v", text, err)
 		}
 	}

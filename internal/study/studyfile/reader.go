@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// reader turns nodes into a File and gathers what is wrong.
+// reader turns nodes into a File and collects the faults.
 type reader struct {
 	file   *File
 	faults []yamltree.Fault
@@ -87,7 +87,8 @@ func (r *reader) number(least, greatest float64, to func(float64)) func(*yamltre
 		case len(faults) > 0:
 			r.faults = append(r.faults, faults...)
 		case x < least || x > greatest:
-			r.report(n, "%s is not possible here", n.Value).Remedy = fmt.Sprintf("it goes from %g to %g", least, greatest)
+			r.report(n, "%s is not possible here", n.Value).
+				Remedy = fmt.Sprintf("it goes from %g to %g", least, greatest)
 		default:
 			to(x)
 		}
@@ -147,17 +148,19 @@ func (r *reader) named(add func(name string, n *yamltree.Node)) func(*yamltree.N
 	}
 }
 
-// labelForm is that of tasks, policies, panels and sizes, which only people read.
+// labelForm is the form of names of tasks, policies, panels and sizes, which only
+// people read.
 var labelForm = regexp.MustCompile(`^[^/\pC\s]([^/\pC]{0,58}[^/\pC\s])?$`)
 
 const labelAdvice = "a name has up to 60 characters on one line and no slash"
 
-// nameForm is that of studies and campaigns, which name files and streams.
+// nameForm is the form of names of studies and campaigns, which name files and
+// streams.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 
 const nameAdvice = "a name begins with a letter or digit and goes on with letters, digits, dot, dash and underscore"
 
-// name reads a text of a form; a number is a name too.
+// name reads a text of a form; a number is also a name.
 func (r *reader) name(to *string, form *regexp.Regexp, advice string) func(*yamltree.Node) {
 	return func(n *yamltree.Node) {
 		if number, ok := n.Value.(json.Number); ok {

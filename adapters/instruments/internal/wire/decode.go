@@ -34,9 +34,10 @@ func DecodeReply(line []byte) (Reply, error) {
 	return r.legible(), &NonFiniteError{Token: token}
 }
 
-// legible makes the program's sentences fit to be repeated.
+// legible makes the program's texts safe to show and record.
 func (r Reply) legible() Reply {
-	r.Error, r.Refused = instruments.Legible(r.Error, instruments.MaxCause), instruments.Legible(r.Refused, instruments.MaxCause)
+	r.Error = instruments.Legible(r.Error, instruments.MaxCause)
+	r.Refused = instruments.Legible(r.Refused, instruments.MaxCause)
 	return r
 }
 
@@ -46,7 +47,10 @@ type NonFiniteError struct {
 }
 
 func (e *NonFiniteError) Error() string {
-	return fmt.Sprintf("it holds %s, which is neither a number nor JSON; answer with status \"failed\" and a cause where nothing could be measured (in Python, json.dumps(…, allow_nan=False) finds such values)", e.Token)
+	return fmt.Sprintf("it holds %s, which is neither a number nor JSON; "+
+		"answer with status \"failed\" and a cause where nothing could be measured "+
+		"(in Python, json.dumps(…, allow_nan=False) finds such values)",
+		e.Token)
 }
 
 // withoutNonFinite replaces bare NaN, Infinity and -Infinity outside strings by
@@ -92,9 +96,9 @@ func endsToken(line []byte, i int) bool {
 	return i == len(line) || strings.IndexByte(",]} \t\r\n", line[i]) >= 0
 }
 
-// UnknownFields names what a reply holds beside the protocol's own fields, most
-// likely a slip of the pen; empty if nothing. What an outcome holds is not its
-// business: that is kept with the result.
+// UnknownFields names the fields of a reply that the protocol does not have,
+// most likely typing errors; empty if there are none. It does not look into the
+// outcome, whose unknown fields are kept with the result.
 func UnknownFields(line []byte) string {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()

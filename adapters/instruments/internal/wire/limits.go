@@ -15,7 +15,7 @@ import (
 const slack = 1e-9
 
 // CheckLimits says why an instrument of the given description must not be given
-// the composition; nil if nothing speaks against it.
+// the composition; nil if it may be given.
 func CheckLimits(d instruments.Description, p definition.Point) error {
 	var faults []error
 	names := make([]string, 0, len(p))

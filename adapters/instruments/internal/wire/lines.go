@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Oversized is a line that is longer than the protocol allows: enough of it to
-// say whose answer it is.
+// Oversized is what is kept of a line longer than the protocol allows: enough
+// to tell which request it answers.
 type Oversized struct {
 	Length int
 	Subject
@@ -52,6 +52,9 @@ func EachLine(r io.Reader, line func([]byte), long func(Oversized)) {
 		if err != nil {
 			return
 		}
-		buffer, length, over, subject = buffer[:0], 0, Oversized{}, scanner{}
+		buffer = buffer[:0]
+		length = 0
+		over = Oversized{}
+		subject = scanner{}
 	}
 }

@@ -28,7 +28,11 @@ func (r Reply) Result(requested definition.Point) instruments.Outcome {
 	// NaN and Infinity were read as null: here is what was written.
 	switch {
 	case o.Status == instruments.Measured:
-		o.Measurement.Unread = append(o.Measurement.Unread, events.Unread{Field: "the whole answer", Text: valid(r.Line), Reason: r.NonFinite.Error()})
+		o.Measurement.Unread = append(o.Measurement.Unread, events.Unread{
+			Field:  "the whole answer",
+			Text:   valid(r.Line),
+			Reason: r.NonFinite.Error(),
+		})
 	case o.Rejected != "":
 		o = unreadable(o.Status, r.Line, r.NonFinite)
 	default:
@@ -71,8 +75,8 @@ func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.
 	return instruments.Outcome{Status: instruments.Measured, Measurement: m}
 }
 
-// cause is why a command ended without a result, and whatever else the program
-// wrote about that.
+// cause is why a command ended without a result, with whatever else the program
+// wrote about it.
 func (f fields) cause() string {
 	cause := "the program gave no cause"
 	if raw, ok := f.take("cause"); ok {
@@ -166,9 +170,9 @@ func nameOf(raw json.RawMessage) (name string) {
 	return instruments.Legible(name, instruments.MaxName)
 }
 
-// decodeQuantity reads a quantity. The error says what keeps it from being one.
-// What does not, a standard deviation that is no number and fields nobody knows,
-// is returned beside it.
+// decodeQuantity reads a quantity. The error says why it is none. Faults that do
+// not spoil it, such as an unreadable standard deviation or unknown fields, are
+// returned beside it.
 func decodeQuantity(raw json.RawMessage, field string) (q definition.Quantity, rest []events.Unread, err error) {
 	fields, err := object(raw)
 	if err != nil {
@@ -246,8 +250,9 @@ func unreadable(status instruments.Status, raw []byte, err error) instruments.Ou
 		most = instruments.MaxCause / 2
 	}
 	return instruments.Outcome{
-		Status:   status,
-		Cause:    fmt.Sprintf("the program's result cannot be used: %v; it wrote %s", err, instruments.Legible(valid(bytes.TrimSpace(raw)), most)),
+		Status: status,
+		Cause: fmt.Sprintf("the program's result cannot be used: %v; it wrote %s",
+			err, instruments.Legible(valid(bytes.TrimSpace(raw)), most)),
 		Rejected: valid(raw),
 	}
 }

@@ -11,20 +11,20 @@ import (
 type Subject struct {
 	ID      *uint64
 	Command string
-	// Object: the line begins like a message. Any other is nobody's answer.
+	// Object: the line begins like a message. Any other line answers nothing.
 	Object bool
 }
 
-// SubjectOf finds out what a line is about, also where it is cut off, damaged
-// or no JSON.
+// SubjectOf finds out what a line is about, even if it is cut off, damaged or
+// not JSON.
 func SubjectOf(line []byte) Subject {
 	var s scanner
 	s.Write(line)
 	return s.Subject()
 }
 
-// scanner finds the fields "id" and "command" of an object of any length, of which
-// it keeps nothing else.
+// scanner finds the fields "id" and "command" of an object of any length, and
+// keeps nothing else.
 type scanner struct {
 	depth             int
 	begun, object     bool

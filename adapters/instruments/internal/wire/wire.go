@@ -28,7 +28,7 @@ const (
 
 // Request is a line from campaignd to the program.
 type Request struct {
-	// ID is repeated in the reply. IDs count up from 1 in each life of a program.
+	// ID is repeated in the reply. IDs count up from 1 in each run of a program.
 	ID uint64 `json:"id"`
 	Op string `json:"op"`
 	// Protocol, Campaign, Parameters, Objective and Settings come with the handshake.
@@ -45,11 +45,11 @@ type Request struct {
 // without ID, a result nobody asked for yet.
 type Reply struct {
 	ID *uint64 `json:"id,omitempty"`
-	// Error answers any request that could not be dealt with.
+	// Error answers any request that could not be handled.
 	Error string `json:"error,omitempty"`
 	// Protocol, Recover and Finishes answer the handshake.
 	Protocol int `json:"protocol,omitempty"`
-	// Recover: the program knows commands of its earlier lives.
+	// Recover: the program knows commands of its earlier runs.
 	Recover bool `json:"recover,omitempty"`
 	// Finishes: at the end of its input the program finishes what it is doing,
 	// keeps the result and ends by itself.
@@ -71,6 +71,6 @@ type Reply struct {
 	// written, holds NaN or Infinity.
 	NonFinite error  `json:"-"`
 	Line      []byte `json:"-"`
-	// Lost says why there is no Outcome to be had although there was an answer.
+	// Lost says why there is no Outcome although there was an answer.
 	Lost string `json:"-"`
 }

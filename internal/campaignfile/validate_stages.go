@@ -1,0 +1,159 @@
+package campaignfile
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/policies"
+)
+
+func (v *validator) initial() {
+	in, here := v.def.Initial, at("initial")
+	if in.Design == definition.DesignPoints {
+		if len(in.Points) == 0 {
+			v.report(here.To("points"), `the design "points" has no points`,
+				"list the compositions to begin with, or choose sobol or random")
+		} else if in.Experiments != nil && *in.Experiments != len(in.Points) {
+			v.report(here.To("experiments"),
+				fmt.Sprintf("it is %d, and the number of points is %d", *in.Experiments, len(in.Points)),
+				"remove experiments")
+		}
+	} else if len(in.Points) > 0 {
+		v.report(here.To("points"), fmt.Sprintf("the design %q chooses its own points", in.Design),
+			"remove points, or write design: points")
+	}
+	if v.points != nil {
+		for i, p := range in.Points {
+			if err := v.points.Contains(p); err != nil {
+				v.report(here.To("points", i), reason(err), "correct or remove the point")
+			}
+		}
+	}
+	if in.Labels == nil || *in.Labels == 0 {
+		return
+	}
+	switch {
+	case len(v.def.Experts) == 0:
+		v.report(here.To("labels"), "there is no expert who could give labels", "add experts, or remove labels")
+	case in.Balanced != nil && *in.Balanced:
+		for _, e := range v.def.Experts {
+			if e.Person {
+				v.report(here.To("balanced"),
+					fmt.Sprintf("%s is a person: nobody knows beforehand what a person accepts", e.Name),
+					"balanced is for simulated experts; remove it")
+			}
+		}
+	}
+}
+
+// policy has the owners of its rules check their settings.
+func (v *validator) policy() {
+	if !v.def.Measures() {
+		v.duel()
+		return
+	}
+	for _, part := range policies.Parts(v.def.Policy) {
+		v.rule(part)
+	}
+	if u := v.def.Model.Utility; u != (definition.Utility{}) {
+		v.report(at("model", "utility"),
+			"this policy models no utility: an instrument measures the objective",
+			"remove it, or choose policy: raeubo, eubo or another that models a utility")
+	}
+}
+
+// rule checks what a part of the policy chooses.
+func (v *validator) rule(part policies.Part) {
+	here := at("policy", string(part))
+	choice := *policies.Choice(&v.def.Policy, part)
+	names := v.reg.Methods.RuleNames(part)
+	if choice.IsZero() {
+		v.report(here, "it must name exactly one rule", "choose one of "+strings.Join(names, ", "))
+		return
+	}
+	rule, known := v.reg.Methods.Rule(part, choice.Name)
+	if !known {
+		v.report(here, fmt.Sprintf("there is no rule %q", choice.Name), yamltree.Suggest(choice.Name, names))
+		return
+	}
+	v.choice(here, choice, rule.Settings())
+}
+
+// duel checks a campaign whose objective is what experts prefer.
+func (v *validator) duel() {
+	p := v.def.Policy
+	v.rule(policies.Duel)
+	if !p.Next.IsZero() || !p.Trust.IsZero() || !p.Handover.IsZero() {
+		v.report(at("policy"), "duel takes the place of next, trust and handover", "remove them, or remove duel")
+	}
+	if len(v.def.Experts) == 0 {
+		v.report(at("policy", "duel"), "there is nobody who could compare", "add experts")
+	}
+	if v.def.Budget.Comparisons == 0 {
+		v.report(at("budget"), "it does not say how many comparisons there may be", "add comparisons")
+	}
+	if v.def.Budget.Experiments != 0 {
+		v.report(at("budget", "experiments"), "a campaign of comparisons has no experiments", "remove it")
+	}
+	if n := v.def.Initial.Experiments; n != nil && *n != 0 {
+		v.report(at("initial", "experiments"), "a campaign of comparisons has no experiments", "remove it")
+	}
+	if u := v.def.Model.Utility; u.Posterior != definition.PosteriorLaplace && u.Posterior != "" &&
+		u.Link == definition.LinkLogistic {
+		v.report(at("model", "utility", "posterior"), u.Posterior+" is for the probit link",
+			"write link: probit, or posterior: laplace")
+	}
+	if in := v.def.Initial; in.Comparisons != nil && v.def.Budget.Comparisons > 0 &&
+		*in.Comparisons*len(v.def.Experts) > v.def.Budget.Comparisons {
+		v.report(at("budget", "comparisons"),
+			fmt.Sprintf("%d comparisons are fewer than the %d initial ones",
+				v.def.Budget.Comparisons, *in.Comparisons*len(v.def.Experts)),
+			"raise the budget, or write fewer initial.comparisons, which each expert makes")
+	}
+}
+
+func (v *validator) budget() {
+	b, in := v.def.Budget, v.def.Initial
+	if !v.def.Measures() {
+		return // checked with the rule
+	}
+	if b.Experiments == 0 {
+		v.report(at("budget"), `"experiments" is missing`, "say after how many experiments the campaign completes")
+		return
+	}
+	if b.Comparisons != 0 {
+		v.report(at("budget", "comparisons"), "it is for campaigns without an instrument",
+			"use labels to limit how often experts are asked")
+	}
+	if in.Experiments != nil && *in.Experiments*v.def.Replicates > b.Experiments {
+		p := at("budget", "experiments")
+		text := fmt.Sprintf("%d experiments are fewer than the %d of the initial design",
+			b.Experiments, *in.Experiments*v.def.Replicates)
+		if v.def.Replicates > 1 {
+			text += fmt.Sprintf(" (%d compositions, %d times each)", *in.Experiments, v.def.Replicates)
+		}
+		v.report(p, text, "raise the budget, or lower initial.experiments")
+	}
+	if b.Labels != nil && in.Labels != nil && *in.Labels*len(v.def.Experts) > *b.Labels {
+		v.report(at("budget", "labels"),
+			fmt.Sprintf("%d labels are fewer than the %d initial ones", *b.Labels, *in.Labels*len(v.def.Experts)),
+			"raise the budget, or lower initial.labels")
+	}
+}
+
+func (v *validator) stop() {
+	s, o := v.def.Stop, v.def.Objective
+	if s.Improvement != nil && s.Window == 0 {
+		v.report(at("stop", "improvement"), "without a window the rule is off",
+			"add window, the number of experiments without improvement")
+	}
+	if s.Target != nil && (o.Min != nil && *s.Target < *o.Min || o.Max != nil && *s.Target > *o.Max) {
+		v.report(at("stop", "target"),
+			fmt.Sprintf("the target %s lies outside the plausible results of the objective",
+				format.SettingIn(*s.Target, o.Unit)),
+			"correct it, or objective.min and objective.max")
+	}
+}
