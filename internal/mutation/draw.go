@@ -1,23 +1,28 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 )
 
 // draw returns the first n mutants that compile of an order that the seed
 // gives, and before them in that order those that are listed as equivalent,
 // and how many did not compile. So a longer sample begins with the shorter
-// one, and a new entry of equivalents adds mutants at the end only.
+// one, and a new entry of equivalents adds mutants at the end only. A mutant's
+// place follows from its key: the sample stays the same where the code does,
+// so that a second run says what has become of the survivors of the first.
 func draw(
 	all []*mutant, n int, seed uint64, equivalent map[string]*entry,
 ) (drawn, listed []*mutant, invalid int, err error) {
-	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))
-	for next := 0; len(drawn) < n && next < len(order); {
+	order := ordered(all, seed)
+	for len(drawn) < n && len(order) > 0 {
 		var batch []*mutant
-		for len(drawn)+len(batch) < n && next < len(order) {
-			m := all[order[next]]
-			next++
+		for len(drawn)+len(batch) < n && len(order) > 0 {
+			m := order[0]
+			order = order[1:]
 			if equivalent[m.key()] != nil {
 				listed = append(listed, m)
 				continue
@@ -32,6 +37,20 @@ func draw(
 		drawn = append(drawn, good...)
 	}
 	return drawn, listed, invalid, nil
+}
+
+// ordered returns mutants in the order of a seed.
+func ordered(all []*mutant, seed uint64) []*mutant {
+	places := make(map[*mutant][sha256.Size]byte, len(all))
+	for _, m := range all {
+		places[m] = sha256.Sum256(fmt.Appendf(nil, "%d %s", seed, m.key()))
+	}
+	order := slices.Clone(all)
+	slices.SortFunc(order, func(a, b *mutant) int {
+		x, y := places[a], places[b]
+		return cmp.Or(bytes.Compare(x[:], y[:]), cmp.Compare(a.key(), b.key()))
+	})
+	return order
 }
 
 // compiling returns those mutants that compile, in the same order.
