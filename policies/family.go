@@ -55,8 +55,11 @@ type Method struct {
 	// Summary says in a line what it does, Source where it comes from; empty for what
 	// everybody does.
 	Summary, Source string
-	// Asks is what an expert is asked for, empty where nobody is.
+	// Asks is what an expert is asked for, in words; empty where nobody is.
 	Asks string
+	// Form is that of the questions in the course of a campaign; empty where all that
+	// experts are asked for comes first.
+	Form events.Form
 	// Policy is the composition the name stands for, defaults left out.
 	Policy definition.Policy
 }

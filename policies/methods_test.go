@@ -2,7 +2,6 @@ package policies_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
@@ -13,8 +12,6 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies/cobol"
-	"github.com/campaignd/campaignd/policies/coexbo"
-	"github.com/campaignd/campaignd/policies/direct"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/policies/policytest"
 	"github.com/campaignd/campaignd/projections/belief"
@@ -35,17 +32,7 @@ type method struct {
 func methods() map[string]method {
 	all := make(map[string]method)
 	for _, m := range builtin.Registry().Methods.Methods() {
-		p := m.Policy
-		switch {
-		case !p.Measures(), p.Handover.Name == coexbo.ChooseName:
-			all[m.Name] = method{p, events.FormComparison, true}
-		case p.Next.Name == direct.ManualName:
-			all[m.Name] = method{p, events.FormPinpoint, true}
-		case slices.Contains([]string{cobol.Name, cobol.COBOHLName, cobol.HCEIName}, p.Trust.Name):
-			all[m.Name] = method{p, events.FormLabel, true}
-		default:
-			all[m.Name] = method{policy: p}
-		}
+		all[m.Name] = method{m.Policy, m.Form, m.Form != ""}
 	}
 	forms := map[string]events.Form{
 		belief.FeedbackComparison: events.FormComparison, belief.FeedbackRanking: events.FormComparison, belief.FeedbackPinpoint: events.FormPinpoint,

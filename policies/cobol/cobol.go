@@ -27,15 +27,37 @@ var Family = policies.Family{
 		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(COBOL) }},
 		{Part: policies.Trust, Name: COBOHLName, Settings: func() definition.Settings { return new(COBOHL) }},
 		{Part: policies.Trust, Name: HCEIName, Settings: func() definition.Settings { return new(HCEI) }},
-		{Part: policies.Handover, Name: WidthName, Settings: func() definition.Settings { return new(Width) }},
+		{
+			Part:     policies.Handover,
+			Name:     WidthName,
+			Settings: func() definition.Settings { return new(Width) },
+		},
 	},
 	Methods: []policies.Method{
-		{Name: "cobol", Summary: "accept or reject, with no-harm and handover", Source: "Xu et al. 2024, Alg. 1", Asks: asks,
-			Policy: definition.Policy{Next: next.LCB{}.Choice(), Trust: COBOL{}.Choice()}},
-		{Name: "cobohl", Summary: "accept or reject with an expert who is known to help", Source: "Xu et al. 2024, Alg. 2", Asks: asks,
-			Policy: definition.Policy{Next: next.LCB{}.Choice(), Trust: COBOHL{}.Choice()}},
-		{Name: "hcei", Summary: "expected improvement weighed with acceptance", Source: "Xu et al. 2024, Eq. 70", Asks: asks,
-			Policy: definition.Policy{Next: next.LogEI{}.Choice(), Trust: HCEI{}.Choice()}},
+		{
+			Name:    "cobol",
+			Summary: "accept or reject, with no-harm and handover",
+			Source:  "Xu et al. 2024, Alg. 1",
+			Asks:    asks,
+			Form:    events.FormLabel,
+			Policy:  definition.Policy{Next: next.LCB{}.Choice(), Trust: COBOL{}.Choice()},
+		},
+		{
+			Name:    "cobohl",
+			Summary: "accept or reject with an expert who is known to help",
+			Source:  "Xu et al. 2024, Alg. 2",
+			Asks:    asks,
+			Form:    events.FormLabel,
+			Policy:  definition.Policy{Next: next.LCB{}.Choice(), Trust: COBOHL{}.Choice()},
+		},
+		{
+			Name:    "hcei",
+			Summary: "expected improvement weighed with acceptance",
+			Source:  "Xu et al. 2024, Eq. 70",
+			Asks:    asks,
+			Form:    events.FormLabel,
+			Policy:  definition.Policy{Next: next.LogEI{}.Choice(), Trust: HCEI{}.Choice()},
+		},
 	},
 	New: New,
 }
@@ -131,7 +153,8 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 // assessed reports whether an expert has to earn the trust in them (see
 // [handover.Schedule]): with cobol, its gate, and labels.
 func (p *policy) assessed() bool {
-	return p.cobol != nil && len(p.def.Experts) > 0 && p.width != nil && p.width.Gate && p.belief.Feedback == belief.FeedbackLabel
+	return p.cobol != nil && len(p.def.Experts) > 0 && p.width != nil && p.width.Gate &&
+		p.belief.Feedback == belief.FeedbackLabel
 }
 
 // ordered reports whether experts order candidates in place of labeling one.
@@ -349,7 +372,13 @@ func (p *policy) noHarm(
 	if p.cobohl {
 		return d, nil
 	}
-	worst, err := s.Minimize(ctx, next.Bound(s.View.Objective, s.Beta), step.SearchWorstCase, unaided.X, aided.X)
+	worst, err := s.Minimize(
+		ctx,
+		next.Bound(s.View.Objective, s.Beta),
+		step.SearchWorstCase,
+		unaided.X,
+		aided.X,
+	)
 	if err != nil {
 		return d, err
 	}

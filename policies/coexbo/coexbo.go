@@ -27,22 +27,64 @@ var Family = policies.Family{
 	Rules: []policies.Rule{
 		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(CoExBO) }},
 		{Part: policies.Trust, Name: PiBOName, Settings: func() definition.Settings { return new(PiBO) }},
-		{Part: policies.Handover, Name: ChooseName, Settings: func() definition.Settings { return new(Choose) }},
+		{
+			Part:     policies.Handover,
+			Name:     ChooseName,
+			Settings: func() definition.Settings { return new(Choose) },
+		},
 	},
 	Methods: []policies.Method{
-		{Name: "coexbo", Summary: "the expert picks one of two, with explanations", Source: "Adachi et al. 2024", Asks: asks,
-			Policy: definition.Policy{Next: growing, Trust: CoExBO{}.Choice(), Handover: choose}},
-		{Name: "coexbo-pibo", Summary: "CoExBO with the acquisition of πBO", Source: "Adachi et al. 2024, Table 1", Asks: asks,
-			Policy: definition.Policy{Next: growing, Trust: PiBO{}.Choice(), Handover: choose}},
-		{Name: "pibo", Summary: "the expert's prior bends the bound; nobody is asked after the initial comparisons", Source: "Hvarfner et al. 2022",
-			Asks:   "comparisons, at first",
-			Policy: definition.Policy{Next: growing, Trust: PiBO{}.Choice(), Handover: definition.NewChoice(policies.Never, nil)}},
-		{Name: "batch-ucb", Summary: "the expert picks one of the two best bounds", Source: "Adachi et al. 2024, Table 1", Asks: asks,
-			Policy: definition.Policy{Next: growing, Trust: none, Handover: choose}},
-		{Name: "batch-thompson", Summary: "the expert picks one of two draws", Source: "Adachi et al. 2024, Table 1", Asks: asks,
-			Policy: definition.Policy{Next: next.Thompson{}.Choice(), Trust: none, Handover: choose}},
-		{Name: "random-choice", Summary: "the expert picks one of two at random", Source: "Adachi et al. 2024, Table 1", Asks: asks,
-			Policy: definition.Policy{Next: next.Random{}.Choice(), Trust: none, Handover: choose}},
+		{
+			Name:    "coexbo",
+			Summary: "the expert picks one of two, with explanations",
+			Source:  "Adachi et al. 2024",
+			Asks:    asks,
+			Form:    events.FormComparison,
+			Policy:  definition.Policy{Next: growing, Trust: CoExBO{}.Choice(), Handover: choose},
+		},
+		{
+			Name:    "coexbo-pibo",
+			Summary: "CoExBO with the acquisition of πBO",
+			Source:  "Adachi et al. 2024, Table 1",
+			Asks:    asks,
+			Form:    events.FormComparison,
+			Policy:  definition.Policy{Next: growing, Trust: PiBO{}.Choice(), Handover: choose},
+		},
+		{
+			Name:    "pibo",
+			Summary: "the expert's prior bends the bound; nobody is asked after the initial comparisons",
+			Source:  "Hvarfner et al. 2022",
+			Asks:    "comparisons, at first",
+			Policy: definition.Policy{
+				Next:     growing,
+				Trust:    PiBO{}.Choice(),
+				Handover: definition.NewChoice(policies.Never, nil),
+			},
+		},
+		{
+			Name:    "batch-ucb",
+			Summary: "the expert picks one of the two best bounds",
+			Source:  "Adachi et al. 2024, Table 1",
+			Asks:    asks,
+			Form:    events.FormComparison,
+			Policy:  definition.Policy{Next: growing, Trust: none, Handover: choose},
+		},
+		{
+			Name:    "batch-thompson",
+			Summary: "the expert picks one of two draws",
+			Source:  "Adachi et al. 2024, Table 1",
+			Asks:    asks,
+			Form:    events.FormComparison,
+			Policy:  definition.Policy{Next: next.Thompson{}.Choice(), Trust: none, Handover: choose},
+		},
+		{
+			Name:    "random-choice",
+			Summary: "the expert picks one of two at random",
+			Source:  "Adachi et al. 2024, Table 1",
+			Asks:    asks,
+			Form:    events.FormComparison,
+			Policy:  definition.Policy{Next: next.Random{}.Choice(), Trust: none, Handover: choose},
+		},
 	},
 	New: New,
 }
@@ -242,8 +284,11 @@ func (p *policy) pair(
 	}
 	switch {
 	case p.choose == nil:
-		return d.Run(policies.Aided, policies.RuleNever,
-			"It has the best acquisition once what the expert prefers is weighed in; the policy asks no one."), nil
+		return d.Run(
+			policies.Aided,
+			policies.RuleNever,
+			"It has the best acquisition once what the expert prefers is weighed in; the policy asks no one.",
+		), nil
 	case search.Near(unaided.X, aided.X):
 		return d.Run(policies.Unaided, policies.RuleAgree,
 			"The expert's preferences lead to the same composition: there is nothing to choose."), nil

@@ -24,10 +24,15 @@ var Family = policies.Family{
 		{Part: policies.Next, Name: ManualName, Settings: func() definition.Settings { return new(Manual) }},
 	},
 	Methods: []policies.Method{
-		{Name: "prior-sampling", Summary: "samples of the expert's prior", Source: "Adachi et al. 2024, Table 1",
-			Asks: "comparisons, at first", Policy: policies.Alone(Prior{}.Choice())},
+		{
+			Name:    "prior-sampling",
+			Summary: "samples of the expert's prior",
+			Source:  "Adachi et al. 2024, Table 1",
+			Asks:    "comparisons, at first",
+			Policy:  policies.Alone(Prior{}.Choice()),
+		},
 		{Name: "manual", Summary: "the expert names each composition",
-			Asks: "what to measure", Policy: policies.Alone(Manual{}.Choice())},
+			Asks: "what to measure", Form: events.FormPinpoint, Policy: policies.Alone(Manual{}.Choice())},
 	},
 	New: New,
 }
@@ -75,8 +80,13 @@ func (p *policy) manual(v policies.View, d policies.Decision) (policies.Decision
 		)
 	case q == nil:
 		expert := p.def.Experts[turn.Expert(v.Campaign, &p.def)].Name
-		return d.Ask(events.FormPinpoint, expert, policies.RuleAsk,
-			"The policy is to measure what the expert names.", "Which composition shall be measured next?"), nil
+		return d.Ask(
+			events.FormPinpoint,
+			expert,
+			policies.RuleAsk,
+			"The policy is to measure what the expert names.",
+			"Which composition shall be measured next?",
+		), nil
 	case q.Form == events.FormPinpoint && q.Status == campaign.Answered && q.Answer.Point != nil && v.Space.Contains(q.Answer.Point) == nil:
 		reason := fmt.Sprintf("%s named it (%s).", q.Expert, q.ID)
 		return step.Take(v, d, policies.Named, q.Answer.Point, policies.RulePinpointed, reason), nil

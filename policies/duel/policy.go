@@ -17,7 +17,11 @@ var Family = policies.Family{
 	Name: "duel",
 	Rules: []policies.Rule{
 		{Part: policies.Duel, Name: MRLPFName, Settings: func() definition.Settings { return new(MRLPF) }},
-		{Part: policies.Duel, Name: MaxMinLCBName, Settings: func() definition.Settings { return new(MaxMinLCB) }},
+		{
+			Part:     policies.Duel,
+			Name:     MaxMinLCBName,
+			Settings: func() definition.Settings { return new(MaxMinLCB) },
+		},
 		{Part: policies.Duel, Name: EUBOName, Settings: func() definition.Settings { return new(EUBO) }},
 		{Part: policies.Duel, Name: RAEUBOName, Settings: func() definition.Settings { return new(RAEUBO) }},
 		{Part: policies.Duel, Name: EIName, Settings: func() definition.Settings { return new(EI) }},
@@ -60,7 +64,7 @@ var Family = policies.Family{
 
 func method(name, summary, source string, d definition.Choice) policies.Method {
 	return policies.Method{
-		Name: name, Summary: summary, Source: source, Asks: "which of two is better",
+		Name: name, Summary: summary, Source: source, Asks: "which of two is better", Form: events.FormComparison,
 		Policy: definition.Policy{Duel: d},
 	}
 }
@@ -194,7 +198,8 @@ func untaught(v policies.View, expert int, name string) error {
 		return err
 	}
 	for i := range v.Campaign.Questions {
-		if q := &v.Campaign.Questions[i]; q.Expert == name && q.Form == events.FormComparison && len(q.Answer.Order) > 0 {
+		if q := &v.Campaign.Questions[i]; q.Expert == name && q.Form == events.FormComparison &&
+			len(q.Answer.Order) > 0 {
 			if v.Campaign.Failure != "" {
 				return errors.New(v.Campaign.Failure)
 			}

@@ -25,7 +25,7 @@ var Family = policies.Family{
 	Name:  name,
 	Rules: []policies.Rule{{Part: policies.Next, Name: name, Settings: func() definition.Settings { return new(Settings) }}},
 	Methods: []policies.Method{{Name: name, Summary: "small steps from the best composition so far",
-		Asks: "accept or reject", Policy: policies.Alone(definition.NewChoice(name, nil))}},
+		Asks: "accept or reject", Form: events.FormLabel, Policy: policies.Alone(definition.NewChoice(name, nil))}},
 	New: open,
 }
 
