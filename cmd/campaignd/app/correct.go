@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // correctable are the outcomes that a correction names by a flag of their own.
@@ -19,11 +21,19 @@ var correctable = []events.Resolution{
 	events.ResolvedNotPerformed,
 }
 
+// correction is what the flags of correct say.
+type correction struct {
+	value, sd, actual string
+	further           []string
+	exclude, include  bool
+	anyway            bool
+	reason            string
+	// said holds for each outcome whether its flag is there.
+	said map[events.Resolution]*bool
+}
+
 func (a *app) correctCommand() *cobra.Command {
-	var value, sd, actual, reason string
-	var further []string
-	var exclude, include, anyway bool
-	said := make(map[events.Resolution]*bool) // outcome to whether its flag is there
+	f := correction{said: make(map[events.Resolution]*bool)}
 	cmd := &cobra.Command{
 		Use:   "correct [TARGET] EXPERIMENT | QUESTION ANSWER",
 		Short: "Correct or exclude an outcome, or change an answer",
@@ -49,117 +59,128 @@ with --not-performed.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := subject(args); n >= 0 && strings.HasPrefix(args[n], "q") {
-				other := ""
-				cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-					if f.Changed && f.Name != "reason" {
-						other = f.Name
-					}
-				})
-				if other != "" {
+				if other := otherFlag(cmd, "reason"); other != "" {
 					return badInput("%s is a question: say what its answer is now; --%s is about an experiment",
 						args[n], other)
 				}
-				return a.answer(cmd.Context(), args, n, reason)
+				return a.answer(cmd.Context(), args, n, f.reason)
 			}
 			if len(args) > 2 {
-				return badInput("correct takes an experiment, or a question and its answer; usage: %s",
-					cmd.UseLine())
+				return badInput("correct takes an experiment, or a question and its answer; usage: %s", cmd.UseLine())
 			}
 			t, args, err := a.targetAndArgs(args, 1)
 			if err != nil {
 				return err
 			}
-			if exclude && (include || value != "") {
-				return badInput("--exclude takes the measurement out: it goes with neither --include nor --value")
-			}
-			v, err := optionalNumber("--value", value)
-			if err != nil {
-				return err
-			}
-			deviation, err := optionalNumber("--sd", sd)
-			if err != nil {
-				return err
-			}
-			quantities, err := parseFurther(further)
-			if err != nil {
-				return err
-			}
-			var outcome events.Resolution
-			for _, o := range correctable {
-				if *said[o] && outcome != "" {
-					return badInput("--%s and --%s: an experiment ends in one way", outcome, o)
-				} else if *said[o] {
-					outcome = o
-				}
-			}
-			if v != nil && outcome != "" && outcome != events.ResolvedMeasured {
-				return badInput("an experiment that was %s has no value: give one of the two",
-					view.Outcome(outcome))
-			}
-			id := args[0]
-			return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
-				core, err := s.core(cmd.Context())
-				if err != nil {
-					return engine.Request{}, err
-				}
-				state := core.State()
-				if err := known(state, id); err != nil {
-					return engine.Request{}, err
-				}
-				if strings.TrimSpace(reason) == "" {
-					return engine.Request{}, badInput("a correction needs a reason: --reason \"why\"")
-				}
-				x := state.Experiment(id)
-				if x == nil {
-					return engine.Request{}, badInput(
-						"%s is a decision: decisions are not corrected; correct what it was made from",
-						id,
-					)
-				}
-				point, err := parsePoint(state.Definition, "--actual", actual, false)
-				if err != nil {
-					return engine.Request{}, err
-				}
-				switch {
-				case x.Measurement != nil:
-					point = fill(point, x.Measurement.Actual)
-				case x.Retracted != nil:
-					point = fill(point, x.Retracted.Actual)
-				default:
-					point = fill(point, x.Parameters)
-				}
-				stays := x.Excluded && !include && v == nil && outcome == "" // as it was left out before
-				return engine.Request{Correct: &engine.Correct{
-					Experiment: id,
-					Outcome:    outcome,
-					Value:      v,
-					SD:         deviation,
-					Actual:     point,
-					Further:    quantities,
-					Exclude:    exclude || stays,
-					Reason:     reason,
-					Anyway:     anyway,
-				}}, nil
-			})
+			return a.correct(cmd.Context(), t, args[0], f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&value, "value", "", "it was measured, and this is the right `value`, in the objective's unit")
-	flags.StringVar(&sd, "sd", "", "the standard deviation of the value")
-	flags.StringVar(&actual, "actual", "",
+	flags.StringVar(&f.value, "value", "", "it was measured, and this is the right `value`, in the objective's unit")
+	flags.StringVar(&f.sd, "sd", "", "the standard deviation of the value")
+	flags.StringVar(&f.actual, "actual", "",
 		"the composition that was really made: `lipf6=1.08,ec=0.3`; what is not named stays")
-	flags.StringArrayVar(&further, "further", nil, furtherHelp)
+	flags.StringArrayVar(&f.further, "further", nil, furtherHelp)
 	for outcome, help := range map[events.Resolution]string{
 		events.ResolvedMeasured:     "it was measured after all, with the result that was taken back",
 		events.ResolvedFailed:       "it gave no result",
 		events.ResolvedInfeasible:   "it showed that the composition cannot be made or measured",
 		events.ResolvedNotPerformed: "it did not take place; its budget is free again",
 	} {
-		said[outcome] = flags.Bool(string(outcome), false, help)
+		f.said[outcome] = flags.Bool(string(outcome), false, help)
 	}
-	flags.BoolVar(&exclude, "exclude", false, "leave the measurement, or the failure, out of the models")
-	flags.BoolVar(&include, "include", false, "take in again what was excluded")
-	flags.BoolVar(&anyway, "anyway", false, anywayHelp)
-	cmd.Flags().StringVar(&reason, "reason", "", "why; it is required")
+	flags.BoolVar(&f.exclude, "exclude", false, "leave the measurement, or the failure, out of the models")
+	flags.BoolVar(&f.include, "include", false, "take in again what was excluded")
+	flags.BoolVar(&f.anyway, "anyway", false, anywayHelp)
+	flags.StringVar(&f.reason, "reason", "", "why; it is required")
 	return cmd
+}
+
+// otherFlag returns the name of a flag of a command that is given and is not the one that
+// may be, empty where there is none.
+func otherFlag(cmd *cobra.Command, may string) string {
+	other := ""
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && f.Name != may {
+			other = f.Name
+		}
+	})
+	return other
+}
+
+// correct corrects the outcome of an experiment.
+func (a *app) correct(ctx context.Context, t target, id string, f correction) error {
+	c, err := f.read(id)
+	if err != nil {
+		return err
+	}
+	return a.requestWith(ctx, t, func(s *session) (engine.Request, error) {
+		core, err := s.core(ctx)
+		if err != nil {
+			return engine.Request{}, err
+		}
+		err = f.place(core.State(), c)
+		return engine.Request{Correct: c}, err
+	})
+}
+
+// read reads what does not depend on the campaign.
+func (f correction) read(id string) (*engine.Correct, error) {
+	if f.exclude && (f.include || f.value != "") {
+		return nil, badInput("--exclude takes the measurement out: it goes with neither --include nor --value")
+	}
+	c := &engine.Correct{Experiment: id, Reason: f.reason, Anyway: f.anyway}
+	var err error
+	if c.Value, err = optionalNumber("--value", f.value); err != nil {
+		return nil, err
+	}
+	if c.SD, err = optionalNumber("--sd", f.sd); err != nil {
+		return nil, err
+	}
+	if c.Further, err = parseFurther(f.further); err != nil {
+		return nil, err
+	}
+	for _, outcome := range correctable {
+		if !*f.said[outcome] {
+			continue
+		}
+		if c.Outcome != "" {
+			return nil, badInput("--%s and --%s: an experiment ends in one way", c.Outcome, outcome)
+		}
+		c.Outcome = outcome
+	}
+	if c.Value != nil && c.Outcome != "" && c.Outcome != events.ResolvedMeasured {
+		return nil, badInput("an experiment that was %s has no value: give one of the two", view.Outcome(c.Outcome))
+	}
+	return c, nil
+}
+
+// place completes a correction by what the campaign has: what is not named stays as it is.
+func (f correction) place(state *campaign.State, c *engine.Correct) error {
+	if err := known(state, c.Experiment); err != nil {
+		return err
+	}
+	if strings.TrimSpace(f.reason) == "" {
+		return badInput("a correction needs a reason: --reason \"why\"")
+	}
+	x := state.Experiment(c.Experiment)
+	if x == nil {
+		return badInput("%s is a decision: decisions are not corrected; correct what it was made from", c.Experiment)
+	}
+	point, err := parsePoint(state.Definition, "--actual", f.actual, false)
+	if err != nil {
+		return err
+	}
+	switch {
+	case x.Measurement != nil:
+		c.Actual = fill(point, x.Measurement.Actual)
+	case x.Retracted != nil:
+		c.Actual = fill(point, x.Retracted.Actual)
+	default:
+		c.Actual = fill(point, x.Parameters)
+	}
+	// What was left out of the models stays so, unless the correction is about the outcome.
+	stays := x.Excluded && !f.include && c.Value == nil && c.Outcome == ""
+	c.Exclude = f.exclude || stays
+	return nil
 }

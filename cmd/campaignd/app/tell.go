@@ -1,17 +1,28 @@
 package app
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
+// told is what the flags of tell say of a result.
+type told struct {
+	value, sd, unit    string
+	parameters, actual string
+	further            []string
+	// Why there is no value: at most one is given.
+	failed, cannot, again string
+	comment               string
+	anyway                bool
+}
+
 func (a *app) tellCommand() *cobra.Command {
-	var parameters, actual, unit, failed, cannot, again, value, sd, comment string
-	var further []string
-	var anyway bool
+	var f told
 	cmd := &cobra.Command{
 		Use:   "tell [TARGET] EXPERIMENT VALUE | QUESTION ANSWER | --parameters … VALUE",
 		Short: "Tell a result, of a suggested experiment or of your own, or answer a question",
@@ -46,110 +57,149 @@ be named any more once something else was chosen in its place.`,
 		Args: cobra.ArbitraryArgs, // an order or a composition may be many
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := subject(args); n >= 0 && strings.HasPrefix(args[n], "q") {
-				if value+actual+unit+sd+failed+cannot+again != "" || further != nil {
-					return badInput(
-						"%s is a question: it is answered in words, and --comment is all that goes with it",
-						args[n],
-					)
-				}
-				if parameters != "" {
-					args = append(args, parameters)
-				}
-				return a.answer(cmd.Context(), args, n, comment)
+				return a.tellAnswer(cmd.Context(), args, n, f)
 			}
-			n := 0
-			if parameters == "" {
-				n++ // the experiment or question
-			}
-			without := failed + cannot + again // why there is no value
-			if without == "" && value == "" {
-				n++ // the value or answer
-			}
-			if len(args) < n || len(args) > n+1 {
-				return badInput("%d arguments do not say what to tell; usage: %s", len(args), cmd.UseLine())
-			}
-			if i := subject(args); n == 2 && len(args) == 2 && i == 1 {
-				return badInput(
-					"what is the result of %s? Give its value, or one of --failed, --cannot and --again with the reason",
-					args[1],
-				)
-			}
-			t, args, err := a.targetAndArgs(args, n)
-			if err != nil {
-				return err
-			}
-			id := ""
-			if parameters == "" {
-				id, args = args[0], args[1:]
-			}
-			if len(args) == 1 {
-				if _, err := readLabel(nil, nil, args[0]); err == nil {
-					return badInput("%s is not a question: tell its value", id)
-				}
-			}
-			tell := engine.Tell{Experiment: id, Unit: unit, Failed: failed, Infeasible: cannot, Again: again}
-			if len(args) == 1 {
-				value = args[0]
-			}
-			if without != "" && value != "" {
-				return badInput("an experiment that failed has no value: give one of the two")
-			}
-			if without != "" && without != failed && without != cannot && without != again {
-				return badInput("give one of --failed, --cannot and --again")
-			}
-			if without == "" {
-				if tell.Value, err = number("the value", value); err != nil {
-					return err
-				}
-			}
-			if tell.SD, err = optionalNumber("--sd", sd); err != nil {
-				return err
-			}
-			if tell.Further, err = parseFurther(further); err != nil {
-				return err
-			}
-			tell.Anyway = anyway
-			return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
-				core, err := s.core(cmd.Context())
-				if err != nil {
-					return engine.Request{}, err
-				}
-				def := core.State().Definition
-				if tell.Parameters, err = parsePoint(def, "--parameters", parameters, true); err != nil {
-					return engine.Request{}, err
-				}
-				if tell.Actual, err = parsePoint(def, "--actual", actual, false); err != nil {
-					return engine.Request{}, err
-				}
-				requested := tell.Parameters
-				if id != "" {
-					if err := known(core.State(), id); err != nil {
-						return engine.Request{}, err
-					}
-					x := core.State().Experiment(id)
-					if x == nil {
-						return engine.Request{}, badInput("%s is not an experiment", id)
-					}
-					requested = x.Parameters
-				}
-				tell.Actual = fill(tell.Actual, requested)
-				return engine.Request{Tell: &tell}, nil
-			})
+			return a.tellResult(cmd, args, f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&parameters, "parameters", "",
+	flags.StringVar(&f.parameters, "parameters", "",
 		"the composition of your own experiment, which counts against the budget: `lipf6=1.1,ec=0.3,dmc=1`")
-	flags.StringVar(&actual, "actual", "", "the composition that was really made, where it differs: `lipf6=1.08`")
-	flags.StringVar(&value, "value", "", "the `value`, instead of as an argument")
-	flags.StringVar(&unit, "unit", "", "the value's unit, to be checked against the campaign's")
-	flags.StringVar(&sd, "sd", "", "the standard deviation of the value, where you know it")
-	flags.StringArrayVar(&further, "further", nil, furtherHelp)
-	flags.StringVar(&failed, "failed", "", "why there is no value")
-	flags.StringVar(&cannot, "cannot", "",
+	flags.StringVar(&f.actual, "actual", "", "the composition that was really made, where it differs: `lipf6=1.08`")
+	flags.StringVar(&f.value, "value", "", "the `value`, instead of as an argument")
+	flags.StringVar(&f.unit, "unit", "", "the value's unit, to be checked against the campaign's")
+	flags.StringVar(&f.sd, "sd", "", "the standard deviation of the value, where you know it")
+	flags.StringArrayVar(&f.further, "further", nil, furtherHelp)
+	flags.StringVar(&f.failed, "failed", "", "why there is no value")
+	flags.StringVar(&f.cannot, "cannot", "",
 		"can't: why the composition, and others like it, cannot be made or measured")
-	flags.StringVar(&again, "again", "", "try again: why nothing took place; the same is asked for again")
-	flags.StringVar(&comment, "comment", "", "a remark with an answer")
-	flags.BoolVar(&anyway, "anyway", false, anywayHelp)
+	flags.StringVar(&f.again, "again", "", "try again: why nothing took place; the same is asked for again")
+	flags.StringVar(&f.comment, "comment", "", "a remark with an answer")
+	flags.BoolVar(&f.anyway, "anyway", false, anywayHelp)
 	return cmd
+}
+
+// tellAnswer answers the question that the n-th argument names.
+func (a *app) tellAnswer(ctx context.Context, args []string, n int, f told) error {
+	if f.value+f.actual+f.unit+f.sd+f.without() != "" || f.further != nil {
+		return badInput("%s is a question: it is answered in words, and --comment is all that goes with it", args[n])
+	}
+	if f.parameters != "" { // a pinpointed composition may be given either way
+		args = append(args, f.parameters)
+	}
+	return a.answer(ctx, args, n, f.comment)
+}
+
+// tellResult tells the result of an experiment.
+func (a *app) tellResult(cmd *cobra.Command, args []string, f told) error {
+	t, id, f, err := a.readTold(cmd, args, f)
+	if err != nil {
+		return err
+	}
+	tell, err := f.result(id)
+	if err != nil {
+		return err
+	}
+	return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
+		core, err := s.core(cmd.Context())
+		if err != nil {
+			return engine.Request{}, err
+		}
+		err = f.place(core.State(), tell)
+		return engine.Request{Tell: tell}, err
+	})
+}
+
+// without is why there is no value, empty where there is one.
+func (f told) without() string { return f.failed + f.cannot + f.again }
+
+// readTold sorts the arguments into the target, the experiment (empty for one of one's own)
+// and the value. How many there are depends on the flags: that is why they are counted
+// from the end.
+func (a *app) readTold(cmd *cobra.Command, args []string, f told) (target, string, told, error) {
+	n := 0
+	if f.parameters == "" {
+		n++ // the experiment
+	}
+	if f.without() == "" && f.value == "" {
+		n++ // the value
+	}
+	if len(args) < n || len(args) > n+1 {
+		return target{}, "", f, badInput("%d arguments do not say what to tell; usage: %s", len(args), cmd.UseLine())
+	}
+	// `tell TARGET e7` and `tell e7 VALUE` look alike: the first lacks its value.
+	if n == 2 && len(args) == 2 && subject(args) == 1 {
+		return target{}, "", f, badInput(
+			"what is the result of %s? Give its value, or one of --failed, --cannot and --again with the reason", args[1])
+	}
+	t, args, err := a.targetAndArgs(args, n)
+	if err != nil {
+		return t, "", f, err
+	}
+	id := ""
+	if f.parameters == "" {
+		id, args = args[0], args[1:]
+	}
+	if len(args) == 1 {
+		if _, err := readLabel(nil, nil, args[0]); err == nil {
+			return t, id, f, badInput("%s is not a question: tell its value", id)
+		}
+		f.value = args[0]
+	}
+	return t, id, f, nil
+}
+
+// result reads what does not depend on the campaign.
+func (f told) result(id string) (*engine.Tell, error) {
+	tell := &engine.Tell{
+		Experiment: id,
+		Unit:       f.unit,
+		Failed:     f.failed,
+		Infeasible: f.cannot,
+		Again:      f.again,
+		Anyway:     f.anyway,
+	}
+	without := f.without()
+	switch {
+	case without != "" && f.value != "":
+		return nil, badInput("an experiment that failed has no value: give one of the two")
+	case without != f.failed && without != f.cannot && without != f.again:
+		return nil, badInput("give one of --failed, --cannot and --again")
+	}
+	var err error
+	if without == "" {
+		if tell.Value, err = number("the value", f.value); err != nil {
+			return nil, err
+		}
+	}
+	if tell.SD, err = optionalNumber("--sd", f.sd); err != nil {
+		return nil, err
+	}
+	tell.Further, err = parseFurther(f.further)
+	return tell, err
+}
+
+// place reads the compositions, which only the campaign can tell: what was asked for is
+// what was made where nothing else is said.
+func (f told) place(state *campaign.State, tell *engine.Tell) error {
+	var err error
+	if tell.Parameters, err = parsePoint(state.Definition, "--parameters", f.parameters, true); err != nil {
+		return err
+	}
+	if tell.Actual, err = parsePoint(state.Definition, "--actual", f.actual, false); err != nil {
+		return err
+	}
+	requested := tell.Parameters
+	if id := tell.Experiment; id != "" {
+		if err := known(state, id); err != nil {
+			return err
+		}
+		x := state.Experiment(id)
+		if x == nil {
+			return badInput("%s is not an experiment", id)
+		}
+		requested = x.Parameters
+	}
+	tell.Actual = fill(tell.Actual, requested)
+	return nil
 }
