@@ -135,8 +135,13 @@ func DecodeRecord(record []byte) (Event, error) {
 		return Event{}, badRecord("its fields do not fit its length")
 	}
 	part := func(i int) string { return envelope[fields[i][0]:fields[i][1]] }
-	e.Campaign, e.ID, e.Kind = part(0), part(1), Kind(part(2))
-	e.Actor, e.Account, e.Cause, e.Trace = part(3), part(4), part(5), part(6)
+	e.Campaign = part(0)
+	e.ID = part(1)
+	e.Kind = Kind(part(2))
+	e.Actor = part(3)
+	e.Account = part(4)
+	e.Cause = part(5)
+	e.Trace = part(6)
 	if len(data) > 0 {
 		e.Data = append(make([]byte, 0, len(data)), data...)
 	}

@@ -95,7 +95,9 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 	return func(yield func(events.Event, error) bool) {
 		for next := after + 1; ; {
 			l.mu.RLock()
-			last, closed, changed := events.Position(len(l.events)), l.closed, l.changed
+			last := events.Position(len(l.events))
+			closed := l.closed
+			changed := l.changed
 			l.mu.RUnlock()
 			if ctx.Err() != nil {
 				return

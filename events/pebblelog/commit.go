@@ -125,7 +125,9 @@ func (l *Log) Append(ctx context.Context, campaign string, expected events.Seque
 		return nil, fmt.Errorf("pebblelog: append: %w", ErrReadOnly)
 	}
 	r := requests.Get().(*request)
-	r.campaign, r.expected, r.batch = campaign, expected, slices.Clone(batch)
+	r.campaign = campaign
+	r.expected = expected
+	r.batch = slices.Clone(batch)
 	for i := range r.batch {
 		r.batch[i].Data = bytes.Clone(r.batch[i].Data) // the caller may reuse its own
 	}

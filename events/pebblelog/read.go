@@ -342,7 +342,9 @@ func join(dst []events.Event, index, records *pebble.Iterator, after events.Sequ
 				events.ErrDamaged, p, e.Sequence, e.Campaign, s, campaign)
 		}
 		dst = append(dst, e)
-		at, after, size = p, s, size+len(value)
+		at = p
+		after = s
+		size = size + len(value)
 		n--
 	}
 	if err := index.Error(); err != nil {

@@ -143,7 +143,9 @@ func (r *Audit) verify(ctx context.Context, log *pebblelog.Log) error {
 	if err != nil {
 		return err
 	}
-	r.Events, r.Root, r.Notes = found.Events, found.Root.String(), found.Notes
+	r.Events = found.Events
+	r.Root = found.Root.String()
+	r.Notes = found.Notes
 	for _, f := range found.Faults {
 		r.Faults = append(r.Faults, f.String())
 	}
@@ -244,7 +246,10 @@ func (r *Audit) addBuilds(shares []engine.BuildShare, except []string) {
 			continue
 		}
 		b := &r.Builds[i]
-		b.Decisions, b.Reproduced, b.OtherVersion, b.Fits = b.Decisions+share.Decisions, b.Reproduced+share.Reproduced, b.OtherVersion+share.OtherVersion, b.Fits+share.Fits
+		b.Decisions = b.Decisions + share.Decisions
+		b.Reproduced = b.Reproduced + share.Reproduced
+		b.OtherVersion = b.OtherVersion + share.OtherVersion
+		b.Fits = b.Fits + share.Fits
 	}
 }
 

@@ -114,7 +114,9 @@ func (f *File) read(msg []byte, known []note.Verifier, mustSign bool) {
 		f.Problem = err.Error()
 		return
 	}
-	f.Origin, f.Events, f.Root = f.head.Origin, f.head.Tree.N, f.head.Tree.Hash.String()
+	f.Origin = f.head.Origin
+	f.Events = f.head.Tree.N
+	f.Root = f.head.Tree.Hash.String()
 	f.SignedBy, f.Unchecked = f.head.Signed, f.head.Unchecked
 	switch {
 	case len(f.SignedBy) == 0 && len(f.Unchecked) > 0:

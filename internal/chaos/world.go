@@ -78,7 +78,9 @@ func Draw(seed uint64, method policies.Method) World {
 		def.Initial.Comparisons = count(2 + r.IntN(3))
 	} else {
 		def.Budget.Experiments = 6 + r.IntN(5)
-		def.Initial.Experiments, def.Initial.Labels, def.Initial.Comparisons = count(2), count(r.IntN(4)), count(r.IntN(4))
+		def.Initial.Experiments = count(2)
+		def.Initial.Labels = count(r.IntN(4))
+		def.Initial.Comparisons = count(r.IntN(4))
 		def.Instrument.Driver = process.Choose(process.Settings{Command: []string{"device"}})
 		def.Parallel = 1 + r.IntN(3)
 		if r.IntN(4) == 0 {

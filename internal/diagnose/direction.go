@@ -28,7 +28,9 @@ func NewFrame(def *definition.Campaign, s *space.Space) *Frame {
 	f := &Frame{def: def}
 	at := 0
 	for _, p := range def.Parameters {
-		width, low, scale := 1, 0.0, 0.0
+		width := 1
+		low := 0.0
+		scale := 0.0
 		switch {
 		case len(p.Categories) > 0:
 			if width = len(p.Categories[0].Descriptors); width == 0 {

@@ -309,7 +309,9 @@ func (r *reader) predictions(check *LeaveOneOut) {
 
 // calibration reads how well the model knows how far off it is.
 func (r *reader) calibration(check *LeaveOneOut) {
-	worst, most, fewer := check.Coverage[0], check.Coverage[0], 1.0
+	worst := check.Coverage[0]
+	most := check.Coverage[0]
+	fewer := 1.0
 	for _, c := range check.Coverage {
 		if p := check.coverage(c.Nominal, stretch).Fewer; p < fewer {
 			worst, fewer = c, p

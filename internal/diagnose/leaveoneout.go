@@ -219,7 +219,9 @@ func (l *LeaveOneOut) coverage(nominal, stretch float64) Coverage {
 // r2 is the coefficient of determination; nil where it is not defined.
 func r2(measured, predicted []float64) *float64 {
 	mean := stat.Mean(measured, nil)
-	residual, total, greatest := 0.0, 0.0, 0.0
+	residual := 0.0
+	total := 0.0
+	greatest := 0.0
 	for i, y := range measured {
 		residual += (y - predicted[i]) * (y - predicted[i])
 		total += (y - mean) * (y - mean)

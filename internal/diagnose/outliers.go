@@ -97,14 +97,18 @@ func (s sample) explain(
 		return explained{}, err
 	}
 	for len(set) > 0 {
-		easiest, least, back := -1, math.Inf(-1), refit{}
+		easiest := -1
+		least := math.Inf(-1)
+		back := refit{}
 		for i := range set {
 			r, w, err := weigh(slices.Delete(slices.Clone(set), i, i+1))
 			if err != nil {
 				return explained{}, err
 			}
 			if w > least {
-				easiest, least, back = i, w, r
+				easiest = i
+				least = w
+				back = r
 			}
 		}
 		if least <= weight-math.Log(outlierOdds) {

@@ -155,7 +155,9 @@ const (
 // of the logarithm.
 func (s sample) logarithm(ctx context.Context, model definition.Model, warm events.ObjectiveFit) (float64, error) {
 	logs := sample{x: s.x, y: make([]float64, len(s.y)), sd: make([]float64, len(s.y))}
-	least, greatest, jacobian := math.Inf(1), 0.0, 0.0
+	least := math.Inf(1)
+	greatest := 0.0
+	jacobian := 0.0
 	for k, y := range s.y {
 		if y <= 0 {
 			return math.Inf(-1), nil

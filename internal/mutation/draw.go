@@ -103,7 +103,9 @@ func within(starts map[int]int, offset int) (number int, ok bool) {
 	best := -1
 	for n, start := range starts {
 		if start <= offset && start > best {
-			number, best, ok = n, start, true
+			number = n
+			best = start
+			ok = true
 		}
 	}
 	return number, ok

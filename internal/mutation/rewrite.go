@@ -71,7 +71,9 @@ func switched(file *source, mutants map[int]*mutant) (text []byte, starts map[in
 				fmt.Fprintf(&dispatch, " if mutationSelected == %d { %s; return }\n", number, call(suffix))
 			}
 			m := mutants[number]
-			from, name, to := file.offset(decl.Pos()), file.offset(decl.Name.End()), file.offset(decl.End())
+			from := file.offset(decl.Pos())
+			name := file.offset(decl.Name.End())
+			to := file.offset(decl.End())
 			copies = append(copies, string(file.text[from:name])+suffix+m.apply(name, to))
 			order = append(order, number)
 		}

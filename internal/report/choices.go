@@ -205,9 +205,13 @@ func (h *history) sharesSVG(
 			for i, v := range s.Values {
 				y := top + float64(i)*row + float64(o)*(bar+2)
 				length := reach * math.Abs(v) / greatest
-				x, anchor, at := axis, "start", axis+length+4
+				x := axis
+				anchor := "start"
+				at := axis + length + 4
 				if v < 0 {
-					x, anchor, at = axis-length, "end", axis-length-4
+					x = axis - length
+					anchor = "end"
+					at = axis - length - 4
 				}
 				fmt.Fprintf(&b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%g" fill="%s"/>`, x, y,
 					max(length, 0.5), bar, optionColor(o))

@@ -208,7 +208,9 @@ func (h *history) figureCalibration() (figure, bool) {
 	c.Y.Max = 100
 	c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
 	n := float64(len(check.Rows))
-	x, low, high := []float64{0}, []float64{0}, []float64{0}
+	x := []float64{0}
+	low := []float64{0}
+	high := []float64{0}
 	held := plotter.XYs{{X: 0, Y: 0}}
 	for k := 1; k < 50; k++ {
 		level := check.CoverageAt(float64(k) / 50)
@@ -217,7 +219,9 @@ func (h *history) figureCalibration() (figure, bool) {
 		high = append(high, 100*float64(level.High)/n)
 		held = append(held, plotter.XY{X: 2 * float64(k), Y: 100 * level.Share})
 	}
-	x, low, high = append(x, 100), append(low, 100), append(high, 100)
+	x = append(x, 100)
+	low = append(low, 100)
+	high = append(high, 100)
 	c.Band(x, low, high, chart.Faded(chart.Muted, 0.12))
 	c.Line(plotter.XYs{{X: 0, Y: 0}, {X: 100, Y: 100}}, chart.Muted, 0.9, 3, 3)
 	c.Line(held, chart.Blue, 2)

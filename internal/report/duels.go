@@ -358,7 +358,9 @@ func (h *history) figuresUtility(ctx context.Context) ([]figure, error) {
 			curves[i] = append(curves[i], line)
 		}
 	}
-	low, high, shown := math.Inf(1), math.Inf(-1), 0
+	low := math.Inf(1)
+	high := math.Inf(-1)
+	shown := 0
 	for _, lines := range curves {
 		for _, line := range lines {
 			low, high = min(low, slices.Min(line.low)), max(high, slices.Max(line.high))

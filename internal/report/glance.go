@@ -118,7 +118,9 @@ func (h *history) answersGiven() (numbers []number) {
 		if form == events.FormLabel {
 			continue // see above
 		}
-		given, first, asked := 0, 0, 0
+		given := 0
+		first := 0
+		asked := 0
 		for i := range s.Questions {
 			q := &s.Questions[i]
 			switch {

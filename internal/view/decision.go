@@ -145,7 +145,9 @@ func (r *decisionReader) read(e events.Event) error {
 	}
 	r.story.Follow(payload)
 	if d, ok := payload.(*events.DecisionMade); ok && d.Decision == r.id {
-		r.d.Decision, r.d.Position, r.d.Time = d, e.Position, e.Time
+		r.d.Decision = d
+		r.d.Position = e.Position
+		r.d.Time = e.Time
 		r.d.Definition = r.story.def
 		return nil
 	}

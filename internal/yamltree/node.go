@@ -171,7 +171,9 @@ func Int(k int) *Node { return &Node{Value: json.Number(strconv.Itoa(k))} }
 func (n *Node) With(key string, value *Node) *Node {
 	out := Mapping()
 	if n != nil {
-		out.Path, out.Place, out.Key = n.Path, n.Place, n.Key
+		out.Path = n.Path
+		out.Place = n.Place
+		out.Key = n.Key
 	}
 	if n.IsMapping() {
 		out.keys = slices.Clone(n.keys)

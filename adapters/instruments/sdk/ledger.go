@@ -147,7 +147,9 @@ func (e *entry) load(id string) error {
 	if err != nil {
 		return err
 	}
-	e.begun, e.outcome, e.size = false, nil, 0
+	e.begun = false
+	e.outcome = nil
+	e.size = 0
 	first, rest, ok := bytes.Cut(data, []byte("\n"))
 	if !ok {
 		return nil

@@ -226,7 +226,9 @@ func (a *app) handOver(ctx context.Context, log *pebblelog.Log, c *attest.Checkp
 			shell, flag = "cmd", "/c"
 		}
 		cmd := exec.CommandContext(ctx, shell, flag, command)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.Text), a.stderr, a.stderr
+		cmd.Stdin = strings.NewReader(c.Text)
+		cmd.Stdout = a.stderr
+		cmd.Stderr = a.stderr
 		cmd.Env = append(os.Environ(), "CAMPAIGND_ORIGIN="+c.Origin,
 			"CAMPAIGND_EVENTS="+strconv.FormatUint(uint64(c.Events), 10))
 		cmd.WaitDelay = time.Second

@@ -76,7 +76,9 @@ func (im *importer) read(a *app, path string) error {
 			return badInput("%s:1: there is no column %q", s.name, column)
 		}
 	}
-	im.sheet, im.further, im.skipped = s, furtherColumns(s.header), make(map[string]int)
+	im.sheet = s
+	im.further = furtherColumns(s.header)
+	im.skipped = make(map[string]int)
 	before, err := im.measuredBefore()
 	if err != nil {
 		return err

@@ -67,7 +67,10 @@ Exits 1 where a check fails.`,
 			if err != nil {
 				return err
 			}
-			env.AllowRuns, env.NoKill, env.AllowOutOfLimits, env.Patience = allowReal, noKill, allowOutOfLimits, patience
+			env.AllowRuns = allowReal
+			env.NoKill = noKill
+			env.AllowOutOfLimits = allowOutOfLimits
+			env.Patience = patience
 			if allowReal {
 				release, err := a.lockForCheck(cmd.Context(), t, env)
 				if err != nil {

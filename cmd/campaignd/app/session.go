@@ -122,7 +122,9 @@ func openingFailed(store string, err error) error {
 
 // openHost opens a store for this process alone, and makes it where there is none.
 func (a *app) openHost(ctx context.Context, store string, o host.Options) (*host.Host, error) {
-	o.Registry, o.Build, o.Account = a.registry, thisBuild().Build, control.OwnAccount()
+	o.Registry = a.registry
+	o.Build = thisBuild().Build
+	o.Account = control.OwnAccount()
 	h, err := host.Open(ctx, store, o)
 	if err != nil {
 		return nil, storeError{err}

@@ -145,7 +145,9 @@ func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 			return f, nil
 		}
 		if collapsed {
-			noisy, lo, hi = true, 0, math.Inf(1)
+			noisy = true
+			lo = 0
+			hi = math.Inf(1)
 		}
 		missing := math.Log(target / size)
 		if q == nil && loose > exact {

@@ -62,7 +62,9 @@ func AdaptNorm(evidence Evidence, k kernel.Kernel, norm, c float64, rule NormRul
 		if !(wider.logLik-fit.logLik > Margin(widerC, evidence.Answers())) {
 			break
 		}
-		norm, c, fit = 2*norm, widerC, wider
+		norm = 2 * norm
+		c = widerC
+		fit = wider
 	}
 	return norm, c, nil
 }

@@ -85,7 +85,9 @@ func NewSet(evidence Evidence, k kernel.Kernel, norm, alpha, jitter float64) (*S
 func (s *Set) Fork() *Set { return &Set{shape: s.shape, work: s.shape.newScratch()} }
 
 func (s *shape) newScratch() *scratch {
-	n, m, dim := len(s.d), len(s.answers.points), s.kernel.Dim()
+	n := len(s.d)
+	m := len(s.answers.points)
+	dim := s.kernel.Dim()
 	v := func() []float64 { return make([]float64, n) }
 	w := &scratch{
 		points:  make([]float64, m),

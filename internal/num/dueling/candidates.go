@@ -117,7 +117,9 @@ func (t *tally) add(x Comparison) (at int, sign float64) {
 	p, score := x.Pair, x.Outcome
 	sign = 1
 	if p.First > p.Second {
-		p, score, sign = Pair{p.Second, p.First}, 1-score, -1
+		p = Pair{p.Second, p.First}
+		score = 1 - score
+		sign = -1
 	}
 	at, ok := t.at[p]
 	if !ok {

@@ -175,6 +175,8 @@ func LogMarginal(data Data, kernelName string, h Hyper, grad []float64) (float64
 	}
 	g := gradient{lengthscales: grad[:d]}
 	v, _, err := l.eval(context.Background(), h, false, &g)
-	grad[d], grad[d+1], grad[d+2] = g.outputScale, g.noise, g.mean
+	grad[d] = g.outputScale
+	grad[d+1] = g.noise
+	grad[d+2] = g.mean
 	return v, err
 }

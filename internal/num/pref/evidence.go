@@ -97,7 +97,9 @@ func newEvidence(duels Duels, link Link, kernelName string) (*evidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, m, n := len(duels.X[0]), len(duels.X), duels.Len()
+	d := len(duels.X[0])
+	m := len(duels.X)
+	n := duels.Len()
 	pairs := m * (m - 1) / 2
 	e := &evidence{
 		solver: newSolver(duels, link), family: family, d: d, diff2: make([][]float64, d),

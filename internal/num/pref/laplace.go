@@ -184,7 +184,9 @@ func (s *solver) solve(ctx context.Context, maxIterations int) (int, error) {
 		maxIterations = defaultNewton
 	}
 	n := s.n
-	s.logLik, s.decrement, s.jitter = 0, 0, 0
+	s.logLik = 0
+	s.decrement = 0
+	s.jitter = 0
 	if n == 0 {
 		return 0, nil
 	}

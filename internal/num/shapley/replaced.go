@@ -73,9 +73,14 @@ func (x *Explanation) add(coalition, size int, share []float64, mean, sd, ucb fl
 		x.UCB.Phi[j] += a * ucb
 	}
 	if coalition == 0 {
-		x.Mean.Base, x.SD.Base, x.UCB.Base = mean, sd, ucb
+		x.Mean.Base = mean
+		x.SD.Base = sd
+		x.UCB.Base = ucb
 	}
-	x.Mean.Full, x.SD.Full, x.UCB.Full = mean, sd, ucb // the last coalition is that of all
+	// the last coalition is that of all
+	x.Mean.Full = mean
+	x.SD.Full = sd
+	x.UCB.Full = ucb
 }
 
 // apart returns the squared differences of the points i > k, scaled by the lengthscales, numbered

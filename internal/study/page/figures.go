@@ -301,7 +301,9 @@ func (v view) differences() figure {
 	c.X.Tick.Marker = chart.Ticks{Want: 4}
 	c.Line(plotter.XYs{{X: 0, Y: c.Y.Min}, {X: 0, Y: c.Y.Max}}, chart.Muted, 1)
 	for j, a := range v.task.Arms {
-		y, look, d := float64(rows-1-j), v.look(j), a.Difference
+		y := float64(rows - 1 - j)
+		look := v.look(j)
+		d := a.Difference
 		if d == nil {
 			c.Discs(plotter.XYs{{X: 0, Y: y}}, look.color, 3.4)
 			continue

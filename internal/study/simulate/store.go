@@ -92,7 +92,9 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 		return err
 	}
 	past, count := answers(core.State(), core.Space())
-	t.Kind, t.Objective, t.Truth = Store, def.Objective, truth
+	t.Kind = Store
+	t.Objective = def.Objective
+	t.Truth = truth
 	if t.digest, err = digest(past, model.Fit, noise); err != nil {
 		return err
 	}

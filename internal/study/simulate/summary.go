@@ -221,7 +221,9 @@ func (a *ArmSummary) summarize(t *Task, def definition.Campaign, experiments int
 		return float64(last(r).Asked - askedBy(r, budget-fifth))
 	})).Mean
 
-	log, surrogate, all := 0, 0, 0
+	log := 0
+	surrogate := 0
+	all := 0
 	for _, r := range a.Results {
 		off := last(r).Recommended / math.Abs(t.Truth.Best)
 		if off <= 0.02 {
@@ -338,7 +340,9 @@ func interval(differences []float64) *Interval {
 		}
 	}
 	m := mean(differences)
-	out.Mean, out.Lower, out.Upper = m.Mean, math.Inf(-1), math.Inf(1)
+	out.Mean = m.Mean
+	out.Lower = math.Inf(-1)
+	out.Upper = math.Inf(1)
 	if m.N > 1 {
 		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(m.N - 1)}.Quantile(0.975) * m.SE
 		out.Lower, out.Upper = m.Mean-half, m.Mean+half

@@ -298,7 +298,9 @@ func (f *follower) comparisons(times []float64) (Trajectory, []float64, error) {
 	s := f.core.State()
 	var trajectory Trajectory
 	var seconds []float64
-	best, cumulative, requests := f.truth.Worst, 0.0, 0
+	best := f.truth.Worst
+	cumulative := 0.0
+	requests := 0
 	var risk *Risk
 	for i := range s.Questions {
 		q := &s.Questions[i]
