@@ -10,6 +10,10 @@ func (i *Instrument) Hurry() {
 	i.pauses = pauses{first: time.Millisecond, longest: 50 * time.Millisecond, healthy: time.Hour, drain: 500 * time.Millisecond, farewell: 300 * time.Millisecond}
 }
 
+// Farewell sets how long the program may take to end, once its input has and once it
+// was asked to.
+func (i *Instrument) Farewell(d time.Duration) { i.pauses.farewell = d }
+
 // Program returns the program's process, or nil.
 func (i *Instrument) Program() *os.Process {
 	i.mu.Lock()

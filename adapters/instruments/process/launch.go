@@ -79,18 +79,14 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	p, err := i.introduce(pause)
 	i.mu.Lock()
 	i.launch = nil
-	if err == nil {
-		select {
-		case <-p.gone:
-			err = p.death
-		default:
-			// Close, if it came in between, did not see this peer.
-			if i.closing {
-				err = ErrClosed
-			} else {
-				i.peer = p
-			}
-		}
+	switch {
+	case err != nil:
+	case p.over:
+		err = p.death
+	case i.closing:
+		err = ErrClosed // Close came in between and did not see this peer
+	default:
+		i.peer = p
 	}
 	i.mu.Unlock()
 	switch {
@@ -164,12 +160,13 @@ func (i *Instrument) introduce(pause time.Duration) (*peer, error) {
 	if before != nil && !reflect.DeepEqual(*before, p.description) {
 		i.logf("%s describes itself differently than before: %+v, and was %+v", i.program(), p.description, *before)
 	}
-	return p, i.reconcile(p)
+	i.reconcile(p)
+	return p, nil
 }
 
 // reconcile asks a new life of the program what became of each command that was
-// under way.
-func (i *Instrument) reconcile(p *peer) error {
+// under way. If it dies meanwhile, they stay open for the next life.
+func (i *Instrument) reconcile(p *peer) {
 	i.mu.Lock()
 	var open []*command
 	for _, id := range slices.Sorted(maps.Keys(i.commands)) {
@@ -185,7 +182,7 @@ func (i *Instrument) reconcile(p *peer) error {
 		}
 		fate, cause, err := i.askFate(i.life, p, c)
 		if errors.Is(err, errDied) || i.life.Err() != nil {
-			return err
+			return
 		}
 		switch {
 		case err != nil:
@@ -197,7 +194,6 @@ func (i *Instrument) reconcile(p *peer) error {
 			i.logf("%s was started again and says that command %s is %s", i.program(), c.ID, fate)
 		}
 	}
-	return nil
 }
 
 // askFate asks the program about a command and keeps what it says. A program
@@ -229,6 +225,7 @@ func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (fate ins
 // learn of it.
 func (i *Instrument) died(p *peer, expected bool) {
 	i.mu.Lock()
+	p.over = true
 	if i.peer == p {
 		i.peer = nil
 	}

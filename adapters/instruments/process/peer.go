@@ -37,6 +37,7 @@ type peer struct {
 	left    chan struct{} // closed when it is left to finish by itself
 
 	enlisted atomic.Bool // in the record
+	over     bool        // its end was noted, and death is set; guarded by Instrument.mu
 
 	mu      sync.Mutex
 	lastID  uint64
