@@ -137,6 +137,9 @@ func TestDeath(t *testing.T) {
 			}
 			starts(t, dir, test.starts)
 			book.expect("exit status 3")
+			if strings.Contains(book.String(), "could not be asked") {
+				t.Errorf("a death is told as something else, too:\n%s", book)
+			}
 		})
 	}
 }
