@@ -75,3 +75,23 @@ func TestAnswerJSON(t *testing.T) {
 		}
 	}
 }
+
+// Law: an answer is named in words by the part that it is: the order, the composition, or
+// accept or reject; where the expert cannot tell, that is said.
+func TestAnswerString(t *testing.T) {
+	for _, c := range []struct {
+		a    events.Answer
+		want string
+	}{
+		{events.Answer{}, "unsure"},
+		{events.Answer{Label: events.LabelAccept}, "accept"},
+		{events.Answer{Label: events.LabelReject}, "reject"},
+		{events.Answer{Order: []int{2, 0, 1}}, "[2 0 1]"},
+		{events.Answer{Order: []int{0}}, "[0]"},
+		{events.Answer{Point: definition.Point{"x": definition.Number(0.5), "solvent": definition.Category("EC")}}, "map[solvent:EC x:0.5]"},
+	} {
+		if got := c.a.String(); got != c.want {
+			t.Errorf("%#v is %q, want %q", c.a, got, c.want)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // written returns a payload of a kind, in the newest version, as it was once written.
@@ -24,6 +25,32 @@ func written(tb testing.TB, kind events.Kind) []byte {
 		tb.Fatal(err)
 	}
 	return bytes.TrimSuffix(data, []byte("\n"))
+}
+
+// foreign is a payload that is not in the table of kinds.
+type foreign struct{}
+
+func (foreign) Subject() string { return "" }
+
+// Law: an event is made of a payload of the table that JSON can express, and of nothing
+// else: a number that is none, or a type of its own, is an error and no event.
+func TestNewRefuses(t *testing.T) {
+	measured := func(x float64) events.Payload {
+		return &events.ExperimentMeasured{Measurement: events.Measurement{Objective: definition.Quantity{Value: x}}}
+	}
+	e, err := events.New("electrolyte", measured(12.9))
+	want := events.Event{Campaign: "electrolyte", Kind: events.KindExperimentMeasured, Version: 1, Data: e.Data}
+	payload, decodeErr := events.Decode(e)
+	if err != nil || decodeErr != nil || !cmp.Equal(e, want) || payload.(*events.ExperimentMeasured).Objective.Value != 12.9 {
+		t.Errorf("%+v, %v; %+v, %v", e, err, payload, decodeErr)
+	}
+	for name, payload := range map[string]events.Payload{
+		"NaN": measured(math.NaN()), "+Inf": measured(math.Inf(1)), "-Inf": measured(math.Inf(-1)), "another type": foreign{}, "nothing": nil,
+	} {
+		if e, err := events.New("electrolyte", payload); err == nil || !cmp.Equal(e, events.Event{}) {
+			t.Errorf("%s: %+v, %v; want an error", name, e, err)
+		}
+	}
 }
 
 // Law: a kind or version that the table does not know is an UnknownKindError, which says

@@ -166,6 +166,41 @@ func TestRecordRefuses(t *testing.T) {
 	}
 }
 
+// Law: the limits of the stored form are part of it: 1,024 bytes of each string and 16 MiB
+// of payload are recorded and read back by every campaignd, and one byte more by none.
+func TestRecordLimits(t *testing.T) {
+	fields := map[string]func(*events.Event, string){
+		"campaign": func(e *events.Event, s string) { e.Campaign = s },
+		"ID":       func(e *events.Event, s string) { e.ID = s },
+		"kind":     func(e *events.Event, s string) { e.Kind = events.Kind(s) },
+		"actor":    func(e *events.Event, s string) { e.Actor = s },
+		"account":  func(e *events.Event, s string) { e.Account = s },
+		"cause":    func(e *events.Event, s string) { e.Cause = s },
+		"trace":    func(e *events.Event, s string) { e.Trace = s },
+	}
+	most := sampleEvent()
+	for name, set := range fields {
+		set(&most, strings.Repeat("é", 512))
+		e := sampleEvent()
+		set(&e, strings.Repeat("é", 512)+"e")
+		if _, err := events.AppendRecord(nil, e); !errors.Is(err, events.ErrInvalidEvent) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s of 1025 bytes: %v, want ErrInvalidEvent", name, err)
+		}
+	}
+	most.Data = bytes.Repeat([]byte("x"), 16<<20)
+	record, err := events.AppendRecord(nil, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := events.DecodeRecord(record); err != nil || !reflect.DeepEqual(back, most) {
+		t.Errorf("the greatest event is read back otherwise: %v", err)
+	}
+	most.Data = append(most.Data, 'x')
+	if _, err := events.AppendRecord(nil, most); !errors.Is(err, events.ErrInvalidEvent) {
+		t.Errorf("a payload of 16 MiB and one byte: %v, want ErrInvalidEvent", err)
+	}
+}
+
 // Law: what is not exactly what writing an event gives is no record, though its checksum is
 // right: an event has one record, and bytes of a newer version are not guessed at.
 func TestRecordForms(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,7 @@ func TestAdmit(t *testing.T) {
 		{"a parameter of another kind",
 			func(m *events.Measurement) { m.Actual["lipf6"] = definition.Category("x") }, true, "", ""},
 
+		{"sd 0", func(m *events.Measurement) { m.Objective.SD, m.Further[0].SD = ptr(0.0), ptr(0.0) }, false, "", ""},
 		{"sd NaN", func(m *events.Measurement) { m.Objective.SD = ptr(math.NaN()) }, false, "objective.sd", "NaN"},
 		{"sd negative", func(m *events.Measurement) { m.Objective.SD = ptr(-1.0) }, false, "objective.sd", "-1"},
 		{"further NaN", further(definition.Quantity{Name: "pH", Value: math.NaN()}), false, "further 2 (pH)", "NaN"},
@@ -82,6 +84,9 @@ func TestAdmit(t *testing.T) {
 			}
 			if got.Objective.Value != 12.9 || len(got.Further) == 0 || got.Further[0].Value != 3.1 {
 				t.Errorf("what was good is lost: %+v", got)
+			}
+			if c.name == "sd 0" && (got.Objective.SD == nil || got.Further[0].SD == nil) {
+				t.Errorf("a spread of 0 is lost: %+v", got)
 			}
 			switch {
 			case c.unread == "" && got.Unread != nil:
@@ -133,6 +138,40 @@ func TestAdmitFitsTheLog(t *testing.T) {
 	}
 }
 
+// Law: of the parts of an answer that cannot be used, a hundred are kept one by one, as
+// they were given; what is beyond them is kept in one more, which says how many they are.
+func TestAdmitKeepsAHundredParts(t *testing.T) {
+	for parts, together := range map[int]int{99: 0, 100: 0, 101: 1, 103: 3} {
+		m := measurement()
+		for i := range parts {
+			m.Unread = append(m.Unread, events.Unread{Field: fmt.Sprint("f", i), Text: fmt.Sprint("t", i), Reason: fmt.Sprint("r", i)})
+		}
+		got, err := instruments.Admit(campaign(), m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone := parts - together
+		if len(got.Unread) < alone || !slices.Equal(got.Unread[:alone], m.Unread[:alone]) {
+			t.Fatalf("of %d parts, the first %d are not kept as they were: %+v", parts, alone, got.Unread)
+		}
+		rest := got.Unread[alone:]
+		if together == 0 {
+			if len(rest) != 0 {
+				t.Errorf("of %d parts, there is more: %+v", parts, rest)
+			}
+			continue
+		}
+		if len(rest) != 1 || !strings.HasPrefix(rest[0].Reason, fmt.Sprint(together, " more parts")) {
+			t.Fatalf("of %d parts, the last %d are kept as %+v", parts, together, rest)
+		}
+		for _, u := range m.Unread[alone:] {
+			if !strings.Contains(rest[0].Text, u.Text) {
+				t.Errorf("of %d parts, %s is lost: %+v", parts, u.Text, rest)
+			}
+		}
+	}
+}
+
 // recordable fails the test if the log would refuse the event.
 func recordable(t *testing.T, payload events.Payload, actor string) {
 	t.Helper()
@@ -152,18 +191,20 @@ func recordable(t *testing.T, payload events.Payload, actor string) {
 	}
 }
 
+// described is a description without fault.
+func described() instruments.Description {
+	return instruments.Description{
+		Name: "acme/mixer", Identity: "M2, serial 0042", Capacity: 1,
+		Parameters: []instruments.ParameterSpec{
+			{Name: "lipf6", Unit: "mol/kg", Min: ptr(0.0), Max: ptr(2.0), Step: 0.01}, {Name: "solvent", Categories: []string{"EC"}},
+		},
+		Outputs: []instruments.OutputSpec{{Name: "conductivity", Unit: "mS/cm"}},
+	}
+}
+
 // What names itself in a way that no log takes is refused before anything moves.
 func TestCheckDescription(t *testing.T) {
-	good := func() instruments.Description {
-		return instruments.Description{
-			Name: "acme/mixer", Identity: "M2, serial 0042", Capacity: 1,
-			Parameters: []instruments.ParameterSpec{{Name: "lipf6", Unit: "mol/kg"}, {Name: "solvent",
-				Categories: []string{"EC"}}},
-			Outputs: []instruments.OutputSpec{{Name: "conductivity", Unit: "mS/cm"}},
-		}
-	}
-	for _, text := range []string{"a\x07b", "a\nb", "a\x1b[2Jb", "a\u0085b", "a\u202eb", "a\u2028b",
-		"a\xffb", strings.Repeat("ü", 1001)} {
+	for _, text := range []string{"a\x07b", "a\nb", "a\x1b[2Jb", "a\u0085b", "a\u202eb", "a\u2028b", "a\xffb", strings.Repeat("ü", 1001)} {
 		for field, set := range map[string]func(*instruments.Description){
 			"name":      func(d *instruments.Description) { d.Name = text },
 			"identity":  func(d *instruments.Description) { d.Identity = text },
@@ -173,7 +214,7 @@ func TestCheckDescription(t *testing.T) {
 			"output":    func(d *instruments.Description) { d.Outputs[0].Name = text },
 			"of output": func(d *instruments.Description) { d.Outputs[0].Unit = text },
 		} {
-			d := good()
+			d := described()
 			set(&d)
 			err := instruments.CheckDescription(d)
 			if err == nil || !strings.Contains(err.Error(), field) ||
@@ -185,13 +226,72 @@ func TestCheckDescription(t *testing.T) {
 			}
 		}
 	}
-	if err := instruments.CheckDescription(good()); err != nil {
+	if err := instruments.CheckDescription(described()); err != nil {
 		t.Error(err)
 	}
-	d := good()
-	d.Name = strings.Repeat("試", 200)
-	if err := instruments.CheckDescription(d); err != nil {
-		t.Errorf("200 characters: %v", err)
+}
+
+// Law: a text may be as long as docs/process-instrument.md says, counted in characters,
+// and not longer: 200, and 1,000 for the identity.
+func TestCheckDescriptionLengths(t *testing.T) {
+	for most, set := range map[int][]func(*instruments.Description, string){
+		200: {
+			func(d *instruments.Description, s string) { d.Name = s },
+			func(d *instruments.Description, s string) { d.Parameters[0].Name = s },
+			func(d *instruments.Description, s string) { d.Parameters[0].Unit = s },
+			func(d *instruments.Description, s string) { d.Parameters[1].Categories[0] = s },
+			func(d *instruments.Description, s string) { d.Outputs[0].Name = s },
+			func(d *instruments.Description, s string) { d.Outputs[0].Unit = s },
+		},
+		1000: {func(d *instruments.Description, s string) { d.Identity = s }},
+	} {
+		for i, set := range set {
+			d := described()
+			set(&d, strings.Repeat("試", most))
+			if err := instruments.CheckDescription(d); err != nil {
+				t.Errorf("text %d of %d characters: %v", i, most, err)
+			}
+			set(&d, strings.Repeat("試", most+1))
+			if err := instruments.CheckDescription(d); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("at most %d", most)) {
+				t.Errorf("text %d of %d characters: %v", i, most+1, err)
+			}
+		}
+	}
+}
+
+// Law: a description that contradicts itself, or says nothing, is refused with that one
+// fault, whatever the campaign; one at the edge of that is not.
+func TestCheckDescriptionSense(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*instruments.Description)
+		want   string // the one fault; empty: none
+	}{
+		{"no name", func(d *instruments.Description) { d.Name = "" }, "it has no name"},
+		{"no capacity", func(d *instruments.Description) { d.Capacity = 0 }, "its capacity is 0"},
+		{"a parameter without a name", func(d *instruments.Description) { d.Parameters[0].Name = "" }, "a parameter has no name"},
+		{"a parameter twice", func(d *instruments.Description) { d.Parameters[1].Name = "lipf6" }, `the parameter "lipf6" twice`},
+		{"an output without a name", func(d *instruments.Description) { d.Outputs[0].Name = "" }, "an output has no name"},
+		{"an output twice", func(d *instruments.Description) { d.Outputs = append(d.Outputs, d.Outputs[0]) }, `the output "conductivity" twice`},
+		{"an output called as a parameter", func(d *instruments.Description) { d.Outputs[0].Name = "lipf6" }, ""},
+		{"limits the wrong way round", func(d *instruments.Description) { d.Parameters[0].Min = ptr(3.0) }, "limits 3 to 2"},
+		{"a limit that is NaN", func(d *instruments.Description) { d.Parameters[0].Min = ptr(math.NaN()) }, "limits NaN to 2"},
+		{"a limit alone", func(d *instruments.Description) { d.Parameters[0].Min, d.Parameters[0].Max = ptr(3.0), nil }, ""},
+		{"limits that are one number", func(d *instruments.Description) { d.Parameters[0].Min = ptr(2.0) }, ""},
+		{"no step", func(d *instruments.Description) { d.Parameters[0].Step = 0 }, ""},
+		{"a negative step", func(d *instruments.Description) { d.Parameters[0].Step = -1 }, "step -1"},
+		{"a step that is NaN", func(d *instruments.Description) { d.Parameters[0].Step = math.NaN() }, "step NaN"},
+		{"an infinite step", func(d *instruments.Description) { d.Parameters[0].Step = math.Inf(1) }, "step +Inf"},
+	} {
+		d := described()
+		c.change(&d)
+		err := instruments.CheckDescription(d)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")):
+			t.Errorf("%s: %v, want one fault with %q", c.name, err, c.want)
+		}
 	}
 }
 
@@ -210,6 +310,31 @@ func FuzzDescription(f *testing.F) {
 			Instrument: name,
 		}, "instrument:"+name)
 	})
+}
+
+// Law: of a text that is too long so many characters are kept, and its size in bytes is
+// told; what is not UTF-8 becomes the replacement character, what a terminal obeys an
+// escape, and everything else stays.
+func TestLegible(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 0, ""},
+		{"a cause\nin two\tlines", 100, "a cause\nin two\tlines"},
+		{"試料", 2, "試料"},
+		{"試料です", 2, "試料… (12 bytes)"},
+		{"ab", 1, "a… (2 bytes)"},
+		{"a\xffb\xe8\xa9", 10, "a\ufffdb\ufffd\ufffd"},
+		{"a\ufffdb", 10, "a\ufffdb"},
+		{"\xff\xff\xff", 2, "\ufffd\ufffd… (3 bytes)"},
+		{"a\x1b[2Jb\u202e", 10, `a\u001b[2Jb\u202e`},
+	} {
+		if got := instruments.Legible(c.text, c.most); got != c.want {
+			t.Errorf("%q in %d characters is %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
 }
 
 // A legible text is UTF-8, holds nothing that a terminal obeys, and stays what

@@ -49,8 +49,9 @@ func TestCheck(t *testing.T) {
 		want   string // part of the message; empty: accepted
 	}{
 		{"good", func(m *events.Measurement) {}, ""},
-		{"made a little outside the bounds",
-			func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(2.2) }, ""},
+		{"made a little outside the bounds", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(2.2) }, ""},
+		{"the same every time", func(m *events.Measurement) { m.Objective.SD, m.Further[0].SD = ptr(0.0), ptr(0.0) }, ""},
+		{"as great as anything measures", func(m *events.Measurement) { m.Further[0].Value, m.Further[0].SD = -1e100, ptr(1e100) }, ""},
 		{"with times", func(m *events.Measurement) { m.Began, m.Ended = noon, noon.Add(time.Minute) }, ""},
 		{"other quantity", func(m *events.Measurement) { m.Objective.Name = "resistance" }, `"conductivity"`},
 		{"other unit", func(m *events.Measurement) { m.Objective.Unit = "S/m" }, "in S/m"},
@@ -89,12 +90,29 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v, want one fault with %q", c.name, err, c.want)
 		}
 	}
+}
+
+// Law: every fault is named, wherever it stands, so that a person need not try again
+// to learn of the next one.
+func TestCheckNamesEveryFault(t *testing.T) {
 	m := measurement()
-	m.Objective.Value, m.Further[0].Value = math.NaN(), math.NaN()
-	delete(m.Actual, "solvent")
+	m.Objective.Value, m.Objective.SD = math.NaN(), ptr(-1.0)
+	m.Further = append(m.Further, definition.Quantity{Name: "pH", Value: math.NaN()}, definition.Quantity{Name: "density", Value: math.NaN()})
+	m.Actual = definition.Point{
+		"temperature": definition.Category("warm"), "solvent": definition.Number(1), "water": definition.Number(0), "salt": definition.Number(0),
+	} // and no lipf6, which is the first
+	want := []string{
+		"the objective is NaN", "lacks lipf6", "temperature is a number", "solvent is a category", `no parameter "salt"`, `no parameter "water"`,
+		"deviation of the objective", "(pH) is NaN", "(density) is NaN",
+	}
 	var refused *instruments.MeasurementError
-	if err := instruments.Check(campaign(), m); !errors.As(err, &refused) || len(refused.Faults) != 3 {
-		t.Errorf("three faults: %v", err)
+	if err := instruments.Check(campaign(), m); !errors.As(err, &refused) || !slices.EqualFunc(refused.Faults, want, strings.Contains) {
+		t.Errorf("%v\nwant a fault with each of %q", err, want)
+	}
+	m.Actual["solvent"] = definition.Category("DMC")
+	delete(m.Actual, "temperature")
+	if err := instruments.Check(campaign(), m); !errors.As(err, &refused) || !strings.Contains(err.Error(), "lacks temperature; solvent has no category") {
+		t.Errorf("%v\nwant what stands behind a parameter that is missing", err)
 	}
 }
 

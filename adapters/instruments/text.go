@@ -31,18 +31,15 @@ func Legible(s string, most int) string {
 	}
 	var b strings.Builder
 	n := 0
-	for i, r := range s {
+	for _, r := range s {
 		if n == most {
 			return b.String() + fmt.Sprintf("… (%d bytes)", len(s))
 		}
 		n++
-		switch _, size := utf8.DecodeRuneInString(s[i:]); {
-		case r == utf8.RuneError && size == 1:
-			b.WriteRune(utf8.RuneError)
-		case harmful(r) && r != '\n' && r != '\t':
+		if harmful(r) && r != '\n' && r != '\t' {
 			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
+		} else {
+			b.WriteRune(r) // utf8.RuneError where s is not UTF-8
 		}
 	}
 	return b.String()

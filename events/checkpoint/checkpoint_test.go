@@ -5,7 +5,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	mathrand "math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -273,6 +275,30 @@ func TestTamperedFiles(t *testing.T) {
 func TestTooMuch(t *testing.T) {
 	if _, err := Decode(make([]byte, maxFile+1)); !errors.Is(err, ErrInvalid) {
 		t.Errorf("a file of %d bytes: %v", maxFile+1, err)
+	}
+	// And what is not too much is read: as long a file, and the proof of the greatest event
+	// there is, of the greatest log there may be.
+	if f, err := Decode(make([]byte, maxFile)); err != nil || len(f.Checkpoint) != maxFile {
+		t.Errorf("a file of %d bytes: %v", maxFile, err)
+	}
+	longest := strings.Repeat("a", events.MaxStringSize)
+	greatest, err := events.AppendRecord(nil, events.Event{
+		Sequence: events.AnySequence - 1, Version: math.MaxInt32,
+		Campaign: longest, ID: longest, Kind: events.Kind(longest), Actor: longest, Account: longest, Cause: longest, Trace: longest,
+		Time: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), Data: make([]byte, events.MaxDataSize),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Write(strings.Repeat("a", 4*events.MaxStringSize), tlog.Tree{N: MaxSize}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := Inclusion{Index: MaxSize, Record: greatest, Hashes: make([]tlog.Hash, maxHashes), Checkpoint: text}
+	if f, err := Decode(most.Text()); err != nil || !reflect.DeepEqual(f.Inclusion, &most) {
+		t.Errorf("the proof of an event of %d bytes: %v", len(greatest), err)
+	} else if c, err := Read(f.Inclusion.Checkpoint); err != nil || c.Tree.N != MaxSize {
+		t.Errorf("a checkpoint of %d events: %v", c.Tree.N, err)
 	}
 	hashes := make([]tlog.Hash, maxHashes+1)
 	for _, text := range [][]byte{(&Inclusion{Hashes: hashes}).Text(), (&Consistency{Hashes: hashes}).Text()} {

@@ -1,10 +1,13 @@
 package pebblelog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -297,6 +301,175 @@ func isSync(op errorfs.Op) bool {
 		return true
 	}
 	return false
+}
+
+// Law: the first change of the file system that fails is the log's failure, and nothing
+// reaches the disk after it, whatever Pebble goes on to do, which is not told of it. To
+// find nothing where something may be is no failure.
+func TestGuard(t *testing.T) {
+	changes := map[string]func(vfs.FS) error{
+		"Rename":        func(fsys vfs.FS) error { return fsys.Rename("store/a", "store/b") },
+		"Link":          func(fsys vfs.FS) error { return fsys.Link("store/a", "store/c") },
+		"MkdirAll":      func(fsys vfs.FS) error { return fsys.MkdirAll("store/d", 0o700) },
+		"Create":        func(fsys vfs.FS) error { return writeFile(fsys, "store/e", []byte("e")) },
+		"ReuseForWrite": func(fsys vfs.FS) error { return reuse(fsys, "store/a", "store/f") },
+	}
+	for first, failing := range changes {
+		disk := vfs.NewMem()
+		if err := errors.Join(disk.MkdirAll("store/pebble", 0o700), writeFile(disk, "store/a", []byte("a"))); err != nil {
+			t.Fatal(err)
+		}
+		var down atomic.Bool
+		g := newGuard()
+		fsys := guardFS{FS: errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if down.Load() && isWrite(op) {
+				return syscall.EROFS
+			}
+			return nil
+		})), guard: g}
+		if err := fsys.Rename("store/x", "store/y"); !errors.Is(err, fs.ErrNotExist) || g.failure() != nil {
+			t.Errorf("what is not there cannot be renamed: %v; failure: %v", err, g.failure())
+		}
+		before := readFiles(t, disk)
+		down.Store(true)
+		if err := failing(fsys); err != nil || !errors.Is(g.failure(), syscall.EROFS) {
+			t.Errorf("%s: %v; failure: %v, want EROFS", first, err, g.failure())
+		}
+		down.Store(false) // once is enough
+		for name, change := range changes {
+			if err := change(fsys); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.EROFS) {
+				t.Errorf("%s after %s: %v", name, first, err)
+			}
+		}
+		if after := readFiles(t, disk); !maps.EqualFunc(after, before, bytes.Equal) {
+			t.Errorf("after %s there are %v", first, slices.Sorted(maps.Keys(after)))
+		}
+		if _, err := disk.Stat("store/d"); err == nil {
+			t.Errorf("after %s a directory was made", first)
+		}
+	}
+}
+
+// reuse writes a file in the place of an old one.
+func reuse(fsys vfs.FS, old, name string) error {
+	f, err := fsys.ReuseForWrite(old, name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write([]byte("f"))
+	return errors.Join(err, f.Close())
+}
+
+// Law: a disk that does not answer is no damage. Where any one file of a store cannot be
+// opened or read, opening the store says why and leaves all files as they were, or reading
+// all of it says why, or the file, which is neither FORMAT nor HEAD, is not needed and every
+// event is there. Nobody is asked to restore a copy, and nothing is made anew.
+func TestDiskDoesNotAnswer(t *testing.T) {
+	const n = 60
+	faults := map[string]func(errorfs.Op) bool{
+		"open": func(op errorfs.Op) bool { return op.Kind == errorfs.OpOpen },
+		"read": func(op errorfs.Op) bool { return op.Kind == errorfs.OpFileRead || op.Kind == errorfs.OpFileReadAt },
+	}
+	for _, killed := range []bool{false, true} {
+		files := damagedStore(t, n, killed)
+		for fault, matches := range faults {
+			for _, readOnly := range []bool{false, true} {
+				refused := 0
+				for path := range files {
+					disk := writeFiles(t, files)
+					if path == "store/FORMAT" { // the end of creating it is not taken for its middle
+						if err := writeFile(disk, "store/CREATING", nil); err != nil {
+							t.Fatal(err)
+						}
+					}
+					before := readFiles(t, disk)
+					log, err := Open("store", Options{ReadOnly: readOnly, FS: errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+						if op.Path == path && matches(op) {
+							return syscall.EIO
+						}
+						return nil
+					}))})
+					where := fmt.Sprintf("cannot %s %s, killed: %t, read-only: %t", fault, path, killed, readOnly)
+					if err != nil {
+						after := readFiles(t, disk)
+						delete(after, "store/LOCK")
+						delete(after, "store/pebble/LOCK")
+						if !maps.EqualFunc(after, before, bytes.Equal) {
+							t.Errorf("%s: refused (%v), and changed", where, err)
+						}
+					} else {
+						err = errors.Join(holds(t, log, n), log.Close())
+					}
+					switch {
+					case err == nil && (path == "store/FORMAT" || path == "store/HEAD"):
+						t.Errorf("%s: opened, and nobody knows what the store is or whether all is there", where)
+					case err == nil:
+					case !errors.Is(err, syscall.EIO) || errors.Is(err, events.ErrDamaged):
+						t.Errorf("%s: %v, want EIO", where, err)
+					default:
+						refused++
+					}
+				}
+				if refused == 0 {
+					t.Errorf("cannot %s, killed: %t, read-only: %t: no file was needed", fault, killed, readOnly)
+				}
+			}
+		}
+	}
+}
+
+// Law: nor is a disk damage that stops answering while the log is open: whoever asks for
+// what is not in memory is told why there is no answer.
+func TestDiskStopsAnswering(t *testing.T) {
+	const n = 60
+	files := damagedStore(t, n, false)
+	head := mustOpen(t, writeFiles(t, files), Options{ReadOnly: true}).Head()
+	ask := map[string]func(*Log) error{
+		"Read": func(log *Log) error { return holds(t, log, n) },
+		"ReadCampaign": func(log *Log) (err error) {
+			for _, err = range log.ReadCampaign(t.Context(), "c", 0) {
+			}
+			return err
+		},
+		"LastSequence": func(log *Log) error { _, err := log.LastSequence(t.Context(), "c"); return err },
+		"Offset":       func(log *Log) error { _, err := log.Offset("consumer"); return err },
+		"Verify": func(log *Log) error {
+			r, err := log.Verify(t.Context())
+			if err == nil && !r.Sound() {
+				return fmt.Errorf("%w: %v", events.ErrDamaged, r.Faults)
+			}
+			return err
+		},
+		"ProveEvent":    func(log *Log) error { _, err := log.ProveEvent(3, n); return err },
+		"ProveExtends":  func(log *Log) error { _, err := log.ProveExtends(7, n); return err },
+		"VerifyExtends": func(log *Log) error { return log.VerifyExtends(tlog.Tree{N: n, Hash: head.Hash}) },
+	}
+	told := 0
+	for name, ask := range ask {
+		for _, readOnly := range []bool{false, true} {
+			var silent atomic.Bool
+			log := mustOpen(t, errorfs.Wrap(writeFiles(t, files), errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if silent.Load() && (op.Kind == errorfs.OpFileReadAt || op.Kind == errorfs.OpOpen) {
+					return syscall.EIO
+				}
+				return nil
+			})), Options{ReadOnly: readOnly})
+			silent.Store(true)
+			err := ask(log)
+			if err != nil {
+				told++
+			}
+			if err != nil && (!errors.Is(err, syscall.EIO) || errors.Is(err, events.ErrDamaged)) {
+				t.Errorf("%s, read-only: %t: %v, want EIO", name, readOnly, err)
+			}
+			silent.Store(false)
+			_ = log.Close()
+		}
+	}
+	if told == 0 {
+		t.Error("everything was in memory")
+	}
+	t.Logf("%d were told", told)
 }
 
 // TestStopped: after a failure the log says so to every writer, in flight and

@@ -333,7 +333,7 @@ func checkTail(db *pebble.DB, head tlog.Tree) (*edge, error) {
 		return nil, fmt.Errorf("%w: the head of the empty log is wrong", events.ErrDamaged)
 	}
 	err = scan(db, from, last, func(p events.Position, value []byte) error {
-		if _, err := checkValue(t, p, value); err != nil {
+		if err := checkValue(t, p, value); err != nil {
 			return err
 		}
 		if p == events.Position(head.N) && t.head() != head {
@@ -346,19 +346,18 @@ func checkTail(db *pebble.DB, head tlog.Tree) (*edge, error) {
 }
 
 // checkValue checks the value of p against the tree up to p and adds it.
-func checkValue(t *edge, p events.Position, value []byte) (events.Event, error) {
-	e, err := decodeValue(p, value)
-	if err != nil {
-		return e, err
+func checkValue(t *edge, p events.Position, value []byte) error {
+	if _, err := decodeValue(p, value); err != nil {
+		return err
 	}
 	record, hashes, err := splitValue(p, value)
 	if err != nil {
-		return e, err
+		return err
 	}
 	if want := t.add(nil, tlog.RecordHash(record)); !bytes.Equal(hashes, want) {
-		return e, fmt.Errorf("%w: the hashes stored at position %d are not those of the events", events.ErrDamaged, p)
+		return fmt.Errorf("%w: the hashes stored at position %d are not those of the events", events.ErrDamaged, p)
 	}
-	return e, nil
+	return nil
 }
 
 // resume opens HEAD for writing and brings it up to date.

@@ -86,10 +86,11 @@ func bounds(db pebble.Reader) (first, last events.Position, err error) {
 	if it.First() {
 		first, ok = parseEventKey(it.Key())
 	}
+	err = it.Error() // which Last forgets
 	if it.Last() && ok {
 		last, ok = parseEventKey(it.Key())
 	}
-	if err := errors.Join(it.Error(), it.Close()); err != nil {
+	if err := errors.Join(err, it.Error(), it.Close()); err != nil {
 		return 0, 0, unreadable(first, err)
 	}
 	if !ok || (first == 0) != (last == 0) {

@@ -236,6 +236,34 @@ func TestPrivateAtRest(t *testing.T) {
 	privateAtRest(t, t.TempDir()+"/store")
 }
 
+// Law: a directory that cannot be made is an error, one that is made in a store is as the
+// store is, and one that is there stays as it is.
+func TestDirectoriesInTheStore(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("permissions are others there")
+	}
+	dir := t.TempDir()
+	there := filepath.Join(dir, "there")
+	err := errors.Join(os.Mkdir(there, 0o700), os.Chmod(there, 0o755),
+		os.WriteFile(filepath.Join(dir, "file"), nil, 0o600), os.Chmod(dir, 0o750))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := modeFS{FS: vfs.Default, store: dir}
+	for name, want := range map[string]fs.FileMode{"new": 0o750, "there": 0o755, "there/below": 0o750} {
+		err := fsys.MkdirAll(filepath.Join(dir, name), 0o777)
+		info, statErr := os.Stat(filepath.Join(dir, name))
+		if err := errors.Join(err, statErr); err != nil || !info.IsDir() || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want a directory with %v", name, info, err, want)
+		}
+	}
+	for _, name := range []string{"file", "file/below", "name\x00"} {
+		if err := fsys.MkdirAll(filepath.Join(dir, name), 0o700); err == nil {
+			t.Errorf("%q counts as made", name)
+		}
+	}
+}
+
 // Law: neither a umask that hides nothing nor one that hides too much, which another
 // part of the process may set at any time, changes that. The umask is the process's, so
 // that the process is this test binary again.

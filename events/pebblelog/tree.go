@@ -1,6 +1,7 @@
 package pebblelog
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -84,8 +85,11 @@ func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 		level, n := tlog.SplitStoredHashIndex(index)
 		p := events.Position((n + 1) << level)
 		value, closer, err := r.Get(appendEventKey(nil, p))
-		if err != nil {
+		switch {
+		case errors.Is(err, pebble.ErrNotFound) || pebble.IsCorruptionError(err):
 			return nil, fmt.Errorf("%w: the hash at position %d cannot be read: %w", events.ErrDamaged, p, err)
+		case err != nil:
+			return nil, fmt.Errorf("the hash at position %d cannot be read: %w", p, err)
 		}
 		_, hashes, err := splitValue(p, value)
 		if err == nil {

@@ -2,7 +2,10 @@ package pebblelog
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
+	"math"
 	mathrand "math/rand/v2"
 	"slices"
 	"strings"
@@ -92,12 +95,11 @@ func TestCheckpoint(t *testing.T) {
 			t.Errorf("%d events extend %d: %v", c.size, c.p, err)
 		}
 	}
-	growth, err := log.ProveExtends(old.N, head.N)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tlog.CheckTree(growth, head.N, head.Hash, old.N, old.Hash); err != nil {
-		t.Error(err)
+	// Each size extends each that it is not below, itself among them.
+	for size := range head.N {
+		for old := range size + 1 {
+			checkGrowth(t, log, old+1, size+1)
+		}
 	}
 	for e, err := range log.Read(t.Context(), 0) {
 		if err != nil {
@@ -113,6 +115,66 @@ func TestCheckpoint(t *testing.T) {
 		}
 		if err := tlog.CheckRecord(proof, head.N, head.Hash, int64(e.Position)-1, tlog.RecordHash(record)); err != nil {
 			t.Errorf("position %d: %v", e.Position, err)
+		}
+	}
+}
+
+// checkGrowth checks the proof that the first size events of a log begin with the first
+// old, as somebody outside does.
+func checkGrowth(t *testing.T, log *Log, old, size int64) {
+	t.Helper()
+	oldHash, oldErr := tlog.TreeHash(old, hashReader{log.db})
+	hash, err := tlog.TreeHash(size, hashReader{log.db})
+	proof, proveErr := log.ProveExtends(old, size)
+	if err := errors.Join(oldErr, err, proveErr); err != nil {
+		t.Errorf("%d events extend %d: %v", size, old, err)
+		return
+	}
+	if err := tlog.CheckTree(proof, size, hash, old, oldHash); err != nil {
+		t.Errorf("%d events extend %d: %v", size, old, err)
+	}
+	if head := log.Head(); size == head.N && hash != head.Hash {
+		t.Errorf("the hashes of %d events give another root than the head's", size)
+	}
+}
+
+// Law: a key says what it is and of what, and nothing else is taken for it.
+func TestKeys(t *testing.T) {
+	for _, p := range []events.Position{1, 300, math.MaxUint64} {
+		key := appendEventKey(nil, p)
+		if got, ok := parseEventKey(key); got != p || !ok {
+			t.Errorf("the key of position %d is read as %d, %t", p, got, ok)
+		}
+		for name, other := range map[string][]byte{
+			"empty": nil, "short": key[:len(key)-1], "long": append(slices.Clone(key), 0),
+			"of another kind": append([]byte{offsetPrefix}, key[1:]...), "short, of another kind": append([]byte{offsetPrefix}, key[2:]...),
+		} {
+			if got, ok := parseEventKey(other); ok {
+				t.Errorf("a key that is %s is read as of position %d", name, got)
+			}
+		}
+		value := key[1:]
+		if got, ok := parsePosition(value); got != p || !ok {
+			t.Errorf("position %d is read as %d, %t", p, got, ok)
+		}
+		for _, other := range [][]byte{nil, value[1:], append(slices.Clone(value), 0)} {
+			if got, ok := parsePosition(other); ok {
+				t.Errorf("%x is read as position %d", other, got)
+			}
+		}
+	}
+	for _, campaign := range []string{"c", "größer/2", strings.Repeat("c", events.MaxStringSize)} {
+		key := appendSequenceKey(nil, campaign, 7)
+		if got, s, ok := parseSequenceKey(key); got != campaign || s != 7 || !ok {
+			t.Errorf("the key of sequence 7 of %q is read as of %d of %q, %t", campaign, s, got, ok)
+		}
+		for name, other := range map[string][]byte{
+			"empty": nil, "short": key[:len(key)-1], "long": append(slices.Clone(key), 0), "without a campaign": key[:2],
+			"of another kind": append([]byte{eventPrefix}, key[1:]...),
+		} {
+			if got, s, ok := parseSequenceKey(other); ok {
+				t.Errorf("a key that is %s is read as of sequence %d of %q", name, s, got)
+			}
 		}
 	}
 }
@@ -184,6 +246,12 @@ func TestVerifyTampered(t *testing.T) {
 			a, b := get(db, key(20)), get(db, key(21))
 			return errors.Join(db.Set(key(20), b, pebble.Sync), db.Set(key(21), a, pebble.Sync))
 		}, "position 20: the store is damaged: the event at position 20 is lost"},
+		{"a key that is too short", func(db *pebble.DB) error {
+			return db.Set(key(20)[:8], get(db, key(20)), pebble.Sync)
+		}, "a key is not an event's"},
+		{"a key that is too long", func(db *pebble.DB) error {
+			return db.Set(append(key(60), 0), get(db, key(60)), pebble.Sync)
+		}, "a key is not an event's"},
 		{"an index entry removed", func(db *pebble.DB) error {
 			return db.Delete(appendSequenceKey(nil, "c", 20), pebble.Sync)
 		}, "position 20: the index of campaigns does not name the event"},
@@ -236,6 +304,110 @@ func TestVerifyTampered(t *testing.T) {
 	}
 }
 
+// Law: what is wrong with the index of campaigns is told of each event once, and of no
+// other event, and no event is said to be lost: each of them is there and sound.
+func TestIndexFaults(t *testing.T) {
+	entry := func(campaign string, s events.Sequence) []byte { return appendSequenceKey(nil, campaign, s) }
+	place := func(p events.Position) []byte { return appendEventKey(nil, p)[1:] }
+	const count = "the index of campaigns has %d entries for 60 events"
+	for _, c := range []struct {
+		name   string
+		tamper func(*pebble.Batch) error
+		want   []string
+	}{
+		{"nothing", func(*pebble.Batch) error { return nil }, nil},
+		{"an entry removed", func(b *pebble.Batch) error { return b.Delete(entry("c", 21), nil) }, []string{
+			fmt.Sprintf(count, 59), "position 21: the index of campaigns does not name the event",
+		}},
+		{"an entry under another campaign", func(b *pebble.Batch) error {
+			return errors.Join(b.Delete(entry("c", 21), nil), b.Set(entry("d", 1), place(21), nil))
+		}, []string{`position 21: the index takes the event for sequence 1 of campaign "d"`}},
+		{"two entries that change places", func(b *pebble.Batch) error {
+			return errors.Join(b.Set(entry("c", 20), place(21), nil), b.Set(entry("c", 21), place(20), nil))
+		}, []string{
+			`position 21: the index takes the event for sequence 20 of campaign "c"`,
+			`position 20: the index takes the event for sequence 21 of campaign "c"`,
+		}},
+		{"an entry more", func(b *pebble.Batch) error { return b.Set(entry("d", 1), place(21), nil) }, []string{fmt.Sprintf(count, 61)}},
+		{"an entry of no event", func(b *pebble.Batch) error { return b.Set(entry("c", 61), place(0), nil) }, []string{
+			fmt.Sprintf("the index of campaigns has the unreadable key %x", entry("c", 61)), fmt.Sprintf(count, 61),
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			log := mustOpen(t, vfs.NewMem(), Options{})
+			defer func() { _ = log.Close() }()
+			if err := work(t, log, 1, 60, func(int) {}); err != nil {
+				t.Fatal(err)
+			}
+			batch := log.db.NewBatch()
+			if err := errors.Join(c.tamper(batch), batch.Commit(pebble.Sync)); err != nil {
+				t.Fatal(err)
+			}
+			report, err := log.Verify(t.Context())
+			if err != nil || report.Read != 60 || report.Root != log.Head().Hash {
+				t.Errorf("%+v, %v", report, err)
+			}
+			var got []string
+			for _, f := range report.Faults {
+				got = append(got, f.String())
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("told:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+// Law: whatever tears one slot of HEAD leaves the other, from the first moment on: a new
+// store has nothing to note, and opens with either slot unreadable, which it notes; with
+// neither it is refused.
+func TestHeadSlots(t *testing.T) {
+	notes := func(fsys vfs.FS) ([]string, error) {
+		log, err := Open("store", Options{FS: fsys, ReadOnly: true})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = log.Close() }()
+		report, err := log.Verify(t.Context())
+		if err == nil && !report.Sound() {
+			err = errors.New("it is not sound")
+		}
+		return report.Notes, err
+	}
+	for _, n := range []int{0, 1, 3, 6} {
+		fsys := vfs.NewMem()
+		log := mustOpen(t, fsys, Options{})
+		report, err := log.Verify(t.Context())
+		if err != nil || report.Notes != nil {
+			t.Errorf("just made: noted %q, %v", report.Notes, err)
+		}
+		if err := errors.Join(work(t, log, 1, n, func(int) {}), log.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := notes(fsys); err != nil || found != nil {
+			t.Errorf("%d events: noted %q, %v", n, found, err)
+		}
+		files := readFiles(t, fsys)
+		for _, torn := range [][]int{{0}, {1}, {0, 1}} {
+			damaged := maps.Clone(files)
+			head := slices.Clone(files["store/HEAD"])
+			for _, slot := range torn {
+				clear(head[slot*slotSpacing:][:slotSize])
+			}
+			damaged["store/HEAD"] = head
+			found, err := notes(writeFiles(t, damaged))
+			switch {
+			case len(torn) == 2:
+				if !errors.Is(err, events.ErrDamaged) {
+					t.Errorf("%d events, no slot: %v, want ErrDamaged", n, err)
+				}
+			case err != nil || len(found) == 0 || !strings.Contains(found[0], fmt.Sprintf("slot %d of", torn[0]+1)):
+				t.Errorf("%d events, slot %d torn: noted %q, %v", n, torn[0]+1, found, err)
+			}
+		}
+	}
+}
+
 // TestOpenRefuses: what cannot be opened is refused with an error that says
 // what to do, and left alone.
 func TestOpenRefuses(t *testing.T) {
@@ -269,6 +441,24 @@ func TestOpenRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, Options{}, events.ErrNewerFormat, "use the campaignd that wrote it"},
+		{"a newer format, as it was completed", func(t *testing.T, fsys vfs.FS) {
+			store(t, fsys)
+			if err := errors.Join(writeFile(fsys, "store/FORMAT", formatLine(formatVersion+1)), writeFile(fsys, "store/CREATING", nil)); err != nil {
+				t.Fatal(err)
+			}
+		}, Options{}, events.ErrNewerFormat, "use the campaignd that wrote it"},
+		{"another format", func(t *testing.T, fsys vfs.FS) {
+			store(t, fsys)
+			if err := writeFile(fsys, "store/FORMAT", []byte("campaignd-store 01\n")); err != nil {
+				t.Fatal(err)
+			}
+		}, Options{}, events.ErrDamaged, "does not say what the store is"},
+		{"no format", func(t *testing.T, fsys vfs.FS) {
+			store(t, fsys)
+			if err := fsys.Remove("store/FORMAT"); err != nil {
+				t.Fatal(err)
+			}
+		}, Options{}, events.ErrDamaged, "FORMAT is missing"},
 		{"no head", func(t *testing.T, fsys vfs.FS) {
 			store(t, fsys)
 			if err := fsys.Remove("store/HEAD"); err != nil {
@@ -299,10 +489,22 @@ func TestOpenRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			fsys := vfs.NewMem()
 			c.setup(t, fsys)
+			before := readFiles(t, fsys)
 			c.o.FS = fsys
 			_, err := Open("store", c.o)
 			if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, want %v that says %q", err, c.want, c.says)
+			}
+			after := readFiles(t, fsys)
+			delete(after, "store/LOCK") // which says nothing
+			for path, content := range before {
+				if now, ok := after[path]; path != "store/LOCK" && (!ok || string(now) != string(content)) {
+					t.Errorf("%s was changed", path)
+				}
+				delete(after, path)
+			}
+			for path := range after {
+				t.Errorf("%s was made", path)
 			}
 		})
 	}

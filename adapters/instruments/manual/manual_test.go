@@ -125,6 +125,25 @@ func TestEntering(t *testing.T) {
 	}
 }
 
+// Law: the outcome stands: whoever is given it may change what they were given, and the
+// next one is given what was entered.
+func TestOutcomeIsACopy(t *testing.T) {
+	i := manual.New(manual.Settings{}, defined(), newPerson("12.9 solvent=PC"))
+	for range 2 {
+		o, err := i.Await(t.Context(), command())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := definition.Point{"lipf6": definition.Number(1.1), "solvent": definition.Category("PC")}
+		if !reflect.DeepEqual(o.Measurement.Actual, want) || o.Measurement.Objective.Value != 12.9 {
+			t.Fatalf("given %+v", o.Measurement)
+		}
+		o.Measurement.Actual["solvent"] = definition.Category("EC")
+		delete(o.Measurement.Actual, "lipf6")
+		o.Measurement.Objective.Value = 1
+	}
+}
+
 // What is not understood is explained, and asked again.
 func TestMalformedEntries(t *testing.T) {
 	for line, want := range map[string]string{
@@ -308,6 +327,16 @@ func TestRefuses(t *testing.T) {
 	if fate, err := i.Recover(t.Context(), cmd); err != nil || fate != instruments.FateNotStarted {
 		t.Errorf("%v, %v", fate, err)
 	}
+	more := command()
+	more.Parameters["water"] = definition.Number(0)
+	other := command()
+	delete(other.Parameters, "lipf6")
+	other.Parameters["water"] = definition.Number(0)
+	for name, cmd := range map[string]instruments.Command{"a parameter more": more, "another parameter": other} {
+		if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	if err := i.Start(t.Context(), command()); err != nil {
 		t.Fatal(err)
 	}
@@ -315,6 +344,36 @@ func TestRefuses(t *testing.T) {
 	cmd.Parameters["lipf6"] = definition.Number(2)
 	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) {
 		t.Errorf("the same ID with another composition: %v", err)
+	}
+}
+
+// Law: the driver opens the instrument that the campaign file describes, at the terminal
+// of the program, and none where the settings are not its own.
+func TestDriver(t *testing.T) {
+	def, p := defined(), newPerson("12.9")
+	def.Instrument.Driver = manual.Choose(manual.Settings{Instructions: "Rinse twice."})
+	inst, err := manual.Driver.Open(t.Context(), def, instruments.Environment{Prompter: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err := inst.Await(t.Context(), command()); err != nil || o.Status != instruments.Measured {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if text := strings.Join(p.forms[0].Body.Lines(80), "\n"); !strings.Contains(text, "Rinse twice.") {
+		t.Errorf("the person was shown:\n%s", text)
+	}
+	desc, err := inst.Describe(t.Context())
+	if name, simulated := manual.Driver.Identify(def); err != nil || name != desc.Name || simulated != desc.Simulated {
+		t.Errorf("it describes itself as %+v, %v, and is identified as %s, simulated: %t", desc, err, name, simulated)
+	}
+	for name, settings := range map[string]any{
+		"a setting that it does not have": map[string]any{"command": []string{"./robot"}},
+		"a setting of another type":       map[string]any{"instructions": 7},
+	} {
+		def.Instrument.Driver = definition.NewChoice(manual.Name, settings)
+		if inst, err := manual.Driver.Open(t.Context(), def, instruments.Environment{Prompter: p}); err == nil || inst != nil {
+			t.Errorf("%s: opened %v, %v", name, inst, err)
+		}
 	}
 }
 

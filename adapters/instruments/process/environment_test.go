@@ -45,5 +45,8 @@ func TestEnvironment(t *testing.T) {
 	if got["PATH"] == "" || got["HOME"] == "" {
 		t.Errorf("it has no PATH or HOME: %v", got)
 	}
+	if strings.Contains(book.String(), "LAB_TOKEN") {
+		t.Errorf("it is said to lack what it got:\n%s", book)
+	}
 	book.expect("gets no LAB_KEY, which the campaign file names under environment: it is not set here")
 }

@@ -16,6 +16,10 @@ func (i *Instrument) Hurry() {
 	}
 }
 
+// GracePeriod sets how long the program may take to end, once its input has and once it
+// was asked to.
+func (i *Instrument) GracePeriod(d time.Duration) { i.pauses.gracePeriod = d }
+
 // Program returns the program's process, or nil.
 func (i *Instrument) Program() *os.Process {
 	i.mu.Lock()

@@ -105,6 +105,7 @@ func TestDeath(t *testing.T) {
 		{"dies while measuring, and disowns", false, false, 1, instruments.Unknown},
 		{"dies while measuring, and lost memory", false, false, 1, instruments.Unknown},
 		{"dies while measuring, and cannot say", false, false, 1, instruments.Unknown},
+		{"dies again when it is asked", false, false, 1, instruments.Measured},
 		{"dies with a result on its lips", false, false, 1, instruments.Measured},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
@@ -136,6 +137,9 @@ func TestDeath(t *testing.T) {
 			}
 			starts(t, dir, test.starts)
 			book.expect("exit status 3")
+			if strings.Contains(book.String(), "could not be asked") {
+				t.Errorf("a death is told as something else, too:\n%s", book)
+			}
 		})
 	}
 }
@@ -291,6 +295,75 @@ func TestNoOrphans(t *testing.T) {
 	}
 	if err := inst.Close(); err != nil {
 		t.Errorf("Close again: %v", err)
+	}
+}
+
+// Law: a program that does not end with its input is asked to, before it is killed: it
+// can put its device to rest.
+func TestCloseAsksBeforeItKills(t *testing.T) {
+	t.Parallel()
+	inst, _, dir := openFaulty(t, "leaves when it is told")
+	inst.GracePeriod(2 * time.Second)
+	if _, err := inst.Describe(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	pid := inst.Program().Pid
+	if err := inst.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := noted(dir, "told"), []string{"its input ended", "terminate"}; !slices.Equal(got, want) {
+		t.Errorf("the program was told %q, want %q", got, want)
+	}
+	if !vanishes(pid) {
+		t.Error("it is still there")
+	}
+}
+
+// Law: a program that dies is started again when something is wanted of it, whenever it
+// dies: also while it is being introduced, when nobody waits for an answer of it.
+func TestDeathInIntroduction(t *testing.T) {
+	cfg, dir := misbehaving(t, "dies in its introduction")
+	// The introduction of the second life goes on once its death is being noticed, and
+	// ends while whoever takes the remark on that death takes their time.
+	dying, introduced := make(chan struct{}), make(chan struct{})
+	inst, err := process.New(cfg, campaign, t.TempDir(), func(format string, args ...any) {
+		switch text := fmt.Sprintf(format, args...); {
+		case strings.Contains(text, "differently than before"):
+			<-dying
+		case strings.Contains(text, "exit status 3); experiments under way"):
+			close(dying)
+			<-introduced
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst.Hurry()
+	ctx, cmd := within(t, 20*time.Second), command(1)
+	if _, err := inst.Describe(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := inst.Program().Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for inst.Program() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	go func() {
+		<-dying
+		time.Sleep(100 * time.Millisecond)
+		close(introduced)
+	}()
+	_, _ = inst.Describe(ctx) // what it said before it died, or why it died
+	<-introduced
+	for inst.Start(ctx, cmd) != nil && ctx.Err() == nil {
+	}
+	if o, err := inst.Await(ctx, cmd); err != nil || o.Status != instruments.Measured {
+		t.Errorf("Await: %+v, %v, after %d lives", o, err, len(noted(dir, "life")))
+	}
+	starts(t, dir, 1)
+	if err := inst.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

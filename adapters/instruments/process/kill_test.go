@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -251,16 +252,103 @@ func TestEarlierInstanceIsTold(t *testing.T) {
 	if text := strings.Join(noted(folder, "instrument.json"), ""); text != "[]" && text != "null" {
 		t.Errorf("the record holds %s", text)
 	}
+}
 
-	// Another process with the number of one that is long gone.
-	if err := os.WriteFile(record, []byte(fmt.Sprintf(`[{"pid":%d,"birth":"1"}]`, os.Getpid())), 0o600); err != nil {
+// born returns when a process began, in the words of the system: the 22nd field of
+// /proc/PID/stat (proc_pid_stat(5)); empty where the system has none.
+func born(pid int) string {
+	data, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(pid), "stat"))
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(data), ") ") // pid (name) state …
+	return strings.Fields(rest)[22-3]
+}
+
+// Law: of the instances in the record the next run is told of those that are alive, by
+// number and birth, and of no other process: not of one that has the number of one long
+// gone, nor of one that has ended and only waits for its parent.
+func TestEarlierInstanceIsAlive(t *testing.T) {
+	ended := exec.Command("true")
+	if err := ended.Start(); err != nil {
 		t.Fatal(err)
 	}
-	third, book := run()
-	if told(book) && state(os.Getpid()) != "" {
-		t.Errorf("told of another program:\n%s", book)
+	defer func() { _ = ended.Wait() }()
+	for range 1000 {
+		if state(ended.Process.Pid) == "Z" {
+			break
+		}
+		time.Sleep(time.Millisecond)
 	}
-	if err := third.Close(); err != nil {
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
 		t.Fatal(err)
+	}
+	own := os.Getpid()
+	proc := born(own) != "" // else nothing but the number tells processes apart
+	for _, c := range []struct {
+		name  string
+		pid   int
+		birth string
+		told  bool
+	}{
+		{"this process", own, born(own), true},
+		{"the first of all processes", 1, born(1), true},
+		{"another with this one's number", own, "1", false},
+		{"one of which the birth was not told", own, "", !proc},
+		{"one that is gone", gone.Process.Pid, "", false},
+		{"one that has ended", ended.Process.Pid, born(ended.Process.Pid), !proc},
+		{"no process", 0, "", false},
+		{"all processes", -1, "", false},
+		{"a group", -syscall.Getpgrp(), "", false},
+	} {
+		cfg, _ := misbehaving(t, "dies at once")
+		inst, book := open(t, cfg)
+		inst.Hurry()
+		record := filepath.Join(t.TempDir(), "instrument.json")
+		if err := os.WriteFile(record, []byte(fmt.Sprintf(`[{"pid":%d,"birth":%q}]`, c.pid, c.birth)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		inst.KeepRecord(record)
+		_, _ = inst.Describe(within(t, 20*time.Second)) // it tells, then starts the program
+		if told := strings.Contains(book.String(), fmt.Sprintf("still alive (process %d, ", c.pid)); told != c.told {
+			t.Errorf("%s, process %d born at %q: told %t, want %t:\n%s", c.name, c.pid, c.birth, told, c.told, book)
+		}
+		if err := inst.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Law: where the program does not answer, an earlier instance that is alive is named,
+// since it may hold the device; the program itself is none.
+func TestEarlierInstanceMayHoldTheDevice(t *testing.T) {
+	for name, earlier := range map[string]string{
+		"nobody":     `[]`,
+		"an earlier": fmt.Sprintf(`[{"pid":%d,"birth":%q,"program":"old"}]`, os.Getpid(), born(os.Getpid())),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inst, _, _ := openImpatient(t, "says nothing")
+			record := filepath.Join(t.TempDir(), "instrument.json")
+			if err := os.WriteFile(record, []byte(earlier), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			inst.KeepRecord(record)
+			_, err := inst.Describe(within(t, 20*time.Second))
+			if err == nil || !strings.Contains(err.Error(), "did not answer") {
+				t.Fatal(err)
+			}
+			text, want := err.Error(), 0
+			if name != "nobody" {
+				want = 1
+				if !strings.Contains(text, fmt.Sprintf("still alive: process %d, old, since", os.Getpid())) {
+					t.Errorf("the earlier instance is not named: %s", text)
+				}
+			}
+			if n := strings.Count(text, "process "); n != want {
+				t.Errorf("%d instances are named, want %d: %s", n, want, text)
+			}
+		})
 	}
 }

@@ -78,18 +78,14 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	p, err := i.handshake(pause)
 	i.mu.Lock()
 	i.launch = nil
-	if err == nil {
-		select {
-		case <-p.exited:
-			err = p.exitErr
-		default:
-			// Close, if it came in between, did not see this peer.
-			if i.closing {
-				err = ErrClosed
-			} else {
-				i.peer = p
-			}
-		}
+	switch {
+	case err != nil:
+	case p.over:
+		err = p.exitErr
+	case i.closing:
+		err = ErrClosed // Close came in between and did not see this peer
+	default:
+		i.peer = p
 	}
 	i.mu.Unlock()
 	switch {
@@ -167,12 +163,13 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 		i.logf("%s describes itself differently than before: %+v, and was %+v",
 			i.program(), p.description, *before)
 	}
-	return p, i.reconcile(p)
+	i.reconcile(p)
+	return p, nil
 }
 
 // reconcile asks a restarted program what became of each command that was under
-// way.
-func (i *Instrument) reconcile(p *peer) error {
+// way. If it exits meanwhile, they stay open for the next run.
+func (i *Instrument) reconcile(p *peer) {
 	i.mu.Lock()
 	var open []*command
 	for _, id := range slices.Sorted(maps.Keys(i.commands)) {
@@ -189,7 +186,7 @@ func (i *Instrument) reconcile(p *peer) error {
 		}
 		fate, cause, err := i.askFate(i.life, p, c)
 		if errors.Is(err, errExited) || i.life.Err() != nil {
-			return err
+			return
 		}
 		switch {
 		case err != nil:
@@ -204,7 +201,6 @@ func (i *Instrument) reconcile(p *peer) error {
 				i.program(), c.ID, fate)
 		}
 	}
-	return nil
 }
 
 // askFate asks the program what became of a command and records the answer. A
@@ -241,6 +237,7 @@ func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
 // requests get their errors.
 func (i *Instrument) exited(p *peer, expected bool) {
 	i.mu.Lock()
+	p.over = true
 	if i.peer == p {
 		i.peer = nil
 	}

@@ -37,6 +37,7 @@ type peer struct {
 	detached chan struct{} // closed when it is left to finish on its own
 
 	enlisted atomic.Bool // it is in the record of running instances
+	over     bool        // its end was noted, and exitErr is set; guarded by Instrument.mu
 
 	mu       sync.Mutex
 	lastID   uint64

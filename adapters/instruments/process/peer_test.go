@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -207,6 +209,18 @@ var faulty = map[string]func(*program){
 		p.recovers = false
 		dies("await", "")(p)
 	},
+	"dies again when it is asked": func(p *program) {
+		p.serve(func(op string, id any, _ string) bool {
+			switch {
+			case p.life == 1 && op == "await", p.life == 2 && op == "recover":
+				os.Exit(3)
+			case op == "recover":
+				p.say(message{"id": id, "fate": "finished"})
+				return true
+			}
+			return false
+		})
+	},
 	"dies with a result on its lips": func(p *program) {
 		p.recovers = false
 		p.serve(func(op string, id any, _ string) bool {
@@ -287,6 +301,25 @@ var faulty = map[string]func(*program){
 	},
 	"says nothing": func(p *program) {
 		p.serve(func(string, any, string) bool { return true })
+	},
+	"dies in its introduction": func(p *program) { // in its second life
+		p.serve(func(op string, id any, _ string) bool {
+			if op == "describe" && p.life > 1 {
+				p.say(message{"id": id, "description": message{"name": "test/faulty", "identity": "mended"}})
+			}
+			if op == "describe" && p.life == 2 {
+				os.Exit(3)
+			}
+			return op == "describe" && p.life > 1
+		})
+	},
+	"leaves when it is told": func(p *program) {
+		told := make(chan os.Signal, 1)
+		signal.Notify(told, syscall.SIGTERM)
+		p.serve(func(string, any, string) bool { return false })
+		p.note("told", "its input ended")
+		<-told
+		p.note("told", "terminate")
 	},
 	"reads nothing": func(p *program) {
 		time.Sleep(time.Hour)

@@ -103,7 +103,10 @@ func (l *ledger) claim(cmd instruments.Command) (*entry, error) {
 	if err == nil {
 		err = e.load(cmd.ID)
 	}
-	if err != nil || !free || e.begun {
+	if err == nil && !free && !e.begun {
+		err = errors.New("its file in the ledger is held by another, who may still begin it")
+	}
+	if err != nil || e.begun {
 		f.Close()
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -202,16 +203,43 @@ func TestMeasureBecomesOutcome(t *testing.T) {
 	}
 }
 
+// measured awaits the measurement of a command.
+func (s *session) measured(id string, salt float64) (m events.Measurement) {
+	s.t.Helper()
+	r := s.command("await", id, salt)
+	outcome, _ := r["outcome"].(map[string]any)
+	data, _ := json.Marshal(outcome["measurement"])
+	if err := json.Unmarshal(data, &m); err != nil || outcome["status"] != "measured" {
+		s.t.Fatalf("await: %v, %v", r, err)
+	}
+	return m
+}
+
+// Law: what Measure returns is told as it is, all of it.
+func TestMeasurementIsTold(t *testing.T) {
+	sd := 0.2
+	want := events.Measurement{
+		Actual:    definition.Point{"salt": definition.Number(1.4)},
+		Objective: definition.Quantity{Name: "conductivity", Value: 12.9, Unit: "mS/cm", SD: &sd},
+		Further:   []definition.Quantity{{Name: "viscosity", Value: 3, Unit: "mPa·s"}, {Name: "pH", Value: 7}},
+		Identity:  "serial 8",
+		Began:     time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC),
+		Ended:     time.Date(2026, 5, 1, 12, 5, 0, 0, time.UTC),
+		Unread:    []events.Unread{{Field: "trace", Text: "1, 2", Reason: "it has two channels"}},
+	}
+	d := &device{measure: func(context.Context, instruments.Command) (events.Measurement, error) { return want, nil }}
+	s := serve(t, t.TempDir(), d)
+	s.command("start", "c/e1", 1.5)
+	if got := s.measured("c/e1", 1.5); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}
+
 // A measurement is completed with what the SDK knows.
 func TestMeasurementIsCompleted(t *testing.T) {
 	s := serve(t, t.TempDir(), &device{measure: quick})
 	s.command("start", "c/e1", 1.5)
-	r := s.command("await", "c/e1", 1.5)
-	var m events.Measurement
-	data, _ := json.Marshal(r["outcome"].(map[string]any)["measurement"])
-	if err := json.Unmarshal(data, &m); err != nil {
-		t.Fatal(err)
-	}
+	m := s.measured("c/e1", 1.5)
 	if x, _ := m.Actual["salt"].Float(); x != 1.5 || m.Identity != "serial 7" || m.Began.IsZero() ||
 		m.Ended.Before(m.Began) {
 		t.Errorf("%+v", m)
@@ -404,6 +432,63 @@ func TestTwoLivingInstances(t *testing.T) {
 	d.acted(t, "c/e1", 1)
 }
 
+// Law: nobody acts without the lock on the command's file. Where another holds it, who has
+// not begun, start neither acts nor says that somebody will; once it is free, it can be
+// asked for again.
+func TestStartWithoutTheLock(t *testing.T) {
+	dir := t.TempDir()
+	d := &device{measure: quick}
+	s := serve(t, dir, d)
+	file, err := os.Create(filepath.Join(dir, "c%2Fe1.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if free, err := sdk.TryLock(file); !free || err != nil {
+		t.Fatal(free, err)
+	}
+	if r := s.command("start", "c/e1", 1); r["ok"] == true || r["error"] == nil && r["refused"] == nil {
+		t.Errorf("start: %v", r)
+	}
+	d.acted(t, "c/e1", 0)
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.command("recover", "c/e1", 1); r["fate"] != "not started" {
+		t.Errorf("recover: %v", r)
+	}
+	if r := s.command("start", "c/e1", 1); r["ok"] != true {
+		t.Errorf("start: %v", r)
+	}
+	if m := s.measured("c/e1", 1); m.Objective.Value != 10 {
+		t.Errorf("%+v", m)
+	}
+	d.acted(t, "c/e1", 1)
+}
+
+// Law: a command that the ledger cannot hold is refused: it is not acted on, now or ever,
+// and may be asked for again.
+func TestStartWithoutTheLedger(t *testing.T) {
+	dir := t.TempDir()
+	// The null device opens and reads like an empty file, and cannot be cut to a length.
+	if err := os.Symlink(os.DevNull, filepath.Join(dir, "c%2Fe1.jsonl")); err != nil {
+		t.Skip(err)
+	}
+	d := &device{measure: quick}
+	s := serve(t, dir, d)
+	if r := s.command("start", "c/e1", 1); !strings.Contains(fmt.Sprint(r["refused"]), "cannot be written to the ledger") || r["ok"] == true {
+		t.Errorf("start: %v", r)
+	}
+	d.acted(t, "c/e1", 0)
+	if r := s.command("recover", "c/e1", 1); r["fate"] != "not started" {
+		t.Errorf("recover: %v", r)
+	}
+	if r := s.command("start", "c/e1", 1); r["ok"] != true {
+		t.Errorf("start: %v", r)
+	}
+	s.end()
+	d.acted(t, "c/e1", 1)
+}
+
 // What a death or a power failure leaves in the ledger is told apart.
 func TestLedgerAfterADeath(t *testing.T) {
 	command := `{"id":"c/e1","campaign":"","experiment":"","parameters":{"salt":1},"replicate":0}` + "\n"
@@ -471,8 +556,10 @@ func TestResume(t *testing.T) {
 		if r := s.command("recover", "c/e1", 1); r["fate"] != fate {
 			t.Errorf("recover: %v, want %q", r, fate)
 		}
-		if status, cause := s.outcome("c/e1"); status != "measured" {
-			t.Errorf("await: %s, %q", status, cause)
+		// When it ended is known, when it began is not: that was in another life.
+		m := s.measured("c/e1", 1)
+		if x, _ := m.Actual["salt"].Float(); x != 1 || m.Objective.Value != 11 || m.Identity != "serial 7" || !m.Began.IsZero() || m.Ended.IsZero() {
+			t.Errorf("await: %+v", m)
 		}
 		s.end()
 	}
