@@ -144,6 +144,32 @@ func TestPreparedLines(t *testing.T) {
 	}
 }
 
+// Law: a line from a pipe that names what it answers answers nothing else, also where it
+// comes before it is asked, and after the input has ended.
+func TestPreparedLinesWaitForWhatTheyName(t *testing.T) {
+	out := newScreen()
+	l := console.NewLines(strings.NewReader("e2 failed\nq1: accept\ne2 7.5\n12.9\n"), out, false)
+	ask := func(key string) string {
+		line, err := l.Prompt(t.Context(), console.Form{Key: key, Title: "asked", Hint: "anything"})
+		if err != nil {
+			return "error: " + err.Error()
+		}
+		return line
+	}
+	for _, c := range []struct{ key, want string }{
+		{"e1", "12.9"}, // the only line without a name, though others come first
+		{"q1", "accept"},
+		{"e2", "failed"},
+		{"e2", "7.5"},
+		{"e2", "error: " + console.ErrClosed.Error()},
+	} {
+		if got := ask(c.key); got != c.want {
+			t.Errorf("%s got %q, want %q", c.key, got, c.want)
+		}
+		out.waitFor(c.key+">", 1)
+	}
+}
+
 // No line is lost or used twice, whenever prompts are cancelled.
 func TestNoLineIsLost(t *testing.T) {
 	in, keys := io.Pipe()

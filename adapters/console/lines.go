@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +30,8 @@ const maxLine = 1 << 20
 //     particular, a line that comes when nothing is asked, say just after a
 //     question was withdrawn, does not answer the next question, which the
 //     person has not seen.
-//   - Lines from a file or a pipe were written beforehand: each is kept until
+//   - Lines from a file or a pipe were written beforehand. One that begins with
+//     a key, as "e7" is, waits for that form alone; any other is kept until
 //     something is asked, and then answers the form that has been open longest.
 //
 // No line is lost because a prompt was cancelled while it was being waited
@@ -45,9 +47,10 @@ type Lines struct {
 
 	mu     sync.Mutex
 	out    io.Writer
-	opened sync.Cond  // a form was added to open
-	open   []*pending // in the order they were asked
-	err    error      // the input has ended
+	opened sync.Cond           // a form was added to open
+	open   []*pending          // in the order they were asked
+	early  map[string][]string // lines from a pipe for forms that are not open yet, by their key
+	err    error               // the input has ended
 }
 
 // pending is an open form.
@@ -71,6 +74,10 @@ func (l *Lines) Prompt(ctx context.Context, f Form) (string, error) {
 	}
 	p := &pending{form: f, line: make(chan string, 1)}
 	l.mu.Lock()
+	if line, ok := l.takeEarly(f); ok {
+		l.mu.Unlock()
+		return line, nil
+	}
 	if l.err != nil {
 		defer l.mu.Unlock()
 		if f.Problem != "" { // with the last line: say what became of it
@@ -129,6 +136,9 @@ func (l *Lines) read() {
 func (l *Lines) deliver(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.keepEarly(line) {
+		return
+	}
 	for len(l.open) == 0 && !l.interactive {
 		l.opened.Wait()
 	}
@@ -161,6 +171,38 @@ func (l *Lines) deliver(line string) {
 		}
 		l.say("Several things are asked; begin the line with %s.", strings.Join(keys, " or "))
 	}
+}
+
+// keyed is a line that begins with a key.
+var keyed = regexp.MustCompile(`^([a-z][0-9]+):?(?: +(.*))?$`)
+
+// keepEarly keeps a line from a pipe whose form is not open yet. It must not answer
+// another one that happens to be.
+func (l *Lines) keepEarly(line string) bool {
+	parts := keyed.FindStringSubmatch(line)
+	if l.interactive || parts == nil {
+		return false
+	}
+	key, rest := parts[1], parts[2]
+	if slices.ContainsFunc(l.open, func(p *pending) bool { return p.form.Key == key }) {
+		return false
+	}
+	if l.early == nil {
+		l.early = make(map[string][]string)
+	}
+	l.early[key] = append(l.early[key], rest)
+	return true
+}
+
+// takeEarly returns the line that was kept for a form, which is shown with it.
+func (l *Lines) takeEarly(f Form) (line string, ok bool) {
+	kept := l.early[f.Key]
+	if len(kept) == 0 {
+		return "", false
+	}
+	l.early[f.Key] = kept[1:]
+	l.show(f)
+	return kept[0], true
 }
 
 func (l *Lines) give(p *pending, line string) {
