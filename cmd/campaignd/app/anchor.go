@@ -18,7 +18,7 @@ func (a *app) anchorCommand() *cobra.Command {
 		Short: "Name compositions at which an expert trusts their own judgement",
 		Long: `Name compositions at which an expert trusts their own judgement. Comparisons near
 them count for more, and risk-averse rules (raeubo, rahbo, anpei) prefer to ask
-there. Anchors that are known beforehand belong into the campaign file. --instead
+there. Anchors that are known beforehand belong in the campaign file. --instead
 takes back what was named with this command before.`,
 		Example: `  campaignd anchor --at lipf6=1.1,ec=0.35,dmc=1 --at lipf6=0.9,ec=0.4,dmc=0.8
   campaignd anchor taste.campaign --expert ada --at lipf6=1.1,ec=0.35,dmc=1`,

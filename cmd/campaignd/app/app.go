@@ -88,8 +88,8 @@ func interruptible(ctx context.Context) (_ context.Context, interrupt, stop func
 	return ctx, interrupt, func() { signal.Stop(signals); close(signals); cancel(nil) }
 }
 
-// crashed reports a programmer's mistake in a line. The stack, which helps only
-// who looks for the mistake, goes to a file.
+// crashed reports a programmer's mistake in a line. The stack goes to a file, for the bug
+// report.
 func crashed(stderr io.Writer, fault any) int {
 	where := ""
 	if f, err := os.CreateTemp("", "campaignd-crash-*.txt"); err == nil {

@@ -20,17 +20,17 @@ func (a *app) resolveCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "resolve [TARGET] EXPERIMENT measured|failed|infeasible|not-performed",
-		Short: "Settle an experiment of which nobody knows whether it took place",
-		Long: `Settle an experiment of which nobody knows whether it took place: campaignd was
-killed or lost the instrument while it was under way, and the instrument cannot
-say. Nothing is dispatched until a person has looked. Say
+		Short: "Resolve an experiment whose outcome is unknown",
+		Long: `Resolve an experiment whose outcome is unknown: campaignd was killed or lost the
+instrument while it was under way, and the instrument cannot say whether it took
+place. Nothing is dispatched until a person has looked. Say
 
   measured       it took place, and this is the result (--value)
   failed         it took place, and gave no result
   infeasible     it took place, and showed that the composition cannot be made or measured
   not-performed  it did not take place
 
-What was settled wrongly is corrected with ` + "`campaignd correct`" + `.`,
+What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 		Example: `  campaignd resolve e7 measured --value 13.1 --reason "read from the display"
   campaignd resolve electrolyte.campaign e7 not-performed --repeat --reason "the vial is still full"`,
 		Args: cobra.RangeArgs(2, 3),
