@@ -14,10 +14,20 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
+// Compositions writes the compositions of a campaign, each value with the decimals that
+// matter for its parameter.
+type Compositions = format.Compositions
+
+// NewCompositions returns the writer of compositions of some parameters; steps are the
+// dosing steps of those that have one.
+func NewCompositions(parameters []definition.Parameter, steps map[string]float64) Compositions {
+	return format.NewCompositions(parameters, steps)
+}
+
 // Composition writes a composition with units, one parameter a line, in order.
 // Where that is too long it leaves out the descriptions; where that is still too
 // long it writes the parameters in one paragraph.
-func Composition(c format.Compositions, p definition.Point) Text {
+func Composition(c Compositions, p definition.Point) Text {
 	values := make([]string, len(c.Parameters()))
 	for i, par := range c.Parameters() {
 		values[i] = format.WithUnit(valueOf(c, i, p), par.Unit)
@@ -26,7 +36,7 @@ func Composition(c format.Compositions, p definition.Point) Text {
 }
 
 // valueOf writes the value of the i-th parameter, "?" where there is none.
-func valueOf(c format.Compositions, i int, p definition.Point) string {
+func valueOf(c Compositions, i int, p definition.Point) string {
 	if text, ok := c.Value(i, p); ok {
 		return text
 	}
@@ -101,7 +111,7 @@ func list(items []string, width int) []string {
 // do not fit into the width follow below. Where there are too many lines, it leaves
 // out units, breaks predictions, and at last states in one sentence what is the same
 // in all.
-func Options(c format.Compositions, options []events.Option, call func(i int) string) Text {
+func Options(c Compositions, options []events.Option, call func(i int) string) Text {
 	return func(width, height int) []string {
 		draw := func(l layout) func() []string {
 			return func() []string { return sideBySide(c, options, call, width, l) }
@@ -120,7 +130,7 @@ func Options(c format.Compositions, options []events.Option, call func(i int) st
 type layout struct{ units, same, narrow bool }
 
 // sideBySide is the table of Options.
-func sideBySide(c format.Compositions, options []events.Option, call func(i int) string, width int, l layout) []string {
+func sideBySide(c Compositions, options []events.Option, call func(i int) string, width int, l layout) []string {
 	type row struct {
 		name  string
 		cells []string
