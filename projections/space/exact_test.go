@@ -163,6 +163,11 @@ func TestGridIsSearchedRightAtItsValues(t *testing.T) {
 			}
 		}
 	}
+	// The quotient of a number just below -0.9 and 0.1 is rounded to -9 itself.
+	tenths, _ := stepGrid(-0.9, 0.1, 0.1)
+	if f, k := tenths.floor(math.Nextafter(-0.9, -1)), tenths.ceil(math.Nextafter(-0.9, -1)); f != -1 || k != 0 {
+		t.Errorf("a hair below the first value: floor %d, ceiling %d", f, k)
+	}
 }
 
 // Law: a space is the unit cube where all parameters are continuous and nothing is
@@ -351,6 +356,32 @@ func TestEncodingIsAsDocumented(t *testing.T) {
 	}
 	if s.Box() {
 		t.Error("it is taken for the unit cube")
+	}
+}
+
+// Law: what leaves no choice is a parameter all the same: one category, one value, bounds
+// that meet, alone and beside others that constraints tie together.
+func TestParametersWithoutChoice(t *testing.T) {
+	settled := []definition.Parameter{
+		{Name: "salt", Categories: []definition.CategoryDef{{Name: "x"}}}, {Name: "v", Values: []float64{2.5}}, continuous("fixed", 3, 3),
+	}
+	want := "salt x, v 2.5, fixed 3"
+	s := prepared(t, definition.Campaign{Parameters: settled})
+	list, finite := s.Finite()
+	if !finite || len(list) != 1 || s.Format(list[0]) != want {
+		t.Errorf("the list is %v, %v", list, finite)
+	}
+	mixed := simplex()
+	mixed.Parameters = append(mixed.Parameters, settled...)
+	s = prepared(t, mixed)
+	sample, err := s.Sample(20, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range sample {
+		if err := s.Contains(p); err != nil || !strings.HasSuffix(s.Format(p), want) {
+			t.Errorf("%s: %v", s.Format(p), err)
+		}
 	}
 }
 
