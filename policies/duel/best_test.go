@@ -1,10 +1,14 @@
 package duel_test
 
 import (
+	"context"
+	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/num/dueling"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
@@ -158,4 +162,76 @@ func newRule(t *testing.T, def definition.Campaign) *duel.Rule {
 		t.Fatal(err)
 	}
 	return rule
+}
+
+// Law: a context that is cancelled, at whatever moment, is an error or has no influence: it
+// never makes a rule propose something else, or forget what it knows.
+func TestCancelledRules(t *testing.T) {
+	list := []definition.Point{at(0.1, 0.8), at(0.9, 0.1), at(0.5, 0.6), at(0.3, 0.2), at(0.7, 0.7)}
+	compared := [][2]definition.Point{{list[0], list[1]}, {list[0], list[2]}, {list[3], list[1]}, {list[4], list[2]}}
+	for name, p := range rules() {
+		for _, made := range []int{2, 4} { // four of four: the budget is spent
+			def := taste(t, p, list...)
+			def.Budget.Comparisons = 4
+			in := input(t, def, compared[:made])
+			want := propose(t, newRule(t, def), in)
+			wantBest, wantOK, err := newRule(t, def).Best(t.Context(), in)
+			if err != nil || !wantOK {
+				t.Fatalf("%s: %v, %v", name, wantOK, err)
+			}
+			proposed, known := false, false
+			for checks := 0; checks < 10_000 && !(proposed && known); checks += 1 + checks/4 {
+				got, err := newRule(t, def).Propose(&expiring{Context: t.Context(), checks: checks}, in)
+				if proposed = err == nil; proposed && !reflect.DeepEqual(got, want) {
+					t.Errorf("%s, cancelled at check %d: it proposes %+v, want %+v", name, checks, got, want)
+				}
+				best, ok, errBest := newRule(t, def).Best(&expiring{Context: t.Context(), checks: checks}, in)
+				if known = errBest == nil; known && (!ok || !reflect.DeepEqual(best, wantBest)) {
+					t.Errorf("%s, cancelled at check %d: the best is %+v, %v, want %+v", name, checks, best, ok, wantBest)
+				}
+				for _, err := range []error{err, errBest} {
+					if err != nil && !errors.Is(err, context.Canceled) {
+						t.Errorf("%s, cancelled at check %d: %v", name, checks, err)
+					}
+				}
+			}
+			if !proposed || !known {
+				t.Errorf("%s: it never ends", name)
+			}
+		}
+	}
+}
+
+// expiring is a context that is cancelled after so many looks at it.
+type expiring struct {
+	context.Context
+	checks int
+}
+
+func (e *expiring) Err() error {
+	if e.checks--; e.checks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Law: what cannot be compared is an error of the rules that would compare it: a question
+// about what is no composition of the space, and a space with room for one alone.
+func TestNothingToCompare(t *testing.T) {
+	for _, name := range []string{"mr-lpf", "maxmin-lcb", "random-duels"} {
+		def := taste(t, rules()[name])
+		in := input(t, def, nil)
+		in.Questions = []campaign.Question{asked("ada", campaign.Answered, 0, 1)}
+		in.Questions[0].Options[1].Parameters = definition.Point{"a": definition.Number(0.5)}
+		if best, ok, err := newRule(t, def).Best(t.Context(), in); !errors.Is(err, space.ErrOutside) {
+			t.Errorf("%s: the best is %+v, %v, %v", name, best, ok, err)
+		}
+	}
+	for _, name := range []string{"mr-lpf", "maxmin-lcb"} {
+		def := taste(t, rules()[name])
+		def.Constraints = []definition.Constraint{{Terms: map[string]float64{"a": 1, "b": 1}, Equals: ptr(2.0)}}
+		if p, err := newRule(t, def).Propose(t.Context(), input(t, def, nil)); !errors.Is(err, dueling.ErrCandidates) {
+			t.Errorf("%s proposes %+v, %v", name, p, err)
+		}
+	}
 }
