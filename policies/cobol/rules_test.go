@@ -2,6 +2,7 @@ package cobol_test
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"testing"
 
@@ -93,11 +94,48 @@ func TestRulesAndTheirOrder(t *testing.T) {
 	}
 	alone := func(s *situation) { s.def.Experts, s.view.Beliefs, s.view.BeliefErrors = nil, nil, nil }
 
+	believed := func(f belief.Function) func(*situation) {
+		return func(s *situation) {
+			b := *s.view.Beliefs[0]
+			b.Function = f
+			s.view.Beliefs = []*belief.Model{&b}
+		}
+	}
+	rejecting := believed(linear{1, 2, 0})      // everything, surely
+	leaning := believed(linear{-3.5, -1.5, 50}) // they accept the left end of x1 alone
+	unweighable := func(s *situation) {
+		b := *s.view.Beliefs[0]
+		b.X = slices.Clone(b.X)
+		b.X[0] = []float64{math.NaN(), 0.5}
+		s.view.Beliefs = []*belief.Model{&b}
+	}
+	inVain := func(s *situation) { // nothing that they have named was measured
+		state := s.view.Campaign
+		state.Questions = slices.Clone(state.Questions)
+		for i := range state.Questions {
+			if q := &state.Questions[i]; q.Form == events.FormPinpoint {
+				q.Answer.Point = elsewhere
+			}
+		}
+	}
+	misordered := func(s *situation) { // an option that is no composition of the space
+		state := s.view.Campaign
+		state.Questions = slices.Insert(slices.Clone(state.Questions), 0, campaign.Question{
+			Status: campaign.Answered, Form: events.FormComparison, Expert: "ada", Volunteered: true,
+			Options: []events.Option{{Parameters: elsewhere}, {Parameters: definition.Point{"x1": definition.Number(1)}}},
+			Answer:  events.Answer{Order: []int{0, 1}},
+		})
+	}
+
 	ungated := definition.Policy{
 		Trust: cobol.COBOL{}.Choice(), Handover: cobol.Width{Gate: ptr(false), PerExperiment: ptr(2)}.Choice(),
 	}
 	silent := definition.Policy{Trust: cobol.COBOHL{}.Choice(), Handover: definition.NewChoice(policies.Never, nil)}
-	naming := definition.Policy{Trust: cobol.COBOHL{Settings: belief.Settings{Feedback: belief.FeedbackPinpoint}}.Choice()}
+	pinpoint := cobol.COBOHL{Settings: belief.Settings{Feedback: belief.FeedbackPinpoint}}.Choice()
+	naming := definition.Policy{Trust: pinpoint}
+	namingOn := definition.Policy{Trust: pinpoint, Handover: cobol.Width{Gate: ptr(false)}.Choice()}
+	ordering := definition.Policy{Trust: cobol.COBOHL{Settings: belief.Settings{Feedback: belief.FeedbackComparison}}.Choice()}
+	cobohl := definition.Policy{Trust: cobol.COBOHL{}.Choice(), Handover: cobol.Width{Gate: ptr(false)}.Choice()}
 	for _, c := range []struct {
 		name   string
 		policy definition.Policy
@@ -123,6 +161,14 @@ func TestRulesAndTheirOrder(t *testing.T) {
 		{"nobody is asked", silent, []func(*situation){wordless}, events.ActionRun, policies.RuleNever, policies.Aided},
 		{"they are to name it", naming, nil, events.ActionAsk, policies.RuleAsk, ""},
 		{"they cannot name it", naming, []func(*situation){wordless}, events.ActionRun, policies.RuleLabelBudget, policies.Unaided},
+		{"three that they named were not measured", naming, []func(*situation){inVain, wordless}, events.ActionRun, policies.RuleGate, policies.Unaided},
+		{"so were not, and all the same", namingOn, []func(*situation){inVain}, events.ActionAsk, policies.RuleAsk, ""},
+		{"they would accept nothing", cobohl, []func(*situation){rejecting, wordless}, events.ActionRun, policies.RuleRejects, policies.Unaided},
+		{"they would accept nothing, unasked", silent, []func(*situation){rejecting, wordless}, events.ActionRun, policies.RuleRejects, policies.Unaided},
+		{"what they said cannot be weighed", definition.Policy{}, []func(*situation){unweighable, late, wordless}, events.ActionRun, policies.RuleNoBelief, policies.Unaided},
+		{"they are to order two", ordering, []func(*situation){leaning}, events.ActionAsk, policies.RuleAsk, ""},
+		{"they cannot order two", ordering, []func(*situation){leaning, wordless}, events.ActionRun, policies.RuleLabelBudget, policies.Unaided},
+		{"what they ordered is no composition", ordering, []func(*situation){misordered}, events.ActionRun, policies.RuleDesign, policies.Design},
 		{"they named none", naming, []func(*situation){expires, wordless}, events.ActionRun, policies.RuleNoAnswer, policies.Unaided},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -135,6 +181,25 @@ func TestRulesAndTheirOrder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// linear is a belief whose bounds rise along the first parameter.
+type linear struct{ lower, upper, slope float64 }
+
+func (b linear) Bounds(x []float64) (lower, upper float64, err error) {
+	return b.lower + b.slope*x[0], b.upper + b.slope*x[0], nil
+}
+
+func (b linear) Lower(x, grad []float64) (float64, error) { return b.rise(b.lower, x, grad), nil }
+func (b linear) Upper(x, grad []float64) (float64, error) { return b.rise(b.upper, x, grad), nil }
+func (b linear) MLEAt(x, grad []float64) float64          { return b.rise((b.lower+b.upper)/2, x, grad) }
+
+func (b linear) rise(from float64, x, grad []float64) float64 {
+	if grad != nil {
+		clear(grad)
+		grad[0] = b.slope
+	}
+	return from + b.slope*x[0]
 }
 
 // Law: who is judged is answered by measuring what they were asked about, whatever they
