@@ -109,12 +109,18 @@ func TestRulesAndTheirOrder(t *testing.T) {
 		b.X[0] = []float64{math.NaN(), 0.5}
 		s.view.Beliefs = []*belief.Model{&b}
 	}
-	inVain := func(s *situation) { // nothing that they have named was measured
-		state := s.view.Campaign
-		state.Questions = slices.Clone(state.Questions)
-		for i := range state.Questions {
-			if q := &state.Questions[i]; q.Form == events.FormPinpoint {
-				q.Answer.Point = elsewhere
+	inVain := func(n int) func(*situation) { // they named as many, and none of them was measured
+		return func(s *situation) {
+			state := s.view.Campaign
+			state.Questions = slices.Clone(state.Questions)
+			for i, q := range slices.Backward(state.Questions) {
+				if q.Form != events.FormPinpoint {
+					continue
+				}
+				state.Questions[i].Answer.Point = nil
+				if n--; n >= 0 {
+					state.Questions[i].Answer.Point = elsewhere
+				}
 			}
 		}
 	}
@@ -161,8 +167,9 @@ func TestRulesAndTheirOrder(t *testing.T) {
 		{"nobody is asked", silent, []func(*situation){wordless}, events.ActionRun, policies.RuleNever, policies.Aided},
 		{"they are to name it", naming, nil, events.ActionAsk, policies.RuleAsk, ""},
 		{"they cannot name it", naming, []func(*situation){wordless}, events.ActionRun, policies.RuleLabelBudget, policies.Unaided},
-		{"three that they named were not measured", naming, []func(*situation){inVain, wordless}, events.ActionRun, policies.RuleGate, policies.Unaided},
-		{"so were not, and all the same", namingOn, []func(*situation){inVain}, events.ActionAsk, policies.RuleAsk, ""},
+		{"three that they named were not measured", naming, []func(*situation){inVain(3), wordless}, events.ActionRun, policies.RuleGate, policies.Unaided},
+		{"two were not", naming, []func(*situation){inVain(2)}, events.ActionAsk, policies.RuleAsk, ""},
+		{"three were not, and all the same", namingOn, []func(*situation){inVain(3)}, events.ActionAsk, policies.RuleAsk, ""},
 		{"they would accept nothing", cobohl, []func(*situation){rejecting, wordless}, events.ActionRun, policies.RuleRejects, policies.Unaided},
 		{"they would accept nothing, unasked", silent, []func(*situation){rejecting, wordless}, events.ActionRun, policies.RuleRejects, policies.Unaided},
 		{"what they said cannot be weighed", definition.Policy{}, []func(*situation){unweighable, late, wordless}, events.ActionRun, policies.RuleNoBelief, policies.Unaided},
