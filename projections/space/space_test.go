@@ -453,6 +453,34 @@ func TestSnapReportsWhatGoesWrong(t *testing.T) {
 	}
 }
 
+// Law: a search that is given up before it has found a composition, or the proof that there is
+// none, says so, and does not call the space empty. Of the steps of 0.001 hardly any satisfy
+// this constraint but those in the middle.
+func TestSnapGivesUp(t *testing.T) {
+	terms := map[string]float64{"a": 1, "b": 1.414213, "c": 1.732051}
+	steps := definition.Instrument{Steps: map[string]float64{"a": 0.001, "b": 0.001, "c": 0.001}}
+	lattice := func(sum float64) definition.Campaign {
+		return definition.Campaign{
+			Parameters:  simplex().Parameters,
+			Constraints: []definition.Constraint{{Terms: terms, Equals: &sum}}, Instrument: steps,
+		}
+	}
+	s, err := New(lattice(2.073132))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := s.Snap([]float64{0.5001, 0.5, 0.4999}); err != nil || s.Format(p) != "a 0.5, b 0.5, c 0.5" {
+		t.Errorf("in the middle it finds %v, %v", p, err)
+	}
+	if p, err := s.Snap([]float64{0, 1, 0.2}); !errors.Is(err, ErrUndecided) || p != nil {
+		t.Errorf("far from it it finds %v, %v", p, err)
+	}
+	var infeasible *InfeasibleError
+	if _, err := New(lattice(2.0731320005)); !errors.As(err, &infeasible) { // half of the least difference of two sums
+		t.Errorf("a sum that no steps make: %v", err)
+	}
+}
+
 // Law: a space that was accepted can be sampled. These constraints leave so little room
 // that rounding decides whether there is any: projections on the space fail.
 func TestNarrowSpaceIsRefusedOrSampled(t *testing.T) {
