@@ -1,6 +1,7 @@
 package unaided_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
@@ -12,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/unaided"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Law: of a list each composition is measured once, by every method of the family; then the
@@ -94,8 +96,45 @@ func TestAnswerToAnotherPolicy(t *testing.T) {
 			t.Errorf("%s: it is to %s %q by %q, %v; want %q by %q", c.name, d.Action, d.Chosen, d.Rule, err, c.chosen, c.rule)
 			continue
 		}
-		if run := d.Candidate(); c.at != nil && (run == nil || view.Space.Format(run.Parameters) != view.Space.Format(c.at)) {
-			t.Errorf("%s: it runs %+v, want %v", c.name, run, c.at)
+		if c.at == nil {
+			continue
+		}
+		// Nothing is searched for beside it.
+		if len(d.Candidates) != 1 || view.Space.Format(d.Candidates[0].Parameters) != view.Space.Format(c.at) {
+			t.Errorf("%s: the candidates are %+v, want %v alone", c.name, d.Candidates, c.at)
+		}
+	}
+}
+
+// Law: a design that is the policy is the one of its name, and says so; where there is a
+// model of a target that cannot be used it says that, too.
+func TestDesignOfItsName(t *testing.T) {
+	for name, kind := range map[string]string{next.SobolName: definition.DesignSobol, next.RandomName: definition.DesignRandom} {
+		def, err := study.Define("branin", 1, 6, func(def *definition.Campaign) {
+			def.Policy = policies.Alone(definition.NewChoice(name, nil))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sp, err := space.New(def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := builtin.Registry().Methods.New(def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		view := policies.View{Campaign: &campaign.State{Definition: &def}, Space: sp}
+		for _, trouble := range []error{nil, errors.New("it is singular")} {
+			view.ObjectiveError = trouble
+			d, err := p.Decide(t.Context(), view, 3)
+			want := "Point 1 of the " + kind + " design."
+			if trouble != nil {
+				want += " The model cannot be used: it is singular."
+			}
+			if err != nil || d.Rule != policies.RuleDesign || d.Reason != want {
+				t.Errorf("%s: by %q, %q, %v; want %q", name, d.Rule, d.Reason, err, want)
+			}
 		}
 	}
 }
