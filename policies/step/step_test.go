@@ -60,6 +60,22 @@ func TestStepWithoutModel(t *testing.T) {
 	}
 }
 
+// Law: an experiment whose composition the space does not know is an error of whoever asks what
+// candidates keep away from, and no reason to keep away from nothing.
+func TestAvoidedIsKnown(t *testing.T) {
+	s := square(t, nil, campaign.Measured, [2]float64{0.5, 0.5})
+	measured := &events.Measurement{}
+	for _, x := range []campaign.Experiment{
+		{Status: campaign.Dispatched}, {Status: campaign.Infeasible}, {Status: campaign.Measured, Measurement: measured},
+	} {
+		x.Parameters = definition.Point{"a": definition.Number(0.5)}
+		s.View.Campaign.Experiments = []campaign.Experiment{x}
+		if a, err := avoided(s.View); !errors.Is(err, space.ErrOutside) {
+			t.Errorf("%s: %+v, %v", x.Status, a, err)
+		}
+	}
+}
+
 // Law: a decision to measure where failures make it less than nine in ten that there will be a
 // result says so, with the probability and what it rests on. A question measures nothing, and
 // where nothing is in question nothing is said.
@@ -146,6 +162,8 @@ func TestStop(t *testing.T) {
 			// Quartiles of 0, 1, 3, 4, by linear interpolation: 0.75 and 3.25, 2.5 apart.
 			{"a gain of 1, and 1.25 asked for", 2, 0.5, []float64{4, 1, 3, 0}, policies.RuleConverged},
 			{"a gain of 1, and 0.83 asked for", 2, third, []float64{4, 1, 3, 0}, ""},
+			{"a gain of 1, and 0.975 asked for", 2, 0.39, []float64{4, 1, 3, 0}, ""},
+			{"a gain of 1, and 1.025 asked for", 2, 0.41, []float64{4, 1, 3, 0}, policies.RuleConverged},
 			{"a gain of 1, and 1 asked for", 2, 0.4, []float64{4, 1, 3, 0}, policies.RuleConverged},
 			{"the budget is spent", 2, 0, []float64{5, 4, 4, 4, 4, 4, 4, 4, 4}, policies.RuleBudget},
 		} {

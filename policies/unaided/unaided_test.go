@@ -106,7 +106,8 @@ func TestAnswerToAnotherPolicy(t *testing.T) {
 	}
 }
 
-// Law: a design that is the policy is the one of its name, and says so; where there is a
+// Law: a design that is the policy is the one of its name, and says so; it is not the initial
+// design once more. Where there is a
 // model of a target that cannot be used it says that, too.
 func TestDesignOfItsName(t *testing.T) {
 	for name, kind := range map[string]string{next.SobolName: definition.DesignSobol, next.RandomName: definition.DesignRandom} {
@@ -125,6 +126,10 @@ func TestDesignOfItsName(t *testing.T) {
 			t.Fatal(err)
 		}
 		view := policies.View{Campaign: &campaign.State{Definition: &def}, Space: sp}
+		initial, err := sp.Design(kind, 6, def.Seed)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, trouble := range []error{nil, errors.New("it is singular")} {
 			view.ObjectiveError = trouble
 			d, err := p.Decide(t.Context(), view, 3)
@@ -134,6 +139,11 @@ func TestDesignOfItsName(t *testing.T) {
 			}
 			if err != nil || d.Rule != policies.RuleDesign || d.Reason != want {
 				t.Errorf("%s: by %q, %q, %v; want %q", name, d.Rule, d.Reason, err, want)
+			}
+			for i, p := range initial {
+				if sp.Format(p) == sp.Format(d.Candidate().Parameters) {
+					t.Errorf("%s: the first point is that of the initial design at %d", name, i)
+				}
 			}
 		}
 	}
