@@ -1,9 +1,12 @@
 package cobol_test
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
@@ -13,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/policies/trust"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -23,6 +27,7 @@ func ptr[T any](x T) *T { return &x }
 type situation struct {
 	def  definition.Campaign
 	view policies.View
+	seed uint64
 }
 
 // after returns the situation of a campaign that has run with a policy, in the middle of
@@ -37,7 +42,7 @@ func after(t *testing.T, policy definition.Policy) situation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := situation{def, core.View()}
+	s := situation{def, core.View(), 7}
 	state := *s.view.Campaign
 	state.Decisions++ // the one that asks what follows
 	s.view.Campaign = &state
@@ -62,7 +67,7 @@ func (s *situation) decide(t *testing.T) policies.Decision {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := p.Decide(t.Context(), s.view, 7)
+	d, err := p.Decide(t.Context(), s.view, s.seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,8 +221,90 @@ func TestWhatIsJudgedIsMeasured(t *testing.T) {
 		s := after(t, definition.Policy{})
 		asks := s.decide(t)
 		s.asked(campaign.Answered, label, asks.Candidate().Parameters)
-		if d := s.decide(t); d.Action != events.ActionRun || d.Rule != policies.RuleJudged || d.Chosen != policies.Unaided {
+		d := s.decide(t)
+		if d.Action != events.ActionRun || d.Rule != policies.RuleJudged || d.Chosen != policies.Unaided {
 			t.Errorf("after %q it is to %s %q by the rule %q", label, d.Action, d.Chosen, d.Rule)
+		}
+		if !strings.Contains(d.Reason, string(label)) {
+			t.Errorf("after %q the reason is %q", label, d.Reason)
+		}
+	}
+}
+
+// Law: in a ranking the expert orders the two candidates among the compositions that are
+// expected to be best of those measured, each once, as many in all as the settings say. They
+// are shown in no order of theirs, and what was measured has no acquisition.
+func TestRanking(t *testing.T) {
+	first := make(map[string]bool)
+	for options, seeds := range map[int]uint64{3: 1, 5: 3} {
+		settings := belief.Settings{Feedback: belief.FeedbackRanking, Options: &options}
+		s := after(t, definition.Policy{Trust: cobol.COBOHL{Settings: settings}.Choice(), Handover: cobol.Width{Gate: ptr(false)}.Choice()})
+		b := *s.view.Beliefs[0]
+		b.Function = linear{-3.5, -1.5, 50}
+		s.view.Beliefs = []*belief.Model{&b}
+		// What was measured, from the best mean on.
+		m := s.view.Objective
+		var measured []string
+		mean := make(map[string]float64)
+		for i, o := range m.Observations {
+			text := s.view.Space.Format(o.Point)
+			if _, twice := mean[text]; !twice {
+				measured = append(measured, text)
+			}
+			mean[text], _ = m.Posterior(m.X[i])
+		}
+		slices.SortFunc(measured, func(a, b string) int { return cmp.Compare(mean[a], mean[b]) })
+		for seed := range seeds {
+			s.seed = seed
+			d := s.decide(t)
+			if d.Action != events.ActionAsk || d.Form != events.FormComparison || len(d.Candidates) != options {
+				t.Fatalf("it is to %s a %q about %d (%s)", d.Action, d.Form, len(d.Candidates), d.Reason)
+			}
+			first[d.Candidates[0].Name] = true
+			of := make(map[string]string)
+			for _, c := range d.Candidates {
+				of[c.Name] = s.view.Space.Format(c.Parameters)
+				if weighed := c.Name == policies.Unaided || c.Name == policies.Aided; weighed != (c.Acquisition != nil) {
+					t.Errorf("the acquisition of the %s one is %v", c.Name, c.Acquisition)
+				}
+			}
+			for i := range options - 2 {
+				if name := fmt.Sprintf("other %d", i+1); of[name] != measured[i] {
+					t.Errorf("%s is %q, want %q", name, of[name], measured[i])
+				}
+			}
+			if of[policies.Unaided] == "" || of[policies.Aided] == "" {
+				t.Errorf("they are to order %v", of)
+			}
+		}
+	}
+	if len(first) < 2 {
+		t.Errorf("what is shown first is always one of %v", first)
+	}
+}
+
+// Law: the test of harm is that of the campaign's own η (Xu et al. 2024, Alg. 1 line 6): with η
+// = 0 the model is always too sure of the expert's candidate, and with COBOHL there is none.
+func TestHarmByItsOwnEta(t *testing.T) {
+	for _, c := range []struct {
+		trust definition.Choice
+		rule  string // that settles it
+		tests int    // of harm
+	}{
+		{cobol.COBOL{Eta: ptr(0.0), Zeta: ptr(0.0), Lambda0: ptr(0.0)}.Choice(), policies.RuleNoHarm, 2},
+		{cobol.COBOL{Eta: ptr(1e6), Zeta: ptr(0.0), Lambda0: ptr(0.0)}.Choice(), policies.RuleNever, 2},
+		{cobol.COBOHL{}.Choice(), policies.RuleNever, 0},
+	} {
+		s := after(t, definition.Policy{Trust: c.trust, Handover: definition.NewChoice(policies.Never, nil)})
+		d := s.decide(t)
+		var tests []events.Test
+		for _, test := range d.Tests {
+			if strings.HasPrefix(test.Name, trust.NoHarmPrefix) {
+				tests = append(tests, test)
+			}
+		}
+		if d.Rule != c.rule || len(tests) != c.tests {
+			t.Errorf("%s: by %q (%s) after the tests %+v, want %q", c.trust.Name, d.Rule, d.Reason, tests, c.rule)
 		}
 	}
 }

@@ -17,7 +17,9 @@ import (
 // their order.
 func completed(t *testing.T, p definition.Policy) (definition.Campaign, definition.Settings, definition.Settings) {
 	t.Helper()
-	def := definition.Campaign{Policy: p, Experts: []definition.Expert{{Name: "ada"}}}
+	def := definition.Campaign{Policy: p, Experts: []definition.Expert{{Name: "ada", Belief: &definition.StatedBelief{
+		Mean: definition.Point{"x": definition.Number(1)}, SD: map[string]float64{"x": 1},
+	}}}}
 	trust := complete(t, &def, policies.Trust)
 	if def.Policy.Next.IsZero() {
 		def.Policy.Next = next.LCB{}.Choice()
@@ -130,7 +132,7 @@ func TestWords(t *testing.T) {
 // Law: what makes no sense together is refused at the part that can be changed, with what to
 // write there.
 func TestChecks(t *testing.T) {
-	never := definition.NewChoice(policies.Never, nil)
+	never, stated := definition.NewChoice(policies.Never, nil), fed(belief.FeedbackGaussian)
 	for _, c := range []struct {
 		name   string
 		policy definition.Policy
@@ -141,6 +143,9 @@ func TestChecks(t *testing.T) {
 		{"nobody is asked", definition.Policy{Trust: cobol.COBOL{}.Choice(), Handover: never}, "", ""},
 		{"a choice is asked for", definition.Policy{Trust: cobol.COBOL{}.Choice(), Handover: coexbo.Choose{}.Choice()}, "handover", "handover: width"},
 		{"a design leaves nothing to bend", definition.Policy{Trust: cobol.COBOHL{}.Choice(), Next: next.Sobol{}.Choice()}, "trust", "next: lcb"},
+		{"a stated belief", definition.Policy{Trust: cobol.COBOL{Settings: stated}.Choice()}, "", ""},
+		{"a stated belief that is asked for", definition.Policy{Trust: cobol.COBOL{Settings: stated}.Choice(), Handover: cobol.Width{}.Choice()},
+			"handover", "handover: never"},
 		{"hcei", definition.Policy{Trust: cobol.HCEI{}.Choice()}, "", ""},
 		{"hcei by another rule", definition.Policy{Trust: cobol.HCEI{}.Choice(), Next: next.LCB{}.Choice()}, "next", "next: logei"},
 	} {

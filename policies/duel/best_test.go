@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
@@ -232,6 +233,39 @@ func TestNothingToCompare(t *testing.T) {
 		def.Constraints = []definition.Constraint{{Terms: map[string]float64{"a": 1, "b": 1}, Equals: ptr(2.0)}}
 		if p, err := newRule(t, def).Propose(t.Context(), input(t, def, nil)); !errors.Is(err, dueling.ErrCandidates) {
 			t.Errorf("%s proposes %+v, %v", name, p, err)
+		}
+	}
+}
+
+// Law: once comparisons are modelled a pair is proposed by the model, with what it holds of
+// each of the two. The rules that search for one composition compare it with the winner of
+// the expert's last comparison, whichever of the two that was.
+func TestPairsByTheModel(t *testing.T) {
+	compared := [][2]definition.Point{{at(0.2, 0.9), at(0.9, 0.1)}, {at(0.25, 0.8), at(0.8, 0.2)}, {at(0.1, 0.6), at(0.15, 0.1)}}
+	winner := map[string]bool{"utility-ei": true, "utility-ucb": true, "anpei": true, "rahbo": true}
+	for name, p := range rules() {
+		if p.Duel.Name == "mr-lpf" || p.Duel.Name == "maxmin-lcb" || p.Duel.Name == "random" {
+			continue
+		}
+		for last := range 2 { // the winner is shown first, or second
+			def := taste(t, p)
+			in := input(t, def, compared)
+			if last == 1 {
+				c := &in.Model.Comparisons[len(in.Model.Comparisons)-1]
+				c.Options, c.Order = []definition.Point{c.Options[1], c.Options[0]}, []int{1, 0}
+			}
+			proposal := propose(t, newRule(t, def), in)
+			if strings.Contains(proposal.Reason, "random") {
+				t.Errorf("%s: %s", name, proposal.Reason)
+			}
+			for _, c := range proposal.Candidates {
+				if c.Score == nil || !(c.Score.SD > 0) {
+					t.Errorf("%s: of the %s one it holds %+v", name, c.Name, c.Score)
+				}
+			}
+			if second := in.Space.Format(proposal.Candidates[1].Parameters); winner[name] && second != in.Space.Format(at(0.1, 0.6)) {
+				t.Errorf("%s: the last winner is compared with %s", name, second)
+			}
 		}
 	}
 }

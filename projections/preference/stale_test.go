@@ -165,3 +165,46 @@ func (e *expiring) Err() error {
 	}
 	return nil
 }
+
+// Law: an expert's judgement is reliable around their own anchors, those of the definition and
+// those that they declared, and not around a colleague's; without any it is as noisy everywhere.
+func TestAnchorsAreTheirOwn(t *testing.T) {
+	p := projection(t, "raeubo")
+	apply := func(payload events.Payload) {
+		if err := p.Apply(events.Event{}, payload); err != nil {
+			t.Fatal(err)
+		}
+	}
+	noise := func(expert string, a, b float64) float64 {
+		if p.Stale(expert) {
+			fit, err := p.Fit(t.Context(), expert, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			apply(&events.ModelFitted{Model: events.ModelPreference, Expert: expert, Preference: &fit})
+		}
+		m, err := p.Model(expert)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Utility.Noise([]float64{a, b}, nil)
+	}
+	apply(&events.CampaignDefined{Definition: defined(t, "raeubo")}) // ada's anchor is the middle
+	for q, expert := range []string{"ada", "bob"} {
+		apply(answered(q+1, expert, []int{0, 1}))
+	}
+	if near, far := noise("ada", 0.5, 0.5), noise("ada", 0.05, 0.95); !(near < far) {
+		t.Errorf("ada's noise is %v at her anchor and %v far away", near, far)
+	}
+	if near, far := noise("bob", 0.5, 0.5), noise("bob", 0.05, 0.95); near != far {
+		t.Errorf("bob's noise is %v at ada's anchor and %v far away", near, far)
+	}
+	ada := noise("ada", 0.05, 0.95)
+	apply(&events.AnchorsDeclared{Expert: "bob", Points: []definition.Point{at(0.05, 0.95)}})
+	if near, far := noise("bob", 0.05, 0.95), noise("bob", 0.5, 0.5); !(near < far) {
+		t.Errorf("bob's noise is %v where he declared an anchor, and %v far away", near, far)
+	}
+	if got := noise("ada", 0.05, 0.95); got != ada {
+		t.Errorf("ada's noise is %v at bob's anchor, and was %v", got, ada)
+	}
+}
