@@ -299,6 +299,23 @@ func TestDesignIsEvenInEveryParameter(t *testing.T) {
 	}
 }
 
+// Law: a design has as many compositions as are asked for, also where they are chosen from
+// several pools, and all of a list where there are no more.
+func TestDesignIsAsLongAsAsked(t *testing.T) {
+	list := definition.Campaign{Parameters: []definition.Parameter{{Name: "a", Values: []float64{1, 2, 4}}, {Name: "b", Values: []float64{1, 2}}}}
+	for _, c := range []struct {
+		def     definition.Campaign
+		n, want int
+	}{{simplex(), 0, 0}, {simplex(), 1, 1}, {simplex(), 600, 600}, {list, 0, 0}, {list, 5, 5}, {list, 6, 6}, {list, 100, 6}} {
+		s := prepared(t, c.def)
+		for _, kind := range []string{definition.DesignSobol, definition.DesignRandom} {
+			if design, err := s.Design(kind, c.n, 2); err != nil || len(design) != c.want {
+				t.Errorf("the %s design of %d has %d compositions, %v; want %d", kind, c.n, len(design), err, c.want)
+			}
+		}
+	}
+}
+
 // Law: a design ends where a space too large to be listed has hardly anything new to give.
 func TestDesignEnds(t *testing.T) {
 	s := prepared(t, definition.Campaign{
