@@ -1,10 +1,15 @@
 package duel_test
 
 import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/num/dueling"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
@@ -158,4 +163,109 @@ func newRule(t *testing.T, def definition.Campaign) *duel.Rule {
 		t.Fatal(err)
 	}
 	return rule
+}
+
+// Law: a context that is cancelled, at whatever moment, is an error or has no influence: it
+// never makes a rule propose something else, or forget what it knows.
+func TestCancelledRules(t *testing.T) {
+	list := []definition.Point{at(0.1, 0.8), at(0.9, 0.1), at(0.5, 0.6), at(0.3, 0.2), at(0.7, 0.7)}
+	compared := [][2]definition.Point{{list[0], list[1]}, {list[0], list[2]}, {list[3], list[1]}, {list[4], list[2]}}
+	for name, p := range rules() {
+		for _, made := range []int{2, 4} { // four of four: the budget is spent
+			def := taste(t, p, list...)
+			def.Budget.Comparisons = 4
+			in := input(t, def, compared[:made])
+			want := propose(t, newRule(t, def), in)
+			wantBest, wantOK, err := newRule(t, def).Best(t.Context(), in)
+			if err != nil || !wantOK {
+				t.Fatalf("%s: %v, %v", name, wantOK, err)
+			}
+			proposed, known := false, false
+			for checks := 0; checks < 10_000 && !(proposed && known); checks += 1 + checks/4 {
+				got, err := newRule(t, def).Propose(&expiring{Context: t.Context(), checks: checks}, in)
+				if proposed = err == nil; proposed && !reflect.DeepEqual(got, want) {
+					t.Errorf("%s, cancelled at check %d: it proposes %+v, want %+v", name, checks, got, want)
+				}
+				best, ok, errBest := newRule(t, def).Best(&expiring{Context: t.Context(), checks: checks}, in)
+				if known = errBest == nil; known && (!ok || !reflect.DeepEqual(best, wantBest)) {
+					t.Errorf("%s, cancelled at check %d: the best is %+v, %v, want %+v", name, checks, best, ok, wantBest)
+				}
+				for _, err := range []error{err, errBest} {
+					if err != nil && !errors.Is(err, context.Canceled) {
+						t.Errorf("%s, cancelled at check %d: %v", name, checks, err)
+					}
+				}
+			}
+			if !proposed || !known {
+				t.Errorf("%s: it never ends", name)
+			}
+		}
+	}
+}
+
+// expiring is a context that is cancelled after so many looks at it.
+type expiring struct {
+	context.Context
+	checks int
+}
+
+func (e *expiring) Err() error {
+	if e.checks--; e.checks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Law: what cannot be compared is an error of the rules that would compare it: a question
+// about what is no composition of the space, and a space with room for one alone.
+func TestNothingToCompare(t *testing.T) {
+	for _, name := range []string{"mr-lpf", "maxmin-lcb", "random-duels"} {
+		def := taste(t, rules()[name])
+		in := input(t, def, nil)
+		in.Questions = []campaign.Question{asked("ada", campaign.Answered, 0, 1)}
+		in.Questions[0].Options[1].Parameters = definition.Point{"a": definition.Number(0.5)}
+		if best, ok, err := newRule(t, def).Best(t.Context(), in); !errors.Is(err, space.ErrOutside) {
+			t.Errorf("%s: the best is %+v, %v, %v", name, best, ok, err)
+		}
+	}
+	for _, name := range []string{"mr-lpf", "maxmin-lcb"} {
+		def := taste(t, rules()[name])
+		def.Constraints = []definition.Constraint{{Terms: map[string]float64{"a": 1, "b": 1}, Equals: ptr(2.0)}}
+		if p, err := newRule(t, def).Propose(t.Context(), input(t, def, nil)); !errors.Is(err, dueling.ErrCandidates) {
+			t.Errorf("%s proposes %+v, %v", name, p, err)
+		}
+	}
+}
+
+// Law: once comparisons are modelled a pair is proposed by the model, with what it holds of
+// each of the two. The rules that search for one composition compare it with the winner of
+// the expert's last comparison, whichever of the two that was.
+func TestPairsByTheModel(t *testing.T) {
+	compared := [][2]definition.Point{{at(0.2, 0.9), at(0.9, 0.1)}, {at(0.25, 0.8), at(0.8, 0.2)}, {at(0.1, 0.6), at(0.15, 0.1)}}
+	winner := map[string]bool{"utility-ei": true, "utility-ucb": true, "anpei": true, "rahbo": true}
+	for name, p := range rules() {
+		if p.Duel.Name == "mr-lpf" || p.Duel.Name == "maxmin-lcb" || p.Duel.Name == "random" {
+			continue
+		}
+		for last := range 2 { // the winner is shown first, or second
+			def := taste(t, p)
+			in := input(t, def, compared)
+			if last == 1 {
+				c := &in.Model.Comparisons[len(in.Model.Comparisons)-1]
+				c.Options, c.Order = []definition.Point{c.Options[1], c.Options[0]}, []int{1, 0}
+			}
+			proposal := propose(t, newRule(t, def), in)
+			if strings.Contains(proposal.Reason, "random") {
+				t.Errorf("%s: %s", name, proposal.Reason)
+			}
+			for _, c := range proposal.Candidates {
+				if c.Score == nil || !(c.Score.SD > 0) {
+					t.Errorf("%s: of the %s one it holds %+v", name, c.Name, c.Score)
+				}
+			}
+			if second := in.Space.Format(proposal.Candidates[1].Parameters); winner[name] && second != in.Space.Format(at(0.1, 0.6)) {
+				t.Errorf("%s: the last winner is compared with %s", name, second)
+			}
+		}
+	}
 }

@@ -205,3 +205,54 @@ func TestRefusalKeepsComparisons(t *testing.T) {
 		}
 	}
 }
+
+// Law: however much is refused, what was said of the compositions that are left still counts
+// for a rule on candidates: they are the Sobol points of the space as it was defined.
+func TestRefusalOfHalfKeepsComparisons(t *testing.T) {
+	for _, name := range []string{"mr-lpf", "maxmin-lcb"} {
+		def := taste(t, rules()[name])
+		design, err := input(t, def, nil).Space.Design(definition.DesignSobol, 256, def.Seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var left []definition.Point
+		for _, p := range design {
+			if a, _ := p["a"].Float(); a > 0.6 {
+				left = append(left, p)
+			}
+		}
+		in := input(t, def, [][2]definition.Point{{left[3], left[5]}}, definition.Region{
+			Name: "no", Where: map[string]definition.RegionSide{"a": {Max: ptr(0.6)}},
+		})
+		best, ok, err := ruleOf(t, def).Best(t.Context(), in)
+		if err != nil || !ok || in.Space.Contains(best.Parameters) != nil {
+			t.Errorf("%s has forgotten the comparison: the best is %+v, %v, %v", name, best, ok, err)
+		}
+	}
+}
+
+// Law: "can't tell" says the same whichever of the two was shown first, and is no win: it
+// makes nothing the best that another comparison has won.
+func TestCannotTellHasNoSide(t *testing.T) {
+	list := []definition.Point{at(0.1, 0.8), at(0.9, 0.1), at(0.5, 0.6)}
+	for _, name := range []string{"mr-lpf", "maxmin-lcb"} {
+		def := taste(t, rules()[name], list...)
+		var proposed, best []string
+		for _, pair := range [][2]definition.Point{{list[0], list[1]}, {list[1], list[0]}} {
+			in := input(t, def, [][2]definition.Point{pair, pair, pair, {list[2], list[1]}})
+			for i := range 3 {
+				in.Questions[i].Answer.Order = nil
+			}
+			p := propose(t, ruleOf(t, def), in)
+			proposed = append(proposed, fmt.Sprint(p.Candidates, p.Reason))
+			b, ok, err := ruleOf(t, def).Best(t.Context(), in)
+			if err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+			best = append(best, in.Space.Format(b.Parameters))
+		}
+		if proposed[0] != proposed[1] || best[0] != best[1] || best[0] != input(t, def, nil).Space.Format(list[2]) {
+			t.Errorf("%s: the best is %q, and it proposes %q", name, best, proposed)
+		}
+	}
+}

@@ -406,3 +406,21 @@ func TestNear(t *testing.T) {
 		}
 	}
 }
+
+// Law: a search whose result cannot be taken to what can be made fails with the reason. Of the
+// steps of 0.001 hardly any satisfy this constraint but those in the middle.
+func TestMinimizeUndecided(t *testing.T) {
+	sp := open(t, definition.Campaign{
+		Parameters: []definition.Parameter{continuous("a", 0, 1), continuous("b", 0, 1), continuous("c", 0, 1)},
+		Constraints: []definition.Constraint{
+			{Terms: map[string]float64{"a": 1, "b": 1.414213, "c": 1.732051}, Equals: ptr(2.073132)},
+		},
+		Instrument: definition.Instrument{Steps: map[string]float64{"a": 0.001, "b": 0.001, "c": 0.001}},
+	})
+	if r, err := search.Minimize(t.Context(), sp, bowl(0.5, 0.5, 0.5), 1, nil, nil); err != nil || r.Value != 0 {
+		t.Errorf("in the middle it finds %+v, %v", r, err)
+	}
+	if r, err := search.Minimize(t.Context(), sp, bowl(0, 1, 0.2), 1, nil, nil); !errors.Is(err, space.ErrUndecided) || r.Point != nil {
+		t.Errorf("far from it it finds %+v, %v", r, err)
+	}
+}

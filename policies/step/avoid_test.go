@@ -6,11 +6,13 @@ import (
 	"math"
 	"testing"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/feasibility"
 	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -106,6 +108,62 @@ func TestExcludedFailureIsNotAvoided(t *testing.T) {
 	}
 	if believed, err := pessimistic(t.Context(), m.View); err != nil || believed != m.View.Objective { // one that fails would be worse than all
 		t.Errorf("the model believes it to be bad: %v", err)
+	}
+}
+
+// Law: kept away from is what is under way and what only ever failed: what could not be made,
+// and, where there is a model of what is feasible, what gave no result. What was measured once
+// has not only failed, and each composition is avoided once.
+func TestWhatIsAvoided(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		statuses        []campaign.ExperimentStatus // of experiments with one composition
+		feasibility     bool
+		pending, failed bool
+	}{
+		{"measured", []campaign.ExperimentStatus{campaign.Measured}, true, false, false},
+		{"cancelled", []campaign.ExperimentStatus{campaign.Cancelled}, true, false, false},
+		{"under way", []campaign.ExperimentStatus{campaign.Dispatched}, false, true, false},
+		{"under way twice", []campaign.ExperimentStatus{campaign.Requested, campaign.Dispatched}, false, true, false},
+		{"measured, and under way again", []campaign.ExperimentStatus{campaign.Measured, campaign.Dispatched}, true, true, false},
+		{"not feasible", []campaign.ExperimentStatus{campaign.Infeasible}, false, false, true},
+		{"not feasible twice", []campaign.ExperimentStatus{campaign.Infeasible, campaign.Infeasible}, true, false, true},
+		{"failed", []campaign.ExperimentStatus{campaign.Failed}, false, false, false},
+		{"failed, with a model of that", []campaign.ExperimentStatus{campaign.Failed}, true, false, true},
+		{"not feasible, then measured", []campaign.ExperimentStatus{campaign.Infeasible, campaign.Measured}, true, false, false},
+		{"measured, then failed", []campaign.ExperimentStatus{campaign.Measured, campaign.Failed}, true, false, false},
+		{"failed, and under way again", []campaign.ExperimentStatus{campaign.Failed, campaign.Dispatched}, true, true, true},
+	} {
+		s := square(t, nil, campaign.Requested)
+		point := definition.Point{"a": definition.Number(0.25), "b": definition.Number(0.75)}
+		for _, status := range c.statuses {
+			x := campaign.Experiment{Status: status, Parameters: point}
+			if status == campaign.Measured {
+				x.Measurement = &events.Measurement{Actual: point}
+			}
+			s.View.Campaign.Experiments = append(s.View.Campaign.Experiments, x)
+		}
+		if c.feasibility {
+			s.View.Feasibility = new(feasibility.Model)
+		}
+		a, err := avoided(s.View)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := s.View.Space.Key(point)
+		if err != nil {
+			t.Fatal(err)
+		}
+		points, underWay := 0, 0
+		if c.pending || c.failed {
+			points = 1
+		}
+		if c.pending {
+			underWay = 1
+		}
+		if a.pending[key] != c.pending || a.failed[key] != c.failed || len(a.points) != points || len(a.underWay) != underWay {
+			t.Errorf("%s: %+v", c.name, a)
+		}
 	}
 }
 

@@ -1,7 +1,10 @@
 package preference_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
@@ -78,5 +81,130 @@ func TestWinnersAndLosers(t *testing.T) {
 		if got := fmt.Sprint(m.Winners, m.Losers); got != "[[0.5 0.6] [0.5 0.6] [0.3 0.4]] [[0.1 0.2] [0.3 0.4] [0.1 0.2]]" {
 			t.Errorf("%s: winners and losers are %s", method, got)
 		}
+	}
+}
+
+// Law: a model is of the campaign as it is defined now: after an amendment compositions have
+// their places in the cube of the new bounds. A rule that reads comparisons alone waits for no
+// fit to see them there.
+func TestAmendedBounds(t *testing.T) {
+	for _, method := range []string{"mr-lpf", "random-duels"} {
+		p, def := projection(t, method), defined(t, method)
+		places := func() string {
+			m, err := p.Model(t.Context(), "ada")
+			if err != nil || m == nil {
+				t.Fatalf("%s: %v, %v", method, m, err)
+			}
+			return fmt.Sprint(m.Winners, m.Losers)
+		}
+		apply := func(payload events.Payload) {
+			if err := p.Apply(events.Event{}, payload); err != nil {
+				t.Fatal(err)
+			}
+		}
+		apply(&events.CampaignDefined{Definition: def})
+		apply(&events.QuestionAnswered{
+			Question: "q1", Form: events.FormComparison, Expert: "ada",
+			Options: []definition.Point{at(0.25, 0.5), at(0.5, 0.75)}, Answer: events.Answer{Order: []int{0, 1}},
+		})
+		if got := places(); got != "[[0.25 0.5]] [[0.5 0.75]]" {
+			t.Errorf("%s: winners and losers are %s", method, got)
+		}
+		def.Parameters[0].Max = ptr(2.0)
+		apply(&events.CampaignAmended{Definition: def})
+		if got := places(); got != "[[0.125 0.5]] [[0.25 0.75]]" {
+			t.Errorf("%s: with twice the range of a winners and losers are %s", method, got)
+		}
+	}
+}
+
+// Law: a fit that is cancelled, at whatever moment, is an error and gives nothing; whatever
+// is given is the fit.
+func TestCancelledFit(t *testing.T) {
+	for _, method := range []string{"coexbo", "raeubo"} {
+		p := projection(t, method)
+		for _, payload := range []events.Payload{
+			&events.CampaignDefined{Definition: defined(t, method)}, answered(1, "ada", []int{0, 1}), answered(2, "ada", []int{1, 0}),
+		} {
+			if err := p.Apply(events.Event{}, payload); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := p.Fit(t.Context(), "ada", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended, failures := false, 0
+		for checks := 0; checks < 1_000_000 && !ended; checks += 1 + checks/2 {
+			fit, err := p.Fit(&expiring{Context: t.Context(), checks: checks}, "ada", 1)
+			switch ended = err == nil; {
+			case ended && !reflect.DeepEqual(fit, want):
+				t.Errorf("%s, cancelled at check %d: %+v, want %+v", method, checks, fit, want)
+			case !ended:
+				failures++
+				if !errors.Is(err, context.Canceled) || !reflect.DeepEqual(fit, events.PreferenceFit{}) {
+					t.Errorf("%s, cancelled at check %d: %+v, %v", method, checks, fit, err)
+				}
+			}
+		}
+		if !ended || failures == 0 {
+			t.Errorf("%s: ended %v after %d failures", method, ended, failures)
+		}
+	}
+}
+
+// expiring is a context that is cancelled after so many looks at it.
+type expiring struct {
+	context.Context
+	checks int
+}
+
+func (e *expiring) Err() error {
+	if e.checks--; e.checks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Law: an expert's judgement is reliable around their own anchors, those of the definition and
+// those that they declared, and not around a colleague's; without any it is as noisy everywhere.
+func TestAnchorsAreTheirOwn(t *testing.T) {
+	p := projection(t, "raeubo")
+	apply := func(payload events.Payload) {
+		if err := p.Apply(events.Event{}, payload); err != nil {
+			t.Fatal(err)
+		}
+	}
+	noise := func(expert string, a, b float64) float64 {
+		if p.Stale(expert) {
+			fit, err := p.Fit(t.Context(), expert, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			apply(&events.ModelFitted{Model: events.ModelPreference, Expert: expert, Preference: &fit})
+		}
+		m, err := p.Model(t.Context(), expert)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Utility.Noise([]float64{a, b}, nil)
+	}
+	apply(&events.CampaignDefined{Definition: defined(t, "raeubo")}) // ada's anchor is the middle
+	for q, expert := range []string{"ada", "bob"} {
+		apply(answered(q+1, expert, []int{0, 1}))
+	}
+	if near, far := noise("ada", 0.5, 0.5), noise("ada", 0.05, 0.95); !(near < far) {
+		t.Errorf("ada's noise is %v at her anchor and %v far away", near, far)
+	}
+	if near, far := noise("bob", 0.5, 0.5), noise("bob", 0.05, 0.95); near != far {
+		t.Errorf("bob's noise is %v at ada's anchor and %v far away", near, far)
+	}
+	ada := noise("ada", 0.05, 0.95)
+	apply(&events.AnchorsDeclared{Expert: "bob", Points: []definition.Point{at(0.05, 0.95)}})
+	if near, far := noise("bob", 0.05, 0.95), noise("bob", 0.5, 0.5); !(near < far) {
+		t.Errorf("bob's noise is %v where he declared an anchor, and %v far away", near, far)
+	}
+	if got := noise("ada", 0.05, 0.95); got != ada {
+		t.Errorf("ada's noise is %v at bob's anchor, and was %v", got, ada)
 	}
 }

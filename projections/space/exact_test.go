@@ -68,6 +68,124 @@ func TestConstraintsHoldToTheLastDigit(t *testing.T) {
 	}
 }
 
+// Law: the magnitude of a constraint's terms is that of its right-hand side, of the ranges and
+// of the terms themselves, each times the size of its coefficient: here 2 (the sum) + 10 + 2
+// (the ranges) + 1 + 1 (the terms) = 16.
+func TestToleranceGrowsWithTheRange(t *testing.T) {
+	s := prepared(t, definition.Campaign{
+		Parameters:  []definition.Parameter{continuous("a", 0, 10), continuous("b", -0.5, 0.5)},
+		Constraints: []definition.Constraint{{Terms: map[string]float64{"a": 1, "b": -2}, Equals: ptr(2)}},
+	})
+	for off, want := range map[float64]bool{0: true, 1.5e-8: true, -1.5e-8: true, 1.7e-8: false, -1.7e-8: false} {
+		if err := s.Contains(ab(1+off, -0.5)); (err == nil) != want {
+			t.Errorf("off by %g: %v", off, err)
+		}
+	}
+}
+
+// Law: a definition that cannot be read is an error that names what is wrong, and no space
+// without compositions.
+func TestUnreadableDefinitions(t *testing.T) {
+	wide := []definition.Parameter{continuous("a", 0, 1), continuous("b", 0, 1), {Name: "salt", Categories: []definition.CategoryDef{{Name: "x"}, {Name: "y"}}}}
+	parameter := func(p definition.Parameter) definition.Campaign {
+		return definition.Campaign{Parameters: append([]definition.Parameter{p}, wide...)}
+	}
+	constraint := func(c definition.Constraint) definition.Campaign {
+		c.Name = "sum"
+		return definition.Campaign{Parameters: wide, Constraints: []definition.Constraint{c}}
+	}
+	region := func(name string, side definition.RegionSide) definition.Campaign {
+		return definition.Campaign{Parameters: wide, Excluded: []definition.Region{{Name: "hot", Where: map[string]definition.RegionSide{name: side}}}}
+	}
+	one := map[string]float64{"a": 1}
+	for _, c := range []struct {
+		name string
+		def  definition.Campaign
+		says []string
+	}{
+		{"nothing at all", definition.Campaign{}, []string{"at least one parameter"}},
+		{"a parameter of no kind", parameter(definition.Parameter{Name: "t"}), []string{`"t"`, "min and max"}},
+		{"half a range", parameter(definition.Parameter{Name: "t", Min: ptr(1)}), []string{`"t"`, "min and max"}},
+		{"bounds the wrong way round", parameter(continuous("t", 2, 1)), []string{`"t"`, "ordered"}},
+		{"no number", parameter(continuous("t", math.NaN(), 1)), []string{`"t"`, "finite"}},
+		{"an endless range", parameter(continuous("t", 0, math.Inf(1))), []string{`"t"`, "finite"}},
+		{"a range without beginning", parameter(continuous("t", math.Inf(-1), 0)), []string{`"t"`, "finite"}},
+		{"a value that is no number", parameter(definition.Parameter{Name: "t", Values: []float64{1, math.NaN()}}), []string{`"t"`, "finite"}},
+		{"an endless value", parameter(definition.Parameter{Name: "t", Values: []float64{1, math.Inf(1)}}), []string{`"t"`, "finite"}},
+		{"descriptors of one category", parameter(definition.Parameter{Name: "t", Categories: []definition.CategoryDef{
+			{Name: "p", Descriptors: one}, {Name: "q"}}}), []string{`"t"`, `"q"`, "descriptors"}},
+		{"other descriptors", parameter(definition.Parameter{Name: "t", Categories: []definition.CategoryDef{
+			{Name: "p", Descriptors: one}, {Name: "q", Descriptors: map[string]float64{"b": 1}}}}), []string{`"t"`, `"q"`, "descriptors"}},
+		{"more descriptors", parameter(definition.Parameter{Name: "t", Categories: []definition.CategoryDef{
+			{Name: "p", Descriptors: one}, {Name: "q", Descriptors: map[string]float64{"a": 1, "b": 1}}}}), []string{`"t"`, `"q"`, "descriptors"}},
+		{"a constraint on nothing", constraint(definition.Constraint{Equals: ptr(1)}), []string{`"sum"`, "does not exist"}},
+		{"on another parameter", constraint(definition.Constraint{Terms: map[string]float64{"a": 1, "z": 1}, Equals: ptr(1)}), []string{`"sum"`, "does not exist"}},
+		{"on a category", constraint(definition.Constraint{Terms: map[string]float64{"salt": 1}, Equals: ptr(1)}), []string{`"sum"`, `"salt"`, "categorical"}},
+		{"a coefficient that is no number", constraint(definition.Constraint{Terms: map[string]float64{"a": math.NaN()}, Equals: ptr(1)}), []string{`"sum"`, `"a"`, "finite"}},
+		{"an endless coefficient", constraint(definition.Constraint{Terms: map[string]float64{"a": math.Inf(1)}, Equals: ptr(1)}), []string{`"sum"`, `"a"`, "finite"}},
+		{"compared with nothing", constraint(definition.Constraint{Terms: one}), []string{`"sum"`, "nothing"}},
+		{"compared with no number", constraint(definition.Constraint{Terms: one, AtMost: ptr(math.NaN())}), []string{`"sum"`, "NaN"}},
+		{"compared with infinity", constraint(definition.Constraint{Terms: one, AtLeast: ptr(math.Inf(-1))}), []string{`"sum"`, "Inf"}},
+		{"a region of another parameter", region("z", definition.RegionSide{Max: ptr(1)}), []string{"hot", "does not exist"}},
+		{"a region of another category", region("salt", definition.RegionSide{Is: "z"}), []string{"hot", "salt", `"z"`}},
+	} {
+		s, err := New(c.def)
+		var infeasible *InfeasibleError
+		if err == nil || s != nil || errors.As(err, &infeasible) {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		for _, word := range c.says {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: %q does not say %s", c.name, err, word)
+			}
+		}
+	}
+}
+
+// Law: a sum is written as a person would: signs between its terms, no coefficient of one.
+func TestConstraintsInWords(t *testing.T) {
+	three := simplex().Parameters
+	for _, c := range []struct {
+		constraint definition.Constraint
+		want       string
+	}{
+		{definition.Constraint{Name: "n", Terms: map[string]float64{"a": 1, "b": 2, "c": -0.5}, AtLeast: ptr(1)}, `constraint "n" (a + 2 b - 0.5 c ≥ 1): the sum is 0`},
+		{definition.Constraint{Terms: map[string]float64{"a": -1, "b": -1, "c": 3}, AtLeast: ptr(0.25)}, `the constraint -a - b + 3 c ≥ 0.25: the sum is 0`},
+		{definition.Constraint{Terms: map[string]float64{"b": -2.5}, AtMost: ptr(-1)}, `the constraint -2.5 b ≤ -1: the sum is 0`},
+		{definition.Constraint{Terms: map[string]float64{"c": 1}, Equals: ptr(0.5)}, `the constraint c = 0.5: the sum is 0`},
+	} {
+		s := prepared(t, definition.Campaign{Parameters: three, Constraints: []definition.Constraint{c.constraint}})
+		zero := definition.Point{"a": definition.Number(0), "b": definition.Number(0), "c": definition.Number(0)}
+		if err := s.Contains(zero); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
+// Law: a point of another dimension is a programmer's mistake, and one that is not finite an
+// error: nothing is nearest to it.
+func TestPointsOfAnotherKind(t *testing.T) {
+	s := prepared(t, simplex())
+	for _, x := range [][]float64{{}, {0.5, 0.5}, {0.2, 0.3, 0.4, 0.1}} {
+		for name, use := range map[string]func(){"Snap": func() { s.Snap(x) }, "Decode": func() { s.Decode(x) }} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s takes %v", name, x)
+					}
+				}()
+				use()
+			}()
+		}
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if p, err := s.Snap([]float64{0.2, 0.3, v}); err == nil || p != nil {
+			t.Errorf("%v is nearest to %v", p, v)
+		}
+	}
+}
+
 // Law: on steps and values a constraint holds in decimals: 0.1 + 0.2 + 0.7 is 1, and
 // nothing that is off by a millionth of a millionth is.
 func TestConstraintsOnStepsHoldInDecimals(t *testing.T) {
@@ -162,6 +280,11 @@ func TestGridIsSearchedRightAtItsValues(t *testing.T) {
 				t.Errorf("%v: floor %d, ceiling %d, nearest %d; want %d, %d, %d", c.x, f, k, n, c.floor, c.ceil, c.nearest)
 			}
 		}
+	}
+	// The quotient of a number just below -0.9 and 0.1 is rounded to -9 itself.
+	tenths, _ := stepGrid(-0.9, 0.1, 0.1)
+	if f, k := tenths.floor(math.Nextafter(-0.9, -1)), tenths.ceil(math.Nextafter(-0.9, -1)); f != -1 || k != 0 {
+		t.Errorf("a hair below the first value: floor %d, ceiling %d", f, k)
 	}
 }
 
@@ -351,6 +474,32 @@ func TestEncodingIsAsDocumented(t *testing.T) {
 	}
 	if s.Box() {
 		t.Error("it is taken for the unit cube")
+	}
+}
+
+// Law: what leaves no choice is a parameter all the same: one category, one value, bounds
+// that meet, alone and beside others that constraints tie together.
+func TestParametersWithoutChoice(t *testing.T) {
+	settled := []definition.Parameter{
+		{Name: "salt", Categories: []definition.CategoryDef{{Name: "x"}}}, {Name: "v", Values: []float64{2.5}}, continuous("fixed", 3, 3),
+	}
+	want := "salt x, v 2.5, fixed 3"
+	s := prepared(t, definition.Campaign{Parameters: settled})
+	list, finite := s.Finite()
+	if !finite || len(list) != 1 || s.Format(list[0]) != want {
+		t.Errorf("the list is %v, %v", list, finite)
+	}
+	mixed := simplex()
+	mixed.Parameters = append(mixed.Parameters, settled...)
+	s = prepared(t, mixed)
+	sample, err := s.Sample(20, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range sample {
+		if err := s.Contains(p); err != nil || !strings.HasSuffix(s.Format(p), want) {
+			t.Errorf("%s: %v", s.Format(p), err)
+		}
 	}
 }
 

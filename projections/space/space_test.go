@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/num/optimize"
 	"pgregory.net/rapid"
 )
 
@@ -388,6 +389,12 @@ func TestInfeasible(t *testing.T) {
 		{"a mixture whose bounds are too tight",
 			definition.Campaign{Parameters: append(ab[:2:2], continuous("c", 0, 1)), Constraints: []definition.Constraint{sum}},
 			[]string{`constraint "sum" (a + b = 1)`, "a ≤ 0.4", "b ≤ 0.5"}, "c "},
+		{"a mixture beside a category and another equality",
+			definition.Campaign{
+				Parameters: append([]definition.Parameter{{Name: "salt", Categories: []definition.CategoryDef{{Name: "x"}, {Name: "y"}}}},
+					append(ab[:2:2], continuous("c", 0, 1))...),
+				Constraints: []definition.Constraint{sum, {Name: "half", Terms: map[string]float64{"c": 1}, Equals: ptr(0.5)}}},
+			[]string{`constraint "sum" (a + b = 1)`, "a ≤ 0.4", "b ≤ 0.5"}, "half"},
 		{"two constraints against each other",
 			definition.Campaign{Parameters: wide, Constraints: []definition.Constraint{
 				{Name: "much", Terms: map[string]float64{"a": 1, "b": 1}, AtLeast: ptr(1.5)},
@@ -426,6 +433,70 @@ func TestInfeasible(t *testing.T) {
 				t.Errorf("%q blames %q without need", err, test.not)
 			}
 		})
+	}
+}
+
+// Law: what goes wrong in a projection is an error of the search, and no sign that there is
+// nothing to find.
+func TestSnapReportsWhatGoesWrong(t *testing.T) {
+	s, err := New(simplex())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.rows[0].coef[0] = math.NaN() // no definition comes that far
+	if _, err := s.Snap([]float64{1, 0, 0}); !errors.Is(err, optimize.ErrConstraint) {
+		t.Errorf("of the whole space: %v", err)
+	}
+	search := snapSearch{s: s, x: []float64{1, 0, 0}, least: math.Inf(1)}
+	if err := search.descendInto([]cell{s.whole()}); !errors.Is(err, optimize.ErrConstraint) {
+		t.Errorf("of its parts: %v", err)
+	}
+}
+
+// Law: a search that is given up before it has found a composition, or the proof that there is
+// none, says so, and does not call the space empty. Of the steps of 0.001 hardly any satisfy
+// this constraint but those in the middle.
+func TestSnapGivesUp(t *testing.T) {
+	terms := map[string]float64{"a": 1, "b": 1.414213, "c": 1.732051}
+	steps := definition.Instrument{Steps: map[string]float64{"a": 0.001, "b": 0.001, "c": 0.001}}
+	lattice := func(sum float64) definition.Campaign {
+		return definition.Campaign{
+			Parameters:  simplex().Parameters,
+			Constraints: []definition.Constraint{{Terms: terms, Equals: &sum}}, Instrument: steps,
+		}
+	}
+	s, err := New(lattice(2.073132))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := s.Snap([]float64{0.5001, 0.5, 0.4999}); err != nil || s.Format(p) != "a 0.5, b 0.5, c 0.5" {
+		t.Errorf("in the middle it finds %v, %v", p, err)
+	}
+	if p, err := s.Snap([]float64{0, 1, 0.2}); !errors.Is(err, ErrUndecided) || p != nil {
+		t.Errorf("far from it it finds %v, %v", p, err)
+	}
+	var infeasible *InfeasibleError
+	if _, err := New(lattice(2.0731320005)); !errors.As(err, &infeasible) { // half of the least difference of two sums
+		t.Errorf("a sum that no steps make: %v", err)
+	}
+}
+
+// Law: a space that was accepted can be sampled. These constraints leave so little room
+// that rounding decides whether there is any: projections on the space fail.
+func TestNarrowSpaceIsRefusedOrSampled(t *testing.T) {
+	def := definition.Campaign{
+		Parameters: simplex().Parameters,
+		Constraints: []definition.Constraint{
+			{Terms: map[string]float64{"b": -200, "c": 0.001}, AtMost: ptr(-199.9991)},
+			{Terms: map[string]float64{"a": 0.01, "b": -20, "c": -2000}, AtMost: ptr(-1820)},
+		},
+	}
+	s, err := New(def)
+	if err != nil {
+		return // refused
+	}
+	if _, err := s.Sample(8, 3); err != nil {
+		t.Errorf("it was accepted: %v", err)
 	}
 }
 

@@ -232,7 +232,7 @@ func (s *Space) step(st *state, rng *rand.Rand) {
 			}
 		}
 		if t, ok := pick(free, rng); ok {
-			st.index[k] = min(int(t), s.axes[i].levels()-1)
+			st.index[k] = int(t)
 		}
 	}
 	if len(w.directions) == 0 {

@@ -107,8 +107,8 @@ func cut(spans []span, lo, hi float64) []span {
 	return rest
 }
 
-// pick draws a point uniformly from a list of intervals; ok is false if they
-// have no length.
+// pick draws a point uniformly from a list of intervals, each without its upper end; ok
+// is false if they have no length.
 func pick(spans []span, rng *rand.Rand) (t float64, ok bool) {
 	var total float64
 	for _, p := range spans {
@@ -118,13 +118,11 @@ func pick(spans []span, rng *rand.Rand) (t float64, ok bool) {
 		return 0, false
 	}
 	t = rng.Float64() * total
-	for _, p := range spans {
-		if l := p.hi - p.lo; t > l {
-			t -= l
-			continue
-		}
-		return min(p.lo+t, p.hi), true
+	in := 0
+	for in < len(spans)-1 && t >= spans[in].hi-spans[in].lo {
+		t -= spans[in].hi - spans[in].lo
+		in++
 	}
-	last := spans[len(spans)-1]
-	return last.hi, true
+	// Rounding may carry the sum to the upper end, where what is cut out begins.
+	return min(spans[in].lo+t, math.Nextafter(spans[in].hi, spans[in].lo)), true
 }
