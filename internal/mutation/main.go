@@ -47,6 +47,7 @@ type options struct {
 	n          int           // size of the sample
 	seed       uint64        // of the order of all mutants
 	only       []string      // file:line of mutants to judge instead of a sample
+	list       bool          // show the mutants, and judge none
 	own        bool          // only the tests of the mutated packages
 	long       bool          // tests run in full, and the slow defenders too
 	jobs       int           // mutants at a time
@@ -67,6 +68,7 @@ func main() {
 		"judge all mutants of `file:line`, with commas between, instead of a sample")
 	flag.IntVar(&o.n, "n", 400, "how many mutants to judge")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the sample")
+	flag.BoolVar(&o.list, "list", false, "show the mutants of the sample, and judge none")
 	flag.BoolVar(&o.own, "own", false, "ask only the tests of the mutated packages")
 	flag.BoolVar(&o.long, "long", false,
 		"run tests in full, not with -short, and the slow defenders too")
@@ -103,6 +105,10 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
+	}
+	if o.list {
+		list(os.Stdout, r)
+		return
 	}
 	if score := report(os.Stdout, r); score < *least || len(r.stale) > 0 {
 		os.Exit(1)
@@ -141,6 +147,10 @@ func run(ctx context.Context, o options, progress io.Writer) (result, error) {
 	sample, r.equivalent, r.invalid, err = draw(all, o.n, o.seed, entries)
 	if err != nil {
 		return r, err
+	}
+	r.sample = sample
+	if o.list {
+		return r, nil
 	}
 	dir, err := os.MkdirTemp("", "mutation")
 	if err != nil {

@@ -84,6 +84,7 @@ func (t *tally) add(f fate) {
 
 // result is all that a run found.
 type result struct {
+	sample     []*mutant
 	verdicts   []verdict
 	equivalent []*mutant // drawn, and listed as equivalent
 	entries    map[string]*entry
@@ -91,6 +92,13 @@ type result struct {
 	unsound    []string // tests that fail without a mutant
 	invalid    int      // drawn, and not compiling
 	total      int      // mutants there are
+}
+
+// list writes the mutants of a sample, in their order.
+func list(out io.Writer, r result) {
+	for _, m := range r.sample {
+		fmt.Fprintf(out, "%s %s in %s\n%s  key: %s\n\n", m.where(), m.operator, m.function, m.diff(), m.key())
+	}
 }
 
 // report writes a result for people, and returns the score.
