@@ -8,7 +8,6 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/format"
 )
 
 // showComparison asks for an order of compositions.
@@ -29,7 +28,7 @@ func showComparison(f *console.Form, q humans.Question) {
 	for i, o := range q.Options {
 		points[i] = o.Parameters
 	}
-	compositions := format.NewCompositions(q.Parameters, q.Steps).Apart(points...)
+	compositions := console.NewCompositions(q.Parameters, q.Steps).Apart(points...)
 	f.Body = console.Options(compositions, q.Options, humans.OptionName)
 	more(f, aim(q.Objective))
 	if q.Attributions != nil {

@@ -29,7 +29,7 @@ func showPinpoint(f *console.Form, q humans.Question) {
 		"and why, after a colon: \": as last year\"; ? can't tell"
 	f.Brief = "NAME=VALUE … or ?"
 	if q.Suggestion != nil {
-		compositions := format.NewCompositions(q.Parameters, q.Steps)
+		compositions := console.NewCompositions(q.Parameters, q.Steps)
 		point, expects := q.Suggestion.Parameters, ""
 		if p := q.Suggestion.Prediction; p != nil {
 			expects = " and expects " + q.Objective.Name + " " + format.PlusMinus(p.Mean, p.SD, p.Unit) + " there"
@@ -90,7 +90,7 @@ func example(parameters []definition.Parameter) string {
 			p[par.Name] = definition.Number(1)
 		}
 	}
-	return format.NewCompositions(parameters, nil).AsGiven().Assignments(p)
+	return console.NewCompositions(parameters, nil).AsGiven().Assignments(p)
 }
 
 // parsePinpoint understands a composition, and perhaps a comment after a colon.
@@ -115,7 +115,7 @@ func parsePinpoint(q humans.Question, line string) (humans.Reply, error) {
 	}
 	if q.Allowed != nil {
 		if err := q.Allowed(p); err != nil {
-			given := format.NewCompositions(q.Parameters, nil).AsGiven().Assignments(p)
+			given := console.NewCompositions(q.Parameters, nil).AsGiven().Assignments(p)
 			return humans.Reply{}, fmt.Errorf("%s cannot be measured: %w; name another", given, err)
 		}
 	}
