@@ -105,6 +105,8 @@ func TestPersonAtTerminal(t *testing.T) {
 	out.waitFor("q4>", 1)
 	fmt.Fprintln(keys) // an empty line shows the form again
 	out.waitFor("q4>", 2)
+	fmt.Fprintln(keys, "q3 accept") // too late, also while another is asked
+	out.waitFor(`q3 is not asked any more; "q3 accept" was not used`, 1)
 	fmt.Fprintln(keys, "accept\x1b[2J")
 	a.wg.Wait()
 	if a.got["q4"] != "accept [2J" {

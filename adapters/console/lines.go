@@ -27,9 +27,9 @@ const maxLine = 1 << 20
 // writes the lines:
 //
 //   - A person at a terminal (interactive) is told what is wrong. In
-//     particular, a line that comes when nothing is asked, say just after a
-//     question was withdrawn, does not answer the next question, which the
-//     person has not seen.
+//     particular, a line that comes when nothing is asked, or that names what is
+//     not asked any more, say just after a question was withdrawn, does not answer
+//     the next question, which the person has not seen.
 //   - Lines from a file or a pipe were written beforehand. One that begins with
 //     a key, as "e7" is, waits for that form alone; any other is kept until
 //     something is asked, and then answers the form that has been open longest.
@@ -49,6 +49,7 @@ type Lines struct {
 	out    io.Writer
 	opened sync.Cond           // a form was added to open
 	open   []*pending          // in the order they were asked
+	known  map[string]bool     // keys of all forms so far
 	early  map[string][]string // lines from a pipe for forms that are not open yet, by their key
 	err    error               // the input has ended
 }
@@ -74,6 +75,10 @@ func (l *Lines) Prompt(ctx context.Context, f Form) (string, error) {
 	}
 	p := &pending{form: f, line: make(chan string, 1)}
 	l.mu.Lock()
+	if l.known == nil {
+		l.known = make(map[string]bool)
+	}
+	l.known[f.Key] = true
 	if line, ok := l.takeEarly(f); ok {
 		l.mu.Unlock()
 		return line, nil
@@ -136,7 +141,7 @@ func (l *Lines) read() {
 func (l *Lines) deliver(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.keepEarly(line) {
+	if l.named(line) {
 		return
 	}
 	for len(l.open) == 0 && !l.interactive {
@@ -173,19 +178,25 @@ func (l *Lines) deliver(line string) {
 	}
 }
 
-// keyed is a line that begins with a key.
-var keyed = regexp.MustCompile(`^([a-z][0-9]+):?(?: +(.*))?$`)
+// keyed is a line that begins with the key of an experiment or a question.
+var keyed = regexp.MustCompile(`^([eq][0-9]+):?(?: +(.*))?$`)
 
-// keepEarly keeps a line from a pipe whose form is not open yet. It must not answer
-// another one that happens to be.
-func (l *Lines) keepEarly(line string) bool {
+// named deals with a line that names a form which is not open: it must not answer another
+// one that is. From a pipe it is kept for its form; a person is told that it is too late.
+// It reports whether there is nothing more to be done.
+func (l *Lines) named(line string) bool {
 	parts := keyed.FindStringSubmatch(line)
-	if l.interactive || parts == nil {
+	if parts == nil {
 		return false
 	}
 	key, rest := parts[1], parts[2]
-	if slices.ContainsFunc(l.open, func(p *pending) bool { return p.form.Key == key }) {
+	isOpen := slices.ContainsFunc(l.open, func(p *pending) bool { return p.form.Key == key })
+	switch {
+	case isOpen, l.interactive && !l.known[key]:
 		return false
+	case l.interactive:
+		l.say("%s is not asked any more; %q was not used.", key, line)
+		return true
 	}
 	if l.early == nil {
 		l.early = make(map[string][]string)
