@@ -234,6 +234,9 @@ func TestAuditOfExclusionsWithAnswers(t *testing.T) {
 		forged[i+1].Actor = "person:mallory"
 		return forged
 	}
+	about := func(i int, question string) []events.Event {
+		return replace(all[:i+2], i+1, edit(t, all[i+1], "about", question))
+	}
 	accepted := func(i int) []events.Event {
 		return replace(all[:i+2], i, edit(t, all[i], "answer/label", events.LabelAccept))
 	}
@@ -244,6 +247,8 @@ func TestAuditOfExclusionsWithAnswers(t *testing.T) {
 	}{
 		"an answer and somebody else's exclusion":     {another(answered), answered + 1, `its actor is "person:mallory"; that of event`},
 		"a new answer and somebody else's":            {another(superseded), superseded + 1, `its actor is "person:mallory"; that of event`},
+		"an expert excludes about another question":   {about(answered, "q1"), answered + 1, `its actor is "expert:ada", who does not write region.excluded`},
+		"a person excludes about another question":    {about(superseded, "q2"), superseded + 1, ""},
 		"an expert accepts and excludes":              {accepted(answered), answered + 1, `its actor is "expert:ada", who does not write region.excluded`},
 		"a person accepts, and excludes all the same": {accepted(superseded), superseded + 1, ""},
 	} {
