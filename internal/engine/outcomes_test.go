@@ -35,6 +35,11 @@ func TestLateOutcomes(t *testing.T) {
 			open:    []events.Kind{events.KindExperimentMeasured},
 			settled: []events.Kind{events.KindNoteAdded}, note: correct,
 		},
+		"measured, and nothing measured": {
+			outcome: said(instruments.Measured, ""),
+			open:    []events.Kind{events.KindExperimentFailed},
+			settled: []events.Kind{events.KindNoteAdded}, note: correct,
+		},
 		"failed": {
 			outcome: said(instruments.Failed, "a leak"),
 			open:    []events.Kind{events.KindExperimentFailed},
@@ -115,6 +120,28 @@ func TestLateOutcomes(t *testing.T) {
 					sound(t, log)
 				})
 			})
+		}
+	}
+}
+
+// Law: a measurement names the device that made it: as it says itself, or else as the
+// instrument described itself.
+func TestWhichDeviceMeasured(t *testing.T) {
+	d := newDevice("serial 1")
+	d.await = func(cmd instruments.Command) (instruments.Outcome, error) {
+		o := measured(12)
+		if cmd.Experiment == "e2" {
+			o.Measurement.Identity = "module 7"
+		}
+		return o, nil
+	}
+	r, _ := start(t, memlog.New(), electrolyte(t, 1, 3, unaided), d)
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"serial 1", "module 7", "serial 1"} {
+		if x := r.Core().State().Experiments[i]; x.Measurement.Identity != want {
+			t.Errorf("%s was measured by %q, want %q", x.ID, x.Measurement.Identity, want)
 		}
 	}
 }

@@ -94,6 +94,7 @@ func TestDenied(t *testing.T) {
 		"it no longer says which":        {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Identity = "" }, only("e2"), "now there is robot"},
 		"a simulation instead":           {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Name, d.description.Simulated = "simulated", true }, none, "now there is simulated"},
 		"a simulation that forgets":      {simulated[:find(t, simulated, started, "e2", 0)+1], "e2", func(d *device) { d.description.Simulated = true }, none, ""},
+		"another simulation":             {simulated[:find(t, simulated, started, "e2", 0)+1], "e2", func(d *device) { d.description.Name, d.description.Simulated = "twin", true }, none, "had confirmed the command"},
 		"real, and now a simulation":     {upTo(started, "e2"), "e2", func(d *device) { d.description.Simulated = true }, none, "had confirmed the command"},
 	} {
 		t.Run(name, func(t *testing.T) {
