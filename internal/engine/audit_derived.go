@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -318,19 +319,26 @@ func (a *auditor) sameBuild(build events.Build) bool {
 // bit, or to [AuditTolerance] in numbers. When exactly a question expires is left
 // out: it follows from the clock, see checkExpiry.
 func (a *auditor) compare(again, recorded events.Payload, exact bool) string {
-	want, errWant := json.Marshal(again)
-	have, errHave := json.Marshal(recorded)
-	if errWant != nil || errHave != nil {
-		return fmt.Sprintf("it cannot be compared: %v %v", errWant, errHave)
-	}
-	var x, y map[string]any
-	if json.Unmarshal(want, &x) != nil || json.Unmarshal(have, &y) != nil {
-		return "it cannot be compared"
+	x, errAgain := fields(again)
+	y, errRecorded := fields(recorded)
+	if err := errors.Join(errAgain, errRecorded); err != nil {
+		return fmt.Sprintf("it cannot be compared: %v", err)
 	}
 	delete(x, "expires")
 	delete(y, "expires")
 	d := differ{exact: exact, spans: a.spans()}
 	return d.difference("", x, y)
+}
+
+// fields are those of a payload as JSON has them.
+func fields(payload events.Payload) (map[string]any, error) {
+	data, err := json.Marshal(payload)
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]any
+	err = json.Unmarshal(data, &all)
+	return all, err
 }
 
 // checkWhole looks for something in an event that its type does not know.

@@ -143,8 +143,8 @@ func (a *auditor) joins(in *identified) bool {
 		}
 	case *events.MeasurementFlagged:
 		return p.Verdict == events.VerdictElsewhere
-	case *events.NoteAdded:
-		return in.author == byEngine || in.author == byInstrument
+	case *events.NoteAdded: // by another author it is a batch of its own, recorded in the same microsecond
+		return a.event.Actor == a.batch.Actor && in.author&(byEngine|byInstrument) != 0
 	case *events.ExperimentUnresolved:
 		_, recovery := a.opening.(*events.RecoveryDone)
 		return recovery && in.author == byEngine

@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -285,8 +287,8 @@ func TestNobodyWritesEvents(t *testing.T) {
 	}
 }
 
-// Law: a clock that was set back is remarked on; a date that alone is out of line by
-// more than a clock can be is a mismatch.
+// Law: a clock that was set back is remarked on, where it was; a date that alone is out of
+// line by more than a clock can be is a mismatch of the event that bears it.
 func TestAuditOfClocks(t *testing.T) {
 	log, _ := simulate(t, electrolyte(t, 3, 4))
 	all := history(t, log)
@@ -298,21 +300,77 @@ func TestAuditOfClocks(t *testing.T) {
 		}
 		return moved
 	}
+	const day = 24 * time.Hour
+	gap := all[from].Time.Sub(all[from-1].Time)
+	const before, after = "before the event that it follows", "after the event that follows it"
 	for _, c := range []struct {
-		name                 string
-		all                  []events.Event
-		mismatches, remarked bool
+		name             string
+		all              []events.Event
+		mismatch, remark string // empty: none
+		at               int
 	}{
-		{"set back by an hour", shift(from, len(all), -time.Hour), false, true},
-		{"set back by a year", shift(from, len(all), -365*24*time.Hour), false, true},
-		{"another computer's, five minutes slow", shift(from, from+1, -5*time.Minute), false, true},
-		{"set forward", shift(from, len(all), 365*24*time.Hour), false, false},
-		{"one date a month early", shift(from, from+1, -30*24*time.Hour), true, false},
-		{"one date a month late", shift(from, from+1, 30*24*time.Hour), true, false},
+		{"set back by an hour", shift(from, len(all), -time.Hour), "", before + ": a clock was set back", from},
+		{"set back by a year", shift(from, len(all), -365*day), "", before + ": a clock was set back", from},
+		{"another computer's, five minutes slow", shift(from, from+1, -5*time.Minute), "", before, from},
+		{"another computer's, five minutes fast", shift(from, from+1, 5*time.Minute), "", before, from + 1},
+		{"at the same time", shift(from, len(all), -gap), "", "", 0},
+		{"set forward", shift(from, len(all), 365*day), "", "", 0},
+		{"one date a day early", shift(from, from+1, -day-gap), "", before, from},
+		{"one date more than a day early", shift(from, from+1, -day-gap-time.Microsecond), before + ", and what follows it is not", "", from},
+		{"one date a month early", shift(from, from+1, -30*day), before + ", and what follows it is not", "", from},
+		{"one date a month late", shift(from, from+1, 30*day), after, "", from},
+		{"the last date a month early", shift(from, from+1, -30*day)[:from+1], "", before, from},
 	} {
 		report := audit(t, c.all)
-		if len(report.Mismatches) > 0 != c.mismatches || len(report.Remarks) > 0 != c.remarked {
-			t.Errorf("%s: %+v, remarks %+v", c.name, report.Mismatches, report.Remarks)
+		for _, list := range []struct {
+			found []engine.Mismatch
+			want  string
+		}{{report.Mismatches, c.mismatch}, {report.Remarks, c.remark}} {
+			if list.want == "" && len(list.found) > 0 || list.want != "" && (len(list.found) != 1 || !says(list.found, c.at, list.want)) {
+				t.Errorf("%s: found %+v, want %q at event %d", c.name, list.found, list.want, c.at+1)
+			}
+		}
+	}
+}
+
+// Law: where the clock was set back, that a question has expired says nothing of when: it
+// may have been up when the clock was read. Else it does not expire before its time.
+func TestAuditOfExpiries(t *testing.T) {
+	log := memlog.New()
+	r, waiting := start(t, log, electrolyte(t, 3, 4, func(def *definition.Campaign) {
+		def.Experts[0] = person(time.Hour)
+		def.Initial.Labels = ptr(2)
+	}), nil)
+	r.Reviewers = map[string]humans.Reviewer{"ada": silent{}}
+	run(t, r)
+	until(t, waiting, "to answer q1")
+	all := upTo(t, history(t, log), events.KindQuestionAsked)
+	asked := all[len(all)-1]
+	expired, err := events.New(asked.Campaign, &events.QuestionExpired{Question: "q1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired.Actor, expired.Cause = "engine", asked.ID
+	payload, err := events.Decode(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expires := payload.(*events.QuestionAsked).Expires
+	for name, c := range map[string]struct {
+		at    time.Time
+		found bool
+	}{
+		"in time":                 {expires, false},
+		"later":                   {expires.Add(time.Hour), false},
+		"a microsecond early":     {expires.Add(-time.Microsecond), true},
+		"as soon as it was asked": {asked.Time, true},
+		"the clock was set back":  {asked.Time.Add(-time.Microsecond), false},
+	} {
+		expired.Time = c.at
+		report := audit(t, append(slices.Clone(all), renumber(expired, len(all)+1)))
+		found := says(report.Mismatches, len(all), "it says that nobody answered in time at ")
+		if found != c.found || !found && len(report.Mismatches) > 0 {
+			t.Errorf("%s: %+v", name, report.Mismatches)
 		}
 	}
 }

@@ -120,6 +120,8 @@ func TestLoopHearsWhileAnInstrumentRecalls(t *testing.T) {
 			instruments.FateFinished, events.KindInstrumentStalled, 2, false},
 		"given up, and an answer after all": {func(def *definition.Campaign) { def.Instrument.StallAfter, def.Instrument.GiveUpAfter = hour, hour },
 			instruments.FateFinished, events.KindExperimentUnresolved, 0, false},
+		"given up, and it runs after all": {func(def *definition.Campaign) { def.Instrument.StallAfter, def.Instrument.GiveUpAfter = hour, hour },
+			instruments.FateRunning, events.KindExperimentUnresolved, 0, false},
 		"given up, and no answer": {func(def *definition.Campaign) { def.Instrument.StallAfter, def.Instrument.GiveUpAfter = hour, hour },
 			instruments.FateUnknown, events.KindExperimentUnresolved, 0, true},
 	} {

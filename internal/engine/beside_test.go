@@ -8,11 +8,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
@@ -257,6 +259,140 @@ func TestAuditOfWhatAFitWasMadeFrom(t *testing.T) {
 			if err != nil || len(report.Mismatches) != 1 {
 				t.Errorf("event %d, a fit made from %d, said to be from %d: %+v %v", e.Sequence, fitted.At, at, report.Mismatches, err)
 			}
+		}
+	}
+}
+
+// stopped is a simulated instrument that stands still at one experiment until it is let.
+type stopped struct {
+	*simulated.Instrument
+	at      string
+	release <-chan struct{}
+}
+
+func (s stopped) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	if cmd.Experiment == s.at {
+		<-s.release
+	}
+	return s.Instrument.Await(ctx, cmd)
+}
+
+// Law: while a campaign waits, what is shown of it is what its log says: the best
+// composition by the model, not the greatest reading.
+func TestStandingIsThatOfTheLog(t *testing.T) {
+	def := electrolyte(t, 1, 6, unaided, func(def *definition.Campaign) {
+		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+	})
+	plain, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := make(chan struct{})
+	instrument := stopped{plain.(*simulated.Instrument), "e6", release}
+	log := memlog.New()
+	r, _ := start(t, log, def, instrument)
+	shown := make(chan *engine.Best, 1000)
+	r.Standing = true
+	r.Observe = func(core *engine.Core, wait engine.Wait) {
+		if strings.Contains(wait.For, "e6") {
+			summary, err := core.Summarize(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			shown <- summary.Best
+		}
+	}
+	ended := run(t, r)
+	defer ended()
+	defer close(release)
+	best := <-shown
+	replayed, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := replayed.Summarize(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for timeout := time.After(10 * time.Second); best.Value != want.Best.Value; {
+		select {
+		case best = <-shown:
+		case <-timeout:
+			t.Fatalf("%+v is shown, the log says %+v", best, want.Best)
+		}
+	}
+}
+
+// Law: that something takes a while is said once, and once more when it has ended.
+func TestWorkingIsSaidTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sleepUntilDefined()
+		log := memlog.New()
+		r, _ := start(t, log, electrolyte(t, 1, 4, unaided), nil)
+		r.Now = time.Now
+		first := true
+		r.Hold(func(context.Context, engine.Step) {
+			if !first {
+				return
+			}
+			first = false
+			for range 3 { // a remark while it is shown
+				time.Sleep(time.Second)
+				note := engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: "still computing?"}}
+				if _, err := r.Submit(t.Context(), note); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		var said []string
+		r.Working = func(*engine.Core) { said = append(said, r.Computing().What) }
+		if err := run(t, r)(); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"fitting the model of 3 measurements", ""}; !slices.Equal(said, want) {
+			t.Errorf("it is said that %q goes on, want %q", said, want)
+		}
+	})
+}
+
+// Law: a fit is made from the events before it was begun, also where it begins with
+// reading the log: what comes in meanwhile is no part of it.
+func TestAFitIsMadeFromWhatWasBeforeIt(t *testing.T) {
+	log := memlog.New()
+	r, _ := start(t, log, electrolyte(t, 1, 4, unaided), nil)
+	var before events.Sequence
+	r.Hold(func(ctx context.Context, step engine.Step) {
+		if before > 0 {
+			return
+		}
+		before = events.Sequence(log.Last())
+		note := engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: "meanwhile"}}
+		if _, err := r.Submit(ctx, note); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := run(t, r)(); err != nil {
+		t.Fatal(err)
+	}
+	all := history(t, log)
+	payload, err := events.Decode(all[find(t, all, events.KindModelFitted, "", 0)])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fitted := payload.(*events.ModelFitted); fitted.At != before {
+		t.Errorf("the fit is made from event %d, and was begun behind event %d", fitted.At, before)
+	}
+}
+
+// Law: numbers of things are written in groups of three digits, and one is singular.
+func TestCountOf(t *testing.T) {
+	for n, want := range map[int]string{
+		0: "0 labels", 1: "1 label", 2: "2 labels", 999: "999 labels", 1000: "1,000 labels",
+		12_345: "12,345 labels", 999_999: "999,999 labels", 1_234_567: "1,234,567 labels",
+		1_234_567_890: "1,234,567,890 labels",
+	} {
+		if got := engine.CountOf(n, "label"); got != want {
+			t.Errorf("%d are written as %q, want %q", n, got, want)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -43,8 +42,8 @@ func lacks(def definition.Campaign) error {
 // fits says what is wrong with the form of a fit.
 func (c *Core) fits(p *events.ModelFitted) error {
 	scales := func(lengthscales []float64, scale float64) error {
-		positive := func(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
-		if len(lengthscales) != c.space.Dim() || !positive(scale) || slices.ContainsFunc(lengthscales, func(x float64) bool { return !positive(x) }) {
+		// No event holds a number that is not finite.
+		if len(lengthscales) != c.space.Dim() || scale <= 0 || slices.ContainsFunc(lengthscales, func(x float64) bool { return x <= 0 }) {
 			return fmt.Errorf("its hyperparameters are not those of a model of %d dimensions", c.space.Dim())
 		}
 		return nil

@@ -126,3 +126,62 @@ func survives(t *testing.T, log *memlog.Log, name string) (problem string) {
 	_ = report.Write(t.Context(), io.Discard, report.Input{Registry: builtin.Registry(), Log: log, Campaign: name})
 	return ""
 }
+
+// Law: a fit has all that its model is made of, with scales above 0 in each dimension, and
+// is of the model that it names. Whoever folds another is told which event it is.
+func TestFitsWithoutForm(t *testing.T) {
+	log, _ := simulate(t, electrolyte(t, 3, 4))
+	labeled := history(t, log)
+	chosen, err := study.Define("branin", 3, 4, study.WithExpert(2), func(def *definition.Campaign) {
+		def.Policy.Trust = coexbo.CoExBO{}.Choice()
+		def.Initial.Comparisons = ptr(5)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, _ = simulate(t, chosen)
+	compared := history(t, log)
+	const three = "its hyperparameters are not those of a model of 3 dimensions"
+	const two = "its hyperparameters are not those of a model of 2 dimensions"
+	const objective, belief, preference = `"objective":{`, `"belief":{`, `"preference":{`
+	for _, c := range []struct {
+		all   []events.Event
+		of    string
+		path  string
+		value any
+		says  string
+	}{
+		{labeled, objective, "objective/lengthscales", []float64{1, 1}, three},
+		{labeled, objective, "objective/lengthscales", []float64{1, 1, 1, 1}, three},
+		{labeled, objective, "objective/lengthscales", []float64{1, 0, 1}, three},
+		{labeled, objective, "objective/lengthscales", []float64{1, 1, -1}, three},
+		{labeled, objective, "objective/output_scale", 0, three},
+		{labeled, objective, "objective/output_scale", -1, three},
+		{labeled, objective, "objective", nil, `it is not a fit of the model "objective"`},
+		{labeled, objective, "belief", map[string]any{}, `it is not a fit of the model "objective"`},
+		{labeled, objective, "preference", map[string]any{}, `it is not a fit of the model "objective"`},
+		{labeled, objective, "model", "belief", `it is not a fit of the model "belief"`},
+		{labeled, belief, "belief", nil, `it is not a fit of the model "belief"`},
+		{labeled, belief, "objective", map[string]any{}, `it is not a fit of the model "belief"`},
+		{labeled, belief, "preference", map[string]any{}, `it is not a fit of the model "belief"`},
+		{compared, preference, "preference/lengthscales", []float64{1, 0}, two},
+		{compared, preference, "preference/output_scale", 0, two},
+		{compared, preference, "preference/score/lengthscales", []float64{1}, two},
+		{compared, preference, "preference/score/output_scale", 0, two},
+		{compared, preference, "preference/spread/lengthscales", []float64{1}, two},
+		{compared, preference, "preference/spread/output_scale", 0, two},
+		{compared, preference, "preference/score", nil, "it lacks its second stage"},
+		{compared, preference, "preference/spread", nil, "it lacks its second stage"},
+		{compared, preference, "preference/form", "utility", `its form is "utility", which the campaign's policy does not read`},
+		{compared, preference, "preference", nil, `it is not a fit of the model "preference"`},
+		{compared, preference, "objective", map[string]any{}, `it is not a fit of the model "preference"`},
+		{compared, preference, "belief", map[string]any{}, `it is not a fit of the model "preference"`},
+	} {
+		i := find(t, c.all, events.KindModelFitted, c.of, 0)
+		forged := refill(t, replace(c.all, i, edit(t, c.all[i], c.path, c.value))[:i+1])
+		want := fmt.Sprintf("event %d, model.fitted: %s", i+1, c.says)
+		if _, err := engine.Load(t.Context(), builtin.Registry(), forged, c.all[0].Campaign); err == nil || err.Error() != want {
+			t.Errorf("%s = %v: %v, want %q", c.path, c.value, err, want)
+		}
+	}
+}

@@ -56,7 +56,6 @@ func (r *Runner) startAndAwait(
 	for attempt := 1; fate == instruments.FateNotStarted; attempt++ {
 		err := r.Instrument.Start(ctx, cmd)
 		if err == nil {
-			fate = instruments.FateRunning
 			break
 		}
 		switch {

@@ -233,18 +233,18 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) []events.Paylo
 // lastTry follows a repetition that was put off to the experiment that took its
 // place.
 func (c *Core) lastTry(s *campaign.State, id string) string {
-	at := slices.IndexFunc(s.Experiments, func(x campaign.Experiment) bool { return x.ID == id })
-	if at < 0 {
+	x := s.Experiment(id)
+	if x == nil {
 		return ""
 	}
-	for i := at + 1; i < len(s.Experiments) && s.Experiments[at].Status == campaign.Deferred; i++ {
-		x, y := &s.Experiments[at], &s.Experiments[i]
+	for i := events.ExperimentNumber(id); i < len(s.Experiments) && x.Status == campaign.Deferred; i++ {
+		y := &s.Experiments[i]
 		if y.Replicate == x.Replicate && y.Decision == x.Decision && y.Origin == x.Origin &&
 			maps.Equal(x.Parameters, y.Parameters) {
-			at = i
+			x = y
 		}
 	}
-	return s.Experiments[at].ID
+	return x.ID
 }
 
 // repeatsSuspect reports whether an experiment repeats one that is in doubt:

@@ -94,6 +94,7 @@ func TestDenied(t *testing.T) {
 		"it no longer says which":        {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Identity = "" }, only("e2"), "now there is robot"},
 		"a simulation instead":           {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Name, d.description.Simulated = "simulated", true }, none, "now there is simulated"},
 		"a simulation that forgets":      {simulated[:find(t, simulated, started, "e2", 0)+1], "e2", func(d *device) { d.description.Simulated = true }, none, ""},
+		"another simulation":             {simulated[:find(t, simulated, started, "e2", 0)+1], "e2", func(d *device) { d.description.Name, d.description.Simulated = "twin", true }, none, "had confirmed the command"},
 		"real, and now a simulation":     {upTo(started, "e2"), "e2", func(d *device) { d.description.Simulated = true }, none, "had confirmed the command"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,6 +199,54 @@ func TestReplacementIsNoticed(t *testing.T) {
 			}
 			if report := audit(t, history(t, log)); len(report.Mismatches) > 0 {
 				t.Errorf("audit: %+v", report.Mismatches)
+			}
+		})
+	}
+}
+
+// Law: an instrument is another one where it says so itself: one of which it is not known
+// which it was is not. Of several that came one after the other, a restart remarks on the
+// last two alone.
+func TestWhatIsAReplacement(t *testing.T) {
+	def := electrolyte(t, 1, 5, unaided)
+	for name, c := range map[string]struct {
+		devices []string // which each life of the program works with, for one experiment
+		said    []string
+	}{
+		"the same":                    {devices: []string{"serial 1", "serial 1"}},
+		"it did not say which it was": {devices: []string{"", "serial 1"}},
+		"it never says":               {devices: []string{"", ""}},
+		"a third": {
+			devices: []string{"serial 1", "serial 2", "serial 3"},
+			said: []string{
+				"e1: the instrument has been replaced: it was sent to robot (serial 1), and now there is robot (serial 2)",
+				"e2: the instrument has been replaced: it was sent to robot (serial 2), and now there is robot (serial 3)",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var past []events.Event
+			var notes []string
+			for life, identity := range c.devices {
+				log := memlog.New()
+				if past != nil {
+					log = refill(t, past)
+				}
+				r, _ := start(t, log, def, newDevice(identity))
+				if err := r.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				sound(t, log)
+				notes = nil
+				for _, n := range r.Core().State().Notes {
+					notes = append(notes, n.About+": "+n.Text)
+				}
+				past = history(t, log)
+				measured := find(t, past, events.KindExperimentMeasured, fmt.Sprintf(`"e%d"`, life+1), 0)
+				past = past[:measured+1]
+			}
+			if !slices.Equal(notes, c.said) {
+				t.Errorf("the notes are %q, want %q", notes, c.said)
 			}
 		})
 	}

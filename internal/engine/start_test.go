@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -113,4 +116,64 @@ func TestStart(t *testing.T) {
 // lastKind is the kind of event by which an experiment came to its status.
 func lastKind(status campaign.ExperimentStatus) events.Kind {
 	return events.Kind("experiment." + string(status))
+}
+
+// mute is a device that does not say what it is at first.
+type mute struct {
+	*device
+	silent int // how often
+	asked  int
+}
+
+func (m *mute) Describe(ctx context.Context) (instruments.Description, error) {
+	m.asked++
+	if m.asked <= m.silent {
+		return instruments.Description{}, errors.New("no answer")
+	}
+	return m.device.Describe(ctx)
+}
+
+// Law: an instrument that has worked for the campaign before may be slow to come back, and
+// is asked three times, a second apart, what it is. One that is new is asked once.
+func TestDescribe(t *testing.T) {
+	def := electrolyte(t, 1, 3, unaided)
+	log := memlog.New()
+	r, _ := start(t, log, def, newDevice("serial 1"))
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	worked := upTo(t, history(t, log), events.KindExperimentMeasured)
+	type ending struct {
+		began   bool
+		asked   int
+		seconds int
+	}
+	for name, c := range map[string]struct {
+		past   []events.Event
+		silent int
+		want   ending
+	}{
+		"new":               {worked[:1], 0, ending{true, 1, 0}},
+		"new, and silent":   {worked[:1], 1, ending{false, 1, 0}},
+		"known":             {worked, 0, ending{true, 1, 0}},
+		"known, and slow":   {worked, 2, ending{true, 3, 2}},
+		"known, and silent": {worked, 3, ending{false, 3, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &mute{device: newDevice("serial 1"), silent: c.silent}
+				r := &engine.Runner{
+					Registry: builtin.Registry(), Log: refill(t, c.past), Campaign: def.Name, Instrument: m,
+				}
+				before := time.Now()
+				err := r.Start(t.Context())
+				if got := (ending{err == nil, m.asked, int(time.Since(before).Seconds())}); got != c.want {
+					t.Errorf("it ended as %+v, want %+v: %v", got, c.want, err)
+				}
+				if err != nil && !strings.Contains(err.Error(), "does not describe itself: no answer") {
+					t.Errorf("Start says %v", err)
+				}
+			})
+		})
+	}
 }
