@@ -104,7 +104,7 @@ type RecoveredCommand struct {
 	Fate string `json:"fate"`
 }
 
-// AnchorsDeclared lists points at which an expert trusts their own judgement
+// AnchorsDeclared lists points at which an expert trusts their own judgment
 // (Sinaga et al. 2026, §4).
 type AnchorsDeclared struct {
 	Expert string             `json:"expert"`

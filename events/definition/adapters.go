@@ -57,7 +57,7 @@ type Expert struct {
 	// Channel is how the expert is asked, with settings that the channel's package owns.
 	Channel Choice `json:"-"`
 
-	// Anchors are compositions at which the expert trusts their own judgement
+	// Anchors are compositions at which the expert trusts their own judgment
 	// (Sinaga et al. 2026, §4).
 	Anchors []Point `json:"anchors,omitempty"`
 	// Belief is where the expert expects the best composition, for feedback: gaussian.

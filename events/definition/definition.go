@@ -170,7 +170,7 @@ const (
 )
 
 // Utility configures the model of a utility that is known from comparisons
-// alone, and of where the expert's judgement is reliable: near the anchors
+// alone, and of where the expert's judgment is reliable: near the anchors
 // they name (Sinaga et al. 2026).
 type Utility struct {
 	// Link is "probit" (default) or "logistic".

@@ -421,7 +421,7 @@ func prepare(fsys vfs.FS, dir string, o Options) error {
 }
 
 // create makes an empty store. FORMAT comes last, and CREATING is there until
-// it has, so that a crash in between leaves what the next Open recognises.
+// it has, so that a crash in between leaves what the next Open recognizes.
 func create(fsys vfs.FS, dir string, o Options) error {
 	path := func(name string) string { return fsys.PathJoin(dir, name) }
 	if err := writeFile(fsys, path(creatingName), nil); err != nil {

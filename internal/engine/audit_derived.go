@@ -71,7 +71,7 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 		}
 	case *events.MeasurementsJudged:
 		a.running = p.Build
-		return a.checkJudgement(ctx, p)
+		return a.checkJudgment(ctx, p)
 	case *events.MeasurementFlagged:
 		a.checkFlag(p)
 
@@ -148,11 +148,11 @@ func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 	})
 }
 
-// checkJudgement judges measurements again.
-func (a *auditor) checkJudgement(ctx context.Context, p *events.MeasurementsJudged) error {
+// checkJudgment judges measurements again.
+func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudged) error {
 	a.share(p.Build)
 	if _, ok := a.next(a.now).(Judge); !ok {
-		a.mismatch("judgement", "nothing before it calls for a judgement of measurements")
+		a.mismatch("judgment", "nothing before it calls for a judgment of measurements")
 		return nil
 	}
 	again, err := a.core.Judge(ctx, p.Build)
@@ -160,11 +160,11 @@ func (a *auditor) checkJudgement(ctx context.Context, p *events.MeasurementsJudg
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		a.mismatch("judgement", "it cannot be made again: %v", err)
+		a.mismatch("judgment", "it cannot be made again: %v", err)
 		return nil
 	}
 	if problem := a.compare(again, p, a.sameBuild(p.Build)); problem != "" {
-		a.mismatch("judgement", "%s", problem)
+		a.mismatch("judgment", "%s", problem)
 	}
 	return nil
 }

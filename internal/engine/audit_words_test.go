@@ -127,7 +127,7 @@ func TestAuditIsCalledOff(t *testing.T) {
 		text string
 	}{
 		"a fit":           {outliers, events.KindModelFitted, `"objective":{`},
-		"a judgement":     {outliers, events.KindMeasurementsJudged, `"fit":{`},
+		"a judgment":      {outliers, events.KindMeasurementsJudged, `"fit":{`},
 		"a decision":      {labels, events.KindDecisionMade, `"candidates"`},
 		"a lone decision": {outliers, events.KindDecisionMade, `"candidates"`},
 	} {

@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// Fits, decisions and judgements of measurements take long where there are many
+// Fits, decisions and judgments of measurements take long where there are many
 // measurements. They are made beside the loop, on a core of their own that folds
 // the same events, so that results, answers, deadlines and requests are seen to
 // meanwhile. One is made at a time.
@@ -305,7 +305,7 @@ func measuredAs(step Step) (kind, trace string) {
 	case Fit:
 		return "fit", "fit " + step.Model
 	case Judge:
-		return "judgement", "judgement"
+		return "judgment", "judgment"
 	case Decide:
 		return "decision", "decision"
 	}

@@ -139,7 +139,7 @@ func TestLoopHearsWhileItComputes(t *testing.T) {
 }
 
 // Law: a fit reads nothing that its basis does not cover. Whatever comes in while
-// fits, judgements and decisions are made, live = replayed = audited.
+// fits, judgments and decisions are made, live = replayed = audited.
 func TestOvertakenByAnything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		def := electrolyte(t, rapid.Uint64Range(1, 1000).Draw(rt, "seed"), rapid.IntRange(3, 7).Draw(rt, "experiments"))

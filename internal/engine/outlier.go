@@ -84,7 +84,7 @@ func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 	return Record{c.flagOutlier(s, worst, expectedOfWorst, greatest)}, nil
 }
 
-// Judge makes the judgement of a step: what is expected of each measurement that is to
+// Judge makes the judgment of a step: what is expected of each measurement that is to
 // be judged, or whose doubt can be settled. The only errors are that of a cancelled
 // context and of a composition outside the space.
 func (c *Core) Judge(ctx context.Context, build events.Build) (*events.MeasurementsJudged, error) {
@@ -265,7 +265,7 @@ func (c *Core) flag(
 	}
 }
 
-// expected is what the present judgement expects of an observation.
+// expected is what the present judgment expects of an observation.
 func (c *Core) expected(o objective.Observation) (events.Expected, bool) {
 	for _, expected := range c.objective.Expected() {
 		if expected.Experiment == o.Experiment {

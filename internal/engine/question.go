@@ -198,7 +198,7 @@ func (c *Core) answer(a *Answer) ([]events.Payload, error) {
 }
 
 // Answerable says why an answer to a question without one would be of no use; nil
-// where it would be. A judgement that comes after the question has expired is: the models learn
+// where it would be. A judgment that comes after the question has expired is: the models learn
 // from it. A composition is what is to be measured next, and next is over once the
 // campaign has decided without it. What was withdrawn nobody needs.
 func (c *Core) Answerable(q *campaign.Question) error {
@@ -246,7 +246,7 @@ func (c *Core) expiryIn(now time.Time, expert string, byHand bool) time.Time {
 }
 
 // anchor checks the compositions at which an expert says they trust their own
-// judgement.
+// judgment.
 func (c *Core) anchor(a *events.AnchorsDeclared) ([]events.Payload, error) {
 	def := c.State().Definition
 	if c.policy.Needs().Preference.Form != events.PreferenceUtility {

@@ -281,7 +281,7 @@ func (s *scenario) judged(t *testing.T, recovering bool) engine.Step {
 	return step
 }
 
-// judge makes and records a judgement.
+// judge makes and records a judgment.
 func (s *scenario) judge(t *testing.T) *events.MeasurementsJudged {
 	payload, err := s.core.Judge(t.Context(), events.Build{})
 	if err != nil {

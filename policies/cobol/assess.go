@@ -43,7 +43,7 @@ func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.
 		said = q.Answer.String()
 	}
 	reason := fmt.Sprintf(
-		"It is measured whatever %s says (%s: %s): the result shows how far their judgement goes with what is measured.",
+		"It is measured whatever %s says (%s: %s): the result shows how far their judgment goes with what is measured.",
 		q.Expert, q.ID, said,
 	)
 	return d.Run(policies.Unaided, policies.RuleJudged, reason), nil
@@ -93,10 +93,10 @@ func (p *policy) judge(
 	s *step.Step, d policies.Decision, expert string, unaided search.Result,
 ) policies.Decision {
 	d.Chosen = policies.Unaided
-	reason := fmt.Sprintf("%s is measured next. What %s says of it before shows how far their judgement goes with what is measured.",
+	reason := fmt.Sprintf("%s is measured next. What %s says of it before shows how far their judgment goes with what is measured.",
 		s.View.Space.Format(unaided.Point), expert)
 	explanation := p.explanation(s, d, nil) +
-		" It is measured whatever you say: the result shows how far your judgement can be relied on here."
+		" It is measured whatever you say: the result shows how far your judgment can be relied on here."
 	return d.Ask(events.FormLabel, expert, policies.RuleJudge, reason, explanation)
 }
 

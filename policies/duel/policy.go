@@ -44,17 +44,17 @@ var Family = policies.Family{
 			EUBO{}.Choice(),
 		),
 		method(
-			"raeubo", "EUBO where the expert's judgement is reliable", "Sinaga et al. 2026, Eq. 11",
+			"raeubo", "EUBO where the expert's judgment is reliable", "Sinaga et al. 2026, Eq. 11",
 			RAEUBO{}.Choice(),
 		),
 		method("utility-ei", "comparisons alone: expected improvement of the utility", "", EI{}.Choice()),
 		method("utility-ucb", "comparisons alone: confidence bound of the utility", "", UCB{}.Choice()),
 		method(
-			"anpei", "expected improvement less the noise of judgement",
+			"anpei", "expected improvement less the noise of judgment",
 			"Sinaga et al. 2026, Eq. 9", ANPEI{}.Choice(),
 		),
 		method(
-			"rahbo", "a confidence bound less the noise of judgement", "Sinaga et al. 2026, Eq. 10",
+			"rahbo", "a confidence bound less the noise of judgment", "Sinaga et al. 2026, Eq. 10",
 			RAHBO{}.Choice(),
 		),
 		method("random-duels", "comparisons at random", "", Random{}.Choice()),
@@ -192,7 +192,7 @@ func (p *policy) input(v policies.View, expert int, seed uint64) Input {
 }
 
 // untaught says why there is no model of what an expert prefers, or none that has
-// learnt anything; nil where it is not known.
+// learned anything; nil where it is not known.
 func untaught(v policies.View, expert int, name string) error {
 	if err := v.PreferenceErrors[expert]; err != nil {
 		return err

@@ -201,7 +201,7 @@ func (utility) Check(def *definition.Campaign, _ definition.Path) []definition.F
 		Problem: "a utility cannot be modeled before the first comparison", Remedy: "write at least 1"}}
 }
 
-// weight is that of the noise of judgement, by the map of the noise.
+// weight is that of the noise of judgment, by the map of the noise.
 func weight(def *definition.Campaign) float64 {
 	if def.Model.Utility.Paper {
 		return paperWeight
@@ -209,12 +209,12 @@ func weight(def *definition.Campaign) float64 {
 	return defaultWeight
 }
 
-// noiseText names the noise of judgement with its weight, where that is not 1.
+// noiseText names the noise of judgment with its weight, where that is not 1.
 func noiseText(weight *float64) string {
 	if weight != nil && *weight == 1 {
-		return "the noise of judgement"
+		return "the noise of judgment"
 	}
-	return format.Optional(weight) + " times the noise of judgement"
+	return format.Optional(weight) + " times the noise of judgment"
 }
 
 // EUBO compares the pair whose better one is expected to be best.
@@ -228,7 +228,7 @@ func (s *EUBO) Words(*definition.Campaign) string {
 	return "the pair whose better one is expected to be best (eubo)"
 }
 
-// RAEUBO is EUBO that avoids where the expert's judgement is unreliable (Sinaga
+// RAEUBO is EUBO that avoids where the expert's judgment is unreliable (Sinaga
 // et al. 2026, Eq. 11).
 type RAEUBO struct {
 	utility

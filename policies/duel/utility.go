@@ -70,11 +70,11 @@ func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
 
 var reasons = map[string]string{
 	EUBOName:   "The pair whose better one is expected to be best.",
-	RAEUBOName: "The pair whose better one is expected to be best, where the expert's judgement is reliable.",
+	RAEUBOName: "The pair whose better one is expected to be best, where the expert's judgment is reliable.",
 	EIName:     "The greatest expected improvement, with the last winner.",
 	UCBName:    "The best upper confidence bound, with the last winner.",
-	ANPEIName:  "The greatest expected improvement less the noise of judgement, with the last winner.",
-	RAHBOName:  "The best upper confidence bound less the noise of judgement, with the last winner.",
+	ANPEIName:  "The greatest expected improvement less the noise of judgment, with the last winner.",
+	RAHBOName:  "The best upper confidence bound less the noise of judgment, with the last winner.",
 }
 
 // pair searches for the pair that RAEUBO (Sinaga et al. 2026, Eq. 11) holds best; α = 0 is EUBO.

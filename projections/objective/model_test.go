@@ -551,7 +551,7 @@ func TestQuestionable(t *testing.T) {
 	}
 }
 
-// Law: a judgement stands as long as the observations and their fit are as they were,
+// Law: a judgment stands as long as the observations and their fit are as they were,
 // and says what the event says; a cancelled one is an error, never a hastier one.
 func TestJudged(t *testing.T) {
 	f := doubts(t, 12, 2, nil)
@@ -565,7 +565,7 @@ func TestJudged(t *testing.T) {
 	}
 	f.apply(&events.MeasurementCorrected{Experiment: "e3", Excluded: true})
 	if f.Judged() || f.Expected() != nil {
-		t.Error("a judgement outlives what it rests on")
+		t.Error("a judgment outlives what it rests on")
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()

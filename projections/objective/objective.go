@@ -42,7 +42,7 @@ type state struct {
 	// FitRevision is the Revision the fit, or the failed fit, has seen.
 	FitRevision int                  `json:"fit_revision"`
 	Fit         *events.ObjectiveFit `json:"fit,omitempty"`
-	// Judged is the latest judgement of observations, nil before the first.
+	// Judged is the latest judgment of observations, nil before the first.
 	Judged *judged `json:"judged,omitempty"`
 }
 
@@ -184,7 +184,7 @@ func (p *Projection) included() []Observation {
 }
 
 // refitEvery is the number of observations up to which each change calls for
-// a fit; with n observations ⌈n/refitEvery⌉ changes do. Hyperparameters learnt
+// a fit; with n observations ⌈n/refitEvery⌉ changes do. Hyperparameters learned
 // from many observations hardly move with one more, while a fit costs O(n³).
 const refitEvery = 200
 

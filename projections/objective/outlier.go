@@ -42,7 +42,7 @@ func (p *Projection) Judged() bool {
 	return p.state.Judged != nil && p.state.Judged.Version == p.Version()
 }
 
-// Expected returns what the present judgement expects of observations; none where they
+// Expected returns what the present judgment expects of observations; none where they
 // have not been judged.
 func (p *Projection) Expected() []events.Expected {
 	if !p.Judged() {

@@ -1,5 +1,5 @@
 // Package preference is the projection of what each expert prefers: their
-// comparisons, the anchors at which they trust their own judgement, and the
+// comparisons, the anchors at which they trust their own judgment, and the
 // model that follows from them. Which model that is the campaign's policy
 // says ([Projection.Configure]):
 //

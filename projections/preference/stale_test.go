@@ -166,7 +166,7 @@ func (e *expiring) Err() error {
 	return nil
 }
 
-// Law: an expert's judgement is reliable around their own anchors, those of the definition and
+// Law: an expert's judgment is reliable around their own anchors, those of the definition and
 // those that they declared, and not around a colleague's; without any it is as noisy everywhere.
 func TestAnchorsAreTheirOwn(t *testing.T) {
 	p := projection(t, "raeubo")

@@ -12,7 +12,7 @@ import (
 )
 
 // Utility is the model of a utility that is known from comparisons alone, and of
-// the noise of the expert's judgement.
+// the noise of the expert's judgment.
 type Utility struct {
 	// Duels are the comparisons, merged at equal compositions.
 	Duels pref.Duels
@@ -23,7 +23,7 @@ type Utility struct {
 	noise     *reliability.Map
 }
 
-// Noise returns the noise of the expert's judgement at a point: a variance with the
+// Noise returns the noise of the expert's judgment at a point: a variance with the
 // probit link, a scale with the logistic one. Where grad is not nil it is filled with
 // the gradient.
 func (u *Utility) Noise(x, grad []float64) float64 { return u.noise.At(x, grad) }

@@ -15,8 +15,8 @@ func (a *app) anchorCommand() *cobra.Command {
 	var instead bool
 	cmd := &cobra.Command{
 		Use:   "anchor [TARGET] --at COMPOSITION",
-		Short: "Name compositions at which an expert trusts their own judgement",
-		Long: `Name compositions at which an expert trusts their own judgement. Comparisons near
+		Short: "Name compositions at which an expert trusts their own judgment",
+		Long: `Name compositions at which an expert trusts their own judgment. Comparisons near
 them count for more, and risk-averse rules (raeubo, rahbo, anpei) prefer to ask
 there. Anchors that are known beforehand belong in the campaign file. --instead
 takes back what was named with this command before.`,
@@ -47,7 +47,7 @@ takes back what was named with this command before.`,
 					expert = def.Experts[0].Name
 				default:
 					return engine.Request{}, badInput(
-						"the campaign has %s: say whose judgement it is, with --expert",
+						"the campaign has %s: say whose judgment it is, with --expert",
 						format.Count(len(def.Experts), "expert"),
 					)
 				}
@@ -73,6 +73,6 @@ takes back what was named with this command before.`,
 	cmd.Flags().BoolVar(&instead, "instead", false,
 		"instead of those named with this command before; without --at they are only taken back")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
-	cmd.Flags().StringVar(&expert, "expert", "", "whose judgement it is; not needed where there is one expert")
+	cmd.Flags().StringVar(&expert, "expert", "", "whose judgment it is; not needed where there is one expert")
 	return cmd
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// Styles. The program leaves colours out where the terminal has none, or
+// Styles. The program leaves colors out where the terminal has none, or
 // NO_COLOR is set. They are marks, characters that stand for nothing, until the whole
 // line is made safe to print and they become the terminal's sequences: so no text of
 // others can bring one along.

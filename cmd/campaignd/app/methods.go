@@ -113,7 +113,7 @@ func (a *app) printMethod(m view.Method) error {
 		a.printf("\n# further settings, without a default: %s\n", strings.Join(more, ", "))
 	}
 	if d := m.Policy.Duel.Name; !m.Policy.Measures() && d != duel.MRLPFName && d != duel.MaxMinLCBName {
-		a.printf("\n# of the utility: model.utility; where an expert's judgement is reliable: the expert's anchors\n")
+		a.printf("\n# of the utility: model.utility; where an expert's judgment is reliable: the expert's anchors\n")
 	}
 	return nil
 }
