@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
@@ -274,6 +275,17 @@ func TestDecorationCostsNoResult(t *testing.T) {
 	}
 }
 
+// Law: of a long cause and of whatever else was written beside it, both are kept as far as
+// there is room in a cause of 4,000 characters, about half of it for either.
+func TestLongCauses(t *testing.T) {
+	long := func(c string) string { return strings.Repeat(c, 5000) }
+	o := DecodeOutcome([]byte(`{"status":"failed","cause":"`+long("ä")+`","log":"`+long("ö")+`"}`), nil)
+	cause, rest := strings.Count(o.Cause, "ä"), strings.Count(o.Cause, "ö")
+	if n := utf8.RuneCountInString(o.Cause); n > 4000 || cause < 1800 || rest < 1800 || cause > 2200 || rest > 2200 {
+		t.Errorf("of %d characters, %d are of the cause and %d of the rest", n, cause, rest)
+	}
+}
+
 // A line that cannot be read still says whose answer it is.
 func TestSubjectOf(t *testing.T) {
 	seven := uint64(7)
@@ -324,6 +336,18 @@ func TestCheckLimits(t *testing.T) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
+	}
+	// Law: a limit itself may be asked for, also where it is all there is and there is no size
+	// by which to round.
+	zero := 0.0
+	for _, spec := range []instruments.ParameterSpec{{Min: &zero}, {Max: &zero}, {Min: &zero, Max: &zero}} {
+		spec.Name = "voltage"
+		d := instruments.Description{Parameters: []instruments.ParameterSpec{spec}}
+		for x, want := range map[float64]bool{0: true, 1e-300: spec.Max == nil, -1e-300: spec.Min == nil} {
+			if err := CheckLimits(d, definition.Point{"voltage": definition.Number(x)}); (err == nil) != want {
+				t.Errorf("limits %v to %v, %g is asked for: %v", spec.Min != nil, spec.Max != nil, x, err)
+			}
+		}
 	}
 	if err := CheckLimits(instruments.Description{}, definition.Point{"anything": ec}); err != nil {
 		t.Errorf("an instrument that describes nothing takes everything: %v", err)
