@@ -396,6 +396,7 @@ func TestUnreadableAnswers(t *testing.T) {
 		{"stammers once", instruments.Measured, "", 2},
 		{"stammers", instruments.Unknown, "12.5", 2},
 		{"stammers with NaN", instruments.Unknown, "NaN", 2},
+		{"stammers while it measures", instruments.Measured, "", 2},
 		{"is loud while it measures", instruments.Measured, "", 1},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
@@ -415,6 +416,18 @@ func TestUnreadableAnswers(t *testing.T) {
 			starts(t, dir, 1)
 		})
 	}
+}
+
+// Law: a confirmation that is too long to be read confirms nothing, at once and with the
+// reason; it was the one answer, and another is dropped.
+func TestUnreadableConfirmation(t *testing.T) {
+	inst, book, dir := openFaulty(t, "confirms with too much")
+	err := inst.Start(within(t, 20*time.Second), command(1))
+	if err == nil || errors.Is(err, instruments.ErrRefused) || !strings.Contains(err.Error(), "put large data into a file") {
+		t.Errorf("Start: %v, want an error that leaves it open, with the reason", err)
+	}
+	book.expect(`a second answer to request 3 is dropped: {"id":3,"ok":true}`)
+	starts(t, dir, 1)
 }
 
 // Law: a damaged line is asked for again, and its command is unknown only if that does not

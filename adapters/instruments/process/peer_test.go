@@ -405,6 +405,29 @@ func init() {
 	faulty["stammers with NaN"] = awaitRaw(func(_ int, id any, _ string) string {
 		return fmt.Sprintf(`{"id":%v,"outcome":{"status":"measured","value":NaN`, id)
 	})
+	faulty["stammers while it measures"] = func(p *program) {
+		p.serve(func(op string, id any, command string) bool {
+			switch op {
+			case "await":
+				p.note("awaits", command)
+				p.raw(fmt.Sprintf(`{"id":%v,"outcome":{"status":"measured"`, id))
+			case "recover":
+				p.say(message{"id": id, "fate": "running"})
+				time.Sleep(50 * time.Millisecond) // to have something to measure
+				p.raw(fmt.Sprintf(`{"command":%q,"outcome":%s}`, command, good))
+			}
+			return op == "await" || op == "recover"
+		})
+	}
+	faulty["confirms with too much"] = func(p *program) {
+		p.serve(func(op string, id any, _ string) bool {
+			if op == "start" {
+				p.raw(fmt.Sprintf(`{"id":%v,"ok":true,"trace":%q}`, id, ballast))
+				p.say(message{"id": id, "ok": true})
+			}
+			return op == "start"
+		})
+	}
 	faulty["stammers unasked"] = stammersUnasked("start", 1)
 	faulty["stammers unasked in its second life"] = stammersUnasked("recover", 2)
 	faulty["is loud while it measures"] = awaitRaw(func(_ int, id any, _ string) string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -347,6 +348,32 @@ func TestCheckLimits(t *testing.T) {
 			if err := CheckLimits(d, definition.Point{"voltage": definition.Number(x)}); (err == nil) != want {
 				t.Errorf("limits %v to %v, %g is asked for: %v", spec.Min != nil, spec.Max != nil, x, err)
 			}
+		}
+	}
+	// Law: rounding is a billionth of the larger limit, at either, of whatever sign; and no
+	// instrument is given what is no finite number, whatever its limits.
+	far, near, smallest := -5.0, -1.0, -math.MaxFloat64
+	for _, c := range []struct {
+		min, max *float64
+		x        float64
+		want     bool
+	}{
+		{&far, &near, -5 - 1e-10, true}, {&far, &near, -5 - 1e-8, false},
+		{&far, &near, -1 + 1e-10, true}, {&far, &near, -1 + 1e-8, false},
+		{nil, nil, 1e300, true}, {nil, nil, math.Inf(1), false}, {nil, nil, math.Inf(-1), false}, {nil, nil, math.NaN(), false},
+		{&smallest, nil, math.Inf(1), false},
+	} {
+		d := instruments.Description{Parameters: []instruments.ParameterSpec{{Name: "voltage", Min: c.min, Max: c.max}}}
+		if err := CheckLimits(d, definition.Point{"voltage": definition.Number(c.x)}); (err == nil) != c.want {
+			t.Errorf("%v is asked for: %v", c.x, err)
+		}
+	}
+	// Law: all that is wrong is said, in the order of the names.
+	for range 20 {
+		err := CheckLimits(d, definition.Point{"a": ec, "b": ec, "c": ec, "d": ec, "solvent": ec})
+		if err == nil || strings.Join(regexp.MustCompile(`parameter (\w)|salt is missing`).FindAllString(err.Error(), -1), ", ") !=
+			"parameter a, parameter b, parameter c, parameter d, salt is missing" {
+			t.Fatalf("the faults are %v", err)
 		}
 	}
 	if err := CheckLimits(instruments.Description{}, definition.Point{"anything": ec}); err != nil {
