@@ -65,6 +65,9 @@ func TestNonFinite(t *testing.T) {
 		`{"id":7,"outcome":{"value": -Infinity , "x":NaN}}`: "-Infinity",
 		`{"id":7,"outcome":[Infinity]}`:                     "Infinity",
 		`{"id":7,"outcome":{"cause":"\"NaN, ","v":nan}}`:    "nan",
+		`{"id":7,"outcome":[1,-NaN]}`:                       "-NaN",
+		`{"id":7,"outcome":[1,inf]}`:                        "inf",
+		`{"id":7,"outcome":[1,-inf]}`:                       "-inf",
 		`{"id":7,"outcome":{"cause":"it was NaN"}}`:         "",
 	} {
 		r, err := DecodeReply([]byte(line))
@@ -79,8 +82,10 @@ func TestNonFinite(t *testing.T) {
 			t.Errorf("%s: the id was lost", line)
 		}
 	}
-	if _, err := DecodeReply([]byte(`{"id":7,"ok":truNaN}`)); errors.As(err, new(*NonFiniteError)) {
-		t.Error("any slip is taken for NaN")
+	for _, line := range []string{`{"id":7,"ok":truNaN}`, `{"id":7,"ok":NaNa}`, `{"id":7,"ok":info}`} {
+		if r, err := DecodeReply([]byte(line)); err == nil || errors.As(err, new(*NonFiniteError)) || r.ID != nil {
+			t.Errorf("%s: any slip is taken for NaN: %+v, %v", line, r, err)
+		}
 	}
 }
 
@@ -243,7 +248,8 @@ func TestDecorationCostsNoResult(t *testing.T) {
 				t.Fatalf("it became %+v", o)
 			}
 			if o.Status != instruments.Measured {
-				if o.Rejected == "" || !strings.Contains(o.Cause, "it wrote") {
+				if o.Rejected == "" || !strings.Contains(o.Cause, "it wrote") ||
+					strings.Contains(test.outcome, "NaN") != strings.Contains(o.Rejected, "NaN") {
 					t.Errorf("what was written is not kept: %+v", o)
 				}
 				return
@@ -264,7 +270,8 @@ func TestDecorationCostsNoResult(t *testing.T) {
 			if got := strings.Join(aside, "; "); got != test.unread {
 				t.Errorf("kept aside: %s, want %s", got, test.unread)
 			}
-			if o.Measurement.Objective.Value != 12.5 || o.Measurement.Actual == nil {
+			made, _ := o.Measurement.Actual["salt"].Float()
+			if o.Measurement.Objective.Value != 12.5 || o.Measurement.Objective.SD != nil || made != 1 || len(o.Measurement.Actual) != 1 {
 				t.Errorf("the result is %+v", o.Measurement)
 			}
 		})
@@ -273,6 +280,47 @@ func TestDecorationCostsNoResult(t *testing.T) {
 	o := DecodeOutcome([]byte(`{"status":"failed","cause":"a bubble","measurement":{"pressure":3}}`), nil)
 	if o.Status != instruments.Failed || !strings.Contains(o.Cause, "a bubble") || !strings.Contains(o.Cause, `{"pressure":3}`) {
 		t.Errorf("%+v", o)
+	}
+}
+
+// Law: only an object is a message, and what it says in words is safe to show and to record.
+func TestDecodeReply(t *testing.T) {
+	for _, line := range []string{"", "null", " null ", "7", `"id"`, "[]", "true"} {
+		if r, err := DecodeReply([]byte(line)); err == nil || r.ID != nil {
+			t.Errorf("%q is the message %+v", line, r)
+		}
+	}
+	words := `"\u001b[2J` + strings.Repeat("é", 5000) + `"`
+	r, err := DecodeReply([]byte(` {"id":7,"error":` + words + `,"refused":` + words + `}`))
+	for _, text := range []string{r.Error, r.Refused} {
+		if err != nil || strings.Contains(text, "\x1b") || strings.Count(text, "é") < 3900 || strings.Count(text, "é") > 4000 || !strings.Contains(text, "bytes)") {
+			t.Errorf("%v: %.40q… (%d bytes)", err, text, len(text))
+		}
+	}
+}
+
+// Law: whatever a program gave as the cause of what is no result is told, as it was written,
+// and where it gave none, that.
+func TestCauses(t *testing.T) {
+	for outcome, want := range map[string]string{
+		`{"status":"failed","cause":"a bubble"}`:                 "a bubble",
+		`{"status":"failed","cause":""}`:                         "no cause",
+		`{"status":"failed"}`:                                    "no cause",
+		`{"status":"failed","cause":{"code":7}}`:                 `{"code":7}`,
+		`{"status":"failed","cause":"a bubble","pressure": NaN}`: `"pressure": NaN`,
+	} {
+		line := []byte(`{"id":7,"outcome":` + outcome + `}`)
+		r, err := DecodeReply(line)
+		if err != nil {
+			r.NonFinite, r.Line = err, line
+		}
+		if o := r.Result(nil); o.Status != instruments.Failed || !strings.Contains(o.Cause, want) {
+			t.Errorf("%s became %+v", outcome, o)
+		}
+	}
+	lost := Reply{Lost: "too long", Outcome: []byte(`{"status":"failed","cause":"a bubble"}`)}
+	if o := lost.Result(nil); o.Status != instruments.Unknown || o.Cause != "too long" {
+		t.Errorf("a lost answer became %+v", o)
 	}
 }
 
