@@ -380,30 +380,30 @@ func TestIntroduction(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		inst  introduction
+		inst  *introduction
 		lines []string
 		want  string // in the error that answers the last line
 		ends  bool   // the program, with that error
 	}{
-		{"described first", introduction{description: named}, []string{`{"id":1,"op":"describe"}`}, "handshake", false},
-		{"started first", introduction{description: named}, []string{command("start")}, "handshake", false},
-		{"awaited first", introduction{description: named}, []string{command("await")}, "handshake", false},
-		{"cancelled first", introduction{description: named}, []string{command("cancel")}, "handshake", false},
-		{"asked first", introduction{description: named}, []string{command("recover")}, "handshake", false},
-		{"another version", introduction{description: named}, []string{`{"id":1,"op":"handshake","protocol":2}`}, "version 2", true},
-		{"no version", introduction{description: named}, []string{`{"id":1,"op":"handshake"}`}, "version 0", true},
-		{"a second handshake", introduction{description: named}, []string{hello, hello}, "already", true},
-		{"not configured", introduction{description: named, refuses: errors.New("no such port")}, []string{hello}, "no such port", true},
-		{"not described", introduction{description: named, err: errors.New("no answer")}, []string{hello}, "no answer", true},
-		{"no name", introduction{}, []string{hello}, "it has no name", true},
-		{"no command", introduction{description: named}, []string{hello, `{"id":1,"op":"start"}`}, "names no command", false},
-		{"a command without an ID", introduction{description: named}, []string{hello, `{"id":1,"op":"start","command":{}}`}, "names no command", false},
+		{"described first", &introduction{description: named}, []string{`{"id":1,"op":"describe"}`}, "handshake", false},
+		{"started first", &introduction{description: named}, []string{command("start")}, "handshake", false},
+		{"awaited first", &introduction{description: named}, []string{command("await")}, "handshake", false},
+		{"cancelled first", &introduction{description: named}, []string{command("cancel")}, "handshake", false},
+		{"asked first", &introduction{description: named}, []string{command("recover")}, "handshake", false},
+		{"another version", &introduction{description: named}, []string{`{"id":1,"op":"handshake","protocol":2}`}, "version 2", true},
+		{"no version", &introduction{description: named}, []string{`{"id":1,"op":"handshake"}`}, "version 0", true},
+		{"a second handshake", &introduction{description: named}, []string{hello, hello}, "already", true},
+		{"not configured", &introduction{description: named, refuses: errors.New("no such port")}, []string{hello}, "no such port", true},
+		{"not described", &introduction{description: named, err: errors.New("no answer")}, []string{hello}, "no answer", true},
+		{"no name", &introduction{}, []string{hello}, "it has no name", true},
+		{"no command", &introduction{description: named}, []string{hello, `{"id":1,"op":"start"}`}, "names no command", false},
+		{"a command without an ID", &introduction{description: named}, []string{hello, `{"id":1,"op":"start","command":{}}`}, "names no command", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.inst.measure = quick
 			var out strings.Builder
 			in := strings.NewReader(strings.Join(c.lines, "\n") + "\n")
-			err := sdk.Serve(t.Context(), in, &out, t.TempDir(), &c.inst)
+			err := sdk.Serve(t.Context(), in, &out, t.TempDir(), c.inst)
 			if (err != nil) != c.ends || c.ends && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("it ended with %v", err)
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"regexp"
@@ -426,6 +427,29 @@ func TestCheckLimits(t *testing.T) {
 	}
 	if err := CheckLimits(instruments.Description{}, definition.Point{"anything": ec}); err != nil {
 		t.Errorf("an instrument that describes nothing takes everything: %v", err)
+	}
+}
+
+// Law: a line may have 1 MiB with its end, and of one that has more is told how long it is,
+// how it begins and what it is about, wherever it says so; not what another was about.
+func TestLongestLine(t *testing.T) {
+	fill := func(before, after string, n int) string {
+		return before + strings.Repeat("x", n-len(before)-len(after)) + after
+	}
+	input := fill(`{"id":1,"x":"`, "\"}\n", MaxLine) + fill(`{"id":2,"x":"`, "\"}\n", MaxLine+1) +
+		fill(`{"x":"`, "\"}\n", MaxLine+2) + fill(`{"x":"`, "\",\"id\":4}\n", 2*MaxLine)
+	lines := 0
+	var long []string
+	EachLine(strings.NewReader(input), func(l []byte) { lines += len(l) }, func(o Oversized) {
+		id := uint64(0)
+		if o.ID != nil {
+			id = *o.ID
+		}
+		long = append(long, fmt.Sprint(o.Length, " ", id, " ", string(o.Head[:5])))
+	})
+	want := []string{fmt.Sprint(MaxLine+1, ` 2 {"id"`), fmt.Sprint(MaxLine+2, ` 0 {"x":`), fmt.Sprint(2*MaxLine, ` 4 {"x":`)}
+	if lines != MaxLine-1 || strings.Join(long, "; ") != strings.Join(want, "; ") {
+		t.Errorf("%d bytes were read, and of the longer lines: %q, want %q", lines, long, want)
 	}
 }
 
