@@ -80,30 +80,38 @@ func TestMarshalCloudEventForm(t *testing.T) {
 	}
 }
 
-// Law: the subject is the identifier of the noun that the kind names.
+// Law: the subject is the identifier of what the event is about, an experiment, a question, a
+// decision or an exclusion, whatever else it names; an event about the campaign has none.
 func TestCloudEventSubject(t *testing.T) {
-	tests := []struct {
-		kind events.Kind
-		data string
-		want string
-	}{
-		{events.KindExperimentRequested, `{"experiment":"e1","decision":"d1"}`, "e1"},
-		{events.KindMeasurementCorrected, `{"experiment":"e1","corrects":"4"}`, "e1"},
-		{events.KindExperimentCorrected, `{"experiment":"e1","supersedes":"4"}`, "e1"},
-		{events.KindInstrumentStalled, `{"experiment":"e1"}`, "e1"},
-		{events.KindQuestionAsked, `{"question":"q2","decision":"d1"}`, "q2"},
-		{events.KindDecisionMade, `{"decision":"d3"}`, "d3"},
-		{events.KindTrustAdjusted, `{"decision":"d3"}`, "d3"},
-		{events.KindNoteAdded, `{"text":"spilt","about":"e2"}`, "e2"},
-		{events.KindRegionExcluded, `{"exclusion":"n1","about":"e2"}`, "n1"},
-		{events.KindCampaignPaused, `{}`, ""},
-		{"foreign.kind", `{"experiment":"e1"}`, ""},
+	everything := `{"experiment":"e1","question":"q2","decision":"d3","exclusion":"n4","about":"e5","corrects":"6","supersedes":"7"}`
+	want := map[events.Kind]string{
+		events.KindCampaignDefined: "", events.KindCampaignAmended: "", events.KindCampaignPaused: "",
+		events.KindCampaignResumed: "", events.KindCampaignStopped: "", events.KindCampaignCompleted: "",
+		events.KindRecoveryDone: "", events.KindAnchorsDeclared: "", events.KindNoteAdded: "e5",
+		events.KindQuestionAsked: "q2", events.KindQuestionAnswered: "q2", events.KindQuestionSuperseded: "q2",
+		events.KindQuestionExpired: "q2", events.KindQuestionWithdrawn: "q2",
+		events.KindExperimentRequested: "e1", events.KindExperimentDispatched: "e1", events.KindExperimentStarted: "e1",
+		events.KindExperimentMeasured: "e1", events.KindExperimentFailed: "e1", events.KindExperimentCancelled: "e1",
+		events.KindExperimentUnresolved: "e1", events.KindExperimentResolved: "e1", events.KindExperimentInfeasible: "e1",
+		events.KindExperimentCorrected: "e1", events.KindExperimentDeferred: "e1",
+		events.KindRegionExcluded: "n4", events.KindRegionAllowed: "n4",
+		events.KindMeasurementsJudged: "", events.KindMeasurementFlagged: "e1", events.KindMeasurementCorrected: "e1",
+		events.KindInstrumentStalled: "e1", events.KindModelFitted: "", events.KindModelFitFailed: "",
+		events.KindTrustAdjusted: "d3", events.KindDecisionMade: "d3",
 	}
-	for _, test := range tests {
+	for _, k := range events.Kinds() {
+		if _, ok := want[k.Kind]; !ok {
+			t.Errorf("%s is not here", k.Kind)
+		}
+	}
+	want["foreign.kind"] = "" // nobody knows what it is about
+	for kind, subject := range want {
 		e := measured()
-		e.Kind, e.Data = test.kind, []byte(test.data)
-		if got := events.CloudEventAttributes(e)["subject"]; got != test.want {
-			t.Errorf("%s %s: subject %q, want %q", test.kind, test.data, got, test.want)
+		e.Kind = kind
+		e.Data = []byte(everything)
+		got, there := events.CloudEventAttributes(e)["subject"]
+		if got != subject || there != (subject != "") {
+			t.Errorf("%s: subject %q, want %q", kind, got, subject)
 		}
 	}
 }

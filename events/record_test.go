@@ -245,6 +245,38 @@ func TestRecordForms(t *testing.T) {
 	}
 }
 
+// Law: no input makes reading a record panic: one that ends anywhere, or in which any byte
+// is any other, is no record, or one of another event, though its checksum is right.
+func TestRecordEndsAnywhere(t *testing.T) {
+	e := sampleEvent()
+	record, err := events.AppendRecord(nil, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := record[:len(record)-4]
+	for end := range len(body) {
+		if e, err := events.DecodeRecord(withChecksum(body[:end])); !errors.Is(err, events.ErrBadRecord) {
+			t.Errorf("the first %d of %d bytes: %+v, %v; want ErrBadRecord", end, len(body), e, err)
+		}
+		for b := range 256 {
+			// With what follows, and as the last byte: a length of which nothing has come.
+			for _, rest := range [][]byte{body[end+1:], nil} {
+				changed := withChecksum(slices.Concat(body[:end], []byte{byte(b)}, rest))
+				e, err := events.DecodeRecord(changed)
+				if err != nil {
+					if !errors.Is(err, events.ErrBadRecord) {
+						t.Errorf("byte %d is %#x: %v, want ErrBadRecord", end, b, err)
+					}
+					continue
+				}
+				if again, err := events.AppendRecord(nil, e); err != nil || !bytes.Equal(again, changed) {
+					t.Errorf("byte %d is %#x: read as %+v, which has another record, %v", end, b, e, err)
+				}
+			}
+		}
+	}
+}
+
 // Law: a batch is stored as it was written, numbered on from its campaign's sequence, and
 // refused whole where one event cannot be, or where all of them are too much at once.
 func TestAssign(t *testing.T) {

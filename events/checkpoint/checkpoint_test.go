@@ -337,6 +337,40 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
+// Law: a proof of which any line is missing or is not what it is to be is refused: nothing
+// of it is taken for a file of another kind, or for no proof at all.
+func TestDecodeRefuses(t *testing.T) {
+	hash := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	growth := "old 3\n" + hash + "\n\ncheckpoint\n"
+	event := inclusionLine + "\nextra aaaa\nindex 3\n" + hash + "\n\ncheckpoint\n"
+	for _, c := range []struct{ sound, part, other string }{
+		{growth, "old 3\n", "old \n"},
+		{growth, "old 3\n", "old -3\n"},
+		{growth, "old 3\n", "old 03\n"},
+		{growth, "old 3\n", "old three\n"},
+		{growth, hash, hash[:40]},
+		{growth, hash, hash + "\n?"},
+		{growth, "\n\n", "\n"},
+		{event, "extra aaaa\n", ""},
+		{event, "extra aaaa\n", "extra aaa\n"},
+		{event, "extra", "other"},
+		{event, "index 3\n" + hash, ""},
+		{event, "index", "other"},
+		{event, "index 3\n", "index \n"},
+		{event, "index 3\n", "index -3\n"},
+		{event, hash, hash[:40]},
+		{event, "\n\n", "\n"},
+	} {
+		if f, err := Decode([]byte(c.sound)); err != nil || (f.Inclusion == nil) == (f.Consistency == nil) || f.Checkpoint != nil {
+			t.Errorf("%q: %+v, %v", c.sound, f, err)
+		}
+		text := strings.Replace(c.sound, c.part, c.other, 1)
+		if f, err := Decode([]byte(text)); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%q is decoded as %+v, %v", text, f, err)
+		}
+	}
+}
+
 func fuzzSeeds(f *testing.F) {
 	signer, _ := keys(f, "lab.example", 1)
 	logged := newTree(f, 5)

@@ -1,6 +1,7 @@
 package pebblelog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -355,6 +356,67 @@ func TestIndexFaults(t *testing.T) {
 				t.Errorf("told:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
 		})
+	}
+}
+
+// Law: of the events that are gone each run is one fault, and the others are read; there is
+// no root without them. A hundred faults are listed, the others counted.
+func TestVerifyCounts(t *testing.T) {
+	log := mustOpen(t, vfs.NewMem(), Options{})
+	defer func() { _ = log.Close() }()
+	batch := log.db.NewBatch()
+	err := work(t, log, 1, 60, func(int) {})
+	for _, p := range []events.Position{20, 25, 26, 28} {
+		err = errors.Join(err, batch.Delete(appendEventKey(nil, p), nil))
+	}
+	if err := errors.Join(err, batch.Commit(pebble.Sync)); err != nil {
+		t.Fatal(err)
+	}
+	report, err := log.Verify(t.Context())
+	if err != nil || report.Read != 56 || report.Events != 60 || report.Root != (tlog.Hash{}) || report.More != 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	var got [][2]events.Position
+	for _, f := range report.Faults {
+		got = append(got, [2]events.Position{f.From, f.To})
+	}
+	if want := [][2]events.Position{{20, 20}, {25, 26}, {28, 28}}; !slices.Equal(got, want) {
+		t.Errorf("the faults are %v, want %v", report.Faults, want)
+	}
+
+	const more = 150
+	for i := range more {
+		err = errors.Join(err, log.db.Set(appendSequenceKey(nil, "d", events.Sequence(i+1)), []byte{1}, pebble.Sync))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err = log.Verify(t.Context())
+	// The runs, each entry, and that the index has more entries than there are events.
+	if n := len(got) + more + 1; err != nil || len(report.Faults) != 100 || report.More != n-100 {
+		t.Errorf("%d faults and %d more, %v", len(report.Faults), report.More, err)
+	}
+}
+
+// Law: a check that was not made to its end is an error, and so is one of a closed log,
+// also where there is nothing to read.
+func TestVerifyEnds(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for _, n := range []int{0, 3} {
+		log := mustOpen(t, vfs.NewMem(), Options{})
+		if err := work(t, log, 1, n, func(int) {}); err != nil {
+			t.Fatal(err)
+		}
+		if report, err := log.Verify(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("%d events, no longer wanted: %+v, %v", n, report, err)
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if report, err := log.Verify(t.Context()); !errors.Is(err, events.ErrClosed) {
+			t.Errorf("%d events, closed: %+v, %v", n, report, err)
+		}
 	}
 }
 

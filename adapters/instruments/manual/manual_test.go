@@ -300,6 +300,17 @@ func TestCallingOff(t *testing.T) {
 			strings.Contains(p.forms[0].Title, "CALLED OFF") {
 			t.Errorf("forms: %+v", p.forms)
 		}
+		// Law: whoever must not begin is not offered to be asked again, nor to say that it
+		// cannot be made, in the few words for a small screen as little as in all of them.
+		for i, off := range []bool{false, true} {
+			for what, text := range map[string]string{"hint": p.forms[i].Hint, "brief": p.forms[i].Brief} {
+				offered := strings.Contains(text, "again") && strings.Contains(text, "can't")
+				none := !strings.Contains(text, "again") && !strings.Contains(text, "can't")
+				if !strings.Contains(text, "cancel") || off && !none || !off && !offered {
+					t.Errorf("called off %t, the %s offers: %s", off, what, text)
+				}
+			}
+		}
 	}
 }
 

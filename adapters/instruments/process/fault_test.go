@@ -3,6 +3,7 @@
 package process_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -395,6 +396,7 @@ func TestUnreadableAnswers(t *testing.T) {
 		{"stammers once", instruments.Measured, "", 2},
 		{"stammers", instruments.Unknown, "12.5", 2},
 		{"stammers with NaN", instruments.Unknown, "NaN", 2},
+		{"stammers while it measures", instruments.Measured, "", 2},
 		{"is loud while it measures", instruments.Measured, "", 1},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
@@ -412,6 +414,71 @@ func TestUnreadableAnswers(t *testing.T) {
 				t.Errorf("it was asked %d times, want %d", n, test.awaits)
 			}
 			starts(t, dir, 1)
+		})
+	}
+}
+
+// Law: a confirmation that is too long to be read confirms nothing, at once and with the
+// reason; it was the one answer, and another is dropped.
+func TestUnreadableConfirmation(t *testing.T) {
+	inst, book, dir := openFaulty(t, "confirms with too much")
+	err := inst.Start(within(t, 20*time.Second), command(1))
+	if err == nil || errors.Is(err, instruments.ErrRefused) || !strings.Contains(err.Error(), "put large data into a file") {
+		t.Errorf("Start: %v, want an error that leaves it open, with the reason", err)
+	}
+	book.expect(`a second answer to request 3 is dropped: {"id":3,"ok":true}`)
+	starts(t, dir, 1)
+}
+
+// Law: a damaged line is asked for again, and its command is unknown only if that does not
+// help: also where nobody had asked yet, or had asked another run of the program. Who asks
+// next asks for it.
+func TestUnreadableBeforeItIsAwaited(t *testing.T) {
+	for fault, lives := range map[string]int{"stammers unasked": 1, "stammers unasked in its second life": 2} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			inst, book, dir := openFaulty(t, fault)
+			ctx, cmd := within(t, 20*time.Second), command(1)
+			if err := inst.Start(ctx, cmd); err != nil {
+				t.Fatal(err)
+			}
+			if lives == 2 {
+				waiting, stop := context.WithCancel(ctx)
+				var wg sync.WaitGroup
+				wg.Go(func() { _, _ = inst.Await(waiting, cmd) })
+				for len(noted(dir, "awaits")) == 0 && ctx.Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+				stop()
+				wg.Wait()
+				if err := inst.Program().Kill(); err != nil {
+					t.Fatal(err)
+				}
+				for inst.Program() != nil {
+					time.Sleep(time.Millisecond)
+				}
+				if _, err := inst.Describe(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			book.expect("a line on standard output is not a message")
+			for range 20 {
+				if fate, err := inst.Recover(ctx, cmd); err != nil || fate != instruments.FateFinished {
+					t.Fatalf("Recover: %q, %v; want finished", fate, err)
+				}
+			}
+			if o, err := inst.Await(ctx, cmd); err != nil || o.Status != instruments.Measured {
+				t.Errorf("Await: %+v, %v; want the result that the program has", o, err)
+			}
+			if err := inst.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(noted(dir, "awaits")); n != lives {
+				t.Errorf("it was asked %d times in %d lives", n, lives)
+			}
+			if text := book.String(); strings.Contains(text, "asked for the outcome of command test/e1 again") {
+				t.Errorf("this run was not asked before, and it says:\n%s", text)
+			}
 		})
 	}
 }

@@ -254,6 +254,29 @@ func TestEarlierInstanceIsTold(t *testing.T) {
 	}
 }
 
+// Law: a program is on the record as long as it runs, from the first word with it on, and
+// not only once it was told to start something: it may hold the device already.
+func TestRecordFromTheFirstWord(t *testing.T) {
+	cfg, _ := misbehaving(t, "talks nonsense")
+	inst, _ := open(t, cfg)
+	inst.Hurry()
+	folder := t.TempDir()
+	inst.KeepRecord(filepath.Join(folder, "instrument.json"))
+	if _, err := inst.Describe(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	pid := inst.Program().Pid
+	if text := strings.Join(noted(folder, "instrument.json"), ""); strings.Count(text, fmt.Sprintf(`"pid":%d,`, pid)) != 1 {
+		t.Errorf("process %d runs, and the record holds %s", pid, text)
+	}
+	if err := inst.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(noted(folder, "instrument.json"), ""); strings.Contains(text, "pid") {
+		t.Errorf("nothing runs, and the record holds %s", text)
+	}
+}
+
 // born returns when a process began, in the words of the system: the 22nd field of
 // /proc/PID/stat (proc_pid_stat(5)); empty where the system has none.
 func born(pid int) string {

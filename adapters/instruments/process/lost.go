@@ -70,25 +70,41 @@ func (p *peer) oversized(o wire.Oversized) {
 func (p *peer) lost(why string, commands ...string) {
 	for _, id := range commands {
 		p.garbled[id]++
-		again := p.garbled[id] == 1
-		p.i.wg.Go(func() { p.i.lost(p, id, why, again) })
+		if p.garbled[id] == 1 {
+			p.i.askAgain(p, id)
+			continue
+		}
+		p.i.wg.Go(func() { p.i.giveUp(p, id, why) })
 	}
 }
 
-// lost handles an answer about a command that could not be read. With again it
-// asks once more; otherwise it has done so already, in vain.
-func (i *Instrument) lost(p *peer, id, why string, again bool) {
+// open returns a command that is under way, with the request for its outcome, nil
+// where there was none; and nil for any other command.
+func (i *Instrument) open(id string) (*command, *awaiting) {
 	i.mu.Lock()
+	defer i.mu.Unlock()
 	c := i.commands[id]
 	if c == nil || !c.underWay() {
-		i.mu.Unlock()
+		return nil, nil
+	}
+	return c, c.awaiting
+}
+
+// askAgain asks this run of the program for an outcome once more. Where it was not
+// asked before, Await will.
+func (i *Instrument) askAgain(p *peer, id string) {
+	c, a := i.open(id)
+	if a == nil || a.peer != p {
 		return
 	}
-	a := c.awaiting
-	i.mu.Unlock()
-	if again && a != nil && a.peer == p {
-		i.logf("%s: asked for the outcome of command %s again", i.program(), id)
-		i.askOutcome(c, a)
+	i.logf("%s: asked for the outcome of command %s again", i.program(), id)
+	i.wg.Go(func() { i.askOutcome(c, a) })
+}
+
+// giveUp settles a command whose outcome was asked for again, in vain.
+func (i *Instrument) giveUp(p *peer, id, why string) {
+	c, _ := i.open(id)
+	if c == nil {
 		return
 	}
 	if p.recovers {

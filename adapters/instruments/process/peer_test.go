@@ -353,6 +353,30 @@ func awaitRaw(answer func(n int, id any, command string) string) func(*program) 
 	}
 }
 
+// stammersUnasked tells the result unasked, damaged, when it is first asked op in one of its
+// lives; whoever asks gets it sound. It remembers all commands.
+func stammersUnasked(op string, life int) func(*program) {
+	return func(p *program) {
+		told := p.life != life
+		p.serve(func(asked string, id any, command string) bool {
+			if asked == op && !told {
+				told = true
+				p.raw(fmt.Sprintf(`{"command":%q,"outcome":{"status":"measured"`, command))
+			}
+			switch asked {
+			case "recover":
+				p.say(message{"id": id, "fate": "finished"})
+			case "await":
+				p.note("awaits", command)
+				if p.life == life {
+					p.say(message{"id": id, "outcome": result(10)})
+				}
+			}
+			return asked == "recover" || asked == "await"
+		})
+	}
+}
+
 const good = `{"status":"measured","measurement":{"objective":{"name":"conductivity","value":10,"unit":"mS/cm"}}}`
 
 func init() {
@@ -381,6 +405,31 @@ func init() {
 	faulty["stammers with NaN"] = awaitRaw(func(_ int, id any, _ string) string {
 		return fmt.Sprintf(`{"id":%v,"outcome":{"status":"measured","value":NaN`, id)
 	})
+	faulty["stammers while it measures"] = func(p *program) {
+		p.serve(func(op string, id any, command string) bool {
+			switch op {
+			case "await":
+				p.note("awaits", command)
+				p.raw(fmt.Sprintf(`{"id":%v,"outcome":{"status":"measured"`, id))
+			case "recover":
+				p.say(message{"id": id, "fate": "running"})
+				time.Sleep(50 * time.Millisecond) // to have something to measure
+				p.raw(fmt.Sprintf(`{"command":%q,"outcome":%s}`, command, good))
+			}
+			return op == "await" || op == "recover"
+		})
+	}
+	faulty["confirms with too much"] = func(p *program) {
+		p.serve(func(op string, id any, _ string) bool {
+			if op == "start" {
+				p.raw(fmt.Sprintf(`{"id":%v,"ok":true,"trace":%q}`, id, ballast))
+				p.say(message{"id": id, "ok": true})
+			}
+			return op == "start"
+		})
+	}
+	faulty["stammers unasked"] = stammersUnasked("start", 1)
+	faulty["stammers unasked in its second life"] = stammersUnasked("recover", 2)
 	faulty["is loud while it measures"] = awaitRaw(func(_ int, id any, _ string) string {
 		return ballast + "\n{'temperature': 23.5}\n" + fmt.Sprintf(`{"id":%v,"outcome":%s}`, id, good)
 	})

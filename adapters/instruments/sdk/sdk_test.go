@@ -350,6 +350,96 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// introduction is a device that is scripted before it measures.
+type introduction struct {
+	device
+	description instruments.Description
+	err         error // of Describe
+	refuses     error // of Configure
+	campaign    sdk.Campaign
+}
+
+func (i *introduction) Describe(context.Context) (instruments.Description, error) {
+	return i.description, i.err
+}
+
+func (i *introduction) Configure(_ context.Context, c sdk.Campaign) error {
+	i.campaign = c
+	return i.refuses
+}
+
+// Law: the first request is the handshake, and there is one; whatever else is asked for
+// before is answered, with an error, and not acted on. A program that cannot be introduced,
+// because it speaks another version or its instrument cannot be configured or described, says
+// so in its answer, and ends.
+func TestIntroduction(t *testing.T) {
+	const hello = `{"id":1,"op":"handshake","protocol":1}`
+	named := instruments.Description{Name: "test/device"}
+	command := func(op string) string {
+		return fmt.Sprintf(`{"id":1,"op":%q,"command":{"id":"c/e1","parameters":{}}}`, op)
+	}
+	for _, c := range []struct {
+		name  string
+		inst  *introduction
+		lines []string
+		want  string // in the error that answers the last line
+		ends  bool   // the program, with that error
+	}{
+		{"described first", &introduction{description: named}, []string{`{"id":1,"op":"describe"}`}, "handshake", false},
+		{"started first", &introduction{description: named}, []string{command("start")}, "handshake", false},
+		{"awaited first", &introduction{description: named}, []string{command("await")}, "handshake", false},
+		{"cancelled first", &introduction{description: named}, []string{command("cancel")}, "handshake", false},
+		{"asked first", &introduction{description: named}, []string{command("recover")}, "handshake", false},
+		{"another version", &introduction{description: named}, []string{`{"id":1,"op":"handshake","protocol":2}`}, "version 2", true},
+		{"no version", &introduction{description: named}, []string{`{"id":1,"op":"handshake"}`}, "version 0", true},
+		{"a second handshake", &introduction{description: named}, []string{hello, hello}, "already", true},
+		{"not configured", &introduction{description: named, refuses: errors.New("no such port")}, []string{hello}, "no such port", true},
+		{"not described", &introduction{description: named, err: errors.New("no answer")}, []string{hello}, "no answer", true},
+		{"no name", &introduction{}, []string{hello}, "it has no name", true},
+		{"no command", &introduction{description: named}, []string{hello, `{"id":1,"op":"start"}`}, "names no command", false},
+		{"a command without an ID", &introduction{description: named}, []string{hello, `{"id":1,"op":"start","command":{}}`}, "names no command", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.inst.measure = quick
+			var out strings.Builder
+			in := strings.NewReader(strings.Join(c.lines, "\n") + "\n")
+			err := sdk.Serve(t.Context(), in, &out, t.TempDir(), c.inst)
+			if (err != nil) != c.ends || c.ends && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("it ended with %v", err)
+			}
+			replies := strings.Split(strings.TrimSpace(out.String()), "\n")
+			var last map[string]any
+			if err := json.Unmarshal([]byte(replies[len(replies)-1]), &last); err != nil || len(replies) != len(c.lines) {
+				t.Fatalf("%d lines were answered by %q, %v", len(c.lines), replies, err)
+			}
+			if last["id"] != 1.0 || !strings.Contains(fmt.Sprint(last["error"]), c.want) || len(last) != 2 {
+				t.Errorf("answered: %v, want an error with %q and nothing else", last, c.want)
+			}
+			c.inst.acted(t, "c/e1", 0)
+		})
+	}
+}
+
+// Law: an instrument is told the campaign before it describes itself.
+func TestConfigure(t *testing.T) {
+	inst := introduction{description: instruments.Description{Name: "test/device"}}
+	in := strings.NewReader(`{"id":1,"op":"handshake","protocol":1,"campaign":"electrolyte",` +
+		`"parameters":[{"name":"salt","unit":"mol/kg"}],"objective":{"name":"conductivity","unit":"mS/cm","goal":"maximize"},` +
+		`"settings":{"port":"/dev/ttyUSB0"}}` + "\n")
+	if err := sdk.Serve(t.Context(), in, io.Discard, t.TempDir(), &inst); err != nil {
+		t.Fatal(err)
+	}
+	want := sdk.Campaign{
+		Name:       "electrolyte",
+		Parameters: []definition.Parameter{{Name: "salt", Unit: "mol/kg"}},
+		Objective:  definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: "maximize"},
+		Settings:   map[string]any{"port": "/dev/ttyUSB0"},
+	}
+	if !reflect.DeepEqual(inst.campaign, want) {
+		t.Errorf("told %+v, want %+v", inst.campaign, want)
+	}
+}
+
 // Cancel ends Measure's context; a command that still waits for its turn is
 // called off without an action.
 func TestCancel(t *testing.T) {

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
@@ -63,6 +66,9 @@ func TestNonFinite(t *testing.T) {
 		`{"id":7,"outcome":{"value": -Infinity , "x":NaN}}`: "-Infinity",
 		`{"id":7,"outcome":[Infinity]}`:                     "Infinity",
 		`{"id":7,"outcome":{"cause":"\"NaN, ","v":nan}}`:    "nan",
+		`{"id":7,"outcome":[1,-NaN]}`:                       "-NaN",
+		`{"id":7,"outcome":[1,inf]}`:                        "inf",
+		`{"id":7,"outcome":[1,-inf]}`:                       "-inf",
 		`{"id":7,"outcome":{"cause":"it was NaN"}}`:         "",
 	} {
 		r, err := DecodeReply([]byte(line))
@@ -77,8 +83,10 @@ func TestNonFinite(t *testing.T) {
 			t.Errorf("%s: the id was lost", line)
 		}
 	}
-	if _, err := DecodeReply([]byte(`{"id":7,"ok":truNaN}`)); errors.As(err, new(*NonFiniteError)) {
-		t.Error("any slip is taken for NaN")
+	for _, line := range []string{`{"id":7,"ok":truNaN}`, `{"id":7,"ok":NaNa}`, `{"id":7,"ok":info}`} {
+		if r, err := DecodeReply([]byte(line)); err == nil || errors.As(err, new(*NonFiniteError)) || r.ID != nil {
+			t.Errorf("%s: any slip is taken for NaN: %+v, %v", line, r, err)
+		}
 	}
 }
 
@@ -241,7 +249,8 @@ func TestDecorationCostsNoResult(t *testing.T) {
 				t.Fatalf("it became %+v", o)
 			}
 			if o.Status != instruments.Measured {
-				if o.Rejected == "" || !strings.Contains(o.Cause, "it wrote") {
+				if o.Rejected == "" || !strings.Contains(o.Cause, "it wrote") ||
+					strings.Contains(test.outcome, "NaN") != strings.Contains(o.Rejected, "NaN") {
 					t.Errorf("what was written is not kept: %+v", o)
 				}
 				return
@@ -262,7 +271,8 @@ func TestDecorationCostsNoResult(t *testing.T) {
 			if got := strings.Join(aside, "; "); got != test.unread {
 				t.Errorf("kept aside: %s, want %s", got, test.unread)
 			}
-			if o.Measurement.Objective.Value != 12.5 || o.Measurement.Actual == nil {
+			made, _ := o.Measurement.Actual["salt"].Float()
+			if o.Measurement.Objective.Value != 12.5 || o.Measurement.Objective.SD != nil || made != 1 || len(o.Measurement.Actual) != 1 {
 				t.Errorf("the result is %+v", o.Measurement)
 			}
 		})
@@ -271,6 +281,58 @@ func TestDecorationCostsNoResult(t *testing.T) {
 	o := DecodeOutcome([]byte(`{"status":"failed","cause":"a bubble","measurement":{"pressure":3}}`), nil)
 	if o.Status != instruments.Failed || !strings.Contains(o.Cause, "a bubble") || !strings.Contains(o.Cause, `{"pressure":3}`) {
 		t.Errorf("%+v", o)
+	}
+}
+
+// Law: only an object is a message, and what it says in words is safe to show and to record.
+func TestDecodeReply(t *testing.T) {
+	for _, line := range []string{"", "null", " null ", "7", `"id"`, "[]", "true"} {
+		if r, err := DecodeReply([]byte(line)); err == nil || r.ID != nil {
+			t.Errorf("%q is the message %+v", line, r)
+		}
+	}
+	words := `"\u001b[2J` + strings.Repeat("é", 5000) + `"`
+	r, err := DecodeReply([]byte(` {"id":7,"error":` + words + `,"refused":` + words + `}`))
+	for _, text := range []string{r.Error, r.Refused} {
+		if err != nil || strings.Contains(text, "\x1b") || strings.Count(text, "é") < 3900 || strings.Count(text, "é") > 4000 || !strings.Contains(text, "bytes)") {
+			t.Errorf("%v: %.40q… (%d bytes)", err, text, len(text))
+		}
+	}
+}
+
+// Law: whatever a program gave as the cause of what is no result is told, as it was written,
+// and where it gave none, that.
+func TestCauses(t *testing.T) {
+	for outcome, want := range map[string]string{
+		`{"status":"failed","cause":"a bubble"}`:                 "a bubble",
+		`{"status":"failed","cause":""}`:                         "no cause",
+		`{"status":"failed"}`:                                    "no cause",
+		`{"status":"failed","cause":{"code":7}}`:                 `{"code":7}`,
+		`{"status":"failed","cause":"a bubble","pressure": NaN}`: `"pressure": NaN`,
+	} {
+		line := []byte(`{"id":7,"outcome":` + outcome + `}`)
+		r, err := DecodeReply(line)
+		if err != nil {
+			r.NonFinite, r.Line = err, line
+		}
+		if o := r.Result(nil); o.Status != instruments.Failed || !strings.Contains(o.Cause, want) {
+			t.Errorf("%s became %+v", outcome, o)
+		}
+	}
+	lost := Reply{Lost: "too long", Outcome: []byte(`{"status":"failed","cause":"a bubble"}`)}
+	if o := lost.Result(nil); o.Status != instruments.Unknown || o.Cause != "too long" {
+		t.Errorf("a lost answer became %+v", o)
+	}
+}
+
+// Law: of a long cause and of whatever else was written beside it, both are kept as far as
+// there is room in a cause of 4,000 characters, about half of it for either.
+func TestLongCauses(t *testing.T) {
+	long := func(c string) string { return strings.Repeat(c, 5000) }
+	o := DecodeOutcome([]byte(`{"status":"failed","cause":"`+long("ä")+`","log":"`+long("ö")+`"}`), nil)
+	cause, rest := strings.Count(o.Cause, "ä"), strings.Count(o.Cause, "ö")
+	if n := utf8.RuneCountInString(o.Cause); n > 4000 || cause < 1800 || rest < 1800 || cause > 2200 || rest > 2200 {
+		t.Errorf("of %d characters, %d are of the cause and %d of the rest", n, cause, rest)
 	}
 }
 
@@ -325,8 +387,69 @@ func TestCheckLimits(t *testing.T) {
 			}
 		})
 	}
+	// Law: a limit itself may be asked for, also where it is all there is and there is no size
+	// by which to round.
+	zero := 0.0
+	for _, spec := range []instruments.ParameterSpec{{Min: &zero}, {Max: &zero}, {Min: &zero, Max: &zero}} {
+		spec.Name = "voltage"
+		d := instruments.Description{Parameters: []instruments.ParameterSpec{spec}}
+		for x, want := range map[float64]bool{0: true, 1e-300: spec.Max == nil, -1e-300: spec.Min == nil} {
+			if err := CheckLimits(d, definition.Point{"voltage": definition.Number(x)}); (err == nil) != want {
+				t.Errorf("limits %v to %v, %g is asked for: %v", spec.Min != nil, spec.Max != nil, x, err)
+			}
+		}
+	}
+	// Law: rounding is a billionth of the larger limit, at either, of whatever sign; and no
+	// instrument is given what is no finite number, whatever its limits.
+	far, near, smallest := -5.0, -1.0, -math.MaxFloat64
+	for _, c := range []struct {
+		min, max *float64
+		x        float64
+		want     bool
+	}{
+		{&far, &near, -5 - 1e-10, true}, {&far, &near, -5 - 1e-8, false},
+		{&far, &near, -1 + 1e-10, true}, {&far, &near, -1 + 1e-8, false},
+		{nil, nil, 1e300, true}, {nil, nil, math.Inf(1), false}, {nil, nil, math.Inf(-1), false}, {nil, nil, math.NaN(), false},
+		{&smallest, nil, math.Inf(1), false},
+	} {
+		d := instruments.Description{Parameters: []instruments.ParameterSpec{{Name: "voltage", Min: c.min, Max: c.max}}}
+		if err := CheckLimits(d, definition.Point{"voltage": definition.Number(c.x)}); (err == nil) != c.want {
+			t.Errorf("%v is asked for: %v", c.x, err)
+		}
+	}
+	// Law: all that is wrong is said, in the order of the names.
+	for range 20 {
+		err := CheckLimits(d, definition.Point{"a": ec, "b": ec, "c": ec, "d": ec, "solvent": ec})
+		if err == nil || strings.Join(regexp.MustCompile(`parameter (\w)|salt is missing`).FindAllString(err.Error(), -1), ", ") !=
+			"parameter a, parameter b, parameter c, parameter d, salt is missing" {
+			t.Fatalf("the faults are %v", err)
+		}
+	}
 	if err := CheckLimits(instruments.Description{}, definition.Point{"anything": ec}); err != nil {
 		t.Errorf("an instrument that describes nothing takes everything: %v", err)
+	}
+}
+
+// Law: a line may have 1 MiB with its end, and of one that has more is told how long it is,
+// how it begins and what it is about, wherever it says so; not what another was about.
+func TestLongestLine(t *testing.T) {
+	fill := func(before, after string, n int) string {
+		return before + strings.Repeat("x", n-len(before)-len(after)) + after
+	}
+	input := fill(`{"id":1,"x":"`, "\"}\n", MaxLine) + fill(`{"id":2,"x":"`, "\"}\n", MaxLine+1) +
+		fill(`{"x":"`, "\"}\n", MaxLine+2) + fill(`{"x":"`, "\",\"id\":4}\n", 2*MaxLine)
+	lines := 0
+	var long []string
+	EachLine(strings.NewReader(input), func(l []byte) { lines += len(l) }, func(o Oversized) {
+		id := uint64(0)
+		if o.ID != nil {
+			id = *o.ID
+		}
+		long = append(long, fmt.Sprint(o.Length, " ", id, " ", string(o.Head[:5])))
+	})
+	want := []string{fmt.Sprint(MaxLine+1, ` 2 {"id"`), fmt.Sprint(MaxLine+2, ` 0 {"x":`), fmt.Sprint(2*MaxLine, ` 4 {"x":`)}
+	if lines != MaxLine-1 || strings.Join(long, "; ") != strings.Join(want, "; ") {
+		t.Errorf("%d bytes were read, and of the longer lines: %q, want %q", lines, long, want)
 	}
 }
 
