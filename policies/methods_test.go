@@ -184,8 +184,8 @@ func TestMethodsWithoutExperts(t *testing.T) {
 	}
 }
 
-// Law: of a list each composition is measured once, also by an expert's choice of two, the last
-// without a choice, since it is the last; then the campaign ends and says that nothing is left.
+// Law: of a list each composition is measured once, also by an expert's choice of
+// two; then the campaign ends and says that nothing is left.
 func TestListsAreChosenFromOnce(t *testing.T) {
 	var list []definition.Point
 	for i := range 6 {
@@ -202,8 +202,7 @@ func TestListsAreChosenFromOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(m.Name, err)
 		}
-		log := memlog.New()
-		core, err := study.Simulate(t.Context(), log, def)
+		core, err := study.Simulate(t.Context(), memlog.New(), def)
 		if err != nil {
 			t.Fatal(m.Name, err)
 		}
@@ -218,19 +217,6 @@ func TestListsAreChosenFromOnce(t *testing.T) {
 		}
 		if s.Status != campaign.Completed || s.Reason != events.CompletedExhausted || len(tried) != len(list) {
 			t.Errorf("%s: after %d of %d it is %s (%s)", m.Name, len(tried), len(list), s.Status, s.Reason)
-		}
-		var last *events.DecisionMade // to measure
-		for e, err := range log.Read(t.Context(), 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			payload, _ := events.Decode(e)
-			if d, ok := payload.(*events.DecisionMade); ok && d.Action == events.ActionRun {
-				last = d
-			}
-		}
-		if last.Rule != policies.RuleUnaided || !strings.Contains(last.Reason, "last composition") {
-			t.Errorf("%s: the last is measured by %s: %s", m.Name, last.Rule, last.Reason)
 		}
 	}
 }

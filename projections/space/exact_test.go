@@ -227,6 +227,32 @@ func TestConstraintsOnStepsHoldInDecimals(t *testing.T) {
 	}
 }
 
+// Law: where a sum in steps is off by a millionth of a millionth, the nearest composition is a
+// step further, also in a space too large to be listed.
+func TestSnapHoldsInDecimals(t *testing.T) {
+	def := simplex()
+	def.Instrument.Steps = map[string]float64{"a": 0.01, "b": 0.01, "c": 0.01}
+	for want, constraint := range map[int]definition.Constraint{
+		99: {AtMost: ptr(1 - 1e-12)}, 101: {AtLeast: ptr(1 + 1e-12)}, 100: {AtMost: ptr(1)},
+	} {
+		constraint.Terms = def.Constraints[0].Terms
+		changed := def
+		changed.Constraints = []definition.Constraint{constraint}
+		x := []float64{0.5, 0.3, 0.2}
+		p, err := prepared(t, changed).Snap(x)
+		sum, moved := 0, 0
+		for i, name := range []string{"a", "b", "c"} {
+			v, _ := p[name].Float()
+			k := int(math.Round(100 * v))
+			sum += k
+			moved += max(k-int(100*x[i]), int(100*x[i])-k)
+		}
+		if err != nil || sum != want || moved != max(want-100, 100-want) {
+			t.Errorf("%+v: %v with the sum %d, %v", constraint, p, sum, err)
+		}
+	}
+}
+
 // Law: a dosed value is the float64 nearest to the decimal number k·step, of all
 // multiples between the bounds; a number belongs to it that agrees to nine digits.
 func TestStepsAreDecimals(t *testing.T) {
