@@ -2,6 +2,8 @@ package policies_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
@@ -11,8 +13,12 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/policies/coexbo"
+	"github.com/campaignd/campaignd/policies/direct"
 	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/policytest"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -138,6 +144,104 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 		}
 		if err := again.Apply(e); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// Law: a policy that measures and whose method asks experts has a fault where a campaign has none,
+// and the fault says that there are to be experts; with an expert it has no fault.
+func TestMethodsWithoutExperts(t *testing.T) {
+	registry := builtin.Registry()
+	for _, m := range registry.Methods.Methods() {
+		if !m.Policy.Measures() {
+			continue
+		}
+		for experts := range 2 {
+			def, err := study.Define("branin", 3, 9, func(def *definition.Campaign) {
+				study.WithExpert(2)(def)
+				def.Policy = m.Policy
+				def.Experts[0].Belief = &definition.StatedBelief{
+					Mean: definition.Point{"x1": definition.Number(3), "x2": definition.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
+				}
+			})
+			if err != nil {
+				t.Fatal(m.Name, err)
+			}
+			def.Experts = def.Experts[:experts]
+			var faults []definition.Fault
+			for _, part := range policies.Parts(def.Policy) {
+				settings, err := registry.Methods.Settings(def.Policy, part)
+				if err != nil {
+					t.Fatal(m.Name, err)
+				}
+				faults = append(faults, settings.Check(&def, definition.At("policy"))...)
+			}
+			said := slices.ContainsFunc(faults, func(f definition.Fault) bool { return strings.Contains(f.Remedy, "experts") })
+			if want := experts == 0 && m.Asks != ""; said != want || !want && len(faults) > 0 {
+				t.Errorf("%s with %d experts: %v", m.Name, experts, faults)
+			}
+		}
+	}
+}
+
+// Law: of a list each composition is measured once, also by an expert's choice of
+// two; then the campaign ends and says that nothing is left.
+func TestListsAreChosenFromOnce(t *testing.T) {
+	var list []definition.Point
+	for i := range 6 {
+		list = append(list, definition.Point{"x1": definition.Number(float64(i)), "x2": definition.Number(float64(2 * i))})
+	}
+	for _, m := range coexbo.Family.Methods {
+		if m.Policy.Next.Name == next.RandomName {
+			continue // draws with repeats
+		}
+		def, err := study.Define("branin", 1, 9, study.WithExpert(2), func(def *definition.Campaign) {
+			def.Policy, def.Candidates = m.Policy, list
+			def.Initial.Experiments, def.Initial.Comparisons = ptr(2), ptr(4)
+		})
+		if err != nil {
+			t.Fatal(m.Name, err)
+		}
+		core, err := study.Simulate(t.Context(), memlog.New(), def)
+		if err != nil {
+			t.Fatal(m.Name, err)
+		}
+		s := core.State()
+		tried := make(map[string]bool)
+		for _, x := range s.Experiments {
+			key := fmt.Sprint(x.Parameters)
+			if tried[key] {
+				t.Errorf("%s: %s is tried again", m.Name, key)
+			}
+			tried[key] = true
+		}
+		if s.Status != campaign.Completed || s.Reason != events.CompletedExhausted || len(tried) != len(list) {
+			t.Errorf("%s: after %d of %d it is %s (%s)", m.Name, len(tried), len(list), s.Status, s.Reason)
+		}
+	}
+}
+
+// Law: the family needs a rule of next that gives candidates; two at random will do where no
+// prior bends one of them.
+func TestTwoCandidates(t *testing.T) {
+	for _, m := range coexbo.Family.Methods {
+		def, err := study.Define("branin", 1, 9, study.WithExpert(2), func(def *definition.Campaign) { def.Policy = m.Policy })
+		if err != nil {
+			t.Fatal(m.Name, err)
+		}
+		bent := def.Policy.Trust.Name != policies.None
+		for _, c := range []struct {
+			next definition.Choice
+			want bool
+		}{
+			{def.Policy.Next, true}, {next.LogEI{}.Choice(), true}, {next.Thompson{}.Choice(), true},
+			{next.Random{}.Choice(), !bent}, {next.Sobol{}.Choice(), false}, {direct.Manual{}.Choice(), false}, {direct.Prior{}.Choice(), false},
+		} {
+			def.Policy.Next = c.next
+			p, err := coexbo.New(def)
+			if (err == nil) != c.want || err != nil && (p != nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", c.next.Name))) {
+				t.Errorf("%s with next %s: %v", m.Name, c.next.Name, err)
+			}
 		}
 	}
 }

@@ -424,3 +424,36 @@ func TestMinimizeUndecided(t *testing.T) {
 		t.Errorf("far from it it finds %+v, %v", r, err)
 	}
 }
+
+// Law: a pair is searched from further starts too: one of them lies beside a minimum that the
+// starts of the seed miss.
+func TestMinimizePairFromFurtherStarts(t *testing.T) {
+	sp := open(t, definition.Campaign{Parameters: []definition.Parameter{continuous("a", 0, 1), continuous("b", 0, 1)}})
+	const width = 0.002
+	hole := func(x, grad []float64) float64 {
+		value := 0.1 * bowl(0.8, 0.2)(x, grad)
+		da, db := (x[0]-0.123)/width, (x[1]-0.877)/width
+		depth := math.Exp(-(da*da + db*db) / 2)
+		if grad != nil {
+			grad[0], grad[1] = 0.1*grad[0]+depth*da/width, 0.1*grad[1]+depth*db/width
+		}
+		return value - depth
+	}
+	pair := func(x, y, gx, gy []float64) float64 { return hole(x, gx) + bowl(0.5, 0.5)(y, gy) }
+	other := func(x, y, gx, gy []float64) float64 { return pair(y, x, gy, gx) }
+	screen := func(x []float64) float64 { return hole(x, nil) }
+	bottom := 0.1*bowl(0.8, 0.2)([]float64{0.123, 0.877}, nil) - 1
+	for seed := range uint64(2) {
+		least := math.Inf(1)
+		for _, f := range []search.PairAcquisition{pair, other} { // a pair of starts is tried in one order
+			r, _, err := search.MinimizePair(t.Context(), sp, f, screen, seed, [][]float64{{0.124, 0.876}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, r.Value)
+		}
+		if math.Abs(least-bottom) > 1e-3 {
+			t.Errorf("seed %d: the best pair is worth %v, the minimum is %v", seed, least, bottom)
+		}
+	}
+}

@@ -63,8 +63,9 @@ func (p *Projection) HasUnreviewed() bool {
 	})
 }
 
-// unreviewed reports whether nobody has judged an observation that counts.
-func unreviewed(o Observation) bool { return !o.Judged && !o.Excluded && !o.Suspect }
+// unreviewed reports whether nobody has judged an observation. One that is in doubt or
+// excluded has been judged.
+func unreviewed(o Observation) bool { return !o.Judged }
 
 // Unreviewed returns the observations that are to be judged now: those that no
 // fit has believed yet, and, while there are few, those that the last fit

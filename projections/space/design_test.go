@@ -408,6 +408,45 @@ type constant uint64
 
 func (c constant) Uint64() uint64 { return uint64(c) }
 
+// Law: a point is drawn from intervals by their lengths, never their upper ends, where what is
+// cut out begins; from intervals without length there is none.
+func TestPickIsUniform(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, empty := range [][]span{nil, {}, {{1, 1}}, {{1, 1}, {3, 3}}} {
+		if at, ok := pick(empty, rng); ok {
+			t.Errorf("of %v it is %v", empty, at)
+		}
+	}
+	spans := []span{{-3, -2}, {0, 0}, {4, 7}}
+	const draws = 8000
+	counts := make([]int, 4) // of each unit of length
+	for range draws {
+		at, ok := pick(spans, rng)
+		switch {
+		case ok && at >= -3 && at < -2:
+			counts[0]++
+		case ok && at >= 4 && at < 7:
+			counts[1+int(at-4)]++
+		default:
+			t.Fatalf("it is %v, %v", at, ok)
+		}
+	}
+	for i, n := range counts {
+		if math.Abs(float64(n)-draws/4) > 200 { // five standard deviations
+			t.Errorf("unit %d of the length is drawn %d times of %d", i, n, draws)
+		}
+	}
+	for _, c := range []struct {
+		source rand.Source
+		want   float64
+	}{{constant(0), -3}, {constant(math.MaxUint64), 7}} {
+		at, ok := pick(spans, rand.New(c.source))
+		if !ok || math.Abs(at-c.want) > 1e-12 || at >= 7 {
+			t.Errorf("at the end %v it is %v, %v", c.want, at, ok)
+		}
+	}
+}
+
 // Law: what a region blocks of a step is what of it lies in the region, along every axis and
 // on every line, wherever the walker is.
 func TestBlockedIsWhatIsExcluded(t *testing.T) {

@@ -125,6 +125,9 @@ func TestUnreadableDefinitions(t *testing.T) {
 		{"an endless coefficient", constraint(definition.Constraint{Terms: map[string]float64{"a": math.Inf(1)}, Equals: ptr(1)}), []string{`"sum"`, `"a"`, "finite"}},
 		{"compared with nothing", constraint(definition.Constraint{Terms: one}), []string{`"sum"`, "nothing"}},
 		{"compared with no number", constraint(definition.Constraint{Terms: one, AtMost: ptr(math.NaN())}), []string{`"sum"`, "NaN"}},
+		{"a sum that no number holds", definition.Campaign{Parameters: []definition.Parameter{continuous("a", 0, 1e308)},
+			Constraints: []definition.Constraint{{Terms: map[string]float64{"a": 10}, AtMost: ptr(1)}}}, []string{"coefficients"}},
+		{"a range that no number holds", definition.Campaign{Parameters: []definition.Parameter{continuous("a", -1e308, 1e308)}}, []string{"bounds"}},
 		{"compared with infinity", constraint(definition.Constraint{Terms: one, AtLeast: ptr(math.Inf(-1))}), []string{`"sum"`, "Inf"}},
 		{"a region of another parameter", region("z", definition.RegionSide{Max: ptr(1)}), []string{"hot", "does not exist"}},
 		{"a region of another category", region("salt", definition.RegionSide{Is: "z"}), []string{"hot", "salt", `"z"`}},
@@ -224,6 +227,32 @@ func TestConstraintsOnStepsHoldInDecimals(t *testing.T) {
 	}
 }
 
+// Law: where a sum in steps is off by a millionth of a millionth, the nearest composition is a
+// step further, also in a space too large to be listed.
+func TestSnapHoldsInDecimals(t *testing.T) {
+	def := simplex()
+	def.Instrument.Steps = map[string]float64{"a": 0.01, "b": 0.01, "c": 0.01}
+	for want, constraint := range map[int]definition.Constraint{
+		99: {AtMost: ptr(1 - 1e-12)}, 101: {AtLeast: ptr(1 + 1e-12)}, 100: {AtMost: ptr(1)},
+	} {
+		constraint.Terms = def.Constraints[0].Terms
+		changed := def
+		changed.Constraints = []definition.Constraint{constraint}
+		x := []float64{0.5, 0.3, 0.2}
+		p, err := prepared(t, changed).Snap(x)
+		sum, moved := 0, 0
+		for i, name := range []string{"a", "b", "c"} {
+			v, _ := p[name].Float()
+			k := int(math.Round(100 * v))
+			sum += k
+			moved += max(k-int(100*x[i]), int(100*x[i])-k)
+		}
+		if err != nil || sum != want || moved != max(want-100, 100-want) {
+			t.Errorf("%+v: %v with the sum %d, %v", constraint, p, sum, err)
+		}
+	}
+}
+
 // Law: a dosed value is the float64 nearest to the decimal number k·step, of all
 // multiples between the bounds; a number belongs to it that agrees to nine digits.
 func TestStepsAreDecimals(t *testing.T) {
@@ -285,6 +314,25 @@ func TestGridIsSearchedRightAtItsValues(t *testing.T) {
 	tenths, _ := stepGrid(-0.9, 0.1, 0.1)
 	if f, k := tenths.floor(math.Nextafter(-0.9, -1)), tenths.ceil(math.Nextafter(-0.9, -1)); f != -1 || k != 0 {
 		t.Errorf("a hair below the first value: floor %d, ceiling %d", f, k)
+	}
+}
+
+// Law: of two equally near values of a parameter the composition takes the lower, as of a list,
+// on either side of zero and also where it has to be searched for.
+func TestSnapTakesTheLowerOfTwo(t *testing.T) {
+	for _, lo := range []float64{-8, -2, 0, 3} {
+		for _, constraints := range [][]definition.Constraint{nil, {{Terms: map[string]float64{"a": 1, "b": 1}, AtMost: ptr(100)}}} {
+			s := prepared(t, definition.Campaign{
+				Parameters: []definition.Parameter{continuous("a", lo, lo+4), continuous("b", 0, 1)}, Constraints: constraints,
+				Instrument: definition.Instrument{Steps: map[string]float64{"a": 1}},
+			})
+			for k := range 4 {
+				p, err := s.Snap([]float64{(float64(k) + 0.5) / 4, 0.5})
+				if want := s.Format(ab(lo+float64(k), 0.5)); err != nil || s.Format(p) != want {
+					t.Errorf("half a step above %v: %v, %v, want %s", lo+float64(k), p, err, want)
+				}
+			}
+		}
 	}
 }
 

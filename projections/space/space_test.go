@@ -451,6 +451,9 @@ func TestSnapReportsWhatGoesWrong(t *testing.T) {
 	if err := search.descendInto([]cell{s.whole()}); !errors.Is(err, optimize.ErrConstraint) {
 		t.Errorf("of its parts: %v", err)
 	}
+	if cells, _, err := s.Cells(8); !errors.Is(err, optimize.ErrConstraint) || cells != nil {
+		t.Errorf("of its cells: %v, %v", cells, err)
+	}
 }
 
 // Law: a search that is given up before it has found a composition, or the proof that there is
