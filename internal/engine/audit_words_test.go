@@ -268,7 +268,8 @@ func TestAuditOfExclusionsWithAnswers(t *testing.T) {
 // Law: what an honest log can hold is no mismatch, and where an auditor should have seen it
 // a remark says so: results that this program would not have taken, or would have, where
 // another one or nobody knows which wrote them; an instrument that after a restart has
-// another name, or is another world.
+// another name, or is another world. What the campaign's definition does not admit is a
+// mismatch, whoever wrote it, and so is another name without a restart.
 func TestAuditRemarks(t *testing.T) {
 	def := electrolyte(t, 1, 4, unaided, func(def *definition.Campaign) { def.Objective.Max = ptr(1e200) })
 	clock := study.Clock() // of all that follows
@@ -311,6 +312,12 @@ func TestAuditRemarks(t *testing.T) {
 	absurd := func(all []events.Event, i int) []events.Event {
 		return replace(all[:i+1], i, edit(t, all[i], "objective/value", 1e150))
 	}
+	beyond := func(all []events.Event, i int) []events.Event { // of what the definition admits
+		return replace(all[:i+1], i, edit(t, all[i], "objective/value", 1e201))
+	}
+	const outside = "outside the range of plausible results"
+	ghost := slices.Clone(all[:byInstrument+1]) // nobody has taken over
+	ghost[byInstrument].Actor = "instrument:mixer"
 	honest, err := json.Marshal(measured(12).Measurement)
 	if err != nil {
 		t.Fatal(err)
@@ -325,11 +332,15 @@ func TestAuditRemarks(t *testing.T) {
 		mismatch string
 		remark   string
 	}{
-		"told by a person":    {absurd(told, len(told)-1), events.Build{}, len(told) - 1, "", refused},
-		"of this program":     {absurd(all, byInstrument), events.Build{}, byInstrument, "the objective is", ""},
-		"of another program":  {absurd(all, byInstrument), events.Build{Version: "v9"}, byInstrument, "", refused},
-		"refused for nothing": {replace(all[:failed+1], failed, edit(t, all[failed], "rejected", string(honest))), events.Build{}, failed, "", "this program would have taken it"},
-		"refused":             {all[:failed+1], events.Build{}, failed, "", ""},
+		"told by a person":                     {absurd(told, len(told)-1), events.Build{}, len(told) - 1, "", refused},
+		"of this program":                      {absurd(all, byInstrument), events.Build{}, byInstrument, "the objective is", ""},
+		"of another program":                   {absurd(all, byInstrument), events.Build{Version: "v9"}, byInstrument, "", refused},
+		"refused for nothing":                  {replace(all[:failed+1], failed, edit(t, all[failed], "rejected", string(honest))), events.Build{}, failed, "", "this program would have taken it"},
+		"beyond the range, of another program": {beyond(all, byInstrument), events.Build{Version: "v9"}, byInstrument, outside, ""},
+		"beyond the range, told by a person":   {beyond(told, len(told)-1), events.Build{}, len(told) - 1, outside, ""},
+		"refused":                              {all[:failed+1], events.Build{}, failed, "", ""},
+		"another name without a restart": {ghost, events.Build{}, byInstrument,
+			`its actor is "instrument:mixer"; e1 was handed to "robot"`, ""},
 		"another name": {renamed, events.Build{}, find(t, renamed, events.KindExperimentMeasured, "e3", 0), "",
 			`its actor is "instrument:mixer"; e3 was handed to "robot", before the program was started again`},
 		"another world": {pretending, events.Build{}, find(t, pretending, events.KindExperimentDispatched, "e2", 0), "",
