@@ -167,6 +167,54 @@ func TestAuditOfWhoGivesExamples(t *testing.T) {
 	}
 }
 
+// Law: what the end of a campaign calls off it calls off at once, every experiment that was
+// not handed out: of that nothing can be taken out of the log, or be about something else.
+func TestAuditOfWhatIsCalledOffTogether(t *testing.T) {
+	def := electrolyte(t, 1, 5, unaided, func(def *definition.Campaign) {
+		def.Parallel, def.Initial.Experiments = 3, ptr(4)
+	})
+	release := make(chan struct{})
+	d := newDevice("serial 1")
+	d.await = func(instruments.Command) (instruments.Outcome, error) {
+		<-release
+		return measured(12), nil
+	}
+	log := memlog.New()
+	r, waiting := start(t, log, def, d)
+	ended := run(t, r)
+	until(t, waiting, "to measure e1")
+	stop := engine.Request{Actor: "person:eve", Stop: &events.CampaignStopped{Reason: "enough"}}
+	if _, err := r.Submit(t.Context(), stop); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	if err := ended(); err != nil {
+		t.Fatal(err)
+	}
+	all := history(t, log)
+	if report := audit(t, all); len(report.Mismatches) > 0 {
+		t.Fatalf("the honest log: %+v", report.Mismatches)
+	}
+	first := find(t, all, events.KindExperimentCancelled, `"e2"`, 0)
+	second := find(t, all, events.KindExperimentCancelled, `"e3"`, 0)
+	if second != first+1 {
+		t.Fatalf("e2 is called off by event %d, e3 by event %d", first+1, second+1)
+	}
+	for name, c := range map[string]struct {
+		forged []events.Event
+		at     int
+		says   string
+	}{
+		"half":            {all[:second], first, "the log ends before the experiment.cancelled that e2 led to"},
+		"without the one": {without(all, second), second, "it led to experiment.cancelled, which is not there"},
+		"twice the same":  {replace(all[:second+1], second, edit(t, all[second], "experiment", "e2")), second, "/experiment was e2, made again it is e3"},
+	} {
+		if report := audit(t, c.forged); !says(report.Mismatches, c.at, c.says) {
+			t.Errorf("%s: the audit says %+v, want %q at event %d", name, report.Mismatches, c.says, c.at+1)
+		}
+	}
+}
+
 // person is an expert at a terminal, who is to answer within a time; 0: the default.
 func person(within time.Duration) definition.Expert {
 	return definition.Expert{
