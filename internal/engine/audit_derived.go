@@ -391,11 +391,7 @@ func unknownIn(path string, known, stored any) (string, bool) {
 // of the objective: what a difference is measured against on another build.
 func (a *auditor) spans() map[string]float64 {
 	spans := map[string]float64{"": 1}
-	s := a.core.State()
-	if s.Definition == nil {
-		return spans
-	}
-	for _, p := range s.Definition.Parameters {
+	for _, p := range a.core.State().Definition.Parameters {
 		if p.Min != nil && p.Max != nil {
 			spans[p.Name] = *p.Max - *p.Min
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -218,6 +219,15 @@ func TestAuditOfAnotherBuild(t *testing.T) {
 		x, _ := point["lipf6"].Float()
 		return x + by
 	}
+	var fitted events.ModelFitted
+	if err := json.Unmarshal(honest[find(t, honest[:i], events.KindModelFitted, `"objective":{`, -1)].Data, &fitted); err != nil {
+		t.Fatal(err)
+	}
+	scale, sd := fitted.Objective.Scale, made.Candidates[0].Prediction.SD
+	if scale < 1.2*max(1, sd) {
+		t.Fatalf("the spread %v of the objective is not what a difference of %v is measured against", scale, sd)
+	}
+	const within, beyond = 0.95 * engine.AuditTolerance, 1.05 * engine.AuditTolerance
 	for _, change := range []struct {
 		path  string
 		value any
@@ -225,7 +235,11 @@ func TestAuditOfAnotherBuild(t *testing.T) {
 	}{
 		{"reason", "because", true},
 		{"candidates/0/parameters/lipf6", moved(2e-3), true},
-		{"candidates/0/parameters/lipf6", moved(1e-5), false}, // another build's arithmetic
+		{"candidates/0/parameters/lipf6", moved(1e-5), false},       // another build's arithmetic
+		{"candidates/0/parameters/lipf6", moved(within * 2), false}, // of its range
+		{"candidates/0/parameters/lipf6", moved(beyond * 2), true},
+		{"candidates/0/prediction/sd", sd + within*scale, false}, // of the spread of the objective
+		{"candidates/0/prediction/sd", sd + beyond*scale, true},
 		{"at", float64(made.At) + 1, true},
 		{"remark", "approved", true},
 	} {
@@ -237,6 +251,42 @@ func TestAuditOfAnotherBuild(t *testing.T) {
 				t.Errorf("mismatches: %+v", report.Mismatches)
 			}
 		})
+	}
+}
+
+// Law: a sentence that prints what was computed may print other numbers where another build
+// computed it, in the same words; of the same build it is the same to the letter.
+func TestAuditOfNumbersInSentences(t *testing.T) {
+	log, _ := simulate(t, electrolyte(t, 3, 6))
+	same := history(t, log)
+	another := slices.Clone(same)
+	for i, e := range same {
+		if e.Kind == events.KindDecisionMade || e.Kind == events.KindModelFitted {
+			another[i] = edit(t, e, "build/version", "v0.0.1")
+		}
+	}
+	i := find(t, same, events.KindQuestionAsked, "; the best so far is ", -1)
+	var asked events.QuestionAsked
+	if err := json.Unmarshal(same[i].Data, &asked); err != nil {
+		t.Fatal(err)
+	}
+	number := regexp.MustCompile(`[0-9]+\.[0-9]+`)
+	numbers := number.ReplaceAllString(asked.Explanation, "7.25")
+	words := strings.Replace(asked.Explanation, "expects", "promises", 1)
+	for _, c := range []struct {
+		all   []events.Event
+		says  string
+		found bool
+	}{
+		{same, numbers, true},
+		{same, words, true},
+		{another, numbers, false},
+		{another, words, true},
+	} {
+		report := audit(t, replace(c.all, i, edit(t, c.all[i], "explanation", c.says)))
+		if says(report.Mismatches, i, "/explanation was ") != c.found || !c.found && len(report.Mismatches) > 0 {
+			t.Errorf("%q: the audit says %+v", c.says, report.Mismatches)
+		}
 	}
 }
 

@@ -167,6 +167,54 @@ func TestAuditOfWhoGivesExamples(t *testing.T) {
 	}
 }
 
+// Law: what the end of a campaign calls off it calls off at once, every experiment that was
+// not handed out: of that nothing can be taken out of the log, or be about something else.
+func TestAuditOfWhatIsCalledOffTogether(t *testing.T) {
+	def := electrolyte(t, 1, 5, unaided, func(def *definition.Campaign) {
+		def.Parallel, def.Initial.Experiments = 3, ptr(4)
+	})
+	release := make(chan struct{})
+	d := newDevice("serial 1")
+	d.await = func(instruments.Command) (instruments.Outcome, error) {
+		<-release
+		return measured(12), nil
+	}
+	log := memlog.New()
+	r, waiting := start(t, log, def, d)
+	ended := run(t, r)
+	until(t, waiting, "to measure e1")
+	stop := engine.Request{Actor: "person:eve", Stop: &events.CampaignStopped{Reason: "enough"}}
+	if _, err := r.Submit(t.Context(), stop); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	if err := ended(); err != nil {
+		t.Fatal(err)
+	}
+	all := history(t, log)
+	if report := audit(t, all); len(report.Mismatches) > 0 {
+		t.Fatalf("the honest log: %+v", report.Mismatches)
+	}
+	first := find(t, all, events.KindExperimentCancelled, `"e2"`, 0)
+	second := find(t, all, events.KindExperimentCancelled, `"e3"`, 0)
+	if second != first+1 {
+		t.Fatalf("e2 is called off by event %d, e3 by event %d", first+1, second+1)
+	}
+	for name, c := range map[string]struct {
+		forged []events.Event
+		at     int
+		says   string
+	}{
+		"half":            {all[:second], first, "the log ends before the experiment.cancelled that e2 led to"},
+		"without the one": {without(all, second), second, "it led to experiment.cancelled, which is not there"},
+		"twice the same":  {replace(all[:second+1], second, edit(t, all[second], "experiment", "e2")), second, "/experiment was e2, made again it is e3"},
+	} {
+		if report := audit(t, c.forged); !says(report.Mismatches, c.at, c.says) {
+			t.Errorf("%s: the audit says %+v, want %q at event %d", name, report.Mismatches, c.says, c.at+1)
+		}
+	}
+}
+
 // person is an expert at a terminal, who is to answer within a time; 0: the default.
 func person(within time.Duration) definition.Expert {
 	return definition.Expert{
@@ -268,7 +316,8 @@ func TestAuditOfExclusionsWithAnswers(t *testing.T) {
 // Law: what an honest log can hold is no mismatch, and where an auditor should have seen it
 // a remark says so: results that this program would not have taken, or would have, where
 // another one or nobody knows which wrote them; an instrument that after a restart has
-// another name, or is another world.
+// another name, or is another world. What the campaign's definition does not admit is a
+// mismatch, whoever wrote it, and so is another name without a restart.
 func TestAuditRemarks(t *testing.T) {
 	def := electrolyte(t, 1, 4, unaided, func(def *definition.Campaign) { def.Objective.Max = ptr(1e200) })
 	clock := study.Clock() // of all that follows
@@ -311,6 +360,12 @@ func TestAuditRemarks(t *testing.T) {
 	absurd := func(all []events.Event, i int) []events.Event {
 		return replace(all[:i+1], i, edit(t, all[i], "objective/value", 1e150))
 	}
+	beyond := func(all []events.Event, i int) []events.Event { // of what the definition admits
+		return replace(all[:i+1], i, edit(t, all[i], "objective/value", 1e201))
+	}
+	const outside = "outside the range of plausible results"
+	ghost := slices.Clone(all[:byInstrument+1]) // nobody has taken over
+	ghost[byInstrument].Actor = "instrument:mixer"
 	honest, err := json.Marshal(measured(12).Measurement)
 	if err != nil {
 		t.Fatal(err)
@@ -325,11 +380,15 @@ func TestAuditRemarks(t *testing.T) {
 		mismatch string
 		remark   string
 	}{
-		"told by a person":    {absurd(told, len(told)-1), events.Build{}, len(told) - 1, "", refused},
-		"of this program":     {absurd(all, byInstrument), events.Build{}, byInstrument, "the objective is", ""},
-		"of another program":  {absurd(all, byInstrument), events.Build{Version: "v9"}, byInstrument, "", refused},
-		"refused for nothing": {replace(all[:failed+1], failed, edit(t, all[failed], "rejected", string(honest))), events.Build{}, failed, "", "this program would have taken it"},
-		"refused":             {all[:failed+1], events.Build{}, failed, "", ""},
+		"told by a person":                     {absurd(told, len(told)-1), events.Build{}, len(told) - 1, "", refused},
+		"of this program":                      {absurd(all, byInstrument), events.Build{}, byInstrument, "the objective is", ""},
+		"of another program":                   {absurd(all, byInstrument), events.Build{Version: "v9"}, byInstrument, "", refused},
+		"refused for nothing":                  {replace(all[:failed+1], failed, edit(t, all[failed], "rejected", string(honest))), events.Build{}, failed, "", "this program would have taken it"},
+		"beyond the range, of another program": {beyond(all, byInstrument), events.Build{Version: "v9"}, byInstrument, outside, ""},
+		"beyond the range, told by a person":   {beyond(told, len(told)-1), events.Build{}, len(told) - 1, outside, ""},
+		"refused":                              {all[:failed+1], events.Build{}, failed, "", ""},
+		"another name without a restart": {ghost, events.Build{}, byInstrument,
+			`its actor is "instrument:mixer"; e1 was handed to "robot"`, ""},
 		"another name": {renamed, events.Build{}, find(t, renamed, events.KindExperimentMeasured, "e3", 0), "",
 			`its actor is "instrument:mixer"; e3 was handed to "robot", before the program was started again`},
 		"another world": {pretending, events.Build{}, find(t, pretending, events.KindExperimentDispatched, "e2", 0), "",

@@ -527,3 +527,26 @@ func TestLimitsOfRequests(t *testing.T) {
 		}
 	}
 }
+
+// Law: what is repeated of a long text that was refused has an end, and of a longer text
+// never less is repeated than of a shorter one.
+func TestRefusedActorIsRepeated(t *testing.T) {
+	shown, longest := 0, 0
+	for n := range 300 {
+		err := engine.CheckActor(strings.Repeat("#", n))
+		if !errors.Is(err, problem.ErrInvalidRequest) {
+			t.Fatalf("an actor of %d bytes is answered with %v", n, err)
+		}
+		repeated := strings.Count(err.Error(), "#")
+		if repeated < shown || repeated > n {
+			t.Errorf("of %d bytes %d are repeated, of %d were %d", n, repeated, n-1, shown)
+		}
+		if repeated == n {
+			longest = n
+		}
+		shown = repeated
+	}
+	if longest < len("person:") || shown != longest {
+		t.Errorf("%d bytes are repeated whole, and %d of the longest", longest, shown)
+	}
+}

@@ -244,6 +244,47 @@ func TestFlagAndOverrule(t *testing.T) {
 	}
 }
 
+// Law: a measurement that is in doubt is not doubted again, whatever a judgement expects of
+// it, and keeps no other from being doubted.
+func TestDoubtedOnce(t *testing.T) {
+	log, _ := wrongRuns(t, 7, definition.OutlierFlag, 14, map[string]float64{"e14": 0.05})
+	all := history(t, log)
+	all = all[:find(t, all, events.KindMeasurementFlagged, `"e14"`, 0)+1]
+	far := func(experiment string, mean float64) events.Expected {
+		predicted := events.Prediction{Mean: mean, SD: 0.1, Unit: "mS/cm"}
+		return events.Expected{Experiment: experiment, Predicted: predicted, Noise: 0.1, Spread: 1, Observations: 13}
+	}
+	for name, c := range map[string]struct {
+		expected []events.Expected
+		doubted  string // empty: none
+	}{
+		"the doubted alone":       {[]events.Expected{far("e14", 90)}, ""},
+		"another behind it":       {[]events.Expected{far("e14", 90), far("e13", 50)}, "e13"},
+		"another in front of it":  {[]events.Expected{far("e13", 50), far("e14", 90)}, "e13"},
+		"the worst of the others": {[]events.Expected{far("e14", 90), far("e13", 50), far("e12", 60)}, "e12"},
+	} {
+		judged, err := events.New(all[0].Campaign, &events.MeasurementsJudged{Expected: c.expected})
+		if err != nil {
+			t.Fatal(err)
+		}
+		judged.Time, judged.Actor = all[len(all)-1].Time, "engine"
+		core := mustLoad(t, refill(t, append(slices.Clone(all), renumber(judged, len(all)+1))))
+		step, err := core.Next(engine.World{Now: judged.Time})
+		if err != nil {
+			t.Fatal(err)
+		}
+		doubted := ""
+		if record, ok := step.(engine.Record); ok {
+			if flag, ok := record.Payloads[0].(*events.MeasurementFlagged); ok {
+				doubted = flag.Experiment
+			}
+		}
+		if doubted != c.doubted {
+			t.Errorf("%s: %q is doubted, want %q: %+v", name, doubted, c.doubted, step)
+		}
+	}
+}
+
 // Law: an audit notices a doubt that is made up, changed, or suppressed.
 func TestAuditJudgesAgain(t *testing.T) {
 	log, _ := wrongRuns(t, 7, definition.OutlierRepeat, 17, map[string]float64{"e14": 0.05})
