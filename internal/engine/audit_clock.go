@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -34,11 +35,16 @@ func (a *auditor) checkClock() {
 		ahead := i == 1 || !b.time.Before(a.clock[i-2].time)                  // without the one before it is
 		switch {
 		case back > clockStep && alone:
-			say(&a.report.Mismatches, b, "it is dated "+clockTime(b.time)+", "+back.String()+" before the event that it follows, and what follows it is not")
+			say(&a.report.Mismatches, b, fmt.Sprintf(
+				"it is dated %s, %s before the event that it follows, and what follows it is not",
+				clockTime(b.time), back))
 		case back > clockStep && ahead:
-			say(&a.report.Mismatches, before, "it is dated "+clockTime(before.time)+", "+back.String()+" after the event that follows it")
+			say(&a.report.Mismatches, before, fmt.Sprintf(
+				"it is dated %s, %s after the event that follows it", clockTime(before.time), back))
 		default:
-			say(&a.report.Remarks, b, "it is dated "+clockTime(b.time)+", "+back.String()+" before the event that it follows: a clock was set back, or a date was changed")
+			say(&a.report.Remarks, b, fmt.Sprintf(
+				"it is dated %s, %s before the event that it follows: a clock was set back, or a date was changed",
+				clockTime(b.time), back))
 		}
 	}
 }
@@ -67,7 +73,10 @@ func (a *auditor) checkExpiry(payload events.Payload) {
 	if a.event.Time.Before(since) { // the clock was set back
 		return
 	}
-	if earliest, latest := a.core.expiry(since, expert), a.core.expiry(a.event.Time, expert); expires.Before(earliest) || expires.After(latest) {
-		a.mismatch(question, "it expires at %s; asked at %s, it expires at %s", clockTime(expires), clockTime(a.event.Time), clockTime(latest))
+	earliest := a.core.expiry(since, expert)
+	latest := a.core.expiry(a.event.Time, expert)
+	if expires.Before(earliest) || expires.After(latest) {
+		a.mismatch(question, "it expires at %s; asked at %s, it expires at %s",
+			clockTime(expires), clockTime(a.event.Time), clockTime(latest))
 	}
 }

@@ -105,7 +105,8 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 			if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
 				continue
 			}
-			if a.running != a.build || a.compare(record.Payloads[0], recorded, true) == "" { // another program has words of its own
+			// Another program has words of its own.
+			if a.running != a.build || a.compare(record.Payloads[0], recorded, true) == "" {
 				return
 			}
 		}
@@ -144,7 +145,8 @@ func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 	}
 	a.expectFacts(p.Expert, step.N-1, fmt.Sprintf("%d examples in all", step.N), func(next events.Payload) bool {
 		given, ok := next.(*events.QuestionAnswered)
-		return ok && given.Volunteered && given.Expert == p.Expert && given.Form == form && len(given.Options) == options
+		return ok && given.Volunteered && given.Expert == p.Expert && given.Form == form &&
+			len(given.Options) == options
 	})
 }
 

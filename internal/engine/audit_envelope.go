@@ -163,7 +163,8 @@ func (a *auditor) checkEnvelope(in *identified, member bool) {
 		a.mismatch(in.subject(), "it calls itself event %q, and is event %s of the campaign", e.ID, want)
 	}
 	if _, offset := e.Time.Zone(); offset != 0 || !e.Time.Equal(stamp(e.Time)) {
-		a.mismatch(in.subject(), "its time %s is not one in UTC, to the microsecond", e.Time.Format(time.RFC3339Nano))
+		a.mismatch(in.subject(), "its time %s is not one in UTC, to the microsecond",
+			e.Time.Format(time.RFC3339Nano))
 	}
 	if e.Trace != "" && !traceparent.MatchString(e.Trace) {
 		a.mismatch(in.subject(), "its trace %q is not a traceparent", e.Trace)
@@ -185,11 +186,14 @@ func (a *auditor) checkMember(in *identified) {
 	case e.Cause != first.ID:
 		a.mismatch(in.subject(), "its cause is event %q; it belongs to event %s", e.Cause, first.ID)
 	case !e.Time.Equal(first.Time):
-		a.mismatch(in.subject(), "it is dated %s; it was recorded together with event %s, at %s", clockTime(e.Time), first.ID, clockTime(first.Time))
+		a.mismatch(in.subject(), "it is dated %s; it was recorded together with event %s, at %s",
+			clockTime(e.Time), first.ID, clockTime(first.Time))
 	case e.Actor != first.Actor:
-		a.mismatch(in.subject(), "its actor is %q; that of event %s, with which it was recorded, is %q", e.Actor, first.ID, first.Actor)
+		a.mismatch(in.subject(), "its actor is %q; that of event %s, with which it was recorded, is %q",
+			e.Actor, first.ID, first.Actor)
 	case e.Trace != first.Trace:
-		a.mismatch(in.subject(), "its trace is %q; that of event %s, with which it was recorded, is %q", e.Trace, first.ID, first.Trace)
+		a.mismatch(in.subject(), "its trace is %q; that of event %s, with which it was recorded, is %q",
+			e.Trace, first.ID, first.Trace)
 	}
 }
 
@@ -207,7 +211,8 @@ func (a *auditor) checkActor(in *identified) {
 		a.mismatch(in.subject(), "its actor is %q, and it is about no experiment", e.Actor)
 	case in.author != byInstrument || in.name == in.x.Instrument:
 	case in.x.Instrument != "" && a.recovered > a.dispatched[in.x.ID]: // another process took over, whose instrument has another name
-		a.remark(in.subject(), "its actor is %q; %s was handed to %q, before the program was started again", e.Actor, in.x.ID, in.x.Instrument)
+		a.remark(in.subject(), "its actor is %q; %s was handed to %q, before the program was started again",
+			e.Actor, in.x.ID, in.x.Instrument)
 	default:
 		a.mismatch(in.subject(), "its actor is %q; %s was handed to %q", e.Actor, in.x.ID, in.x.Instrument)
 	}
@@ -317,7 +322,12 @@ func (a *auditor) simulatedDevice(in *identified) bool {
 	if a.device.simulated == nil {
 		said := a.event.Simulated
 		if before := a.device.before; before != nil && *before != said {
-			a.remark(in.subject(), "the instrument says that it is %s; before the program was started again it said %s", world(said), world(*before))
+			a.remark(
+				in.subject(),
+				"the instrument says that it is %s; before the program was started again it said %s",
+				world(said),
+				world(*before),
+			)
 		}
 		a.device.simulated, a.device.before = &said, &said
 	}
@@ -366,7 +376,8 @@ func (a *auditor) checkDispatch(p *events.ExperimentDispatched) {
 		a.device.identity = &p.Identity
 	}
 	if p.Identity != *a.device.identity { // it is asked for once by each process
-		a.mismatch(p.Experiment, "it was handed to the device %q, and those before it to %q", p.Identity, *a.device.identity)
+		a.mismatch(p.Experiment, "it was handed to the device %q, and those before it to %q",
+			p.Identity, *a.device.identity)
 	}
 	a.dispatched[p.Experiment] = a.event.Sequence
 }

@@ -175,7 +175,8 @@ func (a *auditor) checkPoint(subject string, def *definition.Campaign, point def
 		switch {
 		case !ok:
 			a.mismatch(subject, "its composition lacks %s", p.Name)
-		case number != (p.Categories == nil), !number && !slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == v.Name() }):
+		case number != (p.Categories == nil),
+			!number && !slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == v.Name() }):
 			a.mismatch(subject, "its composition says %s = %v, which is no value of it", p.Name, v)
 		}
 	}

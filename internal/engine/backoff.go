@@ -35,7 +35,10 @@ func failingRow(s *campaign.State) (row []*campaign.Experiment) {
 			last = x
 		}
 	}
-	row = slices.DeleteFunc(row, func(x *campaign.Experiment) bool { return last != nil && x.EndedAt.Before(last.EndedAt) })
+	row = slices.DeleteFunc(
+		row,
+		func(x *campaign.Experiment) bool { return last != nil && x.EndedAt.Before(last.EndedAt) },
+	)
 	slices.SortStableFunc(row, func(a, b *campaign.Experiment) int { return a.EndedAt.Compare(b.EndedAt) })
 	return row
 }

@@ -34,7 +34,10 @@ func (c *Core) complete(e events.Event, payload events.Payload) error {
 
 func lacks(def definition.Campaign) error {
 	if missing := def.Missing(); missing != nil {
-		return fmt.Errorf("the definition lacks %s; campaignd writes every setting out, so that it was changed or is another program's", strings.Join(missing, ", "))
+		return fmt.Errorf(
+			"the definition lacks %s; campaignd writes every setting out, so that it was changed or is another program's",
+			strings.Join(missing, ", "),
+		)
 	}
 	return nil
 }
@@ -43,7 +46,8 @@ func lacks(def definition.Campaign) error {
 func (c *Core) fits(p *events.ModelFitted) error {
 	scales := func(lengthscales []float64, scale float64) error {
 		// No event holds a number that is not finite.
-		if len(lengthscales) != c.space.Dim() || scale <= 0 || slices.ContainsFunc(lengthscales, func(x float64) bool { return x <= 0 }) {
+		if len(lengthscales) != c.space.Dim() || scale <= 0 ||
+			slices.ContainsFunc(lengthscales, func(x float64) bool { return x <= 0 }) {
 			return fmt.Errorf("its hyperparameters are not those of a model of %d dimensions", c.space.Dim())
 		}
 		return nil

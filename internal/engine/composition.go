@@ -40,14 +40,18 @@ func (c *Core) elsewhere(x *campaign.Experiment, actual definition.Point) []even
 		if numeric && math.Abs(a-b) <= elsewhereFrom*c.space.Span(i) || !numeric && asked == made {
 			continue
 		}
-		apart = append(apart, fmt.Sprintf("%s is %s and was to be %s", p.Name, strings.TrimSpace(made.String()+" "+p.Unit), asked))
+		apart = append(apart,
+			fmt.Sprintf("%s is %s and was to be %s", p.Name, strings.TrimSpace(made.String()+" "+p.Unit), asked))
 	}
 	if apart == nil {
 		return nil
 	}
 	return []events.Payload{&events.MeasurementFlagged{Experiment: x.ID, Verdict: events.VerdictElsewhere,
 		Predicted: events.Prediction{Unit: c.State().Definition.Objective.Unit},
-		Reason:    fmt.Sprintf("What was made is not what was asked for (%s). It counts where it was made, and judges no other measurement.", strings.Join(apart, ", "))}}
+		Reason: fmt.Sprintf(
+			"What was made is not what was asked for (%s). It counts where it was made, and judges no other measurement.",
+			strings.Join(apart, ", "),
+		)}}
 }
 
 // checkElsewhere compares the word that something else was made with what the

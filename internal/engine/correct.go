@@ -51,9 +51,16 @@ func (c *Core) correct(r *Correct) ([]events.Payload, error) {
 	case x.Status == campaign.Requested:
 		return nil, notNow(x.ID, "%s has not been performed yet", x.ID).With(
 			problem.Remedy{Text: "tell its outcome", Action: problem.Tell, Subject: x.ID},
-			problem.Remedy{Text: "call it off", Action: problem.Correct, Subject: x.ID, Ways: []string{string(events.ResolvedNotPerformed)}})
+			problem.Remedy{
+				Text:    "call it off",
+				Action:  problem.Correct,
+				Subject: x.ID,
+				Ways:    []string{string(events.ResolvedNotPerformed)},
+			},
+		)
 	case x.Status.Open():
-		return nil, notNow(x.ID, "%s is still under way with %s: there is no outcome to correct yet", x.ID, x.Instrument)
+		return nil, notNow(x.ID, "%s is still under way with %s: there is no outcome to correct yet",
+			x.ID, x.Instrument)
 	}
 	was, outcome := x.Status.Outcome(), r.Outcome
 	if outcome == "" {
@@ -69,7 +76,8 @@ func (c *Core) correct(r *Correct) ([]events.Payload, error) {
 		}
 	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
 		if r.changesMeasurement() {
-			return nil, notPossible("an experiment that was %s has no result: one of the two is wrong", outcome).About(x.ID).With(sayMeasured(x))
+			contradiction := notPossible("an experiment that was %s has no result: one of the two is wrong", outcome)
+			return nil, contradiction.About(x.ID).With(sayMeasured(x))
 		}
 	default:
 		return nil, notPossible("%q is not an outcome: the outcomes are %s", outcome, strings.Join(outcomes, ", "))

@@ -23,7 +23,8 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 			return Wait{For: fmt.Sprintf("%s to answer %s", q.Expert, q.ID), Until: deadline(s, w)}, nil
 		}
 	}
-	if open := underWay(s); open > 0 && (open >= s.Definition.Parallel || s.Spent() >= s.Definition.Budget.Experiments || initialOpen(s)) {
+	if open := underWay(s); open > 0 &&
+		(open >= s.Definition.Parallel || s.Spent() >= s.Definition.Budget.Experiments || initialOpen(s)) {
 		return Wait{For: waitingForInstrument(s, w), Until: deadline(s, w)}, nil
 	}
 	if last, err := c.lastUnderWay(s); last || err != nil {
@@ -102,7 +103,12 @@ func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
 		}
 		if c.preference.Stale(expert.Name) {
 			return Fit{Model: events.ModelPreference, Expert: expert.Name,
-				Seed: seedFor(s.Definition.Seed, "fit preference", expert.Name, c.preference.Revision(expert.Name))}, true
+				Seed: seedFor(
+					s.Definition.Seed,
+					"fit preference",
+					expert.Name,
+					c.preference.Revision(expert.Name),
+				)}, true
 		}
 	}
 	return Fit{}, false

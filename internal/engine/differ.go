@@ -82,7 +82,9 @@ func (d differ) difference(path string, again, recorded any) string {
 
 // isProse reports whether a field is a sentence that prints computed numbers.
 func isProse(path string) bool {
-	return strings.HasSuffix(path, "/reason") || strings.HasSuffix(path, "/explanation") || strings.HasSuffix(path, "/detail")
+	return strings.HasSuffix(path, "/reason") ||
+		strings.HasSuffix(path, "/explanation") ||
+		strings.HasSuffix(path, "/detail")
 }
 
 // sortedKeys returns the keys of both maps in order.

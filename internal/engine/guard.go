@@ -146,7 +146,8 @@ func checkPart(where string, v reflect.Value) error {
 
 func checkText(where, s string) error {
 	if len(s) > maxText {
-		return notPossible("%s: the text has %d bytes, at most %d are recorded; keep it in a file and name that", where, len(s), maxText)
+		return notPossible("%s: the text has %d bytes, at most %d are recorded; keep it in a file and name that",
+			where, len(s), maxText)
 	}
 	if fault := unprintable(s, "\n\t"); fault != "" {
 		return notPossible("%s: the text %s", where, fault)
@@ -183,7 +184,8 @@ func (c *Core) guardAmendment(a *events.CampaignAmended) error {
 		size += len(change.Path) + len(change.From) + len(change.To)
 	}
 	if size > maxWords {
-		return notPossible("the amendment's file and changes have %d bytes, at most %d are recorded", size, maxWords)
+		return notPossible("the amendment's file and changes have %d bytes, at most %d are recorded",
+			size, maxWords)
 	}
 	if err := campaignfile.Sound(c.registry, a.Definition); err != nil {
 		return notPossible("the amended definition cannot be run: %w", err)

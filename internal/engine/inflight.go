@@ -253,11 +253,15 @@ func (r *Runner) actor() string { return "instrument:" + r.description.Name }
 func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.Payload {
 	s, o := r.core.State(), o.Recordable()
 	known := o.Status == instruments.Measured || o.Status == instruments.Failed || o.Status == instruments.Infeasible ||
-		o.Status == instruments.Deferred || o.Status == instruments.Cancelled
+		o.Status == instruments.Deferred ||
+		o.Status == instruments.Cancelled
 	switch {
 	case !x.Status.Open() && known:
-		return &events.NoteAdded{About: x.ID, Text: "the instrument answered after a person had settled it: " + late(o) +
-			"; if that is how it ended, " + x.ID + " has to be corrected"}
+		return &events.NoteAdded{
+			About: x.ID,
+			Text: "the instrument answered after a person had settled it: " + late(o) +
+				"; if that is how it ended, " + x.ID + " has to be corrected",
+		}
 	case !known && x.Status != campaign.Dispatched && x.Status != campaign.Started:
 		if o.Cause == "" {
 			return nil

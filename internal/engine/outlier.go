@@ -216,8 +216,9 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) []events.Paylo
 			),
 		}
 	case toExpected <= math.Abs(o.Value-expected.Predicted.Mean):
-		return []events.Payload{settle(o, events.VerdictOverturned, repetition.Experiment,
-			fmt.Sprintf("%s, nearer to the %s that was expected: %s is left out.", again, c.interval(expected), o.Experiment))}
+		reason := fmt.Sprintf("%s, nearer to the %s that was expected: %s is left out.",
+			again, c.interval(expected), o.Experiment)
+		return []events.Payload{settle(o, events.VerdictOverturned, repetition.Experiment, reason)}
 	}
 	return []events.Payload{
 		settle(
@@ -252,7 +253,8 @@ func (c *Core) lastTry(s *campaign.State, id string) string {
 func (c *Core) repeatsSuspect(s *campaign.State, id string) bool {
 	return slices.ContainsFunc(c.objective.SuspectedOutliers(), func(o objective.Observation) bool {
 		flag := s.Experiment(o.Experiment).Flag
-		return flag != nil && flag.Repetition != "" && c.lastTry(s, flag.Repetition) == id && !s.Experiment(id).Elsewhere
+		return flag != nil && flag.Repetition != "" &&
+			c.lastTry(s, flag.Repetition) == id && !s.Experiment(id).Elsewhere
 	})
 }
 

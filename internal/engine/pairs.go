@@ -11,7 +11,12 @@ import (
 // those that the expert has least often seen together, then those seen least
 // often, then by chance. So no pair comes again before every pair has come. It
 // returns fewer where there are fewer.
-func (c *Core) leastCompared(points []definition.Point, expert string, size int, seed uint64) ([]definition.Point, error) {
+func (c *Core) leastCompared(
+	points []definition.Point,
+	expert string,
+	size int,
+	seed uint64,
+) ([]definition.Point, error) {
 	n := len(points)
 	index := make(map[string]int, n)
 	for i, p := range points {

@@ -99,7 +99,8 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	if r.Pause != nil || r.Resume != nil || r.Stop != nil {
 		switch s.Status {
 		case campaign.Completed:
-			over := problem.New(problem.Gone, "the campaign is completed: there is nothing to pause, resume or stop")
+			over := problem.New(problem.Gone,
+				"the campaign is completed: there is nothing to pause, resume or stop")
 			return nil, over.With(problem.Remedy{Text: "to go on, raise its budget", Action: problem.Amend})
 		case campaign.Stopped:
 			return nil, problem.New(problem.Gone, "the campaign was stopped for good").With(takeOver)
@@ -112,7 +113,8 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 		}
 		return []events.Payload{r.Pause}, nil
 	case r.Resume != nil:
-		if s.Status != campaign.Paused && restsUntil(s, World{}).IsZero() { // else the instrument is tried again at once
+		// Where the instrument rests, to resume is to try it again at once.
+		if s.Status != campaign.Paused && restsUntil(s, World{}).IsZero() {
 			return nil, conflict(s.Name, "the campaign is not paused")
 		}
 		return []events.Payload{r.Resume}, nil

@@ -35,11 +35,17 @@ func tidy(m message) (message, []events.Payload) {
 				outcome.Measurement = nil
 				remarks = append(remarks, &events.NoteAdded{About: m.experiment, Text: fmt.Sprintf(
 					"the instrument answered %q and gave a measurement all the same: %s; if it is right, %s has to be corrected",
-					outcome.Status, verbatim(&measurement), m.experiment)})
+					outcome.Status,
+					verbatim(&measurement),
+					m.experiment,
+				)})
 			}
 			if left > 0 {
 				remarks = append(remarks, &events.NoteAdded{About: m.experiment, Text: fmt.Sprintf(
-					"the instrument gave %d further quantities, too many to be recorded: the last %d were left out", len(measurement.Further)+left, left)})
+					"the instrument gave %d further quantities, too many to be recorded: the last %d were left out",
+					len(measurement.Further)+left,
+					left,
+				)})
 			}
 		}
 		m.outcome = &outcome

@@ -135,7 +135,11 @@ func (c *Core) requested(
 		return nil, err
 	}
 	s := c.State()
-	batch, err := newBatch(s, now, envelope{actor: r.Actor, account: r.Account, cause: s.LastEvent, trace: s.Trace, simulated: simulated}, payloads...)
+	batch, err := newBatch(
+		s,
+		now,
+		envelope{actor: r.Actor, account: r.Account, cause: s.LastEvent, trace: s.Trace, simulated: simulated},
+		payloads...)
 	if err != nil {
 		return nil, notPossible("it cannot be recorded: %w", err)
 	}
