@@ -27,7 +27,8 @@ func completed(t *testing.T, p definition.Policy) (definition.Campaign, definiti
 	if def.Policy.Handover.IsZero() {
 		def.Policy.Handover = definition.NewChoice(policies.Never, nil)
 	}
-	return def, trust, complete(t, &def, policies.Handover)
+	handover := complete(t, &def, policies.Handover)
+	return def, trust, handover
 }
 
 func complete(t *testing.T, def *definition.Campaign, part policies.Part) definition.Settings {
