@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // errSame means that there is nothing to amend.
@@ -35,12 +36,7 @@ stopped stays as it is.`,
 				return badInput("%s is a store; amend takes the campaign file with the changes", args[0])
 			}
 			spent, budget := 0, 0
-			err = a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
-				core, err := s.core(cmd.Context())
-				if err != nil {
-					return engine.Request{}, err
-				}
-				state := core.State()
+			err = a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
 				def, err := a.wantedDefinition(cmd.Context(), t, state)
 				if err != nil {
 					return engine.Request{}, err

@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 func (a *app) anchorCommand() *cobra.Command {
@@ -31,12 +32,8 @@ takes back what was named with this command before.`,
 			if err != nil {
 				return err
 			}
-			return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
-				core, err := s.core(cmd.Context())
-				if err != nil {
-					return engine.Request{}, err
-				}
-				def := core.State().Definition
+			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
+				def := state.Definition
 				switch {
 				case len(def.Experts) == 0:
 					return engine.Request{}, badInput(

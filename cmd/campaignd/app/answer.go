@@ -100,12 +100,8 @@ func (a *app) answer(ctx context.Context, args []string, n int, comment string) 
 	if err != nil {
 		return err
 	}
-	return a.requestWith(ctx, t, func(s *session) (engine.Request, error) {
-		core, err := s.core(ctx)
-		if err != nil {
-			return engine.Request{}, err
-		}
-		state, id := core.State(), args[n]
+	return a.requestWith(ctx, t, func(state *campaign.State) (engine.Request, error) {
+		id := args[n]
 		if err := known(state, id); err != nil {
 			return engine.Request{}, err
 		}

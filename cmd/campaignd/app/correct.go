@@ -114,12 +114,8 @@ func (a *app) correct(ctx context.Context, t target, id string, f correction) er
 	if err != nil {
 		return err
 	}
-	return a.requestWith(ctx, t, func(s *session) (engine.Request, error) {
-		core, err := s.core(ctx)
-		if err != nil {
-			return engine.Request{}, err
-		}
-		err = f.place(core.State(), c)
+	return a.requestWith(ctx, t, func(state *campaign.State) (engine.Request, error) {
+		err := f.place(state, c)
 		return engine.Request{Correct: c}, err
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 func (a *app) excludeCommand() *cobra.Command {
@@ -53,15 +54,12 @@ category.
 			if err != nil {
 				return err
 			}
-			return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
-				core, err := s.core(cmd.Context())
-				if err != nil {
-					return engine.Request{}, err
-				}
-				def := core.State().Definition
+			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
+				def := state.Definition
 				r := &engine.Exclude{About: id, Reason: reason}
+				var err error
 				if id != "" {
-					if err := known(core.State(), id); err != nil {
+					if err := known(state, id); err != nil {
 						return engine.Request{}, err
 					}
 				}

@@ -22,8 +22,16 @@ func (a *app) optionalTarget(args []string) (target, error) {
 }
 
 // requestWith is request for what can only be said once the campaign is known.
-func (a *app) requestWith(ctx context.Context, t target, build func(*session) (engine.Request, error)) error {
-	s, stored, err := a.submit(ctx, t, build)
+func (a *app) requestWith(
+	ctx context.Context, t target, build func(*campaign.State) (engine.Request, error),
+) error {
+	s, stored, err := a.submit(ctx, t, func(s *session) (engine.Request, error) {
+		core, err := s.core(ctx)
+		if err != nil {
+			return engine.Request{}, err
+		}
+		return build(core.State())
+	})
 	if err != nil {
 		return err
 	}

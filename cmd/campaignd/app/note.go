@@ -5,6 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 func (a *app) noteCommand() *cobra.Command {
@@ -20,17 +21,12 @@ func (a *app) noteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
-				if about != "" {
-					core, err := s.core(cmd.Context())
-					if err != nil {
-						return engine.Request{}, err
-					}
-					if err := known(core.State(), about); err != nil {
-						return engine.Request{}, err
-					}
-				}
-				return engine.Request{Note: &events.NoteAdded{Text: args[0], About: about}}, nil
+			r := engine.Request{Note: &events.NoteAdded{Text: args[0], About: about}}
+			if about == "" {
+				return a.request(cmd.Context(), t, r)
+			}
+			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
+				return r, known(state, about)
 			})
 		},
 	}

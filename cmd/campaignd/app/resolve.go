@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 func (a *app) resolveCommand() *cobra.Command {
@@ -54,16 +55,12 @@ What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 			if r.Value, err = optionalNumber("--value", value); err != nil {
 				return err
 			}
-			return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
-				core, err := s.core(cmd.Context())
-				if err != nil {
+			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
+				if err := known(state, r.Experiment); err != nil {
 					return engine.Request{}, err
 				}
-				if err := known(core.State(), r.Experiment); err != nil {
-					return engine.Request{}, err
-				}
-				point, err := parsePoint(core.State().Definition, "--actual", actual, false)
-				if x := core.State().Experiment(r.Experiment); x != nil {
+				point, err := parsePoint(state.Definition, "--actual", actual, false)
+				if x := state.Experiment(r.Experiment); x != nil {
 					r.Actual = fill(point, x.Parameters)
 				}
 				return engine.Request{Resolve: r}, err

@@ -100,12 +100,8 @@ func (a *app) tellResult(cmd *cobra.Command, args []string, f told) error {
 	if err != nil {
 		return err
 	}
-	return a.requestWith(cmd.Context(), t, func(s *session) (engine.Request, error) {
-		core, err := s.core(cmd.Context())
-		if err != nil {
-			return engine.Request{}, err
-		}
-		err = f.place(core.State(), tell)
+	return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
+		err := f.place(state, tell)
 		return engine.Request{Tell: tell}, err
 	})
 }
