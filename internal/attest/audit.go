@@ -215,7 +215,7 @@ func (r *Audit) compare(ctx context.Context, log *pebblelog.Log, since []Earlier
 	}
 	holds := int64(0)
 	for _, old := range since {
-		problem, err := Compare(log, id, old.Checkpoint)
+		problem, err := contradiction(log, id, old.Checkpoint)
 		if err != nil {
 			return err
 		}

@@ -95,7 +95,7 @@ func (c *Checkpoint) Prove(ctx context.Context, log *pebblelog.Log, p events.Pos
 // Extend turns the checkpoint into a proof that the log extends an earlier one. Where it
 // does not, problem says why.
 func (c *Checkpoint) Extend(log *pebblelog.Log, old checkpoint.Checkpoint) (problem string, err error) {
-	problem, err = Compare(log, c.id, old)
+	problem, err = c.Contradicts(log, old)
 	if problem != "" || err != nil {
 		return problem, err
 	}
@@ -111,7 +111,7 @@ func (c *Checkpoint) Extend(log *pebblelog.Log, old checkpoint.Checkpoint) (prob
 // Contradicts says what speaks against the log of this checkpoint having grown from an
 // earlier one; nothing where it has.
 func (c *Checkpoint) Contradicts(log *pebblelog.Log, old checkpoint.Checkpoint) (string, error) {
-	return Compare(log, c.id, old)
+	return contradiction(log, c.id, old)
 }
 
 // Find returns the event of a campaign that says most about a subject: the result of an
@@ -172,9 +172,9 @@ func ReadCheckpoint(text []byte, known ...note.Verifier) (checkpoint.Checkpoint,
 	return checkpoint.Read(text, known...)
 }
 
-// Compare says what speaks against a log, whose name is id, having grown
+// contradiction says what speaks against a log, whose name is id, having grown
 // from an earlier checkpoint; nothing where it has.
-func Compare(log *pebblelog.Log, id string, old checkpoint.Checkpoint) (problem string, err error) {
+func contradiction(log *pebblelog.Log, id string, old checkpoint.Checkpoint) (problem string, err error) {
 	last := int64(log.Last())
 	switch {
 	case !checkpoint.SameLog(id, old.Origin):
