@@ -41,7 +41,7 @@ func Main(registry Registry) {
 }
 
 // Run is the program with the given arguments. It returns the exit code. A second interrupt
-// ends the process at once, and so does a wrong table: that is a mistake of who wrote it.
+// ends the process at once.
 func Run(
 	ctx context.Context,
 	registry Registry,
