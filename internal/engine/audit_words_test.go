@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // says reports whether something that was found at an event says a text.
@@ -310,6 +311,52 @@ func TestAuditOfExclusionsWithAnswers(t *testing.T) {
 	forged[superseded+1].Actor = "person:mallory"
 	if report := audit(t, forged); len(report.Mismatches) > 0 {
 		t.Errorf("two people at once: %+v", report.Mismatches)
+	}
+}
+
+// Law: a correction is held to what was measured and to the definition, has a reason, and
+// either gives a new value or leaves the measurement out; an excluded region is named after
+// its reason. A correction of what was never measured ends the audit.
+func TestAuditOfCorrectionsAndExclusions(t *testing.T) {
+	log, def := told(t, 20, outcomes[campaign.Measured])
+	core := mustLoad(t, log)
+	correct(t, log, core, engine.Correct{Value: ptr(9.5)})
+	exclude := &engine.Exclude{
+		Region: map[string]definition.RegionSide{"lipf6": {Min: ptr(2.0), Max: ptr(2.1)}},
+		Reason: "it clouds",
+	}
+	request := engine.Request{Actor: "person:eve", Exclude: exclude}
+	if _, err := engine.Submit(t.Context(), log, core, request, time.Unix(101, 0)); err != nil {
+		t.Fatal(err)
+	}
+	all := history(t, log)
+	if report := audit(t, all); len(report.Mismatches) > 0 {
+		t.Fatalf("the honest log of %s: %+v", def.Name, report.Mismatches)
+	}
+	corrected := find(t, all, events.KindMeasurementCorrected, "e2", 0)
+	excluded := find(t, all, events.KindRegionExcluded, "", 0)
+	forge := func(i int, path string, value any) []events.Event {
+		return replace(all, i, edit(t, all[i], path, value))[:i+1]
+	}
+	unnamed := forge(excluded, "region/name", "")
+	unnamed[excluded] = edit(t, unnamed[excluded], "reason", "")
+	for name, c := range map[string]struct {
+		forged []events.Event
+		at     int
+		says   string
+	}{
+		"another value was measured":   {forge(corrected, "old/value", 8), corrected, "was measured"},
+		"another unit":                 {forge(corrected, "new/unit", "S/m"), corrected, `its unit is "S/m"`},
+		"a new value, and left out":    {forge(corrected, "excluded", true), corrected, "a new value, or excluded"},
+		"corrected without a reason":   {forge(corrected, "reason", ""), corrected, "it gives no reason"},
+		"of what failed":               {forge(corrected, "experiment", "e4"), corrected, "contradicts"},
+		"a region of another name":     {forge(excluded, "region/name", "it glows"), excluded, `that of its region "it glows"`},
+		"a region without any reason":  {unnamed, excluded, `its reason is ""`},
+		"a region where nothing holds": {forge(excluded, "region/where/lipf6/min", 3), excluded, "holds nothing"},
+	} {
+		if report := audit(t, c.forged); !says(report.Mismatches, c.at, c.says) {
+			t.Errorf("%s: the audit says %+v, want %q at event %d", name, report.Mismatches, c.says, c.at+1)
+		}
 	}
 }
 

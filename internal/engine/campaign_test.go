@@ -415,7 +415,7 @@ func TestNobodyAnswers(t *testing.T) {
 }
 
 // Law: a paused campaign starts nothing; resumed, it does what it would have
-// done; stopped, it ends.
+// done; stopped, it ends. Who asks for it is given the event as the log holds it.
 func TestPauseResumeStop(t *testing.T) {
 	def := electrolyte(t, 1, 6)
 	_, undisturbed := simulate(t, def)
@@ -430,8 +430,12 @@ func TestPauseResumeStop(t *testing.T) {
 	if n := len(history(t, log)); n != 3 { // defined, paused, recovered
 		t.Errorf("a paused campaign has written %d events", n)
 	}
-	if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:ada", Resume: &events.CampaignResumed{}}); err != nil {
+	resumed, err := r.Submit(t.Context(), engine.Request{Actor: "person:ada", Resume: &events.CampaignResumed{}})
+	if err != nil {
 		t.Fatal(err)
+	}
+	if diff := cmp.Diff(history(t, log)[3:4], resumed); diff != "" {
+		t.Errorf("who resumed it is told of something else than the log holds:\n%s", diff)
 	}
 	if err := ended(); err != nil {
 		t.Fatal(err)
@@ -450,6 +454,45 @@ func TestPauseResumeStop(t *testing.T) {
 	}
 	if s := r.Core().State(); s.Status != campaign.Stopped || len(s.Experiments) != 0 {
 		t.Errorf("a stopped campaign is %s with %d experiments", s.Status, len(s.Experiments))
+	}
+}
+
+// full is a log that does not take notes.
+type full struct {
+	events.Log
+	err error
+}
+
+func (l full) Append(
+	ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event,
+) ([]events.Event, error) {
+	if batch[0].Kind == events.KindNoteAdded {
+		return nil, l.err
+	}
+	return l.Log.Append(ctx, campaign, expected, batch...)
+}
+
+// Law: a log that does not take a request ends the run, and both the run and whoever asked
+// say why: what cannot be written down must not go on.
+func TestLogFailsOnARequest(t *testing.T) {
+	log := full{memlog.New(), errors.New("the disk is full")}
+	r, waiting := start(t, log, electrolyte(t, 1, 6), nil)
+	pause := engine.Request{Actor: "person:ada", Pause: &events.CampaignPaused{Reason: "lunch"}}
+	if _, err := engine.Submit(t.Context(), log, r.Core(), pause, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	ended := run(t, r)
+	until(t, waiting, "paused")
+	note := engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "a new bottle"}}
+	if _, err := r.Submit(t.Context(), note); !errors.Is(err, log.err) {
+		t.Errorf("the request was answered with %v", err)
+	}
+	resume := engine.Request{Actor: "person:ada", Resume: &events.CampaignResumed{}}
+	if _, err := r.Submit(t.Context(), resume); !errors.Is(err, engine.ErrOver) {
+		t.Errorf("a further request was answered with %v", err)
+	}
+	if err := ended(); !errors.Is(err, log.err) {
+		t.Errorf("the run ended with %v", err)
 	}
 }
 

@@ -383,40 +383,53 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 	})
 }
 
-// Law: a measurement that came with more than can be recorded is not lost.
+// Law: a measurement that came with more than can be recorded is not lost, and a note says
+// what was left out of it, be it a single quantity.
 func TestTalkativeInstrument(t *testing.T) {
-	def := electrolyte(t, 1, 3, unaided)
+	def := electrolyte(t, 1, 4, unaided)
+	absorbances := make([]definition.Quantity, 400_000)
+	for i := range absorbances {
+		absorbances[i] = definition.Quantity{Name: fmt.Sprint("absorbance at ", i, " nm"), Value: 0.5, Unit: "1"}
+	}
+	log := memlog.New()
 	instrument := &bench{acts: make(map[string]int)}
 	instrument.await = func(cmd instruments.Command) (instruments.Outcome, error) {
 		o := measured(12)
 		switch cmd.Experiment {
 		case "e1":
-			for i := range 400_000 {
-				o.Measurement.Further = append(o.Measurement.Further, definition.Quantity{Name: fmt.Sprint("absorbance at ", i, " nm"), Value: 0.5, Unit: "1"})
-			}
+			o.Measurement.Further = absorbances
 		case "e2":
 			o.Measurement.Identity = strings.Repeat("\x1b[2J", 9<<20)
 		case "e3":
 			return instruments.Outcome{Status: instruments.Failed, Cause: strings.Repeat("no ", 9<<20)}, nil
+		case "e4": // one more than can be recorded
+			e1 := mustLoad(t, log).State().Experiment("e1")
+			o.Measurement.Further = absorbances[:len(e1.Measurement.Further)+1]
 		}
 		return o, nil
 	}
-	log := memlog.New()
 	r, _ := start(t, log, def, instrument)
 	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []campaign.ExperimentStatus{campaign.Measured, campaign.Measured, campaign.Failed} {
+	for i, want := range []campaign.ExperimentStatus{
+		campaign.Measured, campaign.Measured, campaign.Failed, campaign.Measured,
+	} {
 		if x := r.Core().State().Experiments[i]; x.Status != want {
 			t.Errorf("%s is %s, want %s", x.ID, x.Status, want)
 		}
 	}
-	said := false
-	for _, n := range r.Core().State().Notes {
-		said = said || n.About == "e1" && strings.Contains(n.Text, "left out")
-	}
-	if !said {
-		t.Error("nothing says that quantities of e1 were left out")
+	recorded := len(r.Core().State().Experiment("e1").Measurement.Further)
+	for id, left := range map[string]int{"e1": len(absorbances) - recorded, "e4": 1} {
+		said := fmt.Sprintf(
+			"gave %d further quantities, too many to be recorded: the last %d were left out",
+			recorded+left, left,
+		)
+		if !slices.ContainsFunc(r.Core().State().Notes, func(n campaign.Note) bool {
+			return n.About == id && strings.Contains(n.Text, said)
+		}) {
+			t.Errorf("nothing says that %d of %d quantities of %s were left out", left, recorded+left, id)
+		}
 	}
 	if m := r.Core().State().Experiments[1].Measurement; strings.Contains(m.Identity, "\x1b") || !strings.Contains(m.Identity, `\u001b[2J`) {
 		t.Errorf("the identity was recorded as %.20q", m.Identity)

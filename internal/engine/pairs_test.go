@@ -19,7 +19,7 @@ import (
 	"github.com/campaignd/campaignd/policies/duel"
 )
 
-// grid is a campaign of comparisons of n compositions, all of them initial.
+// grid is a campaign of comparisons of n compositions by ada, all of them initial.
 func grid(n, comparisons int, seed uint64, policy definition.Policy) definition.Campaign {
 	values := make([]float64, n)
 	for i := range values {
@@ -40,8 +40,8 @@ func grid(n, comparisons int, seed uint64, policy definition.Policy) definition.
 	return campaignfile.Complete(builtin.Registry(), def)
 }
 
-// compared plays the initial comparisons and returns the options of each.
-func compared(t *testing.T, def definition.Campaign) (asked [][]float64) {
+// compared plays the initial comparisons and returns the options of each, by experts.
+func compared(t *testing.T, def definition.Campaign) map[string][][]float64 {
 	t.Helper()
 	opened, err := events.New(def.Name, &events.CampaignDefined{Definition: def})
 	if err != nil {
@@ -49,14 +49,14 @@ func compared(t *testing.T, def definition.Campaign) (asked [][]float64) {
 	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	opened.Actor, opened.Time = "person:ada", now
-	log := memlog.New()
+	log, asked := memlog.New(), make(map[string][][]float64)
 	if _, err := log.Append(t.Context(), def.Name, 0, opened); err != nil {
 		t.Fatal(err)
 	}
-	for range *def.Initial.Comparisons {
+	for range *def.Initial.Comparisons * len(def.Experts) {
 		r := &engine.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: func() time.Time { return now }}
 		suggestion, err := r.Suggest(t.Context())
-		if err != nil || len(suggestion.Questions) != 1 {
+		if err != nil || len(suggestion.Questions) == 0 {
 			t.Fatal(suggestion, err)
 		}
 		q := suggestion.Questions[0]
@@ -66,7 +66,7 @@ func compared(t *testing.T, def definition.Campaign) (asked [][]float64) {
 			options = append(options, x)
 		}
 		slices.Sort(options)
-		asked = append(asked, options)
+		asked[q.Expert] = append(asked[q.Expert], options)
 		answer := engine.Request{Actor: "person:ada", Answer: &engine.Answer{Question: q.ID, Reply: humans.Reply{Answer: events.Answer{Order: []int{1, 0}}}}}
 		if _, err := engine.Submit(t.Context(), log, r.Core(), answer, now); err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestInitialComparisonsDiffer(t *testing.T) {
 			varied := false
 			for seed := range uint64(4) {
 				comparisons := min(n*(n-1)+1, 17)
-				asked := compared(t, grid(n, comparisons, seed+1, policy))
+				asked := compared(t, grid(n, comparisons, seed+1, policy))["ada"]
 				times := make(map[string]int)
 				for i, pair := range asked {
 					if len(pair) != 2 || pair[0] == pair[1] {
@@ -109,6 +109,21 @@ func TestInitialComparisonsDiffer(t *testing.T) {
 			if n > 3 && !varied {
 				t.Errorf("%s of %d: the same comparisons with every seed", name, n)
 			}
+		}
+	}
+}
+
+// Law: each expert compares each pair before they compare any again, whatever others have been
+// asked in between.
+func TestInitialComparisonsOfSeveralExperts(t *testing.T) {
+	def := grid(3, 3, 1, definition.Policy{Duel: duel.RAEUBO{}.Choice()})
+	def.Experts = append(def.Experts, definition.Expert{Name: "bob", Channel: def.Experts[0].Channel})
+	def.Budget.Comparisons = 6
+	asked := compared(t, campaignfile.Complete(builtin.Registry(), def))
+	for _, expert := range []string{"ada", "bob"} {
+		slices.SortFunc(asked[expert], slices.Compare)
+		if got := fmt.Sprint(asked[expert]); got != "[[0 1] [0 2] [1 2]]" {
+			t.Errorf("%s was asked about %s", expert, got)
 		}
 	}
 }

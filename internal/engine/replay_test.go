@@ -56,6 +56,36 @@ func TestReplayedLiveRestored(t *testing.T) {
 	})
 }
 
+// Law: a core that was restored goes on at once: it takes the step that the live one takes,
+// before it has folded any other event.
+func TestRestoredGoesOn(t *testing.T) {
+	log, _ := simulate(t, electrolyte(t, 3, 6))
+	all := history(t, log)
+	decided := find(t, all, events.KindDecisionMade, "", 0)
+	live := mustLoad(t, refill(t, all[:decided]))
+	var snapshots [][]byte
+	for _, p := range live.Projections() {
+		snapshot, err := p.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		snapshots = append(snapshots, snapshot)
+	}
+	restored := engine.NewCore(builtin.Registry())
+	if err := restored.Restore(snapshots); err != nil || restored.Space() == nil {
+		t.Fatalf("it is restored with the space %v, %v", restored.Space(), err)
+	}
+	world := engine.World{Now: all[decided].Time, Eager: true, Capacity: 1}
+	want, err1 := live.Next(world)
+	step, err2 := restored.Next(world)
+	if step != want || err1 != nil || err2 != nil {
+		t.Errorf("it takes the step %+v, the live one %+v, %v %v", step, want, err1, err2)
+	}
+	if _, decides := want.(engine.Decide); !decides {
+		t.Errorf("the live one takes the step %+v", want)
+	}
+}
+
 // drawRequest draws something a person may ask, allowed or not.
 func drawRequest(rt *rapid.T, s *campaign.State) engine.Request {
 	experiment := fmt.Sprintf("e%d", rapid.IntRange(1, max(1, len(s.Experiments))).Draw(rt, "experiment"))
