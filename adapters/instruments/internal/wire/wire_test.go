@@ -83,7 +83,8 @@ func TestNonFinite(t *testing.T) {
 			t.Errorf("%s: the id was lost", line)
 		}
 	}
-	for _, line := range []string{`{"id":7,"ok":truNaN}`, `{"id":7,"ok":NaNa}`, `{"id":7,"ok":info}`} {
+	for _, line := range []string{`{"id":7,"ok":truNaN}`, `{"id":7,"ok":NaNa}`, `{"id":7,"ok":info}`,
+		`{"id":7,"error":"cut off at \`} {
 		if r, err := DecodeReply([]byte(line)); err == nil || errors.As(err, new(*NonFiniteError)) || r.ID != nil {
 			t.Errorf("%s: any slip is taken for NaN: %+v, %v", line, r, err)
 		}
