@@ -50,6 +50,11 @@ func TestCheck(t *testing.T) {
 	}{
 		{"good", func(m *events.Measurement) {}, ""},
 		{"made a little outside the bounds", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(2.2) }, ""},
+		// The bounds are 1.9 apart, and nothing is further outside them than that.
+		{"above, by less than the bounds are apart", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(3.9) }, ""},
+		{"above, by more", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(4.1) }, "far outside"},
+		{"below, by less than the bounds are apart", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(-1.6) }, ""},
+		{"below, by more", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(-1.8) }, "far outside"},
 		{"the same every time", func(m *events.Measurement) { m.Objective.SD, m.Further[0].SD = ptr(0.0), ptr(0.0) }, ""},
 		{"as great as anything measures", func(m *events.Measurement) { m.Further[0].Value, m.Further[0].SD = -1e100, ptr(1e100) }, ""},
 		{"with times", func(m *events.Measurement) { m.Began, m.Ended = noon, noon.Add(time.Minute) }, ""},
