@@ -97,6 +97,18 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Law: what was made may differ from the only value of a parameter by as much as that.
+func TestCheckOfOneValue(t *testing.T) {
+	def, m := campaign(), measurement()
+	def.Parameters[1].Values = []float64{25}
+	for made, want := range map[float64]bool{1: true, 24: true, 25.8: true, 49: true, 51: false, -1: false} {
+		m.Actual["temperature"] = definition.Number(made)
+		if err := instruments.Check(def, m); (err == nil) != want {
+			t.Errorf("25 °C, and %g were made: %v", made, err)
+		}
+	}
+}
+
 // Law: every fault is named, wherever it stands, so that a person need not try again
 // to learn of the next one.
 func TestCheckNamesEveryFault(t *testing.T) {

@@ -237,6 +237,7 @@ func TestDecorationCostsNoResult(t *testing.T) {
 		{"the composition is a text", measured(`,"actual":"as asked"`), instruments.Failed, ""},
 		{"the composition holds null", measured(`,"actual":{"salt":null}`), instruments.Failed, ""},
 		{"the composition holds NaN", measured(`,"actual":{"salt":NaN}`), instruments.Failed, ""},
+		{"a text as the outcome", `"measured"`, instruments.Unknown, ""},
 		{"there is no status", `{"measurement":{"objective":{"name":"y","value":1}}}`, instruments.Unknown, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
