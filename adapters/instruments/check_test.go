@@ -50,6 +50,11 @@ func TestCheck(t *testing.T) {
 	}{
 		{"good", func(m *events.Measurement) {}, ""},
 		{"made a little outside the bounds", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(2.2) }, ""},
+		// The bounds are 1.9 apart, and nothing is further outside them than that.
+		{"above, by less than the bounds are apart", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(3.9) }, ""},
+		{"above, by more", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(4.1) }, "far outside"},
+		{"below, by less than the bounds are apart", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(-1.6) }, ""},
+		{"below, by more", func(m *events.Measurement) { m.Actual["lipf6"] = definition.Number(-1.8) }, "far outside"},
 		{"the same every time", func(m *events.Measurement) { m.Objective.SD, m.Further[0].SD = ptr(0.0), ptr(0.0) }, ""},
 		{"as great as anything measures", func(m *events.Measurement) { m.Further[0].Value, m.Further[0].SD = -1e100, ptr(1e100) }, ""},
 		{"with times", func(m *events.Measurement) { m.Began, m.Ended = noon, noon.Add(time.Minute) }, ""},
@@ -88,6 +93,18 @@ func TestCheck(t *testing.T) {
 		case c.want != "" && !(errors.As(err, &refused) && len(refused.Faults) == 1 && strings.Contains(err.Error(),
 			c.want)):
 			t.Errorf("%s: %v, want one fault with %q", c.name, err, c.want)
+		}
+	}
+}
+
+// Law: what was made may differ from the only value of a parameter by as much as that.
+func TestCheckOfOneValue(t *testing.T) {
+	def, m := campaign(), measurement()
+	def.Parameters[1].Values = []float64{25}
+	for made, want := range map[float64]bool{1: true, 24: true, 25.8: true, 49: true, 51: false, -1: false} {
+		m.Actual["temperature"] = definition.Number(made)
+		if err := instruments.Check(def, m); (err == nil) != want {
+			t.Errorf("25 °C, and %g were made: %v", made, err)
 		}
 	}
 }

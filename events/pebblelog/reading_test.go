@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -131,6 +132,73 @@ func TestReadingNeedsNoLock(t *testing.T) {
 			}
 			t.Logf("opened %d times", opened)
 		})
+	}
+}
+
+// Law: whoever reads holds no more than a chunk: as many events as were asked for, and
+// none after the one with which their records exceed 1 MiB.
+func TestChunks(t *testing.T) {
+	log := mustOpen(t, vfs.NewMem(), Options{})
+	defer func() { _ = log.Close() }()
+	batch := make([]events.Event, 6)
+	for i := range batch {
+		batch[i] = testEvent(i + 1)
+		batch[i].Data = make([]byte, 300<<10)
+	}
+	if _, err := log.Append(t.Context(), "c", 0, batch...); err != nil {
+		t.Fatal(err)
+	}
+	for asked, want := range map[int]int{1: 1, 3: 3, 6: 4} {
+		ofLog, err := log.chunk(nil, newOrder(0), 0, log.Last(), asked)
+		if err != nil || len(ofLog) != want {
+			t.Errorf("asked for %d events of the log: %d, %v; want %d", asked, len(ofLog), err, want)
+		}
+		ofCampaign, err := log.campaignChunk(nil, "c", 0, log.Last(), asked)
+		if err != nil || len(ofCampaign) != want {
+			t.Errorf("asked for %d events of the campaign: %d, %v; want %d", asked, len(ofCampaign), err, want)
+		}
+	}
+}
+
+// lateHead is a file system with a writer whose newest events HEAD knows only a moment
+// after a reader, who has them, looked at it again.
+type lateHead struct {
+	vfs.FS
+	looks int
+	again time.Time
+}
+
+func (f *lateHead) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	if name == "store/HEAD" {
+		if f.looks++; f.looks == 2 {
+			f.again = time.Now()
+		}
+		if f.looks <= 2 || time.Since(f.again) < lookPause {
+			name = "before"
+		}
+	}
+	return f.FS.Open(name, o...)
+}
+
+// Law: a writer that is about to write HEAD is not taken for one that stopped before it.
+func TestHeadIsWaitedFor(t *testing.T) {
+	fsys := vfs.NewMem()
+	log := mustOpen(t, fsys, Options{})
+	defer func() { _ = log.Close() }()
+	if err := work(t, log, 1, 10, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	before, err := readFile(fsys, "store/HEAD")
+	if err := errors.Join(err, writeFile(fsys, "before", before), work(t, log, 11, 20, func(int) {})); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := readWhole(t, &lateHead{FS: fsys}, "store", 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+	if report, err := reader.Verify(t.Context()); err != nil || report.Notes != nil {
+		t.Errorf("noted %q, %v", report.Notes, err)
 	}
 }
 

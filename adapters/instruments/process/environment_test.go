@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // A program gets of the environment what is harmless and what the campaign file
@@ -17,7 +18,7 @@ func TestEnvironment(t *testing.T) {
 		"AWS_SECRET_ACCESS_KEY": "s1", "GITHUB_TOKEN": "s2", "LAB_TOKEN": "wanted", "LD_PRELOAD_": "s3",
 		"SSH_AUTH_SOCK": "s4",
 		"PYTHONPATH":    "/opt/lab", "LC_TIME": "C", "TZ": "UTC", "CONDA_TOKEN": "s5", "PGPASSWORD": "s6",
-		"Path_Secret": "s7",
+		"Path_Secret": "s7", "LC_": "s8", // which names nothing of the language
 	} {
 		t.Setenv(name, value)
 	}
@@ -49,4 +50,17 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("it is said to lack what it got:\n%s", book)
 	}
 	book.expect("gets no LAB_KEY, which the campaign file names under environment: it is not set here")
+}
+
+// Law: a campaign file names variables one by one, by what can be a name on some system.
+func TestNamesOfVariables(t *testing.T) {
+	for name, want := range map[string]bool{
+		"LAB_TOKEN": true, "ProgramFiles(x86)": true, "Schlüssel": true,
+		"": false, "LAB TOKEN": false, "LAB\tTOKEN": false, "LAB\x7f": false, "LAB_*": false, "LAB=1": false,
+	} {
+		s := process.Settings{Command: []string{"robot"}, Environment: []string{name}}
+		if faults := s.Check(nil, definition.At("process")); (faults == nil) != want {
+			t.Errorf("%q: %v", name, faults)
+		}
+	}
 }

@@ -145,6 +145,17 @@ func TestDeath(t *testing.T) {
 	}
 }
 
+// Law: a command of an earlier campaignd whose outcome is awaited is under way like any
+// other: of a program that dies meanwhile, the next run is asked what became of it.
+func TestDeathOverAnEarlierCommand(t *testing.T) {
+	inst, _, dir := openFaulty(t, "dies while measuring, and lost memory")
+	o, err := inst.Await(within(t, 20*time.Second), command(1))
+	if err != nil || o.Status != instruments.Unknown || !strings.Contains(o.Cause, "does not know what became of it") {
+		t.Errorf("Await: %+v, %v; want unknown, as the program says", o, err)
+	}
+	starts(t, dir, 0)
+}
+
 // A program that cannot be used is an error at once, with its last line of
 // standard error.
 func TestDeathAtOnce(t *testing.T) {
@@ -205,6 +216,7 @@ func TestNonsense(t *testing.T) {
 		"print to standard error instead: Initializing pump 1…",
 		"neither the id of a request nor a command",
 		"request 4711, which was never made",
+		`{"id": 4712, "outcome": tru`,
 		`"other/e1", which was not started, is dropped`,
 		"a line of 3145729 bytes",
 		`unknown field "okay", which is ignored`,

@@ -254,6 +254,7 @@ var faulty = map[string]func(*program){
 				p.raw("[1, 2]")
 				p.raw("{}")
 				p.raw(`{"id": 4711, "ok": true}`)
+				p.raw(`{"id": 4712, "outcome": tru`)
 				p.raw(`{"command": "other/e1", "outcome": {"status": "measured"}}`)
 				p.raw(`{"id": ` + fmt.Sprint(id) + `, "ok": tru`)
 				p.raw(strings.Repeat("x", 3<<20))

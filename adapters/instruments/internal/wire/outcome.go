@@ -56,7 +56,7 @@ func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.
 		return unreadable(instruments.Unknown, raw, err)
 	}
 	var status instruments.Status
-	if text, ok := fields.take("status"); !ok || json.Unmarshal(text, &status) != nil {
+	if json.Unmarshal(fields.take("status"), &status) != nil {
 		return unreadable(instruments.Unknown, raw, errors.New("it has no status"))
 	}
 	switch status {
@@ -66,8 +66,7 @@ func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.
 	default:
 		return unreadable(instruments.Unknown, raw, fmt.Errorf("%q is not a status", status))
 	}
-	measurement, _ := fields.take("measurement")
-	m, err := decodeMeasurement(measurement, requested)
+	m, err := decodeMeasurement(fields.take("measurement"), requested)
 	if err != nil {
 		return unreadable(instruments.Failed, raw, err)
 	}
@@ -79,14 +78,12 @@ func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.
 // wrote about it.
 func (f fields) cause() string {
 	cause := "the program gave no cause"
-	if raw, ok := f.take("cause"); ok {
-		var text string
-		if json.Unmarshal(raw, &text) != nil {
-			text = valid(raw)
-		}
-		if text != "" {
-			cause = instruments.Legible(text, instruments.MaxCause/2)
-		}
+	var text string
+	if raw := f.take("cause"); json.Unmarshal(raw, &text) != nil {
+		text = valid(raw)
+	}
+	if text != "" {
+		cause = instruments.Legible(text, instruments.MaxCause/2)
 	}
 	if len(f) > 0 {
 		rest, _ := json.Marshal(f)
@@ -104,14 +101,14 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 		return nil, fmt.Errorf("the measurement: %w", err)
 	}
 	var m events.Measurement
-	objective, _ := fields.take("objective")
+	objective := fields.take("objective")
 	if absent(objective) {
 		return nil, errors.New("there is no objective")
 	}
 	if m.Objective, m.Unread, err = decodeQuantity(objective, "objective"); err != nil {
 		return nil, fmt.Errorf("the objective %w", err)
 	}
-	if actual, _ := fields.take("actual"); absent(actual) {
+	if actual := fields.take("actual"); absent(actual) {
 		m.Actual = make(definition.Point, len(requested))
 		maps.Copy(m.Actual, requested)
 	} else if err := json.Unmarshal(actual, &m.Actual); err != nil {
@@ -122,7 +119,7 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 		name string
 		into any
 	}{{"identity", &m.Identity}, {"began", &m.Began}, {"ended", &m.Ended}} {
-		raw, _ := fields.take(f.name)
+		raw := fields.take(f.name)
 		if absent(raw) || string(raw) == `""` {
 			continue
 		}
@@ -139,7 +136,7 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 
 // further reads the further quantities, each by itself.
 func (f fields) further(m *events.Measurement) {
-	raw, _ := f.take("further")
+	raw := f.take("further")
 	if absent(raw) {
 		return
 	}
@@ -164,8 +161,7 @@ func (f fields) further(m *events.Measurement) {
 
 func nameOf(raw json.RawMessage) (name string) {
 	if fields, err := object(raw); err == nil {
-		raw, _ = fields.take("name")
-		_ = json.Unmarshal(raw, &name)
+		_ = json.Unmarshal(fields.take("name"), &name)
 	}
 	return instruments.Legible(name, instruments.MaxName)
 }
@@ -178,7 +174,7 @@ func decodeQuantity(raw json.RawMessage, field string) (q definition.Quantity, r
 	if err != nil {
 		return q, nil, fmt.Errorf("cannot be read: %w", err)
 	}
-	value, _ := fields.take("value")
+	value := fields.take("value")
 	if absent(value) {
 		return q, nil, errors.New("has no value")
 	}
@@ -189,11 +185,11 @@ func decodeQuantity(raw json.RawMessage, field string) (q definition.Quantity, r
 		name string
 		into *string
 	}{{"name", &q.Name}, {"unit", &q.Unit}} {
-		if text, _ := fields.take(f.name); !absent(text) && json.Unmarshal(text, f.into) != nil {
+		if text := fields.take(f.name); !absent(text) && json.Unmarshal(text, f.into) != nil {
 			return q, nil, fmt.Errorf("has the %s %s, which is not a text", f.name, Clip(text))
 		}
 	}
-	if sd, _ := fields.take("sd"); !absent(sd) {
+	if sd := fields.take("sd"); !absent(sd) {
 		if err := json.Unmarshal(sd, &q.SD); err != nil {
 			q.SD = nil
 			rest = append(rest, unread(field+".sd", sd, errors.New("it is not a number")))
@@ -213,21 +209,21 @@ func object(raw json.RawMessage) (fields, error) {
 	return f, nil
 }
 
-// take removes a field and returns it. Like encoding/json it prefers the name as
-// it is written and accepts any case.
-func (f fields) take(name string) (json.RawMessage, bool) {
+// take removes a field and returns it, nil where there is none. Like encoding/json
+// it prefers the name as it is written and accepts any case.
+func (f fields) take(name string) json.RawMessage {
 	if raw, ok := f[name]; ok {
 		delete(f, name)
-		return raw, true
+		return raw
 	}
 	for _, other := range slices.Sorted(maps.Keys(f)) {
 		if strings.EqualFold(other, name) {
 			raw := f[other]
 			delete(f, other)
-			return raw, true
+			return raw
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // unknown returns the fields that are left.

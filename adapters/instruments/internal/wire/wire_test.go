@@ -83,7 +83,8 @@ func TestNonFinite(t *testing.T) {
 			t.Errorf("%s: the id was lost", line)
 		}
 	}
-	for _, line := range []string{`{"id":7,"ok":truNaN}`, `{"id":7,"ok":NaNa}`, `{"id":7,"ok":info}`} {
+	for _, line := range []string{`{"id":7,"ok":truNaN}`, `{"id":7,"ok":NaNa}`, `{"id":7,"ok":info}`,
+		`{"id":7,"error":"cut off at \`} {
 		if r, err := DecodeReply([]byte(line)); err == nil || errors.As(err, new(*NonFiniteError)) || r.ID != nil {
 			t.Errorf("%s: any slip is taken for NaN: %+v, %v", line, r, err)
 		}
@@ -236,6 +237,7 @@ func TestDecorationCostsNoResult(t *testing.T) {
 		{"the composition is a text", measured(`,"actual":"as asked"`), instruments.Failed, ""},
 		{"the composition holds null", measured(`,"actual":{"salt":null}`), instruments.Failed, ""},
 		{"the composition holds NaN", measured(`,"actual":{"salt":NaN}`), instruments.Failed, ""},
+		{"a text as the outcome", `"measured"`, instruments.Unknown, ""},
 		{"there is no status", `{"measurement":{"objective":{"name":"y","value":1}}}`, instruments.Unknown, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
