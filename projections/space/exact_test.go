@@ -263,15 +263,16 @@ func TestStepsAreDecimals(t *testing.T) {
 	}{
 		{0, 1, 0.1, 1, 0, 10}, {0.05, 0.95, 0.1, 1, 1, 9}, {-0.35, 0.35, 0.05, 2, -7, 7}, {0.1, 0.7, 0.1, 1, 1, 7}, {0, 50, 0.001, 3, 0, 50000},
 		{-3, -1, 0.25, 2, -12, -4}, {2, 9, 3, 0, 1, 3}, {1e6, 1e6 + 1, 0.3, 1, 3333334, 3333336}, {0.3, 0.3, 0.1, 1, 3, 3},
+		// Times the integer of its digits a multiple of this one is no float64 any more.
+		{0, 247, 0.12345678901237, 14, 0, 2000}, {-247, 0, 0.12345678901237, 14, -2000, 0},
 	} {
 		g, ok := stepGrid(c.lo, c.hi, c.step)
 		if !ok || g.len() != c.high-c.low+1 {
 			t.Fatalf("%v to %v in steps of %v: %d values, want %d", c.lo, c.hi, c.step, g.len(), c.high-c.low+1)
 		}
-		thousandths := int(math.Round(c.step * 1000))
+		written := int(math.Round(c.step * math.Pow10(c.digits)))
 		for i := range g.len() {
-			k := (c.low + i) * thousandths
-			want, err := strconv.ParseFloat(fmt.Sprintf("%de-3", k), 64)
+			want, err := strconv.ParseFloat(fmt.Sprintf("%de-%d", (c.low+i)*written, c.digits), 64)
 			if err != nil {
 				t.Fatal(err)
 			}
