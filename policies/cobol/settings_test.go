@@ -99,7 +99,7 @@ func TestWords(t *testing.T) {
 			[]string{"without a test of harm"}, []string{"could matter", "while their labels go with what is measured"}, []string{"seven tenths"}},
 		{"hcei", definition.Policy{Trust: cobol.HCEI{}.Choice()},
 			[]string{"expected improvement"}, []string{"while their labels go with what is measured"}, []string{"seven tenths"}},
-		{"comparisons", definition.Policy{Trust: cobol.COBOHL{Settings: fed(belief.FeedbackComparison)}.Choice()},
+		{"comparisons", definition.Policy{Trust: cobol.COBOHL{Settings: belief.Settings{Feedback: belief.FeedbackComparison, Options: ptr(5)}}.Choice()},
 			[]string{"pairwise comparisons"}, []string{"orders the candidate", "while their order agrees"}, []string{"among", "logits"}},
 		{"rankings", definition.Policy{Trust: cobol.COBOHL{Settings: belief.Settings{Feedback: belief.FeedbackRanking, Options: ptr(6)}}.Choice(),
 			Handover: width(cobol.Width{Gate: ptr(false)})},

@@ -237,6 +237,18 @@ func TestNothingToCompare(t *testing.T) {
 	}
 }
 
+// Law: a rule that eliminates in rounds says in which one it is, and one that has none speaks of
+// no round; both say how many candidates may still be the best.
+func TestRoundsInWords(t *testing.T) {
+	for name, says := range map[string]string{"mr-lpf": "comparison 1 of 5 in round 1", "maxmin-lcb": "strongest rival"} {
+		def := taste(t, rules()[name]) // of 20 comparisons ⌈√20⌉ are the first round
+		reason := propose(t, newRule(t, def), input(t, def, nil)).Reason
+		if !strings.Contains(reason, says) || !strings.Contains(reason, "256") || strings.Contains(reason, "round") != (name == "mr-lpf") {
+			t.Errorf("%s: %q, want %q", name, reason, says)
+		}
+	}
+}
+
 // Law: once comparisons are modelled a pair is proposed by the model, with what it holds of
 // each of the two. The rules that search for one composition compare it with the winner of
 // the expert's last comparison, whichever of the two that was.

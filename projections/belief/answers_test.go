@@ -51,3 +51,19 @@ func TestLabelsAreReadAsTheyAreSaid(t *testing.T) {
 		t.Errorf("the labels are %+v, want %+v", got, want)
 	}
 }
+
+// Law: a rule reads the belief that is built from its own form of feedback, and from no other;
+// one that has none reads no belief.
+func TestReads(t *testing.T) {
+	forms := []string{
+		belief.FeedbackLabel, belief.FeedbackComparison, belief.FeedbackRanking, belief.FeedbackPinpoint, belief.FeedbackGaussian,
+	}
+	for _, own := range append(forms, "") {
+		trust := definition.NewChoice("a rule", belief.Settings{Feedback: own})
+		for _, feedback := range forms {
+			if got := belief.Reads(trust, feedback); got != (own == feedback) {
+				t.Errorf("a rule with the feedback %q reads a belief from %q: %v", own, feedback, got)
+			}
+		}
+	}
+}

@@ -195,7 +195,7 @@ func (p *Projection) Stale(expert string) bool {
 	if x == nil || form == "" || len(x.Comparisons) == 0 || x.Revision == x.FitRevision {
 		return false
 	}
-	if x.Fit == nil && x.FitRevision < 0 {
+	if x.FitRevision < 0 {
 		return true
 	}
 	changes := x.Revision - x.FitRevision

@@ -15,7 +15,8 @@ import (
 
 // Law: up to 20 comparisons each new one calls for a fit of the choice form, of n
 // comparisons ⌈n/20⌉ new ones do; in the utility form as many as the definition says.
-// Without a comparison there is nothing to fit; the first fit waits for nothing else.
+// Without a comparison there is nothing to fit; the first fit waits for nothing else, and one
+// that has seen no comparison was the first as well.
 func TestStale(t *testing.T) {
 	for _, c := range []struct {
 		method      string
@@ -25,6 +26,7 @@ func TestStale(t *testing.T) {
 	}{
 		{"coexbo", 0, 20, 0, false}, {"coexbo", 0, 19, 1, true}, {"coexbo", 0, 20, 1, false}, {"coexbo", 0, 20, 2, true},
 		{"coexbo", 0, 38, 2, true}, {"coexbo", 0, 39, 2, false}, {"eubo", 3, 5, 2, false}, {"eubo", 3, 5, 3, true},
+		{"eubo", 3, 0, 2, false}, {"eubo", 3, 0, 3, true},
 	} {
 		def := defined(t, c.method)
 		if c.refitEvery > 0 {
@@ -41,9 +43,11 @@ func TestStale(t *testing.T) {
 		if p.Stale("ada") {
 			t.Errorf("%s: there is something to fit before the first comparison", c.method)
 		}
-		for q := 1; q <= c.given+c.more; q++ {
-			apply(answered(q, "ada", []int{0, 1}))
-			if q <= c.given && !p.Stale("ada") {
+		for q := range c.given + c.more + 1 {
+			if q > 0 {
+				apply(answered(q, "ada", []int{0, 1}))
+			}
+			if 0 < q && q <= c.given && !p.Stale("ada") {
 				t.Errorf("%s: %d comparisons without a fit call for none", c.method, q)
 			}
 			if q == c.given {

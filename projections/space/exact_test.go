@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -253,6 +254,45 @@ func TestSnapHoldsInDecimals(t *testing.T) {
 	}
 }
 
+// Law: the nearest composition is the same one in whatever unit it is dosed: of all in steps of a
+// hundredth none is nearer.
+func TestSnapInAnyUnit(t *testing.T) {
+	names, rng := []string{"a", "b", "c"}, rand.New(rand.NewPCG(1, 2))
+	for _, unit := range []float64{1e-6, 1e-3, 1, 1e3, 1e6} {
+		def := simplex()
+		def.Constraints = []definition.Constraint{{Terms: map[string]float64{"a": 1, "b": 2, "c": 3}, AtMost: &unit}}
+		def.Instrument.Steps = make(map[string]float64)
+		for i, name := range names {
+			def.Parameters[i].Max, def.Instrument.Steps[name] = &unit, unit/100
+		}
+		s := prepared(t, def)
+		for range 10 {
+			x := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+			least := math.Inf(1)
+			for a := range 101 {
+				for b := range (100-a)/2 + 1 {
+					for c := range (100-a-2*b)/3 + 1 {
+						y := []float64{float64(a) / 100, float64(b) / 100, float64(c) / 100}
+						least = min(least, squaredDistance(x, y))
+					}
+				}
+			}
+			p, err := s.Snap(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			distance := 0.0
+			for i, name := range names {
+				v, _ := p[name].Float()
+				distance += (v/unit - x[i]) * (v/unit - x[i])
+			}
+			if math.Abs(distance-least) > 1e-12 {
+				t.Errorf("in steps of %v: %v at %v is nearest to %v, and another one is at %v", unit/100, p, distance, x, least)
+			}
+		}
+	}
+}
+
 // Law: a dosed value is the float64 nearest to the decimal number k·step, of all
 // multiples between the bounds; a number belongs to it that agrees to nine digits.
 func TestStepsAreDecimals(t *testing.T) {
@@ -263,15 +303,16 @@ func TestStepsAreDecimals(t *testing.T) {
 	}{
 		{0, 1, 0.1, 1, 0, 10}, {0.05, 0.95, 0.1, 1, 1, 9}, {-0.35, 0.35, 0.05, 2, -7, 7}, {0.1, 0.7, 0.1, 1, 1, 7}, {0, 50, 0.001, 3, 0, 50000},
 		{-3, -1, 0.25, 2, -12, -4}, {2, 9, 3, 0, 1, 3}, {1e6, 1e6 + 1, 0.3, 1, 3333334, 3333336}, {0.3, 0.3, 0.1, 1, 3, 3},
+		// Multiples of this one have more digits than a float64 has.
+		{0, 247, 0.12345678901237, 14, 0, 2000}, {-247, 0, 0.12345678901237, 14, -2000, 0},
 	} {
 		g, ok := stepGrid(c.lo, c.hi, c.step)
 		if !ok || g.len() != c.high-c.low+1 {
 			t.Fatalf("%v to %v in steps of %v: %d values, want %d", c.lo, c.hi, c.step, g.len(), c.high-c.low+1)
 		}
-		thousandths := int(math.Round(c.step * 1000))
+		written := int(math.Round(c.step * math.Pow10(c.digits)))
 		for i := range g.len() {
-			k := (c.low + i) * thousandths
-			want, err := strconv.ParseFloat(fmt.Sprintf("%de-3", k), 64)
+			want, err := strconv.ParseFloat(fmt.Sprintf("%de-%d", (c.low+i)*written, c.digits), 64)
 			if err != nil {
 				t.Fatal(err)
 			}
