@@ -42,25 +42,29 @@ func BenchmarkDecision(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
+					var payload events.Payload
 					switch step := step.(type) {
 					case engine.Fit:
-						payload, err := core.Fit(b.Context(), step, events.Build{})
-						if err != nil {
-							b.Fatal(err)
-						}
-						e, err := events.New("ackley4", payload)
-						if err != nil {
-							b.Fatal(err)
-						}
-						apply(e)
+						payload, err = core.Fit(b.Context(), step, events.Build{})
+					case engine.Judge:
+						payload, err = core.Judge(b.Context(), events.Build{})
 					case engine.Decide:
 						if _, err := core.Decide(b.Context(), step, events.Build{}, time.Unix(0, 0)); err != nil {
 							b.Fatal(err)
 						}
 						decided = true
+						continue
 					default:
 						b.Fatalf("unexpected step %T", step)
 					}
+					if err != nil {
+						b.Fatal(err)
+					}
+					e, err := events.New("ackley4", payload)
+					if err != nil {
+						b.Fatal(err)
+					}
+					apply(e)
 				}
 			}
 		})
