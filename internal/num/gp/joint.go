@@ -85,17 +85,8 @@ func (j *Joint) Sample(dst []float64, rng *rand.Rand) error {
 	if m == 0 {
 		return nil
 	}
-	if j.factor == nil {
-		scale := 0.0
-		for a := range m {
-			scale = max(scale, j.Cov[a*m+a])
-		}
-		factor := make([]float64, m*m)
-		jitter, err := cholesky(context.Background(), factor, j.Cov, m, m, max(scale, 1))
-		if err != nil {
-			return err
-		}
-		j.factor, j.Jitter = factor, jitter
+	if err := j.factorize(); err != nil {
+		return err
 	}
 	for a := range dst {
 		dst[a] = rng.NormFloat64()
@@ -104,5 +95,23 @@ func (j *Joint) Sample(dst []float64, rng *rand.Rand) error {
 	for a, v := range j.Mean {
 		dst[a] += v
 	}
+	return nil
+}
+
+// factorize makes the factor of the covariance, with jitter where it is numerically singular.
+func (j *Joint) factorize() error {
+	if j.factor != nil {
+		return nil
+	}
+	m, scale := len(j.Mean), 0.0
+	for a := range m {
+		scale = max(scale, j.Cov[a*m+a])
+	}
+	factor := make([]float64, m*m)
+	jitter, err := cholesky(context.Background(), factor, j.Cov, m, m, max(scale, 1))
+	if err != nil {
+		return err
+	}
+	j.factor, j.Jitter = factor, jitter
 	return nil
 }
