@@ -103,7 +103,7 @@ func (r lcb) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
 // Bound returns μ + wσ: a lower confidence bound for negative w, an upper one
 // for positive.
 func Bound(m *objective.Model, w float64) Acquisition {
-	p := m.GP().NewPredictor()
+	p := m.NewPredictor()
 	dMean, dSD := make([]float64, m.GP().Dim()), make([]float64, m.GP().Dim())
 	return func(x, grad []float64) float64 {
 		if grad == nil {
@@ -123,7 +123,7 @@ func (logEI) Name() string      { return LogEIName }
 func (logEI) Rationale() string { return "the greatest expected improvement on the best so far" }
 
 func (logEI) Acquisition(m *objective.Model, _ uint64) (Acquisition, error) {
-	p := m.GP().NewPredictor()
+	p := m.NewPredictor()
 	best := math.Inf(1)
 	for _, x := range m.X {
 		mean, _ := p.Posterior(x)

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // ErrBelief is wrapped by errors of what is known of an expert: they cost the
@@ -41,6 +42,8 @@ type Step struct {
 	Def *definition.Campaign
 	// View is the policy's view; its Objective expects the results of what is under way.
 	View policies.View
+	// Measured is the model without what is under way, which the one in View expects.
+	Measured *objective.Model
 	// Rule makes the acquisition of the unaided candidate; Beta is β of the confidence
 	// bounds μ ∓ βσ.
 	Rule next.Rule
@@ -105,10 +108,10 @@ func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, 
 	if s.avoid, err = avoided(v); err != nil {
 		return nil, err
 	}
-	if s.View.Objective, err = pessimistic(ctx, v); err != nil {
+	if s.Measured, err = pessimistic(ctx, v); err != nil {
 		return nil, err
 	}
-	if s.View.Objective, err = s.View.Objective.Fantasize(ctx, s.avoid.underWay); err != nil {
+	if s.View.Objective, err = s.Measured.Fantasize(ctx, s.avoid.underWay); err != nil {
 		return nil, err
 	}
 	if s.Beta, err = next.Beta(m.Rule, s.View.Objective); err != nil {

@@ -31,6 +31,7 @@ type Model struct {
 
 	data  gp.Data
 	gp    *gp.GP
+	given *gp.Conditioned // what is known beside the measurements; nil for nothing
 	space *space.Space
 	scale standard
 	unit  string
@@ -249,20 +250,59 @@ func (m *Model) Fantasize(ctx context.Context, x [][]float64) (*Model, error) {
 	if len(x) == 0 {
 		return m, nil
 	}
+	p := m.NewPredictor()
 	expected := make([]float64, len(x))
 	for i, u := range x {
-		expected[i], _ = m.gp.Posterior(u)
+		expected[i], _ = p.Posterior(u)
 	}
-	return m.with(ctx, x, expected)
+	if m.given == nil {
+		return m.with(ctx, x, expected)
+	}
+	c, err := m.given.Given(x, [][]float64{expected}, m.Fit.Noise)
+	if err != nil {
+		return nil, fmt.Errorf("the objective model with experiments that have no result: %w", err)
+	}
+	return m.Given(c), nil
 }
 
 // Posterior returns the mean and standard deviation of the standardized
 // objective, without noise, at a point of the unit cube (Xu et al. 2024,
 // Eq. 2a, 2b).
-func (m *Model) Posterior(x []float64) (mean, sd float64) { return m.gp.Posterior(x) }
+func (m *Model) Posterior(x []float64) (mean, sd float64) { return m.NewPredictor().Posterior(x) }
 
-// GP returns the process itself, of standardized values.
+// Predictor evaluates a model at single points of the unit cube: the mean and standard deviation of the
+// standardized objective, and their gradients. It is a workspace: one goroutine uses it at a time.
+type Predictor interface {
+	Posterior(x []float64) (mean, sd float64)
+	PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64)
+}
+
+// NewPredictor returns a workspace for predictions.
+func (m *Model) NewPredictor() Predictor {
+	if m.given == nil {
+		return m.gp.NewPredictor()
+	}
+	return m.given.NewPredictor()
+}
+
+// GP returns the process of the measurements alone, of standardized values.
 func (m *Model) GP() *gp.GP { return m.gp }
+
+// Conditioned returns the process of the measurements and of what is known beside them.
+func (m *Model) Conditioned() *gp.Conditioned {
+	if m.given == nil {
+		return m.gp.Condition(nil, nil, nil)
+	}
+	return m.given
+}
+
+// Given returns the model with what is known beside the measurements, which are those of this model: its
+// predictions are those of c.
+func (m *Model) Given(c *gp.Conditioned) *Model {
+	given := *m
+	given.given = c
+	return &given
+}
 
 // Kernel returns the fitted kernel on the unit cube.
 func (m *Model) Kernel() kernel.Kernel { return m.gp.Kernel() }
@@ -281,19 +321,31 @@ func (m *Model) Predict(point definition.Point) (events.Prediction, error) {
 
 // PredictAt returns the posterior at a point of the unit cube, in the user's unit.
 func (m *Model) PredictAt(x []float64) events.Prediction {
-	mean, sd := m.gp.Posterior(x)
+	mean, sd := m.Posterior(x)
 	return events.Prediction{Mean: m.scale.untransform(mean), SD: sd * m.scale.scale, Unit: m.unit}
 }
 
 // Best returns the index of the observation whose composition has the best
 // posterior mean, and that mean in the user's unit. The earliest of equals wins.
 func (m *Model) Best() (index int, mean float64) {
-	p := m.gp.NewPredictor()
 	best := math.Inf(1)
+	at := m.meanAt()
 	for i, x := range m.X {
-		if z := p.Mean(x); z < best {
+		if z := at(x); z < best {
 			index, best = i, z
 		}
 	}
 	return index, m.scale.untransform(best)
+}
+
+// meanAt returns the posterior mean alone, which is cheaper.
+func (m *Model) meanAt() func(x []float64) float64 {
+	if m.given == nil {
+		return m.gp.NewPredictor().Mean
+	}
+	p := m.given.NewPredictor()
+	return func(x []float64) float64 {
+		mean, _ := p.Posterior(x)
+		return mean
+	}
 }
