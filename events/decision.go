@@ -52,6 +52,25 @@ type DecisionMade struct {
 	Review *ChoiceReview `json:"review,omitempty"`
 	// Lambda is the expert's dual variable λ after the decision, where there is one.
 	Lambda *float64 `json:"lambda,omitempty"`
+	// Answers is what had been learned of each expert's answers, where they enter the model of the
+	// objective.
+	Answers []AnswersWeighed `json:"answers,omitempty"`
+}
+
+// AnswersWeighed is what an expert's answers of one kind have turned out to be worth, as measurements of the
+// objective.
+type AnswersWeighed struct {
+	Expert string `json:"expert"`
+	// Kind is "choices" (labels, orders and pinpoints) or "estimates".
+	Kind string `json:"kind"`
+	// Answers counts them.
+	Answers int `json:"answers"`
+	// Helps and Misleads are the probabilities that they go with the objective and against it; else
+	// they say nothing of it. Those that mislead are turned over.
+	Helps    float64 `json:"helps"`
+	Misleads float64 `json:"misleads"`
+	// Worth is what one answer tells against one measurement, at most and where nothing is known.
+	Worth float64 `json:"worth"`
 }
 
 // Elimination is how far a rule that eliminates candidates has come (Kayal et
@@ -99,6 +118,8 @@ type Candidate struct {
 	// Acquisition is the value the search optimized, in standardized units;
 	// smaller is better.
 	Acquisition *float64 `json:"acquisition,omitempty"`
+	// Informed is what the objective's model predicts once experts' answers are counted as measurements.
+	Informed *Prediction `json:"informed,omitempty"`
 	// Belief bounds the expert's rejection score at the point, in logits.
 	Belief *Interval `json:"belief,omitempty"`
 	// Score is what the model of the expert's preferences says: the probability

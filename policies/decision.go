@@ -89,6 +89,10 @@ const (
 	RuleNoBelief    = "no belief"     // there is no usable model of the expert's belief
 )
 
+// RuleAnswers settles a decision for the best composition once experts' answers are counted as
+// measurements.
+const RuleAnswers = "answers"
+
 // Rules that settle the decisions of a campaign in which trust is earned, with RuleGate.
 const (
 	RuleJudge      = "judge"        // the unaided candidate is put to the expert, to judge them

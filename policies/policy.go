@@ -96,6 +96,8 @@ type Help struct {
 	// that they go against it; else they say nothing of it.
 	Helps    float64 `json:"helps"`
 	Misleads float64 `json:"misleads"`
+	// Worth is what one answer tells against one measurement, where answers are measurements; else 0.
+	Worth float64 `json:"worth,omitempty"`
 }
 
 // Preferrer is a policy of campaigns without measurements.

@@ -18,6 +18,8 @@ var hidden = map[string]string{
 	"projections/space.Space.Cells":            relaxed,
 	"projections/space.Space.Region":           relaxed,
 	"projections/objective.Model.GP":           model,
+	"projections/objective.Model.Given":        model,
+	"projections/objective.Model.Conditioned":  model,
 	"projections/objective.Model.Kernel":       model,
 	"projections/objective.Model.Negated":      model,
 	"projections/preference.Model.Choice":      model,

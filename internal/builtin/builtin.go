@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/policies/direct"
@@ -36,6 +37,7 @@ func Registry() registry.Registry {
 		},
 		Methods: policies.Registry{
 			unaided.Family,
+			answers.Family,
 			cobol.Family,
 			coexbo.Family,
 			direct.Family,

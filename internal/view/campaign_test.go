@@ -481,7 +481,7 @@ func TestDocuments(t *testing.T) {
 			" questions reason status stopped trust"},
 		"decision":   {d, "asked chose decision followed position review time"},
 		"suggestion": {suggestion, "campaign experiment further questions stopped"},
-		"method":     {view.Methods(builtin.Registry())[5], "asks expert instrument name policy source summary"},
+		"method":     {view.Methods(builtin.Registry())[6], "asks expert instrument name policy source summary"},
 		"prediction": {view.Prediction{}, "belief parameters"},
 	} {
 		text, err := json.Marshal(c.document)

@@ -61,6 +61,10 @@ func (d *Decision) facts(how How) []Row {
 	if made.Lambda != nil {
 		rows = append(rows, Row{"weight λ", weightText(*made.Lambda, d.Trust)})
 	}
+	for _, w := range made.Answers {
+		rows = append(rows, Row{"answers", worthText(w.Expert, w.Helps, w.Misleads, w.Worth) + fmt.Sprintf(" (%s)",
+			format.Count(w.Answers, "answer"))})
+	}
 	if q := d.Answered; q != nil {
 		earlier := how(problem.Remedy{Action: problem.Explain, Subject: q.Decision})
 		answer := Answer(d.Definition, q)
@@ -189,6 +193,12 @@ func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []can
 				return ""
 			}
 			return format.PlusMinus(c.Prediction.Mean, c.Prediction.SD, "")
+		}},
+		{format.Heading("with the experts' answers", unit), func(c *events.Candidate) string {
+			if c.Informed == nil {
+				return ""
+			}
+			return format.PlusMinus(c.Informed.Mean, c.Informed.SD, "")
 		}},
 		{format.Heading("optimistic bound", unit), func(c *events.Candidate) string {
 			return optional(c.Optimistic)

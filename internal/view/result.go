@@ -158,6 +158,9 @@ func count(questions []campaign.Question, holds func(*campaign.Question) bool) (
 func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 	for _, h := range helps {
 		line := fmt.Sprintf("%s helps with probability %.2f", h.Expert, h.Helps)
+		if h.Worth > 0 {
+			line = worthText(h.Expert, h.Helps, h.Misleads, h.Worth)
+		}
 		if h.Labels == 0 {
 			line = h.Expert + " has judged nothing yet"
 		}
@@ -173,6 +176,18 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// worthText says what one answer of an expert tells against one measurement, and in which direction.
+func worthText(expert string, helps, misleads, worth float64) string {
+	text := fmt.Sprintf("%s's word is worth %s of a measurement at most", expert, format.Significant(worth, 2))
+	switch guesses := 1 - helps - misleads; {
+	case guesses > helps && guesses > misleads:
+		return text + fmt.Sprintf("; they guess with probability %.2f", guesses)
+	case misleads > helps:
+		return text + fmt.Sprintf(", and turned over with probability %.2f", misleads)
+	}
+	return text + fmt.Sprintf("; it helps with probability %.2f", helps)
 }
 
 // Result says how a campaign ended: what it found, and at what cost. undecided says

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // Search is one of the searches of a step. It keeps their seeds apart.
@@ -42,8 +43,16 @@ func (s *Step) minimize(
 }
 
 // Acquisition is that of the unaided candidate.
-func (s *Step) Acquisition() (next.Acquisition, error) {
-	return s.Rule.Acquisition(s.View.Objective, s.unaidedSeed())
+func (s *Step) Acquisition() (next.Acquisition, error) { return s.AcquisitionOf(s.View.Objective) }
+
+// AcquisitionOf is what the rule makes of another model of the objective.
+func (s *Step) AcquisitionOf(m *objective.Model) (next.Acquisition, error) {
+	return s.Rule.Acquisition(m, s.unaidedSeed())
+}
+
+// Expecting returns a model that expects the results of what is under way.
+func (s *Step) Expecting(ctx context.Context, m *objective.Model) (*objective.Model, error) {
+	return m.Fantasize(ctx, s.avoid.underWay)
 }
 
 // Unaided returns the decision with the unaided candidate: the optimum of the

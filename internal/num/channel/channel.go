@@ -284,3 +284,31 @@ func merged(variants []variant, weights []float64) (slopes []Slope) {
 }
 
 func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
+
+// Sides returns the probabilities that the answers of a channel go with the objective, so that what an expert
+// likes is better, and that they go against it; else they say nothing of it.
+func Sides(slopes []Slope) (helps, misleads float64) {
+	for _, s := range slopes {
+		switch {
+		case s.Value > 0:
+			helps += s.Weight
+		case s.Value < 0:
+			misleads += s.Weight
+		}
+	}
+	return helps, misleads
+}
+
+// Worth returns how much one answer tells of the objective where nothing is known of it, against one
+// measurement whose noise has the given variance: the ratio of what the two take away of a
+// variance of 1. A label has the Fisher information b²/4 at most, a number a²/σ².
+func Worth(slopes []Slope, noise float64) (worth float64) {
+	for _, s := range slopes {
+		information := s.Value * s.Value / 4
+		if !math.IsNaN(s.Noise) {
+			information = s.Value * s.Value / (s.Noise * s.Noise)
+		}
+		worth += s.Weight * information / (1 + information)
+	}
+	return worth * (1 + noise)
+}

@@ -176,6 +176,17 @@ func (j *Joint) inverse() (func(b blas64.General), error) {
 	}, nil
 }
 
+// Shares returns how much of the mean at x, of the first member, comes from each point: c_j(x)·g_j. They
+// add up to what was learned beside the data.
+func (c *Conditioned) Shares(x []float64) []float64 {
+	w := c.NewPredictor()
+	w.covariances(x)
+	for j, g := range c.gains[0] {
+		w.c[j] *= g
+	}
+	return w.c
+}
+
 // Joint returns the posterior of f at the points X, as [GP.Joint] does, of the first member.
 func (c *Conditioned) Joint(X [][]float64) *Joint {
 	j := c.g.Joint(X)

@@ -1,0 +1,240 @@
+// Package answers is the family of policies in which every answer of an expert is a measurement of the
+// objective, through a channel that is learned: how strongly an expert's answers depend on the objective, and in which
+// direction (package internal/num/channel). A guesser is left out by what they say; whoever says the
+// opposite is turned over.
+//
+// Harm is bounded in two ways. Answers that say nothing are part of the mixture from the beginning, with the
+// weight of Guess, so that all experiments together speak against the informed model by −ln of that weight at most before
+// the model of the measurements alone has the better of it. And one experiment in Own is the one that
+// would be chosen without experts, given everything that has been measured.
+package answers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/num/channel"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/policies/step"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// Family is the program's row for these policies.
+var Family = policies.Family{
+	Name: "answers",
+	Rules: []policies.Rule{
+		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(Answers) }},
+	},
+	Methods: []policies.Method{{
+		Name:    "answers",
+		Summary: "experts' answers are measurements, whose worth is learned",
+		Asks:    "accept or reject, at first",
+		Policy:  definition.Policy{Next: next.LogEI{}.Choice(), Trust: Answers{}.Choice()},
+	}},
+	New: New,
+}
+
+type policy struct {
+	def    definition.Campaign
+	rule   next.Rule
+	config channel.Config
+	own    int
+}
+
+// New returns the policy of a complete definition.
+func New(def definition.Campaign) (policies.Policy, error) {
+	rule, err := next.New(def.Policy.Next)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := definition.SettingsIf[Answers](def.Policy.Trust, Name)
+	if !ok || rule == nil {
+		return nil, fmt.Errorf("%s needs a rule of next that searches a model", Name)
+	}
+	err = cmp.Or(
+		policies.Has(Name, "guess", s.Guess != nil),
+		policies.Has(Name, "against", s.Against != nil),
+		policies.Has(Name, "own", s.Own != nil),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &policy{def: def, rule: rule, config: channel.Config{Guess: *s.Guess, Against: *s.Against}, own: *s.Own}, nil
+}
+
+func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
+
+func (p *policy) Needs() policies.Needs { return policies.Needs{Objective: true} }
+
+func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
+	d := step.Stop(&p.def, v, step.Begin(p, v, seed))
+	if d.Made() {
+		return d, nil
+	}
+	m := step.Modeled{Def: &p.def, Rule: p.rule, Choose: p.choose}
+	return m.Decide(ctx, v, d)
+}
+
+// choose weighs the informed candidate against the unaided one.
+func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
+	d, err := s.Answered(d)
+	if err != nil || d.Made() {
+		return d, err
+	}
+	acquisition, err := s.Acquisition()
+	if err != nil {
+		return d, err
+	}
+	d, unaided, err := s.Unaided(ctx, d, acquisition)
+	if err != nil || d.Made() {
+		return d, err
+	}
+	said := hear(s.View, p.def.Experts)
+	if len(said.channels) == 0 {
+		return d.Run(policies.Unaided, policies.RuleUnaided,
+			"No expert has answered anything yet: it has "+s.Rule.Rationale()+"."), nil
+	}
+	learned, err := said.learn(ctx, s.Measured, p.config)
+	if err != nil {
+		if ctx.Err() != nil {
+			return d, err
+		}
+		return d.Run(policies.Unaided, policies.RuleNoBelief,
+			fmt.Sprintf("%v: the unaided candidate is taken.", err)), nil
+	}
+	d.Answers = said.weighed(learned, s.Measured)
+	informed, err := s.Expecting(ctx, s.Measured.Given(learned.Objective))
+	if err != nil {
+		return d, err
+	}
+	predict(&d, informed, unaided)
+	if turn := s.View.Campaign.Turns + 1; p.own > 0 && turn%p.own == 0 {
+		return d.Run(policies.Unaided, policies.RuleModelsTurn, fmt.Sprintf(
+			"One experiment in %d is the model's own: it has %s.", p.own, s.Rule.Rationale())), nil
+	}
+	return p.follow(ctx, s, d, said, learned, informed, unaided)
+}
+
+// follow runs the informed candidate.
+func (p *policy) follow(
+	ctx context.Context, s *step.Step, d policies.Decision, said heard, learned *channel.Posterior,
+	informed *objective.Model, unaided search.Result,
+) (policies.Decision, error) {
+	acquisition, err := s.AcquisitionOf(informed)
+	if err != nil {
+		return d, err
+	}
+	aided, err := s.Find(ctx, acquisition, step.SearchAided, unaided.X)
+	if err != nil {
+		return d, err
+	}
+	if d, err = s.Add(d, policies.Aided, aided); err != nil {
+		return d, err
+	}
+	predict(&d, informed, aided)
+	reason := "It has " + s.Rule.Rationale() + ", the experts' answers counted as measurements."
+	if slices.Equal(aided.X, unaided.X) {
+		return d.Run(policies.Aided, policies.RuleAgree, reason+" It is the unaided candidate, too."), nil
+	}
+	return d.Run(policies.Aided, policies.RuleAnswers, reason+said.why(learned, s, aided.X)), nil
+}
+
+// predict adds to the latest candidate what the informed model predicts there.
+func predict(d *policies.Decision, informed *objective.Model, r search.Result) {
+	d.Candidates = slices.Clone(d.Candidates)
+	prediction := informed.PredictAt(r.X)
+	d.Candidates[len(d.Candidates)-1].Informed = &prediction
+}
+
+// learn weighs what was said.
+func (h heard) learn(ctx context.Context, m *objective.Model, cfg channel.Config) (*channel.Posterior, error) {
+	var all []channel.Answers
+	for _, c := range h.channels {
+		all = append(all, c.answers)
+	}
+	return channel.Condition(ctx, m.GP(), h.points, all, cfg)
+}
+
+// Kinds of channels in a record.
+const (
+	kindChoices   = "choices"
+	kindEstimates = "estimates"
+)
+
+// weighed is the record of what was learned of the experts.
+func (h heard) weighed(p *channel.Posterior, m *objective.Model) (all []events.AnswersWeighed) {
+	for i, c := range h.channels {
+		helps, misleads := channel.Sides(p.Slopes[i])
+		kind := kindChoices
+		if len(c.answers.Estimates) > 0 {
+			kind = kindEstimates
+		}
+		all = append(all, events.AnswersWeighed{
+			Expert: c.expert, Kind: kind, Answers: c.count, Helps: helps, Misleads: misleads,
+			Worth: channel.Worth(p.Slopes[i], m.Fit.Noise),
+		})
+	}
+	return all
+}
+
+// whySo is how many compositions are named that moved a choice, and leastShare how much of what is
+// expected there one has to have moved to be named, in standard deviations of what was measured.
+const (
+	whySo      = 3
+	leastShare = 0.05
+)
+
+// why says which answers moved the choice: by how much they change what is expected of a composition.
+func (h heard) why(p *channel.Posterior, s *step.Step, x []float64) string {
+	shares := p.Objective.Shares(x)
+	order := make([]int, len(shares))
+	total := 0.0
+	for i, share := range shares {
+		order[i] = i
+		total += share
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Compare(math.Abs(shares[j]), math.Abs(shares[i]))
+	})
+	unit := s.Def.Objective.Unit
+	change := func(z float64) string {
+		return format.Quantity(s.Measured.Untransform(z)-s.Measured.Untransform(0), unit)
+	}
+	var parts []string
+	for _, i := range order[:min(whySo, len(order))] {
+		if math.Abs(shares[i]) < leastShare {
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s by %s", strings.Join(h.questions[i], ", "), change(shares[i])))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" They move what is expected there by %s, most of all %s.", change(total), format.List(parts...))
+}
+
+// Helps implements policies.Helper.
+func (p *policy) Helps(v policies.View) []policies.Help {
+	if v.Objective == nil {
+		return nil
+	}
+	said := hear(v, p.def.Experts)
+	learned, err := said.learn(context.Background(), v.Objective, p.config)
+	if err != nil {
+		return nil
+	}
+	var all []policies.Help
+	for _, w := range said.weighed(learned, v.Objective) {
+		all = append(all, policies.Help{Expert: w.Expert, Labels: w.Answers, Helps: w.Helps, Misleads: w.Misleads, Worth: w.Worth})
+	}
+	return all
+}

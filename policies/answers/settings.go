@@ -1,0 +1,95 @@
+package answers
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
+)
+
+// Name of the rule, and of the method, in a campaign file.
+const Name = "answers"
+
+// Defaults of the settings.
+const (
+	defaultGuess   = 0.5
+	defaultAgainst = 0.1
+	defaultOwn     = 5
+	defaultLabels  = 20
+)
+
+// Answers makes measurements of experts' answers: how strongly they depend on the objective,
+// and in which direction, is learned for each expert (package internal/num/channel).
+type Answers struct {
+	// Guess is the probability, before an expert has answered anything, that their answers say
+	// nothing of the objective. Default 0.5.
+	Guess *float64 `json:"guess,omitempty" jsonschema:"minimum=0,maximum=1"`
+	// Against is the probability that they go against it. Default 0.1.
+	Against *float64 `json:"against,omitempty" jsonschema:"minimum=0,maximum=1"`
+	// Own makes every so many-th experiment the model's own, whatever experts say, so that no
+	// expert can keep a campaign from what it would find alone. Default 5; 1 follows nobody, 0 follows the
+	// answers always.
+	Own *int `json:"own,omitempty" jsonschema:"minimum=0"`
+}
+
+// Choice returns the choice of this rule.
+func (s Answers) Choice() definition.Choice { return definition.NewChoice(Name, s) }
+
+// Complete implements definition.Settings. Where a file does not say what experts are asked at first,
+// they label compositions.
+func (s *Answers) Complete(def *definition.Campaign) {
+	definition.DefaultTo(&s.Guess, defaultGuess)
+	definition.DefaultTo(&s.Against, defaultAgainst)
+	definition.DefaultTo(&s.Own, defaultOwn)
+	if def.Policy.Next.IsZero() {
+		def.Policy.Next = next.LogEI{}.Choice()
+	}
+	if def.Policy.Handover.IsZero() {
+		def.Policy.Handover = definition.NewChoice(policies.Never, nil)
+	}
+	if len(def.Experts) > 0 && def.Initial.Labels == nil && def.Initial.Comparisons == nil {
+		definition.DefaultTo(&def.Initial.Labels, defaultLabels)
+	}
+}
+
+// Check implements definition.Settings.
+func (s *Answers) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
+	faults := policies.CheckTrust(def, Name, next.Searches(def.Policy.Next))
+	if def.Policy.Next.Name == next.ThompsonName {
+		faults = append(faults, definition.Fault{At: definition.At("policy", "next"),
+			Problem: "answers cannot enter a draw of the model of measurements", Remedy: "write next: logei or lcb"})
+	}
+	if h := def.Policy.Handover; h.Name != policies.Never {
+		faults = append(faults, definition.Fault{At: definition.At("policy", "handover"),
+			Problem: "answers are given before the first experiment", Remedy: "write handover: never, or remove it"})
+	}
+	if s.Guess != nil && s.Against != nil && *s.Guess+*s.Against > 1 {
+		faults = append(faults, definition.Fault{At: here.To("against"),
+			Problem: fmt.Sprintf("guess and against are probabilities, and add up to %s", format.Setting(*s.Guess+*s.Against)),
+			Remedy:  "write two that add up to 1 at most"})
+	}
+	return faults
+}
+
+// Words implements definition.Settings.
+func (s *Answers) Words(*definition.Campaign) string {
+	text := "every answer of an expert is a measurement, whose worth and direction are learned"
+	switch {
+	case s.Own == nil || *s.Own == 0:
+	case *s.Own == 1:
+		text += "; no experiment follows them"
+	default:
+		text += fmt.Sprintf("; one experiment in %d is the model's own", *s.Own)
+	}
+	return text
+}
+
+// PartWords implements policies.PartSettings.
+func (s *Answers) PartWords(part policies.Part) string {
+	if part == policies.Handover {
+		return "experts answer before the first experiment, and as often as they like"
+	}
+	return ""
+}
