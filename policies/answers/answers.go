@@ -133,7 +133,8 @@ func (p *policy) follow(
 	if err != nil {
 		return d, err
 	}
-	aided, err := s.Find(ctx, acquisition, step.SearchAided, unaided.X)
+	// The same search as for the unaided candidate: answers that say nothing lead to the same one.
+	aided, err := s.Find(ctx, acquisition, step.SearchUnaided)
 	if err != nil {
 		return d, err
 	}

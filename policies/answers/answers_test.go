@@ -1,0 +1,122 @@
+package answers_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/answers"
+	"github.com/campaignd/campaignd/policies/next"
+)
+
+func ptr[T any](x T) *T { return &x }
+
+// decisions simulates a campaign and returns those of its decisions that run an experiment.
+func decisions(t *testing.T, changes ...func(*definition.Campaign)) (made []events.DecisionMade) {
+	t.Helper()
+	def, err := study.Define("branin", 4, 16, changes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	if _, err := study.Simulate(t.Context(), log, def); err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, ok := payload.(*events.DecisionMade); ok && d.Action == events.ActionRun {
+			made = append(made, *d)
+		}
+	}
+	return made
+}
+
+// by makes it the policy, with an expert of some accuracy who labels so many compositions.
+func by(s answers.Answers, labels int, accuracy float64) func(*definition.Campaign) {
+	return func(def *definition.Campaign) {
+		study.WithExpert(accuracy)(def)
+		def.Policy = definition.Policy{Next: next.LogEI{}.Choice(), Trust: s.Choice()}
+		def.Initial.Labels, def.Initial.Comparisons = ptr(labels), ptr(0)
+	}
+}
+
+// Law: a campaign whose experts say nothing, whose answers are sure to mean nothing, or which follows
+// nobody, is the campaign without experts, bit for bit.
+func TestNothingSaidIsTheBase(t *testing.T) {
+	alone := decisions(t, func(def *definition.Campaign) { def.Policy = policies.Alone(next.LogEI{}.Choice()) })
+	for name, change := range map[string]func(*definition.Campaign){
+		"nothing said":       by(answers.Answers{}, 0, 1),
+		"nothing meant":      by(answers.Answers{Guess: ptr(1.0), Against: ptr(0.0)}, 10, 2),
+		"nobody is followed": by(answers.Answers{Own: ptr(1)}, 10, 2),
+	} {
+		made := decisions(t, change)
+		if len(made) != len(alone) || len(made) < 10 {
+			t.Fatalf("%s: %d experiments are chosen, alone %d", name, len(made), len(alone))
+		}
+		for i, d := range made {
+			c, want := d.Candidates[len(d.Candidates)-1], alone[i].Candidates[0]
+			if d.Chosen != c.Name {
+				c = d.Candidates[0]
+			}
+			for parameter, v := range want.Parameters {
+				if c.Parameters[parameter] != v {
+					t.Errorf("%s: %s is at %v, alone at %v", name, d.Decision, c.Parameters, want.Parameters)
+					break
+				}
+			}
+		}
+	}
+}
+
+// Law: one experiment in Own is the base's own, the others are those of the informed model; each decision
+// says what the answers are worth, and what each model predicts.
+func TestDecisions(t *testing.T) {
+	moved := 0
+	for i, d := range decisions(t, by(answers.Answers{Own: ptr(3)}, 20, 3)) {
+		want := policies.Aided
+		if (i+1)%3 == 0 {
+			want = policies.Unaided
+		}
+		if d.Chosen != want {
+			t.Errorf("%s runs the %s candidate, want the %s", d.Decision, d.Chosen, want)
+		}
+		if len(d.Answers) != 1 || d.Answers[0].Expert != "ada" || d.Answers[0].Answers != 20 || d.Answers[0].Helps < 0.3 {
+			t.Errorf("%s weighs %+v", d.Decision, d.Answers)
+		}
+		for _, c := range d.Candidates {
+			if c.Informed == nil || c.Prediction == nil || *c.Informed == *c.Prediction {
+				t.Errorf("%s predicts %+v, and with answers %+v", d.Decision, c.Prediction, c.Informed)
+			}
+		}
+		if strings.Contains(d.Reason, "most of all q") {
+			moved++
+		}
+	}
+	if moved == 0 {
+		t.Error("no decision says which answers moved it")
+	}
+}
+
+// Law: whoever says the opposite of everything is turned over, and is worth as much.
+func TestTurnedOver(t *testing.T) {
+	for accuracy, right := range map[float64]func(events.AnswersWeighed) bool{
+		3:  func(w events.AnswersWeighed) bool { return w.Helps > 0.8 && w.Misleads < 0.05 && w.Worth > 0.2 },
+		-3: func(w events.AnswersWeighed) bool { return w.Misleads > 0.8 && w.Helps < 0.05 && w.Worth > 0.2 },
+		0:  func(w events.AnswersWeighed) bool { return w.Helps+w.Misleads < 0.7 },
+	} {
+		made := decisions(t, by(answers.Answers{}, 30, accuracy))
+		if last := made[len(made)-1].Answers[0]; !right(last) {
+			t.Errorf("with accuracy %v: %+v", accuracy, last)
+		}
+	}
+}
