@@ -58,6 +58,7 @@ const (
 	Design  = "design"  // a point of a space-filling design
 	Named   = "named"   // a composition of the expert's own, which nothing is weighed against
 	Sampled = "sampled" // a sample of what the expert prefers
+	Queried = "queried" // what an expert is asked about and is not run for that
 )
 
 // Rules that settle a decision.

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/policies/direct"
@@ -50,6 +51,7 @@ func methods() map[string]method {
 		all["hcei by "+feedback] = method{definition.Policy{Trust: cobol.HCEI{Settings: settings}.Choice()}, form, true}
 	}
 	all["cobol by gaussian"] = method{policy: definition.Policy{Trust: cobol.COBOL{Settings: belief.Settings{Feedback: belief.FeedbackGaussian}}.Choice()}}
+	all["answers worth asking for"] = method{definition.Policy{Trust: answers.Answers{}.Choice(), Handover: answers.Worth{}.Choice()}, events.FormLabel, true}
 	window := 5
 	all["cobol with a window"] = method{definition.Policy{Trust: cobol.COBOL{Settings: belief.Settings{Window: &window}}.Choice()}, events.FormLabel, true}
 	for _, posterior := range []string{definition.PosteriorEP, definition.PosteriorHallucinate} {

@@ -25,6 +25,7 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/policies/step"
+	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
@@ -33,6 +34,7 @@ var Family = policies.Family{
 	Name: "answers",
 	Rules: []policies.Rule{
 		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(Answers) }},
+		{Part: policies.Handover, Name: WorthName, Settings: func() definition.Settings { return new(Worth) }},
 	},
 	Methods: []policies.Method{{
 		Name:    "answers",
@@ -48,6 +50,7 @@ type policy struct {
 	rule   next.Rule
 	config channel.Config
 	own    int
+	worth  *Worth // nil where experts are asked at first alone
 }
 
 // New returns the policy of a complete definition.
@@ -68,7 +71,19 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &policy{def: def, rule: rule, config: channel.Config{Guess: *s.Guess, Against: *s.Against}, own: *s.Own}, nil
+	p := &policy{def: def, rule: rule, config: channel.Config{Guess: *s.Guess, Against: *s.Against}, own: *s.Own}
+	if w, asks := definition.SettingsIf[Worth](def.Policy.Handover, WorthName); asks {
+		err := cmp.Or(
+			policies.Has(WorthName, "least", w.Least != nil),
+			policies.Has(WorthName, "share", w.Share != nil),
+			policies.Has(WorthName, "per_experiment", w.MaxPerExperiment != nil),
+		)
+		if err != nil {
+			return nil, err
+		}
+		p.worth = &w
+	}
+	return p, nil
 }
 
 func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
@@ -86,9 +101,12 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 
 // choose weighs the informed candidate against the unaided one.
 func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
-	d, err := s.Answered(d)
-	if err != nil || d.Made() {
-		return d, err
+	var err error
+	// What this family asks is a measurement, and no request; another's question may be one.
+	if q := turn.Last(s.Turn); q == nil || q.Options == nil || q.Options[0].Candidate != policies.Queried {
+		if d, err = s.Answered(d); err != nil || d.Made() {
+			return d, err
+		}
 	}
 	acquisition, err := s.Acquisition()
 	if err != nil {
@@ -99,7 +117,7 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 		return d, err
 	}
 	said := hear(s.View, p.def.Experts)
-	if len(said.channels) == 0 {
+	if len(said.channels) == 0 && p.worth == nil {
 		return d.Run(policies.Unaided, policies.RuleUnaided,
 			"No expert has answered anything yet: it has "+s.Rule.Rationale()+"."), nil
 	}
@@ -117,7 +135,7 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 		return d, err
 	}
 	predict(&d, informed, unaided)
-	if turn := s.View.Campaign.Turns + 1; p.own > 0 && turn%p.own == 0 {
+	if n := s.View.Campaign.Turns + 1; p.own > 0 && n%p.own == 0 {
 		return d.Run(policies.Unaided, policies.RuleModelsTurn, fmt.Sprintf(
 			"One experiment in %d is the model's own: it has %s.", p.own, s.Rule.Rationale())), nil
 	}
@@ -142,6 +160,9 @@ func (p *policy) follow(
 		return d, err
 	}
 	predict(&d, informed, aided)
+	if d, err = p.ask(ctx, s, d, said, informed, aided); err != nil || d.Made() {
+		return d, err
+	}
 	reason := "It has " + s.Rule.Rationale() + ", the experts' answers counted as measurements."
 	if slices.Equal(aided.X, unaided.X) {
 		return d.Run(policies.Aided, policies.RuleAgree, reason+" It is the unaided candidate, too."), nil

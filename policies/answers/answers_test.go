@@ -18,7 +18,18 @@ func ptr[T any](x T) *T { return &x }
 // decisions simulates a campaign and returns those of its decisions that run an experiment.
 func decisions(t *testing.T, changes ...func(*definition.Campaign)) (made []events.DecisionMade) {
 	t.Helper()
-	def, err := study.Define("branin", 4, 16, changes...)
+	for _, d := range all(t, 16, changes...) {
+		if d.Action == events.ActionRun {
+			made = append(made, d)
+		}
+	}
+	return made
+}
+
+// all simulates a campaign of so many experiments and returns its decisions.
+func all(t *testing.T, experiments int, changes ...func(*definition.Campaign)) (made []events.DecisionMade) {
+	t.Helper()
+	def, err := study.Define("branin", 4, experiments, changes...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +45,7 @@ func decisions(t *testing.T, changes ...func(*definition.Campaign)) (made []even
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d, ok := payload.(*events.DecisionMade); ok && d.Action == events.ActionRun {
+		if d, ok := payload.(*events.DecisionMade); ok {
 			made = append(made, *d)
 		}
 	}
@@ -117,6 +128,41 @@ func TestTurnedOver(t *testing.T) {
 		made := decisions(t, by(answers.Answers{}, 30, accuracy))
 		if last := made[len(made)-1].Answers[0]; !right(last) {
 			t.Errorf("with accuracy %v: %+v", accuracy, last)
+		}
+	}
+}
+
+// Law: an expert is asked where the answer is worth it, less and less in the course of a campaign, at most as
+// often before one experiment as the file says; a least value that nothing reaches asks nothing.
+func TestWorth(t *testing.T) {
+	with := func(w answers.Worth) func(*definition.Campaign) {
+		return func(def *definition.Campaign) {
+			by(answers.Answers{}, 6, 3)(def)
+			def.Policy.Handover = w.Choice()
+		}
+	}
+	asked, run := []int{0, 0, 0}, 0
+	inTurn := 0
+	for _, d := range all(t, 33, with(answers.Worth{})) {
+		switch d.Action {
+		case events.ActionAsk:
+			if d.Chosen != policies.Queried || !d.Tests[0].Holds || d.Tests[0].Left < 0.002 {
+				t.Errorf("%s asks about the %s candidate, %+v", d.Decision, d.Chosen, d.Tests)
+			}
+			asked[min(run/10, 2)]++
+			if inTurn++; inTurn > 2 {
+				t.Errorf("%s is question %d before one experiment", d.Decision, inTurn)
+			}
+		case events.ActionRun:
+			run, inTurn = run+1, 0
+		}
+	}
+	if asked[0] < 3 || asked[2] >= asked[0] {
+		t.Errorf("%v questions are asked in each third", asked)
+	}
+	for _, d := range all(t, 16, with(answers.Worth{Least: ptr(100.0)})) {
+		if d.Action == events.ActionAsk {
+			t.Errorf("%s asks: %s", d.Decision, d.Reason)
 		}
 	}
 }

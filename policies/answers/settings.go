@@ -61,9 +61,9 @@ func (s *Answers) Check(def *definition.Campaign, here definition.Path) []defini
 		faults = append(faults, definition.Fault{At: definition.At("policy", "next"),
 			Problem: "answers cannot enter a draw of the model of measurements", Remedy: "write next: logei or lcb"})
 	}
-	if h := def.Policy.Handover; h.Name != policies.Never {
+	if h := def.Policy.Handover; h.Name != policies.Never && h.Name != WorthName {
 		faults = append(faults, definition.Fault{At: definition.At("policy", "handover"),
-			Problem: "answers are given before the first experiment", Remedy: "write handover: never, or remove it"})
+			Problem: "answers are measurements, and " + h.Name + " asks for something else", Remedy: "write handover: worth, or handover: never"})
 	}
 	if s.Guess != nil && s.Against != nil && *s.Guess+*s.Against > 1 {
 		faults = append(faults, definition.Fault{At: here.To("against"),

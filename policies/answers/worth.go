@@ -1,0 +1,252 @@
+package answers
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/num/acquisition"
+	"github.com/campaignd/campaignd/internal/num/channel"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/search"
+	"github.com/campaignd/campaignd/policies/step"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// WorthName is the name of the rule in a campaign file.
+const WorthName = "worth"
+
+// Defaults of the settings.
+const (
+	defaultLeast         = 0.002
+	defaultShare         = 0.02
+	defaultPerExperiment = 2
+)
+
+// Worth asks to accept or reject a composition where the answer is expected to improve the next experiment by
+// enough. The absolute least is what hands over: what an experiment is expected to bring shrinks
+// in the course of a campaign, and with it what an answer can add.
+type Worth struct {
+	// Least is the improvement of the next experiment below which nothing is asked, in
+	// standard deviations of what has been measured. Default 0.002.
+	Least *float64 `json:"least,omitempty" jsonschema:"minimum=0"`
+	// Share is the same relative to what the next experiment is expected to bring: a question may
+	// cost a fiftieth of it. Default 0.02.
+	Share *float64 `json:"share,omitempty" jsonschema:"minimum=0"`
+	// MaxPerExperiment is the largest number of questions before one experiment. Default 2.
+	MaxPerExperiment *int `json:"per_experiment,omitempty" jsonschema:"minimum=1"`
+}
+
+// Choice returns the choice of this rule.
+func (s Worth) Choice() definition.Choice { return definition.NewChoice(WorthName, s) }
+
+// Complete implements definition.Settings.
+func (s *Worth) Complete(*definition.Campaign) {
+	definition.DefaultTo(&s.Least, defaultLeast)
+	definition.DefaultTo(&s.Share, defaultShare)
+	definition.DefaultTo(&s.MaxPerExperiment, defaultPerExperiment)
+}
+
+// Check implements definition.Settings.
+func (s *Worth) Check(def *definition.Campaign, _ definition.Path) []definition.Fault {
+	if def.Policy.Trust.Name == Name {
+		return nil
+	}
+	return []definition.Fault{{At: definition.At("policy", "handover"),
+		Problem: "worth asks where an answer improves the model, and trust lets no answer into it",
+		Remedy:  "write trust: answers, or handover: never"}}
+}
+
+// Words implements definition.Settings.
+func (s *Worth) Words(*definition.Campaign) string {
+	return fmt.Sprintf("an expert is asked to accept or reject where that is expected to improve the next experiment by %s standard deviations"+
+		" of what was measured, and by %s of what it is expected to bring; at most %s before one experiment",
+		format.Optional(s.Least), format.Percent(*s.Share), format.Count(*s.MaxPerExperiment, "question"))
+}
+
+const (
+	// compared is on how many compositions the value of an answer rests, and screened of how many they are the
+	// best; apart is how far they are from each other at least, and fresh how far a question is from an
+	// earlier one, in the unit cube.
+	compared = 12
+	screened = 256
+	apart    = 0.08
+	fresh    = 0.03
+)
+
+// ask puts a question where one is worth it.
+func (p *policy) ask(
+	ctx context.Context, s *step.Step, d policies.Decision, said heard, informed *objective.Model, best search.Result,
+) (policies.Decision, error) {
+	if p.worth == nil || len(p.def.Experts) == 0 || s.QuestionsSpent() || len(s.Turn) >= *p.worth.MaxPerExperiment {
+		return d, nil
+	}
+	expert := p.def.Experts[s.Expert()].Name
+	v, err := p.newValuation(s, informed, best)
+	if err != nil {
+		return d, err
+	}
+	most, at := 0.0, -1
+	for i, x := range v.points {
+		if askedNear(s, expert, x) {
+			continue
+		}
+		value, err := v.of(ctx, s, said, p.config, expert, x)
+		if err != nil {
+			return d, err
+		}
+		if value > most {
+			most, at = value, i
+		}
+	}
+	now := slices.Max(v.improvements(informed))
+	least := max(*p.worth.Least, *p.worth.Share*now)
+	if at < 0 || most < least {
+		return d, nil
+	}
+	point, err := s.View.Space.Snap(v.points[at])
+	if err != nil {
+		return d, err
+	}
+	r, err := s.Place(point)
+	if err != nil {
+		return d, err
+	}
+	if d, err = s.Add(d, policies.Queried, r); err != nil {
+		return d, err
+	}
+	predict(&d, informed, r)
+	d.Chosen = policies.Queried
+	d.Tests = append(d.Tests, events.Test{
+		Name: "worth asking: improvement of the next experiment", Left: most, Relation: ">=", Right: least, Holds: true,
+	})
+	gain := format.Quantity(most*s.Measured.Fit.Scale, s.Def.Objective.Unit)
+	reason := fmt.Sprintf("%s's answer is expected to improve the next experiment by %s.", expert, gain)
+	explanation := fmt.Sprintf("What you say of it is expected to improve the next experiment by %s. It is not run because of that alone.", gain)
+	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, explanation), nil
+}
+
+// valuation is what answers are valued by: the expected improvement, on a fixed value, of a choice among
+// some compositions.
+type valuation struct {
+	points [][]float64
+	best   float64
+}
+
+// newValuation chooses the compositions: the one that would be run, and the best of some.
+func (p *policy) newValuation(s *step.Step, informed *objective.Model, best search.Result) (*valuation, error) {
+	v := &valuation{best: math.Inf(1)}
+	predictor := informed.NewPredictor()
+	for _, x := range informed.X {
+		mean, _ := predictor.Posterior(x)
+		v.best = min(v.best, mean)
+	}
+	starts, err := s.View.Space.Starts(screened, s.Seed())
+	if err != nil {
+		return nil, err
+	}
+	type scored struct {
+		x     []float64
+		value float64
+	}
+	all := make([]scored, len(starts))
+	for i, x := range starts {
+		mean, sd := predictor.Posterior(x)
+		all[i] = scored{x, acquisition.EI(nil, mean, sd, v.best, nil, nil)}
+	}
+	slices.SortStableFunc(all, func(a, b scored) int {
+		switch {
+		case a.value > b.value:
+			return -1
+		case a.value < b.value:
+			return 1
+		}
+		return 0
+	})
+	v.points = [][]float64{best.X}
+	for _, c := range all {
+		if len(v.points) == compared {
+			break
+		}
+		if !slices.ContainsFunc(v.points, func(x []float64) bool { return within(x, c.x, apart) }) {
+			v.points = append(v.points, c.x)
+		}
+	}
+	return v, nil
+}
+
+// improvements are the expected improvements at the compositions.
+func (v *valuation) improvements(m *objective.Model) []float64 {
+	predictor := m.NewPredictor()
+	values := make([]float64, len(v.points))
+	for i, x := range v.points {
+		mean, sd := predictor.Posterior(x)
+		values[i] = acquisition.EI(nil, mean, sd, v.best, nil, nil)
+	}
+	return values
+}
+
+// of is the value of a label at x: how much better the best choice is expected to be once the answer is
+// known than the best of the same choices is now, E max − max E over both answers.
+func (v *valuation) of(
+	ctx context.Context, s *step.Step, said heard, cfg channel.Config, expert string, x []float64,
+) (float64, error) {
+	var logs [2]float64
+	var values [2][]float64
+	for i, reject := range []bool{false, true} {
+		learned, err := said.with(expert, x, reject).learn(ctx, s.Measured, cfg)
+		if err != nil {
+			return 0, err
+		}
+		m, err := s.Expecting(ctx, s.Measured.Given(learned.Objective))
+		if err != nil {
+			return 0, err
+		}
+		logs[i], values[i] = learned.LogEvidence, v.improvements(m)
+	}
+	rejects := 1 / (1 + math.Exp(logs[0]-logs[1]))
+	expected := 0.0
+	for i := range v.points {
+		expected = max(expected, (1-rejects)*values[0][i]+rejects*values[1][i])
+	}
+	return (1-rejects)*slices.Max(values[0]) + rejects*slices.Max(values[1]) - expected, nil
+}
+
+// with returns what was said and a further label.
+func (h heard) with(expert string, x []float64, reject bool) heard {
+	more := heard{points: append(slices.Clone(h.points), x), channels: slices.Clone(h.channels)}
+	label := channel.Label{Point: len(h.points), Reject: reject, Group: groupQuestions}
+	at := slices.IndexFunc(more.channels, func(c spoken) bool { return c.expert == expert && len(c.answers.Estimates) == 0 })
+	if at < 0 {
+		at = len(more.channels)
+		more.channels = append(more.channels, spoken{expert: expert})
+	}
+	answers := &more.channels[at].answers
+	answers.Labels = append(slices.Clone(answers.Labels), label)
+	return more
+}
+
+// askedNear reports whether an expert has been asked about a composition that is hardly another.
+func askedNear(s *step.Step, expert string, x []float64) bool {
+	return slices.ContainsFunc(s.View.Campaign.Questions, func(q campaign.Question) bool {
+		if q.Expert != expert || q.Form != events.FormLabel {
+			return false
+		}
+		u, err := s.View.Space.Encode(q.Composition())
+		return err == nil && within(u, x, fresh)
+	})
+}
+
+// within reports whether two points are no farther apart than a distance.
+func within(x, y []float64, distance float64) bool {
+	squares := 0.0
+	for i := range x {
+		squares += (x[i] - y[i]) * (x[i] - y[i])
+	}
+	return squares <= distance*distance
+}
