@@ -17,18 +17,22 @@ const (
 	FormLabel      Form = "label"      // accept or reject a composition
 	FormComparison Form = "comparison" // an order of two compositions or more
 	FormPinpoint   Form = "pinpoint"   // a composition of the expert's own
+	FormEstimate   Form = "estimate"   // a number for each of several compositions
 )
 
 // forms is the list of every form with what depends on it in this package: of how
-// many compositions a question of the form is, and what answers it beside "can't tell".
+// many compositions a question of the form is, whether it has a scale, and what answers
+// it beside "can't tell".
 var forms = []struct {
 	form        Form
 	least, most int
-	check       func(a Answer, options int) error
+	scaled      bool
+	check       func(a Answer, options int, scale *Scale) error
 }{
-	{FormLabel, 1, 1, checkLabel},
-	{FormComparison, 2, math.MaxInt, checkOrder},
-	{FormPinpoint, 0, 0, checkPoint},
+	{FormLabel, 1, 1, false, checkLabel},
+	{FormComparison, 2, math.MaxInt, false, checkOrder},
+	{FormPinpoint, 0, 0, false, checkPoint},
+	{FormEstimate, 2, MostEstimates, true, checkEstimates},
 }
 
 // Forms returns every form, in a fixed order.
@@ -40,14 +44,22 @@ func Forms() []Form {
 	return list
 }
 
-// Check reports what is wrong with a question of the form about so many compositions.
-func (f Form) Check(options int) error {
+// Check reports what is wrong with a question of the form about so many compositions,
+// with a scale or, for forms that have none, nil.
+func (f Form) Check(options int, scale *Scale) error {
 	for _, row := range forms {
 		if row.form != f {
 			continue
 		}
-		if options < row.least || options > row.most {
+		switch {
+		case options < row.least || options > row.most:
 			return fmt.Errorf("a %s is no question about %d compositions", f, options)
+		case scale == nil && row.scaled:
+			return fmt.Errorf("a %s needs a scale", f)
+		case scale != nil && !row.scaled:
+			return fmt.Errorf("a %s has no scale", f)
+		case scale != nil:
+			return scale.Check()
 		}
 		return nil
 	}
@@ -73,16 +85,20 @@ type Answer struct {
 	Order []int `json:"order,omitempty"`
 	// Point answers a pinpoint.
 	Point definition.Point `json:"point,omitempty"`
+	// Estimates answer an estimate, in the order of the options. An expert may leave
+	// out what they cannot tell.
+	Estimates []Estimate `json:"estimates,omitempty"`
 }
 
 // Unsure reports whether the expert cannot tell.
 func (a Answer) Unsure() bool {
-	return a.Label == "" && len(a.Order) == 0 && len(a.Point) == 0
+	return a.Label == "" && len(a.Order) == 0 && len(a.Point) == 0 && len(a.Estimates) == 0
 }
 
 // Equal reports whether two answers say the same.
 func (a Answer) Equal(b Answer) bool {
-	return a.Label == b.Label && slices.Equal(a.Order, b.Order) && maps.Equal(a.Point, b.Point)
+	return a.Label == b.Label && slices.Equal(a.Order, b.Order) && maps.Equal(a.Point, b.Point) &&
+		slices.Equal(a.Estimates, b.Estimates)
 }
 
 // String returns the answer in a word or two, "unsure" where the expert cannot tell.
@@ -92,6 +108,8 @@ func (a Answer) String() string {
 		return fmt.Sprint(a.Order)
 	case len(a.Point) > 0:
 		return fmt.Sprint(a.Point)
+	case len(a.Estimates) > 0:
+		return fmt.Sprint(a.Estimates)
 	case a.Label != "":
 		return string(a.Label)
 	}
@@ -102,9 +120,9 @@ func (a Answer) String() string {
 var ErrAnswer = errors.New("this is not an answer to the question")
 
 // Check reports, with [ErrAnswer], what is wrong with an answer to a question of a form
-// about that many compositions. Whether a pinpointed composition can be made is not
-// checked.
-func (a Answer) Check(form Form, options int) error {
+// about that many compositions, with that scale. Whether a pinpointed composition can be
+// made is not checked.
+func (a Answer) Check(form Form, options int, scale *Scale) error {
 	if a.Unsure() {
 		return nil
 	}
@@ -112,7 +130,7 @@ func (a Answer) Check(form Form, options int) error {
 		if row.form != form {
 			continue
 		}
-		if err := row.check(a, options); err != nil {
+		if err := row.check(a, options, scale); err != nil {
 			return fmt.Errorf("%w: %w", ErrAnswer, err)
 		}
 		return nil
@@ -120,7 +138,7 @@ func (a Answer) Check(form Form, options int) error {
 	return fmt.Errorf("%w: %q is not a form of question", ErrAnswer, form)
 }
 
-func checkLabel(a Answer, _ int) error {
+func checkLabel(a Answer, _ int, _ *Scale) error {
 	switch {
 	case !a.Equal(Answer{Label: a.Label}):
 		return errors.New("a label is answered with accept or reject alone")
@@ -130,7 +148,7 @@ func checkLabel(a Answer, _ int) error {
 	return nil
 }
 
-func checkOrder(a Answer, options int) error {
+func checkOrder(a Answer, options int, _ *Scale) error {
 	if !a.Equal(Answer{Order: a.Order}) {
 		return errors.New("a comparison is answered with an order alone")
 	}
@@ -144,7 +162,7 @@ func checkOrder(a Answer, options int) error {
 	return nil
 }
 
-func checkPoint(a Answer, _ int) error {
+func checkPoint(a Answer, _ int, _ *Scale) error {
 	if !a.Equal(Answer{Point: a.Point}) {
 		return errors.New("a pinpoint is answered with a composition alone")
 	}

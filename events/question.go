@@ -28,9 +28,11 @@ type QuestionAsked struct {
 	Form   Form   `json:"form"`
 	Expert string `json:"expert"`
 	// Options are the compositions that the question is about, in the order in which
-	// they are shown: the one to be labelled, those to be compared, none for a
-	// pinpoint.
+	// they are shown: the one to be labelled, those to be compared or estimated, none
+	// for a pinpoint.
 	Options []Option `json:"options,omitempty"`
+	// Scale says what the numbers of an estimate mean; other forms have none.
+	Scale *Scale `json:"scale,omitempty"`
 	// Suggestion is what the campaign would measure in place of a pinpoint, where it
 	// has a view.
 	Suggestion *Option `json:"suggestion,omitempty"`
@@ -51,9 +53,10 @@ type QuestionAnswered struct {
 	Question string `json:"question"`
 	Form     Form   `json:"form"`
 	Expert   string `json:"expert"`
-	// Options repeats the compositions that the question is about, so that the event
-	// stands alone.
+	// Options and Scale repeat what the question is about, so that the event stands
+	// alone.
 	Options []definition.Point `json:"options,omitempty"`
+	Scale   *Scale             `json:"scale,omitempty"`
 	Answer  Answer             `json:"answer"`
 	// Volunteered marks an answer that the expert gave unasked, for example an
 	// initial example.
@@ -70,8 +73,10 @@ type QuestionSuperseded struct {
 	Expert   string `json:"expert"`
 	// Supersedes is the ID of the event whose answer no longer counts.
 	Supersedes string `json:"supersedes"`
-	// Options repeats the compositions, so that the event stands alone.
+	// Options and Scale repeat what the question is about, so that the event stands
+	// alone.
 	Options []definition.Point `json:"options,omitempty"`
+	Scale   *Scale             `json:"scale,omitempty"`
 	Answer  Answer             `json:"answer"`
 	Reason  string             `json:"reason,omitempty"`
 }

@@ -22,7 +22,7 @@ var ErrClosed = errors.New("nobody is at the terminal: its input has ended")
 // Prompter asks a person for one line of text.
 type Prompter interface {
 	// Prompt shows the form and waits for a line from the person, which it
-	// returns without its end. Any number of prompts may be open at once; each
+	// returns without its end, or for as many as it takes: see [Form.Then]. Any number of prompts may be open at once; each
 	// line goes to exactly one of them. When ctx is done, the form is removed
 	// and the context's error returned, unless a line was already given to the
 	// form: then that line is returned. The error wraps [ErrClosed] when no
@@ -61,6 +61,16 @@ type Form struct {
 	Problem string
 	// Expires is when the form will be removed; zero means at no known time.
 	Expires time.Time
+	// Then is set where several lines fill the form in. It takes the next line, and
+	// returns the form that is shown next, in the same place and under the same key, or
+	// nil and the line that stands for all of them, which is the answer. It is called for
+	// one line at a time, while the prompt is open.
+	Then func(line string) (all string, next *Form)
+	// Blank is set where an empty line says something too.
+	Blank bool
+	// Brisk says what is asked next where the form before it can still be seen above: it
+	// may be shown in place of the whole.
+	Brisk Text
 }
 
 // Text writes what is shown, in lines of at most width characters and, where

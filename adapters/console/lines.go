@@ -79,10 +79,17 @@ func (l *Lines) Prompt(ctx context.Context, f Form) (string, error) {
 		l.known = make(map[string]bool)
 	}
 	l.known[f.Key] = true
-	if line, ok := l.takeEarly(f); ok {
-		l.mu.Unlock()
-		return line, nil
+	for {
+		line, ok := l.takeEarly(p.form)
+		if !ok {
+			break
+		}
+		if line, whole := p.take(line); whole {
+			l.mu.Unlock()
+			return line, nil
+		}
 	}
+	f = p.form
 	if l.err != nil {
 		defer l.mu.Unlock()
 		if f.Problem != "" { // with the last line: say what became of it
@@ -147,11 +154,11 @@ func (l *Lines) deliver(line string) {
 	for len(l.open) == 0 && !l.interactive {
 		l.opened.Wait()
 	}
-	if line == "" {
+	if blank := len(l.open) > 0 && l.open[0].form.Blank && (len(l.open) == 1 || !l.interactive); line == "" && !blank {
 		if l.interactive {
 			for _, p := range l.open {
 				whole := p.form
-				whole.Problem = ""
+				whole.Problem, whole.Brisk = "", nil
 				l.show(whole)
 			}
 		}
@@ -217,8 +224,27 @@ func (l *Lines) takeEarly(f Form) (line string, ok bool) {
 }
 
 func (l *Lines) give(p *pending, line string) {
+	line, whole := p.take(line)
+	if !whole {
+		l.show(p.form)
+		return
+	}
 	l.remove(p)
 	p.line <- line
+}
+
+// take takes a line of a form, and returns the one that stands for all where it was the
+// last.
+func (p *pending) take(line string) (all string, whole bool) {
+	if p.form.Then == nil {
+		return line, true
+	}
+	all, next := p.form.Then(line)
+	if next == nil {
+		return all, true
+	}
+	p.form = *next
+	return "", false
 }
 
 // remove reports whether p was open.
@@ -238,7 +264,7 @@ func (l *Lines) closed() error {
 }
 
 // show writes a form: the whole of it, or only what was wrong with the last
-// answer.
+// answer, and what is asked next.
 func (l *Lines) show(f Form) {
 	width, height := 80, math.MaxInt
 	if l.Size != nil {
@@ -254,6 +280,15 @@ func (l *Lines) show(f Form) {
 			}
 			l.say("%s", line)
 		}
+	}
+	for i, line := range f.Brisk.Lines(width - len(indent)) {
+		head := f.Key + "> "
+		if i > 0 || f.Problem != "" {
+			head = indent
+		}
+		l.say("%s%s", head, line)
+	}
+	if f.Problem != "" || f.Brisk != nil {
 		return
 	}
 	// The options come last, next to where the person types.

@@ -37,7 +37,7 @@ func (a *asker) Ask(ctx context.Context, q Question) (Reply, error) {
 	if q.Expert != a.expert {
 		return Reply{}, fmt.Errorf("question %s is to %q, and %q is asked here", q.ID, q.Expert, a.expert)
 	}
-	if err := q.Form.Check(len(q.Options)); err != nil {
+	if err := q.Form.Check(len(q.Options), q.Scale); err != nil {
 		return Reply{}, fmt.Errorf("question %s: %w", q.ID, err)
 	}
 	return a.question(q.ID).Get(ctx, func(ctx context.Context) (Reply, error) {
@@ -66,7 +66,7 @@ func (a *asker) question(id string) *console.Once[Reply] {
 
 // check reports whether a reply answers the question, and says why not.
 func (q Question) check(r Reply) error {
-	if err := r.Check(q.Form, len(q.Options)); err != nil {
+	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return err
 	}
 	if r.Answer.Point != nil && q.Allowed != nil {

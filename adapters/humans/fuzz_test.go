@@ -42,7 +42,7 @@ func FuzzParseOrder(f *testing.F) {
 		if len(order) == 0 || len(order) == n-1 {
 			t.Errorf("%q of %d: %v leaves one out", text, n, order)
 		}
-		if err := (events.Answer{Order: order}).Check(events.FormComparison, n); err != nil {
+		if err := (events.Answer{Order: order}).Check(events.FormComparison, n, nil); err != nil {
 			t.Errorf("%q of %d: %v is no answer: %v", text, n, order, err)
 		}
 		for _, written := range []string{letters, strings.ToLower(letters), strings.Join(strings.Split(letters, ""),
@@ -55,18 +55,20 @@ func FuzzParseOrder(f *testing.F) {
 }
 
 // Law: a reply that is taken says one thing: accept or reject to a label, an order to a
-// comparison, a composition to a pinpoint, or to any form nothing, which is that the person
+// comparison, a composition to a pinpoint, numbers to an estimate, or to any form nothing, which is that the person
 // can't tell. Only what is rejected can be excluded.
 func FuzzReply(f *testing.F) {
-	f.Add("label", "accept", []byte{}, false, false, 1)
-	f.Add("label", "reject", []byte{}, false, true, 1)
-	f.Add("label", "reject", []byte{0}, false, true, 1)
-	f.Add("comparison", "", []byte{1, 0}, false, false, 2)
-	f.Add("comparison", "unsure", []byte{1, 2, 3}, true, false, 3)
-	f.Add("comparison", "", []byte{}, false, true, 3)
-	f.Add("pinpoint", "", []byte{}, true, false, 0)
-	f.Add("", "refuse", []byte{255}, false, false, 1)
-	f.Fuzz(func(t *testing.T, form, word string, order []byte, named, exclude bool, options int) {
+	f.Add("label", "accept", []byte{}, []byte{}, false, false, 1)
+	f.Add("label", "reject", []byte{}, []byte{}, false, true, 1)
+	f.Add("label", "reject", []byte{0}, []byte{}, false, true, 1)
+	f.Add("comparison", "", []byte{1, 0}, []byte{}, false, false, 2)
+	f.Add("comparison", "unsure", []byte{1, 2, 3}, []byte{}, true, false, 3)
+	f.Add("comparison", "", []byte{}, []byte{}, false, true, 3)
+	f.Add("pinpoint", "", []byte{}, []byte{}, true, false, 0)
+	f.Add("estimate", "", []byte{}, []byte{0, 2, 255}, false, false, 3)
+	f.Add("estimate", "", []byte{0}, []byte{1, 0}, true, true, 3)
+	f.Add("", "refuse", []byte{255}, []byte{}, false, false, 1)
+	f.Fuzz(func(t *testing.T, form, word string, order, estimated []byte, named, exclude bool, options int) {
 		if options < 0 || options > 50 {
 			return
 		}
@@ -78,11 +80,17 @@ func FuzzReply(f *testing.F) {
 			outside = outside || i < 0 || i >= options
 			r.Answer.Order = append(r.Answer.Order, i)
 		}
+		rising := true
+		for k, b := range estimated {
+			i := int(int8(b))
+			rising = rising && 0 <= i && i < options && (k == 0 || i > int(int8(estimated[k-1])))
+			r.Answer.Estimates = append(r.Answer.Estimates, events.Estimate{Option: i, Value: float64(i)})
+		}
 		if named {
 			r.Answer.Point = definition.Point{"x": definition.Number(1)}
 		}
 		says := 0 // how many things it says
-		for _, said := range []bool{word != "", len(order) > 0, named} {
+		for _, said := range []bool{word != "", len(order) > 0, len(estimated) > 0, named} {
 			if said {
 				says++
 			}
@@ -98,11 +106,13 @@ func FuzzReply(f *testing.F) {
 			want = len(order) > 0 && !repeats && !outside
 		case form == "pinpoint":
 			want = named
+		case form == "estimate":
+			want = len(estimated) > 0 && rising
 		}
 		if exclude && word != "reject" {
 			want = false
 		}
-		if err := r.Check(events.Form(form), options); (err == nil) != want ||
+		if err := r.Check(events.Form(form), options, &conductivity); (err == nil) != want ||
 			err != nil && !errors.Is(err, events.ErrAnswer) {
 			t.Errorf("%+v to a %q of %d: %v", r, form, options, err)
 		}

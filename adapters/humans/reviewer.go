@@ -82,8 +82,10 @@ type Question struct {
 	// Steps holds the dosing step of each parameter that has one.
 	Steps map[string]float64
 	// Options are the compositions that the question is about, with what the models
-	// say of each: the one to be labeled, those to be compared.
+	// say of each: the one to be labeled, those to be compared or estimated.
 	Options []events.Option
+	// Scale says what the numbers of an estimate mean; nil for other forms.
+	Scale *events.Scale
 	// Suggestion is what the campaign would choose itself, for a pinpoint question;
 	// nil where it has no view.
 	Suggestion *events.Option
@@ -117,13 +119,13 @@ func (r Reply) Equal(other Reply) bool {
 }
 
 // Check reports what is wrong with a reply to a question of a form about that many
-// options; the error wraps [events.ErrAnswer]. Whether a pinpointed composition can be
-// made is not checked.
-func (r Reply) Check(form events.Form, options int) error {
+// options, with that scale; the error wraps [events.ErrAnswer]. Whether a pinpointed
+// composition can be made is not checked.
+func (r Reply) Check(form events.Form, options int, scale *events.Scale) error {
 	if r.Exclude && r.Answer.Label != events.LabelReject {
 		return fmt.Errorf("%w: only a composition that is rejected can be excluded", events.ErrAnswer)
 	}
-	return r.Answer.Check(form, options)
+	return r.Answer.Check(form, options, scale)
 }
 
 // ParseOrder reads an order of n options, which are called A, B, C, …: "B" for

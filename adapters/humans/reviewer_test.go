@@ -44,8 +44,10 @@ func TestCheck(t *testing.T) {
 		{events.FormComparison, humans.Reply{Comment: "never seen"}, true},
 		{events.FormComparison, humans.Reply{Answer: events.Answer{Order: []int{1}}, Exclude: true}, false},
 		{events.FormPinpoint, humans.Reply{Answer: label(events.LabelReject), Exclude: true}, false},
+		{events.FormEstimate, humans.Reply{Answer: events.Answer{Estimates: []events.Estimate{{Option: 1, Value: 9}}}}, true},
+		{events.FormEstimate, humans.Reply{Answer: label(events.LabelReject), Exclude: true}, false},
 	} {
-		if err := c.reply.Check(c.form, 2); (err == nil) != c.answer ||
+		if err := c.reply.Check(c.form, 2, &conductivity); (err == nil) != c.answer ||
 			err != nil && !errors.Is(err, events.ErrAnswer) {
 			t.Errorf("%+v to a %s: %v", c.reply, c.form, err)
 		}

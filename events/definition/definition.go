@@ -232,6 +232,13 @@ type Initial struct {
 	// at random points. Default true where there are experts and all are
 	// simulated, false otherwise.
 	Balanced *bool `json:"balanced,omitempty"`
+	// Estimates is of how many compositions, spread evenly, each expert says at first
+	// what they expect, all in one sitting: 2 to 100. Absent: what the policy asks
+	// for; 0: none.
+	Estimates *int `json:"estimates,omitempty" jsonschema:"minimum=0,maximum=100"`
+	// Marks asks for estimates in marks from 1, the worst, to 5, the best, instead of in
+	// the objective's unit.
+	Marks bool `json:"marks,omitempty"`
 }
 
 // Budget limits the campaign. All counts include the initial ones.

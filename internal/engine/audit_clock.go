@@ -58,23 +58,26 @@ func (a *auditor) checkExpiry(payload events.Payload) {
 	if !ok {
 		return
 	}
-	question, expert, expires := asked.Question, asked.Expert, asked.Expires
+	question, expires := asked.Question, asked.Expires
+	expiry := func(since time.Time, byHand bool) time.Time {
+		return a.core.expiryIn(since, asked.Expert, asked.Form, len(asked.Options), byHand)
+	}
 	since := a.now
 	if d, ok := a.opening.(*events.DecisionMade); ok && d.At >= 1 && int(d.At) <= len(a.times) {
 		since = a.times[d.At-1]
 	}
-	if expires.IsZero() && a.core.expiryIn(since, expert, true).IsZero() {
+	if expires.IsZero() && expiry(since, true).IsZero() {
 		return // people may have run the experiments: a log does not say so
 	}
-	if a.core.expiry(since, expert).IsZero() != expires.IsZero() {
+	if expiry(since, a.core.byHand).IsZero() != expires.IsZero() {
 		a.mismatch(question, "it expires at %s; the definition says otherwise", clockTime(expires))
 		return
 	}
 	if a.event.Time.Before(since) { // the clock was set back
 		return
 	}
-	earliest := a.core.expiry(since, expert)
-	latest := a.core.expiry(a.event.Time, expert)
+	earliest := expiry(since, a.core.byHand)
+	latest := expiry(a.event.Time, a.core.byHand)
 	if expires.Before(earliest) || expires.After(latest) {
 		a.mismatch(question, "it expires at %s; asked at %s, it expires at %s",
 			clockTime(expires), clockTime(a.event.Time), clockTime(latest))

@@ -90,14 +90,14 @@ func (a *auditor) checkFact(in *identified) {
 	case *events.RegionExcluded:
 		a.checkExclusion(in, p)
 	case *events.QuestionAnswered:
-		a.checkAnswer(p.Question, p.Form, p.Options, p.Answer)
+		a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
 		if p.Volunteered {
 			for _, point := range p.Options {
 				a.checkPoint(p.Question, def, point)
 			}
 		}
 	case *events.QuestionSuperseded:
-		a.checkAnswer(p.Question, p.Form, p.Options, p.Answer)
+		a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
 	case *events.QuestionExpired:
 		if q := in.q; q != nil && (q.Expires.IsZero() || a.event.Time.Before(q.Expires)) && !a.event.Time.Before(a.now) {
 			a.mismatch(
@@ -347,9 +347,9 @@ func (a *auditor) checkExclusion(in *identified, p *events.RegionExcluded) {
 
 // checkAnswer holds an answer to the form that it says it is of.
 func (a *auditor) checkAnswer(
-	question string, form events.Form, options []definition.Point, answer events.Answer,
+	question string, form events.Form, options []definition.Point, scale *events.Scale, answer events.Answer,
 ) {
-	if err := answer.Check(form, len(options)); err != nil {
+	if err := answer.Check(form, len(options), scale); err != nil {
 		a.mismatch(question, "%v", err)
 	}
 	if answer.Point != nil {

@@ -11,6 +11,13 @@ import (
 // nextInitial collects what experts say at first, and runs the initial design.
 func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 	for _, expert := range s.Definition.Experts {
+		step, sitting, err := c.nextEstimates(s, w, expert)
+		if step != nil || err != nil {
+			return step, err
+		}
+		if sitting { // one thing at a time
+			continue
+		}
 		for _, next := range []func(*campaign.State, World, definition.Expert) (Step, error){c.nextLabel, c.nextComparison} {
 			if step, err := next(s, w, expert); step != nil || err != nil {
 				return step, err
@@ -58,7 +65,7 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 			"Initial question %d of %d, at a random composition: would it be worth an experiment?",
 			have+1, want,
 		),
-		Expires: c.expiry(w.Now, expert.Name),
+		Expires: c.expiry(w.Now, expert.Name, events.FormLabel, 1),
 	}}}, nil
 }
 
@@ -90,7 +97,7 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormComparison,
 		Expert: expert.Name, Options: options,
 		Explanation: fmt.Sprintf("Initial comparison %d of %d.", have+1, want),
-		Expires:     c.expiry(w.Now, expert.Name),
+		Expires:     c.expiry(w.Now, expert.Name, events.FormComparison, len(options)),
 	}}}, nil
 }
 

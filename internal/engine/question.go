@@ -15,14 +15,17 @@ import (
 // forms say what the engine does with each form of question. put is what a decision
 // that asks for it shows: the compositions that the question is about, and what the
 // campaign would take in their place. next is set where the answer is what is measured
-// next: once the campaign has decided without it, it is of no use.
+// next: once the campaign has decided without it, it is of no use. scaled is set where
+// the answer is numbers, which need a scale, and one for each composition, which takes
+// its time.
 var forms = map[events.Form]struct {
-	put  func(d *events.DecisionMade) (about []events.Option, suggestion *events.Option)
-	next bool
+	put          func(d *events.DecisionMade) (about []events.Option, suggestion *events.Option)
+	next, scaled bool
 }{
 	events.FormLabel:      {put: putChosen},
 	events.FormComparison: {put: putAll},
 	events.FormPinpoint:   {put: putSuggestion, next: true},
+	events.FormEstimate:   {put: putAll, scaled: true},
 }
 
 func putChosen(d *events.DecisionMade) (about []events.Option, suggestion *events.Option) {
@@ -83,7 +86,7 @@ func (c *Core) asked(q *campaign.Question) humans.Question {
 	question := humans.Question{
 		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form,
 		Parameters: s.Definition.Parameters, Steps: s.Definition.Instrument.Steps,
-		Options: q.Options, Suggestion: q.Suggestion, Objective: s.Definition.Objective,
+		Options: q.Options, Scale: q.Scale, Suggestion: q.Suggestion, Objective: s.Definition.Objective,
 		Explanation: q.Explanation, Attributions: q.Attributions, Asked: q.AskedAt, Expires: q.Expires,
 	}
 	if q.Form == events.FormPinpoint {
@@ -99,15 +102,15 @@ func (c *Core) answered(q *campaign.Question, r humans.Reply) ([]events.Payload,
 		return nil, err
 	}
 	payloads := []events.Payload{&events.QuestionAnswered{
-		Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Answer: r.Answer,
-		Comment: r.Comment,
+		Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Scale: q.Scale,
+		Answer: r.Answer, Comment: r.Comment,
 	}}
 	return c.withExclusion(payloads, q, r)
 }
 
 // admit says what is wrong with a reply to a question.
 func (c *Core) admit(q *campaign.Question, r humans.Reply) error {
-	if err := r.Check(q.Form, len(q.Options)); err != nil {
+	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return err
 	}
 	if r.Answer.Point == nil {
@@ -136,7 +139,7 @@ func (c *Core) withExclusion(
 
 // superseded turns a changed reply to an answered question into events.
 func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
-	if err := r.Check(q.Form, len(q.Options)); err != nil {
+	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return nil, asProblem(q, err)
 	}
 	if forms[q.Form].next {
@@ -152,7 +155,7 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 	case changed:
 		payloads = append(payloads, &events.QuestionSuperseded{
 			Question: q.ID, Form: q.Form, Expert: q.Expert, Supersedes: q.Source,
-			Options: q.Points(), Answer: r.Answer, Reason: r.Comment,
+			Options: q.Points(), Scale: q.Scale, Answer: r.Answer, Reason: r.Comment,
 		})
 	case q.Form == events.FormLabel && !r.Exclude:
 		return nil, conflict(q.ID, "%s says %s already", q.ID, q.Answer)
@@ -220,26 +223,43 @@ func (c *Core) ask(d *events.DecisionMade, explanation string, now time.Time) ev
 	about, suggestion := forms[d.Form].put(d)
 	return &events.QuestionAsked{
 		Question: events.QuestionID(len(c.State().Questions) + 1), Form: d.Form, Expert: d.Expert,
-		Options: about, Suggestion: suggestion, Explanation: explanation, Attributions: d.Attributions,
-		Decision: d.Decision, Expires: c.expiry(now, d.Expert),
+		Options: about, Scale: c.scale(d.Form), Suggestion: suggestion, Explanation: explanation,
+		Attributions: d.Attributions, Decision: d.Decision,
+		Expires: c.expiry(now, d.Expert, d.Form, len(about)),
 	}
+}
+
+// scale is that of the numbers that answer a form; nil for forms that have none.
+func (c *Core) scale(form events.Form) *events.Scale {
+	if !forms[form].scaled {
+		return nil
+	}
+	def := c.State().Definition
+	return events.ScaleOf(def.Objective, def.Initial.Marks)
 }
 
 // expiry returns when a question to an expert asked now expires, or zero. Where
 // people run the experiments there is no instrument that must not stand still,
 // and they come back when they come back: nobody is hurried who is not to be.
-func (c *Core) expiry(now time.Time, expert string) time.Time {
-	return c.expiryIn(now, expert, c.byHand)
+// Who is to say a number for each composition has the usual time for each.
+func (c *Core) expiry(now time.Time, expert string, form events.Form, options int) time.Time {
+	return c.expiryIn(now, expert, form, options, c.byHand)
 }
 
 // expiryIn is expiry where people run the experiments, or where they do not.
-func (c *Core) expiryIn(now time.Time, expert string, byHand bool) time.Time {
+func (c *Core) expiryIn(now time.Time, expert string, form events.Form, options int, byHand bool) time.Time {
 	for _, e := range c.State().Definition.Experts {
-		if byHand && e.AnswerWithin == definition.DefaultAnswerWithin {
-			continue
+		within := time.Duration(e.AnswerWithin)
+		if e.AnswerWithin == definition.DefaultAnswerWithin {
+			switch {
+			case byHand:
+				continue
+			case forms[form].scaled:
+				within *= time.Duration(options)
+			}
 		}
-		if e.Name == expert && e.AnswerWithin > 0 {
-			return now.Add(time.Duration(e.AnswerWithin)).UTC().Truncate(time.Microsecond)
+		if e.Name == expert && within > 0 {
+			return now.Add(within).UTC().Truncate(time.Microsecond)
 		}
 	}
 	return time.Time{}

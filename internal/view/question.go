@@ -19,7 +19,7 @@ func Question(def *definition.Campaign, q *campaign.Question) humans.Question {
 		ID: q.ID, Expert: q.Expert, Form: q.Form,
 		Parameters: def.Parameters, Steps: def.Instrument.Steps,
 		Objective: def.Objective,
-		Options:   q.Options, Suggestion: q.Suggestion,
+		Options:   q.Options, Scale: q.Scale, Suggestion: q.Suggestion,
 		Explanation: q.Explanation, Attributions: q.Attributions,
 		Asked: q.AskedAt, Expires: q.Expires,
 	}

@@ -14,9 +14,9 @@ func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem s
 	switch p := payload.(type) {
 	case *events.QuestionAsked:
 		return s.ask(e, Question{
-			ID: p.Question, Form: p.Form, Expert: p.Expert, Options: p.Options, Suggestion: p.Suggestion,
-			Explanation: p.Explanation, Attributions: p.Attributions, Decision: p.Decision,
-			Expires: p.Expires,
+			ID: p.Question, Form: p.Form, Expert: p.Expert, Options: p.Options, Scale: p.Scale,
+			Suggestion: p.Suggestion, Explanation: p.Explanation, Attributions: p.Attributions,
+			Decision: p.Decision, Expires: p.Expires,
 		})
 	case *events.QuestionAnswered:
 		return s.answer(e, p)
@@ -35,7 +35,7 @@ func (s *State) ask(e events.Event, q Question) (problem string) {
 	if next := events.QuestionID(len(s.Questions) + 1); q.ID != next {
 		return fmt.Sprintf("question %s is out of order, %s was next", q.ID, next)
 	}
-	if err := q.Form.Check(len(q.Options)); err != nil {
+	if err := q.Form.Check(len(q.Options), q.Scale); err != nil {
 		return err.Error()
 	}
 	q.Status = Asked
@@ -52,7 +52,7 @@ func (s *State) ask(e events.Event, q Question) (problem string) {
 // answer folds an answer. The campaign goes on without one that is late, and learns
 // from it when it comes. What was withdrawn nobody needs.
 func (s *State) answer(e events.Event, p *events.QuestionAnswered) (problem string) {
-	if err := p.Answer.Check(p.Form, len(p.Options)); err != nil {
+	if err := p.Answer.Check(p.Form, len(p.Options), p.Scale); err != nil {
 		return err.Error()
 	}
 	if p.Volunteered {
@@ -60,12 +60,12 @@ func (s *State) answer(e events.Event, p *events.QuestionAnswered) (problem stri
 		for i, point := range p.Options {
 			options[i].Parameters = point
 		}
-		q := Question{ID: p.Question, Form: p.Form, Expert: p.Expert, Options: options, Volunteered: true}
+		q := Question{ID: p.Question, Form: p.Form, Expert: p.Expert, Options: options, Scale: p.Scale, Volunteered: true}
 		if problem := s.ask(e, q); problem != "" {
 			return problem
 		}
 	}
-	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, Asked, Expired)
+	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, p.Scale, Asked, Expired)
 	if problem != "" {
 		return problem
 	}
@@ -79,7 +79,7 @@ func (s *State) answer(e events.Event, p *events.QuestionAnswered) (problem stri
 
 // supersede folds a changed answer.
 func (s *State) supersede(e events.Event, p *events.QuestionSuperseded) (problem string) {
-	if err := p.Answer.Check(p.Form, len(p.Options)); err != nil {
+	if err := p.Answer.Check(p.Form, len(p.Options), p.Scale); err != nil {
 		return err.Error()
 	}
 	if q := s.Question(p.Question); q != nil && q.Status == Answered && p.Supersedes != q.Source {
@@ -88,7 +88,7 @@ func (s *State) supersede(e events.Event, p *events.QuestionSuperseded) (problem
 			q.Source,
 		)
 	}
-	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, Answered)
+	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, p.Scale, Answered)
 	if problem != "" {
 		return problem
 	}
@@ -107,11 +107,11 @@ func (s *State) endQuestion(e events.Event, id string, status QuestionStatus, mo
 }
 
 // about returns the question that an answer names, if it is one of the given
-// statuses and asks that expert for that form of answer about those compositions, and
-// notes that the event is about it.
+// statuses and asks that expert for that form of answer about those compositions on that
+// scale, and notes that the event is about it.
 func (s *State) about(
 	e events.Event, id string, form events.Form, expert string, options []definition.Point,
-	statuses ...QuestionStatus,
+	scale *events.Scale, statuses ...QuestionStatus,
 ) (q *Question, problem string) {
 	if q := s.Question(id); q != nil {
 		switch {
@@ -121,6 +121,8 @@ func (s *State) about(
 			return nil, fmt.Sprintf("it is an answer of %q, question %s is put to %q", expert, q.ID, q.Expert)
 		case !slices.EqualFunc(q.Points(), options, maps.Equal[definition.Point]):
 			return nil, fmt.Sprintf("it judges other compositions than question %s is about", q.ID)
+		case q.Scale != scale && (q.Scale == nil || scale == nil || *q.Scale != *scale):
+			return nil, fmt.Sprintf("its numbers are on another scale than question %s asks for", q.ID)
 		}
 	}
 	return s.openQuestion(e, id, statuses...)

@@ -125,8 +125,9 @@ type Question struct {
 	Status QuestionStatus `json:"status"`
 	Form   events.Form    `json:"form"`
 	Expert string         `json:"expert"`
-	// Options and Suggestion are as in [events.QuestionAsked].
+	// Options, Scale and Suggestion are as in [events.QuestionAsked].
 	Options      []events.Option      `json:"options,omitempty"`
+	Scale        *events.Scale        `json:"scale,omitempty"`
 	Suggestion   *events.Option       `json:"suggestion,omitempty"`
 	Attributions *events.Attributions `json:"attributions,omitempty"`
 	Explanation  string               `json:"explanation,omitempty"`

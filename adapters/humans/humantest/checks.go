@@ -66,7 +66,7 @@ func (s *session) wait(q humans.Question, replied <-chan reply) (humans.Reply, e
 		if r.err != nil {
 			return r.answer, fmt.Errorf("question %s: %w", q.ID, r.err)
 		}
-		if err := r.answer.Check(q.Form, len(q.Options)); err != nil {
+		if err := r.answer.Check(q.Form, len(q.Options), q.Scale); err != nil {
 			return r.answer, fmt.Errorf("question %s: %w", q.ID, err)
 		}
 		return r.answer, nil

@@ -28,6 +28,7 @@ var forms = map[events.Form]struct {
 	events.FormLabel:      {labels, nil},
 	events.FormComparison: {orders, nil},
 	events.FormPinpoint:   {named, lacksPoints},
+	events.FormEstimate:   {estimated, nil},
 }
 
 func labels(Env, humans.Question) [answersOfAForm]humans.Reply {
@@ -62,6 +63,24 @@ func named(e Env, q humans.Question) [answersOfAForm]humans.Reply {
 		{Answer: events.Answer{Point: p[len(p)-1]}, Comment: why},
 		{},
 		{Answer: events.Answer{Point: p[len(p)/2]}},
+	}
+}
+
+// estimated are numbers on every scale: marks are numbers from 1.
+func estimated(_ Env, q humans.Question) [answersOfAForm]humans.Reply {
+	n, best := len(q.Options), 9
+	if q.Scale.Marks > 0 {
+		best = q.Scale.Marks
+	}
+	var all []events.Estimate
+	for i := range n {
+		all = append(all, events.Estimate{Option: i, Value: float64(best - i%best)})
+	}
+	return [answersOfAForm]humans.Reply{
+		{Answer: events.Answer{Estimates: all}},
+		{Answer: events.Answer{Estimates: all[1:]}, Comment: why},
+		{},
+		{Answer: events.Answer{Estimates: all[:n-1]}},
 	}
 }
 
@@ -114,7 +133,7 @@ func (e Env) check() error {
 		return errors.New("humantest: Env needs Open and two Questions")
 	}
 	for _, q := range e.Questions {
-		if err := q.Form.Check(len(q.Options)); err != nil {
+		if err := q.Form.Check(len(q.Options), q.Scale); err != nil {
 			return fmt.Errorf("humantest: a question of Env: %w", err)
 		}
 		if lacks := forms[q.Form].lacks; lacks != nil {

@@ -204,7 +204,10 @@ func questionsOfAllForms() []humans.Question {
 		compare.Options = append(compare.Options,
 			events.Option{Parameters: definition.Point{"x": definition.Number(float64(n))}})
 	}
-	return append(questions, compare, humans.Question{
+	estimate := compare
+	estimate.Form = events.FormEstimate
+	estimate.Scale = events.ScaleOf(definition.Objective{Name: "y", Unit: "mS", Goal: definition.Minimize}, false)
+	return append(questions, compare, estimate, humans.Question{
 		Campaign: "desk", Expert: "ada", Form: events.FormPinpoint, Allowed: func(p definition.Point) error {
 			if x, _ := p["x"].Float(); x > 1 {
 				return errors.New("too much")

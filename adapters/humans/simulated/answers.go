@@ -34,7 +34,7 @@ var forms = map[events.Form]func(*Reviewer, context.Context, humans.Question) (e
 
 // answer answers a question of any form.
 func (r *Reviewer) answer(ctx context.Context, q humans.Question) (events.Answer, error) {
-	if err := q.Form.Check(len(q.Options)); err != nil {
+	if err := q.Form.Check(len(q.Options), q.Scale); err != nil {
 		return events.Answer{}, err
 	}
 	if r.draw("unsure", q.ID, points(q.Options)...) < r.cfg.UnsureRate {

@@ -283,7 +283,7 @@ func TestEveryForm(t *testing.T) {
 		}
 		reply, err := r.Ask(t.Context(), q)
 		if err == nil {
-			err = reply.Check(form, len(q.Options))
+			err = reply.Check(form, len(q.Options), q.Scale)
 		}
 		if err != nil || reply.Answer.Unsure() {
 			t.Errorf("a %s was answered with %v, %v", form, reply.Answer, err)

@@ -6,11 +6,40 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 )
+
+// sat types the line again and again into a sitting, which goes on until it is agreed to;
+// what it comes to is then an answer.
+func sat(t *testing.T, q humans.Question, line string) {
+	form := form(q, time.Time{})
+	for k := range 2 * len(q.Options) {
+		all, next := form.Then(line)
+		if next == nil && !agreed(line) {
+			t.Errorf("%q, typed %d times, ends a sitting of %d with %q", line, k+1, len(q.Options), all)
+		}
+		if next == nil {
+			break
+		}
+		form = *next
+	}
+	for _, line := range []string{"end", "ok: so"} {
+		all, next := form.Then(line)
+		if next != nil {
+			form = *next
+			continue
+		}
+		if r, err := forms[q.Form].parse(q, all); err != nil || r.Comment != "so" || r.Check(q.Form, len(q.Options), q.Scale) != nil {
+			t.Errorf("%q in a sitting of %d is %q, which is %+v, %v", line, len(q.Options), all, r, err)
+		}
+		return
+	}
+	t.Errorf("%q keeps a sitting of %d from ending", line, len(q.Options))
+}
 
 // Law: no line that a person types makes the reader panic. What it takes answers the
 // question, within what is allowed, and a composition reads the same when it is
@@ -20,7 +49,7 @@ func FuzzAnswerLines(f *testing.F) {
 		"a", "r too viscous", "w", "won't: smells", "? never seen", "can't tell", "A",
 		"B > A: less viscous", "b a c", "1.1 EC", "lipf6=1.1 solvent=EC: as last year",
 		"ok", "OK: why not", "ok,", "lipf6=9 solvent=EC:DMC", "lipf6=", "=", ":", "", " ",
-		"lipf6=1e999 solvent=EC", "\x00", "\xff", "ok\u2028", "İ", "K", "? never seen \u2003",
+		"lipf6=1e999 solvent=EC", "\x00", "\xff", "ok\u2028", "İ", "K", "? never seen \u2003", "1=4 2=-", "4, 5, , 1: as ever", "3 4", "back", "11,2", "end", "? 3 4",
 	} {
 		f.Add(line, 2)
 	}
@@ -58,7 +87,17 @@ func FuzzAnswerLines(f *testing.F) {
 		pinpoint := humans.Question{Expert: "ada", Parameters: parameters, Form: events.FormPinpoint, Allowed: allowed}
 		suggestion := pinpoint
 		suggestion.Suggestion = &shown
-		for _, q := range []humans.Question{label, comparison, pinpoint, suggestion} {
+		estimate := comparison
+		estimate.Form, estimate.Scale = events.FormEstimate, &events.Scale{Quantity: "y", Unit: "mS", Better: events.BetterHigher}
+		for i := range estimate.Options {
+			estimate.Options[i] = shown
+		}
+		marks := estimate
+		marks.Scale = &events.Scale{Quantity: "y", Better: events.BetterHigher, Marks: events.Marks}
+		for _, q := range []humans.Question{estimate, marks} {
+			sat(t, q, line)
+		}
+		for _, q := range []humans.Question{label, comparison, pinpoint, suggestion, estimate, marks} {
 			parse := forms[q.Form].parse
 			r, err := parse(q, line)
 			if err != nil {
@@ -67,7 +106,7 @@ func FuzzAnswerLines(f *testing.F) {
 				}
 				continue
 			}
-			if err := r.Check(q.Form, len(q.Options)); err != nil {
+			if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 				t.Errorf("%q to a %q is taken as %+v, which is no answer: %v", line, q.Form, r, err)
 			}
 			if r.Comment != strings.TrimSpace(r.Comment) {

@@ -1,5 +1,6 @@
 // Package terminal asks an expert in the terminal that runs the campaign: to
-// accept or reject a composition, to compare some, or to name one.
+// accept or reject a composition, to compare some, to name one, or to say a number for
+// each of many.
 package terminal
 
 import (
@@ -53,6 +54,9 @@ func form(q humans.Question, now time.Time) console.Form {
 		more(&f, fmt.Sprintf("answer within %v, by %s; then the campaign goes on without you",
 			left, q.Expires.Local().Format("15:04:05")))
 	}
+	if begin := forms[q.Form].begin; begin != nil {
+		begin(&f, q)
+	}
 	return f
 }
 
@@ -64,14 +68,17 @@ func Show(q humans.Question) (title string, body []string) {
 	return f.Title, console.Join(f.Body, f.More).Lines(width)
 }
 
-// forms say how a question of each form is shown and its answer understood.
+// forms say how a question of each form is shown and its answer understood: the line
+// that a person types, or that stands for all that they type where begin asks for several.
 var forms = map[events.Form]struct {
 	show  func(*console.Form, humans.Question)
 	parse func(humans.Question, string) (humans.Reply, error)
+	begin func(*console.Form, humans.Question)
 }{
-	events.FormLabel:      {showLabel, parseLabel},
-	events.FormComparison: {showComparison, parseComparison},
-	events.FormPinpoint:   {showPinpoint, parsePinpoint},
+	events.FormLabel:      {showLabel, parseLabel, nil},
+	events.FormComparison: {showComparison, parseComparison, nil},
+	events.FormPinpoint:   {showPinpoint, parsePinpoint, nil},
+	events.FormEstimate:   {showEstimate, parseEstimate, beginEstimate},
 }
 
 func show(q humans.Question) (f console.Form) {

@@ -60,6 +60,20 @@ func pinpoint() humans.Question {
 	return q
 }
 
+// estimate is a question for numbers of n compositions.
+func estimate(n int) humans.Question {
+	q := compare(n)
+	q.Form, q.Scale = events.FormEstimate, events.ScaleOf(q.Objective, false)
+	return q
+}
+
+// marked is estimate in marks.
+func marked(n int) humans.Question {
+	q := estimate(n)
+	q.Scale = events.ScaleOf(q.Objective, true)
+	return q
+}
+
 // suggesting is pinpoint with what the campaign would take.
 func suggesting() humans.Question {
 	q := pinpoint()
@@ -82,6 +96,11 @@ func TestAnswers(t *testing.T) {
 		p := definition.Point{"lipf6": definition.Number(lipf6), "solvent": definition.Category(solvent)}
 		return humans.Reply{Answer: events.Answer{Point: p}, Comment: comment}
 	}
+	numbers := func(comment string, given ...events.Estimate) humans.Reply {
+		return humans.Reply{Answer: events.Answer{Estimates: given}, Comment: comment}
+	}
+	type row = events.Estimate
+	all := []row{{Option: 0, Value: 11.2}, {Option: 1, Value: 9}, {Option: 2, Value: -0.5}}
 	const unsure = events.Label("")
 	for _, c := range []struct {
 		name    string
@@ -139,6 +158,30 @@ func TestAnswers(t *testing.T) {
 			"ok, as in: 2019":      point(1.1, "EC", "as in: 2019"),
 			"lipf6=1.2 solvent=EC": point(1.2, "EC", ""),
 		}},
+		{"estimate", estimate(3), map[string]humans.Reply{
+			"11.2\n9\n-0.5\nok":                  numbers("", all...),
+			"11.2, 9, -0.5\nok":                  numbers("", all...),
+			"11.2 9 -0.5\nOK: as last year":      numbers("as last year", all...),
+			"3=-0.5\n11.2\n9\nok as last year":   numbers("as last year", all...),
+			"2 9\n11.2 mS/cm\n-0.5\nyes":         numbers("", all...),
+			"11.2\n\n-0.5\nok":                   numbers("", all[0], all[2]),
+			"?\n9\nend\nok: the rest: no idea":   numbers("the rest: no idea", all[1]),
+			"11.2\n8\nback\n9\n-0.5\nok":         numbers("", all...),
+			"11.2\n9\n7\n3=-0.5\nok":             numbers("", all...),
+			"11.2\n9\n7\n3=-\nok":                numbers("", all[:2]...),
+			"7\n11.2, 9, -0.5\nok":               numbers("", all...),
+			"11.2\nhigh\n9\n-0.5\n4=1\n9\nok":    numbers("", all...), // what is no answer is asked for again
+			"table\n11.2\nok\n9\nmore\n-0.5\nok": numbers("", all...),
+			"q3 11.2, 9, -0.5\nq3 ok":            numbers("", all...),
+			"q3 11.2\nq3\nq3 -0.5\nq3 ok":        numbers("", all[0], all[2]),
+			"end\nok":                            numbers(""),
+			"\n\n\nok: never seen":               numbers("never seen"),
+		}},
+		{"marks", marked(3), map[string]humans.Reply{
+			"4\n6\n5\n1\nok":        numbers("", row{Option: 0, Value: 4}, row{Option: 1, Value: 5}, row{Option: 2, Value: 1}),
+			"4,5,1\nok":             numbers("", row{Option: 0, Value: 4}, row{Option: 1, Value: 5}, row{Option: 2, Value: 1}),
+			"3 2\n\ncan't tell\nok": numbers("", row{Option: 2, Value: 2}),
+		}},
 	} {
 		for line, want := range c.answers {
 			var out strings.Builder
@@ -175,6 +218,10 @@ func TestExplains(t *testing.T) {
 		{"too many", pinpoint(), "1 EC 3", "1.2 EC", "3 values are more than the 2 parameters"},
 		{"decimal comma", pinpoint(), "lipf6=1,2 solvent=EC", "1.2 EC", "write it with a decimal point"},
 		{"no number", pinpoint(), "lipf6=nan solvent=EC", "1.2 EC", "not a finite number"},
+		{"a word for a number", estimate(3), "high", "end\nok", `"high" is not a number; write a number for row 1`},
+		{"a decimal comma", estimate(3), "11,2", "end\nok", "write a decimal point, or a space after the comma"},
+		{"no mark", marked(3), "6", "end\nok", "6 is no mark from 1, the worst, to 5, the best; write a mark from 1 to 5 for row 1"},
+		{"too many numbers", estimate(3), "1 2 3 4", "end\nok", "4 numbers are more than the 3 rows"},
 		{"impossible", pinpoint(), "lipf6=2.5 solvent=EC", "1.2 EC",
 			"lipf6=2.5 solvent=EC cannot be measured: lipf6 must be at most 2 mol/kg"},
 		{"ok to nothing", pinpoint(), "ok", "1.2 EC", "solvent is missing"},
@@ -184,7 +231,7 @@ func TestExplains(t *testing.T) {
 		if _, err := r.Ask(t.Context(), c.q); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if text := oneLine(out.String()); !strings.Contains(text, c.want) || strings.Count(text, "q3> ") != 2 {
+		if text := oneLine(out.String()); !strings.Contains(text, c.want) || strings.Count(text, "q3> ") != 2+strings.Count(c.right, "\n") {
 			t.Errorf("%s: %q is not in:\n%s", c.name, c.want, &out)
 		}
 		narrow(t, c.name, out.String())
@@ -284,6 +331,12 @@ func TestShows(t *testing.T) {
 			q.Parameters[0].Min, q.Parameters[0].Max = &low, &high
 		}, []string{"ada, what would you measure next?", "lipf6 0.2 to 2.1 mol/kg", "solvent EC, EC:DMC", "written as in lipf6=0.2 solvent=EC",
 			"NAME=VALUE for each"}},
+		{"twenty to be estimated", estimate(20), nil, []string{
+			"ada, what conductivity (mS/cm) do you expect of row 1 of 20?", "lipf6 solvent expected mol/kg mS/cm › 1 1.1 EC 2 2.1 EC",
+			"20 20.1 EC", "a number for row 1, Enter leaves it out; 3=11.2 for row 3",
+			"shall this be sent? It says that you can't tell", "20 20.1 EC –"}},
+		{"two to be marked", marked(2), nil, []string{
+			"ada, how good is row 1 of 2? From 1 (worst) to 5 (best)", "lipf6 solvent mark", "a mark from 1 to 5 for row 1", "2=4 for row 2"}},
 		{"what the campaign would take", suggesting(), func(q *humans.Question) {
 			q.Suggestion.Prediction = &events.Prediction{Mean: 12.3456, SD: 0.4321, Unit: "mS/cm"}
 		}, []string{"the campaign itself would take lipf6=1.1 solvent=EC and expects conductivity 12.35 ± 0.43 mS/cm there", "ok as above"}},
@@ -293,7 +346,7 @@ func TestShows(t *testing.T) {
 			c.change(&q)
 		}
 		right := map[events.Form]string{events.FormLabel: "a", events.FormComparison: "A",
-			events.FormPinpoint: "1.2 EC"}[q.Form]
+			events.FormPinpoint: "1.2 EC", events.FormEstimate: "end\nok"}[q.Form]
 		var out strings.Builder
 		lines := console.NewLines(strings.NewReader(right+"\n"), &out, false)
 		var got console.Form
@@ -321,6 +374,7 @@ func TestShows(t *testing.T) {
 func TestEveryForm(t *testing.T) {
 	questions := map[events.Form]humans.Question{
 		events.FormLabel: question(), events.FormComparison: compare(2), events.FormPinpoint: pinpoint(),
+		events.FormEstimate: estimate(20),
 	}
 	for _, form := range events.Forms() {
 		q, known := questions[form]
@@ -391,6 +445,11 @@ func (p *typist) Sees(ctx context.Context, q humans.Question) error {
 }
 
 func (p *typist) Answers(q humans.Question, a humans.Reply) error {
+	if q.Form == events.FormEstimate {
+		_, err := fmt.Fprintf(p.keys, "%[1]s %[2]v\n%[1]s ok: %[3]s\n", path.Base(q.ID),
+			humans.NewSheet(len(q.Options), *q.Scale, a.Answer.Estimates), a.Comment)
+		return err
+	}
 	said := string(a.Answer.Label)
 	if a.Exclude {
 		said = "exclude"
@@ -421,7 +480,7 @@ func TestSuite(t *testing.T) {
 		"solvent": definition.Category("EC:DMC")}
 	humantest.Run(t, humantest.Env{
 		Open:      func() humans.Reviewer { return terminal.New("ada", lines, now) },
-		Questions: []humans.Question{question(), other, compare(2), compare(3), pinpoint()},
+		Questions: []humans.Question{question(), other, compare(2), compare(3), pinpoint(), estimate(12), marked(2)},
 		Person:    p,
 		Patience:  20 * time.Second,
 	})

@@ -297,10 +297,9 @@ func (p *panel) key(k tea.KeyPressMsg) {
 		switch {
 		case p.page > 0 && (more || line == ""), more && hidden:
 			p.turn()
-		case line != "":
+		case line != "", f.form.Blank:
 			p.page = 0
-			p.forms = p.forms[1:]
-			f.line <- line
+			p.take(f, line)
 		}
 	case "backspace", "ctrl+h":
 		if n := len(f.input); n > 0 {
@@ -319,12 +318,30 @@ func (p *panel) key(k tea.KeyPressMsg) {
 	}
 }
 
-// insert types text into the form at the front.
+// take gives a line to the form at the front, which goes on or is filled in by it.
+func (p *panel) take(f *openForm, line string) {
+	if f.form.Then != nil {
+		all, next := f.form.Then(line)
+		if next != nil {
+			f.form = *next
+			return
+		}
+		line = all
+	}
+	p.forms = p.forms[1:]
+	f.line <- line
+}
+
+// insert types text into the form at the front. Of several lines that are pasted the
+// ends are blanks: a column of numbers stays one.
 func (p *panel) insert(text string) {
 	if len(p.forms) == 0 {
 		return
 	}
-	for _, r := range text {
+	for _, r := range strings.TrimRight(text, "\r\n") {
+		if r == '\n' || r == '\t' {
+			r = ' '
+		}
 		if r >= ' ' && !plaintext.Unsafe(r) {
 			p.forms[0].input = append(p.forms[0].input, r)
 		}
