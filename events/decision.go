@@ -61,7 +61,7 @@ type DecisionMade struct {
 // objective.
 type AnswersWeighed struct {
 	Expert string `json:"expert"`
-	// Kind is "choices" (labels, orders and pinpoints) or "estimates".
+	// Kind is "choices" (labels, orders and pinpoints), "estimates" or "marks".
 	Kind string `json:"kind"`
 	// Answers counts them.
 	Answers int `json:"answers"`

@@ -39,7 +39,7 @@ var Family = policies.Family{
 	Methods: []policies.Method{{
 		Name:    "answers",
 		Summary: "experts' answers are measurements, whose worth is learned",
-		Asks:    "accept or reject, at first",
+		Asks:    "what they expect of some compositions, at first",
 		Policy:  definition.Policy{Next: next.LogEI{}.Choice(), Trust: Answers{}.Choice()},
 	}},
 	New: New,
@@ -186,22 +186,12 @@ func (h heard) learn(ctx context.Context, m *objective.Model, cfg channel.Config
 	return channel.Condition(ctx, m.GP(), h.points, all, cfg)
 }
 
-// Kinds of channels in a record.
-const (
-	kindChoices   = "choices"
-	kindEstimates = "estimates"
-)
-
 // weighed is the record of what was learned of the experts.
 func (h heard) weighed(p *channel.Posterior, m *objective.Model) (all []events.AnswersWeighed) {
 	for i, c := range h.channels {
 		helps, misleads := channel.Sides(p.Slopes[i])
-		kind := kindChoices
-		if len(c.answers.Estimates) > 0 {
-			kind = kindEstimates
-		}
 		all = append(all, events.AnswersWeighed{
-			Expert: c.expert, Kind: kind, Answers: c.count, Helps: helps, Misleads: misleads,
+			Expert: c.expert, Kind: c.kind, Answers: c.count, Helps: helps, Misleads: misleads,
 			Worth: channel.Worth(p.Slopes[i], m.Fit.Noise),
 		})
 	}

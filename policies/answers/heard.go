@@ -8,8 +8,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// mostRows is how many compositions of each expert's channel are heard, the latest: what a decision
-// costs grows with their third power.
+// mostRows is how many compositions of each channel are heard, about: what a decision costs grows with their third
+// power.
 const mostRows = 120
 
 // Intercepts of labels: examples before the first experiment may have been chosen to be balanced.
@@ -29,54 +29,95 @@ type heard struct {
 // spoken is what one expert said in one kind of channel.
 type spoken struct {
 	expert  string
+	kind    string // one of the kinds below
 	answers channel.Answers
-	count   int // of answers
+	count   int // of answers, each number of an estimate one
+	rows    int // of compositions, however often
 }
 
-// hear collects the answers of a campaign. Those about compositions that have no place in the space any
-// more, after an amendment, are left out.
+// Kinds of channels. Numbers in the objective's unit and marks are different: how an expert uses one
+// scale says nothing of the other.
+const (
+	kindChoices   = "choices"
+	kindEstimates = "estimates"
+	kindMarks     = "marks"
+)
+
+// hear collects the answers of a campaign, of each expert and kind the latest. Those about compositions that
+// have no place in the space any more, after an amendment, are left out.
 func hear(v policies.View, experts []definition.Expert) heard {
 	h := heard{}
 	index := make(map[string]int)
 	for _, e := range experts {
-		choices := spoken{expert: e.Name}
-		rows := 0
-		for i := len(v.Campaign.Questions) - 1; i >= 0 && rows < mostRows; i-- { // the latest first
+		channels := []spoken{{kind: kindChoices}, {kind: kindEstimates}, {kind: kindMarks}}
+		for i := len(v.Campaign.Questions) - 1; i >= 0; i-- {
 			q := &v.Campaign.Questions[i]
 			if q.Expert != e.Name || q.Status != campaign.Answered || q.Answer.Unsure() {
 				continue
 			}
-			points := said(v, q)
-			at := make([]int, 0, len(points))
-			for _, p := range points {
-				k, ok := h.place(v, index, p, q.ID)
-				if !ok {
-					at = nil
-					break
-				}
-				at = append(at, k)
+			if c := &channels[kindOf(q)]; c.rows < mostRows {
+				h.take(v, index, q, c)
 			}
-			switch {
-			case len(at) == 0:
-				continue
-			case q.IsLabel():
-				choices.answers.Labels = append(choices.answers.Labels, channel.Label{
-					Point: at[0], Reject: q.Answer.Label == events.LabelReject, Group: group(q),
-				})
-			default:
-				if at = distinct(at); len(at) < 2 {
-					continue
-				}
-				choices.answers.Orders = append(choices.answers.Orders, at)
-			}
-			choices.count++
-			rows += len(at)
 		}
-		if choices.count > 0 {
-			h.channels = append(h.channels, choices)
+		for _, c := range channels {
+			if c.count > 0 {
+				c.expert = e.Name
+				h.channels = append(h.channels, c)
+			}
 		}
 	}
 	return h
+}
+
+// kindOf is the index of the channel that an answer came through.
+func kindOf(q *campaign.Question) int {
+	switch {
+	case q.Form != events.FormEstimate:
+		return 0
+	case q.Scale == nil || q.Scale.Marks == 0:
+		return 1
+	}
+	return 2
+}
+
+// take adds an answer to its channel.
+func (h *heard) take(v policies.View, index map[string]int, q *campaign.Question, c *spoken) {
+	if q.Form == events.FormEstimate {
+		for _, e := range q.Answer.Estimates {
+			at, ok := h.place(v, index, q.Options[e.Option].Parameters, q.ID)
+			if !ok {
+				continue
+			}
+			// Smaller is better, as of the objective that the models see.
+			value := e.Value
+			if q.Scale != nil && q.Scale.Better == events.BetterHigher {
+				value = -value
+			}
+			c.answers.Estimates = append(c.answers.Estimates, channel.Estimate{Point: at, Value: value})
+			c.count, c.rows = c.count+1, c.rows+1
+		}
+		return
+	}
+	points := said(v, q)
+	at := make([]int, 0, len(points))
+	for _, p := range points {
+		k, ok := h.place(v, index, p, q.ID)
+		if !ok {
+			return
+		}
+		at = append(at, k)
+	}
+	switch at = distinct(at); {
+	case q.Form == events.FormLabel && len(at) == 1:
+		c.answers.Labels = append(c.answers.Labels, channel.Label{
+			Point: at[0], Reject: q.Answer.Label == events.LabelReject, Group: group(q),
+		})
+	case len(at) > 1:
+		c.answers.Orders = append(c.answers.Orders, at)
+	default:
+		return
+	}
+	c.count, c.rows = c.count+1, c.rows+len(at)
 }
 
 // group is the intercept of a label.

@@ -17,7 +17,9 @@ const (
 	defaultGuess   = 0.5
 	defaultAgainst = 0.1
 	defaultOwn     = 5
-	defaultLabels  = 20
+	// defaultEstimates is how many compositions each expert says at first what they expect of, where a
+	// campaign asks for nothing else.
+	defaultEstimates = 20
 )
 
 // Answers makes measurements of experts' answers: how strongly they depend on the objective,
@@ -38,7 +40,7 @@ type Answers struct {
 func (s Answers) Choice() definition.Choice { return definition.NewChoice(Name, s) }
 
 // Complete implements definition.Settings. Where a file does not say what experts are asked at first,
-// they label compositions.
+// they estimate.
 func (s *Answers) Complete(def *definition.Campaign) {
 	definition.DefaultTo(&s.Guess, defaultGuess)
 	definition.DefaultTo(&s.Against, defaultAgainst)
@@ -49,8 +51,9 @@ func (s *Answers) Complete(def *definition.Campaign) {
 	if def.Policy.Handover.IsZero() {
 		def.Policy.Handover = definition.NewChoice(policies.Never, nil)
 	}
-	if len(def.Experts) > 0 && def.Initial.Labels == nil && def.Initial.Comparisons == nil {
-		definition.DefaultTo(&def.Initial.Labels, defaultLabels)
+	in := &def.Initial
+	if len(def.Experts) > 0 && in.Labels == nil && in.Comparisons == nil && in.Estimates == nil {
+		definition.DefaultTo(&in.Estimates, defaultEstimates)
 	}
 }
 

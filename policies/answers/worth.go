@@ -221,10 +221,10 @@ func (v *valuation) of(
 func (h heard) with(expert string, x []float64, reject bool) heard {
 	more := heard{points: append(slices.Clone(h.points), x), channels: slices.Clone(h.channels)}
 	label := channel.Label{Point: len(h.points), Reject: reject, Group: groupQuestions}
-	at := slices.IndexFunc(more.channels, func(c spoken) bool { return c.expert == expert && len(c.answers.Estimates) == 0 })
+	at := slices.IndexFunc(more.channels, func(c spoken) bool { return c.expert == expert && c.kind == kindChoices })
 	if at < 0 {
 		at = len(more.channels)
-		more.channels = append(more.channels, spoken{expert: expert})
+		more.channels = append(more.channels, spoken{expert: expert, kind: kindChoices})
 	}
 	answers := &more.channels[at].answers
 	answers.Labels = append(slices.Clone(answers.Labels), label)
