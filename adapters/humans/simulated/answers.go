@@ -30,6 +30,10 @@ var forms = map[events.Form]func(*Reviewer, context.Context, humans.Question) (e
 		a.Point, err = r.pinpoint(ctx, q.ID, q.Allowed)
 		return a, err
 	},
+	events.FormEstimate: func(r *Reviewer, _ context.Context, q humans.Question) (a events.Answer, err error) {
+		a.Estimates, err = r.estimates(q.ID, points(q.Options), *q.Scale)
+		return a, err
+	},
 }
 
 // answer answers a question of any form.
@@ -37,7 +41,8 @@ func (r *Reviewer) answer(ctx context.Context, q humans.Question) (events.Answer
 	if err := q.Form.Check(len(q.Options), q.Scale); err != nil {
 		return events.Answer{}, err
 	}
-	if r.draw("unsure", q.ID, points(q.Options)...) < r.cfg.UnsureRate {
+	// Of many compositions the expert may be unsure of each.
+	if q.Form != events.FormEstimate && r.draw("unsure", q.ID, points(q.Options)...) < r.cfg.UnsureRate {
 		return events.Answer{}, nil
 	}
 	return forms[q.Form](r, ctx, q)

@@ -42,9 +42,19 @@ type Settings struct {
 	// model.utility around the expert's own anchors, a·exp(−q), whatever the link
 	// (Sinaga et al. 2026, Eq. 6): small near an anchor, a far from all. Not with ChoiceNoise.
 	Anchored bool `json:"anchored,omitempty"`
+	// Correlation makes estimates normal scores of the objective over the space instead,
+	// with normal noise, so that the two correlate so far: 1 knows the order of all
+	// compositions, 0 guesses, negative the other way round. Absent: estimates are a times
+	// the rank with logistic noise, of which labels are the sign.
+	Correlation *float64 `json:"correlation,omitempty" jsonschema:"minimum=-1,maximum=1"`
+	// Prejudice makes the errors of such estimates a smooth function of the composition,
+	// the same at every question, instead of noise: its lengthscale is this share of the
+	// parameters' ranges, times the root of their number. With Correlation; 0: noise.
+	Prejudice float64 `json:"prejudice,omitempty" jsonschema:"minimum=0"`
 	// Task the expert knows. Default: the simulated instrument's.
 	Task string `json:"task,omitempty"`
-	// UnsureRate is the probability of "can't tell". Default 0.
+	// UnsureRate is the probability of "can't tell", about each composition that is to be
+	// estimated. Default 0.
 	UnsureRate float64 `json:"unsure_rate,omitempty" jsonschema:"minimum=0,maximum=1"`
 	// Latency of each answer. Default 0.
 	Latency definition.Duration `json:"latency,omitempty"`
@@ -88,6 +98,10 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 	if s.Accuracy != nil && (math.IsNaN(*s.Accuracy) || math.IsInf(*s.Accuracy, 0)) {
 		report(here.To("accuracy"), "it is not finite", "")
 	}
+	if s.Prejudice > 0 && s.Correlation == nil {
+		report(here.To("prejudice"), "it shapes the errors of estimates that correlate with the truth",
+			"add correlation, 0 for one who knows nothing, or remove prejudice")
+	}
 	switch {
 	case s.Anchored && s.ChoiceNoise != nil:
 		report(here.To("anchored"), "choice_noise already says how noisy comparisons are",
@@ -126,6 +140,12 @@ func (s *Settings) Words(def *definition.Campaign) string {
 	case s.ChoiceNoise != nil:
 		text += "; compares the objective itself, each side with noise of standard deviation " +
 			format.SettingIn(*s.ChoiceNoise, def.Objective.Unit)
+	}
+	if c := s.Correlation; c != nil {
+		text += "; their estimates correlate at " + format.Setting(*c) + " with the truth"
+		if s.Prejudice > 0 {
+			text += ", with a prejudice of lengthscale " + format.Setting(s.Prejudice)
+		}
 	}
 	if s.UnsureRate > 0 {
 		text += fmt.Sprintf("; cannot tell in %s%% of the questions", format.Setting(100*s.UnsureRate))

@@ -10,7 +10,9 @@
 //     normal noise on each side, the same everywhere (Adachi et al. 2024, §5) or
 //     small near the expert's anchors (Sinaga et al. 2026, §3.1);
 //   - pinpoints a sample of the belief, of density in proportion to 1 − S(aρ)
-//     (Xu et al. 2024, §6 and App. H.3).
+//     (Xu et al. 2024, §6 and App. H.3);
+//   - estimates −aρ with logistic noise, on the scale that is asked for; or says numbers
+//     that correlate with the truth as far as is set.
 //
 // Every answer is a function of the campaign's seed, the expert's name, the
 // question's ID and the compositions: asking again, in any order and from any
@@ -25,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -47,9 +50,12 @@ type Reviewer struct {
 	// accuracy is a, for ranks by the expert's own goal: its sign is reversed
 	// where the campaign has the opposite goal.
 	accuracy float64
-	// upward reports whether the expert prefers greater values of the objective.
-	upward bool
-	knows  Knowledge
+	// upward reports whether the expert prefers greater values of the objective, maximizes
+	// whether the campaign does, and reversed whether its goal is not the expert's own.
+	upward, maximizes, reversed bool
+
+	knows Knowledge
+	truth func() (truth, error) // found out once
 	// parameters in the order in which compositions are hashed.
 	parameters []definition.Parameter
 	noise      Noise // nil unless the expert is anchored
@@ -168,8 +174,16 @@ func Knowing(
 			return nil, err
 		}
 	}
-	r.upward = (def.Objective.Goal == definition.Maximize) == (r.accuracy >= 0)
-	if def.Objective.Goal != knows.Goal {
+	if c := r.cfg.Correlation; c != nil && !(*c >= -1 && *c <= 1) {
+		return nil, fault(e, "correlation is %g and must be between -1 and 1", *c)
+	}
+	if x := r.cfg.Prejudice; !(x >= 0 && !math.IsInf(x, 0)) || x > 0 && r.cfg.Correlation == nil {
+		return nil, fault(e, "prejudice is %g and must be a finite number of at least 0, and above only with correlation", x)
+	}
+	r.truth = sync.OnceValues(r.distribution)
+	r.maximizes = def.Objective.Goal == definition.Maximize
+	r.upward = r.maximizes == (r.accuracy >= 0)
+	if r.reversed = def.Objective.Goal != knows.Goal; r.reversed {
 		r.accuracy = -r.accuracy
 	}
 	return r, nil

@@ -223,6 +223,9 @@ func TestRefuses(t *testing.T) {
 		{&simulated.Settings{Task: "hartmann3"}, rows, "other parameters"},
 		{&simulated.Settings{ChoiceNoise: ptr(-1.0)}, defined("branin", 1), "choice_noise"},
 		{&simulated.Settings{UnsureRate: 2}, defined("branin", 1), "unsure_rate"},
+		{&simulated.Settings{Correlation: ptr(1.1)}, defined("branin", 1), "correlation"},
+		{&simulated.Settings{Prejudice: 0.3}, defined("branin", 1), "prejudice"},
+		{&simulated.Settings{Correlation: ptr(0.0), Prejudice: -0.3}, defined("branin", 1), "prejudice"},
 	} {
 		expert := definition.Expert{Name: "ada"}
 		if c.cfg != nil {
@@ -251,6 +254,7 @@ func TestSuite(t *testing.T) {
 	for name, cfg := range map[string]simulated.Settings{
 		"at once": {UnsureRate: 0.2},
 		"slow":    {Latency: definition.Duration(20 * time.Millisecond)},
+		"biased":  {Correlation: ptr(0.5), Prejudice: 0.35},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, _ := tasks.Lookup("branin")
@@ -259,7 +263,8 @@ func TestSuite(t *testing.T) {
 				Questions: []humans.Question{
 					question("branin", 0, k.Point(k.Best.At)), question("branin", 0, k.Point(k.Worst.At)),
 					comparison("branin", 0, k.Point(k.Best.At), k.Point(k.Worst.At), k.Point([]float64{2, 10})),
-					pinpoint("branin", 0),
+					pinpoint("branin", 0), estimate("branin", 0, false, uniform("branin")(20, 1)...),
+					estimate("branin", 0, true, k.Point(k.Best.At), k.Point(k.Worst.At)),
 				},
 			})
 		})
@@ -273,6 +278,7 @@ func TestEveryForm(t *testing.T) {
 		events.FormLabel:      question("branin", 1, k.Point(k.Best.At)),
 		events.FormComparison: comparison("branin", 1, k.Point(k.Best.At), k.Point(k.Worst.At)),
 		events.FormPinpoint:   pinpoint("branin", 1),
+		events.FormEstimate:   estimate("branin", 1, false, k.Point(k.Best.At), k.Point(k.Worst.At)),
 	}
 	r := reviewer(t, "branin", 1, simulated.Settings{})
 	for _, form := range events.Forms() {
