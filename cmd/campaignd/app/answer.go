@@ -86,14 +86,17 @@ func readPoint(def *definition.Campaign, q *campaign.Question, text string) (r h
 
 // readNumbers reads the numbers of all rows in order, or of some by their rows; the others
 // stay what was said before.
-func readNumbers(_ *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
+func readNumbers(def *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
 	sheet := humans.NewSheet(len(q.Options), *q.Scale, q.Answer.Estimates)
 	rows, err := sheet.Fill(text, 0)
 	if err == nil && len(rows) < len(q.Options) && !strings.Contains(text, "=") {
 		err = fmt.Errorf("it holds %d numbers for %d rows", len(rows), len(q.Options))
 	}
+	if err != nil {
+		return r, fmt.Errorf("%w; say %s", err, view.Answers(def, q))
+	}
 	r.Answer.Estimates = sheet.Estimates()
-	return r, err
+	return r, nil
 }
 
 // subject finds the experiment or question among a command's arguments: the
