@@ -65,7 +65,8 @@ type Expert struct {
 
 	// AnswerWithin is how long a question waits before the campaign goes on
 	// without it. Default "2m" for people, no limit where nothing is measured or
-	// where the experiments are run by hand, a suggestion at a time; simulated
+	// where the experiments are run by hand, a suggestion at a time; of several
+	// compositions to be estimated at once the default is for each. Simulated
 	// experts answer at once.
 	AnswerWithin Duration `json:"answer_within,omitempty"`
 	// Person says that a person answers, not a simulation. It follows from the channel.

@@ -136,7 +136,7 @@ func (e *AmendError) Error() string {
 // defaultInitial is how a campaign would begin if its file said nothing about the
 // experts' initial answers: it follows from the policy.
 func defaultInitial(reg registry.Registry, def definition.Campaign) definition.Initial {
-	def.Initial.Labels, def.Initial.Comparisons = nil, nil
+	def.Initial.Labels, def.Initial.Comparisons, def.Initial.Estimates = nil, nil, nil
 	return Complete(reg, def).Initial
 }
 
@@ -159,6 +159,7 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 	follow := map[string]bool{
 		"labels":      *before.Labels != *after.Labels,
 		"comparisons": *before.Comparisons != *after.Comparisons,
+		"estimates":   !reflect.DeepEqual(before.Estimates, after.Estimates),
 	}
 	var refused []Refusal
 	regions := false

@@ -69,6 +69,8 @@ func TestAmend(t *testing.T) {
 			changes: []string{"/instrument/stall_after"}},
 		{name: "other steps", old: "ec: 0.01", new: "ec: 0.02", refused: "/instrument/steps/ec",
 			because: "one instrument"},
+		{name: "estimates after all", old: "budget:", new: "initial: {estimates: 20}\nbudget:", refused: "/initial/estimates",
+			because: "made already"},
 		{name: "another seed", old: "budget:", new: "seed: 7\nbudget:", refused: "/seed", because: "decision"},
 		{name: "another goal", old: "maximize", new: "minimize", refused: "/objective/goal", because: "measurements"},
 		{name: "another constraint", old: "equals: 1", new: "equals: 0.9", refused: "/constraints/0/equals",

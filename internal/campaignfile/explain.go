@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -267,6 +268,13 @@ func initialText(def definition.Campaign) string {
 		}
 		text += fmt.Sprintf("; %s from each expert, %s", format.Count(*in.Labels, "label"), how)
 	}
+	if in.Estimates != nil && *in.Estimates > 0 {
+		how := "in the objective's unit"
+		if in.Marks {
+			how = fmt.Sprintf("in marks from 1 to %d, the best", events.Marks)
+		}
+		text += fmt.Sprintf("; from each expert, in one sitting, what they expect of %d compositions, %s", *in.Estimates, how)
+	}
 	return text
 }
 
@@ -286,6 +294,9 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 	if e.Person && e.AnswerWithin > 0 {
 		text += "; the campaign goes on without an answer after " + e.AnswerWithin.String()
 		if e.AnswerWithin == definition.DefaultAnswerWithin {
+			if n := def.Initial.Estimates; n != nil && *n > 0 {
+				text += " for each composition"
+			}
 			text += ", and waits for it where experiments are only suggested"
 		}
 	}

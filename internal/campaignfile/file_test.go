@@ -71,6 +71,30 @@ func TestExplain(t *testing.T) {
 	golden(t, "testdata/explain-everything.txt", Explain(builtin.Registry(), defined.Definition))
 }
 
+// What experts are to estimate at first is said, in what it is counted, and how long each
+// number may take.
+func TestExplainEstimates(t *testing.T) {
+	for marks, want := range map[string]string{
+		"": "in the objective's unit", ", marks: true": "in marks from 1 to 5, the best",
+	} {
+		f, err := Parse(builtin.Registry(), "estimates", []byte(`{name: estimates, parameters: [{name: x, min: 0, max: 1}],
+			objective: {name: y, goal: maximize}, budget: {experiments: 9}, instrument: {process: {command: [robot]}},
+			experts: [{name: ada, terminal: {}}], initial: {estimates: 20`+marks+`}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := Explain(builtin.Registry(), f.Definition)
+		for _, want := range []string{
+			"from each expert, in one sitting, what they expect of 20 compositions, " + want,
+			"goes on without an answer after 2m for each composition",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in:\n%s", want, text)
+			}
+		}
+	}
+}
+
 // The messages for broken files are what users see: one golden file each.
 func TestFaults(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")

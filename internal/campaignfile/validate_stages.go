@@ -32,6 +32,7 @@ func (v *validator) initial() {
 			}
 		}
 	}
+	v.estimates()
 	if in.Labels == nil || *in.Labels == 0 {
 		return
 	}
@@ -46,6 +47,27 @@ func (v *validator) initial() {
 					"balanced is for simulated experts; remove it")
 			}
 		}
+	}
+}
+
+// estimates checks what experts are to say at first of many compositions.
+func (v *validator) estimates() {
+	in, here := v.def.Initial, at("initial", "estimates")
+	n := 0
+	if in.Estimates != nil {
+		n = *in.Estimates
+	}
+	switch {
+	case n == 0:
+		if in.Marks {
+			v.report(at("initial", "marks"), "no estimates are asked for that could be marks", "add estimates, or remove marks")
+		}
+	case n == 1:
+		v.report(here, "one number says nothing without another to compare it with", "ask for 20 to 40, or remove estimates")
+	case !v.def.Measures():
+		v.report(here, "nothing is measured that could be estimated", "remove it, or use comparisons")
+	case len(v.def.Experts) == 0:
+		v.report(here, "there is no expert who could estimate", "add experts, or remove estimates")
 	}
 }
 

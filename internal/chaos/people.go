@@ -68,6 +68,14 @@ func reply(q humans.Question, r *rand.Rand) humans.Reply {
 	switch q.Form {
 	case events.FormComparison:
 		return humans.Reply{Answer: events.Answer{Order: r.Perm(len(q.Options))}}
+	case events.FormEstimate:
+		var estimates []events.Estimate
+		for i := range q.Options {
+			if r.IntN(4) > 0 {
+				estimates = append(estimates, events.Estimate{Option: i, Value: float64(1 + r.IntN(5))})
+			}
+		}
+		return humans.Reply{Answer: events.Answer{Estimates: estimates}, Comment: "so"}
 	case events.FormPinpoint:
 		if q.Suggestion == nil || r.IntN(4) == 0 {
 			return humans.Reply{}
@@ -81,9 +89,11 @@ func reply(q humans.Question, r *rand.Rand) humans.Reply {
 
 // careless is an answer of any form.
 func careless(q humans.Question, r *rand.Rand) humans.Reply {
-	switch r.IntN(6) {
+	switch r.IntN(7) {
 	case 0:
 		return humans.Reply{Exclude: true}
+	case 6:
+		return humans.Reply{Answer: events.Answer{Estimates: []events.Estimate{{Option: 1, Value: 1e300}, {Option: 0}}}}
 	case 1:
 		return humans.Reply{Answer: events.Answer{Order: []int{0, 0, 7}}}
 	case 2:

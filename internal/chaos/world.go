@@ -102,6 +102,9 @@ func Draw(seed uint64, method policies.Method) World {
 	if needsNobody(method.Policy) && r.IntN(2) == 0 {
 		def.Experts, w.Experts = nil, nil
 	}
+	if r := w.chance("estimates"); method.Policy.Measures() && len(def.Experts) > 0 && r.IntN(2) == 0 {
+		def.Initial.Estimates, def.Initial.Marks = count(2+r.IntN(6)), r.IntN(2) == 0
+	}
 	w.Definition = campaignfile.Complete(builtin.Registry(), def)
 	w.Operator = []Temper{Prompt, Absent, Careless, Contradictory}[r.IntN(4)]
 	some := func(p float64) float64 {

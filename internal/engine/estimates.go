@@ -37,7 +37,7 @@ func (c *Core) nextEstimates(
 	return Record{[]events.Payload{&events.QuestionAsked{
 		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormEstimate, Expert: expert.Name,
 		Options: options, Scale: c.scale(events.FormEstimate),
-		Explanation: fmt.Sprintf("Before the first experiment, %d compositions spread evenly over the space.", len(points)),
+		Explanation: fmt.Sprintf("Initial estimates, of %d compositions spread evenly over the space.", len(points)),
 		Expires:     c.expiry(w.Now, expert.Name, events.FormEstimate, len(points)),
 	}}}, true, nil
 }

@@ -20,7 +20,11 @@ func TestEveryFormIsPut(t *testing.T) {
 			continue
 		}
 		options, _ := put(d)
-		if err := form.Check(len(options)); err != nil {
+		var scale *events.Scale
+		if forms[form].scaled {
+			scale = events.ScaleOf(definition.Objective{Name: "y", Goal: definition.Maximize}, false)
+		}
+		if err := form.Check(len(options), scale); err != nil {
 			t.Errorf("the engine asks for a %s: %v", form, err)
 		}
 	}

@@ -142,6 +142,9 @@ func (s *scenario) assumeQuestion(kind events.Kind, said map[string]any, assume 
 	if q.Options != nil {
 		assume("options", q.Points())
 	}
+	if q.Scale != nil {
+		assume("scale", q.Scale)
+	}
 }
 
 // fields splits a line at blanks that are neither within quotes nor within brackets.

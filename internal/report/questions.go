@@ -27,6 +27,7 @@ var formWords = map[events.Form]struct{ action, asks, given string }{
 	events.FormLabel:      {"ask", "accept or reject", "labels"},
 	events.FormComparison: {"compare", "compare", "comparisons"},
 	events.FormPinpoint:   {"pinpoint", "name a composition", "compositions named"},
+	events.FormEstimate:   {"estimate", "estimate compositions", "sittings of estimates"},
 }
 
 // actionText is what a decision does, in a word.
@@ -96,6 +97,8 @@ func (h *history) answerText(q *campaign.Question) string {
 		return letters[0]
 	case q.Form == events.FormPinpoint:
 		return h.format.line(q.Answer.Point)
+	case q.Form == events.FormEstimate:
+		return fmt.Sprintf("%d of %d estimated", len(q.Answer.Estimates), len(q.Options))
 	}
 	return outcomeNames[outcomeOf(q)]
 }

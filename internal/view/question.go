@@ -74,6 +74,15 @@ var forms = map[events.Form]formWords{
 		answers: pointAnswers,
 		choices: pointChoices,
 	},
+	events.FormEstimate: {
+		initial: "sitting of estimates",
+		decided: decidedToEstimate,
+		asked:   (*Story).askedToEstimate,
+		does:    (*Story).estimates,
+		asks:    asksForNumbers,
+		answers: numberAnswers,
+		choices: numberChoices,
+	},
 }
 
 // Answers says in words what may be answered to a question.
@@ -172,4 +181,33 @@ func pointChoices(def *definition.Campaign, q *campaign.Question) []string {
 		return []string{format.Blank(def.Parameters) + "   (or ok, or unsure)"}
 	}
 	return []string{format.Blank(def.Parameters) + "   (or unsure)"}
+}
+
+func decidedToEstimate(d *events.DecisionMade) string {
+	return fmt.Sprintf("ask %s what they expect of %d candidates", d.Expert, len(d.Candidates))
+}
+
+func asksForNumbers(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
+	points := q.Points()
+	apart := format.CompositionsOf(def).Apart(points...)
+	for i, point := range points {
+		lines = append(lines, fmt.Sprintf("%d  %s", i+1, apart.Line(point)))
+	}
+	if q.Scale.Marks > 0 {
+		return fmt.Sprintf(": how good is each, from 1 (worst) to %d (best)?", q.Scale.Marks), lines
+	}
+	return fmt.Sprintf(": what %s do you expect of each?", format.Heading(q.Scale.Quantity, q.Scale.Unit)), lines
+}
+
+func numberAnswers(_ *definition.Campaign, q *campaign.Question) string {
+	what := "the numbers"
+	if q.Scale.Marks > 0 {
+		what = fmt.Sprintf("the marks from 1 (worst) to %d (best)", q.Scale.Marks)
+	}
+	return fmt.Sprintf("%s of all %d rows in order, with commas between and nothing for what you cannot tell, "+
+		"ROW=NUMBER for some, or unsure", what, len(q.Options))
+}
+
+func numberChoices(_ *definition.Campaign, q *campaign.Question) []string {
+	return []string{fmt.Sprintf("1=… 2=… … %d=…", len(q.Options)) + "   (or all in order: --values …,…; or unsure)"}
 }

@@ -91,6 +91,17 @@ func (s *Story) pinpoints(question string, _ []definition.Point, a events.Answer
 	return fmt.Sprintf("wants (%s) measured (%s)", s.line(a.Point), question)
 }
 
+func (s *Story) askedToEstimate(points []definition.Point) string {
+	return "what they expect of " + format.Count(len(points), "composition")
+}
+
+func (s *Story) estimates(question string, points []definition.Point, a events.Answer) string {
+	if a.Unsure() {
+		return "cannot tell what to expect in " + question
+	}
+	return fmt.Sprintf("estimates %d of the %d compositions in %s", len(a.Estimates), len(points), question)
+}
+
 // ordered says what an expert did with a comparison: "prefers B (…) to A (…)". Where
 // the order is a single option, the others come after it in no order.
 func ordered(def *definition.Campaign, points []definition.Point, order []int) string {

@@ -78,6 +78,10 @@ func TestCorrectionsAreAsReportedFromTheStart(t *testing.T) {
 			[]events.Payload{volunteered("q1", events.FormComparison, ordered(0, 1), 1, 2)},
 			[]events.Payload{changed("q1", "i3", events.FormComparison, events.Answer{}, 1, 2)},
 			[]events.Payload{volunteered("q1", events.FormComparison, events.Answer{}, 1, 2)}},
+		{"an estimate",
+			[]events.Payload{volunteered("q1", events.FormEstimate, estimated(3), 1, 2)},
+			[]events.Payload{changed("q1", "i3", events.FormEstimate, estimated(4), 1, 2)},
+			[]events.Payload{volunteered("q1", events.FormEstimate, estimated(4), 1, 2)}},
 		{"a pinpoint",
 			[]events.Payload{asked("q1", events.FormPinpoint), answered("q1", events.FormPinpoint, events.Answer{})}, // i4
 			[]events.Payload{changed("q1", "i4", events.FormPinpoint, pinpointed(3))},

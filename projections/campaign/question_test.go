@@ -23,6 +23,19 @@ func ordered(order ...int) events.Answer { return events.Answer{Order: order} }
 
 func pinpointed(x float64) events.Answer { return events.Answer{Point: point(x)} }
 
+// estimated says x of the first of some compositions.
+func estimated(x float64) events.Answer {
+	return events.Answer{Estimates: []events.Estimate{{Option: 0, Value: x}}}
+}
+
+// scale is that of a form which has one.
+func scale(form events.Form) *events.Scale {
+	if form != events.FormEstimate {
+		return nil
+	}
+	return &events.Scale{Quantity: "y", Unit: "mS", Better: events.BetterHigher}
+}
+
 func points(xs ...float64) (list []definition.Point) {
 	for _, x := range xs {
 		list = append(list, point(x))
@@ -39,12 +52,14 @@ func options(xs ...float64) (list []events.Option) {
 
 // asked is a question to ada about the compositions at xs.
 func asked(id string, form events.Form, xs ...float64) *events.QuestionAsked {
-	return &events.QuestionAsked{Question: id, Form: form, Expert: "ada", Options: options(xs...)}
+	return &events.QuestionAsked{Question: id, Form: form, Expert: "ada", Options: options(xs...), Scale: scale(form)}
 }
 
 // answered is an answer of ada's about the compositions at xs.
 func answered(id string, form events.Form, a events.Answer, xs ...float64) *events.QuestionAnswered {
-	return &events.QuestionAnswered{Question: id, Form: form, Expert: "ada", Options: points(xs...), Answer: a, Comment: "so"}
+	return &events.QuestionAnswered{
+		Question: id, Form: form, Expert: "ada", Options: points(xs...), Scale: scale(form), Answer: a, Comment: "so",
+	}
 }
 
 // volunteered is one that nobody asked for.
@@ -56,7 +71,9 @@ func volunteered(id string, form events.Form, a events.Answer, xs ...float64) *e
 
 // changed is one in place of that in the event source.
 func changed(id, source string, form events.Form, a events.Answer, xs ...float64) *events.QuestionSuperseded {
-	return &events.QuestionSuperseded{Question: id, Form: form, Expert: "ada", Options: points(xs...), Supersedes: source, Answer: a}
+	return &events.QuestionSuperseded{
+		Question: id, Form: form, Expert: "ada", Options: points(xs...), Scale: scale(form), Supersedes: source, Answer: a,
+	}
 }
 
 func expired(id string) events.Payload { return &events.QuestionExpired{Question: id} }
@@ -73,6 +90,7 @@ var forms = map[events.Form]struct {
 	events.FormLabel:      {[]float64{1}, accept, reject},
 	events.FormComparison: {[]float64{1, 2}, ordered(1, 0), events.Answer{}},
 	events.FormPinpoint:   {nil, pinpointed(3), pinpointed(4)},
+	events.FormEstimate:   {[]float64{1, 2, 3}, estimated(11.2), estimated(12)},
 }
 
 // Law: a question of any form is answered once, also when it has expired, but not
@@ -161,6 +179,7 @@ func TestAnswersFitTheirQuestion(t *testing.T) {
 	turned := ordered(1, 0)
 	about := map[events.Form][]definition.Point{
 		events.FormLabel: points(1), events.FormComparison: points(1, 2), events.FormPinpoint: nil,
+		events.FormEstimate: points(1, 2),
 	}
 	for name, c := range map[string]struct {
 		asked, form events.Form // of the question and of the answer
@@ -169,10 +188,13 @@ func TestAnswersFitTheirQuestion(t *testing.T) {
 		answer      events.Answer
 		fits        bool
 	}{
-		"a label":                {events.FormLabel, events.FormLabel, "ada", points(1), reject, true},
-		"can't tell":             {events.FormLabel, events.FormLabel, "ada", points(1), events.Answer{}, true},
-		"an order":               {events.FormComparison, events.FormComparison, "ada", points(1, 2), turned, true},
-		"a composition":          {events.FormPinpoint, events.FormPinpoint, "ada", nil, pinpointed(3), true},
+		"a label":       {events.FormLabel, events.FormLabel, "ada", points(1), reject, true},
+		"can't tell":    {events.FormLabel, events.FormLabel, "ada", points(1), events.Answer{}, true},
+		"an order":      {events.FormComparison, events.FormComparison, "ada", points(1, 2), turned, true},
+		"a composition": {events.FormPinpoint, events.FormPinpoint, "ada", nil, pinpointed(3), true},
+		"a number":      {events.FormEstimate, events.FormEstimate, "ada", points(1, 2), estimated(3), true},
+		"a number of nothing": {events.FormEstimate, events.FormEstimate, "ada", points(1, 2),
+			events.Answer{Estimates: []events.Estimate{{Option: 2, Value: 3}}}, false},
 		"a word that is none":    {events.FormLabel, events.FormLabel, "ada", points(1), events.Answer{Label: "refuse"}, false},
 		"another form":           {events.FormComparison, events.FormLabel, "ada", points(1), reject, false},
 		"another form's answer":  {events.FormLabel, events.FormLabel, "ada", points(1), ordered(0), false},
@@ -181,12 +203,14 @@ func TestAnswersFitTheirQuestion(t *testing.T) {
 		"the other way round":    {events.FormComparison, events.FormComparison, "ada", points(2, 1), turned, false},
 	} {
 		f := begin(t)
-		question := &events.QuestionAsked{Question: "q1", Form: c.asked, Expert: "ada"}
+		question := &events.QuestionAsked{Question: "q1", Form: c.asked, Expert: "ada", Scale: scale(c.asked)}
 		for _, point := range about[c.asked] {
 			question.Options = append(question.Options, events.Option{Parameters: point})
 		}
 		f.must(question)
-		err := f.try(&events.QuestionAnswered{Question: "q1", Form: c.form, Expert: c.expert, Options: c.options, Answer: c.answer})
+		err := f.try(&events.QuestionAnswered{
+			Question: "q1", Form: c.form, Expert: c.expert, Options: c.options, Scale: scale(c.form), Answer: c.answer,
+		})
 		if (err == nil) != c.fits {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -288,6 +312,37 @@ func TestQuestionsRememberThemselves(t *testing.T) {
 			t.Errorf("the best of %s:\n%s", id, diff)
 		}
 	}
+}
+
+// Law: an estimate has a scale and other forms have none, and its numbers are on the scale
+// that was asked for, first and changed, or are refused.
+func TestNumbersAreOnTheScaleAskedFor(t *testing.T) {
+	marks := &events.Scale{Quantity: "y", Better: events.BetterHigher, Marks: events.Marks}
+	without, label := asked("q1", events.FormEstimate, 1, 2), asked("q1", events.FormLabel, 1)
+	without.Scale, label.Scale = nil, marks
+	begin(t).refuses(without, label)
+
+	f := begin(t)
+	f.must(asked("q1", events.FormEstimate, 1, 2)) // i2
+	for _, other := range []*events.Scale{nil, marks} {
+		wrong := answered("q1", events.FormEstimate, estimated(3), 1, 2)
+		wrong.Scale = other
+		f.refuses(wrong)
+	}
+	f.must(answered("q1", events.FormEstimate, estimated(3), 1, 2)) // i3
+	wrong := changed("q1", "i3", events.FormEstimate, estimated(4), 1, 2)
+	wrong.Scale = marks
+	f.refuses(wrong)
+
+	given := volunteered("q2", events.FormEstimate, estimated(5), 1, 2)
+	given.Scale = marks
+	f.must(given)
+	if q := f.State().Question("q2"); *q.Scale != *marks || !q.Answer.Equal(estimated(5)) {
+		t.Errorf("a mark that nobody asked for: %+v", *q)
+	}
+	given = volunteered("q3", events.FormEstimate, estimated(6), 1, 2)
+	given.Scale = marks
+	f.refuses(given)
 }
 
 // Law: labels, comparisons and questions are counted by what was answered: whoever

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/campaignd/campaignd/adapters/console"
@@ -22,6 +23,7 @@ var answerReaders = map[events.Form]func(
 	events.FormLabel:      readLabel,
 	events.FormComparison: readOrder,
 	events.FormPinpoint:   readPoint,
+	events.FormEstimate:   readNumbers,
 }
 
 // answerTo reads a person's answer to a question from the words of a command
@@ -80,6 +82,21 @@ func readPoint(def *definition.Campaign, q *campaign.Question, text string) (r h
 	}
 	r.Answer.Point, err = console.ParseComposition(def.Parameters, text)
 	return r, err
+}
+
+// readNumbers reads the numbers of all rows in order, or of some by their rows; the others
+// stay what was said before.
+func readNumbers(def *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
+	sheet := humans.NewSheet(len(q.Options), *q.Scale, q.Answer.Estimates)
+	rows, err := sheet.Fill(text, 0)
+	if err == nil && len(rows) < len(q.Options) && !strings.Contains(text, "=") {
+		err = fmt.Errorf("it holds %d numbers for %d rows", len(rows), len(q.Options))
+	}
+	if err != nil {
+		return r, fmt.Errorf("%w; say %s", err, view.Answers(def, q))
+	}
+	r.Answer.Estimates = sheet.Estimates()
+	return r, nil
 }
 
 // subject finds the experiment or question among a command's arguments: the

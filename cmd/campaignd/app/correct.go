@@ -55,7 +55,8 @@ with --not-performed.`,
   campaignd correct e9 --value 12.4 --reason "it did not leak"
   campaignd correct e9 --not-performed --reason "another vial was measured"
   campaignd correct electrolyte.campaign q3 accept --reason "looked again"
-  campaignd correct q13 A --reason "mixed them up"`,
+  campaignd correct q13 A --reason "mixed them up"
+  campaignd correct q14 3=11.5 4=- --reason "a row too low"`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := subject(args); n >= 0 && strings.HasPrefix(args[n], "q") {

@@ -14,6 +14,7 @@ import (
 type told struct {
 	value, sd, unit    string
 	parameters, actual string
+	values             string
 	further            []string
 	// Why there is no value: at most one is given.
 	failed, cannot, again string
@@ -39,7 +40,11 @@ with ` + "`campaignd import`" + ` does not. What was told by mistake is correcte
 Whether a composition is worth the experiment is answered with accept, reject,
 unsure or exclude, a reject that sticks, whose reason is the --comment. The
 better of two is A or B, and several are put in order, the best first. A
-composition of your own is given by name, or as values in order. A question that
+composition of your own is given by name, or as values in order. What you expect
+of many compositions is a number for each in the order of their rows, with commas
+between and nothing for what you cannot tell, or ROW=NUMBER for some of them: the
+others stay as they were. Numbers of which the first is negative are written
+--values=-3.2,9. A question that
 nobody answered in time can still be answered: the campaign has gone on without,
 and learns from the answer all the same. Only a composition of your own cannot
 be named any more once something else was chosen in its place.`,
@@ -53,8 +58,10 @@ be named any more once something else was chosen in its place.`,
   campaignd tell q7 accept --comment "close to what we know works"
   campaignd tell q8 B
   campaignd tell q9 B A C
-  campaignd tell q10 lipf6=1.2 ec=0.36 dmc=1`,
-		Args: cobra.ArbitraryArgs, // an order or a composition may be many
+  campaignd tell q10 lipf6=1.2 ec=0.36 dmc=1
+  campaignd tell q11 --values 11.2,9,,7
+  campaignd tell q11 2=9.5 3=8`,
+		Args: cobra.ArbitraryArgs, // an order, a composition or numbers may be many
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := subject(args); n >= 0 && strings.HasPrefix(args[n], "q") {
 				return a.tellAnswer(cmd.Context(), args, n, f)
@@ -66,6 +73,8 @@ be named any more once something else was chosen in its place.`,
 	flags.StringVar(&f.parameters, "parameters", "",
 		"the composition of your own experiment, which counts against the budget: `lipf6=1.1,ec=0.3,dmc=1`")
 	flags.StringVar(&f.actual, "actual", "", "the composition that was really made, where it differs: `lipf6=1.08`")
+	flags.StringVar(&f.values, "values", "",
+		"what you expect of many compositions, in the order of their rows: `11.2,9,,7`")
 	flags.StringVar(&f.value, "value", "", "the `value`, instead of as an argument")
 	flags.StringVar(&f.unit, "unit", "", "the value's unit, to be checked against the campaign's")
 	flags.StringVar(&f.sd, "sd", "", "the standard deviation of the value, where you know it")
@@ -84,14 +93,19 @@ func (a *app) tellAnswer(ctx context.Context, args []string, n int, f told) erro
 	if f.value+f.actual+f.unit+f.sd+f.without() != "" || f.further != nil {
 		return badInput("%s is a question: it is answered in words, and --comment is all that goes with it", args[n])
 	}
-	if f.parameters != "" { // a pinpointed composition may be given either way
-		args = append(args, f.parameters)
+	for _, text := range []string{f.parameters, f.values} { // a composition and numbers may be given either way
+		if text != "" {
+			args = append(args, text)
+		}
 	}
 	return a.answer(ctx, args, n, f.comment)
 }
 
 // tellResult tells the result of an experiment.
 func (a *app) tellResult(cmd *cobra.Command, args []string, f told) error {
+	if f.values != "" {
+		return badInput("--values answers a question: name it, as in q1; an experiment has one --value")
+	}
 	t, id, f, err := a.readTold(cmd, args, f)
 	if err != nil {
 		return err
