@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,12 +39,15 @@ func (s *Step) minimize(
 		seed = s.unaidedSeed()
 	}
 	all := append(starts[:len(starts):len(starts)], s.View.Objective.X...)
+	if rule, ok := s.Rule.(next.Starter); ok {
+		all = append(all, rule.Starts(s.View.Objective, seed)...)
+	}
 	return search.Minimize(ctx, s.View.Space, f, seed, all, skip)
 }
 
 // Acquisition is that of the unaided candidate.
 func (s *Step) Acquisition() (next.Acquisition, error) {
-	return s.Rule.Acquisition(s.View.Objective, s.unaidedSeed())
+	return s.Rule.Acquisition(cmp.Or(s.rougher, s.View.Objective), s.unaidedSeed())
 }
 
 // Unaided returns the decision with the unaided candidate: the optimum of the
