@@ -69,6 +69,7 @@ const (
 	RuleExhausted   = "exhausted"     // stop: nothing is left to measure
 	RuleDesign      = "design"        // a design, or no model yet
 	RuleUnaided     = "unaided"       // nobody's belief is used
+	RuleRestart     = "restart"       // nobody's; nothing has improved for long, so the model expects more elsewhere
 	RuleAccepted    = "accepted"      // the expert accepted the aided candidate
 	RuleNoAnswer    = "no answer"     // the expert could not tell, or did not answer
 	RuleCap         = "cap"           // enough questions before this experiment

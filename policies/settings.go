@@ -20,11 +20,11 @@ func CheckTrust(def *definition.Campaign, name string, searches bool) []definiti
 	at := definition.At("policy", "trust")
 	if len(def.Experts) == 0 {
 		faults = append(faults, definition.Fault{At: at, Problem: name + " trusts experts, and there are none",
-			Remedy: "add experts, or choose a policy that asks nobody, such as lcb or logei"})
+			Remedy: "add experts, or choose a policy that asks nobody, such as lognei or lcb"})
 	}
 	if !searches {
 		faults = append(faults, definition.Fault{At: at, Problem: name + " bends the choice of a model, and next has none",
-			Remedy: "choose next: lcb, logei or thompson, or trust: none"})
+			Remedy: "choose next: lognei, lcb or thompson, or trust: none"})
 	}
 	return faults
 }

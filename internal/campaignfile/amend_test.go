@@ -59,7 +59,7 @@ func TestAmend(t *testing.T) {
 				"/policy/trust/cobol", "/policy/trust/coexbo"}},
 		{name: "experts ignored, and so no initial labels", old: "budget:", new: "policy: {trust: none}\nbudget:",
 			changes: []string{"/initial/labels", "/policy/handover/never", "/policy/handover/width",
-				"/policy/trust/cobol", "/policy/trust/none"}},
+				"/policy/next/lcb", "/policy/next/lognei", "/policy/trust/cobol", "/policy/trust/none"}},
 		{name: "a stopping rule", old: "budget:", new: "stop: {target: 12}\nbudget:", changes: []string{"/stop"}},
 		{name: "another kernel", old: "budget:", new: "model: {kernel: matern52}\nbudget:",
 			changes: []string{"/model/kernel"}},

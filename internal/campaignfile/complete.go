@@ -18,8 +18,9 @@ const (
 
 	defaultOutlierThreshold = 4
 
-	// Rules of a policy that names none: trust where experts can help.
-	defaultNext  = "lcb"
+	// Rules of a policy that names none: trust where experts can help, with the acquisition that it was
+	// published with.
+	defaultNext  = "lognei"
 	defaultTrust = "cobol"
 
 	defaultStallAfter  = definition.Duration(10 * time.Minute)

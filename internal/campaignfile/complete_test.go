@@ -81,6 +81,17 @@ func TestDefaultsThatDepend(t *testing.T) {
 	if alone.Policy.Trust.Name != "none" || alone.Policy.Handover.Name != "never" || *alone.Initial.Labels != 0 {
 		t.Errorf("without experts: %+v, %d labels; want none, never and 0", alone.Policy, *alone.Initial.Labels)
 	}
+	if alone.Policy.Next.Name != next.LogNEIName {
+		t.Errorf("without experts: next %s, want lognei", alone.Policy.Next.Name)
+	}
+	for rule, want := range map[string]string{
+		"cobol": next.LCBName, "cobohl": next.LCBName, "hcei": next.LogEIName, "coexbo": next.LCBName, "pibo": next.LCBName, "none": next.LogNEIName,
+	} {
+		def := parsed(t, minimal+"instrument: manual\npolicy: {trust: "+rule+"}\nexperts: [{name: ada, terminal: {}}]")
+		if def.Policy.Next.Name != want {
+			t.Errorf("with trust %s: next %s, want %s", rule, def.Policy.Next.Name, want)
+		}
+	}
 	if alone.Instrument.StallAfter != 0 || alone.Instrument.GiveUpAfter != 0 {
 		t.Error("a person who measures has no time limit by default")
 	}

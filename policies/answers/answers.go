@@ -40,7 +40,7 @@ var Family = policies.Family{
 		Name:    "answers",
 		Summary: "experts' answers are measurements, whose worth is learned",
 		Asks:    "what they expect of some compositions, at first",
-		Policy:  definition.Policy{Next: next.LogEI{}.Choice(), Trust: Answers{}.Choice()},
+		Policy:  definition.Policy{Next: next.LogNEI{}.Choice(), Trust: Answers{}.Choice()},
 	}},
 	New: New,
 }
@@ -119,7 +119,7 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 	said := hear(s.View, p.def.Experts)
 	if len(said.channels) == 0 && p.worth == nil {
 		return d.Run(policies.Unaided, policies.RuleUnaided,
-			"No expert has answered anything yet: it has "+s.Rule.Rationale()+"."), nil
+			"No expert has answered anything yet. "+s.Because()), nil
 	}
 	learned, err := said.learn(ctx, s.Measured, p.config)
 	if err != nil {
@@ -137,7 +137,10 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 	predict(&d, informed, unaided)
 	if n := s.View.Campaign.Turns + 1; p.own > 0 && n%p.own == 0 {
 		return d.Run(policies.Unaided, policies.RuleModelsTurn, fmt.Sprintf(
-			"One experiment in %d is the model's own: it has %s.", p.own, s.Rule.Rationale())), nil
+			"One experiment in %d is the model's own. %s", p.own, s.Because())), nil
+	}
+	if s.Restarts() {
+		return s.RunUnaided(d), nil
 	}
 	return p.follow(ctx, s, d, said, learned, informed, unaided)
 }

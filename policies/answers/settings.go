@@ -46,7 +46,7 @@ func (s *Answers) Complete(def *definition.Campaign) {
 	definition.DefaultTo(&s.Against, defaultAgainst)
 	definition.DefaultTo(&s.Own, defaultOwn)
 	if def.Policy.Next.IsZero() {
-		def.Policy.Next = next.LogEI{}.Choice()
+		def.Policy.Next = next.LogNEI{}.Choice()
 	}
 	if def.Policy.Handover.IsZero() {
 		def.Policy.Handover = definition.NewChoice(policies.Never, nil)
@@ -62,7 +62,7 @@ func (s *Answers) Check(def *definition.Campaign, here definition.Path) []defini
 	faults := policies.CheckTrust(def, Name, next.Searches(def.Policy.Next))
 	if def.Policy.Next.Name == next.ThompsonName {
 		faults = append(faults, definition.Fault{At: definition.At("policy", "next"),
-			Problem: "answers cannot enter a draw of the model of measurements", Remedy: "write next: logei or lcb"})
+			Problem: "answers cannot enter a draw of the model of measurements", Remedy: "write next: lognei, logei or lcb"})
 	}
 	if h := def.Policy.Handover; h.Name != policies.Never && h.Name != WorthName {
 		faults = append(faults, definition.Fault{At: definition.At("policy", "handover"),

@@ -52,6 +52,7 @@ func (s *COBOL) Complete(def *definition.Campaign) {
 	definition.DefaultTo(&s.Lambda0, defaultLambda0)
 	definition.DefaultTo(&s.Zeta, defaultZeta)
 	definition.DefaultTo(&s.Eta, defaultEta)
+	bound(def)
 	s.Fill(def, s.Paper)
 	ask(def, s.Feedback)
 }
@@ -81,6 +82,7 @@ func (s COBOHL) Choice() definition.Choice { return definition.NewChoice(COBOHLN
 
 // Complete implements definition.Settings.
 func (s *COBOHL) Complete(def *definition.Campaign) {
+	bound(def)
 	s.Fill(def, false)
 	ask(def, s.Feedback)
 }
@@ -126,6 +128,13 @@ func (s *HCEI) Check(def *definition.Campaign, here definition.Path) []definitio
 // Words implements definition.Settings.
 func (s *HCEI) Words(*definition.Campaign) string {
 	return "the probability that the expert accepts weighs the expected improvement (hcei)" + s.Text()
+}
+
+// bound chooses the acquisition of Xu et al. 2024 where a file does not say.
+func bound(def *definition.Campaign) {
+	if def.Policy.Next.IsZero() {
+		def.Policy.Next = next.LCB{}.Choice()
+	}
 }
 
 // ask chooses how experts are asked where a file does not say.

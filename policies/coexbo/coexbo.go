@@ -337,7 +337,7 @@ func (p *policy) second(
 		}
 	}
 	return p.prior.acquisition(ctx, given{
-		model: model, base: acquisition, logarithm: p.rule.Name() == "logei",
+		model: model, base: acquisition, logarithm: next.Logarithm(p.rule),
 		prefs: prefs, beta: s.Beta, turn: s.View.Campaign.Turns + 1,
 	})
 }

@@ -138,7 +138,7 @@ func (*Choose) Check(def *definition.Campaign, _ definition.Path) []definition.F
 	}
 	p := def.Policy
 	if len(def.Experts) == 0 && p.Trust.Name == policies.None { // else the rule of trust says it
-		report("choose puts two candidates to an expert, and there is none", "add experts, or choose a policy that asks nobody, such as lcb or logei")
+		report("choose puts two candidates to an expert, and there is none", "add experts, or choose a policy that asks nobody, such as lognei or lcb")
 	}
 	if !next.Searches(p.Next) && p.Next.Name != next.RandomName {
 		report("choose needs a rule that gives two candidates", "write next: lcb, thompson or random")

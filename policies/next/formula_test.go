@@ -95,6 +95,7 @@ func TestNames(t *testing.T) {
 	for want, choice := range map[string]definition.Choice{
 		"lcb":      next.LCB{BetaRule: next.BetaGrowing}.Choice(),
 		"logei":    next.LogEI{}.Choice(),
+		"lognei":   next.LogNEI{}.Choice(),
 		"thompson": next.Thompson{}.Choice(),
 	} {
 		rule, err := next.New(choice)

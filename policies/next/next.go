@@ -29,6 +29,17 @@ type Rule interface {
 	Acquisition(m *objective.Model, seed uint64) (Acquisition, error)
 }
 
+// Starter is implemented by rules that know where else a search is to begin than beside the measured
+// compositions.
+type Starter interface {
+	// Starts returns points of the unit cube. Equal arguments give equal points.
+	Starts(m *objective.Model, seed uint64) [][]float64
+}
+
+// Balancer is implemented by rules whose experiments are chosen by a model with shorter lengthscales now
+// and then, once nothing has improved for long.
+type Balancer interface{ Balances() }
+
 // New returns the acquisition that a complete definition chooses; nil where it chooses
 // none of this package.
 func New(c definition.Choice) (Rule, error) {
@@ -47,11 +58,16 @@ func New(c definition.Choice) (Rule, error) {
 		return lcb{rule: s.BetaRule, beta: *s.Beta}, nil
 	case LogEIName:
 		return logEI{}, nil
+	case LogNEIName:
+		return logNEI{}, nil
 	case ThompsonName:
 		return thompson{}, nil
 	}
 	return nil, nil
 }
+
+// Logarithm reports whether the acquisition of a rule is −log of something that is to be great.
+func Logarithm(r Rule) bool { return r.Name() == LogEIName || r.Name() == LogNEIName }
 
 // Constants of Lemma 3.1 as the reference implementation of Xu et al. 2024
 // sets them, on standardized data.

@@ -35,6 +35,7 @@ var rules = map[string]definition.Choice{
 	"lcb":      next.LCB{Beta: ptr(1.5), BetaRule: next.BetaFixed}.Choice(),
 	"lemma":    next.LCB{Beta: ptr(1.0), BetaRule: next.BetaLemma}.Choice(),
 	"logei":    next.LogEI{}.Choice(),
+	"lognei":   next.LogNEI{}.Choice(),
 	"thompson": next.Thompson{}.Choice(),
 }
 

@@ -2,6 +2,7 @@ package next
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
@@ -11,6 +12,7 @@ import (
 const (
 	LCBName      = "lcb"
 	LogEIName    = "logei"
+	LogNEIName   = "lognei"
 	ThompsonName = "thompson"
 	SobolName    = definition.DesignSobol
 	RandomName   = definition.DesignRandom
@@ -80,6 +82,20 @@ func (*LogEI) Words(*definition.Campaign) string {
 	return "the composition with the greatest expected improvement on the best so far (its logarithm)"
 }
 
+// LogNEI is the logarithm of the noisy expected improvement: that on the best value so far, averaged over
+// what that value may be. Once nothing has improved for five turns, every second one is chosen by a model with
+// lengthscales half as long.
+type LogNEI struct{ plain }
+
+// Choice returns the choice of this rule.
+func (LogNEI) Choice() definition.Choice { return definition.NewChoice(LogNEIName, nil) }
+
+// Words implements definition.Settings.
+func (*LogNEI) Words(*definition.Campaign) string {
+	return "the composition with the greatest expected improvement on the best so far, as uncertain as that is " +
+		"(its logarithm); once nothing improves, every second one by a model that expects more where nothing was measured"
+}
+
 // Thompson takes the optimum of one draw from the posterior.
 type Thompson struct{ plain }
 
@@ -124,5 +140,5 @@ func (plain) Check(*definition.Campaign, definition.Path) []definition.Fault { r
 
 // Searches reports whether a rule of next searches a model of the objective.
 func Searches(c definition.Choice) bool {
-	return c.Name == LCBName || c.Name == LogEIName || c.Name == ThompsonName
+	return slices.Contains([]string{LCBName, LogEIName, LogNEIName, ThompsonName}, c.Name)
 }

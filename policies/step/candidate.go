@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,11 +40,16 @@ func (s *Step) minimize(
 		seed = s.unaidedSeed()
 	}
 	all := append(starts[:len(starts):len(starts)], s.View.Objective.X...)
+	if rule, ok := s.Rule.(next.Starter); ok {
+		all = append(all, rule.Starts(s.View.Objective, seed)...)
+	}
 	return search.Minimize(ctx, s.View.Space, f, seed, all, skip)
 }
 
 // Acquisition is that of the unaided candidate.
-func (s *Step) Acquisition() (next.Acquisition, error) { return s.AcquisitionOf(s.View.Objective) }
+func (s *Step) Acquisition() (next.Acquisition, error) {
+	return s.AcquisitionOf(cmp.Or(s.rougher, s.View.Objective))
+}
 
 // AcquisitionOf is what the rule makes of another model of the objective.
 func (s *Step) AcquisitionOf(m *objective.Model) (next.Acquisition, error) {

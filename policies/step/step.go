@@ -53,6 +53,10 @@ type Step struct {
 
 	seed  uint64
 	avoid avoidance
+	// rougher is a model with shorter lengthscales by which the unaided candidate is chosen, since nothing
+	// has improved for idle turns; nil where it is chosen by that of the view.
+	rougher *objective.Model
+	idle    int
 	// tried are the compositions that have been requested, where the campaign has a list
 	// of candidates: each is tried once.
 	tried map[string]bool
@@ -117,6 +121,9 @@ func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, 
 	if s.Beta, err = next.Beta(m.Rule, s.View.Objective); err != nil {
 		return nil, err
 	}
+	if err = s.restart(ctx); err != nil {
+		return nil, err
+	}
 	if len(m.Def.Candidates) > 0 {
 		s.tried, err = keys(v, func(x *campaign.Experiment) bool { return !x.Status.CalledOff() })
 	}
@@ -150,5 +157,9 @@ func Spent(d policies.Decision) policies.Decision {
 
 // RunUnaided is the decision for the unaided candidate where nobody's help is used.
 func (s *Step) RunUnaided(d policies.Decision) policies.Decision {
-	return d.Run(policies.Unaided, policies.RuleUnaided, "It has "+s.Rule.Rationale()+".")
+	rule := policies.RuleUnaided
+	if s.rougher != nil {
+		rule = policies.RuleRestart
+	}
+	return d.Run(policies.Unaided, rule, s.Because())
 }

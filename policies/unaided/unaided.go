@@ -18,6 +18,7 @@ var Family = policies.Family{
 	Rules: []policies.Rule{
 		{Part: policies.Next, Name: next.LCBName, Settings: func() definition.Settings { return new(next.LCB) }, Model: true},
 		{Part: policies.Next, Name: next.LogEIName, Settings: func() definition.Settings { return new(next.LogEI) }, Model: true},
+		{Part: policies.Next, Name: next.LogNEIName, Settings: func() definition.Settings { return new(next.LogNEI) }, Model: true},
 		{Part: policies.Next, Name: next.ThompsonName, Settings: func() definition.Settings { return new(next.Thompson) }, Model: true},
 		{Part: policies.Next, Name: next.SobolName, Settings: func() definition.Settings { return new(next.Sobol) }},
 		{Part: policies.Next, Name: next.RandomName, Settings: func() definition.Settings { return new(next.Random) }},
@@ -32,6 +33,10 @@ var Family = policies.Family{
 		{
 			Name: "logei", Summary: "expected improvement, nobody is asked",
 			Policy: policies.Alone(next.LogEI{}.Choice()),
+		},
+		{
+			Name: "lognei", Summary: "noisy expected improvement with restarts, nobody is asked",
+			Policy: policies.Alone(next.LogNEI{}.Choice()),
 		},
 		{
 			Name: "thompson", Summary: "Thompson sampling, nobody is asked",

@@ -32,9 +32,13 @@ type Model struct {
 	data  gp.Data
 	gp    *gp.GP
 	given *gp.Conditioned // what is known beside the measurements; nil for nothing
-	space *space.Space
-	scale standard
-	unit  string
+	// without is the model without the results that this one expects, at the points expected; nil
+	// where it expects none.
+	without  *Model
+	expected [][]float64
+	space    *space.Space
+	scale    standard
+	unit     string
 }
 
 // standard is the transform of a measured value y to z = sign·(y − shift)/scale.
@@ -226,6 +230,23 @@ func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, e
 	return &fantasized, nil
 }
 
+// Rougher returns the posterior of the measurements for lengthscales that are the given part of the fitted
+// ones: it expects more where nothing was measured. What is known beside the measurements is left out.
+func (m *Model) Rougher(ctx context.Context, part float64) (*Model, error) {
+	h := hyper(m.Fit)
+	h.Lengthscales = slices.Clone(h.Lengthscales)
+	for i := range h.Lengthscales {
+		h.Lengthscales[i] *= part
+	}
+	process, err := gp.NewContext(ctx, m.data, m.Fit.Kernel, h)
+	if err != nil {
+		return nil, fmt.Errorf("the objective model with shorter lengthscales: %w", err)
+	}
+	rougher := *m
+	rougher.gp, rougher.given, rougher.without, rougher.expected = process, nil, nil, nil
+	return &rougher, nil
+}
+
 // Negated returns the posterior of the negated standardized objective, a utility: it is
 // greater where the objective is better.
 func (m *Model) Negated(ctx context.Context) (*gp.GP, error) {
@@ -255,14 +276,35 @@ func (m *Model) Fantasize(ctx context.Context, x [][]float64) (*Model, error) {
 	for i, u := range x {
 		expected[i], _ = p.Posterior(u)
 	}
+	var expecting *Model
 	if m.given == nil {
-		return m.with(ctx, x, expected)
+		with, err := m.with(ctx, x, expected)
+		if err != nil {
+			return nil, err
+		}
+		expecting = with
+	} else {
+		c, err := m.given.Given(x, [][]float64{expected}, m.Fit.Noise)
+		if err != nil {
+			return nil, fmt.Errorf("the objective model with experiments that have no result: %w", err)
+		}
+		expecting = m.Given(c)
 	}
-	c, err := m.given.Given(x, [][]float64{expected}, m.Fit.Noise)
-	if err != nil {
-		return nil, fmt.Errorf("the objective model with experiments that have no result: %w", err)
+	expecting.without, expecting.expected = m, x
+	if m.without != nil {
+		expecting.without, expecting.expected = m.without, slices.Concat(m.expected, x)
 	}
-	return m.Given(c), nil
+	return expecting, nil
+}
+
+// Expected returns the model without the results that this one expects, and the points of the unit cube
+// where it expects them (see [Model.Fantasize]): itself, and no points, where it expects none. A rule that
+// averages over those results reads both.
+func (m *Model) Expected() (without *Model, points [][]float64) {
+	if m.without == nil {
+		return m, nil
+	}
+	return m.without, m.expected
 }
 
 // Posterior returns the mean and standard deviation of the standardized
@@ -300,7 +342,7 @@ func (m *Model) Conditioned() *gp.Conditioned {
 // predictions are those of c.
 func (m *Model) Given(c *gp.Conditioned) *Model {
 	given := *m
-	given.given = c
+	given.given, given.without, given.expected = c, nil, nil
 	return &given
 }
 
@@ -329,13 +371,22 @@ func (m *Model) PredictAt(x []float64) events.Prediction {
 // posterior mean, and that mean in the user's unit. The earliest of equals wins.
 func (m *Model) Best() (index int, mean float64) {
 	best := math.Inf(1)
-	at := m.meanAt()
-	for i, x := range m.X {
-		if z := at(x); z < best {
+	for i, z := range m.Means() {
+		if z < best {
 			index, best = i, z
 		}
 	}
 	return index, m.scale.untransform(best)
+}
+
+// Means returns the posterior mean of the standardized objective at each observation.
+func (m *Model) Means() []float64 {
+	means := make([]float64, len(m.X))
+	at := m.meanAt()
+	for i, x := range m.X {
+		means[i] = at(x)
+	}
+	return means
 }
 
 // meanAt returns the posterior mean alone, which is cheaper.

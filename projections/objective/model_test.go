@@ -298,6 +298,20 @@ func TestPendingExperiments(t *testing.T) {
 				t.Errorf("%s: there are %d observations", name, len(c.got.Observations))
 			}
 		}
+		// What is expected, in one step or two, is told apart from what was measured.
+		again, err := e.Fantasize(t.Context(), [][]float64{{0.4, 0.4}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			of, without *objective.Model
+			points      [][]float64
+		}{{m, m, nil}, {e, m, pending}, {again, m, append(slices.Clone(pending), []float64{0.4, 0.4})}, {again.Given(e.Conditioned()), nil, nil}} {
+			without, points := c.of.Expected()
+			if c.without != nil && without != c.without || !slices.EqualFunc(points, c.points, slices.Equal) {
+				t.Errorf("%v are expected, want %v", points, c.points)
+			}
+		}
 		// The mean stays where what is expected is believed.
 		for _, x := range probes {
 			before, _ := m.Posterior(x)
@@ -310,6 +324,30 @@ func TestPendingExperiments(t *testing.T) {
 			if got, err := same(t.Context(), nil); got != m || err != nil {
 				t.Error("with nothing pending it is another model")
 			}
+		}
+	})
+}
+
+// Law: a rougher model is that of the same measurements with shorter lengthscales.
+func TestRougher(t *testing.T) {
+	each(t, func(t *testing.T, _ sample, m *objective.Model, p process) {
+		r, err := m.Rougher(t.Context(), 0.5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := p
+		want.lengthscales = nil
+		for _, l := range p.lengthscales {
+			want.lengthscales = append(want.lengthscales, l/2)
+		}
+		for _, x := range probes {
+			mean, sd := want.posterior(x)
+			if gotMean, gotSD := r.Posterior(x); !near(gotMean, mean) || !near(gotSD, sd) {
+				t.Errorf("at %v: %v ± %v, want %v ± %v", x, gotMean, gotSD, mean, sd)
+			}
+		}
+		if without, points := r.Expected(); without != r || len(points) > 0 || len(r.Observations) != len(p.x) {
+			t.Errorf("it has %d observations and expects %v", len(r.Observations), points)
 		}
 	})
 }

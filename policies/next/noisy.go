@@ -1,0 +1,244 @@
+package next
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/campaignd/campaignd/internal/num/acquisition"
+	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/num/qmc"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// Effort of the noisy expected improvement.
+const (
+	drawn    = 128 // possible values of what has been tried
+	baseline = 32  // measured compositions that they are values of, at most
+	weighed  = 128 // measured compositions of which those are chosen, at most
+	pruning  = 512 // draws by which they are chosen
+)
+
+// logNEI is −log of the expected improvement on the best of what has been tried, whose values are known
+// only as far as the posterior knows them (Letham et al. 2019; LogNEI: Ament et al. 2023): draws of f,
+// without noise, at the compositions measured and under way, and the mean over the draws of the expected
+// improvement on the least value of each, given all of its values. So nothing is to be gained where something
+// was measured or is under way, and where nothing is noisy and nothing under way it is logEI.
+type logNEI struct{}
+
+func (logNEI) Name() string { return LogNEIName }
+
+func (logNEI) Rationale() string {
+	return "the greatest expected improvement on the best so far, as uncertain as that is"
+}
+
+// Balances implements [Balancer].
+func (logNEI) Balances() {}
+
+func (logNEI) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) {
+	m, pending := m.Expected()
+	known := m.Conditioned()
+	points, draws, err := tried(m, known, pending, seed)
+	if err != nil {
+		return nil, err
+	}
+	best := make([]float64, len(draws))
+	for s, values := range draws {
+		best[s] = slices.Min(values)
+	}
+	given, err := known.Given(points, draws, 0)
+	if err != nil {
+		return nil, fmt.Errorf("the objective model given what has been tried: %w", err)
+	}
+	p := given.NewPredictor()
+	nei := acquisition.NewNoisy(best)
+	// A smaller standard deviation is rounding, and has no gradient.
+	least := leastSD * math.Sqrt(m.GP().Hyper().OutputScale)
+	dSD := make([]float64, given.Dim())
+	return func(x, grad []float64) float64 {
+		if grad == nil {
+			means, sd := p.Means(x)
+			return -nei.Log(means, math.Max(sd, least))
+		}
+		means, sd := p.MeansGrad(x, dSD)
+		value, byMean, bySD := nei.LogGrad(means, math.Max(sd, least))
+		p.MeanGrad(grad, nei.Weight)
+		for j := range grad {
+			grad[j] = -byMean*grad[j] - bySD*dSD[j]
+		}
+		return -value
+	}, nil
+}
+
+// leastSD is the standard deviation, relative to the prior's, that is taken for none.
+const leastSD = 1e-7
+
+// tried returns the compositions on which there is to be an improvement, points of the unit cube, and draws
+// of f there. They are those under way, and the measured ones that may be the best, as in BoTorch's
+// prune_baseline.
+func tried(
+	m *objective.Model, known *gp.Conditioned, pending [][]float64, seed uint64,
+) (points, draws [][]float64, err error) {
+	measured := contenders(m)
+	all := slices.Concat(measured, pending)
+	joint := known.Joint(all)
+	tolerance := leastVariance * m.GP().Hyper().OutputScale
+
+	// How often each is the best.
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	f := distribution(joint, order, tolerance)
+	wins := make([]int, len(all))
+	rng := rand.New(rand.NewPCG(seed, 0x6e6569)) // the second word spells "nei": a stream of its own
+	z := make([]float64, len(f.points))
+	for range pruning {
+		for i := range z {
+			z[i] = rng.NormFloat64()
+		}
+		y := f.draw(z)
+		wins[f.points[slices.Index(y, slices.Min(y))]]++
+	}
+	winners := slices.SortedStableFunc(slices.Values(order[:len(measured)]), func(a, b int) int {
+		return cmp.Compare(wins[b], wins[a])
+	})
+	winners = slices.DeleteFunc(winners, func(i int) bool { return wins[i] == 0 })
+	winners = winners[:min(len(winners), baseline)]
+
+	f = distribution(joint, slices.Concat(winners, order[len(measured):]), tolerance)
+	for _, i := range f.points {
+		points = append(points, all[i])
+	}
+	quasi, err := normals(len(points), drawn, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, z := range quasi {
+		draws = append(draws, f.draw(z))
+	}
+	return points, draws, nil
+}
+
+// contenders are the measured compositions with the best posterior means, each once.
+func contenders(m *objective.Model) (points [][]float64) {
+	means := m.Means()
+	order := make([]int, len(means))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(means[a], means[b]) })
+	for _, i := range order {
+		same := func(x []float64) bool { return slices.Equal(x, m.X[i]) }
+		if !slices.ContainsFunc(points, same) {
+			points = append(points, m.X[i])
+		}
+		if len(points) == weighed {
+			break
+		}
+	}
+	return points
+}
+
+// normal is the distribution of f at some of the points of a joint posterior.
+type normal struct {
+	joint  *gp.Joint
+	points []int       // in the order of the factor
+	factor [][]float64 // L of their covariance LLᵀ, lower triangular
+}
+
+// leastVariance, relative to the prior's, is that of a value which others determine.
+const leastVariance = 1e-11
+
+// distribution is that of f at the given points of a joint posterior. Those whose value the ones before
+// determine are left out: they tell nothing more, and would make the covariance singular. The first stays.
+func distribution(joint *gp.Joint, points []int, tolerance float64) normal {
+	n := normal{joint: joint}
+	size := len(joint.Mean)
+	for _, i := range points {
+		row := make([]float64, 0, len(n.points)+1)
+		rest := joint.Cov[i*size+i]
+		for b, j := range n.points {
+			v := joint.Cov[i*size+j]
+			for c, l := range n.factor[b][:b] {
+				v -= row[c] * l
+			}
+			row = append(row, v/n.factor[b][b])
+			rest -= row[b] * row[b]
+		}
+		if rest > tolerance || len(n.points) == 0 {
+			n.points = append(n.points, i)
+			n.factor = append(n.factor, append(row, math.Sqrt(math.Max(rest, tolerance))))
+		}
+	}
+	return n
+}
+
+// draw returns the values that independent standard normal ones make.
+func (n *normal) draw(z []float64) []float64 {
+	values := make([]float64, len(n.points))
+	for a, row := range n.factor {
+		values[a] = n.joint.Mean[n.points[a]]
+		for b, l := range row {
+			values[a] += l * z[b]
+		}
+	}
+	return values
+}
+
+// normals returns n quasi-random draws of d independent standard normal values.
+func normals(d, n int, seed uint64) ([][]float64, error) {
+	rng := rand.New(rand.NewPCG(seed, 0x716d63)) // "qmc"
+	if d > qmc.MaxDim {
+		rows := make([][]float64, n)
+		for i := range rows {
+			rows[i] = make([]float64, d)
+			for j := range rows[i] {
+				rows[i][j] = rng.NormFloat64()
+			}
+		}
+		return rows, nil
+	}
+	sequence, err := qmc.NewScrambled(d, rng.Uint64())
+	if err != nil {
+		return nil, err
+	}
+	rows := sequence.Points(n)
+	for _, row := range rows {
+		for j, u := range row {
+			row[j] = mathext.NormalQuantile(max(u, 0x1p-53))
+		}
+	}
+	return rows, nil
+}
+
+// Beside the best compositions searches begin at several distances each, in lengthscales.
+var distances = []float64{0.02, 0.05, 0.1, 0.2, 0.2, 0.5, 0.5, 1}
+
+const (
+	besides     = 4   // compositions beside which searches begin
+	longestStep = 0.5 // of the unit cube, where a lengthscale is longer
+)
+
+// Starts implements [Starter]. At the measured compositions themselves nothing is to be gained, and there is no
+// slope that leads away from them.
+func (logNEI) Starts(m *objective.Model, seed uint64) (starts [][]float64) {
+	rng := rand.New(rand.NewPCG(seed, 0x626573696465)) // "beside"
+	lengthscales := m.Kernel().Lengthscales()
+	best := contenders(m)
+	for _, x := range best[:min(len(best), besides)] {
+		for _, distance := range distances {
+			start := make([]float64, len(x))
+			for j := range start {
+				step := distance * min(lengthscales[j], longestStep) * rng.NormFloat64()
+				start[j] = min(max(x[j]+step, 0), 1)
+			}
+			starts = append(starts, start)
+		}
+	}
+	return starts
+}
