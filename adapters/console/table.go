@@ -35,6 +35,9 @@ func (t Table) Text(at int) Text {
 		}
 		from, to := window(l.rows, max(at, 0), height-len(l.head)-1)
 		note := fmt.Sprintf("rows %d to %d of %d", from+1, to, len(l.rows))
+		if to == from+1 {
+			note = fmt.Sprintf("row %d of %d", to, len(l.rows))
+		}
 		return slices.Concat(l.head, slices.Concat(l.rows[from:to]...), []string{note})
 	}
 }

@@ -555,6 +555,10 @@ func TestHowQuestionsAreAnswered(t *testing.T) {
 		{campaign.Question{ID: "q4", Form: events.FormPinpoint}, "answer q4 salt=… (or unsure)", "salt=… or unsure"},
 		{campaign.Question{ID: "q5", Form: events.FormPinpoint, Suggestion: &events.Option{Parameters: salt(1)}},
 			"answer q5 salt=… (or ok, or unsure)", "ok for what the campaign would take, or unsure"},
+		{campaign.Question{ID: "q6", Form: events.FormEstimate, Options: options(20), Scale: events.ScaleOf(def.Objective, false)},
+			"answer q6 1=… 2=… … 20=… (or all in order: --values …,…; or unsure)", "the numbers of all 20 rows in order"},
+		{campaign.Question{ID: "q7", Form: events.FormEstimate, Options: options(20), Scale: events.ScaleOf(def.Objective, true)},
+			"answer q7 1=… 2=… … 20=… (or all in order: --values …,…; or unsure)", "the marks from 1 (worst) to 5 (best) of all 20 rows"},
 	} {
 		if got := how(view.AnswerTo(def, &c.q)); got != c.command {
 			t.Errorf("%s is answered by %q, want %q", c.q.ID, got, c.command)

@@ -75,7 +75,7 @@ var forms = map[events.Form]formWords{
 		choices: pointChoices,
 	},
 	events.FormEstimate: {
-		initial: "sitting of estimates",
+		initial: "estimate",
 		decided: decidedToEstimate,
 		asked:   (*Story).askedToEstimate,
 		does:    (*Story).estimates,

@@ -159,6 +159,17 @@ func TestStory(t *testing.T) {
 		{"expert:ada", &events.QuestionAnswered{Question: "q6", Form: events.FormPinpoint, Expert: "ada"},
 			"ada has no suggestion for q6"},
 		{"expert:ada", &events.QuestionAnswered{
+			Question: "q7", Form: events.FormEstimate, Expert: "ada", Options: []definition.Point{point, other, salt},
+			Answer: events.Answer{Estimates: []events.Estimate{{Option: 0, Value: 11.2}, {Option: 2, Value: 9}}}, Comment: "as LP57",
+		}, "ada estimates 2 of the 3 compositions in q7: as LP57"},
+		{"person:bob", &events.QuestionSuperseded{
+			Question: "q7", Form: events.FormEstimate, Expert: "ada", Options: []definition.Point{point, other, salt},
+			Answer: events.Answer{Estimates: []events.Estimate{{Option: 1, Value: 11.2}}}, Reason: "a row too low",
+		}, "ada now estimates 1 of the 3 compositions in q7, told by bob: a row too low"},
+		{"expert:ada", &events.QuestionAnswered{
+			Question: "q7", Form: events.FormEstimate, Expert: "ada", Options: []definition.Point{point, other},
+		}, "ada cannot tell what to expect in q7"},
+		{"expert:ada", &events.QuestionAnswered{
 			Question: "q13", Form: events.FormComparison, Expert: "ada",
 			Options: []definition.Point{point, other}, Answer: events.Answer{Order: []int{1, 0}},
 		}, "ada prefers B (salt 1.10, ec 0.400, kind LiPF6) to A (salt 1.10, ec 0.340, kind LiPF6) in q13"},

@@ -16,7 +16,7 @@ import (
 // showEstimate asks for a number for each of several compositions.
 func showEstimate(f *console.Form, q humans.Question) {
 	s := sitting{q: q, sheet: humans.NewSheet(len(q.Options), *q.Scale, nil)}
-	f.Title = fmt.Sprintf("%s, %s", q.Expert, s.what("each"))
+	f.Title = fmt.Sprintf("%s, %s", q.Expert, s.what(" of each", " is each"))
 	f.Body = s.table().Text(-1)
 	more(f, aim(q.Objective))
 	more(f, q.Explanation)
@@ -62,13 +62,13 @@ type sitting struct {
 	at    int
 }
 
-// what says what is asked for of some compositions.
-func (s *sitting) what(of string) string {
+// what asks for a number, and says of what.
+func (s *sitting) what(of, is string) string {
 	scale := s.q.Scale
 	if scale.Marks > 0 {
-		return fmt.Sprintf("how good is %s? From 1 (worst) to %d (best)", of, scale.Marks)
+		return fmt.Sprintf("how good%s, from 1 (worst) to %d (best)?", is, scale.Marks)
 	}
-	return fmt.Sprintf("what %s do you expect of %s?", format.Heading(scale.Quantity, scale.Unit), of)
+	return fmt.Sprintf("what %s do you expect%s?", format.Heading(scale.Quantity, scale.Unit), of)
 }
 
 func (s *sitting) table() console.Table {
@@ -116,7 +116,7 @@ func (s *sitting) ask(f *console.Form, said ...int) {
 		f.Brief = "ok, or ROW=NUMBER"
 		return
 	}
-	f.Title = fmt.Sprintf("%s, %s", s.q.Expert, s.what(fmt.Sprintf("row %d of %d", s.at+1, n)))
+	f.Title = fmt.Sprintf("%s, row %d of %d: %s", s.q.Expert, s.at+1, n, s.what("", ""))
 	f.Body, f.Blank, f.Brisk = table.Text(s.at), true, table.Rows(append(said, s.at)...)
 	f.Hint = fmt.Sprintf("%s for row %d, Enter leaves it out; %s for row %d, or several with commas between; "+
 		"back, table, end: leave out the rest", s.noun(), s.at+1, s.example(), min(3, n))

@@ -332,11 +332,11 @@ func TestShows(t *testing.T) {
 		}, []string{"ada, what would you measure next?", "lipf6 0.2 to 2.1 mol/kg", "solvent EC, EC:DMC", "written as in lipf6=0.2 solvent=EC",
 			"NAME=VALUE for each"}},
 		{"twenty to be estimated", estimate(20), nil, []string{
-			"ada, what conductivity (mS/cm) do you expect of row 1 of 20?", "lipf6 solvent expected mol/kg mS/cm › 1 1.1 EC 2 2.1 EC",
+			"ada, row 1 of 20: what conductivity (mS/cm) do you expect?", "lipf6 solvent expected mol/kg mS/cm › 1 1.1 EC 2 2.1 EC",
 			"20 20.1 EC", "a number for row 1, Enter leaves it out; 3=11.2 for row 3",
 			"shall this be sent? It says that you can't tell", "20 20.1 EC –"}},
 		{"two to be marked", marked(2), nil, []string{
-			"ada, how good is row 1 of 2? From 1 (worst) to 5 (best)", "lipf6 solvent mark", "a mark from 1 to 5 for row 1", "2=4 for row 2"}},
+			"ada, row 1 of 2: how good, from 1 (worst) to 5 (best)?", "lipf6 solvent mark", "a mark from 1 to 5 for row 1", "2=4 for row 2"}},
 		{"what the campaign would take", suggesting(), func(q *humans.Question) {
 			q.Suggestion.Prediction = &events.Prediction{Mean: 12.3456, SD: 0.4321, Unit: "mS/cm"}
 		}, []string{"the campaign itself would take lipf6=1.1 solvent=EC and expects conductivity 12.35 ± 0.43 mS/cm there", "ok as above"}},

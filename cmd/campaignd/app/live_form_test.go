@@ -83,6 +83,17 @@ func askedAbout(n int) (questions []humans.Question, must [][]string) {
 		questions, must = append(questions, q), append(must, append(all, title))
 	}
 
+	for _, marks := range []bool{false, true} {
+		estimate := base
+		estimate.Form, estimate.Scale = events.FormEstimate, events.ScaleOf(base.Objective, marks)
+		for k := range 40 {
+			point, _ := at(k)
+			estimate.Options = append(estimate.Options, events.Option{Parameters: point})
+		}
+		_, first := at(0)
+		questions, must = append(questions, estimate), append(must, append(first, "row 1 of 40: ", "› 1 "))
+	}
+
 	pinpoint := base
 	pinpoint.Form = events.FormPinpoint
 	pinpoint.Suggestion = &events.Option{Parameters: point, Prediction: prediction}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -160,6 +161,36 @@ func TestPanelForms(t *testing.T) {
 	typed(p, "ctrl+c")
 	if interrupts != 1 || !strings.Contains(text(p), "leaving") {
 		t.Errorf("%d interrupts; the panel says\n%s", interrupts, text(p))
+	}
+}
+
+// A form that goes on takes line after line in its place, empty ones where they say
+// something, and is answered once; a column that is pasted is one line.
+func TestPanelGoesOn(t *testing.T) {
+	p := &panel{width: 80}
+	p.Update(standing())
+	var lines []string
+	var then func(line string) (string, *console.Form)
+	then = func(line string) (string, *console.Form) {
+		if lines = append(lines, line); line == "ok" {
+			return strings.Join(lines, "|"), nil
+		}
+		return "", &console.Form{Key: "q1", Title: fmt.Sprintf("row %d?", len(lines)+1), Blank: len(lines) < 3, Then: then}
+	}
+	sitting := &openForm{form: console.Form{Key: "q1", Title: "row 1?", Blank: true, Then: then}, line: make(chan string, 1)}
+	p.Update(sitting)
+	p.Update(&openForm{form: console.Form{Key: "e4", Title: "measure"}, line: make(chan string, 1)})
+	typed(p, "1.5", "enter", "enter")
+	if !strings.Contains(text(p), "row 3?") {
+		t.Errorf("after two lines the panel says\n%s", text(p))
+	}
+	p.Update(tea.PasteMsg{Content: "4\n5\r\n6\n"})
+	typed(p, "enter", "enter", "ok", "enter") // the second says nothing any more
+	if got := <-sitting.line; got != "1.5||4 5 6|ok" {
+		t.Errorf("it is answered with %q", got)
+	}
+	if len(p.forms) != 1 || p.forms[0].form.Key != "e4" {
+		t.Errorf("%d forms are left", len(p.forms))
 	}
 }
 

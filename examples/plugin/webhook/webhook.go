@@ -45,6 +45,7 @@ type Question struct {
 	ID          string          `json:"id"`
 	Form        events.Form     `json:"form"`
 	Options     []events.Option `json:"options"`
+	Scale       *events.Scale   `json:"scale,omitempty"`
 	Explanation string          `json:"explanation"`
 	// Problem says what was wrong with the reply before.
 	Problem string `json:"problem,omitempty"`
@@ -64,7 +65,7 @@ func open(
 func (s *Settings) ask(ctx context.Context, q humans.Question, problem string) (humans.Reply, error) {
 	var reply humans.Reply
 	body, err := json.Marshal(Question{
-		ID: q.ID, Form: q.Form, Options: q.Options, Explanation: q.Explanation, Problem: problem,
+		ID: q.ID, Form: q.Form, Options: q.Options, Scale: q.Scale, Explanation: q.Explanation, Problem: problem,
 	})
 	if err != nil {
 		return reply, err

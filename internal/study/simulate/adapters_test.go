@@ -62,6 +62,8 @@ func TestKnowerIsAReviewer(t *testing.T) {
 	other.Form, other.Options = events.FormLabel, []events.Option{second}
 	pair.Form, pair.Options = events.FormComparison, []events.Option{first, second}
 	free.Form = events.FormPinpoint
+	several := pair
+	several.Form, several.Scale = events.FormEstimate, events.ScaleOf(def.Objective, true)
 	humantest.Run(t, humantest.Env{
 		Open: func() humans.Reviewer {
 			reviewers, err := task.reviewers(def)
@@ -70,6 +72,6 @@ func TestKnowerIsAReviewer(t *testing.T) {
 			}
 			return reviewers["expert"]
 		},
-		Questions: []humans.Question{question, other, pair, free},
+		Questions: []humans.Question{question, other, pair, free, several},
 	})
 }
