@@ -31,7 +31,7 @@ func TestRace(t *testing.T) {
 	at, depth := []float64{0.1, 0.35, 0.6, 0.9}, []float64{1, 2, 3, 2.5}
 	f := hollows(at, depth)
 	starts := [][]float64{{0.12}, {0.11}, {0.36}, {0.72}, {0.88}, {0.09}}
-	cfg := RaceConfig{Searches: 4, Round: 2, Apart: 0.05, Same: 1e-3, Local: Config{FirstStep: 0.01}}
+	cfg := RaceConfig{Searches: 6, Round: 2, Apart: 0.05, Same: 1e-3, Local: Config{FirstStep: 0.01}}
 	r, err := Race(t.Context(), f, region, starts, cfg)
 	if err != nil || r.Start != 3 || math.Abs(r.X[0]-0.6) > 1e-2 || r.Screened != 6 {
 		t.Fatalf("%+v, %v", r, err)
