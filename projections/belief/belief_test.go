@@ -51,24 +51,30 @@ type fold struct {
 }
 
 func begin(t *testing.T, def definition.Campaign) *fold {
-	f := &fold{t: t, Projection: belief.New()}
+	f := &fold{t: t, Projection: belief.New(), objective: modelOf(t, def, 0.1)}
+	f.Configure(needs(def))
+	f.apply(&events.CampaignDefined{Definition: def})
+	return f
+}
+
+// modelOf is a model of the objective whose kernel has the given lengthscale.
+func modelOf(t *testing.T, def definition.Campaign, lengthscale float64) *objective.Model {
+	t.Helper()
 	p := objective.New()
 	for _, payload := range []events.Payload{
 		&events.CampaignDefined{Definition: def},
 		&events.ExperimentMeasured{Experiment: "e1", Measurement: events.Measurement{Actual: at(5)}},
-		&events.ModelFitted{Model: events.ModelObjective, Objective: &events.ObjectiveFit{Kernel: "rbf", Lengthscales: []float64{0.1}, OutputScale: 1, Noise: 1, Scale: 1}},
+		&events.ModelFitted{Model: events.ModelObjective, Objective: &events.ObjectiveFit{Kernel: "rbf", Lengthscales: []float64{lengthscale}, OutputScale: 1, Noise: 1, Scale: 1}},
 	} {
 		if err := p.Apply(events.Event{}, payload); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var err error
-	if f.objective, err = p.Model(t.Context()); err != nil {
+	m, err := p.Model(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	f.Configure(needs(def))
-	f.apply(&events.CampaignDefined{Definition: def})
-	return f
+	return m
 }
 
 func (f *fold) apply(payloads ...events.Payload) {
@@ -347,6 +353,48 @@ func TestFitBelief(t *testing.T) {
 		if fit.NormBound != c.wantNorm || math.Abs(fit.Confidence-c.wantOwn) > 1e-15 || fit.Labels != 1 || math.Abs(fit.LogLikelihood-math.Log(sigmoid(c.wantNorm))) > within {
 			t.Errorf("%s: %+v, want B = %v and c = %v", c.name, fit, c.wantNorm, c.wantOwn)
 		}
+	}
+}
+
+// Law: a belief says of itself what is true of it: where the objective was fitted again after the last
+// label, the likelihood of the labels under the estimate that is used, not under that of the kernel before.
+func TestLikelihoodIsOfTheBeliefThatIsUsed(t *testing.T) {
+	f := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel}))
+	f.apply(label("ada", 1, 3, "reject"), label("ada", 2, 4, "accept"), label("ada", 3, 5, "reject"))
+	fit, err := f.FitBelief("ada", f.objective)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.apply(&events.ModelFitted{Model: events.ModelBelief, Expert: "ada", Belief: &fit})
+	likelihood := func(m *belief.Model) (sum float64) {
+		for i, x := range m.X {
+			score := m.MLEAt(x, nil)
+			if !m.Labels[i].Reject {
+				score = -score
+			}
+			sum += math.Log(sigmoid(score))
+		}
+		return sum
+	}
+	same := f.model("ada")
+	refitted, err := f.Model("ada", modelOf(t, line(belief.Settings{Feedback: belief.FeedbackLabel}), 0.3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if likelihood(same)-likelihood(refitted) < 0.1 {
+		t.Fatalf("the kernel hardly matters here: %v, %v", likelihood(same), likelihood(refitted))
+	}
+	for name, m := range map[string]*belief.Model{"as fitted": same, "the objective fitted again": refitted} {
+		const within = 1e-5 // the jitter of the set's kernel
+		if got, want := m.Fit.LogLikelihood, likelihood(m); math.Abs(got-want) > within {
+			t.Errorf("%s: it records %v, its labels have %v", name, got, want)
+		}
+		if m.Fit.NormBound != fit.NormBound || m.Fit.Confidence != fit.Confidence || m.Fit.Labels != 3 {
+			t.Errorf("%s: %+v, fitted %+v", name, m.Fit, fit)
+		}
+	}
+	if math.Abs(fit.LogLikelihood-same.Fit.LogLikelihood) > 1e-12 {
+		t.Errorf("with the kernel it was fitted with it has %v, the fit %v", same.Fit.LogLikelihood, fit.LogLikelihood)
 	}
 }
 

@@ -32,8 +32,8 @@ type Model struct {
 	Comparisons []projections.Comparison
 	// X are the labeled compositions in the unit cube, a row for each label.
 	X [][]float64
-	// Fit is the adaptation that a confidence set was made with; nil where the
-	// belief was stated.
+	// Fit is the adaptation that a confidence set was made with, with the likelihood that it has in this
+	// model and the labels that it rests on; nil where the belief was stated.
 	Fit *events.BeliefFit
 	// Function is what the expert's answers say of the rejection score.
 	Function
@@ -80,7 +80,10 @@ func (p *Projection) set(x *Expert, obj *objective.Model) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The norm and the confidence are the fit's; the likelihood is that of this set, whose kernel may be of a
+	// later fit of the objective.
 	fit := *x.Fit
+	fit.LogLikelihood, fit.Labels = set.LogLik(), evidence.Answers()
 	m.Fit, m.Function = &fit, set
 	return m, nil
 }

@@ -26,12 +26,14 @@ type FitConfig struct {
 	FixedNoise float64
 	// Warm is a further start, usually the last fit. It may be nil.
 	Warm *Hyper
-	// Starts is the number of random starts in addition to the prior's mode and Warm; default
-	// 16.
+	// Starts is the number of random starts in addition to Warm and to those in which the structure of
+	// the problem shows; default 30.
 	Starts int
-	// Searches is how many of the starts are searched from, always including the best; default 4.
+	// Searches is how many of the starts are searched from, always including Warm and the best; most are
+	// given up on the way (see optimize.Race). Default 18 for up to 64 distinct points, 12 for up to 256,
+	// 8 beyond: an evaluation becomes dear, and basins fewer.
 	Searches int
-	// Seed determines the random starts and which of them are searched from.
+	// Seed determines the random starts.
 	Seed uint64
 }
 
@@ -47,12 +49,20 @@ func (c FitConfig) withDefaults(d int) FitConfig {
 		c.OutputScale = 1
 	}
 	if c.Starts == 0 {
-		c.Starts = 16
-	}
-	if c.Searches == 0 {
-		c.Searches = 4
+		c.Starts = 30
 	}
 	return c
+}
+
+// searches is the default number of searches for n distinct points.
+func searches(n int) int {
+	switch {
+	case n <= 64:
+		return 18
+	case n <= 256:
+		return 12
+	}
+	return 8
 }
 
 func (c FitConfig) validate(d int) error {
@@ -77,7 +87,7 @@ type FitResult struct {
 	LogPosterior  float64         `json:"log_posterior"` // log marginal likelihood plus log priors of what was fitted
 	KKT           float64         `json:"kkt"`           // see optimize.Result
 	Status        optimize.Status `json:"status"`        // how the best search ended
-	Start         string          `json:"start"`         // "mode", "warm" or "random": where the best search began
+	Start         string          `json:"start"`         // where the best search began: "warm", "mode", "noise", "even", "one" or "random"
 	Iterations    int             `json:"iterations"`    // of all searches
 	Evaluations   int             `json:"evaluations"`   // of the likelihood
 	Jitter        float64         `json:"jitter"`        // added to the diagonal at the result, mostly 0
@@ -112,18 +122,22 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 		return FitResult{}, err
 	}
 	r := merge(data)
+	if cfg.Searches == 0 {
+		cfg.Searches = searches(len(r.x))
+	}
 	o := newObjective(ctx, newLikelihood(r, family), cfg)
 	region, err := optimize.NewRegion(optimize.Box(o.lower, o.upper))
 	if err != nil {
 		return FitResult{}, fmt.Errorf("%w: bounds of the priors: %w", ErrHyper, err)
 	}
 	starts := o.starts()
-	best, err := optimize.MultiStart(ctx, o.eval, region, starts, optimize.MultiStartConfig{
+	best, err := optimize.Race(ctx, o.eval, region, starts, optimize.RaceConfig{
 		Searches: cfg.Searches,
-		Seed:     cfg.Seed,
+		Distance: o.distance, Apart: 1.5, Same: 0.15,
+		Always: o.given(),
 		// A unit step changes hyperparameters by a factor e in all; 1e-8 of a log density is far
 		// below what matters.
-		Local: optimize.Config{FTol: 1e-8, FirstStep: 1, MaxIterations: 100},
+		Local: optimize.Config{FTol: 1e-8, FirstStep: 0.5, MaxIterations: 100},
 	})
 	if ctx.Err() != nil { // evaluations that were called off look like failed ones
 		return FitResult{}, fmt.Errorf("fit: called off: %w", context.Cause(ctx))
@@ -148,18 +162,12 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 		LogPosterior:  -best.F,
 		KKT:           best.KKT,
 		Status:        best.Status,
-		Start:         "random",
+		Start:         o.named[best.Start],
 		Iterations:    best.Iterations,
 		Evaluations:   best.Evaluations + 1,
 		Jitter:        o.like.jitter,
 		Distinct:      len(r.x),
 		NoiseInferred: o.noise >= 0,
-	}
-	switch {
-	case best.Start == 0:
-		res.Start = "mode"
-	case best.Start == 1 && cfg.Warm != nil:
-		res.Start = "warm"
 	}
 	return res, nil
 }
@@ -176,6 +184,7 @@ type objective struct {
 	lower, upper []float64
 	grad         gradient
 	work         []float64 // lengthscales
+	named        []string  // what the starts are
 }
 
 func newObjective(ctx context.Context, l *likelihood, cfg FitConfig) *objective {
@@ -268,51 +277,90 @@ func (o *objective) eval(theta, grad []float64) float64 {
 	return -v
 }
 
-// starts returns the mode of the priors, the warm start, and random points: lengthscales around
-// those at which a dimension of the unit cube matters, log-uniform in [0.05, 5].
+// given is the number of starts that are searched from in any case: the warm one.
+func (o *objective) given() int {
+	if o.cfg.Warm != nil {
+		return 1
+	}
+	return 0
+}
+
+// distance is the greatest factor, in logarithms, between the hyperparameters of two points.
+// Lengthscales of some times the cube's diagonal are all alike: the dimension does not matter.
+func (o *objective) distance(a, b []float64) (worst float64) {
+	long := math.Log(3 * math.Sqrt(float64(o.like.d)))
+	for j := range a {
+		x, y := a[j], b[j]
+		if j < o.like.d {
+			x, y = min(x, long), min(y, long)
+		}
+		worst = max(worst, math.Abs(x-y))
+	}
+	return worst
+}
+
+// starts returns the points at which searches may begin, and notes their names. The posterior has a
+// basin for each way to tell the function from the noise; there are starts in as many kinds as are known:
+//
+//   - "warm", the last fit, and "mode", that of the priors;
+//   - "noise": all is noise about a constant;
+//   - "even": one lengthscale for all dimensions, from one that only interpolates to a long one, with
+//     little, some and much noise;
+//   - "one": one dimension explains the data, with a short, middling or long lengthscale, the others
+//     hardly matter;
+//   - "random": log-uniform lengthscales, noise and output scale.
 func (o *objective) starts() [][]float64 {
-	k := len(o.priors)
-	clamp := func(t []float64) []float64 {
+	d := o.like.d
+	root := math.Sqrt(float64(d)) // by which distances in the cube grow
+	var out [][]float64
+	o.named = nil
+	add := func(name string, noise, scale float64, lengthscale func(j int) float64) {
+		t := make([]float64, len(o.priors))
+		for j := range d {
+			t[j] = math.Log(lengthscale(j))
+		}
+		if o.scale >= 0 {
+			t[o.scale] = math.Log(scale)
+		}
+		if o.noise >= 0 {
+			t[o.noise] = math.Log(noise)
+		}
 		for j := range t {
 			t[j] = min(max(t[j], o.lower[j]), o.upper[j])
 		}
-		return t
+		out, o.named = append(out, t), append(o.named, name)
 	}
-	mode := make([]float64, k)
-	for j, p := range o.priors {
-		mode[j] = math.Log(p.Mode())
-	}
-	out := [][]float64{clamp(mode)}
 	if w := o.cfg.Warm; w != nil {
-		t := make([]float64, k)
-		for j, v := range w.Lengthscales {
-			t[j] = math.Log(v)
+		add("warm", w.Noise, w.OutputScale, func(j int) float64 { return w.Lengthscales[j] })
+	}
+	p := o.cfg.Priors
+	add("mode", p.Noise.Mode(), p.OutputScale.Mode(), func(int) float64 { return p.Lengthscale.Mode() })
+	add("noise", 0.9, 0.2, func(int) float64 { return 3 })
+	for _, noise := range []float64{0.007, 0.1, 0.6} {
+		for _, l := range []float64{0.05, 0.1, 0.2, 0.4, 0.8} {
+			add("even", noise, 1, func(int) float64 { return l * root })
 		}
-		if o.scale >= 0 {
-			t[o.scale] = math.Log(w.OutputScale)
+	}
+	if d > 1 {
+		for one := range d {
+			for _, l := range []float64{0.05, 0.15, 0.4} {
+				for _, noise := range []float64{0.02, 0.4} {
+					add("one", noise, 1, func(j int) float64 {
+						if j == one {
+							return l
+						}
+						return 2 * root
+					})
+				}
+			}
 		}
-		if o.noise >= 0 {
-			t[o.noise] = math.Log(w.Noise)
-		}
-		out = append(out, clamp(t))
 	}
 	// the second word distinguishes this use of the seed from others
 	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x67702f666974))
-	between := func(lo, up float64) float64 {
-		return math.Log(lo) + (math.Log(up)-math.Log(lo))*rng.Float64()
-	}
+	between := func(lo, up float64) float64 { return lo * math.Pow(up/lo, rng.Float64()) }
 	for range o.cfg.Starts {
-		t := make([]float64, k)
-		for j := range o.like.d {
-			t[j] = between(0.05, 5)
-		}
-		if o.scale >= 0 {
-			t[o.scale] = between(0.2, 5)
-		}
-		if o.noise >= 0 {
-			t[o.noise] = between(1e-4, 0.5)
-		}
-		out = append(out, clamp(t))
+		noise, scale := between(1e-3, 0.9), between(0.2, 5)
+		add("random", noise, scale, func(int) float64 { return between(0.03, 5) })
 	}
 	return out
 }

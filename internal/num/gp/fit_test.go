@@ -139,21 +139,94 @@ func TestFitRepeats(t *testing.T) {
 	}
 }
 
-// TestFitFewStartsSuffice: the default search finds what a ten times wider one finds, on data where
-// several modes are likely (few points, many dimensions).
-func TestFitFewStartsSuffice(t *testing.T) {
+// oneOfMany is a data set of the given kind, standardized: "smooth" and "rough" are sums of waves of long
+// and of short lengths, half of them with noise; "noise" is nothing else.
+func oneOfMany(kind string, n, d int, seed uint64) Data {
+	rng := rand.New(rand.NewPCG(seed, uint64(100*n+d)))
+	const waves = 12
+	var turns [waves][]float64 // per unit of a dimension
+	var phase, height [waves]float64
+	spread := map[string]float64{"smooth": 0.7, "rough": 2.5}[kind]
+	for i := range waves {
+		for range d {
+			turns[i] = append(turns[i], spread*rng.NormFloat64()*math.Exp(0.5*rng.NormFloat64()))
+		}
+		phase[i], height[i] = rng.Float64(), rng.NormFloat64()
+	}
+	data := Data{X: make([][]float64, n), Y: make([]float64, n)}
+	for t := range n {
+		for range d {
+			data.X[t] = append(data.X[t], rng.Float64())
+		}
+		if kind == "noise" {
+			data.Y[t] = rng.NormFloat64()
+			continue
+		}
+		for i := range waves {
+			a := phase[i]
+			for j, x := range data.X[t] {
+				a += turns[i][j] * x
+			}
+			data.Y[t] += height[i] * math.Sin(2*math.Pi*a) / 2
+		}
+		if seed%2 == 0 {
+			data.Y[t] += 0.1 * rng.NormFloat64()
+		}
+	}
+	mean, sd := 0.0, 0.0
+	for _, y := range data.Y {
+		mean += y / float64(n)
+	}
+	for _, y := range data.Y {
+		sd += (y - mean) * (y - mean) / float64(n-1)
+	}
+	for t := range data.Y {
+		data.Y[t] = (data.Y[t] - mean) / math.Sqrt(sd)
+	}
+	return data
+}
+
+// Law: Fit finds the optimum: in all but one of 48 data sets, smooth, rough and mere noise, it ends within
+// 1e-3 of the log posterior that is the best of forty complete searches from random hyperparameters.
+func TestFitFindsTheOptimum(t *testing.T) {
 	missed := 0
-	for seed := range uint64(30) {
-		data := synthetic(8+int(seed), 1+int(seed)%5, seed)
-		few := mustFit(t, data, FitConfig{Seed: seed})
-		many := mustFit(t, data, FitConfig{Seed: seed, Starts: 60, Searches: 40})
-		if few.LogPosterior < many.LogPosterior-0.05 {
+	for i := range 48 {
+		kind := []string{"smooth", "rough", "noise"}[i%3]
+		n, d := []int{5, 10, 25, 50}[i/3%4], []int{1, 2, 4, 6}[i/12]
+		cfg := FitConfig{
+			Kernel: []string{"rbf", "matern52", "rbf", "matern32"}[i%4], FreeOutputScale: i%2 == 1,
+			Seed: uint64(i),
+		}
+		data := oneOfMany(kind, n, d, uint64(i))
+		res := mustFit(t, data, cfg)
+
+		o := newObjective(t.Context(), newLikelihood(merge(data), mustFamily(t, cfg.Kernel)), cfg.withDefaults(d))
+		region, err := optimize.NewRegion(optimize.Box(o.lower, o.upper))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(uint64(i), 40))
+		starts := make([][]float64, 40)
+		for k := range starts {
+			for j := range o.priors {
+				low, high := math.Log(0.03), math.Log(5)
+				if j == o.noise {
+					low, high = math.Log(1e-3), 0
+				}
+				starts[k] = append(starts[k], low+(high-low)*rng.Float64())
+			}
+		}
+		best, err := optimize.MultiStart(t.Context(), o.eval, region, starts, optimize.MultiStartConfig{Searches: len(starts)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if short := -best.F - res.LogPosterior; short > 1e-3 {
 			missed++
-			t.Logf("seed %d: %v against %v", seed, few.LogPosterior, many.LogPosterior)
+			t.Logf("%s, n = %d, d = %d, %s: %v below %v", kind, n, d, cfg.Kernel, short, -best.F)
 		}
 	}
 	if missed > 1 {
-		t.Errorf("%d of 30 fits missed the best mode", missed)
+		t.Errorf("%d of 48 fits missed the best mode", missed)
 	}
 }
 

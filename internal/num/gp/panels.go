@@ -5,18 +5,24 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // The factorization of a large matrix takes seconds. Here it is done panel by
 // panel, as LAPACK's own blocked algorithms do it (Golub and Van Loan 2013,
 // §4.2.9), with a look at the context before each: a search can be called off in
-// the middle of one evaluation. Panels are as wide as gonum's and worked on in the
-// same order, so that the results are the same bits as those of Potrf, Trtri and
-// Potri.
+// the middle of one evaluation. Inverses of up to direct rows, most there are, go by
+// rows instead: LAPACK's unblocked ones walk along columns, which takes two to
+// three times as long where matrices are stored by rows.
 
-// panel is the width of a panel, that of gonum's Ilaenv for the three.
+// direct is the greatest number of rows that are inverted row by row: a matrix that
+// stays in the cache.
+const direct = 512
+
+// group is how many rows are combined in one product.
+const group = 16
+
+// panel is the width of a panel, that of gonum's Ilaenv.
 const panel = 64
 
 // triangle views a lower triangle of panels.
@@ -63,9 +69,12 @@ func (t triangle) potrf(ctx context.Context) (ok bool, err error) {
 	return true, nil
 }
 
-// trtri overwrites a lower triangular matrix, without a zero on its diagonal, with
-// its inverse.
+// trtri overwrites a lower triangular matrix, without a zero on its diagonal and zero
+// above it, with its inverse.
 func (t triangle) trtri(ctx context.Context) error {
+	if t.n <= direct {
+		return t.invert(ctx)
+	}
 	for j := (t.n - 1) / panel * panel; j >= 0; j -= panel {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -76,15 +85,45 @@ func (t triangle) trtri(ctx context.Context) error {
 			blas64.Trmm(blas.Left, blas.NoTrans, 1, t.corner(j+width, below), rest)
 			blas64.Trsm(blas.Right, blas.NoTrans, -1, t.corner(j, width), rest)
 		}
-		lapack64.Trtri(t.corner(j, width))
+		if err := (triangle{width, t.stride, t.corner(j, width).Data}).invert(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// potri overwrites a Cholesky factor L with the lower triangle of (LLᵀ)⁻¹.
+// invert is trtri row by row: row i of the inverse is −(row i of L, left of the diagonal)·(the
+// rows of the inverse above it)/L_ii, and 1/L_ii.
+func (t triangle) invert(ctx context.Context) error {
+	factors := make([]float64, t.n)
+	for i := range t.n {
+		if i%panel == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		row := t.a[i*t.stride : i*t.stride+i+1]
+		d := 1 / row[i]
+		for k, v := range row[:i] {
+			factors[k] = -d * v
+			row[k] = 0
+		}
+		row[i] = d
+		for k := 0; k < i; k += group {
+			// what is above the diagonal of these rows is zero
+			w := min(group, i-k)
+			blas64.Gemv(blas.Trans, 1, t.block(k, 0, w, k+w), vector(factors[k:k+w]), 1, vector(row[:k+w]))
+		}
+	}
+	return nil
+}
+
+// potri overwrites a Cholesky factor L, zero above its diagonal, with the lower triangle of
+// (LLᵀ)⁻¹.
 func (t triangle) potri(ctx context.Context) error {
 	if err := t.trtri(ctx); err != nil {
 		return err
+	}
+	if t.n <= direct {
+		return t.square(ctx)
 	}
 	for i := 0; i < t.n; i += panel {
 		if ctx.Err() != nil {
@@ -97,7 +136,9 @@ func (t triangle) potri(ctx context.Context) error {
 		if i > 0 {
 			blas64.Trmm(blas.Left, blas.Trans, 1, diagonal, row)
 		}
-		gonum.Implementation{}.Dlauu2(blas.Lower, width, diagonal.Data, t.stride)
+		if err := (triangle{width, t.stride, diagonal.Data}).square(ctx); err != nil {
+			return err
+		}
 		if below == 0 {
 			break
 		}
@@ -111,6 +152,22 @@ func (t triangle) potri(ctx context.Context) error {
 			Stride: t.stride,
 			Data:   diagonal.Data,
 		})
+	}
+	return nil
+}
+
+// square overwrites a lower triangular matrix L with the lower triangle of LᵀL, row by row.
+func (t triangle) square(ctx context.Context) error {
+	for i := range t.n {
+		if i%panel == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		row := vector(t.a[i*t.stride : i*t.stride+i+1])
+		blas64.Scal(row.Data[i], row)
+		if below := t.n - i - 1; below > 0 {
+			column := blas64.Vector{N: below, Inc: t.stride, Data: t.a[(i+1)*t.stride+i:]}
+			blas64.Gemv(blas.Trans, 1, t.block(i+1, 0, below, i+1), column, 1, row)
+		}
 	}
 	return nil
 }

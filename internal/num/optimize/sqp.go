@@ -127,73 +127,117 @@ func (m *minimizer) eval(x, g []float64) float64 {
 }
 
 func (m *minimizer) run(ctx context.Context, x0 []float64) (Result, error) {
+	s, err := m.begin(x0)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := s.Advance(ctx, m.cfg.MaxIterations); err != nil {
+		return Result{}, err
+	}
+	return s.Result(), nil
+}
+
+// Search is a local search that can be held and resumed, as [Minimize] makes it: searches that are
+// advanced in turns can be compared, and those given up that come to nothing.
+type Search struct {
+	m      *minimizer
+	fx     float64
+	fresh  bool // no curvature has been learned since the last reset
+	doubts int  // how often convergence may be doubted
+	status Status
+	did    int
+}
+
+// NewSearch returns the search from x0, of which nothing has been done but evaluating f there. It fails
+// as Minimize does.
+func NewSearch(f Func, region *Region, x0 []float64, cfg Config) (*Search, error) {
+	return newMinimizer(f, region, cfg).begin(x0)
+}
+
+func (m *minimizer) begin(x0 []float64) (*Search, error) {
 	m.r.check(x0)
 	copy(m.x, x0)
 	if m.r.Violation(m.x) <= feasTol*m.r.scale {
 		m.r.clip(m.x)
 	} else {
 		if err := m.r.Project(m.x, m.x); err != nil {
-			return Result{}, fmt.Errorf("start of the search: %w", err)
+			return nil, fmt.Errorf("start of the search: %w", err)
 		}
 	}
 	m.evals = 0
 	fx := m.eval(m.x, m.g)
 	if math.IsInf(fx, 0) {
-		return Result{}, fmt.Errorf("%w: f(%v) = %v", ErrStart, m.x, fx)
+		return nil, fmt.Errorf("%w: f(%v) = %v", ErrStart, m.x, fx)
 	}
+	return &Search{m: m, fx: fx, fresh: m.reset(), doubts: 2, status: IterationLimit}, nil
+}
 
-	res := Result{Status: IterationLimit}
-	doubts := 2        // how often convergence may be doubted
-	fresh := m.reset() // no curvature has been learned since the last reset
-	for res.Iterations < m.cfg.MaxIterations {
+// Advance goes on for at most the given number of iterations, and never beyond Config.MaxIterations in
+// all. It does nothing once the search has ended. It fails with the context's error, wrapped.
+func (s *Search) Advance(ctx context.Context, iterations int) error {
+	m := s.m
+	last := min(s.did+iterations, m.cfg.MaxIterations)
+	for s.status == IterationLimit && s.did < last {
 		if err := ctx.Err(); err != nil {
-			return Result{}, fmt.Errorf("search cancelled after %d iterations: %w", res.Iterations, context.Cause(ctx))
+			return fmt.Errorf("search cancelled after %d iterations: %w", s.did, context.Cause(ctx))
 		}
-		res.Iterations++
+		s.did++
 		if m.qp.solve(m.h, m.g, m.x) != nil {
-			if fresh {
-				res.Status = Stalled
-				break
-			}
-			fresh = m.reset()
+			s.stall()
 			continue
 		}
 		slope := dot(m.g, m.qp.p)
-		if tol := m.cfg.FTol * max(1, math.Abs(fx)); -slope <= tol {
+		if tol := m.cfg.FTol * max(1, math.Abs(s.fx)); -slope <= tol {
 			// Where f is not convex, damping can leave H far too large in some direction, and the
 			// model then sees no decrease where there is one. A gradient that is large for such a
 			// small decrease gives that away.
-			if kkt := m.kkt(); fresh || doubts == 0 || kkt*kkt <= 100*tol {
-				res.Status = Converged
-				break
+			if kkt := m.kkt(); s.fresh || s.doubts == 0 || kkt*kkt <= 100*tol {
+				s.status = Converged
+				continue
 			}
-			doubts--
-			fresh = m.reset()
+			s.doubts--
+			s.fresh = m.reset()
 			continue
 		}
-		fy, ok := m.lineSearch(fx, slope)
+		fy, ok := m.lineSearch(s.fx, slope)
 		if !ok {
-			if fresh {
-				res.Status = Stalled
-				break
-			}
-			fresh = m.reset()
+			s.stall()
 			continue
 		}
 		for j := range m.x {
 			m.dx[j], m.dg[j] = m.y[j]-m.x[j], m.gy[j]-m.g[j]
 		}
-		m.update(fresh)
-		fresh = false
+		m.update(s.fresh)
+		s.fresh = false
 		m.x, m.y = m.y, m.x
 		m.g, m.gy = m.gy, m.g
-		fx = fy
+		s.fx = fy
 	}
+	return nil
+}
 
-	res.X = append([]float64(nil), m.x...)
-	res.F, res.Evaluations = fx, m.evals
-	res.KKT = m.kkt()
-	return res, nil
+// stall forgets the curvature that led here, or ends the search where there is none to forget.
+func (s *Search) stall() {
+	if s.fresh {
+		s.status = Stalled
+		return
+	}
+	s.fresh = s.m.reset()
+}
+
+// Ended reports whether the search has converged, stalled or spent its iterations.
+func (s *Search) Ended() bool { return s.status != IterationLimit || s.did >= s.m.cfg.MaxIterations }
+
+// Value is f at the best point so far, which Point is, in memory of the search's own.
+func (s *Search) Value() float64   { return s.fx }
+func (s *Search) Point() []float64 { return s.m.x }
+
+// Result is the best so far, and what it cost; its status is IterationLimit where the search has not ended.
+func (s *Search) Result() Result {
+	return Result{
+		X: append([]float64(nil), s.m.x...), F: s.fx, KKT: s.m.kkt(),
+		Status: s.status, Iterations: s.did, Evaluations: s.m.evals,
+	}
 }
 
 // kkt returns Result.KKT at the current point; it uses y.
