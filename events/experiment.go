@@ -194,6 +194,9 @@ const (
 type MeasurementsJudged struct {
 	// Build is the program that worked it out.
 	Build Build `json:"build"`
+	// Version is that of the models, raised whenever the same observations could lead to another
+	// judgment; absent stands for 1.
+	Version int `json:"version,omitempty"`
 	// Expected has an entry for each measurement of which anything could be expected.
 	Expected []Expected `json:"expected,omitempty"`
 }

@@ -34,6 +34,9 @@ type ModelFitted struct {
 	// Seed is the seed of the search.
 	Seed  uint64 `json:"seed,string"`
 	Build Build  `json:"build"`
+	// Version is that of the models, raised whenever the same observations could lead to another
+	// fit; absent stands for 1.
+	Version int `json:"version,omitempty"`
 
 	Objective  *ObjectiveFit  `json:"objective,omitempty"`
 	Belief     *BeliefFit     `json:"belief,omitempty"`
@@ -130,6 +133,8 @@ type ModelFitFailed struct {
 	At     Sequence `json:"at"`
 	Seed   uint64   `json:"seed,string"`
 	Cause  string   `json:"cause"`
+	// Version is as in ModelFitted.
+	Version int `json:"version,omitempty"`
 }
 
 func (ModelFitted) Subject() string    { return "" }

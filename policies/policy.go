@@ -29,7 +29,7 @@ import (
 // Version is raised whenever the same view and seed could lead to another
 // decision than before. Decisions of another version are not made again: an audit says
 // that it is incomplete.
-const Version = 1
+const Version = 2
 
 // Policy makes the decisions of one campaign. It may remember what it has computed,
 // which decides nothing; one goroutine uses it at a time.

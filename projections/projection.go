@@ -16,6 +16,11 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
+// Version is raised whenever the same observations could lead to another fit, or another judgment of a
+// measurement, than before. Those of another version are not made again: an audit says that
+// it is incomplete.
+const Version = 2
+
 // Projection is state folded from the events of one campaign.
 type Projection interface {
 	// Name identifies the projection in a digest, for example "campaign".

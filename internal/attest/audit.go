@@ -35,7 +35,7 @@ type Audit struct {
 	// FitsReproduced what came out the same when it was made again.
 	Decisions  int `json:"decisions"`
 	Reproduced int `json:"reproduced"`
-	// OtherVersion counts decisions that this version does not make again.
+	// OtherVersion counts decisions, fits and judgments that this version does not make again.
 	OtherVersion   int        `json:"other_version,omitempty"`
 	Fits           int        `json:"fits"`
 	FitsReproduced int        `json:"fits_reproduced"`
@@ -43,7 +43,7 @@ type Audit struct {
 	// Remarks are what an honest log can hold and an auditor should have seen.
 	Remarks []Mismatch `json:"remarks,omitempty"`
 	// Builds are the programs that made the decisions and fits. Excepted counts
-	// the decisions of another version that were to be left out.
+	// the records of another version that were to be left out.
 	Builds   []engine.BuildShare `json:"builds,omitempty"`
 	Excepted int                 `json:"excepted,omitempty"`
 	// Chain is "ok" where every event is there, as it was acknowledged, and

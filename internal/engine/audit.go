@@ -32,10 +32,12 @@ type AuditReport struct {
 	// the same. Fits and FitsReproduced count fits, failed ones included.
 	Decisions  int `json:"decisions"`
 	Reproduced int `json:"reproduced"`
-	// OtherVersion counts the decisions of a version of the policies that this program
-	// does not have, and does not make again: they are neither confirmed nor refuted,
+	// OtherVersion counts the decisions, fits and judgments of a version of policies or models
+	// that this program does not have, and does not make again: they are neither confirmed nor refuted,
 	// and the audit is incomplete.
-	OtherVersion   int `json:"other_version,omitempty"`
+	OtherVersion int `json:"other_version,omitempty"`
+	// OtherModels is how many of those are fits and judgments.
+	OtherModels    int `json:"other_models,omitempty"`
 	Fits           int `json:"fits"`
 	FitsReproduced int `json:"fits_reproduced"`
 	// Exact is true where everything was compared bit for bit; otherwise some

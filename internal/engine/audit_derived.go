@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections"
 )
 
 // checkDerived makes again what the engine writes on its own as the first event
@@ -27,9 +28,9 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 		return a.checkDecision(ctx, p)
 	case *events.ModelFitted:
 		a.running = p.Build
-		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, p.Build, p)
+		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, p.Build, p.Version, p)
 	case *events.ModelFitFailed:
-		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, a.build, p)
+		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, a.build, p.Version, p)
 	case *events.TrustAdjusted:
 		a.mismatch(p.Expert, "it belongs to no decision")
 
@@ -153,6 +154,9 @@ func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 // checkJudgment judges measurements again.
 func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudged) error {
 	a.share(p.Build)
+	if a.otherModels(p.Version, p.Build) {
+		return nil
+	}
 	if _, ok := a.next(a.now).(Judge); !ok {
 		a.mismatch("judgment", "nothing before it calls for a judgment of measurements")
 		return nil
@@ -238,11 +242,14 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 // checkFit makes a fit, or a failed one, again.
 func (a *auditor) checkFit(
 	ctx context.Context, model, expert string, at events.Sequence, seed uint64, build events.Build,
-	recorded events.Payload,
+	version int, recorded events.Payload,
 ) error {
 	a.report.Fits++
 	if fitted, ok := recorded.(*events.ModelFitted); ok {
 		a.share(fitted.Build).Fits++
+	}
+	if a.otherModels(version, build) {
+		return nil
 	}
 	step, ok := a.next(a.now).(Fit)
 	switch {
@@ -287,11 +294,23 @@ func (a *auditor) checkFit(
 	return nil
 }
 
+// otherModels reports whether a record is of a version of the models that this program does not have, and
+// counts it if so.
+func (a *auditor) otherModels(version int, build events.Build) bool {
+	if max(version, 1) == projections.Version {
+		return false
+	}
+	a.report.OtherVersion++
+	a.report.OtherModels++
+	a.share(build).OtherVersion++
+	return true
+}
+
 // BuildShare is what one program made of a campaign.
 type BuildShare struct {
 	Build events.Build `json:"build"`
 	// Decisions and Fits count what it made, Reproduced the decisions that came out
-	// the same, OtherVersion those of another version of the policies than this
+	// the same, OtherVersion the records of another version of policies or models than this
 	// program's.
 	Decisions    int `json:"decisions"`
 	Reproduced   int `json:"reproduced"`

@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections"
 )
 
 // audit audits a forged history of the electrolyte campaign.
@@ -287,6 +288,24 @@ func TestAuditOfNumbersInSentences(t *testing.T) {
 		if says(report.Mismatches, i, "/explanation was ") != c.found || !c.found && len(report.Mismatches) > 0 {
 			t.Errorf("%q: the audit says %+v", c.says, report.Mismatches)
 		}
+	}
+}
+
+// Law: fits and judgments of a version of the models that this program does not have are neither confirmed nor
+// refuted, and counted; one without a version is of the first.
+func TestAuditOfOtherModels(t *testing.T) {
+	log, _ := simulate(t, electrolyte(t, 3, 9))
+	others, records := history(t, log), 0
+	for i, e := range others {
+		switch e.Kind {
+		case events.KindModelFitted, events.KindMeasurementsJudged:
+			others[i] = edit(t, e, "version", 1+i%2*projections.Version)
+			records++
+		}
+	}
+	report := audit(t, others)
+	if len(report.Mismatches) > 0 || report.OtherVersion != records || records < 6 || report.FitsReproduced != 0 {
+		t.Errorf("of %d records: %+v", records, report)
 	}
 }
 

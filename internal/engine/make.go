@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections"
 )
 
 // Fit makes the fit of a step. A fit that does not succeed is an event too; the
@@ -14,7 +15,7 @@ import (
 func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Payload, error) {
 	fitted := &events.ModelFitted{
 		Model: step.Model, Expert: step.Expert, At: c.State().Sequence, Seed: step.Seed,
-		Build: build,
+		Build: build, Version: projections.Version,
 	}
 	var err error
 	switch step.Model {
@@ -41,6 +42,7 @@ func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Pa
 	}
 	return &events.ModelFitFailed{
 		Model: step.Model, Expert: step.Expert, At: fitted.At, Seed: step.Seed, Cause: err.Error(),
+		Version: projections.Version,
 	}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -104,7 +105,7 @@ func (c *Core) Judge(ctx context.Context, build events.Build) (*events.Measureme
 			judged = append(judged, o)
 		}
 	}
-	payload := &events.MeasurementsJudged{Build: build}
+	payload := &events.MeasurementsJudged{Build: build, Version: projections.Version}
 	for _, o := range judged {
 		seed := seedFor(s.Definition.Seed, "expect", o.Experiment, c.objective.Revision())
 		expected, ok, err := c.objective.LeaveOneOut(ctx, o, seed)

@@ -186,8 +186,8 @@ func (a *app) printBuilds(r *audited) {
 			}
 			other := ""
 			if b.OtherVersion > 0 {
-				other = fmt.Sprintf("; %s of another version of the policies, not made again here",
-					format.Count(b.OtherVersion, "decision"))
+				other = fmt.Sprintf("; %s of another version of policies or models, not made again here",
+					format.Count(b.OtherVersion, "record"))
 			}
 			a.printf("  %s by campaignd %s%s\n", strings.Join(made, " and "), build{b.Build}, other)
 		}
@@ -201,11 +201,11 @@ func (a *app) printBuilds(r *audited) {
 		}
 		a.printf(
 			"INCOMPLETE: this version cannot make %s of another one again. Audit with the campaignd that made them, named above; then leave them out here: --except %s\n",
-			format.Count(left, "decision"),
+			format.Count(left, "record"),
 			strings.Join(names, ","),
 		)
 	} else if r.Excepted > 0 {
-		a.printf("%s of another version were left out, as asked.\n", format.Count(r.Excepted, "decision"))
+		a.printf("%s of another version were left out, as asked.\n", format.Count(r.Excepted, "record"))
 	}
 }
 
