@@ -473,6 +473,8 @@ func TestDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	methods := view.Methods(builtin.Registry())
+	cobol := slices.IndexFunc(methods, func(m view.Method) bool { return m.Name == "cobol" })
 	for name, c := range map[string]struct {
 		document any
 		fields   string
@@ -481,7 +483,7 @@ func TestDocuments(t *testing.T) {
 			" questions reason status stopped trust"},
 		"decision":   {d, "asked chose decision followed position review time"},
 		"suggestion": {suggestion, "campaign experiment further questions stopped"},
-		"method":     {view.Methods(builtin.Registry())[6], "asks expert instrument name policy source summary"},
+		"method":     {methods[cobol], "asks expert instrument name policy source summary"},
 		"prediction": {view.Prediction{}, "belief parameters"},
 	} {
 		text, err := json.Marshal(c.document)

@@ -17,7 +17,7 @@ import (
 
 // Effort of the noisy expected improvement.
 const (
-	drawn    = 128 // possible values of what has been tried
+	drawn    = 64  // possible values of what has been tried
 	baseline = 32  // measured compositions that they are values of, at most
 	weighed  = 128 // measured compositions of which those are chosen, at most
 	pruning  = 512 // draws by which they are chosen

@@ -95,8 +95,8 @@ func TestNoisyImprovementIsItsDefinition(t *testing.T) {
 			for _, x := range [][]float64{{0.2}, {0.33}, {0.5}, {0.6}, {0.8}} {
 				want, se := improvement(model.Conditioned().Joint(append(tried[:len(tried):len(tried)], x)), 60_000)
 				got := math.Exp(-f(x, nil))
-				// The draws are few: good to a few parts in a hundred, less so where hardly one has anything to gain.
-				if math.Abs(got-want) > 0.05*want+1e-3+4*se {
+				// The draws are few: good to a part in ten, less so where hardly one has anything to gain.
+				if math.Abs(got-want) > 0.1*want+1e-3+4*se {
 					t.Errorf("%s, %d under way, at %v: %v, want %v ± %v", name, 2*underWay, x, got, want, se)
 				}
 				if plugged := math.Exp(-plain(x, nil)); math.Abs(plugged-want) > 0.25*want {

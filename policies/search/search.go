@@ -27,7 +27,6 @@ const (
 	screened = 256 // starts that are evaluated
 	searched = 6   // of which local searches begin, over all cells, at least two in each
 	maxCells = 32  // convex pieces a space is cut into
-	usual    = 0.5 // share of the starts, the best, that differ in how likely a search begins there
 )
 
 var (
@@ -59,7 +58,7 @@ func Minimize(ctx context.Context, sp *space.Space, f next.Acquisition, seed uin
 	best := Result{Value: math.Inf(1)}
 	for _, cell := range cells {
 		found, err := optimize.MultiStart(ctx, optimize.Func(f), cell, starts, optimize.MultiStartConfig{
-			Searches: max(2, searched/len(cells)), Seed: seed, Usual: usual, Local: optimize.Config{FTol: 1e-9},
+			Searches: max(2, searched/len(cells)), Seed: seed, Local: optimize.Config{FTol: 1e-9},
 		})
 		if errors.Is(err, optimize.ErrStart) {
 			continue

@@ -28,11 +28,32 @@ func NewNoisy(best []float64) *Noisy {
 // underflow, however improbable the improvement; it is −Inf where sd is 0 and no member has anything to
 // gain.
 func (n *Noisy) Log(means []float64, sd float64) float64 {
+	counts := n.counts(means, sd)
 	for s, mean := range means {
-		n.log[s] = LogEI(nil, mean, sd, n.best[s], nil, nil)
+		n.log[s] = math.Inf(-1)
+		if n.best[s]-mean >= counts {
+			n.log[s] = LogEI(nil, mean, sd, n.best[s], nil, nil)
+		}
 	}
 	value, _ := n.total()
 	return value
+}
+
+// negligible is ln of a share that is lost in a sum of float64.
+const negligible = -45
+
+// counts returns the least best − mean of the members that count: h falls with z = (best − mean)/sd at least
+// as fast as φ where z < 0, so that EI of the others is negligible beside the greatest.
+func (n *Noisy) counts(means []float64, sd float64) float64 {
+	greatest := math.Inf(-1)
+	for s, mean := range means {
+		greatest = math.Max(greatest, n.best[s]-mean)
+	}
+	z := math.Min(greatest, 0) / sd
+	if !(sd > 0) || math.IsInf(z, 0) {
+		return math.Inf(-1)
+	}
+	return -sd * math.Sqrt(z*z-2*negligible)
 }
 
 // total returns ln NEI, and the sum whose logarithm it takes: that of the members' EI, each divided by
@@ -60,9 +81,13 @@ var plainMean = []float64{1, 0}
 // They do not underflow either.
 func (n *Noisy) LogGrad(means []float64, sd float64) (value, dMean, dSD float64) {
 	var p [2]float64
+	counts := n.counts(means, sd)
 	for s, mean := range means {
-		n.log[s] = LogEI(p[:], mean, sd, n.best[s], plainMean, plainSD)
-		n.slope[s], n.growth[s] = p[0], p[1]
+		n.log[s], n.slope[s], n.growth[s] = math.Inf(-1), 0, 0
+		if n.best[s]-mean >= counts {
+			n.log[s] = LogEI(p[:], mean, sd, n.best[s], plainMean, plainSD)
+			n.slope[s], n.growth[s] = p[0], p[1]
+		}
 	}
 	value, sum := n.total()
 	if sum == 0 { // nothing to gain, and no slope that would say where

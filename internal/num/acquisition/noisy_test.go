@@ -47,14 +47,22 @@ func TestNoisyGradients(t *testing.T) {
 		if plain := nei.Log(means, sd); plain != value || math.IsInf(value, 0) {
 			t.Fatalf("it is %v with derivatives and %v without", value, plain)
 		}
+		first := LogEI(nil, means[0], sd, best[0], nil, nil)
+		shares := 0.0 // of the members, by the first: no less than e⁻⁷⁰⁰, or nothing
+		for s := range n {
+			shares += math.Exp(LogEI(nil, means[s], sd, best[s], nil, nil) - first)
+		}
+		if want := first + math.Log(shares/n); !math.IsInf(want, 0) && math.Abs(value-want) > 1e-12*max(1, math.Abs(want)) {
+			t.Fatalf("it is %v, want %v", value, want)
+		}
 		if sum := weights[0] + weights[1] + weights[2]; math.Abs(sum-1) > 1e-12 {
 			t.Fatalf("the weights %v add up to %v", weights, sum)
 		}
 		check := func(what string, got float64, along func(h float64) float64) {
 			h := 1e-4 / max(1, far)
 			want := (along(h) - along(-h)) / (2 * h)
-			// Values of the size far² have rounding of far²·1e-16, divided by h.
-			if math.Abs(got-want) > 1e-4*(1+math.Abs(want)) {
+			if math.Abs(got-want) > 1e-4*(1+math.Abs(want))+1e-15*math.Abs(value)/h { // the last is rounding
+
 				t.Fatalf("the derivative by %s is %v, by differences %v", what, got, want)
 			}
 		}

@@ -17,10 +17,6 @@ type MultiStartConfig struct {
 	// Eta is the inverse temperature of the choice, in standard deviations of f over the starts;
 	// default 1.
 	Eta float64
-	// Usual is the share of the starts, the best first, among which the choice is made by their values; the
-	// others count as the worst of those. Default 1. Less keeps a function with a long tail, such as the
-	// logarithm of an improvement, from making all but the tail look alike.
-	Usual float64
 	// Local tunes the local searches.
 	Local Config
 }
@@ -53,9 +49,6 @@ func MultiStart(
 	if cfg.Eta == 0 {
 		cfg.Eta = 1
 	}
-	if cfg.Usual == 0 {
-		cfg.Usual = 1
-	}
 	m := newMinimizer(f, region, cfg.Local)
 
 	points := make([][]float64, len(starts))
@@ -84,7 +77,7 @@ func MultiStart(
 		return MultiStartResult{}, fmt.Errorf("%w: tried %d starts", ErrStart, len(starts))
 	}
 
-	out.Searched = boltzmann(usual(values, cfg.Usual, out.Screened), min(cfg.Searches, out.Screened), cfg.Eta, cfg.Seed)
+	out.Searched = boltzmann(values, min(cfg.Searches, out.Screened), cfg.Eta, cfg.Seed)
 	out.F = math.Inf(1)
 	iterations := 0
 	for _, i := range out.Searched {
@@ -100,22 +93,6 @@ func MultiStart(
 	}
 	out.Iterations, out.Evaluations = iterations, evals
 	return out, nil
-}
-
-// usual returns the values with those beyond the given share of the n finite ones replaced by the last
-// of that share.
-func usual(values []float64, share float64, n int) []float64 {
-	if share >= 1 {
-		return values
-	}
-	worst := slices.Sorted(slices.Values(values))[int(share*float64(n-1))]
-	values = slices.Clone(values)
-	for i, v := range values {
-		if !math.IsInf(v, 0) {
-			values[i] = math.Min(v, worst)
-		}
-	}
-	return values
 }
 
 // boltzmann returns k of the indices with a finite value, in increasing order: the first best one,

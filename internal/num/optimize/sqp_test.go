@@ -243,45 +243,6 @@ func TestMultiStart(t *testing.T) {
 	}
 }
 
-// TestMultiStartUsual: how bad the starts beyond the usual ones are changes nothing of where searches begin;
-// otherwise a long tail makes the good starts look alike.
-func TestMultiStartUsual(t *testing.T) {
-	r := mustRegion(t, Box(constant(1, 0), constant(1, 100)))
-	var starts [][]float64
-	for i := range 60 {
-		starts = append(starts, []float64{float64(i)})
-	}
-	good := func(usual, tail float64) (count int, searched []int) {
-		f := func(x, g []float64) float64 {
-			clear(g)
-			if x[0] >= 40 {
-				return tail
-			}
-			return x[0] / 4
-		}
-		for seed := range uint64(20) {
-			found, err := MultiStart(context.Background(), f, r, starts, MultiStartConfig{Searches: 6, Seed: seed, Usual: usual})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, i := range found.Searched {
-				if i < 20 {
-					count++
-				}
-			}
-			searched = append(searched, found.Searched...)
-		}
-		return count, searched
-	}
-	near, begun := good(0.5, 20)
-	if far, same := good(0.5, 1e9); near != far || !slices.Equal(begun, same) {
-		t.Errorf("the tail changes where searches begin: %d and %d of 120 in the best third", near, far)
-	}
-	if all, _ := good(1, 1e9); all > near-20 {
-		t.Errorf("with the tail %d of 120 begin in the best third, without %d", all, near)
-	}
-}
-
 // TestMultiStartEdges: undefined starts are passed over, ties go to the first start, a flat
 // function is no trouble.
 func TestMultiStartEdges(t *testing.T) {
