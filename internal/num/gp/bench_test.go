@@ -26,6 +26,21 @@ func BenchmarkFit(b *testing.B) {
 	}
 }
 
+// BenchmarkFitAgain fits large data from the last fit.
+func BenchmarkFitAgain(b *testing.B) {
+	for _, n := range []int{100, 400, 1000, 2000, 5000} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			data := synthetic(n, benchDim, 1)
+			last := mustFit(b, Data{X: data.X[:n*9/10], Y: data.Y[:n*9/10]}, FitConfig{Seed: 1}).Hyper
+			evaluations := 0
+			for b.Loop() {
+				evaluations = mustFit(b, data, FitConfig{Seed: 2, Warm: &last}).Evaluations
+			}
+			b.ReportMetric(float64(evaluations), "evaluations")
+		})
+	}
+}
+
 func BenchmarkLogMarginalGradient(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
