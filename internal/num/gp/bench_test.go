@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var sizes = []int{25, 50, 100, 200, 400}
+var sizes = []int{25, 50, 100, 200, 400, 1000, 2000}
 
 const benchDim = 5
 
