@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var sizes = []int{25, 50, 100, 200, 400}
+var sizes = []int{25, 50, 100, 200, 400, 1000, 2000}
 
 const benchDim = 5
 
@@ -20,6 +20,21 @@ func BenchmarkFit(b *testing.B) {
 			evaluations := 0
 			for b.Loop() {
 				evaluations = mustFit(b, data, FitConfig{Seed: 1}).Evaluations
+			}
+			b.ReportMetric(float64(evaluations), "evaluations")
+		})
+	}
+}
+
+// BenchmarkFitAgain fits large data from the last fit.
+func BenchmarkFitAgain(b *testing.B) {
+	for _, n := range []int{100, 400, 1000, 2000, 5000} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			data := synthetic(n, benchDim, 1)
+			last := mustFit(b, Data{X: data.X[:n*9/10], Y: data.Y[:n*9/10]}, FitConfig{Seed: 1}).Hyper
+			evaluations := 0
+			for b.Loop() {
+				evaluations = mustFit(b, data, FitConfig{Seed: 2, Warm: &last}).Evaluations
 			}
 			b.ReportMetric(float64(evaluations), "evaluations")
 		})

@@ -27,6 +27,35 @@ func (d Data) known(t int) float64 {
 	return d.NoiseVar[t]
 }
 
+// subset returns the observations at m of the given distinct points, which are in the order in which they
+// first appear: at the first and at equal distances behind it.
+func (d Data) subset(points [][]float64, m int) Data {
+	chosen := make(map[string]bool, m) // only looked up
+	for k := range m {
+		chosen[pointKey(points[k*len(points)/m])] = true
+	}
+	var s Data
+	for t, x := range d.X {
+		if !chosen[pointKey(x)] {
+			continue
+		}
+		s.X, s.Y = append(s.X, x), append(s.Y, d.Y[t])
+		if d.NoiseVar != nil {
+			s.NoiseVar = append(s.NoiseVar, d.NoiseVar[t])
+		}
+	}
+	return s
+}
+
+// pointKey is equal for equal points.
+func pointKey(x []float64) string {
+	buf := make([]byte, 0, 8*len(x))
+	for _, c := range x {
+		buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(c+0)) // c+0 turns −0 into 0
+	}
+	return string(buf)
+}
+
 // validate panics on mismatched shapes and reports bad numbers with ErrData.
 func (d Data) validate() error {
 	if len(d.Y) != len(d.X) || (d.NoiseVar != nil && len(d.NoiseVar) != len(d.X)) {
@@ -86,11 +115,7 @@ func merge(d Data) rows {
 	var weight []float64 // Σ 1/v of known rows, the count of the others
 	for t, x := range d.X {
 		v := d.known(t)
-		buf := make([]byte, 0, 8*len(x))
-		for _, c := range x {
-			buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(c+0)) // c+0 turns −0 into 0
-		}
-		k := key{string(buf), v > 0}
+		k := key{pointKey(x), v > 0}
 		i, ok := index[k]
 		if !ok {
 			i = len(r.x)

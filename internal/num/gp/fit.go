@@ -26,15 +26,23 @@ type FitConfig struct {
 	FixedNoise float64
 	// Warm is a further start, usually the last fit. It may be nil.
 	Warm *Hyper
-	// Starts is the number of random starts in addition to Warm and to those in which the structure of
-	// the problem shows; default 30.
+	// Starts is the number of random starts in addition to Warm and the prior's mode. Default: 30, and those
+	// in which the structure of the problem shows; from Warm for more than 256 distinct points 6, for a
+	// likelihood of so many has few basins and the last fit lies in one of them.
 	Starts int
 	// Searches is how many of the starts are searched from, always including Warm and the best; most are
 	// given up on the way (see optimize.Race). Default 18 for up to 64 distinct points, 12 for up to 256,
-	// 8 beyond: an evaluation becomes dear, and basins fewer.
+	// beyond 8, or 3 from Warm.
 	Searches int
+	// Subset is the greatest number of distinct points whose likelihood is maximized; default 400. Of more,
+	// as many are taken at equal distances in the order in which they first appear, a subset of data
+	// (Quiñonero-Candela and Rasmussen 2005, §4.1; Chalupka et al. 2013): it keeps the mix of close and
+	// distant pairs, which tell the noise and the lengthscales. The result is then all of the subset.
+	Subset int
 	// Seed determines the random starts.
 	Seed uint64
+
+	structured bool // whether there are starts of every kind
 }
 
 func (c FitConfig) withDefaults(d int) FitConfig {
@@ -48,21 +56,35 @@ func (c FitConfig) withDefaults(d int) FitConfig {
 	if c.OutputScale == 0 {
 		c.OutputScale = 1
 	}
-	if c.Starts == 0 {
-		c.Starts = 30
+	if c.Subset == 0 {
+		c.Subset = 400
 	}
 	return c
 }
 
-// searches is the default number of searches for n distinct points.
-func searches(n int) int {
+// forSize returns the configuration with the defaults for n distinct points.
+func (c FitConfig) forSize(n int) FitConfig {
+	again := n > 256 && c.Warm != nil
+	c.structured = c.Starts == 0 && !again
 	switch {
-	case n <= 64:
-		return 18
-	case n <= 256:
-		return 12
+	case c.Starts > 0:
+	case again:
+		c.Starts = 6
+	default:
+		c.Starts = 30
 	}
-	return 8
+	switch {
+	case c.Searches > 0:
+	case again:
+		c.Searches = 3
+	case n <= 64:
+		c.Searches = 18
+	case n <= 256:
+		c.Searches = 12
+	default:
+		c.Searches = 8
+	}
+	return c
 }
 
 func (c FitConfig) validate(d int) error {
@@ -91,7 +113,7 @@ type FitResult struct {
 	Iterations    int             `json:"iterations"`    // of all searches
 	Evaluations   int             `json:"evaluations"`   // of the likelihood
 	Jitter        float64         `json:"jitter"`        // added to the diagonal at the result, mostly 0
-	Distinct      int             `json:"distinct"`      // distinct points after merging
+	Distinct      int             `json:"distinct"`      // distinct points that were fitted
 	NoiseInferred bool            `json:"noise_inferred"`
 }
 
@@ -122,9 +144,10 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 		return FitResult{}, err
 	}
 	r := merge(data)
-	if cfg.Searches == 0 {
-		cfg.Searches = searches(len(r.x))
+	if len(r.x) > cfg.Subset {
+		r = merge(data.subset(r.x, cfg.Subset))
 	}
+	cfg = cfg.forSize(len(r.x))
 	o := newObjective(ctx, newLikelihood(r, family), cfg)
 	region, err := optimize.NewRegion(optimize.Box(o.lower, o.upper))
 	if err != nil {
@@ -311,7 +334,6 @@ func (o *objective) distance(a, b []float64) (worst float64) {
 //   - "random": log-uniform lengthscales, noise and output scale.
 func (o *objective) starts() [][]float64 {
 	d := o.like.d
-	root := math.Sqrt(float64(d)) // by which distances in the cube grow
 	var out [][]float64
 	o.named = nil
 	add := func(name string, noise, scale float64, lengthscale func(j int) float64) {
@@ -335,6 +357,23 @@ func (o *objective) starts() [][]float64 {
 	}
 	p := o.cfg.Priors
 	add("mode", p.Noise.Mode(), p.OutputScale.Mode(), func(int) float64 { return p.Lengthscale.Mode() })
+	if o.cfg.structured {
+		o.addStructured(add)
+	}
+	// the second word distinguishes this use of the seed from others
+	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x67702f666974))
+	between := func(lo, up float64) float64 { return lo * math.Pow(up/lo, rng.Float64()) }
+	for range o.cfg.Starts {
+		noise, scale := between(1e-3, 0.9), between(0.2, 5)
+		add("random", noise, scale, func(int) float64 { return between(0.03, 5) })
+	}
+	return out
+}
+
+// addStructured adds the starts whose kinds are "noise", "even" and "one".
+func (o *objective) addStructured(add func(name string, noise, scale float64, lengthscale func(j int) float64)) {
+	d := o.like.d
+	root := math.Sqrt(float64(d)) // by which distances in the cube grow
 	add("noise", 0.9, 0.2, func(int) float64 { return 3 })
 	for _, noise := range []float64{0.007, 0.1, 0.6} {
 		for _, l := range []float64{0.05, 0.1, 0.2, 0.4, 0.8} {
@@ -355,12 +394,4 @@ func (o *objective) starts() [][]float64 {
 			}
 		}
 	}
-	// the second word distinguishes this use of the seed from others
-	rng := rand.New(rand.NewPCG(o.cfg.Seed, 0x67702f666974))
-	between := func(lo, up float64) float64 { return lo * math.Pow(up/lo, rng.Float64()) }
-	for range o.cfg.Starts {
-		noise, scale := between(1e-3, 0.9), between(0.2, 5)
-		add("random", noise, scale, func(int) float64 { return between(0.03, 5) })
-	}
-	return out
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -67,7 +69,7 @@ func TestFitIsAMaximum(t *testing.T) {
 			}
 		}
 
-		c := cfg.withDefaults(len(p.x))
+		c := cfg.withDefaults(len(p.x)).forSize(len(p.data.X))
 		o := newObjective(t.Context(), newLikelihood(merge(p.data), mustFamily(t, p.name)), c)
 		for _, theta := range o.starts()[:3] {
 			for j := range theta { // away from the bounds, where exp is clamped
@@ -227,6 +229,26 @@ func TestFitFindsTheOptimum(t *testing.T) {
 	}
 	if missed > 1 {
 		t.Errorf("%d of 48 fits missed the best mode", missed)
+	}
+}
+
+// Law: of many points a subset is fitted: as many as are asked for, evenly spread over the order in which they
+// came, each with all its repetitions.
+func TestFitOfASubset(t *testing.T) {
+	const n, m = 90, 30
+	all := oneOfMany("smooth", n, 2, 2)
+	var some Data
+	for k := 0; k < n; k += n / m {
+		some.X, some.Y = append(some.X, all.X[k]), append(some.Y, all.Y[k])
+	}
+	repeated := Data{X: append(slices.Clone(all.X), all.X[3], all.X[4]), Y: append(slices.Clone(all.Y), 0.5, -7)}
+	some.X, some.Y = append(some.X, all.X[3]), append(some.Y, 0.5) // the 4th is left out, with its repetition
+	got, want := mustFit(t, repeated, FitConfig{Subset: m}), mustFit(t, some, FitConfig{})
+	if !reflect.DeepEqual(got, want) || got.Distinct != m {
+		t.Errorf("it is %+v, the fit of the subset %+v", got, want)
+	}
+	if got := mustFit(t, repeated, FitConfig{Subset: n}); got.Distinct != n {
+		t.Errorf("as many as there are: %+v", got)
 	}
 }
 
