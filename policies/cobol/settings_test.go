@@ -143,7 +143,7 @@ func TestChecks(t *testing.T) {
 		{"cobol", definition.Policy{Trust: cobol.COBOL{}.Choice()}, "", ""},
 		{"nobody is asked", definition.Policy{Trust: cobol.COBOL{}.Choice(), Handover: never}, "", ""},
 		{"a choice is asked for", definition.Policy{Trust: cobol.COBOL{}.Choice(), Handover: coexbo.Choose{}.Choice()}, "handover", "handover: width"},
-		{"a design leaves nothing to bend", definition.Policy{Trust: cobol.COBOHL{}.Choice(), Next: next.Sobol{}.Choice()}, "trust", "next: lcb"},
+		{"a design leaves nothing to bend", definition.Policy{Trust: cobol.COBOHL{}.Choice(), Next: next.Sobol{}.Choice()}, "trust", "next: lognei"},
 		{"a stated belief", definition.Policy{Trust: cobol.COBOL{Settings: stated}.Choice()}, "", ""},
 		{"a stated belief that is asked for", definition.Policy{Trust: cobol.COBOL{Settings: stated}.Choice(), Handover: cobol.Width{}.Choice()},
 			"handover", "handover: never"},
