@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -86,10 +87,11 @@ func safe(s string) bool {
 	return offset < 0 && utf8.ValidString(s)
 }
 
-// Writer makes everything that is written to it safe to print. Newlines pass. It is
-// as safe for concurrent use as the writer below it, where each call writes whole
-// characters; a character that ends in the next call is held back until then.
+// Writer makes everything that is written to it safe to print. Newlines pass. It is safe for
+// concurrent use: what happens and what is asked come to one terminal. A character that ends in
+// the next call is held back until then.
 type Writer struct {
+	mu   sync.Mutex
 	w    io.Writer
 	tabs bool
 	rest []byte // the beginning of a character
@@ -104,6 +106,8 @@ func (w *Writer) Unwrap() io.Writer { return w.w }
 
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	text := p
 	if len(w.rest) > 0 {
 		text = append(w.rest, p...)
