@@ -29,6 +29,7 @@ func TestAnswerCheck(t *testing.T) {
 		"numbers":       {Estimates: []events.Estimate{{Option: 0, Value: 2}, {Option: 1, Value: -1e9}, {Option: 2, Value: 0.5}}},
 		"some numbers":  {Estimates: []events.Estimate{{Option: 2, Value: 11.2}}},
 		"marks":         {Estimates: []events.Estimate{{Option: 0, Value: 5}, {Option: 1, Value: 1}}},
+		"half a mark":   {Estimates: []events.Estimate{{Option: 0, Value: 4.5}}},
 		"two for one":   {Estimates: []events.Estimate{{Option: 1, Value: 1}, {Option: 1, Value: 2}}},
 		"no order":      {Estimates: []events.Estimate{{Option: 2, Value: 1}, {Option: 0, Value: 2}}},
 		"of nothing":    {Estimates: []events.Estimate{{Option: 3, Value: 1}}},
@@ -42,7 +43,7 @@ func TestAnswerCheck(t *testing.T) {
 		events.FormLabel:      {"unsure", "accept", "reject"},
 		events.FormComparison: {"unsure", "order", "best"},
 		events.FormPinpoint:   {"unsure", "point"},
-		events.FormEstimate:   {"unsure", "numbers", "some numbers", "marks"},
+		events.FormEstimate:   {"unsure", "numbers", "some numbers", "marks", "half a mark"},
 	}
 	for _, form := range events.Forms() {
 		if right[form] == nil {

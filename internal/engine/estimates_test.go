@@ -42,15 +42,16 @@ func estimating(t *testing.T, estimates int, experts ...definition.Expert) defin
 // measures is what it would have measured without.
 func TestEstimatesOfACampaign(t *testing.T) {
 	person := definition.Expert{Name: "eve", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(time.Millisecond)}
+	prompt := definition.Expert{Name: "zoe", Channel: terminal.Choose(terminal.Settings{})}
 	for name, experts := range map[string][]definition.Expert{
-		"one":   {study.Expert("ada", humansim.Settings{Correlation: ptr(0.8)})},
-		"three": {study.Expert("ada", humansim.Settings{UnsureRate: 0.3}), person, study.Expert("bob", humansim.Settings{})},
+		"one":  {study.Expert("ada", humansim.Settings{Correlation: ptr(0.8)})},
+		"four": {study.Expert("ada", humansim.Settings{UnsureRate: 0.3}), person, prompt, study.Expert("bob", humansim.Settings{})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			def := estimating(t, 12, experts...)
 			log := memlog.New()
 			r, _ := start(t, log, def, nil)
-			r.Reviewers["eve"] = silent{}
+			r.Reviewers["eve"], r.Reviewers["zoe"] = silent{}, &oracle{answers: []humans.Reply{estimates("", 5, 4, 3, 2, 1, 2, 3)}}
 			if err := run(t, r)(); err != nil {
 				t.Fatal(err)
 			}

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/registry"
 )
 
 // Law: what a decision asks is a question of its form, whichever form that is.
@@ -13,18 +15,17 @@ func TestEveryFormIsPut(t *testing.T) {
 	for i, name := range []string{"unaided", "aided"} {
 		d.Candidates = append(d.Candidates, events.Candidate{Name: name, Parameters: definition.Point{"x": definition.Number(float64(i))}})
 	}
+	core := NewCore(registry.Registry{})
+	core.State().Definition = &definition.Campaign{Objective: definition.Objective{Name: "y", Goal: definition.Maximize}}
 	for _, form := range events.Forms() {
 		put := forms[form].put
 		if put == nil {
 			t.Errorf("the engine does not know how to ask for a %s", form)
 			continue
 		}
-		options, _ := put(d)
-		var scale *events.Scale
-		if forms[form].scaled {
-			scale = events.ScaleOf(definition.Objective{Name: "y", Goal: definition.Maximize}, false)
-		}
-		if err := form.Check(len(options), scale); err != nil {
+		d.Form, d.Expert = form, "ada"
+		asked := core.ask(d, "Well?", time.Time{}).(*events.QuestionAsked)
+		if err := form.Check(len(asked.Options), asked.Scale); err != nil {
 			t.Errorf("the engine asks for a %s: %v", form, err)
 		}
 	}

@@ -49,7 +49,8 @@ type Settings struct {
 	Correlation *float64 `json:"correlation,omitempty" jsonschema:"minimum=-1,maximum=1"`
 	// Prejudice makes the errors of such estimates a smooth function of the composition,
 	// the same at every question, instead of noise: its lengthscale is this share of the
-	// parameters' ranges, times the root of their number. With Correlation; 0: noise.
+	// parameters' ranges, times the root of their number. It may go with the truth by
+	// chance, or against it: Correlation is then the average over seeds. 0: noise.
 	Prejudice float64 `json:"prejudice,omitempty" jsonschema:"minimum=0"`
 	// Task the expert knows. Default: the simulated instrument's.
 	Task string `json:"task,omitempty"`

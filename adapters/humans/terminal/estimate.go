@@ -189,7 +189,7 @@ func (s *sitting) then(f console.Form) func(string) (string, *console.Form) {
 }
 
 // fill takes numbers from the present row on, or of other rows, says of which, and goes on
-// to the next row that waits.
+// to the first row that waits.
 func (s *sitting) fill(line string) (rows []int, err error) {
 	if line == "" || slices.Contains(doubts, strings.ToLower(line)) {
 		line = "-"
@@ -200,13 +200,9 @@ func (s *sitting) fill(line string) (rows []int, err error) {
 	for _, row := range rows {
 		s.waits[row] = false
 	}
-	for range s.waits {
-		if s.waits[s.at] {
-			return rows, nil
-		}
-		s.at = (s.at + 1) % len(s.waits)
+	if s.at = slices.Index(s.waits, true); s.at < 0 {
+		s.at = len(s.waits)
 	}
-	s.at = len(s.waits)
 	return rows, nil
 }
 
