@@ -24,6 +24,8 @@ type Channel struct {
 
 // Environment is what the program provides to a channel that it opens.
 type Environment struct {
+	// Folder is that of the campaign file, from which relative paths start.
+	Folder string
 	// Prompter asks whoever sits at the terminal; nil where there is no terminal.
 	Prompter console.Prompter
 	// Now is the clock by which a person is shown the time that is left. It decides

@@ -235,15 +235,22 @@ func prune(tree map[string]any, p path) {
 	}
 }
 
-// checkFiles asks the owner of the instrument about the files it names.
+// checkFiles asks the owners of the instrument and of the ways to ask experts about the
+// files they name.
 func checkFiles(reg registry.Registry, def definition.Campaign, dir string) []yamltree.Fault {
-	settings, err := reg.InstrumentSettings(&def)
-	if err != nil {
-		return nil
+	var faults []yamltree.Fault
+	check := func(settings definition.Settings, here path) {
+		if s, ok := settings.(definition.Filed); ok {
+			faults = append(faults, faultsOf(s.CheckFiles(dir, here))...)
+		}
 	}
-	s, ok := settings.(definition.Filed)
-	if !ok {
-		return nil
+	if settings, err := reg.InstrumentSettings(&def); err == nil {
+		check(settings, at("instrument", def.Instrument.Driver.Name))
 	}
-	return faultsOf(s.CheckFiles(dir, definition.At("instrument", def.Instrument.Driver.Name)))
+	for i, e := range def.Experts {
+		if settings, err := reg.ExpertSettings(e); err == nil {
+			check(settings, at("experts", i, e.Channel.Name))
+		}
+	}
+	return faults
 }

@@ -41,7 +41,11 @@ func OpenEquipment(
 		return nil, err
 	}
 	e := &Equipment{Instrument: instrument, environment: env}
-	e.Reviewers, err = OpenReviewers(ctx, reg, def, env.Prompter)
+	// A new campaign's experts are asked about what the instrument lists.
+	if def, err = WithCandidates(ctx, def, instrument); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	e.Reviewers, err = OpenReviewers(ctx, reg, def, env.Folder, env.Prompter)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -132,16 +136,17 @@ func CloseInstrument(i instruments.Instrument) error {
 	return nil
 }
 
-// OpenReviewers returns the reviewers of a definition's experts, by name. prompter asks
-// whoever sits at the terminal; nil where nobody does.
+// OpenReviewers returns the reviewers of a definition's experts, by name. Relative paths
+// start from folder; prompter asks whoever sits at the terminal, nil where nobody does.
 func OpenReviewers(
-	ctx context.Context, reg registry.Registry, def definition.Campaign, prompter console.Prompter,
+	ctx context.Context, reg registry.Registry, def definition.Campaign, folder string, prompter console.Prompter,
 ) (map[string]humans.Reviewer, error) {
 	sp, err := space.New(def)
 	if err != nil {
 		return nil, problem.New(problem.Invalid, "%w", err)
 	}
 	env := humans.Environment{
+		Folder:   folder,
 		Prompter: prompter,
 		Now:      time.Now,
 		Sample: func(n int, seed uint64) []definition.Point {

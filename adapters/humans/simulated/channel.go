@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/tasks"
@@ -20,8 +21,11 @@ var Channel = humans.Channel{
 	Name:     Name,
 	Settings: func() definition.Settings { return new(Settings) },
 	Open: func(
-		_ context.Context, e definition.Expert, def definition.Campaign, env humans.Environment,
+		ctx context.Context, e definition.Expert, def definition.Campaign, env humans.Environment,
 	) (humans.Reviewer, error) {
+		if settings, err := settingsOf(e); err == nil && settings.Table != "" {
+			return knowingRows(ctx, e, def, settings.Table, env)
+		}
 		return New(e, def, env.Sample)
 	},
 }
@@ -54,6 +58,10 @@ type Settings struct {
 	Prejudice float64 `json:"prejudice,omitempty" jsonschema:"minimum=0"`
 	// Task the expert knows. Default: the simulated instrument's.
 	Task string `json:"task,omitempty"`
+	// Table is a CSV file whose rows the expert knows, in place of a task, relative to the
+	// campaign file. Its header names the parameters and the objective; what the expert
+	// judges is among its rows.
+	Table string `json:"table,omitempty"`
 	// UnsureRate is the probability of "can't tell", about each composition that is to be
 	// estimated. Default 0.
 	UnsureRate float64 `json:"unsure_rate,omitempty" jsonschema:"minimum=0,maximum=1"`
@@ -75,7 +83,7 @@ func (s *Settings) Complete(def *definition.Campaign) {
 		accuracy := float64(DefaultAccuracy)
 		s.Accuracy = &accuracy
 	}
-	if s.Task == "" {
+	if s.Task == "" && s.Table == "" {
 		s.Task = measured(def)
 	}
 }
@@ -110,8 +118,14 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 	case s.Anchored && len(e.Anchors) == 0:
 		report(here.To("anchored"), e.Name+" has no anchors to be reliable at", "add anchors, or remove anchored")
 	}
-	const nameOne = "name the task that a simulated expert knows, for example task: electrolyte"
+	const nameOne = "name the task that a simulated expert knows, for example task: electrolyte, or a table"
 	switch {
+	case s.Table != "" && s.Task != "":
+		report(here.To("table"), e.Name+" already knows the task "+s.Task, "keep one of task and table")
+	case s.Table != "" && len(def.Candidates) == 0 && def.Instrument.Driver.Name != table.Name:
+		report(here.To("table"), e.Name+" knows nothing but the rows of a table, and may be asked about anything",
+			"list its rows under candidates")
+	case s.Table != "":
 	case s.Task == "" && !def.Measures():
 		report(here, "it does not say what "+e.Name+" judges by", nameOne)
 	case s.Task == "":
@@ -120,6 +134,11 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 		faults = append(faults, tasks.Check(def, here.To("task"), s.Task)...)
 	}
 	return faults
+}
+
+// CheckFiles implements definition.Filed.
+func (s *Settings) CheckFiles(folder string, here definition.Path) []definition.Fault {
+	return table.CheckFile(folder, s.Table, here.To("table"))
 }
 
 // expertAt is the expert whose settings stand at a path.
@@ -147,6 +166,9 @@ func (s *Settings) Words(def *definition.Campaign) string {
 		if s.Prejudice > 0 {
 			text += ", with a prejudice of lengthscale " + format.Setting(s.Prejudice)
 		}
+	}
+	if s.Table != "" {
+		text += "; knows the rows of " + s.Table
 	}
 	if s.UnsureRate > 0 {
 		text += fmt.Sprintf("; cannot tell in %s%% of the questions", format.Setting(100*s.UnsureRate))

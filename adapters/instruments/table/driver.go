@@ -95,14 +95,19 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 
 // CheckFiles implements definition.Filed.
 func (s *Settings) CheckFiles(folder string, here definition.Path) []definition.Fault {
-	if s.File == "" {
+	return CheckFile(folder, s.File, here.To("file"))
+}
+
+// CheckFile returns what is wrong with the place of a table; here is where it is named.
+// A relative path starts from folder.
+func CheckFile(folder, file string, here definition.Path) []definition.Fault {
+	if file == "" {
 		return nil
 	}
-	file := s.File
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(folder, file)
 	}
-	fault := definition.Fault{At: here.To("file")}
+	fault := definition.Fault{At: here}
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:

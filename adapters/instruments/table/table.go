@@ -20,6 +20,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -63,7 +64,7 @@ func New(cfg Settings, def definition.Campaign, baseDir string) (*Instrument, er
 	}
 	data, err := input.Read(path, MaxSize)
 	if err != nil {
-		return nil, fmt.Errorf("table instrument: %w", err)
+		return nil, fmt.Errorf("the table: %w", err)
 	}
 	i := &Instrument{
 		def:      def,
@@ -73,7 +74,7 @@ func New(cfg Settings, def definition.Campaign, baseDir string) (*Instrument, er
 		started:  make(map[string]row),
 	}
 	if err := i.read(path, string(data), cfg.Columns); err != nil {
-		return nil, fmt.Errorf("table instrument: %w", err)
+		return nil, fmt.Errorf("the table: %w", err)
 	}
 	return i, nil
 }
@@ -98,6 +99,44 @@ func (i *Instrument) Replicates(p definition.Point) int {
 		return 0
 	}
 	return len(i.rows[k])
+}
+
+// Row is a row of the table: a composition with its measured value, in the
+// objective's unit.
+type Row struct {
+	Point definition.Point
+	Value float64
+}
+
+// Rows returns every row: the compositions in the order of [Instrument.Candidates],
+// the rows of each in the file's order.
+func (i *Instrument) Rows() []Row {
+	var list []Row
+	for _, p := range i.points {
+		k, _ := i.key(p) // it was read with one
+		for _, r := range i.rows[k] {
+			list = append(list, Row{Point: maps.Clone(p), Value: r.value})
+		}
+	}
+	return list
+}
+
+// Mean returns the mean of the rows that hold the composition p, in the objective's
+// unit. A composition that the table does not hold is an error.
+func (i *Instrument) Mean(p definition.Point) (float64, error) {
+	k, err := i.key(p)
+	if err != nil {
+		return math.NaN(), err
+	}
+	rows := i.rows[k]
+	if len(rows) == 0 {
+		return math.NaN(), fmt.Errorf("%s holds no row with %s", i.name, i.format(p))
+	}
+	sum := 0.0
+	for _, r := range rows {
+		sum += r.value
+	}
+	return sum / float64(len(rows)), nil
 }
 
 // Describe implements instruments.Instrument. Units are the campaign's: a CSV

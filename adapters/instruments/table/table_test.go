@@ -119,6 +119,16 @@ func TestAnswersFromRows(t *testing.T) {
 	if n := i.Replicates(point(1, "EC")); n != 3 {
 		t.Errorf("%d replicates, want 3", n)
 	}
+	if mean, err := i.Mean(point(1, "EC")); err != nil || math.Abs(mean-(9.1+9.3+9.2)/3) > 1e-15*mean {
+		t.Errorf("the mean of 9.1, 9.3 and 9.2 is %g, %v", mean, err)
+	}
+	if _, err := i.Mean(point(1, "PC")); err == nil {
+		t.Error("a composition that no row holds has a mean")
+	}
+	all := []table.Row{{point(1, "EC"), 9.1}, {point(1, "EC"), 9.3}, {point(1, "EC"), 9.2}, {point(0.1, "PC"), 2.5}}
+	if rows := i.Rows(); !reflect.DeepEqual(rows, all) {
+		t.Errorf("rows %v, want %v", rows, all)
+	}
 	d, err := i.Describe(t.Context())
 	if err != nil || !d.Simulated || d.Name != "table/rows.csv" {
 		t.Errorf("%+v, %v", d, err)

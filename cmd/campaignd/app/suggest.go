@@ -104,7 +104,7 @@ func (a *app) openSimulated(
 			only.Experts = append(only.Experts, e)
 		}
 	}
-	return host.OpenReviewers(ctx, a.registry, only, nil)
+	return host.OpenReviewers(ctx, a.registry, only, t.base, nil)
 }
 
 // rehearse returns the campaign of a file that has no store yet, in memory.

@@ -119,7 +119,7 @@ func TestAnchored(t *testing.T) {
 seeds: 2
 comparisons: 10
 tasks: [{task: branin, anchors: [{x1: 1, x2: 2}]}]
-policies: {EUBO: eubo, RAEUBO: raeubo}
+policies: {EUBO: eubo, RAEUBO: raeubo, MR-LPF: mr-lpf}
 experts: {ada: [{simulated: {anchored: true}}]}
 `, nil)
 	wellFormed(t, html)

@@ -163,7 +163,8 @@ type RiskSummary struct {
 	Adjusted, Best, Queried Mean
 	// AdjustedDifference and QueriedDifference are the differences to the baseline,
 	// seed by seed: greater adjusted values are better, less noise is. Nil for the
-	// baseline itself, and where its experts are not anchored.
+	// baseline itself, and where one of the two has none: its experts are not anchored,
+	// or its rule models no utility.
 	AdjustedDifference, QueriedDifference *Interval
 	// Curves over the comparisons.
 	AdjustedCurve, BestCurve, QueriedCurve []Mean
@@ -223,6 +224,9 @@ func (r *RiskSummary) compare(base *RiskSummary) {
 		list := make([]float64, len(a))
 		for i := range a {
 			list[i] = a[i] - b[i]
+		}
+		if mean(list).N == 0 { // a rule without a model of the utility expects nothing
+			return nil
 		}
 		return interval(list)
 	}

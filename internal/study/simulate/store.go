@@ -61,7 +61,7 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	// they did
 	t.given = t.given.With("name", yamltree.Text(name))
 	// Nothing real is started: the surrogate takes the place of the program.
-	stand := process.Choose(process.Settings{Command: []string{"surrogate"}})
+	stand := process.Choose(process.Settings{Command: []string{fromSurrogate}})
 	if err := t.give("instrument", definition.Instrument{Steps: def.Instrument.Steps, Driver: stand}); err != nil {
 		return err
 	}
@@ -75,13 +75,7 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	if truth.Best, truth.Worst, err = extremes(ctx, core.Space(), model); err != nil {
 		return err
 	}
-	noise := math.Sqrt(model.Fit.Noise) * model.Fit.Scale
-	if def.Objective.Noise != nil {
-		noise = *def.Objective.Noise
-	}
-	if source.Noise != nil {
-		noise = *source.Noise
-	}
+	noise := noiseOf(def, source, math.Sqrt(model.Fit.Noise)*model.Fit.Scale)
 	view, err := core.View(ctx)
 	if err != nil {
 		return err
@@ -110,19 +104,36 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	if diagnosis.Verdict.Troubled() {
 		t.Doubt = "The surrogate: " + diagnosis.Headline
 	}
+	t.standIn(past, noise)
+	return nil
+}
+
+// noiseOf is the standard deviation of a surrogate's noise: what the task says, or else
+// the objective, or else the model.
+func noiseOf(def definition.Campaign, source *studyfile.Task, model float64) float64 {
+	switch {
+	case source.Noise != nil:
+		return *source.Noise
+	case def.Objective.Noise != nil:
+		return *def.Objective.Noise
+	}
+	return model
+}
+
+// standIn makes the past answer, and where it does not, the truth with noise.
+func (t *Task) standIn(past map[string][]answer, noise float64) {
 	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
 		sp, err := space.New(def)
 		return &surrogate{
 			def:      def,
 			space:    sp,
 			past:     past,
-			truth:    truth,
+			truth:    t.Truth,
 			noise:    noise,
 			outcomes: map[string]instruments.Outcome{},
 		}, err
 	}
-	t.reviewers = truth.knowing
-	return nil
+	t.reviewers = t.Truth.knowing
 }
 
 // refit fits the objective's model to everything that a campaign has measured.
@@ -140,12 +151,21 @@ func refit(ctx context.Context, log events.Log, name string) (*objective.Model, 
 			return nil, err
 		}
 	}
+	m, err := fitted(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("%w; a store needs measurements to stand in for its instrument", err)
+	}
+	return m, nil
+}
+
+// fitted returns the model fitted to what a projection holds.
+func fitted(ctx context.Context, p *objective.Projection) (*objective.Model, error) {
 	fit, err := p.FitObjective(ctx, surrogateSeed)
 	if err != nil {
-		return nil, fmt.Errorf("the surrogate: %w; a store needs measurements to stand in for its instrument", err)
+		return nil, fmt.Errorf("the surrogate: %w", err)
 	}
 	if fit.Observations < leastObservations {
-		return nil, fmt.Errorf("the store holds %d measurements, and a surrogate needs at least %d",
+		return nil, fmt.Errorf("there are %d measurements, and a surrogate needs at least %d",
 			fit.Observations, leastObservations)
 	}
 	if err := p.Apply(events.Event{}, &events.ModelFitted{Model: events.ModelObjective, Objective: &fit}); err != nil {

@@ -2,9 +2,6 @@ package simulate
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -21,7 +18,6 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/tasks"
@@ -333,113 +329,6 @@ func campaignSections(def definition.Campaign) (*yamltree.Node, error) {
 		given = given.Without("budget")
 	}
 	return given, nil
-}
-
-// table is a task given by the rows of a CSV file.
-func (t *Task) table(ctx context.Context, file *studyfile.File, source *studyfile.Task) error {
-	instrument, faults := source.TableInstrument()
-	if faults != nil {
-		return file.NewError(faults)
-	}
-	path, err := filepath.Abs(file.Resolve(source.Table))
-	if err != nil {
-		return err
-	}
-	instrument.File = path
-	t.given = yamltree.Mapping()
-	if err := t.give("instrument", definition.Instrument{Driver: table.Choose(instrument)}); err != nil {
-		return err
-	}
-	def, faults := file.Definition(source, &file.Arms[0], t.given) // parameters and objective are those of every arm
-	if faults != nil {
-		return file.NewError(faults)
-	}
-	return t.rows(ctx, def, instrument, "")
-}
-
-// rows makes a table the task's truth: the noiseless value of a composition is
-// the mean of its rows.
-func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Settings, base string) error {
-	if !filepath.IsAbs(cfg.File) {
-		file, err := filepath.Abs(filepath.Join(base, cfg.File))
-		if err != nil {
-			return err
-		}
-		cfg.File = file
-		in := def.Instrument
-		in.Driver = table.Choose(cfg)
-		if err := t.give("instrument", in); err != nil {
-			return err
-		}
-	}
-	data, err := input.Read(cfg.File, table.MaxSize)
-	if err != nil {
-		return err
-	}
-	rows, err := table.New(cfg, def, "")
-	if err != nil {
-		return err
-	}
-	if t.candidates, err = rows.Candidates(ctx); err != nil {
-		return err
-	}
-	means := make(map[string]float64, len(t.candidates))
-	truth := Truth{Goal: def.Objective.Goal, Best: math.NaN(), Worst: math.NaN()}
-	count := 0
-	for k, p := range t.candidates {
-		n, sum := rows.Replicates(p), 0.0
-		for i := range n {
-			cmd := instruments.Command{ID: fmt.Sprint(k, "/", i), Parameters: p, Replicate: i + 1}
-			if err := rows.Start(ctx, cmd); err != nil {
-				return err
-			}
-			outcome, err := rows.Await(ctx, cmd)
-			if err != nil {
-				return err
-			}
-			sum += outcome.Measurement.Objective.Value
-			count++
-		}
-		mean := sum / float64(n)
-		means[pointKey(def, p)] = mean
-		if k == 0 || truth.Regret(mean) < 0 {
-			truth.Best = mean
-		}
-		if k == 0 || truth.Regret(mean) > truth.Regret(truth.Worst) {
-			truth.Worst = mean
-		}
-	}
-	truth.Value = func(p definition.Point) (float64, error) {
-		mean, ok := means[pointKey(def, p)]
-		if !ok {
-			return math.NaN(), errors.New("the table does not hold this composition")
-		}
-		return mean, nil
-	}
-	sum := sha256.Sum256(data)
-	t.Kind = Table
-	t.Objective = def.Objective
-	t.Truth = truth
-	t.digest = "table " + hex.EncodeToString(sum[:])
-	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. "+
-		"Regret is against the best row, %s.",
-		count, filepath.Base(cfg.File), quantity(truth.Best, def.Objective.Unit))
-	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) { return table.New(cfg, def, "") }
-	t.reviewers = truth.knowing
-	return nil
-}
-
-// pointKey gives equal compositions equal strings.
-func pointKey(def definition.Campaign, p definition.Point) string {
-	key := ""
-	for _, parameter := range def.Parameters {
-		if x, number := p[parameter.Name].Float(); number {
-			key += strconv.FormatFloat(x+0, 'x', -1, 64) + "\x00" // + 0 turns −0 into 0
-		} else {
-			key += p[parameter.Name].Name() + "\x00"
-		}
-	}
-	return key
 }
 
 // sentence begins a text with a capital.

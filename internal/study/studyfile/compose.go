@@ -35,11 +35,44 @@ func (f *File) Definition(t *Task, a *Arm, given *yamltree.Node) (definition.Cam
 	if len(fewer) == 0 {
 		return compared, t.unanchored(compared)
 	}
+	if unread, others, ok := c.withUnreadAnchors(); ok {
+		return unread, others
+	}
 	if len(fewer) < len(faults) {
 		faults = fewer
 	}
 	return definition.Campaign{}, faults
 }
+
+// withUnreadAnchors reads a campaign whose policy reads no anchors, as those of a finite
+// set and random ones. A campaign file refuses anchors there; in a study they also say how
+// noisily anchored experts compare, whoever asks. ok is false where the campaign is none
+// of that kind.
+func (c *composition) withUnreadAnchors() (def definition.Campaign, faults []yamltree.Fault, ok bool) {
+	plain := *c
+	plain.eachExpert(func(_ int, expert *yamltree.Node) *yamltree.Node {
+		if simulated := expert.Field("simulated"); isAnchored(expert) && given(expert, "anchors") {
+			ok = true
+			return expert.Without("anchors").With("simulated", simulated.Without("anchored"))
+		}
+		return expert
+	})
+	if !ok {
+		return def, nil, false
+	}
+	def, faults = plain.read()
+	if len(faults) > 0 || def.Measures() || def.Model.Utility != (definition.Utility{}) {
+		return definition.Campaign{}, nil, false
+	}
+	reading := *c
+	reading.set("policy", yamltree.Text(anchorReader))
+	anchored, faults := reading.read()
+	def.Experts = anchored.Experts
+	return def, faults, true
+}
+
+// anchorReader is a policy that reads anchors.
+const anchorReader = "eubo"
 
 // unanchored reports anchored experts who have no anchors on the task.
 func (t *Task) unanchored(def definition.Campaign) (faults []yamltree.Fault) {
@@ -173,8 +206,12 @@ func (t *Task) anchor(_ int, expert *yamltree.Node) *yamltree.Node {
 
 // withoutAnchors says whether an expert is anchored and has no anchors.
 func withoutAnchors(expert *yamltree.Node) bool {
+	return isAnchored(expert) && !given(expert, "anchors")
+}
+
+func isAnchored(expert *yamltree.Node) bool {
 	anchored := expert.Field("simulated").Field("anchored")
-	return anchored != nil && anchored.Value == true && !given(expert, "anchors")
+	return anchored != nil && anchored.Value == true
 }
 
 // withoutInstrument turns a campaign into one whose objective is what experts
@@ -346,10 +383,14 @@ func (f *File) checkPanel(r *reader, p *Panel) {
 				Remedy = "write {simulated: {accuracy: 1}}"
 			return
 		}
+		if table := expert.Field("simulated").Field("table"); table != nil {
+			r.report(table, "in a study experts know what the task is about").Remedy = "remove table"
+			return
+		}
 	}
 	policy := Policy{Name: "reference", node: yamltree.Mapping()}
 	if slices.ContainsFunc(p.node.Items, func(expert *yamltree.Node) bool { return expert.Field("anchors") != nil }) {
-		policy.node = yamltree.Text("eubo") // one that reads anchors
+		policy.node = yamltree.Text(anchorReader)
 	}
 	r.faults = append(r.faults, f.reference(&Arm{Policy: &policy, Panel: p, node: p.node})...)
 }

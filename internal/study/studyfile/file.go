@@ -11,6 +11,7 @@
 //	  - {task: hartmann3, anchors: [{x1: 0.5, x2: 0.4, x3: 0.6}]}  # of experts who are anchored
 //	  - {task: rkhs1-rbf, grid: 100}
 //	  - {table: rows.csv, name: mine, parameters: [...], objective: {...}}
+//	  - {table: rows.csv, surrogate: gp, ...}  # a function of the whole space; or {neighbors: 33}
 //	  - {file: backtest.yaml}       # what a campaign file says is sought, and measures
 //	  - {store: real.campaign}      # what if this campaign had been run otherwise?
 //	policies:                       # each exactly a campaign file's policy section
@@ -94,6 +95,9 @@ type Task struct {
 	Grid int
 	// Table is a CSV file: what the table instrument reads.
 	Table string
+	// Surrogate, if not nil, makes a function of the whole space of the table's rows;
+	// Noise is that of its answers, by default the objective's or the model's own.
+	Surrogate *Surrogate
 	// CampaignFile is a campaign file with a simulated or table instrument, whose
 	// parameters, objective, instrument and budget the task takes over.
 	CampaignFile string
@@ -107,6 +111,12 @@ type Task struct {
 	base     *yamltree.Node
 	policies map[string]*yamltree.Node // what policies of the study are on this task
 	anchors  *yamltree.Node            // of anchored experts without any of their own
+}
+
+// Surrogate is the mean of a Gaussian process fitted to a table's rows or, where Neighbors
+// is positive, that of the Neighbors rows nearest in the unit cube.
+type Surrogate struct {
+	Neighbors int
 }
 
 // Policy is one of the policies that are compared.
@@ -345,13 +355,18 @@ func (r *reader) task(n *yamltree.Node) {
 			field{"outlier_rate", r.number(0, 1, func(x float64) { t.OutlierRate = x })})
 	case "table":
 		fields = append(fields, field{"table", r.text(&t.Table)}, section("columns"), section("parameters"),
-			section("constraints"), section("objective"))
+			section("constraints"), section("objective"),
+			field{"surrogate", func(n *yamltree.Node) { t.Surrogate = r.surrogate(n) }}, noise)
 	case "file":
 		fields = append(fields, field{"file", r.text(&t.CampaignFile)})
 	case "store":
 		fields = append(fields, field{"store", r.text(&t.Store)}, field{"campaign", r.text(&t.Campaign)}, noise)
 	}
 	r.mapping(n, fields...)
+	if t.Table != "" && t.Noise != nil && t.Surrogate == nil {
+		r.report(n.Field("noise"), "the rows of a table are answered as they are").
+			Remedy = "remove noise, or add surrogate: gp"
+	}
 	if t.Name == "" {
 		t.Name = t.Function
 		for _, path := range []string{t.Table, t.CampaignFile, t.Store} {
@@ -369,6 +384,19 @@ func (r *reader) task(n *yamltree.Node) {
 		return
 	}
 	r.file.Tasks = append(r.file.Tasks, t)
+}
+
+// surrogate reads what makes a function of a table.
+func (r *reader) surrogate(n *yamltree.Node) *Surrogate {
+	s, before := new(Surrogate), len(r.faults)
+	if n.IsMapping() {
+		r.mapping(n, field{"neighbors", r.whole(1, func(k int) { s.Neighbors = k })})
+	}
+	if s.Neighbors == 0 && n.Value != "gp" && len(r.faults) == before {
+		r.report(n, "it is no surrogate of a table").
+			Remedy = "write gp for a Gaussian process, or {neighbors: 33} for the mean of the 33 nearest rows"
+	}
+	return s
 }
 
 // anchors reads the compositions at which anchored experts trust their judgment.

@@ -3,6 +3,7 @@ package studyfile_test
 import (
 	"errors"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -224,6 +225,14 @@ func TestFaults(t *testing.T) {
 		{"no YAML", "name: [", []string{"test.yaml:1:", "this is not YAML"}},
 		{"empty", "", []string{"test.yaml: the file is empty"}},
 		{"twice", good + "name: again\n", []string{`the key "name" stands here twice`, "it is on line 1 already"}},
+		{"table of an expert", replace("accuracy: 2", "table: rows.csv"),
+			[]string{"experts.expert[0].simulated.table: in a study experts know what the task is about"}},
+		{"surrogate", replace("{task: electrolyte, noise: 0.27}", "{table: rows.csv, surrogate: {neighbors: 0}}"),
+			[]string{"tasks[1].surrogate.neighbors: 0 is too small"}},
+		{"no surrogate", replace("{task: electrolyte,", "{table: rows.csv, surrogate: knn,"),
+			[]string{"tasks[1].surrogate: it is no surrogate of a table", "write gp for a Gaussian process"}},
+		{"noise of rows", replace("{task: electrolyte,", "{table: rows.csv,"),
+			[]string{"tasks[1].noise: the rows of a table are answered as they are", "add surrogate: gp"}},
 		{"same task", replace("{task: electrolyte,", "{task: branin,"),
 			[]string{`another task is called "branin" too`, "with name:"}},
 	} {
@@ -330,6 +339,34 @@ experts:
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// Law: who asks does not change how noisily anchored experts compare: they have the anchors of
+// the task under rules that read none, too, and wrong anchors are a fault there as well.
+func TestUnreadAnchors(t *testing.T) {
+	const text = `name: test
+seeds: 1
+comparisons: 12
+tasks: [{task: branin, anchors: [{x1: 1, x2: 2}]}]
+policies: {EUBO: eubo, MR-LPF: mr-lpf, random: random-duels}
+experts: {ada: [{simulated: {anchored: true}}]}
+`
+	f := parse(t, text, studyfile.Options{})
+	reads, faults := f.Definition(&f.Tasks[0], &f.Arms[0], sections(t, "branin"))
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	for j := range f.Arms[1:] {
+		def, faults := f.Definition(&f.Tasks[0], &f.Arms[1+j], sections(t, "branin"))
+		if len(faults) > 0 || !reflect.DeepEqual(def.Experts, reads.Experts) || def.Policy.Duel.Name == reads.Policy.Duel.Name {
+			t.Errorf("%s: %+v, %v", f.Arms[1+j].Name, def, faults)
+		}
+	}
+	f = parse(t, strings.Replace(text, "x2: 2", "x3: 2", 1), studyfile.Options{})
+	_, faults = f.Definition(&f.Tasks[0], &f.Arms[1], sections(t, "branin"))
+	if got := f.NewError(faults).Error(); !strings.Contains(got, "test.yaml:4:34: tasks[0].anchors[0]") {
+		t.Errorf("an anchor elsewhere: %s", got)
 	}
 }
 

@@ -1,0 +1,283 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+
+	"github.com/campaignd/campaignd/adapters/instruments/table"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// everywhere makes a table's surrogate the task's truth.
+func (t *Task) everywhere(
+	ctx context.Context, def definition.Campaign, cfg table.Settings, source *studyfile.Task,
+) error {
+	instrument, err := t.read(def, cfg)
+	if err != nil {
+		return err
+	}
+	rows := instrument.Rows()
+	if k := source.Surrogate.Neighbors; len(rows) <= k {
+		return fmt.Errorf("%s has %d rows, and the mean of %d needs more", filepath.Base(cfg.File), len(rows), k)
+	}
+	sp, err := space.New(def)
+	if err != nil {
+		return err
+	}
+	var (
+		noise, explained float64
+		what             string
+	)
+	t.Truth = Truth{Goal: def.Objective.Goal}
+	if k := source.Surrogate.Neighbors; k > 0 {
+		what = fmt.Sprintf("the mean of the %d nearest rows in the unit cube", k)
+		n, err := newNeighbors(sp, rows, k)
+		if err != nil {
+			return err
+		}
+		explained = n.explained()
+		t.Truth.Value = n.value
+		if err := t.Truth.searched(sp, rows); err != nil {
+			return err
+		}
+	} else {
+		what = "the mean of a Gaussian process fitted to them"
+		model, err := fitRows(ctx, def, rows)
+		if err != nil {
+			return err
+		}
+		y, mean, _ := model.GP().LeaveOneOut()
+		explained = r2(y, mean)
+		noise = math.Sqrt(model.Fit.Noise) * model.Fit.Scale
+		t.Truth.Value = func(p definition.Point) (float64, error) {
+			prediction, err := model.Predict(p)
+			return prediction.Mean, err
+		}
+		if t.Truth.Best, t.Truth.Worst, err = extremes(ctx, sp, model); err != nil {
+			return err
+		}
+	}
+	noise = noiseOf(def, source, noise)
+	t.digest += fmt.Sprintf(" neighbors %d noise %x", source.Surrogate.Neighbors, noise)
+	if noise > 0 {
+		what += ", measured with noise of standard deviation " + quantity(noise, def.Objective.Unit)
+	}
+	t.About = fmt.Sprintf("A surrogate of the %d rows of %s: %s. Regret is against its optimum, %s. "+
+		"Of the variance of rows left out it predicts %.0f %%.",
+		len(rows), filepath.Base(cfg.File), what, quantity(t.Truth.Best, def.Objective.Unit), 100*max(0, explained))
+	t.standIn(nil, noise)
+	return nil
+}
+
+// fitRows fits a Gaussian process to rows, whose noise is inferred: the objective's is that of
+// the measurements to come.
+func fitRows(ctx context.Context, def definition.Campaign, rows []table.Row) (*objective.Model, error) {
+	def.Objective.Noise = nil
+	p := objective.New()
+	if err := p.Apply(events.Event{}, &events.CampaignDefined{Definition: def}); err != nil {
+		return nil, err
+	}
+	for i, row := range rows {
+		measured := &events.ExperimentMeasured{
+			Experiment: events.ExperimentID(i + 1),
+			Measurement: events.Measurement{
+				Actual: row.Point,
+				Objective: definition.Quantity{
+					Name: def.Objective.Name, Unit: def.Objective.Unit, Value: row.Value,
+				},
+			},
+		}
+		if err := p.Apply(events.Event{}, measured); err != nil {
+			return nil, err
+		}
+	}
+	return fitted(ctx, p)
+}
+
+// neighbors is the regression by the k nearest rows, each with the same weight.
+type neighbors struct {
+	space *space.Space
+	k     int
+	x     [][]float64 // of the unit cube, a row each
+	y     []float64
+}
+
+func newNeighbors(sp *space.Space, rows []table.Row, k int) (*neighbors, error) {
+	n := &neighbors{space: sp, k: k}
+	for _, row := range rows {
+		x, err := sp.Encode(row.Point)
+		if err != nil {
+			return nil, err
+		}
+		n.x, n.y = append(n.x, x), append(n.y, row.Value)
+	}
+	return n, nil
+}
+
+func (n *neighbors) value(p definition.Point) (float64, error) {
+	x, err := n.space.Encode(p)
+	if err != nil {
+		return math.NaN(), err
+	}
+	return n.mean(x, -1), nil
+}
+
+// mean is that of the k rows nearest to x, equally near ones in their order, without
+// the row left out.
+func (n *neighbors) mean(x []float64, without int) float64 {
+	near := make([]int, 0, n.k+1)
+	distance := make([]float64, len(n.x))
+	for i, row := range n.x {
+		if i == without {
+			continue
+		}
+		for j, v := range row {
+			distance[i] += (v - x[j]) * (v - x[j])
+		}
+		at := len(near)
+		for at > 0 && distance[near[at-1]] > distance[i] {
+			at--
+		}
+		if near = slices.Insert(near, at, i); len(near) > n.k {
+			near = near[:n.k]
+		}
+	}
+	sum := 0.0
+	for _, i := range near {
+		sum += n.y[i]
+	}
+	return sum / float64(len(near))
+}
+
+// explained is the share of the rows' variance that the others predict.
+func (n *neighbors) explained() float64 {
+	predicted := make([]float64, len(n.y))
+	for i, x := range n.x {
+		predicted[i] = n.mean(x, i)
+	}
+	return r2(n.y, predicted)
+}
+
+// r2 is the coefficient of determination; 0 where nothing varies.
+func r2(y, predicted []float64) float64 {
+	mean, errors, total := 0.0, 0.0, 0.0
+	for _, v := range y {
+		mean += v / float64(len(y))
+	}
+	for i, v := range y {
+		errors += (v - predicted[i]) * (v - predicted[i])
+		total += (v - mean) * (v - mean)
+	}
+	if total == 0 {
+		return 0
+	}
+	return 1 - errors/total
+}
+
+// What the extremes of a function with steps are sought among: random compositions, and
+// steps from the best of them that become shorter.
+const (
+	sampledPoints = 20_000
+	climbers      = 10
+	climbingSteps = 100 // of each climber, at each length
+	longestStep   = 0.3 // of the unit cube
+	shortestStep  = 1e-3
+)
+
+// searched finds the extremes among random compositions and those of rows, and by
+// climbing from there. A step of the function that takes up a millionth of the space may be
+// missed.
+func (t *Truth) searched(sp *space.Space, rows []table.Row) error {
+	points, finite := sp.Finite()
+	if !finite {
+		var err error
+		if points, err = sp.Sample(sampledPoints, surrogateSeed); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if sp.Contains(row.Point) == nil {
+				points = append(points, row.Point)
+			}
+		}
+	}
+	var err error
+	if t.BestAt, t.Best, err = t.climb(sp, points, !finite, t.Goal == definition.Maximize); err != nil {
+		return err
+	}
+	_, t.Worst, err = t.climb(sp, points, !finite, t.Goal != definition.Maximize)
+	return err
+}
+
+// climb returns the point of the greatest value, or of the least, among the given ones and,
+// where further is set, those it comes to from the best of them.
+func (t *Truth) climb(
+	sp *space.Space, points []definition.Point, further, greatest bool,
+) (at definition.Point, value float64, err error) {
+	type place struct {
+		point definition.Point
+		x     []float64
+		value float64
+	}
+	look := func(p definition.Point) (place, error) {
+		v, err := t.Value(p)
+		if err != nil {
+			return place{}, err
+		}
+		x, err := sp.Encode(p)
+		return place{p, x, v}, err
+	}
+	order := func(a, b place) int {
+		if greatest {
+			return cmp.Compare(b.value, a.value)
+		}
+		return cmp.Compare(a.value, b.value)
+	}
+	places := make([]place, len(points))
+	for i, p := range points {
+		if places[i], err = look(p); err != nil {
+			return nil, math.NaN(), err
+		}
+	}
+	slices.SortStableFunc(places, order)
+	if len(places) == 0 {
+		return nil, math.NaN(), errors.New("there is no composition in this space")
+	}
+	if !further {
+		return places[0].point, places[0].value, nil
+	}
+	places = places[:min(climbers, len(places))]
+	random := rand.New(rand.NewPCG(surrogateSeed, 0x636c696d62)) // the second word spells "climb"
+	for length := longestStep; length > shortestStep; length /= 2 {
+		for i := range places {
+			for range climbingSteps {
+				x := slices.Clone(places[i].x)
+				for j := range x {
+					x[j] = min(max(x[j]+length*random.NormFloat64(), 0), 1)
+				}
+				p, err := sp.Snap(x)
+				if err != nil {
+					continue // nothing can be made near there
+				}
+				next, err := look(p)
+				if err != nil {
+					return nil, math.NaN(), err
+				}
+				if order(next, places[i]) < 0 {
+					places[i] = next
+				}
+			}
+		}
+	}
+	best := slices.MinFunc(places, order)
+	return best.point, best.value, nil
+}

@@ -1,0 +1,101 @@
+package simulate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/adapters/instruments/table"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/yamltree"
+)
+
+// table is a task given by the rows of a CSV file.
+func (t *Task) table(ctx context.Context, file *studyfile.File, source *studyfile.Task) error {
+	instrument, faults := source.TableInstrument()
+	if faults != nil {
+		return file.NewError(faults)
+	}
+	path, err := filepath.Abs(file.Resolve(source.Table))
+	if err != nil {
+		return err
+	}
+	instrument.File = path
+	t.given = yamltree.Mapping()
+	driver := table.Choose(instrument)
+	if source.Surrogate != nil { // takes the place of the table
+		driver = process.Choose(process.Settings{Command: []string{fromSurrogate}})
+	}
+	if err := t.give("instrument", definition.Instrument{Driver: driver}); err != nil {
+		return err
+	}
+	def, faults := file.Definition(source, &file.Arms[0], t.given) // parameters and objective are those of every arm
+	if faults != nil {
+		return file.NewError(faults)
+	}
+	if source.Surrogate != nil {
+		return t.everywhere(ctx, def, instrument, source)
+	}
+	return t.rows(ctx, def, instrument, "")
+}
+
+// rows makes a table the task's truth: the noiseless value of a composition is
+// the mean of its rows.
+func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Settings, base string) error {
+	if !filepath.IsAbs(cfg.File) {
+		file, err := filepath.Abs(filepath.Join(base, cfg.File))
+		if err != nil {
+			return err
+		}
+		cfg.File = file
+		in := def.Instrument
+		in.Driver = table.Choose(cfg)
+		if err := t.give("instrument", in); err != nil {
+			return err
+		}
+	}
+	rows, err := t.read(def, cfg)
+	if err != nil {
+		return err
+	}
+	if t.candidates, err = rows.Candidates(ctx); err != nil {
+		return err
+	}
+	knows, err := humansim.KnowledgeOf(ctx, rows, def.Objective.Goal)
+	if err != nil {
+		return err
+	}
+	t.Truth = Truth{Value: knows.Value, Best: knows.Best, Worst: knows.Worst, Goal: knows.Goal}
+	for _, p := range t.candidates {
+		if v, err := rows.Mean(p); err == nil && v == knows.Best {
+			t.Truth.BestAt = p
+			break
+		}
+	}
+	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. "+
+		"Regret is against the best row, %s.",
+		len(rows.Rows()), filepath.Base(cfg.File), quantity(knows.Best, def.Objective.Unit))
+	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) { return table.New(cfg, def, "") }
+	t.reviewers = t.Truth.knowing
+	return nil
+}
+
+// read reads the table of a task.
+func (t *Task) read(def definition.Campaign, cfg table.Settings) (*table.Instrument, error) {
+	data, err := input.Read(cfg.File, table.MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	t.Kind = Table
+	t.Objective = def.Objective
+	t.digest = "table " + hex.EncodeToString(sum[:])
+	return table.New(cfg, def, "")
+}
