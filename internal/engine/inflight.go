@@ -338,6 +338,9 @@ func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
 		return r.append(ctx, "engine", q.LastEvent, withdrawn(q, "it could not be asked: "+m.err.Error()))
 	}
 	payloads, err := r.core.answered(q, *m.answer)
+	if err != nil && q.Status == campaign.Expired {
+		return nil // nobody waits for it any more, and it says nothing
+	}
 	if err != nil {
 		return r.append(
 			ctx, "engine", q.LastEvent,

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -112,6 +113,52 @@ func TestLateAnswers(t *testing.T) {
 			projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, history(t, log))
 		})
 	}
+}
+
+// Law: an answer that cannot be taken leaves no trace where its question has expired while
+// it was on its way, and the run goes on.
+func TestLateNonsense(t *testing.T) {
+	def := electrolyte(t, 1, 6, func(def *definition.Campaign) {
+		def.Experts[0] = definition.Expert{Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(20 * time.Millisecond)}
+		def.Initial.Labels, def.Initial.Experiments = ptr(5), ptr(2)
+	})
+	r, _ := start(t, memlog.New(), def, nil)
+	ada := &babbler{asked: make(chan struct{}), said: make(chan struct{})}
+	r.Reviewers = map[string]humans.Reviewer{"ada": ada}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r.Now = func() time.Time { // called by the loop only
+		select {
+		case <-ada.asked: // whoever looks at the clock just then finds the answer there, and its time over
+			<-ada.said
+			time.Sleep(5 * time.Millisecond)
+			now = now.Add(time.Second)
+		default:
+		}
+		return now
+	}
+	if err := run(t, r)(); err != nil {
+		t.Fatal(err)
+	}
+	expired := 0
+	for _, q := range r.Core().State().Questions {
+		if q.Status == campaign.Expired {
+			expired++
+		}
+	}
+	if expired == 0 {
+		t.Error("no question expired while its answer was on its way")
+	}
+}
+
+// babbler answers each question with what answers none, as soon as somebody looks.
+type babbler struct{ asked, said chan struct{} }
+
+func (*babbler) Describe() humans.Description { return humans.Description{Expert: "ada"} }
+
+func (b *babbler) Ask(context.Context, humans.Question) (humans.Reply, error) {
+	b.asked <- struct{}{}
+	go func() { b.said <- struct{}{} }()
+	return humans.Reply{Answer: events.Answer{Label: "perhaps"}}, nil
 }
 
 // Law: a composition that is named too late is refused with the way to have it
