@@ -169,17 +169,31 @@ const (
 	PosteriorHallucinate = "hallucinate" // hallucination believer; probit only
 )
 
+// What is done about the prior variance of a utility.
+const (
+	ScaleLearned = "learned"
+	ScaleFixed   = "fixed"
+)
+
 // Utility configures the model of a utility that is known from comparisons
 // alone, and of where the expert's judgment is reliable: near the anchors
 // they name (Sinaga et al. 2026).
 type Utility struct {
 	// Link is "probit" (default) or "logistic".
 	Link string `json:"link,omitempty" jsonschema:"enum=probit,enum=logistic"`
-	// Posterior is "laplace" (default), "ep" or "hallucinate".
+	// Posterior is "laplace", "ep" or "hallucinate". Default "ep"; with the logistic link
+	// "laplace".
 	Posterior string `json:"posterior,omitempty" jsonschema:"enum=laplace,enum=ep,enum=hallucinate"`
 	// Noise is the amplitude a of the noise far from every anchor: the variance of a
-	// judged utility with the probit link, its scale with the logistic one. Default 1.
+	// judged utility with the probit link, its scale with the logistic one. Default 1. With a
+	// learned output scale it is the unit that utilities are in: only rules that subtract a
+	// variance from a utility (raeubo, rahbo) then depend on it.
 	Noise *float64 `json:"noise,omitempty" jsonschema:"exclusiveMinimum=0"`
+	// OutputScale is "learned" (default): the prior variance of the utility and the lengthscales are
+	// fitted, each under a prior. "fixed" (default with Paper): the variance is 1, the lengthscales
+	// are in [0.1, 1] without a prior (Sinaga et al. 2026, App. G). Empty, as in the definitions
+	// of 0.1.0, means fixed.
+	OutputScale string `json:"output_scale,omitempty" jsonschema:"enum=learned,enum=fixed"`
 	// Strength is how much less noise there is at the densest anchor: a·exp(−strength).
 	// Default 4.
 	Strength *float64 `json:"strength,omitempty" jsonschema:"minimum=0"`
@@ -187,7 +201,7 @@ type Utility struct {
 	// bandwidth within [1, 2], in place of Strength.
 	Paper bool `json:"paper,omitempty"`
 	// RefitEvery is the number of comparisons after which hyperparameters are
-	// fitted again. Default 10.
+	// fitted again. Default 5.
 	RefitEvery *int `json:"refit_every,omitempty" jsonschema:"minimum=1"`
 }
 

@@ -47,5 +47,10 @@ func utilityText(def definition.Campaign) string {
 			"as printed in Sinaga et al. 2026",
 			format.Optional(u.Noise))
 	}
-	return fmt.Sprintf("%s link, %s; %s; refitted every %d comparisons", u.Link, posterior, noise, *u.RefitEvery)
+	scale := "output scale 1"
+	if u.OutputScale == definition.ScaleLearned {
+		scale = "output scale learned"
+	}
+	return fmt.Sprintf("%s link, %s, %s; %s; refitted every %d comparisons",
+		u.Link, posterior, scale, noise, *u.RefitEvery)
 }

@@ -127,7 +127,6 @@ func unsuggested(b *testing.B, method string, n int) []events.Event {
 			def.Initial.Experiments = nil
 			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: n + 1}
 			study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "ackley4" })
-			def.Model.Utility.Posterior = definition.PosteriorLaplace
 			if method == "rahbo" || method == "anpei" {
 				def.Model.Utility.Posterior = definition.PosteriorHallucinate
 			}

@@ -1,6 +1,7 @@
 package duel_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -214,6 +215,7 @@ func TestDefaults(t *testing.T) {
 		{"eubo", rules()["eubo"].Duel, definition.Utility{}, `{}`},
 		{"raeubo", rules()["raeubo"].Duel, definition.Utility{}, `{"alpha":1}`},
 		{"raeubo of the paper", rules()["raeubo"].Duel, paper, `{"alpha":10}`},
+		{"eubo, logistic", rules()["eubo"].Duel, definition.Utility{Link: definition.LinkLogistic}, `{}`},
 		{"ucb", rules()["utility-ucb"].Duel, paper, `{"beta":2}`},
 		{"anpei", rules()["anpei"].Duel, paper, `{"gamma":1}`},
 		{"rahbo", rules()["rahbo"].Duel, definition.Utility{}, `{"eta":2,"gamma":1}`},
@@ -237,8 +239,12 @@ func TestDefaults(t *testing.T) {
 			continue
 		}
 		strength := u.Strength != nil && *u.Strength == 4
-		if u.Link != definition.LinkProbit || u.Posterior != definition.PosteriorLaplace || *u.Noise != 1 || *u.RefitEvery != 10 ||
-			*def.Initial.Comparisons != 8 || strength == u.Paper || u.Paper && u.Strength != nil {
+		scale := map[bool]string{false: definition.ScaleLearned, true: definition.ScaleFixed}[u.Paper]
+		posterior := map[string]string{
+			definition.LinkProbit: definition.PosteriorEP, definition.LinkLogistic: definition.PosteriorLaplace,
+		}[u.Link]
+		if u.Link != cmp.Or(c.model.Link, definition.LinkProbit) || u.Posterior != posterior || *u.Noise != 1 || *u.RefitEvery != 5 ||
+			u.OutputScale != scale || *def.Initial.Comparisons != 8 || strength == u.Paper || u.Paper && u.Strength != nil {
 			t.Errorf("%s: the utility is modelled by %+v after %d comparisons", c.name, u, *def.Initial.Comparisons)
 		}
 	}

@@ -49,7 +49,7 @@ const (
 	defaultEta        = 2
 	defaultNoise      = 1
 	defaultStrength   = 4
-	defaultRefitEvery = 10
+	defaultRefitEvery = 5
 	// The weights of the noise are the paper's for its own map of it, which is nearly
 	// flat; ours falls by orders of magnitude, and the same weight would keep
 	// every suggestion at the anchors.
@@ -181,11 +181,19 @@ type utility struct{}
 func (utility) Complete(def *definition.Campaign) {
 	u := &def.Model.Utility
 	definition.Default(&u.Link, definition.LinkProbit)
-	definition.Default(&u.Posterior, definition.PosteriorLaplace)
+	// Laplace's approximation learns nothing of the spread from a judgment that was as good as certain.
+	posterior := definition.PosteriorEP
+	if u.Link == definition.LinkLogistic {
+		posterior = definition.PosteriorLaplace
+	}
+	definition.Default(&u.Posterior, posterior)
 	definition.DefaultTo(&u.Noise, defaultNoise)
+	scale := definition.ScaleFixed
 	if !u.Paper {
+		scale = definition.ScaleLearned
 		definition.DefaultTo(&u.Strength, defaultStrength)
 	}
+	definition.Default(&u.OutputScale, scale)
 	definition.DefaultTo(&u.RefitEvery, defaultRefitEvery)
 	if len(def.Experts) > 0 {
 		definition.DefaultTo(&def.Initial.Comparisons, initialComparisons)

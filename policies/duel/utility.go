@@ -2,6 +2,7 @@ package duel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -27,14 +28,16 @@ func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
 	if err != nil {
 		return Proposal{}, err
 	}
+	done := settledPairs(in)
 	var first, second search.Result
+	var instead bool
 	switch r.name {
 	case EUBOName:
-		first, second, err = r.pair(ctx, in, posterior, 0)
+		first, second, instead, err = r.open(ctx, in, posterior, 0, done)
 	case RAEUBOName:
-		first, second, err = r.pair(ctx, in, posterior, r.alpha)
+		first, second, instead, err = r.open(ctx, in, posterior, r.alpha, done)
 	default:
-		first, second, err = r.one(ctx, in, posterior)
+		first, second, instead, err = r.one(ctx, in, posterior, done)
 	}
 	if err != nil {
 		return Proposal{}, err
@@ -44,11 +47,15 @@ func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
 		if err != nil {
 			return Proposal{}, err
 		}
-		if second, err = r.another(in, key); err != nil {
+		other := func(_ definition.Point, of string) bool { return of != key }
+		if second, err = r.another(in, other); err != nil {
 			return Proposal{}, err
 		}
 	}
 	p := Proposal{Reason: reasons[r.name]}
+	if instead {
+		p.Reason += " " + answeredAlready
+	}
 	for _, c := range []struct {
 		name string
 		r    search.Result
@@ -77,14 +84,40 @@ var reasons = map[string]string{
 	RAHBOName:  "The best upper confidence bound less the noise of judgment, with the last winner.",
 }
 
-// pair searches for the pair that RAEUBO (Sinaga et al. 2026, Eq. 11) holds best; α = 0 is EUBO.
+// answeredAlready is why a pair is not the one that the rule alone would have.
+const answeredAlready = "The rule alone would repeat a comparison that has been answered often enough."
+
+// open searches for the best pair that is not settled. instead says that the best of all is
+// settled. Where every pair is, it is the best of all nevertheless.
+func (r *Rule) open(
+	ctx context.Context, in Input, posterior *pref.Posterior, alpha float64, done *settled,
+) (first, second search.Result, instead bool, err error) {
+	first, second, err = r.pair(ctx, in, posterior, alpha, new(settled))
+	if err != nil || !done.has(first.X, second.X) {
+		return first, second, false, err
+	}
+	a, b, err := r.pair(ctx, in, posterior, alpha, done)
+	if ctx.Err() != nil {
+		return a, b, false, err
+	}
+	if err != nil || done.has(a.X, b.X) {
+		return first, second, false, nil
+	}
+	return a, b, true, nil
+}
+
+// pair searches for the pair that RAEUBO (Sinaga et al. 2026, Eq. 11) holds best but for
+// some; α = 0 is EUBO.
 func (r *Rule) pair(
-	ctx context.Context, in Input, posterior *pref.Posterior, alpha float64,
+	ctx context.Context, in Input, posterior *pref.Posterior, alpha float64, but *settled,
 ) (first, second search.Result, err error) {
 	u, dim := in.Model.Utility, posterior.Dim()
 	q, g := posterior.NewPredictor(), pref.NewPairGrad(dim)
 	noiseX, noiseY := make([]float64, dim), make([]float64, dim)
 	f := func(x, y, gradX, gradY []float64) float64 {
+		if but.has(x, y) {
+			return math.Inf(1)
+		}
 		if gradX == nil {
 			m := q.Pair(x, y)
 			value, _ := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, u.Noise(x, nil), u.Noise(y, nil), alpha)
@@ -109,10 +142,11 @@ func (r *Rule) pair(
 	return search.MinimizePair(ctx, in.Space, f, screen, in.Seed, u.Duels.X)
 }
 
-// one searches for one point; the other is the last winner.
+// one searches for one point; the other is the last winner. instead says that the pair of these is
+// settled, and this is another. Where all of them are, it is that pair nevertheless.
 func (r *Rule) one(
-	ctx context.Context, in Input, posterior *pref.Posterior,
-) (first, second search.Result, err error) {
+	ctx context.Context, in Input, posterior *pref.Posterior, done *settled,
+) (first, second search.Result, instead bool, err error) {
 	u, dim := in.Model.Utility, posterior.Dim()
 	q := posterior.NewPredictor()
 	best := math.Inf(-1)
@@ -148,38 +182,76 @@ func (r *Rule) one(
 	}
 	winner, err := r.lastWinner(in)
 	if err != nil {
-		return search.Result{}, search.Result{}, err
+		return first, second, false, err
 	}
 	key, err := in.Space.Key(winner.Point)
 	if err != nil {
-		return search.Result{}, search.Result{}, err
+		return first, second, false, err
 	}
-	if first, err = search.Minimize(ctx, in.Space, f, in.Seed, u.Duels.X, map[string]bool{key: true}); err != nil {
-		return search.Result{}, search.Result{}, err
-	}
-	same, err := in.Space.Key(first.Point)
-	if err != nil {
-		return search.Result{}, search.Result{}, err
-	}
-	alike := func(x []float64, of string) bool { return of == key || search.Near(first.X, x) }
-	if _, finite := in.Space.Finite(); finite { // the members of a list are told apart, however close
-		alike = func(_ []float64, of string) bool { return of == key }
-	}
-	if alike(winner.X, same) { // nothing beats the winner: compare it with the best of the rest
-		allowed := func(point definition.Point, of string) bool {
-			x, err := in.Space.Encode(point)
-			return err == nil && !alike(x, of) && in.Space.Contains(point) == nil
+	taken := map[string]bool{key: true}
+	for len(taken) <= openTries {
+		found, err := search.Minimize(ctx, in.Space, f, in.Seed, u.Duels.X, taken)
+		if errors.Is(err, search.ErrExhausted) && first.X != nil {
+			break // every pair of the list is settled
 		}
-		if winner, err = r.bestCompared(in, posterior, allowed); err != nil {
-			return search.Result{}, search.Result{}, err
+		if err != nil {
+			return first, second, false, err
 		}
-		if winner.Point == nil { // all the others have been excluded since
-			if winner, err = r.another(in, key); err != nil {
-				return search.Result{}, search.Result{}, err
+		same, err := in.Space.Key(found.Point)
+		if err != nil {
+			return first, second, false, err
+		}
+		if first.X != nil && taken[same] { // it is no list, and the best one again
+			break
+		}
+		taken[same] = true
+		for _, but := range []*settled{{finite: done.finite}, done} {
+			rival, err := r.rival(in, posterior, found, winner, same, key, but)
+			if errors.Is(err, search.ErrExhausted) && first.X != nil {
+				continue
+			}
+			if err != nil {
+				return first, second, false, err
+			}
+			if !done.has(found.X, rival.X) {
+				return found, rival, first.X != nil, nil
+			}
+			if first.X == nil { // the rule's own choice
+				first, second = found, rival
 			}
 		}
 	}
-	return first, winner, nil
+	return first, second, false, nil
+}
+
+// openTries is how many points are tried in turn where all pairs with the best ones are settled.
+const openTries = 16
+
+// rival returns whom the first is compared with: the last winner, or the best of the rest where
+// that is the first itself, or where their pair is settled. Both come with their keys.
+func (r *Rule) rival(
+	in Input, posterior *pref.Posterior, first, winner search.Result, same, key string, but *settled,
+) (search.Result, error) {
+	// The members of a list are told apart, however close.
+	near := func(x []float64) bool { return !but.finite && search.Near(first.X, x) }
+	if key != same && !near(winner.X) && !but.has(first.X, winner.X) {
+		return winner, nil
+	}
+	barred := func(x []float64, of string) bool {
+		return of == same || of == key || near(x) || but.has(first.X, x)
+	}
+	rest, err := r.bestCompared(in, posterior, func(point definition.Point, of string) bool {
+		x, err := in.Space.Encode(point)
+		return err == nil && !barred(x, of) && in.Space.Contains(point) == nil
+	})
+	if err != nil || rest.Point != nil {
+		return rest, err
+	}
+	// All the others have been excluded since, or are settled.
+	return r.another(in, func(point definition.Point, of string) bool {
+		x, err := in.Space.Encode(point)
+		return err == nil && of != same && of != key && !but.has(first.X, x)
+	})
 }
 
 // lastWinner returns the winner of the expert's last comparison that may still
@@ -192,17 +264,19 @@ func (r *Rule) lastWinner(in Input) (search.Result, error) {
 			return search.Result{Point: point, X: x, Value: math.NaN()}, err
 		}
 	}
-	return r.another(in, "")
+	return r.another(in, func(definition.Point, string) bool { return true })
 }
 
-// another returns a composition at random, but for one.
-func (r *Rule) another(in Input, but string) (search.Result, error) {
+// another returns a composition at random among those that a condition on it and its key admits.
+func (r *Rule) another(
+	in Input, admitted func(point definition.Point, key string) bool,
+) (search.Result, error) {
 	points, err := in.Space.Sample(tries, in.Seed)
 	if err != nil {
 		return search.Result{}, err
 	}
 	for _, point := range points {
-		if key, err := in.Space.Key(point); err != nil || key != but {
+		if key, err := in.Space.Key(point); err == nil && admitted(point, key) {
 			x, err := in.Space.Encode(point)
 			return search.Result{Point: point, X: x, Value: math.NaN()}, err
 		}

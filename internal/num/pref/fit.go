@@ -28,6 +28,11 @@ type FitConfig struct {
 	// FreeOutputScale fits the output scale within [OutputScale/100, OutputScale·100]; otherwise it
 	// is OutputScale.
 	FreeOutputScale bool
+	// ScalePrior, if not nil, is a log-normal prior of a free output scale, of which Mu and Sigma are
+	// read: the logarithm is normal with that mean and standard deviation. Duels that agree with each
+	// other are the better explained the greater the scale, so that without a prior the few of a
+	// campaign often put it on its bound. Default none.
+	ScalePrior *gp.LogNormal
 	// OutputScale is the fixed output scale, or the start of a free one; default 1.
 	OutputScale float64
 	// Warm is a further start, usually the last fit; outside the bounds it is moved to them. It may
@@ -78,8 +83,11 @@ func (c FitConfig) validate(d int) error {
 	if c.Starts < 0 || c.Searches < 0 {
 		return fmt.Errorf("%w: %d starts and %d searches", ErrHyper, c.Starts, c.Searches)
 	}
-	if p := c.Prior; p != nil && (!(p.Sigma > 0) || math.IsInf(p.Sigma, 1) || math.IsNaN(p.Mu) || math.IsInf(p.Mu, 0)) {
-		return fmt.Errorf("%w: prior of the lengthscales LogNormal(%v, %v)", ErrHyper, p.Mu, p.Sigma)
+	for i, p := range []*gp.LogNormal{c.Prior, c.ScalePrior} {
+		if p != nil && (!(p.Sigma > 0) || math.IsInf(p.Sigma, 1) || math.IsNaN(p.Mu) || math.IsInf(p.Mu, 0)) {
+			of := []string{"lengthscales", "output scale"}[i]
+			return fmt.Errorf("%w: prior of the %s LogNormal(%v, %v)", ErrHyper, of, p.Mu, p.Sigma)
+		}
 	}
 	if c.Warm != nil {
 		if _, err := c.Warm.Kernel(c.Kernel, d); err != nil {
@@ -106,9 +114,10 @@ type FitResult struct {
 	Designs      int             `json:"designs"` // distinct designs
 }
 
-// Fit maximizes the log evidence (LogEvidence), plus the log prior if there is one, over the
+// Fit maximizes the log evidence (LogEvidence), plus the log priors if there are any, over the
 // logarithms of the lengthscales and, if free, the output scale (Sinaga et al. 2026, Eq. S15, S16).
-// The prior is a density of the lengthscale itself.
+// The prior of a lengthscale is a density of the lengthscale itself, that of the output scale one of
+// its logarithm, so that exp(Mu) is its mode.
 //
 // It fails with ErrDuels (also if there is no duel), ErrLink, ErrHyper, kernel.ErrUnknown,
 // kernel.ErrHyperparameter, ErrNotConverged if no start can be evaluated, or the context's error,
@@ -249,21 +258,29 @@ func (o *objective) eval(theta, grad []float64) float64 {
 	return -v
 }
 
-// logPrior returns ln of the prior densities of the lengthscales and adds the derivatives in θ to
-// grad, if not nil.
+// logPrior returns ln of the prior densities and adds the derivatives in θ to grad, if not nil.
 func (o *objective) logPrior(theta, grad []float64) (v float64) {
-	p := o.cfg.Prior
-	if p == nil {
-		return 0
-	}
-	for j := range o.e.d {
-		t := (theta[j] - p.Mu) / p.Sigma
-		v += -theta[j] - math.Log(p.Sigma) - 0.5*math.Log(2*math.Pi) - 0.5*t*t
-		if grad != nil {
-			grad[j] += -1 - t/p.Sigma
+	if p := o.cfg.Prior; p != nil {
+		for j := range o.e.d {
+			v += logNormal(p, theta, grad, j) - theta[j]
+			if grad != nil {
+				grad[j]--
+			}
 		}
 	}
+	if p := o.cfg.ScalePrior; p != nil && o.cfg.FreeOutputScale {
+		v += logNormal(p, theta, grad, o.e.d)
+	}
 	return v
+}
+
+// logNormal returns ln of the normal density of θ_j under p and adds its derivative to grad_j.
+func logNormal(p *gp.LogNormal, theta, grad []float64, j int) float64 {
+	t := (theta[j] - p.Mu) / p.Sigma
+	if grad != nil {
+		grad[j] -= t / p.Sigma
+	}
+	return -math.Log(p.Sigma) - 0.5*math.Log(2*math.Pi) - 0.5*t*t
 }
 
 // starts returns the middle of the bounds, the warm start, and random points, log-uniform within

@@ -85,6 +85,40 @@ func TestFitIsTheMaximum(t *testing.T) {
 	}
 }
 
+// TestFitWithPriors: no lengthscale and output scale on a grid, fine or coarse, has a higher log
+// evidence plus log priors, which are written out here: a density of the lengthscale, one of the scale's logarithm.
+func TestFitWithPriors(t *testing.T) {
+	duels := synthetic(t, 40, 1, 5)
+	prior, scalePrior := &gp.LogNormal{Mu: -1, Sigma: 0.7}, &gp.LogNormal{Mu: 1, Sigma: 1.2}
+	posterior := func(l, s float64) float64 {
+		v, err := LogEvidence(ctx, duels, Probit, "rbf", Hyper{Lengthscales: []float64{l}, OutputScale: s}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		normal := func(x, mu, sigma float64) float64 {
+			return -(x-mu)*(x-mu)/(2*sigma*sigma) - math.Log(sigma*math.Sqrt(2*math.Pi))
+		}
+		return v + normal(math.Log(l), prior.Mu, prior.Sigma) - math.Log(l) + normal(math.Log(s), scalePrior.Mu, scalePrior.Sigma)
+	}
+	res := mustFit(t, duels, FitConfig{Prior: prior, FreeOutputScale: true, ScalePrior: scalePrior, Lower: 0.02, Upper: 5})
+	if v := posterior(res.Hyper.Lengthscales[0], res.Hyper.OutputScale); math.Abs(v-res.LogPosterior) > 1e-9 {
+		t.Errorf("log posterior %v, by hand %v", res.LogPosterior, v)
+	}
+	near := func(i int) float64 { return math.Exp(float64(i-12) / 500) }
+	for i := range 25 {
+		for j := range 25 {
+			l, s := res.Hyper.Lengthscales[0]*near(i), res.Hyper.OutputScale*near(j)
+			if v := posterior(l, s); v > res.LogPosterior+1e-7 {
+				t.Errorf("log posterior %v at %v, %v; the fit found %v at %+v", v, l, s, res.LogPosterior, res.Hyper)
+			}
+			l, s = 0.02*math.Pow(250, float64(i)/24), 0.01*math.Pow(1e4, float64(j)/24)
+			if v := posterior(l, s); v > res.LogPosterior+1e-6 {
+				t.Errorf("log posterior %v at %v, %v; the fit found %v at %+v", v, l, s, res.LogPosterior, res.Hyper)
+			}
+		}
+	}
+}
+
 // TestFitLearnsWhatMatters: utilities drawn with lengthscales 0.25 and 1 are told apart, and the
 // third dimension, which does not matter, is put at the upper bound or near it.
 func TestFitLearnsWhatMatters(t *testing.T) {
@@ -177,6 +211,16 @@ func TestFitSettings(t *testing.T) {
 	if free := mustFit(t, duels, FitConfig{FreeOutputScale: true}); free.LogEvidence < plain.LogEvidence {
 		t.Errorf("free: %+v, fixed at 1: %+v", free, plain)
 	}
+	// The prior of a free scale pulls as well: to its mode, unless the bounds stop it.
+	for _, c := range []struct{ mode, want float64 }{{7, 7}, {1e4, 100}} {
+		prior := &gp.LogNormal{Mu: math.Log(c.mode), Sigma: 1e-3}
+		if pulled := mustFit(t, duels, FitConfig{FreeOutputScale: true, ScalePrior: prior}); math.Abs(pulled.Hyper.OutputScale-c.want) > 0.01 {
+			t.Errorf("a narrow prior at %v gives %v", c.mode, pulled.Hyper.OutputScale)
+		}
+	}
+	if ignored := mustFit(t, duels, FitConfig{ScalePrior: &gp.LogNormal{Sigma: 1}}); !reflect.DeepEqual(ignored, plain) {
+		t.Error("a fixed scale has no prior")
+	}
 	for _, c := range []struct {
 		name string
 		cfg  FitConfig
@@ -187,6 +231,7 @@ func TestFitSettings(t *testing.T) {
 		{"output scale", FitConfig{OutputScale: -1}, ErrHyper},
 		{"starts", FitConfig{Starts: -1}, ErrHyper},
 		{"prior", FitConfig{Prior: &gp.LogNormal{}}, ErrHyper},
+		{"prior of the scale", FitConfig{ScalePrior: &gp.LogNormal{}}, ErrHyper},
 		{"warm", FitConfig{Warm: &Hyper{Lengthscales: []float64{1}, OutputScale: 1}}, ErrHyper},
 		{"warm number", FitConfig{Warm: &Hyper{Lengthscales: []float64{1, 0}, OutputScale: 1}},
 			kernel.ErrHyperparameter},
