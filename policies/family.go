@@ -43,8 +43,8 @@ type Rule struct {
 	Name string
 	// Settings returns the rule's settings, none of them set.
 	Settings func() definition.Settings
-	// Model says of a rule of next that it searches a model of the objective, so that an
-	// expert can help.
+	// Model says of a rule of next that it searches a model of the objective, so that
+	// experts help it where a file does not say how.
 	Model bool
 }
 
@@ -106,6 +106,22 @@ func (r Registry) Rule(part Part, name string) (Rule, bool) {
 		}
 	}
 	return Rule{}, false
+}
+
+// TrustOf returns the rule of trust that goes with a rule of handover: the first of the
+// family that owns it. Empty for a rule of no family, or of one that has no rule of trust.
+func (r Registry) TrustOf(handover string) string {
+	for _, f := range r {
+		asks := func(x Rule) bool { return x.Part == Handover && x.Name == handover && x.Name != Never }
+		if !slices.ContainsFunc(f.Rules, asks) {
+			continue
+		}
+		trusts := func(x Rule) bool { return x.Part == Trust && x.Name != None }
+		if i := slices.IndexFunc(f.Rules, trusts); i >= 0 {
+			return f.Rules[i].Name
+		}
+	}
+	return ""
 }
 
 // RuleNames lists the rules of a part.

@@ -33,13 +33,14 @@ func TestDefaults(t *testing.T) {
 	def := parsed(t, minimal+`
 instrument: {process: [./pump]}
 experts: [{name: ada, terminal: {}}]
+policy: {trust: cobol}
 `)
 	in := def.Initial
 	lcb, bound := next.LCBOf(def.Policy)
 	trust, trusted := cobol.SettingsOf(def.Policy)
 	width, asked := cobol.WidthOf(def.Policy)
 	if !bound || !trusted || !asked {
-		t.Fatalf("policy %+v, want lcb, cobol and width where there is an expert", def.Policy)
+		t.Fatalf("policy %+v, want lcb and width with cobol", def.Policy)
 	}
 	tests := []struct {
 		field     string
@@ -83,6 +84,19 @@ func TestDefaultsThatDepend(t *testing.T) {
 	}
 	if alone.Policy.Next.Name != next.LogNEIName {
 		t.Errorf("without experts: next %s, want lognei", alone.Policy.Next.Name)
+	}
+	// With an expert, the rule of trust follows from how they are asked, where that is said.
+	for policy, want := range map[string]string{
+		"": "answers", "policy: {handover: worth}": "answers", "policy: {next: lcb}": "answers",
+		"policy: {handover: width}": "cobol", "policy: {handover: choose}": "coexbo", "policy: {next: thompson}": "none",
+	} {
+		def := parsed(t, minimal+"instrument: manual\nexperts: [{name: ada, terminal: {}}]\n"+policy)
+		if def.Policy.Trust.Name != want {
+			t.Errorf("%q: trust %s, want %s", policy, def.Policy.Trust.Name, want)
+		}
+		if want == "answers" && *def.Initial.Estimates != 20 {
+			t.Errorf("%q: %d estimates, want 20", policy, *def.Initial.Estimates)
+		}
 	}
 	for rule, want := range map[string]string{
 		"cobol": next.LCBName, "cobohl": next.LCBName, "hcei": next.LogEIName, "coexbo": next.LCBName, "pibo": next.LCBName, "none": next.LogNEIName,

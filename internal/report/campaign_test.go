@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
@@ -191,7 +192,7 @@ func numeric(p definition.Point, name string) float64 {
 	return x
 }
 
-// electrolyte is the campaign of examples/electrolyte.yaml.
+// electrolyte is the campaign of examples/cobol.yaml.
 func electrolyte(experiments int) definition.Campaign {
 	return definition.Campaign{
 		Name:        "electrolyte",
@@ -208,6 +209,7 @@ func electrolyte(experiments int) definition.Campaign {
 			Goal:  definition.Maximize,
 			Noise: pointer(0.27),
 		},
+		Policy:     definition.Policy{Trust: cobol.COBOL{}.Choice()},
 		Budget:     definition.Budget{Experiments: experiments},
 		Instrument: definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: "electrolyte", Noise: 0.27})},
 		Experts:    []definition.Expert{{Name: "ada", Channel: humansimulated.Choose(humansimulated.Settings{Accuracy: pointer(1.0)})}},

@@ -317,7 +317,7 @@ func campaignSections(def definition.Campaign) (*yamltree.Node, error) {
 		given = given.Without(name)
 	}
 	if initial := given.Field("initial"); initial != nil {
-		for _, name := range []string{"labels", "comparisons", "balanced"} { // they follow from the arm
+		for _, name := range []string{"labels", "comparisons", "balanced", "estimates", "marks"} { // they follow from the arm
 			initial = initial.Without(name)
 		}
 		given = given.With("initial", initial)
