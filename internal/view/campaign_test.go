@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -89,6 +90,7 @@ func byHand() *events.CampaignDefined {
 		Parameters: []definition.Parameter{{Name: "salt", Unit: "mol/kg", Min: ptr(0.2), Max: ptr(2.1)}},
 		Instrument: definition.Instrument{Driver: manual.Choose(manual.Settings{})},
 		Experts:    []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}},
+		Policy:     definition.Policy{Trust: cobol.COBOL{}.Choice()},
 		Budget:     definition.Budget{Experiments: 5},
 		Seed:       1,
 	})

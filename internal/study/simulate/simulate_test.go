@@ -18,6 +18,8 @@ import (
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/policies/next"
 )
 
 const small = `name: small
@@ -414,7 +416,9 @@ const pastSeed = 6
 // past runs a campaign with an expert into a log.
 func past(t testing.TB) (simulate.Environment, *memlog.Log) {
 	t.Helper()
-	def, err := study.Define("branin", pastSeed, 9, study.WithExpert(1))
+	def, err := study.Define("branin", pastSeed, 9, study.WithExpert(1), func(def *definition.Campaign) {
+		def.Policy = definition.Policy{Next: next.LCB{}.Choice(), Trust: cobol.COBOL{}.Choice()}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
