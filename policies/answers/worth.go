@@ -87,7 +87,7 @@ func (p *policy) ask(
 		return d, nil
 	}
 	expert := p.def.Experts[s.Expert()].Name
-	v, err := p.newValuation(s, informed, best)
+	v, err := p.newValuation(ctx, s, said, expert, informed, best)
 	if err != nil {
 		return d, err
 	}
@@ -96,7 +96,7 @@ func (p *policy) ask(
 		if askedNear(s, expert, x) {
 			continue
 		}
-		value, err := v.of(ctx, s, said, p.config, expert, x)
+		value, err := v.of(ctx, s, i)
 		if err != nil {
 			return d, err
 		}
@@ -136,10 +136,17 @@ func (p *policy) ask(
 type valuation struct {
 	points [][]float64
 	best   float64
+	// others are all answers but the choices of the expert who may be asked, which are own; the compositions are
+	// the last points of both.
+	others *channel.Mixture
+	own    channel.Answers
+	first  int // index of the first of the compositions there
 }
 
 // newValuation chooses the compositions: the one that would be run, and the best of some.
-func (p *policy) newValuation(s *step.Step, informed *objective.Model, best search.Result) (*valuation, error) {
+func (p *policy) newValuation(
+	ctx context.Context, s *step.Step, said heard, expert string, informed *objective.Model, best search.Result,
+) (*valuation, error) {
 	v := &valuation{best: math.Inf(1)}
 	predictor := informed.NewPredictor()
 	for _, x := range informed.X {
@@ -177,6 +184,17 @@ func (p *policy) newValuation(s *step.Step, informed *objective.Model, best sear
 			v.points = append(v.points, c.x)
 		}
 	}
+	v.first = len(said.points)
+	v.others = channel.Begin(s.Measured.GP(), slices.Concat(said.points, v.points), p.config)
+	for _, c := range said.channels {
+		if c.expert == expert && c.kind == kindChoices {
+			v.own = c.answers
+			continue
+		}
+		if v.others, err = v.others.Add(ctx, c.answers); err != nil {
+			return nil, err
+		}
+	}
 	return v, nil
 }
 
@@ -191,15 +209,15 @@ func (v *valuation) improvements(m *objective.Model) []float64 {
 	return values
 }
 
-// of is the value of a label at x: how much better the best choice is expected to be once the answer is
-// known than the best of the same choices is now, E max − max E over both answers.
-func (v *valuation) of(
-	ctx context.Context, s *step.Step, said heard, cfg channel.Config, expert string, x []float64,
-) (float64, error) {
+// of is the value of a label at one of the compositions: how much better the best choice is expected to be once the
+// answer is known than the best of the same choices is now, E max − max E over both answers.
+func (v *valuation) of(ctx context.Context, s *step.Step, at int) (float64, error) {
 	var logs [2]float64
 	var values [2][]float64
 	for i, reject := range []bool{false, true} {
-		learned, err := said.with(expert, x, reject).learn(ctx, s.Measured, cfg)
+		own := v.own
+		own.Labels = append(slices.Clone(own.Labels), channel.Label{Point: v.first + at, Reject: reject, Group: groupQuestions})
+		learned, err := v.others.With(ctx, own)
 		if err != nil {
 			return 0, err
 		}
@@ -215,20 +233,6 @@ func (v *valuation) of(
 		expected = max(expected, (1-rejects)*values[0][i]+rejects*values[1][i])
 	}
 	return (1-rejects)*slices.Max(values[0]) + rejects*slices.Max(values[1]) - expected, nil
-}
-
-// with returns what was said and a further label.
-func (h heard) with(expert string, x []float64, reject bool) heard {
-	more := heard{points: append(slices.Clone(h.points), x), channels: slices.Clone(h.channels)}
-	label := channel.Label{Point: len(h.points), Reject: reject, Group: groupQuestions}
-	at := slices.IndexFunc(more.channels, func(c spoken) bool { return c.expert == expert && c.kind == kindChoices })
-	if at < 0 {
-		at = len(more.channels)
-		more.channels = append(more.channels, spoken{expert: expert, kind: kindChoices})
-	}
-	answers := &more.channels[at].answers
-	answers.Labels = append(slices.Clone(answers.Labels), label)
-	return more
 }
 
 // askedNear reports whether an expert has been asked about a composition that is hardly another.
