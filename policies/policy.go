@@ -90,6 +90,9 @@ type Helper interface {
 // matter, and falls while the expert may accept what is chosen.
 type Help struct {
 	Expert string `json:"expert"`
+	// Kind is that of the answers where answers are measurements, as in [events.AnswersWeighed], with an entry
+	// for each kind; else empty.
+	Kind string `json:"kind,omitempty"`
 	// Labels counts the labels it rests on; without any, Helps is what is assumed of anybody.
 	Labels int `json:"labels"`
 	// Helps is the probability that the labels go with what is measured, Misleads

@@ -109,7 +109,7 @@ func TestDecisions(t *testing.T) {
 				t.Errorf("%s predicts %+v, and with answers %+v", d.Decision, c.Prediction, c.Informed)
 			}
 		}
-		if strings.Contains(d.Reason, "most of all q") {
+		if strings.Contains(d.Reason, "most is said by ") {
 			moved++
 		}
 	}

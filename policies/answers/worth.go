@@ -79,17 +79,23 @@ const (
 	fresh    = 0.03
 )
 
-// ask puts a question where one is worth it.
+// ask puts a question where one is worth it; else nobody says why none is asked, where experts could be.
 func (p *policy) ask(
 	ctx context.Context, s *step.Step, d policies.Decision, said heard, informed *objective.Model, best search.Result,
-) (policies.Decision, error) {
-	if p.worth == nil || len(p.def.Experts) == 0 || s.QuestionsSpent() || len(s.Turn) >= *p.worth.MaxPerExperiment {
-		return d, nil
+) (_ policies.Decision, nobody string, err error) {
+	switch {
+	case p.worth == nil || len(p.def.Experts) == 0:
+		return d, "", nil
+	case s.QuestionsSpent():
+		return d, " Nobody is asked: the budget of questions is spent.", nil
+	case len(s.Turn) >= *p.worth.MaxPerExperiment:
+		return d, fmt.Sprintf(" Nobody is asked any more before this experiment: %s is the most.",
+			format.Count(*p.worth.MaxPerExperiment, "question")), nil
 	}
 	expert := p.def.Experts[s.Expert()].Name
 	v, err := p.newValuation(ctx, s, said, expert, informed, best)
 	if err != nil {
-		return d, err
+		return d, "", err
 	}
 	most, at := 0.0, -1
 	for i, x := range v.points {
@@ -98,7 +104,7 @@ func (p *policy) ask(
 		}
 		value, err := v.of(ctx, s, i)
 		if err != nil {
-			return d, err
+			return d, "", err
 		}
 		if value > most {
 			most, at = value, i
@@ -106,29 +112,35 @@ func (p *policy) ask(
 	}
 	now := slices.Max(v.improvements(informed))
 	least := max(*p.worth.Least, *p.worth.Share*now)
-	if at < 0 || most < least {
-		return d, nil
+	unit := s.Def.Objective.Unit
+	gain, floor := amount(most*s.Measured.Fit.Scale, unit), amount(least*s.Measured.Fit.Scale, unit)
+	asks := at >= 0 && most >= least
+	d.Tests = append(d.Tests, events.Test{
+		Name: "worth asking: improvement of the next experiment", Left: most, Relation: ">=", Right: least, Holds: asks,
+	})
+	switch {
+	case at < 0:
+		return d, fmt.Sprintf(" Nobody is asked: no answer of %s is expected to improve it.", expert), nil
+	case !asks:
+		return d, fmt.Sprintf(" Nobody is asked: the answer of %s that would tell the most is expected to improve it by %s, and a question"+
+			" has to by %s.", expert, gain, floor), nil
 	}
 	point, err := s.View.Space.Snap(v.points[at])
 	if err != nil {
-		return d, err
+		return d, "", err
 	}
 	r, err := s.Place(point)
 	if err != nil {
-		return d, err
+		return d, "", err
 	}
 	if d, err = s.Add(d, policies.Queried, r); err != nil {
-		return d, err
+		return d, "", err
 	}
 	predict(&d, informed, r)
 	d.Chosen = policies.Queried
-	d.Tests = append(d.Tests, events.Test{
-		Name: "worth asking: improvement of the next experiment", Left: most, Relation: ">=", Right: least, Holds: true,
-	})
-	gain := format.Quantity(most*s.Measured.Fit.Scale, s.Def.Objective.Unit)
-	reason := fmt.Sprintf("%s's answer is expected to improve the next experiment by %s.", expert, gain)
+	reason := fmt.Sprintf("%s's answer is expected to improve the next experiment by %s; a question is asked from %s on.", expert, gain, floor)
 	explanation := fmt.Sprintf("What you say of it is expected to improve the next experiment by %s. It is not run because of that alone.", gain)
-	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, explanation), nil
+	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, explanation), "", nil
 }
 
 // valuation is what answers are valued by: the expected improvement, on a fixed value, of a choice among
