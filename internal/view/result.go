@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -80,7 +81,7 @@ func Effort(s *campaign.State, summary engine.Summary) []Row {
 		if n := expired(s); n > 0 {
 			text += fmt.Sprintf(", %d of them unanswered", n)
 		}
-		return []Row{{"comparisons", text}}
+		return append([]Row{{"comparisons", text}}, timeRows(s)...)
 	}
 	rows := []Row{rowf("experiments", "%d of %d", summary.Experiments, def.Budget.Experiments)}
 	if len(def.Experts) == 0 && summary.Labels == 0 {
@@ -97,6 +98,16 @@ func Effort(s *campaign.State, summary engine.Summary) []Row {
 	}
 	if n := Estimated(s); n > 0 {
 		rows = append(rows, rowf("estimates", "of %s", format.Count(n, "composition")))
+	}
+	return append(rows, timeRows(s)...)
+}
+
+// timeRows say how much of their time experts have been asked for, where it is limited.
+func timeRows(s *campaign.State) (rows []Row) {
+	for i := range s.Definition.Experts {
+		if e := &s.Definition.Experts[i]; e.Time > 0 {
+			rows = append(rows, rowf("time", "%s of %s's %s, as counted", definition.Duration(turn.TimeTaken(s, e)), e.Name, e.Time))
+		}
 	}
 	return rows
 }

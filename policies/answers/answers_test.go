@@ -3,6 +3,7 @@ package answers_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -160,7 +161,22 @@ func TestWorth(t *testing.T) {
 	if asked[0] < 3 || asked[2] >= asked[0] {
 		t.Errorf("%v questions are asked in each third", asked)
 	}
+	asks, said := 0, false
+	for _, d := range all(t, 16, with(answers.Worth{}), func(def *definition.Campaign) {
+		def.Experts[0].Time, def.Experts[0].AnswerTakes = definition.Duration(45*time.Second), definition.Duration(20*time.Second)
+	}) {
+		if d.Action == events.ActionAsk {
+			asks++
+		}
+		said = said || strings.Contains(d.Reason, "Nobody is asked: the time of ada is spent.")
+	}
+	if asks != 2 || !said {
+		t.Errorf("%d questions of 20 s fit into 45 s; the reason is given: %v", asks, said)
+	}
 	for _, d := range all(t, 16, with(answers.Worth{Least: ptr(100.0)})) {
+		if d.Action == events.ActionRun && d.Chosen == policies.Aided && !strings.Contains(d.Reason, "Nobody is asked: ") {
+			t.Errorf("%s does not say why nobody is asked: %s", d.Decision, d.Reason)
+		}
 		if d.Action == events.ActionAsk {
 			t.Errorf("%s asks: %s", d.Decision, d.Reason)
 		}

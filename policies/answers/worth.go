@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/policies/step"
+	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -87,7 +88,7 @@ func (p *policy) ask(
 	case p.worth == nil || len(p.def.Experts) == 0:
 		return d, "", nil
 	case s.QuestionsSpent():
-		return d, " Nobody is asked: the budget of questions is spent.", nil
+		return d, fmt.Sprintf(" Nobody is asked: %s is spent.", turn.Spent(s.View.Campaign, s.Def)), nil
 	case len(s.Turn) >= *p.worth.MaxPerExperiment:
 		return d, fmt.Sprintf(" Nobody is asked any more before this experiment: %s is the most.",
 			format.Count(*p.worth.MaxPerExperiment, "question")), nil
