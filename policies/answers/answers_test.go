@@ -1,6 +1,10 @@
 package answers_test
 
 import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +94,9 @@ func TestNothingSaidIsTheBase(t *testing.T) {
 	}
 }
 
+// changes are the words in which a decision says what the answers change.
+var changes = regexp.MustCompile(`With them it is expected to be (\S+) (higher|lower), and the unaided candidate (\S+) (higher|lower)`)
+
 // Law: one experiment in Own is the base's own, the others are those of the informed model; each decision
 // says what the answers are worth, and what each model predicts.
 func TestDecisions(t *testing.T) {
@@ -112,6 +119,19 @@ func TestDecisions(t *testing.T) {
 		}
 		if strings.Contains(d.Reason, "most is said by ") {
 			moved++
+		}
+		if said := changes.FindStringSubmatch(d.Reason); said != nil {
+			for k, name := range []string{policies.Aided, policies.Unaided} {
+				c := d.Candidates[slices.IndexFunc(d.Candidates, func(c events.Candidate) bool { return c.Name == name })]
+				want := c.Informed.Mean - c.Prediction.Mean
+				got, err := strconv.ParseFloat(said[1+2*k], 64)
+				if said[2+2*k] == "lower" {
+					got = -got
+				}
+				if err != nil || math.Abs(got-want) > 0.06*math.Abs(want) {
+					t.Errorf("%s says that the answers change the %s candidate by %s %s: by %v", d.Decision, name, said[1+2*k], said[2+2*k], want)
+				}
+			}
 		}
 	}
 	if moved == 0 {
