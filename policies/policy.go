@@ -85,6 +85,12 @@ type Helper interface {
 	Helps(v View) []Help
 }
 
+// Informer is a policy in which experts' answers enter the model of the objective.
+type Informer interface {
+	// Informed returns that model; nil without a model of the objective, or where nobody has answered anything.
+	Informed(ctx context.Context, v View) (*objective.Model, error)
+}
+
 // Help is what an expert's labels have shown so far: what people mean by trust in
 // an expert. The weight λ with which their belief bends a choice is another
 // matter, and falls while the expert may accept what is chosen.

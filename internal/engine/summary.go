@@ -118,6 +118,15 @@ func (c *Core) Helps(ctx context.Context) ([]policies.Help, error) {
 	return c.helps.all, nil
 }
 
+// Informed returns the model of the objective with the experts' answers in it (see [policies.Informer]); nil where the policy
+// has none, or nothing was answered.
+func (c *Core) Informed(ctx context.Context, v policies.View) (*objective.Model, error) {
+	if informer, ok := c.policy.(policies.Informer); ok {
+		return informer.Informed(ctx, v)
+	}
+	return nil, nil
+}
+
 // answers tells apart what experts have answered, of every form: it is a digest of the events that the answers which
 // count came from.
 func (c *Core) answers() uint64 {

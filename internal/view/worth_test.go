@@ -78,6 +78,22 @@ func TestDecisionByAnswers(t *testing.T) {
 	if aided < 3 || named == 0 {
 		t.Errorf("%d decisions follow answers, and %d say which", aided, named)
 	}
+	// What is predicted is said of both models. At what was measured, answers that agree with the objective leave less
+	// unknown.
+	predictor, err := view.NewPredictor(t.Context(), core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range core.State().Experiments {
+		p, err := predictor.Predict(t.Context(), x.Parameters)
+		if err != nil || p.WithAnswers == nil || p.WithAnswers.SD > *p.SD || p.WithAnswers.Mean == *p.Mean {
+			t.Errorf("at %s: %+v, %v", x.ID, p, err)
+		}
+		var b strings.Builder
+		if err := view.WritePredictions(&b, core.State().Definition, []view.Prediction{p}); err != nil || !strings.Contains(b.String(), "with the answers") {
+			t.Errorf("%v: %s", err, b.String())
+		}
+	}
 	_, text := status(t, core, "")
 	for _, want := range []string{"estimates    of 12 compositions", "with estimates right in ", "trust        ada's word is "} {
 		if !strings.Contains(text, want) {

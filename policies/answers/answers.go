@@ -304,6 +304,19 @@ func amount(x float64, unit string) string {
 	return format.WithUnit(format.Significant(math.Abs(x), 2), unit)
 }
 
+// Informed implements policies.Informer.
+func (p *policy) Informed(ctx context.Context, v policies.View) (*objective.Model, error) {
+	said := hear(v, p.def.Experts)
+	if v.Objective == nil || len(said.channels) == 0 {
+		return nil, nil
+	}
+	learned, err := said.learn(ctx, v.Objective, p.config)
+	if err != nil {
+		return nil, err
+	}
+	return v.Objective.Given(learned.Objective), nil
+}
+
 // Helps implements policies.Helper.
 func (p *policy) Helps(v policies.View) []policies.Help {
 	if v.Objective == nil {
