@@ -43,10 +43,10 @@ func (r *regression) derivatives(b0, b1 float64) (g0, g1, h00, h01, h11 float64)
 	g0, g1 = -b0/(gateShiftSD*gateShiftSD), -(b1-gateSlope)/(gateSlopeSD*gateSlopeSD)
 	h00, h11 = 1/(gateShiftSD*gateShiftSD), 1/(gateSlopeSD*gateSlopeSD)
 	for i, z := range r.z {
-		p := special.Logistic(b0 + b1*z)
+		p := 1 / (1 + math.Exp(-(b0 + b1*z)))
 		rest := -p
 		if r.yes[i] {
-			rest = special.Logistic(-b0 - b1*z)
+			rest = 1 - p
 		}
 		v := p * (1 - p)
 		g0, g1 = g0+rest, g1+rest*z
@@ -61,6 +61,7 @@ func (r *regression) derivatives(b0, b1 float64) (g0, g1, h00, h01, h11 float64)
 const (
 	gateSteps    = 500 // Newton's, of which a handful is needed but for means of many standard deviations
 	gateHalvings = 60
+	gateRounding = 1e-12 // of the posterior, relative: no fall
 )
 
 // positive returns the probability that b₁ > 0, by Laplace's approximation at the mode. Newton's steps are halved
@@ -69,24 +70,27 @@ const (
 func (r *regression) positive() float64 {
 	b0, b1 := 0.0, gateSlope
 	value := r.logPosterior(b0, b1)
+	var g0, g1, h00, h01, h11 float64
 	for range gateSteps {
-		g0, g1, h00, h01, h11 := r.derivatives(b0, b1)
+		g0, g1, h00, h01, h11 = r.derivatives(b0, b1)
 		det := h00*h11 - h01*h01
 		d0, d1 := (h11*g0-h01*g1)/det, (h00*g1-h01*g0)/det
-		moved := false
+		next := r.logPosterior(b0+d0, b1+d1)
 		for range gateHalvings {
-			if next := r.logPosterior(b0+d0, b1+d1); next >= value {
-				moved = next > value || math.Abs(d0)+math.Abs(d1) >= 1e-12
-				b0, b1, value = b0+d0, b1+d1, next
+			if next >= value-gateRounding*(1+math.Abs(value)) {
 				break
 			}
 			d0, d1 = d0/2, d1/2
+			next = r.logPosterior(b0+d0, b1+d1)
 		}
-		if !moved || math.Abs(d0)+math.Abs(d1) < 1e-12 {
+		b0, b1, value = b0+d0, b1+d1, next
+		if math.Abs(d0)+math.Abs(d1) < 1e-12 {
 			break
 		}
 	}
-	_, _, h00, h01, h11 := r.derivatives(b0, b1)
+	if !r.shifted {
+		return 0.5 * math.Erfc(-b1*math.Sqrt(h11)/math.Sqrt2)
+	}
 	sd := math.Sqrt(h00 / (h00*h11 - h01*h01))
 	return 0.5 * math.Erfc(-b1/sd/math.Sqrt2)
 }
