@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,6 +100,57 @@ func TestQuestionBudget(t *testing.T) {
 				t.Errorf("%d questions were asked, and it is %s (%s)", s.AskedCount(), s.Status, s.Reason)
 			}
 		})
+	}
+}
+
+// Law: once an expert's time is spent they are asked no more, by any policy; the last question began within it. Another
+// expert, whose time is not limited, is asked as before, and the campaign goes on to its end.
+func TestTimeOfExperts(t *testing.T) {
+	for _, duels := range []bool{false, true} {
+		names, policy := amendable(duels)
+		for _, name := range names {
+			t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+				t.Parallel()
+				simulate := func(limit time.Duration) *campaign.State {
+					def := changing(t, policy[name], 12, func(def *definition.Campaign) {
+						def.Experts[0].Time, def.Experts[0].AnswerTakes = definition.Duration(limit), definition.Duration(7*time.Second)
+						if duels {
+							def.Initial.Comparisons = ptr(0)
+						}
+					})
+					core, err := study.Simulate(t.Context(), memlog.New(), def)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return core.State()
+				}
+				asked := func(s *campaign.State, expert int) (sizes []int) {
+					for _, q := range s.Questions {
+						if q.Expert == s.Definition.Experts[expert].Name && !q.Volunteered {
+							sizes = append(sizes, max(1, len(q.Options)))
+						}
+					}
+					return sizes
+				}
+				free, limited := simulate(time.Hour), simulate(20*time.Second)
+				taken := 0
+				for k, size := range asked(limited, 0) {
+					if 7*taken+7 > 20 {
+						t.Errorf("question %d is asked after %d compositions", k+1, taken)
+					}
+					taken += size
+				}
+				if before, now := len(asked(free, 0)), len(asked(limited, 0)); before > 2 && (now == 0 || now >= before) {
+					t.Errorf("ada was asked %d questions, without a limit %d", now, before)
+				}
+				if len(asked(free, 1)) > 2 && len(asked(limited, 1)) == 0 {
+					t.Error("bob is asked nothing")
+				}
+				if limited.Status != campaign.Completed {
+					t.Errorf("it is %s (%s)", limited.Status, limited.Reason)
+				}
+			})
+		}
 	}
 }
 

@@ -85,11 +85,20 @@ type Helper interface {
 	Helps(v View) []Help
 }
 
+// Informer is a policy in which experts' answers enter the model of the objective.
+type Informer interface {
+	// Informed returns that model; nil without a model of the objective, or where nobody has answered anything.
+	Informed(ctx context.Context, v View) (*objective.Model, error)
+}
+
 // Help is what an expert's labels have shown so far: what people mean by trust in
 // an expert. The weight λ with which their belief bends a choice is another
 // matter, and falls while the expert may accept what is chosen.
 type Help struct {
 	Expert string `json:"expert"`
+	// Kind is that of the answers where answers are measurements, as in [events.AnswersWeighed], with an entry
+	// for each kind; else empty.
+	Kind string `json:"kind,omitempty"`
 	// Labels counts the labels it rests on; without any, Helps is what is assumed of anybody.
 	Labels int `json:"labels"`
 	// Helps is the probability that the labels go with what is measured, Misleads

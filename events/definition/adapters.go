@@ -69,6 +69,13 @@ type Expert struct {
 	// compositions to be estimated at once the default is for each. Simulated
 	// experts answer at once.
 	AnswerWithin Duration `json:"answer_within,omitempty"`
+	// Time is how much of the expert's time the campaign may ask for, for example "30m": once it is spent they are
+	// asked no more. It is not measured, since a question may wait while its expert sleeps on it, but counted: of
+	// each question they were asked and have answered, can't tell included, or are being asked, the compositions to
+	// judge, AnswerTakes each. Absent: no limit.
+	Time Duration `json:"time,omitempty"`
+	// AnswerTakes is how long judging one composition takes. Default "20s" where there is a Time.
+	AnswerTakes Duration `json:"answer_takes,omitempty"`
 	// Person says that a person answers, not a simulation. It follows from the channel.
 	Person bool `json:"person,omitempty"`
 }
@@ -90,6 +97,9 @@ func (e *Expert) UnmarshalJSON(data []byte) error {
 	*e = Expert(fields)
 	return nil
 }
+
+// DefaultAnswerTakes is how long judging one composition takes, where it counts against an expert's time.
+const DefaultAnswerTakes = Duration(20 * time.Second)
 
 // DefaultAnswerWithin is how long a person at a terminal is waited for who is
 // given no other time, in a campaign that goes on by itself.

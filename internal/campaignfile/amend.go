@@ -146,7 +146,7 @@ func defaultInitial(reg registry.Registry, def definition.Campaign) definition.I
 //   - budget, stop, policy and model, with all their settings;
 //   - min and max of a parameter, inward;
 //   - further excluded regions;
-//   - answer_within of an expert, and the instrument's stall_after, give_up_after,
+//   - answer_within, time and answer_takes of an expert, and the instrument's stall_after, give_up_after,
 //     reply_within and the environment of its program;
 //   - descriptions.
 //
@@ -239,10 +239,10 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 		return "measurements of one campaign come from one instrument with one setting; " +
 			"only stall_after, give_up_after, reply_within and the process's environment can change"
 	case "experts":
-		if len(steps) == 3 && last == "answer_within" {
+		if len(steps) == 3 && (last == "answer_within" || last == "time" || last == "answer_takes") {
 			return ""
 		}
-		return "the labels so far are those of these experts; only answer_within can change"
+		return "the labels so far are those of these experts; only answer_within, time and answer_takes can change"
 	case "constraints":
 		return "what was suggested so far satisfies these constraints and no others; " +
 			"tighten bounds or exclude a region instead"

@@ -85,6 +85,9 @@ func completeExperts(reg registry.Registry, def *definition.Campaign) {
 			continue
 		}
 		e.Person = channel.Person
+		if e.Time > 0 {
+			definition.Default(&e.AnswerTakes, definition.DefaultAnswerTakes)
+		}
 		e.Channel = completeChoice(e.Channel, channel.Settings(), def)
 		// Where nothing is measured, there is nothing to learn from before the experts
 		// answer.

@@ -300,6 +300,9 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 			text += ", and waits for it where experiments are only suggested"
 		}
 	}
+	if e.Time > 0 {
+		text += fmt.Sprintf("; asked for %s of their time at most, %s for each composition they judge", e.Time, e.AnswerTakes)
+	}
 	if b := e.Belief; b != nil {
 		var parts []string
 		for _, p := range def.Parameters {

@@ -90,6 +90,34 @@ func faultsOf(found []definition.Fault) []yamltree.Fault {
 	return faults
 }
 
+// time checks the budget of an expert's time: it has to do for what they are asked at first.
+func (v *validator) time(here path, e definition.Expert) {
+	switch {
+	case e.Time == 0 && e.AnswerTakes > 0:
+		v.report(here.To("answer_takes"), fmt.Sprintf("nothing limits how much of %s's time is asked for", e.Name),
+			"add time, or remove answer_takes")
+		return
+	case e.Time == 0:
+		return
+	}
+	compositions := 0
+	in := v.def.Initial
+	if in.Estimates != nil {
+		compositions += *in.Estimates
+	}
+	if in.Labels != nil && e.Person {
+		compositions += *in.Labels
+	}
+	if in.Comparisons != nil && (e.Person || !v.def.Measures()) {
+		compositions += 2 * *in.Comparisons
+	}
+	if first := definition.Duration(compositions) * e.AnswerTakes; first > e.Time {
+		v.report(here.To("time"), fmt.Sprintf("%s is less than the %s that %s is asked for at first: %s, %s each",
+			e.Time, first, e.Name, format.Count(compositions, "composition"), e.AnswerTakes),
+			"raise it, or lower what initial asks for")
+	}
+}
+
 func (v *validator) experts() {
 	for i, e := range v.def.Experts {
 		here := at("experts", i)
@@ -99,6 +127,7 @@ func (v *validator) experts() {
 		}
 		v.anchors(here, e)
 		v.statedBelief(here, e)
+		v.time(here, e)
 		if e.Channel.IsZero() {
 			v.report(here, fmt.Sprintf("it does not say how %s is asked", e.Name),
 				"add terminal: {} for a person, or simulated: {}")

@@ -14,7 +14,7 @@ import (
 // For labels the two are an accepted and a rejected composition, and the share
 // is the area under the curve of receiver operating characteristic (Hanley and
 // McNeil 1982, Radiology 143:29), ties counting half. For choices they are two
-// options of one comparison, the one put before the other. Most of these
+// options of one comparison, the one put before the other, for estimates two of one sitting. Most of these
 // compositions are never measured, so the objective there is what the model says: the
 // share is averaged over functions drawn from the posterior, and their scatter
 // widens the interval. Where nothing was measured nearby the draws disagree,
@@ -82,6 +82,24 @@ func agreementOfChoices(m *objective.Model, better, worse [][]float64, answers i
 		return right / float64(n)
 	})
 	return newAgreement(share, n, func(theta float64) float64 { return theta*(1-theta)/float64(answers) + variance })
+}
+
+// agreementOfEstimates is the probability that of two compositions the one that was held better is the better one.
+// The pairs are not independent; they are worth as much as the given number that are.
+func agreementOfEstimates(m *objective.Model, points [][]float64, pairs [][2]int, worth float64) *Agreement {
+	share, variance := overDraws(m, points, func(f []float64) float64 {
+		right := 0.0
+		for _, p := range pairs {
+			switch {
+			case f[p[0]] < f[p[1]]:
+				right++
+			case f[p[0]] == f[p[1]]:
+				right += 0.5
+			}
+		}
+		return right / float64(len(pairs))
+	})
+	return newAgreement(share, len(pairs), func(theta float64) float64 { return theta*(1-theta)/worth + variance })
 }
 
 // shareBelow is the share of pairs with a below b, ties counting half.

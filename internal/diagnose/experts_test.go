@@ -84,6 +84,54 @@ func TestExpertsAreToldApart(t *testing.T) {
 	}
 }
 
+// estimating adds a sitting of each expert about the same 30 compositions, their numbers made by said of the truth.
+func estimating(t *testing.T, said func(expert int, truth float64) float64) *Diagnosis {
+	def, truth := electrolyte(t, 2)
+	for _, name := range []string{"ada", "gus", "eve"} {
+		def.Experts = append(def.Experts, definition.Expert{Name: name, Channel: humansim.Choose(humansim.Settings{})})
+	}
+	for i := range def.Experts {
+		study.SimulatedExpert(&def, i, func(s *humansim.Settings) { s.Task = "electrolyte" })
+	}
+	b := newBench(t, def)
+	b.measure(b.points(25), func(_ int, p definition.Point) float64 { return truth(p) })
+	s, err := space.New(b.def)
+	b.check(err)
+	points, err := s.Sample(30, 11)
+	b.check(err)
+	for i, e := range b.def.Experts {
+		a := &events.QuestionAnswered{
+			Question: fmt.Sprintf("q%d", i+1), Form: events.FormEstimate, Expert: e.Name, Options: points, Volunteered: true,
+			Scale: &events.Scale{Quantity: "conductivity", Better: events.BetterHigher},
+		}
+		for k, p := range points {
+			a.Answer.Estimates = append(a.Answer.Estimates, events.Estimate{Option: k, Value: said(i, truth(p))})
+		}
+		b.record(a)
+	}
+	d := b.fit(nil).diagnosis()
+	return &d
+}
+
+// Estimates are judged by the order of their pairs: one who knows has nearly all of them right, one who says the same
+// number always has none to be right in, and one who misleads is named.
+func TestEstimatesAreToldApart(t *testing.T) {
+	d := estimating(t, func(expert int, truth float64) float64 { return []float64{truth, 7, -truth}[expert] })
+	ada, gus, eve := d.Experts[0], d.Experts[1], d.Experts[2]
+	if ada.Reading != ReadingAgrees || ada.Estimates.Pairs != 30*29/2 || ada.Estimates.Share < 0.9 {
+		t.Errorf("ada is read as %q: %+v", ada.Reading, ada.Estimates)
+	}
+	if gus.Estimates != nil || gus.Reading != ReadingOneKind {
+		t.Errorf("gus is read as %q: %+v", gus.Reading, gus.Estimates)
+	}
+	if eve.Reading != ReadingDisagree || math.Abs(ada.Estimates.Share+eve.Estimates.Share-1) > 1e-9 {
+		t.Errorf("eve is read as %q: %+v", eve.Reading, eve.Estimates)
+	}
+	if f := found(*d, Misleading); f == nil || f.Expert != "eve" || !strings.Contains(f.Title, "estimates of eve") {
+		t.Errorf("the finding is %+v", f)
+	}
+}
+
 // Nobody is accused before the measurements can tell: the intervals of two
 // measurements hold a half, those of many are narrower.
 func TestTooFewMeasurementsToAccuse(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/policies"
+	channels "github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -355,7 +356,7 @@ func (r *reader) lessSure(f *Finding) {
 // expert reads how an expert's labels have held.
 func (r *reader) expert(e *Expert) {
 	for _, f := range r.d.Findings {
-		if f.Level == Unusable && (e.Labels != nil || e.Choices != nil) {
+		if f.Level == Unusable && (e.Labels != nil || e.Choices != nil || e.Estimates != nil) {
 			e.Reading = ReadingNoJudge
 			return
 		}
@@ -363,13 +364,12 @@ func (r *reader) expert(e *Expert) {
 	if e.Reading != ReadingDisagree {
 		return
 	}
-	what := "labels"
-	pairs := e.Labels
-	of := "an accepted and a rejected composition, the accepted one"
+	what, of, pairs := "labels", "an accepted and a rejected composition, the accepted one", e.Labels
 	if pairs == nil || pairs.reading() != ReadingDisagree {
-		what = "choices"
-		pairs = e.Choices
-		of = "two compositions, the one they prefer"
+		what, of, pairs = "choices", "two compositions, the one they prefer", e.Choices
+	}
+	if pairs == nil || pairs.reading() != ReadingDisagree {
+		what, of, pairs = "estimates", "two compositions, the one they expect more of", e.Estimates
 	}
 	f := r.find(Note, sayMisleading, e.Name, what, of, percent(pairs.Share), percent(pairs.Lower), percent(pairs.Upper))
 	f.titled(what, e.Name)
@@ -379,6 +379,9 @@ func (r *reader) expert(e *Expert) {
 		Action: problem.CorrectAnswer,
 		Ways:   []string{string(events.LabelAccept), string(events.LabelReject)},
 	})
+	if r.v.Campaign.Definition.Policy.Trust.Name == channels.Name {
+		f.say("The policy turns such answers over, and learns from them.")
+	}
 	width, asks := cobol.WidthOf(r.v.Campaign.Definition.Policy)
 	if asks && width.Gate != nil && *width.Gate {
 		f.say("The policy's gate asks such an expert no more.")

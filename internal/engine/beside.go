@@ -72,7 +72,7 @@ type computed struct {
 type seen struct {
 	objective   [2]int
 	comparisons int
-	answers     int
+	answers     uint64
 	definedBy   string
 }
 

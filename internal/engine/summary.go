@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"hash/fnv"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
@@ -117,19 +118,30 @@ func (c *Core) Helps(ctx context.Context) ([]policies.Help, error) {
 	return c.helps.all, nil
 }
 
-// answers counts the changes of what experts have answered.
-func (c *Core) answers() (n int) {
-	for _, expert := range c.State().Definition.Experts {
-		n += c.belief.Revision(expert.Name)
+// Informed returns the model of the objective with the experts' answers in it (see [policies.Informer]); nil where the policy
+// has none, or nothing was answered.
+func (c *Core) Informed(ctx context.Context, v policies.View) (*objective.Model, error) {
+	if informer, ok := c.policy.(policies.Informer); ok {
+		return informer.Informed(ctx, v)
 	}
-	return n
+	return nil, nil
+}
+
+// answers tells apart what experts have answered, of every form: it is a digest of the events that the answers which
+// count came from.
+func (c *Core) answers() uint64 {
+	h := fnv.New64a()
+	for i := range c.State().Questions {
+		h.Write([]byte(c.State().Questions[i].Source + " "))
+	}
+	return h.Sum64()
 }
 
 // helps remembers what the labels have shown, and what that followed from: many
 // labels take a while to weigh.
 type helps struct {
 	model     *objective.Model
-	answers   int
+	answers   uint64
 	definedBy string
 	all       []policies.Help
 }

@@ -74,7 +74,7 @@ func (h *history) trustworthiness() trustworthiness {
 		if m := x.Measured; m.Rejected > 0 {
 			measured = append(measured, fmt.Sprintf("%d of %d rejected were not", m.RejectedBad, m.Rejected))
 		}
-		if x.Choices == nil || x.Accepted+x.Rejected+x.Unsure > 0 {
+		if x.Choices == nil && x.Estimates == nil || x.Accepted+x.Rejected+x.Unsure > 0 {
 			answers := fmt.Sprintf("%d accepted, %d rejected", x.Accepted, x.Rejected)
 			if x.Unsure > 0 {
 				answers += fmt.Sprintf(", %d unsure", x.Unsure)
@@ -92,6 +92,13 @@ func (h *history) trustworthiness() trustworthiness {
 				Reading: x.Reading,
 				Answers: format.Count(x.Choices.Pairs, "preferred option"),
 			}.with(x.Choices))
+		}
+		if x.Estimates != nil {
+			t.Experts = append(t.Experts, expertRow{
+				Name:    x.Name,
+				Reading: x.Reading,
+				Answers: format.Count(x.Estimates.Pairs, "pair") + " of estimates",
+			}.with(x.Estimates))
 		}
 	}
 	return t

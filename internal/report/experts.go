@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"image/color"
+	"math"
 	"slices"
 	"strings"
 
@@ -10,8 +11,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/belief"
@@ -185,6 +188,74 @@ func (h *history) figureTrust() (figure, bool) {
 			"that an expert's rejections go with bad results and not with nothing or with good ones. " +
 			"A third is assumed of anybody.",
 	}, true
+}
+
+// worthLine is what the answers of one expert and kind have been worth.
+type worthLine struct {
+	expert, kind string
+	points       plotter.XYs
+}
+
+// worthLines are those of all experts, as the decisions knew it: below zero where the answers were turned over.
+func (h *history) worthLines() (lines []worthLine) {
+	for _, d := range h.decisions {
+		for _, w := range d.Answers {
+			k := slices.IndexFunc(lines, func(l worthLine) bool { return l.expert == w.Expert && l.kind == w.Kind })
+			if k < 0 {
+				k = len(lines)
+				lines = append(lines, worthLine{expert: w.Expert, kind: w.Kind})
+			}
+			y := w.Worth
+			if w.Misleads > w.Helps {
+				y = -y
+			}
+			lines[k].points = append(lines[k].points, plotter.XY{X: d.spot, Y: y})
+		}
+	}
+	return lines
+}
+
+// figureWorth draws what one answer of each expert was worth against one measurement, where answers are
+// measurements.
+func (h *history) figureWorth() (figure, bool) {
+	lines := h.worthLines()
+	if lines == nil {
+		return figure{}, false
+	}
+	c := chart.New(780, 260, "experiments requested", "worth of one answer, in measurements")
+	end := h.axisOfExperiments(c)
+	c.X.Tick.Marker = chart.Ticks{Want: 12, Whole: true}
+	c.Line(plotter.XYs{{X: c.X.Min, Y: 0}, {X: c.X.Max, Y: 0}}, chart.Muted, 0.9, 3, 3)
+	values := []float64{-0.05, 0.5}
+	for _, l := range lines {
+		several := slices.ContainsFunc(lines, func(o worthLine) bool { return o.expert == l.expert && o.kind != l.kind })
+		name := l.expert
+		if several {
+			name += "'s " + l.kind
+		}
+		at := slices.IndexFunc(h.def.Experts, func(e definition.Expert) bool { return e.Name == l.expert })
+		color := expertColors[max(at, 0)%len(expertColors)]
+		final := l.points[len(l.points)-1].Y
+		// Kinds of one expert have one color, and names at their ends.
+		c.Line(append(slices.Clone(l.points), plotter.XY{X: end, Y: final}), color, 2)
+		for _, p := range l.points {
+			values = append(values, p.Y)
+		}
+		text := name + " " + format.Significant(math.Abs(final), 2)
+		if final < 0 {
+			text += "\nturned over"
+		}
+		c.End(final, text, color)
+	}
+	chart.Limits(&c.Y, 0.05, values...)
+	c.Y.Tick.Marker = chart.Ticks{Want: 5}
+	f := figure{ID: "worth", Title: "What their answers are worth", Wide: true, SVG: c.SVG("Worth of an expert's answers over time")}
+	f.Caption = "How much one answer tells of the objective where nothing is known of it yet, against one measurement, " +
+		"as each decision knew it. Below zero: answers that go against what is measured are turned over, and tell as much."
+	if lines := view.TrustIn(h.summary.Helps, nil); lines != nil {
+		f.Caption += " Now: " + strings.Join(lines, "; ") + "."
+	}
+	return f, true
 }
 
 // figureWeight draws the dual variable λ of each expert.

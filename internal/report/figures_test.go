@@ -3,14 +3,17 @@ package report
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	humansimulated "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/report/chart"
+	"github.com/campaignd/campaignd/policies/answers"
 )
 
 // The convergence curve of a log that can be read with the eye: excluded and
@@ -160,4 +163,50 @@ func TestTicks(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The chart of what answers are worth has a line for each expert and kind, at the worth that each decision recorded,
+// below zero where they were turned over; a campaign without such answers has no chart.
+func TestWorth(t *testing.T) {
+	def := electrolyte(8)
+	def.Experts = append(def.Experts, def.Experts[0])
+	for i, correlation := range []float64{0.95, -0.95} {
+		def.Experts[i].Name = []string{"ada", "eve"}[i]
+		def.Experts[i].Channel = humansimulated.Choose(humansimulated.Settings{Accuracy: pointer(2.0), Correlation: &correlation})
+	}
+	def.Policy.Trust = answers.Answers{}.Choice()
+	def.Initial = definition.Initial{Labels: pointer(4), Estimates: pointer(20)}
+	c := newTrial(t, def).run(nil)
+	h := c.history()
+	lines := h.worthLines()
+	if len(lines) != 4 {
+		t.Fatalf("there are %d lines", len(lines))
+	}
+	for _, l := range lines {
+		k := 0
+		for _, d := range h.decisions {
+			for _, w := range d.Answers {
+				if w.Expert != l.expert || w.Kind != l.kind {
+					continue
+				}
+				if p := l.points[k]; p.X != d.spot || math.Abs(p.Y) != w.Worth || (p.Y < 0) != (w.Misleads > w.Helps) {
+					t.Errorf("%s's %s are at %v, %s has %+v", l.expert, l.kind, p, d.Decision, w)
+				}
+				k++
+			}
+		}
+		if final := l.points[len(l.points)-1].Y; k != len(l.points) || k < 4 ||
+			l.kind == "estimates" && (final < 0) != (l.expert == "eve") {
+			t.Errorf("%s's %s have %d points, %d decisions, and end at %v", l.expert, l.kind, len(l.points), k, final)
+		}
+	}
+	doc := parse(t, c.html())
+	doc.wellFormed()
+	if text := doc.id("worth"); !strings.Contains(text, "eve's word in estimates is turned over") ||
+		!strings.Contains(text, "ada's word in estimates is worth") {
+		t.Error(text)
+	}
+	if _, drawn := newTrial(t, electrolyte(6)).run(nil).history().figureWorth(); drawn {
+		t.Error("it is drawn where answers are no measurements")
+	}
 }

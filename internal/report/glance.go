@@ -131,7 +131,10 @@ func (h *history) answersGiven() (numbers []number) {
 			default:
 				asked++
 			}
-			if q.Status == campaign.Answered && !q.Unsure() {
+			switch {
+			case form == events.FormEstimate: // a sitting is of many
+				given += len(q.Answer.Estimates)
+			case q.Status == campaign.Answered && !q.Unsure():
 				given++
 			}
 		}

@@ -166,7 +166,7 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	if f, ok := h.figureConvergence(); ok {
 		d.Convergence = &f
 	}
-	for _, draw := range []func() (figure, bool){h.figureLabels, h.figureTrust, h.figureWeight, h.figureWidths} {
+	for _, draw := range []func() (figure, bool){h.figureLabels, h.figureTrust, h.figureWorth, h.figureWeight, h.figureWidths} {
 		if f, ok := draw(); ok {
 			d.Experts = append(d.Experts, f)
 		}

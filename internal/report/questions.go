@@ -27,7 +27,7 @@ var formWords = map[events.Form]struct{ action, asks, given string }{
 	events.FormLabel:      {"ask", "accept or reject", "labels"},
 	events.FormComparison: {"compare", "compare", "comparisons"},
 	events.FormPinpoint:   {"pinpoint", "name a composition", "compositions named"},
-	events.FormEstimate:   {"estimate", "estimate compositions", "sittings of estimates"},
+	events.FormEstimate:   {"estimate", "estimate compositions", "estimates"},
 }
 
 // actionText is what a decision does, in a word.

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/num/shapley"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -61,9 +62,8 @@ func (d *Decision) facts(how How) []Row {
 	if made.Lambda != nil {
 		rows = append(rows, Row{"weight λ", weightText(*made.Lambda, d.Trust)})
 	}
-	for _, w := range made.Answers {
-		rows = append(rows, Row{"answers", worthText(w.Expert, w.Helps, w.Misleads, w.Worth) + fmt.Sprintf(" (%s)",
-			format.Count(w.Answers, "answer"))})
+	for i, line := range TrustIn(HelpsOf(made), nil) {
+		rows = append(rows, Row{"answers", fmt.Sprintf("%s (%s)", line, format.Count(made.Answers[i].Answers, "answer"))})
 	}
 	if q := d.Answered; q != nil {
 		earlier := how(problem.Remedy{Action: problem.Explain, Subject: q.Decision})
@@ -194,19 +194,19 @@ func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []can
 			}
 			return format.PlusMinus(c.Prediction.Mean, c.Prediction.SD, "")
 		}},
-		{format.Heading("with the experts' answers", unit), func(c *events.Candidate) string {
-			if c.Informed == nil {
-				return ""
-			}
-			return format.PlusMinus(c.Informed.Mean, c.Informed.SD, "")
-		}},
 		{format.Heading("optimistic bound", unit), func(c *events.Candidate) string {
 			return optional(c.Optimistic)
 		}},
 		{format.Heading("pessimistic bound", unit), func(c *events.Candidate) string {
 			return optional(c.Pessimistic)
 		}},
-		{"acquisition (smaller is better)", func(c *events.Candidate) string {
+		{format.Heading("with the experts' answers", unit), func(c *events.Candidate) string {
+			if c.Informed == nil {
+				return ""
+			}
+			return format.PlusMinus(c.Informed.Mean, c.Informed.SD, "")
+		}},
+		{acquisitionName(d), func(c *events.Candidate) string {
 			return optional(c.Acquisition)
 		}},
 		{"belief: rejection score (logits)", func(c *events.Candidate) string {
@@ -222,6 +222,24 @@ func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []can
 			return format.PlusMinus(c.Score.Mean, c.Score.SD, "")
 		}},
 	}
+}
+
+// acquisitionName says which candidates the acquisition compares. Where answers are measurements it is, of each
+// candidate, that of the model that proposed it, and one is not to be compared with the other.
+func acquisitionName(d *events.DecisionMade) string {
+	if slices.ContainsFunc(d.Candidates, func(c events.Candidate) bool { return c.Informed != nil }) {
+		return "acquisition, of the model that proposed it"
+	}
+	return "acquisition (smaller is better)"
+}
+
+// HelpsOf is what a decision recorded of the worth of each expert's answers; nil where they are no measurements.
+func HelpsOf(d *events.DecisionMade) (helps []policies.Help) {
+	for _, w := range d.Answers {
+		helps = append(helps, policies.Help{Expert: w.Expert, Kind: w.Kind, Labels: w.Answers,
+			Helps: w.Helps, Misleads: w.Misleads, Worth: w.Worth})
+	}
+	return helps
 }
 
 // scoreName says what the score of a candidate is.

@@ -197,6 +197,9 @@ func agreementText(x diagnose.Expert) string {
 	if x.Choices != nil {
 		text += "; the option they prefer is the better in " + pairsText(x.Choices)
 	}
+	if x.Estimates != nil {
+		text += "; the one they expect more of is the better in " + pairsText(x.Estimates)
+	}
 	return text
 }
 

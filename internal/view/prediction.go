@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/belief"
+	"github.com/campaignd/campaignd/projections/objective"
 	"github.com/campaignd/campaignd/projections/preference"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -29,6 +30,8 @@ type Prediction struct {
 	// absent where nothing is measured.
 	Mean *float64 `json:"mean,omitempty"`
 	SD   *float64 `json:"sd,omitempty"`
+	// WithAnswers is the posterior with the experts' answers as measurements; absent where they are none.
+	WithAnswers *events.Prediction `json:"with_answers,omitempty"`
 	// Belief bounds the rejection score of the first expert, in logits;
 	// Beliefs those of all, where there are several.
 	Belief  *events.Interval            `json:"belief"`
@@ -51,8 +54,9 @@ func (e noModel) Is(target error) bool { return target == ErrNoModel }
 
 // Predictor predicts compositions by the models of a campaign.
 type Predictor struct {
-	core *engine.Core
-	view policies.View
+	core     *engine.Core
+	view     policies.View
+	informed *objective.Model // nil where answers are no measurements
 }
 
 // NewPredictor returns one, or why there is none: an error of the models, or one that
@@ -75,7 +79,11 @@ func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 	hasUtility := func(m *preference.Model) bool { return m != nil && m.Utility != nil }
 	switch {
 	case def.Measures() || slices.ContainsFunc(view.Preferences, hasUtility):
-		return &Predictor{core, view}, nil
+		informed, err := core.Informed(ctx, view)
+		if err != nil {
+			return nil, err
+		}
+		return &Predictor{core, view, informed}, nil
 	case core.Registry().Methods.Needs(*def).Preference.Form == "":
 		return nil, noModel{"this policy finds the best of its candidates and has no model of any other" +
 			" composition; eubo, raeubo and the other rules on a utility have one"}
@@ -97,6 +105,10 @@ func (p *Predictor) Predict(ctx context.Context, point definition.Point) (Predic
 		posterior := p.view.Objective.PredictAt(x)
 		prediction.Mean = &posterior.Mean
 		prediction.SD = &posterior.SD
+	}
+	if p.informed != nil {
+		posterior := p.informed.PredictAt(x)
+		prediction.WithAnswers = &posterior
 	}
 	if err := prediction.believe(p.view.Beliefs, x); err != nil {
 		return Prediction{}, err
@@ -201,6 +213,7 @@ func WritePredictions(w io.Writer, def *definition.Campaign, predictions []Predi
 type predictionTable struct {
 	def       *definition.Campaign
 	measured  bool
+	informed  bool     // answers are measurements
 	believing []string // the experts whose beliefs are predicted
 	comparing []string // those whose preferences are
 	only      bool     // there is one expert
@@ -212,6 +225,7 @@ func newPredictionTable(def *definition.Campaign, predictions []Prediction) pred
 		return slices.ContainsFunc(predictions, func(p Prediction) bool { return holds(&p) })
 	}
 	t.measured = t.measured || some(func(p *Prediction) bool { return p.Mean != nil })
+	t.informed = some(func(p *Prediction) bool { return p.WithAnswers != nil })
 	for _, e := range def.Experts {
 		if some(func(p *Prediction) bool { return p.beliefOf(e.Name, t.only) != nil }) {
 			t.believing = append(t.believing, e.Name)
@@ -234,6 +248,9 @@ func (t predictionTable) header() (cells []string) {
 	if t.measured {
 		cells = append(cells, t.def.Objective.Name, "sd")
 	}
+	if t.informed {
+		cells = append(cells, "with the answers", "sd")
+	}
 	for _, name := range t.believing {
 		cells = append(cells, "belief of "+name)
 	}
@@ -253,6 +270,9 @@ func (t predictionTable) row(p *Prediction) (cells []string) {
 	}
 	if t.measured {
 		cells = append(cells, format.Quantity(*p.Mean, t.def.Objective.Unit), format.Short(*p.SD))
+	}
+	if t.informed {
+		cells = append(cells, format.Quantity(p.WithAnswers.Mean, t.def.Objective.Unit), format.Short(p.WithAnswers.SD))
 	}
 	for _, name := range t.believing {
 		cell := ""

@@ -21,8 +21,8 @@ type Progress struct {
 	Labels   int
 	Asked    int
 	// Compared counts the comparisons that were answered, Named the compositions that
-	// experts named.
-	Compared, Named int
+	// experts named, Estimated the numbers and marks that they gave.
+	Compared, Named, Estimated int
 	// Questions are the open questions, by their identifiers.
 	Questions  map[string]campaign.Question
 	Best       *engine.Best
@@ -53,6 +53,7 @@ func ProgressOf(core *engine.Core, waitingFor string) Progress {
 		Asked:      s.AskedCount(),
 		Compared:   s.Comparisons(),
 		Named:      Named(s),
+		Estimated:  Estimated(s),
 		Questions:  openQuestions(s),
 		Trust:      append([]campaign.Trust(nil), s.Trust...),
 		Failure:    s.Failure,

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -80,7 +81,7 @@ func Effort(s *campaign.State, summary engine.Summary) []Row {
 		if n := expired(s); n > 0 {
 			text += fmt.Sprintf(", %d of them unanswered", n)
 		}
-		return []Row{{"comparisons", text}}
+		return append([]Row{{"comparisons", text}}, timeRows(s)...)
 	}
 	rows := []Row{rowf("experiments", "%d of %d", summary.Experiments, def.Budget.Experiments)}
 	if len(def.Experts) == 0 && summary.Labels == 0 {
@@ -94,6 +95,19 @@ func Effort(s *campaign.State, summary engine.Summary) []Row {
 	}
 	if n := Named(s); n > 0 {
 		rows = append(rows, rowf("named", "%s by experts", format.Count(n, "composition")))
+	}
+	if n := Estimated(s); n > 0 {
+		rows = append(rows, rowf("estimates", "of %s", format.Count(n, "composition")))
+	}
+	return append(rows, timeRows(s)...)
+}
+
+// timeRows say how much of their time experts have been asked for, where it is limited.
+func timeRows(s *campaign.State) (rows []Row) {
+	for i := range s.Definition.Experts {
+		if e := &s.Definition.Experts[i]; e.Time > 0 {
+			rows = append(rows, rowf("time", "%s of %s's %s, as counted", definition.Duration(turn.TimeTaken(s, e)), e.Name, e.Time))
+		}
 	}
 	return rows
 }
@@ -138,6 +152,14 @@ func Named(s *campaign.State) int {
 	})
 }
 
+// Estimated counts the numbers and marks that experts have given.
+func Estimated(s *campaign.State) (n int) {
+	for i := range s.Questions {
+		n += len(s.Questions[i].Answer.Estimates)
+	}
+	return n
+}
+
 // expired counts the questions that nobody answered in time or since.
 func expired(s *campaign.State) int {
 	return count(s.Questions, func(q *campaign.Question) bool { return q.Status == campaign.Expired })
@@ -153,20 +175,21 @@ func count(questions []campaign.Question, holds func(*campaign.Question) bool) (
 	return n
 }
 
-// TrustIn says for each expert how probably their labels help, and with what
-// weight their belief enters a choice.
+// TrustIn says how far each expert is trusted: how probably their labels help and with what weight their belief
+// enters a choice, or what their answers of each kind are worth as measurements.
 func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
-	for _, h := range helps {
+	for i, h := range helps {
 		line := fmt.Sprintf("%s helps with probability %.2f", h.Expert, h.Helps)
-		if h.Worth > 0 {
-			line = worthText(h.Expert, h.Helps, h.Misleads, h.Worth)
+		if h.Kind != "" {
+			several := slices.ContainsFunc(helps, func(o policies.Help) bool { return o.Expert == h.Expert && o.Kind != h.Kind })
+			line = worthText(h, several)
 		}
 		if h.Labels == 0 {
 			line = h.Expert + " has judged nothing yet"
 		}
-		i := slices.IndexFunc(weights, func(t campaign.Trust) bool { return t.Expert == h.Expert })
-		if i >= 0 {
-			line += fmt.Sprintf(" (weight λ of the belief %.2f)", weights[i].Lambda)
+		w := slices.IndexFunc(weights, func(t campaign.Trust) bool { return t.Expert == helps[i].Expert })
+		if w >= 0 {
+			line += fmt.Sprintf(" (weight λ of the belief %.2f)", weights[w].Lambda)
 		}
 		lines = append(lines, line)
 	}
@@ -178,16 +201,29 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 	return lines
 }
 
-// worthText says what one answer of an expert tells against one measurement, and in which direction.
-func worthText(expert string, helps, misleads, worth float64) string {
-	text := fmt.Sprintf("%s's word is worth %s of a measurement at most", expert, format.Significant(worth, 2))
-	switch guesses := 1 - helps - misleads; {
-	case guesses > helps && guesses > misleads:
-		return text + fmt.Sprintf("; they guess with probability %.2f", guesses)
-	case misleads > helps:
-		return text + fmt.Sprintf(", and turned over with probability %.2f", misleads)
+// worthText says what an expert's answers of a kind are worth, each against one measurement and where nothing is known
+// yet, and in which direction they are taken. The kind is named where the expert has given several.
+func worthText(h policies.Help, several bool) string {
+	word := h.Expert + "'s word"
+	if several {
+		word += " in " + h.Kind
 	}
-	return text + fmt.Sprintf("; it helps with probability %.2f", helps)
+	worth := fmt.Sprintf("worth %s of a measurement", format.Significant(h.Worth, 2))
+	switch guesses := 1 - h.Helps - h.Misleads; {
+	case guesses > h.Helps && guesses > h.Misleads:
+		return fmt.Sprintf("%s is %s: %s that it says nothing of what is measured", word, worth, sure(guesses))
+	case h.Misleads > h.Helps:
+		return fmt.Sprintf("%s is turned over, and then %s: %s that it goes against what is measured", word, worth, sure(h.Misleads))
+	}
+	return fmt.Sprintf("%s is %s: %s that it goes with what is measured", word, worth, sure(h.Helps))
+}
+
+// sure writes a probability that is known by a model, and so never quite 1.
+func sure(p float64) string {
+	if p > 0.99 {
+		return "over 99 %"
+	}
+	return format.Percent(p)
 }
 
 // Result says how a campaign ended: what it found, and at what cost. undecided says

@@ -87,6 +87,9 @@ func (st *Status) trusted(how How) (rows []Row) {
 					x.Name, x.Reading, pairsText(pairs)))
 			}
 		}
+		if x.Estimates != nil {
+			rows = append(rows, rowf("expert", "%s: %s, with estimates right in %s", x.Name, x.Reading, pairsText(x.Estimates)))
+		}
 	}
 	for _, line := range TrustIn(st.Helps, st.Trust) {
 		rows = append(rows, Row{"trust", line})

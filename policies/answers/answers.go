@@ -163,14 +163,19 @@ func (p *policy) follow(
 		return d, err
 	}
 	predict(&d, informed, aided)
-	if d, err = p.ask(ctx, s, d, said, informed, aided); err != nil || d.Made() {
+	d, nobody, err := p.ask(ctx, s, d, said, informed, aided)
+	if err != nil || d.Made() {
 		return d, err
 	}
 	reason := "It has " + s.Rule.Rationale() + ", the experts' answers counted as measurements."
 	if slices.Equal(aided.X, unaided.X) {
-		return d.Run(policies.Aided, policies.RuleAgree, reason+" It is the unaided candidate, too."), nil
+		return d.Run(policies.Aided, policies.RuleAgree, reason+" It is the unaided candidate, too."+nobody), nil
 	}
-	return d.Run(policies.Aided, policies.RuleAnswers, reason+said.why(learned, s, aided.X)), nil
+	why, err := said.why(ctx, learned, s, p.config, aided.X, unaided.X)
+	if err != nil {
+		return d, err
+	}
+	return d.Run(policies.Aided, policies.RuleAnswers, reason+why+nobody), nil
 }
 
 // predict adds to the latest candidate what the informed model predicts there.
@@ -201,40 +206,115 @@ func (h heard) weighed(p *channel.Posterior, m *objective.Model) (all []events.A
 	return all
 }
 
-// whySo is how many compositions are named that moved a choice, and leastShare how much of what is
-// expected there one has to have moved to be named, in standard deviations of what was measured.
+// whySo is how many compositions are looked at whose answers may have moved a choice, and leastShare how much an answer has
+// to have moved it to be named, in standard deviations of what was measured.
 const (
-	whySo      = 3
+	whySo      = 4
 	leastShare = 0.05
 )
 
-// why says which answers moved the choice: by how much they change what is expected of a composition.
-func (h heard) why(p *channel.Posterior, s *step.Step, x []float64) string {
-	shares := p.Objective.Shares(x)
-	order := make([]int, len(shares))
-	total := 0.0
-	for i, share := range shares {
-		order[i] = i
-		total += share
+// why says what the answers changed in what is expected of the informed candidate and of the unaided one, and which
+// of them speak most for the one or for the other: by what the difference would be without them, everything
+// weighed again.
+func (h heard) why(
+	ctx context.Context, p *channel.Posterior, s *step.Step, cfg channel.Config, aided, unaided []float64,
+) (string, error) {
+	here, there := p.Objective.Shares(aided), p.Objective.Shares(unaided)
+	order, favor := make([]int, len(here)), make([]float64, len(here))
+	moved, other := 0.0, 0.0
+	for i := range here {
+		order[i], favor[i] = i, there[i]-here[i] // smaller is better
+		moved, other = moved+here[i], other+there[i]
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		return cmp.Compare(math.Abs(shares[j]), math.Abs(shares[i]))
-	})
+	if max(math.Abs(moved), math.Abs(other)) < leastShare {
+		return " They hardly change what is expected of it, or of the unaided candidate; they make some of it better known.", nil
+	}
 	unit := s.Def.Objective.Unit
 	change := func(z float64) string {
-		return format.Quantity(s.Measured.Untransform(z)-s.Measured.Untransform(0), unit)
+		by := s.Measured.Untransform(z) - s.Measured.Untransform(0)
+		if by < 0 {
+			return fmt.Sprintf("%s lower", amount(by, unit))
+		}
+		return fmt.Sprintf("%s higher", amount(by, unit))
 	}
+	text := fmt.Sprintf(" With them it is expected to be %s, and the unaided candidate %s.", change(moved), change(other))
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(math.Abs(favor[j]), math.Abs(favor[i])) })
+	order = order[:min(whySo, len(order))]
+	for _, i := range order {
+		without, err := h.without(i).learn(ctx, s.Measured, cfg)
+		if err != nil {
+			return "", err
+		}
+		favor[i] = other - moved - (sum(without.Objective.Shares(unaided)) - sum(without.Objective.Shares(aided)))
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(math.Abs(favor[j]), math.Abs(favor[i])) })
 	var parts []string
-	for _, i := range order[:min(whySo, len(order))] {
-		if math.Abs(shares[i]) < leastShare {
+	for _, i := range order {
+		if math.Abs(favor[i]) < leastShare {
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s by %s", strings.Join(h.questions[i], ", "), change(shares[i])))
+		speaks := "for"
+		if favor[i] < 0 {
+			speaks = "against"
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s %s it)",
+			strings.Join(h.questions[i], ", "), amount(favor[i]*s.Measured.Fit.Scale, unit), speaks))
 	}
-	if len(parts) == 0 {
-		return ""
+	if len(parts) > 0 {
+		text += fmt.Sprintf(" Between the two, most is said by %s.", format.List(parts...))
 	}
-	return fmt.Sprintf(" They move what is expected there by %s, most of all %s.", change(total), format.List(parts...))
+	return text, nil
+}
+
+func sum(x []float64) (sum float64) {
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
+
+// without returns what was said but for the answers about one of the points.
+func (h heard) without(point int) heard {
+	less := heard{points: h.points, questions: h.questions}
+	for _, c := range h.channels {
+		var a channel.Answers
+		for _, l := range c.answers.Labels {
+			if l.Point != point {
+				a.Labels = append(a.Labels, l)
+			}
+		}
+		for _, order := range c.answers.Orders {
+			if !slices.Contains(order, point) {
+				a.Orders = append(a.Orders, order)
+			}
+		}
+		for _, e := range c.answers.Estimates {
+			if e.Point != point {
+				a.Estimates = append(a.Estimates, e)
+			}
+		}
+		c.answers = a
+		less.channels = append(less.channels, c)
+	}
+	return less
+}
+
+// amount writes a difference of the objective, without its sign.
+func amount(x float64, unit string) string {
+	return format.WithUnit(format.Significant(math.Abs(x), 2), unit)
+}
+
+// Informed implements policies.Informer.
+func (p *policy) Informed(ctx context.Context, v policies.View) (*objective.Model, error) {
+	said := hear(v, p.def.Experts)
+	if v.Objective == nil || len(said.channels) == 0 {
+		return nil, nil
+	}
+	learned, err := said.learn(ctx, v.Objective, p.config)
+	if err != nil {
+		return nil, err
+	}
+	return v.Objective.Given(learned.Objective), nil
 }
 
 // Helps implements policies.Helper.
@@ -247,9 +327,20 @@ func (p *policy) Helps(v policies.View) []policies.Help {
 	if err != nil {
 		return nil
 	}
+	weighed := said.weighed(learned, v.Objective)
 	var all []policies.Help
-	for _, w := range said.weighed(learned, v.Objective) {
-		all = append(all, policies.Help{Expert: w.Expert, Labels: w.Answers, Helps: w.Helps, Misleads: w.Misleads, Worth: w.Worth})
+	for _, e := range p.def.Experts {
+		before := len(all)
+		for _, w := range weighed {
+			if w.Expert == e.Name {
+				all = append(all, policies.Help{Expert: w.Expert, Kind: w.Kind, Labels: w.Answers,
+					Helps: w.Helps, Misleads: w.Misleads, Worth: w.Worth})
+			}
+		}
+		if len(all) == before { // what is assumed of anybody
+			all = append(all, policies.Help{Expert: e.Name,
+				Helps: 1 - p.config.Guess - p.config.Against, Misleads: p.config.Against})
+		}
 	}
 	return all
 }

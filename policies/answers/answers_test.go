@@ -1,8 +1,13 @@
 package answers_test
 
 import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -89,6 +94,9 @@ func TestNothingSaidIsTheBase(t *testing.T) {
 	}
 }
 
+// changes are the words in which a decision says what the answers change.
+var changes = regexp.MustCompile(`With them it is expected to be (\S+) (higher|lower), and the unaided candidate (\S+) (higher|lower)`)
+
 // Law: one experiment in Own is the base's own, the others are those of the informed model; each decision
 // says what the answers are worth, and what each model predicts.
 func TestDecisions(t *testing.T) {
@@ -109,8 +117,21 @@ func TestDecisions(t *testing.T) {
 				t.Errorf("%s predicts %+v, and with answers %+v", d.Decision, c.Prediction, c.Informed)
 			}
 		}
-		if strings.Contains(d.Reason, "most of all q") {
+		if strings.Contains(d.Reason, "most is said by ") {
 			moved++
+		}
+		if said := changes.FindStringSubmatch(d.Reason); said != nil {
+			for k, name := range []string{policies.Aided, policies.Unaided} {
+				c := d.Candidates[slices.IndexFunc(d.Candidates, func(c events.Candidate) bool { return c.Name == name })]
+				want := c.Informed.Mean - c.Prediction.Mean
+				got, err := strconv.ParseFloat(said[1+2*k], 64)
+				if said[2+2*k] == "lower" {
+					got = -got
+				}
+				if err != nil || math.Abs(got-want) > 0.06*math.Abs(want) {
+					t.Errorf("%s says that the answers change the %s candidate by %s %s: by %v", d.Decision, name, said[1+2*k], said[2+2*k], want)
+				}
+			}
 		}
 	}
 	if moved == 0 {
@@ -160,7 +181,22 @@ func TestWorth(t *testing.T) {
 	if asked[0] < 3 || asked[2] >= asked[0] {
 		t.Errorf("%v questions are asked in each third", asked)
 	}
+	asks, said := 0, false
+	for _, d := range all(t, 16, with(answers.Worth{}), func(def *definition.Campaign) {
+		def.Experts[0].Time, def.Experts[0].AnswerTakes = definition.Duration(45*time.Second), definition.Duration(20*time.Second)
+	}) {
+		if d.Action == events.ActionAsk {
+			asks++
+		}
+		said = said || strings.Contains(d.Reason, "Nobody is asked: the time of ada is spent.")
+	}
+	if asks != 2 || !said {
+		t.Errorf("%d questions of 20 s fit into 45 s; the reason is given: %v", asks, said)
+	}
 	for _, d := range all(t, 16, with(answers.Worth{Least: ptr(100.0)})) {
+		if d.Action == events.ActionRun && d.Chosen == policies.Aided && !strings.Contains(d.Reason, "Nobody is asked: ") {
+			t.Errorf("%s does not say why nobody is asked: %s", d.Decision, d.Reason)
+		}
 		if d.Action == events.ActionAsk {
 			t.Errorf("%s asks: %s", d.Decision, d.Reason)
 		}

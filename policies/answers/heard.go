@@ -1,6 +1,8 @@
 package answers
 
 import (
+	"fmt"
+
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/channel"
@@ -20,7 +22,8 @@ const (
 
 // heard is everything that experts have said.
 type heard struct {
-	// points of the unit cube that answers are about, each once; questions[i] are those about point i.
+	// points of the unit cube that answers are about, each once; questions[i] are the answers about point i, in
+	// words: "ada's q4", "row 3 of ada's q1".
 	points    [][]float64
 	questions [][]string
 	channels  []spoken
@@ -84,7 +87,8 @@ func kindOf(q *campaign.Question) int {
 func (h *heard) take(v policies.View, index map[string]int, q *campaign.Question, c *spoken) {
 	if q.Form == events.FormEstimate {
 		for _, e := range q.Answer.Estimates {
-			at, ok := h.place(v, index, q.Options[e.Option].Parameters, q.ID)
+			row := fmt.Sprintf("row %d of %s's %s", e.Option+1, q.Expert, q.ID)
+			at, ok := h.place(v, index, q.Options[e.Option].Parameters, row)
 			if !ok {
 				continue
 			}
@@ -101,7 +105,7 @@ func (h *heard) take(v policies.View, index map[string]int, q *campaign.Question
 	points := said(v, q)
 	at := make([]int, 0, len(points))
 	for _, p := range points {
-		k, ok := h.place(v, index, p, q.ID)
+		k, ok := h.place(v, index, p, q.Expert+"'s "+q.ID)
 		if !ok {
 			return
 		}
@@ -169,8 +173,8 @@ func bestBefore(s *campaign.State, q *campaign.Question) definition.Point {
 	return best.Parameters
 }
 
-// place returns the index of a composition among the points.
-func (h *heard) place(v policies.View, index map[string]int, p definition.Point, question string) (int, bool) {
+// place returns the index of a composition among the points; answer names what is said of it.
+func (h *heard) place(v policies.View, index map[string]int, p definition.Point, answer string) (int, bool) {
 	if v.Space.Contains(p) != nil {
 		return 0, false
 	}
@@ -179,7 +183,7 @@ func (h *heard) place(v policies.View, index map[string]int, p definition.Point,
 		return 0, false
 	}
 	if i, known := index[key]; known {
-		h.questions[i] = append(h.questions[i], question)
+		h.questions[i] = append(h.questions[i], answer)
 		return i, true
 	}
 	x, err := v.Space.Encode(p)
@@ -187,7 +191,7 @@ func (h *heard) place(v policies.View, index map[string]int, p definition.Point,
 		return 0, false
 	}
 	index[key] = len(h.points)
-	h.points, h.questions = append(h.points, x), append(h.questions, []string{question})
+	h.points, h.questions = append(h.points, x), append(h.questions, []string{answer})
 	return len(h.points) - 1, true
 }
 

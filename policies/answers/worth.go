@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/policies/step"
+	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -79,26 +80,32 @@ const (
 	fresh    = 0.03
 )
 
-// ask puts a question where one is worth it.
+// ask puts a question where one is worth it; else nobody says why none is asked, where experts could be.
 func (p *policy) ask(
 	ctx context.Context, s *step.Step, d policies.Decision, said heard, informed *objective.Model, best search.Result,
-) (policies.Decision, error) {
-	if p.worth == nil || len(p.def.Experts) == 0 || s.QuestionsSpent() || len(s.Turn) >= *p.worth.MaxPerExperiment {
-		return d, nil
+) (_ policies.Decision, nobody string, err error) {
+	switch {
+	case p.worth == nil || len(p.def.Experts) == 0:
+		return d, "", nil
+	case s.QuestionsSpent():
+		return d, fmt.Sprintf(" Nobody is asked: %s is spent.", turn.Spent(s.View.Campaign, s.Def)), nil
+	case len(s.Turn) >= *p.worth.MaxPerExperiment:
+		return d, fmt.Sprintf(" Nobody is asked any more before this experiment: %s is the most.",
+			format.Count(*p.worth.MaxPerExperiment, "question")), nil
 	}
 	expert := p.def.Experts[s.Expert()].Name
-	v, err := p.newValuation(s, informed, best)
+	v, err := p.newValuation(ctx, s, said, expert, informed, best)
 	if err != nil {
-		return d, err
+		return d, "", err
 	}
 	most, at := 0.0, -1
 	for i, x := range v.points {
 		if askedNear(s, expert, x) {
 			continue
 		}
-		value, err := v.of(ctx, s, said, p.config, expert, x)
+		value, err := v.of(ctx, s, i)
 		if err != nil {
-			return d, err
+			return d, "", err
 		}
 		if value > most {
 			most, at = value, i
@@ -106,29 +113,35 @@ func (p *policy) ask(
 	}
 	now := slices.Max(v.improvements(informed))
 	least := max(*p.worth.Least, *p.worth.Share*now)
-	if at < 0 || most < least {
-		return d, nil
+	unit := s.Def.Objective.Unit
+	gain, floor := amount(most*s.Measured.Fit.Scale, unit), amount(least*s.Measured.Fit.Scale, unit)
+	asks := at >= 0 && most >= least
+	d.Tests = append(d.Tests, events.Test{
+		Name: "worth asking: improvement of the next experiment", Left: most, Relation: ">=", Right: least, Holds: asks,
+	})
+	switch {
+	case at < 0:
+		return d, fmt.Sprintf(" Nobody is asked: no answer of %s is expected to improve it.", expert), nil
+	case !asks:
+		return d, fmt.Sprintf(" Nobody is asked: the answer of %s that would tell the most is expected to improve it by %s, and a question"+
+			" has to by %s.", expert, gain, floor), nil
 	}
 	point, err := s.View.Space.Snap(v.points[at])
 	if err != nil {
-		return d, err
+		return d, "", err
 	}
 	r, err := s.Place(point)
 	if err != nil {
-		return d, err
+		return d, "", err
 	}
 	if d, err = s.Add(d, policies.Queried, r); err != nil {
-		return d, err
+		return d, "", err
 	}
 	predict(&d, informed, r)
 	d.Chosen = policies.Queried
-	d.Tests = append(d.Tests, events.Test{
-		Name: "worth asking: improvement of the next experiment", Left: most, Relation: ">=", Right: least, Holds: true,
-	})
-	gain := format.Quantity(most*s.Measured.Fit.Scale, s.Def.Objective.Unit)
-	reason := fmt.Sprintf("%s's answer is expected to improve the next experiment by %s.", expert, gain)
+	reason := fmt.Sprintf("%s's answer is expected to improve the next experiment by %s; a question is asked from %s on.", expert, gain, floor)
 	explanation := fmt.Sprintf("What you say of it is expected to improve the next experiment by %s. It is not run because of that alone.", gain)
-	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, explanation), nil
+	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, explanation), "", nil
 }
 
 // valuation is what answers are valued by: the expected improvement, on a fixed value, of a choice among
@@ -136,10 +149,17 @@ func (p *policy) ask(
 type valuation struct {
 	points [][]float64
 	best   float64
+	// others are all answers but the choices of the expert who may be asked, which are own; the compositions are
+	// the last points of both.
+	others *channel.Mixture
+	own    channel.Answers
+	first  int // index of the first of the compositions there
 }
 
 // newValuation chooses the compositions: the one that would be run, and the best of some.
-func (p *policy) newValuation(s *step.Step, informed *objective.Model, best search.Result) (*valuation, error) {
+func (p *policy) newValuation(
+	ctx context.Context, s *step.Step, said heard, expert string, informed *objective.Model, best search.Result,
+) (*valuation, error) {
 	v := &valuation{best: math.Inf(1)}
 	predictor := informed.NewPredictor()
 	for _, x := range informed.X {
@@ -177,6 +197,17 @@ func (p *policy) newValuation(s *step.Step, informed *objective.Model, best sear
 			v.points = append(v.points, c.x)
 		}
 	}
+	v.first = len(said.points)
+	v.others = channel.Begin(s.Measured.GP(), slices.Concat(said.points, v.points), p.config)
+	for _, c := range said.channels {
+		if c.expert == expert && c.kind == kindChoices {
+			v.own = c.answers
+			continue
+		}
+		if v.others, err = v.others.Add(ctx, c.answers); err != nil {
+			return nil, err
+		}
+	}
 	return v, nil
 }
 
@@ -191,15 +222,15 @@ func (v *valuation) improvements(m *objective.Model) []float64 {
 	return values
 }
 
-// of is the value of a label at x: how much better the best choice is expected to be once the answer is
-// known than the best of the same choices is now, E max − max E over both answers.
-func (v *valuation) of(
-	ctx context.Context, s *step.Step, said heard, cfg channel.Config, expert string, x []float64,
-) (float64, error) {
+// of is the value of a label at one of the compositions: how much better the best choice is expected to be once the
+// answer is known than the best of the same choices is now, E max − max E over both answers.
+func (v *valuation) of(ctx context.Context, s *step.Step, at int) (float64, error) {
 	var logs [2]float64
 	var values [2][]float64
 	for i, reject := range []bool{false, true} {
-		learned, err := said.with(expert, x, reject).learn(ctx, s.Measured, cfg)
+		own := v.own
+		own.Labels = append(slices.Clone(own.Labels), channel.Label{Point: v.first + at, Reject: reject, Group: groupQuestions})
+		learned, err := v.others.With(ctx, own)
 		if err != nil {
 			return 0, err
 		}
@@ -215,20 +246,6 @@ func (v *valuation) of(
 		expected = max(expected, (1-rejects)*values[0][i]+rejects*values[1][i])
 	}
 	return (1-rejects)*slices.Max(values[0]) + rejects*slices.Max(values[1]) - expected, nil
-}
-
-// with returns what was said and a further label.
-func (h heard) with(expert string, x []float64, reject bool) heard {
-	more := heard{points: append(slices.Clone(h.points), x), channels: slices.Clone(h.channels)}
-	label := channel.Label{Point: len(h.points), Reject: reject, Group: groupQuestions}
-	at := slices.IndexFunc(more.channels, func(c spoken) bool { return c.expert == expert && c.kind == kindChoices })
-	if at < 0 {
-		at = len(more.channels)
-		more.channels = append(more.channels, spoken{expert: expert, kind: kindChoices})
-	}
-	answers := &more.channels[at].answers
-	answers.Labels = append(slices.Clone(answers.Labels), label)
-	return more
 }
 
 // askedNear reports whether an expert has been asked about a composition that is hardly another.

@@ -80,7 +80,7 @@ func (p *policy) question(
 			fmt.Sprintf("%s was asked about the aided candidate before (%s) and did not accept it: the unaided one is taken.", expert, q.ID))
 	}
 	if s.QuestionsSpent() {
-		return step.Spent(d)
+		return s.Spent(d)
 	}
 	d.Chosen = policies.Aided
 	reason := fmt.Sprintf(

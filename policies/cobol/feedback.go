@@ -28,7 +28,7 @@ func (p *policy) compare(
 			"The expert's belief leads to the same composition: there is nothing to compare."), nil
 	}
 	if s.QuestionsSpent() {
-		return step.Spent(d), nil
+		return s.Spent(d), nil
 	}
 	if p.belief.Feedback == belief.FeedbackRanking {
 		for i, x := range bestMeasured(s.View.Objective, *p.belief.Options-2) {
@@ -110,7 +110,7 @@ func (p *policy) askToName(s *step.Step, d policies.Decision, expert string) pol
 			fmt.Sprintf("The last %d compositions that %s named could do harm: the campaign goes on unaided.", n, expert))
 	}
 	if s.QuestionsSpent() {
-		return step.Spent(d)
+		return s.Spent(d)
 	}
 	best, mean := s.View.Objective.Best()
 	reason := fmt.Sprintf(

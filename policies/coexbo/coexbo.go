@@ -200,7 +200,7 @@ func (p *policy) twoAtRandom(v policies.View, d policies.Decision) (policies.Dec
 	if turn.QuestionsSpent(v.Campaign, &p.def) {
 		return step.AtRandom(
 			v, d, policies.RuleLabelBudget,
-			"The budget of questions is spent: a composition at random is taken.",
+			fmt.Sprintf("Nobody is asked, since %s is spent: a composition at random is taken.", turn.Spent(v.Campaign, &p.def)),
 		)
 	}
 	points, err := v.Space.Sample(2, d.Seed)
@@ -293,7 +293,7 @@ func (p *policy) pair(
 		return d.Run(policies.Unaided, policies.RuleAgree,
 			"The expert's preferences lead to the same composition: there is nothing to choose."), nil
 	case s.QuestionsSpent():
-		return step.Spent(d), nil
+		return s.Spent(d), nil
 	}
 	return p.offer(ctx, s, d, expert, unaided, aided)
 }

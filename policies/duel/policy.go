@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/step"
+	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -109,9 +110,13 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	}
 	// The expert who has compared least is next; of those who need no more
 	// comparisons nobody is.
-	done, spent := make(map[string]bool), false
+	done, spent, late := make(map[string]bool), false, false
 	for len(done) < len(p.def.Experts) {
 		i := p.least(made.by, done)
+		if e := &p.def.Experts[i]; turn.TimeSpent(v.Campaign, e) {
+			done[e.Name], spent, late = true, true, true
+			continue
+		}
 		proposal, err := p.rule.Propose(ctx, p.input(v, i, seed))
 		if err != nil {
 			return d, err
@@ -127,6 +132,9 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 			"Every expert has made their share of the %d comparisons, or needs no more.",
 			p.def.Budget.Comparisons,
 		)
+		if late {
+			detail = "Every expert's time is spent, or they have made their share of the comparisons."
+		}
 		return d.Stop(policies.RuleBudget, events.CompletedBudget, detail), nil
 	}
 	return d.Stop(policies.RuleIdentified, events.CompletedIdentified,

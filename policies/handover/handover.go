@@ -3,8 +3,6 @@
 package handover
 
 import (
-	"math"
-
 	"github.com/campaignd/campaignd/events"
 )
 
@@ -77,37 +75,10 @@ const (
 // the posterior standard deviations: a mean the model does not know yet is
 // shrunk by 1/(1 + sd²) and so teaches little.
 func OpenGate(mean, sd []float64, reject []bool) (open bool, test events.Test) {
-	b0, b1 := 0.0, gateSlope
-	var h00, h01, h11 float64
-	for range 50 {
-		g0, g1 := -b0/(gateShiftSD*gateShiftSD), -(b1-gateSlope)/(gateSlopeSD*gateSlopeSD)
-		h00 = 1 / (gateShiftSD * gateShiftSD)
-		h01 = 0
-		h11 = 1 / (gateSlopeSD * gateSlopeSD)
-		for i := range mean {
-			z := mean[i] / (1 + sd[i]*sd[i])
-			p := 1 / (1 + math.Exp(-(b0 + b1*z)))
-			r := -p
-			if reject[i] {
-				r = 1 - p
-			}
-			g0, g1 = g0+r, g1+r*z
-			v := p * (1 - p)
-			h00 = h00 + v
-			h01 = h01 + v*z
-			h11 = h11 + v*z*z
-		}
-		det := h00*h11 - h01*h01
-		d0, d1 := (h11*g0-h01*g1)/det, (h00*g1-h01*g0)/det
-		b0, b1 = b0+d0, b1+d1
-		if math.Abs(d0)+math.Abs(d1) < 1e-12 {
-			break
-		}
-	}
-	slopeSD := math.Sqrt(h00 / (h00*h11 - h01*h01))
-	probability := 0.5 * math.Erfc(-b1/slopeSD/math.Sqrt2)
+	r := regression{z: shrunk(mean, sd), yes: reject, shifted: true}
 	test = events.Test{Name: "gate: probability that the expert's labels go with what is measured",
-		Left: probability, Relation: ">=", Right: gateOpen, Holds: probability >= gateOpen}
+		Left: r.positive(), Relation: ">=", Right: gateOpen}
+	test.Holds = test.Left >= gateOpen
 	return test.Holds, test
 }
 
@@ -127,24 +98,13 @@ type Choose struct {
 // choice has no side: P(choice) = S(b·z), z = mean/(1 + sd²). The gate is open while
 // P(b > 0) ≥ ½.
 func OpenChoice(mean, sd []float64) (open bool, test events.Test) {
-	b, curvature := gateSlope, 0.0
-	for range 50 {
-		gradient := -(b - gateSlope) / (gateSlopeSD * gateSlopeSD)
-		curvature = 1 / (gateSlopeSD * gateSlopeSD)
-		for i := range mean {
-			z := mean[i] / (1 + sd[i]*sd[i])
-			p := 1 / (1 + math.Exp(-b*z))
-			gradient += (1 - p) * z
-			curvature += p * (1 - p) * z * z
-		}
-		step := gradient / curvature
-		b += step
-		if math.Abs(step) < 1e-12 {
-			break
-		}
+	yes := make([]bool, len(mean))
+	for i := range yes {
+		yes[i] = true
 	}
-	probability := 0.5 * math.Erfc(-b*math.Sqrt(curvature)/math.Sqrt2)
+	r := regression{z: shrunk(mean, sd), yes: yes}
 	test = events.Test{Name: "gate: probability that the expert's choices go with what is measured",
-		Left: probability, Relation: ">=", Right: gateOpen, Holds: probability >= gateOpen}
+		Left: r.positive(), Relation: ">=", Right: gateOpen}
+	test.Holds = test.Left >= gateOpen
 	return test.Holds, test
 }

@@ -9,6 +9,7 @@ package step
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/campaignd/campaignd/events"
@@ -144,14 +145,15 @@ func (s *Step) unaidedSeed() uint64 {
 // Expert returns the index of the expert of this step. It panics where there are none.
 func (s *Step) Expert() int { return turn.Expert(s.View.Campaign, s.Def) }
 
-// QuestionsSpent reports whether no question is left of the budget of questions.
+// QuestionsSpent reports whether no question is left of the budget of questions, or none of the time of the expert of this
+// step.
 func (s *Step) QuestionsSpent() bool { return turn.QuestionsSpent(s.View.Campaign, s.Def) }
 
 // Spent is the decision for the unaided candidate where no question is left.
-func Spent(d policies.Decision) policies.Decision {
+func (s *Step) Spent(d policies.Decision) policies.Decision {
 	return d.Run(
 		policies.Unaided, policies.RuleLabelBudget,
-		"The budget of questions is spent: the campaign goes on unaided.",
+		fmt.Sprintf("Nobody is asked, since %s is spent: the campaign goes on unaided.", turn.Spent(s.View.Campaign, s.Def)),
 	)
 }
 

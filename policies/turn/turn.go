@@ -5,6 +5,8 @@
 package turn
 
 import (
+	"time"
+
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
@@ -38,9 +40,38 @@ func Experiments(s *campaign.State) (n int) {
 	return n
 }
 
-// QuestionsSpent reports whether no question is left of the budget of questions. What the
-// campaign itself withdrew counts against no budget.
+// QuestionsSpent reports whether no question is left of the budget of questions, or none of the time of the expert of
+// this turn. What the campaign itself withdrew counts against no budget.
 func QuestionsSpent(s *campaign.State, def *definition.Campaign) bool {
+	return labelsSpent(s, def) || len(def.Experts) > 0 && TimeSpent(s, &def.Experts[Expert(s, def)])
+}
+
+// Spent says what it is that is spent, where QuestionsSpent holds: "the budget of questions", "the time of ada".
+func Spent(s *campaign.State, def *definition.Campaign) string {
+	if labelsSpent(s, def) || len(def.Experts) == 0 {
+		return "the budget of questions"
+	}
+	return "the time of " + def.Experts[Expert(s, def)].Name
+}
+
+// TimeTaken returns how much of an expert's time a campaign has asked for, as [definition.Expert.Time] counts it. It
+// follows from what was recorded, and from no clock.
+func TimeTaken(s *campaign.State, e *definition.Expert) (taken time.Duration) {
+	for i := range s.Questions {
+		q := &s.Questions[i]
+		if q.Expert == e.Name && !q.Volunteered && (q.Status == campaign.Answered || q.Status == campaign.Asked) {
+			taken += time.Duration(max(1, len(q.Options))) * time.Duration(e.AnswerTakes)
+		}
+	}
+	return taken
+}
+
+// TimeSpent reports whether less is left of an expert's time than judging one composition takes.
+func TimeSpent(s *campaign.State, e *definition.Expert) bool {
+	return e.Time > 0 && TimeTaken(s, e)+time.Duration(e.AnswerTakes) > time.Duration(e.Time)
+}
+
+func labelsSpent(s *campaign.State, def *definition.Campaign) bool {
 	limit := def.Budget.Labels
 	if limit == nil {
 		return false

@@ -210,8 +210,15 @@ func (m *Model) FantasizeWorst(ctx context.Context, x [][]float64) (*Model, erro
 	return m.with(ctx, x, values)
 }
 
-// with returns the posterior with further standardized results.
+// with returns the posterior with further standardized results, what is known beside the measurements included.
 func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, error) {
+	if m.given != nil {
+		c, err := m.given.Given(x, [][]float64{z}, m.Fit.Noise)
+		if err != nil {
+			return nil, fmt.Errorf("the objective model with experiments that have no result: %w", err)
+		}
+		return m.Given(c), nil
+	}
 	fantasized := *m
 	fantasized.data = gp.Data{
 		X: slices.Clone(m.data.X), Y: slices.Clone(m.data.Y),
@@ -276,19 +283,9 @@ func (m *Model) Fantasize(ctx context.Context, x [][]float64) (*Model, error) {
 	for i, u := range x {
 		expected[i], _ = p.Posterior(u)
 	}
-	var expecting *Model
-	if m.given == nil {
-		with, err := m.with(ctx, x, expected)
-		if err != nil {
-			return nil, err
-		}
-		expecting = with
-	} else {
-		c, err := m.given.Given(x, [][]float64{expected}, m.Fit.Noise)
-		if err != nil {
-			return nil, fmt.Errorf("the objective model with experiments that have no result: %w", err)
-		}
-		expecting = m.Given(c)
+	expecting, err := m.with(ctx, x, expected)
+	if err != nil {
+		return nil, err
 	}
 	expecting.without, expecting.expected = m, x
 	if m.without != nil {

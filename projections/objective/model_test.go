@@ -284,10 +284,20 @@ func TestPendingExperiments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		beside := m.Given(m.Conditioned()) // what is known beside the measurements is nothing, and has to be kept
+		eb, err := beside.Fantasize(t.Context(), pending)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bb, err := beside.FantasizeWorst(t.Context(), pending)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for name, c := range map[string]struct {
 			got  *objective.Model
 			want process
-		}{"expected": {e, expecting}, "believed": {b, believing}, "measured": {m, p}} {
+		}{"expected": {e, expecting}, "believed": {b, believing}, "measured": {m, p},
+			"expected beside": {eb, expecting}, "believed beside": {bb, believing}} {
 			for _, x := range append(probes, pending...) {
 				mean, sd := c.want.posterior(x)
 				if gotMean, gotSD := c.got.Posterior(x); !near(gotMean, mean) || math.Abs(gotSD-sd) > 1e-6 {

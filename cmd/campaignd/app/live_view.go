@@ -105,6 +105,9 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	if s.Named > 0 {
 		row("named", "%s by experts", format.Count(s.Named, "composition"))
 	}
+	if s.Estimated > 0 {
+		row("estimates", "of %s", format.Count(s.Estimated, "composition"))
+	}
 	if r := s.Review; r != nil {
 		row("last choice", "%s was right with probability %.2f (%s)", r.Expert, r.Probability, r.Question)
 	}

@@ -18,8 +18,8 @@ func (a *app) predictCommand() *cobra.Command {
 		Use:   "predict [TARGET] --at points.csv",
 		Short: "Predict the objective, and what the experts believe, at compositions",
 		Long: `Predict the objective at the compositions of a CSV file whose header names the
-parameters: the posterior mean and standard deviation without noise, and of each
-expert, as far as the policy models it: the interval of the rejection score in
+parameters: the posterior mean and standard deviation without noise, the same with
+the experts' answers where they are measurements (trust: answers), and of each expert, as far as the policy models it: the interval of the rejection score in
 logits (positive: likely rejected), the score, which is about the chance to be preferred to
 a random one, or, where nothing is measured, its utility.`,
 		Example: `  campaignd predict electrolyte.campaign --at points.csv

@@ -90,9 +90,9 @@ const (
 	prejudiceLength = 0.3
 	// nugget is the variance of an error in each utility; it keeps covariances of equal points regular.
 	nugget = 1e-6
-	// mostComponents are kept of the combinations of several channels, before another is added, and fewer
+	// mostComponents of the combinations of several channels stay apart before another is added, and fewer
 	// where they have most of the weight.
-	mostComponents = 32
+	mostComponents = 64
 	mostWeight     = 0.998
 )
 
@@ -115,99 +115,220 @@ type Posterior struct {
 	LogEvidence float64
 }
 
-// component is one combination of slopes: what the answers teach if they are right.
+// component is one combination of the sides of all channels: what the answers teach if they are right.
 type component struct {
-	log    float64   // of its weight, prior and evidence
-	which  []int     // the index of each channel's variant
-	gain   []float64 // p
-	reduce []float64 // p×p
+	log    float64     // of its weight, prior and evidence
+	within [][]float64 // of each channel, the probability of each of its variants in this component
+	gain   []float64   // p
+	reduce []float64   // p×p
+	parent *parent     // of what comes next, once it is known to be wanted
+}
+
+// parent is what the points are under a component, before another channel.
+type parent struct {
+	mean, cov []float64
+	f         []float64 // I − RΣ; nil for I
+}
+
+// Mixture is the posterior of some channels, to which others can be added. A mixture is used by one goroutine
+// at a time.
+type Mixture struct {
+	g        *gp.GP
+	cfg      Config
+	points   [][]float64
+	prior    *gp.Joint
+	beam     []component
+	pruned   bool // whether the beam holds no more than what matters
+	kinds    [][]variant
+	evidence float64
+}
+
+// Begin returns the mixture of no channel, for answers about the given points of the unit cube.
+func Begin(g *gp.GP, points [][]float64, cfg Config) *Mixture {
+	if cfg.Guess == 0 && cfg.Against == 0 {
+		cfg.Guess, cfg.Against = defaultGuess, defaultAgainst
+	}
+	p := len(points)
+	return &Mixture{g: g, cfg: cfg, points: points, prior: g.Joint(points),
+		beam: []component{{gain: make([]float64, p), reduce: make([]float64, p*p)}}}
 }
 
 // Condition returns the posterior of the objective given answers of several channels at points of the unit
 // cube. It costs O(p³) for each of some tens of components of each channel, p being its points. The only
 // errors are ErrAnswers and that of a cancelled context.
 func Condition(ctx context.Context, g *gp.GP, points [][]float64, channels []Answers, cfg Config) (*Posterior, error) {
-	if cfg.Guess == 0 && cfg.Against == 0 {
-		cfg.Guess, cfg.Against = defaultGuess, defaultAgainst
-	}
-	p := len(points)
-	prior := g.Joint(points)
-	beam := []component{{gain: make([]float64, p), reduce: make([]float64, p*p)}}
-	kinds := make([][]variant, len(channels))
-	evidence := 0.0
+	m := Begin(g, points, cfg)
 	for i, a := range channels {
-		v, rows := a.variants(points, cfg)
-		kinds[i] = v
-		var next []component
-		for _, c := range beam {
-			if err := ctx.Err(); err != nil {
-				return nil, fmt.Errorf("answers are weighed: %w", context.Cause(ctx))
-			}
-			mean, cov := c.at(prior)
-			for k := range v {
-				s, err := rows.solve(&v[k], mean, cov, p)
-				if err != nil {
-					return nil, err
-				}
-				next = append(next, c.and(k, math.Log(v[k].prior)+s.logEvidence, s, prior, p))
-			}
-		}
-		evidence += normalize(next)
-		beam = next
-		if i < len(channels)-1 {
-			beam = heaviest(beam)
+		var err error
+		if m, err = m.add(ctx, a, i == len(channels)-1); err != nil {
+			return nil, err
 		}
 	}
-	out := &Posterior{LogEvidence: evidence}
-	for i := range channels {
-		weights := make([]float64, len(kinds[i]))
-		for _, c := range beam {
-			weights[c.which[i]] += math.Exp(c.log)
-		}
-		out.Slopes = append(out.Slopes, merged(kinds[i], weights))
-	}
-	gain, reduce := moments(beam, p)
-	out.Objective = g.Condition(points, gain, reduce)
-	return out, nil
+	return m.posterior(), nil
 }
 
-// at returns the mean and covariance of f at the points under a component.
-func (c *component) at(prior *gp.Joint) (mean, cov []float64) {
+// Add returns the mixture with a further channel.
+func (m *Mixture) Add(ctx context.Context, a Answers) (*Mixture, error) { return m.add(ctx, a, false) }
+
+// With returns the posterior of the mixture and one channel more, as [Condition] would for all of them in this
+// order. What it does for the other channels is done once.
+func (m *Mixture) With(ctx context.Context, a Answers) (*Posterior, error) {
+	all, err := m.add(ctx, a, true)
+	if err != nil {
+		return nil, err
+	}
+	return all.posterior(), nil
+}
+
+// Sides that a slope can be on. The variants of one side become one component, by their moments: which of
+// them it is hardly matters for what further channels say, and without that the heaviest combinations
+// of several channels would all be those of the few likeliest sides.
+const (
+	guessing = iota
+	helping
+	misleading
+	sides
+)
+
+func (v *variant) side() int {
+	switch {
+	case v.slope > 0:
+		return helping
+	case v.slope < 0:
+		return misleading
+	}
+	return guessing
+}
+
+// add returns the mixture with a further channel. After the last one only the moments matter, and all sides
+// become one.
+func (m *Mixture) add(ctx context.Context, a Answers, last bool) (*Mixture, error) {
+	p := len(m.points)
+	variants, rows := a.variants(m.points, m.cfg)
+	out := *m
+	out.beam, out.pruned, out.kinds = nil, false, append(slices.Clone(m.kinds), variants)
+	if !m.pruned {
+		m.beam, m.pruned = heaviest(m.beam, p), true
+	}
+	for i := range m.beam {
+		c := &m.beam[i]
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("answers are weighed: %w", context.Cause(ctx))
+		}
+		if c.parent == nil {
+			c.parent = c.before(m.prior)
+		}
+		var of [sides][]solution
+		var which [sides][]int
+		for k := range variants {
+			v := &variants[k]
+			if v.prior == 0 {
+				continue
+			}
+			s, err := rows.solve(v, c.parent.mean, c.parent.cov, p)
+			if err != nil {
+				return nil, err
+			}
+			s.logEvidence += math.Log(v.prior)
+			side := guessing
+			if !last {
+				side = v.side()
+			}
+			of[side], which[side] = append(of[side], s), append(which[side], k)
+		}
+		for side := range sides {
+			if len(of[side]) == 0 {
+				continue
+			}
+			s, weights := merge(of[side], p)
+			within := make([]float64, len(variants))
+			for j, k := range which[side] {
+				within[k] = weights[j]
+			}
+			out.beam = append(out.beam, c.and(s, within, p))
+		}
+	}
+	out.evidence += normalize(out.beam)
+	return &out, nil
+}
+
+// merge returns the solution that has the moments of several, and their weights in it.
+func merge(all []solution, p int) (solution, []float64) {
+	logs := make([]float64, len(all))
+	top, sum := math.Inf(-1), 0.0
+	for _, s := range all {
+		top = max(top, s.logEvidence)
+	}
+	for i, s := range all {
+		logs[i] = math.Exp(s.logEvidence - top)
+		sum += logs[i]
+	}
+	mixture := make([]component, len(all))
+	for i, s := range all {
+		logs[i] /= sum
+		mixture[i] = component{log: math.Log(logs[i]), gain: s.gain, reduce: s.reduce}
+	}
+	out := solution{logEvidence: top + math.Log(sum)}
+	out.gain, out.reduce = moments(mixture, p)
+	return out, logs
+}
+
+// posterior returns what all channels teach.
+func (m *Mixture) posterior() *Posterior {
+	out := &Posterior{LogEvidence: m.evidence}
+	for i, variants := range m.kinds {
+		weights := make([]float64, len(variants))
+		for _, c := range m.beam {
+			for k, w := range c.within[i] {
+				weights[k] += math.Exp(c.log) * w
+			}
+		}
+		out.Slopes = append(out.Slopes, merged(variants, weights))
+	}
+	gain, reduce := moments(m.beam, len(m.points))
+	out.Objective = m.g.Condition(m.points, gain, reduce)
+	return out
+}
+
+// before returns the mean and covariance of f at the points under a component, and I − RΣ.
+func (c *component) before(prior *gp.Joint) *parent {
 	p := len(prior.Mean)
-	mean, cov = slices.Clone(prior.Mean), slices.Clone(prior.Cov)
-	if len(c.which) == 0 || p == 0 {
-		return mean, cov
+	out := &parent{mean: slices.Clone(prior.Mean), cov: slices.Clone(prior.Cov)}
+	if len(c.within) == 0 || p == 0 {
+		return out
 	}
 	S := blas64.General{Rows: p, Cols: p, Stride: p, Data: prior.Cov}
 	R := blas64.General{Rows: p, Cols: p, Stride: p, Data: c.reduce}
-	half := blas64.General{Rows: p, Cols: p, Stride: p, Data: make([]float64, p*p)}
-	blas64.Gemv(blas.NoTrans, 1, S, vector(c.gain), 1, vector(mean))
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, S, R, 0, half)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, half, S, 1, blas64.General{Rows: p, Cols: p, Stride: p, Data: cov})
-	return mean, cov
+	F := blas64.General{Rows: p, Cols: p, Stride: p, Data: make([]float64, p*p)}
+	for i := range p {
+		F.Data[i*p+i] = 1
+	}
+	blas64.Gemv(blas.NoTrans, 1, S, vector(c.gain), 1, vector(out.mean))
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, R, S, 1, F)
+	// Σ − ΣRΣ = ΣF
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, S, F, 0, blas64.General{Rows: p, Cols: p, Stride: p, Data: out.cov})
+	out.f = F.Data
+	return out
 }
 
 // and returns the component with what a further channel teaches at its points: with F = I − RΣ,
 // g + F·g' and R + F·R'·Fᵀ.
-func (c *component) and(variant int, log float64, s solution, prior *gp.Joint, p int) component {
-	out := component{log: c.log + log, which: append(slices.Clone(c.which), variant), gain: slices.Clone(c.gain), reduce: slices.Clone(c.reduce)}
+func (c *component) and(s solution, within []float64, p int) component {
+	out := component{log: c.log + s.logEvidence, within: append(slices.Clone(c.within), within),
+		gain: slices.Clone(c.gain), reduce: slices.Clone(c.reduce)}
 	if p == 0 {
 		return out
 	}
-	if len(c.which) == 0 { // F = I
+	if c.parent.f == nil { // F = I
 		copy(out.gain, s.gain)
 		copy(out.reduce, s.reduce)
 		return out
 	}
 	square := func(data []float64) blas64.General { return blas64.General{Rows: p, Cols: p, Stride: p, Data: data} }
-	f, half := make([]float64, p*p), make([]float64, p*p)
-	for i := range p {
-		f[i*p+i] = 1
-	}
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, square(c.reduce), square(prior.Cov), 1, square(f))
-	blas64.Gemv(blas.NoTrans, 1, square(f), vector(s.gain), 1, vector(out.gain))
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, square(f), square(s.reduce), 0, square(half))
-	blas64.Gemm(blas.NoTrans, blas.Trans, 1, square(half), square(f), 1, square(out.reduce))
+	half := make([]float64, p*p)
+	blas64.Gemv(blas.NoTrans, 1, square(c.parent.f), vector(s.gain), 1, vector(out.gain))
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, square(c.parent.f), square(s.reduce), 0, square(half))
+	blas64.Gemm(blas.NoTrans, blas.Trans, 1, square(half), square(c.parent.f), 1, square(out.reduce))
 	return out
 }
 
@@ -227,16 +348,40 @@ func normalize(all []component) (log float64) {
 	return log
 }
 
-// heaviest returns the components that matter, normalized.
-func heaviest(all []component) []component {
+// heaviest returns the components that matter, and one with the moments of all others, so that what is unlikely on
+// the whole, but not of one channel, is not forgotten.
+func heaviest(all []component, p int) []component {
+	if len(all) <= 1 {
+		return all
+	}
+	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b component) int { return cmp.Compare(b.log, a.log) })
 	sum, n := 0.0, 0
 	for ; n < min(len(all), mostComponents) && sum < mostWeight; n++ {
 		sum += math.Exp(all[n].log)
 	}
-	kept := all[:n]
+	kept := all[:n:n]
+	if sum < mostWeight {
+		kept = append(kept, rest(all[n:], p))
+	}
 	normalize(kept)
 	return kept
+}
+
+// rest returns the component with the moments of several.
+func rest(all []component, p int) component {
+	all = slices.Clone(all)
+	out := component{log: normalize(all), within: make([][]float64, len(all[0].within))}
+	for i := range out.within {
+		out.within[i] = make([]float64, len(all[0].within[i]))
+		for _, c := range all {
+			for k, w := range c.within[i] {
+				out.within[i][k] += math.Exp(c.log) * w
+			}
+		}
+	}
+	out.gain, out.reduce = moments(all, p)
+	return out
 }
 
 // moments returns the update whose posterior has the mean and the covariance of the mixture: the last sum is

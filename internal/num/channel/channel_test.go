@@ -29,6 +29,7 @@ var points = [][]float64{{0.05}, {0.25}, {0.3}, {0.65}, {0.7}, {0.95}}
 var (
 	labels = channel.Answers{Labels: []channel.Label{{0, true, 0}, {1, false, 0}, {3, true, 0}, {4, true, 0}, {5, false, 0}}}
 	orders = channel.Answers{Orders: [][]int{{1, 0}, {2, 4}, {1, 5, 3}, {2, 3, 4, 0}}}
+	few    = channel.Answers{Estimates: []channel.Estimate{{0, 1}, {3, 2}, {5, 1.2}}}
 	guess  = channel.Answers{Estimates: []channel.Estimate{{0, 7}, {1, 3}, {2, 2.5}, {3, 6}, {4, 4}, {5, 6.5}}}
 )
 
@@ -144,6 +145,8 @@ func TestAgainstImportanceSampling(t *testing.T) {
 	for name, channels := range map[string][]channel.Answers{
 		"labels": {labels}, "orders": {orders}, "estimates": {guess}, "two experts": {labels, guess},
 		"both forms of one": {{Labels: labels.Labels, Orders: orders.Orders}},
+		// More combinations than are kept: those of the likeliest sides must not crowd out the others.
+		"six channels": {guess, few, {Orders: orders.Orders[:1]}, few, {Labels: labels.Labels[2:]}, {Orders: orders.Orders[1:]}},
 	} {
 		posterior, err := channel.Condition(t.Context(), g, points, channels, channel.Config{})
 		if err != nil {
