@@ -37,6 +37,9 @@ func MinimizePair(ctx context.Context, sp *space.Space, f PairAcquisition, scree
 	if _, finite := sp.Finite(); finite {
 		return bestPair(sp, f, starts)
 	}
+	if isMixed(sp) {
+		return mixedPair(ctx, sp, f, starts, seed)
+	}
 	cells, whole, err := sp.Cells(maxCells)
 	if err != nil {
 		return Result{}, Result{}, err

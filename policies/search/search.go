@@ -22,7 +22,7 @@ type Result struct {
 	Value float64
 }
 
-// Effort of a search.
+// Effort of a search in a space whose parameters are all continuous.
 const (
 	screened = 256 // starts that are evaluated
 	searched = 6   // of which local searches begin, over all cells, at least two in each
@@ -37,14 +37,22 @@ var (
 )
 
 // Minimize returns the feasible composition with the smallest acquisition it
-// finds: by trying all of a finite space, else by local searches over the relaxed space
-// whose results are snapped to what can be made. Further starts, beside those the
-// seed gives, are searched as well. In a finite space compositions whose
-// [space.Space.Key] is in skip are left out. It is deterministic in its
-// arguments; a cancelled context is an error.
+// finds: by trying all of a finite space; where all parameters are continuous, by local searches
+// whose results are snapped to what can be made; where some are discrete, by searches of the
+// continuous ones and walks over neighbors in the discrete ones, so that what is between two
+// values does not count. Further starts, beside those the seed gives, are searched as well. In a
+// finite space compositions whose [space.Space.Key] is in skip are left out. It is deterministic
+// in its arguments; a cancelled context is an error.
 func Minimize(ctx context.Context, sp *space.Space, f next.Acquisition, seed uint64, further [][]float64, skip map[string]bool) (Result, error) {
 	if points, ok := sp.Finite(); ok {
 		return enumerate(ctx, sp, f, points, skip)
+	}
+	if isMixed(sp) {
+		best, err := newMixed(ctx, sp, f).minimize(seed, further)
+		if err != nil {
+			return Result{}, err
+		}
+		return snap(sp, f, best.x)
 	}
 	cells, _, err := sp.Cells(maxCells)
 	if err != nil {

@@ -228,6 +228,9 @@ func TestSearchesAreDeterministicAndCanBeCancelled(t *testing.T) {
 	for name, def := range finite {
 		defs[name] = def
 	}
+	for _, m := range mixedSpaces() {
+		defs[m.name] = m.def
+	}
 	cause := errors.New("enough")
 	done, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)

@@ -32,6 +32,7 @@ type row struct {
 	rhs   float64
 	reach float64 // Σ |coefficient|·range: how far the sum can move
 	exact bool    // every parameter has a grid: checked in decimal arithmetic
+	whole float64 // see denominator
 }
 
 func (s *Space) newRow(c definition.Constraint, index int) (row, error) {
@@ -67,7 +68,35 @@ func (s *Space) newRow(c definition.Constraint, index int) (row, error) {
 	if math.IsNaN(r.rhs) || math.IsInf(r.rhs, 0) {
 		return r, fmt.Errorf("constraint %q compares with %v", c.Name, r.rhs)
 	}
+	r.whole = s.denominator(&r)
 	return r, nil
+}
+
+// denominator returns the least number that makes an integer of each term, whatever the value or
+// dosing step, and of the right-hand side. It is 0 where those would be too large for rounding to
+// tell them apart, and where a parameter is continuous.
+func (s *Space) denominator(r *row) float64 {
+	const tooLarge = 1 << 48 // each term is rounded a few times, by less than 2⁻⁵² of it
+	if !r.exact {
+		return 0
+	}
+	all := []*big.Rat{decimal(r.rhs)}
+	magnitude := math.Abs(r.rhs)
+	for k, i := range r.axes {
+		g, coef := s.axes[i].grid, decimal(r.coef[k])
+		magnitude += math.Abs(r.coef[k]) * max(math.Abs(s.axes[i].first()), math.Abs(s.axes[i].last()))
+		if g.values == nil {
+			all = append(all, coef.Mul(coef, g.exact))
+		}
+		for _, v := range g.values {
+			all = append(all, new(big.Rat).Mul(coef, decimal(v)))
+		}
+	}
+	d, _ := new(big.Float).SetInt(denominator(all)).Float64()
+	if !(d*magnitude < tooLarge) {
+		return 0
+	}
+	return d
 }
 
 // sum returns Σ coefficient·x, x by axis.
@@ -92,8 +121,19 @@ func (r *row) holds(x []float64) bool {
 	return (r.sense == atMost && sum < r.rhs) || (r.sense == atLeast && sum > r.rhs)
 }
 
-// holdsExactly is holds in decimal arithmetic.
+// holdsExactly is holds in decimal arithmetic, for numbers that are values or dosing steps.
 func (r *row) holdsExactly(x []float64) bool {
+	if r.whole > 0 {
+		sum := -math.Round(r.rhs * r.whole)
+		for k, i := range r.axes {
+			sum += math.Round(r.coef[k] * x[i] * r.whole)
+		}
+		return sum == 0 || (r.sense == atMost && sum < 0) || (r.sense == atLeast && sum > 0)
+	}
+	return r.holdsInDecimals(x)
+}
+
+func (r *row) holdsInDecimals(x []float64) bool {
 	sum := new(big.Rat)
 	for k, i := range r.axes {
 		sum.Add(sum, new(big.Rat).Mul(decimal(r.coef[k]), decimal(x[i])))

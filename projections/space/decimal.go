@@ -22,13 +22,19 @@ func floorRat(r *big.Rat) int64 {
 	return new(big.Int).Div(r.Num(), r.Denom()).Int64()
 }
 
+// denominator returns the least common denominator.
+func denominator(list []*big.Rat) *big.Int {
+	den := big.NewInt(1)
+	for _, c := range list {
+		den.Mul(den, new(big.Int).Quo(c.Denom(), new(big.Int).GCD(nil, nil, den, c.Denom())))
+	}
+	return den
+}
+
 // reachable says whether Σ coefficient·k = rhs has a solution in integers k:
 // whether the greatest common divisor of the coefficients divides rhs.
 func reachable(coefficients []*big.Rat, rhs *big.Rat) bool {
-	den := new(big.Int).Set(rhs.Denom())
-	for _, c := range coefficients {
-		den.Mul(den, new(big.Int).Quo(c.Denom(), new(big.Int).GCD(nil, nil, den, c.Denom())))
-	}
+	den := denominator(append([]*big.Rat{rhs}, coefficients...))
 	whole := func(r *big.Rat) *big.Int {
 		return new(big.Int).Mul(r.Num(), new(big.Int).Quo(den, r.Denom()))
 	}

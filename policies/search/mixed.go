@@ -1,0 +1,370 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/campaignd/campaignd/internal/num/optimize"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// Effort of a search in a mixed space.
+const (
+	probed    = 384 // points that are screened, beside the further ones
+	improved  = 24  // of which searches begin
+	swapped   = 128 // whose continuous part is tried with the best discrete part
+	resettled = 8   // of which searches begin
+	apart     = 0.2 // how far apart searches begin, root mean square over coordinates
+	fine      = 32  // so many values or steps of a parameter are worth relaxing
+	tried     = 3   // neighbors, none of them better, beyond which is looked
+)
+
+// mixed searches a space with discrete parameters: categories, values or dosing steps. What an
+// acquisition is between them, and its slope from one to the other, only suggests where to begin;
+// what counts is its values at compositions, and slopes in the continuous parameters.
+//
+//  1. Points are screened, each taken to the nearest composition where that is easy, and searches
+//     begin from good ones that lie apart.
+//  2. Where values or steps are fine, or the point is no composition, numbers are relaxed first,
+//     and the result is snapped.
+//  3. The discrete part is fixed, and the continuous one searched.
+//  4. Discrete neighbors are walked to, and the continuous part searched again, until none is better.
+//  5. At last other continuous parts are tried with the discrete part of the best result.
+type mixed struct {
+	ctx    context.Context
+	sp     *space.Space
+	f      next.Acquisition
+	free   []int              // coordinates of continuous parameters
+	fixed  []int              // the others
+	least  map[string]float64 // the least value that a search ended at, by discrete part
+	walked map[string]bool    // compositions that a walk has come by
+
+	undecided error // of a point that was snapped in vain, which takes long: no other is tried
+}
+
+// place is a point and what the acquisition is there.
+type place struct {
+	x     []float64
+	value float64
+	whole bool // whether it is a composition
+}
+
+func newMixed(ctx context.Context, sp *space.Space, f next.Acquisition) *mixed {
+	m := &mixed{
+		ctx: ctx, sp: sp, f: f, free: sp.Continuous(),
+		least: make(map[string]float64), walked: make(map[string]bool),
+	}
+	for j := range sp.Dim() {
+		if !slices.Contains(m.free, j) {
+			m.fixed = append(m.fixed, j)
+		}
+	}
+	return m
+}
+
+// isMixed reports whether some parameter is discrete.
+func isMixed(sp *space.Space) bool { return len(sp.Continuous()) < sp.Dim() }
+
+// minimize returns the best composition that it finds.
+func (m *mixed) minimize(seed uint64, further [][]float64) (place, error) {
+	points, err := m.sp.Starts(probed, seed)
+	if err != nil {
+		return place{}, err
+	}
+	points = append(points, further...)
+	best, err := m.improveSome(place{value: math.Inf(1)}, points, improved)
+	if err != nil || len(m.free) == 0 {
+		return best, err
+	}
+	var others [][]float64
+	for _, x := range points[:min(swapped, len(points))] {
+		u := slices.Clone(best.x)
+		for _, j := range m.free {
+			u[j] = x[j]
+		}
+		others = append(others, u)
+	}
+	return m.improveSome(best, others, resettled)
+}
+
+// improveSome searches from the best of some points, up to a number, for a composition that is
+// better than one, which may be none.
+func (m *mixed) improveSome(best place, points [][]float64, most int) (place, error) {
+	places, err := m.screen(points)
+	if err != nil {
+		return place{}, err
+	}
+	for _, p := range spread(places, most, apart) {
+		p, err := m.improve(p, best.value)
+		if err != nil {
+			return place{}, err
+		}
+		if p.value < best.value {
+			best = p
+		}
+	}
+	if best.x == nil {
+		return place{}, cmp.Or(m.undecided, ErrUndefined)
+	}
+	return best, nil
+}
+
+// screen returns the points in order of the acquisition, each taken to the nearest composition
+// where that is easy.
+func (m *mixed) screen(points [][]float64) ([]place, error) {
+	var places []place
+	for _, x := range points {
+		if err := m.cancelled(); err != nil {
+			return nil, err
+		}
+		u, whole := m.sp.Round(x)
+		if !whole {
+			u = x
+		}
+		if v := m.f(u, nil); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			places = append(places, place{u, v, whole})
+		}
+	}
+	order(places)
+	return places, nil
+}
+
+// cancelled returns the error of a context that is done.
+func (m *mixed) cancelled() error {
+	if m.ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("search cancelled: %w", context.Cause(m.ctx))
+}
+
+func order(places []place) {
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.value, b.value) })
+}
+
+// spread returns up to n of places in order of value, the first among them: as far apart from
+// each other as they can be, at most reach.
+func spread(places []place, n int, reach float64) []place {
+	var chosen []place
+	for ; len(chosen) < min(n, len(places)) && reach > 1e-6; reach /= 2 {
+		for _, p := range places {
+			if len(chosen) < n && !slices.ContainsFunc(chosen, func(c place) bool { return near(c.x, p.x, reach) }) {
+				chosen = append(chosen, p)
+			}
+		}
+	}
+	return chosen
+}
+
+// near reports whether the root mean square of the differences is less than reach.
+func near(x, y []float64, reach float64) bool {
+	sum := 0.0
+	for j, v := range x {
+		sum += (v - y[j]) * (v - y[j])
+	}
+	return sum < reach*reach*float64(len(x))
+}
+
+// improve searches from a point for a composition that is better than best.
+func (m *mixed) improve(p place, best float64) (place, error) {
+	if m.undecided == nil && (!p.whole || m.sp.Levels() >= fine) {
+		r, err := m.descend(p, true)
+		if err != nil || r.value >= best {
+			return place{value: math.Inf(1)}, err
+		}
+		q, err := m.snap(r.x)
+		switch {
+		case errors.Is(err, space.ErrUndecided):
+			m.undecided = err
+		case err != nil:
+			return place{}, err
+		case !p.whole || q.value < p.value:
+			p = q
+		}
+	}
+	if !p.whole {
+		return place{value: math.Inf(1)}, nil
+	}
+	p, err := m.settle(p)
+	if err != nil {
+		return place{}, err
+	}
+	return m.walk(p)
+}
+
+// snap takes a point to the nearest composition.
+func (m *mixed) snap(x []float64) (place, error) {
+	r, err := snap(m.sp, m.f, x)
+	if math.IsNaN(r.Value) {
+		r.Value = math.Inf(1)
+	}
+	return place{r.X, r.Value, true}, err
+}
+
+// settle searches the continuous part of a composition.
+func (m *mixed) settle(p place) (place, error) {
+	if len(m.free) == 0 {
+		return p, nil
+	}
+	r, err := m.descend(p, false)
+	if err != nil {
+		return place{}, err
+	}
+	if _, ok := m.sp.Round(r.x); !ok { // of too many pieces the search knows nothing: see Around
+		if r, err = m.snap(r.x); errors.Is(err, space.ErrUndecided) {
+			r, err = p, nil
+		}
+		if err != nil {
+			return place{}, err
+		}
+	}
+	if r.value < p.value {
+		p = r
+	}
+	part := key(pick(p.x, m.fixed))
+	if least, ok := m.least[part]; !ok || p.value < least {
+		m.least[part] = p.value
+	}
+	return p, nil
+}
+
+// descend searches the continuous parameters from a point, or with relaxed all numbers, in the
+// piece of the space that it lies in.
+func (m *mixed) descend(p place, relaxed bool) (place, error) {
+	slice, err := m.sp.Around(p.x, relaxed, maxCells)
+	if err != nil {
+		return place{}, err
+	}
+	x, dx := slices.Clone(p.x), make([]float64, len(p.x))
+	f := func(u, grad []float64) float64 {
+		for k, j := range slice.Free {
+			x[j] = u[k]
+		}
+		if grad == nil {
+			return m.f(x, nil)
+		}
+		value := m.f(x, dx)
+		for k, j := range slice.Free {
+			grad[k] = dx[j]
+		}
+		return value
+	}
+	u := pick(p.x, slice.Free)
+	at := slices.IndexFunc(slice.Pieces, func(r *optimize.Region) bool { return r.Violation(u) < 1e-6 })
+	if at < 0 {
+		return p, nil
+	}
+	r, err := optimize.Minimize(m.ctx, f, slice.Pieces[at], u, optimize.Config{FTol: 1e-9})
+	if errors.Is(err, optimize.ErrStart) {
+		return p, nil
+	}
+	if err != nil {
+		return place{}, err
+	}
+	if r.F < p.value {
+		p = place{slices.Clone(p.x), r.F, !relaxed}
+		for k, j := range slice.Free {
+			p.x[j] = r.X[k]
+		}
+	}
+	return p, nil
+}
+
+// pick returns some coordinates of a point.
+func pick(x []float64, coordinates []int) []float64 {
+	u := make([]float64, len(coordinates))
+	for k, j := range coordinates {
+		u[k] = x[j]
+	}
+	return u
+}
+
+// key is the same for equal coordinates.
+func key(u []float64) string {
+	b := make([]byte, 0, 8*len(u))
+	for _, v := range u {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	}
+	return string(b)
+}
+
+// walk goes from a composition to the best neighbor in one discrete parameter after the other, and
+// searches the continuous part, until none is better. Then it looks beyond some that are worse.
+func (m *mixed) walk(at place) (place, error) {
+	for id := key(at.x); !m.walked[id]; id = key(at.x) {
+		m.walked[id] = true
+		to, passed, err := m.sweep(at)
+		if err != nil {
+			return place{}, err
+		}
+		if to.value < at.value {
+			to, err = m.settle(to)
+		} else {
+			to, err = m.beyond(passed)
+		}
+		if err != nil {
+			return place{}, err
+		}
+		if to.value < at.value {
+			at = to
+		}
+	}
+	return at, nil
+}
+
+// sweep goes to the best neighbor, if it is better, in one discrete parameter after the other. It
+// returns all neighbors that it has passed, too.
+func (m *mixed) sweep(at place) (to place, passed []place, err error) {
+	for i := range m.sp.Parameters() {
+		if err := m.cancelled(); err != nil {
+			return place{}, nil, err
+		}
+		neighbors, err := m.sp.Neighbors(at.x, i)
+		if err != nil {
+			return place{}, nil, err
+		}
+		for _, x := range neighbors {
+			p := place{x, m.f(x, nil), true}
+			if math.IsNaN(p.value) || math.IsInf(p.value, 0) {
+				continue
+			}
+			if passed = append(passed, p); p.value < at.value {
+				at = p
+			}
+		}
+	}
+	return at, passed, nil
+}
+
+// beyond searches the continuous part of the best of some neighbors or, where nothing is
+// continuous, their neighbors. It returns the best result.
+func (m *mixed) beyond(neighbors []place) (place, error) {
+	best, searched := place{value: math.Inf(1)}, 0
+	order(neighbors)
+	for _, p := range neighbors {
+		if least, ok := m.least[key(pick(p.x, m.fixed))]; ok && p.value >= least {
+			continue // a search that began better has ended in this discrete part
+		}
+		if searched++; searched > tried {
+			break
+		}
+		var err error
+		if len(m.free) > 0 {
+			p, err = m.settle(p)
+		} else {
+			p, _, err = m.sweep(p)
+		}
+		if err != nil {
+			return place{}, err
+		}
+		if p.value < best.value {
+			best = p
+		}
+	}
+	return best, nil
+}
