@@ -2,11 +2,11 @@
 // objective f through a channel that has to be learned: how strongly it depends on f, in which
 // direction, and how noisy it is.
 //
-// There are two kinds of channel. In a channel of choices an expert has the utility u(x) = b·f(x), in
+// There are two kinds of channel. In a channel of choices an expert has the utility u(x) = b·f(x) + r(x), in
 // logits; they reject x with probability S(b₀ + u(x)), and put compositions in an order with the
 // probability of Plackett and Luce, in which the best is the one of least u (Luce 1959; Plackett 1975). In
-// a channel of estimates they say a number, a₀ + a·f(x) + r(x) + η, with a prejudice r that is smooth in x and noise
-// η. The slope b or a has either sign, and 0: it is a grid with weights that the answers' own evidence
+// a channel of estimates they say a number, a₀ + a·f(x) + r(x) + η, with noise η. The prejudice r is smooth in x: what
+// an expert is wrong about in one region, and sure of, but not in another. The slope b or a has either sign, and 0: it is a grid with weights that the answers' own evidence
 // changes. So a guesser gets the slope 0 and vanishes, and who says the opposite is turned over.
 //
 // f is the standardized objective, smaller is better, given its measurements. For each value of the slope
@@ -59,7 +59,7 @@ type Config struct {
 	// Guess, Against are the probabilities that answers say nothing of the objective, and that they go
 	// against it; default 0.5 and 0.1.
 	Guess, Against float64
-	// Honest leaves out the prejudice that estimates may have.
+	// Honest leaves out the prejudice that answers may have.
 	Honest bool
 }
 
@@ -84,10 +84,11 @@ var estimateNoise = []float64{0.2, 0.4, 0.7, 1}
 const (
 	// interceptSD is the standard deviation of b₀ and a₀.
 	interceptSD = 3
-	// prejudiceSD and prejudiceLength are the standard deviation of r, in those of the numbers, and its
-	// lengthscale in the unit cube. Half of the weight is on a channel without.
-	prejudiceSD     = 0.7
-	prejudiceLength = 0.3
+	// prejudiceSD is the standard deviation of r in those of the numbers, choicePrejudiceSD in logits, and
+	// prejudiceLength its lengthscale in the unit cube. Half of the weight is on a channel without.
+	prejudiceSD       = 0.7
+	choicePrejudiceSD = 1.5
+	prejudiceLength   = 0.3
 	// nugget is the variance of an error in each utility; it keeps covariances of equal points regular.
 	nugget = 1e-6
 	// mostComponents of the combinations of several channels stay apart before another is added, and fewer

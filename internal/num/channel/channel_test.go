@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/campaignd/campaignd/internal/num/channel"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/special"
@@ -34,17 +36,38 @@ var (
 )
 
 // likelihood is the probability of a channel's answers given f at the points and a variant of the channel,
-// written down apart from the package: the intercept by the trapezoidal rule, numbers by their density.
-func likelihood(a channel.Answers, f []float64, slope, noise float64, prejudiced bool) float64 {
+// written down apart from the package: the intercept by the trapezoidal rule, numbers by their density, the
+// prejudice of choices by that of two draws.
+func likelihood(a channel.Answers, f []float64, v variant, prejudice func() []float64) float64 {
 	if len(a.Estimates) > 0 {
-		return density(a, f, slope, noise, prejudiced)
+		return density(a, f, v.slope, v.noise, v.prejudiced)
 	}
+	u := make([]float64, len(points))
+	for i := range u {
+		u[i] = v.slope * f[i]
+	}
+	if !v.prejudiced {
+		return chosen(a, u)
+	}
+	value, r := 0.0, prejudice()
+	for _, sign := range []float64{1, -1} {
+		biased := make([]float64, len(u))
+		for i := range u {
+			biased[i] = u[i] + sign*r[i]
+		}
+		value += chosen(a, biased) / 2
+	}
+	return value
+}
+
+// chosen is the probability of choices and labels given the utilities.
+func chosen(a channel.Answers, u []float64) float64 {
 	value := 1.0
 	for _, order := range a.Orders {
 		for s := range order {
 			sum := 0.0
 			for _, i := range order[s:] {
-				sum += math.Exp(slope * (f[order[s]] - f[i]))
+				sum += math.Exp(u[order[s]] - u[i])
 			}
 			value /= sum
 		}
@@ -56,7 +79,7 @@ func likelihood(a channel.Answers, f []float64, slope, noise float64, prejudiced
 	for b0 := -15.0; b0 <= 15; b0 += step {
 		all := step * math.Exp(-b0*b0/18) / math.Sqrt(2*math.Pi*9)
 		for _, l := range a.Labels {
-			p := special.Logistic(b0 + slope*f[l.Point])
+			p := special.Logistic(b0 + u[l.Point])
 			if !l.Reject {
 				p = 1 - p
 			}
@@ -65,6 +88,34 @@ func likelihood(a channel.Answers, f []float64, slope, noise float64, prejudiced
 		sum += all
 	}
 	return value * sum
+}
+
+// prejudices draws smooth functions at the points, of standard deviation 1.5 and lengthscale 0.3.
+func prejudices(t *testing.T, rng *rand.Rand) func() []float64 {
+	t.Helper()
+	n := len(points)
+	cov := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			d := points[i][0] - points[j][0]
+			cov.SetSym(i, j, 2.25*math.Exp(-d*d/0.18))
+		}
+		cov.SetSym(i, i, 2.25+1e-9)
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(cov) {
+		t.Fatal("the covariance of prejudices has no root")
+	}
+	var root mat.TriDense
+	chol.LTo(&root)
+	return func() []float64 {
+		z := mat.NewVecDense(n, nil)
+		for i := range n {
+			z.SetVec(i, rng.NormFloat64())
+		}
+		z.MulVec(&root, z)
+		return z.RawVector().Data
+	}
 }
 
 // density is that of standardized numbers, by elimination.
@@ -118,15 +169,15 @@ type variant struct {
 }
 
 func variants(a channel.Answers) (list []variant) {
-	if len(a.Estimates) == 0 {
-		list = append(list, variant{prior: 0.5})
-		for _, b := range []float64{0.7, 1.5, 3} {
-			list = append(list, variant{slope: b, prior: 0.4 / 3}, variant{slope: -b, prior: 0.1 / 3})
+	for _, r := range []bool{false, true} {
+		if len(a.Estimates) == 0 {
+			list = append(list, variant{prejudiced: r, prior: 0.5 / 2})
+			for _, b := range []float64{0.7, 1.5, 3} {
+				list = append(list, variant{b, 0, r, 0.4 / 6}, variant{-b, 0, r, 0.1 / 6})
+			}
+			continue
 		}
-		return list
-	}
-	for _, s := range []float64{0.2, 0.4, 0.7, 1} {
-		for _, r := range []bool{false, true} {
+		for _, s := range []float64{0.2, 0.4, 0.7, 1} {
 			list = append(list, variant{0, s, r, 0.5 / 8})
 			for _, b := range []float64{0.3, 0.6, 1.2, 2.4} {
 				list = append(list, variant{b, s, r, 0.4 / 32}, variant{-b, s, r, 0.1 / 32})
@@ -153,10 +204,11 @@ func TestAgainstImportanceSampling(t *testing.T) {
 			t.Fatal(err)
 		}
 		joint, rng := g.Joint(all), rand.New(rand.NewPCG(1, 2))
+		prejudice := prejudices(t, rng)
 		f := make([]float64, len(all))
 		total, mean, square := 0.0, 0.0, 0.0
 		positive := make([]float64, len(channels))
-		const draws = 10000
+		const draws = 15000
 		for range draws {
 			if err := joint.Sample(f, rng); err != nil {
 				t.Fatal(err)
@@ -166,7 +218,7 @@ func TestAgainstImportanceSampling(t *testing.T) {
 			for c, a := range channels {
 				sum := 0.0
 				for _, v := range variants(a) {
-					p := v.prior * likelihood(a, f, v.slope, v.noise, v.prejudiced)
+					p := v.prior * likelihood(a, f, v, prejudice)
 					sum += p
 					if v.slope > 0 {
 						above[c] += p

@@ -61,33 +61,48 @@ func (a Answers) variants(points [][]float64, cfg Config) ([]variant, *rows) {
 	for i := range n {
 		r.extra[i*n+i] += nugget
 	}
+	r.smooth = prejudice(points, r.points, choicePrejudiceSD)
 	return choiceVariants(cfg), r
 }
 
-func choiceVariants(cfg Config) []variant {
-	list := []variant{{slope: 0, noise: math.NaN(), prior: cfg.Guess}}
-	for _, b := range choiceSlopes {
-		share := 1 / float64(len(choiceSlopes))
-		list = append(list,
-			variant{slope: b, noise: math.NaN(), prior: (1 - cfg.Guess - cfg.Against) * share},
-			variant{slope: -b, noise: math.NaN(), prior: cfg.Against * share})
+// prejudice is the covariance of a prejudice of the given standard deviation at the points of some rows.
+func prejudice(points [][]float64, rows []int, sd float64) []float64 {
+	n := len(rows)
+	cov := make([]float64, n*n)
+	for i, a := range rows {
+		for j, b := range rows {
+			s := 0.0
+			for k, x := range points[a] {
+				s += (x - points[b][k]) * (x - points[b][k])
+			}
+			cov[i*n+j] = sd * sd * math.Exp(-s/(2*prejudiceLength*prejudiceLength))
+		}
 	}
-	return list
+	return cov
 }
 
-func estimateVariants(cfg Config) (list []variant) {
+func choiceVariants(cfg Config) []variant {
+	return variants(cfg, choiceSlopes, []float64{math.NaN()})
+}
+
+func estimateVariants(cfg Config) []variant {
+	return variants(cfg, estimateSlopes, estimateNoise)
+}
+
+// variants is the grid of a channel: each slope on either side, each noise, with a prejudice and without.
+func variants(cfg Config, slopes, noises []float64) (list []variant) {
 	for _, prejudiced := range []bool{false, true} {
 		if prejudiced && cfg.Honest {
 			break
 		}
-		share := 1 / float64(len(estimateNoise))
+		share := 1 / float64(len(noises))
 		if !cfg.Honest {
 			share /= 2
 		}
-		for _, noise := range estimateNoise {
+		for _, noise := range noises {
 			list = append(list, variant{0, noise, prejudiced, cfg.Guess * share})
-			for _, a := range estimateSlopes {
-				each := share / float64(len(estimateSlopes))
+			for _, a := range slopes {
+				each := share / float64(len(slopes))
 				list = append(list,
 					variant{a, noise, prejudiced, (1 - cfg.Guess - cfg.Against) * each},
 					variant{-a, noise, prejudiced, cfg.Against * each})
@@ -100,7 +115,7 @@ func estimateVariants(cfg Config) (list []variant) {
 // estimates returns the rows of numbers, standardized.
 func (a Answers) estimates(points [][]float64) *rows {
 	n := len(a.Estimates)
-	r := &rows{extra: make([]float64, n*n), smooth: make([]float64, n*n)}
+	r := &rows{extra: make([]float64, n*n)}
 	mean, square := 0.0, 0.0
 	for _, e := range a.Estimates {
 		mean += e.Value / float64(n)
@@ -114,15 +129,11 @@ func (a Answers) estimates(points [][]float64) *rows {
 	}
 	for i, e := range a.Estimates {
 		r.points, r.numbers = append(r.points, e.Point), append(r.numbers, (e.Value-mean)/sd)
-		for j, o := range a.Estimates {
-			s := 0.0
-			for k, x := range points[e.Point] {
-				s += (x - points[o.Point][k]) * (x - points[o.Point][k])
-			}
+		for j := range n {
 			r.extra[i*n+j] = interceptSD * interceptSD
-			r.smooth[i*n+j] = prejudiceSD * prejudiceSD * math.Exp(-s/(2*prejudiceLength*prejudiceLength))
 		}
 	}
+	r.smooth = prejudice(points, r.points, prejudiceSD)
 	return r
 }
 
