@@ -114,10 +114,11 @@ func (r *reader) choose(root *yamltree.Node, options Options) {
 	var sizes []string
 	chosen := false
 	if r.sizes != nil {
+		whole := *f // what each size is a part of, also after one has been applied
 		r.named(func(name string, n *yamltree.Node) {
 			sizes = append(sizes, name)
 			chosen = chosen || name == options.Size
-			r.size(n, name == options.Size, options)
+			r.size(n, whole, name == options.Size, options)
 		})(r.sizes)
 	}
 	if options.Size != "" && !chosen {
@@ -153,11 +154,10 @@ func (r *reader) choose(root *yamltree.Node, options Options) {
 	}
 }
 
-// size checks a size and, where it is the chosen one, applies it.
-func (r *reader) size(n *yamltree.Node, chosen bool, options Options) {
+// size checks a size of the whole study and, where it is the chosen one, applies it.
+func (r *reader) size(n *yamltree.Node, whole File, chosen bool, options Options) {
 	f := r.file
-	scratch := *f
-	to := &scratch
+	to := &whole
 	if chosen {
 		to = f
 	}
