@@ -141,17 +141,29 @@ func (r *reader) choose(root *yamltree.Node, options Options) {
 				Remedy = "write experiments: 25 for the study, or for the task"
 		}
 	}
-	if r.baseline == nil {
-		return
+	if r.baseline != nil {
+		f.Baseline = r.armNamed(r.baseline)
 	}
-	name := ""
-	r.text(&name)(r.baseline)
+	f.Tasks = slices.Clone(f.Tasks)
+	for i := range f.Tasks {
+		t := &f.Tasks[i]
+		if t.Baseline = f.Baseline; t.baseline != nil {
+			t.Baseline = r.armNamed(t.baseline)
+		}
+	}
+}
+
+// armNamed returns the index of the arm that n names; −1 where there is none.
+func (r *reader) armNamed(n *yamltree.Node) int {
+	f, name := r.file, ""
+	r.text(&name)(n)
 	name = strings.TrimSuffix(name, "/"+NoExpert)
-	f.Baseline = slices.IndexFunc(f.Arms, func(a Arm) bool { return a.Name == name })
-	if f.Baseline < 0 && name != "" {
-		r.report(r.baseline, "there is no arm %q", name).
+	i := slices.IndexFunc(f.Arms, func(a Arm) bool { return a.Name == name })
+	if i < 0 && name != "" {
+		r.report(n, "there is no arm %q", name).
 			Remedy = "choose from " + names(f.Arms, func(a Arm) string { return a.Name })
 	}
+	return i
 }
 
 // size checks a size of the whole study and, where it is the chosen one, applies it.
