@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -79,6 +80,7 @@ func (s *Study) ratios(tasks []TaskSummary, results *Results) (out Ratios) {
 		}
 		rows = append(rows, row)
 	}
+	rows = append(rows, s.peers(results)...)
 	for _, row := range rows {
 		for i, t := range tasks {
 			if !row.baseline[i] && len(row.results[i]) > 0 && len(t.Seeds) > 0 {
@@ -90,6 +92,29 @@ func (s *Study) ratios(tasks []TaskSummary, results *Results) (out Ratios) {
 		out.Arms = append(out.Arms, row.compare(tasks, out.Cells))
 	}
 	return out
+}
+
+// peers are what other programs gave from the starts of this study, by the arms that they call themselves.
+func (s *Study) peers(results *Results) (rows []contestant) {
+	starts := make(map[string]int) // the task's index
+	for _, start := range s.Starts() {
+		starts[start.Key] = slices.Index(s.Tasks, start.Task)
+	}
+	seen := make(map[string]bool)
+	for _, r := range results.peers {
+		i, ours := starts[strings.TrimPrefix(r.Key, r.Arm+" ")]
+		if !ours || seen[r.Key] {
+			continue // of other seeds, or of the study as it was
+		}
+		seen[r.Key] = true
+		k := slices.IndexFunc(rows, func(c contestant) bool { return c.name == r.Arm })
+		if k < 0 {
+			k = len(rows)
+			rows = append(rows, contestant{r.Arm, make([][]*Result, len(s.Tasks)), make([]bool, len(s.Tasks))})
+		}
+		rows[k].results[i] = append(rows[k].results[i], r)
+	}
+	return rows
 }
 
 // contestant is an arm that is compared: its results by task, and whether it is the task's baseline.
