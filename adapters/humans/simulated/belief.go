@@ -81,7 +81,8 @@ func (r *Reviewer) occasion(purpose string, i int, id string) (of, question stri
 
 // copies reports whether the expert, who has answered n times, does not judge but copies the first answer.
 func (r *Reviewer) copies(n int, id string, points ...definition.Point) bool {
-	return r.cfg.Copies > 0 && n > 0 && r.draw("copies", id, points...) < r.cfg.Copies
+	_, question := r.occasion("copies", -1, id)
+	return r.cfg.Copies > 0 && n > 0 && r.draw("copies", question, points...) < r.cfg.Copies
 }
 
 // firstLabel is the label that a copying expert gives: that of the first of their examples.
