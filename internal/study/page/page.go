@@ -60,6 +60,8 @@ type pageData struct {
 	Facts             [][2]string
 	Command           string
 	Baseline          string
+	Ratios            []ratioRow
+	Cells             int // of the ratios
 	Warnings          []string
 
 	Arms     []legendEntry
@@ -146,6 +148,7 @@ func (in Input) page() pageData {
 		d.Arms = append(d.Arms, legendEntry{look.swatch(), s.Arms[j].Name})
 	}
 	d.overview(in.Summary, file.Baseline)
+	d.ratios(in.Summary)
 	if f, ok := rankFigure(in.Summary, file.Baseline); ok {
 		d.RankFigure = &f
 	}
