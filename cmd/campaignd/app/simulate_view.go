@@ -179,7 +179,8 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 		}
 		w.Flush()
 	}
-	if slices.ContainsFunc(summary.Tasks, func(t simulate.TaskSummary) bool { return t.Baseline != study.File.Baseline }) {
+	own := func(t simulate.TaskSummary) bool { return t.Baseline != study.File.Baseline }
+	if slices.ContainsFunc(summary.Tasks, own) || len(summary.Ratios.Arms) > len(study.Arms) {
 		s.ratios(summary)
 	}
 }

@@ -15,9 +15,11 @@ import (
 // below 1 is a gain. Regrets of tasks have different units and spread over orders of magnitude: means of
 // logarithms, geometric means of ratios, weigh tasks alike.
 type Ratios struct {
-	// Cells is the number of comparisons with a baseline, one for each arm on each task.
+	// Cells is the number of comparisons with a baseline, one for each of the study's arms on each task.
 	Cells int
-	Arms  []ArmRatios
+	// Arms are those of the study, then its peers: other programs from the same starts, whose cells are counted
+	// among themselves.
+	Arms []ArmRatios
 }
 
 // ArmRatios is an arm in comparison with the baseline of each task.
@@ -29,6 +31,8 @@ type ArmRatios struct {
 	Along, Final Ratio
 	// Tasks are in the study's order.
 	Tasks []TaskRatios
+	// Peer is set of arms that other programs have run, and has their results by task.
+	Peer [][]*Result
 }
 
 // TaskRatios is an arm in comparison with the baseline of a task.
@@ -80,18 +84,29 @@ func (s *Study) ratios(tasks []TaskSummary, results *Results) (out Ratios) {
 		}
 		rows = append(rows, row)
 	}
-	rows = append(rows, s.peers(results)...)
-	for _, row := range rows {
-		for i, t := range tasks {
-			if !row.baseline[i] && len(row.results[i]) > 0 && len(t.Seeds) > 0 {
-				out.Cells++
-			}
-		}
-	}
+	out.Cells = cells(rows)
 	for _, row := range rows {
 		out.Arms = append(out.Arms, row.compare(tasks, out.Cells))
 	}
+	peers := s.peers(results)
+	for _, row := range peers {
+		compared := row.compare(tasks, cells(peers))
+		compared.Peer = row.results
+		out.Arms = append(out.Arms, compared)
+	}
 	return out
+}
+
+// cells counts the comparisons with a baseline.
+func cells(rows []contestant) (n int) {
+	for _, row := range rows {
+		for i, results := range row.results {
+			if !row.baseline[i] && len(results) > 0 {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // peers are what other programs gave from the starts of this study, by the arms that they call themselves.
@@ -204,6 +219,9 @@ func pooled(logs [][]float64) Ratio {
 		center += mean(task).Mean / float64(len(logs))
 	}
 	rng := rand.New(rand.NewPCG(bootstrapSeed, 0))
+	if slices.ContainsFunc(logs, func(task []float64) bool { return len(task) < 2 }) {
+		return Ratio{math.Exp(center), 0, math.Inf(1)}
+	}
 	drawn := make([]float64, resamples)
 	for b := range drawn {
 		for _, task := range logs {

@@ -1,10 +1,12 @@
 package simulate_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/study/simulate"
@@ -76,9 +78,14 @@ func TestPeersStartAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	runAll(t, s, other, 2)
-	ratios := s.Summarize(open(t, other)).Ratios
-	if len(ratios.Arms) != 3 || ratios.Arms[2].Arm != "same" || ratios.Cells != 4 {
+	summary := s.Summarize(open(t, other))
+	ratios := summary.Ratios
+	if len(ratios.Arms) != 3 || ratios.Arms[2].Arm != "same" || ratios.Cells != 2 {
 		t.Fatalf("%d arms, %d cells", len(ratios.Arms), ratios.Cells)
+	}
+	var times bytes.Buffer
+	if err := summary.WriteTimes(&times); err != nil || strings.Count(times.String(), ",same,") != 2*2*5*2 {
+		t.Errorf("times %s (%v)", &times, err)
 	}
 	if arm, peer := ratios.Arms[1].Along, ratios.Arms[2].Along; arm != peer || math.IsNaN(arm.Mean) {
 		t.Errorf("the arm %+v, its peer %+v", arm, peer)
