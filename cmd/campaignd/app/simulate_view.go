@@ -216,12 +216,16 @@ func (s *simulation) ratios(summary simulate.Summary) {
 			}
 			saved = append(saved, text)
 		}
+		if a.Reached > 0 {
+			saved = append(saved, ratioText(simulate.Ratio{Mean: a.Experiments, Upper: math.Inf(1)})+" %")
+		}
 		tabulate(w, "\t%s", strings.Join(saved, " "))
 		fmt.Fprintln(w)
 	}
 	w.Flush()
 	s.printf("\nThe last column is how many experiments it took, on each task, to the median final regret of the baseline, " +
-		"and in brackets those of the baseline itself.\n")
+		"in brackets those " +
+		"of the baseline itself; then the change over the tasks where half of the campaigns came there.\n")
 }
 
 // ratioText is a change in percent with its interval.

@@ -29,6 +29,10 @@ type ArmRatios struct {
 	// Their intervals hold the true ratio with 95 % confidence by the bootstrap: seeds are drawn anew
 	// within each task.
 	Along, Final Ratio
+	// Experiments is the geometric mean of Until/BaseUntil over the Reached tasks on which half of the
+	// campaigns came to the baseline's final regret; NaN where there is none.
+	Experiments float64
+	Reached     int
 	// Tasks are in the study's order.
 	Tasks []TaskRatios
 	// Peer is set of arms that other programs have run, and has their results by task.
@@ -142,13 +146,19 @@ type contestant struct {
 func (c contestant) compare(tasks []TaskSummary, cells int) ArmRatios {
 	out := ArmRatios{Arm: c.name}
 	var along, final [][]float64 // logarithms of ratios, by task and seed
+	experiments := 0.0
 	for i, t := range tasks {
 		cell, a, f := t.against(c.results[i], c.baseline[i], cells)
 		out.Tasks = append(out.Tasks, cell)
 		if len(a) > 0 {
 			along, final = append(along, a), append(final, f)
+			if !math.IsNaN(cell.Until) {
+				experiments += math.Log(cell.Until / cell.BaseUntil)
+				out.Reached++
+			}
 		}
 	}
+	out.Experiments = math.Exp(experiments / float64(out.Reached))
 	out.Along, out.Final = pooled(along), pooled(final)
 	return out
 }
@@ -240,15 +250,16 @@ func pooled(logs [][]float64) Ratio {
 func (s Summary) WriteRatios(w io.Writer) error {
 	t := newCSV(w, "arm", "task", "baseline", "seeds",
 		"along", "along_lower", "along_upper", "along_strict_lower", "along_strict_upper",
-		"final", "final_lower", "final_upper", "experiments_until", "baseline_experiments_until")
+		"final", "final_lower", "final_upper", "experiments_until", "baseline_experiments_until",
+		"experiments", "tasks_reached")
 	for _, a := range s.Ratios.Arms {
 		t.row(a.Arm, "", "", "", a.Along.Mean, a.Along.Lower, a.Along.Upper, "", "",
-			a.Final.Mean, a.Final.Lower, a.Final.Upper, "", "")
+			a.Final.Mean, a.Final.Lower, a.Final.Upper, "", "", a.Experiments, a.Reached)
 		for i, c := range a.Tasks {
 			task := s.Tasks[i]
 			t.row(a.Arm, task.Task.Name, task.Arms[task.Baseline].Arm.Name, c.Seeds,
 				c.Along.Mean, c.Along.Lower, c.Along.Upper, c.Strict.Lower, c.Strict.Upper,
-				c.Final.Mean, c.Final.Lower, c.Final.Upper, c.Until, c.BaseUntil)
+				c.Final.Mean, c.Final.Lower, c.Final.Upper, c.Until, c.BaseUntil, "", "")
 		}
 	}
 	return t.flush()

@@ -116,12 +116,15 @@ func TestPooledIntervals(t *testing.T) {
 
 // Law: an arm is not compared with itself, and neither counts as a cell nor weighs in its own pooled ratio.
 func TestBaselineOfATask(t *testing.T) {
-	a := courses([]float64{4, 4}, []float64{4, 4})
+	a := courses([]float64{5, 3}, []float64{5, 3}) // 3 after three experiments, b after two
 	b := courses([]float64{2, 2}, []float64{2, 2})
 	first, second := contest(a, b), contest(a, b)
 	second.Baseline = 1
 	row := contestant{name: "b", results: [][]*Result{b, b}, baseline: []bool{false, true}}
 	got := row.compare([]TaskSummary{first, second}, 2)
+	if got.Reached != 1 || math.Abs(got.Experiments-2./3) > 1e-12 {
+		t.Errorf("on %d tasks it takes %v of the experiments of the baseline", got.Reached, got.Experiments)
+	}
 	if math.Abs(got.Along.Mean-0.5) > 1e-12 || !got.Tasks[1].Baseline || !math.IsNaN(got.Tasks[1].Along.Mean) {
 		t.Errorf("%+v", got)
 	}
