@@ -53,6 +53,9 @@ type Needs struct {
 	// Preference is the model of what each expert prefers; its Form is empty where no
 	// decision reads one.
 	Preference preference.Needs
+	// Compared is how many compositions each initial comparison orders; 0: as many as the
+	// belief is learned from, else two.
+	Compared int
 }
 
 // View is what a policy may see. It is read-only.

@@ -79,8 +79,10 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 	if have >= want || open {
 		return nil, nil
 	}
-	if belief := c.policy.Needs().Belief; belief != nil && belief.Options != nil {
-		size = *belief.Options
+	if needs := c.policy.Needs(); needs.Compared > 0 {
+		size = needs.Compared
+	} else if needs.Belief != nil && needs.Belief.Options != nil {
+		size = *needs.Belief.Options
 	}
 	if !expert.Person && def.Measures() {
 		return Examples{Expert: expert.Name, N: want - have, Options: size}, nil

@@ -3,4 +3,6 @@
 // its own, so that the product does not depend on them:
 //
 //	cd internal/peers && go test -bench . -benchtime 2s
+//
+// Beside it, botorch/peers.py runs BoTorch on the tasks of a study, from the starts of its campaigns.
 package peers

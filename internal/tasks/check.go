@@ -68,6 +68,9 @@ func (t Task) checkParameter(p definition.Parameter, here definition.Path) []def
 		}}
 	}
 	want := t.Parameters[k]
+	if want.Categories != nil {
+		return append(faults, t.checkCategories(p, want, here)...)
+	}
 	if p.Categories != nil {
 		report(here, fmt.Sprintf("in the task %s %q is a number", t.Name, p.Name), "give it min and max, or values")
 		return faults
@@ -79,6 +82,18 @@ func (t Task) checkParameter(p definition.Parameter, here definition.Path) []def
 		}
 		report(here.To("unit"),
 			fmt.Sprintf("the task %s has %s in %q, not in %q", t.Name, p.Name, want.Unit, p.Unit), remedy)
+	}
+	if want.Values != nil {
+		remedy := "write values: [" + strings.Join(settings(want.Values), ", ") + "], or some of them"
+		if p.Values == nil {
+			report(here, fmt.Sprintf("in the task %s %q has values", t.Name, p.Name), remedy)
+		}
+		for j, v := range p.Values {
+			if !slices.Contains(want.Values, v) {
+				report(here.To("values", j), format.Setting(v)+" is none of the task's values", remedy)
+			}
+		}
+		return faults
 	}
 	within := fmt.Sprintf("the task %s has %s from %s to %s", t.Name, p.Name,
 		format.Setting(*want.Min), format.SettingIn(*want.Max, want.Unit))
@@ -93,6 +108,34 @@ func (t Task) checkParameter(p definition.Parameter, here definition.Path) []def
 		bound(&p.Values[j], here.To("values", j))
 	}
 	return faults
+}
+
+// checkCategories compares a campaign's parameter, which is at here, with a categorical one of the task.
+func (t Task) checkCategories(p, want definition.Parameter, here definition.Path) (faults []definition.Fault) {
+	var known []string
+	for _, c := range want.Categories {
+		known = append(known, c.Name)
+	}
+	remedy := "write categories: [" + strings.Join(known, ", ") + "], or some of them"
+	if p.Categories == nil {
+		faults = append(faults, definition.Fault{At: here,
+			Problem: fmt.Sprintf("in the task %s %q has categories", t.Name, p.Name), Remedy: remedy})
+	}
+	for j, c := range p.Categories {
+		if !slices.Contains(known, c.Name) {
+			faults = append(faults, definition.Fault{At: here.To("categories", j),
+				Problem: fmt.Sprintf("%q is none of the task's categories", c.Name), Remedy: remedy})
+		}
+	}
+	return faults
+}
+
+// settings writes numbers as a campaign file would.
+func settings(values []float64) (list []string) {
+	for _, v := range values {
+		list = append(list, format.Setting(v))
+	}
+	return list
 }
 
 // checkSpace samples the campaign's space: constraints of the task must follow from

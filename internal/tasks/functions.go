@@ -177,6 +177,23 @@ func hartmann3() Task {
 	return t
 }
 
+// hartmann6 has its optimum in the literature (Dixon and Szegö 1978): −3.32237 at
+// (0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573).
+func hartmann6() Task {
+	a := [][]float64{
+		{10, 3, 17, 3.5, 1.7, 8}, {0.05, 10, 17, 0.1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8}, {17, 8, 0.05, 10, 0.1, 14},
+	}
+	p := [][]float64{
+		{0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886}, {0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991},
+		{0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650}, {0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381},
+	}
+	t := box("hartmann6", "Hartmann's function in 6 dimensions (Dixon and Szegö 1978)", 6, 0, 1,
+		func(x []float64) float64 { return -hartmann(x, a, p) })
+	t.Best = Extreme{At: []float64{0.20168952, 0.15001069, 0.47687397, 0.27533243, 0.31165162, 0.65730053}, Value: -3.32236801141}
+	t.Worst = Extreme{At: []float64{1, 1, 0, 1, 1, 1}, Value: -2.81245054397e-8}
+	return t
+}
+
 // hartmann4 is the first four dimensions of Hartmann's function in 6, shifted
 // and scaled to mean about 0 and variance about 1 (Picheny, Wagner &
 // Ginsbourger 2013), as Bayesian optimization libraries have it.

@@ -30,6 +30,14 @@ func sample(t Task, rng *rand.Rand, corner bool) []float64 {
 	for {
 		for i, p := range t.Parameters {
 			u := rng.Float64()
+			if n := len(p.Values); n > 0 {
+				x[i] = p.Values[int(u*float64(n))]
+				continue
+			}
+			if n := len(p.Categories); n > 0 {
+				x[i] = math.Floor(u * float64(n))
+				continue
+			}
 			if corner && t.Constraints == nil {
 				u = math.Round(u)
 			}

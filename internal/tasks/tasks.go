@@ -8,7 +8,7 @@
 //
 // The mathematical test functions are minimized, in the form and with the
 // bounds of Xu et al. 2024, App. J.2.1 (with Adachi et al. 2024, App. G.1 for
-// Styblinski–Tang and Sinaga et al. 2026, §6 for Hartmann and Ackley 6); the two
+// Styblinski–Tang and Sinaga et al. 2026, §6 for Hartmann and Ackley 6); the
 // chemical ones, and the utilities of Kayal et al. 2025, §5, are maximized.
 package tasks
 
@@ -38,7 +38,7 @@ type Task struct {
 	Name string
 	// Description in a sentence, with the source.
 	Description string
-	// Parameters in order, with units and bounds. All are continuous.
+	// Parameters in order, with units and bounds, or values, or categories.
 	Parameters []definition.Parameter
 	// Constraints that every composition satisfies; nil for most tasks.
 	Constraints []definition.Constraint
@@ -56,7 +56,8 @@ type Task struct {
 
 // Extreme is a place and the task's value there.
 type Extreme struct {
-	// At has the parameters in the task's order, in their units.
+	// At has the parameters in the task's order, in their units; of a category its
+	// index among the task's.
 	At []float64
 	// Value is in the objective's unit.
 	Value float64
@@ -94,8 +95,8 @@ func (t Task) Regret(value float64) float64 {
 	return value - t.Best.Value
 }
 
-// Point names the coordinates x, given in the task's order and units. It
-// panics if their number is not that of the parameters.
+// Point names the coordinates x, given in the task's order and units, of a category its
+// index. It panics if their number is not that of the parameters.
 func (t Task) Point(x []float64) definition.Point {
 	if len(x) != len(t.Parameters) {
 		panic(fmt.Sprintf("tasks: %d coordinates for the %d parameters of %s", len(x), len(t.Parameters), t.Name))
@@ -103,6 +104,9 @@ func (t Task) Point(x []float64) definition.Point {
 	p := make(definition.Point, len(x))
 	for i, par := range t.Parameters {
 		p[par.Name] = definition.Number(x[i])
+		if par.Categories != nil {
+			p[par.Name] = definition.Category(par.Categories[int(x[i])].Name)
+		}
 	}
 	return p
 }
@@ -116,8 +120,27 @@ func (t Task) coordinates(p definition.Point) ([]float64, error) {
 			return nil, fmt.Errorf("%w: parameter %q is missing", ErrPoint, par.Name)
 		}
 		f, ok := v.Float()
+		if par.Categories != nil {
+			k := slices.IndexFunc(par.Categories, func(c definition.CategoryDef) bool { return !ok && c.Name == v.Name() })
+			if k < 0 {
+				return nil, fmt.Errorf("%w: %s = %v is none of its categories", ErrPoint, par.Name, v)
+			}
+			x[i] = float64(k)
+			continue
+		}
 		if !ok || math.IsNaN(f) {
 			return nil, fmt.Errorf("%w: %s = %v is not a number", ErrPoint, par.Name, v)
+		}
+		if par.Values != nil {
+			near := func(value float64) bool {
+				return math.Abs(f-value) <= slack*(par.Values[len(par.Values)-1]-par.Values[0])
+			}
+			k := slices.IndexFunc(par.Values, near)
+			if k < 0 {
+				return nil, fmt.Errorf("%w: %s = %v is none of its values", ErrPoint, par.Name, v)
+			}
+			x[i] = par.Values[k]
+			continue
 		}
 		tol := slack * (*par.Max - *par.Min)
 		if f < *par.Min-tol || f > *par.Max+tol {
@@ -181,8 +204,8 @@ func Lookup(name string) (Task, bool) {
 // all is the table of tasks. Each entry builds a task anew, so that no caller
 // can change another's.
 var all = []func() Task{
-	electrolyte, mixture4,
-	ackley4, ackley6, branin, hartmann3, hartmann4, holder2,
+	electrolyte, electrolyte5, mixture4, reaction,
+	ackley4, ackley6, branin, hartmann3, hartmann4, hartmann6, holder2,
 	michalewicz5, rastrigin2, rkhsMatern32, rkhsMatern52, rkhsRBF, rosenbrock3, styblinski3,
 }
 

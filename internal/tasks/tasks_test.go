@@ -19,6 +19,9 @@ import (
 func TestExtremes(t *testing.T) {
 	const starts = 60 // the constants were found with 1,000
 	for _, name := range Names() {
+		if name == "reaction" {
+			continue // TestReactionIsExhausted
+		}
 		t.Run(name, func(t *testing.T) {
 			task := lookup(t, name)
 			sign := 1.0
@@ -154,8 +157,138 @@ func TestValueRefuses(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, v, err)
 		}
 	}
+	mixed := lookup(t, "reaction")
+	for name, change := range map[string]func(definition.Point){
+		"between values":   func(p definition.Point) { p["loading"] = definition.Number(1.25) },
+		"unknown category": func(p definition.Point) { p["ligand"] = definition.Category("PPh4") },
+		"a number":         func(p definition.Point) { p["ligand"] = definition.Number(1) },
+		"a value's name":   func(p definition.Point) { p["loading"] = definition.Category("1") },
+	} {
+		p := mixed.Point(mixed.Best.At)
+		change(p)
+		if v, err := mixed.Value(p); !errors.Is(err, ErrPoint) || !math.IsNaN(v) {
+			t.Errorf("%s: %v, %v", name, v, err)
+		}
+	}
 	if _, ok := Lookup("electrolytes"); ok {
 		t.Error("found a task that is not there")
+	}
+}
+
+// Hartmann's functions have the optima of the literature (Dixon and Szegö 1978), to the digits printed there.
+func TestHartmannOptima(t *testing.T) {
+	for name, at := range map[string][]float64{
+		"hartmann3": {0.114614, 0.555649, 0.852547},
+		"hartmann6": {0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573},
+	} {
+		task := lookup(t, name)
+		want := map[string]float64{"hartmann3": -3.86278, "hartmann6": -3.32237}[name]
+		if got, err := task.Value(task.Point(at)); err != nil || math.Abs(got-want) > 5e-6 {
+			t.Errorf("%s is %.6f (%v) at its optimum, and %g in the literature", name, got, err, want)
+		}
+		if math.Abs(task.Best.Value-want) > 5e-6 {
+			t.Errorf("%s: the stored optimum is %g, that of the literature %g", name, task.Best.Value, want)
+		}
+	}
+}
+
+// At any solvent no molality is better than the one of greatest conductivity, and the greatest conductivity
+// of all solvents is where the derivatives of its polynomial are equal: the exact solution in
+// parts of 711 and the multiplier 3388/237, by which 2κ = 3388/237 + Σ β_i s_i.
+func TestElectrolyte5Optimum(t *testing.T) {
+	task := lookup(t, "electrolyte5")
+	s := []float64{311. / 711, 0, 280. / 711, 120. / 711}
+	want := (3388./237 + 4*s[0] + 6*s[2] + 5*s[3]) / 2
+	if math.Abs(task.Best.Value-want) > 1e-9 {
+		t.Errorf("the stored optimum is %.12g, by the multiplier it is %.12g", task.Best.Value, want)
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 0))
+		greatest := func(x []float64) float64 { // over the molality at one solvent, anywhere
+			best := 0.0
+			for salt := 0.02; salt < 0.3; salt += 2e-4 {
+				mixed := []float64{0, 0, 0, 0, salt}
+				for i := range 4 {
+					mixed[i] = x[i] / (1 - x[4]) * (1 - salt)
+				}
+				best = math.Max(best, task.value(mixed))
+			}
+			return best
+		}
+		a, b := sample(task, rng, false), sample(task, rng, false)
+		middle := make([]float64, 5) // of the shares of the solvents
+		for i := range 4 {
+			middle[i] = (a[i]/(1-a[4]) + b[i]/(1-b[4])) / 2
+		}
+		if got := greatest(middle); got < (greatest(a)+greatest(b))/2-1e-4 || got > want+1e-9 {
+			r.Fatalf("between %v and %v: %v, at most %v", a, b, got, want)
+		}
+	})
+}
+
+// The best yield is that of an exhaustive search: every value and category, and of temperature and time a fine
+// grid, then ever finer ones around its best.
+func TestReactionIsExhausted(t *testing.T) {
+	task := lookup(t, "reaction")
+	best := Extreme{Value: -1}
+	for _, loading := range task.Parameters[2].Values {
+		for ligand := range task.Parameters[3].Categories {
+			for solvent := range task.Parameters[4].Categories {
+				at := func(temperature, time float64) float64 {
+					return task.value([]float64{temperature, time, loading, float64(ligand), float64(solvent)})
+				}
+				temperature, time, found := 0.0, 0.0, -1.0
+				for u := 30.0; u <= 110; u++ {
+					for v := 5.0; v <= 120; v += 5 {
+						if y := at(u, v); y > found {
+							temperature, time, found = u, v, y
+						}
+					}
+				}
+				for step := 1.0; step > 1e-9; step /= 2 {
+					for range 40 {
+						for _, move := range [][2]float64{{step, 0}, {-step, 0}, {0, 5 * step}, {0, -5 * step}} {
+							u := min(max(temperature+move[0], 30), 110)
+							v := min(max(time+move[1], 5), 120)
+							if y := at(u, v); y > found {
+								temperature, time, found = u, v, y
+							}
+						}
+					}
+				}
+				if found > best.Value {
+					best = Extreme{At: []float64{temperature, time, loading, float64(ligand), float64(solvent)}, Value: found}
+				}
+				if found < 0 {
+					t.Fatalf("a yield of %v", found)
+				}
+			}
+		}
+	}
+	if math.Abs(best.Value-task.Best.Value) > 1e-9 || math.Abs(task.value(task.Best.At)-task.Best.Value) > 1e-9 {
+		t.Errorf("exhaustive search found %.12g at %.9g; stored is %.12g at %v", best.Value, best.At, task.Best.Value, task.Best.At)
+	}
+	if worst := task.value(task.Worst.At); worst < 0 || worst > 1e-9 || task.Worst.Value != 0 {
+		t.Errorf("the worst yield is stored as %v and is %v; none is below 0", task.Worst.Value, worst)
+	}
+}
+
+// The yield solves the rate equations: integrated in small steps (Runge and Kutta) it comes out the same.
+func TestConsecutive(t *testing.T) {
+	for _, k := range [][2]float64{{0.1, 0.02}, {0.02, 0.1}, {0.05, 0.05}, {0.05, 0.05 + 1e-9}, {2, 0}} {
+		a, b := 100.0, 0.0
+		const h = 0.01
+		rate := func(a, b float64) (float64, float64) { return -k[0] * a, k[0]*a - k[1]*b }
+		for range 3000 {
+			a1, b1 := rate(a, b)
+			a2, b2 := rate(a+h/2*a1, b+h/2*b1)
+			a3, b3 := rate(a+h/2*a2, b+h/2*b2)
+			a4, b4 := rate(a+h*a3, b+h*b3)
+			a, b = a+h/6*(a1+2*a2+2*a3+a4), b+h/6*(b1+2*b2+2*b3+b4)
+		}
+		if got := consecutive(k[0], k[1], 30); math.Abs(got-b) > 1e-6 {
+			t.Errorf("rates %v: %v, integrated %v", k, got, b)
+		}
 	}
 }
 

@@ -50,7 +50,9 @@ type policy struct {
 	rule   next.Rule
 	config channel.Config
 	own    int
-	worth  *Worth // nil where experts are asked at first alone
+	// compared is how many compositions an initial comparison orders; 0: two.
+	compared int
+	worth    *Worth // nil where experts are asked at first alone
 }
 
 // New returns the policy of a complete definition.
@@ -72,6 +74,9 @@ func New(def definition.Campaign) (policies.Policy, error) {
 		return nil, err
 	}
 	p := &policy{def: def, rule: rule, config: channel.Config{Guess: *s.Guess, Against: *s.Against}, own: *s.Own}
+	if s.Options != nil {
+		p.compared = *s.Options
+	}
 	if w, asks := definition.SettingsIf[Worth](def.Policy.Handover, WorthName); asks {
 		err := cmp.Or(
 			policies.Has(WorthName, "least", w.Least != nil),
@@ -88,7 +93,7 @@ func New(def definition.Campaign) (policies.Policy, error) {
 
 func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
 
-func (p *policy) Needs() policies.Needs { return policies.Needs{Objective: true} }
+func (p *policy) Needs() policies.Needs { return policies.Needs{Objective: true, Compared: p.compared} }
 
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
 	d := step.Stop(&p.def, v, step.Begin(p, v, seed))

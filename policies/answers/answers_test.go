@@ -202,3 +202,43 @@ func TestWorth(t *testing.T) {
 		}
 	}
 }
+
+// Law: each of the initial comparisons puts as many compositions in order as options says, two by default, nothing
+// else is asked for beside them, and all that are placed are heard.
+func TestInitialRankings(t *testing.T) {
+	for options, placed := range map[int]int{0: 2, 7: 7} {
+		rank := func(def *definition.Campaign) {
+			study.WithExpert(2)(def)
+			s := answers.Answers{}
+			if options > 0 {
+				s.Options = &options
+			}
+			def.Policy = definition.Policy{Next: next.LogEI{}.Choice(), Trust: s.Choice()}
+			def.Initial.Comparisons = ptr(3)
+		}
+		def, err := study.Define("branin", 4, 6, rank)
+		if err != nil {
+			t.Fatal(err)
+		}
+		core, err := study.Simulate(t.Context(), memlog.New(), def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		questions := core.State().Questions
+		if len(questions) != 3 {
+			t.Errorf("%d questions, want 3", len(questions))
+		}
+		for _, q := range questions {
+			if q.Form != events.FormComparison || len(q.Options) != placed || len(q.Answer.Order) != placed {
+				t.Errorf("options %d: a %s of %d compositions, ordered %v", options, q.Form, len(q.Options), q.Answer.Order)
+			}
+		}
+		for _, d := range all(t, 6, rank) {
+			for _, w := range d.Answers {
+				if w.Answers != 3 {
+					t.Errorf("%d answers are heard, want 3", w.Answers)
+				}
+			}
+		}
+	}
+}

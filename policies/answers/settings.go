@@ -34,6 +34,9 @@ type Answers struct {
 	// expert can keep a campaign from what it would find alone. Default 5; 1 follows nobody, 0 follows the
 	// answers always.
 	Own *int `json:"own,omitempty" jsonschema:"minimum=0"`
+	// Options is how many compositions an expert puts in order in each comparison of initial.comparisons.
+	// Default 2.
+	Options *int `json:"options,omitempty" jsonschema:"minimum=2,maximum=26"`
 }
 
 // Choice returns the choice of this rule.

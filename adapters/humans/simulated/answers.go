@@ -19,11 +19,11 @@ var ErrPinpoint = errors.New("there is no composition to pinpoint")
 // forms say how the expert answers a question of each form.
 var forms = map[events.Form]func(*Reviewer, context.Context, humans.Question) (events.Answer, error){
 	events.FormLabel: func(r *Reviewer, _ context.Context, q humans.Question) (a events.Answer, err error) {
-		a.Label, err = r.label(q.ID, q.Options[0].Parameters)
+		a.Label, err = r.label(answered(q.ID), q.ID, q.Options[0].Parameters)
 		return a, err
 	},
 	events.FormComparison: func(r *Reviewer, _ context.Context, q humans.Question) (a events.Answer, err error) {
-		a.Order, err = r.order(q.ID, points(q.Options))
+		a.Order, err = r.order(answered(q.ID), q.ID, points(q.Options))
 		return a, err
 	},
 	events.FormPinpoint: func(r *Reviewer, ctx context.Context, q humans.Question) (a events.Answer, err error) {
@@ -48,29 +48,36 @@ func (r *Reviewer) answer(ctx context.Context, q humans.Question) (events.Answer
 	return forms[q.Form](r, ctx, q)
 }
 
-// label accepts or rejects p.
-func (r *Reviewer) label(id string, p definition.Point) (events.Label, error) {
-	rank, err := r.knows.Rank(p)
+// label accepts or rejects p, after n answers.
+func (r *Reviewer) label(n int, id string, p definition.Point) (events.Label, error) {
+	rank, err := r.rank(n, p)
 	if err != nil {
 		return "", err
 	}
-	if r.draw("reject", id, p) < 1/(1+math.Exp(-r.accuracy*rank)) {
+	if r.copies(n, id, p) {
+		return r.first()
+	}
+	purpose, question := r.occasion("reject", -1, id)
+	if r.draw(purpose, question, p) < 1/(1+math.Exp(-r.accurate(n)*rank-r.cfg.Strictness)) {
 		return events.LabelReject, nil
 	}
 	return events.LabelAccept, nil
 }
 
-// order ranks options from best to worst.
-func (r *Reviewer) order(id string, options []definition.Point) ([]int, error) {
+// order ranks options from best to worst, after n answers.
+func (r *Reviewer) order(n int, id string, options []definition.Point) ([]int, error) {
 	liking := make([]float64, len(options))
 	order := make([]int, len(options))
 	for i, p := range options {
-		purpose := fmt.Sprint("option ", i) // of the same composition twice either may come first
+		purpose, question := r.occasion("option", i, id) // of the same composition twice either may come first
 		var err error
-		if liking[i], err = r.liking(purpose, id, p); err != nil {
+		if liking[i], err = r.liking(purpose, question, n, p); err != nil {
 			return nil, err
 		}
 		order[i] = i
+	}
+	if r.copies(n, id, options...) {
+		return order, nil
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		switch {
@@ -87,7 +94,7 @@ func (r *Reviewer) order(id string, options []definition.Point) ([]int, error) {
 // liking is how much the expert likes p when they compare it: with Gumbel noise
 // on −aρ, the order of several is that of Plackett and Luce, and that of two the
 // logistic choice.
-func (r *Reviewer) liking(purpose, id string, p definition.Point) (float64, error) {
+func (r *Reviewer) liking(purpose, id string, n int, p definition.Point) (float64, error) {
 	u := r.open(purpose, id, p)
 	var sd float64
 	switch {
@@ -100,10 +107,10 @@ func (r *Reviewer) liking(purpose, id string, p definition.Point) (float64, erro
 		}
 		sd = math.Sqrt(variance)
 	default:
-		rank, err := r.knows.Rank(p)
-		return -r.accuracy*rank - math.Log(-math.Log(u)), err
+		rank, err := r.rank(n, p)
+		return -r.accurate(n)*rank - math.Log(-math.Log(u)), err
 	}
-	value, err := r.knows.Value(p)
+	value, err := r.value(p)
 	value += sd * math.Sqrt2 * math.Erfinv(2*u-1)
 	if !r.upward {
 		value = -value
@@ -131,11 +138,12 @@ func (r *Reviewer) pinpoint(
 			if allowed != nil && allowed(p) != nil {
 				continue
 			}
-			rank, err := r.knows.Rank(p)
+			n := answered(id)
+			rank, err := r.rank(n, p)
 			if err != nil {
 				return nil, err
 			}
-			dislike := r.accuracy * rank // the logit of a rejection
+			dislike := r.accurate(n) * rank // the logit of a rejection
 			if r.draw("pinpoint", fmt.Sprint(id, " ", drawn+k), p) >= 1/(1+math.Exp(-dislike)) {
 				return p, nil
 			}

@@ -54,8 +54,23 @@ type Settings struct {
 	// Prejudice makes the errors of such estimates a smooth function of the composition,
 	// the same at every question, instead of noise: its lengthscale is this share of the
 	// parameters' ranges, times the root of their number. It may go with the truth by
-	// chance, or against it: Correlation is then the average over seeds. 0: noise.
+	// chance, or against it: Correlation is then the average over seeds. Labels and
+	// comparisons go by the same belief then, in place of the rank. 0: noise.
 	Prejudice float64 `json:"prejudice,omitempty" jsonschema:"minimum=0"`
+	// WrongRegion is how far from the optimum the expert takes everything for the worst of
+	// the space, in all answers: this share of the parameters' ranges, times the root of their number.
+	WrongRegion float64 `json:"wrong_region,omitempty" jsonschema:"minimum=0"`
+	// Strictness is added to the logit of a rejection: of a strict expert (5) only the best is accepted.
+	Strictness float64 `json:"strictness,omitempty"`
+	// Repeats makes what the expert says of a composition depend on the composition alone: asked
+	// again, they say the same, errors included.
+	Repeats bool `json:"repeats,omitempty"`
+	// Copies is the probability that an answer copies the expert's first instead of judging: the
+	// same label, the same number as the first of the sitting, or the order in which options are shown.
+	Copies float64 `json:"copies,omitempty" jsonschema:"minimum=0,maximum=1"`
+	// Tires is the number of answers after which the expert is half as accurate, and so on; each
+	// composition of a sitting is one. Correlation falls likewise. 0: never.
+	Tires float64 `json:"tires,omitempty" jsonschema:"minimum=0"`
 	// Task the expert knows. Default: the simulated instrument's.
 	Task string `json:"task,omitempty"`
 	// Table is a CSV file whose rows the expert knows, in place of a task, relative to the
@@ -166,6 +181,21 @@ func (s *Settings) Words(def *definition.Campaign) string {
 		if s.Prejudice > 0 {
 			text += ", with a prejudice of lengthscale " + format.Setting(s.Prejudice)
 		}
+	}
+	if s.WrongRegion > 0 {
+		text += "; takes everything within " + format.Setting(s.WrongRegion) + " of the optimum for the worst"
+	}
+	if s.Strictness != 0 {
+		text += "; strict by " + format.Setting(s.Strictness)
+	}
+	if s.Repeats {
+		text += "; says the same when asked again"
+	}
+	if s.Copies > 0 {
+		text += fmt.Sprintf("; copies the first answer in %s%%", format.Setting(100*s.Copies))
+	}
+	if s.Tires > 0 {
+		text += "; half as accurate after " + format.Setting(s.Tires) + " answers"
 	}
 	if s.Table != "" {
 		text += "; knows the rows of " + s.Table

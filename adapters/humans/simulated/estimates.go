@@ -21,9 +21,14 @@ func (r *Reviewer) estimates(id string, options []definition.Point, scale events
 		if r.cfg.Correlation != nil {
 			expect = r.correlated
 		}
-		x, err := expect(fmt.Sprint("estimate ", i), id, p, scale)
+		purpose, question := r.occasion("estimate", i, id)
+		n := answered(id) + i
+		x, err := expect(purpose, question, n, p, scale)
 		if err != nil {
 			return nil, err
+		}
+		if len(list) > 0 && r.copies(n, fmt.Sprint(id, " ", i), p) {
+			x = list[0].Value
 		}
 		list = append(list, events.Estimate{Option: i, Value: x})
 	}
@@ -34,13 +39,16 @@ func (r *Reviewer) estimates(id string, options []definition.Point, scale events
 // noise, of which a label is the sign, divided by |a| where that is more than 1, so that
 // the numbers of a good expert are about as wide as the objective. In the objective's unit
 // 3 is its best over the space and −3 its worst; marks are equal classes between the two.
-func (r *Reviewer) expected(purpose, id string, p definition.Point, scale events.Scale) (float64, error) {
-	rank, err := r.knows.Rank(p)
+func (r *Reviewer) expected(
+	purpose, id string, n int, p definition.Point, scale events.Scale,
+) (float64, error) {
+	rank, err := r.rank(n, p)
 	if err != nil {
 		return 0, err
 	}
 	u := r.open(purpose, id, p)
-	utility := (-r.accuracy*rank + math.Log(u/(1-u))) / math.Max(1, math.Abs(r.accuracy))
+	a := r.accurate(n)
+	utility := (-a*rank + math.Log(u/(1-u))) / math.Max(1, math.Abs(r.accuracy))
 	if scale.Marks > 0 {
 		return class(scale, (utility+3)/6), nil
 	}
@@ -62,28 +70,41 @@ func class(scale events.Scale, share float64) float64 {
 // the space, and ε is of mean 0 and variance 1. In the objective's unit it has the
 // objective's mean and standard deviation over the space; marks are equally frequent
 // classes.
-func (r *Reviewer) correlated(purpose, id string, p definition.Point, scale events.Scale) (float64, error) {
-	truth, err := r.truth()
+func (r *Reviewer) correlated(
+	purpose, id string, n int, p definition.Point, scale events.Scale,
+) (float64, error) {
+	score, err := r.score(purpose, id, n, p)
 	if err != nil {
 		return 0, err
 	}
-	value, err := r.knows.Value(p)
-	if err != nil {
-		return 0, err
-	}
-	c := *r.cfg.Correlation
-	noise := math.Sqrt2 * math.Erfinv(2*r.open(purpose, id, p)-1)
-	if r.cfg.Prejudice > 0 {
-		noise = truth.prejudice(r.coordinates(p))
-	}
-	score := c*truth.score(value) + math.Sqrt(1-c*c)*noise
 	if scale.Marks == 0 {
-		return truth.mean + truth.sd*score, nil
+		truth, err := r.truth()
+		return truth.mean + truth.sd*score, err
 	}
 	if !r.maximizes {
 		score = -score
 	}
 	return class(scale, math.Erfc(-score/math.Sqrt2)/2), nil
+}
+
+// score is c·z + √(1−c²)·ε at p, in the direction of the objective, after n answers.
+func (r *Reviewer) score(purpose, id string, n int, p definition.Point) (float64, error) {
+	truth, err := r.truth()
+	if err != nil {
+		return 0, err
+	}
+	value, err := r.value(p)
+	if err != nil {
+		return 0, err
+	}
+	c := *r.cfg.Correlation * r.fresh(n)
+	noise := 0.0
+	if r.cfg.Prejudice > 0 {
+		noise = truth.prejudice(r.coordinates(p))
+	} else {
+		noise = math.Sqrt2 * math.Erfinv(2*r.open(purpose, id, p)-1)
+	}
+	return c*truth.score(value) + math.Sqrt(1-c*c)*noise, nil
 }
 
 // sampled is how many compositions the truth over the space is known from.

@@ -44,7 +44,7 @@ func (r *Reviewer) Examples(ctx context.Context, n int, balanced bool) ([]humans
 			return nil, fmt.Errorf("%w: the space has no compositions to label", ErrExamples)
 		}
 		for k, p := range points {
-			label, err := r.label(fmt.Sprint("example ", drawn+k), p)
+			label, err := r.label(len(examples), fmt.Sprint("example ", drawn+k), p)
 			if err != nil {
 				return nil, fmt.Errorf("simulated expert %s: %w", r.name, err)
 			}
@@ -98,7 +98,7 @@ func (r *Reviewer) Comparisons(ctx context.Context, n, size int) ([]humans.Ranki
 			}
 			points = append(points, p)
 		}
-		order, err := r.order(fmt.Sprint("comparison ", k), points)
+		order, err := r.order(k, fmt.Sprint("comparison ", k), points)
 		if err != nil {
 			return nil, fmt.Errorf("simulated expert %s: %w", r.name, err)
 		}

@@ -48,7 +48,7 @@ func KnowledgeOf(ctx context.Context, rows *table.Instrument, goal string) (Know
 			better, worse = v > k.Best, v < k.Worst
 		}
 		if i == 0 || better {
-			k.Best = v
+			k.Best, k.BestAt = v, p
 		}
 		if i == 0 || worse {
 			k.Worst = v

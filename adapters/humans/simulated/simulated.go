@@ -14,6 +14,9 @@
 //   - estimates −aρ with logistic noise, on the scale that is asked for; or says numbers
 //     that correlate with the truth as far as is set.
 //
+// [Settings] also make experts who err in ways that no channel is made for: who are strict, prejudiced,
+// wrong about a region, repeat themselves, or tire.
+//
 // Every answer is a function of the campaign's seed, the expert's name, the
 // question's ID and the compositions: asking again, in any order and from any
 // process, gives the same answer. Only the latency depends on a clock.
@@ -31,6 +34,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/tasks"
 )
@@ -55,7 +59,8 @@ type Reviewer struct {
 	upward, maximizes, reversed bool
 
 	knows Knowledge
-	truth func() (truth, error) // found out once
+	truth func() (truth, error)        // found out once
+	first func() (events.Label, error) // likewise
 	// parameters in the order in which compositions are hashed.
 	parameters []definition.Parameter
 	noise      Noise // nil unless the expert is anchored
@@ -71,6 +76,8 @@ type Knowledge struct {
 	// Best and Worst are its extremes over the space according to Goal.
 	Best, Worst float64
 	Goal        string
+	// BestAt is where Best is; nil where that is unknown.
+	BestAt definition.Point
 }
 
 // Rank returns ρ: the value at p scaled linearly so that the best is −3 and the
@@ -130,6 +137,8 @@ func New(
 		Best:  task.Best.Value,
 		Worst: task.Worst.Value,
 		Goal:  task.Objective.Goal,
+
+		BestAt: task.Point(task.Best.At),
 	}, sample)
 }
 
@@ -180,7 +189,20 @@ func Knowing(
 	if x := r.cfg.Prejudice; !(x >= 0 && !math.IsInf(x, 0)) || x > 0 && r.cfg.Correlation == nil {
 		return nil, fault(e, "prejudice is %g and must be a finite number of at least 0, and above only with correlation", x)
 	}
+	if x := r.cfg.WrongRegion; !(x >= 0 && !math.IsInf(x, 0)) || x > 0 && knows.BestAt == nil {
+		return nil, fault(e, "wrong_region is %g and must be a finite number of at least 0, and above only where the optimum's place is known", x)
+	}
+	if x := r.cfg.Strictness; math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil, fault(e, "strictness is %g and must be a finite number", x)
+	}
+	if x := r.cfg.Copies; !(x >= 0 && x <= 1) {
+		return nil, fault(e, "copies is %g and must be a probability, 0 to 1", x)
+	}
+	if x := r.cfg.Tires; !(x >= 0 && !math.IsInf(x, 0)) {
+		return nil, fault(e, "tires is %g and must be a finite number of at least 0", x)
+	}
 	r.truth = sync.OnceValues(r.distribution)
+	r.first = sync.OnceValues(r.firstLabel)
 	r.maximizes = def.Objective.Goal == definition.Maximize
 	r.upward = r.maximizes == (r.accuracy >= 0)
 	if r.reversed = def.Objective.Goal != knows.Goal; r.reversed {

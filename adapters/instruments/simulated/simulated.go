@@ -150,12 +150,15 @@ func (i *Instrument) describe() instruments.Description {
 		Outputs:   []instruments.OutputSpec{{Name: i.task.Objective.Name, Unit: i.task.Objective.Unit}},
 	}
 	for _, p := range i.task.Parameters {
-		d.Parameters = append(d.Parameters, instruments.ParameterSpec{
-			Name: p.Name,
-			Unit: p.Unit,
-			Min:  p.Min,
-			Max:  p.Max,
-		})
+		spec := instruments.ParameterSpec{Name: p.Name, Unit: p.Unit, Min: p.Min, Max: p.Max}
+		if p.Values != nil {
+			least, greatest := slices.Min(p.Values), slices.Max(p.Values)
+			spec.Min, spec.Max = &least, &greatest
+		}
+		for _, c := range p.Categories {
+			spec.Categories = append(spec.Categories, c.Name)
+		}
+		d.Parameters = append(d.Parameters, spec)
 	}
 	return d
 }

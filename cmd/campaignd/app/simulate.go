@@ -53,6 +53,7 @@ after a change of the file only what changed is run. At the end the folder holds
 
   report.html      regret curves, paired differences, labels, trust, ranks, times
   summary.csv      a row for each task and arm
+  ratios.csv       the regret along the campaigns, over all tasks
   experiments.csv  a row for each experiment of each campaign
   times.csv        how long each suggestion took
   results.jsonl    what was kept of each campaign
@@ -234,6 +235,7 @@ func (s *simulation) write(study *simulate.Study, summary simulate.Summary) erro
 		write func(io.Writer) error
 	}{
 		{"summary.csv", summary.WriteSummary},
+		{"ratios.csv", summary.WriteRatios},
 		{"experiments.csv", summary.WriteExperiments},
 		{"times.csv", summary.WriteTimes},
 		{"report.html", func(w io.Writer) error { return page.Write(w, input) }},

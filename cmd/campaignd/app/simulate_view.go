@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -137,7 +138,6 @@ func (p *studyProgress) close() {
 
 // table prints the comparison.
 func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
-	baseline := study.Arms[study.File.Baseline].Name
 	for _, t := range summary.Tasks {
 		if len(t.Seeds) == 0 {
 			s.printf("\n%s: there is no seed of which every arm has a result\n", t.Task.Name)
@@ -151,7 +151,7 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 			t.Task.Name, format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed"), unit)
 		w := tabwriter.NewWriter(s.stdout, 0, 0, 3, ' ', 0)
 		store := t.Task.Kind == simulate.Store
-		tabulate(w, "  arm\tregret\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion", baseline)
+		tabulate(w, "  arm\tregret\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion", t.Arms[t.Baseline].Arm.Name)
 		if store {
 			fmt.Fprint(w, "\tfrom log\tfrom surrogate")
 		}
@@ -179,6 +179,65 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 		}
 		w.Flush()
 	}
+	own := func(t simulate.TaskSummary) bool { return t.Baseline != study.File.Baseline }
+	if slices.ContainsFunc(summary.Tasks, own) || len(summary.Ratios.Arms) > len(study.Arms) {
+		s.ratios(summary)
+	}
+}
+
+// ratios prints how the arms compare over all tasks.
+func (s *simulation) ratios(summary simulate.Summary) {
+	s.printf("\nRegret along the campaigns, change in %% to each task's baseline [95 %%]; ! worse and * better in a cell by Bonferroni over %d\n\n",
+		summary.Ratios.Cells)
+	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "  arm\tall tasks\tfinal regret")
+	for _, t := range summary.Tasks {
+		tabulate(w, "\t%s", t.Task.Name)
+	}
+	fmt.Fprintln(w, "\texperiments")
+	for _, a := range summary.Ratios.Arms {
+		tabulate(w, "  %s\t%s\t%s", a.Arm, ratioText(a.Along), ratioText(a.Final))
+		saved := []string{}
+		for _, c := range a.Tasks {
+			mark := ""
+			switch {
+			case c.Strict.Lower > 1:
+				mark = "!"
+			case c.Strict.Upper < 1:
+				mark = "*"
+			}
+			tabulate(w, "\t%s%s", ratioText(c.Along), mark)
+			text := "—"
+			if !math.IsNaN(c.Until) {
+				text = fmt.Sprintf("%.0f", c.Until)
+			}
+			if c.Baseline {
+				text = "(" + text + ")"
+			}
+			saved = append(saved, text)
+		}
+		if a.Reached > 0 {
+			saved = append(saved, ratioText(simulate.Ratio{Mean: a.Experiments, Upper: math.Inf(1)})+" %")
+		}
+		tabulate(w, "\t%s", strings.Join(saved, " "))
+		fmt.Fprintln(w)
+	}
+	w.Flush()
+	s.printf("\nThe last column is how many experiments it took, on each task, to the median final regret of the baseline, " +
+		"in brackets those " +
+		"of the baseline itself; then the change over the tasks where half of the campaigns came there.\n")
+}
+
+// ratioText is a change in percent with its interval.
+func ratioText(r simulate.Ratio) string {
+	percent := func(x float64) string { return fmt.Sprintf("%+.0f", 100*(x-1)) }
+	switch {
+	case math.IsNaN(r.Mean):
+		return "—"
+	case math.IsInf(r.Upper, 0):
+		return percent(r.Mean)
+	}
+	return fmt.Sprintf("%s [%s, %s]", percent(r.Mean), percent(r.Lower), percent(r.Upper))
 }
 
 func plusMinus(m simulate.Mean) string {

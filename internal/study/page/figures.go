@@ -283,7 +283,7 @@ func (v view) curves(c *chart.Chart, mayLog bool, of func(simulate.ArmSummary) [
 // differences draws the paired difference of each arm to the baseline with its
 // interval.
 func (v view) differences() figure {
-	base := v.task.Arms[v.baseline].Arm.Name
+	base := v.task.Arms[v.task.Baseline].Arm.Name
 	rows := len(v.task.Arms)
 	height := max(250, vg.Length(60+24*rows))
 	c := chart.New(380, height, v.withUnit("simple regret − that of "+base), "")

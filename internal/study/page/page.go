@@ -60,6 +60,8 @@ type pageData struct {
 	Facts             [][2]string
 	Command           string
 	Baseline          string
+	Ratios            []ratioRow
+	Cells             int // of the ratios
 	Warnings          []string
 
 	Arms     []legendEntry
@@ -88,6 +90,7 @@ type taskData struct {
 	Provenance      string
 	Doubt           string
 	Unit, Steps     string
+	Baseline        string
 }
 
 // figure is a chart as the page shows it.
@@ -104,7 +107,7 @@ func (in Input) page() pageData {
 		Name:        file.Name,
 		Description: file.Description,
 		Command:     in.Command,
-		Baseline:    s.Arms[file.Baseline].Name,
+		Baseline:    in.baseline(),
 		Source:      file.Source,
 	}
 	campaigns := 0
@@ -145,6 +148,7 @@ func (in Input) page() pageData {
 		d.Arms = append(d.Arms, legendEntry{look.swatch(), s.Arms[j].Name})
 	}
 	d.overview(in.Summary, file.Baseline)
+	d.ratios(in.Summary)
 	if f, ok := rankFigure(in.Summary, file.Baseline); ok {
 		d.RankFigure = &f
 	}
@@ -167,6 +171,8 @@ func (in Input) task(i int, t simulate.TaskSummary) taskData {
 			format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed")),
 		Unit:  t.Task.Objective.Unit,
 		Steps: t.Steps + "s",
+
+		Baseline: t.Arms[t.Baseline].Arm.Name,
 	}
 	v := view{task: t, baseline: in.Study.File.Baseline, initial: in.initial(i)}
 	d.Regret = v.regret()
@@ -184,6 +190,16 @@ func (in Input) task(i int, t simulate.TaskSummary) taskData {
 		d.Provenance = provenance(t)
 	}
 	return d
+}
+
+// baseline is the arm that the others are compared with.
+func (in Input) baseline() string {
+	for _, t := range in.Summary.Tasks {
+		if t.Baseline != in.Study.File.Baseline {
+			return "each task's baseline"
+		}
+	}
+	return in.Study.Arms[in.Study.File.Baseline].Name
 }
 
 // initial is the size of the initial design, the same for every arm or 0.

@@ -59,6 +59,20 @@ func write(t *testing.T, text string, spoil func(*simulate.Study)) string {
 	return one.String()
 }
 
+// Law: a task with a baseline of its own is compared with that, and arms over all tasks with each task's.
+func TestPageOfBaselines(t *testing.T) {
+	html := write(t, strings.Replace(plain, "noise: 0.27}", "noise: 0.27, baseline: cobol/expert}", 1), nil)
+	wellFormed(t, html)
+	for _, want := range []string{
+		"Difference to vanilla", "Difference to cobol/expert", "Along the campaigns", "in comparison with <b>each task&#39;s baseline</b>",
+		"all 2 cells together",
+	} {
+		if !strings.Contains(html, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
 // wellFormed checks that every element is closed where it should be.
 func wellFormed(t *testing.T, html string) {
 	t.Helper()

@@ -22,6 +22,7 @@ type overviewRow struct {
 type overviewCell struct {
 	Text, Interval string
 	Class          string // better, worse, or empty where the interval holds 0
+	Experiments    string // until the final regret of the baseline
 }
 
 func (d *pageData) overview(s simulate.Summary, baseline int) {
@@ -56,6 +57,46 @@ func (d *pageData) overview(s simulate.Summary, baseline int) {
 		}
 		d.Overview = append(d.Overview, row)
 	}
+}
+
+// ratios shows the regret along the campaigns in comparison with each task's baseline.
+func (d *pageData) ratios(s simulate.Summary) {
+	percent := func(x float64) string { return strings.Replace(fmt.Sprintf("%+.0f %%", 100*(x-1)), "-", "−", 1) }
+	cell := func(r, strict simulate.Ratio) overviewCell {
+		switch {
+		case math.IsNaN(r.Mean):
+			return overviewCell{Text: "–"}
+		case math.IsInf(r.Upper, 0):
+			return overviewCell{Text: percent(r.Mean)}
+		}
+		c := overviewCell{Text: percent(r.Mean), Interval: "[" + percent(r.Lower) + ", " + percent(r.Upper) + "]"}
+		switch {
+		case strict.Upper < 1:
+			c.Class = "better"
+		case strict.Lower > 1:
+			c.Class = "worse"
+		}
+		return c
+	}
+	d.Cells = s.Ratios.Cells
+	for _, a := range s.Ratios.Arms {
+		row := ratioRow{Arm: a.Arm, Cells: []overviewCell{cell(a.Along, a.Along), cell(a.Final, a.Final)}}
+		for _, c := range a.Tasks {
+			shown := cell(c.Along, c.Strict)
+			shown.Experiments = "–"
+			if !math.IsNaN(c.Until) {
+				shown.Experiments = fmt.Sprintf("%.0f", c.Until)
+			}
+			row.Cells = append(row.Cells, shown)
+		}
+		d.Ratios = append(d.Ratios, row)
+	}
+}
+
+// ratioRow is an arm, or a peer, in the table of ratios.
+type ratioRow struct {
+	Arm   string
+	Cells []overviewCell
 }
 
 // class says whether a difference is significant: better, worse, or empty where

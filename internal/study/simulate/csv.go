@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/campaignd/campaignd/internal/study/studyfile"
 )
 
 // WriteExperiments writes a row for each experiment of each campaign, in the
@@ -47,7 +49,7 @@ func orNaN(x *float64) float64 {
 	return *x
 }
 
-// WriteTimes writes how long each suggestion took, in seconds.
+// WriteTimes writes how long each suggestion took, in seconds, of other programs too.
 func (s Summary) WriteTimes(w io.Writer) error {
 	t := newCSV(w, "task", "policy", "expert", "arm", "seed", "experiment", "seconds")
 	s.each(func(task TaskSummary, a ArmSummary, r *Result) {
@@ -55,6 +57,15 @@ func (s Summary) WriteTimes(w io.Writer) error {
 			t.row(task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, r.Seed, i+1, seconds)
 		}
 	})
+	for _, a := range s.Ratios.Arms {
+		for _, results := range a.Peer {
+			for _, r := range results {
+				for i, seconds := range r.Seconds {
+					t.row(r.Task, r.Arm, studyfile.NoExpert, r.Arm, r.Seed, i+1, seconds)
+				}
+			}
+		}
+	}
 	return t.flush()
 }
 

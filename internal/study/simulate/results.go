@@ -32,8 +32,12 @@ type Result struct {
 	Seconds []float64 `json:"seconds"`
 }
 
-// resultsFile is the name of the file of results in a study's folder.
-const resultsFile = "results.jsonl"
+// resultsFile is the name of the file of results in a study's folder, peersFile that of results of other
+// programs from the same starts, whose keys are those of [Start] behind the arm's name and a space.
+const (
+	resultsFile = "results.jsonl"
+	peersFile   = "peers.jsonl"
+)
 
 // Results is the append-only file of a study's results: a line of JSON for each
 // finished campaign, on disk before it counts.
@@ -42,6 +46,8 @@ type Results struct {
 	file *os.File
 	lock io.Closer
 	all  map[string]*Result
+	// peers are those of other programs, in their order.
+	peers []*Result
 }
 
 // ErrInUse means that another process runs the study.
@@ -65,30 +71,46 @@ func OpenResults(folder string) (r *Results, err error) {
 		}
 	}()
 	path := filepath.Join(folder, resultsFile)
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	ours, whole, size, err := readResults(path)
+	if err != nil {
 		return r, err
 	}
-	whole := data[:bytes.LastIndexByte(data, '\n')+1]
-	for i, line := range bytes.Split(bytes.TrimSuffix(whole, []byte("\n")), []byte("\n")) {
+	for _, result := range ours {
+		r.all[result.Key] = result
+	}
+	if r.peers, _, _, err = readResults(filepath.Join(folder, peersFile)); err != nil {
+		return r, err
+	}
+	if r.file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666); err != nil {
+		return r, err
+	}
+	if whole < size {
+		err = r.file.Truncate(int64(whole))
+	}
+	return r, err
+}
+
+// readResults reads the lines of a file, none of one that is not there. The first whole bytes of size are
+// complete lines.
+func readResults(path string) (results []*Result, whole, size int, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, 0, err
+	}
+	whole = bytes.LastIndexByte(data, '\n') + 1
+	for i, line := range bytes.Split(bytes.TrimSuffix(data[:whole], []byte("\n")), []byte("\n")) {
 		if len(line) == 0 {
 			continue
 		}
 		result := new(Result)
 		if err := json.Unmarshal(line, result); err != nil || result.Key == "" {
-			return r, fmt.Errorf("%s:%d: this is not a result; remove the line and run the study again: "+
+			return nil, 0, 0, fmt.Errorf("%s:%d: this is not a result; remove the line and run the study again: "+
 				"its campaign is run anew",
 				path, i+1)
 		}
-		r.all[result.Key] = result
+		results = append(results, result)
 	}
-	if r.file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666); err != nil {
-		return r, err
-	}
-	if len(whole) < len(data) {
-		err = r.file.Truncate(int64(len(whole)))
-	}
-	return r, err
+	return results, whole, len(data), nil
 }
 
 // Get returns the result of a key; nil where there is none yet.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -131,42 +132,12 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // campaign runs one campaign in memory.
 func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Result, error) {
-	t, def := s.Tasks[u.Task], u.Definition
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	steady := pace(cancel)
-	r := &engine.Runner{
-		Registry: s.File.Registry,
-		Campaign: def.Name,
-		Build:    build,
-		Now:      study.Clock(),
-		Observe:  steady.observe,
-		Eager:    true,
-	}
-	if def.Measures() { // else nothing is measured
-		instrument, err := t.instrument(def)
-		if err != nil {
-			return nil, err
-		}
-		steady.Instrument, r.Instrument = instrument, steady
-	}
-	var err error
-	if r.Reviewers, err = t.reviewers(def); err != nil {
+	t := s.Tasks[u.Task]
+	r, seconds, err := s.run(ctx, t, u.Definition, build)
+	if err != nil {
 		return nil, err
 	}
-	log, watch := memlog.New(), &stopwatch{compares: !def.Measures()}
-	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def, Build: build}, "person:study",
-		epoch, ""); err != nil {
-		return nil, err
-	}
-	r.Log, r.Meter = log, watch
-	if err := r.Start(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.Run(ctx); err != nil {
-		return nil, err
-	}
-	trajectory, seconds, err := follow(ctx, s.File.Registry, log, def.Name, t.Truth, watch.seconds)
+	trajectory, seconds, err := follow(ctx, s.File.Registry, r.Log, u.Definition.Name, t.Truth, seconds)
 	if err != nil {
 		return nil, err
 	}
@@ -185,4 +156,45 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 		Trajectory: trajectory,
 		Seconds:    seconds,
 	}, nil
+}
+
+// run runs a campaign on a task to its end, and returns its runner and how long each request took.
+func (s *Study) run(
+	ctx context.Context, t *Task, def definition.Campaign, build events.Build,
+) (*engine.Runner, []float64, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	steady := pace(cancel)
+	r := &engine.Runner{
+		Registry: s.File.Registry,
+		Campaign: def.Name,
+		Build:    build,
+		Now:      study.Clock(),
+		Observe:  steady.observe,
+		Eager:    true,
+	}
+	if def.Measures() { // else nothing is measured
+		instrument, err := t.instrument(def)
+		if err != nil {
+			return nil, nil, err
+		}
+		steady.Instrument, r.Instrument = instrument, steady
+	}
+	var err error
+	if r.Reviewers, err = t.reviewers(def); err != nil {
+		return nil, nil, err
+	}
+	log, watch := memlog.New(), &stopwatch{compares: !def.Measures()}
+	if err := engine.Define(ctx, log, events.CampaignDefined{Definition: def, Build: build}, "person:study",
+		epoch, ""); err != nil {
+		return nil, nil, err
+	}
+	r.Log, r.Meter = log, watch
+	if err := r.Start(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := r.Run(ctx); err != nil {
+		return nil, nil, err
+	}
+	return r, watch.seconds, nil
 }

@@ -21,6 +21,8 @@ type Summary struct {
 	Ranks []float64
 	// Builds are the programs whose results the summary holds.
 	Builds []events.Build
+	// Ratios compare the whole course of the campaigns over all tasks.
+	Ratios Ratios
 }
 
 // TaskSummary compares the arms on one task, over the seeds for which every arm
@@ -38,7 +40,11 @@ type TaskSummary struct {
 	Compares bool
 	// Anchored is set where some arm's experts compare by anchors.
 	Anchored bool
+	// Baseline is the index of the arm that the others are compared with.
+	Baseline int
 	Arms     []ArmSummary
+	// initial is the size of each arm's initial design.
+	initial []int
 }
 
 // ArmSummary is what an arm gave on a task.
@@ -120,11 +126,12 @@ func (s *Study) Summarize(results *Results) Summary {
 		}
 		out.Ranks = append(out.Ranks, sum/float64(n))
 	}
+	out.Ratios = s.ratios(out.Tasks, results)
 	return out
 }
 
 func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
-	out := TaskSummary{Task: t, Arms: make([]ArmSummary, len(s.Arms))}
+	out := TaskSummary{Task: t, Baseline: t.source.Baseline, Arms: make([]ArmSummary, len(s.Arms))}
 	bySeed := make([][]*Result, s.File.Seeds.Count) // then by arm
 	definitions := make([]definition.Campaign, len(s.Arms))
 	for _, u := range s.Units {
@@ -174,11 +181,13 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 		a := &out.Arms[j]
 		a.Rank /= float64(len(out.Seeds))
 		a.summarize(t, definitions[j], out.Experiments)
-		if j != s.File.Baseline {
-			base := out.Arms[s.File.Baseline].Results
+		first, _ := Extent(definitions[j])
+		out.initial = append(out.initial, first)
+		if j != out.Baseline {
+			base := out.Arms[out.Baseline].Results
 			a.Difference = paired(a.Results, base, func(r *Result) float64 { return last(r).Regret })
 			a.CumulativeDifference = paired(a.Results, base, func(r *Result) float64 { return last(r).Cumulative })
-			a.Risk.compare(out.Arms[s.File.Baseline].Risk)
+			a.Risk.compare(out.Arms[out.Baseline].Risk)
 		}
 	}
 	return out

@@ -104,7 +104,7 @@ func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, err
 		points, _ := sp.Sample(n, seed) // none: the expert reports it
 		return points
 	}
-	knows := humansim.Knowledge{Value: t.Value, Best: t.Best, Worst: t.Worst, Goal: t.Goal}
+	knows := humansim.Knowledge{Value: t.Value, Best: t.Best, Worst: t.Worst, Goal: t.Goal, BestAt: t.BestAt}
 	reviewers := make(map[string]humans.Reviewer, len(def.Experts))
 	for _, e := range def.Experts {
 		if e.Channel.Name != humansim.Name {

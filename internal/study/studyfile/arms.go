@@ -114,10 +114,11 @@ func (r *reader) choose(root *yamltree.Node, options Options) {
 	var sizes []string
 	chosen := false
 	if r.sizes != nil {
+		whole := *f // what each size is a part of, also after one has been applied
 		r.named(func(name string, n *yamltree.Node) {
 			sizes = append(sizes, name)
 			chosen = chosen || name == options.Size
-			r.size(n, name == options.Size, options)
+			r.size(n, whole, name == options.Size, options)
 		})(r.sizes)
 	}
 	if options.Size != "" && !chosen {
@@ -140,24 +141,35 @@ func (r *reader) choose(root *yamltree.Node, options Options) {
 				Remedy = "write experiments: 25 for the study, or for the task"
 		}
 	}
-	if r.baseline == nil {
-		return
+	if r.baseline != nil {
+		f.Baseline = r.armNamed(r.baseline)
 	}
-	name := ""
-	r.text(&name)(r.baseline)
-	name = strings.TrimSuffix(name, "/"+NoExpert)
-	f.Baseline = slices.IndexFunc(f.Arms, func(a Arm) bool { return a.Name == name })
-	if f.Baseline < 0 && name != "" {
-		r.report(r.baseline, "there is no arm %q", name).
-			Remedy = "choose from " + names(f.Arms, func(a Arm) string { return a.Name })
+	f.Tasks = slices.Clone(f.Tasks)
+	for i := range f.Tasks {
+		t := &f.Tasks[i]
+		if t.Baseline = f.Baseline; t.baseline != nil {
+			t.Baseline = r.armNamed(t.baseline)
+		}
 	}
 }
 
-// size checks a size and, where it is the chosen one, applies it.
-func (r *reader) size(n *yamltree.Node, chosen bool, options Options) {
+// armNamed returns the index of the arm that n names; −1 where there is none.
+func (r *reader) armNamed(n *yamltree.Node) int {
+	f, name := r.file, ""
+	r.text(&name)(n)
+	name = strings.TrimSuffix(name, "/"+NoExpert)
+	i := slices.IndexFunc(f.Arms, func(a Arm) bool { return a.Name == name })
+	if i < 0 && name != "" {
+		r.report(n, "there is no arm %q", name).
+			Remedy = "choose from " + names(f.Arms, func(a Arm) string { return a.Name })
+	}
+	return i
+}
+
+// size checks a size of the whole study and, where it is the chosen one, applies it.
+func (r *reader) size(n *yamltree.Node, whole File, chosen bool, options Options) {
 	f := r.file
-	scratch := *f
-	to := &scratch
+	to := &whole
 	if chosen {
 		to = f
 	}

@@ -21,7 +21,7 @@
 //	  expert: [{simulated: {accuracy: 2}}]
 //	  adversary: [{simulated: {accuracy: -2}}]
 //	arms: [...]                     # optional: {policy: cobol, expert: adversary}
-//	baseline: vanilla               # optional: the first arm
+//	baseline: vanilla               # optional: the first arm; a task may have another
 //	base: {initial: {labels: 20}}   # optional: further sections of a campaign file
 //	sizes:                          # optional: chosen with --size
 //	  quick: {seeds: 5, experiments: 20, tasks: [ackley4], arms: [vanilla, cobol/expert]}
@@ -105,12 +105,15 @@ type Task struct {
 	Store, Campaign string
 	// Experiments and Comparisons are the task's own budget; 0: the study's.
 	Experiments, Comparisons int
+	// Baseline is the index of the arm that the others are compared with on this task.
+	Baseline int
 
 	node     *yamltree.Node
 	sections map[string]*yamltree.Node // parts of a campaign file that stand in the task
 	base     *yamltree.Node
 	policies map[string]*yamltree.Node // what policies of the study are on this task
 	anchors  *yamltree.Node            // of anchored experts without any of their own
+	baseline *yamltree.Node            // nil: the study's
 }
 
 // Surrogate is the mean of a Gaussian process fitted to a table's rows or, where Neighbors
@@ -343,6 +346,7 @@ func (r *reader) task(n *yamltree.Node) {
 			t.policies[name] = n
 		})},
 		{"anchors", r.anchors(&t)},
+		{"baseline", func(n *yamltree.Node) { t.baseline = n }},
 	}
 	switch kinds[0] {
 	case "task":

@@ -109,6 +109,29 @@ func TestSize(t *testing.T) {
 	}
 }
 
+// Law: each size is a part of the whole study, whatever other sizes stand before it.
+func TestSizesAreIndependent(t *testing.T) {
+	two := good + "  other: {tasks: [electrolyte], arms: [cobol/expert]}\n"
+	parse(t, two, studyfile.Options{Size: "quick"})
+	if f := parse(t, two, studyfile.Options{Size: "other"}); arms(f) != "cobol/expert" || f.Tasks[0].Name != "electrolyte" {
+		t.Errorf("%d tasks, arms %s", len(f.Tasks), arms(f))
+	}
+}
+
+// Law: a task may have a baseline of its own, among the arms of the chosen size; others have the study's.
+func TestBaselineOfATask(t *testing.T) {
+	own := strings.Replace(good, "noise: 0.27}", "noise: 0.27, baseline: cobol/adversary}", 1) + "baseline: cobol/expert\n"
+	f := parse(t, own, studyfile.Options{})
+	if f.Tasks[0].Baseline != 1 || f.Tasks[1].Baseline != 2 || f.Baseline != 1 {
+		t.Errorf("baselines %d and %d, the study's %d", f.Tasks[0].Baseline, f.Tasks[1].Baseline, f.Baseline)
+	}
+	own = strings.Replace(strings.Replace(own, "baseline: cobol/expert\n", "", 1), "tasks: [branin]", "tasks: [electrolyte]", 1)
+	f = parse(t, own, studyfile.Options{Size: "quick"})
+	if f.Tasks[0].Baseline != 1 || f.Baseline != 0 {
+		t.Errorf("baseline %d, the study's %d", f.Tasks[0].Baseline, f.Baseline)
+	}
+}
+
 // Law: a policy or expert is exactly a section of a campaign file, with its
 // defaults and its short forms.
 func TestDefinition(t *testing.T) {
@@ -209,6 +232,8 @@ func TestFaults(t *testing.T) {
 		{"baseline", good + "baseline: cobol\n",
 			[]string{`test.yaml:14:11: baseline: there is no arm "cobol"`,
 				"choose from vanilla, cobol/expert, cobol/adversary"}},
+		{"a task's baseline", replace("noise: 0.27}", "noise: 0.27, baseline: cobol}"),
+			[]string{`tasks[1].baseline: there is no arm "cobol"`, "choose from vanilla, cobol/expert, cobol/adversary"}},
 		{"arm", good + "arms: [{policy: cobbler}]\n",
 			[]string{`test.yaml:14:17: arms[0].policy: there is no policy "cobbler"`}},
 		{"size", replace("arms: [vanilla,", "arms: [vanila,"), []string{`there is no arm "vanila"`}},

@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""BoTorch on the tasks of a study, from the same starts and with the same noise.
+
+    pip install -r internal/peers/botorch/requirements.txt
+    python internal/peers/botorch/peers.py --study examples/studies/worth-asking.yaml --size full
+    campaignd simulate examples/studies/worth-asking.yaml --size full
+
+The first command beside the study's own campaigns appends to peers.jsonl in the study's folder, a line for
+each campaign; interrupted, it goes on where it was. The second shows them among the ratios to each
+task's baseline.
+
+Models are BoTorch's own by default: SingleTaskGP on the unit cube with standardized results, noise known where
+the study says that it is, else inferred; MixedSingleTaskGP where there are categories. Acquisition:
+
+  BoTorch LogEI     the best so far is the greatest posterior mean where measurements are noisy, else the
+                    best measurement
+  BoTorch qLogNEI   q = 1, the results so far as the baseline
+
+searched from 8 restarts of 256 samples; where a value or a category is to be chosen, by
+optimize_acqf_mixed_alternating. Nothing is tuned to any task.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+
+try:
+    import botorch
+    import torch
+    from botorch.acquisition import LogExpectedImprovement
+    from botorch.acquisition.logei import qLogNoisyExpectedImprovement
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models import MixedSingleTaskGP, SingleTaskGP
+    from botorch.optim import optimize_acqf, optimize_acqf_mixed_alternating
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+except ImportError as missing:
+    sys.exit(f"peers.py: BoTorch is not installed ({missing}).\n"
+             "Install it with: pip install -r internal/peers/botorch/requirements.txt")
+
+RESTARTS, SAMPLES = 8, 256
+ARMS = ["BoTorch LogEI", "BoTorch qLogNEI"]
+
+
+class Starts:
+    """The program internal/study/starts, which knows the tasks and measures."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        about = self.read()
+        self.tasks = {t["name"]: t for t in about["tasks"]}
+        self.campaigns = []
+        while (line := self.process.stdout.readline()).strip():
+            self.campaigns.append(json.loads(line))
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit("peers.py: the starts ended early; what they said stands above")
+        return json.loads(line)
+
+    def measure(self, start, point, n):
+        self.process.stdin.write(json.dumps({"start": start, "point": point, "experiment": n}) + "\n")
+        self.process.stdin.flush()
+        return self.read()
+
+
+class Space:
+    """The unit cube of a task: a number is its share of the range, a category its index."""
+
+    def __init__(self, task):
+        self.parameters = task["parameters"]
+        self.values, self.categories, upper = {}, {}, []
+        for i, p in enumerate(self.parameters):
+            if p.get("categories"):
+                self.categories[i] = [float(k) for k in range(len(p["categories"]))]
+                upper.append(len(p["categories"]) - 1.0)
+                continue
+            if p.get("values"):
+                p["min"], p["max"] = min(p["values"]), max(p["values"])
+                self.values[i] = [self.share(p, v) for v in sorted(p["values"])]
+            upper.append(1.0)
+        self.bounds = torch.tensor([[0.0] * len(upper), upper], dtype=torch.double)
+        self.equalities = []
+        for c in task.get("constraints", []):
+            if "equals" not in c:
+                sys.exit(f"peers.py: {task['name']} has a constraint that is no equality")
+            terms = [(i, p, c["terms"][p["name"]]) for i, p in enumerate(self.parameters) if p["name"] in c["terms"]]
+            self.equalities.append((
+                torch.tensor([i for i, _, _ in terms]),
+                torch.tensor([k * (p["max"] - p["min"]) for _, p, k in terms], dtype=torch.double),
+                c["equals"] - sum(k * p["min"] for _, p, k in terms)))
+
+    @staticmethod
+    def share(p, value):
+        return (value - p["min"]) / (p["max"] - p["min"])
+
+    def encode(self, point):
+        x = []
+        for p in self.parameters:
+            value = point[p["name"]]
+            x.append(float([c["name"] for c in p["categories"]].index(value)) if p.get("categories")
+                     else self.share(p, value))
+        return x
+
+    def decode(self, x):
+        point = {}
+        for i, p in enumerate(self.parameters):
+            if p.get("categories"):
+                point[p["name"]] = p["categories"][round(x[i])]["name"]
+            elif p.get("values"):
+                point[p["name"]] = min(p["values"], key=lambda v: abs(self.share(p, v) - x[i]))
+            else:
+                point[p["name"]] = min(max(p["min"] + x[i] * (p["max"] - p["min"]), p["min"]), p["max"])
+        return point
+
+    def model(self, x, y, noise):
+        variance = None if not noise else torch.full_like(y, noise**2)
+        if self.categories:
+            model = MixedSingleTaskGP(x, y, cat_dims=list(self.categories), train_Yvar=variance)
+        else:
+            model = SingleTaskGP(x, y, train_Yvar=variance)
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        return model
+
+    def search(self, acquisition):
+        if self.values or self.categories:
+            best, _ = optimize_acqf_mixed_alternating(
+                acquisition, self.bounds, discrete_dims=self.values, cat_dims=self.categories,
+                raw_samples=SAMPLES, num_restarts=RESTARTS)
+        else:
+            best, _ = optimize_acqf(
+                acquisition, self.bounds, q=1, num_restarts=RESTARTS, raw_samples=SAMPLES,
+                equality_constraints=self.equalities or None)
+        return best[0].tolist()
+
+
+def campaign(starts, start, arm):
+    """Runs a campaign from a start, and returns it as a line of the study's results."""
+    task = starts.tasks[start["task"]]
+    space, noise = Space(task), task["objective"].get("noise")
+    sign = 1.0 if task["objective"]["goal"] == "maximize" else -1.0
+    torch.manual_seed(start["seed"])
+    said, seconds = list(start["initial"]), [0.0] * len(start["initial"])
+    course, total = [], 0.0
+
+    def posterior():
+        x = torch.tensor([space.encode(s["point"]) for s in said], dtype=torch.double)
+        y = torch.tensor([[sign * s["measured"]] for s in said], dtype=torch.double)
+        model = space.model(x, y, noise)
+        with torch.no_grad():
+            mean = model.posterior(x).mean.squeeze(-1)
+        return x, y, model, mean
+
+    recommended = [max(said[:i + 1], key=lambda s: sign * s["measured"])["regret"] for i in range(len(said))]
+    while len(said) < task["experiments"]:
+        began = time.perf_counter()
+        x, y, model, mean = posterior()
+        recommended[-1] = said[int(mean.argmax())]["regret"]
+        if arm == "BoTorch LogEI":
+            acquisition = LogExpectedImprovement(model, best_f=mean.max() if noise else y.max())
+        else:
+            acquisition = qLogNoisyExpectedImprovement(model, X_baseline=x)
+        point = space.decode(space.search(acquisition))
+        seconds.append(time.perf_counter() - began)
+        said.append(starts.measure(start["start"], point, len(said) + 1))
+        said[-1]["point"] = point
+        recommended.append(recommended[-1])
+    _, _, _, mean = posterior()
+    recommended[-1] = said[int(mean.argmax())]["regret"]
+    best = None
+    for i, s in enumerate(said):
+        best = s if best is None or s["regret"] < best["regret"] else best
+        total += s["regret"]
+        course.append({"measured": s["measured"], "true": s["true"], "best": best["true"], "regret": best["regret"],
+                       "cumulative": total, "recommended": recommended[i], "asked": 0})
+    return {"key": f"{arm} {start['start']}", "task": start["task"], "arm": arm, "seed": start["seed"],
+            "build": {"version": f"botorch {botorch.__version__}"}, "ended": "budget", "course": course, "seconds": seconds}
+
+
+def whole_lines(path):
+    """The results in a file, whose last line is removed where it was cut off."""
+    if not os.path.exists(path):
+        return []
+    with open(path, "rb+") as file:
+        data = file.read()
+        file.truncate(data.rfind(b"\n") + 1)
+    return [json.loads(line) for line in data[:data.rfind(b"\n") + 1].splitlines() if line]
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--study", required=True, help="the study's file")
+    args.add_argument("--size", default="-", help="one of its sizes")
+    args.add_argument("--seeds", default="-", help="first-last, instead of the study's")
+    args.add_argument("--out", help="the study's folder (default: as campaignd simulate has it)")
+    args.add_argument("--tasks", help="these tasks alone, with commas between them")
+    args.add_argument("--arms", default=",".join(ARMS), help="these arms alone")
+    args.add_argument("--starts", default="go run ./internal/study/starts", help="the command of the starts")
+    args = args.parse_args()
+    arms = args.arms.split(",")
+    if unknown := [arm for arm in arms if arm not in ARMS]:
+        sys.exit(f"peers.py: there is no arm {unknown[0]!r}; choose from {', '.join(ARMS)}")
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    starts = Starts(args.starts.split() + [args.study, args.size, args.seeds])
+    folder = args.out or args.study.removesuffix(".yaml") + ("" if args.size == "-" else "." + args.size) + ".study"
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "peers.jsonl")
+    done = {r["key"] for r in whole_lines(path)}
+    todo = [(s, arm) for s in starts.campaigns for arm in arms
+            if f"{arm} {s['start']}" not in done and (not args.tasks or s["task"] in args.tasks.split(","))]
+    with open(path, "a", encoding="utf-8") as file:
+        for i, (start, arm) in enumerate(todo):
+            began = time.process_time()
+            result = campaign(starts, start, arm)
+            file.write(json.dumps(result, separators=(",", ":")) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+            print(f"{i + 1} of {len(todo)}: {arm}, {start['task']}, seed {start['seed']}: "
+                  f"regret {result['course'][-1]['regret']:.4g} in {time.process_time() - began:.0f} s of CPU", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+package simulate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+)
+
+// Start is where the campaigns of all arms on a task begin with a seed: other programs may go on from there, as
+// peers of the study's arms.
+type Start struct {
+	// Key identifies what the initial design, what is measured of it, and all later noise depend on.
+	Key  string
+	Task *Task
+	// Definition is that of the task's baseline.
+	Definition definition.Campaign
+
+	study *Study
+}
+
+// Said is a composition and what the task answers there.
+type Said struct {
+	Point definition.Point `json:"point,omitempty"`
+	// Measured is the result, noise included; nil where the experiment failed.
+	Measured *float64 `json:"measured"`
+	// True is the noiseless value, Regret how much worse it is than the optimum.
+	True   float64 `json:"true"`
+	Regret float64 `json:"regret"`
+}
+
+// Starts returns the starts of the study, by seed and then by task, of tasks on which the baseline measures.
+func (s *Study) Starts() (starts []*Start) {
+	for _, u := range s.Units {
+		t := s.Tasks[u.Task]
+		if u.Arm == t.source.Baseline && u.Definition.Measures() {
+			starts = append(starts, &Start{Key: startKey(u.Definition, t.digest), Task: t, Definition: u.Definition, study: s})
+		}
+	}
+	return starts
+}
+
+// startKey is that of a campaign's start.
+func startKey(def definition.Campaign, digest string) string {
+	text, err := json.Marshal(struct {
+		Digest, Name string
+		Seed         uint64
+		Parameters   []definition.Parameter
+		Constraints  []definition.Constraint
+		Candidates   []definition.Point
+		Objective    definition.Objective
+		Instrument   definition.Instrument
+		Budget       definition.Budget
+		Experiments  *int
+		Design       string
+		Points       []definition.Point
+		Replicates   int
+	}{
+		digest, def.Name, def.Seed, def.Parameters, def.Constraints, def.Candidates, def.Objective, def.Instrument,
+		def.Budget, def.Initial.Experiments, def.Initial.Design, def.Initial.Points, def.Replicates,
+	})
+	if err != nil {
+		panic("simulate: " + err.Error()) // a definition that was read can be written
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Initial runs the initial design, and returns what was measured.
+func (s *Start) Initial(ctx context.Context) ([]Said, error) {
+	def := s.Definition
+	def.Budget.Experiments, _ = Extent(def)
+	r, _, err := s.study.run(ctx, s.Task, def, events.Build{})
+	if err != nil {
+		return nil, err
+	}
+	var all []Said
+	for _, x := range r.Core().State().Experiments {
+		said := Said{Point: x.Parameters}
+		if m := x.Measurement; m != nil {
+			said.Measured = &m.Objective.Value
+		}
+		if err := s.know(&said); err != nil {
+			return nil, err
+		}
+		all = append(all, said)
+	}
+	return all, nil
+}
+
+// Measure returns what the n-th experiment of the campaign, counting from 1, measures at p.
+func (s *Start) Measure(ctx context.Context, p definition.Point, n int) (Said, error) {
+	said := Said{Point: p}
+	instrument, err := s.Task.instrument(s.Definition)
+	if err != nil {
+		return said, err
+	}
+	id := events.ExperimentID(n)
+	cmd := instruments.Command{
+		ID: fmt.Sprintf("%s/peer/%s", s.Definition.Name, id), Campaign: s.Definition.Name, Experiment: id, Parameters: p, Replicate: 1,
+	}
+	if err := instrument.Start(ctx, cmd); err != nil {
+		return said, err
+	}
+	outcome, err := instrument.Await(ctx, cmd)
+	if err != nil {
+		return said, err
+	}
+	if m := outcome.Measurement; m != nil {
+		said.Measured = &m.Objective.Value
+	}
+	err = s.know(&said)
+	return said, err
+}
+
+// know adds the truth.
+func (s *Start) know(said *Said) (err error) {
+	if said.True, err = s.Task.Truth.Value(said.Point); err == nil {
+		said.Regret = s.Task.Truth.Regret(said.True)
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package simulate_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/internal/study/simulate"
+)
+
+const noisy = `name: noisy
+seeds: 2
+experiments: 5
+tasks:
+  - {task: electrolyte, noise: 0.27}
+  - reaction
+policies:
+  random: {next: random}
+  cobol: {next: lcb, trust: cobol}
+experts:
+  expert: [{simulated: {accuracy: 2}}]
+`
+
+// Law: every arm begins where the start says, with the same noise, and whoever repeats an arm's
+// experiments by a start has its results: their regret along the campaign is that of the arm.
+func TestPeersStartAlike(t *testing.T) {
+	s, folder := newStudy(t, noisy, simulate.Environment{}), t.TempDir()
+	runAll(t, s, folder, 2)
+	ran := s.Summarize(open(t, folder))
+
+	var peers []byte
+	for _, start := range s.Starts() {
+		initial, err := start.Initial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range ran.Tasks {
+			for _, a := range task.Arms {
+				for _, r := range a.Results {
+					if task.Task.Name != start.Task.Name || r.Seed != start.Definition.Seed {
+						continue
+					}
+					for i, said := range initial {
+						if step := r.Trajectory[i]; *said.Measured != *step.Measured || said.True != step.True {
+							t.Errorf("%s, %s, seed %d: experiment %d measured %v, the start %v",
+								task.Task.Name, a.Arm.Name, r.Seed, i+1, *step.Measured, *said.Measured)
+						}
+						again, err := start.Measure(t.Context(), said.Point, i+1)
+						if err != nil || *again.Measured != *said.Measured || again.Regret != said.Regret {
+							t.Errorf("measured again: %+v (%v), was %+v", again, err, said)
+						}
+					}
+					if a.Arm.Name != "cobol/expert" {
+						continue
+					}
+					peer := *r
+					peer.Arm, peer.Key = "same", "same "+start.Key
+					line, err := json.Marshal(peer)
+					if err != nil {
+						t.Fatal(err)
+					}
+					peers = append(append(peers, line...), '\n')
+					peer.Arm, peer.Key = "stale", "stale "+r.Key // of no start
+					if line, err = json.Marshal(peer); err != nil {
+						t.Fatal(err)
+					}
+					peers = append(append(peers, line...), '\n')
+				}
+			}
+		}
+	}
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "peers.jsonl"), peers, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runAll(t, s, other, 2)
+	summary := s.Summarize(open(t, other))
+	ratios := summary.Ratios
+	if len(ratios.Arms) != 3 || ratios.Arms[2].Arm != "same" || ratios.Cells != 2 {
+		t.Fatalf("%d arms, %d cells", len(ratios.Arms), ratios.Cells)
+	}
+	var times bytes.Buffer
+	if err := summary.WriteTimes(&times); err != nil || strings.Count(times.String(), ",same,") != 2*2*5*2 {
+		t.Errorf("times %s (%v)", &times, err)
+	}
+	if arm, peer := ratios.Arms[1].Along, ratios.Arms[2].Along; arm != peer || math.IsNaN(arm.Mean) {
+		t.Errorf("the arm %+v, its peer %+v", arm, peer)
+	}
+}

@@ -1,0 +1,138 @@
+// Command starts lets another program run the campaigns of a study: from the same initial compositions, with
+// the same noise. It prints a line of JSON with the tasks of the study, then one for each campaign, with what
+// was measured of its initial design, and after an empty line measures what it is asked for on
+// standard input, a line for a line:
+//
+//	go run ./internal/study/starts examples/studies/worth-asking.yaml full 50001-50060
+//
+//	> {"start": "…", "point": {"x1": 0.25, …}, "experiment": 4}
+//	< {"measured": 1.5, "true": 1.4, "regret": 0.4}
+//
+// The line of a campaign says in start what [simulate.Result.Key] of a peer's results ends with.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/study/simulate"
+	"github.com/campaignd/campaignd/internal/study/studyfile"
+)
+
+// line is a campaign that another program may go on with.
+type line struct {
+	Start   string          `json:"start"`
+	Task    string          `json:"task"`
+	Seed    uint64          `json:"seed"`
+	Initial []simulate.Said `json:"initial"`
+}
+
+func main() {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "starts:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) != 3 {
+		return errors.New("say STUDY SIZE FIRST-LAST, with - for no size and for the study's own seeds")
+	}
+	options := studyfile.Options{}
+	if args[1] != "-" {
+		options.Size = args[1]
+	}
+	if args[2] != "-" {
+		first, last, _ := strings.Cut(args[2], "-")
+		a, errA := strconv.ParseUint(first, 10, 32)
+		b, errB := strconv.ParseUint(last, 10, 32)
+		if errA != nil || errB != nil || a < 1 || b < a {
+			return fmt.Errorf("%s are no seeds; write 50001-50060", args[2])
+		}
+		options.Seeds = studyfile.Seeds{First: a, Count: int(b - a + 1)}
+	}
+	file, err := studyfile.Read(args[0], options)
+	if err != nil {
+		return err
+	}
+	study, err := simulate.New(ctx, file, simulate.Environment{})
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(os.Stdout)
+	say := json.NewEncoder(out)
+	if err := say.Encode(about(study)); err != nil {
+		return err
+	}
+	starts := map[string]*simulate.Start{}
+	for _, start := range study.Starts() {
+		initial, err := start.Initial(ctx)
+		if err != nil {
+			return err
+		}
+		starts[start.Key] = start
+		l := line{Start: start.Key, Task: start.Task.Name, Seed: start.Definition.Seed, Initial: initial}
+		if err := say.Encode(l); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(out)
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	asked := bufio.NewScanner(os.Stdin)
+	for asked.Scan() {
+		var ask struct {
+			Start      string           `json:"start"`
+			Point      definition.Point `json:"point"`
+			Experiment int              `json:"experiment"`
+		}
+		if err := json.Unmarshal(asked.Bytes(), &ask); err != nil {
+			return err
+		}
+		start := starts[ask.Start]
+		if start == nil {
+			return fmt.Errorf("there is no start %q", ask.Start)
+		}
+		said, err := start.Measure(ctx, ask.Point, ask.Experiment)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(say.Encode(said), out.Flush()); err != nil {
+			return err
+		}
+	}
+	return asked.Err()
+}
+
+// task says what a task is.
+type task struct {
+	Name        string                  `json:"name"`
+	Parameters  []definition.Parameter  `json:"parameters"`
+	Constraints []definition.Constraint `json:"constraints,omitempty"`
+	Objective   definition.Objective    `json:"objective"`
+	Experiments int                     `json:"experiments"`
+	Best        float64                 `json:"best"`
+	Worst       float64                 `json:"worst"`
+}
+
+func about(study *simulate.Study) map[string]any {
+	var list []task
+	seen := map[string]bool{}
+	for _, s := range study.Starts() {
+		if seen[s.Task.Name] {
+			continue
+		}
+		seen[s.Task.Name] = true
+		list = append(list, task{s.Task.Name, s.Definition.Parameters, s.Definition.Constraints, s.Definition.Objective,
+			s.Definition.Budget.Experiments, s.Task.Truth.Best, s.Task.Truth.Worst})
+	}
+	return map[string]any{"study": study.File.Name, "tasks": list}
+}
