@@ -256,20 +256,20 @@ func TestNegated(t *testing.T) {
 			}
 		}
 		x := []float64{.1, .2, .3}
-		before, _ := g.Posterior(x)
+		_, before := g.Posterior(x)
 		if err := negated.Append(x, 3, math.NaN()); err != nil {
 			t.Fatal(err)
 		}
-		if after, _ := g.Posterior(x); after != before {
-			t.Errorf("appending to the negated posterior moves this one from %v to %v", before, after)
+		if _, after := g.Posterior(x); after != before {
+			t.Errorf("appending to the negated posterior moves the standard deviation of this one from %v to %v", before, after)
 		}
-		before, _ = negated.Posterior(x)
+		_, before = negated.Posterior(x)
 		for _, other := range []*GP{g, g.Negated()} {
 			if err := other.Append([]float64{.8, .2, .4}, 7, 1e-6); err != nil {
 				t.Fatal(err)
 			}
-			if after, _ := negated.Posterior(x); after != before {
-				t.Errorf("appending to another moves the negated posterior from %v to %v", before, after)
+			if _, after := negated.Posterior(x); after != before {
+				t.Errorf("appending to another moves that of the negated one from %v to %v", before, after)
 			}
 		}
 	}
