@@ -76,6 +76,8 @@ func Audit(
 		report:     AuditReport{Exact: true, Mismatches: []Mismatch{}},
 		dispatched: make(map[string]events.Sequence),
 	}
+	a.ahead = lookAhead(ctx, reg, log, name, build)
+	defer a.ahead.end()
 	err := a.walk(ctx, log, name)
 	if err == nil && a.report.Events == 0 {
 		err = fmt.Errorf("%w: %q", ErrNoCampaign, name)
@@ -116,6 +118,9 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 			return nil
 		}
 		a.bases.note(a.core)
+		if _, measured := payload.(*events.ExperimentMeasured); measured {
+			a.measurements++
+		}
 		a.last, a.now = payload, e.Time
 		a.times = append(a.times, e.Time)
 	}
@@ -150,6 +155,10 @@ type auditor struct {
 	unmade string // the event of the last decision of another version of the policies
 
 	running events.Build // the program that wrote a fit, a decision or that it took over last
+
+	ahead        *ahead
+	own          *stretch // that the audit makes itself
+	measurements int      // before the event
 
 	dispatched map[string]events.Sequence // by experiment: when it was handed out last
 	recovered  events.Sequence            // when another process took over last
@@ -249,13 +258,18 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 func (a *auditor) next(now time.Time) Step {
 	// Where failures have cost the last of the budget, a campaign in memory goes on to
 	// its end.
-	s := a.core.State()
-	return a.nextIn(now, s.Definition != nil && s.Spent() >= s.Definition.Budget.Experiments)
+	return a.core.nextTended(now)
 }
 
-// nextIn is next with or without the waits after failures (see [Runner.Eager]).
-func (a *auditor) nextIn(now time.Time, eager bool) Step {
-	s := a.core.State()
+// nextTended is what [auditor.next] returns.
+func (c *Core) nextTended(now time.Time) Step {
+	s := c.State()
+	return c.nextTendedIn(now, s.Definition != nil && s.Spent() >= s.Definition.Budget.Experiments)
+}
+
+// nextTendedIn is nextTended with or without the waits after failures (see [Runner.Eager]).
+func (c *Core) nextTendedIn(now time.Time, eager bool) Step {
+	s := c.State()
 	if s.Status == campaign.Undefined {
 		return nil
 	}
@@ -266,7 +280,7 @@ func (a *auditor) nextIn(now time.Time, eager bool) Step {
 	for i := range s.Questions {
 		w.InFlight[s.Questions[i].ID] = true
 	}
-	step, err := a.core.Next(w)
+	step, err := c.Next(w)
 	if err != nil {
 		return nil
 	}

@@ -102,7 +102,7 @@ func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.
 func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 	for _, eager := range []bool{false, true} { // studies do not wait
 		for _, now := range []time.Time{a.now, a.event.Time} {
-			record, ok := a.nextIn(now, eager).(Record)
+			record, ok := a.core.nextTendedIn(now, eager).(Record)
 			if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
 				continue
 			}
@@ -157,11 +157,12 @@ func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudge
 	if a.otherModels(p.Version, p.Build) {
 		return nil
 	}
-	if _, ok := a.next(a.now).(Judge); !ok {
+	step, ok := a.next(a.now).(Judge)
+	if !ok {
 		a.mismatch("judgment", "nothing before it calls for a judgment of measurements")
 		return nil
 	}
-	again, err := a.core.Judge(ctx, p.Build)
+	again, err := a.again(ctx, step, p.Build)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -169,7 +170,7 @@ func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudge
 		a.mismatch("judgment", "it cannot be made again: %v", err)
 		return nil
 	}
-	if problem := a.compare(again, p, a.sameBuild(p.Build)); problem != "" {
+	if problem := a.compare(again[0], p, a.sameBuild(p.Build)); problem != "" {
 		a.mismatch("judgment", "%s", problem)
 	}
 	return nil
@@ -220,7 +221,7 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 		a.mismatch(p.Decision, "its seed is %d, the campaign's seed gives %d", p.Seed, step.Seed)
 		return nil
 	}
-	payloads, err := a.core.Decide(ctx, step, p.Build, a.event.Time)
+	payloads, err := a.again(ctx, step, p.Build)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -272,10 +273,11 @@ func (a *auditor) checkFit(
 		a.mismatch(model, "its seed is %d, the campaign's seed gives %d", seed, step.Seed)
 		return nil
 	}
-	payload, err := a.core.Fit(ctx, step, build)
+	made, err := a.again(ctx, step, build)
 	if err != nil {
 		return err
 	}
+	payload := made[0]
 	switch p := payload.(type) {
 	case *events.ModelFitted:
 		p.At = at

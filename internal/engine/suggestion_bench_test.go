@@ -52,6 +52,8 @@ func benchmarkSuggestion(b *testing.B, history []events.Event, cold bool) {
 			switch step := nextStep(b, core).(type) {
 			case engine.Fit:
 				feed(fit(b, name, core, step))
+			case engine.Judge:
+				feed(judge(b, name, core))
 			case engine.Decide:
 				if _, err := core.Decide(b.Context(), step, events.Build{}, time.Unix(0, 0)); err != nil {
 					b.Fatal(err)
@@ -87,6 +89,18 @@ func nextStep(b *testing.B, core *engine.Core) engine.Step {
 
 func fit(b *testing.B, name string, core *engine.Core, step engine.Fit) events.Event {
 	payload, err := core.Fit(b.Context(), step, events.Build{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	e, err := events.New(name, payload)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return e
+}
+
+func judge(b *testing.B, name string, core *engine.Core) events.Event {
+	payload, err := core.Judge(b.Context(), events.Build{})
 	if err != nil {
 		b.Fatal(err)
 	}

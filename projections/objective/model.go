@@ -221,15 +221,12 @@ func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, e
 	}
 	fantasized := *m
 	fantasized.data = gp.Data{
-		X: slices.Clone(m.data.X), Y: slices.Clone(m.data.Y),
-		NoiseVar: slices.Clone(m.data.NoiseVar),
+		X: slices.Concat(m.data.X, x), Y: slices.Concat(m.data.Y, z), NoiseVar: slices.Clone(m.data.NoiseVar),
 	}
-	for i, u := range x {
-		fantasized.data.X = append(fantasized.data.X, u)
-		fantasized.data.Y = append(fantasized.data.Y, z[i])
+	for range x {
 		fantasized.data.NoiseVar = append(fantasized.data.NoiseVar, math.NaN())
 	}
-	process, err := gp.NewContext(ctx, fantasized.data, m.Fit.Kernel, hyper(m.Fit))
+	process, err := m.gp.With(ctx, x, z)
 	if err != nil {
 		return nil, fmt.Errorf("the objective model with experiments that have no result: %w", err)
 	}
@@ -257,17 +254,10 @@ func (m *Model) Rougher(ctx context.Context, part float64) (*Model, error) {
 // Negated returns the posterior of the negated standardized objective, a utility: it is
 // greater where the objective is better.
 func (m *Model) Negated(ctx context.Context) (*gp.GP, error) {
-	data := gp.Data{X: m.data.X, Y: make([]float64, len(m.data.Y)), NoiseVar: m.data.NoiseVar}
-	for i, z := range m.data.Y {
-		data.Y[i] = -z
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("the objective model: %w", context.Cause(ctx))
 	}
-	h := hyper(m.Fit)
-	h.Mean = -h.Mean
-	process, err := gp.NewContext(ctx, data, m.Fit.Kernel, h)
-	if err != nil {
-		return nil, fmt.Errorf("the objective model: %w", err)
-	}
-	return process, nil
+	return m.gp.Negated(), nil
 }
 
 // Fantasize returns the posterior as if the compositions at the given points of

@@ -246,8 +246,8 @@ func (p *Projection) refit(
 	return recorded(result, p.state.Fit.Kernel, std, len(observations)), nil
 }
 
-// predictFrom returns what other observations make expect of one. ok is false
-// where they cannot say. The only error is that of a cancelled context.
+// predictFrom returns what other observations make expect of one: of more compositions than
+// [gp.Exactly] the nearest. ok is false where they cannot say. The only error is that of a cancelled context.
 func (p *Projection) predictFrom(
 	ctx context.Context, o Observation, others []Observation, std standard, h gp.Hyper,
 ) (e events.Expected, ok bool, err error) {
@@ -255,14 +255,15 @@ func (p *Projection) predictFrom(
 	if err != nil || len(others) == 0 {
 		return e, false, nil
 	}
+	x, err := p.space.Encode(o.Point)
+	if err != nil {
+		return e, false, nil
+	}
+	data = data.Nearest(x, h.Lengthscales, gp.Exactly)
 	process, err := gp.NewContext(ctx, data, p.state.Fit.Kernel, h)
 	if ctx.Err() != nil {
 		return e, false, context.Cause(ctx)
 	}
-	if err != nil {
-		return e, false, nil
-	}
-	x, err := p.space.Encode(o.Point)
 	if err != nil {
 		return e, false, nil
 	}

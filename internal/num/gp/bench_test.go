@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -56,7 +57,7 @@ func BenchmarkLogMarginalGradient(b *testing.B) {
 }
 
 func BenchmarkNew(b *testing.B) {
-	for _, n := range sizes {
+	for _, n := range slices.Concat(sizes, []int{5000}) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			data := synthetic(n, benchDim, 1)
 			for b.Loop() {
@@ -69,7 +70,7 @@ func BenchmarkNew(b *testing.B) {
 }
 
 func BenchmarkPosteriorGrad(b *testing.B) {
-	for _, n := range sizes {
+	for _, n := range slices.Concat(sizes, []int{5000}) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			g, err := New(synthetic(n, benchDim, 1), "rbf", benchHyper)
 			if err != nil {

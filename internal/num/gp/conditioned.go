@@ -43,11 +43,11 @@ func (g *GP) Condition(points [][]float64, gain, reduction []float64) *Condition
 
 // crossed returns K⁻¹k(X, P), n×p.
 func (g *GP) crossed(points [][]float64) []float64 {
-	n, p := len(g.x), len(points)
+	n, p := len(g.basis), len(points)
 	cross := make([]float64, n*p)
 	k := make([]float64, n)
 	for j, x := range points {
-		g.kernel.Cross(k, g.x, x)
+		g.kernel.Cross(k, g.basis, x)
 		for i, v := range k {
 			cross[i*p+j] = v
 		}
@@ -113,7 +113,7 @@ func (c *Conditioned) given(points, values [][]float64, joint *Joint) (*Conditio
 		inner: make([]float64, all*all),
 	}
 	cross := c.g.crossed(points)
-	n := len(c.g.x)
+	n := len(c.g.basis)
 	out.cross = make([]float64, n*all)
 	for i := range n {
 		copy(out.cross[i*all:], c.cross[i*p:i*p+p])
@@ -230,7 +230,7 @@ func (c *Conditioned) NewPredictor() *ConditionedPredictor {
 	p := len(c.points)
 	return &ConditionedPredictor{
 		of: c, base: c.g.NewPredictor(), c: make([]float64, p), rc: make([]float64, p), dk: make([]float64, p*c.g.Dim()),
-		ag: make([]float64, len(c.g.x)), mean: make([]float64, len(c.gains)), sum: make([]float64, p),
+		ag: make([]float64, len(c.g.basis)), mean: make([]float64, len(c.gains)), sum: make([]float64, p),
 		dmean: make([]float64, c.g.Dim()),
 	}
 }
@@ -238,7 +238,7 @@ func (c *Conditioned) NewPredictor() *ConditionedPredictor {
 // covariances fills c(x) = k(P,x) − Aᵀk(X,x).
 func (w *ConditionedPredictor) covariances(x []float64) {
 	w.base.resize()
-	w.of.g.kernel.Cross(w.base.k, w.of.g.x, x)
+	w.of.g.kernel.Cross(w.base.k, w.of.g.basis, x)
 	w.fromBase(x)
 }
 

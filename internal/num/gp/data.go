@@ -1,10 +1,12 @@
 package gp
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // ErrData reports observations that no model can be built from; the text says which.
@@ -30,11 +32,38 @@ func (d Data) known(t int) float64 {
 // subset returns the observations at m of the given distinct points, which are in the order in which they
 // first appear: at the first and at equal distances behind it.
 func (d Data) subset(points [][]float64, m int) Data {
-	chosen := make(map[string]bool, m) // only looked up
+	spaced := make([][]float64, m)
 	for k := range m {
-		chosen[pointKey(points[k*len(points)/m])] = true
+		spaced[k] = points[k*len(points)/m]
 	}
-	var s Data
+	return d.at(spaced)
+}
+
+// Nearest returns the observations at the m distinct points that are nearest to x, distances being in
+// lengthscales, in their order: what a prediction at x alone rests on (the neighborhood of kriging; Emery
+// 2009). All of them where there are no more.
+func (d Data) Nearest(x, lengthscales []float64, m int) Data {
+	points := merge(d).x
+	if len(points) <= m {
+		return d
+	}
+	distance := func(p []float64) (s float64) {
+		for j, l := range lengthscales {
+			t := (x[j] - p[j]) / l
+			s += t * t
+		}
+		return s
+	}
+	slices.SortStableFunc(points, func(a, b []float64) int { return cmp.Compare(distance(a), distance(b)) })
+	return d.at(points[:m])
+}
+
+// at returns the observations at the given points, in their order.
+func (d Data) at(points [][]float64) (s Data) {
+	chosen := make(map[string]bool, len(points)) // only looked up
+	for _, x := range points {
+		chosen[pointKey(x)] = true
+	}
 	for t, x := range d.X {
 		if !chosen[pointKey(x)] {
 			continue

@@ -10,8 +10,12 @@ import (
 // i, its noise included, so that (y[i] − mean[i])/sd[i] is standard normal under the model. A row
 // is a distinct point with all its replicates, so this leaves out a composition, not one of its
 // repetitions. The slices follow the order of first appearance; y is the rows' means. With a single
-// row the prediction is the prior.
+// row the prediction is the prior. Under an approximate posterior the inducing points stay where they are,
+// and what was appended is neither left out nor used.
 func (g *GP) LeaveOneOut() (y, mean, sd []float64) {
+	if g.sparse != nil {
+		return g.leaveOneOut()
+	}
 	n := len(g.x)
 	y = append([]float64(nil), g.y...)
 	mean = make([]float64, n)
@@ -31,11 +35,14 @@ func (g *GP) LeaveOneOut() (y, mean, sd []float64) {
 
 // InformationGain returns γ_n = ½ ln det(I + K/r), r > 0, with K the prior covariance of f at all n
 // observations, each replicate counted (Srinivas et al. 2012; Xu et al. 2024, Eq. 3 without the
-// maximum). It depends on where measurements were made, not on their values. It fails with
-// ErrNotPositiveDefinite.
+// maximum). It depends on where measurements were made, not on their values. An approximate posterior
+// gives a lower bound, without what was appended. It fails with ErrNotPositiveDefinite.
 func (g *GP) InformationGain(r float64) (float64, error) {
 	if !(r > 0) {
 		panic("gp: information gain needs a positive r")
+	}
+	if g.sparse != nil {
+		return g.informationGain(r)
 	}
 	n := len(g.x)
 	b, f := make([]float64, n*n), make([]float64, n*n)

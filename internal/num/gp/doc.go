@@ -1,4 +1,5 @@
-// Package gp is exact Gaussian process regression with one lengthscale per input dimension.
+// Package gp is Gaussian process regression with one lengthscale per input dimension, exact for up to
+// [Exactly] distinct points, and approximate (FITC) beyond.
 //
 // The model of the observations is
 //

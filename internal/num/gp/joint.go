@@ -21,7 +21,7 @@ type Joint struct {
 // Joint returns the posterior of f at the points X, noise not included (Rasmussen and Williams
 // 2006, Eq. 2.23, 2.24). That at no points is empty.
 func (g *GP) Joint(X [][]float64) *Joint {
-	m, n := len(X), len(g.x)
+	m, n := len(X), len(g.basis)
 	j := &Joint{Mean: make([]float64, m), Cov: make([]float64, m*m)}
 	if m == 0 {
 		return j // BLAS takes no matrix without rows
@@ -31,7 +31,7 @@ func (g *GP) Joint(X [][]float64) *Joint {
 	v := make([]float64, m*n)
 	for a, x := range X {
 		row := v[a*n : a*n+n]
-		g.kernel.Cross(row, g.x, x)
+		g.kernel.Cross(row, g.basis, x)
 		j.Mean[a] = g.hyper.Mean + dot(g.alpha, row)
 	}
 	blas64.Trmm(blas.Right, blas.Trans, 1, lower(g.inverse, n, g.stride),
@@ -53,10 +53,10 @@ func (g *GP) Joint(X [][]float64) *Joint {
 //
 // together is k̿, for a caller who knows it; NaN where it is to be computed.
 func (g *GP) Average(X [][]float64, together float64) (mean, sd float64) {
-	n, share := len(g.x), 1/float64(len(X))
+	n, share := len(g.basis), 1/float64(len(X))
 	row, average := make([]float64, n), make([]float64, n)
 	for _, x := range X {
-		g.kernel.Cross(row, g.x, x)
+		g.kernel.Cross(row, g.basis, x)
 		blas64.Axpy(share, vector(row), vector(average))
 	}
 	mean = g.hyper.Mean + dot(g.alpha, average)

@@ -18,7 +18,7 @@ const pathFeatures = 1024
 // features (Wilson et al. 2020, Eq. 12; Rahimi and Recht 2007): smooth, and cheap at any number of
 // points. Equal sources give equal functions.
 func (g *GP) Path(rng *rand.Rand) func(x, grad []float64) float64 {
-	d, n := g.Dim(), len(g.x)
+	d, n := g.Dim(), len(g.basis)
 	lengthscales := g.kernel.Lengthscales()
 	degrees := 0 // of freedom of the spectral density; 0 for the normal one of an RBF kernel
 	switch g.kernel.Name() {
@@ -65,23 +65,28 @@ func (g *GP) Path(rng *rand.Rand) func(x, grad []float64) float64 {
 	}
 
 	// The residual of the data against the prior's draw and a draw of the noise, through K⁻¹.
-	residual := make([]float64, n)
-	for i, x := range g.x {
-		noise := math.Sqrt(g.noise(i, g.hyper.Noise)) * rng.NormFloat64()
-		residual[i] = g.y[i] - g.hyper.Mean - prior(x, nil) - noise
+	var residual []float64
+	if g.sparse != nil {
+		residual = g.draw(func(x []float64) float64 { return prior(x, nil) }, rng.NormFloat64)
+	} else {
+		residual = make([]float64, n)
+		for i, x := range g.x {
+			noise := math.Sqrt(g.noise(i, g.hyper.Noise)) * rng.NormFloat64()
+			residual[i] = g.y[i] - g.hyper.Mean - prior(x, nil) - noise
+		}
+		blas64.Trmv(blas.NoTrans, lower(g.inverse, n, g.stride), vector(residual))
+		blas64.Trmv(blas.Trans, lower(g.inverse, n, g.stride), vector(residual))
 	}
-	blas64.Trmv(blas.NoTrans, lower(g.inverse, n, g.stride), vector(residual))
-	blas64.Trmv(blas.Trans, lower(g.inverse, n, g.stride), vector(residual))
 
 	k, dk := make([]float64, n), make([]float64, n*d)
 	return func(x, grad []float64) float64 {
 		if grad == nil {
-			g.kernel.Cross(k, g.x, x)
+			g.kernel.Cross(k, g.basis, x)
 			return g.hyper.Mean + prior(x, nil) + dot(residual, k)
 		}
 		clear(grad)
 		value := g.hyper.Mean + prior(x, grad)
-		g.kernel.CrossGrad(k, dk, g.x, x)
+		g.kernel.CrossGrad(k, dk, g.basis, x)
 		for i, r := range residual {
 			axpy(grad, r, dk[i*d:i*d+d])
 		}

@@ -24,7 +24,7 @@ func (g *GP) NewPredictor() *Predictor {
 }
 
 func (p *Predictor) resize() {
-	n, d := len(p.g.x), p.g.Dim()
+	n, d := len(p.g.basis), p.g.Dim()
 	if len(p.k) == n {
 		return
 	}
@@ -48,7 +48,7 @@ func (p *Predictor) resize() {
 func (p *Predictor) Posterior(x []float64) (mean, sd float64) {
 	g := p.g
 	p.resize()
-	g.kernel.Cross(p.k, g.x, x)
+	g.kernel.Cross(p.k, g.basis, x)
 	copy(p.v, p.k)
 	blas64.Trmv(blas.NoTrans, lower(g.inverse, len(p.k), g.stride), vector(p.v))
 	variance := p.outputScale - dot(p.v, p.v)
@@ -58,7 +58,7 @@ func (p *Predictor) Posterior(x []float64) (mean, sd float64) {
 // Mean returns the mean of Posterior alone, in O(n·d) where that is O(n²).
 func (p *Predictor) Mean(x []float64) float64 {
 	p.resize()
-	p.g.kernel.Cross(p.k, p.g.x, x)
+	p.g.kernel.Cross(p.k, p.g.basis, x)
 	return p.g.hyper.Mean + dot(p.g.alpha, p.k)
 }
 
@@ -72,7 +72,7 @@ func (p *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	if len(dmean) != d || len(dsd) != d {
 		panic("gp: gradients have one entry per dimension")
 	}
-	g.kernel.CrossGrad(p.k, p.dk, g.x, x)
+	g.kernel.CrossGrad(p.k, p.dk, g.basis, x)
 	inverse := lower(g.inverse, len(p.k), g.stride)
 	copy(p.v, p.k)
 	blas64.Trmv(blas.NoTrans, inverse, vector(p.v))

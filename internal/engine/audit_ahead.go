@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections"
+)
+
+// What takes long in an audit, fits, judgments and decisions, is made ahead of it on all cores. Each of
+// several workers folds all events into a core of its own and makes, from the state before, what is recorded
+// in the stretches that nobody else has taken: a stretch reaches from one measurement to the next, within
+// which models are shared. What is made depends on the events and the step alone, so the audit finds what it
+// would have made itself, in its own order; what no worker has made, it does make itself.
+type ahead struct {
+	ctx   context.Context
+	stop  context.CancelFunc
+	work  sync.WaitGroup
+	build events.Build
+
+	mu        sync.Mutex
+	stretches map[int]*stretch
+}
+
+// stretch is what lies between two measurements.
+type stretch struct {
+	done chan struct{} // closed when all that will be made is made
+	made map[events.Sequence]remade
+}
+
+// remade is what came of a step.
+type remade struct {
+	step     Step
+	payloads []events.Payload
+	err      error
+}
+
+// lookAhead begins to make what a campaign's log records. It must be ended.
+func lookAhead(ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build) *ahead {
+	h := &ahead{build: build, stretches: make(map[int]*stretch)}
+	h.ctx, h.stop = context.WithCancel(ctx)
+	workers := runtime.GOMAXPROCS(0)
+	if workers == 1 {
+		return h
+	}
+	for range workers {
+		h.work.Go(func() { h.walk(NewCore(reg), log, name) })
+	}
+	return h
+}
+
+// end stops the workers and waits for them.
+func (h *ahead) end() {
+	h.stop()
+	h.work.Wait()
+}
+
+// take returns a stretch, and whether it is the caller's to make.
+func (h *ahead) take(number int) (s *stretch, own bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s, taken := h.stretches[number]; taken {
+		return s, false
+	}
+	s = &stretch{done: make(chan struct{}), made: make(map[events.Sequence]remade)}
+	h.stretches[number] = s
+	return s, true
+}
+
+// walk is the work of one worker. Whatever is wrong with the log ends it: the audit says what, or panics where
+// its caller sees it.
+func (h *ahead) walk(core *Core, log events.Log, name string) {
+	var own *stretch
+	leave := func() {
+		if own != nil {
+			close(own.done)
+			own = nil
+		}
+	}
+	defer func() {
+		_ = recover()
+		leave()
+	}()
+	number, looked := 0, -1
+	var now time.Time
+	for e, err := range events.ReadCampaign(h.ctx, log, name, 0) {
+		if err != nil || h.ctx.Err() != nil {
+			return
+		}
+		payload, err := events.Decode(e)
+		if err != nil || core.complete(e, payload) != nil {
+			return
+		}
+		if step := recordedStep(core, payload, now); step != nil {
+			if looked != number {
+				looked = number
+				if s, mine := h.take(number); mine {
+					own = s
+				}
+			}
+			if own != nil {
+				payloads, err := makeAgain(h.ctx, core, step, buildOf(payload, h.build), e.Time)
+				if h.ctx.Err() != nil {
+					return
+				}
+				own.made[e.Sequence] = remade{step, payloads, err}
+			}
+		}
+		if core.Apply(e) != nil {
+			return
+		}
+		if _, measured := payload.(*events.ExperimentMeasured); measured {
+			leave()
+			number++
+		}
+		now = e.Time
+	}
+}
+
+// recordedStep is the step that a payload records, where the core would take it next; nil for what is not a
+// fit, a judgment or a decision, and where the audit will not make it again.
+func recordedStep(core *Core, payload events.Payload, now time.Time) Step {
+	var recorded Step
+	switch p := payload.(type) {
+	case *events.DecisionMade:
+		if p.Policy.Version != policies.Version || p.At != core.State().Sequence {
+			return nil
+		}
+		recorded = Decide{Decision: p.Decision, Seed: p.Seed}
+	case *events.ModelFitted:
+		recorded = Fit{Model: p.Model, Expert: p.Expert, Seed: p.Seed}
+		if max(p.Version, 1) != projections.Version {
+			return nil
+		}
+	case *events.ModelFitFailed:
+		recorded = Fit{Model: p.Model, Expert: p.Expert, Seed: p.Seed}
+		if max(p.Version, 1) != projections.Version {
+			return nil
+		}
+	case *events.MeasurementsJudged:
+		if max(p.Version, 1) != projections.Version {
+			return nil
+		}
+		step := core.nextTended(now)
+		if _, judges := step.(Judge); !judges {
+			return nil
+		}
+		return step
+	default:
+		return nil
+	}
+	if core.nextTended(now) != recorded {
+		return nil
+	}
+	return recorded
+}
+
+// buildOf is the build that a payload is made again for; a failed fit does not say its own.
+func buildOf(payload events.Payload, own events.Build) events.Build {
+	switch p := payload.(type) {
+	case *events.DecisionMade:
+		return p.Build
+	case *events.ModelFitted:
+		return p.Build
+	case *events.MeasurementsJudged:
+		return p.Build
+	}
+	return own
+}
+
+// makeAgain makes a fit, a judgment or a decision.
+func makeAgain(ctx context.Context, core *Core, step Step, build events.Build, now time.Time) ([]events.Payload, error) {
+	switch step := step.(type) {
+	case Fit:
+		payload, err := core.Fit(ctx, step, build)
+		return []events.Payload{payload}, err
+	case Judge:
+		payload, err := core.Judge(ctx, build)
+		return []events.Payload{payload}, err
+	}
+	return core.Decide(ctx, step.(Decide), build, now)
+}
+
+// again makes the step that the present event records: it waits for the worker that has taken it, if any.
+func (a *auditor) again(ctx context.Context, step Step, build events.Build) ([]events.Payload, error) {
+	s, own := a.ahead.take(a.measurements)
+	if !own && s != a.own {
+		select {
+		case <-s.done:
+			if m, ok := s.made[a.event.Sequence]; ok && m.step == step {
+				return m.payloads, m.err
+			}
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	if own {
+		a.own = s
+	}
+	return makeAgain(ctx, a.core, step, build, a.event.Time)
+}
