@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -45,9 +46,13 @@ func Define(
 	return campaignfile.Complete(builtin.Registry(), def), nil
 }
 
-// WithExpert adds a simulated expert of the given accuracy a.
+// WithExpert adds a simulated expert of the given accuracy a, who labels for COBOL where no
+// rule of trust has been chosen before.
 func WithExpert(accuracy float64) func(*definition.Campaign) {
 	return func(def *definition.Campaign) {
+		if def.Policy.Trust.IsZero() && def.Policy.Duel.IsZero() {
+			def.Policy.Trust = cobol.COBOL{}.Choice()
+		}
 		def.Experts = append(def.Experts, Expert("ada", humansim.Settings{Accuracy: &accuracy}))
 	}
 }
