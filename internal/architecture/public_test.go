@@ -17,6 +17,7 @@ import (
 var hidden = map[string]string{
 	"projections/space.Space.Cells":            relaxed,
 	"projections/space.Space.Region":           relaxed,
+	"projections/space.Slice.Pieces":           relaxed,
 	"projections/objective.Model.GP":           model,
 	"projections/objective.Model.Given":        model,
 	"projections/objective.Model.Conditioned":  model,

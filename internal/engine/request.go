@@ -166,9 +166,12 @@ func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 func (c *Core) unamendable(def definition.Campaign) string {
 	old := c.State().Definition
 	same := func(a, b definition.Parameter) bool { return a.Name == b.Name && a.Unit == b.Unit }
+	// Experts are reached through channels that were opened when the run began.
+	named := func(a, b definition.Expert) bool { return a.Name == b.Name }
 	if def.Name != old.Name || def.Seed != old.Seed ||
-		!slices.EqualFunc(def.Parameters, old.Parameters, same) {
-		return "an amendment changes neither the name, nor the seed, nor which parameters there are"
+		!slices.EqualFunc(def.Parameters, old.Parameters, same) ||
+		!slices.EqualFunc(def.Experts, old.Experts, named) {
+		return "an amendment changes neither the name, nor the seed, nor which parameters and experts there are"
 	}
 	return ""
 }

@@ -142,6 +142,7 @@ func TestRulesAndTheirOrder(t *testing.T) {
 		})
 	}
 
+	plain := definition.Policy{Trust: cobol.COBOL{}.Choice()}
 	ungated := definition.Policy{
 		Trust: cobol.COBOL{}.Choice(), Handover: cobol.Width{Gate: ptr(false), MaxPerExperiment: ptr(2)}.Choice(),
 	}
@@ -168,10 +169,10 @@ func TestRulesAndTheirOrder(t *testing.T) {
 		{"they did not answer", ungated, []func(*situation){rejects, rejects, expires}, events.ActionRun, policies.RuleNoAnswer, policies.Unaided},
 		{"they answered often enough", ungated, []func(*situation){rejects, rejects}, events.ActionRun, policies.RuleCap, policies.Unaided},
 
-		{"the rest is the model's", definition.Policy{}, []func(*situation){late, wordless}, events.ActionRun, policies.RuleHandedOver, policies.Unaided},
-		{"they are judged", definition.Policy{}, nil, events.ActionAsk, policies.RuleJudge, policies.Unaided},
-		{"they are trusted, and cannot be asked", definition.Policy{}, []func(*situation){wordless}, events.ActionRun, policies.RuleModelsTurn, policies.Unaided},
-		{"they are unknown, and cannot be asked", definition.Policy{}, []func(*situation){unknown, wordless}, events.ActionRun, policies.RuleGate, policies.Unaided},
+		{"the rest is the model's", plain, []func(*situation){late, wordless}, events.ActionRun, policies.RuleHandedOver, policies.Unaided},
+		{"they are judged", plain, nil, events.ActionAsk, policies.RuleJudge, policies.Unaided},
+		{"they are trusted, and cannot be asked", plain, []func(*situation){wordless}, events.ActionRun, policies.RuleModelsTurn, policies.Unaided},
+		{"they are unknown, and cannot be asked", plain, []func(*situation){unknown, wordless}, events.ActionRun, policies.RuleGate, policies.Unaided},
 
 		{"nobody is asked", silent, []func(*situation){wordless}, events.ActionRun, policies.RuleNever, policies.Aided},
 		{"they are to name it", naming, nil, events.ActionAsk, policies.RuleAsk, ""},
@@ -181,7 +182,7 @@ func TestRulesAndTheirOrder(t *testing.T) {
 		{"three were not, and all the same", namingOn, []func(*situation){inVain(3)}, events.ActionAsk, policies.RuleAsk, ""},
 		{"they would accept nothing", cobohl, []func(*situation){rejecting, wordless}, events.ActionRun, policies.RuleRejects, policies.Unaided},
 		{"they would accept nothing, unasked", silent, []func(*situation){rejecting, wordless}, events.ActionRun, policies.RuleRejects, policies.Unaided},
-		{"what they said cannot be weighed", definition.Policy{}, []func(*situation){unweighable, late, wordless}, events.ActionRun, policies.RuleNoBelief, policies.Unaided},
+		{"what they said cannot be weighed", plain, []func(*situation){unweighable, late, wordless}, events.ActionRun, policies.RuleNoBelief, policies.Unaided},
 		{"they are to order two", ordering, []func(*situation){leaning}, events.ActionAsk, policies.RuleAsk, ""},
 		{"they cannot order two", ordering, []func(*situation){leaning, wordless}, events.ActionRun, policies.RuleLabelBudget, policies.Unaided},
 		{"what they ordered is no composition", ordering, []func(*situation){misordered}, events.ActionRun, policies.RuleDesign, policies.Design},
@@ -222,7 +223,7 @@ func (b linear) rise(from float64, x, grad []float64) float64 {
 // said of it: an accept makes it no candidate of theirs.
 func TestWhatIsJudgedIsMeasured(t *testing.T) {
 	for _, label := range []events.Label{events.LabelAccept, events.LabelReject} {
-		s := after(t, definition.Policy{})
+		s := after(t, definition.Policy{Trust: cobol.COBOL{}.Choice()})
 		asks := s.decide(t)
 		s.asked(campaign.Answered, label, asks.Candidate().Parameters)
 		d := s.decide(t)
@@ -240,7 +241,7 @@ func TestWhatIsJudgedIsMeasured(t *testing.T) {
 // are shown in no order of theirs, and what was measured has no acquisition.
 func TestRanking(t *testing.T) {
 	first := make(map[string]bool)
-	s := after(t, definition.Policy{}) // a campaign that asks for labels is simulated sooner
+	s := after(t, definition.Policy{Trust: cobol.COBOL{}.Choice()}) // a campaign that asks for labels is simulated sooner
 	s.view.Beliefs = []*belief.Model{{Expert: "ada", Function: linear{-3.5, -1.5, 50}}}
 	for _, options := range []int{3, 5} {
 		ranking, err := study.Define("branin", 1, 8, study.WithExpert(1), func(def *definition.Campaign) {
