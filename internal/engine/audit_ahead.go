@@ -9,7 +9,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/projections"
 )
 
 // What takes long in an audit, fits, judgments and decisions, is made ahead of it on all cores. Each of
@@ -134,16 +133,16 @@ func recordedStep(core *Core, payload events.Payload, now time.Time) Step {
 		recorded = Decide{Decision: p.Decision, Seed: p.Seed}
 	case *events.ModelFitted:
 		recorded = Fit{Model: p.Model, Expert: p.Expert, Seed: p.Seed}
-		if max(p.Version, 1) != projections.Version {
+		if !ownModels(p.Version) {
 			return nil
 		}
 	case *events.ModelFitFailed:
 		recorded = Fit{Model: p.Model, Expert: p.Expert, Seed: p.Seed}
-		if max(p.Version, 1) != projections.Version {
+		if !ownModels(p.Version) {
 			return nil
 		}
 	case *events.MeasurementsJudged:
-		if max(p.Version, 1) != projections.Version {
+		if !ownModels(p.Version) {
 			return nil
 		}
 		step := core.nextTended(now)

@@ -299,7 +299,7 @@ func (a *auditor) checkFit(
 // otherModels reports whether a record is of a version of the models that this program does not have, and
 // counts it if so.
 func (a *auditor) otherModels(version int, build events.Build) bool {
-	if max(version, 1) == projections.Version {
+	if ownModels(version) {
 		return false
 	}
 	a.report.OtherVersion++
@@ -307,6 +307,10 @@ func (a *auditor) otherModels(version int, build events.Build) bool {
 	a.share(build).OtherVersion++
 	return true
 }
+
+// ownModels reports whether a record is of the version of the models that this program has. Records of version 1
+// do not say it.
+func ownModels(version int) bool { return max(version, 1) == projections.Version }
 
 // BuildShare is what one program made of a campaign.
 type BuildShare struct {

@@ -198,19 +198,15 @@ func parseSeeds(text string) (studyfile.Seeds, error) {
 	if text == "" {
 		return studyfile.Seeds{}, nil
 	}
-	from, to, isRange := strings.Cut(text, "-")
-	a, err := strconv.ParseUint(from, 10, 32)
-	if !isRange && err == nil && a > 0 {
-		return studyfile.Seeds{First: 1, Count: int(a)}, nil
+	if n, err := strconv.ParseUint(text, 10, 32); err == nil && n > 0 {
+		return studyfile.Seeds{First: 1, Count: int(n)}, nil
 	}
-	b, err2 := strconv.ParseUint(to, 10, 32)
-	if err != nil || err2 != nil || a < 1 || b < a {
-		return studyfile.Seeds{}, badInput(
-			"--seeds %s: write a count, as in 30, or the first and the last, as in 1001-1060",
-			text,
-		)
+	if seeds, ok := studyfile.ParseRange(text); ok {
+		return seeds, nil
 	}
-	return studyfile.Seeds{First: a, Count: int(b - a + 1)}, nil
+	return studyfile.Seeds{}, badInput(
+		"--seeds %s: write a count, as in 30, or the first and the last, as in 1001-1060", text,
+	)
 }
 
 // openPast opens the store of a campaign that has been run.

@@ -123,11 +123,16 @@ func New(ctx context.Context, file *studyfile.File, env Environment) (*Study, er
 // key identifies a campaign by what its result depends on: the definition with
 // its seed, what the task's answers come from, and the version of the policies.
 func key(def definition.Campaign, digest string) (string, error) {
-	text, err := json.Marshal(struct {
+	return keyOf(struct {
 		Result, Policies int
 		Digest           string
 		Definition       definition.Campaign
 	}{resultVersion, policies.Version, digest, def})
+}
+
+// keyOf identifies a value by what it is written as in JSON.
+func keyOf(v any) (string, error) {
+	text, err := json.Marshal(v)
 	if err != nil {
 		return "", err
 	}

@@ -18,8 +18,6 @@ import (
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
-	"github.com/campaignd/campaignd/policies/cobol"
-	"github.com/campaignd/campaignd/policies/next"
 )
 
 const small = `name: small
@@ -416,9 +414,7 @@ const pastSeed = 6
 // past runs a campaign with an expert into a log.
 func past(t testing.TB) (simulate.Environment, *memlog.Log) {
 	t.Helper()
-	def, err := study.Define("branin", pastSeed, 9, study.WithExpert(1), func(def *definition.Campaign) {
-		def.Policy = definition.Policy{Next: next.LCB{}.Choice(), Trust: cobol.COBOL{}.Choice()}
-	})
+	def, err := study.Define("branin", pastSeed, 9, study.WithExpert(1))
 	if err != nil {
 		t.Fatal(err)
 	}

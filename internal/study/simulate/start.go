@@ -2,9 +2,6 @@ package simulate
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -47,7 +44,7 @@ func (s *Study) Starts() (starts []*Start) {
 
 // startKey is that of a campaign's start.
 func startKey(def definition.Campaign, digest string) string {
-	text, err := json.Marshal(struct {
+	key, err := keyOf(struct {
 		Digest, Name string
 		Seed         uint64
 		Parameters   []definition.Parameter
@@ -67,8 +64,7 @@ func startKey(def definition.Campaign, digest string) string {
 	if err != nil {
 		panic("simulate: " + err.Error()) // a definition that was read can be written
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
+	return key
 }
 
 // Initial runs the initial design, and returns what was measured.

@@ -18,8 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/simulate"
@@ -50,13 +48,11 @@ func run(ctx context.Context, args []string) error {
 		options.Size = args[1]
 	}
 	if args[2] != "-" {
-		first, last, _ := strings.Cut(args[2], "-")
-		a, errA := strconv.ParseUint(first, 10, 32)
-		b, errB := strconv.ParseUint(last, 10, 32)
-		if errA != nil || errB != nil || a < 1 || b < a {
+		seeds, ok := studyfile.ParseRange(args[2])
+		if !ok {
 			return fmt.Errorf("%s are no seeds; write 50001-50060", args[2])
 		}
-		options.Seeds = studyfile.Seeds{First: a, Count: int(b - a + 1)}
+		options.Seeds = seeds
 	}
 	file, err := studyfile.Read(args[0], options)
 	if err != nil {

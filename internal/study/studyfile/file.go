@@ -38,6 +38,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/campaignd/campaignd/internal/builtin"
@@ -77,6 +78,17 @@ type File struct {
 type Seeds struct {
 	First uint64
 	Count int
+}
+
+// ParseRange reads seeds that are written as the first and the last, as in 1001-1060.
+func ParseRange(text string) (Seeds, bool) {
+	from, to, _ := strings.Cut(text, "-")
+	first, err := strconv.ParseUint(from, 10, 32)
+	last, err2 := strconv.ParseUint(to, 10, 32)
+	if err != nil || err2 != nil || first < 1 || last < first {
+		return Seeds{}, false
+	}
+	return Seeds{First: first, Count: int(last - first + 1)}, true
 }
 
 // Task is something to optimize. Exactly one of Function, Table, CampaignFile
