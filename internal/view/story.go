@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/trust"
 )
 
@@ -199,6 +200,13 @@ func (s *Story) settled(d *events.DecisionMade) (entries []Entry) {
 	if d.Review != nil && d.Review.Question != s.reviewed {
 		s.reviewed = d.Review.Question // decisions repeat it until there is a newer one
 		entries = append(entries, Entry{Kind: events.KindDecisionMade, Subject: d.Decision, Text: reviewText(d.Review)})
+	}
+	if d.Rule == policies.RuleRestart { // its measurement would look like a mistake
+		entries = append(entries, Entry{
+			Kind:    events.KindDecisionMade,
+			Subject: d.Decision,
+			Text:    "nothing has improved for long: the next experiment is one where little is known",
+		})
 	}
 	if s.named != nil && d.Action == events.ActionRun {
 		if text := notTaken(s.named, d); text != "" {
